@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arena over malloc'd blocks of growing size; under ASan the unused tail of a block is poisoned.
+#include "base/arena.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
+#define ASAN_UNPOISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
+#endif
+
+#define ALIGNMENT 16u
+#define FIRST_BLOCK_BYTES 4096u
+#define LARGEST_BLOCK_BYTES (1u << 20)
+
+struct arena_block {
+  struct arena_block *next;
+  size_t size; // payload bytes
+  size_t used;
+  size_t reserved_; // keeps the payload aligned to 16
+};
+
+void *arena_alloc(struct arena *arena, size_t size)
+{
+  if (size > SIZE_MAX / 2)
+    return NULL;
+  size_t rounded = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+  struct arena_block *block = arena->head;
+  if (block == NULL || block->size - block->used < rounded) {
+    size_t wanted = block == NULL ? FIRST_BLOCK_BYTES : block->size * 2;
+    if (wanted > LARGEST_BLOCK_BYTES)
+      wanted = LARGEST_BLOCK_BYTES;
+    if (wanted < rounded)
+      wanted = rounded;
+    block = calloc(1, sizeof *block + wanted);
+    if (block == NULL)
+      return NULL;
+    block->size = wanted;
+    block->next = arena->head;
+    arena->head = block;
+    ASAN_POISON_MEMORY_REGION(block + 1, wanted);
+  }
+  char *memory = (char *)(block + 1) + block->used;
+  block->used += rounded;
+  arena->used_bytes += rounded;
+  ASAN_UNPOISON_MEMORY_REGION(memory, size);
+  return memory;
+}
+
+void *arena_alloc_array(struct arena *arena, size_t count, size_t size)
+{
+  if (size != 0 && count > SIZE_MAX / size)
+    return NULL;
+  return arena_alloc(arena, count * size);
+}
+
+char *arena_copy(struct arena *arena, const char *text, size_t length)
+{
+  char *copy = arena_alloc(arena, length + 1);
+  if (copy != NULL)
+    memcpy(copy, text, length);
+  return copy;
+}
+
+char *arena_format(struct arena *arena, const char *format, ...)
+{
+  va_list args;
+  va_list again;
+  va_start(args, format);
+  va_copy(again, args);
+  int length = vsnprintf(NULL, 0, format, args);
+  va_end(args);
+  char *text = length < 0 ? NULL : arena_alloc(arena, (size_t)length + 1);
+  if (text != NULL)
+    vsnprintf(text, (size_t)length + 1, format, again);
+  va_end(again);
+  return text;
+}
+
+void arena_done(struct arena *arena)
+{
+  struct arena_block *block = arena->head;
+  while (block != NULL) {
+    struct arena_block *next = block->next;
+    ASAN_UNPOISON_MEMORY_REGION(block + 1, block->size);
+    free(block);
+    block = next;
+  }
+  *arena = (struct arena){0};
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Growing byte buffer; see buf.h. Doubling growth, a sticky failure flag, never past its maximum.
+#include "base/buf.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void buf_init(struct buf *buf, size_t maximum)
+{
+  *buf = (struct buf){.maximum = maximum};
+}
+
+bool buf_reserve(struct buf *buf, size_t more)
+{
+  if (buf->failed || more > buf->maximum || buf->length > buf->maximum - more) {
+    buf->failed = true;
+    return false;
+  }
+  size_t needed = buf->length + more + 1;
+  if (needed <= buf->capacity)
+    return true;
+  size_t capacity = buf->capacity < 128 ? 128 : buf->capacity * 2;
+  if (capacity < needed)
+    capacity = needed;
+  char *data = realloc(buf->data, capacity);
+  if (data == NULL) {
+    buf->failed = true;
+    return false;
+  }
+  buf->data = data;
+  buf->capacity = capacity;
+  return true;
+}
+
+bool buf_put(struct buf *buf, const void *bytes, size_t length)
+{
+  if (!buf_reserve(buf, length))
+    return false;
+  if (length > 0)
+    memcpy(buf->data + buf->length, bytes, length);
+  buf->length += length;
+  buf->data[buf->length] = 0;
+  return true;
+}
+
+bool buf_text(struct buf *buf, const char *text)
+{
+  return buf_put(buf, text, strlen(text));
+}
+
+bool buf_format(struct buf *buf, const char *format, ...)
+{
+  va_list args;
+  va_list again;
+  va_start(args, format);
+  va_copy(again, args);
+  int length = vsnprintf(NULL, 0, format, args);
+  va_end(args);
+  bool done = length >= 0 && buf_reserve(buf, (size_t)length);
+  if (done) {
+    vsnprintf(buf->data + buf->length, (size_t)length + 1, format, again);
+    buf->length += (size_t)length;
+  }
+  va_end(again);
+  return done;
+}
+
+void buf_clear(struct buf *buf)
+{
+  buf->length = 0;
+  buf->failed = false;
+  if (buf->data != NULL)
+    buf->data[0] = 0;
+}
+
+void buf_done(struct buf *buf)
+{
+  free(buf->data);
+  *buf = (struct buf){.maximum = buf->maximum};
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// A growing byte buffer that is told its maximum at birth. One thread at a time.
+#ifndef XSP_BASE_BUF_H
+#define XSP_BASE_BUF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct buf {
+  char *data;    // owned; NUL-terminated after every buf_ call that succeeded; may be NULL while empty
+  size_t length; // bytes used, without the NUL
+  size_t capacity;
+  size_t maximum; // a call that would pass it fails and sets `failed`
+  bool failed;    // sticky: out of memory or over the maximum. Check once at the end.
+};
+
+#define BUF_MAXIMUM_DEFAULT ((size_t)1 << 30)
+
+void buf_init(struct buf *buf, size_t maximum);
+bool buf_reserve(struct buf *buf, size_t more); // room for `more` bytes beyond length
+bool buf_put(struct buf *buf, const void *bytes, size_t length);
+bool buf_text(struct buf *buf, const char *text);
+bool buf_format(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void buf_clear(struct buf *buf); // keeps the memory
+void buf_done(struct buf *buf);
+
+#endif

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON writer over buf; see json_write.h. No reading here.
+#include "base/json_write.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void json_start(struct json_writer *json, struct buf *out)
+{
+  *json = (struct json_writer){.out = out};
+}
+
+static void before_value(struct json_writer *json)
+{
+  if (json->after_key) {
+    json->after_key = false;
+    return;
+  }
+  if (json->depth > 0) {
+    if (json->has_item[json->depth - 1])
+      buf_put(json->out, ",", 1);
+    json->has_item[json->depth - 1] = true;
+  }
+}
+
+static void open_container(struct json_writer *json, const char *bracket)
+{
+  before_value(json);
+  buf_put(json->out, bracket, 1);
+  if (json->depth >= JSON_WRITE_DEPTH) {
+    json->out->failed = true;
+    return;
+  }
+  json->has_item[json->depth++] = false;
+}
+
+static void close_container(struct json_writer *json, const char *bracket)
+{
+  if (json->depth > 0)
+    json->depth--;
+  buf_put(json->out, bracket, 1);
+}
+
+void json_object(struct json_writer *json)
+{
+  open_container(json, "{");
+}
+
+void json_object_end(struct json_writer *json)
+{
+  close_container(json, "}");
+}
+
+void json_array(struct json_writer *json)
+{
+  open_container(json, "[");
+}
+
+void json_array_end(struct json_writer *json)
+{
+  close_container(json, "]");
+}
+
+// Bytes of the well-formed UTF-8 sequence at text, 0 where it is malformed (overlong, surrogate, cut, out of range).
+static size_t sequence_length(const unsigned char *text, size_t left)
+{
+  unsigned char first = text[0];
+  if (first < 0x80)
+    return 1;
+  size_t length = first >= 0xc2 && first <= 0xdf ? 2 : first >= 0xe0 && first <= 0xef ? 3 : first >= 0xf0 && first <= 0xf4 ? 4 : 0;
+  if (length == 0 || length > left)
+    return 0;
+  for (size_t i = 1; i < length; i++)
+    if ((text[i] & 0xc0) != 0x80)
+      return 0;
+  if ((first == 0xe0 && text[1] < 0xa0) || (first == 0xed && text[1] > 0x9f) || (first == 0xf0 && text[1] < 0x90) ||
+      (first == 0xf4 && text[1] > 0x8f))
+    return 0;
+  return length;
+}
+
+static void put_string(struct json_writer *json, const char *text, size_t length)
+{
+  struct buf *out = json->out;
+  buf_put(out, "\"", 1);
+  const unsigned char *bytes = (const unsigned char *)text;
+  size_t plain = 0; // start of the run not yet copied
+  for (size_t i = 0; i < length;) {
+    unsigned char byte = bytes[i];
+    size_t sequence = sequence_length(bytes + i, length - i);
+    if (sequence != 0 && byte >= 0x20 && byte != '"' && byte != '\\') {
+      i += sequence;
+      continue;
+    }
+    buf_put(out, text + plain, i - plain);
+    if (sequence == 0)
+      buf_text(out, "\xef\xbf\xbd");
+    else if (byte == '"' || byte == '\\')
+      buf_format(out, "\\%c", byte);
+    else if (byte == '\n')
+      buf_text(out, "\\n");
+    else if (byte == '\t')
+      buf_text(out, "\\t");
+    else
+      buf_format(out, "\\u%04x", byte);
+    plain = ++i;
+  }
+  buf_put(out, text + plain, length - plain);
+  buf_put(out, "\"", 1);
+}
+
+void json_key(struct json_writer *json, const char *key)
+{
+  before_value(json);
+  put_string(json, key, strlen(key));
+  buf_put(json->out, ":", 1);
+  json->after_key = true;
+}
+
+void json_string_n(struct json_writer *json, const char *text, size_t length)
+{
+  before_value(json);
+  put_string(json, text, length);
+}
+
+void json_string(struct json_writer *json, const char *text)
+{
+  if (text == NULL)
+    json_null(json);
+  else
+    json_string_n(json, text, strlen(text));
+}
+
+void json_int(struct json_writer *json, int64_t value)
+{
+  before_value(json);
+  buf_format(json->out, "%" PRId64, value);
+}
+
+void json_double(struct json_writer *json, double value)
+{
+  if (!isfinite(value)) {
+    json_null(json);
+    return;
+  }
+  before_value(json);
+  char text[40];
+  for (int digits = 15; digits <= 17; digits++) {
+    snprintf(text, sizeof text, "%.*g", digits, value);
+    if (strtod(text, NULL) == value)
+      break;
+  }
+  buf_text(json->out, text);
+}
+
+void json_bool(struct json_writer *json, bool value)
+{
+  before_value(json);
+  buf_text(json->out, value ? "true" : "false");
+}
+
+void json_null(struct json_writer *json)
+{
+  before_value(json);
+  buf_text(json->out, "null");
+}

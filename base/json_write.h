@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes JSON into a buf: commas, escapes and number forms are right by construction.
+#ifndef XSP_BASE_JSON_WRITE_H
+#define XSP_BASE_JSON_WRITE_H
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define JSON_WRITE_DEPTH 32 // containers inside containers; deeper is a contract violation
+
+struct json_writer {
+  struct buf *out; // borrowed
+  unsigned depth;
+  bool has_item[JSON_WRITE_DEPTH];
+  bool after_key;
+};
+
+void json_start(struct json_writer *json, struct buf *out);
+void json_object(struct json_writer *json); // {
+void json_object_end(struct json_writer *json);
+void json_array(struct json_writer *json); // [
+void json_array_end(struct json_writer *json);
+void json_key(struct json_writer *json, const char *key);
+void json_string(struct json_writer *json, const char *text);                     // NULL writes null
+void json_string_n(struct json_writer *json, const char *text, size_t length);    // invalid UTF-8 becomes U+FFFD
+void json_int(struct json_writer *json, int64_t value);
+void json_double(struct json_writer *json, double value); // shortest form that reads back equal; NaN and inf: null
+void json_bool(struct json_writer *json, bool value);
+void json_null(struct json_writer *json);
+
+#endif

@@ -1,0 +1,39 @@
+# Shared settings and three helpers: a room's library, a test beside the code, a shared object for the traced process.
+
+add_compile_options(-Wall -Wextra -Wshadow -Wstrict-prototypes -Wno-unused-parameter -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
+string(REPLACE "-Wstrict-prototypes" "" CMAKE_CXX_FLAGS "${CMAKE_CXX_FLAGS}")
+add_compile_options($<$<COMPILE_LANGUAGE:C>:-Wconversion>)
+if(XSP_WERROR)
+  add_compile_options(-Werror)
+endif()
+if(XSP_SANITIZE)
+  add_compile_options(-fsanitize=${XSP_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${XSP_SANITIZE})
+endif()
+add_compile_definitions(_GNU_SOURCE)
+include_directories(${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/include)
+
+# All programs and libraries land in the build folder itself: build/xsp, build/libxsp.so, build/tracers/*.so.
+set(XSP_OUTPUT ${CMAKE_BINARY_DIR})
+
+# xsp_room(NAME files…): the static library xsp_NAME of one room.
+function(xsp_room name)
+  add_library(xsp_${name} STATIC ${ARGN})
+endfunction()
+
+# xsp_test(NAME SOURCES files… LIBS libs… [TIMEOUT s] [LABEL label]): a cmocka program run by ctest.
+function(xsp_test name)
+  cmake_parse_arguments(T "" "TIMEOUT;LABEL" "SOURCES;LIBS" ${ARGN})
+  add_executable(${name} ${T_SOURCES})
+  target_link_libraries(${name} PRIVATE ${T_LIBS} ${CMOCKA_LIBRARIES})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${XSP_OUTPUT}/test-programs)
+  add_test(NAME ${name} COMMAND ${name})
+  if(NOT T_TIMEOUT)
+    set(T_TIMEOUT 60)
+  endif()
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${T_TIMEOUT}
+    ENVIRONMENT "XSP_BUILD=${XSP_OUTPUT};XSP_SOURCE=${CMAKE_SOURCE_DIR}")
+  if(T_LABEL)
+    set_tests_properties(${name} PROPERTIES LABELS ${T_LABEL})
+  endif()
+endfunction()

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Drains a capture session's rings into a store. Runs in xsp, never in the traced process. One thread per handle.
+#ifndef XSP_COLLECT_COLLECT_H
+#define XSP_COLLECT_COLLECT_H
+
+#include "base/error.h"
+#include "store/store.h"
+
+struct collect_session;
+
+struct collect_options {
+  const char *directory;    // NULL: a new folder under /dev/shm, or under TMPDIR where that is too small
+  uint32_t level_mask;      // what may be switched on; XSP_LEVEL_MASK bits
+  uint32_t ring_records;    // 0: RING_RECORDS_DEFAULT; rounded up to a power of two
+  bool flight_recorder;     // rings overwrite; nothing is drained until the end
+};
+// Creates the session folder. The child joins it by XSP_SESSION=collect_directory().
+enum status collect_create(const struct collect_options *options, struct collect_session **ret_session, struct error *err) MUST_CHECK;
+// Opens the session folder that a dead collector left, or that a program made by itself (XSP_SESSION without xsp).
+enum status collect_adopt(const char *directory, struct collect_session **ret_session, struct error *err) MUST_CHECK;
+const char *collect_directory(const struct collect_session *session);
+
+struct collect_counts { // totals since the session began
+  uint64_t spans, records, dropped, lost, overwritten, misused, torn, open;
+  int64_t clock_step_ns; // largest step of CLOCK_REALTIME against CLOCK_MONOTONIC seen
+  uint64_t own_ns;       // CPU time this thread spent draining
+};
+// Appends all that is complete in all rings to run `run_id` of `store` (tracks are added as they appear). Takes a
+// calibration. Does not commit. Safe while the traced processes run.
+enum status collect_drain(struct collect_session *session, struct store *store, int64_t run_id, struct error *err) MUST_CHECK;
+// As collect_drain, for a session whose processes are gone (or that is being left): also takes what was committed behind
+// an incomplete slot, and adds open spans with STORE_SPAN_OPEN.
+enum status collect_drain_final(struct collect_session *session, struct store *store, int64_t run_id, struct error *err) MUST_CHECK;
+// Throws away what is in the rings (warm-up that is not to be kept, a run that failed).
+enum status collect_skip(struct collect_session *session, struct error *err) MUST_CHECK;
+void collect_counts(const struct collect_session *session, struct collect_counts *ret_counts);
+void collect_set_levels(struct collect_session *session, const char *tracer, uint32_t level_mask); // tracer NULL: all
+// What tracers in the session's processes said (xsp_host.say), newline-separated; in `arena`.
+const char *collect_messages(const struct collect_session *session, struct arena *arena);
+// Closes; removes the folder where `remove`. NULL is fine.
+void collect_close(struct collect_session *session, bool remove);
+
+#endif

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names of levels, kinds and bases, and level sets. Pure tables and parsers.
+#include "format/level.h"
+
+#include <string.h>
+
+static const char *const level_names[XSP_LEVEL_COUNT] = {"application", "model", "layer", "library", "kernel"};
+static const char *const level_letters[XSP_LEVEL_COUNT] = {"A", "M", "L", "Lib", "K"};
+static const char *const kind_names[] = {"sync", "launch", "execution"};
+static const char *const basis_names[BASIS_COUNT] = {"none", "explicit", "correlation", "containment", "ambiguous"};
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+static bool find(const char *const *names, size_t count, const char *text, size_t length, unsigned *ret_index)
+{
+  for (size_t i = 0; i < count; i++)
+    if (strlen(names[i]) == length && memcmp(names[i], text, length) == 0) {
+      *ret_index = (unsigned)i;
+      return true;
+    }
+  return false;
+}
+
+const char *level_name(unsigned level)
+{
+  return level < XSP_LEVEL_COUNT ? level_names[level] : NULL;
+}
+
+bool level_from_name(const char *text, size_t length, unsigned *ret_level)
+{
+  return find(level_names, XSP_LEVEL_COUNT, text, length, ret_level);
+}
+
+const char *kind_name(unsigned kind)
+{
+  return kind < COUNT(kind_names) ? kind_names[kind] : NULL;
+}
+
+bool kind_from_name(const char *text, size_t length, unsigned *ret_kind)
+{
+  return find(kind_names, COUNT(kind_names), text, length, ret_kind);
+}
+
+const char *basis_name(unsigned basis)
+{
+  return basis < BASIS_COUNT ? basis_names[basis] : NULL;
+}
+
+bool basis_from_name(const char *text, size_t length, unsigned *ret_basis)
+{
+  return find(basis_names, BASIS_COUNT, text, length, ret_basis);
+}
+
+bool level_set_parse(const char *text, size_t length, struct level_set *ret_set)
+{
+  static const char metrics[] = "+metrics";
+  struct level_set set = {0, false};
+  if (length > sizeof metrics - 1 && memcmp(text + length - (sizeof metrics - 1), metrics, sizeof metrics - 1) == 0) {
+    set.metrics = true;
+    length -= sizeof metrics - 1;
+  }
+  for (size_t at = 0; at <= length;) {
+    const char *slash = memchr(text + at, '/', length - at);
+    size_t end = slash != NULL ? (size_t)(slash - text) : length;
+    unsigned level;
+    if (!find(level_letters, XSP_LEVEL_COUNT, text + at, end - at, &level))
+      return false;
+    if (set.mask >= XSP_LEVEL_MASK(level)) // out of order, or twice
+      return false;
+    set.mask |= XSP_LEVEL_MASK(level);
+    at = end + 1;
+  }
+  *ret_set = set;
+  return true;
+}
+
+void level_set_format(struct level_set set, char text[LEVEL_SET_TEXT_SIZE])
+{
+  text[0] = 0;
+  for (unsigned level = 0; level < XSP_LEVEL_COUNT; level++)
+    if (set.mask & XSP_LEVEL_MASK(level)) {
+      if (text[0] != 0)
+        strcat(text, "/");
+      strcat(text, level_letters[level]);
+    }
+  if (set.metrics)
+    strcat(text, "+metrics");
+}
+
+bool level_set_equal(struct level_set a, struct level_set b)
+{
+  return a.mask == b.mask && a.metrics == b.metrics;
+}
+
+bool level_set_contains(struct level_set outer, struct level_set inner)
+{
+  return (inner.mask & ~outer.mask) == 0 && (outer.metrics || !inner.metrics);
+}
+
+unsigned level_set_deepest(struct level_set set)
+{
+  unsigned deepest = 0;
+  for (unsigned level = 0; level < XSP_LEVEL_COUNT; level++)
+    if (set.mask & XSP_LEVEL_MASK(level))
+      deepest = level;
+  return deepest;
+}
+
+unsigned level_set_count(struct level_set set)
+{
+  return (unsigned)__builtin_popcount(set.mask);
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Levels, kinds, bases and level sets as text, in the contract's words. Pure.
+#ifndef XSP_FORMAT_LEVEL_H
+#define XSP_FORMAT_LEVEL_H
+
+#include <xsp/span.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum basis { // why a span has the parent it has
+  BASIS_NONE = 0,
+  BASIS_EXPLICIT,
+  BASIS_CORRELATION,
+  BASIS_CONTAINMENT,
+  BASIS_AMBIGUOUS,
+};
+#define BASIS_COUNT 5
+
+const char *level_name(unsigned level); // "application" … "kernel"; NULL out of range
+bool level_from_name(const char *text, size_t length, unsigned *ret_level);
+const char *kind_name(unsigned kind);   // "sync", "launch", "execution"; NULL out of range
+bool kind_from_name(const char *text, size_t length, unsigned *ret_kind);
+const char *basis_name(unsigned basis); // "none", "explicit", …; NULL out of range
+bool basis_from_name(const char *text, size_t length, unsigned *ret_basis);
+
+// A level set: bits XSP_LEVEL_MASK, and whether hardware metrics are collected.
+struct level_set {
+  uint32_t mask;
+  bool metrics;
+};
+#define LEVEL_SET_TEXT_SIZE 32
+// "A", "M", "L", "Lib", "K" joined by '/', in this order, any subset, then "+metrics". False: not such a text.
+bool level_set_parse(const char *text, size_t length, struct level_set *ret_set);
+void level_set_format(struct level_set set, char text[LEVEL_SET_TEXT_SIZE]);
+bool level_set_equal(struct level_set a, struct level_set b);
+bool level_set_contains(struct level_set outer, struct level_set inner); // inner is a subset of outer
+unsigned level_set_deepest(struct level_set set);                        // of a non-empty set
+unsigned level_set_count(struct level_set set);                          // number of levels, metrics not counted
+
+#endif

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bytes that capture (in a traced process) and collect (in xsp) share: a session folder of memory-mapped files.
+//
+//   DIR/session      one page group: identity, control (levels on and off), counters, calibration
+//   DIR/catalog      strings, sites, site tags, tracks: append-only, addressed by offset/8, shared by all processes
+//   DIR/process-N    one per process image: who it is, what it dropped
+//   DIR/ring-N       one per thread at a time: producer state, open spans, records
+//
+// All files are created by posix_fallocate before use (a full /dev/shm must not become SIGBUS). All integers are
+// little-endian, naturally aligned. A reader trusts nothing: every offset and count is checked against the file's size.
+#ifndef XSP_FORMAT_SESSION_H
+#define XSP_FORMAT_SESSION_H
+
+#include <stdint.h>
+
+#define SESSION_VERSION 1u
+#define SESSION_MAGIC UINT64_C(0x314e534553505358)  // "XSPSESN1"
+#define CATALOG_MAGIC UINT64_C(0x31544c4143505358)  // "XSPCALT1"
+#define PROCESS_MAGIC UINT64_C(0x31434f5250505358)  // "XSPPROC1"
+#define RING_MAGIC UINT64_C(0x31474e4952505358)     // "XSPRING1"
+
+#define SESSION_TRACERS 64u      // tracers a session knows by name; slot 0 is "app"
+#define SESSION_CALIBRATIONS 112u // ring of triples; the first is never overwritten
+#define SESSION_CONTROL_OFFSET 4096u // page-aligned: processes map this page over their own switches
+
+// One reading of three clocks, as close together as possible (the tick halfway between two reads around the others).
+struct session_calibration {
+  uint64_t ticks;
+  int64_t realtime_ns;
+  int64_t monotonic_ns;
+  uint64_t sequence; // 1-based; written last (release). 0: slot not written.
+};
+
+enum session_tick_clock { SESSION_TICKS_TSC = 1, SESSION_TICKS_MONOTONIC = 2 };
+enum session_flag { SESSION_FLIGHT_RECORDER = 1 }; // rings overwrite the oldest instead of dropping the newest
+
+struct session_head { // offset 0 of DIR/session
+  uint64_t magic;
+  uint32_t version;
+  uint32_t head_size;   // sizeof this struct, for readers of later versions
+  uint32_t tick_clock;  // enum session_tick_clock
+  uint32_t flags;       // enum session_flag
+  uint32_t ring_records; // per ring, a power of two; processes may make smaller ones where memory is short
+  uint32_t levels;      // mask: what may be switched on at all
+  uint8_t boot_id[16];  // ticks are comparable within one boot
+  uint8_t trace_id[16]; // W3C trace id of the session
+  uint8_t parent_id[8]; // W3C parent (TRACEPARENT of the launcher); zero: none
+  uint32_t next_process; // atomic counters: numbers of the next files
+  uint32_t next_ring;
+  uint32_t collector_pid; // 0: nobody drains
+  uint32_t reserved;
+  uint64_t lost;        // atomic: records lost where no ring could be had (memory full)
+  uint64_t calibration_count; // atomic: triples ever written
+  struct session_calibration calibration[SESSION_CALIBRATIONS]; // slot = sequence-1 while it fits, then 1 + (sequence-2) % (N-1)
+};
+
+struct session_tracer {
+  char name[32];   // claimed by CAS on `claimed`, NUL-terminated; slot 0 is "app"
+  uint32_t claimed; // 0 free, 1 being written, 2 valid
+  uint32_t reserved;
+};
+
+struct session_control { // offset SESSION_CONTROL_OFFSET: one page, mapped alone by processes
+  uint32_t levels[SESSION_TRACERS]; // what is on now, per tracer: the words that xsp_site.levels points at
+  struct session_tracer tracer[SESSION_TRACERS];
+};
+#define SESSION_FILE_SIZE (SESSION_CONTROL_OFFSET + 4096u)
+
+// ---- catalog ---------------------------------------------------------------------------------------------------------
+struct catalog_head {
+  uint64_t magic;
+  uint32_t version;
+  uint32_t head_size;
+  uint64_t used;      // atomic: bytes handed out, this head included
+  uint64_t allocated; // atomic: bytes backed by posix_fallocate
+};
+#define CATALOG_MAXIMUM_BYTES (UINT64_C(1) << 30)
+
+enum catalog_type { CATALOG_STRING = 1, CATALOG_SITE, CATALOG_SITE_TAG, CATALOG_TRACK };
+
+// An entry lies at offset id*8. `size` is written last (release); 0: not complete.
+struct catalog_entry {
+  uint32_t size; // whole entry in bytes, a multiple of 8
+  uint32_t type;
+};
+struct catalog_string {
+  struct catalog_entry entry;
+  uint32_t length; // without the NUL that follows
+  uint32_t hash;
+  char text[];
+};
+struct catalog_site {
+  struct catalog_entry entry;
+  uint32_t level;
+  uint32_t tracer;   // slot in session_control
+  uint32_t name;     // catalog ids of strings; 0: none
+  uint32_t category;
+  uint32_t first_tag; // atomic: head of the list of site tags
+  uint32_t reserved;
+};
+enum value_type { VALUE_INT = 1, VALUE_DOUBLE, VALUE_STRING }; // string: catalog id
+struct catalog_site_tag {
+  struct catalog_entry entry;
+  uint32_t next; // catalog id of the next tag of the site; 0: last
+  uint32_t key;
+  uint32_t value_type;
+  uint32_t reserved;
+  uint64_t value; // int64, double's bits, or catalog id
+};
+struct catalog_track {
+  struct catalog_entry entry;
+  uint32_t name;
+  uint32_t clock; // 0: wall time; else the foreign clock's name
+  int64_t device_id;
+  int64_t stream_id;
+};
+
+// ---- process ---------------------------------------------------------------------------------------------------------
+#define PROCESS_TRACKS 4096u
+struct process_head { // DIR/process-N
+  uint64_t magic;
+  uint32_t version;
+  uint32_t head_size;
+  uint32_t number; // N
+  uint32_t pid;
+  uint32_t parent_pid;
+  uint32_t track_count;  // atomic; tracks made by xsp_track_create, 1-based in records
+  int64_t start_realtime_ns;
+  uint64_t lost;         // atomic: records of threads that got no ring
+  uint64_t misused;      // atomic: finishes that matched no open span, intervals that end before they start
+  uint32_t ended;        // 1: left through exit
+  uint32_t reserved;
+  char command[256];     // argv[0] and what fits, NUL-terminated
+  char message[1024];    // what tracers said (xsp_host.say), newline-separated
+  uint32_t track[PROCESS_TRACKS]; // catalog ids
+};
+
+// ---- ring ------------------------------------------------------------------------------------------------------------
+#define RING_OPEN_SPANS 64u  // deeper nesting is recorded but not listed as open
+#define RING_MARGIN 64u      // slots kept free for signal handlers that interrupt a writer
+#define RING_RECORDS_DEFAULT (UINT32_C(1) << 16)
+#define RING_RECORDS_LEAST (UINT32_C(1) << 8)
+#define RING_HEAD_SIZE 4096u // records start here
+
+enum record_type {
+  RECORD_SPAN = 1,     // finished span; start, duration, site, id; kind/clock/track
+  RECORD_TAG_INT,      // start = value, site = key (string id), id = the span's
+  RECORD_TAG_DOUBLE,
+  RECORD_TAG_STRING,   // start = string id of the value
+  RECORD_LOG,          // start = ticks, site = string id of the message
+  RECORD_CORRELATION,  // start = correlation id; `kind` for the span
+  RECORD_PARENT,       // start = ring << 32 | id of the parent
+  RECORD_TRACE,        // W3C: start, duration = 16 bytes of trace id, for the span `id`
+  RECORD_REMOTE_PARENT, // start = W3C parent id (8 bytes, big-endian as on the wire)
+  RECORD_THREAD,       // from here on the ring belongs to thread `start` of process number `duration`; site = name or 0
+  RECORD_THREAD_NAME,  // site = string id
+};
+
+// 32 bytes. `commit` is written last (release) and is the slot's position + 1, cut to 32 bits: a reader that finds the
+// position it expects has a complete record, whether the writer still runs or was killed.
+struct record {
+  uint64_t start;    // ticks, or as the type says
+  uint64_t duration; // ticks (ns for a foreign or other clock)
+  uint32_t site;
+  uint32_t id;
+  uint8_t type;       // enum record_type
+  uint8_t kind_clock; // enum xsp_kind | enum xsp_clock << 4
+  uint16_t track;     // 0: the ring's thread
+  uint32_t commit;
+};
+
+struct open_span { // valid where start != 0
+  uint64_t start;
+  uint32_t site;
+  uint32_t id;
+};
+
+// Producer's lines. Written by the owning thread (and its signal handlers) only; read by the collector.
+struct ring_producer {
+  uint64_t head;    // slots handed out so far (may run ahead of the last committed by interrupted writers)
+  uint64_t limit;   // first slot position that may not be handed out; written by the consumer (discard mode), else ~0
+  uint32_t next_id; // id of the next span started
+  uint32_t depth;   // open spans
+  uint64_t dropped; // records dropped because the ring was full
+  uint64_t reserved[4];
+  struct open_span open[RING_OPEN_SPANS];
+};
+
+struct ring_head { // DIR/ring-N, offset 0
+  uint64_t magic;
+  uint32_t version;
+  uint32_t head_size;
+  uint32_t number;       // N
+  uint32_t record_count; // a power of two
+  uint32_t process;      // number of the process file of the present owner
+  uint32_t owner_tid;    // atomic; 0: free to be taken over by another thread of the same process
+  uint64_t reserved[3];
+  // consumer's line
+  uint64_t tail __attribute__((aligned(64))); // slots consumed; written by the collector
+  uint64_t overwritten;  // flight recorder: records lost to overwriting, counted by the collector
+  struct ring_producer producer __attribute__((aligned(64)));
+};
+
+_Static_assert(sizeof(struct record) == 32, "records are 32 bytes");
+_Static_assert(sizeof(struct open_span) == 16, "open spans are 16 bytes");
+_Static_assert(sizeof(struct ring_head) <= RING_HEAD_SIZE, "ring head fits its page");
+_Static_assert(sizeof(struct session_head) <= SESSION_CONTROL_OFFSET, "session head fits its page");
+_Static_assert(sizeof(struct session_control) <= 4096u, "control fits one page");
+
+#endif

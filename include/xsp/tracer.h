@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// xsp: write a tracer. A tracer turns one profiler's events into spans, live in the traced process.
+//
+// A tracer is a shared object that exports one function, xsp_tracer_entry, and publishes through <xsp/span.h>. It is
+// loaded into a process of a session by XSP_TRACERS=/path/a.so,/path/b.so:option=value (see docs/tracers.md).
+// Guest manners are the contract: never exit, abort, block, write to stdout, or throw.
+#ifndef XSP_TRACER_H
+#define XSP_TRACER_H
+
+#include <xsp/span.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct xsp_tracer_option {
+  const char *name;
+  const char *value_name; // "FILE", "N"; for help
+  const char *summary;
+};
+
+// What the host gives a tracer. Appended to only.
+struct xsp_host {
+  uint32_t size;
+  uint32_t abi_version; // XSP_ABI_VERSION of the host
+  // The option's value, or NULL where it was not given. Valid while the process lives.
+  const char *(*option)(const struct xsp_host *host, const char *name);
+  // One line for the user, kept with the trace (not printed into the program's output).
+  void (*say)(const struct xsp_host *host, const char *message);
+  // --- base ABI, version 1, ends here ---
+};
+
+// One static descriptor per tracer. Appended to only.
+struct xsp_tracer {
+  uint32_t size;
+  uint32_t level_mask; // levels it can publish
+  const char *name;    // "onnxruntime"; at most 31 bytes
+  const char *summary; // one line
+  const struct xsp_tracer_option *options; // ends with a NULL name; may be NULL
+  // Called first, may be called alone (`xsp check`). 0: usable. Else why not, one line, into `why`.
+  int (*probe)(const struct xsp_host *host, char *why, size_t why_size);
+  int (*start)(const struct xsp_host *host); // once, before the program's main work; 0 or negated errno
+  void (*flush)(void);                       // publish what is finished so far; may be NULL
+  void (*stop)(void);                        // at exit; may be NULL; may never be called (SIGKILL)
+  // --- base ABI, version 1, ends here ---
+};
+
+#define XSP_TRACER_ENTRY "xsp_tracer_entry"
+typedef const struct xsp_tracer *(*xsp_tracer_entry_fn)(const struct xsp_host *host);
+XSP_API const struct xsp_tracer *xsp_tracer_entry(const struct xsp_host *host);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

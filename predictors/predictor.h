@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// A predictor: three functions per framework. Runs in the runner process only (programs/runner), never in xsp itself.
+// Everything else (inputs, warm-up, repetition, batch sweep, levels) is shared code in the runner.
+#ifndef XSP_PREDICTORS_PREDICTOR_H
+#define XSP_PREDICTORS_PREDICTOR_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include <xsp/span.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum tensor_type { // ONNX's numbers, so that no second enumeration is needed
+  TENSOR_FLOAT = 1, TENSOR_UINT8 = 2, TENSOR_INT8 = 3, TENSOR_UINT16 = 4, TENSOR_INT16 = 5, TENSOR_INT32 = 6,
+  TENSOR_INT64 = 7, TENSOR_STRING = 8, TENSOR_BOOL = 9, TENSOR_FLOAT16 = 10, TENSOR_DOUBLE = 11, TENSOR_UINT32 = 12,
+  TENSOR_UINT64 = 13, TENSOR_BFLOAT16 = 16,
+};
+#define TENSOR_MAXIMUM_RANK 16
+struct tensor_info { // what the model says of an input
+  const char *name;
+  enum tensor_type type;
+  unsigned rank;
+  int64_t shape[TENSOR_MAXIMUM_RANK];              // -1: free
+  const char *dimension_name[TENSOR_MAXIMUM_RANK]; // of a free dimension; NULL: unnamed
+};
+struct tensor { // what predict is given
+  const struct tensor_info *info;
+  int64_t shape[TENSOR_MAXIMUM_RANK]; // all >= 0
+  void *data;                         // owned by the runner, C order
+  size_t size_bytes;
+};
+struct predictor_options {
+  const char *model_path;
+  const char *library_path;     // NULL: search (base/library.h rules)
+  unsigned threads;             // 0: the framework's default
+  uint32_t level_mask;          // the session's levels: layer or deeper switches the framework's profiling on
+  const char *tracer_directory; // where xsp's own tracers lie
+  const char *work_directory;   // for files a framework insists on writing; private to this process
+  bool force_profile_file;      // ONNX Runtime: take the profile JSON route even where the listener works
+};
+struct predictor_model { // filled by open; strings and arrays live in `arena` of the caller
+  const char *framework, *framework_version, *library_path;
+  struct tensor_info *inputs;
+  size_t input_count;
+  const char *layer_source; // how the layer level is obtained: "listener", "profile file", "none"
+  void *state;              // the predictor's own
+};
+struct predictor {
+  const char *name;      // "onnxruntime"
+  const char *summary;
+  const char *extensions; // ".onnx .ort"
+  // Is the framework usable here? Fills version and library on success.
+  enum status (*probe)(const char *library_path, char *library, size_t library_size, char *version, size_t version_size, struct error *err);
+  enum status (*open)(const struct predictor_options *options, struct arena *arena, struct predictor_model *ret_model, struct error *err);
+  // One inference; the caller has the model span open on this thread. Outputs are computed and dropped.
+  enum status (*predict)(struct predictor_model *model, const struct tensor *inputs, struct error *err);
+  // After the last predict of a batch of work: publish what the framework holds back (profile files). May be NULL.
+  enum status (*flush)(struct predictor_model *model, struct error *err);
+  void (*close)(struct predictor_model *model); // safe on a half-open model
+};
+extern const struct predictor *const predictors[]; // onnxruntime, script; ends with NULL
+const struct predictor *predictor_find(const char *name);
+const struct predictor *predictor_for_file(const char *path);
+
+#endif

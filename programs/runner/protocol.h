@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The line protocol between `xsp profile` and its runner process (one per level set), over a socketpair.
+//
+// Runner arguments: --control-fd N --model PATH --predictor NAME --levels M/L --tracer-directory DIR --work-directory DIR
+//   [--library PATH] [--threads N] [--affinity CPULIST] [--seed N] [--input NAME=FILE.npy]… [--dim NAME=N]…
+//   [--profile-file]; the capture session comes by XSP_SESSION, further tracers by XSP_TRACERS.
+//
+// Lines end with '\n', fields are separated by '\t'; '\t', '\n' and '\\' inside a field are written \t, \n, \\.
+//   runner: ready FRAMEWORK VERSION LIBRARY LAYER_SOURCE          once, when the model is open
+//   runner: error STATUS WHAT WHERE WHY ADVICE                    STATUS as enum status' number; the runner then exits
+//   xsp:    predict BATCH WARMUP(0|1)                             one inference under one model span
+//   runner: done                                                  answers predict, prepare and flush
+//   xsp:    prepare BATCH                                         makes and fills the inputs, outside any span
+//   xsp:    flush                                                 what the framework holds back is published
+//   xsp:    quit                                                  the runner closes the model and exits 0
+//
+// A model span has level model, tracer "runner", the model file's name without its ending, and tags batch_size,
+// warmup (1, only on warm-up), own_ns (time spent in xsp's own code inside the span, measured; only where known).
+#ifndef XSP_PROGRAMS_RUNNER_PROTOCOL_H
+#define XSP_PROGRAMS_RUNNER_PROTOCOL_H
+
+#include "base/buf.h"
+
+#include <stddef.h>
+
+#define PROTOCOL_LINE_MAXIMUM 8192
+#define PROTOCOL_FIELDS 8
+
+// Appends the escaped fields (first is the verb), tab-separated, with the newline.
+void protocol_format(struct buf *out, const char *const *fields, size_t count);
+// Splits and unescapes `line` (without newline) in place; returns the number of fields, 0 where it is malformed.
+size_t protocol_parse(char *line, char *fields[PROTOCOL_FIELDS]);
+
+#endif

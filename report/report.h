@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers: tables as text, Markdown, CSV, JSON; files for other tools. One file = one output.
+#ifndef XSP_REPORT_REPORT_H
+#define XSP_REPORT_REPORT_H
+
+#include "analyze/analyze.h"
+#include "base/buf.h"
+
+enum report_format { REPORT_TEXT, REPORT_MARKDOWN, REPORT_CSV, REPORT_JSON };
+bool report_format_from_name(const char *text, enum report_format *ret_format);
+// Appends tables to `out`. JSON: one table an object, several (or `as_array`) an array, as the contract has it.
+// Text scales units and prints them; `width` is the terminal's (0: unlimited). Numbers in JSON and CSV are exact.
+void report_tables(const struct analyze_table *tables, size_t count, enum report_format format, bool as_array,
+                   unsigned width, struct buf *out);
+
+struct report_export {
+  const char *name; // "perfetto"
+  const char *summary;
+  const char *extension;
+  // Writes the whole store to `path` (a temporary beside its place; the caller renames).
+  enum status (*write)(struct store *store, const char *path, struct error *err);
+};
+extern const struct report_export *const report_exports[]; // perfetto, chrome, sqlite, csv; ends with NULL
+// Writes beside `path` and renames; refuses an existing path unless `force`.
+enum status report_export_file(struct store *store, const char *format, const char *path, bool force, struct error *err) MUST_CHECK;
+
+#endif
