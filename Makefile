@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+# What one types. Thin on purpose: tools/setup prepares the machine, tools/build drives CMake, ctest runs the tests.
+# Needs git and make to begin with; `make setup` brings the rest (Debian 12; root or sudo).
+
+BUILD  ?= build
+PREFIX ?= /usr/local
+JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
+
+# A copied or moved checkout, a MAKEFLAGS of an outer make: nothing of it may reach CMake's own tools.
+export XSP_JOBS = $(JOBS)
+SHELL = /bin/sh
+.SUFFIXES:
+.NOTPARALLEL:
+.PHONY: all setup demo test test-all bench dist install clean gpu-check help
+
+all: ## build all that this machine can build; the program is build/xsp
+	@tools/build "$(BUILD)"
+
+setup: ## install what is missing: packages, .venv with the pinned Python packages
+	@tools/setup
+
+demo: setup all ## profile real models and print their tables; leaves demo/*.xsp and demo/*.pftrace
+	@XSP_BUILD="$(BUILD)" tools/demo
+
+test: setup all ## set up, build, run the tests (under 10 minutes on 2 cores)
+	@tools/run_tests "$(BUILD)" -LE long
+
+test-all: setup all ## the same and the long tests
+	@XSP_TEST_ALL=1 tools/run_tests "$(BUILD)"
+
+bench: ## measure against floors and peers; one JSON object a line in build/bench.jsonl
+	@tools/setup --bench
+	@tools/build "$(BUILD)-bench" -DXSP_BENCH=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo
+	@mkdir -p "$(BUILD)"
+	@.venv/bin/python3 bench/run.py --build "$(BUILD)-bench" --output "$(BUILD)/bench.jsonl"
+
+dist: setup ## a tarball that runs where nothing can be installed: dist/xsp-VERSION-linux-x86_64.tar.gz
+	@tools/dist
+
+install: all ## install under PREFIX (/usr/local), DESTDIR honoured
+	@cmake --install "$(BUILD)" --prefix "$(PREFIX)"
+
+gpu-check: all ## the checks that need a GPU
+	@echo "gpu-check: this version has no part that uses a GPU, so there is nothing to check on one."
+
+clean: ## remove what was built, not .venv
+	@rm -rf "$(BUILD)" "$(BUILD)-bench" build-dist build-ci-* dist demo
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' Makefile
