@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Help for the terminal and completion for the shell, from the verbs' descriptors. Called by main and by `xsp help`.
+#include "programs/xsp/help.h"
+
+#include <string.h>
+
+#define LEFT_COLUMN 26u // option names; help text stands to their right
+
+// Wraps `text` at `width`; the cursor stands at column `column` already, further lines begin at `indent`.
+static void wrap(struct buf *out, const char *text, size_t length, unsigned column, unsigned indent, unsigned width)
+{
+  const char *end = text + length;
+  bool first = true;
+  while (text < end) {
+    size_t word = 0;
+    while (text + word < end && text[word] != ' ' && text[word] != '\n')
+      word++;
+    if (!first && column + 1 + word > width) {
+      buf_format(out, "\n%*s", (int)indent, "");
+      column = indent;
+    } else if (!first) {
+      buf_text(out, " ");
+      column++;
+    }
+    buf_put(out, text, word);
+    column += (unsigned)word;
+    first = false;
+    text += word;
+    while (text < end && (*text == ' ' || *text == '\n'))
+      text++;
+  }
+  buf_text(out, "\n");
+}
+
+// Paragraphs are separated by an empty line; a paragraph that starts with two spaces is kept as it is.
+static void paragraphs(struct buf *out, const char *text, unsigned width)
+{
+  while (*text != 0) {
+    const char *gap = strstr(text, "\n\n");
+    size_t length = gap != NULL ? (size_t)(gap - text) : strlen(text);
+    if (text[0] == ' ') {
+      buf_put(out, text, length);
+      buf_text(out, "\n");
+    } else {
+      wrap(out, text, length, 0, 0, width);
+    }
+    text += length;
+    if (gap != NULL) {
+      text += 2;
+      buf_text(out, "\n");
+    }
+  }
+}
+
+static unsigned text_width(unsigned width)
+{
+  return width == 0 || width > 100 ? 100 : width < 50 ? 50 : width;
+}
+
+static void option_line(const struct option_description *option, unsigned width, struct buf *out)
+{
+  size_t start = out->length;
+  buf_text(out, "  ");
+  if (option->letter != 0)
+    buf_format(out, "-%c, ", option->letter);
+  buf_format(out, "--%s", option->name);
+  if (option->value_name != NULL)
+    buf_format(out, "=%s", option->value_name);
+  unsigned column = (unsigned)(out->length - start);
+  if (column + 2 > LEFT_COLUMN) {
+    buf_format(out, "\n%*s", (int)LEFT_COLUMN, "");
+  } else {
+    buf_format(out, "%*s", (int)(LEFT_COLUMN - column), "");
+  }
+  struct buf help;
+  buf_init(&help, BUF_MAXIMUM_DEFAULT);
+  buf_text(&help, option->help);
+  if (option->repeatable)
+    buf_text(&help, " May be given several times.");
+  if (option->default_value != NULL)
+    buf_format(&help, " Default: %s.", option->default_value);
+  wrap(out, help.data, help.length, LEFT_COLUMN, LEFT_COLUMN, width);
+  buf_done(&help);
+}
+
+void help_verb(const struct verb *verb, unsigned width, struct buf *out)
+{
+  width = text_width(width);
+  buf_format(out, "xsp %s: %s\n\nUsage: xsp %s %s\n\n", verb->name, verb->summary, verb->name, verb->synopsis);
+  paragraphs(out, verb->description, width);
+  buf_text(out, "\nOptions:\n");
+  const struct option_description *option;
+  for (size_t i = 0; (option = verb_option_at(verb, i)) != NULL; i++)
+    option_line(option, width, out);
+  if (verb->examples != NULL) {
+    buf_text(out, "\nExamples:\n");
+    for (const struct verb_example *example = verb->examples; example->command != NULL; example++) {
+      buf_text(out, "  # ");
+      wrap(out, example->meaning, strlen(example->meaning), 4, 4, width);
+      buf_format(out, "  %s\n", example->command);
+    }
+  }
+  if (verb->see_also != NULL)
+    buf_format(out, "\nSee also: %s\n", verb->see_also);
+}
+
+void help_overview(unsigned width, struct buf *out)
+{
+  width = text_width(width);
+  buf_text(out, "xsp: shows one machine-learning workload through every level of its stack\n\n"
+                "Usage: xsp VERB [ARGUMENT...] [OPTION...]\n\nVerbs:\n");
+  for (size_t i = 0; verbs[i] != NULL; i++) {
+    buf_format(out, "  %-10s ", verbs[i]->name);
+    wrap(out, verbs[i]->summary, strlen(verbs[i]->summary), 13, 13, width);
+  }
+  buf_text(out, "\nOptions may stand anywhere; `--` ends them. `xsp help VERB` says more of each.\n"
+                "Exit status: 0 done, 1 the answer is no, 2 wrong use or bad input, 3 the environment failed.\n");
+}
+
+// ---- completion
+// ------------------------------------------------------------------------------------------------------
+void help_bash_completion(struct buf *out)
+{
+  buf_text(out, "# bash completion for xsp, made by `xsp help --completion bash`\n_xsp()\n{\n"
+                "  local word=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]}\n"
+                "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n    COMPREPLY=($(compgen -W \"");
+  for (size_t i = 0; verbs[i] != NULL; i++)
+    buf_format(out, "%s ", verbs[i]->name);
+  buf_text(out, "--help --version\" -- \"$word\"))\n    return\n  fi\n  local options=\n  case $verb in\n");
+  for (size_t i = 0; verbs[i] != NULL; i++) {
+    buf_format(out, "    %s) options=\"", verbs[i]->name);
+    const struct option_description *option;
+    for (size_t j = 0; (option = verb_option_at(verbs[i], j)) != NULL; j++)
+      buf_format(out, "%s--%s", j > 0 ? " " : "", option->name);
+    buf_text(out, "\" ;;\n");
+  }
+  buf_text(out, "  esac\n  case $word in\n    -*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")) ;;\n"
+                "    *) COMPREPLY=($(compgen -f -- \"$word\")) ;;\n  esac\n}\n"
+                "complete -o filenames -F _xsp xsp\n");
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Renders the verbs' descriptors: help text, man pages, shell completion. One source, three forms.
+#ifndef XSP_PROGRAMS_XSP_HELP_H
+#define XSP_PROGRAMS_XSP_HELP_H
+
+#include "base/buf.h"
+#include "programs/xsp/verb.h"
+
+void help_overview(unsigned width, struct buf *out);                      // `xsp help`
+void help_verb(const struct verb *verb, unsigned width, struct buf *out); // `xsp help VERB`
+void help_man(const struct verb *verb, struct buf *out);                  // roff; NULL: xsp(1)
+void help_bash_completion(struct buf *out);
+
+#endif

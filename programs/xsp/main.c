@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// xsp: finds the verb, parses its options, runs it, turns its status into the exit status. Nothing else.
+#include "programs/xsp/help.h"
+#include "programs/xsp/nearest.h"
+#include "programs/xsp/output.h"
+#include "programs/xsp/verb.h"
+
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+// A handler, not SIG_IGN: writes then fail with EPIPE here, and programs that are started get the default back.
+static void on_broken_pipe(int signal_number)
+{
+  (void)signal_number;
+}
+
+static enum status unknown_verb(const char *name, struct error *err)
+{
+  struct nearest nearest;
+  nearest_start(&nearest, name);
+  for (size_t i = 0; verbs[i] != NULL; i++)
+    nearest_offer(&nearest, verbs[i]->name);
+  char advice[64];
+  snprintf(advice, sizeof advice, nearest.best != NULL ? "`xsp %s`, or `xsp help`" : "`xsp help`", nearest.best);
+  return error_set(err, STATUS_USE, "wrong use", name, advice, "no such verb");
+}
+
+static enum status show_help(const struct verb *verb, struct error *err)
+{
+  struct buf text;
+  buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  if (verb != NULL)
+    help_verb(verb, output_width(), &text);
+  else
+    help_overview(output_width(), &text);
+  enum status status = output_buf(&text, err);
+  buf_done(&text);
+  return status;
+}
+
+static enum status run_verb(const struct verb *verb, int count, char **texts, struct error *err)
+{
+  struct invocation invocation;
+  enum status status = invocation_parse(verb, count, texts, &invocation, err);
+  if (status == STATUS_OK)
+    status = invocation_has(&invocation, "help") ? show_help(verb, err) : verb->run(&invocation, err);
+  invocation_done(&invocation);
+  return status;
+}
+
+static enum status run(int argc, char **argv, struct error *err)
+{
+  if (argc < 2)
+    return error_set(err, STATUS_USE, "wrong use", NULL, "`xsp help`", "a verb is missing");
+  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+    return show_help(NULL, err);
+  const char *name = strcmp(argv[1], "--version") == 0 ? "version" : argv[1];
+  const struct verb *verb = verb_find(name);
+  if (verb == NULL)
+    return unknown_verb(name, err);
+  return run_verb(verb, argc - 2, argv + 2, err);
+}
+
+static void print_error(const struct error *err)
+{
+  char line[2048];
+  size_t length = error_line(err, line, sizeof line - 1);
+  line[length++] = '\n';
+  fwrite(line, 1, length, stderr);
+}
+
+int main(int argc, char **argv)
+{
+  setlocale(LC_CTYPE, "C.UTF-8"); // for the widths of characters; numbers stay in the C locale
+  struct sigaction action = {.sa_handler = on_broken_pipe};
+  sigaction(SIGPIPE, &action, NULL);
+  struct error err = {0};
+  enum status status = run(argc, argv, &err);
+  struct error finish_err = {0};
+  enum status finish_status = output_finish(&finish_err);
+  if (output_reader_left())
+    return status == STATUS_NO ? status_exit_code(status) : 0;
+  if (status != STATUS_OK && err.what[0] != 0)
+    print_error(&err);
+  if (finish_status != STATUS_OK && status != STATUS_SYSTEM) {
+    print_error(&finish_err);
+    status = finish_status;
+  }
+  return status_exit_code(status);
+}

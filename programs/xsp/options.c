@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parses a verb's arguments by its option table. Called by main; the getters by the verbs. Prints nothing.
+#include "programs/xsp/nearest.h"
+#include "programs/xsp/verb.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct option_description reader_options[] = {
+    {.name = "format",
+     .value_name = "FORMAT",
+     .default_value = "text",
+     .help = "How to print: text, markdown, csv or json. Text scales units for reading and fits the terminal's width; "
+             "csv and json are exact."},
+    {.name = "json", .help = "Short for --format json."},
+    {0},
+};
+static const struct option_description shared_options[] = {
+    {.name = "help", .letter = 'h', .help = "Show this help."},
+    {0},
+};
+
+const struct option_description *verb_option_at(const struct verb *verb, size_t index)
+{
+  const struct option_description *tables[] = {verb->options, verb->is_reader ? reader_options : NULL, shared_options};
+  for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
+    for (const struct option_description *option = tables[i]; option != NULL && option->name != NULL; option++)
+      if (index-- == 0)
+        return option;
+  return NULL;
+}
+
+static const struct option_description *find_option(const struct verb *verb, const char *name, size_t length)
+{
+  const struct option_description *option;
+  for (size_t i = 0; (option = verb_option_at(verb, i)) != NULL; i++)
+    if (strlen(option->name) == length && memcmp(option->name, name, length) == 0)
+      return option;
+  return NULL;
+}
+
+static const struct option_description *find_letter(const struct verb *verb, char letter)
+{
+  const struct option_description *option;
+  for (size_t i = 0; (option = verb_option_at(verb, i)) != NULL; i++)
+    if (option->letter == letter)
+      return option;
+  return NULL;
+}
+
+static enum status unknown_option(const struct verb *verb, const char *text, size_t name_length, struct error *err)
+{
+  char name[64];
+  snprintf(name, sizeof name, "%.*s", (int)(name_length < sizeof name ? name_length : sizeof name - 1), text);
+  struct nearest nearest;
+  nearest_start(&nearest, name + strspn(name, "-"));
+  const struct option_description *option;
+  for (size_t i = 0; (option = verb_option_at(verb, i)) != NULL; i++)
+    nearest_offer(&nearest, option->name);
+  char advice[160];
+  if (nearest.best != NULL)
+    snprintf(advice, sizeof advice, "--%s, or `xsp help %s`", nearest.best, verb->name);
+  else
+    snprintf(advice, sizeof advice, "`xsp help %s`", verb->name);
+  return error_set(err, STATUS_USE, "wrong use", name, advice, "`xsp %s` has no such option", verb->name);
+}
+
+static void add_option(struct invocation *invocation, const struct option_description *option, const char *value)
+{
+  invocation->options[invocation->option_count++] = (struct invocation_option){option, value};
+}
+
+static enum status needs_value(const struct verb *verb, const struct option_description *option, struct error *err)
+{
+  char where[64], advice[160];
+  snprintf(where, sizeof where, "--%s", option->name);
+  snprintf(advice, sizeof advice, "--%s=%s, or `xsp help %s`", option->name, option->value_name, verb->name);
+  return error_set(err, STATUS_USE, "wrong use", where, advice, "its value is missing");
+}
+
+// texts[*at] is a long option; takes its value from behind '=' or from the next text.
+static enum status parse_long(const struct verb *verb, int count, char **texts, int *at, struct invocation *invocation,
+                              struct error *err)
+{
+  const char *text = texts[*at];
+  const char *name = text + 2;
+  const char *equals = strchr(name, '=');
+  size_t length = equals != NULL ? (size_t)(equals - name) : strlen(name);
+  const struct option_description *option = find_option(verb, name, length);
+  if (option == NULL)
+    return unknown_option(verb, text, length + 2, err);
+  if (option->value_name == NULL && equals != NULL)
+    return error_set(err, STATUS_USE, "wrong use", text, NULL, "--%s takes no value", option->name);
+  const char *value = NULL;
+  if (option->value_name != NULL) {
+    value = equals != NULL ? equals + 1 : *at + 1 < count ? texts[++*at] : NULL;
+    if (value == NULL)
+      return needs_value(verb, option, err);
+  }
+  add_option(invocation, option, value);
+  return STATUS_OK;
+}
+
+// texts[*at] is `-x`, `-xVALUE` or `-x VALUE`; flags may be joined.
+static enum status parse_short(const struct verb *verb, int count, char **texts, int *at, struct invocation *invocation,
+                               struct error *err)
+{
+  const char *text = texts[*at];
+  for (const char *letter = text + 1; *letter != 0; letter++) {
+    const struct option_description *option = find_letter(verb, *letter);
+    if (option == NULL)
+      return unknown_option(verb, text, strlen(text), err);
+    if (option->value_name == NULL) {
+      add_option(invocation, option, NULL);
+      continue;
+    }
+    const char *value = letter[1] != 0 ? letter + 1 : *at + 1 < count ? texts[++*at] : NULL;
+    if (value == NULL)
+      return needs_value(verb, option, err);
+    add_option(invocation, option, value);
+    return STATUS_OK;
+  }
+  return STATUS_OK;
+}
+
+static enum status check_argument_count(const struct invocation *invocation, struct error *err)
+{
+  const struct verb *verb = invocation->verb;
+  char advice[256];
+  snprintf(advice, sizeof advice, "xsp %s %s", verb->name, verb->synopsis);
+  if (invocation->argument_count < verb->least_arguments)
+    return error_set(err, STATUS_USE, "wrong use", verb->name, advice, "%s",
+                     invocation->argument_count == 0 ? "its arguments are missing" : "an argument is missing");
+  if (invocation->argument_count > verb->most_arguments)
+    return error_set(err, STATUS_USE, "wrong use", invocation->arguments[verb->most_arguments], advice,
+                     "`xsp %s` takes no such argument", verb->name);
+  return STATUS_OK;
+}
+
+enum status invocation_parse(const struct verb *verb, int count, char **texts, struct invocation *ret_invocation,
+                             struct error *err)
+{
+  *ret_invocation = (struct invocation){.verb = verb};
+  size_t letters = 1;
+  for (int i = 0; i < count; i++)
+    letters += strlen(texts[i]) + 1; // an upper bound of options: joined letters
+  ret_invocation->arguments = calloc((size_t)count + 1, sizeof *ret_invocation->arguments);
+  ret_invocation->options = calloc(letters, sizeof *ret_invocation->options);
+  if (ret_invocation->arguments == NULL || ret_invocation->options == NULL)
+    return error_set(err, STATUS_MEMORY, "cannot read the options", NULL, NULL, "out of memory");
+  bool options_over = false;
+  for (int i = 0; i < count; i++) {
+    const char *text = texts[i];
+    if (options_over || text[0] != '-' || text[1] == 0) {
+      ret_invocation->arguments[ret_invocation->argument_count++] = text;
+    } else if (strcmp(text, "--") == 0) {
+      options_over = true;
+    } else if (text[1] == '-') {
+      XSP_TRY(parse_long(verb, count, texts, &i, ret_invocation, err));
+    } else {
+      XSP_TRY(parse_short(verb, count, texts, &i, ret_invocation, err));
+    }
+  }
+  if (invocation_has(ret_invocation, "help"))
+    return STATUS_OK;
+  return check_argument_count(ret_invocation, err);
+}
+
+void invocation_done(struct invocation *invocation)
+{
+  free(invocation->arguments);
+  free(invocation->options);
+  *invocation = (struct invocation){0};
+}
+
+bool invocation_has(const struct invocation *invocation, const char *name)
+{
+  for (size_t i = 0; i < invocation->option_count; i++)
+    if (strcmp(invocation->options[i].description->name, name) == 0)
+      return true;
+  return false;
+}
+
+const char *invocation_value(const struct invocation *invocation, const char *name)
+{
+  for (size_t i = invocation->option_count; i > 0; i--)
+    if (strcmp(invocation->options[i - 1].description->name, name) == 0)
+      return invocation->options[i - 1].value;
+  const struct option_description *option = find_option(invocation->verb, name, strlen(name));
+  return option != NULL ? option->default_value : NULL;
+}
+
+const char *invocation_value_at(const struct invocation *invocation, const char *name, size_t index)
+{
+  for (size_t i = 0; i < invocation->option_count; i++)
+    if (strcmp(invocation->options[i].description->name, name) == 0 && index-- == 0)
+      return invocation->options[i].value;
+  return NULL;
+}
+
+static enum status bad_number(const char *name, const char *text, const char *form, const char *least, const char *most,
+                              struct error *err)
+{
+  char where[160], advice[128];
+  snprintf(where, sizeof where, "--%s=%s", name, text);
+  snprintf(advice, sizeof advice, "--%s=%s", name, least);
+  return error_set(err, STATUS_USE, "wrong use", where, advice, "not %s from %s to %s", form, least, most);
+}
+
+static bool parse_int64(const char *text, size_t length, int64_t *ret_value)
+{
+  char copy[32];
+  if (length == 0 || length >= sizeof copy)
+    return false;
+  memcpy(copy, text, length);
+  copy[length] = 0;
+  if (strspn(copy + (copy[0] == '-'), "0123456789") != length - (copy[0] == '-'))
+    return false;
+  char *end = NULL;
+  errno = 0;
+  long long value = strtoll(copy, &end, 10);
+  if (errno != 0 || *end != 0 || end == copy)
+    return false;
+  *ret_value = value;
+  return true;
+}
+
+static enum status bad_int64(const char *name, const char *text, int64_t least, int64_t most, struct error *err)
+{
+  char least_text[32], most_text[32];
+  snprintf(least_text, sizeof least_text, "%" PRId64, least);
+  snprintf(most_text, sizeof most_text, "%" PRId64, most);
+  return bad_number(name, text, "a whole number", least_text, most_text, err);
+}
+
+enum status invocation_int64(const struct invocation *invocation, const char *name, int64_t least, int64_t most,
+                             int64_t *ret_value, struct error *err)
+{
+  const char *text = invocation_value(invocation, name);
+  if (text == NULL)
+    return STATUS_OK;
+  int64_t value;
+  if (!parse_int64(text, strlen(text), &value) || value < least || value > most)
+    return bad_int64(name, text, least, most, err);
+  *ret_value = value;
+  return STATUS_OK;
+}
+
+enum status invocation_double(const struct invocation *invocation, const char *name, double least, double most,
+                              double *ret_value, struct error *err)
+{
+  const char *text = invocation_value(invocation, name);
+  if (text == NULL)
+    return STATUS_OK;
+  char *end = NULL;
+  double value = strtod(text, &end);
+  if (text[0] == 0 || *end != 0 || strspn(text, "0123456789+-.eE") != strlen(text) || !isfinite(value) ||
+      value < least || value > most) {
+    char least_text[40], most_text[40];
+    snprintf(least_text, sizeof least_text, "%g", least);
+    snprintf(most_text, sizeof most_text, "%g", most);
+    return bad_number(name, text, "a number", least_text, most_text, err);
+  }
+  *ret_value = value;
+  return STATUS_OK;
+}
+
+enum status option_int64_list(const char *name, const char *text, int64_t least, int64_t most, int64_t **ret_values,
+                              size_t *ret_count, struct error *err)
+{
+  size_t count = 1;
+  for (const char *at = text; *at != 0; at++)
+    count += *at == ',';
+  int64_t *values = calloc(count, sizeof *values);
+  if (values == NULL)
+    return error_set(err, STATUS_MEMORY, "cannot read the options", NULL, NULL, "out of memory");
+  const char *at = text;
+  for (size_t i = 0; i < count; i++) {
+    size_t length = strcspn(at, ",");
+    if (!parse_int64(at, length, &values[i]) || values[i] < least || values[i] > most) {
+      free(values);
+      return bad_int64(name, text, least, most, err);
+    }
+    at += length + 1;
+  }
+  *ret_values = values;
+  *ret_count = count;
+  return STATUS_OK;
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checked writes to stdout. Called by the verbs and, last, by main. Never prints to stderr, never exits.
+#include "programs/xsp/output.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static bool reader_left;
+
+static enum status output_failed(struct error *err)
+{
+  if (errno == EPIPE) {
+    reader_left = true;
+    return STATUS_SYSTEM;
+  }
+  return error_set_errno(err, STATUS_SYSTEM, "cannot write the output", "stdout", "another place with room for it");
+}
+
+enum status output_write(const void *bytes, size_t length, struct error *err)
+{
+  if (reader_left)
+    return STATUS_SYSTEM;
+  if (fwrite(bytes, 1, length, stdout) != length)
+    return output_failed(err);
+  return STATUS_OK;
+}
+
+enum status output_buf(const struct buf *buf, struct error *err)
+{
+  if (buf->failed)
+    return error_set(err, STATUS_MEMORY, "cannot hold the output", NULL, "asking for less, with --top or a limit",
+                     "out of memory, or more than %zu bytes", buf->maximum);
+  return output_write(buf->data, buf->length, err);
+}
+
+enum status output_finish(struct error *err)
+{
+  if (reader_left)
+    return STATUS_SYSTEM;
+  if (fflush(stdout) != 0)
+    return output_failed(err);
+  return STATUS_OK;
+}
+
+bool output_reader_left(void)
+{
+  return reader_left;
+}
+
+unsigned output_width(void)
+{
+  const char *columns = getenv("COLUMNS");
+  if (columns != NULL && columns[0] != 0) {
+    char *end = NULL;
+    unsigned long value = strtoul(columns, &end, 10);
+    if (*end == 0 && value > 0 && value < 10000)
+      return (unsigned)value;
+  }
+  struct winsize size;
+  if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    return size.ws_col;
+  return 0;
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// stdout is data: buffered, checked, quiet where the reader has gone away (EPIPE). One thread.
+#ifndef XSP_PROGRAMS_XSP_OUTPUT_H
+#define XSP_PROGRAMS_XSP_OUTPUT_H
+
+#include "base/buf.h"
+#include "base/error.h"
+
+#include <stdbool.h>
+
+// Both: STATUS_SYSTEM where stdout cannot be written. Where its reader has gone away *err stays empty: pass it on, main
+// ends quietly.
+enum status output_write(const void *bytes, size_t length, struct error *err) MUST_CHECK;
+enum status output_buf(const struct buf *buf, struct error *err) MUST_CHECK; // also reports a buf that failed
+enum status output_finish(struct error *err) MUST_CHECK;                     // flushes; main calls it last
+bool output_reader_left(void);
+// Columns of the terminal behind stdout (COLUMNS wins); 0 where there is none: unlimited.
+unsigned output_width(void);
+
+#endif

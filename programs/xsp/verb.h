@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a verb of the command line is: one static descriptor, one file verb_NAME.c, one line in verbs[] (verbs.c).
+// The descriptor's texts are the only source of `xsp help`, the man pages and the shell completion.
+//
+// A verb's run() gets parsed options and plain arguments. It writes data with output.h (stdout), talk to stderr, and
+// returns a status; main turns that into the exit status and prints *err as one line where err->what is not empty.
+#ifndef XSP_PROGRAMS_XSP_VERB_H
+#define XSP_PROGRAMS_XSP_VERB_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// One long option. Options may stand anywhere before `--`; `--name=value` and `--name value` are the same.
+struct option_description {
+  const char *name;          // "batch"; NULL ends a table
+  char letter;               // 'o' for -o; 0: none
+  const char *value_name;    // "N,N,..."; NULL: a flag without value
+  const char *default_value; // what invocation_value gives where the option is absent; NULL: NULL
+  bool repeatable;           // else the last one given counts
+  const char *help;          // sentences, one paragraph; wrapped by the renderers
+};
+
+struct verb_example {
+  const char *command; // "xsp analyze A2 out.xsp --top 10"; NULL ends a table
+  const char *meaning; // "the ten slowest layers"
+};
+
+struct invocation;
+
+struct verb {
+  const char *name;
+  const char *summary;  // one line, no full stop
+  const char *synopsis; // behind `xsp NAME`: "FILE \"select ...\" [OPTION...]"
+  const char
+      *description; // paragraphs, separated by an empty line; a line that starts with two spaces is kept as it is
+  size_t least_arguments, most_arguments;   // plain arguments; SIZE_MAX: any number
+  const struct option_description *options; // own ones; NULL: none. Every verb also has --help
+  bool is_reader;                           // also has --format and --json (reader.h)
+  const struct verb_example *examples;      // NULL: none
+  const char *see_also;                     // "info, sql"; NULL: none
+  enum status (*run)(const struct invocation *invocation, struct error *err);
+};
+
+extern const struct verb *const verbs[]; // in the order of help; ends with NULL
+const struct verb *verb_find(const char *name);
+
+// ---- what was given
+// --------------------------------------------------------------------------------------------------
+struct invocation_option {
+  const struct option_description *description;
+  const char *value; // NULL for a flag; borrowed from argv
+};
+struct invocation {
+  const struct verb *verb;
+  const char **arguments; // plain ones, in order
+  size_t argument_count;
+  struct invocation_option *options; // in order
+  size_t option_count;
+};
+
+bool invocation_has(const struct invocation *invocation, const char *name); // was it given?
+// The last value given, else the option's default, else NULL.
+const char *invocation_value(const struct invocation *invocation, const char *name);
+// The `index`-th value of a repeatable option, NULL behind the last (defaults do not count).
+const char *invocation_value_at(const struct invocation *invocation, const char *name, size_t index);
+// A whole number, least <= n <= most. *ret_value stays as it is where the option has neither value nor default.
+enum status invocation_int64(const struct invocation *invocation, const char *name, int64_t least, int64_t most,
+                             int64_t *ret_value, struct error *err) MUST_CHECK;
+enum status invocation_double(const struct invocation *invocation, const char *name, double least, double most,
+                              double *ret_value, struct error *err) MUST_CHECK;
+// A comma-separated list of whole numbers into a malloc'ed array that the caller frees. `text` is the option's value.
+enum status option_int64_list(const char *name, const char *text, int64_t least, int64_t most, int64_t **ret_values,
+                              size_t *ret_count, struct error *err) MUST_CHECK;
+
+// Parses argv[2..]; STATUS_USE with a line that names the nearest option. invocation_done frees, also after an error.
+enum status invocation_parse(const struct verb *verb, int count, char **texts, struct invocation *ret_invocation,
+                             struct error *err) MUST_CHECK;
+void invocation_done(struct invocation *invocation);
+
+// The options a verb really has, shared ones included: walks its own table, then the shared ones. NULL behind the last.
+const struct option_description *verb_option_at(const struct verb *verb, size_t index);
+
+#endif

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// xsp help: help for the terminal; also the man pages and the shell completion, for the build.
+#include "programs/xsp/help.h"
+#include "programs/xsp/nearest.h"
+#include "programs/xsp/output.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static enum status unknown(const char *name, struct error *err)
+{
+  struct nearest nearest;
+  nearest_start(&nearest, name);
+  for (size_t i = 0; verbs[i] != NULL; i++)
+    nearest_offer(&nearest, verbs[i]->name);
+  char advice[64] = "`xsp help`";
+  if (nearest.best != NULL)
+    snprintf(advice, sizeof advice, "`xsp help %s`", nearest.best);
+  return error_set(err, STATUS_USE, "wrong use", name, advice, "no such verb");
+}
+
+static enum status run(const struct invocation *invocation, struct error *err)
+{
+  const struct verb *verb = NULL;
+  if (invocation->argument_count > 0) {
+    verb = verb_find(invocation->arguments[0]);
+    if (verb == NULL)
+      return unknown(invocation->arguments[0], err);
+  }
+  const char *shell = invocation_value(invocation, "completion");
+  if (shell != NULL && strcmp(shell, "bash") != 0)
+    return error_set(err, STATUS_USE, "wrong use", shell, "--completion=bash", "no completion for this shell");
+  struct buf out;
+  buf_init(&out, BUF_MAXIMUM_DEFAULT);
+  if (shell != NULL)
+    help_bash_completion(&out);
+  else if (invocation_has(invocation, "man"))
+    help_man(verb, &out);
+  else if (verb != NULL)
+    help_verb(verb, output_width(), &out);
+  else
+    help_overview(output_width(), &out);
+  enum status status = output_buf(&out, err);
+  buf_done(&out);
+  return status;
+}
+
+static const struct option_description options[] = {
+    {.name = "man", .help = "Print the man page (roff) instead: of the verb, or of xsp itself."},
+    {.name = "completion", .value_name = "SHELL", .help = "Print a completion script for the shell: bash."},
+    {0},
+};
+static const struct verb_example examples[] = {
+    {"xsp help analyze", "all about one verb"},
+    {"xsp help --man profile | man -l -", "the same as a man page"},
+    {"eval \"$(xsp help --completion bash)\"", "complete verbs and options in this shell"},
+    {0},
+};
+
+const struct verb verb_help = {
+    .name = "help",
+    .summary = "say what xsp can do, or all about one verb",
+    .synopsis = "[VERB] [OPTION...]",
+    .description =
+        "Without a verb: what verbs there are. With one: its arguments, its options, and examples. `xsp VERB --help` "
+        "is the same.",
+    .most_arguments = 1,
+    .options = options,
+    .examples = examples,
+    .run = run,
+};

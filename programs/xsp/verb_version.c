@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// xsp version: which program this is, and which formats it speaks.
+#include "base/json_write.h"
+#include "programs/xsp/output.h"
+#include "programs/xsp/reader.h"
+#include "programs/xsp/verb.h"
+#include "store/store.h"
+
+#include <sqlite3.h>
+
+static enum status run(const struct invocation *invocation, struct error *err)
+{
+  enum report_format format;
+  XSP_TRY(reader_format(invocation, &format, err));
+  struct buf out;
+  buf_init(&out, BUF_MAXIMUM_DEFAULT);
+  if (format == REPORT_JSON) {
+    struct json_writer json;
+    json_start(&json, &out);
+    json_object(&json);
+    json_key(&json, "version");
+    json_string(&json, XSP_VERSION);
+    json_key(&json, "format_version");
+    json_int(&json, STORE_FORMAT_VERSION);
+    json_key(&json, "abi_version");
+    json_int(&json, XSP_ABI_VERSION);
+    json_key(&json, "sqlite_version");
+    json_string(&json, sqlite3_libversion());
+    json_object_end(&json);
+    buf_text(&out, "\n");
+  } else if (format == REPORT_CSV) {
+    buf_format(&out, "version,format_version,abi_version,sqlite_version\r\n%s,%d,%d,%s\r\n", XSP_VERSION,
+               STORE_FORMAT_VERSION, XSP_ABI_VERSION, sqlite3_libversion());
+  } else {
+    buf_format(&out, "xsp %s (file format %d, tracer ABI %d, SQLite %s)\n", XSP_VERSION, STORE_FORMAT_VERSION,
+               XSP_ABI_VERSION, sqlite3_libversion());
+  }
+  enum status status = output_buf(&out, err);
+  buf_done(&out);
+  return status;
+}
+
+const struct verb verb_version = {
+    .name = "version",
+    .summary = "print the version of xsp and of the formats it speaks",
+    .synopsis = "[OPTION...]",
+    .description =
+        "Prints the program's version, the version of the .xsp files it writes (older ones open too) and of the "
+        "tracer interface.",
+    .is_reader = true,
+    .see_also = "check",
+    .run = run,
+};
