@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The checks of the source find what they look for: commit_lint and check_includes.sh on trees made for it."""
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+TOOLS = pathlib.Path(os.environ["XSP_SOURCE"]) / "tools"
+
+
+class CommitLint(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.repository = pathlib.Path(folder.name)
+        self.git("init", "-q")
+
+    def git(self, *arguments):
+        settings = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
+        subprocess.run(["git", *settings, *arguments], cwd=self.repository, check=True, capture_output=True)
+
+    def lint(self, message, file="store/write.c", revision="HEAD"):
+        path = self.repository / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(message)
+        self.git("add", ".")
+        self.git("commit", "-q", "-m", message)
+        environment = dict(os.environ, XSP_LINT_REPOSITORY=str(self.repository))
+        return subprocess.run([TOOLS / "commit_lint", revision], env=environment, capture_output=True, text=True)
+
+    def test_good(self):
+        for message, file in (("store: write chunks", "store/write.c"), ("xsp: lay out the rooms", "a/b"),
+                              ("tracers/fake: play scripts", "tracers/fake/fake.c"),
+                              ("tools: why\n\nA body, with its reasons.", "tools/setup")):
+            result = self.lint(message, file)
+            self.assertEqual((result.returncode, result.stdout), (0, ""), message)
+
+    def test_bad(self):
+        for message, word in (("write chunks", "must read"), ("store: " + "x" * 70, "characters"),
+                              ("store: write chunks.", "full stop"), ("collect: drain", "is touched"),
+                              ("Store: write chunks", "must read")):
+            result = self.lint(message)
+            self.assertEqual(result.returncode, 1, message)
+            self.assertIn(word, result.stdout)
+
+    def test_range_names_each_bad_commit(self):
+        self.lint("store: first")
+        self.lint("second")
+        result = self.lint("third", revision="HEAD~2..HEAD")
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(len(result.stdout.splitlines()), 2)
+
+    def test_no_such_commit(self):
+        self.assertEqual(self.lint("store: first", revision="nothing").returncode, 2)
+
+
+class CheckIncludes(unittest.TestCase):
+    def check(self, path, line):
+        with tempfile.TemporaryDirectory() as folder:
+            tree = pathlib.Path(folder)
+            (tree / "tools").mkdir()
+            for name in ("check_includes.sh", "include_rules.txt"):
+                shutil.copy(TOOLS / name, tree / "tools" / name)
+            file = tree / path
+            file.parent.mkdir(parents=True)
+            file.write_text(line + "\n")
+            return subprocess.run([tree / "tools" / "check_includes.sh"], capture_output=True, text=True)
+
+    def test_allowed(self):
+        for path, line in (("report/a.c", '#include "analyze/analyze.h"'), ("capture/a.c", "#include <xsp/span.h>"),
+                           ("capture/a.c", "#include <stdio.h>"), ("programs/xsp/a.c", '#include "store/chunk.h"')):
+            result = self.check(path, line)
+            self.assertEqual((result.returncode, result.stdout), (0, ""), (path, line))
+
+    def test_forbidden(self):
+        for path, line in (("capture/a.c", '#include "collect/collect.h"'), ("report/a.c", '#include "store/store.h"'),
+                           ("tracers/x/a.c", '#include "capture/ring.h"'), ("base/a.h", '#include "format/level.h"'),
+                           ("analyze/a.c", '#include "correlate/sweep.h"'), ("misc/a.c", '#include "base/error.h"')):
+            result = self.check(path, line)
+            self.assertEqual(result.returncode, 1, (path, line, result.stdout))
+            self.assertIn(path + ":1:", result.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
