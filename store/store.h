@@ -145,4 +145,26 @@ enum status store_overlay_derived(struct store *store, int64_t run_id, const str
 const char *store_text(struct store *store, uint32_t string_id, size_t *ret_length); // "" for 0; NUL-terminated; valid while the handle lives
 bool store_find_string(struct store *store, const char *text, size_t length, uint32_t *ret_id);
 
+// ---- SQL for people: one statement that reads, nothing else ----------------------------------------------------------
+#define STORE_NULL 0 // beside STORE_INT, STORE_DOUBLE, STORE_TEXT
+#define STORE_BLOB 4
+struct store_cell { // valid during the call of `row`
+  int type;
+  int64_t integer;
+  double real;
+  const char *text; // TEXT and BLOB: `length` bytes; a TEXT is also NUL-terminated (and may hold NUL bytes)
+  size_t length;
+};
+struct store_query_sink {
+  void *context;
+  // Once, before the first row, also where there are no rows. May be NULL.
+  enum status (*columns)(void *context, const char *const *names, size_t count, struct error *err);
+  // Once a row. A status other than STATUS_OK ends the query and is what store_query returns.
+  enum status (*row)(void *context, const struct store_cell *cells, size_t count, struct error *err);
+};
+// Runs one SELECT (or WITH … SELECT, VALUES, EXPLAIN of one). STATUS_USE: not one such statement, a syntax error, a
+// table or column that does not exist, or something that is not allowed (write, attach, pragma, load_extension).
+// STATUS_INPUT: the file is broken where the query looked.
+enum status store_query(struct store *store, const char *sql, const struct store_query_sink *sink, struct error *err) MUST_CHECK;
+
 #endif
