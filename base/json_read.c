@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pull reader over JSON text in memory; see json_read.h. Used by everything that reads JSON, on bytes nobody vouches
+// for: every read is checked against the end, nesting is a byte array, nothing recurses.
+#include "base/json_read.h"
+
+#include <string.h>
+
+enum state {
+  STATE_VALUE,       // a value must follow
+  STATE_FIRST_KEY,   // just after '{': a key or '}'
+  STATE_KEY,         // after a comma in an object: a key
+  STATE_FIRST_VALUE, // just after '[': a value or ']'
+  STATE_AFTER_VALUE, // a comma, or the container's end
+  STATE_COMPLETE,    // the document's value has ended
+  STATE_FAILED,      // sticky
+};
+
+enum container { CONTAINER_OBJECT, CONTAINER_ARRAY };
+
+void json_read_start(struct json_reader *reader, const char *text, size_t length)
+{
+  *reader = (struct json_reader){.start = text, .at = text, .end = text + length, .event = JSON_END};
+  reader->state = STATE_VALUE;
+  buf_init(&reader->scratch, BUF_MAXIMUM_DEFAULT);
+}
+
+void json_read_done(struct json_reader *reader)
+{
+  buf_done(&reader->scratch);
+  reader->state = STATE_FAILED;
+  reader->problem = "reader is closed";
+}
+
+static enum json_event fail_at(struct json_reader *reader, const char *at, const char *problem)
+{
+  reader->state = STATE_FAILED;
+  reader->offset = (size_t)(at - reader->start);
+  reader->problem = problem;
+  reader->text = NULL;
+  reader->length = 0;
+  return reader->event = JSON_ERROR;
+}
+
+static void skip_space(struct json_reader *reader)
+{
+  const char *at = reader->at;
+  while (at < reader->end && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t'))
+    at++;
+  reader->at = at;
+}
+
+// Length of the well-formed UTF-8 sequence at `text`; 0: malformed (overlong, surrogate, cut, beyond U+10FFFF).
+static size_t sequence_length(const unsigned char *text, size_t left)
+{
+  unsigned char first = text[0];
+  size_t length = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
+  if (length == 0 || length > left)
+    return 0;
+  for (size_t i = 1; i < length; i++)
+    if ((text[i] & 0xc0) != 0x80)
+      return 0;
+  if ((first == 0xe0 && text[1] < 0xa0) || (first == 0xed && text[1] > 0x9f) || (first == 0xf0 && text[1] < 0x90) ||
+      (first == 0xf4 && text[1] > 0x8f))
+    return 0;
+  return length;
+}
+
+static void put_code_point(struct buf *out, uint32_t code)
+{
+  unsigned char bytes[4];
+  size_t length;
+  if (code < 0x80) {
+    bytes[0] = (unsigned char)code;
+    length = 1;
+  } else if (code < 0x800) {
+    bytes[0] = (unsigned char)(0xc0 | code >> 6);
+    bytes[1] = (unsigned char)(0x80 | (code & 0x3f));
+    length = 2;
+  } else if (code < 0x10000) {
+    bytes[0] = (unsigned char)(0xe0 | code >> 12);
+    bytes[1] = (unsigned char)(0x80 | (code >> 6 & 0x3f));
+    bytes[2] = (unsigned char)(0x80 | (code & 0x3f));
+    length = 3;
+  } else {
+    bytes[0] = (unsigned char)(0xf0 | code >> 18);
+    bytes[1] = (unsigned char)(0x80 | (code >> 12 & 0x3f));
+    bytes[2] = (unsigned char)(0x80 | (code >> 6 & 0x3f));
+    bytes[3] = (unsigned char)(0x80 | (code & 0x3f));
+    length = 4;
+  }
+  buf_put(out, bytes, length);
+}
+
+// Four hex digits at `at`; -1 where they are not there.
+static int32_t hex4(const char *at, const char *end)
+{
+  if (end - at < 4)
+    return -1;
+  int32_t value = 0;
+  for (int i = 0; i < 4; i++) {
+    char c = at[i];
+    int digit = c >= '0' && c <= '9'   ? c - '0'
+                : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                       : -1;
+    if (digit < 0)
+      return -1;
+    value = value << 4 | digit;
+  }
+  return value;
+}
+
+#define REPLACEMENT 0xfffd
+
+// Decodes the escape whose backslash is at `at`; returns the byte after it, NULL where it is malformed.
+static const char *put_escape(struct buf *out, const char *at, const char *end)
+{
+  if (end - at < 2)
+    return NULL;
+  static const char letters[] = "\"\\/bfnrt";
+  static const char meanings[] = "\"\\/\b\f\n\r\t";
+  const char *letter = at[1] != 0 ? strchr(letters, at[1]) : NULL;
+  if (letter != NULL) {
+    buf_put(out, &meanings[letter - letters], 1);
+    return at + 2;
+  }
+  if (at[1] != 'u')
+    return NULL;
+  int32_t unit = hex4(at + 2, end);
+  if (unit < 0)
+    return NULL;
+  at += 6;
+  if (unit < 0xd800 || unit > 0xdfff) {
+    put_code_point(out, (uint32_t)unit);
+    return at;
+  }
+  // A high surrogate takes a low one with it; any other surrogate stands for nothing.
+  if (unit < 0xdc00 && end - at >= 6 && at[0] == '\\' && at[1] == 'u') {
+    int32_t low = hex4(at + 2, end);
+    if (low >= 0xdc00 && low <= 0xdfff) {
+      put_code_point(out, 0x10000 + ((uint32_t)(unit - 0xd800) << 10) + (uint32_t)(low - 0xdc00));
+      return at + 6;
+    }
+  }
+  put_code_point(out, REPLACEMENT);
+  return at;
+}
+
+static enum json_event read_string(struct json_reader *reader, enum json_event event)
+{
+  const char *opening = reader->at;
+  const char *at = opening + 1;
+  struct buf *out = &reader->scratch;
+  buf_clear(out);
+  for (;;) {
+    const char *plain = at;
+    while (at < reader->end && *at != '"' && *at != '\\' && (unsigned char)*at < 0x80)
+      at++;
+    buf_put(out, plain, (size_t)(at - plain));
+    if (at == reader->end)
+      return fail_at(reader, opening, "string does not end");
+    if (*at == '"')
+      break;
+    if (*at == '\\') {
+      const char *after = put_escape(out, at, reader->end);
+      if (after == NULL)
+        return fail_at(reader, at, "bad escape in a string");
+      at = after;
+      continue;
+    }
+    size_t length = sequence_length((const unsigned char *)at, (size_t)(reader->end - at));
+    if (length == 0) {
+      put_code_point(out, REPLACEMENT);
+      at++;
+    } else {
+      buf_put(out, at, length);
+      at += length;
+    }
+  }
+  if (out->failed || (out->data == NULL && !buf_put(out, "", 0)))
+    return fail_at(reader, opening, "out of memory for a string");
+  reader->at = at + 1;
+  reader->text = out->data != NULL ? out->data : "";
+  reader->length = out->length;
+  return reader->event = event;
+}
+
+static bool is_digit(const char *at, const char *end)
+{
+  return at < end && *at >= '0' && *at <= '9';
+}
+
+static enum json_event read_number(struct json_reader *reader)
+{
+  const char *begin = reader->at;
+  const char *end = reader->end;
+  const char *at = begin;
+  if (*at == '-')
+    at++;
+  if (!is_digit(at, end))
+    return fail_at(reader, begin, "not a value");
+  if (*at == '0')
+    at++;
+  else
+    while (is_digit(at, end))
+      at++;
+  if (at < end && *at == '.') {
+    at++;
+    if (!is_digit(at, end))
+      return fail_at(reader, at, "digits expected after a decimal point");
+    while (is_digit(at, end))
+      at++;
+  }
+  if (at < end && (*at == 'e' || *at == 'E')) {
+    at++;
+    if (at < end && (*at == '+' || *at == '-'))
+      at++;
+    if (!is_digit(at, end))
+      return fail_at(reader, at, "digits expected in an exponent");
+    while (is_digit(at, end))
+      at++;
+  }
+  buf_clear(&reader->scratch);
+  if (!buf_put(&reader->scratch, begin, (size_t)(at - begin)))
+    return fail_at(reader, begin, "out of memory for a number");
+  reader->at = at;
+  reader->text = reader->scratch.data;
+  reader->length = reader->scratch.length;
+  return reader->event = JSON_NUMBER;
+}
+
+static enum json_event read_word(struct json_reader *reader)
+{
+  static const struct {
+    const char *word;
+    size_t length;
+    enum json_event event;
+  } words[] = {{"true", 4, JSON_TRUE}, {"false", 5, JSON_FALSE}, {"null", 4, JSON_NULL}};
+  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    if ((size_t)(reader->end - reader->at) >= words[i].length &&
+        memcmp(reader->at, words[i].word, words[i].length) == 0) {
+      reader->at += words[i].length;
+      return reader->event = words[i].event;
+    }
+  }
+  return fail_at(reader, reader->at, "not a value");
+}
+
+static void value_ended(struct json_reader *reader)
+{
+  reader->state = reader->depth == 0 ? STATE_COMPLETE : STATE_AFTER_VALUE;
+}
+
+static enum json_event open_container(struct json_reader *reader, enum container container)
+{
+  if (reader->depth == JSON_READ_DEPTH)
+    return fail_at(reader, reader->at, "nested too deep");
+  reader->stack[reader->depth++] = (uint8_t)container;
+  reader->at++;
+  reader->state = container == CONTAINER_OBJECT ? STATE_FIRST_KEY : STATE_FIRST_VALUE;
+  return reader->event = container == CONTAINER_OBJECT ? JSON_OBJECT : JSON_ARRAY;
+}
+
+static enum json_event close_container(struct json_reader *reader)
+{
+  enum container container = reader->stack[--reader->depth];
+  reader->at++;
+  value_ended(reader);
+  return reader->event = container == CONTAINER_OBJECT ? JSON_OBJECT_END : JSON_ARRAY_END;
+}
+
+static enum json_event read_value(struct json_reader *reader)
+{
+  char byte = *reader->at;
+  if (byte == '{')
+    return open_container(reader, CONTAINER_OBJECT);
+  if (byte == '[')
+    return open_container(reader, CONTAINER_ARRAY);
+  enum json_event event = byte == '"'                                   ? read_string(reader, JSON_STRING)
+                          : byte == '-' || (byte >= '0' && byte <= '9') ? read_number(reader)
+                                                                        : read_word(reader);
+  if (event != JSON_ERROR)
+    value_ended(reader);
+  return event;
+}
+
+static enum json_event read_key(struct json_reader *reader)
+{
+  if (*reader->at != '"')
+    return fail_at(reader, reader->at, "a key in quotes expected");
+  if (read_string(reader, JSON_KEY) == JSON_ERROR)
+    return JSON_ERROR;
+  skip_space(reader);
+  if (reader->at == reader->end || *reader->at != ':')
+    return fail_at(reader, reader->at, "':' expected after a key");
+  reader->at++;
+  reader->state = STATE_VALUE;
+  return JSON_KEY;
+}
+
+static enum json_event at_end(struct json_reader *reader)
+{
+  if (reader->state == STATE_COMPLETE)
+    return reader->event = JSON_END;
+  return fail_at(reader, reader->at, reader->at == reader->start ? "empty document" : "document ends too early");
+}
+
+enum json_event json_next(struct json_reader *reader)
+{
+  if (reader->state == STATE_FAILED)
+    return reader->event = JSON_ERROR;
+  reader->text = NULL;
+  reader->length = 0;
+  for (;;) {
+    skip_space(reader);
+    reader->offset = (size_t)(reader->at - reader->start);
+    if (reader->at == reader->end)
+      return at_end(reader);
+    char byte = *reader->at;
+    switch ((enum state)reader->state) {
+    case STATE_VALUE:
+      return read_value(reader);
+    case STATE_FIRST_VALUE:
+      return byte == ']' ? close_container(reader) : read_value(reader);
+    case STATE_FIRST_KEY:
+      return byte == '}' ? close_container(reader) : read_key(reader);
+    case STATE_KEY:
+      return read_key(reader);
+    case STATE_AFTER_VALUE: {
+      enum container container = reader->stack[reader->depth - 1];
+      if (byte == (container == CONTAINER_OBJECT ? '}' : ']'))
+        return close_container(reader);
+      if (byte != ',')
+        return fail_at(reader, reader->at,
+                       container == CONTAINER_OBJECT ? "',' or '}' expected" : "',' or ']' expected");
+      reader->at++;
+      reader->state = container == CONTAINER_OBJECT ? STATE_KEY : STATE_VALUE;
+      continue;
+    }
+    case STATE_COMPLETE:
+      return fail_at(reader, reader->at, "text after the document's end");
+    case STATE_FAILED:
+      return JSON_ERROR;
+    }
+  }
+}
+
+bool json_skip(struct json_reader *reader)
+{
+  if (reader->event == JSON_ERROR)
+    return false;
+  if (reader->event != JSON_OBJECT && reader->event != JSON_ARRAY)
+    return true;
+  unsigned outside = reader->depth - 1;
+  while (reader->depth > outside)
+    if (json_next(reader) == JSON_ERROR)
+      return false;
+  return true;
+}
+
+bool json_int64(const struct json_reader *reader, int64_t *ret_value)
+{
+  if (reader->event != JSON_NUMBER)
+    return false;
+  const char *at = reader->text;
+  bool negative = *at == '-';
+  if (negative)
+    at++;
+  uint64_t limit = negative ? UINT64_C(1) << 63 : INT64_MAX;
+  uint64_t value = 0;
+  for (; *at != 0; at++) {
+    if (*at < '0' || *at > '9')
+      return false;
+    uint64_t digit = (uint64_t)(*at - '0');
+    if (value > (limit - digit) / 10)
+      return false;
+    value = value * 10 + digit;
+  }
+  *ret_value = negative ? (int64_t)(0 - value) : (int64_t)value;
+  return true;
+}
