@@ -61,7 +61,9 @@ struct session_tracer {
 };
 
 struct session_control { // offset SESSION_CONTROL_OFFSET: one page, mapped alone by processes
-  uint32_t levels[SESSION_TRACERS]; // what is on now, per tracer: the words that xsp_site.levels points at
+  // What is on now, per tracer: the words that xsp_site.levels points at. The creator of the session sets all of them,
+  // claimed or not; a tracer that claims a slot takes the word as it finds it.
+  uint32_t levels[SESSION_TRACERS];
   struct session_tracer tracer[SESSION_TRACERS];
 };
 #define SESSION_FILE_SIZE (SESSION_CONTROL_OFFSET + 4096u)
@@ -154,6 +156,7 @@ enum record_type {
   RECORD_REMOTE_PARENT, // start = W3C parent id (8 bytes, big-endian as on the wire)
   RECORD_THREAD,       // from here on the ring belongs to thread `start` of process number `duration`; site = name or 0
   RECORD_THREAD_NAME,  // site = string id
+  RECORD_OPEN,         // a span that its thread left open when it ended: start, site, id as in RECORD_SPAN; no duration
 };
 
 // 32 bytes. `commit` is written last (release) and is the slot's position + 1, cut to 32 bits: a reader that finds the
@@ -179,13 +182,15 @@ struct open_span { // valid where start != 0
 struct ring_producer {
   uint64_t head;    // slots handed out so far (may run ahead of the last committed by interrupted writers)
   uint64_t limit;   // first slot position that may not be handed out; written by the consumer (discard mode), else ~0
-  uint32_t next_id; // id of the next span started
-  uint32_t depth;   // open spans
+  uint32_t depth;   // open spans. Taken together with next_id in one 64-bit add, so that a signal handler between the
+  uint32_t next_id; // two cannot be given the same place; id of the next span started. Ids wrap after 2^32 spans.
   uint64_t dropped; // records dropped because the ring was full
   uint64_t reserved[4];
   struct open_span open[RING_OPEN_SPANS];
 };
 
+// Where nobody drains (collector_pid 0, no flight recorder) a full ring's file grows: record_count doubles in place, and
+// no position moves, because such a ring has never wrapped. A reader takes record_count and the file's size afresh.
 struct ring_head { // DIR/ring-N, offset 0
   uint64_t magic;
   uint32_t version;
