@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fail where the running Python environment is not what the requirements file pins, or its packages do not load."""
+"""Fail where the running Python environment is not what the requirements file pins: a version differs, a file is missing
+or has another size than its package says, or a module does not load."""
 import importlib
 import importlib.metadata
 import sys
 
 for line in open(sys.argv[1], encoding="utf-8"):
     line = line.split("#")[0].strip()
-    if line:
-        name, _, version = line.partition("==")
-        found = importlib.metadata.version(name)
-        if found != version:
-            sys.exit(f"{name} is {found}, wanted {version}")
+    if not line:
+        continue
+    name, _, version = line.partition("==")
+    package = importlib.metadata.distribution(name)
+    if package.version != version:
+        sys.exit(f"{name} is {package.version}, wanted {version}")
+    for file in package.files or sys.exit(f"{name} has no list of its files"):
+        if file.size is not None and file.locate().stat().st_size != file.size:
+            sys.exit(f"{name}: {file} is damaged")
 for module in ("numpy", "onnx", "onnxruntime", "google.protobuf", "perfetto.trace_processor", "pip"):
     importlib.import_module(module)
