@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Columns, escapes and cuts of UTF-8 text for terminals. Used by the text outputs of this room and by programs. Pure:
+// does not depend on the locale.
+#include "report/display.h"
+
+#include <string.h>
+
+size_t display_decode(const char *text, size_t length, uint32_t *ret_code_point)
+{
+  const unsigned char *bytes = (const unsigned char *)text;
+  if (length == 0)
+    return 0;
+  if (bytes[0] < 0x80) {
+    *ret_code_point = bytes[0];
+    return 1;
+  }
+  size_t size = bytes[0] >= 0xc2 && bytes[0] <= 0xdf   ? 2
+                : bytes[0] >= 0xe0 && bytes[0] <= 0xef ? 3
+                : bytes[0] >= 0xf0 && bytes[0] <= 0xf4 ? 4
+                                                       : 0;
+  if (size == 0 || size > length)
+    return 0;
+  uint32_t code_point = bytes[0] & (0xffu >> (size + 1));
+  for (size_t i = 1; i < size; i++) {
+    if ((bytes[i] & 0xc0) != 0x80)
+      return 0;
+    code_point = code_point << 6 | (bytes[i] & 0x3fu);
+  }
+  static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+  if (code_point < least[size] || code_point > 0x10ffff || (code_point >= 0xd800 && code_point <= 0xdfff))
+    return 0;
+  *ret_code_point = code_point;
+  return size;
+}
+
+struct range {
+  uint32_t first, last;
+};
+
+static bool in_ranges(uint32_t code_point, const struct range *ranges, size_t count)
+{
+  for (size_t i = 0; i < count; i++)
+    if (code_point >= ranges[i].first && code_point <= ranges[i].last)
+      return true;
+  return false;
+}
+#define IN_RANGES(code_point, ranges) in_ranges(code_point, ranges, sizeof(ranges) / sizeof((ranges)[0]))
+
+// Controls, separators and marks that are invisible or turn the direction of writing.
+static bool is_unprintable(uint32_t code_point)
+{
+  static const struct range ranges[] = {{0x00, 0x1f},     {0x7f, 0x9f},     {0xad, 0xad},      {0x61c, 0x61c},
+                                        {0x180e, 0x180e}, {0x200b, 0x200f}, {0x2028, 0x202e},  {0x2060, 0x206f},
+                                        {0xfeff, 0xfeff}, {0xfff0, 0xfffb}, {0xe0000, 0xe0fff}};
+  return IN_RANGES(code_point, ranges);
+}
+
+static size_t columns_of(uint32_t code_point)
+{
+  static const struct range combining[] = {{0x300, 0x36f},   {0x483, 0x489},   {0x591, 0x5bd},
+                                           {0x64b, 0x65f},   {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff},
+                                           {0x20d0, 0x20ff}, {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}};
+  static const struct range wide[] = {{0x1100, 0x115f},   {0x2e80, 0x303e},   {0x3041, 0xa4cf},  {0xac00, 0xd7a3},
+                                      {0xf900, 0xfaff},   {0xfe30, 0xfe6f},   {0xff00, 0xff60},  {0xffe0, 0xffe6},
+                                      {0x1f300, 0x1f64f}, {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd}};
+  if (code_point < 0x300)
+    return 1;
+  return IN_RANGES(code_point, combining) ? 0 : IN_RANGES(code_point, wide) ? 2 : 1;
+}
+
+void display_escape(struct buf *out, const char *text, size_t length)
+{
+  for (size_t i = 0; i < length;) {
+    uint32_t code_point = 0;
+    size_t size = display_decode(text + i, length - i, &code_point);
+    if (size == 0) {
+      buf_format(out, "\\x%02x", (unsigned char)text[i]);
+      i++;
+      continue;
+    }
+    if (code_point == '\n')
+      buf_text(out, "\\n");
+    else if (code_point == '\t')
+      buf_text(out, "\\t");
+    else if (is_unprintable(code_point))
+      buf_format(out, code_point < 0x80 ? "\\x%02x" : "\\u{%x}", code_point);
+    else
+      buf_put(out, text + i, size);
+    i += size;
+  }
+}
+
+size_t display_columns(const char *text, size_t length)
+{
+  size_t columns = 0;
+  for (size_t i = 0; i < length;) {
+    uint32_t code_point = 0;
+    size_t size = display_decode(text + i, length - i, &code_point);
+    columns += size == 0 ? 1 : columns_of(code_point);
+    i += size == 0 ? 1 : size;
+  }
+  return columns;
+}
+
+// Bytes of the longest beginning that takes at most `columns`.
+static size_t head_bytes(const char *text, size_t length, size_t columns)
+{
+  size_t used = 0;
+  size_t i = 0;
+  while (i < length) {
+    uint32_t code_point = 0;
+    size_t size = display_decode(text + i, length - i, &code_point);
+    size_t wanted = size == 0 ? 1 : columns_of(code_point);
+    if (used + wanted > columns)
+      break;
+    used += wanted;
+    i += size == 0 ? 1 : size;
+  }
+  return i;
+}
+
+void display_cut(struct buf *out, const char *text, size_t length, size_t columns)
+{
+  size_t all = display_columns(text, length);
+  if (all <= columns) {
+    buf_put(out, text, length);
+    return;
+  }
+  size_t kept = columns - 1; // one column is the ellipsis; names differ at their ends, so these get the larger half
+  size_t head = head_bytes(text, length, kept / 2);
+  size_t tail_columns = kept - kept / 2;
+  size_t tail = head_bytes(text, length, all - tail_columns);
+  while (tail < length && display_columns(text + tail, length - tail) > tail_columns) {
+    uint32_t code_point = 0;
+    size_t size = display_decode(text + tail, length - tail, &code_point);
+    tail += size == 0 ? 1 : size;
+  }
+  buf_put(out, text, head);
+  buf_text(out, "…");
+  buf_put(out, text + tail, length - tail);
+}
+
+void display_wrap(struct buf *out, const char *text, size_t column, size_t indent, size_t width)
+{
+  bool first = true;
+  while (*text != 0) {
+    size_t length = strcspn(text, " ");
+    size_t columns = display_columns(text, length);
+    if (!first && width != 0 && column + 1 + columns > width) {
+      buf_format(out, "\n%*s", (int)indent, "");
+      column = indent;
+    } else if (!first) {
+      buf_text(out, " ");
+      column++;
+    }
+    buf_put(out, text, length);
+    column += columns;
+    first = false;
+    text += length + strspn(text + length, " ");
+  }
+  buf_text(out, "\n");
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text as a terminal shows it: columns, not bytes. Names come from traces: control bytes, invalid UTF-8 and invisible
+// or direction-changing characters are shown escaped (\xNN, \u{NNNN}) and can never steer a terminal.
+#ifndef XSP_REPORT_DISPLAY_H
+#define XSP_REPORT_DISPLAY_H
+
+#include "base/buf.h"
+
+#include <stdint.h>
+
+// Bytes of the well-formed UTF-8 sequence at `text` and its code point; 0 where it is malformed.
+size_t display_decode(const char *text, size_t length, uint32_t *ret_code_point);
+// Appends `text`, escaped.
+void display_escape(struct buf *out, const char *text, size_t length);
+// Columns of text that was escaped.
+size_t display_columns(const char *text, size_t length);
+// Appends escaped text, cut in the middle ("resnet…Conv_3") to at most `columns` (>= 1).
+void display_cut(struct buf *out, const char *text, size_t length, size_t columns);
+// Appends words of escaped text, broken at `width` columns (0: unlimited); further lines begin with `indent` spaces.
+// `column` is where the first word starts. Ends with a newline.
+void display_wrap(struct buf *out, const char *text, size_t column, size_t indent, size_t width);
+
+#endif

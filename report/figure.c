@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scaling and formatting of figures for text and Markdown. Exact outputs (CSV, JSON) do not come here. Pure.
+#include "report/figure.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+struct scale {
+  const char *unit; // of the value
+  double below;     // serves while the largest value is below this
+  double factor;
+  const char *shown;
+};
+
+static const struct scale scales[] = {
+    {"ns", 1e4, 1, "ns"},
+    {"ns", 1e7, 1e-3, "µs"},
+    {"ns", 1e10, 1e-6, "ms"},
+    {"ns", INFINITY, 1e-9, "s"},
+    {"ms", 1e-3, 1e6, "ns"},
+    {"ms", 1, 1e3, "µs"},
+    {"ms", 1e4, 1, "ms"},
+    {"ms", INFINITY, 1e-3, "s"},
+    {"bytes", 1e4, 1, "B"},
+    {"bytes", 1e6, 1e-3, "kB"},
+    {"bytes", 1e9, 1e-6, "MB"},
+    {"bytes", 1e12, 1e-9, "GB"},
+    {"bytes", INFINITY, 1e-12, "TB"},
+    {"bytes/s", 1e6, 1e-3, "kB/s"},
+    {"bytes/s", 1e9, 1e-6, "MB/s"},
+    {"bytes/s", INFINITY, 1e-9, "GB/s"},
+    {"flops", 1e4, 1, "flop"},
+    {"flops", 1e6, 1e-3, "kflop"},
+    {"flops", 1e9, 1e-6, "Mflop"},
+    {"flops", 1e12, 1e-9, "Gflop"},
+    {"flops", INFINITY, 1e-12, "Tflop"},
+    {"flops/s", 1e9, 1e-6, "Mflop/s"},
+    {"flops/s", 1e12, 1e-9, "Gflop/s"},
+    {"flops/s", INFINITY, 1e-12, "Tflop/s"},
+    {"flops/byte", INFINITY, 1, "flop/B"},
+    {"1/s", INFINITY, 1, "/s"},
+    {"%", INFINITY, 1, "%"},
+};
+
+struct figure_style figure_style(const char *unit, double largest, bool only_integers)
+{
+  struct figure_style style = {.factor = 1, .unit = unit != NULL ? unit : ""};
+  for (size_t i = 0; i < sizeof scales / sizeof scales[0]; i++)
+    if (strcmp(scales[i].unit, style.unit) == 0 && largest < scales[i].below) {
+      style.factor = scales[i].factor;
+      style.unit = scales[i].shown;
+      break;
+    }
+  double shown = largest * style.factor;
+  if (only_integers && style.factor >= 1)
+    style.decimals = 0;
+  else if (strcmp(style.unit, "%") == 0)
+    style.decimals = shown < 1000 ? 2 : 1;
+  else
+    style.decimals = shown < 100 ? 3 : shown < 1000 ? 2 : shown < 10000 ? 1 : 0;
+  return style;
+}
+
+double figure_value(const struct cell *cell)
+{
+  return cell->type == CELL_INT ? (double)cell->value.integer : cell->type == CELL_REAL ? cell->value.real : NAN;
+}
+
+void figure_put(struct buf *out, const struct cell *cell, const struct figure_style *style)
+{
+  switch (cell->type) {
+  case CELL_TEXT:
+    buf_text(out, cell->value.text);
+    return;
+  case CELL_BOOL:
+    buf_text(out, cell->value.truth ? "yes" : "");
+    return;
+  case CELL_INT:
+    if (style->factor >= 1) {
+      buf_format(out, "%" PRId64, cell->value.integer);
+      return;
+    }
+    break;
+  case CELL_REAL:
+    if (isfinite(cell->value.real))
+      break;
+    buf_text(out, "-");
+    return;
+  case CELL_NULL:
+    buf_text(out, "-");
+    return;
+  }
+  char text[400];
+  snprintf(text, sizeof text, "%.*f", style->decimals, figure_value(cell) * style->factor);
+  if (text[0] == '-' && strspn(text, "-0.") == strlen(text))
+    buf_text(out, text + 1); // no "-0.000"
+  else
+    buf_text(out, text);
+}
+
+struct suffix {
+  const char *suffix, *unit;
+};
+static const struct suffix suffixes[] = {
+    {"_flops_per_s", "flops/s"},
+    {"_bytes_per_s", "bytes/s"},
+    {"_per_s", "1/s"},
+    {"_per_kernel_ns", "ns"},
+    {"_ms", "ms"},
+    {"_ns", "ns"},
+    {"_bytes", "bytes"},
+    {"_flops", "flops"},
+    {"_pct", "%"},
+};
+
+static const struct suffix *find_suffix(const char *key)
+{
+  size_t length = strlen(key);
+  for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
+    size_t suffix_length = strlen(suffixes[i].suffix);
+    if (length > suffix_length && strcmp(key + length - suffix_length, suffixes[i].suffix) == 0)
+      return &suffixes[i];
+  }
+  return NULL;
+}
+
+const char *figure_unit_of_key(const char *key)
+{
+  const struct suffix *suffix = find_suffix(key);
+  return suffix != NULL ? suffix->unit : strcmp(key, "flops") == 0 ? "flops" : "";
+}
+
+void figure_label_of_key(struct buf *out, const char *key)
+{
+  const struct suffix *suffix = find_suffix(key);
+  size_t length = strlen(key);
+  if (suffix != NULL)
+    length -= strlen(suffix->suffix);
+  if (suffix != NULL && strcmp(suffix->suffix, "_per_kernel_ns") == 0)
+    length += strlen("_per_kernel");
+  for (size_t i = 0; i < length; i++)
+    buf_put(out, key[i] == '_' ? " " : &key[i], 1);
+}
