@@ -97,8 +97,8 @@ struct catalog_site {
   uint32_t tracer;   // slot in session_control
   uint32_t name;     // catalog ids of strings; 0: none
   uint32_t category;
+  uint32_t variant;   // xsp_site.variant: part of the identity, as the four before it
   uint32_t first_tag; // atomic: head of the list of site tags
-  uint32_t reserved;
 };
 enum value_type { VALUE_INT = 1, VALUE_DOUBLE, VALUE_STRING }; // string: catalog id
 struct catalog_site_tag {
@@ -201,8 +201,10 @@ struct ring_head { // DIR/ring-N, offset 0
   uint32_t owner_tid;    // atomic; 0: free to be taken over by another thread of the same process
   uint64_t reserved[3];
   // consumer's line
-  uint64_t tail __attribute__((aligned(64))); // slots consumed; written by the collector
+  uint64_t tail __attribute__((aligned(64))); // slots consumed for good; written by the collector after it committed
   uint64_t overwritten;  // flight recorder: records lost to overwriting, counted by the collector
+  uint64_t stored;       // >= tail: up to here everything is in the collector's file; between: facts of unfinished spans
+  uint64_t highest_id;   // highest span id before `stored`, with the rounds that ids made in the upper half
   struct ring_producer producer __attribute__((aligned(64)));
 };
 
