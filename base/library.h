@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds and opens a framework's shared library at run time. Offline programs only (it may run python3 once).
+//
+// Where a path is given (option --library NAME=PATH, or the environment's XSP_LIBRARY_<NAME>) only that is opened: one
+// that does not open is STATUS_SYSTEM. Else, in this order: what is already loaded in the process, the Python
+// environment that is active (VIRTUAL_ENV, then .venv beside the folder of this program, then the python3 in PATH), the
+// system's loader.
+#ifndef XSP_BASE_LIBRARY_H
+#define XSP_BASE_LIBRARY_H
+
+#include "base/error.h"
+
+struct library_names {
+  const char *name;           // "onnxruntime": for XSP_LIBRARY_ONNXRUNTIME and for errors
+  const char *const *sonames; // for the loader, NULL-terminated: "libonnxruntime.so.1", "libonnxruntime.so"
+  const char *package_glob;   // below a site-packages folder: "onnxruntime/capi/libonnxruntime.so*"; NULL: none
+  const char *advice;         // where it is found nowhere: "pip install onnxruntime, or --library onnxruntime=PATH"
+};
+
+#define LIBRARY_FOUND_SIZE 1024
+struct library {
+  void *handle;                  // dlopen's, RTLD_NOW | RTLD_LOCAL; stays open while the process lives
+  char path[LIBRARY_FOUND_SIZE]; // the file that was opened, as the loader knows it
+  const char *route;             // static text: "given", "already loaded", "python environment", "system"
+};
+
+// `given` is the option's path or NULL. Errors: STATUS_SYSTEM, with every place that was looked into.
+enum status library_open(const struct library_names *names, const char *given, struct library *ret_library,
+                         struct error *err) MUST_CHECK;
+
+#endif

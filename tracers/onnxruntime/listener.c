@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+// onnxruntime.so: a plug-in execution provider that takes no node and only listens. ONNX Runtime (>= 1.25, with session
+// profiling on) calls it around every node on the thread that executes it; each call pair becomes one layer span.
+// Loaded by ONNX Runtime itself: by xsp's predictor, or by a program's own ort.register_execution_provider_library().
+// A guest: no lock, no allocation while nodes run, no output, and no failure that a session could see.
+#include "tracers/onnxruntime/abi.h"
+#include "tracers/onnxruntime/layers.h"
+#include <xsp/span.h>
+#include <xsp/tracer.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Sub-graphs (If, Loop, Scan) nest; deeper than this a node is not recorded.
+#define DEPTH_MAXIMUM 128u
+
+struct open_node {
+  uint64_t start;     // ticks, taken last in start_event: the node's time begins where ours ends
+  uint64_t own_ticks; // what start_event itself took
+};
+
+// ONNX Runtime pairs the calls on one thread and gives nothing but a microsecond as identity, which can repeat: a stack
+// per thread is the identity.
+static __thread struct {
+  uint32_t depth;
+  struct open_node nodes[DEPTH_MAXIMUM];
+} open_nodes;
+
+static struct ort_api api;
+static struct ort_ep_functions functions;
+static _Atomic uint64_t own_ticks_total; // read by the runner around each inference
+
+XSP_API uint64_t xsp_listener_own_ticks(void);
+XSP_API struct ort_status *CreateEpFactories(const char *registration_name, const struct ort_api_base *base,
+                                             const struct ort_logger *logger, struct ort_ep_factory **factories,
+                                             size_t maximum, size_t *ret_count);
+XSP_API struct ort_status *ReleaseEpFactory(struct ort_ep_factory *factory);
+
+uint64_t xsp_listener_own_ticks(void)
+{
+  return __atomic_load_n(&own_ticks_total, __ATOMIC_RELAXED);
+}
+
+// ---- the profiler: called around every event
+// -------------------------------------------------------------------------
+
+static const char *argument(const struct ort_profiling_event *event, const char *key)
+{
+  const char *value = NULL;
+  struct ort_status *status = functions.event_argument(event, key, &value);
+  if (status != NULL) {
+    api.release_status(status);
+    return NULL;
+  }
+  return value;
+}
+
+static bool is_node(const struct ort_profiling_event *event, const char **ret_name)
+{
+  int category = -1;
+  struct ort_status *status = functions.event_category(event, &category);
+  if (status == NULL && category == ORT_EVENT_NODE)
+    status = functions.event_name(event, ret_name);
+  if (status != NULL) {
+    api.release_status(status);
+    return false;
+  }
+  return category == ORT_EVENT_NODE && *ret_name != NULL;
+}
+
+static struct xsp_site *site_of(const struct ort_profiling_event *event, const char *name)
+{
+  struct layer_key key = {name, argument(event, ORT_ARGUMENT_INDEX), argument(event, ORT_ARGUMENT_OUTPUTS)};
+  struct xsp_site *site = layers_find(&key);
+  if (site != NULL)
+    return site;
+  // The first inference of a shape is the only one whose memory figures mean something: later ones reuse its pattern.
+  struct layer_facts facts = {
+      .operator_type = argument(event, ORT_ARGUMENT_OPERATOR),
+      .provider = argument(event, ORT_ARGUMENT_PROVIDER),
+      .inputs = argument(event, ORT_ARGUMENT_INPUTS),
+      .parameter_bytes = argument(event, ORT_ARGUMENT_PARAMETER_BYTES),
+      .activation_bytes = argument(event, ORT_ARGUMENT_ACTIVATION_BYTES),
+      .output_bytes = argument(event, ORT_ARGUMENT_OUTPUT_BYTES),
+      .alloc_bytes = argument(event, ORT_ARGUMENT_ALLOC_BYTES),
+  };
+  return layers_add(&key, &facts);
+}
+
+static struct ort_status *start_event(struct ort_profiler *profiler, uint64_t event_id)
+{
+  uint64_t entered = xsp_clock_ticks();
+  uint32_t depth = open_nodes.depth++;
+  if (depth < DEPTH_MAXIMUM) {
+    struct open_node *node = &open_nodes.nodes[depth];
+    node->start = xsp_clock_ticks();
+    node->own_ticks = node->start - entered;
+  }
+  return NULL;
+}
+
+static struct ort_status *stop_event(struct ort_profiler *profiler, uint64_t event_id,
+                                     const struct ort_profiling_event *event)
+{
+  uint64_t end = xsp_clock_ticks();
+  if (open_nodes.depth == 0) // profiling was switched on inside an event
+    return NULL;
+  uint32_t depth = --open_nodes.depth;
+  if (depth >= DEPTH_MAXIMUM)
+    return NULL;
+  const struct open_node *node = &open_nodes.nodes[depth];
+  const char *name = NULL;
+  if (is_node(event, &name)) {
+    struct xsp_interval interval = {
+        .size = sizeof interval, .kind = XSP_KIND_SYNC, .clock = XSP_CLOCK_TICKS, .start = node->start, .end = end};
+    xsp_span_emit(site_of(event, name), &interval);
+  }
+  __atomic_fetch_add(&own_ticks_total, node->own_ticks + (xsp_clock_ticks() - end), __ATOMIC_RELAXED);
+  return NULL;
+}
+
+static struct ort_status *start_profiling(struct ort_profiler *profiler, int64_t start_offset_ns)
+{
+  return NULL;
+}
+
+static struct ort_status *end_profiling(struct ort_profiler *profiler, struct ort_profiling_container *container)
+{
+  return NULL; // nothing to add to ONNX Runtime's own profile
+}
+
+static void release_profiler(struct ort_profiler *profiler)
+{
+  free(profiler);
+}
+
+// ---- the execution provider: claims no node
+// --------------------------------------------------------------------------
+
+static const char *ep_name(const struct ort_ep *ep)
+{
+  return ORT_LISTENER_NAME;
+}
+
+static struct ort_status *ep_capability(struct ort_ep *ep, const struct ort_graph *graph,
+                                        struct ort_graph_support_info *info)
+{
+  return NULL;
+}
+
+static struct ort_status *ep_compile(struct ort_ep *ep, const struct ort_graph **graphs, const void *nodes,
+                                     size_t count, void *infos, void *contexts)
+{
+  return api.create_status(ORT_ERROR_NOT_IMPLEMENTED, "xsp's listener compiles nothing");
+}
+
+static void ep_release_compute_infos(struct ort_ep *ep, void *infos, size_t count)
+{
+}
+
+static struct ort_status *ep_is_concurrent_run_supported(struct ort_ep *ep, bool *ret_supported)
+{
+  *ret_supported = true;
+  return NULL;
+}
+
+static struct ort_status *ep_create_profiler(struct ort_ep *ep, struct ort_profiler **ret_profiler)
+{
+  struct ort_profiler *profiler = calloc(1, sizeof *profiler);
+  if (profiler == NULL)
+    return api.create_status(ORT_ERROR_FAIL, "out of memory");
+  *profiler = (struct ort_profiler){ORT_API_LISTENER, release_profiler, start_profiling,
+                                    start_event,      stop_event,       end_profiling};
+  *ret_profiler = profiler;
+  return NULL;
+}
+
+// ---- the factory
+// -----------------------------------------------------------------------------------------------------
+
+static const char *factory_name(const struct ort_ep_factory *factory)
+{
+  return ORT_LISTENER_NAME;
+}
+
+static const char *factory_vendor(const struct ort_ep_factory *factory)
+{
+  return "xsp";
+}
+
+static uint32_t factory_vendor_id(const struct ort_ep_factory *factory)
+{
+  return 0;
+}
+
+static const char *factory_version(const struct ort_ep_factory *factory)
+{
+  return "1.0.0";
+}
+
+// One device, on the first CPU: enough to be asked for a session's execution provider.
+static struct ort_status *factory_devices(struct ort_ep_factory *factory,
+                                          const struct ort_hardware_device *const *devices, size_t device_count,
+                                          struct ort_ep_device **ret_devices, size_t maximum, size_t *ret_count)
+{
+  *ret_count = 0;
+  for (size_t i = 0; i < device_count && maximum > 0; i++) {
+    if (api.hardware_device_kind(devices[i]) != ORT_DEVICE_CPU)
+      continue;
+    struct ort_status *status = functions.create_ep_device(factory, devices[i], NULL, NULL, &ret_devices[0]);
+    if (status == NULL)
+      *ret_count = 1;
+    return status;
+  }
+  return NULL;
+}
+
+static struct ort_status *factory_create_ep(struct ort_ep_factory *factory,
+                                            const struct ort_hardware_device *const *devices,
+                                            const struct ort_key_value_pairs *const *metadata, size_t device_count,
+                                            const struct ort_session_options *options, const struct ort_logger *logger,
+                                            struct ort_ep **ret_ep)
+{
+  struct ort_ep *ep = calloc(1, sizeof *ep);
+  if (ep == NULL)
+    return api.create_status(ORT_ERROR_FAIL, "out of memory");
+  *ep = (struct ort_ep){
+      .version = ORT_API_LISTENER,
+      .name = ep_name,
+      .capability = ep_capability,
+      .compile = ep_compile,
+      .release_compute_infos = ep_release_compute_infos,
+      .is_concurrent_run_supported = ep_is_concurrent_run_supported,
+      .create_profiler = ep_create_profiler,
+  };
+  *ret_ep = ep;
+  return NULL;
+}
+
+static void factory_release_ep(struct ort_ep_factory *factory, struct ort_ep *ep)
+{
+  free(ep);
+}
+
+static struct ort_status *factory_create_allocator(struct ort_ep_factory *factory, const struct ort_memory_info *info,
+                                                   const struct ort_key_value_pairs *options,
+                                                   struct ort_allocator **ret_allocator)
+{
+  *ret_allocator = NULL; // the runtime's own
+  return NULL;
+}
+
+static void factory_release_allocator(struct ort_ep_factory *factory, struct ort_allocator *allocator)
+{
+}
+
+static struct ort_status *factory_create_data_transfer(struct ort_ep_factory *factory, void **ret_transfer)
+{
+  *ret_transfer = NULL;
+  return NULL;
+}
+
+static bool factory_is_stream_aware(const struct ort_ep_factory *factory)
+{
+  return false;
+}
+
+static struct ort_ep_factory the_factory = {
+    .version = ORT_API_LISTENER,
+    .name = factory_name,
+    .vendor = factory_vendor,
+    .supported_devices = factory_devices,
+    .create_ep = factory_create_ep,
+    .release_ep = factory_release_ep,
+    .vendor_id = factory_vendor_id,
+    .provider_version = factory_version,
+    .create_allocator = factory_create_allocator,
+    .release_allocator = factory_release_allocator,
+    .create_data_transfer = factory_create_data_transfer,
+    .is_stream_aware = factory_is_stream_aware,
+};
+
+struct ort_status *CreateEpFactories(const char *registration_name, const struct ort_api_base *base,
+                                     const struct ort_logger *logger, struct ort_ep_factory **factories, size_t maximum,
+                                     size_t *ret_count)
+{
+  *ret_count = 0;
+  // Asked for more than it has, the runtime prints to stderr: take the version from its own name.
+  uint32_t version = ort_api_version(base->version_string());
+  if (version < ORT_API_LISTENER) {
+    ort_api_load(base->get_api(version), version, &api);
+    return api.create_status(ORT_ERROR_NOT_IMPLEMENTED, "xsp's listener needs ONNX Runtime 1.25 or later");
+  }
+  ort_api_load(base->get_api(ORT_API_LISTENER), ORT_API_LISTENER, &api);
+  ort_ep_functions_load(api.ep_api(), ORT_API_LISTENER, &functions);
+  if (maximum == 0)
+    return api.create_status(ORT_ERROR_INVALID_ARGUMENT, "no room for a factory");
+  factories[0] = &the_factory;
+  *ret_count = 1;
+  return NULL;
+}
+
+struct ort_status *ReleaseEpFactory(struct ort_ep_factory *factory)
+{
+  return NULL; // static
+}
+
+// ---- the tracer's descriptor, for `xsp check` and XSP_TRACERS
+// --------------------------------------------------------
+
+static int tracer_probe(const struct xsp_host *host, char *why, size_t why_size)
+{
+  return 0; // what it needs is ONNX Runtime's doing: it loads this file, and refuses it where it is too old
+}
+
+static int tracer_start(const struct xsp_host *host)
+{
+  if (host != NULL && host->say != NULL)
+    host->say(host, "onnxruntime: waits for ONNX Runtime 1.25 or later to load this file as an execution provider "
+                    "(register_execution_provider_library), with session profiling on");
+  return 0;
+}
+
+const struct xsp_tracer *xsp_tracer_entry(const struct xsp_host *host)
+{
+  static const struct xsp_tracer tracer = {
+      .size = sizeof tracer,
+      .level_mask = XSP_LEVEL_MASK(XSP_LEVEL_LAYER),
+      .name = "onnxruntime",
+      .summary = "layers of ONNX Runtime (1.25 or later) sessions, through a listening execution provider",
+      .probe = tracer_probe,
+      .start = tracer_start,
+  };
+  return &tracer;
+}
