@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds xsp's own parts by the program's own path, so that a tarball works wherever it is unpacked.
+#include "programs/xsp/install.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum status install_find(const char *part, char *path, size_t size, struct error *err)
+{
+  char program[PATH_MAX];
+  ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+  if (length < 0)
+    return error_set_errno(err, STATUS_SYSTEM, "cannot find xsp's own folder", "/proc/self/exe", "mount /proc");
+  program[length] = 0;
+  char *slash = strrchr(program, '/');
+  *slash = 0;
+  static const char *const places[] = {"", "/../lib/xsp"};
+  for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+    int needed = snprintf(path, size, "%s%s/%s", program, places[i], part);
+    if (needed > 0 && (size_t)needed < size && access(path, F_OK) == 0)
+      return STATUS_OK;
+  }
+  return error_set(err, STATUS_SYSTEM, "a part of xsp is missing", part, "reinstall xsp",
+                   "it is neither in %s nor in %s/../lib/xsp", program, program);
+}

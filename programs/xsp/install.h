@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the parts of xsp lie: beside the program (a build folder), or in ../lib/xsp (an installation, the tarball).
+#ifndef XSP_PROGRAMS_XSP_INSTALL_H
+#define XSP_PROGRAMS_XSP_INSTALL_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+
+// Path of a part ("xsp-runner", "tracers"); STATUS_SYSTEM where it is in neither place.
+enum status install_find(const char *part, char *path, size_t size, struct error *err) MUST_CHECK;
+
+#endif

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leveled experimentation: one runner process per level set, observations of all sets interleaved in time, drained
+// while no runner works. The work of `xsp profile` between its options and its tables.
+#ifndef XSP_PROGRAMS_PROFILE_EXPERIMENT_H
+#define XSP_PROGRAMS_PROFILE_EXPERIMENT_H
+
+#include "programs/xsp/profile_noise.h"
+#include "programs/xsp/profile_runner.h"
+
+#include <signal.h>
+
+#define PROFILE_BATCHES_MAXIMUM 64
+#define PROFILE_SETS_MAXIMUM 16
+
+struct profile_options {
+  struct runner_options runner;
+  const char *output_path;
+  const char *name;    // experiment name: the model file's name without its ending
+  const char *command; // as typed
+  const char *tracers; // XSP_TRACERS for level sets that reach below the layer level; NULL: none
+  int64_t batches[PROFILE_BATCHES_MAXIMUM];
+  size_t batch_count;
+  struct level_set sets[PROFILE_SETS_MAXIMUM];
+  size_t set_count;
+  unsigned runs;    // counted observations per batch size and level set
+  unsigned warmups; // before them; at least one, so that the first inference of a shape is never pooled
+  bool force;
+  bool quiet;                               // no progress
+  const volatile sig_atomic_t *interrupted; // set by the caller's signal handler: stop after the present observation
+};
+
+struct profile_result {
+  struct store *store; // finished file, open for reading; owned by the caller
+  struct noise noise;
+  char framework[64], framework_version[64], library[1024], layer_source[64];
+  double seconds; // of wall time, measuring only
+  bool was_interrupted;
+  char kept_partial[1100]; // on error after measurements: where what was measured is kept; else ""
+};
+
+// On error no output file appears and an old one is untouched. What was already measured stays in OUTPUT.partial, named
+// in result->kept_partial; where nothing was measured, nothing stays.
+enum status profile_experiment(const struct profile_options *options, struct profile_result *ret_result,
+                               struct error *err) MUST_CHECK;
+
+#endif

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parent's side of the runner protocol. A framework may abort, hang or be killed in the runner; here that becomes
+// an error that says so, with the last lines the framework wrote.
+#include "programs/xsp/profile_runner.h"
+
+#include "programs/runner/protocol.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ARGUMENTS_MAXIMUM 256
+#define QUIT_WAIT_MS 5000
+
+static int64_t now_ms(void)
+{
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
+static size_t build_arguments(const struct runner_options *options, const struct runner *runner, int control_fd,
+                              struct arena *arena, char **arguments)
+{
+  size_t count = 0;
+  char levels[LEVEL_SET_TEXT_SIZE];
+  level_set_format(runner->levels, levels);
+#define PUT(text)                                                                                                      \
+  do {                                                                                                                 \
+    if (count < ARGUMENTS_MAXIMUM - 1)                                                                                 \
+      arguments[count++] = arena_format(arena, "%s", (text));                                                          \
+  } while (0)
+#define PUT_OPTION(name, text)                                                                                         \
+  do {                                                                                                                 \
+    PUT(name);                                                                                                         \
+    PUT(text);                                                                                                         \
+  } while (0)
+  PUT(options->program);
+  PUT_OPTION("--control-fd", arena_format(arena, "%d", control_fd));
+  PUT_OPTION("--model", options->model_path);
+  PUT_OPTION("--predictor", options->predictor);
+  PUT_OPTION("--levels", levels);
+  PUT_OPTION("--tracer-directory", options->tracer_directory);
+  PUT_OPTION("--work-directory", runner->work_directory);
+  PUT_OPTION("--seed", arena_format(arena, "%" PRIu64, options->seed));
+  if (options->library != NULL)
+    PUT_OPTION("--library", options->library);
+  if (options->threads != 0)
+    PUT_OPTION("--threads", arena_format(arena, "%u", options->threads));
+  if (options->affinity != NULL)
+    PUT_OPTION("--affinity", options->affinity);
+  for (size_t i = 0; options->inputs != NULL && options->inputs[i] != NULL; i++)
+    PUT_OPTION("--input", options->inputs[i]);
+  for (size_t i = 0; options->dims != NULL && options->dims[i] != NULL; i++)
+    PUT_OPTION("--dim", options->dims[i]);
+  if (options->profile_file)
+    PUT("--profile-file");
+#undef PUT_OPTION
+#undef PUT
+  arguments[count] = NULL;
+  return count;
+}
+
+static void child_main(char **arguments, const char *session_directory, const char *tracers, int talk, int control)
+{
+  setenv("XSP_SESSION", session_directory, 1);
+  if (tracers != NULL)
+    setenv("XSP_TRACERS", tracers, 1);
+  else
+    unsetenv("XSP_TRACERS");
+  int null_fd = open("/dev/null", O_RDONLY);
+  if (null_fd >= 0)
+    dup2(null_fd, 0);
+  dup2(talk, 1); // a framework that prints must not write into our data
+  dup2(talk, 2);
+  fcntl(control, F_SETFD, 0);
+  setpgid(0, 0); // Ctrl-C reaches xsp, which ends the runners in order
+  signal(SIGINT, SIG_DFL);
+  signal(SIGPIPE, SIG_DFL);
+  execv(arguments[0], arguments);
+  dprintf(2, "cannot start %s: %s\n", arguments[0], strerror(errno));
+  _exit(127);
+}
+
+static enum status make_work_directory(struct runner *runner, struct error *err)
+{
+  const char *base = getenv("TMPDIR");
+  if (base == NULL || base[0] == 0)
+    base = "/tmp";
+  snprintf(runner->work_directory, sizeof runner->work_directory, "%s/xsp-work-XXXXXX", base);
+  if (mkdtemp(runner->work_directory) == NULL) {
+    enum status status = error_set_errno(err, STATUS_SYSTEM, "cannot make a work folder", runner->work_directory,
+                                         "set TMPDIR to a writable folder");
+    runner->work_directory[0] = 0;
+    return status;
+  }
+  return STATUS_OK;
+}
+
+enum status runner_start(struct runner *runner, const struct runner_options *options, struct level_set levels,
+                         const char *session_directory, const char *tracers, struct error *err)
+{
+  *runner = (struct runner){
+      .levels = levels, .control = -1, .talk = -1, .timeout_s = options->timeout_s, .model_path = options->model_path};
+  XSP_TRY(make_work_directory(runner, err));
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+    return error_set_errno(err, STATUS_SYSTEM, "cannot make a socket pair", NULL, NULL);
+  runner->control = pair[0];
+  runner->talk = memfd_create("xsp-runner-talk", MFD_CLOEXEC);
+  struct arena arena = {0};
+  char *arguments[ARGUMENTS_MAXIMUM];
+  build_arguments(options, runner, pair[1], &arena, arguments);
+  pid_t process = fork();
+  if (process == 0)
+    child_main(arguments, session_directory, tracers, runner->talk, pair[1]);
+  enum status status = STATUS_OK;
+  if (process < 0)
+    status = error_set_errno(err, STATUS_SYSTEM, "cannot start the runner", options->program, NULL);
+  else
+    runner->process = process;
+  close(pair[1]);
+  arena_done(&arena);
+  return status;
+}
+
+// The last lines of what the runner wrote, on one line, newest last.
+static void talk_tail(const struct runner *runner, char *text, size_t size)
+{
+  text[0] = 0;
+  if (runner->talk < 0)
+    return;
+  off_t end = lseek(runner->talk, 0, SEEK_END);
+  off_t from = end > (off_t)size - 1 ? end - (off_t)size + 1 : 0;
+  ssize_t got = pread(runner->talk, text, size - 1, from);
+  text[got > 0 ? got : 0] = 0;
+  while (got > 0 && (text[got - 1] == '\n' || text[got - 1] == ' '))
+    text[--got] = 0;
+}
+
+// The runner closed its end: reaps it and says how it died.
+static enum status explain_death(struct runner *runner, struct error *err)
+{
+  int how = 0;
+  if (waitpid(runner->process, &how, 0) == runner->process)
+    runner->process = 0;
+  char tail[320];
+  talk_tail(runner, tail, sizeof tail);
+  const char *separator = tail[0] != 0 ? "; it last wrote: " : "";
+  if (WIFSIGNALED(how) && WTERMSIG(how) == SIGKILL)
+    return error_set(err, STATUS_SYSTEM, "the runner was killed", runner->model_path,
+                     "a smaller --batch, or more memory (the kernel's log says whether memory ran out)",
+                     "signal 9, as the kernel sends when memory runs out%s%s", separator, tail);
+  if (WIFSIGNALED(how))
+    return error_set(err, STATUS_INPUT, "the framework crashed in the runner", runner->model_path,
+                     "the model in the framework's own tools; xsp itself is unharmed", "signal %d (%s)%s%s",
+                     WTERMSIG(how), strsignal(WTERMSIG(how)), separator, tail);
+  return error_set(err, WEXITSTATUS(how) == 127 ? STATUS_SYSTEM : STATUS_INPUT, "the runner ended by itself",
+                   runner->model_path, "xsp check", "exit status %d%s%s", WEXITSTATUS(how), separator, tail);
+}
+
+static enum status read_line(struct runner *runner, char *line, size_t size, struct error *err)
+{
+  int64_t deadline = runner->timeout_s == 0 ? INT64_MAX : now_ms() + (int64_t)runner->timeout_s * 1000;
+  size_t used = 0;
+  for (;;) {
+    int64_t left = deadline == INT64_MAX ? 60000 : deadline - now_ms();
+    struct pollfd wait = {.fd = runner->control, .events = POLLIN};
+    int ready = left <= 0 ? 0 : poll(&wait, 1, (int)(left > 60000 ? 60000 : left));
+    if (ready < 0 && errno == EINTR)
+      continue;
+    if (ready == 0 && deadline == INT64_MAX)
+      continue;
+    if (ready <= 0) {
+      kill(runner->process, SIGKILL);
+      return error_set(err, STATUS_SYSTEM, "the runner does not answer", runner->model_path, "a larger --timeout",
+                       "no answer within %u s; it was killed", runner->timeout_s);
+    }
+    ssize_t got = recv(runner->control, line + used, 1, 0);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got <= 0)
+      return explain_death(runner, err);
+    if (line[used] == '\n') {
+      line[used] = 0;
+      return STATUS_OK;
+    }
+    if (++used == size)
+      return error_set(err, STATUS_SYSTEM, "the runner's answer is too long", runner->model_path, NULL,
+                       "more than %zu bytes in a line", size);
+  }
+}
+
+// Reads one answer; an `error` line becomes *err.
+static enum status read_answer(struct runner *runner, char *line, char *fields[PROTOCOL_FIELDS], size_t *ret_count,
+                               struct error *err)
+{
+  XSP_TRY(read_line(runner, line, PROTOCOL_LINE_MAXIMUM, err));
+  size_t count = protocol_parse(line, fields);
+  if (count == 6 && strcmp(fields[0], "error") == 0) {
+    long number = strtol(fields[1], NULL, 10);
+    bool known = number > STATUS_OK && number <= STATUS_MEMORY;
+    return error_set(err, known ? (enum status)number : STATUS_SYSTEM, fields[2], fields[3], fields[5], "%s",
+                     fields[4]);
+  }
+  *ret_count = count;
+  return count > 0 ? STATUS_OK
+                   : error_set(err, STATUS_SYSTEM, "the runner's answer is malformed", runner->model_path, NULL,
+                               "xsp and xsp-runner are of different versions?");
+}
+
+static enum status ask(struct runner *runner, const char *const *fields, size_t count, struct error *err)
+{
+  struct buf line;
+  buf_init(&line, PROTOCOL_LINE_MAXIMUM);
+  protocol_format(&line, fields, count);
+  size_t sent = 0;
+  while (sent < line.length) {
+    ssize_t put = send(runner->control, line.data + sent, line.length - sent, MSG_NOSIGNAL);
+    if (put < 0 && errno == EINTR)
+      continue;
+    if (put <= 0)
+      break;
+    sent += (size_t)put;
+  }
+  bool whole = sent == line.length && !line.failed;
+  buf_done(&line);
+  if (!whole)
+    return explain_death(runner, err);
+  char answer[PROTOCOL_LINE_MAXIMUM];
+  char *answer_fields[PROTOCOL_FIELDS];
+  size_t answer_count = 0;
+  XSP_TRY(read_answer(runner, answer, answer_fields, &answer_count, err));
+  if (strcmp(answer_fields[0], "done") != 0)
+    return error_set(err, STATUS_SYSTEM, "the runner answered something else", runner->model_path, NULL, "'%s' to '%s'",
+                     answer_fields[0], fields[0]);
+  return STATUS_OK;
+}
+
+enum status runner_wait_ready(struct runner *runner, struct error *err)
+{
+  char line[PROTOCOL_LINE_MAXIMUM];
+  char *fields[PROTOCOL_FIELDS];
+  size_t count = 0;
+  XSP_TRY(read_answer(runner, line, fields, &count, err));
+  if (count != 5 || strcmp(fields[0], "ready") != 0)
+    return error_set(err, STATUS_SYSTEM, "the runner's greeting is malformed", runner->model_path, NULL,
+                     "xsp and xsp-runner are of different versions?");
+  snprintf(runner->framework, sizeof runner->framework, "%s", fields[1]);
+  snprintf(runner->framework_version, sizeof runner->framework_version, "%s", fields[2]);
+  snprintf(runner->library, sizeof runner->library, "%s", fields[3]);
+  snprintf(runner->layer_source, sizeof runner->layer_source, "%s", fields[4]);
+  return STATUS_OK;
+}
+
+enum status runner_prepare(struct runner *runner, int64_t batch, struct error *err)
+{
+  char number[24];
+  snprintf(number, sizeof number, "%" PRId64, batch);
+  return ask(runner, (const char *const[]){"prepare", number}, 2, err);
+}
+
+enum status runner_predict(struct runner *runner, int64_t batch, bool is_warmup, struct error *err)
+{
+  char number[24];
+  snprintf(number, sizeof number, "%" PRId64, batch);
+  return ask(runner, (const char *const[]){"predict", number, is_warmup ? "1" : "0"}, 3, err);
+}
+
+enum status runner_flush(struct runner *runner, struct error *err)
+{
+  return ask(runner, (const char *const[]){"flush"}, 1, err);
+}
+
+static void remove_work_directory(const char *path)
+{
+  DIR *folder = opendir(path);
+  if (folder == NULL)
+    return;
+  struct dirent *entry;
+  while ((entry = readdir(folder)) != NULL)
+    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+      unlinkat(dirfd(folder), entry->d_name, 0);
+  closedir(folder);
+  rmdir(path);
+}
+
+// Waits for the process to end, at most QUIT_WAIT_MS, through the control socket's end of file.
+static void wait_for_end(const struct runner *runner)
+{
+  int64_t deadline = now_ms() + QUIT_WAIT_MS;
+  char rest[256];
+  for (;;) {
+    int64_t left = deadline - now_ms();
+    struct pollfd wait = {.fd = runner->control, .events = POLLIN};
+    int ready = left <= 0 ? 0 : poll(&wait, 1, (int)left);
+    if (ready < 0 && errno == EINTR)
+      continue;
+    if (ready <= 0 || recv(runner->control, rest, sizeof rest, 0) <= 0)
+      break;
+  }
+  if (now_ms() >= deadline)
+    kill(runner->process, SIGKILL);
+}
+
+void runner_close(struct runner *runner)
+{
+  if (runner->process > 0) {
+    send(runner->control, "quit\n", 5, MSG_NOSIGNAL);
+    wait_for_end(runner);
+    // End of file comes when the process closes its socket: it may hang after that, in a framework's destructors.
+    int64_t deadline = now_ms() + QUIT_WAIT_MS;
+    int how;
+    while (waitpid(runner->process, &how, WNOHANG) == 0) {
+      if (now_ms() >= deadline)
+        kill(runner->process, SIGKILL);
+      poll(NULL, 0, 1);
+    }
+    runner->process = 0;
+  }
+  if (runner->control > 0)
+    close(runner->control);
+  if (runner->talk > 0)
+    close(runner->talk);
+  if (runner->work_directory[0] != 0)
+    remove_work_directory(runner->work_directory);
+  *runner = (struct runner){.control = -1, .talk = -1};
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// One runner process as `xsp profile` sees it: start, ask, wait with a bound, and say how it died. One thread.
+#ifndef XSP_PROGRAMS_PROFILE_RUNNER_H
+#define XSP_PROGRAMS_PROFILE_RUNNER_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "format/level.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct runner_options {
+  const char *program;          // path of xsp-runner
+  const char *tracer_directory; // xsp's own tracers
+  const char *model_path;
+  const char *predictor;     // name
+  const char *library;       // NULL: the runner searches
+  const char *affinity;      // CPU list, NULL: all
+  const char *const *inputs; // "name=file.npy", NULL-terminated; may be NULL
+  const char *const *dims;   // "name=N"
+  unsigned threads;          // 0: the framework's default
+  uint64_t seed;
+  bool profile_file;
+  unsigned timeout_s; // per answer; 0: none
+};
+
+struct runner {
+  struct level_set levels;
+  pid_t process;
+  int control; // socket; -1: closed
+  int talk;    // memfd with what the runner wrote to stderr
+  unsigned timeout_s;
+  const char *model_path;   // borrowed, for errors
+  char work_directory[256]; // removed by runner_close
+  // Filled by runner_wait_ready:
+  char framework[64], framework_version[64], library[1024], layer_source[64];
+};
+
+// Starts the process in the capture session `session_directory`, with `tracers` (XSP_TRACERS, may be NULL).
+enum status runner_start(struct runner *runner, const struct runner_options *options, struct level_set levels,
+                         const char *session_directory, const char *tracers, struct error *err) MUST_CHECK;
+enum status runner_wait_ready(struct runner *runner, struct error *err) MUST_CHECK;
+enum status runner_prepare(struct runner *runner, int64_t batch, struct error *err) MUST_CHECK;
+enum status runner_predict(struct runner *runner, int64_t batch, bool is_warmup, struct error *err) MUST_CHECK;
+enum status runner_flush(struct runner *runner, struct error *err) MUST_CHECK;
+// Asks it to end and reaps it; kills it where it does not answer within 5 s. Safe on a runner that never started ({0}
+// with process 0) or that is dead.
+void runner_close(struct runner *runner);
+
+#endif
