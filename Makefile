@@ -20,7 +20,7 @@ setup: ## install what is missing: packages, .venv with the pinned Python packag
 	@tools/setup
 
 demo: setup all ## profile real models and print their tables; leaves demo/*.xsp and demo/*.pftrace
-	@XSP_BUILD="$(BUILD)" tools/demo
+	@XSP_BUILD="$(BUILD)" .venv/bin/python3 tools/demo
 
 test: setup all ## set up, build, run the tests (under 10 minutes on 2 cores)
 	@tools/run_tests "$(BUILD)" -LE long
