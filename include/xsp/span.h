@@ -58,32 +58,47 @@ struct xsp_site {
 XSP_API extern const volatile uint32_t xsp_unregistered_v1; // all ones: sends a site's first span to the slow path
 
 #define XSP_SITE_FULL(variable, level_, name_, category_, tracer_)                                                     \
-  static struct xsp_site variable = {sizeof(struct xsp_site), XSP_LEVEL_MASK(level_), &xsp_unregistered_v1, 0,         \
-                                     (level_), (name_), (category_), (tracer_)}
+  static struct xsp_site variable = {sizeof(struct xsp_site),                                                          \
+                                     XSP_LEVEL_MASK(level_),                                                           \
+                                     &xsp_unregistered_v1,                                                             \
+                                     0,                                                                                \
+                                     (level_),                                                                         \
+                                     (name_),                                                                          \
+                                     (category_),                                                                      \
+                                     (tracer_)}
 #define XSP_SITE(variable, level_, name_) XSP_SITE_FULL(variable, level_, name_, NULL, NULL)
 
 // A started span. Plain value, no ownership: losing it leaves an open span and nothing else. All zero: not recorded.
 struct xsp_span {
-  uint64_t start; // ticks
+  uint64_t start; // ticks; 0: not recorded
   uint32_t site;  // site id
-  uint32_t id;    // within its thread's ring; 0: not recorded
+  uint32_t id;    // within its thread's ring
 };
 
-// ---- start and finish: on the same thread, nested or not -------------------------------------------------------------
-// The plain functions; the inline ones below are the same with the common path compiled in.
+// ---- start and finish: on the same thread, in any order ----
+// The plain functions; the inline ones below are the same with the common path compiled in. A start without a site
+// (NULL) and a finish of a span that is not recorded do nothing; a finish of a span that is not open on this thread
+// (finished already, started by another thread or before a fork) is counted as misused and records nothing.
 XSP_API struct xsp_span xsp_span_start_call(struct xsp_site *site);
 XSP_API void xsp_span_finish_call(struct xsp_span *span);
 
-#if defined(XSP_NO_INLINE)
-static inline struct xsp_span xsp_span_start(struct xsp_site *site) { return xsp_span_start_call(site); }
-static inline void xsp_span_finish(struct xsp_span *span) { xsp_span_finish_call(span); }
+#if defined(XSP_NO_INLINE) || !(defined(__x86_64__) || defined(__aarch64__)) ||                                        \
+    __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+static inline struct xsp_span xsp_span_start(struct xsp_site *site)
+{
+  return xsp_span_start_call(site);
+}
+static inline void xsp_span_finish(struct xsp_span *span)
+{
+  xsp_span_finish_call(span);
+}
 #else
 #include <xsp/span_inline.h> // defines xsp_span_start and xsp_span_finish, version 1
 #endif
 
-// ---- what may be said about a started span, between its start and its finish -----------------------------------------
-// Each writes one 32-byte record (strings are interned once per session). On a span that is not recorded: nothing.
-XSP_API uint32_t xsp_string(const char *text, size_t length); // interned id, for keys and values used often; 0: no session
+// ---- what may be said about a started span, between its start and its finish ----
+// On the thread that started it. Each writes one 32-byte record (strings are interned once per process and cut at 65,535
+// bytes). On a span that is not recorded: nothing.
 XSP_API void xsp_span_tag_int(const struct xsp_span *span, const char *key, int64_t value);
 XSP_API void xsp_span_tag_double(const struct xsp_span *span, const char *key, double value);
 XSP_API void xsp_span_tag_string(const struct xsp_span *span, const char *key, const char *value);
@@ -98,7 +113,7 @@ struct xsp_context {
 XSP_API struct xsp_context xsp_span_context(const struct xsp_span *span);
 XSP_API void xsp_span_set_parent(const struct xsp_span *span, struct xsp_context parent);
 
-// ---- sites, tags that are the same for all spans of a site -----------------------------------------------------------
+// ---- sites, tags that are the same for all spans of a site ----
 // A site for a name found at run time; the same arguments give the same site id. Owned by the library, never freed;
 // NULL without a session or when names are full. Strings are copied.
 XSP_API struct xsp_site *xsp_site_create(const char *tracer, enum xsp_level level, const char *name,
@@ -108,7 +123,7 @@ XSP_API void xsp_site_tag_int(struct xsp_site *site, const char *key, int64_t va
 XSP_API void xsp_site_tag_double(struct xsp_site *site, const char *key, double value);
 XSP_API void xsp_site_tag_string(struct xsp_site *site, const char *key, const char *value);
 
-// ---- tracks and clocks, and finished intervals -----------------------------------------------------------------------
+// ---- tracks and clocks, and finished intervals ----
 enum xsp_clock {
   XSP_CLOCK_TICKS = 0,    // xsp_clock_ticks()
   XSP_CLOCK_REALTIME = 1, // nanoseconds of CLOCK_REALTIME
@@ -116,13 +131,15 @@ enum xsp_clock {
   XSP_CLOCK_FOREIGN = 3, // nanoseconds of the track's own clock (a simulator's); never mixed with the others
 };
 struct xsp_track_options {
-  uint32_t size;         // sizeof(struct xsp_track_options)
-  uint32_t reserved;     // 0
-  const char *name;      // "cuda:0 stream 7"
-  const char *clock;     // NULL: wall time. Else the foreign clock's name: spans of the track use XSP_CLOCK_FOREIGN
-  int64_t device_id;     // -1: none
-  int64_t stream_id;     // -1: none
+  uint32_t size;     // sizeof(struct xsp_track_options)
+  uint32_t reserved; // 0
+  const char *name;  // "cuda:0 stream 7"
+  const char *clock; // NULL: wall time. Else the foreign clock's name: spans of the track use XSP_CLOCK_FOREIGN
+  int64_t device_id; // -1: none
+  int64_t stream_id; // -1: none
 };
+// The id under which the session keeps a text; 0 without a session or when it is full.
+XSP_API uint32_t xsp_string(const char *text, size_t length);
 // A track that is no thread. 0 where none could be made (0 means the calling thread's own track).
 XSP_API uint16_t xsp_track_create(const struct xsp_track_options *options);
 XSP_API void xsp_thread_name(const char *name); // names the calling thread's track
@@ -133,8 +150,8 @@ struct xsp_interval {
   uint8_t kind;  // enum xsp_kind
   uint8_t clock; // enum xsp_clock
   uint64_t start;
-  uint64_t end; // >= start, else dropped and counted
-  uint64_t correlation_id; // 0: none
+  uint64_t end;              // >= start, else dropped and counted
+  uint64_t correlation_id;   // 0: none
   struct xsp_context parent; // {0}: none named
 };
 // Records a finished interval in one call. Returns a handle for tags (valid until the thread's next span; not to be
@@ -143,12 +160,13 @@ XSP_API struct xsp_span xsp_span_emit(struct xsp_site *site, const struct xsp_in
 
 XSP_API uint64_t xsp_clock_ticks(void); // the session's tick clock: TSC where invariant, else CLOCK_MONOTONIC ns
 
-// ---- tracers and levels, on and off while the program runs -----------------------------------------------------------
-// Bits outside the session's levels stay off. Returns the mask now in force.
+// ---- tracers and levels, on and off while the program runs ----
+// Bits outside the session's levels stay off. Returns the mask now in force. `tracer` as in xsp_site; "*": all of them
+// (xsp_tracer_levels then returns what at least one has on).
 XSP_API uint32_t xsp_tracer_set_levels(const char *tracer, uint32_t level_mask);
 XSP_API uint32_t xsp_tracer_levels(const char *tracer);
 
-// ---- W3C trace context -----------------------------------------------------------------------------------------------
+// ---- W3C trace context ----
 #define XSP_TRACEPARENT_SIZE 56 // "00-<32 hex>-<16 hex>-<2 hex>" and a NUL
 // Writes the header that makes other services children of `span` (of the process's trace where span is NULL or not
 // recorded). Returns 0, or -1 without a session.
@@ -156,7 +174,7 @@ XSP_API int xsp_traceparent_out(const struct xsp_span *span, char header[XSP_TRA
 // Makes the remote span named by `header` the parent of `span`, its trace id the trace of `span`. 0, or -1: malformed.
 XSP_API int xsp_traceparent_in(const struct xsp_span *span, const char *header);
 
-// ---- session ---------------------------------------------------------------------------------------------------------
+// ---- session ----
 // Joins the session in `directory` (NULL: environment XSP_SESSION), creating it where it does not exist. A process
 // belongs to one session for its life. Happens by itself at the first span where XSP_SESSION is set.
 // 0 on success, else a negated errno value.

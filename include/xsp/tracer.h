@@ -33,9 +33,9 @@ struct xsp_host {
 // One static descriptor per tracer. Appended to only.
 struct xsp_tracer {
   uint32_t size;
-  uint32_t level_mask; // levels it can publish
-  const char *name;    // "onnxruntime"; at most 31 bytes
-  const char *summary; // one line
+  uint32_t level_mask;                     // levels it can publish
+  const char *name;                        // "onnxruntime"; at most 31 bytes
+  const char *summary;                     // one line
   const struct xsp_tracer_option *options; // ends with a NULL name; may be NULL
   // Called first, may be called alone (`xsp check`). 0: usable. Else why not, one line, into `why`.
   int (*probe)(const struct xsp_host *host, char *why, size_t why_size);

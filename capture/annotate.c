@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// What may be said about a span of this thread: tags, logs, correlation, parents, W3C trace context; and thread names.
+// Each call writes one record, or two for a remote parent. Wrong handles are counted, never guessed at.
+#include "capture/capture.h"
+
+#include <errno.h>
+#include <string.h>
+
+static bool is_mine(const struct xsp_span *span)
+{
+  const struct capture_thread *thread = &capture_thread;
+  if (thread->ring == NULL)
+    return false;
+  if (span->start == UINT64_MAX)
+    return span->id == thread->emitted_id && span->site == thread->emitted_site;
+  return ring_find_open(span->start, span->site | (uint64_t)span->id << 32) >= 0;
+}
+
+// True where `records` records about the span may be written now.
+static bool may_annotate(const struct xsp_span *span, uint32_t records)
+{
+  if (!is_mine(span)) {
+    session_count_misused();
+    return false;
+  }
+  return ring_room(records);
+}
+
+static bool is_recorded(const struct xsp_span *span)
+{
+  return span != NULL && span->start != 0;
+}
+
+static void annotate(const struct xsp_span *span, uint32_t type, uint64_t start, uint32_t site)
+{
+  if (may_annotate(span, 1))
+    ring_put(start, 0, site | (uint64_t)span->id << 32, type);
+}
+
+static void tag(const struct xsp_span *span, enum record_type type, const char *key, uint64_t value)
+{
+  if (!is_recorded(span))
+    return;
+  int saved_errno = errno;
+  uint32_t id = catalog_text(key);
+  if (id != 0)
+    annotate(span, type, value, id);
+  else
+    session_count_lost(1);
+  errno = saved_errno;
+}
+
+void xsp_span_tag_int(const struct xsp_span *span, const char *key, int64_t value)
+{
+  tag(span, RECORD_TAG_INT, key, (uint64_t)value);
+}
+
+void xsp_span_tag_double(const struct xsp_span *span, const char *key, double value)
+{
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  tag(span, RECORD_TAG_DOUBLE, key, bits);
+}
+
+void xsp_span_tag_string(const struct xsp_span *span, const char *key, const char *value)
+{
+  if (!is_recorded(span))
+    return;
+  int saved_errno = errno;
+  uint32_t id = catalog_string(value == NULL ? "" : value, value == NULL ? 0 : strlen(value));
+  if (id != 0)
+    tag(span, RECORD_TAG_STRING, key, id);
+  else
+    session_count_lost(1);
+  errno = saved_errno;
+}
+
+void xsp_span_log(const struct xsp_span *span, const char *message)
+{
+  if (!is_recorded(span))
+    return;
+  int saved_errno = errno;
+  uint64_t now = clock_ticks();
+  uint32_t id = catalog_text(message);
+  if (id != 0)
+    annotate(span, RECORD_LOG, now, id);
+  else
+    session_count_lost(1);
+  errno = saved_errno;
+}
+
+void xsp_span_correlate(const struct xsp_span *span, enum xsp_kind kind, uint64_t correlation_id)
+{
+  if (!is_recorded(span))
+    return;
+  int saved_errno = errno;
+  annotate(span, RECORD_CORRELATION | ((uint32_t)kind & 0xf) << 8, correlation_id, 0);
+  errno = saved_errno;
+}
+
+struct xsp_context xsp_span_context(const struct xsp_span *span)
+{
+  struct xsp_context context = {0, 0};
+  if (!is_recorded(span))
+    return context;
+  int saved_errno = errno;
+  if (is_mine(span)) {
+    context.ring = capture_thread.ring->number;
+    context.id = span->id;
+  } else {
+    session_count_misused();
+  }
+  errno = saved_errno;
+  return context;
+}
+
+void xsp_span_set_parent(const struct xsp_span *span, struct xsp_context parent)
+{
+  if (!is_recorded(span) || parent.id == 0)
+    return;
+  int saved_errno = errno;
+  annotate(span, RECORD_PARENT, (uint64_t)parent.ring << 32 | parent.id, 0);
+  errno = saved_errno;
+}
+
+uint32_t xsp_string(const char *text, size_t length)
+{
+  int saved_errno = errno;
+  uint32_t id = capture_attached() && text != NULL ? catalog_string(text, length) : 0;
+  errno = saved_errno;
+  return id;
+}
+
+void xsp_thread_name(const char *name)
+{
+  if (!capture_attached())
+    return;
+  int saved_errno = errno;
+  uint32_t id = catalog_text(name);
+  capture_thread.name = id; // a thread without spans needs no ring for its name
+  if (id != 0 && capture_thread.ring != NULL && ring_room(1))
+    ring_put(0, 0, id, RECORD_THREAD_NAME);
+  errno = saved_errno;
+}
+
+// ---- W3C trace context: "00-<trace id>-<span id>-<flags>"
+static char *write_hex(char *text, const uint8_t *bytes, size_t count)
+{
+  static const char digits[] = "0123456789abcdef";
+  for (size_t i = 0; i < count; i++) {
+    *text++ = digits[bytes[i] >> 4];
+    *text++ = digits[bytes[i] & 15];
+  }
+  return text;
+}
+
+// Lower-case digits only, as the standard has it. False also for all zeros where that is not allowed.
+static bool read_hex(const char *text, uint8_t *bytes, size_t count, bool may_be_zero)
+{
+  uint8_t any = 0;
+  for (size_t i = 0; i < 2 * count; i++) {
+    char digit = text[i];
+    if (!((digit >= '0' && digit <= '9') || (digit >= 'a' && digit <= 'f')))
+      return false;
+    uint8_t value = (uint8_t)(digit <= '9' ? digit - '0' : digit - 'a' + 10);
+    bytes[i / 2] = (uint8_t)(i % 2 == 0 ? value << 4 : bytes[i / 2] | value);
+    any |= value;
+  }
+  return may_be_zero || any != 0;
+}
+
+// The span that brought a remote trace into this thread is still open.
+static bool remote_is_open(void)
+{
+  const struct ring_producer *lines = &capture_thread.ring->producer;
+  for (uint32_t i = 0; i < RING_OPEN_SPANS && i < lines->depth; i++)
+    if (lines->open[i].start != 0 && lines->open[i].id == capture_thread.remote_id)
+      return true;
+  return false;
+}
+
+int xsp_traceparent_out(const struct xsp_span *span, char header[XSP_TRACEPARENT_SIZE])
+{
+  if (!capture_attached())
+    return -1;
+  const uint8_t *trace = capture.session->trace_id;
+  uint8_t parent[8];
+  if (is_recorded(span) && is_mine(span)) { // ring and id: unique within the session, never all zero
+    uint32_t ring = capture_thread.ring->number;
+    for (int i = 0; i < 4; i++) {
+      parent[i] = (uint8_t)(ring >> (24 - 8 * i));
+      parent[4 + i] = (uint8_t)(span->id >> (24 - 8 * i));
+    }
+    if (capture_thread.remote_id != 0 && remote_is_open())
+      trace = capture_thread.remote_trace;
+  } else {
+    static const uint8_t none[8];
+    memcpy(parent, capture.session->parent_id, sizeof parent);
+    if (memcmp(parent, none, sizeof parent) == 0) // a trace that begins here: its first half stands for its root
+      memcpy(parent, capture.session->trace_id, sizeof parent);
+  }
+  memcpy(header, "00-", 3);
+  char *end = write_hex(header + 3, trace, 16);
+  *end++ = '-';
+  end = write_hex(end, parent, 8);
+  memcpy(end, "-01", 4);
+  return 0;
+}
+
+int xsp_traceparent_in(const struct xsp_span *span, const char *header)
+{
+  uint8_t version, flags, trace[16], parent[8];
+  size_t length = header == NULL ? 0 : strnlen(header, XSP_TRACEPARENT_SIZE);
+  if (length < XSP_TRACEPARENT_SIZE - 1 || header[2] != '-' || header[35] != '-' || header[52] != '-' ||
+      !read_hex(header, &version, 1, true) || version == 0xff || !read_hex(header + 3, trace, 16, false) ||
+      !read_hex(header + 36, parent, 8, false) || !read_hex(header + 53, &flags, 1, true) ||
+      (length > XSP_TRACEPARENT_SIZE - 1 && (version == 0 || header[XSP_TRACEPARENT_SIZE - 1] != '-')))
+    return -1;
+  if (!is_recorded(span))
+    return 0;
+  int saved_errno = errno;
+  if (may_annotate(span, 2)) {
+    uint64_t words[3];
+    memcpy(words, trace, sizeof trace);
+    memcpy(words + 2, parent, sizeof parent);
+    ring_put(words[0], words[1], (uint64_t)span->id << 32, RECORD_TRACE);
+    ring_put(words[2], 0, (uint64_t)span->id << 32, RECORD_REMOTE_PARENT);
+    memcpy(capture_thread.remote_trace, trace, sizeof trace);
+    capture_thread.remote_id = span->id;
+  }
+  errno = saved_errno;
+  return 0;
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// What capture's files share. Private to libxsp.so; collect never sees it (they meet in format/session.h).
+//
+// Rules of this room: no exit, abort, stdout or lock anywhere; no allocation in anything a started span can reach after
+// its thread's first one; errno is the caller's. Lock-free by compare-and-swap: a signal handler may interrupt anything.
+#ifndef XSP_CAPTURE_CAPTURE_H
+#define XSP_CAPTURE_CAPTURE_H
+
+#include "format/session.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <xsp/span.h>
+
+#if defined(__x86_64__)
+#include "capture/arch/x86_64.h"
+#elif defined(__aarch64__)
+#include "capture/arch/aarch64.h"
+#else
+#include "capture/arch/generic.h"
+#endif
+
+enum capture_state { CAPTURE_NONE = 0, CAPTURE_BUSY, CAPTURE_ATTACHED };
+
+// The process's place in its session. Written by the attaching thread before `state` becomes CAPTURE_ATTACHED (release,
+// read by acquire); after that only where a comment says so. All mappings live as long as the process.
+struct capture {
+  uint32_t state; // atomic, enum capture_state
+  uint32_t asked; // atomic: the environment was looked at
+  pid_t pid;      // of this image; changed by the fork handler
+  uint32_t ticks; // atomic, enum session_tick_clock; 0: not decided
+  struct session_head *session;
+  struct session_control *control;
+  struct catalog_head *catalog;
+  uint64_t catalog_window;           // bytes of the catalog that are mapped
+  struct process_head *process;      // atomic; NULL until somebody needs it (after a fork)
+  const struct process_head *parent; // after a fork: whose tracks are still in use
+  uint32_t parent_tracks;
+  uint64_t ring_bytes;       // atomic: bytes of rings now
+  uint64_t ring_bytes_limit; // XSP_SESSION_LIMIT_BYTES
+  uint64_t calibrated_ns;    // atomic: monotonic time of the last calibration
+  bool grows;                // nobody drains: full rings grow
+  char directory[PATH_MAX - 64];
+};
+extern struct capture capture;
+
+// Where a site points while there is no session: 0, then all ones, so that its next span comes to the slow path.
+extern uint32_t capture_before_session;
+
+// One per thread, beside the public xsp_thread_v1.
+struct capture_thread {
+  struct ring_head *ring;            // NULL: none (yet)
+  uint32_t slot;                     // of the ring in the process's table
+  uint32_t busy;                     // a ring is being acquired or grown: handlers on top record nothing new
+  uint32_t name;                     // string id given by xsp_thread_name before there was a ring
+  uint32_t attempts;                 // spans lost since the last try to get a ring
+  uint32_t emitted_site, emitted_id; // the last xsp_span_emit
+  uint32_t remote_id;                // span that xsp_traceparent_in gave a remote parent; 0: none
+  uint8_t remote_trace[16];
+};
+extern __thread struct capture_thread capture_thread __attribute__((tls_model("initial-exec")));
+
+static inline bool capture_attached(void)
+{
+  return __atomic_load_n(&capture.state, __ATOMIC_ACQUIRE) == CAPTURE_ATTACHED;
+}
+
+// ---- clock.c
+uint64_t clock_ticks(void);
+uint64_t clock_monotonic_ns(void);
+enum session_tick_clock clock_choose(void); // what a session made by this process counts in
+void clock_calibrate(void);                 // appends a triple to the session
+void clock_calibrate_if_due(void);          // at most ten times a second
+
+// ---- file.c: files of the session folder, by name; no descriptor is kept, because programs close what they do not know
+void file_path(char path[PATH_MAX], const char *name);
+void file_path_number(char path[PATH_MAX], const char *name, uint32_t number);
+// Creates, backs with storage, maps and touches. NULL and errno on failure, and then no file is left.
+void *file_create(const char *path, size_t bytes);
+void *file_map(const char *path, size_t bytes); // existing file, at least `bytes` long; NULL and errno
+// Extends the file's storage to `bytes`. 0 or a negated errno.
+int file_extend(const char *path, uint64_t bytes);
+void file_touch(void *memory, size_t from, size_t bytes); // faults pages in for writing without changing them
+
+// ---- session.c
+void session_attach_by_environment(void);   // once; nothing where XSP_SESSION is not set
+struct process_head *session_process(void); // makes the process file at its first use; NULL where none can be had
+void session_count_lost(uint64_t records);
+void session_count_misused(void);
+void session_start_clean(void); // in the child of a fork
+
+// ---- catalog.c: everything interned; 0 where the session is full
+bool catalog_create(const char *path);
+bool catalog_open(const char *path);
+void *catalog_entry(uint32_t id, enum catalog_type type); // NULL: no such entry
+uint32_t catalog_string(const char *text, size_t length);
+uint32_t catalog_text(const char *text); // NULL and "": 0
+uint32_t catalog_site(uint32_t level, uint32_t tracer, uint32_t name, uint32_t category);
+bool catalog_site_tag(uint32_t site, uint32_t key, enum value_type type, uint64_t value);
+uint32_t catalog_track(uint32_t name, uint32_t clock, int64_t device_id, int64_t stream_id);
+
+// ---- ring.c
+void ring_prepare(void);          // once per image
+bool ring_acquire(void);          // gives the calling thread a ring; false: counted as lost by the caller
+void ring_start_clean(void);      // in the child of a fork
+bool ring_room(uint32_t records); // room for so many in the thread's ring, after growing it where that helps
+// Writes one record into the calling thread's ring, which has room.
+void ring_put(uint64_t start, uint64_t duration, uint64_t site_id, uint32_t type_kind_track);
+// Finds an open span of this thread: its place in the list, RING_OPEN_SPANS where it is open but not listed, -1: not.
+int ring_find_open(uint64_t start, uint64_t site_id);
+void ring_remove_open(int place); // what ring_find_open gave
+
+// ---- site.c
+bool site_usable(struct xsp_site *site); // registered, switched on and known by id; else what is lost is counted
+int tracer_slot(const char *tracer, bool claim); // -1: no such tracer, or no room
+
+// ---- tracers.c
+void tracers_load(const char *list);
+void tracers_stop(void);
+
+#endif

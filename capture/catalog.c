@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// The session's catalog: strings, sites, site tags and tracks, appended by all processes without locks, and the
+// process's own table of what it has appended already. Signal-safe; a handler that interrupts an insertion at worst
+// appends the same text twice.
+#include "capture/capture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TABLE_ENTRIES (UINT32_C(1) << 20)
+#define TABLE_USED_MOST (TABLE_ENTRIES / 4 * 3)
+#define GROW_BYTES (UINT64_C(256) << 10)
+#define WINDOW_LEAST (UINT64_C(1) << 20)
+#define STRING_LENGTH_MOST 65535u
+
+static uint64_t *table; // hash << 32 | id; private memory, touched only where used; 0: free
+static uint32_t table_used;
+
+bool catalog_create(const char *path)
+{
+  struct catalog_head *head = file_create(path, GROW_BYTES);
+  if (head == NULL)
+    return false;
+  head->version = SESSION_VERSION;
+  head->head_size = sizeof *head;
+  head->used = sizeof *head;
+  head->allocated = GROW_BYTES;
+  __atomic_store_n(&head->magic, CATALOG_MAGIC, __ATOMIC_RELEASE);
+  munmap(head, GROW_BYTES);
+  return true;
+}
+
+// Maps more than the file holds, so that growing needs no new mapping; only allocated bytes are ever touched.
+static struct catalog_head *map_window(const char *path, uint64_t *ret_window)
+{
+  int file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  if (file < 0)
+    return NULL;
+  struct stat status;
+  void *memory = MAP_FAILED;
+  if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && (size_t)status.st_size >= sizeof(struct catalog_head))
+    for (uint64_t window = CATALOG_MAXIMUM_BYTES; memory == MAP_FAILED && window >= WINDOW_LEAST; window /= 2) {
+      memory = mmap(NULL, window, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
+      *ret_window = window;
+    }
+  close(file);
+  return memory == MAP_FAILED ? NULL : memory;
+}
+
+bool catalog_open(const char *path)
+{
+  void *memory = mmap(NULL, TABLE_ENTRIES * sizeof *table, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED)
+    return false;
+  capture.catalog = map_window(path, &capture.catalog_window);
+  if (capture.catalog != NULL && capture.catalog->magic == CATALOG_MAGIC &&
+      capture.catalog->version == SESSION_VERSION && capture.catalog->used % 8 == 0 &&
+      capture.catalog->used >= sizeof(struct catalog_head)) {
+    table = memory;
+    return true;
+  }
+  munmap(memory, TABLE_ENTRIES * sizeof *table);
+  if (capture.catalog != NULL)
+    munmap(capture.catalog, capture.catalog_window);
+  capture.catalog = NULL;
+  errno = EPROTO;
+  return false;
+}
+
+void *catalog_entry(uint32_t id, enum catalog_type type)
+{
+  uint64_t offset = (uint64_t)id * 8;
+  if (id == 0 || offset + sizeof(struct catalog_entry) > __atomic_load_n(&capture.catalog->used, __ATOMIC_RELAXED))
+    return NULL;
+  struct catalog_entry *entry = (struct catalog_entry *)((char *)capture.catalog + offset);
+  if (__atomic_load_n(&entry->size, __ATOMIC_ACQUIRE) == 0 || entry->type != (uint32_t)type)
+    return NULL;
+  return entry;
+}
+
+static bool grow(uint64_t allocated, uint64_t needed)
+{
+  uint64_t bytes = (needed + GROW_BYTES - 1) / GROW_BYTES * GROW_BYTES + GROW_BYTES;
+  char path[PATH_MAX];
+  file_path(path, "catalog");
+  if (file_extend(path, bytes) != 0)
+    return false;
+  while (allocated < bytes && !__atomic_compare_exchange_n(&capture.catalog->allocated, &allocated, bytes, false,
+                                                           __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+    ;
+  return true;
+}
+
+// Hands out zeroed bytes. Only what has storage is handed out, so a full disk leaves no hole for readers to stumble on.
+static void *append(size_t bytes, enum catalog_type type, uint32_t *ret_id)
+{
+  struct catalog_head *catalog = capture.catalog;
+  bytes = (bytes + 7) & ~(size_t)7;
+  uint64_t used = __atomic_load_n(&catalog->used, __ATOMIC_RELAXED);
+  do {
+    if (used + bytes > capture.catalog_window)
+      return NULL;
+    uint64_t allocated = __atomic_load_n(&catalog->allocated, __ATOMIC_ACQUIRE);
+    if (used + bytes > allocated && !grow(allocated, used + bytes))
+      return NULL;
+  } while (
+      !__atomic_compare_exchange_n(&catalog->used, &used, used + bytes, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+  struct catalog_entry *entry = (struct catalog_entry *)((char *)catalog + used);
+  entry->type = (uint32_t)type;
+  *ret_id = (uint32_t)(used / 8);
+  return entry;
+}
+
+// Partner: every reader of the catalog takes `size` by acquire.
+static void complete(void *entry, size_t bytes)
+{
+  __atomic_store_n(&((struct catalog_entry *)entry)->size, (uint32_t)((bytes + 7) & ~(size_t)7), __ATOMIC_RELEASE);
+}
+
+static uint32_t hash_bytes(const void *bytes, size_t length)
+{
+  uint64_t hash = UINT64_C(0xcbf29ce484222325);
+  for (size_t i = 0; i < length; i++)
+    hash = (hash ^ ((const unsigned char *)bytes)[i]) * UINT64_C(0x100000001b3);
+  return (uint32_t)(hash ^ hash >> 32);
+}
+
+static bool same_string(uint32_t id, const void *text, size_t length)
+{
+  const struct catalog_string *string = catalog_entry(id, CATALOG_STRING);
+  return string != NULL && string->length == length && memcmp(string->text, text, length) == 0;
+}
+
+static bool same_site(uint32_t id, const void *key, size_t length)
+{
+  const struct catalog_site *site = catalog_entry(id, CATALOG_SITE);
+  return site != NULL && memcmp(&site->level, key, length) == 0; // level, tracer, name, category lie together
+}
+
+typedef bool (*same_fn)(uint32_t id, const void *key, size_t length);
+
+// The id in the table, or 0 and the free place where it belongs (TABLE_ENTRIES: the table is full).
+static uint32_t look_up(uint32_t hash, same_fn same, const void *key, size_t length, uint32_t *ret_place)
+{
+  uint32_t place = hash % TABLE_ENTRIES;
+  for (;; place = (place + 1) % TABLE_ENTRIES) {
+    uint64_t found = __atomic_load_n(&table[place], __ATOMIC_ACQUIRE);
+    if (found == 0)
+      break;
+    if (found >> 32 == hash && same((uint32_t)found, key, length)) {
+      *ret_place = place;
+      return (uint32_t)found;
+    }
+  }
+  *ret_place = __atomic_load_n(&table_used, __ATOMIC_RELAXED) < TABLE_USED_MOST ? place : TABLE_ENTRIES;
+  return 0;
+}
+
+// Enters a completed entry. Of two threads that came together the later takes the earlier's id; its own entry stays,
+// unused.
+static uint32_t enter(uint32_t id, uint32_t hash, uint32_t place, same_fn same, const void *key, size_t length)
+{
+  uint64_t free_place = 0;
+  while (!__atomic_compare_exchange_n(&table[place], &free_place, (uint64_t)hash << 32 | id, false, __ATOMIC_RELEASE,
+                                      __ATOMIC_ACQUIRE)) {
+    if (free_place >> 32 == hash && same((uint32_t)free_place, key, length))
+      return (uint32_t)free_place;
+    free_place = 0;
+    place = (place + 1) % TABLE_ENTRIES;
+  }
+  __atomic_add_fetch(&table_used, 1, __ATOMIC_RELAXED);
+  return id;
+}
+
+uint32_t catalog_string(const char *text, size_t length)
+{
+  if (length > STRING_LENGTH_MOST) {
+    length = STRING_LENGTH_MOST;
+    while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80) // not inside a UTF-8 sequence
+      length--;
+  }
+  uint32_t hash = hash_bytes(text, length), place, id;
+  if ((id = look_up(hash, same_string, text, length, &place)) != 0 || place == TABLE_ENTRIES)
+    return id;
+  size_t bytes = sizeof(struct catalog_string) + length + 1;
+  struct catalog_string *string = append(bytes, CATALOG_STRING, &id);
+  if (string == NULL)
+    return 0;
+  string->length = (uint32_t)length;
+  string->hash = hash;
+  memcpy(string->text, text, length);
+  complete(string, bytes);
+  return enter(id, hash, place, same_string, text, length);
+}
+
+uint32_t catalog_text(const char *text)
+{
+  return text == NULL || *text == '\0' ? 0 : catalog_string(text, strnlen(text, STRING_LENGTH_MOST + 1));
+}
+
+uint32_t catalog_site(uint32_t level, uint32_t tracer, uint32_t name, uint32_t category)
+{
+  const uint32_t key[4] = {level, tracer, name, category};
+  uint32_t hash = hash_bytes(key, sizeof key), place, id;
+  if ((id = look_up(hash, same_site, key, sizeof key, &place)) != 0 || place == TABLE_ENTRIES)
+    return id;
+  struct catalog_site *site = append(sizeof *site, CATALOG_SITE, &id);
+  if (site == NULL)
+    return 0;
+  memcpy(&site->level, key, sizeof key);
+  complete(site, sizeof *site);
+  return enter(id, hash, place, same_site, key, sizeof key);
+}
+
+bool catalog_site_tag(uint32_t site_id, uint32_t key, enum value_type type, uint64_t value)
+{
+  struct catalog_site *site = catalog_entry(site_id, CATALOG_SITE);
+  if (site == NULL || key == 0)
+    return false;
+  for (uint32_t id = __atomic_load_n(&site->first_tag, __ATOMIC_ACQUIRE); id != 0;) {
+    const struct catalog_site_tag *tag = catalog_entry(id, CATALOG_SITE_TAG);
+    if (tag == NULL)
+      break;
+    if (tag->key == key && tag->value_type == (uint32_t)type && tag->value == value)
+      return true;
+    id = tag->next;
+  }
+  uint32_t id;
+  struct catalog_site_tag *tag = append(sizeof *tag, CATALOG_SITE_TAG, &id);
+  if (tag == NULL)
+    return false;
+  tag->key = key;
+  tag->value_type = (uint32_t)type;
+  tag->value = value;
+  tag->next = __atomic_load_n(&site->first_tag, __ATOMIC_ACQUIRE);
+  complete(tag, sizeof *tag);
+  while (!__atomic_compare_exchange_n(&site->first_tag, &tag->next, id, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
+    ;
+  return true;
+}
+
+uint32_t catalog_track(uint32_t name, uint32_t clock, int64_t device_id, int64_t stream_id)
+{
+  uint32_t id;
+  struct catalog_track *track = append(sizeof *track, CATALOG_TRACK, &id);
+  if (track == NULL)
+    return 0;
+  track->name = name;
+  track->clock = clock;
+  track->device_id = device_id;
+  track->stream_id = stream_id;
+  complete(track, sizeof *track);
+  return id;
+}

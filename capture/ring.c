@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rings of the calling thread: get one, write to it, grow it, hand it on when the thread ends. The process's table of
+// rings is claimed by compare-and-swap; everything else belongs to one thread and its signal handlers.
+#include "capture/capture.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <xsp/span_inline.h>
+
+#define RINGS_MOST 16384u
+#define REUSE_ROOM 256u   // free records that a ring must have to be handed on
+#define DEAD_CHECKS 8u    // owners asked after per acquisition
+#define RETRY_SPANS 1024u // spans lost between two tries to get a ring
+#define GROW_RETRY 65536u // records dropped between two tries to grow one
+
+_Static_assert(sizeof(struct xsp_ring_v1) == sizeof(struct ring_producer), "one layout, two names");
+_Static_assert(offsetof(struct xsp_ring_v1, head) == offsetof(struct ring_producer, head), "head");
+_Static_assert(offsetof(struct xsp_ring_v1, limit) == offsetof(struct ring_producer, limit), "limit");
+_Static_assert(offsetof(struct xsp_ring_v1, depth_id) == offsetof(struct ring_producer, depth),
+               "depth is the low half");
+_Static_assert(offsetof(struct ring_producer, next_id) == offsetof(struct ring_producer, depth) + 4,
+               "id the high half");
+_Static_assert(offsetof(struct xsp_ring_v1, open) == offsetof(struct ring_producer, open), "open");
+_Static_assert(sizeof(struct xsp_open_v1) == sizeof(struct open_span) && XSP_OPEN_SPANS_V1 == RING_OPEN_SPANS, "open");
+_Static_assert(sizeof(struct xsp_record_v1) == sizeof(struct record), "record");
+_Static_assert(offsetof(struct record, type) == 24 && offsetof(struct record, commit) == 28, "type_commit");
+_Static_assert(XSP_RECORD_SPAN_V1 == RECORD_SPAN, "type");
+
+__thread struct xsp_thread_v1 xsp_thread_v1 __attribute__((tls_model("initial-exec")));
+__thread struct capture_thread capture_thread __attribute__((tls_model("initial-exec")));
+
+struct ring_slot {
+  struct ring_head *ring; // atomic; NULL: being filled
+  size_t bytes;
+  uint32_t old; // the mapping from before the ring grew: kept for an interrupted writer, never handed out
+  uint32_t tid; // owner
+};
+static struct ring_slot rings[RINGS_MOST];
+static uint32_t ring_count, dead_cursor;
+static pthread_key_t key;
+static bool key_made;
+
+static uint32_t thread_id(void)
+{
+  return (uint32_t)syscall(SYS_gettid);
+}
+
+static struct xsp_ring_v1 *producer(struct ring_head *ring)
+{
+  return (struct xsp_ring_v1 *)&ring->producer;
+}
+
+static uint64_t room(struct ring_head *ring)
+{
+  uint64_t limit = __atomic_load_n(&ring->producer.limit, __ATOMIC_ACQUIRE);
+  return limit > ring->producer.head ? limit - ring->producer.head : 0;
+}
+
+static void put(struct ring_head *ring, uint64_t start, uint64_t duration, uint64_t site_id, uint32_t type_kind_track)
+{
+  uint64_t position = arch_add(&ring->producer.head, 1);
+  struct xsp_record_v1 *records = (struct xsp_record_v1 *)((char *)ring + RING_HEAD_SIZE);
+  struct xsp_record_v1 *record = &records[position & (ring->record_count - 1)];
+  record->start = start;
+  record->duration = duration;
+  record->site_id = site_id;
+  // Partner: the collector takes `commit`, the upper half, by acquire.
+  __atomic_store_n(&record->type_commit, type_kind_track | (position + 1) << 32, __ATOMIC_RELEASE);
+}
+
+void ring_put(uint64_t start, uint64_t duration, uint64_t site_id, uint32_t type_kind_track)
+{
+  put(capture_thread.ring, start, duration, site_id, type_kind_track);
+}
+
+// ---- the open list
+int ring_find_open(uint64_t start, uint64_t site_id)
+{
+  struct xsp_ring_v1 *ring = producer(capture_thread.ring);
+  uint32_t depth = (uint32_t)ring->depth_id, listed = depth < RING_OPEN_SPANS ? depth : RING_OPEN_SPANS, valid = 0;
+  for (uint32_t i = listed; i-- > 0;) {
+    if (ring->open[i].start == start && ring->open[i].site_id == site_id)
+      return (int)i;
+    valid += ring->open[i].start != 0;
+  }
+  return depth > valid ? (int)RING_OPEN_SPANS : -1; // more are open than are listed: it is one of those
+}
+
+void ring_remove_open(int place)
+{
+  struct xsp_ring_v1 *ring = producer(capture_thread.ring);
+  uint32_t depth = (uint32_t)ring->depth_id, listed = depth < RING_OPEN_SPANS ? depth : RING_OPEN_SPANS;
+  uint32_t at = (uint32_t)place;
+  if (at < listed) {
+    __atomic_store_n(&ring->open[at].start, 0, __ATOMIC_RELEASE);
+    for (; at + 1 < listed; at++) { // what was started later moves down, each entry valid in one place at most
+      uint64_t start = ring->open[at + 1].start;
+      __atomic_store_n(&ring->open[at + 1].start, 0, __ATOMIC_RELEASE);
+      __atomic_store_n(&ring->open[at].site_id, ring->open[at + 1].site_id, __ATOMIC_RELAXED);
+      __atomic_store_n(&ring->open[at].start, start, __ATOMIC_RELEASE);
+    }
+  }
+  (void)arch_add(&ring->depth_id, ~UINT64_C(0));
+}
+
+// Notes what the last owner left open, so that it is reported, and empties the list for the next.
+static void close_open(struct ring_head *ring)
+{
+  struct xsp_ring_v1 *lines = producer(ring);
+  for (uint32_t i = 0; i < RING_OPEN_SPANS; i++) {
+    if (lines->open[i].start == 0)
+      continue;
+    if (room(ring) > 0)
+      put(ring, lines->open[i].start, 0, lines->open[i].site_id, RECORD_OPEN);
+    else
+      (void)arch_add(&lines->dropped, 1);
+    __atomic_store_n(&lines->open[i].start, 0, __ATOMIC_RELEASE);
+  }
+  lines->depth_id &= ~UINT64_C(0xffffffff);
+}
+
+// ---- getting a ring
+static bool spend(uint64_t bytes, uint64_t share)
+{
+  uint64_t spent = __atomic_load_n(&capture.ring_bytes, __ATOMIC_RELAXED);
+  do
+    if (spent >= capture.ring_bytes_limit || bytes > (capture.ring_bytes_limit - spent) / share)
+      return false;
+  while (!__atomic_compare_exchange_n(&capture.ring_bytes, &spent, spent + bytes, false, __ATOMIC_RELAXED,
+                                      __ATOMIC_RELAXED));
+  return true;
+}
+
+static void give_back(uint64_t bytes)
+{
+  __atomic_sub_fetch(&capture.ring_bytes, bytes, __ATOMIC_RELAXED);
+}
+
+static uint32_t take_slot(struct ring_head *ring, size_t bytes, uint32_t tid)
+{
+  uint32_t slot = __atomic_load_n(&ring_count, __ATOMIC_RELAXED);
+  do
+    if (slot >= RINGS_MOST)
+      return RINGS_MOST;
+  while (!__atomic_compare_exchange_n(&ring_count, &slot, slot + 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+  rings[slot].bytes = bytes;
+  rings[slot].old = 0;
+  rings[slot].tid = tid;
+  __atomic_store_n(&rings[slot].ring, ring, __ATOMIC_RELEASE);
+  return slot;
+}
+
+// A new ring, smaller where memory or the process's share of it is short. Takes at most an eighth of what is left, so
+// that later threads find something too.
+static struct ring_head *create(struct process_head *process, uint32_t tid, uint32_t *ret_slot)
+{
+  char path[PATH_MAX];
+  uint32_t number = __atomic_fetch_add(&capture.session->next_ring, 1, __ATOMIC_RELAXED);
+  file_path_number(path, "ring-", number);
+  uint32_t records = RING_RECORDS_LEAST;
+  while (records < capture.session->ring_records && records < UINT32_C(1) << 24)
+    records *= 2;
+  for (; records >= RING_RECORDS_LEAST; records /= 2) {
+    size_t bytes = RING_HEAD_SIZE + records * sizeof(struct record);
+    if (!spend(bytes, records == RING_RECORDS_LEAST ? 1 : 8))
+      continue;
+    struct ring_head *ring = file_create(path, bytes);
+    if (ring == NULL) {
+      give_back(bytes);
+      if (errno == ENOSPC || errno == ENOMEM || errno == EFBIG || errno == EDQUOT)
+        continue;
+      return NULL;
+    }
+    ring->version = SESSION_VERSION;
+    ring->head_size = sizeof *ring;
+    ring->number = number;
+    ring->record_count = records;
+    ring->process = process->number;
+    ring->owner_tid = tid;
+    ring->producer.next_id = 1;
+    bool overwrites = capture.session->flags & SESSION_FLIGHT_RECORDER;
+    ring->producer.limit = overwrites ? UINT64_MAX : records - RING_MARGIN;
+    *ret_slot = take_slot(ring, bytes, tid);
+    if (*ret_slot < RINGS_MOST) {
+      __atomic_store_n(&ring->magic, RING_MAGIC, __ATOMIC_RELEASE);
+      return ring;
+    }
+    munmap(ring, bytes);
+    unlink(path);
+    give_back(bytes);
+    return NULL;
+  }
+  return NULL;
+}
+
+static bool claim(uint32_t slot, uint32_t from, uint32_t tid)
+{
+  struct ring_head *ring = __atomic_load_n(&rings[slot].ring, __ATOMIC_ACQUIRE);
+  if (ring == NULL || rings[slot].old || (from == 0 && room(ring) < REUSE_ROOM))
+    return false;
+  // Partner: `release` below gives the ring up with everything its last owner wrote.
+  if (!__atomic_compare_exchange_n(&ring->owner_tid, &from, tid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+    return false;
+  if (from != 0 && room(ring) < REUSE_ROOM) { // nobody's now, for when it has been drained
+    __atomic_store_n(&ring->owner_tid, 0, __ATOMIC_RELEASE);
+    return false;
+  }
+  rings[slot].tid = tid;
+  return true;
+}
+
+// A ring that a thread of this process has left: given up at its end, or orphaned by an end without destructors.
+static struct ring_head *reuse(uint32_t tid, uint32_t *ret_slot)
+{
+  uint32_t count = __atomic_load_n(&ring_count, __ATOMIC_ACQUIRE);
+  for (uint32_t slot = 0; slot < count; slot++) {
+    struct ring_head *ring = __atomic_load_n(&rings[slot].ring, __ATOMIC_ACQUIRE);
+    if (ring != NULL && __atomic_load_n(&ring->owner_tid, __ATOMIC_RELAXED) == 0 && claim(slot, 0, tid)) {
+      *ret_slot = slot;
+      return ring;
+    }
+  }
+  for (uint32_t i = 0; i < DEAD_CHECKS && i < count; i++) {
+    uint32_t slot = __atomic_fetch_add(&dead_cursor, 1, __ATOMIC_RELAXED) % count;
+    struct ring_head *ring = __atomic_load_n(&rings[slot].ring, __ATOMIC_ACQUIRE);
+    uint32_t owner = ring == NULL ? 0 : __atomic_load_n(&ring->owner_tid, __ATOMIC_RELAXED);
+    if (owner != 0 && owner != tid && syscall(SYS_tgkill, capture.pid, owner, 0) != 0 && errno == ESRCH &&
+        claim(slot, owner, tid)) {
+      *ret_slot = slot;
+      return ring;
+    }
+  }
+  return NULL;
+}
+
+static uint32_t current_name(void)
+{
+  char name[17] = "";
+  if (capture_thread.name != 0)
+    return capture_thread.name;
+  return prctl(PR_GET_NAME, name) == 0 ? catalog_text(name) : 0;
+}
+
+static void publish(struct ring_head *ring, uint32_t slot)
+{
+  struct capture_thread *thread = &capture_thread;
+  thread->slot = slot;
+  thread->ring = ring;
+  if (capture.session->tick_clock != SESSION_TICKS_TSC)
+    return; // the inline path reads the counter: without it every span takes the slow path
+  // Compiler fences only: who may see a half-written state is a signal handler of this thread. The records and mask of
+  // a ring that has grown serve all positions of the smaller one (it never wrapped).
+  xsp_thread_v1.records = (struct xsp_record_v1 *)((char *)ring + RING_HEAD_SIZE);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  xsp_thread_v1.mask = ring->record_count - 1;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  xsp_thread_v1.ring = producer(ring);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+bool ring_acquire(void)
+{
+  struct capture_thread *thread = &capture_thread;
+  if (thread->ring != NULL)
+    return true;
+  if (thread->busy || (thread->attempts != 0 && ++thread->attempts % RETRY_SPANS != 0))
+    return false;
+  thread->busy = 1;
+  struct process_head *process = session_process();
+  uint32_t tid = thread_id(), slot;
+  struct ring_head *ring = process == NULL ? NULL : reuse(tid, &slot);
+  if (process != NULL && ring == NULL)
+    ring = create(process, tid, &slot);
+  if (ring == NULL) {
+    thread->attempts |= 1;
+    thread->busy = 0;
+    return false;
+  }
+  close_open(ring);
+  put(ring, tid, process->number, current_name(), RECORD_THREAD);
+  clock_calibrate_if_due();
+  if (key_made)
+    pthread_setspecific(key, thread); // its destructor gives the ring up
+  thread->attempts = 0;
+  publish(ring, slot);
+  thread->busy = 0;
+  return true;
+}
+
+// ---- a full ring that nobody drains
+static bool grow(void)
+{
+  struct capture_thread *thread = &capture_thread;
+  struct ring_head *old = thread->ring;
+  size_t bytes = RING_HEAD_SIZE + old->record_count * sizeof(struct record);
+  size_t more = old->record_count * sizeof(struct record);
+  if (old->producer.limit != old->record_count - RING_MARGIN || old->tail != 0) // somebody drains after all
+    return false;
+  char path[PATH_MAX];
+  file_path_number(path, "ring-", old->number);
+  if (old->record_count >= UINT32_C(1) << 24 || !spend(more, 1))
+    return false;
+  struct ring_head *ring = file_extend(path, bytes + more) == 0 ? file_map(path, bytes + more) : NULL;
+  uint32_t slot = ring == NULL ? RINGS_MOST : take_slot(ring, bytes + more, rings[thread->slot].tid);
+  if (slot == RINGS_MOST) {
+    if (ring != NULL)
+      munmap(ring, bytes + more);
+    give_back(more);
+    return false;
+  }
+  file_touch(ring, bytes, bytes + more);
+  rings[thread->slot].old = 1;
+  __atomic_store_n(&ring->record_count, ring->record_count * 2, __ATOMIC_RELEASE);
+  publish(ring, slot);
+  __atomic_store_n(&ring->producer.limit, ring->record_count - RING_MARGIN, __ATOMIC_RELEASE); // last: now it is used
+  return true;
+}
+
+bool ring_room(uint32_t records)
+{
+  struct capture_thread *thread = &capture_thread;
+  if (room(thread->ring) >= records)
+    return true;
+  uint64_t dropped = __atomic_load_n(&thread->ring->producer.dropped, __ATOMIC_RELAXED);
+  if (capture.grows && !thread->busy && dropped % GROW_RETRY == 0) {
+    thread->busy = 1;
+    bool grown = grow();
+    thread->busy = 0;
+    if (grown)
+      return true;
+  }
+  (void)arch_add(&thread->ring->producer.dropped, records);
+  return false;
+}
+
+// ---- ends
+static void release(void *unused)
+{
+  (void)unused;
+  struct capture_thread *thread = &capture_thread;
+  struct ring_head *ring = thread->ring;
+  if (ring == NULL)
+    return;
+  xsp_thread_v1.ring = NULL;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  close_open(ring);
+  thread->ring = NULL;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  __atomic_store_n(&ring->owner_tid, 0, __ATOMIC_RELEASE); // partner: claim
+}
+
+void ring_prepare(void)
+{
+  key_made = pthread_key_create(&key, release) == 0;
+}
+
+// The parent's rings stay its own. Private memory takes their addresses, because the fork may have come from a signal
+// handler that interrupted a writer: what that still writes must go nowhere.
+void ring_start_clean(void)
+{
+  memset(&xsp_thread_v1, 0, sizeof xsp_thread_v1);
+  uint32_t name = capture_thread.name;
+  memset(&capture_thread, 0, sizeof capture_thread);
+  capture_thread.name = name;
+  for (uint32_t slot = 0; slot < ring_count; slot++)
+    if (rings[slot].ring != NULL) {
+      (void)mmap(rings[slot].ring, rings[slot].bytes, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+      rings[slot].ring = NULL;
+    }
+  ring_count = 0;
+  capture.ring_bytes = 0;
+}

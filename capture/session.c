@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+// Joining a session: make or map its files, note this process in it, take care of fork and exit. The constructor does
+// nothing but look at one environment variable where there is no session.
+#include "capture/capture.h"
+
+#include "format/level.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LIMIT_BYTES_DEFAULT (UINT64_C(256) << 20)
+
+struct capture capture;
+uint32_t capture_before_session;
+
+static uint64_t number_from_environment(const char *name, uint64_t otherwise)
+{
+  const char *text = getenv(name);
+  char *end;
+  if (text == NULL || *text < '0' || *text > '9')
+    return otherwise;
+  unsigned long long value = strtoull(text, &end, 10);
+  return *end == '\0' ? value : otherwise;
+}
+
+static void read_file(const char *path, char *text, size_t size)
+{
+  size_t length = 0;
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  ssize_t got = 0;
+  while (file >= 0 && length < size - 1 && (got = read(file, text + length, size - 1 - length)) > 0)
+    length += (size_t)got;
+  if (file >= 0)
+    close(file);
+  text[length] = '\0';
+}
+
+// Hexadecimal pairs, '-' between them skipped. False where there are not exactly `count`.
+static bool parse_hex(const char *text, uint8_t *bytes, size_t count)
+{
+  for (size_t i = 0; i < count; i++) {
+    unsigned value = 0;
+    while (*text == '-')
+      text++;
+    for (int digit = 0; digit < 2; digit++, text++) {
+      if (*text >= '0' && *text <= '9')
+        value = value * 16 + (unsigned)(*text - '0');
+      else if (*text >= 'a' && *text <= 'f')
+        value = value * 16 + (unsigned)(*text - 'a') + 10;
+      else
+        return false;
+    }
+    bytes[i] = (uint8_t)value;
+  }
+  return true;
+}
+
+static void read_boot_id(uint8_t boot_id[16])
+{
+  char text[64];
+  read_file("/proc/sys/kernel/random/boot_id", text, sizeof text);
+  if (!parse_hex(text, boot_id, 16))
+    memset(boot_id, 0, 16);
+}
+
+// A session of the program's own: nobody drains, everything is on unless XSP_LEVELS says otherwise.
+static void fill_session(struct session_head *head)
+{
+  uint64_t records = number_from_environment("XSP_RING_RECORDS", RING_RECORDS_DEFAULT);
+  head->ring_records = RING_RECORDS_LEAST;
+  while (head->ring_records < records && head->ring_records < UINT32_C(1) << 24)
+    head->ring_records *= 2;
+  const char *levels = getenv("XSP_LEVELS");
+  struct level_set set;
+  head->levels = levels != NULL && level_set_parse(levels, strlen(levels), &set) ? set.mask : XSP_LEVEL_MASK_ALL;
+  head->version = SESSION_VERSION;
+  head->head_size = sizeof *head;
+  head->tick_clock = clock_choose();
+  head->flags = number_from_environment("XSP_FLIGHT_RECORDER", 0) != 0 ? SESSION_FLIGHT_RECORDER : 0;
+  head->next_process = 1;
+  head->next_ring = 1;
+  read_boot_id(head->boot_id);
+  const char *parent = getenv("TRACEPARENT");
+  if (parent != NULL && strlen(parent) == XSP_TRACEPARENT_SIZE - 1 && parse_hex(parent + 3, head->trace_id, 16) &&
+      parse_hex(parent + 36, head->parent_id, 8))
+    return;
+  memset(head->parent_id, 0, sizeof head->parent_id);
+  if (getrandom(head->trace_id, sizeof head->trace_id, GRND_NONBLOCK) != sizeof head->trace_id) {
+    uint64_t weak[2] = {clock_monotonic_ns(), (uint64_t)getpid()};
+    memcpy(head->trace_id, weak, sizeof weak);
+  }
+}
+
+// Gives a finished file its name unless somebody was faster, who then made the same. False: neither worked.
+static bool put_in_place(const char *temporary, const char *path)
+{
+  bool done = link(temporary, path) == 0 || errno == EEXIST;
+  int error = errno;
+  unlink(temporary);
+  errno = error;
+  return done;
+}
+
+static bool create_session(const char *session_path)
+{
+  char temporary[PATH_MAX], path[PATH_MAX];
+  file_path_number(temporary, ".catalog-", (uint32_t)getpid());
+  file_path(path, "catalog");
+  if (!catalog_create(temporary) || !put_in_place(temporary, path))
+    return false;
+  file_path_number(temporary, ".session-", (uint32_t)getpid());
+  char *memory = file_create(temporary, SESSION_FILE_SIZE);
+  if (memory == NULL)
+    return false;
+  struct session_head *head = (struct session_head *)memory;
+  struct session_control *control = (struct session_control *)(memory + SESSION_CONTROL_OFFSET);
+  fill_session(head);
+  for (size_t i = 0; i < SESSION_TRACERS; i++)
+    control->levels[i] = head->levels;
+  memcpy(control->tracer[0].name, "app", 4);
+  control->tracer[0].claimed = 2;
+  __atomic_store_n(&head->magic, SESSION_MAGIC, __ATOMIC_RELEASE);
+  munmap(memory, SESSION_FILE_SIZE);
+  return put_in_place(temporary, session_path); // last: who sees it may rely on the catalog
+}
+
+static int map_session(void)
+{
+  char path[PATH_MAX];
+  file_path(path, "session");
+  char *memory = file_map(path, SESSION_FILE_SIZE);
+  if (memory == NULL && errno == ENOENT && create_session(path))
+    memory = file_map(path, SESSION_FILE_SIZE);
+  if (memory == NULL)
+    return -errno;
+  struct session_head *head = (struct session_head *)memory;
+  uint8_t boot_id[16];
+  read_boot_id(boot_id);
+  int error = 0;
+  if (__atomic_load_n(&head->magic, __ATOMIC_ACQUIRE) != SESSION_MAGIC || head->version != SESSION_VERSION)
+    error = -EPROTO;
+  else if (memcmp(head->boot_id, boot_id, sizeof boot_id) != 0)
+    error = -ESTALE; // ticks of another boot cannot be joined
+  else if (head->tick_clock == SESSION_TICKS_TSC && !arch_ticks_invariant())
+    error = -ENOTSUP;
+  if (error == 0) {
+    file_path(path, "catalog");
+    error = catalog_open(path) ? 0 : -errno;
+  }
+  if (error != 0) {
+    munmap(memory, SESSION_FILE_SIZE);
+    return error;
+  }
+  capture.session = head;
+  capture.control = (struct session_control *)(memory + SESSION_CONTROL_OFFSET);
+  __atomic_store_n(&capture.ticks, head->tick_clock, __ATOMIC_RELAXED);
+  return 0;
+}
+
+static int set_directory(const char *directory)
+{
+  size_t length = strlen(directory), base = 0;
+  if (directory[0] != '/') {
+    if (getcwd(capture.directory, sizeof capture.directory - 1) == NULL)
+      return -errno;
+    base = strlen(capture.directory);
+    capture.directory[base++] = '/';
+  }
+  if (base + length >= sizeof capture.directory)
+    return -ENAMETOOLONG;
+  memcpy(capture.directory + base, directory, length + 1);
+  return mkdir(capture.directory, 0700) == 0 || errno == EEXIST ? 0 : -errno;
+}
+
+// ---- the process file
+static void fill_process(struct process_head *process, uint32_t number)
+{
+  process->version = SESSION_VERSION;
+  process->head_size = sizeof *process;
+  process->number = number;
+  process->pid = (uint32_t)getpid();
+  process->parent_pid = (uint32_t)getppid();
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  process->start_realtime_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+  read_file("/proc/self/cmdline", process->command, sizeof process->command);
+  for (size_t i = 0; i + 1 < sizeof process->command; i++) // arguments end with NUL bytes
+    if (process->command[i] == '\0' && process->command[i + 1] != '\0')
+      process->command[i] = ' ';
+  if (capture.parent != NULL) { // a forked child goes on using its parent's tracks
+    memcpy(process->track, capture.parent->track, capture.parent_tracks * sizeof process->track[0]);
+    process->track_count = capture.parent_tracks;
+  }
+}
+
+struct process_head *session_process(void)
+{
+  struct process_head *process = __atomic_load_n(&capture.process, __ATOMIC_ACQUIRE);
+  if (process != NULL || !capture_attached())
+    return process;
+  char path[PATH_MAX];
+  uint32_t number = __atomic_fetch_add(&capture.session->next_process, 1, __ATOMIC_RELAXED);
+  file_path_number(path, "process-", number);
+  struct process_head *made = file_create(path, sizeof *made);
+  if (made == NULL)
+    return NULL;
+  fill_process(made, number);
+  __atomic_store_n(&made->magic, PROCESS_MAGIC, __ATOMIC_RELEASE);
+  if (__atomic_compare_exchange_n(&capture.process, &process, made, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
+    return made;
+  unlink(path); // another thread was faster
+  munmap(made, sizeof *made);
+  return process;
+}
+
+void session_count_lost(uint64_t records)
+{
+  struct process_head *process = __atomic_load_n(&capture.process, __ATOMIC_ACQUIRE);
+  if (process != NULL)
+    __atomic_add_fetch(&process->lost, records, __ATOMIC_RELAXED);
+  else if (capture_attached())
+    __atomic_add_fetch(&capture.session->lost, records, __ATOMIC_RELAXED);
+}
+
+void session_count_misused(void)
+{
+  struct process_head *process = session_process();
+  if (process != NULL)
+    __atomic_add_fetch(&process->misused, 1, __ATOMIC_RELAXED);
+}
+
+// ---- attaching
+static int attach(const char *directory)
+{
+  int error = set_directory(directory);
+  if (error == 0)
+    error = map_session();
+  if (error != 0)
+    return error;
+  capture.pid = getpid();
+  capture.ring_bytes_limit = number_from_environment("XSP_SESSION_LIMIT_BYTES", LIMIT_BYTES_DEFAULT);
+  capture.grows = capture.session->collector_pid == 0 && !(capture.session->flags & SESSION_FLIGHT_RECORDER);
+  return 0;
+}
+
+int xsp_attach(const char *directory)
+{
+  int saved_errno = errno;
+  if (directory == NULL)
+    directory = getenv("XSP_SESSION");
+  if (directory == NULL || *directory == '\0')
+    return -ENOENT;
+  uint32_t state = CAPTURE_NONE;
+  if (!__atomic_compare_exchange_n(&capture.state, &state, CAPTURE_BUSY, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+    if (state == CAPTURE_BUSY)
+      return -EINPROGRESS;
+    struct stat mine, theirs;
+    bool same = stat(capture.directory, &mine) == 0 && stat(directory, &theirs) == 0 && mine.st_dev == theirs.st_dev &&
+                mine.st_ino == theirs.st_ino;
+    errno = saved_errno;
+    return same ? 0 : -EBUSY;
+  }
+  int error = attach(directory);
+  // Partner: capture_attached. Everything above is visible to whoever sees CAPTURE_ATTACHED.
+  __atomic_store_n(&capture.state, error == 0 ? CAPTURE_ATTACHED : CAPTURE_NONE, __ATOMIC_RELEASE);
+  if (error == 0) {
+    clock_calibrate();
+    session_process();
+    __atomic_store_n(&capture_before_session, UINT32_MAX, __ATOMIC_RELEASE); // sites seen before come back
+    const char *tracers = getenv("XSP_TRACERS");
+    if (tracers != NULL)
+      tracers_load(tracers);
+  }
+  errno = saved_errno;
+  return error;
+}
+
+void session_attach_by_environment(void)
+{
+  if (__atomic_load_n(&capture.asked, __ATOMIC_RELAXED) != 0 ||
+      __atomic_exchange_n(&capture.asked, 1, __ATOMIC_RELAXED) != 0)
+    return;
+  const char *directory = getenv("XSP_SESSION");
+  if (directory != NULL && *directory != '\0')
+    xsp_attach(directory);
+}
+
+// The child has one thread, the forking one. Nothing it inherited may be written as its own any more.
+void session_start_clean(void)
+{
+  if (!capture_attached())
+    return;
+  ring_start_clean();
+  if (capture.process != NULL) {
+    capture.parent = capture.process;
+    capture.parent_tracks = __atomic_load_n(&capture.process->track_count, __ATOMIC_RELAXED);
+    if (capture.parent_tracks > PROCESS_TRACKS)
+      capture.parent_tracks = PROCESS_TRACKS;
+  }
+  capture.process = NULL;
+  capture.pid = getpid();
+}
+
+__attribute__((constructor)) static void load(void)
+{
+  ring_prepare();
+  pthread_atfork(NULL, NULL, session_start_clean);
+  const char *directory = getenv("XSP_SESSION");
+  if (directory != NULL && *directory != '\0')
+    session_attach_by_environment();
+}
+
+// Exit, from whichever thread. Other threads may still record: nothing is unmapped, nothing is waited for.
+__attribute__((destructor)) static void leave(void)
+{
+  if (!capture_attached())
+    return;
+  tracers_stop();
+  struct process_head *process = __atomic_load_n(&capture.process, __ATOMIC_ACQUIRE);
+  if (process == NULL || process->pid != (uint32_t)getpid())
+    return;
+  clock_calibrate();
+  __atomic_store_n(&process->ended, 1, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sites, tracers and tracks: what spans refer to. Registered once, then only read. Lock-free and signal-safe.
+#include "capture/capture.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define SITES_MOST (UINT32_C(1) << 18) // made by xsp_site_create, in one process
+#define CLAIM_SPINS 10000
+
+const volatile uint32_t xsp_unregistered_v1 = UINT32_MAX;
+static const volatile uint32_t never; // for sites whose tracer has no place: 0 for ever
+
+_Static_assert(sizeof(struct xsp_site) == 48 && offsetof(struct xsp_site, tracer) == 40, "frozen, version 1");
+_Static_assert(offsetof(struct xsp_site, levels) == 8 && offsetof(struct xsp_site, id) == 16, "frozen, version 1");
+_Static_assert(sizeof(struct xsp_span) == 16 && offsetof(struct xsp_span, id) == 12, "frozen, version 1");
+_Static_assert(sizeof(struct xsp_context) == 8, "frozen, version 1");
+_Static_assert(sizeof(struct xsp_track_options) == 40 && offsetof(struct xsp_track_options, stream_id) == 32, "v1");
+_Static_assert(sizeof(struct xsp_interval) == 40 && offsetof(struct xsp_interval, parent) == 32, "frozen, version 1");
+
+// ---- tracers
+static bool same_name(const struct session_tracer *tracer, const char *name)
+{
+  return strncmp(tracer->name, name, sizeof tracer->name - 1) == 0;
+}
+
+int tracer_slot(const char *name, bool claim)
+{
+  if (name == NULL || *name == '\0')
+    name = "app";
+  for (uint32_t slot = 0; slot < SESSION_TRACERS; slot++) {
+    struct session_tracer *tracer = &capture.control->tracer[slot];
+    uint32_t claimed = __atomic_load_n(&tracer->claimed, __ATOMIC_ACQUIRE);
+    if (claimed == 0 && claim &&
+        __atomic_compare_exchange_n(&tracer->claimed, &claimed, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+      memcpy(tracer->name, name, strnlen(name, sizeof tracer->name - 1)); // the rest is zero
+      __atomic_store_n(&tracer->claimed, 2, __ATOMIC_RELEASE);            // partner: the acquires here and in collect
+      return (int)slot;
+    }
+    // Somebody, perhaps another process, writes the name at this moment. One that died there must not hold us up.
+    for (int spin = 0; claimed == 1 && spin < CLAIM_SPINS; spin++)
+      claimed = __atomic_load_n(&tracer->claimed, __ATOMIC_ACQUIRE);
+    if (claimed == 2 && same_name(tracer, name))
+      return (int)slot;
+  }
+  return -1;
+}
+
+uint32_t xsp_tracer_levels(const char *tracer)
+{
+  if (!capture_attached())
+    return 0;
+  uint32_t levels = 0;
+  if (tracer != NULL && strcmp(tracer, "*") == 0) {
+    for (uint32_t slot = 0; slot < SESSION_TRACERS; slot++)
+      if (__atomic_load_n(&capture.control->tracer[slot].claimed, __ATOMIC_ACQUIRE) == 2)
+        levels |= __atomic_load_n(&capture.control->levels[slot], __ATOMIC_RELAXED);
+    return levels;
+  }
+  int slot = tracer_slot(tracer, false);
+  return slot < 0 ? 0 : __atomic_load_n(&capture.control->levels[slot], __ATOMIC_RELAXED);
+}
+
+uint32_t xsp_tracer_set_levels(const char *tracer, uint32_t level_mask)
+{
+  if (!capture_attached())
+    return 0;
+  level_mask &= capture.session->levels;
+  if (tracer != NULL && strcmp(tracer, "*") == 0) {
+    for (uint32_t slot = 0; slot < SESSION_TRACERS; slot++)
+      __atomic_store_n(&capture.control->levels[slot], level_mask, __ATOMIC_RELAXED);
+    return level_mask;
+  }
+  int slot = tracer_slot(tracer, true);
+  if (slot < 0)
+    return 0;
+  __atomic_store_n(&capture.control->levels[slot], level_mask, __ATOMIC_RELAXED);
+  return level_mask;
+}
+
+// ---- sites
+// Gives a site its id and its switch. Threads that come together write the same values.
+static void register_site(struct xsp_site *site)
+{
+  if (!capture_attached()) {
+    session_attach_by_environment();
+    if (!capture_attached()) { // until somebody attaches
+      __atomic_store_n(&site->levels, &capture_before_session, __ATOMIC_RELEASE);
+      if (!capture_attached()) // nobody did meanwhile: the store above was in time to be found
+        return;
+    }
+  }
+  int slot = tracer_slot(site->tracer, true);
+  uint32_t id = 0;
+  if (slot >= 0 && site->level < XSP_LEVEL_COUNT && site->size >= sizeof(struct xsp_site)) {
+    uint32_t name = catalog_text(site->name), category = catalog_text(site->category);
+    bool complete = (name != 0 || site->name == NULL || *site->name == '\0') &&
+                    (category != 0 || site->category == NULL || *site->category == '\0');
+    id = complete ? catalog_site(site->level, (uint32_t)slot, name, category) : 0;
+  }
+  // Id before switch. Without an id the switch still comes to the slow path, where each span is counted as lost.
+  __atomic_store_n(&site->id, id, __ATOMIC_RELEASE);
+  __atomic_store_n(&site->levels, slot < 0 ? &never : &capture.control->levels[slot], __ATOMIC_RELEASE);
+  if (slot < 0)
+    session_count_lost(1);
+}
+
+bool site_usable(struct xsp_site *site)
+{
+  if (site == NULL)
+    return false;
+  const volatile uint32_t *levels = __atomic_load_n(&site->levels, __ATOMIC_ACQUIRE);
+  if (levels == &xsp_unregistered_v1 || levels == &capture_before_session) {
+    if (levels == &capture_before_session && !capture_attached())
+      return false;
+    register_site(site);
+    levels = __atomic_load_n(&site->levels, __ATOMIC_ACQUIRE);
+  }
+  if ((*levels & site->mask) == 0 || !capture_attached())
+    return false;
+  if (__atomic_load_n(&site->id, __ATOMIC_ACQUIRE) != 0)
+    return true;
+  session_count_lost(1); // the catalog is full
+  return false;
+}
+
+// Sites of xsp_site_create: a table of them, found by their catalog id, in memory that is touched as it fills.
+static struct xsp_site *made; // atomic; SITES_MOST of them
+
+static struct xsp_site *made_sites(void)
+{
+  struct xsp_site *sites = __atomic_load_n(&made, __ATOMIC_ACQUIRE);
+  if (sites != NULL)
+    return sites;
+  const size_t bytes = SITES_MOST * sizeof(struct xsp_site);
+  struct xsp_site *fresh =
+      mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (fresh == MAP_FAILED)
+    return NULL;
+  if (__atomic_compare_exchange_n(&made, &sites, fresh, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
+    return fresh;
+  munmap(fresh, bytes);
+  return sites;
+}
+
+struct xsp_site *xsp_site_create(const char *tracer, enum xsp_level level, const char *name, const char *category)
+{
+  int saved_errno = errno;
+  struct xsp_site wanted = {sizeof wanted, XSP_LEVEL_MASK(level), &xsp_unregistered_v1, 0, level, name, category,
+                            tracer};
+  struct xsp_site *sites = NULL, *found = NULL;
+  if ((unsigned)level < XSP_LEVEL_COUNT) {
+    session_attach_by_environment();
+    if (capture_attached() && (sites = made_sites()) != NULL)
+      register_site(&wanted);
+  }
+  const struct catalog_site *entry = wanted.id == 0 ? NULL : catalog_entry(wanted.id, CATALOG_SITE);
+  // A free place is claimed by its id; the fields behind it are the same whoever writes them.
+  for (uint32_t i = 0, place = wanted.id * 2654435761u; entry != NULL && i < 64; i++) {
+    struct xsp_site *site = &sites[(place + i) % SITES_MOST];
+    uint32_t id = 0;
+    if (!__atomic_compare_exchange_n(&site->id, &id, wanted.id, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
+        id != wanted.id)
+      continue;
+    const struct catalog_string *text = catalog_entry(entry->name, CATALOG_STRING);
+    const struct catalog_string *kind = catalog_entry(entry->category, CATALOG_STRING);
+    __atomic_store_n(&site->size, sizeof *site, __ATOMIC_RELAXED);
+    __atomic_store_n(&site->level, (uint32_t)level, __ATOMIC_RELAXED);
+    __atomic_store_n(&site->name, text == NULL ? "" : text->text, __ATOMIC_RELAXED);
+    __atomic_store_n(&site->category, kind == NULL ? NULL : kind->text, __ATOMIC_RELAXED);
+    __atomic_store_n(&site->tracer, capture.control->tracer[entry->tracer].name, __ATOMIC_RELAXED);
+    __atomic_store_n(&site->levels, wanted.levels, __ATOMIC_RELAXED);
+    __atomic_store_n(&site->mask, wanted.mask, __ATOMIC_RELEASE);
+    found = site;
+    break;
+  }
+  errno = saved_errno;
+  return found;
+}
+
+// ---- tags of sites
+static void tag_site(struct xsp_site *site, const char *key, enum value_type type, uint64_t value)
+{
+  if (site == NULL)
+    return;
+  int saved_errno = errno;
+  if (site->id == 0)
+    register_site(site);
+  if (capture_attached() && (site->id == 0 || !catalog_site_tag(site->id, catalog_text(key), type, value)))
+    session_count_lost(1);
+  errno = saved_errno;
+}
+
+void xsp_site_tag_int(struct xsp_site *site, const char *key, int64_t value)
+{
+  tag_site(site, key, VALUE_INT, (uint64_t)value);
+}
+
+void xsp_site_tag_double(struct xsp_site *site, const char *key, double value)
+{
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  tag_site(site, key, VALUE_DOUBLE, bits);
+}
+
+void xsp_site_tag_string(struct xsp_site *site, const char *key, const char *value)
+{
+  if (site == NULL)
+    return;
+  if (site->id == 0)
+    register_site(site);
+  if (capture_attached())
+    tag_site(site, key, VALUE_STRING, catalog_string(value == NULL ? "" : value, value == NULL ? 0 : strlen(value)));
+}
+
+// ---- tracks
+uint16_t xsp_track_create(const struct xsp_track_options *options)
+{
+  int saved_errno = errno;
+  session_attach_by_environment();
+  struct process_head *process = session_process();
+  uint16_t track = 0;
+  if (process != NULL && options != NULL && options->size >= sizeof *options) {
+    uint32_t id = catalog_track(catalog_text(options->name), catalog_text(options->clock), options->device_id,
+                                options->stream_id);
+    uint32_t place = __atomic_load_n(&process->track_count, __ATOMIC_RELAXED);
+    while (id != 0 && place < PROCESS_TRACKS) {
+      if (!__atomic_compare_exchange_n(&process->track_count, &place, place + 1, false, __ATOMIC_RELAXED,
+                                       __ATOMIC_RELAXED))
+        continue;
+      __atomic_store_n(&process->track[place], id, __ATOMIC_RELEASE);
+      track = (uint16_t)(place + 1);
+      break;
+    }
+  }
+  errno = saved_errno;
+  return track;
+}
