@@ -10,8 +10,9 @@ struct correlate_counts {
   size_t basis[BASIS_COUNT];   // spans by basis
   size_t outside_observations; // spans in no observation
 };
-// The pure core: no store, no I/O. `spans` needs every base column; `tracks` of the run (for foreign clocks and for which
-// tracks are threads). warmup flags and steps come from tags `warmup` (int 1) and from names "ProfilerStep#N".
+// The pure core: no store, no I/O. `spans` needs span_id, recorded_parent_id, start_ns, duration_ns, correlation_id,
+// track_id, level, kind and may have flags; `tracks` of the run say which have foreign clocks.
+// warmup flags come from tags `warmup` (int, not 0), steps from names "ProfilerStep#N".
 // Result arrays live in `arena`. STATUS_INPUT where ids repeat or refer outside int64.
 enum status correlate_spans(const struct store_spans *spans, const struct store_track *tracks, size_t track_count,
                             const int64_t *warmup_span_ids, size_t warmup_count, const int64_t *step_span_ids,

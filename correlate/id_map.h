@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ids to rows: a direct table where ids are dense, else open addressing. Private to correlate.
+#ifndef XSP_CORRELATE_ID_MAP_H
+#define XSP_CORRELATE_ID_MAP_H
+
+#include "base/arena.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define ROW_NONE UINT32_MAX
+
+struct id_map {
+  uint32_t *value; // direct: by id; else by slot. ROW_NONE: empty
+  uint64_t *key;   // NULL: direct
+  uint64_t limit;  // direct: ids below it fit
+  uint64_t mask;   // hashed: slots - 1
+};
+
+// Room for `count` different ids, none above `largest`. False: out of memory.
+bool id_map_init(struct id_map *map, struct arena *arena, size_t count, uint64_t largest);
+// The slot of an id, empty (ROW_NONE) where it is new. At most `count` different ids may be asked for.
+uint32_t *id_map_slot(struct id_map *map, uint64_t id);
+uint32_t id_map_find(const struct id_map *map, uint64_t id); // ROW_NONE: unknown
+
+#endif

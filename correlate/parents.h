@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parents of all spans of a run, as rows. Private to correlate; correlate_spans builds the rest on it.
+#ifndef XSP_CORRELATE_PARENTS_H
+#define XSP_CORRELATE_PARENTS_H
+
+#include "correlate/correlate.h"
+#include "correlate/id_map.h"
+#include "correlate/sweep.h"
+
+struct parents_track {
+  struct sweep_stack level[SWEEP_LEVELS];
+  int64_t last_end, last_start; // of the backward sweep
+  uint32_t clock;               // equal numbers: the same clock; 0: wall time
+  uint8_t last_level;
+  bool is_forward; // rows do not stand in the order of their ends, or something crosses: needs the forward sweep
+  bool has_host;   // has something else than kernel executions, so that its spans can have parents on it
+};
+struct parents {
+  uint32_t *row;  // the parent's row; ROW_NONE: none, or not in this run
+  uint8_t *basis; // enum basis
+  // What the sweeps found out on the way, for those who come after.
+  struct parents_track *track; // by slot
+  struct id_map slot_of_track;
+  uint32_t *forward_row; // rows of tracks that are `is_forward`, by start, what encloses first
+  size_t forward_count;
+  struct id_map row_of_id; // empty where ids are dense, or rise and are seldom asked for
+  bool ids_are_dense;      // row = id - first id
+  bool has_links;          // explicit or by correlation: may run in circles
+  struct id_map launch_of_correlation;
+};
+
+// Fills *ret_parents; everything lives in `arena`. STATUS_INPUT where ids repeat or a span ends before it starts or
+// beyond int64.
+enum status parents_find(const struct store_spans *spans, const struct store_track *tracks, size_t track_count,
+                         struct arena *arena, struct parents *ret_parents, struct error *err) MUST_CHECK;
+uint32_t parents_row_of(const struct parents *parents, const struct store_spans *spans, int64_t span_id);
+
+static inline int64_t parents_end(const struct store_spans *spans, size_t row)
+{
+  if (spans->flags != NULL && (spans->flags[row] & STORE_SPAN_OPEN))
+    return INT64_MAX; // never finished: encloses all that came after
+  return spans->start_ns[row] + spans->duration_ns[row];
+}
+static inline struct parents_track *parents_track_of(const struct parents *parents, uint32_t track_id)
+{
+  if (track_id == 0)
+    return NULL;
+  return &parents->track[id_map_find(&parents->slot_of_track, track_id)];
+}
+
+#endif

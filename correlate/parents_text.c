@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// A test program: cases of spans as text on stdin, their parents on stdout. tests/test_parents.py feeds it.
+//
+// A case is a line `case COUNT` and COUNT lines `span_id recorded_parent level kind track start end correlation clock`
+// (end `open`: never finished; clock 0: wall time). The answer is COUNT lines `parent basis depth self observation`.
+#include "correlate/correlate.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct span_text {
+  int64_t id, parent, start, correlation;
+  unsigned level, kind, track, clock;
+  char end[32];
+};
+
+static void allocate(struct store_spans *spans, size_t count, struct arena *arena)
+{
+  spans->count = count;
+  spans->span_id = arena_alloc_array(arena, count + 1, 8);
+  spans->recorded_parent_id = arena_alloc_array(arena, count + 1, 8);
+  spans->start_ns = arena_alloc_array(arena, count + 1, 8);
+  spans->duration_ns = arena_alloc_array(arena, count + 1, 8);
+  spans->correlation_id = arena_alloc_array(arena, count + 1, 8);
+  spans->track_id = arena_alloc_array(arena, count + 1, 4);
+  spans->level = arena_alloc_array(arena, count + 1, 1);
+  spans->kind = arena_alloc_array(arena, count + 1, 1);
+  spans->flags = arena_alloc_array(arena, count + 1, 1);
+}
+
+static bool read_span(struct store_spans *spans, size_t row, struct store_track *track)
+{
+  struct span_text text;
+  if (scanf("%" SCNd64 "%" SCNd64 "%u%u%u%" SCNd64 "%31s%" SCNd64 "%u", &text.id, &text.parent, &text.level, &text.kind,
+            &text.track, &text.start, text.end, &text.correlation, &text.clock) != 9)
+    return false;
+  spans->span_id[row] = text.id;
+  spans->recorded_parent_id[row] = text.parent;
+  spans->start_ns[row] = text.start;
+  spans->correlation_id[row] = text.correlation;
+  spans->track_id[row] = text.track;
+  spans->level[row] = (uint8_t)text.level;
+  spans->kind[row] = (uint8_t)text.kind;
+  if (strcmp(text.end, "open") == 0)
+    spans->flags[row] = STORE_SPAN_OPEN;
+  else
+    spans->duration_ns[row] = strtoll(text.end, NULL, 10) - text.start;
+  *track = (struct store_track){.track_id = text.track, .clock = text.clock != 0 ? "foreign" : NULL};
+  return true;
+}
+
+static bool run_case(size_t count)
+{
+  struct arena arena = {0};
+  struct store_spans spans = {0};
+  allocate(&spans, count, &arena);
+  struct store_track *tracks = arena_alloc_array(&arena, count + 1, sizeof *tracks);
+  for (size_t i = 0; i < count; i++)
+    if (!read_span(&spans, i, &tracks[i]))
+      return false;
+  struct store_derived derived;
+  struct store_observation *observations;
+  size_t observation_count;
+  struct correlate_counts counts;
+  struct error error;
+  if (correlate_spans(&spans, tracks, count, NULL, 0, NULL, 0, &arena, &derived, &observations, &observation_count,
+                      &counts, &error) != STATUS_OK) {
+    fprintf(stderr, "%s\n", error.why);
+    return false;
+  }
+  for (size_t i = 0; i < count; i++)
+    printf("%" PRId64 " %s %u %" PRId64 " %d\n", derived.parent_id[i], basis_name(derived.basis[i]), derived.depth[i],
+           derived.self_ns[i], derived.observation[i]);
+  arena_done(&arena);
+  return true;
+}
+
+int main(void)
+{
+  size_t count;
+  while (scanf(" case %zu", &count) == 1)
+    if (!run_case(count))
+      return 1;
+  return 0;
+}
