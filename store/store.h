@@ -21,13 +21,18 @@ struct store;
 
 // ---- what a file holds -----------------------------------------------------------------------------------------------
 struct store_experiment {
-  int64_t experiment_id; // >= 1
+  int64_t experiment_id;                                                 // >= 1
   const char *name, *workload, *framework, *framework_version, *command; // NULL: unknown (SQL NULL)
-  int64_t created_ns; // Unix epoch
+  int64_t created_ns;                                                    // Unix epoch
   int64_t system_id;
   const char *xsp_version;
 };
-struct store_system_value { const char *key; const char *text; double number; bool is_number; };
+struct store_system_value {
+  const char *key;
+  const char *text;
+  double number;
+  bool is_number;
+};
 struct store_run {
   int64_t run_id; // >= 1, unique within the file
   int64_t experiment_id;
@@ -35,24 +40,24 @@ struct store_run {
   int64_t batch_size;    // 0: unknown (SQL NULL)
   int64_t dropped_count; // records dropped or lost while this run was captured
   int64_t misused_count;
-  bool epoch_is_unix;    // else start_ns counts from the trace's own zero
-  const char *layer;     // default for `analyze --layer`; NULL: outermost
-  double own_pct;        // xsp's own measured share of the run's time; NaN: not measured
+  bool epoch_is_unix; // else start_ns counts from the trace's own zero
+  const char *layer;  // default for `analyze --layer`; NULL: outermost
+  double own_pct;     // xsp's own measured share of the run's time; NaN: not measured
 };
 struct store_track {
-  int64_t run_id, track_id; // track_id >= 1, unique within the run
-  const char *name, *host, *clock; // clock NULL: wall time, else a foreign clock's name
+  int64_t run_id, track_id;                            // track_id >= 1, unique within the run
+  const char *name, *host, *clock;                     // clock NULL: wall time, else a foreign clock's name
   int64_t process_id, thread_id, device_id, stream_id; // STORE_NONE: does not apply
 };
 #define STORE_NONE INT64_MIN
 
 enum store_span_flag { STORE_SPAN_OPEN = 1 }; // never finished: duration_ns is 0 and NULL in SQL
-struct store_span { // one row as collect and importers hand it over
-  int64_t span_id;            // >= 1, unique within the run
-  int64_t recorded_parent_id; // the parent that the source named; 0: none
+struct store_span {                           // one row as collect and importers hand it over
+  int64_t span_id;                            // >= 1, unique within the run
+  int64_t recorded_parent_id;                 // the parent that the source named; 0: none
   int64_t start_ns, duration_ns;
-  int64_t correlation_id;     // unique per process already; 0: none
-  uint32_t trace_id;          // 0: the run's own; else store_add_trace's id
+  int64_t correlation_id; // unique per process already; 0: none
+  uint32_t trace_id;      // 0: the run's own; else store_add_trace's id
   uint32_t track_id;
   uint32_t name, category, tracer; // string ids
   uint8_t level, kind, flags;
@@ -60,9 +65,13 @@ struct store_span { // one row as collect and importers hand it over
 enum store_value_type { STORE_INT = 1, STORE_DOUBLE, STORE_TEXT };
 struct store_tag {
   int64_t span_id;
-  uint32_t key;   // string id
-  uint8_t type;   // enum store_value_type
-  union { int64_t integer; double real; uint32_t string; } value;
+  uint32_t key; // string id
+  uint8_t type; // enum store_value_type
+  union {
+    int64_t integer;
+    double real;
+    uint32_t string;
+  } value;
 };
 
 // Columns of a run, struct of arrays. `count` rows in file order. Arrays not asked for are NULL.
@@ -73,10 +82,26 @@ struct store_spans {
   uint8_t *level, *kind, *flags;
 };
 enum store_column {
-  STORE_SPAN_ID, STORE_RECORDED_PARENT_ID, STORE_START_NS, STORE_DURATION_NS, STORE_CORRELATION_ID, STORE_TRACE_ID,
-  STORE_TRACK_ID, STORE_NAME, STORE_CATEGORY, STORE_TRACER, STORE_LEVEL, STORE_KIND, STORE_FLAGS,
+  STORE_SPAN_ID,
+  STORE_RECORDED_PARENT_ID,
+  STORE_START_NS,
+  STORE_DURATION_NS,
+  STORE_CORRELATION_ID,
+  STORE_TRACE_ID,
+  STORE_TRACK_ID,
+  STORE_NAME,
+  STORE_CATEGORY,
+  STORE_TRACER,
+  STORE_LEVEL,
+  STORE_KIND,
+  STORE_FLAGS,
   STORE_BASE_COLUMNS, // derived by correlate from here on
-  STORE_PARENT_ID = STORE_BASE_COLUMNS, STORE_MODEL_ID, STORE_LAYER_ID, STORE_SELF_NS, STORE_OBSERVATION, STORE_DEPTH,
+  STORE_PARENT_ID = STORE_BASE_COLUMNS,
+  STORE_MODEL_ID,
+  STORE_LAYER_ID,
+  STORE_SELF_NS,
+  STORE_OBSERVATION,
+  STORE_DEPTH,
   STORE_BASIS,
   STORE_COLUMNS,
 };
@@ -103,24 +128,35 @@ struct store_observation {
 enum status store_create(const char *path, bool force, struct store **ret_store, struct error *err) MUST_CHECK;
 enum status store_add_system(struct store *store, const struct store_system_value *values, size_t count,
                              int64_t *ret_system_id, struct error *err) MUST_CHECK;
-enum status store_add_experiment(struct store *store, const struct store_experiment *experiment, struct error *err) MUST_CHECK; // experiment_id given by the caller
-enum status store_add_run(struct store *store, const struct store_run *run, struct error *err) MUST_CHECK;    // inserts or replaces the row of run_id
-enum status store_add_track(struct store *store, const struct store_track *track, struct error *err) MUST_CHECK; // inserts or replaces
+enum status store_add_experiment(struct store *store, const struct store_experiment *experiment,
+                                 struct error *err) MUST_CHECK; // experiment_id given by the caller
+enum status store_add_run(struct store *store, const struct store_run *run,
+                          struct error *err) MUST_CHECK; // inserts or replaces the row of run_id
+enum status store_add_track(struct store *store, const struct store_track *track,
+                            struct error *err) MUST_CHECK; // inserts or replaces
 // A W3C trace id (32 hex digits) or any text that names a trace; `*ret_trace_id` >= 1, equal texts give equal ids.
-enum status store_add_trace(struct store *store, int64_t run_id, const char *text, uint32_t *ret_trace_id, struct error *err) MUST_CHECK;
-uint32_t store_string(struct store *store, const char *text, size_t length); // interns; 0 on empty or on failure (sticky, reported by commit)
-enum status store_add_spans(struct store *store, int64_t run_id, const struct store_span *spans, size_t count, struct error *err) MUST_CHECK;
-enum status store_add_tags(struct store *store, int64_t run_id, const struct store_tag *tags, size_t count, struct error *err) MUST_CHECK;
-enum status store_add_log(struct store *store, int64_t run_id, int64_t span_id, int64_t time_ns, const char *message, size_t length, struct error *err) MUST_CHECK;
+enum status store_add_trace(struct store *store, int64_t run_id, const char *text, uint32_t *ret_trace_id,
+                            struct error *err) MUST_CHECK;
+uint32_t store_string(struct store *store, const char *text,
+                      size_t length); // interns; 0 on empty or on failure (sticky, reported by commit)
+enum status store_add_spans(struct store *store, int64_t run_id, const struct store_span *spans, size_t count,
+                            struct error *err) MUST_CHECK;
+enum status store_add_tags(struct store *store, int64_t run_id, const struct store_tag *tags, size_t count,
+                           struct error *err) MUST_CHECK;
+enum status store_add_log(struct store *store, int64_t run_id, int64_t span_id, int64_t time_ns, const char *message,
+                          size_t length, struct error *err) MUST_CHECK;
 // A fact that concerns a whole run or experiment, kept in table `note(run_id, key, value)`; run_id 0: the file.
-enum status store_add_note(struct store *store, int64_t run_id, const char *key, const char *value, struct error *err) MUST_CHECK;
+enum status store_add_note(struct store *store, int64_t run_id, const char *key, const char *value,
+                           struct error *err) MUST_CHECK;
 // Flushes open chunks and commits: all handed over so far survives a kill. Cheap enough for a few times a second.
 enum status store_commit(struct store *store, struct error *err) MUST_CHECK;
 // Derived columns and observations of a run (replaces earlier ones). Works on a file open for writing only.
 enum status store_put_derived(struct store *store, int64_t run_id, const struct store_derived *derived,
-                              const struct store_observation *observations, size_t observation_count, struct error *err) MUST_CHECK;
-enum status store_finish(struct store *store, struct error *err) MUST_CHECK; // commit, sync, rename; the handle stays open for reading
-void store_close(struct store *store); // without store_finish before: the .partial file stays. NULL is fine.
+                              const struct store_observation *observations, size_t observation_count,
+                              struct error *err) MUST_CHECK;
+enum status store_finish(struct store *store,
+                         struct error *err) MUST_CHECK; // commit, sync, rename; the handle stays open for reading
+void store_close(struct store *store);   // without store_finish before: the .partial file stays. NULL is fine.
 void store_discard(struct store *store); // closes and removes the .partial file
 
 // ---- reading (also valid on a handle that is being written, after store_commit) --------------------------------------
@@ -128,21 +164,33 @@ void store_discard(struct store *store); // closes and removes the .partial file
 enum status store_open(const char *path, struct store **ret_store, struct error *err) MUST_CHECK;
 int store_format_version(const struct store *store);
 const char *store_path(const struct store *store);
-struct sqlite3 *store_borrow_sqlite(struct store *store); // plain tables and the virtual tables of the contract are there
+struct sqlite3 *
+store_borrow_sqlite(struct store *store); // plain tables and the virtual tables of the contract are there
 // Arrays in `arena`, ordered by id.
-enum status store_experiments(struct store *store, struct arena *arena, struct store_experiment **ret, size_t *ret_count, struct error *err) MUST_CHECK;
-enum status store_system(struct store *store, int64_t system_id, struct arena *arena, struct store_system_value **ret, size_t *ret_count, struct error *err) MUST_CHECK;
-enum status store_runs(struct store *store, struct arena *arena, struct store_run **ret, size_t *ret_count, struct error *err) MUST_CHECK;
-enum status store_tracks(struct store *store, int64_t run_id, struct arena *arena, struct store_track **ret, size_t *ret_count, struct error *err) MUST_CHECK;
-enum status store_load_spans(struct store *store, int64_t run_id, uint32_t column_mask, struct arena *arena, struct store_spans *ret_spans, struct error *err) MUST_CHECK;
-enum status store_load_tags(struct store *store, int64_t run_id, struct arena *arena, struct store_tag **ret_tags, size_t *ret_count, struct error *err) MUST_CHECK; // in file order
+enum status store_experiments(struct store *store, struct arena *arena, struct store_experiment **ret,
+                              size_t *ret_count, struct error *err) MUST_CHECK;
+enum status store_system(struct store *store, int64_t system_id, struct arena *arena, struct store_system_value **ret,
+                         size_t *ret_count, struct error *err) MUST_CHECK;
+enum status store_runs(struct store *store, struct arena *arena, struct store_run **ret, size_t *ret_count,
+                       struct error *err) MUST_CHECK;
+enum status store_tracks(struct store *store, int64_t run_id, struct arena *arena, struct store_track **ret,
+                         size_t *ret_count, struct error *err) MUST_CHECK;
+enum status store_load_spans(struct store *store, int64_t run_id, uint32_t column_mask, struct arena *arena,
+                             struct store_spans *ret_spans, struct error *err) MUST_CHECK;
+enum status store_load_tags(struct store *store, int64_t run_id, struct arena *arena, struct store_tag **ret_tags,
+                            size_t *ret_count, struct error *err) MUST_CHECK; // in file order
 bool store_has_derived(struct store *store, int64_t run_id);
-enum status store_load_derived(struct store *store, int64_t run_id, struct arena *arena, struct store_derived *ret_derived, struct error *err) MUST_CHECK;
-enum status store_observations(struct store *store, int64_t run_id, struct arena *arena, struct store_observation **ret, size_t *ret_count, struct error *err) MUST_CHECK;
+enum status store_load_derived(struct store *store, int64_t run_id, struct arena *arena,
+                               struct store_derived *ret_derived, struct error *err) MUST_CHECK;
+enum status store_observations(struct store *store, int64_t run_id, struct arena *arena, struct store_observation **ret,
+                               size_t *ret_count, struct error *err) MUST_CHECK;
 // Lays derived data over an open handle in memory only (the file is not written): for files whose writer died before it
 // correlated. Copies what it needs. From then on the readers above and SQL see it.
-enum status store_overlay_derived(struct store *store, int64_t run_id, const struct store_derived *derived, const struct store_observation *observations, size_t observation_count, struct error *err) MUST_CHECK;
-const char *store_text(struct store *store, uint32_t string_id, size_t *ret_length); // "" for 0; NUL-terminated; valid while the handle lives
+enum status store_overlay_derived(struct store *store, int64_t run_id, const struct store_derived *derived,
+                                  const struct store_observation *observations, size_t observation_count,
+                                  struct error *err) MUST_CHECK;
+const char *store_text(struct store *store, uint32_t string_id,
+                       size_t *ret_length); // "" for 0; NUL-terminated; valid while the handle lives
 bool store_find_string(struct store *store, const char *text, size_t length, uint32_t *ret_id);
 
 // ---- SQL for people: one statement that reads, nothing else ----------------------------------------------------------
@@ -165,6 +213,7 @@ struct store_query_sink {
 // Runs one SELECT (or WITH … SELECT, VALUES, EXPLAIN of one). STATUS_USE: not one such statement, a syntax error, a
 // table or column that does not exist, or something that is not allowed (write, attach, pragma, load_extension).
 // STATUS_INPUT: the file is broken where the query looked.
-enum status store_query(struct store *store, const char *sql, const struct store_query_sink *sink, struct error *err) MUST_CHECK;
+enum status store_query(struct store *store, const char *sql, const struct store_query_sink *sink,
+                        struct error *err) MUST_CHECK;
 
 #endif

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// Builds the reader's catalogue from table `chunk`. Everything in that table is hostile until checked: sizes of what is
+// allocated here follow the number of rows that the table really has, never a number that is written in it.
+#include "store/catalogue.h"
+
+#include "store/problem.h"
+#include "store/row_index.h"
+#include "store/sqlite_api.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void catalogue_free(struct reader *reader)
+{
+  for (struct block *block = reader->newest; block != NULL;) {
+    struct block *older = block->older;
+    free(block);
+    block = older;
+  }
+  for (size_t i = 0; i < reader->run_count; i++) {
+    row_index_free(reader->runs[i].row_index);
+    for (unsigned s = 0; s < SERIES_COUNT; s++)
+      free(reader->runs[i].series[s].parts);
+  }
+  free(reader->runs);
+  reader->runs = NULL;
+  reader->run_count = 0;
+  reader->newest = reader->oldest = NULL;
+  reader->cached_bytes = 0;
+  reader->is_loaded = false;
+}
+
+static bool is_power_of_two(size_t value)
+{
+  return (value & (value - 1)) == 0;
+}
+
+// Arrays here grow at powers of two. Returns the new zeroed element, NULL: out of memory.
+static void *grow(void **array, size_t *count, size_t size)
+{
+  if (is_power_of_two(*count)) {
+    void *larger = realloc(*array, (*count == 0 ? 1 : 2 * *count) * size);
+    if (larger == NULL)
+      return NULL;
+    *array = larger;
+  }
+  void *element = (char *)*array + (*count)++ * size;
+  memset(element, 0, size);
+  return element;
+}
+
+static struct run_chunks *add_run(struct reader *reader, int64_t run_id)
+{
+  if (reader->run_count > 0 && reader->runs[reader->run_count - 1].run_id == run_id)
+    return &reader->runs[reader->run_count - 1];
+  void *runs = reader->runs;
+  struct run_chunks *run = grow(&runs, &reader->run_count, sizeof *run);
+  reader->runs = runs;
+  if (run == NULL)
+    return NULL;
+  run->run_id = run_id;
+  for (unsigned s = 0; s < SERIES_COUNT; s++)
+    run->series[s].name = (enum series_name)s;
+  return run;
+}
+
+// The part of a row of the table: the last one, or a new one behind it. *ret_part NULL with STATUS_OK never happens.
+static enum status add_part(struct reader *reader, struct series *series, int64_t number, int64_t row_count,
+                            struct part **ret_part, struct error *err)
+{
+  struct part *last = series->part_count == 0 ? NULL : &series->parts[series->part_count - 1];
+  if (row_count < 1 || row_count > STORE_CHUNK_ROWS)
+    return problem_broken(err, reader->path, "a chunk claims %lld rows", (long long)row_count);
+  if (last != NULL && number == (int64_t)series->part_count - 1) {
+    *ret_part = last;
+    if (last->row_count != row_count)
+      return problem_broken(err, reader->path, "chunks of one part disagree about their rows");
+    return STATUS_OK;
+  }
+  if (number != (int64_t)series->part_count)
+    return problem_broken(err, reader->path, "part %zu of a run's %ss is missing", series->part_count,
+                          series_kinds[series->name].name);
+  void *parts = series->parts;
+  struct part *part = grow(&parts, &series->part_count, sizeof *part);
+  series->parts = parts;
+  if (part == NULL)
+    return problem_memory(err, "cannot read trace", reader->path);
+  part->first_row = series->row_count;
+  part->row_count = (uint32_t)row_count;
+  series->row_count += part->row_count;
+  *ret_part = part;
+  return STATUS_OK;
+}
+
+static bool text_equal(sqlite3_stmt *statement, int column, const char *text)
+{
+  const unsigned char *value = sqlite3_column_text(statement, column);
+  return value != NULL && strcmp((const char *)value, text) == 0;
+}
+
+enum catalogue_field { AT_CHUNK_ID, AT_RUN_ID, AT_SERIES, AT_PART, AT_COLUMN, AT_ROW_COUNT, AT_MINIMUM, AT_MAXIMUM };
+
+static enum status add_row(struct reader *reader, sqlite3_stmt *row, struct error *err)
+{
+  struct run_chunks *run = add_run(reader, sqlite3_column_int64(row, AT_RUN_ID));
+  if (run == NULL)
+    return problem_memory(err, "cannot read trace", reader->path);
+  for (unsigned s = 0; s < SERIES_COUNT; s++) {
+    const struct series_kind *kind = &series_kinds[s];
+    if (!text_equal(row, AT_SERIES, kind->name))
+      continue;
+    struct part *part = NULL;
+    XSP_TRY(add_part(reader, &run->series[s], sqlite3_column_int64(row, AT_PART),
+                     sqlite3_column_int64(row, AT_ROW_COUNT), &part, err));
+    for (unsigned column = 0; column < kind->column_count; column++)
+      if (text_equal(row, AT_COLUMN, kind->columns[column].name))
+        part->slot[column] =
+            (struct slot){sqlite3_column_int64(row, AT_CHUNK_ID), sqlite3_column_int64(row, AT_MINIMUM),
+                          sqlite3_column_int64(row, AT_MAXIMUM), NULL};
+  }
+  return STATUS_OK; // series and columns of later versions are not ours to judge
+}
+
+static enum status check_run(struct reader *reader, struct run_chunks *run, struct error *err)
+{
+  run->has_derived = run->series[SERIES_SPAN].part_count > 0;
+  for (unsigned s = 0; s < SERIES_COUNT; s++) {
+    const struct series *series = &run->series[s];
+    const struct series_kind *kind = &series_kinds[s];
+    for (size_t i = 0; i < series->part_count; i++)
+      for (unsigned column = 0; column < kind->column_count; column++) {
+        if (series->parts[i].slot[column].chunk_id != 0)
+          continue;
+        if (column < kind->base_count)
+          return problem_broken(err, reader->path, "column %s of table %s is missing in run %lld",
+                                kind->columns[column].name, kind->name, (long long)run->run_id);
+        run->has_derived = false;
+      }
+  }
+  return STATUS_OK;
+}
+
+// Gives every part of the run a block that points into the overlay and stays pinned.
+static enum status apply_overlay(struct reader *reader, const struct overlay *overlay, struct error *err)
+{
+  struct run_chunks *run = reader_run(reader, overlay->run_id);
+  if (run == NULL || run->series[SERIES_SPAN].row_count != overlay->row_count)
+    return STATUS_OK; // rows came since: the overlay says nothing about them
+  struct series *series = &run->series[SERIES_SPAN];
+  for (size_t i = 0; i < series->part_count; i++)
+    for (unsigned column = STORE_BASE_COLUMNS; column < STORE_COLUMNS; column++) {
+      struct slot *slot = &series->parts[i].slot[column];
+      struct block *block = calloc(1, sizeof *block);
+      if (block == NULL)
+        return problem_memory(err, "cannot read trace", reader->path);
+      size_t width = chunk_type_size(series_kinds[SERIES_SPAN].columns[column].type);
+      *slot = (struct slot){-1, INT64_MIN, INT64_MAX, block};
+      block->values = (const char *)overlay->columns[column] + series->parts[i].first_row * width;
+      block->owner = &slot->block;
+      block->pins = 1;
+      block->older = reader->newest;
+      *(reader->newest != NULL ? &reader->newest->newer : &reader->oldest) = block;
+      reader->newest = block;
+    }
+  run->has_derived = true;
+  return STATUS_OK;
+}
+
+enum status catalogue_load(struct reader *reader, struct error *err)
+{
+  sqlite3_stmt *statement = NULL;
+  const char *sql = "SELECT chunk_id, run_id, series, part, \"column\", row_count, minimum, maximum FROM main.chunk"
+                    " ORDER BY run_id, series, part, \"column\"";
+  if (sqlite3_prepare_v2(reader->db, sql, -1, &statement, NULL) != SQLITE_OK)
+    return problem_sqlite(err, "cannot read trace", reader->path, reader->db);
+  enum status status = STATUS_OK;
+  int code = SQLITE_ROW;
+  while (status == STATUS_OK && (code = sqlite3_step(statement)) == SQLITE_ROW)
+    status = add_row(reader, statement, err);
+  if (status == STATUS_OK && code != SQLITE_DONE)
+    status = problem_sqlite(err, "cannot read trace", reader->path, reader->db);
+  sqlite3_finalize(statement);
+  for (size_t i = 0; i < reader->run_count && status == STATUS_OK; i++)
+    status = check_run(reader, &reader->runs[i], err);
+  for (struct overlay *overlay = reader->overlays; overlay != NULL && status == STATUS_OK; overlay = overlay->next)
+    status = apply_overlay(reader, overlay, err);
+  if (status != STATUS_OK)
+    catalogue_free(reader);
+  return status;
+}

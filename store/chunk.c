@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: Apache-2.0
+// Column codec: residuals, byte planes, zstd. Called by the writer and by the column cache. Decoding trusts nothing: the
+// checksum finds accidents, the bounds checks find malice. Must not allocate after chunk_codec_create.
+//
+//   values      v0 v1 v2 …                      (int64, widened)
+//   residuals   v - minimum, or zigzag(v - previous), whichever needs fewer bits in a sample
+//   planes      byte 0 of all residuals | byte 1 of all | … only as many as the largest residual needs
+//
+// Planes rather than varints: splitting vectorises, a plane that never changes costs nothing, and zstd sees bytes of one
+// kind side by side.
+#include "store/chunk.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#define VERSION 1u
+#define HEAD_BYTES 24u
+#define PLANE_BYTES 8u // per plane, behind the head
+#define PLANES_MAXIMUM 8u
+#define ZSTD_LEVEL 1
+#define SAMPLE 2048u
+
+enum transform { TRANSFORM_PLAIN = 0, TRANSFORM_DELTA = 1 };
+enum plane_mode { PLANE_CONSTANT = 0, PLANE_RAW = 1, PLANE_ZSTD = 2 };
+
+// Little-endian on disk.
+struct head {
+  uint8_t version, type, transform, planes;
+  uint32_t rows;
+  uint64_t base;     // PLAIN: the minimum; DELTA: what precedes the first value
+  uint64_t checksum; // of everything else: head with this field zero, plane table, data
+};
+struct plane {
+  uint8_t mode, constant;
+  uint16_t zero;
+  uint32_t size; // stored bytes
+};
+_Static_assert(sizeof(struct head) == HEAD_BYTES && sizeof(struct plane) == PLANE_BYTES, "layout on disk");
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the file's integers are little-endian; this machine needs byte swaps here"
+#endif
+
+struct chunk_codec {
+  ZSTD_CCtx *compressor;
+  ZSTD_DCtx *decompressor;
+  size_t blob_size;
+  uint64_t residual[CHUNK_ROWS_MAXIMUM];
+  uint8_t plane[PLANES_MAXIMUM][CHUNK_ROWS_MAXIMUM];
+  uint8_t blob[]; // room for the largest chunk
+};
+
+size_t chunk_type_size(enum chunk_type type)
+{
+  return type == CHUNK_INT64 ? 8 : type == CHUNK_UINT32 ? 4 : 1;
+}
+
+struct chunk_codec *chunk_codec_create(void)
+{
+  size_t blob_size = HEAD_BYTES + PLANES_MAXIMUM * (PLANE_BYTES + ZSTD_compressBound(CHUNK_ROWS_MAXIMUM));
+  struct chunk_codec *codec = malloc(sizeof *codec + blob_size);
+  if (codec == NULL)
+    return NULL;
+  codec->blob_size = blob_size;
+  codec->compressor = ZSTD_createCCtx();
+  codec->decompressor = ZSTD_createDCtx();
+  if (codec->compressor == NULL || codec->decompressor == NULL) {
+    chunk_codec_free(codec);
+    return NULL;
+  }
+  return codec;
+}
+
+void chunk_codec_free(struct chunk_codec *codec)
+{
+  if (codec == NULL)
+    return;
+  ZSTD_freeCCtx(codec->compressor);
+  ZSTD_freeDCtx(codec->decompressor);
+  free(codec);
+}
+
+// Four lanes of multiply and xor over 8-byte words: finds any accident, runs at memory speed.
+static uint64_t checksum(const uint8_t *data, size_t size)
+{
+  const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15);
+  uint64_t lane[4] = {size, size ^ factor, size + 1, ~(uint64_t)size};
+  while (size >= 32) {
+    uint64_t word[4];
+    memcpy(word, data, 32);
+    for (int i = 0; i < 4; i++) {
+      lane[i] = (lane[i] ^ word[i]) * factor;
+      lane[i] ^= lane[i] >> 29;
+    }
+    data += 32;
+    size -= 32;
+  }
+  for (; size > 0; size--, data++) {
+    lane[0] = (lane[0] ^ *data) * factor;
+    lane[0] ^= lane[0] >> 29;
+  }
+  uint64_t sum = 0;
+  for (int i = 0; i < 4; i++) {
+    sum = (sum ^ lane[i]) * factor;
+    sum ^= sum >> 32;
+  }
+  return sum;
+}
+
+// ---- encode ----------------------------------------------------------------------------------------------------------
+static uint64_t zigzag(uint64_t difference)
+{
+  return (difference << 1) ^ (uint64_t)((int64_t)difference >> 63);
+}
+
+static uint64_t unzigzag(uint64_t value)
+{
+  return (value >> 1) ^ (~(value & 1) + 1);
+}
+
+static unsigned bit_length(uint64_t value)
+{
+  return value == 0 ? 0 : 64 - (unsigned)__builtin_clzll(value);
+}
+
+static void widen(enum chunk_type type, const void *values, uint32_t count, uint64_t *restrict wide)
+{
+  if (type == CHUNK_INT64) {
+    memcpy(wide, values, (size_t)count * 8);
+  } else if (type == CHUNK_UINT32) {
+    const uint32_t *restrict from = values;
+    for (uint32_t i = 0; i < count; i++)
+      wide[i] = from[i];
+  } else {
+    const uint8_t *restrict from = values;
+    for (uint32_t i = 0; i < count; i++)
+      wide[i] = from[i];
+  }
+}
+
+static void find_range(const uint64_t *values, uint32_t count, int64_t *ret_minimum, int64_t *ret_maximum)
+{
+  int64_t minimum = (int64_t)values[0];
+  int64_t maximum = (int64_t)values[0];
+  for (uint32_t i = 1; i < count; i++) {
+    int64_t value = (int64_t)values[i];
+    minimum = value < minimum ? value : minimum;
+    maximum = value > maximum ? value : maximum;
+  }
+  *ret_minimum = minimum;
+  *ret_maximum = maximum;
+}
+
+// Bits that either transform would need, over evenly spread pairs of neighbours.
+static enum transform choose_transform(const uint64_t *values, uint32_t count, uint64_t minimum)
+{
+  uint32_t step = count / SAMPLE + 1;
+  uint64_t plain_bits = 0;
+  uint64_t delta_bits = 0;
+  for (uint32_t i = 1; i < count; i += step) {
+    plain_bits += bit_length(values[i] - minimum);
+    delta_bits += bit_length(zigzag(values[i] - values[i - 1]));
+  }
+  return delta_bits < plain_bits ? TRANSFORM_DELTA : TRANSFORM_PLAIN;
+}
+
+// In place, from the end for DELTA so that the previous value is still there. Returns the OR of all residuals.
+static uint64_t make_residuals(enum transform transform, uint64_t *values, uint32_t count, uint64_t base)
+{
+  uint64_t bits = 0;
+  if (transform == TRANSFORM_PLAIN) {
+    for (uint32_t i = 0; i < count; i++) {
+      values[i] -= base;
+      bits |= values[i];
+    }
+    return bits;
+  }
+  for (uint32_t i = count - 1; i > 0; i--) {
+    values[i] = zigzag(values[i] - values[i - 1]);
+    bits |= values[i];
+  }
+  values[0] = zigzag(values[0] - base);
+  return bits | values[0];
+}
+
+static void split(struct chunk_codec *codec, unsigned planes, uint32_t count)
+{
+  const uint64_t *restrict residual = codec->residual;
+  for (unsigned k = 0; k < planes; k++) {
+    uint8_t *restrict plane = codec->plane[k];
+    for (uint32_t i = 0; i < count; i++)
+      plane[i] = (uint8_t)(residual[i] >> (8 * k));
+  }
+}
+
+// Whether compressing is hopeless: bytes evenly spread in a sample, and zstd finds nothing in the first part either.
+static bool looks_random(struct chunk_codec *codec, const uint8_t *plane, uint32_t count, uint8_t *room,
+                         size_t room_size)
+{
+  if (count < 4 * SAMPLE)
+    return false;
+  uint32_t counts[256] = {0};
+  uint32_t step = count / SAMPLE;
+  for (uint32_t i = 0; i < SAMPLE; i++)
+    counts[plane[i * step]]++;
+  uint64_t squares = 0;
+  for (unsigned i = 0; i < 256; i++)
+    squares += (uint64_t)counts[i] * counts[i];
+  if (squares > SAMPLE + SAMPLE / 4 + (uint64_t)SAMPLE * SAMPLE / 256)
+    return false;
+  size_t size = ZSTD_compressCCtx(codec->compressor, room, room_size, plane, 4 * SAMPLE, ZSTD_LEVEL);
+  return !ZSTD_isError(size) && size > 4 * SAMPLE - SAMPLE / 8;
+}
+
+// Appends one plane at `out`; returns its size, SIZE_MAX where zstd failed.
+static size_t put_plane(struct chunk_codec *codec, const uint8_t *plane, uint32_t count, uint8_t *out, size_t room,
+                        struct plane *ret_entry)
+{
+  *ret_entry = (struct plane){0};
+  if (memcmp(plane, plane + 1, count - 1) == 0) {
+    ret_entry->mode = PLANE_CONSTANT;
+    ret_entry->constant = plane[0];
+    return 0;
+  }
+  size_t size = count;
+  if (!looks_random(codec, plane, count, out, room)) {
+    size = ZSTD_compressCCtx(codec->compressor, out, room, plane, count, ZSTD_LEVEL);
+    if (ZSTD_isError(size))
+      return SIZE_MAX;
+  }
+  ret_entry->mode = PLANE_ZSTD;
+  if (size >= count) {
+    ret_entry->mode = PLANE_RAW;
+    size = count;
+    memcpy(out, plane, count);
+  }
+  ret_entry->size = (uint32_t)size;
+  return size;
+}
+
+bool chunk_encode(struct chunk_codec *codec, enum chunk_type type, const void *values, uint32_t count,
+                  struct chunk_blob *ret_blob)
+{
+  widen(type, values, count, codec->residual);
+  find_range(codec->residual, count, &ret_blob->minimum, &ret_blob->maximum);
+  uint64_t base = (uint64_t)ret_blob->minimum;
+  enum transform transform = choose_transform(codec->residual, count, base);
+  if (transform == TRANSFORM_DELTA) // as if the step before the first value were the same as the one behind it
+    base = 2 * codec->residual[0] - codec->residual[1];
+  uint64_t bits = make_residuals(transform, codec->residual, count, base);
+  unsigned planes = (bit_length(bits) + 7) / 8;
+  split(codec, planes, count);
+
+  struct head head = {VERSION, (uint8_t)type, (uint8_t)transform, (uint8_t)planes, count, base, 0};
+  struct plane table[PLANES_MAXIMUM];
+  uint8_t *out = codec->blob + HEAD_BYTES + planes * PLANE_BYTES;
+  for (unsigned k = 0; k < planes; k++) {
+    size_t room = codec->blob_size - (size_t)(out - codec->blob);
+    size_t size = put_plane(codec, codec->plane[k], count, out, room, &table[k]);
+    if (size == SIZE_MAX)
+      return false;
+    out += size;
+  }
+  memcpy(codec->blob + HEAD_BYTES, table, planes * PLANE_BYTES);
+  memcpy(codec->blob, &head, HEAD_BYTES);
+  ret_blob->data = codec->blob;
+  ret_blob->size = (size_t)(out - codec->blob);
+  head.checksum = checksum(codec->blob, ret_blob->size);
+  memcpy(codec->blob, &head, HEAD_BYTES);
+  return true;
+}
+
+// ---- decode ----------------------------------------------------------------------------------------------------------
+static uint64_t checksum_without_field(const uint8_t *data, size_t size, struct chunk_codec *codec)
+{
+  memcpy(codec->blob, data, size);
+  memset(codec->blob + offsetof(struct head, checksum), 0, sizeof(uint64_t));
+  return checksum(codec->blob, size);
+}
+
+static const char *read_head(struct chunk_codec *codec, enum chunk_type type, const uint8_t *data, size_t size,
+                             uint32_t count, struct head *ret_head, struct plane *ret_table)
+{
+  if (size < HEAD_BYTES || size > codec->blob_size)
+    return "its size is impossible";
+  memcpy(ret_head, data, HEAD_BYTES);
+  if (ret_head->version != VERSION)
+    return "its coding is of an unknown version";
+  if (ret_head->type != type || ret_head->rows != count || count == 0 || count > CHUNK_ROWS_MAXIMUM)
+    return "its type or row count does not match";
+  if (ret_head->transform > TRANSFORM_DELTA || ret_head->planes > PLANES_MAXIMUM ||
+      size < HEAD_BYTES + ret_head->planes * PLANE_BYTES)
+    return "its head is broken";
+  if (checksum_without_field(data, size, codec) != ret_head->checksum)
+    return "its checksum does not match";
+  memcpy(ret_table, data + HEAD_BYTES, ret_head->planes * PLANE_BYTES);
+  return NULL;
+}
+
+static const char *read_plane(struct chunk_codec *codec, const struct plane *entry, const uint8_t *data, size_t size,
+                              uint32_t count, uint8_t *plane)
+{
+  if (entry->size > size)
+    return "a plane ends behind the chunk";
+  switch (entry->mode) {
+  case PLANE_CONSTANT:
+    if (entry->size != 0)
+      return "a constant plane has data";
+    memset(plane, entry->constant, count);
+    return NULL;
+  case PLANE_RAW:
+    if (entry->size != count)
+      return "a plane has the wrong size";
+    memcpy(plane, data, count);
+    return NULL;
+  case PLANE_ZSTD:
+    if (ZSTD_decompressDCtx(codec->decompressor, plane, count, data, entry->size) != count)
+      return "a plane does not decompress";
+    return NULL;
+  default:
+    return "a plane has an unknown mode";
+  }
+}
+
+static void merge(struct chunk_codec *codec, const struct plane *table, unsigned planes, uint32_t count)
+{
+  uint64_t *restrict residual = codec->residual;
+  uint64_t constant = 0;
+  for (unsigned k = 0; k < planes; k++)
+    if (table[k].mode == PLANE_CONSTANT)
+      constant |= (uint64_t)table[k].constant << (8 * k);
+  for (uint32_t i = 0; i < count; i++)
+    residual[i] = constant;
+  for (unsigned k = 0; k < planes; k++) {
+    const uint8_t *restrict plane = codec->plane[k];
+    if (table[k].mode != PLANE_CONSTANT)
+      for (uint32_t i = 0; i < count; i++)
+        residual[i] |= (uint64_t)plane[i] << (8 * k);
+  }
+}
+
+static void undo_residuals(enum transform transform, uint64_t *values, uint32_t count, uint64_t base)
+{
+  if (transform == TRANSFORM_PLAIN) {
+    for (uint32_t i = 0; i < count; i++)
+      values[i] += base;
+    return;
+  }
+  uint64_t last = base;
+  for (uint32_t i = 0; i < count; i++) {
+    last += unzigzag(values[i]);
+    values[i] = last;
+  }
+}
+
+static const char *narrow(enum chunk_type type, const uint64_t *restrict values, uint32_t count, void *ret_values)
+{
+  if (type == CHUNK_INT64) {
+    memcpy(ret_values, values, (size_t)count * 8);
+    return NULL;
+  }
+  uint64_t bits = 0;
+  if (type == CHUNK_UINT32) {
+    uint32_t *restrict to = ret_values;
+    for (uint32_t i = 0; i < count; i++) {
+      to[i] = (uint32_t)values[i];
+      bits |= values[i];
+    }
+    return bits > UINT32_MAX ? "a value is out of range" : NULL;
+  }
+  uint8_t *restrict to = ret_values;
+  for (uint32_t i = 0; i < count; i++) {
+    to[i] = (uint8_t)values[i];
+    bits |= values[i];
+  }
+  return bits > UINT8_MAX ? "a value is out of range" : NULL;
+}
+
+const char *chunk_decode(struct chunk_codec *codec, enum chunk_type type, const uint8_t *data, size_t size,
+                         uint32_t count, void *ret_values)
+{
+  struct head head;
+  struct plane table[PLANES_MAXIMUM];
+  const char *why = read_head(codec, type, data, size, count, &head, table);
+  if (why != NULL)
+    return why;
+  const uint8_t *at = data + HEAD_BYTES + head.planes * PLANE_BYTES;
+  const uint8_t *end = data + size;
+  for (unsigned k = 0; k < head.planes; k++) {
+    why = read_plane(codec, &table[k], at, (size_t)(end - at), count, codec->plane[k]);
+    if (why != NULL)
+      return why;
+    at += table[k].size;
+  }
+  if (at != end)
+    return "bytes follow its last plane";
+  merge(codec, table, head.planes, count);
+  undo_residuals(head.transform, codec->residual, count, head.base);
+  return narrow(type, codec->residual, count, ret_values);
+}

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows on their way into chunks: columns in memory until a part is full or a commit asks for what is there. An open part
+// that was written by a commit is written again when it has grown, so that parts stay full-sized.
+#include "store/problem.h"
+#include "store/store_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_ROWS 256u
+
+void pending_free(struct store *store)
+{
+  while (store->pending != NULL) {
+    struct pending_run *run = store->pending;
+    store->pending = run->next;
+    for (unsigned s = 0; s < SERIES_COUNT; s++)
+      for (unsigned column = 0; column < STORE_BASE_COLUMNS; column++)
+        free(run->series[s].columns[column]);
+    free(run);
+  }
+  store->last_pending = NULL;
+}
+
+struct pending_run *pending_find(struct store *store, int64_t run_id)
+{
+  if (store->last_pending != NULL && store->last_pending->run_id == run_id)
+    return store->last_pending;
+  struct pending_run *run = store->pending;
+  while (run != NULL && run->run_id != run_id)
+    run = run->next;
+  if (run == NULL) {
+    run = calloc(1, sizeof *run);
+    if (run == NULL)
+      return NULL;
+    run->run_id = run_id;
+    run->next = store->pending;
+    store->pending = run;
+  }
+  store->last_pending = run;
+  return run;
+}
+
+enum status pending_write_column(struct store *store, int64_t run_id, enum series_name series, int64_t part,
+                                 unsigned column, const void *values, uint32_t count, struct error *err)
+{
+  const struct column_kind *kind = &series_kinds[series].columns[column];
+  struct chunk_blob blob;
+  if (!chunk_encode(store->reader.codec, kind->type, values, count, &blob))
+    return writer_memory(store, err);
+  sqlite3_stmt *statement = writer_statement(store, STATEMENT_CHUNK);
+  if (statement == NULL)
+    return writer_failed(store, err);
+  sqlite3_bind_int64(statement, 1, run_id);
+  sqlite3_bind_text(statement, 2, series_kinds[series].name, -1, SQLITE_STATIC);
+  sqlite3_bind_int64(statement, 3, part);
+  sqlite3_bind_text(statement, 4, kind->name, -1, SQLITE_STATIC);
+  sqlite3_bind_int64(statement, 5, count);
+  sqlite3_bind_int64(statement, 6, blob.minimum);
+  sqlite3_bind_int64(statement, 7, blob.maximum);
+  sqlite3_bind_blob64(statement, 8, blob.data, blob.size, SQLITE_STATIC);
+  return writer_step(store, statement, err);
+}
+
+bool pending_is_dirty(const struct store *store)
+{
+  for (const struct pending_run *run = store->pending; run != NULL; run = run->next)
+    for (unsigned s = 0; s < SERIES_COUNT; s++)
+      if (run->series[s].is_dirty)
+        return true;
+  return false;
+}
+
+static enum status write_part(struct store *store, struct pending_run *run, enum series_name name, struct error *err)
+{
+  struct pending_series *series = &run->series[name];
+  reader_invalidate(&store->reader);
+  for (unsigned column = 0; column < series_kinds[name].base_count; column++)
+    XSP_TRY(pending_write_column(store, run->run_id, name, series->part, column, series->columns[column],
+                                 series->row_count, err));
+  series->is_dirty = false;
+  if (series->row_count == STORE_CHUNK_ROWS) {
+    series->part++;
+    series->row_count = 0;
+  }
+  return STATUS_OK;
+}
+
+static enum status write_strings(struct store *store, struct error *err)
+{
+  while (store->strings_written < store->strings.count) {
+    uint32_t id = store->strings_written;
+    sqlite3_stmt *statement = writer_statement(store, STATEMENT_STRING);
+    if (statement == NULL)
+      return writer_failed(store, err);
+    sqlite3_bind_int64(statement, 1, id);
+    sqlite3_bind_text64(statement, 2, store->strings.text[id], store->strings.length[id], SQLITE_STATIC, SQLITE_UTF8);
+    XSP_TRY(writer_step(store, statement, err));
+    store->strings_written++;
+  }
+  return STATUS_OK;
+}
+
+enum status pending_flush(struct store *store, struct error *err)
+{
+  for (struct pending_run *run = store->pending; run != NULL; run = run->next)
+    for (unsigned s = 0; s < SERIES_COUNT; s++)
+      if (run->series[s].is_dirty)
+        XSP_TRY(write_part(store, run, (enum series_name)s, err));
+  return write_strings(store, err);
+}
+
+// Room for up to `wanted` more rows in the open part, at most to its end. Returns how many fit, 0: out of memory.
+static uint32_t reserve(struct pending_series *series, enum series_name name, size_t wanted)
+{
+  uint32_t room = STORE_CHUNK_ROWS - series->row_count;
+  uint32_t more = wanted < room ? (uint32_t)wanted : room;
+  if (series->row_count + more <= series->capacity)
+    return more;
+  uint32_t capacity = series->capacity == 0 ? FIRST_ROWS : series->capacity;
+  while (capacity < series->row_count + more)
+    capacity *= 2;
+  for (unsigned column = 0; column < series_kinds[name].base_count; column++) {
+    size_t width = chunk_type_size(series_kinds[name].columns[column].type);
+    void *larger = realloc(series->columns[column], capacity * width);
+    if (larger == NULL)
+      return 0;
+    series->columns[column] = larger;
+  }
+  series->capacity = capacity;
+  return more;
+}
+
+#define COPY(type, column, field)                                                                                      \
+  do {                                                                                                                 \
+    type *restrict to = (type *)series->columns[column] + series->row_count;                                           \
+    for (uint32_t i = 0; i < count; i++)                                                                               \
+      to[i] = (type)rows[i].field;                                                                                     \
+  } while (0)
+
+static void append_spans(struct pending_series *series, const struct store_span *restrict rows, uint32_t count)
+{
+  COPY(int64_t, STORE_SPAN_ID, span_id);
+  COPY(int64_t, STORE_RECORDED_PARENT_ID, recorded_parent_id);
+  COPY(int64_t, STORE_START_NS, start_ns);
+  COPY(int64_t, STORE_DURATION_NS, duration_ns);
+  COPY(int64_t, STORE_CORRELATION_ID, correlation_id);
+  COPY(uint32_t, STORE_TRACE_ID, trace_id);
+  COPY(uint32_t, STORE_TRACK_ID, track_id);
+  COPY(uint32_t, STORE_NAME, name);
+  COPY(uint32_t, STORE_CATEGORY, category);
+  COPY(uint32_t, STORE_TRACER, tracer);
+  COPY(uint8_t, STORE_LEVEL, level);
+  COPY(uint8_t, STORE_KIND, kind);
+  COPY(uint8_t, STORE_FLAGS, flags);
+}
+
+static void append_tags(struct pending_series *series, const struct store_tag *restrict rows, uint32_t count)
+{
+  COPY(int64_t, TAG_SPAN_ID, span_id);
+  COPY(uint32_t, TAG_KEY, key);
+  COPY(uint8_t, TAG_TYPE, type);
+  int64_t *to = (int64_t *)series->columns[TAG_VALUE] + series->row_count;
+  for (uint32_t i = 0; i < count; i++)
+    if (rows[i].type == STORE_TEXT)
+      to[i] = rows[i].value.string;
+    else
+      memcpy(&to[i], &rows[i].value, sizeof to[i]);
+}
+
+// What a reader would refuse must not get into a file.
+static const char *find_bad_span(const struct store *store, const struct store_span *spans, size_t count)
+{
+  uint32_t strings = store->strings.count == 0 ? 1 : store->strings.count;
+  for (size_t i = 0; i < count; i++) {
+    const struct store_span *span = &spans[i];
+    if (span->span_id < 1)
+      return "a span's id is less than 1";
+    if (span->level >= XSP_LEVEL_COUNT || span->kind > XSP_KIND_EXECUTION)
+      return "a span's level or kind does not exist";
+    if (span->name >= strings || span->category >= strings || span->tracer >= strings)
+      return "a span refers to a string that was never interned";
+  }
+  return NULL;
+}
+
+static const char *find_bad_tag(const struct store *store, const struct store_tag *tags, size_t count)
+{
+  uint32_t strings = store->strings.count == 0 ? 1 : store->strings.count;
+  for (size_t i = 0; i < count; i++) {
+    if (tags[i].type < STORE_INT || tags[i].type > STORE_TEXT)
+      return "a tag's type does not exist";
+    if (tags[i].key >= strings || (tags[i].type == STORE_TEXT && tags[i].value.string >= strings))
+      return "a tag refers to a string that was never interned";
+  }
+  return NULL;
+}
+
+// Derived columns describe all rows of a run or none.
+static enum status drop_derived(struct store *store, struct pending_run *run, struct error *err)
+{
+  for (unsigned column = STORE_BASE_COLUMNS; column < STORE_COLUMNS; column++) {
+    char sql[160];
+    sqlite3_snprintf(sizeof sql, sql, "DELETE FROM chunk WHERE run_id = %lld AND series = 'span' AND \"column\" = '%s'",
+                     (long long)run->run_id, series_kinds[SERIES_SPAN].columns[column].name);
+    if (sqlite3_exec(store->db, sql, NULL, NULL, NULL) != SQLITE_OK)
+      return writer_failed(store, err);
+  }
+  run->has_derived = false;
+  reader_invalidate(&store->reader);
+  return STATUS_OK;
+}
+
+enum status store_add_spans(struct store *store, int64_t run_id, const struct store_span *spans, size_t count,
+                            struct error *err)
+{
+  XSP_TRY(writer_check(store, err));
+  const char *why = find_bad_span(store, spans, count);
+  if (why != NULL)
+    return error_set(err, STATUS_INPUT, "cannot store spans", store->path, NULL, "%s", why);
+  struct pending_run *run = pending_find(store, run_id);
+  if (run == NULL)
+    return writer_memory(store, err);
+  if (run->has_derived && count > 0)
+    XSP_TRY(drop_derived(store, run, err));
+  struct pending_series *series = &run->series[SERIES_SPAN];
+  while (count > 0) {
+    uint32_t fits = reserve(series, SERIES_SPAN, count);
+    if (fits == 0)
+      return writer_memory(store, err);
+    append_spans(series, spans, fits);
+    series->row_count += fits;
+    series->is_dirty = true;
+    spans += fits;
+    count -= fits;
+    if (series->row_count == STORE_CHUNK_ROWS)
+      XSP_TRY(write_part(store, run, SERIES_SPAN, err));
+  }
+  return STATUS_OK;
+}
+
+enum status store_add_tags(struct store *store, int64_t run_id, const struct store_tag *tags, size_t count,
+                           struct error *err)
+{
+  XSP_TRY(writer_check(store, err));
+  const char *why = find_bad_tag(store, tags, count);
+  if (why != NULL)
+    return error_set(err, STATUS_INPUT, "cannot store tags", store->path, NULL, "%s", why);
+  struct pending_run *run = pending_find(store, run_id);
+  if (run == NULL)
+    return writer_memory(store, err);
+  struct pending_series *series = &run->series[SERIES_TAG];
+  while (count > 0) {
+    uint32_t fits = reserve(series, SERIES_TAG, count);
+    if (fits == 0)
+      return writer_memory(store, err);
+    append_tags(series, tags, fits);
+    series->row_count += fits;
+    series->is_dirty = true;
+    tags += fits;
+    count -= fits;
+    if (series->row_count == STORE_CHUNK_ROWS)
+      XSP_TRY(write_part(store, run, SERIES_TAG, err));
+  }
+  return STATUS_OK;
+}

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: Apache-2.0
+// Typed reading: plain tables and columns into the caller's arena. Called by every stage behind the store.
+#include "store/problem.h"
+#include "store/store_private.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char what[] = "cannot read trace";
+
+// ---- plain tables ----------------------------------------------------------------------------------------------------
+// One query whose rows become elements of an array in an arena. `count_sql` is asked first.
+struct listing {
+  struct store *store;
+  struct arena *arena;
+  const char *count_sql, *sql;
+  int64_t key; // ?1 of both
+  size_t row_size;
+  // Fills one zeroed element. False: out of memory.
+  bool (*read_row)(sqlite3_stmt *row, struct arena *arena, void *ret_element);
+};
+
+static enum status count_rows(const struct listing *listing, size_t *ret_count, struct error *err)
+{
+  struct store *store = listing->store;
+  sqlite3_stmt *statement = NULL;
+  if (sqlite3_prepare_v2(store->db, listing->count_sql, -1, &statement, NULL) != SQLITE_OK)
+    return problem_sqlite(err, what, store->path, store->db);
+  sqlite3_bind_int64(statement, 1, listing->key);
+  *ret_count = sqlite3_step(statement) == SQLITE_ROW ? (size_t)sqlite3_column_int64(statement, 0) : 0;
+  if (sqlite3_finalize(statement) != SQLITE_OK)
+    return problem_sqlite(err, what, store->path, store->db);
+  return STATUS_OK;
+}
+
+static enum status list(const struct listing *listing, void *ret_array, size_t *ret_count, struct error *err)
+{
+  struct store *store = listing->store;
+  size_t room = 0;
+  XSP_TRY(count_rows(listing, &room, err));
+  char *array = arena_alloc_array(listing->arena, room + 1, listing->row_size);
+  if (array == NULL)
+    return problem_memory(err, what, store->path);
+  sqlite3_stmt *statement = NULL;
+  if (sqlite3_prepare_v2(store->db, listing->sql, -1, &statement, NULL) != SQLITE_OK)
+    return problem_sqlite(err, what, store->path, store->db);
+  sqlite3_bind_int64(statement, 1, listing->key);
+  size_t count = 0;
+  enum status status = STATUS_OK;
+  int code = SQLITE_ROW;
+  while (status == STATUS_OK && count < room && (code = sqlite3_step(statement)) == SQLITE_ROW)
+    if (!listing->read_row(statement, listing->arena, array + count++ * listing->row_size))
+      status = problem_memory(err, what, store->path);
+  if (status == STATUS_OK && code != SQLITE_ROW && code != SQLITE_DONE)
+    status = problem_sqlite(err, what, store->path, store->db);
+  sqlite3_finalize(statement);
+  memcpy(ret_array, &array, sizeof array);
+  *ret_count = count;
+  return status;
+}
+
+// NULL stays NULL. `*is_good` turns false when memory is out.
+static const char *text_at(sqlite3_stmt *row, int column, struct arena *arena, bool *is_good)
+{
+  const char *text = (const char *)sqlite3_column_text(row, column);
+  if (text == NULL)
+    return NULL;
+  const char *copy = arena_copy(arena, text, (size_t)sqlite3_column_bytes(row, column));
+  *is_good &= copy != NULL;
+  return copy;
+}
+
+static int64_t integer_or(sqlite3_stmt *row, int column, int64_t none)
+{
+  return sqlite3_column_type(row, column) == SQLITE_NULL ? none : sqlite3_column_int64(row, column);
+}
+
+static bool read_experiment(sqlite3_stmt *row, struct arena *arena, void *ret_element)
+{
+  struct store_experiment *experiment = ret_element;
+  bool is_good = true;
+  experiment->experiment_id = sqlite3_column_int64(row, 0);
+  experiment->name = text_at(row, 1, arena, &is_good);
+  experiment->workload = text_at(row, 2, arena, &is_good);
+  experiment->framework = text_at(row, 3, arena, &is_good);
+  experiment->framework_version = text_at(row, 4, arena, &is_good);
+  experiment->command = text_at(row, 5, arena, &is_good);
+  experiment->created_ns = sqlite3_column_int64(row, 6);
+  experiment->system_id = sqlite3_column_int64(row, 7);
+  experiment->xsp_version = text_at(row, 8, arena, &is_good);
+  return is_good;
+}
+
+enum status store_experiments(struct store *store, struct arena *arena, struct store_experiment **ret,
+                              size_t *ret_count, struct error *err)
+{
+  struct listing listing = {store,
+                            arena,
+                            "SELECT count(*) FROM main.experiment",
+                            "SELECT experiment_id, name, workload, framework, framework_version, command, created_ns,"
+                            " system_id, xsp_version FROM main.experiment ORDER BY experiment_id",
+                            0,
+                            sizeof **ret,
+                            read_experiment};
+  return list(&listing, ret, ret_count, err);
+}
+
+static bool read_system_value(sqlite3_stmt *row, struct arena *arena, void *ret_element)
+{
+  struct store_system_value *value = ret_element;
+  bool is_good = true;
+  int type = sqlite3_column_type(row, 1);
+  value->key = text_at(row, 0, arena, &is_good);
+  value->is_number = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+  if (value->is_number)
+    value->number = sqlite3_column_double(row, 1);
+  else
+    value->text = text_at(row, 1, arena, &is_good);
+  return is_good;
+}
+
+enum status store_system(struct store *store, int64_t system_id, struct arena *arena, struct store_system_value **ret,
+                         size_t *ret_count, struct error *err)
+{
+  struct listing listing = {store,
+                            arena,
+                            "SELECT count(*) FROM main.system WHERE system_id = ?1",
+                            "SELECT key, value FROM main.system WHERE system_id = ?1 ORDER BY key",
+                            system_id,
+                            sizeof **ret,
+                            read_system_value};
+  return list(&listing, ret, ret_count, err);
+}
+
+static bool read_run(sqlite3_stmt *row, struct arena *arena, void *ret_element)
+{
+  struct store_run *run = ret_element;
+  bool is_good = true;
+  run->run_id = sqlite3_column_int64(row, 0);
+  run->experiment_id = sqlite3_column_int64(row, 1);
+  const char *levels = (const char *)sqlite3_column_text(row, 2);
+  if (levels == NULL || !level_set_parse(levels, strlen(levels), &run->levels))
+    run->levels = (struct level_set){0};
+  run->batch_size = sqlite3_column_int64(row, 3);
+  run->dropped_count = sqlite3_column_int64(row, 4);
+  const char *epoch = (const char *)sqlite3_column_text(row, 5);
+  run->epoch_is_unix = epoch != NULL && strcmp(epoch, "unix") == 0;
+  run->layer = text_at(row, 6, arena, &is_good);
+  run->misused_count = sqlite3_column_int64(row, 7);
+  run->own_pct = sqlite3_column_type(row, 8) == SQLITE_NULL ? (double)NAN : sqlite3_column_double(row, 8);
+  return is_good;
+}
+
+enum status store_runs(struct store *store, struct arena *arena, struct store_run **ret, size_t *ret_count,
+                       struct error *err)
+{
+  struct listing listing = {store,
+                            arena,
+                            "SELECT count(*) FROM main.run",
+                            "SELECT run_id, experiment_id, levels, batch_size, dropped_count, epoch, layer,"
+                            " misused_count, own_pct FROM main.run ORDER BY run_id",
+                            0,
+                            sizeof **ret,
+                            read_run};
+  return list(&listing, ret, ret_count, err);
+}
+
+static bool read_track(sqlite3_stmt *row, struct arena *arena, void *ret_element)
+{
+  struct store_track *track = ret_element;
+  bool is_good = true;
+  track->run_id = sqlite3_column_int64(row, 0);
+  track->track_id = sqlite3_column_int64(row, 1);
+  track->name = text_at(row, 2, arena, &is_good);
+  track->host = text_at(row, 3, arena, &is_good);
+  track->process_id = integer_or(row, 4, STORE_NONE);
+  track->thread_id = integer_or(row, 5, STORE_NONE);
+  track->device_id = integer_or(row, 6, STORE_NONE);
+  track->stream_id = integer_or(row, 7, STORE_NONE);
+  track->clock = text_at(row, 8, arena, &is_good);
+  return is_good;
+}
+
+enum status store_tracks(struct store *store, int64_t run_id, struct arena *arena, struct store_track **ret,
+                         size_t *ret_count, struct error *err)
+{
+  struct listing listing = {store,
+                            arena,
+                            "SELECT count(*) FROM main.track WHERE run_id = ?1",
+                            "SELECT run_id, track_id, name, host, process_id, thread_id, device_id, stream_id, clock"
+                            " FROM main.track WHERE run_id = ?1 ORDER BY track_id",
+                            run_id,
+                            sizeof **ret,
+                            read_track};
+  return list(&listing, ret, ret_count, err);
+}
+
+static bool read_observation(sqlite3_stmt *row, struct arena *arena, void *ret_element)
+{
+  (void)arena;
+  struct store_observation *observation = ret_element;
+  observation->observation = sqlite3_column_int64(row, 0);
+  observation->span_id = sqlite3_column_int64(row, 1);
+  observation->start_ns = sqlite3_column_int64(row, 2);
+  observation->duration_ns = sqlite3_column_int64(row, 3);
+  observation->warmup = sqlite3_column_int64(row, 4) != 0;
+  return true;
+}
+
+enum status store_observations(struct store *store, int64_t run_id, struct arena *arena, struct store_observation **ret,
+                               size_t *ret_count, struct error *err)
+{
+  struct listing listing = {store,
+                            arena,
+                            "SELECT count(*) FROM observation WHERE run_id = ?1",
+                            "SELECT observation, span_id, start_ns, duration_ns, warmup FROM observation"
+                            " WHERE run_id = ?1 ORDER BY observation",
+                            run_id,
+                            sizeof **ret,
+                            read_observation};
+  return list(&listing, ret, ret_count, err);
+}
+
+// ---- columns ---------------------------------------------------------------------------------------------------------
+// A column that cannot fit into this machine's memory is refused before it is asked for: a few broken bytes can claim
+// billions of rows.
+static enum status alloc_column(struct store *store, const struct series *series, unsigned column, struct arena *arena,
+                                void *ret_array, struct error *err)
+{
+  size_t width = chunk_type_size(series_kinds[series->name].columns[column].type);
+  uint64_t machine_bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+  void *array = NULL;
+  if (series->row_count <= machine_bytes / width)
+    array = arena_alloc_array(arena, series->row_count + 1, width);
+  if (array == NULL)
+    return error_set(err, STATUS_MEMORY, what, store->path, NULL, "column %s of %llu rows does not fit into memory",
+                     series_kinds[series->name].columns[column].name, (unsigned long long)series->row_count);
+  memcpy(ret_array, &array, sizeof array);
+  return STATUS_OK;
+}
+
+static enum status load_column(struct store *store, const struct series *series, unsigned column, struct arena *arena,
+                               void *ret_array, struct error *err)
+{
+  XSP_TRY(alloc_column(store, series, column, arena, ret_array, err));
+  void *array;
+  memcpy(&array, ret_array, sizeof array);
+  return reader_column(&store->reader, series, column, array, err);
+}
+
+// The run's series; `*ret_series` is NULL where the run has no rows of it.
+static enum status find_series(struct store *store, int64_t run_id, enum series_name name, struct series **ret_series,
+                               bool *ret_has_derived, struct error *err)
+{
+  *ret_series = NULL;
+  *ret_has_derived = false;
+  if (store->is_writing && pending_is_dirty(store)) // rows handed over are rows that can be read
+    XSP_TRY(pending_flush(store, err));
+  XSP_TRY(reader_refresh(&store->reader, err));
+  struct run_chunks *run = reader_run(&store->reader, run_id);
+  if (run == NULL || run->series[name].part_count == 0)
+    return STATUS_OK;
+  *ret_series = &run->series[name];
+  *ret_has_derived = run->has_derived;
+  return STATUS_OK;
+}
+
+enum status store_load_spans(struct store *store, int64_t run_id, uint32_t column_mask, struct arena *arena,
+                             struct store_spans *ret_spans, struct error *err)
+{
+  *ret_spans = (struct store_spans){0};
+  struct series *series;
+  bool has_derived;
+  XSP_TRY(find_series(store, run_id, SERIES_SPAN, &series, &has_derived, err));
+  static struct series none = {.name = SERIES_SPAN};
+  series = series != NULL ? series : &none;
+  struct store_spans spans = {.count = (size_t)series->row_count};
+  void *const to[STORE_BASE_COLUMNS] = {
+      [STORE_SPAN_ID] = &spans.span_id,
+      [STORE_RECORDED_PARENT_ID] = &spans.recorded_parent_id,
+      [STORE_START_NS] = &spans.start_ns,
+      [STORE_DURATION_NS] = &spans.duration_ns,
+      [STORE_CORRELATION_ID] = &spans.correlation_id,
+      [STORE_TRACE_ID] = &spans.trace_id,
+      [STORE_TRACK_ID] = &spans.track_id,
+      [STORE_NAME] = &spans.name,
+      [STORE_CATEGORY] = &spans.category,
+      [STORE_TRACER] = &spans.tracer,
+      [STORE_LEVEL] = &spans.level,
+      [STORE_KIND] = &spans.kind,
+      [STORE_FLAGS] = &spans.flags,
+  };
+  for (unsigned column = 0; column < STORE_BASE_COLUMNS; column++)
+    if ((column_mask & STORE_BIT(column)) != 0)
+      XSP_TRY(load_column(store, series, column, arena, to[column], err));
+  *ret_spans = spans;
+  return STATUS_OK;
+}
+
+static enum status check_tag(struct store *store, const struct store_tag *tag, struct error *err)
+{
+  if (tag->type != STORE_TEXT || tag->value.string < store->reader.strings->count || tag->value.string == 0)
+    return STATUS_OK;
+  return problem_broken(err, store->path, "a tag refers to string %u, which does not exist", tag->value.string);
+}
+
+static enum status fill_tags(struct store *store, const struct series *series, struct part *part,
+                             struct store_tag *tags, struct error *err)
+{
+  struct block *blocks[TAG_COLUMNS] = {NULL};
+  enum status status = STATUS_OK;
+  for (unsigned column = 0; column < TAG_COLUMNS && status == STATUS_OK; column++)
+    status = reader_pin(&store->reader, series, part, column, &blocks[column], err);
+  for (uint32_t i = 0; i < part->row_count && status == STATUS_OK; i++) {
+    int64_t value = ((const int64_t *)blocks[TAG_VALUE]->values)[i];
+    struct store_tag *tag = &tags[i];
+    tag->span_id = ((const int64_t *)blocks[TAG_SPAN_ID]->values)[i];
+    tag->key = ((const uint32_t *)blocks[TAG_KEY]->values)[i];
+    tag->type = ((const uint8_t *)blocks[TAG_TYPE]->values)[i];
+    if (tag->type == STORE_TEXT)
+      tag->value.string = value < 0 || value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
+    else
+      memcpy(&tag->value, &value, sizeof value);
+    status = check_tag(store, tag, err);
+  }
+  for (unsigned column = 0; column < TAG_COLUMNS; column++)
+    if (blocks[column] != NULL)
+      reader_unpin(&store->reader, blocks[column]);
+  return status;
+}
+
+enum status store_load_tags(struct store *store, int64_t run_id, struct arena *arena, struct store_tag **ret_tags,
+                            size_t *ret_count, struct error *err)
+{
+  *ret_tags = NULL;
+  *ret_count = 0;
+  struct series *series;
+  bool has_derived;
+  XSP_TRY(find_series(store, run_id, SERIES_TAG, &series, &has_derived, err));
+  if (series == NULL)
+    return STATUS_OK;
+  struct store_tag *tags = NULL;
+  uint64_t machine_bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+  if (series->row_count <= machine_bytes / sizeof *tags)
+    tags = arena_alloc_array(arena, series->row_count, sizeof *tags);
+  if (tags == NULL)
+    return error_set(err, STATUS_MEMORY, what, store->path, NULL, "%llu tags do not fit into memory",
+                     (unsigned long long)series->row_count);
+  for (size_t i = 0; i < series->part_count; i++)
+    XSP_TRY(fill_tags(store, series, &series->parts[i], tags + series->parts[i].first_row, err));
+  *ret_tags = tags;
+  *ret_count = series->row_count;
+  return STATUS_OK;
+}
+
+bool store_has_derived(struct store *store, int64_t run_id)
+{
+  struct series *series;
+  bool has_derived;
+  if (find_series(store, run_id, SERIES_SPAN, &series, &has_derived, NULL) != STATUS_OK)
+    return false;
+  return series == NULL || has_derived; // a run without spans lacks nothing
+}
+
+enum status store_load_derived(struct store *store, int64_t run_id, struct arena *arena,
+                               struct store_derived *ret_derived, struct error *err)
+{
+  *ret_derived = (struct store_derived){0};
+  struct series *series;
+  bool has_derived;
+  XSP_TRY(find_series(store, run_id, SERIES_SPAN, &series, &has_derived, err));
+  if (series == NULL)
+    return STATUS_OK;
+  if (!has_derived)
+    return error_set(err, STATUS_USE, what, store->path, NULL, "run %lld is not correlated", (long long)run_id);
+  struct store_derived derived = {.count = (size_t)series->row_count};
+  XSP_TRY(load_column(store, series, STORE_PARENT_ID, arena, &derived.parent_id, err));
+  XSP_TRY(load_column(store, series, STORE_MODEL_ID, arena, &derived.model_id, err));
+  XSP_TRY(load_column(store, series, STORE_LAYER_ID, arena, &derived.layer_id, err));
+  XSP_TRY(load_column(store, series, STORE_SELF_NS, arena, &derived.self_ns, err));
+  XSP_TRY(load_column(store, series, STORE_DEPTH, arena, &derived.depth, err));
+  XSP_TRY(load_column(store, series, STORE_BASIS, arena, &derived.basis, err));
+  derived.observation = arena_alloc_array(arena, derived.count + 1, sizeof *derived.observation);
+  struct arena temporary = {0};
+  int64_t *wide = NULL;
+  enum status status = derived.observation == NULL
+                           ? problem_memory(err, what, store->path)
+                           : load_column(store, series, STORE_OBSERVATION, &temporary, &wide, err);
+  for (size_t i = 0; i < derived.count && status == STATUS_OK; i++)
+    derived.observation[i] = (int32_t)wide[i]; // checked on decode
+  arena_done(&temporary);
+  if (status == STATUS_OK)
+    *ret_derived = derived;
+  return status;
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decoded columns on demand, least recently used out first. Everything read from the file is checked here, once: row
+// counts, ids of strings, ranges of enums. Callers index by what they get without asking again.
+#include "store/reader.h"
+
+#include "store/catalogue.h"
+#include "store/problem.h"
+#include "store/row_index.h"
+#include "store/sqlite_api.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char what[] = "cannot read trace";
+
+void reader_start(struct reader *reader, struct sqlite3 *db, const char *path, struct strings *strings)
+{
+  *reader = (struct reader){.db = db, .path = path, .budget_bytes = READER_BUDGET_BYTES};
+  reader->strings = strings;
+  reader->is_writer = strings != NULL;
+}
+
+void reader_done(struct reader *reader)
+{
+  catalogue_free(reader);
+  while (reader->overlays != NULL) {
+    struct overlay *overlay = reader->overlays;
+    reader->overlays = overlay->next;
+    overlay_free(overlay);
+  }
+  sqlite3_finalize(reader->chunk_statement);
+  sqlite3_finalize(reader->version_statement);
+  chunk_codec_free(reader->codec);
+  strings_done(&reader->own_strings);
+  *reader = (struct reader){0};
+}
+
+void reader_invalidate(struct reader *reader)
+{
+  if (reader->cursors == 0)
+    catalogue_free(reader);
+}
+
+// Changes whenever another connection commits.
+static enum status read_data_version(struct reader *reader, int64_t *ret_version, struct error *err)
+{
+  if (reader->version_statement == NULL &&
+      sqlite3_prepare_v2(reader->db, "PRAGMA main.data_version", -1, &reader->version_statement, NULL) != SQLITE_OK)
+    return problem_sqlite(err, what, reader->path, reader->db);
+  int code = sqlite3_step(reader->version_statement);
+  *ret_version = code == SQLITE_ROW ? sqlite3_column_int64(reader->version_statement, 0) : 0;
+  if (sqlite3_reset(reader->version_statement) != SQLITE_OK)
+    return problem_sqlite(err, what, reader->path, reader->db);
+  return STATUS_OK;
+}
+
+enum status reader_refresh(struct reader *reader, struct error *err)
+{
+  if (reader->cursors > 0)
+    return STATUS_OK;
+  if (reader->codec == NULL && (reader->codec = chunk_codec_create()) == NULL)
+    return problem_memory(err, what, reader->path);
+  int64_t version = 0;
+  XSP_TRY(read_data_version(reader, &version, err));
+  if (reader->is_loaded && version == reader->data_version)
+    return STATUS_OK;
+  catalogue_free(reader);
+  if (!reader->is_writer) {
+    reader->strings = &reader->own_strings;
+    XSP_TRY(strings_load(reader->strings, reader->db, reader->path, err));
+  }
+  XSP_TRY(catalogue_load(reader, err));
+  reader->data_version = version;
+  reader->is_loaded = true;
+  return STATUS_OK;
+}
+
+struct run_chunks *reader_run(struct reader *reader, int64_t run_id)
+{
+  size_t low = 0;
+  size_t high = reader->run_count;
+  while (low < high) {
+    size_t middle = (low + high) / 2;
+    if (reader->runs[middle].run_id < run_id)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < reader->run_count && reader->runs[low].run_id == run_id ? &reader->runs[low] : NULL;
+}
+
+// ---- one chunk -------------------------------------------------------------------------------------------------------
+static bool in_range(const struct column_kind *kind, uint32_t count, const void *values)
+{
+  if (kind->type == CHUNK_INT64) {
+    const int64_t *value = values;
+    int64_t least = kind->least, most = kind->most;
+    bool is_good = true;
+    if (least == INT64_MIN && most == INT64_MAX)
+      return true;
+    for (uint32_t i = 0; i < count; i++)
+      is_good &= value[i] >= least && value[i] <= most;
+    return is_good;
+  }
+  uint32_t largest = 0;
+  if (kind->type == CHUNK_UINT32)
+    for (uint32_t i = 0; i < count; i++)
+      largest = ((const uint32_t *)values)[i] > largest ? ((const uint32_t *)values)[i] : largest;
+  else
+    for (uint32_t i = 0; i < count; i++)
+      largest = ((const uint8_t *)values)[i] > largest ? ((const uint8_t *)values)[i] : largest;
+  return (int64_t)largest <= kind->most;
+}
+
+static enum status check_values(const struct reader *reader, const struct column_kind *kind, uint32_t count,
+                                const void *values, struct error *err)
+{
+  struct column_kind limits = *kind;
+  if (kind->is_string)
+    limits.most = reader->strings->count > 0 ? (int64_t)reader->strings->count - 1 : 0;
+  if (in_range(&limits, count, values))
+    return STATUS_OK;
+  return problem_broken(err, reader->path, "a chunk of column %s holds a value that is out of range", kind->name);
+}
+
+static enum status decode_chunk(struct reader *reader, const struct series *series, const struct part *part,
+                                unsigned column, void *ret_values, struct error *err)
+{
+  const struct column_kind *kind = &series_kinds[series->name].columns[column];
+  int64_t chunk_id = part->slot[column].chunk_id;
+  if (reader->chunk_statement == NULL &&
+      sqlite3_prepare_v2(reader->db, "SELECT data FROM main.chunk WHERE chunk_id = ?1", -1, &reader->chunk_statement,
+                         NULL) != SQLITE_OK)
+    return problem_sqlite(err, what, reader->path, reader->db);
+  sqlite3_stmt *statement = reader->chunk_statement;
+  sqlite3_bind_int64(statement, 1, chunk_id);
+  enum status status;
+  int code = sqlite3_step(statement);
+  if (code == SQLITE_DONE) {
+    status = error_set(err, STATUS_SYSTEM, what, reader->path, "ask again", "it was changed while it was read");
+  } else if (code != SQLITE_ROW) {
+    status = problem_sqlite(err, what, reader->path, reader->db);
+  } else {
+    const uint8_t *data = sqlite3_column_blob(statement, 0);
+    size_t size = (size_t)sqlite3_column_bytes(statement, 0);
+    const char *why =
+        data == NULL ? "it is empty" : chunk_decode(reader->codec, kind->type, data, size, part->row_count, ret_values);
+    status = why == NULL ? check_values(reader, kind, part->row_count, ret_values, err)
+                         : problem_broken(err, reader->path, "chunk %lld (column %s, rows from %llu): %s",
+                                          (long long)chunk_id, kind->name, (unsigned long long)part->first_row, why);
+  }
+  sqlite3_reset(statement);
+  return status;
+}
+
+enum status reader_column(struct reader *reader, const struct series *series, unsigned column, void *ret_values,
+                          struct error *err)
+{
+  size_t width = chunk_type_size(series_kinds[series->name].columns[column].type);
+  char *to = ret_values;
+  for (size_t i = 0; i < series->part_count; i++) {
+    struct part *part = &series->parts[i];
+    if (part->slot[column].block != NULL)
+      memcpy(to, part->slot[column].block->values, part->row_count * width);
+    else
+      XSP_TRY(decode_chunk(reader, series, part, column, to, err));
+    to += part->row_count * width;
+  }
+  return STATUS_OK;
+}
+
+// ---- cache -----------------------------------------------------------------------------------------------------------
+static void unlink_block(struct reader *reader, struct block *block)
+{
+  *(block->newer != NULL ? &block->newer->older : &reader->newest) = block->older;
+  *(block->older != NULL ? &block->older->newer : &reader->oldest) = block->newer;
+}
+
+static void link_newest(struct reader *reader, struct block *block)
+{
+  block->newer = NULL;
+  block->older = reader->newest;
+  *(reader->newest != NULL ? &reader->newest->newer : &reader->oldest) = block;
+  reader->newest = block;
+}
+
+static void make_room(struct reader *reader, size_t size)
+{
+  struct block *block = reader->oldest;
+  while (block != NULL && reader->cached_bytes + size > reader->budget_bytes) {
+    struct block *newer = block->newer;
+    if (block->pins == 0) {
+      unlink_block(reader, block);
+      reader->cached_bytes -= block->size_bytes;
+      *block->owner = NULL;
+      free(block);
+    }
+    block = newer;
+  }
+}
+
+enum status reader_pin(struct reader *reader, const struct series *series, struct part *part, unsigned column,
+                       struct block **ret_block, struct error *err)
+{
+  struct slot *slot = &part->slot[column];
+  struct block *block = slot->block;
+  if (block == NULL) {
+    size_t size = part->row_count * chunk_type_size(series_kinds[series->name].columns[column].type);
+    make_room(reader, size);
+    block = malloc(sizeof *block + size);
+    if (block == NULL)
+      return problem_memory(err, what, reader->path);
+    enum status status = decode_chunk(reader, series, part, column, block + 1, err);
+    if (status != STATUS_OK) {
+      free(block);
+      return status;
+    }
+    *block = (struct block){.owner = &slot->block, .size_bytes = size, .values = block + 1};
+    slot->block = block;
+    reader->cached_bytes += size;
+    link_newest(reader, block);
+  } else if (block != reader->newest) {
+    unlink_block(reader, block);
+    link_newest(reader, block);
+  }
+  block->pins++;
+  *ret_block = block;
+  return STATUS_OK;
+}
+
+void reader_unpin(struct reader *reader, struct block *block)
+{
+  (void)reader;
+  block->pins--;
+}
+
+// ---- overlays and texts ----------------------------------------------------------------------------------------------
+void overlay_free(struct overlay *overlay)
+{
+  if (overlay == NULL)
+    return;
+  for (unsigned column = 0; column < STORE_COLUMNS; column++)
+    free(overlay->columns[column]);
+  free(overlay);
+}
+
+enum status reader_add_overlay(struct reader *reader, struct overlay *overlay, struct error *err)
+{
+  for (struct overlay **at = &reader->overlays; *at != NULL; at = &(*at)->next) {
+    if ((*at)->run_id != overlay->run_id)
+      continue;
+    struct overlay *old = *at;
+    *at = old->next;
+    catalogue_free(reader);
+    overlay_free(old);
+    break;
+  }
+  overlay->next = reader->overlays;
+  reader->overlays = overlay;
+  catalogue_free(reader);
+  return reader_refresh(reader, err);
+}
+
+const char *reader_text(const struct reader *reader, uint32_t string_id, size_t *ret_length)
+{
+  const struct strings *strings = reader->strings;
+  if (strings == NULL || string_id >= strings->count) {
+    *ret_length = 0;
+    return "";
+  }
+  *ret_length = strings->length[string_id];
+  return strings->text[string_id];
+}

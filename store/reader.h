@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads column chunks of one SQLite connection: a catalogue of what is there, and a bounded cache of decoded columns.
+// Behind store_load_… and behind the virtual tables, in xsp and in the loadable extension. One thread.
+#ifndef XSP_STORE_READER_H
+#define XSP_STORE_READER_H
+
+#include "store/schema.h"
+#include "store/strings.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+// A decoded column of one part. While `pins` is not 0 it stays; else it may go when the cache is over its budget.
+struct block {
+  struct block *newer, *older; // by last use
+  struct block **owner;        // where the catalogue points at it
+  size_t size_bytes;
+  unsigned pins;
+  const void *values; // behind this struct, or an overlay's
+};
+struct slot {
+  int64_t chunk_id; // 0: the part lacks this column
+  int64_t minimum, maximum;
+  struct block *block; // NULL: not decoded at present
+};
+struct part {
+  uint64_t first_row;
+  uint32_t row_count;
+  struct slot slot[STORE_COLUMNS]; // of series_kinds[].columns
+};
+struct series {
+  enum series_name name;
+  struct part *parts;
+  size_t part_count;
+  uint64_t row_count;
+};
+struct run_chunks {
+  int64_t run_id;
+  struct series series[SERIES_COUNT];
+  bool has_derived;
+  struct row_index *row_index; // built at the first lookup; see row_index.h
+};
+struct overlay { // derived columns that exist in memory only
+  struct overlay *next;
+  int64_t run_id;
+  size_t row_count;
+  void *columns[STORE_COLUMNS]; // owned; [STORE_PARENT_ID …]
+};
+
+struct reader {
+  struct sqlite3 *db;      // borrowed
+  const char *path;        // borrowed, for messages
+  struct strings *strings; // borrowed or own
+  struct strings own_strings;
+  struct chunk_codec *codec;
+  struct sqlite3_stmt *chunk_statement, *version_statement;
+  bool is_writer;       // strings are complete in memory
+  bool is_loaded;       // catalogue is there
+  int64_t data_version; // of the catalogue
+  struct run_chunks *runs;
+  size_t run_count;
+  struct overlay *overlays;
+  struct block *newest, *oldest;
+  size_t cached_bytes, budget_bytes;
+  unsigned cursors; // open ones; the catalogue stays as it is meanwhile
+};
+
+#define READER_BUDGET_BYTES ((size_t)512 << 20)
+
+void reader_start(struct reader *reader, struct sqlite3 *db, const char *path, struct strings *strings);
+void reader_done(struct reader *reader);       // before the connection is closed
+void reader_invalidate(struct reader *reader); // after this connection wrote chunks
+// Makes catalogue and strings current. To be called before anything below.
+enum status reader_refresh(struct reader *reader, struct error *err) MUST_CHECK;
+struct run_chunks *reader_run(struct reader *reader, int64_t run_id); // NULL: no spans and no tags
+// The decoded column, pinned: every success needs a reader_unpin.
+enum status reader_pin(struct reader *reader, const struct series *series, struct part *part, unsigned column,
+                       struct block **ret_block, struct error *err) MUST_CHECK;
+void reader_unpin(struct reader *reader, struct block *block);
+// A whole column into `ret_values` (row_count values of the column's type), past the cache.
+enum status reader_column(struct reader *reader, const struct series *series, unsigned column, void *ret_values,
+                          struct error *err) MUST_CHECK;
+enum status reader_add_overlay(struct reader *reader, struct overlay *overlay,
+                               struct error *err) MUST_CHECK; // takes it
+void overlay_free(struct overlay *overlay);
+// "" for 0 and for ids that do not exist.
+const char *reader_text(const struct reader *reader, uint32_t string_id, size_t *ret_length);
+
+#endif

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Schema of format version 1. A change here is a new STORE_FORMAT_VERSION unless it only adds.
+#include "store/schema.h"
+
+const char schema_sql[] =
+    "CREATE TABLE experiment(experiment_id INTEGER PRIMARY KEY, name TEXT, workload TEXT, framework TEXT,"
+    " framework_version TEXT, command TEXT, created_ns INTEGER, system_id INTEGER, xsp_version TEXT);"
+    "CREATE TABLE system(system_id INTEGER NOT NULL, key TEXT NOT NULL, value, PRIMARY KEY(system_id, key)) WITHOUT "
+    "ROWID;"
+    "CREATE TABLE run(run_id INTEGER PRIMARY KEY, experiment_id INTEGER NOT NULL, levels TEXT, batch_size INTEGER,"
+    " dropped_count INTEGER NOT NULL, epoch TEXT NOT NULL, layer TEXT, misused_count INTEGER NOT NULL, own_pct REAL);"
+    "CREATE TABLE observation(run_id INTEGER NOT NULL, observation INTEGER NOT NULL, span_id INTEGER,"
+    " start_ns INTEGER NOT NULL, duration_ns INTEGER NOT NULL, warmup INTEGER NOT NULL,"
+    " PRIMARY KEY(run_id, observation)) WITHOUT ROWID;"
+    "CREATE TABLE track(run_id INTEGER NOT NULL, track_id INTEGER NOT NULL, name TEXT, host TEXT, process_id INTEGER,"
+    " thread_id INTEGER, device_id INTEGER, stream_id INTEGER, clock TEXT, PRIMARY KEY(run_id, track_id)) WITHOUT "
+    "ROWID;"
+    "CREATE TABLE log(run_id INTEGER NOT NULL, span_id INTEGER, time_ns INTEGER, message TEXT);"
+    "CREATE TABLE trace(run_id INTEGER NOT NULL, trace_id INTEGER NOT NULL, text TEXT NOT NULL,"
+    " PRIMARY KEY(run_id, trace_id), UNIQUE(run_id, text)) WITHOUT ROWID;"
+    "CREATE TABLE note(run_id INTEGER NOT NULL, key TEXT NOT NULL, value TEXT);"
+    "CREATE TABLE string(string_id INTEGER PRIMARY KEY, text TEXT NOT NULL);"
+    "CREATE TABLE chunk(chunk_id INTEGER PRIMARY KEY, run_id INTEGER NOT NULL, series TEXT NOT NULL,"
+    " part INTEGER NOT NULL, \"column\" TEXT NOT NULL, row_count INTEGER NOT NULL, minimum INTEGER NOT NULL,"
+    " maximum INTEGER NOT NULL, data BLOB NOT NULL, UNIQUE(run_id, series, part, \"column\"));";
+
+#define ANY INT64_MIN, INT64_MAX
+#define ID 0, INT64_MAX
+#define STRING_ID 0, UINT32_MAX
+static const struct column_kind span_columns[STORE_COLUMNS] = {
+    [STORE_SPAN_ID] = {"span_id", CHUNK_INT64, false, 1, INT64_MAX},
+    [STORE_RECORDED_PARENT_ID] = {"recorded_parent_id", CHUNK_INT64, false, ANY},
+    [STORE_START_NS] = {"start_ns", CHUNK_INT64, false, ANY},
+    [STORE_DURATION_NS] = {"duration_ns", CHUNK_INT64, false, ANY},
+    [STORE_CORRELATION_ID] = {"correlation_id", CHUNK_INT64, false, ANY},
+    [STORE_TRACE_ID] = {"trace_id", CHUNK_UINT32, false, 0, UINT32_MAX},
+    [STORE_TRACK_ID] = {"track_id", CHUNK_UINT32, false, 0, UINT32_MAX},
+    [STORE_NAME] = {"name", CHUNK_UINT32, true, STRING_ID},
+    [STORE_CATEGORY] = {"category", CHUNK_UINT32, true, STRING_ID},
+    [STORE_TRACER] = {"tracer", CHUNK_UINT32, true, STRING_ID},
+    [STORE_LEVEL] = {"level", CHUNK_UINT8, false, 0, XSP_LEVEL_COUNT - 1},
+    [STORE_KIND] = {"kind", CHUNK_UINT8, false, 0, XSP_KIND_EXECUTION},
+    [STORE_FLAGS] = {"flags", CHUNK_UINT8, false, 0, UINT8_MAX},
+    [STORE_PARENT_ID] = {"parent_id", CHUNK_INT64, false, ID},
+    [STORE_MODEL_ID] = {"model_id", CHUNK_INT64, false, ID},
+    [STORE_LAYER_ID] = {"layer_id", CHUNK_INT64, false, ID},
+    [STORE_SELF_NS] = {"self_ns", CHUNK_INT64, false, ANY},
+    [STORE_OBSERVATION] = {"observation", CHUNK_INT64, false, -1, INT32_MAX},
+    [STORE_DEPTH] = {"depth", CHUNK_UINT32, false, 0, UINT32_MAX},
+    [STORE_BASIS] = {"basis", CHUNK_UINT8, false, 0, BASIS_COUNT - 1},
+};
+static const struct column_kind tag_columns[TAG_COLUMNS] = {
+    [TAG_SPAN_ID] = {"span_id", CHUNK_INT64, false, ANY},
+    [TAG_KEY] = {"key", CHUNK_UINT32, true, STRING_ID},
+    [TAG_TYPE] = {"type", CHUNK_UINT8, false, STORE_INT, STORE_TEXT},
+    [TAG_VALUE] = {"value", CHUNK_INT64, false, ANY},
+};
+
+const struct series_kind series_kinds[SERIES_COUNT] = {
+    [SERIES_SPAN] = {"span", span_columns, STORE_COLUMNS, STORE_BASE_COLUMNS},
+    [SERIES_TAG] = {"tag", tag_columns, TAG_COLUMNS, TAG_COLUMNS},
+};

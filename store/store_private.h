@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The store handle from inside: a connection, its strings and reader, and what a writer still holds in memory.
+#ifndef XSP_STORE_STORE_PRIVATE_H
+#define XSP_STORE_STORE_PRIVATE_H
+
+#include "store/reader.h"
+#include "store/store.h"
+
+#include "store/sqlite_api.h"
+
+// Rows of one run that are not in the file yet, as columns. Never more than one part of each series.
+struct pending_series {
+  uint32_t row_count, capacity; // rows
+  int64_t part;                 // number that the open part has or will have in the file
+  bool is_dirty;                // rows came since the part was last written
+  void *columns[STORE_BASE_COLUMNS];
+};
+struct pending_run {
+  struct pending_run *next;
+  int64_t run_id;
+  struct pending_series series[SERIES_COUNT];
+  bool has_derived; // in the file; dropped when spans follow
+};
+
+enum writer_statement {
+  STATEMENT_CHUNK,
+  STATEMENT_STRING,
+  STATEMENT_LOG,
+  STATEMENT_TRACK,
+  STATEMENT_RUN,
+  STATEMENT_TRACE,
+  STATEMENT_FIND_TRACE,
+  STATEMENT_NOTE,
+  STATEMENT_EXPERIMENT,
+  STATEMENT_SYSTEM,
+  STATEMENT_OBSERVATION,
+  STATEMENT_COUNT,
+};
+
+struct store {
+  sqlite3 *db;
+  char *path;         // what the user named
+  char *partial_path; // while writing: path + ".partial"; else NULL
+  int lock_file;      // held while writing; -1
+  bool is_writing, is_finished;
+  bool has_failed; // sticky: what the file lacks cannot be made good
+  struct error failure;
+  struct strings strings; // writer: all that the file will hold
+  uint32_t strings_written;
+  int64_t next_system_id;
+  struct pending_run *pending, *last_pending;
+  sqlite3_stmt *statements[STATEMENT_COUNT];
+  struct reader reader;
+  char *copy_path; // a recovered copy in a temporary place, already unlinked; NULL
+  int format_version;
+};
+
+// open.c
+enum status store_configure(struct store *store,
+                            struct error *err) MUST_CHECK; // limits and virtual tables of a connection
+enum status store_open_database(struct store *store, struct error *err) MUST_CHECK; // read only, from store->path
+
+// pending.c
+enum status pending_flush(struct store *store, struct error *err) MUST_CHECK; // every dirty part and all new strings
+bool pending_is_dirty(const struct store *store);
+void pending_free(struct store *store);
+struct pending_run *pending_find(struct store *store, int64_t run_id); // creates; NULL: out of memory
+enum status pending_write_column(struct store *store, int64_t run_id, enum series_name series, int64_t part,
+                                 unsigned column, const void *values, uint32_t count, struct error *err) MUST_CHECK;
+
+// write.c
+enum status writer_check(struct store *store, struct error *err) MUST_CHECK;      // may this handle still write?
+enum status writer_failed(struct store *store, struct error *err);                // SQLite's last error, sticky
+enum status writer_memory(struct store *store, struct error *err);                // out of memory, sticky
+sqlite3_stmt *writer_statement(struct store *store, enum writer_statement which); // NULL: see writer_failed
+enum status writer_step(struct store *store, sqlite3_stmt *statement, struct error *err) MUST_CHECK; // runs, resets
+
+// table_span.c, table_tag.c
+int table_span_register(sqlite3 *db, struct reader *reader);
+int table_tag_register(sqlite3 *db, struct reader *reader);
+
+#endif

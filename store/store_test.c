@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes files and reads them back: every column, every value type, several runs, parts that grow over commits.
+#include "store/store.h"
+
+#include <limits.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <sqlite3.h>
+
+static char folder[] = "/tmp/xsp-store-test-XXXXXX";
+static char path[64], partial[80];
+
+static int make_folder(void **state)
+{
+  (void)state;
+  if (mkdtemp(folder) == NULL)
+    return -1;
+  snprintf(path, sizeof path, "%s/out.xsp", folder);
+  snprintf(partial, sizeof partial, "%s.partial", path);
+  return 0;
+}
+
+static int clear_folder(void **state)
+{
+  (void)state;
+  unlink(path);
+  unlink(partial);
+  return 0;
+}
+
+static int remove_folder(void **state)
+{
+  (void)state;
+  clear_folder(NULL);
+  return rmdir(folder); // fails where a test left something behind
+}
+
+#define OK(expression)                                                                                                 \
+  do {                                                                                                                 \
+    struct error error_ = {0};                                                                                         \
+    struct error *err = &error_;                                                                                       \
+    if ((expression) != STATUS_OK) {                                                                                   \
+      char line_[2048];                                                                                                \
+      error_line(err, line_, sizeof line_);                                                                            \
+      fail_msg("%s: %s", #expression, line_);                                                                          \
+    }                                                                                                                  \
+  } while (0)
+
+static struct store_span make_span(struct store *store, size_t i)
+{
+  char name[32];
+  int length = snprintf(name, sizeof name, "name %zu", i % 17);
+  return (struct store_span){
+      .span_id = (int64_t)i + 1,
+      .recorded_parent_id = i % 3 == 0 ? 0 : (int64_t)(i / 2) + 1,
+      .start_ns = INT64_C(1700000000000000000) + (int64_t)i * 977,
+      .duration_ns = (int64_t)(i * 7919 % 10007),
+      .correlation_id = i % 5 == 0 ? (int64_t)i : 0,
+      .trace_id = i % 2,
+      .track_id = (uint32_t)(i % 4 + 1),
+      .name = store_string(store, name, (size_t)length),
+      .category = i % 2 ? store_string(store, "kernel", 6) : 0,
+      .tracer = store_string(store, "app", 3),
+      .level = (uint8_t)(i % XSP_LEVEL_COUNT),
+      .kind = (uint8_t)(i % 3),
+      .flags = i % 11 == 0 ? STORE_SPAN_OPEN : 0,
+  };
+}
+
+static void check_spans(struct store *store, int64_t run_id, size_t count)
+{
+  struct arena arena = {0};
+  struct store_spans spans;
+  OK(store_load_spans(store, run_id, STORE_ALL_BASE, &arena, &spans, err));
+  assert_int_equal(spans.count, count);
+  for (size_t i = 0; i < count; i++) {
+    size_t length;
+    char name[32];
+    snprintf(name, sizeof name, "name %zu", i % 17);
+    assert_int_equal(spans.span_id[i], i + 1);
+    assert_int_equal(spans.recorded_parent_id[i], i % 3 == 0 ? 0 : i / 2 + 1);
+    assert_int_equal(spans.start_ns[i], INT64_C(1700000000000000000) + (int64_t)i * 977);
+    assert_int_equal(spans.duration_ns[i], i * 7919 % 10007);
+    assert_int_equal(spans.correlation_id[i], i % 5 == 0 ? i : 0);
+    assert_int_equal(spans.trace_id[i], i % 2);
+    assert_int_equal(spans.track_id[i], i % 4 + 1);
+    assert_string_equal(store_text(store, spans.name[i], &length), name);
+    assert_int_equal(length, strlen(name));
+    assert_string_equal(store_text(store, spans.category[i], NULL), i % 2 ? "kernel" : "");
+    assert_string_equal(store_text(store, spans.tracer[i], NULL), "app");
+    assert_int_equal(spans.level[i], i % XSP_LEVEL_COUNT);
+    assert_int_equal(spans.kind[i], i % 3);
+    assert_int_equal(spans.flags[i], i % 11 == 0);
+  }
+  arena_done(&arena);
+}
+
+static void add_spans(struct store *store, int64_t run_id, size_t from, size_t to)
+{
+  for (size_t i = from; i < to; i++) {
+    struct store_span span = make_span(store, i);
+    OK(store_add_spans(store, run_id, &span, 1, err));
+  }
+}
+
+static void test_spans_survive_commits_and_finish(void **state)
+{
+  (void)state;
+  struct store *store;
+  OK(store_create(path, false, &store, err));
+  size_t steps[] = {1, 300, 65535, 65536, 65537, 140000};
+  size_t at = 0;
+  for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+    add_spans(store, 1, at, steps[i]);
+    add_spans(store, 2, at / 2, steps[i] / 2);
+    at = steps[i];
+    OK(store_commit(store, err));
+    check_spans(store, 1, at);
+    struct store *other; // the file as somebody else sees it now
+    OK(store_open(partial, &other, err));
+    check_spans(other, 1, at);
+    check_spans(other, 2, at / 2);
+    store_close(other);
+  }
+  assert_int_equal(access(path, F_OK), -1);
+  OK(store_finish(store, err));
+  assert_int_equal(access(partial, F_OK), -1);
+  check_spans(store, 1, at);
+  store_close(store);
+  OK(store_open(path, &store, err));
+  assert_int_equal(store_format_version(store), STORE_FORMAT_VERSION);
+  check_spans(store, 1, at);
+  check_spans(store, 2, at / 2);
+  check_spans(store, 3, 0);
+  store_close(store);
+}
+
+static void test_extreme_integers_survive(void **state)
+{
+  (void)state;
+  const int64_t values[] = {INT64_MIN, INT64_MAX, 0, -1, 1, INT64_MIN + 1, INT64_MAX - 1, INT64_C(1) << 53};
+  enum { COUNT = sizeof values / sizeof values[0] };
+  struct store *store;
+  OK(store_create(path, false, &store, err));
+  for (size_t i = 0; i < COUNT; i++) {
+    struct store_span span = {.span_id = i == 0 ? INT64_MAX : (int64_t)i,
+                              .recorded_parent_id = values[i],
+                              .start_ns = values[i],
+                              .duration_ns = values[COUNT - 1 - i],
+                              .correlation_id = values[i],
+                              .trace_id = UINT32_MAX,
+                              .track_id = UINT32_MAX};
+    OK(store_add_spans(store, -5, &span, 1, err));
+  }
+  OK(store_finish(store, err));
+  store_close(store);
+  OK(store_open(path, &store, err));
+  struct arena arena = {0};
+  struct store_spans spans;
+  OK(store_load_spans(store, -5, STORE_ALL_BASE, &arena, &spans, err));
+  assert_int_equal(spans.count, COUNT);
+  for (size_t i = 0; i < COUNT; i++) {
+    assert_int_equal(spans.span_id[i], i == 0 ? INT64_MAX : (int64_t)i);
+    assert_int_equal(spans.recorded_parent_id[i], values[i]);
+    assert_int_equal(spans.start_ns[i], values[i]);
+    assert_int_equal(spans.duration_ns[i], values[COUNT - 1 - i]);
+    assert_int_equal(spans.correlation_id[i], values[i]);
+    assert_int_equal(spans.track_id[i], UINT32_MAX);
+  }
+  arena_done(&arena);
+  store_close(store);
+}
+
+static void test_tags_keep_type_and_bits(void **state)
+{
+  (void)state;
+  uint64_t odd_bits = UINT64_C(0x7ff8dead0000beef); // a NaN with a payload
+  double odd;
+  memcpy(&odd, &odd_bits, sizeof odd);
+  const double doubles[] = {0.1, -0.0, 5e-324, 1.7976931348623157e308, (double)INFINITY, odd};
+  struct store *store;
+  OK(store_create(path, false, &store, err));
+  uint32_t key = store_string(store, "key", 3);
+  uint32_t text = store_string(store, "a\0b\xff", 4); // any bytes
+  struct store_tag tags[9] = {{.span_id = 1, .key = key, .type = STORE_INT, .value.integer = INT64_MIN},
+                              {.span_id = 1, .key = key, .type = STORE_TEXT, .value.string = text},
+                              {.span_id = INT64_MAX, .key = key, .type = STORE_TEXT, .value.string = 0}};
+  for (size_t i = 0; i < 6; i++)
+    tags[3 + i] = (struct store_tag){.span_id = 2, .key = key, .type = STORE_DOUBLE, .value.real = doubles[i]};
+  OK(store_add_tags(store, 1, tags, 9, err));
+  OK(store_finish(store, err));
+  store_close(store);
+  OK(store_open(path, &store, err));
+  struct arena arena = {0};
+  struct store_tag *back;
+  size_t count, length;
+  OK(store_load_tags(store, 1, &arena, &back, &count, err));
+  assert_int_equal(count, 9);
+  assert_string_equal(store_text(store, back[0].key, NULL), "key");
+  assert_int_equal(back[0].value.integer, INT64_MIN);
+  assert_int_equal(back[1].type, STORE_TEXT);
+  assert_memory_equal(store_text(store, back[1].value.string, &length), "a\0b\xff", 4);
+  assert_int_equal(length, 4);
+  assert_int_equal(back[2].value.string, 0);
+  assert_int_equal(back[2].span_id, INT64_MAX);
+  for (size_t i = 0; i < 6; i++) {
+    assert_int_equal(back[3 + i].type, STORE_DOUBLE);
+    assert_memory_equal(&back[3 + i].value.real, &doubles[i], sizeof(double));
+  }
+  uint32_t found;
+  assert_true(store_find_string(store, "key", 3, &found));
+  assert_int_equal(found, back[0].key);
+  assert_false(store_find_string(store, "never", 5, &found));
+  arena_done(&arena);
+  store_close(store);
+}
+
+static void add_plain_rows(struct store *store)
+{
+  struct store_system_value values[] = {{.key = "cpu", .text = "EPYC"},
+                                        {.key = "peak", .number = 1.5e12, .is_number = true},
+                                        {.key = "share", .number = 0.25, .is_number = true}};
+  int64_t system_id;
+  OK(store_add_system(store, values, 3, &system_id, err));
+  struct store_experiment experiment = {.experiment_id = 4, .name = "n", .created_ns = 77, .system_id = system_id};
+  OK(store_add_experiment(store, &experiment, err));
+  struct store_run run = {.run_id = 9, .experiment_id = 4, .dropped_count = 3, .layer = "innermost", .own_pct = 0.5};
+  level_set_parse("M/L+metrics", 11, &run.levels);
+  OK(store_add_run(store, &run, err));
+  run = (struct store_run){.run_id = 10, .experiment_id = 4, .batch_size = 8, .epoch_is_unix = true, .own_pct = NAN};
+  OK(store_add_run(store, &run, err));
+  struct store_track track = {.run_id = 9,
+                              .track_id = 1,
+                              .name = "old",
+                              .process_id = 0,
+                              .thread_id = STORE_NONE,
+                              .device_id = STORE_NONE,
+                              .stream_id = -1};
+  OK(store_add_track(store, &track, err));
+  track.name = "new";
+  track.clock = "simulator";
+  OK(store_add_track(store, &track, err));
+  OK(store_add_log(store, 9, 5, -1, "hello", 5, err));
+  OK(store_add_note(store, 0, "key", "value", err));
+}
+
+static void test_plain_tables_come_back(void **state)
+{
+  (void)state;
+  struct store *store;
+  OK(store_create(path, false, &store, err));
+  add_plain_rows(store);
+  uint32_t first, second, again;
+  OK(store_add_trace(store, 9, "4bf92f3577b34da6a3ce929d0e0e4736", &first, err));
+  OK(store_add_trace(store, 9, "other", &second, err));
+  OK(store_add_trace(store, 9, "4bf92f3577b34da6a3ce929d0e0e4736", &again, err));
+  assert_true(first >= 1 && second != first && again == first);
+  OK(store_finish(store, err));
+  store_close(store);
+  OK(store_open(path, &store, err));
+  struct arena arena = {0};
+  size_t count;
+  struct store_experiment *experiments;
+  OK(store_experiments(store, &arena, &experiments, &count, err));
+  assert_int_equal(count, 1);
+  assert_string_equal(experiments[0].name, "n");
+  assert_null(experiments[0].workload);
+  struct store_system_value *values;
+  OK(store_system(store, experiments[0].system_id, &arena, &values, &count, err));
+  assert_int_equal(count, 3);
+  assert_true(!values[0].is_number && values[1].is_number && values[1].number == 1.5e12 && values[2].number == 0.25);
+  struct store_run *runs;
+  OK(store_runs(store, &arena, &runs, &count, err));
+  assert_int_equal(count, 2);
+  assert_int_equal(runs[0].levels.mask, XSP_LEVEL_MASK(XSP_LEVEL_MODEL) | XSP_LEVEL_MASK(XSP_LEVEL_LAYER));
+  assert_true(runs[0].levels.metrics && !runs[0].epoch_is_unix && runs[1].epoch_is_unix);
+  assert_true(runs[0].batch_size == 0 && runs[1].batch_size == 8 && runs[0].own_pct == 0.5 && isnan(runs[1].own_pct));
+  assert_string_equal(runs[0].layer, "innermost");
+  struct store_track *tracks;
+  OK(store_tracks(store, 9, &arena, &tracks, &count, err));
+  assert_int_equal(count, 1);
+  assert_string_equal(tracks[0].name, "new");
+  assert_string_equal(tracks[0].clock, "simulator");
+  assert_true(tracks[0].process_id == 0 && tracks[0].thread_id == STORE_NONE && tracks[0].stream_id == -1);
+  arena_done(&arena);
+  store_close(store);
+}
+
+static void make_derived(struct arena *arena, size_t count, struct store_derived *ret)
+{
+  *ret = (struct store_derived){.count = count};
+  ret->parent_id = arena_alloc_array(arena, count, sizeof(int64_t));
+  ret->model_id = arena_alloc_array(arena, count, sizeof(int64_t));
+  ret->layer_id = arena_alloc_array(arena, count, sizeof(int64_t));
+  ret->self_ns = arena_alloc_array(arena, count, sizeof(int64_t));
+  ret->observation = arena_alloc_array(arena, count, sizeof(int32_t));
+  ret->depth = arena_alloc_array(arena, count, sizeof(uint32_t));
+  ret->basis = arena_alloc_array(arena, count, 1);
+  for (size_t i = 0; i < count; i++) {
+    ret->parent_id[i] = (int64_t)(i / 2);
+    ret->model_id[i] = (int64_t)(i / 3);
+    ret->layer_id[i] = (int64_t)(i / 4);
+    ret->self_ns[i] = -(int64_t)i;
+    ret->observation[i] = (int32_t)(i % 7) - 1;
+    ret->depth[i] = (uint32_t)(i % 9);
+    ret->basis[i] = (uint8_t)(i % BASIS_COUNT);
+  }
+}
+
+static void check_derived(struct store *store, int64_t run_id, size_t count)
+{
+  struct arena arena = {0};
+  struct store_derived expected, derived;
+  make_derived(&arena, count, &expected);
+  assert_true(store_has_derived(store, run_id));
+  OK(store_load_derived(store, run_id, &arena, &derived, err));
+  assert_int_equal(derived.count, count);
+  assert_memory_equal(derived.parent_id, expected.parent_id, count * 8);
+  assert_memory_equal(derived.model_id, expected.model_id, count * 8);
+  assert_memory_equal(derived.layer_id, expected.layer_id, count * 8);
+  assert_memory_equal(derived.self_ns, expected.self_ns, count * 8);
+  assert_memory_equal(derived.observation, expected.observation, count * 4);
+  assert_memory_equal(derived.depth, expected.depth, count * 4);
+  assert_memory_equal(derived.basis, expected.basis, count);
+  struct store_observation *observations;
+  size_t observation_count;
+  OK(store_observations(store, run_id, &arena, &observations, &observation_count, err));
+  assert_int_equal(observation_count, 2);
+  assert_true(observations[0].warmup && !observations[1].warmup && observations[1].span_id == 0);
+  arena_done(&arena);
+}
+
+static const struct store_observation two_observations[2] = {
+    {.observation = 0, .span_id = 5, .start_ns = 1, .duration_ns = 2, .warmup = true},
+    {.observation = 1, .span_id = 0, .start_ns = 3, .duration_ns = 4},
+};
+
+static void test_derived_columns_are_replaced_and_outdated_by_new_spans(void **state)
+{
+  (void)state;
+  enum { COUNT = 70000 };
+  struct arena arena = {0};
+  struct store_derived derived;
+  struct store *store;
+  OK(store_create(path, false, &store, err));
+  add_spans(store, 1, 0, COUNT);
+  make_derived(&arena, COUNT, &derived);
+  assert_false(store_has_derived(store, 1));
+  derived.count--;
+  assert_int_equal(store_put_derived(store, 1, &derived, NULL, 0, NULL), STATUS_USE);
+  derived.count++;
+  OK(store_put_derived(store, 1, &derived, two_observations, 1, err));
+  OK(store_put_derived(store, 1, &derived, two_observations, 2, err));
+  check_derived(store, 1, COUNT);
+  add_spans(store, 1, COUNT, COUNT + 1);
+  OK(store_commit(store, err));
+  assert_false(store_has_derived(store, 1));
+  make_derived(&arena, COUNT + 1, &derived);
+  OK(store_put_derived(store, 1, &derived, two_observations, 2, err));
+  OK(store_finish(store, err));
+  check_derived(store, 1, COUNT + 1);
+  store_close(store);
+  OK(store_open(path, &store, err));
+  check_derived(store, 1, COUNT + 1);
+  assert_int_equal(store_put_derived(store, 1, &derived, NULL, 0, NULL), STATUS_USE);
+  store_close(store);
+  arena_done(&arena);
+}
+
+static void test_overlay_shows_derived_without_writing(void **state)
+{
+  (void)state;
+  enum { COUNT = 70000 };
+  struct arena arena = {0};
+  struct store_derived derived;
+  struct store *store;
+  OK(store_create(path, false, &store, err));
+  add_spans(store, 1, 0, COUNT);
+  OK(store_commit(store, err));
+  store_close(store); // as if killed
+  make_derived(&arena, COUNT, &derived);
+  OK(store_open(partial, &store, err));
+  assert_false(store_has_derived(store, 1));
+  OK(store_overlay_derived(store, 1, &derived, two_observations, 1, err));
+  OK(store_overlay_derived(store, 1, &derived, two_observations, 2, err));
+  check_derived(store, 1, COUNT);
+  check_spans(store, 1, COUNT);
+  store_close(store);
+  OK(store_open(partial, &store, err));
+  assert_false(store_has_derived(store, 1));
+  store_close(store);
+  arena_done(&arena);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_teardown(test_spans_survive_commits_and_finish, clear_folder),
+      cmocka_unit_test_teardown(test_extreme_integers_survive, clear_folder),
+      cmocka_unit_test_teardown(test_tags_keep_type_and_bits, clear_folder),
+      cmocka_unit_test_teardown(test_plain_tables_come_back, clear_folder),
+      cmocka_unit_test_teardown(test_derived_columns_are_replaced_and_outdated_by_new_spans, clear_folder),
+      cmocka_unit_test_teardown(test_overlay_shows_derived_without_writing, clear_folder),
+  };
+  return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+// The writer's life: create, commit, finish, and the plain tables. Called by collect, importers and correlate.
+//
+// Kill safety: one SQLite transaction from commit to commit, with a rollback journal and without fsync (a killed process
+// loses nothing that it gave to the kernel; only store_finish pays for safety against power loss). Chunks append, so the
+// journal stays small. What fails once fails for good: the file then holds what was committed before.
+#include "store/problem.h"
+#include "store/store_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BUSY_TIMEOUT_MS 30000
+
+static const char what[] = "cannot write trace";
+
+// ---- failing ---------------------------------------------------------------------------------------------------------
+enum status writer_check(struct store *store, struct error *err)
+{
+  if (store->has_failed) {
+    if (err != NULL)
+      *err = store->failure;
+    return store->failure.status;
+  }
+  if (store->is_writing)
+    return STATUS_OK;
+  return error_set(err, STATUS_USE, what, store->path, NULL, "the file is open for reading");
+}
+
+static enum status keep_failure(struct store *store, struct error *err)
+{
+  store->has_failed = true;
+  if (err != NULL)
+    *err = store->failure;
+  return store->failure.status;
+}
+
+enum status writer_failed(struct store *store, struct error *err)
+{
+  if (!store->has_failed)
+    (void)problem_sqlite(&store->failure, what, store->partial_path != NULL ? store->partial_path : store->path,
+                         store->db);
+  return keep_failure(store, err);
+}
+
+enum status writer_memory(struct store *store, struct error *err)
+{
+  if (!store->has_failed)
+    (void)problem_memory(&store->failure, what, store->path);
+  return keep_failure(store, err);
+}
+
+// ---- statements ------------------------------------------------------------------------------------------------------
+static const char *const statement_sql[STATEMENT_COUNT] = {
+    [STATEMENT_CHUNK] =
+        "INSERT OR REPLACE INTO chunk(run_id, series, part, \"column\", row_count, minimum, maximum, data)"
+        " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    [STATEMENT_STRING] = "INSERT INTO string(string_id, text) VALUES(?1, ?2)",
+    [STATEMENT_LOG] = "INSERT INTO log(run_id, span_id, time_ns, message) VALUES(?1, ?2, ?3, ?4)",
+    [STATEMENT_TRACK] = "INSERT OR REPLACE INTO track(run_id, track_id, name, host, process_id, thread_id, device_id,"
+                        " stream_id, clock) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    [STATEMENT_RUN] =
+        "INSERT OR REPLACE INTO run(run_id, experiment_id, levels, batch_size, dropped_count, epoch, layer,"
+        " misused_count, own_pct) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    [STATEMENT_TRACE] = "INSERT INTO trace(run_id, trace_id, text) VALUES(?1,"
+                        " (SELECT coalesce(max(trace_id), 0) + 1 FROM trace WHERE run_id = ?1), ?2) RETURNING trace_id",
+    [STATEMENT_FIND_TRACE] = "SELECT trace_id FROM trace WHERE run_id = ?1 AND text = ?2",
+    [STATEMENT_NOTE] = "INSERT INTO note(run_id, key, value) VALUES(?1, ?2, ?3)",
+    [STATEMENT_EXPERIMENT] = "INSERT OR REPLACE INTO experiment(experiment_id, name, workload, framework,"
+                             " framework_version, command, created_ns, system_id, xsp_version)"
+                             " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    [STATEMENT_SYSTEM] = "INSERT OR REPLACE INTO system(system_id, key, value) VALUES(?1, ?2, ?3)",
+    [STATEMENT_OBSERVATION] = "INSERT INTO observation(run_id, observation, span_id, start_ns, duration_ns, warmup)"
+                              " VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
+};
+
+sqlite3_stmt *writer_statement(struct store *store, enum writer_statement which)
+{
+  sqlite3_stmt **statement = &store->statements[which];
+  if (*statement == NULL)
+    sqlite3_prepare_v3(store->db, statement_sql[which], -1, SQLITE_PREPARE_PERSISTENT, statement, NULL);
+  return *statement;
+}
+
+enum status writer_step(struct store *store, sqlite3_stmt *statement, struct error *err)
+{
+  int code = sqlite3_step(statement);
+  enum status status = code == SQLITE_DONE || code == SQLITE_ROW ? STATUS_OK : writer_failed(store, err);
+  sqlite3_reset(statement);
+  return status;
+}
+
+static enum status execute(struct store *store, const char *sql, struct error *err)
+{
+  return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK ? STATUS_OK : writer_failed(store, err);
+}
+
+// ---- create ----------------------------------------------------------------------------------------------------------
+// A leftover of a killed writer is set aside, never overwritten: it may be all that is left of a long capture.
+static enum status claim_partial(struct store *store, struct error *err)
+{
+  const char *path = store->partial_path;
+  int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (file < 0)
+    return error_set_errno(err, STATUS_SYSTEM, "cannot create trace", path,
+                           "check the folder's existence and permissions");
+  struct stat facts;
+  if (flock(file, LOCK_EX | LOCK_NB) != 0) {
+    close(file);
+    return error_set(err, STATUS_SYSTEM, "cannot create trace", path, "another output path",
+                     "another process is writing it");
+  }
+  if (fstat(file, &facts) == 0 && facts.st_size > 0) {
+    close(file);
+    char aside[4096], from[4200], to[4200];
+    snprintf(aside, sizeof aside, "%s~", path);
+    snprintf(from, sizeof from, "%s-journal", path);
+    snprintf(to, sizeof to, "%s-journal", aside);
+    unlink(to);
+    if (rename(path, aside) != 0)
+      return error_set_errno(err, STATUS_SYSTEM, "cannot set aside an unfinished trace", path, NULL);
+    rename(from, to);
+    file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file < 0 || flock(file, LOCK_EX | LOCK_NB) != 0) {
+      enum status status = error_set_errno(err, STATUS_SYSTEM, "cannot create trace", path, NULL);
+      if (file >= 0)
+        close(file);
+      return status;
+    }
+  }
+  store->lock_file = file;
+  return STATUS_OK;
+}
+
+static enum status open_for_writing(struct store *store, struct error *err)
+{
+  int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+  int code = sqlite3_open_v2(store->partial_path, &store->db, flags, NULL);
+  if (code != SQLITE_OK)
+    return problem_sqlite(err, "cannot create trace", store->partial_path, store->db);
+  sqlite3_busy_timeout(store->db, BUSY_TIMEOUT_MS);
+  char sql[512];
+  snprintf(sql, sizeof sql,
+           "PRAGMA page_size=%d; PRAGMA application_id=%d; PRAGMA user_version=%d; PRAGMA journal_mode=DELETE;"
+           "PRAGMA synchronous=OFF; PRAGMA cache_size=-16384;",
+           SCHEMA_PAGE_BYTES, SCHEMA_APPLICATION_ID, STORE_FORMAT_VERSION);
+  store->is_writing = true;
+  XSP_TRY(execute(store, sql, err));
+  XSP_TRY(execute(store, "BEGIN", err));
+  XSP_TRY(execute(store, schema_sql, err));
+  XSP_TRY(execute(store, "COMMIT; BEGIN", err));
+  reader_start(&store->reader, store->db, store->path, &store->strings);
+  XSP_TRY(store_configure(store, err));
+  return reader_refresh(&store->reader, err);
+}
+
+enum status store_create(const char *path, bool force, struct store **ret_store, struct error *err)
+{
+  *ret_store = NULL;
+  struct stat facts;
+  if (stat(path, &facts) == 0) {
+    if (!force)
+      return error_set(err, STATUS_USE, "cannot create trace", path, "--force, or another name", "it exists");
+    if (!S_ISREG(facts.st_mode))
+      return error_set(err, STATUS_USE, "cannot create trace", path, "another name", "it is no regular file");
+  }
+  struct store *store = calloc(1, sizeof *store);
+  if (store == NULL)
+    return problem_memory(err, "cannot create trace", path);
+  store->lock_file = -1;
+  store->next_system_id = 1;
+  store->format_version = STORE_FORMAT_VERSION;
+  store->path = strdup(path);
+  store->partial_path = malloc(strlen(path) + sizeof ".partial");
+  if (store->path == NULL || store->partial_path == NULL) {
+    store_close(store);
+    return problem_memory(err, "cannot create trace", path);
+  }
+  store->strings_written = 1;
+  sprintf(store->partial_path, "%s.partial", path);
+  enum status status = claim_partial(store, err);
+  if (status == STATUS_OK) {
+    status = open_for_writing(store, err);
+    if (status != STATUS_OK) {
+      store_discard(store);
+      return status;
+    }
+    *ret_store = store;
+    return STATUS_OK;
+  }
+  store_close(store);
+  return status;
+}
+
+// ---- plain tables ----------------------------------------------------------------------------------------------------
+static void bind_text(sqlite3_stmt *statement, int at, const char *text)
+{
+  if (text == NULL)
+    sqlite3_bind_null(statement, at);
+  else
+    sqlite3_bind_text(statement, at, text, -1, SQLITE_TRANSIENT);
+}
+
+static void bind_unless(sqlite3_stmt *statement, int at, int64_t value, int64_t none)
+{
+  if (value == none)
+    sqlite3_bind_null(statement, at);
+  else
+    sqlite3_bind_int64(statement, at, value);
+}
+
+enum status store_add_system(struct store *store, const struct store_system_value *values, size_t count,
+                             int64_t *ret_system_id, struct error *err)
+{
+  XSP_TRY(writer_check(store, err));
+  int64_t system_id = store->next_system_id++;
+  for (size_t i = 0; i < count; i++) {
+    sqlite3_stmt *statement = writer_statement(store, STATEMENT_SYSTEM);
+    if (statement == NULL)
+      return writer_failed(store, err);
+    sqlite3_bind_int64(statement, 1, system_id);
+    bind_text(statement, 2, values[i].key);
+    if (!values[i].is_number)
+      bind_text(statement, 3, values[i].text);
+    else if (values[i].number == floor(values[i].number) && fabs(values[i].number) < 9e15)
+      sqlite3_bind_int64(statement, 3, (int64_t)values[i].number);
+    else
+      sqlite3_bind_double(statement, 3, values[i].number);
+    XSP_TRY(writer_step(store, statement, err));
+  }
+  *ret_system_id = system_id;
+  return STATUS_OK;
+}
+
+enum status store_add_experiment(struct store *store, const struct store_experiment *experiment, struct error *err)
+{
+  XSP_TRY(writer_check(store, err));
+  sqlite3_stmt *statement = writer_statement(store, STATEMENT_EXPERIMENT);
+  if (statement == NULL)
+    return writer_failed(store, err);
+  sqlite3_bind_int64(statement, 1, experiment->experiment_id);
+  bind_text(statement, 2, experiment->name);
+  bind_text(statement, 3, experiment->workload);
+  bind_text(statement, 4, experiment->framework);
+  bind_text(statement, 5, experiment->framework_version);
+  bind_text(statement, 6, experiment->command);
+  sqlite3_bind_int64(statement, 7, experiment->created_ns);
+  bind_unless(statement, 8, experiment->system_id, 0);
+  bind_text(statement, 9, experiment->xsp_version);
+  return writer_step(store, statement, err);
+}
+
+enum status store_add_run(struct store *store, const struct store_run *run, struct error *err)
+{
+  XSP_TRY(writer_check(store, err));
+  sqlite3_stmt *statement = writer_statement(store, STATEMENT_RUN);
+  if (statement == NULL)
+    return writer_failed(store, err);
+  char levels[LEVEL_SET_TEXT_SIZE];
+  level_set_format(run->levels, levels);
+  sqlite3_bind_int64(statement, 1, run->run_id);
+  sqlite3_bind_int64(statement, 2, run->experiment_id);
+  bind_text(statement, 3, levels);
+  bind_unless(statement, 4, run->batch_size, 0);
+  sqlite3_bind_int64(statement, 5, run->dropped_count);
+  bind_text(statement, 6, run->epoch_is_unix ? "unix" : "trace");
+  bind_text(statement, 7, run->layer);
+  sqlite3_bind_int64(statement, 8, run->misused_count);
+  if (isnan(run->own_pct))
+    sqlite3_bind_null(statement, 9);
+  else
+    sqlite3_bind_double(statement, 9, run->own_pct);
+  return writer_step(store, statement, err);
+}
+
+enum status store_add_track(struct store *store, const struct store_track *track, struct error *err)
+{
+  XSP_TRY(writer_check(store, err));
+  sqlite3_stmt *statement = writer_statement(store, STATEMENT_TRACK);
+  if (statement == NULL)
+    return writer_failed(store, err);
+  sqlite3_bind_int64(statement, 1, track->run_id);
+  sqlite3_bind_int64(statement, 2, track->track_id);
+  bind_text(statement, 3, track->name);
+  bind_text(statement, 4, track->host);
+  bind_unless(statement, 5, track->process_id, STORE_NONE);
+  bind_unless(statement, 6, track->thread_id, STORE_NONE);
+  bind_unless(statement, 7, track->device_id, STORE_NONE);
+  bind_unless(statement, 8, track->stream_id, STORE_NONE);
+  bind_text(statement, 9, track->clock);
+  return writer_step(store, statement, err);
+}
+
+enum status store_add_trace(struct store *store, int64_t run_id, const char *text, uint32_t *ret_trace_id,
+                            struct error *err)
+{
+  XSP_TRY(writer_check(store, err));
+  *ret_trace_id = 0;
+  const enum writer_statement steps[] = {STATEMENT_FIND_TRACE, STATEMENT_TRACE};
+  for (unsigned i = 0; i < 2 && *ret_trace_id == 0; i++) {
+    sqlite3_stmt *statement = writer_statement(store, steps[i]);
+    if (statement == NULL)
+      return writer_failed(store, err);
+    sqlite3_bind_int64(statement, 1, run_id);
+    bind_text(statement, 2, text);
+    int code = sqlite3_step(statement);
+    if (code == SQLITE_ROW)
+      *ret_trace_id = (uint32_t)sqlite3_column_int64(statement, 0);
+    else if (code != SQLITE_DONE)
+      (void)writer_failed(store, err);
+    sqlite3_reset(statement);
+    XSP_TRY(writer_check(store, err));
+  }
+  return STATUS_OK;
+}
+
+uint32_t store_string(struct store *store, const char *text, size_t length)
+{
+  uint32_t id = 0;
+  if (!store->has_failed && !strings_intern(&store->strings, text, length, &id))
+    (void)writer_memory(store, NULL);
+  return id;
+}
+
+enum status store_add_log(struct store *store, int64_t run_id, int64_t span_id, int64_t time_ns, const char *message,
+                          size_t length, struct error *err)
+{
+  XSP_TRY(writer_check(store, err));
+  sqlite3_stmt *statement = writer_statement(store, STATEMENT_LOG);
+  if (statement == NULL)
+    return writer_failed(store, err);
+  sqlite3_bind_int64(statement, 1, run_id);
+  bind_unless(statement, 2, span_id, 0);
+  sqlite3_bind_int64(statement, 3, time_ns);
+  sqlite3_bind_text64(statement, 4, message, length, SQLITE_TRANSIENT, SQLITE_UTF8);
+  return writer_step(store, statement, err);
+}
+
+enum status store_add_note(struct store *store, int64_t run_id, const char *key, const char *value, struct error *err)
+{
+  XSP_TRY(writer_check(store, err));
+  sqlite3_stmt *statement = writer_statement(store, STATEMENT_NOTE);
+  if (statement == NULL)
+    return writer_failed(store, err);
+  sqlite3_bind_int64(statement, 1, run_id);
+  bind_text(statement, 2, key);
+  bind_text(statement, 3, value);
+  return writer_step(store, statement, err);
+}
