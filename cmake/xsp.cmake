@@ -18,6 +18,7 @@ include_directories(${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/include)
 
 # All programs and libraries land in the build folder itself: build/xsp, build/libxsp.so, build/tracers/*.so.
 set(XSP_OUTPUT ${CMAKE_BINARY_DIR})
+set(CMAKE_BUILD_RPATH_USE_ORIGIN ON) # a build folder may be moved
 
 # xsp_room(NAME files…): the static library xsp_NAME of one room.
 function(xsp_room name)

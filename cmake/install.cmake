@@ -1,0 +1,38 @@
+# What `cmake --install` and the tarball of `make dist` hold, in one place, so that nothing depends on where it is put:
+#   bin/xsp  lib/libxsp.so*  lib/xsp/{xsp-runner, tracers/*.so}  include/xsp  lib/pkgconfig/xsp.pc  share/
+# (bin/xsp, man pages and completion: programs/CMakeLists.txt.)
+if(TARGET xsp_capture)
+  install(TARGETS xsp_capture LIBRARY DESTINATION lib)
+  file(CONFIGURE OUTPUT xsp.pc @ONLY CONTENT [[
+prefix=${pcfiledir}/../..
+Name: xsp
+Description: trace spans from C and C++ into a capture session of xsp
+Version: @PROJECT_VERSION@
+Cflags: -I${prefix}/include
+Libs: -L${prefix}/lib -lxsp
+]])
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/xsp.pc DESTINATION lib/pkgconfig)
+endif()
+install(DIRECTORY include/xsp DESTINATION include FILES_MATCHING PATTERN "*.h")
+if(TARGET xsp-runner)
+  install(TARGETS xsp-runner RUNTIME DESTINATION lib/xsp)
+  set_target_properties(xsp-runner PROPERTIES INSTALL_RPATH "$ORIGIN/..")
+endif()
+# Every shared object that a folder of tracers/ puts into build/tracers/.
+function(xsp_install_tracers directory)
+  get_property(targets DIRECTORY ${directory} PROPERTY BUILDSYSTEM_TARGETS)
+  foreach(target ${targets})
+    get_target_property(place ${target} LIBRARY_OUTPUT_DIRECTORY)
+    if("${place}" STREQUAL "${XSP_OUTPUT}/tracers")
+      install(TARGETS ${target} LIBRARY DESTINATION lib/xsp/tracers)
+      set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN/../..")
+    endif()
+  endforeach()
+  get_property(folders DIRECTORY ${directory} PROPERTY SUBDIRECTORIES)
+  foreach(folder ${folders})
+    xsp_install_tracers(${folder})
+  endforeach()
+endfunction()
+if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/tracers/CMakeLists.txt)
+  xsp_install_tracers(${CMAKE_CURRENT_SOURCE_DIR}/tracers)
+endif()
