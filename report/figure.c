@@ -58,6 +58,8 @@ struct figure_style figure_style(const char *unit, double largest, bool only_int
     style.decimals = 0;
   else if (strcmp(style.unit, "%") == 0)
     style.decimals = shown < 1000 ? 2 : 1;
+  else if (style.unit[0] == 0 && shown > 0 && shown < 0.1) // a plain number: four digits of it, as far as sensible
+    style.decimals = shown < 1e-9 ? 12 : 3 - (int)floor(log10(shown));
   else
     style.decimals = shown < 100 ? 3 : shown < 1000 ? 2 : shown < 10000 ? 1 : 0;
   return style;

@@ -9,7 +9,7 @@
 enum report_format { REPORT_TEXT, REPORT_MARKDOWN, REPORT_CSV, REPORT_JSON };
 bool report_format_from_name(const char *text, enum report_format *ret_format);
 // Appends tables to `out`. JSON: one table an object, several (or `as_array`) an array, as the contract has it.
-// Text scales units and prints them; `width` is the terminal's (0: unlimited). Numbers in JSON and CSV are exact.
+// A table without id and title (NULL) is printed as a plain grid. Text scales units and prints them; `width` is the terminal's (0: unlimited). Numbers in JSON and CSV are exact.
 void report_tables(const struct analyze_table *tables, size_t count, enum report_format format, bool as_array,
                    unsigned width, struct buf *out);
 
@@ -22,6 +22,7 @@ struct report_export {
 };
 extern const struct report_export *const report_exports[]; // perfetto, chrome, sqlite, csv; ends with NULL
 // Writes beside `path` and renames; refuses an existing path unless `force`.
-enum status report_export_file(struct store *store, const char *format, const char *path, bool force, struct error *err) MUST_CHECK;
+enum status report_export_file(struct store *store, const char *format, const char *path, bool force,
+                               struct error *err) MUST_CHECK;
 
 #endif

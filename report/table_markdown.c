@@ -69,8 +69,9 @@ void table_markdown(const struct analyze_table *table, struct buf *out)
   struct buf text;
   buf_init(&text, BUF_MAXIMUM_DEFAULT);
   table_context(table, &text);
-  buf_format(out, "### %s %s\n\n", table->id, table->title);
-  if (text.length > 0) {
+  if (table->title != NULL)
+    buf_format(out, "### %s %s\n\n", table->id, table->title);
+  if (table->title != NULL && text.length > 0) {
     markdown_text(out, text.data);
     buf_text(out, "\n\n");
   }

@@ -236,6 +236,8 @@ static void put_notes(const struct layout *layout, const struct buf *left_out, s
 
 static void put_title(const struct layout *layout, struct buf *out)
 {
+  if (layout->table->title == NULL)
+    return;
   struct buf context;
   buf_init(&context, BUF_MAXIMUM_DEFAULT);
   buf_format(out, "%s  %s\n", layout->table->id, layout->table->title);

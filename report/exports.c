@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Front door of the exports: the table, and the one place that writes beside, renames and never overwrites unasked.
+#include "report/exports.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const struct report_export *const report_exports[] = {
+    &report_export_perfetto, &report_export_chrome,
+#ifdef XSP_HAVE_EXPORT_SQLITE
+    &report_export_sqlite,
+#endif
+    &report_export_csv,      NULL,
+};
+
+static enum status find_export(const char *name, const struct report_export **ret_export, struct error *err)
+{
+  for (size_t i = 0; report_exports[i] != NULL; i++)
+    if (strcmp(report_exports[i]->name, name) == 0) {
+      *ret_export = report_exports[i];
+      return STATUS_OK;
+    }
+  char advice[160] = "";
+  for (size_t i = 0; report_exports[i] != NULL; i++) {
+    size_t used = strlen(advice);
+    const char *separator = i == 0 ? "" : report_exports[i + 1] == NULL ? " or " : ", ";
+    snprintf(advice + used, sizeof advice - used, "%s%s", separator, report_exports[i]->name);
+  }
+  return error_set(err, STATUS_USE, "cannot export", name, advice, "no such export format");
+}
+
+static enum status check_place(const char *path, bool force, struct error *err)
+{
+  struct stat there;
+  if (path[0] == 0)
+    return error_set(err, STATUS_USE, "cannot write", NULL, NULL, "the output's name is empty");
+  if (lstat(path, &there) != 0)
+    return STATUS_OK; // not there, or not reachable: opening says which
+  if (!S_ISREG(there.st_mode))
+    return error_set(err, STATUS_USE, "cannot write", path, "the name of a file", "it exists and is no regular file");
+  if (!force)
+    return error_set(err, STATUS_USE, "cannot write", path, "another name, or --force to replace it",
+                     "it exists already");
+  return STATUS_OK;
+}
+
+// Renames; without `force` an output that appeared meanwhile is kept.
+static enum status move_into_place(const char *beside, const char *path, bool force, struct error *err)
+{
+  int result = renameat2(AT_FDCWD, beside, AT_FDCWD, path, force ? 0 : RENAME_NOREPLACE);
+  if (result != 0 && errno == EINVAL) // a file system that does not know RENAME_NOREPLACE
+    result = rename(beside, path);
+  if (result != 0)
+    return error_set_errno(err, errno == EEXIST ? STATUS_USE : STATUS_SYSTEM, "cannot write", path, NULL);
+  return STATUS_OK;
+}
+
+enum status report_export_file(struct store *store, const char *format, const char *path, bool force, struct error *err)
+{
+  const struct report_export *export = NULL;
+  XSP_TRY(find_export(format, &export, err));
+  XSP_TRY(check_place(path, force, err));
+  char beside[PATH_MAX];
+  int length = snprintf(beside, sizeof beside, "%s.%ld.partial", path, (long)getpid());
+  if (length < 0 || (size_t)length >= sizeof beside)
+    return error_set(err, STATUS_USE, "cannot write", path, NULL, "the name is too long");
+  enum status status = export->write(store, beside, err);
+  if (status == STATUS_OK)
+    status = move_into_place(beside, path, force, err);
+  if (status != STATUS_OK)
+    unlink(beside);
+  return status;
+}

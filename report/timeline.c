@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// The file's side of a timeline: which processes there are, where time begins, loading one run. Used by the exports to
+// Perfetto and Chrome. Lanes are laid in timeline_lanes.c.
+#include "report/timeline.h"
+
+#include "report/timeline_lanes.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static enum status no_memory(struct error *err)
+{
+  return error_set(err, STATUS_MEMORY, "cannot lay out the timeline", NULL, "exporting fewer runs", "out of memory");
+}
+
+// ---- processes -------------------------------------------------------------------------------------------------------
+// Two runs' tracks are of one process where the pid, the host and the clock are the same; where a run counts from its
+// own zero, its processes are its own.
+struct process_key {
+  int64_t run_id; // 0: shared between runs
+  int64_t process_id;
+  const char *host;
+};
+
+static bool same_key(const struct process_key *a, const struct process_key *b)
+{
+  bool same_host = (a->host == NULL) == (b->host == NULL) && (a->host == NULL || strcmp(a->host, b->host) == 0);
+  return a->run_id == b->run_id && a->process_id == b->process_id && same_host;
+}
+
+static const char *experiment_name(const struct timeline *timeline, int64_t experiment_id)
+{
+  for (size_t i = 0; i < timeline->experiment_count; i++)
+    if (timeline->experiments[i].experiment_id == experiment_id && timeline->experiments[i].name != NULL)
+      return timeline->experiments[i].name;
+  return "experiment";
+}
+
+// A pid that the source gave, if no process has it yet; else a made-up one.
+static int32_t choose_pid(const struct timeline *timeline, int64_t wanted)
+{
+  int32_t made_up = 1000000000;
+  bool taken = wanted <= 0 || wanted >= made_up;
+  for (size_t i = 0; i < timeline->process_count; i++) {
+    taken |= timeline->processes[i].pid == wanted;
+    if (timeline->processes[i].pid >= made_up)
+      made_up = timeline->processes[i].pid + 1;
+  }
+  return taken ? made_up : (int32_t)wanted;
+}
+
+// Appends the run's level set to the process's name, once.
+static bool name_levels(struct timeline *timeline, struct timeline_process *process, const struct store_run *run)
+{
+  char levels[LEVEL_SET_TEXT_SIZE + 2] = " ";
+  level_set_format(run->levels, levels + 1);
+  if (levels[1] == 0)
+    return true;
+  size_t length = strlen(levels);
+  for (const char *at = process->name; (at = strstr(at, levels)) != NULL; at++)
+    if (at[length] == 0 || at[length] == ',')
+      return true;
+  const char *name = strstr(process->name, ":") != NULL
+                         ? arena_format(&timeline->arena, "%s,%s", process->name, levels)
+                         : arena_format(&timeline->arena, "%s:%s", process->name, levels);
+  process->name = name != NULL ? name : process->name;
+  return name != NULL;
+}
+
+static enum status find_processes(struct timeline *timeline, struct error *err)
+{
+  size_t most = 0;
+  for (size_t i = 0; i < timeline->run_count; i++)
+    most += timeline->run_track_counts[i];
+  struct process_key *keys = arena_alloc_array(&timeline->arena, most + 1, sizeof *keys);
+  timeline->processes = arena_alloc_array(&timeline->arena, most + 1, sizeof *timeline->processes);
+  if (keys == NULL || timeline->processes == NULL)
+    return no_memory(err);
+  for (size_t i = 0; i < timeline->run_count; i++) {
+    const struct store_run *run = &timeline->runs[i];
+    timeline->run_track_processes[i] =
+        arena_alloc_array(&timeline->arena, timeline->run_track_counts[i] + 1, sizeof(size_t));
+    if (timeline->run_track_processes[i] == NULL)
+      return no_memory(err);
+    for (size_t j = 0; j < timeline->run_track_counts[i]; j++) {
+      const struct store_track *track = &timeline->run_tracks[i][j];
+      bool is_shared = run->epoch_is_unix && track->process_id != STORE_NONE;
+      struct process_key key = {is_shared ? 0 : run->run_id, track->process_id, track->host};
+      size_t process = 0;
+      while (process < timeline->process_count && !same_key(&keys[process], &key))
+        process++;
+      struct timeline_process *entry = &timeline->processes[process];
+      if (process == timeline->process_count) {
+        const char *name = experiment_name(timeline, run->experiment_id);
+        *entry = (struct timeline_process){
+            choose_pid(timeline, track->process_id),
+            track->host != NULL ? arena_format(&timeline->arena, "%s on %s", name, track->host) : name};
+        keys[timeline->process_count++] = key;
+      }
+      if (entry->name == NULL || !name_levels(timeline, entry, run))
+        return no_memory(err);
+      timeline->run_track_processes[i][j] = process;
+    }
+  }
+  return STATUS_OK;
+}
+
+// ---- time ------------------------------------------------------------------------------------------------------------
+static enum status run_first(struct timeline *timeline, size_t index, int64_t *ret_first_ns, struct error *err)
+{
+  struct arena arena = {0};
+  struct store_spans spans;
+  enum status status =
+      store_load_spans(timeline->store, timeline->runs[index].run_id, STORE_BIT(STORE_START_NS), &arena, &spans, err);
+  *ret_first_ns = INT64_MAX;
+  for (size_t row = 0; status == STATUS_OK && row < spans.count; row++)
+    if (spans.start_ns[row] < *ret_first_ns)
+      *ret_first_ns = spans.start_ns[row];
+  arena_done(&arena);
+  return status;
+}
+
+static enum status find_first(struct timeline *timeline, struct error *err)
+{
+  int64_t first[2] = {INT64_MAX, INT64_MAX}; // of runs that count from their own zero, and from the Unix epoch
+  for (size_t i = 0; i < timeline->run_count; i++) {
+    int64_t run_first_ns;
+    XSP_TRY(run_first(timeline, i, &run_first_ns, err));
+    int64_t *kept = &first[timeline->runs[i].epoch_is_unix];
+    *kept = run_first_ns < *kept ? run_first_ns : *kept;
+  }
+  timeline->has_unix_time = first[1] != INT64_MAX;
+  timeline->first_ns = timeline->has_unix_time ? first[1] : first[0] != INT64_MAX ? first[0] : 0;
+  return STATUS_OK;
+}
+
+enum status timeline_open(struct store *store, struct timeline *ret_timeline, struct error *err)
+{
+  struct timeline *timeline = ret_timeline;
+  *timeline = (struct timeline){.store = store};
+  XSP_TRY(store_experiments(store, &timeline->arena, &timeline->experiments, &timeline->experiment_count, err));
+  XSP_TRY(store_runs(store, &timeline->arena, &timeline->runs, &timeline->run_count, err));
+  size_t count = timeline->run_count + 1;
+  timeline->run_tracks = arena_alloc_array(&timeline->arena, count, sizeof *timeline->run_tracks);
+  timeline->run_track_counts = arena_alloc_array(&timeline->arena, count, sizeof *timeline->run_track_counts);
+  timeline->run_track_processes = arena_alloc_array(&timeline->arena, count, sizeof *timeline->run_track_processes);
+  if (timeline->run_tracks == NULL || timeline->run_track_counts == NULL || timeline->run_track_processes == NULL)
+    return no_memory(err);
+  for (size_t i = 0; i < timeline->run_count; i++)
+    XSP_TRY(store_tracks(store, timeline->runs[i].run_id, &timeline->arena, &timeline->run_tracks[i],
+                         &timeline->run_track_counts[i], err));
+  XSP_TRY(find_processes(timeline, err));
+  return find_first(timeline, err);
+}
+
+void timeline_done(struct timeline *timeline)
+{
+  arena_done(&timeline->arena);
+}
+
+// ---- one run ---------------------------------------------------------------------------------------------------------
+#define FIRST_MADE_UP_TID INT64_C(8000000) // Linux thread ids end at 2^22
+
+static enum status lay_tracks(struct timeline *timeline, size_t index, struct arena *arena, struct timeline_run *run,
+                              struct error *err)
+{
+  run->track_count = timeline->run_track_counts[index];
+  run->tracks = arena_alloc_array(arena, run->track_count + 1, sizeof *run->tracks);
+  if (run->tracks == NULL)
+    return no_memory(err);
+  size_t earlier = 0; // tracks of the runs before
+  for (size_t i = 0; i < index; i++)
+    earlier += timeline->run_track_counts[i];
+  for (size_t i = 0; i < run->track_count; i++) {
+    const struct store_track *track = &timeline->run_tracks[index][i];
+    bool is_thread = track->thread_id != STORE_NONE && track->device_id == STORE_NONE && track->stream_id == STORE_NONE;
+    run->tracks[i] = (struct timeline_track){
+        .track = track,
+        .process = timeline->run_track_processes[index][i],
+        .is_thread = is_thread,
+        .tid = is_thread ? track->thread_id : FIRST_MADE_UP_TID + (int64_t)(earlier + i),
+    };
+  }
+  return STATUS_OK;
+}
+
+enum status timeline_load(struct timeline *timeline, size_t index, struct arena *arena, struct timeline_run *ret_run,
+                          struct error *err)
+{
+  const struct store_run *run = &timeline->runs[index];
+  *ret_run = (struct timeline_run){.run = run};
+  XSP_TRY(store_load_spans(timeline->store, run->run_id, STORE_ALL_BASE, arena, &ret_run->spans, err));
+  XSP_TRY(store_load_derived(timeline->store, run->run_id, arena, &ret_run->derived, err));
+  XSP_TRY(store_load_tags(timeline->store, run->run_id, arena, &ret_run->tags, &ret_run->tag_count, err));
+  XSP_TRY(lay_tracks(timeline, index, arena, ret_run, err));
+  int64_t first_ns = INT64_MAX;
+  for (size_t row = 0; row < ret_run->spans.count; row++)
+    first_ns = ret_run->spans.start_ns[row] < first_ns ? ret_run->spans.start_ns[row] : first_ns;
+  if (!run->epoch_is_unix && ret_run->spans.count > 0 &&
+      __builtin_sub_overflow(timeline->first_ns, first_ns, &ret_run->shift_ns))
+    return error_set(err, STATUS_INPUT, "cannot lay out the timeline", store_path(timeline->store), NULL,
+                     "run %lld has times that lie more than 292 years apart", (long long)run->run_id);
+  return timeline_lay_lanes(arena, ret_run, err);
+}
+
+uint64_t timeline_time(const struct timeline *timeline, const struct timeline_run *run, int64_t time_ns)
+{
+  return (uint64_t)time_ns + (uint64_t)run->shift_ns - (uint64_t)timeline->first_ns;
+}
+
+void timeline_track_name(const struct timeline_track *track, char *name, size_t size)
+{
+  const struct store_track *source = track->track;
+  if (source->name != NULL && source->name[0] != 0)
+    snprintf(name, size, "%s", source->name);
+  else if (track->is_thread)
+    snprintf(name, size, "thread %" PRId64, source->thread_id);
+  else if (source->device_id != STORE_NONE && source->stream_id != STORE_NONE)
+    snprintf(name, size, "device %" PRId64 " stream %" PRId64, source->device_id, source->stream_id);
+  else
+    snprintf(name, size, "track %" PRId64, source->track_id);
+}
