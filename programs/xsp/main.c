@@ -64,14 +64,6 @@ static enum status run(int argc, char **argv, struct error *err)
   return run_verb(verb, argc - 2, argv + 2, err);
 }
 
-static void print_error(const struct error *err)
-{
-  char line[2048];
-  size_t length = error_line(err, line, sizeof line - 1);
-  line[length++] = '\n';
-  fwrite(line, 1, length, stderr);
-}
-
 int main(int argc, char **argv)
 {
   setlocale(LC_CTYPE, "C.UTF-8"); // for the widths of characters; numbers stay in the C locale
@@ -84,9 +76,9 @@ int main(int argc, char **argv)
   if (output_reader_left())
     return status == STATUS_NO ? status_exit_code(status) : 0;
   if (status != STATUS_OK && err.what[0] != 0)
-    print_error(&err);
+    output_talk_error(&err);
   if (finish_status != STATUS_OK && status != STATUS_SYSTEM) {
-    print_error(&finish_err);
+    output_talk_error(&finish_err);
     status = finish_status;
   }
   return status_exit_code(status);

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checked writes to stdout. Called by the verbs and, last, by main. Never prints to stderr, never exits.
+// Checked writes to stdout, lines of talk to stderr. Called by the verbs and, last, by main. Never exits.
 #include "programs/xsp/output.h"
 
+#include "report/display.h"
+
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#define OUTPUT_TALK_MAXIMUM ((size_t)1 << 16) // longer lines are not said
 
 static bool reader_left;
 
@@ -48,6 +53,36 @@ enum status output_finish(struct error *err)
 bool output_reader_left(void)
 {
   return reader_left;
+}
+
+void output_talk(const char *format, ...)
+{
+  struct buf line, escaped;
+  buf_init(&line, OUTPUT_TALK_MAXIMUM);
+  buf_init(&escaped, OUTPUT_TALK_MAXIMUM);
+  va_list args, again;
+  va_start(args, format);
+  va_copy(again, args);
+  int length = vsnprintf(NULL, 0, format, args);
+  va_end(args);
+  if (length > 0 && buf_reserve(&line, (size_t)length)) {
+    vsnprintf(line.data, (size_t)length + 1, format, again);
+    display_escape(&escaped, line.data, (size_t)length);
+    buf_text(&escaped, "\n");
+  }
+  va_end(again);
+  if (!escaped.failed && escaped.length > 0)
+    fwrite(escaped.data, 1, escaped.length, stderr);
+  buf_done(&line);
+  buf_done(&escaped);
+}
+
+void output_talk_error(const struct error *err)
+{
+  char line[2048];
+  size_t length = error_line(err, line, sizeof line - 1);
+  line[length++] = '\n';
+  fwrite(line, 1, length, stderr);
 }
 
 unsigned output_width(void)

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// xsp analyze: one or several analyses of one or several files, as tables.
+#include "programs/xsp/nearest.h"
+#include "programs/xsp/output.h"
+#include "programs/xsp/reader.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct question {
+  const char **ids;
+  size_t id_count;
+  const char **paths;
+  size_t path_count;
+  struct store **stores;
+  struct analyze_table *tables;
+  size_t table_count;
+  struct arena arena;
+};
+
+// "A2", "L0": has the form of an analysis' name and is no file.
+static bool looks_like_id(const char *text)
+{
+  size_t letters = 0;
+  while (isalpha((unsigned char)text[letters]))
+    letters++;
+  size_t digits = strspn(text + letters, "0123456789");
+  return letters == 1 && digits >= 1 && digits <= 2 && text[letters + digits] == 0 && access(text, F_OK) != 0;
+}
+
+static enum status unknown_analysis(const char *text, struct error *err)
+{
+  struct nearest nearest;
+  nearest_start(&nearest, text);
+  for (size_t i = 0; analyses[i] != NULL; i++)
+    nearest_offer(&nearest, analyses[i]->id);
+  char advice[64] = "`xsp help analyze`";
+  if (nearest.best != NULL)
+    snprintf(advice, sizeof advice, "%s, or `xsp help analyze`", nearest.best);
+  return error_set(err, STATUS_USE, "wrong use", text, advice, "no such analysis");
+}
+
+// The leading arguments that name analyses, then the files.
+static enum status split_arguments(const struct invocation *invocation, struct question *question, struct error *err)
+{
+  const char **arguments = invocation->arguments;
+  size_t count = invocation->argument_count, ids = 0;
+  while (ids < count && analyze_find(arguments[ids]) != NULL)
+    ids++;
+  if (ids < count && (ids == 0 || looks_like_id(arguments[ids])))
+    return unknown_analysis(arguments[ids], err);
+  if (ids == count)
+    return error_set(err, STATUS_USE, "wrong use", "analyze", "xsp analyze A2 FILE.xsp", "the file is missing");
+  question->ids = arguments;
+  question->id_count = ids;
+  question->paths = arguments + ids;
+  question->path_count = count - ids;
+  return STATUS_OK;
+}
+
+static enum status read_request(const struct invocation *invocation, struct analyze_request *request, struct error *err)
+{
+  analyze_request_init(request);
+  request->layer = invocation_value(invocation, "layer");
+  request->statistic = invocation_value(invocation, "stat");
+  request->sort = invocation_value(invocation, "sort");
+  request->by = invocation_value(invocation, "by");
+  request->optimal = invocation_value(invocation, "optimal");
+  XSP_TRY(invocation_int64(invocation, "batch", 1, INT64_MAX, &request->batch, err));
+  XSP_TRY(invocation_int64(invocation, "top", 1, INT64_MAX, &request->top, err));
+  XSP_TRY(invocation_double(invocation, "optimal-threshold", 0, 1e6, &request->optimal_threshold_pct, err));
+  return invocation_double(invocation, "latency-threshold", 0, 100, &request->latency_threshold_pct, err);
+}
+
+static enum status open_files(struct question *question, struct error *err)
+{
+  question->stores = arena_alloc_array(&question->arena, question->path_count, sizeof *question->stores);
+  if (question->stores == NULL)
+    return error_set(err, STATUS_MEMORY, "cannot open the files", NULL, NULL, "out of memory");
+  for (size_t i = 0; i < question->path_count; i++)
+    XSP_TRY(reader_open(question->paths[i], &question->stores[i], err));
+  return STATUS_OK;
+}
+
+static enum status keep_tables(struct question *question, const struct analyze_table *tables, size_t count,
+                               struct error *err)
+{
+  size_t all = question->table_count + count;
+  struct analyze_table *kept = arena_alloc_array(&question->arena, all + 1, sizeof *kept);
+  if (kept == NULL)
+    return error_set(err, STATUS_MEMORY, "cannot keep the tables", NULL, NULL, "out of memory");
+  for (size_t i = 0; i < question->table_count; i++)
+    kept[i] = question->tables[i];
+  for (size_t i = 0; i < count; i++)
+    kept[question->table_count + i] = tables[i];
+  question->tables = kept;
+  question->table_count = all;
+  return STATUS_OK;
+}
+
+// Runs all; of several analyses those that the files cannot answer are named on stderr and make the status "no".
+static enum status ask(struct question *question, const struct analyze_request *request, struct error *err)
+{
+  enum status result = STATUS_OK;
+  for (size_t i = 0; i < question->id_count; i++) {
+    struct analyze_table *tables = NULL;
+    size_t count = 0;
+    enum status status = analyze_run(question->ids[i], question->stores, question->path_count, request,
+                                     &question->arena, &tables, &count, err);
+    if (status == STATUS_NO && question->id_count > 1) {
+      output_talk_error(err);
+      *err = (struct error){0};
+      result = STATUS_NO;
+      continue;
+    }
+    if (status != STATUS_OK)
+      return status;
+    XSP_TRY(keep_tables(question, tables, count, err));
+  }
+  return result;
+}
+
+static enum status print(const struct question *question, enum report_format format, struct error *err)
+{
+  struct buf out;
+  buf_init(&out, BUF_MAXIMUM_DEFAULT);
+  report_tables(question->tables, question->table_count, format, question->id_count > 1, output_width(), &out);
+  enum status status = output_buf(&out, err);
+  buf_done(&out);
+  return status;
+}
+
+static enum status run(const struct invocation *invocation, struct error *err)
+{
+  struct question question = {0};
+  struct analyze_request request;
+  enum report_format format;
+  XSP_TRY(reader_format(invocation, &format, err));
+  XSP_TRY(read_request(invocation, &request, err));
+  XSP_TRY(split_arguments(invocation, &question, err));
+  enum status status = open_files(&question, err);
+  if (status == STATUS_OK)
+    status = ask(&question, &request, err);
+  if (status == STATUS_OK || (status == STATUS_NO && question.id_count > 1)) {
+    enum status print_status = print(&question, format, err);
+    status = print_status != STATUS_OK ? print_status : status;
+  }
+  for (size_t i = 0; question.stores != NULL && i < question.path_count; i++)
+    store_close(question.stores[i]);
+  arena_done(&question.arena);
+  return status;
+}
+
+static const struct option_description options[] = {
+    {.name = "batch",
+     .value_name = "N",
+     .help = "The batch size to look at. Without it: the optimal one, where there is none the one of maximum "
+             "throughput; the answer says which."},
+    {.name = "layer",
+     .value_name = "MODE",
+     .help =
+         "What counts as a layer where layers lie inside layers: outermost, innermost or module. Without it: as the "
+         "file says, else outermost."},
+    {.name = "stat",
+     .value_name = "STATISTIC",
+     .help = "Over the observations: mean, median, min, max, pNN (p95), or trimmed:F (drops the fraction F at each "
+             "end). Without it: trimmed:0.2."},
+    {.name = "sort", .value_name = "KEY", .help = "Sort by this column: numbers falling, text rising."},
+    {.name = "top", .value_name = "N", .help = "Only the first N rows."},
+    {.name = "by",
+     .value_name = "WHAT",
+     .help = "L0: `layer` gives the overhead by layer. A10: `batch` compares the batch sizes."},
+    {.name = "optimal",
+     .value_name = "LIMIT",
+     .help = "Take as optimal the batch size with the highest throughput within this limit: \"latency<=10ms\"."},
+    {.name = "optimal-threshold",
+     .value_name = "PERCENT",
+     .default_value = "5",
+     .help = "The optimal batch size is the smallest whose doubling raises the throughput by at most this."},
+    {.name = "latency-threshold",
+     .value_name = "PERCENT",
+     .default_value = "5",
+     .help = "A kernel is bound by latency where it reaches less than this of both the peak arithmetic throughput and "
+             "the memory bandwidth."},
+    {0},
+};
+static const struct verb_example examples[] = {
+    {"xsp analyze A1 resnet50.xsp", "latency and throughput by batch size"},
+    {"xsp analyze A2 resnet50.xsp --batch 4 --sort latency_ms --top 10", "the ten slowest layers at batch size 4"},
+    {"xsp analyze L0 resnet50.xsp", "what each level of tracing cost"},
+    {"xsp analyze A5 A6 A7 resnet50.xsp --json", "three analyses as one JSON array"},
+    {0},
+};
+
+const struct verb verb_analyze = {
+    .name = "analyze",
+    .summary = "answer questions about a file: model, layers, kernels, overhead",
+    .synopsis = "ID... FILE... [OPTION...]",
+    .description =
+        "Runs the analyses named by ID over the files and prints a table for each.\n\n"
+        "  L0  what each level of tracing cost       A1  latency and throughput by batch size\n"
+        "  A2  layers in execution order             A3  latency of the layers, by thirds\n"
+        "  A4  memory of the layers, by thirds       A5  layers by type: count\n"
+        "  A6  layers by type: latency               A7  layers by type: memory\n\n"
+        "Where a file lacks what an analysis needs, the status is 1; of several analyses the possible ones are "
+        "printed. "
+        "Several files' experiments are answered one by one. Figures are statistics over the observations that are no "
+        "warm-up, and every latency comes with its number of observations, its extremes and its coefficient of "
+        "variation.",
+    .least_arguments = 1,
+    .most_arguments = SIZE_MAX,
+    .options = options,
+    .is_reader = true,
+    .examples = examples,
+    .see_also = "profile, info, sql",
+    .run = run,
+};

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// xsp export: a file for another tool.
+#include "programs/xsp/output.h"
+#include "programs/xsp/reader.h"
+
+#include <stdio.h>
+#include <string.h>
+
+// The format that the output's name asks for by its ending; NULL: none.
+static const char *format_by_name(const char *path)
+{
+  const char *dot = strrchr(path, '.');
+  for (size_t i = 0; dot != NULL && report_exports[i] != NULL; i++)
+    if (strcmp(report_exports[i]->extension, dot + 1) == 0)
+      return report_exports[i]->name;
+  return NULL;
+}
+
+static enum status chosen_format(const struct invocation *invocation, const char *path, const char **ret_format,
+                                 struct error *err)
+{
+  *ret_format = invocation_value(invocation, "to");
+  if (*ret_format == NULL)
+    *ret_format = format_by_name(path);
+  if (*ret_format == NULL)
+    return error_set(err, STATUS_USE, "wrong use", path, "--to perfetto, or `xsp help export`",
+                     "its name does not say which format it should be");
+  return STATUS_OK;
+}
+
+// Timelines cannot show times of other clocks beside wall time; says so.
+static enum status talk_about_foreign_clocks(struct store *store, const char *format, struct error *err)
+{
+  if (strcmp(format, "perfetto") != 0 && strcmp(format, "chrome") != 0)
+    return STATUS_OK;
+  struct arena arena = {0};
+  struct store_run *runs = NULL;
+  size_t run_count = 0;
+  enum status status = store_runs(store, &arena, &runs, &run_count, err);
+  for (size_t i = 0; i < run_count && status == STATUS_OK; i++) {
+    struct store_track *tracks = NULL;
+    size_t track_count = 0;
+    status = store_tracks(store, runs[i].run_id, &arena, &tracks, &track_count, err);
+    for (size_t j = 0; j < track_count && status == STATUS_OK; j++)
+      if (tracks[j].clock != NULL)
+        output_talk("xsp: left out: run %lld, track %s: it has a clock of its own (%s), which a timeline may not set "
+                    "beside wall time; --to csv has it",
+                    (long long)runs[i].run_id, tracks[j].name != NULL ? tracks[j].name : "without name",
+                    tracks[j].clock);
+  }
+  arena_done(&arena);
+  return status;
+}
+
+static enum status run(const struct invocation *invocation, struct error *err)
+{
+  const char *path = invocation_value(invocation, "output");
+  if (path == NULL)
+    return error_set(err, STATUS_USE, "wrong use", "export", "-o OUT", "the output's name is missing");
+  const char *format = NULL;
+  XSP_TRY(chosen_format(invocation, path, &format, err));
+  struct store *store = NULL;
+  XSP_TRY(reader_open(invocation->arguments[0], &store, err));
+  enum status status = report_export_file(store, format, path, invocation_has(invocation, "force"), err);
+  if (status == STATUS_OK)
+    status = talk_about_foreign_clocks(store, format, err);
+  store_close(store);
+  if (status == STATUS_OK)
+    output_talk("xsp: wrote %s%s", path,
+                strcmp(format, "perfetto") == 0 ? " (open it in https://ui.perfetto.dev)" : "");
+  return status;
+}
+
+static const struct option_description options[] = {
+    {.name = "to",
+     .value_name = "FORMAT",
+     .help = "perfetto, chrome, sqlite or csv. Without it: what the output's ending says (.pftrace, .json, .sqlite, "
+             ".csv)."},
+    {.name = "output",
+     .letter = 'o',
+     .value_name = "OUT",
+     .help = "The file to write. It appears when it is complete."},
+    {.name = "force", .help = "Replace an existing file."},
+    {0},
+};
+static const struct verb_example examples[] = {
+    {"xsp export out.xsp --to perfetto -o out.pftrace", "a timeline, to be opened in https://ui.perfetto.dev"},
+    {"xsp export out.xsp --to sqlite -o out.sqlite", "plain tables for tools that read SQLite"},
+    {0},
+};
+
+const struct verb verb_export = {
+    .name = "export",
+    .summary = "write a file for another tool: Perfetto, Chrome, SQLite, CSV",
+    .synopsis = "FILE --to FORMAT -o OUT [OPTION...]",
+    .description = "Converts an .xsp file.\n\n"
+                   "  perfetto  a trace for ui.perfetto.dev: tracks, levels as categories, tags, arrows from\n"
+                   "            launch to execution\n"
+                   "  chrome    Chrome's trace event JSON, for chrome://tracing and many other viewers\n"
+                   "  sqlite    plain tables, for tools that cannot load the xsp extension\n"
+                   "  csv       the spans, one a line\n\n"
+                   "Spans that cross each other on one track are drawn on further lanes of it. Tracks with a clock of "
+                   "their own (a "
+                   "simulator's) are in sqlite and csv only.",
+    .least_arguments = 1,
+    .most_arguments = 1,
+    .options = options,
+    .examples = examples,
+    .see_also = "analyze, sql",
+    .run = run,
+};

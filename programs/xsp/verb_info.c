@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+// xsp info: what a file holds: experiments, system, runs, spans, and how far they can be trusted.
+#include "base/json_write.h"
+#include "programs/xsp/info_facts.h"
+#include "programs/xsp/output.h"
+#include "programs/xsp/reader.h"
+#include "report/display.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+// ---- JSON ------------------------------------------------------------------------------------------------------------
+static void json_levels(struct json_writer *json, struct level_set levels)
+{
+  json_key(json, "levels");
+  json_array(json);
+  for (unsigned level = 0; level < XSP_LEVEL_COUNT; level++)
+    if (levels.mask & XSP_LEVEL_MASK(level))
+      json_string(json, level_name(level));
+  json_array_end(json);
+}
+
+static void json_int_key(struct json_writer *json, const char *key, int64_t value)
+{
+  json_key(json, key);
+  json_int(json, value);
+}
+
+static void json_text_key(struct json_writer *json, const char *key, const char *text)
+{
+  json_key(json, key);
+  json_string(json, text);
+}
+
+static void json_run(struct json_writer *json, const struct info_run *info)
+{
+  const struct store_run *run = info->run;
+  json_object(json);
+  json_int_key(json, "run_id", run->run_id);
+  json_levels(json, run->levels);
+  json_key(json, "metrics");
+  json_bool(json, run->levels.metrics);
+  json_key(json, "batch_size");
+  run->batch_size > 0 ? json_int(json, run->batch_size) : json_null(json);
+  json_int_key(json, "observations", (int64_t)info->observation_count);
+  json_int_key(json, "warmup_observations", (int64_t)info->warmup_count);
+  json_key(json, "spans");
+  json_object(json);
+  for (unsigned level = 0; level < XSP_LEVEL_COUNT; level++)
+    if (info->spans_by_level[level] > 0)
+      json_int_key(json, level_name(level), (int64_t)info->spans_by_level[level]);
+  json_object_end(json);
+  json_int_key(json, "dropped", run->dropped_count);
+  json_int_key(json, "misused", run->misused_count);
+  json_int_key(json, "open", (int64_t)info->open_count);
+  json_key(json, "parents");
+  json_object(json);
+  static const enum basis order[] = {BASIS_EXPLICIT, BASIS_CORRELATION, BASIS_CONTAINMENT, BASIS_AMBIGUOUS, BASIS_NONE};
+  for (size_t i = 0; i < BASIS_COUNT; i++)
+    json_int_key(json, basis_name(order[i]), (int64_t)info->parents[order[i]]);
+  json_object_end(json);
+  json_text_key(json, "epoch", run->epoch_is_unix ? "unix" : "trace");
+  json_text_key(json, "layer", run->layer);
+  json_key(json, "own_pct");
+  json_double(json, run->own_pct);
+  json_int_key(json, "tracks", (int64_t)info->track_count);
+  json_object_end(json);
+}
+
+static void json_experiment(struct json_writer *json, const struct info_experiment *info)
+{
+  const struct store_experiment *experiment = info->experiment;
+  json_object(json);
+  json_int_key(json, "experiment_id", experiment->experiment_id);
+  json_text_key(json, "name", experiment->name);
+  json_text_key(json, "workload", experiment->workload);
+  json_text_key(json, "framework", experiment->framework);
+  json_text_key(json, "framework_version", experiment->framework_version);
+  json_text_key(json, "command", experiment->command);
+  json_int_key(json, "created_ns", experiment->created_ns);
+  json_text_key(json, "xsp_version", experiment->xsp_version);
+  json_key(json, "system");
+  json_object(json);
+  for (size_t i = 0; i < info->system_count; i++) {
+    json_key(json, info->system[i].key);
+    if (!info->system[i].is_number)
+      json_string(json, info->system[i].text);
+    else
+      json_double(json, info->system[i].number);
+  }
+  json_object_end(json);
+  json_key(json, "runs");
+  json_array(json);
+  for (size_t i = 0; i < info->run_count; i++)
+    json_run(json, &info->runs[i]);
+  json_array_end(json);
+  json_object_end(json);
+}
+
+static void print_json(const struct info_file *file, struct buf *out)
+{
+  struct json_writer json;
+  json_start(&json, out);
+  json_object(&json);
+  json_key(&json, "file");
+  json_object(&json);
+  json_int_key(&json, "format_version", file->format_version);
+  json_text_key(&json, "path", file->path);
+  json_key(&json, "size_bytes");
+  file->size_bytes >= 0 ? json_int(&json, file->size_bytes) : json_null(&json);
+  json_object_end(&json);
+  json_key(&json, "experiments");
+  json_array(&json);
+  for (size_t i = 0; i < file->experiment_count; i++)
+    json_experiment(&json, &file->experiments[i]);
+  json_array_end(&json);
+  json_object_end(&json);
+  buf_text(out, "\n");
+}
+
+// ---- text ------------------------------------------------------------------------------------------------------------
+static void put_field(struct buf *out, const char *label, const char *text, unsigned width)
+{
+  if (text == NULL || text[0] == 0)
+    return;
+  struct buf escaped;
+  buf_init(&escaped, BUF_MAXIMUM_DEFAULT);
+  display_escape(&escaped, text, strlen(text));
+  buf_format(out, "  %-11s ", label);
+  display_wrap(out, escaped.data, 14, 14, width);
+  buf_done(&escaped);
+}
+
+static void put_created(struct buf *out, const struct store_experiment *experiment, unsigned width)
+{
+  time_t seconds = (time_t)(experiment->created_ns / 1000000000);
+  struct tm utc;
+  char when[64] = "";
+  if (experiment->created_ns > 0 && gmtime_r(&seconds, &utc) != NULL)
+    strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S UTC", &utc);
+  char text[160];
+  snprintf(text, sizeof text, "%s%sby xsp %s", when, when[0] != 0 ? ", " : "",
+           experiment->xsp_version != NULL ? experiment->xsp_version : "of unknown version");
+  put_field(out, "created", text, width);
+}
+
+static void put_system(struct buf *out, const struct info_experiment *info, unsigned width)
+{
+  struct buf text;
+  buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  for (size_t i = 0; i < info->system_count; i++) {
+    const struct store_system_value *value = &info->system[i];
+    buf_format(&text, "%s%s ", i > 0 ? ", " : "", value->key);
+    if (value->is_number)
+      buf_format(&text, "%.15g", value->number);
+    else
+      buf_text(&text, value->text != NULL ? value->text : "");
+  }
+  put_field(out, "system", text.data, width);
+  buf_done(&text);
+}
+
+// Columns of the table of runs; what is zero in every run is hidden where it would only be in the way.
+enum run_column {
+  RUN_ID,
+  RUN_LEVELS,
+  RUN_BATCH,
+  RUN_OBSERVATIONS,
+  RUN_WARMUP,
+  RUN_FIRST_LEVEL,
+  RUN_DROPPED = RUN_FIRST_LEVEL + XSP_LEVEL_COUNT,
+  RUN_OPEN,
+  RUN_NO_PARENT,
+  RUN_AMBIGUOUS,
+  RUN_OWN,
+  RUN_COLUMNS,
+};
+static const struct analyze_column run_columns[RUN_COLUMNS] = {
+    [RUN_ID] = {"run_id", "", "run"},
+    [RUN_LEVELS] = {"levels", "", "levels"},
+    [RUN_BATCH] = {"batch_size", "", "batch"},
+    [RUN_OBSERVATIONS] = {"observations", "", "observations"},
+    [RUN_WARMUP] = {"warmup_observations", "", "warm-up"},
+    [RUN_FIRST_LEVEL + XSP_LEVEL_APPLICATION] = {"application_spans", "", "application"},
+    [RUN_FIRST_LEVEL + XSP_LEVEL_MODEL] = {"model_spans", "", "model"},
+    [RUN_FIRST_LEVEL + XSP_LEVEL_LAYER] = {"layer_spans", "", "layer"},
+    [RUN_FIRST_LEVEL + XSP_LEVEL_LIBRARY] = {"library_spans", "", "library"},
+    [RUN_FIRST_LEVEL + XSP_LEVEL_KERNEL] = {"kernel_spans", "", "kernel"},
+    [RUN_DROPPED] = {"dropped", "", "dropped"},
+    [RUN_OPEN] = {"open", "", "open"},
+    [RUN_NO_PARENT] = {"without_parent", "", "roots"},
+    [RUN_AMBIGUOUS] = {"ambiguous", "", "ambiguous"},
+    [RUN_OWN] = {"own_pct", "%", "own"},
+};
+
+static struct cell int_cell(size_t value, bool is_shown)
+{
+  struct cell cell = {.type = is_shown ? CELL_INT : CELL_NULL};
+  cell.value.integer = (int64_t)value;
+  return cell;
+}
+
+static void fill_row(struct arena *arena, const struct info_run *info, const bool *has_level, struct cell *row)
+{
+  char *levels = arena_alloc(arena, LEVEL_SET_TEXT_SIZE);
+  if (levels != NULL)
+    level_set_format(info->run->levels, levels);
+  row[RUN_ID] = int_cell((size_t)info->run->run_id, true);
+  row[RUN_LEVELS] = (struct cell){CELL_TEXT, {.text = levels != NULL ? levels : ""}};
+  row[RUN_BATCH] = int_cell((size_t)info->run->batch_size, info->run->batch_size > 0);
+  row[RUN_OBSERVATIONS] = int_cell(info->observation_count, true);
+  row[RUN_WARMUP] = int_cell(info->warmup_count, true);
+  for (unsigned level = 0; level < XSP_LEVEL_COUNT; level++)
+    row[RUN_FIRST_LEVEL + level] = int_cell(info->spans_by_level[level], has_level[level]);
+  row[RUN_DROPPED] = int_cell((size_t)info->run->dropped_count, true);
+  row[RUN_OPEN] = int_cell(info->open_count, true);
+  row[RUN_NO_PARENT] = int_cell(info->parents[BASIS_NONE], true);
+  row[RUN_AMBIGUOUS] = int_cell(info->parents[BASIS_AMBIGUOUS], true);
+  if (!isnan(info->run->own_pct))
+    row[RUN_OWN] = (struct cell){CELL_REAL, {.real = info->run->own_pct}};
+}
+
+static void print_runs(const struct info_experiment *info, enum report_format format, unsigned width, struct buf *out)
+{
+  struct arena arena = {0};
+  struct cell *rows = arena_alloc_array(&arena, info->run_count * RUN_COLUMNS + 1, sizeof *rows);
+  if (rows == NULL) {
+    out->failed = true;
+    return;
+  }
+  bool has_level[XSP_LEVEL_COUNT] = {false};
+  for (size_t i = 0; i < info->run_count; i++)
+    for (unsigned level = 0; level < XSP_LEVEL_COUNT; level++)
+      has_level[level] |= info->runs[i].spans_by_level[level] > 0;
+  for (size_t i = 0; i < info->run_count; i++)
+    fill_row(&arena, &info->runs[i], has_level, &rows[i * RUN_COLUMNS]);
+  struct analyze_table table = {
+      .columns = run_columns, .column_count = RUN_COLUMNS, .rows = rows, .row_count = info->run_count};
+  report_tables(&table, 1, format, false, width, out);
+  arena_done(&arena);
+}
+
+static void print_text(const struct info_file *file, enum report_format format, unsigned width, struct buf *out)
+{
+  bool is_markdown = format == REPORT_MARKDOWN;
+  struct buf path;
+  buf_init(&path, BUF_MAXIMUM_DEFAULT);
+  display_escape(&path, file->path, strlen(file->path));
+  buf_format(out, "%s%s: format %d", is_markdown ? "## " : "", path.data, file->format_version);
+  buf_done(&path);
+  if (file->size_bytes >= 1000000)
+    buf_format(out, ", %.1f MB", (double)file->size_bytes / 1e6);
+  else if (file->size_bytes >= 0)
+    buf_format(out, ", %.1f kB", (double)file->size_bytes / 1e3);
+  buf_text(out, "\n");
+  for (size_t i = 0; i < file->experiment_count; i++) {
+    const struct store_experiment *experiment = file->experiments[i].experiment;
+    buf_format(out, "\n%sexperiment %" PRId64 "\n", is_markdown ? "### " : "", experiment->experiment_id);
+    buf_text(out, is_markdown ? "\n```\n" : "");
+    put_field(out, "name", experiment->name, width);
+    put_field(out, "workload", experiment->workload, width);
+    put_field(out, "framework", experiment->framework, width);
+    put_field(out, "version", experiment->framework_version, width);
+    put_field(out, "command", experiment->command, width);
+    put_created(out, experiment, width);
+    put_system(out, &file->experiments[i], width);
+    buf_text(out, is_markdown ? "```\n\n" : "\n");
+    print_runs(&file->experiments[i], format, width, out);
+  }
+}
+
+static void print_csv(const struct info_file *file, struct buf *out)
+{
+  for (size_t i = 0; i < file->experiment_count; i++) {
+    if (i > 0)
+      buf_text(out, "\r\n");
+    print_runs(&file->experiments[i], REPORT_CSV, 0, out);
+  }
+}
+
+static enum status run(const struct invocation *invocation, struct error *err)
+{
+  enum report_format format;
+  XSP_TRY(reader_format(invocation, &format, err));
+  struct store *store = NULL;
+  XSP_TRY(reader_open(invocation->arguments[0], &store, err));
+  struct arena arena = {0};
+  struct info_file file;
+  enum status status = info_collect(store, &arena, &file, err);
+  if (status == STATUS_OK) {
+    struct buf out;
+    buf_init(&out, BUF_MAXIMUM_DEFAULT);
+    if (format == REPORT_JSON)
+      print_json(&file, &out);
+    else if (format == REPORT_CSV)
+      print_csv(&file, &out);
+    else
+      print_text(&file, format, output_width(), &out);
+    status = output_buf(&out, err);
+    buf_done(&out);
+  }
+  arena_done(&arena);
+  store_close(store);
+  return status;
+}
+
+static const struct verb_example examples[] = {
+    {"xsp info out.xsp", "which runs there are, and whether anything was lost"},
+    {"xsp info out.xsp --json", "the same for a script"},
+    {0},
+};
+
+const struct verb verb_info = {
+    .name = "info",
+    .summary = "say what a file holds: experiments, system, runs, spans, losses",
+    .synopsis = "FILE [OPTION...]",
+    .description = "Describes an .xsp file: its experiments with the system they ran on, and for each run the levels "
+                   "that were on, "
+                   "the batch size, the observations (warm-up among them), the spans at each level, the records that "
+                   "were dropped, "
+                   "the spans that never finished (open), the spans without a parent (roots) or with an ambiguous one, "
+                   "and xsp's own "
+                   "measured share of the time.",
+    .least_arguments = 1,
+    .most_arguments = 1,
+    .is_reader = true,
+    .examples = examples,
+    .see_also = "analyze, sql",
+    .run = run,
+};

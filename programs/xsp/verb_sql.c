@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// xsp sql: one reading SQL statement over a file. JSON is streamed row by row; the other forms are laid out as a table.
+#include "base/json_write.h"
+#include "programs/xsp/output.h"
+#include "programs/xsp/reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FLUSH_BYTES ((size_t)1 << 16)
+
+// ---- JSON ------------------------------------------------------------------------------------------------------------
+struct json_rows {
+  struct arena arena; // the names
+  const char **names;
+  struct buf out;
+  struct json_writer json;
+};
+
+static enum status no_memory(struct error *err)
+{
+  return error_set(err, STATUS_MEMORY, "cannot hold the rows", NULL, "a `limit` in the query, or --json",
+                   "out of memory");
+}
+
+static enum status copy_names(struct arena *arena, const char *const *names, size_t count, const char ***ret_names,
+                              struct error *err)
+{
+  *ret_names = arena_alloc_array(arena, count + 1, sizeof **ret_names);
+  for (size_t i = 0; *ret_names != NULL && i < count; i++)
+    if (((*ret_names)[i] = arena_copy(arena, names[i], strlen(names[i]))) == NULL)
+      return no_memory(err);
+  return *ret_names != NULL ? STATUS_OK : no_memory(err);
+}
+
+static enum status json_columns(void *context, const char *const *names, size_t count, struct error *err)
+{
+  struct json_rows *rows = context;
+  return copy_names(&rows->arena, names, count, &rows->names, err);
+}
+
+static void blob_hex(struct buf *out, const struct store_cell *cell)
+{
+  for (size_t i = 0; i < cell->length; i++)
+    buf_format(out, "%02x", (unsigned char)cell->text[i]);
+}
+
+static void json_blob(struct json_writer *json, const struct store_cell *cell)
+{
+  struct buf hex;
+  buf_init(&hex, BUF_MAXIMUM_DEFAULT);
+  blob_hex(&hex, cell);
+  json_string_n(json, hex.data != NULL ? hex.data : "", hex.length);
+  json->out->failed |= hex.failed;
+  buf_done(&hex);
+}
+
+static enum status json_row(void *context, const struct store_cell *cells, size_t count, struct error *err)
+{
+  struct json_rows *rows = context;
+  struct json_writer *json = &rows->json;
+  json_object(json);
+  for (size_t i = 0; i < count; i++) {
+    json_key(json, rows->names[i]);
+    switch (cells[i].type) {
+    case STORE_INT:
+      json_int(json, cells[i].integer);
+      break;
+    case STORE_DOUBLE:
+      json_double(json, cells[i].real);
+      break;
+    case STORE_TEXT:
+      json_string_n(json, cells[i].text, cells[i].length);
+      break;
+    case STORE_BLOB:
+      json_blob(json, &cells[i]);
+      break;
+    default:
+      json_null(json);
+    }
+  }
+  json_object_end(json);
+  if (rows->out.length < FLUSH_BYTES)
+    return STATUS_OK;
+  enum status status = output_buf(&rows->out, err);
+  buf_clear(&rows->out);
+  return status;
+}
+
+static enum status print_json(struct store *store, const char *sql, struct error *err)
+{
+  struct json_rows rows = {0};
+  buf_init(&rows.out, BUF_MAXIMUM_DEFAULT);
+  json_start(&rows.json, &rows.out);
+  json_array(&rows.json);
+  const struct store_query_sink sink = {&rows, json_columns, json_row};
+  enum status status = store_query(store, sql, &sink, err);
+  if (status == STATUS_OK) {
+    json_array_end(&rows.json);
+    buf_text(&rows.out, "\n");
+    status = output_buf(&rows.out, err);
+  }
+  buf_done(&rows.out);
+  arena_done(&rows.arena);
+  return status;
+}
+
+// ---- a table ---------------------------------------------------------------------------------------------------------
+struct table_rows {
+  struct arena arena;
+  struct analyze_column *columns;
+  size_t column_count;
+  struct cell *cells; // malloc'ed, grows
+  size_t row_count, row_capacity;
+};
+
+static enum status table_columns(void *context, const char *const *names, size_t count, struct error *err)
+{
+  struct table_rows *rows = context;
+  const char **copies = NULL;
+  XSP_TRY(copy_names(&rows->arena, names, count, &copies, err));
+  rows->columns = arena_alloc_array(&rows->arena, count + 1, sizeof *rows->columns);
+  if (rows->columns == NULL)
+    return no_memory(err);
+  for (size_t i = 0; i < count; i++)
+    rows->columns[i] = (struct analyze_column){copies[i], "", copies[i]};
+  rows->column_count = count;
+  return STATUS_OK;
+}
+
+// Texts of SQL may hold NUL bytes, tables' texts cannot: they become U+FFFD.
+static const char *table_string(struct arena *arena, const struct store_cell *cell)
+{
+  struct buf text;
+  buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  if (cell->type == STORE_BLOB)
+    blob_hex(&text, cell);
+  for (size_t i = 0; cell->type == STORE_TEXT && i < cell->length; i++)
+    buf_put(&text, cell->text[i] != 0 ? &cell->text[i] : "\xef\xbf\xbd", cell->text[i] != 0 ? 1 : 3);
+  char *copy = text.failed ? NULL : arena_copy(arena, text.data != NULL ? text.data : "", text.length);
+  buf_done(&text);
+  return copy;
+}
+
+static bool table_cell(struct arena *arena, const struct store_cell *from, struct cell *to)
+{
+  *to = (struct cell){0};
+  if (from->type == STORE_INT) {
+    to->type = CELL_INT;
+    to->value.integer = from->integer;
+  } else if (from->type == STORE_DOUBLE) {
+    to->type = CELL_REAL;
+    to->value.real = from->real;
+  } else if (from->type == STORE_TEXT || from->type == STORE_BLOB) {
+    to->type = CELL_TEXT;
+    to->value.text = table_string(arena, from);
+    return to->value.text != NULL;
+  }
+  return true;
+}
+
+static enum status table_row(void *context, const struct store_cell *cells, size_t count, struct error *err)
+{
+  struct table_rows *rows = context;
+  if (rows->row_count == rows->row_capacity) {
+    size_t capacity = rows->row_capacity == 0 ? 64 : rows->row_capacity * 2;
+    struct cell *grown = reallocarray(rows->cells, capacity * count, sizeof *grown);
+    if (grown == NULL)
+      return no_memory(err);
+    rows->cells = grown;
+    rows->row_capacity = capacity;
+  }
+  for (size_t i = 0; i < count; i++)
+    if (!table_cell(&rows->arena, &cells[i], &rows->cells[rows->row_count * count + i]))
+      return no_memory(err);
+  rows->row_count++;
+  return STATUS_OK;
+}
+
+static enum status print_table(struct store *store, const char *sql, enum report_format format, struct error *err)
+{
+  struct table_rows rows = {0};
+  const struct store_query_sink sink = {&rows, table_columns, table_row};
+  enum status status = store_query(store, sql, &sink, err);
+  if (status == STATUS_OK) {
+    struct buf out;
+    buf_init(&out, BUF_MAXIMUM_DEFAULT);
+    struct analyze_table table = {
+        .columns = rows.columns, .column_count = rows.column_count, .rows = rows.cells, .row_count = rows.row_count};
+    report_tables(&table, 1, format, false, output_width(), &out);
+    status = output_buf(&out, err);
+    buf_done(&out);
+  }
+  free(rows.cells);
+  arena_done(&rows.arena);
+  return status;
+}
+
+static enum status run(const struct invocation *invocation, struct error *err)
+{
+  enum report_format format;
+  XSP_TRY(reader_format(invocation, &format, err));
+  struct store *store = NULL;
+  XSP_TRY(reader_open(invocation->arguments[0], &store, err));
+  const char *sql = invocation->arguments[1];
+  enum status status = format == REPORT_JSON ? print_json(store, sql, err) : print_table(store, sql, format, err);
+  store_close(store);
+  return status;
+}
+
+static const struct verb_example examples[] = {
+    {"xsp sql out.xsp \"select level, count(*) from span group by 1\"", "how many spans there are at each level"},
+    {"xsp sql out.xsp \"select t.value, sum(s.self_ns)/1e6 ms from span s join tag t using (run_id, span_id) where "
+     "t.key = 'layer_type' group by 1 order by 2 desc\"",
+     "own time by layer type, over all runs"},
+    {0},
+};
+
+const struct verb verb_sql = {
+    .name = "sql",
+    .summary = "ask a file in SQL",
+    .synopsis = "FILE \"select ...\" [OPTION...]",
+    .description = "Runs one SQL statement that reads (SQLite's dialect) and prints its rows. Nothing is ever written, "
+                   "attached or "
+                   "loaded.\n\n"
+                   "  experiment(experiment_id, name, workload, framework, framework_version,\n"
+                   "             command, created_ns, system_id, xsp_version)\n"
+                   "  system(system_id, key, value)\n"
+                   "  run(run_id, experiment_id, levels, batch_size, dropped_count, epoch, layer)\n"
+                   "  observation(run_id, observation, span_id, start_ns, duration_ns, warmup)\n"
+                   "  track(run_id, track_id, name, host, process_id, thread_id, device_id, stream_id)\n"
+                   "  span(run_id, span_id, trace_id, parent_id, model_id, layer_id, level, kind, category,\n"
+                   "       tracer, track_id, name, start_ns, end_ns, duration_ns, self_ns, correlation_id,\n"
+                   "       basis, depth)\n"
+                   "  tag(run_id, span_id, key, value), log(run_id, span_id, time_ns, message)",
+    .least_arguments = 2,
+    .most_arguments = 2,
+    .is_reader = true,
+    .examples = examples,
+    .see_also = "analyze, export, info",
+    .run = run,
+};
