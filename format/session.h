@@ -205,6 +205,9 @@ struct ring_head { // DIR/ring-N, offset 0
   uint64_t overwritten;  // flight recorder: records lost to overwriting, counted by the collector
   uint64_t stored;       // >= tail: up to here everything is in the collector's file; between: facts of unfinished spans
   uint64_t highest_id;   // highest span id before `stored`, with the rounds that ids made in the upper half
+  uint64_t stored_thread;   // owner of the ring at `stored`
+  uint32_t stored_process;
+  uint32_t reserved_consumer;
   struct ring_producer producer __attribute__((aligned(64)));
 };
 
