@@ -9,14 +9,16 @@
 struct collect_session;
 
 struct collect_options {
-  const char *directory;    // NULL: a new folder under /dev/shm, or under TMPDIR where that is too small
-  uint32_t level_mask;      // what may be switched on; XSP_LEVEL_MASK bits
-  uint32_t ring_records;    // 0: RING_RECORDS_DEFAULT; rounded up to a power of two
-  bool flight_recorder;     // rings overwrite; nothing is drained until the end
+  const char *directory; // NULL: a new folder under /dev/shm, or under TMPDIR where that is too small
+  uint32_t level_mask;   // what may be switched on; XSP_LEVEL_MASK bits
+  uint32_t ring_records; // 0: RING_RECORDS_DEFAULT; rounded up to a power of two
+  bool flight_recorder;  // rings overwrite; nothing is drained until the end
 };
 // Creates the session folder. The child joins it by XSP_SESSION=collect_directory().
-enum status collect_create(const struct collect_options *options, struct collect_session **ret_session, struct error *err) MUST_CHECK;
+enum status collect_create(const struct collect_options *options, struct collect_session **ret_session,
+                           struct error *err) MUST_CHECK;
 // Opens the session folder that a dead collector left, or that a program made by itself (XSP_SESSION without xsp).
+// Refuses folders that are none, that another collector drains, and whose clock cannot be known any more.
 enum status collect_adopt(const char *directory, struct collect_session **ret_session, struct error *err) MUST_CHECK;
 const char *collect_directory(const struct collect_session *session);
 
@@ -24,19 +26,43 @@ struct collect_counts { // totals since the session began
   uint64_t spans, records, dropped, lost, overwritten, misused, torn, open;
   int64_t clock_step_ns; // largest step of CLOCK_REALTIME against CLOCK_MONOTONIC seen
   uint64_t own_ns;       // CPU time this thread spent draining
+  uint64_t orphans;      // facts whose span never came
+  uint64_t malformed;    // records that made no sense
+  uint64_t repeated;     // spans that the dead collector's file had already (collect_set_known)
 };
 // Appends all that is complete in all rings to run `run_id` of `store` (tracks are added as they appear). Takes a
-// calibration. Does not commit. Safe while the traced processes run.
-enum status collect_drain(struct collect_session *session, struct store *store, int64_t run_id, struct error *err) MUST_CHECK;
+// calibration. Safe while the traced processes run.
+//
+// Space in a ring is given back to its writer only by a commit, so that a collector killed at any instant loses nothing:
+// call collect_commit from time to time. A drain that finds a ring half full of uncommitted records commits by itself.
+enum status collect_drain(struct collect_session *session, struct store *store, int64_t run_id,
+                          struct error *err) MUST_CHECK;
 // As collect_drain, for a session whose processes are gone (or that is being left): also takes what was committed behind
 // an incomplete slot, and adds open spans with STORE_SPAN_OPEN.
-enum status collect_drain_final(struct collect_session *session, struct store *store, int64_t run_id, struct error *err) MUST_CHECK;
+enum status collect_drain_final(struct collect_session *session, struct store *store, int64_t run_id,
+                                struct error *err) MUST_CHECK;
+// store_commit, then gives the space of what was drained back to the rings.
+enum status collect_commit(struct collect_session *session, struct store *store, struct error *err) MUST_CHECK;
 // Throws away what is in the rings (warm-up that is not to be kept, a run that failed).
 enum status collect_skip(struct collect_session *session, struct error *err) MUST_CHECK;
 void collect_counts(const struct collect_session *session, struct collect_counts *ret_counts);
 void collect_set_levels(struct collect_session *session, const char *tracer, uint32_t level_mask); // tracer NULL: all
 // What tracers in the session's processes said (xsp_host.say), newline-separated; in `arena`.
 const char *collect_messages(const struct collect_session *session, struct arena *arena);
+
+// ---- for recovery
+// What an earlier collector drained this session into. In `arena`.
+struct collect_origin {
+  const char *path;       // of the file; what was committed may still lie in PATH.partial. NULL: there was none
+  int64_t run_id;         // of the last drain
+  const int64_t *run_ids; // all runs of that file that hold spans of this session
+  size_t run_count;
+};
+enum status collect_origin(const struct collect_session *session, struct arena *arena,
+                           struct collect_origin *ret_origin, struct error *err) MUST_CHECK;
+uint32_t collect_levels(const struct collect_session *session); // what could be switched on; XSP_LEVEL_MASK bits
+// Span ids that are stored already, ascending: drained again they are left out and counted. Borrowed until the close.
+void collect_set_known(struct collect_session *session, const int64_t *span_ids, size_t count);
 // Closes; removes the folder where `remove`. NULL is fine.
 void collect_close(struct collect_session *session, bool remove);
 

@@ -48,13 +48,13 @@ struct ring_fact {
 };
 
 struct ring_decoder {
-  uint32_t number;  // the ring's
-  uint32_t process; // present owner
-  uint64_t thread;  // present owner; 0: unknown
-  uint64_t highest; // id seen so far, unwrapped: 32-bit ids go round
+  uint32_t number;         // the ring's
+  uint32_t process;        // present owner
+  uint64_t thread;         // present owner; 0: unknown
+  uint64_t highest;        // id seen so far, unwrapped: 32-bit ids go round
   struct ring_fact *facts; // owned; waiting, in the order of their records
   uint32_t fact_count, fact_capacity;
-  uint64_t *seen; // owned; a bit per id of the window that ends at `highest`
+  uint64_t *seen;                                     // owned; a bit per id of the window that ends at `highest`
   uint64_t spans, malformed, repeated, orphans, open; // totals; repeated: a second finish of one span
 };
 

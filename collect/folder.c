@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes and opens session folders. Called by session.c. A folder may come from anybody: regular files only, sizes and
+// magic numbers are checked before a byte is believed, and a lock on DIR/session keeps two collectors apart.
+#include "collect/folder.h"
+
+#include "collect/clock_read.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#define CATALOG_FIRST_BYTES (UINT64_C(256) << 10)
+#define ROOM_WANTED_RINGS 8u
+#define ORIGIN_BYTES_MAXIMUM (1 << 20)
+
+static const char adopting[] = "cannot adopt the capture session";
+static const char making[] = "cannot make a capture session";
+
+static void join(char path[PATH_MAX], const char *directory, const char *name)
+{
+  snprintf(path, PATH_MAX, "%s/%s", directory, name);
+}
+
+static bool parse_hexadecimal(const char *text, uint8_t *bytes, size_t count)
+{
+  for (size_t i = 0; i < count; i++) {
+    unsigned value = 0;
+    while (*text == '-')
+      text++;
+    for (int digit = 0; digit < 2; digit++, text++) {
+      if (*text >= '0' && *text <= '9')
+        value = value * 16 + (unsigned)(*text - '0');
+      else if (*text >= 'a' && *text <= 'f')
+        value = value * 16 + (unsigned)(*text - 'a') + 10;
+      else
+        return false;
+    }
+    bytes[i] = (uint8_t)value;
+  }
+  return true;
+}
+
+static void read_boot_id(uint8_t boot_id[16])
+{
+  char text[64] = "";
+  int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+  if (file >= 0) {
+    ssize_t length = read(file, text, sizeof text - 1);
+    text[length > 0 ? length : 0] = '\0';
+    close(file);
+  }
+  if (!parse_hexadecimal(text, boot_id, 16))
+    memset(boot_id, 0, 16);
+}
+
+// ---- making ---------------------------------------------------------------------------------------------------------
+
+// A file with storage behind every byte, so that a full file system is an error here and no SIGBUS later.
+static enum status make_file(const char *path, size_t size, int *ret_file, void **ret_bytes, struct error *err)
+{
+  int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (file < 0)
+    return error_set_errno(err, STATUS_SYSTEM, making, path, NULL);
+  int error = posix_fallocate(file, 0, (off_t)size);
+  void *bytes = error ? MAP_FAILED : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (bytes == MAP_FAILED) {
+    error = error ? error : errno;
+    close(file);
+    errno = error;
+    return error_set_errno(err, STATUS_SYSTEM, making, path, "TMPDIR=/a/folder/with/room");
+  }
+  *ret_file = file;
+  *ret_bytes = bytes;
+  return STATUS_OK;
+}
+
+static void fill_session(struct session_head *head, const struct collect_options *options)
+{
+  uint32_t wanted = options->ring_records ? options->ring_records : RING_RECORDS_DEFAULT;
+  head->ring_records = RING_RECORDS_LEAST;
+  while (head->ring_records < wanted && head->ring_records < RING_RECORDS_MOST)
+    head->ring_records *= 2;
+  head->version = SESSION_VERSION;
+  head->head_size = sizeof *head;
+  head->tick_clock = clock_read_choose();
+  head->flags = options->flight_recorder ? SESSION_FLIGHT_RECORDER : 0;
+  head->levels = options->level_mask & XSP_LEVEL_MASK_ALL;
+  head->next_process = head->next_ring = 1;
+  head->collector_pid = (uint32_t)getpid();
+  read_boot_id(head->boot_id);
+  const char *parent = getenv("TRACEPARENT");
+  if (parent && strlen(parent) == XSP_TRACEPARENT_SIZE - 1 && parse_hexadecimal(parent + 3, head->trace_id, 16) &&
+      parse_hexadecimal(parent + 36, head->parent_id, 8))
+    return;
+  memset(head->parent_id, 0, sizeof head->parent_id);
+  if (getrandom(head->trace_id, sizeof head->trace_id, 0) != (ssize_t)sizeof head->trace_id) {
+    uint64_t weak[2] = {(uint64_t)clock_read(SESSION_TICKS_MONOTONIC).realtime_ns, (uint64_t)getpid()};
+    memcpy(head->trace_id, weak, sizeof weak);
+  }
+}
+
+static enum status make_catalog(struct collect_session *session, struct error *err)
+{
+  char path[PATH_MAX];
+  void *bytes = NULL;
+  join(path, session->directory, "catalog");
+  XSP_TRY(make_file(path, CATALOG_FIRST_BYTES, &session->catalog_file, &bytes, err));
+  struct catalog_head *head = bytes;
+  head->version = SESSION_VERSION;
+  head->head_size = sizeof *head;
+  head->used = sizeof *head;
+  head->allocated = CATALOG_FIRST_BYTES;
+  __atomic_store_n(&head->magic, CATALOG_MAGIC, __ATOMIC_RELEASE);
+  munmap(bytes, CATALOG_FIRST_BYTES);
+  return STATUS_OK;
+}
+
+// Maps more than the file holds, so that it may grow; only bytes inside the file are read (session_refresh_catalog).
+static enum status map_catalog(struct collect_session *session, const char *what, struct error *err)
+{
+  for (uint64_t window = CATALOG_MAXIMUM_BYTES; window >= CATALOG_FIRST_BYTES; window /= 2) {
+    void *bytes = mmap(NULL, window, PROT_READ, MAP_SHARED | MAP_NORESERVE, session->catalog_file, 0);
+    if (bytes != MAP_FAILED) {
+      session->catalog_bytes = bytes;
+      session->catalog_window = window;
+      return STATUS_OK;
+    }
+  }
+  return error_set_errno(err, STATUS_SYSTEM, what, session->directory, NULL);
+}
+
+static enum status fill_folder(struct collect_session *session, const struct collect_options *options,
+                               struct error *err)
+{
+  XSP_TRY(make_catalog(session, err));
+  XSP_TRY(map_catalog(session, making, err));
+  char path[PATH_MAX];
+  void *bytes = NULL;
+  join(path, session->directory, "session");
+  XSP_TRY(make_file(path, SESSION_FILE_SIZE, &session->lock, &bytes, err));
+  session->head = bytes;
+  (void)flock(session->lock, LOCK_EX | LOCK_NB); // nobody else knows the folder yet
+  fill_session(session->head, options);
+  struct session_control *control = (void *)((char *)bytes + SESSION_CONTROL_OFFSET);
+  for (uint32_t i = 0; i < SESSION_TRACERS; i++)
+    control->levels[i] = session->head->levels;
+  memcpy(control->tracer[0].name, "app", 4);
+  control->tracer[0].claimed = 2;
+  __atomic_store_n(&session->head->magic, SESSION_MAGIC, __ATOMIC_RELEASE);
+  return STATUS_OK;
+}
+
+static uint64_t free_bytes(const char *directory)
+{
+  struct statvfs status;
+  if (access(directory, W_OK | X_OK) != 0 || statvfs(directory, &status) != 0)
+    return 0;
+  return (uint64_t)status.f_bavail * status.f_frsize;
+}
+
+// /dev/shm where a few rings fit, else the roomiest of it, TMPDIR and /tmp.
+static const char *choose_base(const struct collect_options *options)
+{
+  uint64_t records = options->ring_records ? options->ring_records : RING_RECORDS_DEFAULT;
+  uint64_t wanted = ROOM_WANTED_RINGS * records * sizeof(struct record) + 4 * CATALOG_FIRST_BYTES;
+  const char *bases[] = {"/dev/shm", getenv("TMPDIR"), "/tmp"}, *best = "/tmp";
+  uint64_t most = 0;
+  for (size_t i = 0; i < sizeof bases / sizeof *bases; i++) {
+    if (!bases[i] || bases[i][0] != '/' || strlen(bases[i]) > PATH_MAX - 128)
+      continue;
+    uint64_t room = free_bytes(bases[i]);
+    if (room >= wanted)
+      return bases[i];
+    if (room > most) {
+      most = room;
+      best = bases[i];
+    }
+  }
+  return best;
+}
+
+static enum status make_directory(struct collect_session *session, const char *wish,
+                                  const struct collect_options *options, struct error *err)
+{
+  char path[PATH_MAX];
+  if (wish) {
+    if (mkdir(wish, 0700) != 0 && errno != EEXIST)
+      return error_set_errno(err, STATUS_SYSTEM, making, wish, NULL);
+    if (!realpath(wish, path))
+      return error_set_errno(err, STATUS_SYSTEM, making, wish, NULL);
+  } else {
+    uint64_t random = 0;
+    if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
+      return error_set_errno(err, STATUS_SYSTEM, making, NULL, NULL);
+    snprintf(path, sizeof path, "%s/xsp-%u-%016llx", choose_base(options), (unsigned)getuid(),
+             (unsigned long long)random);
+    if (mkdir(path, 0700) != 0)
+      return error_set_errno(err, STATUS_SYSTEM, making, path, "TMPDIR=/a/folder/with/room");
+  }
+  if (strlen(path) >= sizeof session->directory)
+    return error_set(err, STATUS_USE, making, path, NULL, "the path is too long");
+  memcpy(session->directory, path, strlen(path) + 1);
+  return STATUS_OK;
+}
+
+enum status folder_create(struct collect_session *session, const struct collect_options *options, struct error *err)
+{
+  XSP_TRY(make_directory(session, options->directory, options, err));
+  char catalog[PATH_MAX], head[PATH_MAX];
+  join(catalog, session->directory, "catalog");
+  join(head, session->directory, "session");
+  // Before anything is made, so that nothing of somebody else's is removed.
+  if (access(catalog, F_OK) == 0 || access(head, F_OK) == 0)
+    return error_set(err, STATUS_USE, making, session->directory, "xsp recover", "the folder holds a session already");
+  enum status status = fill_folder(session, options, err);
+  if (status != STATUS_OK)
+    folder_remove(session->directory);
+  return status;
+}
+
+// ---- opening --------------------------------------------------------------------------------------------------------
+
+static enum status open_file(const char *directory, const char *name, int flags, size_t least_bytes, int *ret_file,
+                             struct error *err)
+{
+  char path[PATH_MAX];
+  join(path, directory, name);
+  int file = open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (file < 0 && errno == ENOENT)
+    return error_set(err, STATUS_INPUT, adopting, directory, NULL, "it is no session folder: there is no file \"%s\"",
+                     name);
+  if (file < 0)
+    return error_set_errno(err, STATUS_INPUT, adopting, path, NULL);
+  *ret_file = file;
+  struct stat status;
+  if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode) || (uint64_t)status.st_size < least_bytes)
+    return error_set(err, STATUS_INPUT, adopting, path, NULL, "the file is cut short");
+  return STATUS_OK;
+}
+
+static enum status check_session(struct collect_session *session, struct error *err)
+{
+  const struct session_head *head = session->head;
+  if (__atomic_load_n(&head->magic, __ATOMIC_ACQUIRE) != SESSION_MAGIC)
+    return error_set(err, STATUS_INPUT, adopting, session->directory, NULL, "its file \"session\" is none of ours");
+  if (head->version != SESSION_VERSION)
+    return error_set(err, STATUS_INPUT, adopting, session->directory, NULL, "it has version %u, this xsp reads %u",
+                     head->version, SESSION_VERSION);
+  if (head->head_size < sizeof *head || head->head_size > SESSION_CONTROL_OFFSET ||
+      (head->tick_clock != SESSION_TICKS_TSC && head->tick_clock != SESSION_TICKS_MONOTONIC))
+    return error_set(err, STATUS_INPUT, adopting, session->directory, NULL, "its head is broken");
+  uint8_t boot_id[16];
+  read_boot_id(boot_id);
+  session->foreign_boot = memcmp(boot_id, head->boot_id, sizeof boot_id) != 0 || !clock_read_possible(head->tick_clock);
+  return STATUS_OK;
+}
+
+enum status folder_open(struct collect_session *session, const char *directory, struct error *err)
+{
+  char path[PATH_MAX];
+  if (!realpath(directory, path))
+    return error_set_errno(err, STATUS_INPUT, adopting, directory, NULL);
+  if (strlen(path) >= sizeof session->directory)
+    return error_set(err, STATUS_INPUT, adopting, directory, NULL, "the path is too long");
+  memcpy(session->directory, path, strlen(path) + 1);
+  XSP_TRY(open_file(path, "session", O_RDWR, SESSION_FILE_SIZE, &session->lock, err));
+  if (flock(session->lock, LOCK_EX | LOCK_NB) != 0)
+    return error_set(err, STATUS_SYSTEM, adopting, directory, "again when that process has ended",
+                     "another xsp drains it");
+  void *bytes = mmap(NULL, SESSION_FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, session->lock, 0);
+  if (bytes == MAP_FAILED)
+    return error_set_errno(err, STATUS_SYSTEM, adopting, directory, NULL);
+  session->head = bytes;
+  XSP_TRY(check_session(session, err));
+  XSP_TRY(open_file(path, "catalog", O_RDONLY, sizeof(struct catalog_head), &session->catalog_file, err));
+  XSP_TRY(map_catalog(session, adopting, err));
+  struct stat status;
+  if (fstat(session->catalog_file, &status) != 0)
+    return error_set_errno(err, STATUS_SYSTEM, adopting, directory, NULL);
+  struct catalog_view view = {session->catalog_bytes, (uint64_t)status.st_size};
+  const char *problem = catalog_check(&view);
+  if (problem)
+    return error_set(err, STATUS_INPUT, adopting, directory, NULL, "%s", problem);
+  session->rings_grow = session->head->collector_pid == 0 && !(session->head->flags & SESSION_FLIGHT_RECORDER);
+  if (!session->rings_grow)
+    session->head->collector_pid = (uint32_t)getpid();
+  return STATUS_OK;
+}
+
+// ---- removing -------------------------------------------------------------------------------------------------------
+
+static bool is_session_file(const char *name)
+{
+  static const char *const prefixes[] = {"ring-", "process-", ".session-", ".catalog-"};
+  if (strcmp(name, "session") == 0 || strcmp(name, "catalog") == 0 || strcmp(name, "collector") == 0 ||
+      strcmp(name, "tracks") == 0)
+    return true;
+  for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+    size_t length = strlen(prefixes[i]);
+    if (strncmp(name, prefixes[i], length) == 0 && name[length] != '\0' &&
+        strspn(name + length, "0123456789") == strlen(name + length))
+      return true;
+  }
+  return false;
+}
+
+void folder_remove(const char *directory)
+{
+  DIR *folder = opendir(directory);
+  if (!folder)
+    return;
+  for (struct dirent *entry; (entry = readdir(folder)) != NULL;)
+    if (is_session_file(entry->d_name))
+      (void)unlinkat(dirfd(folder), entry->d_name, 0);
+  closedir(folder);
+  (void)rmdir(directory);
+}
+
+// ---- what it was drained into -----------------------------------------------------------------------------------------
+
+// DIR/collector: "run N" padded to ORIGIN_HEAD bytes, then a line "RUN<tab>PATH" for each run that was drained into.
+#define ORIGIN_HEAD 32
+
+int folder_open_origin(const char *directory)
+{
+  char path[PATH_MAX];
+  join(path, directory, "collector");
+  return open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+}
+
+void folder_write_origin(int file, const char *store_path, int64_t run_id)
+{
+  char line[2 * PATH_MAX], here[PATH_MAX] = "";
+  if (file < 0)
+    return;
+  int length = snprintf(line, sizeof line, "run %27lld\n", (long long)run_id);
+  ssize_t written = pwrite(file, line, (size_t)length, 0);
+  if (!store_path || strchr(store_path, '\n') || (store_path[0] != '/' && !getcwd(here, sizeof here)))
+    return;
+  length = snprintf(line, sizeof line, "%lld\t%s%s%s\n", (long long)run_id, here, here[0] ? "/" : "", store_path);
+  off_t end = lseek(file, 0, SEEK_END);
+  if (length > 0 && (size_t)length < sizeof line && end >= ORIGIN_HEAD)
+    written = pwrite(file, line, (size_t)length, end);
+  (void)written; // without it recovery has to be told the file by hand
+}
+
+enum status folder_read_origin(const struct collect_session *session, struct arena *arena,
+                               struct collect_origin *ret_origin, struct error *err)
+{
+  *ret_origin = (struct collect_origin){NULL, 0, NULL, 0};
+  struct stat status;
+  if (session->origin_file < 0 || fstat(session->origin_file, &status) != 0 || !S_ISREG(status.st_mode) ||
+      status.st_size <= ORIGIN_HEAD || status.st_size > ORIGIN_BYTES_MAXIMUM)
+    return STATUS_OK;
+  char *text = arena_alloc(arena, (size_t)status.st_size + 1);
+  int64_t *runs = arena_alloc_array(arena, (size_t)status.st_size / 4 + 1, sizeof *runs);
+  if (!text || !runs)
+    return error_set(err, STATUS_MEMORY, adopting, session->directory, NULL, "out of memory");
+  ssize_t length = pread(session->origin_file, text, (size_t)status.st_size, 0);
+  if (length <= ORIGIN_HEAD || strncmp(text, "run ", 4) != 0)
+    return STATUS_OK;
+  const char *path = NULL;
+  size_t count = 0;
+  for (char *line = text + ORIGIN_HEAD, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+    char *tab = NULL;
+    *end = '\0';
+    long long run_id = strtoll(line, &tab, 10);
+    if (run_id < 1 || *tab != '\t' || tab[1] != '/')
+      continue;
+    if (!path || strcmp(path, tab + 1) != 0) // the last file counts
+      count = 0;
+    path = tab + 1;
+    runs[count++] = run_id;
+  }
+  if (path)
+    *ret_origin = (struct collect_origin){path, strtoll(text + 4, NULL, 10), runs, count};
+  return STATUS_OK;
+}

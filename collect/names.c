@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cache between a session's catalog and a store's strings. Called by drain.c for every span. The catalog is written
+// by other processes: what it refers to in circles or beyond limits is cut off.
+#include "collect/names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void names_done(struct names *names)
+{
+  for (uint32_t i = 0; i < names->site_count; i++)
+    free(names->sites[i].tags);
+  free(names->sites);
+  index_done(&names->strings);
+  index_done(&names->site_index);
+  names->sites = NULL;
+  names->site_count = names->site_capacity = 0;
+}
+
+void names_use(struct names *names, struct store *store)
+{
+  if (names->store == store)
+    return;
+  names_done(names);
+  names->store = store;
+}
+
+uint32_t names_string(struct names *names, uint32_t catalog_id)
+{
+  uint32_t id = 0, length;
+  const char *text;
+  if (catalog_id == 0 || index_find(&names->strings, catalog_id, &id))
+    return id;
+  if (!catalog_read_string(&names->catalog, catalog_id, &text, &length) || length == 0)
+    return 0;
+  // A copy: the bytes lie in memory that others may write while the store hashes and compares them.
+  char *copy = malloc(length);
+  if (!copy)
+    return 0;
+  memcpy(copy, text, length);
+  id = store_string(names->store, copy, length);
+  free(copy);
+  if (id)
+    (void)index_put(&names->strings, catalog_id, id); // without memory: looked up again next time
+  return id;
+}
+
+bool names_text(const struct names *names, uint32_t catalog_id, char *text, size_t size)
+{
+  const char *from;
+  uint32_t length;
+  if (catalog_id == 0 || !catalog_read_string(&names->catalog, catalog_id, &from, &length) || length == 0)
+    return false;
+  size_t kept = length < size ? length : size - 1;
+  memcpy(text, from, kept);
+  text[kept] = '\0';
+  return true;
+}
+
+static uint32_t tracer_name(struct names *names, uint32_t slot)
+{
+  if (slot >= SESSION_TRACERS)
+    return 0;
+  const struct session_tracer *tracer = &names->control->tracer[slot];
+  if (__atomic_load_n(&tracer->claimed, __ATOMIC_ACQUIRE) != 2)
+    return 0;
+  char name[sizeof tracer->name];
+  memcpy(name, tracer->name, sizeof name);
+  return store_string(names->store, name, strnlen(name, sizeof name));
+}
+
+static bool make_tag(struct names *names, const struct catalog_site_tag *from, struct store_tag *ret_tag)
+{
+  *ret_tag = (struct store_tag){.key = names_string(names, from->key)};
+  switch (from->value_type) {
+  case VALUE_INT:
+    ret_tag->type = STORE_INT;
+    ret_tag->value.integer = (int64_t)from->value;
+    break;
+  case VALUE_DOUBLE:
+    ret_tag->type = STORE_DOUBLE;
+    memcpy(&ret_tag->value.real, &from->value, sizeof from->value);
+    break;
+  case VALUE_STRING:
+    ret_tag->type = STORE_TEXT;
+    ret_tag->value.string = from->value > UINT32_MAX ? 0 : names_string(names, (uint32_t)from->value);
+    break;
+  default:
+    return false;
+  }
+  return ret_tag->key != 0;
+}
+
+// Reads the list of a site's tags; the list is built by prepending, so it is turned round.
+static void load_tags(struct names *names, struct names_site *site, uint32_t first)
+{
+  struct store_tag tags[CATALOG_SITE_TAGS_MAXIMUM];
+  uint32_t count = 0;
+  struct catalog_site_tag tag;
+  for (uint32_t id = first, steps = 0; steps < CATALOG_SITE_TAGS_MAXIMUM; steps++, id = tag.next) {
+    if (id == 0 || !catalog_read_site_tag(&names->catalog, id, &tag))
+      break;
+    count += make_tag(names, &tag, &tags[count]);
+  }
+  struct store_tag *kept = count ? malloc(count * sizeof *kept) : NULL;
+  if (count && !kept)
+    return; // out of memory: tried again at the site's next span, as first_tag stays different
+  for (uint32_t i = 0; i < count; i++)
+    kept[i] = tags[count - 1 - i];
+  free(site->tags);
+  site->tags = kept;
+  site->tag_count = count;
+  site->first_tag = first;
+}
+
+static struct names_site *add_site(struct names *names, uint32_t catalog_id)
+{
+  struct catalog_site from;
+  if (!catalog_read_site(&names->catalog, catalog_id, &from))
+    return NULL;
+  if (names->site_count == names->site_capacity) {
+    uint32_t capacity = names->site_capacity ? names->site_capacity * 2 : 64;
+    struct names_site *sites = realloc(names->sites, capacity * sizeof *sites);
+    if (!sites)
+      return NULL;
+    names->sites = sites;
+    names->site_capacity = capacity;
+  }
+  if (!index_put(&names->site_index, catalog_id, names->site_count))
+    return NULL;
+  struct names_site *site = &names->sites[names->site_count++];
+  *site = (struct names_site){.name = names_string(names, from.name),
+                              .category = names_string(names, from.category),
+                              .tracer = tracer_name(names, from.tracer),
+                              .catalog_id = catalog_id,
+                              .level = (uint8_t)from.level};
+  return site;
+}
+
+const struct names_site *names_site(struct names *names, uint32_t catalog_id)
+{
+  uint32_t number;
+  struct names_site *site =
+      index_find(&names->site_index, catalog_id, &number) ? &names->sites[number] : add_site(names, catalog_id);
+  if (!site)
+    return NULL;
+  // Partner: capture's release store when it puts a tag at the list's head.
+  const struct catalog_site *bytes = (const void *)(names->catalog.bytes + (uint64_t)catalog_id * 8);
+  uint32_t first = __atomic_load_n(&bytes->first_tag, __ATOMIC_ACQUIRE);
+  if (first != site->first_tag)
+    load_tags(names, site, first);
+  return site;
+}

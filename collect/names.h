@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Catalog ids as the store's string ids, sites with their texts and tags: looked up once, then cached.
+#ifndef XSP_COLLECT_NAMES_H
+#define XSP_COLLECT_NAMES_H
+
+#include "collect/catalog_read.h"
+#include "collect/index.h"
+#include "store/store.h"
+
+#include <stddef.h>
+
+struct names_site {
+  uint32_t name, category, tracer; // the store's strings
+  uint32_t catalog_id;
+  uint32_t first_tag; // as read from the catalog: another value means that tags were added
+  uint8_t level;
+  struct store_tag *tags; // owned; span_id 0, to be filled in
+  uint32_t tag_count;
+};
+
+struct names {
+  struct catalog_view catalog;           // kept up to date by the session
+  const struct session_control *control; // tracer names; borrowed
+  struct store *store;                   // whose string ids these are; borrowed
+  struct index strings, site_index;
+  struct names_site *sites; // owned
+  uint32_t site_count, site_capacity;
+};
+
+void names_use(struct names *names, struct store *store); // forgets everything where the store is another one
+// The store's id of a catalog string; 0: none, broken, or empty.
+uint32_t names_string(struct names *names, uint32_t catalog_id);
+// The text of a catalog string, cut to fit and NUL-terminated; false where there is none.
+bool names_text(const struct names *names, uint32_t catalog_id, char *text, size_t size);
+// NULL: no such site. Valid until the next call.
+const struct names_site *names_site(struct names *names, uint32_t catalog_id);
+void names_done(struct names *names);
+
+#endif

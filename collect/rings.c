@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the files that processes add to a session folder, maps them, gives ring space back after a commit. Called by
+// session.c and drain.c. Files come from other processes: a broken one is counted and named, never fatal.
+#include "collect/state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void report_broken(struct collect_session *session, const char *kind, uint32_t number, const char *problem)
+{
+  if (session->broken_files++ == 0)
+    snprintf(session->problem, sizeof session->problem, "%s-%u: %s", kind, number, problem);
+}
+
+static void file_name(const struct collect_session *session, const char *kind, uint32_t number, char path[PATH_MAX])
+{
+  snprintf(path, PATH_MAX, "%s/%s-%u", session->directory, kind, number);
+}
+
+// Maps a whole regular file. NULL with errno; ENOENT: not there yet. O_NONBLOCK: a FIFO in its place must not stop us.
+static void *map_file(const char *path, bool is_writable, size_t *ret_size)
+{
+  int file = open(path, (is_writable ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (file < 0)
+    return NULL;
+  struct stat status;
+  void *bytes = MAP_FAILED;
+  errno = EINVAL;
+  if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
+    *ret_size = (size_t)status.st_size;
+    bytes = mmap(NULL, *ret_size, PROT_READ | (is_writable ? PROT_WRITE : 0), MAP_SHARED, file, 0);
+  } else if (S_ISREG(status.st_mode)) {
+    errno = ENOENT; // just created, still empty
+  }
+  int error = errno;
+  close(file);
+  errno = error;
+  return bytes == MAP_FAILED ? NULL : bytes;
+}
+
+static bool resize(void **array, uint32_t *count, uint32_t wanted, size_t element_size)
+{
+  if (wanted <= *count)
+    return true;
+  uint32_t capacity = wanted < 16 ? 16 : wanted + wanted / 2;
+  void *bigger = realloc(*array, capacity * element_size);
+  if (!bigger)
+    return false;
+  memset((char *)bigger + *count * element_size, 0, (capacity - *count) * element_size);
+  *array = bigger;
+  *count = capacity;
+  return true;
+}
+
+static void map_process(struct collect_session *session, uint32_t number)
+{
+  struct process_file *process = &session->processes[number];
+  char path[PATH_MAX];
+  file_name(session, "process", number, path);
+  size_t size = 0;
+  struct process_head *head = map_file(path, false, &size);
+  if (!head) {
+    if (errno != ENOENT) {
+      process->state = FILE_BROKEN;
+      report_broken(session, "process", number, "cannot be mapped");
+    }
+    return;
+  }
+  const char *problem = NULL;
+  if (size < sizeof *head)
+    problem = "the file is cut short";
+  else if (__atomic_load_n(&head->magic, __ATOMIC_ACQUIRE) == 0) {
+    munmap(head, size); // being made
+    return;
+  } else if (head->magic != PROCESS_MAGIC || head->version != SESSION_VERSION || head->number != number)
+    problem = "the file is none of ours";
+  if (problem) {
+    munmap(head, size);
+    process->state = FILE_BROKEN;
+    report_broken(session, "process", number, problem);
+    return;
+  }
+  process->head = head;
+  process->size = size;
+  process->state = FILE_MAPPED;
+}
+
+// Where reading begins: what a dead collector left, else the start. The words in the ring's head are checked for sense.
+static void start_reading(struct collect_session *session, struct ring_file *ring, uint32_t number)
+{
+  const struct ring_head *head = ring->view.head;
+  uint64_t tail = __atomic_load_n(&head->tail, __ATOMIC_ACQUIRE),
+           stored = __atomic_load_n(&head->stored, __ATOMIC_ACQUIRE);
+  uint64_t first = __atomic_load_n(&head->producer.head, __ATOMIC_ACQUIRE);
+  if (stored > first)
+    stored = first;
+  if (tail > stored || stored - tail > ring->view.record_count)
+    tail = stored;
+  ring_decode_start(&ring->decoder, number, head->process, __atomic_load_n(&head->owner_tid, __ATOMIC_RELAXED));
+  ring->decoder.highest = head->highest_id;
+  if (session->flight_recorder && first > ring->view.record_count)
+    ring->decoder.thread = 0; // who owned the oldest retained slots is not known until a RECORD_THREAD says so
+  ring->position = ring->resume = tail;
+  ring->replay_end = stored;
+  ring->owner_known = false;
+}
+
+static void unmap_ring(struct ring_file *ring)
+{
+  munmap(ring->bytes, ring->size);
+  ring->bytes = NULL;
+}
+
+static void map_ring(struct collect_session *session, uint32_t number, bool is_final)
+{
+  struct ring_file *ring = &session->rings[number];
+  char path[PATH_MAX];
+  file_name(session, "ring", number, path);
+  ring->bytes = map_file(path, true, &ring->size);
+  if (!ring->bytes) {
+    if (errno != ENOENT) {
+      ring->state = FILE_BROKEN;
+      report_broken(session, "ring", number, "cannot be mapped");
+    }
+    return;
+  }
+  const char *problem = ring_check(ring->bytes, ring->size, number, &ring->view);
+  bool unfinished = ring->size < sizeof(uint64_t) || *(const uint64_t *)ring->bytes == 0;
+  if (problem) {
+    unmap_ring(ring);
+    if (unfinished && !is_final)
+      return; // being made
+    ring->state = FILE_BROKEN;
+    if (!unfinished) // its maker was killed in between: nothing was in it
+      report_broken(session, "ring", number, problem);
+    return;
+  }
+  ring->state = FILE_MAPPED;
+  start_reading(session, ring, number);
+}
+
+// A ring that nobody drained may have grown: same positions, more of them.
+static void remap_grown(struct collect_session *session, struct ring_file *ring, uint32_t number)
+{
+  if (__atomic_load_n(&ring->view.head->record_count, __ATOMIC_ACQUIRE) == ring->view.record_count)
+    return;
+  char path[PATH_MAX];
+  file_name(session, "ring", number, path);
+  size_t size = 0;
+  struct ring_view view;
+  void *bytes = map_file(path, true, &size);
+  const char *problem = bytes ? ring_check(bytes, size, number, &view) : "cannot be mapped again";
+  if (problem) {
+    if (bytes)
+      munmap(bytes, size);
+    report_broken(session, "ring", number, problem);
+    return;
+  }
+  unmap_ring(ring);
+  ring->bytes = bytes;
+  ring->size = size;
+  ring->view = view;
+}
+
+void session_find_files(struct collect_session *session, bool is_final)
+{
+  uint32_t processes = __atomic_load_n(&session->head->next_process, __ATOMIC_ACQUIRE);
+  uint32_t rings = __atomic_load_n(&session->head->next_ring, __ATOMIC_ACQUIRE);
+  processes = processes < FILES_MAXIMUM ? processes : FILES_MAXIMUM;
+  rings = rings < FILES_MAXIMUM ? rings : FILES_MAXIMUM;
+  if (!resize((void **)&session->processes, &session->process_count, processes, sizeof *session->processes) ||
+      !resize((void **)&session->rings, &session->ring_count, rings, sizeof *session->rings))
+    return; // tried again at the next drain
+  uint32_t tries = 0;
+  for (uint32_t i = 0; i < processes && (is_final || tries < FILES_TRIES_PER_DRAIN); i++)
+    if (session->processes[i].state == FILE_ABSENT && ++tries)
+      map_process(session, i);
+  tries = 0;
+  for (uint32_t i = 0; i < rings; i++) {
+    struct ring_file *ring = &session->rings[i];
+    if (ring->state == FILE_ABSENT && (is_final || tries < FILES_TRIES_PER_DRAIN) && ++tries)
+      map_ring(session, i, is_final);
+    else if (ring->state == FILE_MAPPED)
+      remap_grown(session, ring, i);
+  }
+}
+
+void session_refresh_catalog(struct collect_session *session)
+{
+  struct stat status;
+  if (fstat(session->catalog_file, &status) == 0 && status.st_size > 0) {
+    uint64_t size = (uint64_t)status.st_size;
+    session->names.catalog.size = size < session->catalog_window ? size : session->catalog_window;
+  }
+}
+
+const struct process_head *session_process(const struct collect_session *session, uint32_t number)
+{
+  if (number >= session->process_count || session->processes[number].state != FILE_MAPPED)
+    return NULL;
+  return session->processes[number].head;
+}
+
+// A process that left through exit and is gone takes its rings with it once they are read: a program that starts a
+// thousand children must not fill the memory behind /dev/shm.
+static bool is_over(const struct collect_session *session, const struct ring_file *ring)
+{
+  const struct process_head *process = session_process(session, ring->view.head->process);
+  return process && __atomic_load_n(&process->ended, __ATOMIC_ACQUIRE) == 1 && process->pid != 0 &&
+         process->pid <= INT32_MAX && kill((pid_t)process->pid, 0) != 0 && errno == ESRCH &&
+         __atomic_load_n(&ring->view.head->producer.head, __ATOMIC_ACQUIRE) == ring->position;
+}
+
+static void retire(struct collect_session *session, struct ring_file *ring, uint32_t number)
+{
+  const struct ring_producer *producer = &ring->view.head->producer;
+  for (uint32_t i = 0; i < RING_OPEN_SPANS; i++)
+    if (__atomic_load_n(&producer->open[i].start, __ATOMIC_RELAXED) != 0)
+      return; // to be reported by the final drain
+  session->retired.dropped += __atomic_load_n(&producer->dropped, __ATOMIC_RELAXED);
+  session->retired.misused += ring->decoder.repeated;
+  session->retired.open += ring->decoder.open;
+  session->retired.orphans += ring->decoder.orphans + ring->decoder.fact_count;
+  session->retired.malformed += ring->decoder.malformed;
+  char path[PATH_MAX];
+  file_name(session, "ring", number, path);
+  unlink(path);
+  unmap_ring(ring);
+  ring_decode_done(&ring->decoder);
+  ring->state = FILE_RETIRED;
+}
+
+// The order matters to a successor: `stored` first, so that it is never behind `tail`; the producer's limit last, so
+// that nothing is overwritten that `tail` still counts.
+static void give_back(struct collect_session *session, struct ring_file *ring)
+{
+  struct ring_head *head = ring->view.head;
+  uint32_t count = ring->view.record_count;
+  uint64_t resume = ring_decode_resume(&ring->decoder, ring->position);
+  if (ring->position - resume > count / 4)
+    resume = ring->position - count / 4; // facts of a span that runs very long: kept here, lost if we are killed
+  __atomic_store_n(&head->stored, ring->position, __ATOMIC_RELEASE);
+  head->highest_id = ring->decoder.highest;
+  head->stored_thread = ring->decoder.thread;
+  head->stored_process = ring->decoder.process;
+  ring->resume = resume;
+  __atomic_store_n(&head->tail, resume, __ATOMIC_RELEASE);
+  if (!session->flight_recorder && !session->rings_grow)
+    __atomic_store_n(&head->producer.limit, resume + count - RING_MARGIN, __ATOMIC_RELEASE);
+}
+
+void session_give_back(struct collect_session *session)
+{
+  for (uint32_t i = 0; i < session->ring_count; i++) {
+    struct ring_file *ring = &session->rings[i];
+    if (ring->state != FILE_MAPPED || ring->position < ring->replay_end)
+      continue;
+    if (ring->position != ring->view.head->stored || ring->resume != ring->position)
+      give_back(session, ring);
+    if (is_over(session, ring))
+      retire(session, ring, i);
+  }
+}
+
+void session_close_files(struct collect_session *session)
+{
+  for (uint32_t i = 0; i < session->ring_count; i++) {
+    if (session->rings[i].state == FILE_MAPPED) {
+      unmap_ring(&session->rings[i]);
+      ring_decode_done(&session->rings[i].decoder);
+    }
+  }
+  for (uint32_t i = 0; i < session->process_count; i++)
+    if (session->processes[i].state == FILE_MAPPED)
+      munmap((void *)session->processes[i].head, session->processes[i].size);
+  free(session->rings);
+  free(session->processes);
+  session->rings = NULL;
+  session->processes = NULL;
+  session->ring_count = session->process_count = 0;
+}

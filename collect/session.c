@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+// The handle on a session folder: made, adopted, calibrated, counted, closed. Called by the verbs that capture and by
+// `xsp recover`. The folder's making and finding is in folder.c, its rings are in rings.c.
+#include "collect/clock_read.h"
+#include "collect/folder.h"
+#include "collect/state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define CALIBRATION_INTERVAL_NS 50000000 // between two readings kept in the file, which has room for 112
+
+static void hexadecimal(const uint8_t *bytes, size_t count, char *text)
+{
+  for (size_t i = 0; i < count; i++)
+    snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+}
+
+static int by_ticks(const void *a, const void *b)
+{
+  const struct session_calibration *left = a, *right = b;
+  return (left->ticks > right->ticks) - (left->ticks < right->ticks);
+}
+
+// Takes over readings that were written since the last look, whoever wrote them. Each slot is read like a seqlock.
+static void read_calibrations(struct collect_session *session)
+{
+  struct session_calibration fresh[SESSION_CALIBRATIONS];
+  size_t count = 0;
+  uint64_t newest = session->calibrations_read;
+  for (size_t i = 0; i < SESSION_CALIBRATIONS; i++) {
+    const struct session_calibration *slot = &session->head->calibration[i];
+    uint64_t sequence = __atomic_load_n(&slot->sequence, __ATOMIC_ACQUIRE);
+    if (sequence <= session->calibrations_read)
+      continue;
+    struct session_calibration copy = {.ticks = __atomic_load_n(&slot->ticks, __ATOMIC_ACQUIRE),
+                                       .realtime_ns = __atomic_load_n(&slot->realtime_ns, __ATOMIC_ACQUIRE),
+                                       .monotonic_ns = __atomic_load_n(&slot->monotonic_ns, __ATOMIC_ACQUIRE),
+                                       .sequence = sequence};
+    if (__atomic_load_n(&slot->sequence, __ATOMIC_ACQUIRE) != sequence)
+      continue;
+    newest = sequence > newest ? sequence : newest;
+    fresh[count++] = copy;
+  }
+  session->calibrations_read = newest;
+  qsort(fresh, count, sizeof *fresh, by_ticks);
+  for (size_t i = 0; i < count; i++)
+    (void)clock_map_add(&session->clock, &fresh[i]);
+}
+
+static void write_calibration(struct collect_session *session, struct session_calibration reading)
+{
+  uint64_t sequence = __atomic_add_fetch(&session->head->calibration_count, 1, __ATOMIC_RELAXED);
+  size_t slot = sequence == 1 ? 0 : 1 + (size_t)((sequence - 2) % (SESSION_CALIBRATIONS - 1));
+  struct session_calibration *place = &session->head->calibration[slot];
+  __atomic_store_n(&place->sequence, 0, __ATOMIC_RELEASE);
+  __atomic_store_n(&place->ticks, reading.ticks, __ATOMIC_RELEASE);
+  __atomic_store_n(&place->realtime_ns, reading.realtime_ns, __ATOMIC_RELEASE);
+  __atomic_store_n(&place->monotonic_ns, reading.monotonic_ns, __ATOMIC_RELEASE);
+  __atomic_store_n(&place->sequence, sequence, __ATOMIC_RELEASE);
+  session->calibration_written_ns = reading.monotonic_ns;
+}
+
+void session_calibrate(struct collect_session *session, bool write_always)
+{
+  read_calibrations(session);
+  if (session->foreign_boot)
+    return;
+  struct session_calibration reading = clock_read(session->tick_clock);
+  if (clock_map_add(&session->clock, &reading) &&
+      (write_always || reading.monotonic_ns - session->calibration_written_ns >= CALIBRATION_INTERVAL_NS))
+    write_calibration(session, reading);
+}
+
+static enum status session_new(struct collect_session **ret_session, struct error *err)
+{
+  struct collect_session *session = calloc(1, sizeof *session);
+  if (!session)
+    return error_set(err, STATUS_MEMORY, "cannot open the capture session", NULL, NULL, "out of memory");
+  session->lock = session->catalog_file = session->origin_file = session->tracks.file = -1;
+  if (gethostname(session->tracks.host, sizeof session->tracks.host - 1) != 0)
+    session->tracks.host[0] = '\0';
+  *ret_session = session;
+  return STATUS_OK;
+}
+
+// What both ways of getting a session end with.
+static void session_begin(struct collect_session *session)
+{
+  session->control = (void *)((char *)session->head + SESSION_CONTROL_OFFSET);
+  session->names.control = session->control;
+  session->names.catalog.bytes = session->catalog_bytes;
+  session->tick_clock =
+      session->head->tick_clock == SESSION_TICKS_MONOTONIC ? SESSION_TICKS_MONOTONIC : SESSION_TICKS_TSC;
+  session->flight_recorder = session->head->flags & SESSION_FLIGHT_RECORDER;
+  hexadecimal(session->head->trace_id, sizeof session->head->trace_id, session->trace_text);
+  clock_map_start(&session->clock, session->tick_clock);
+  session_refresh_catalog(session);
+  tracks_open(&session->tracks, session->directory);
+  session->origin_file = folder_open_origin(session->directory);
+}
+
+enum status collect_create(const struct collect_options *options, struct collect_session **ret_session,
+                           struct error *err)
+{
+  struct collect_session *session = NULL;
+  *ret_session = NULL;
+  XSP_TRY(session_new(&session, err));
+  enum status status = folder_create(session, options, err);
+  if (status != STATUS_OK) {
+    collect_close(session, false); // folder_create took back what it made
+    return status;
+  }
+  session_begin(session);
+  session_calibrate(session, true);
+  *ret_session = session;
+  return STATUS_OK;
+}
+
+enum status collect_adopt(const char *directory, struct collect_session **ret_session, struct error *err)
+{
+  struct collect_session *session = NULL;
+  *ret_session = NULL;
+  XSP_TRY(session_new(&session, err));
+  enum status status = folder_open(session, directory, err);
+  if (status == STATUS_OK) {
+    session_begin(session);
+    session_calibrate(session, true);
+    if (!clock_map_usable(&session->clock))
+      status = error_set(err, STATUS_INPUT, "cannot adopt the capture session", directory, NULL,
+                         session->foreign_boot
+                             ? "it holds fewer than two clock readings and was made before this machine's last start"
+                             : "its clock readings contradict each other");
+  }
+  if (status != STATUS_OK) {
+    collect_close(session, false);
+    return status;
+  }
+  *ret_session = session;
+  return STATUS_OK;
+}
+
+const char *collect_directory(const struct collect_session *session)
+{
+  return session->directory;
+}
+
+uint32_t collect_levels(const struct collect_session *session)
+{
+  return session->head->levels & XSP_LEVEL_MASK_ALL;
+}
+
+void collect_counts(const struct collect_session *session, struct collect_counts *ret_counts)
+{
+  struct collect_counts counts = session->counts;
+  counts.dropped += session->retired.dropped;
+  counts.misused += session->retired.misused;
+  counts.open += session->retired.open;
+  counts.orphans += session->retired.orphans;
+  counts.malformed += session->retired.malformed;
+  counts.lost += __atomic_load_n(&session->head->lost, __ATOMIC_RELAXED);
+  for (uint32_t i = 0; i < session->process_count; i++) {
+    const struct process_head *process = session_process(session, i);
+    if (!process)
+      continue;
+    counts.lost += __atomic_load_n(&process->lost, __ATOMIC_RELAXED);
+    counts.misused += __atomic_load_n(&process->misused, __ATOMIC_RELAXED);
+  }
+  for (uint32_t i = 0; i < session->ring_count; i++) {
+    const struct ring_file *ring = &session->rings[i];
+    if (ring->state != FILE_MAPPED)
+      continue;
+    counts.dropped += __atomic_load_n(&ring->view.head->producer.dropped, __ATOMIC_RELAXED);
+    counts.misused += ring->decoder.repeated;
+    counts.open += ring->decoder.open;
+    counts.orphans += ring->decoder.orphans;
+    counts.malformed += ring->decoder.malformed;
+  }
+  counts.clock_step_ns = session->clock.step_ns;
+  *ret_counts = counts;
+}
+
+// The tracer's slot, claimed for it where it has none yet. SESSION_TRACERS: no room, or no name.
+static uint32_t tracer_slot(struct session_control *control, const char *name)
+{
+  size_t length = strlen(name);
+  if (length == 0 || length >= sizeof control->tracer[0].name)
+    return SESSION_TRACERS;
+  for (uint32_t i = 0; i < SESSION_TRACERS; i++) {
+    struct session_tracer *tracer = &control->tracer[i];
+    uint32_t claimed = 0;
+    if (__atomic_compare_exchange_n(&tracer->claimed, &claimed, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+      memcpy(tracer->name, name, length + 1);
+      __atomic_store_n(&tracer->claimed, 2, __ATOMIC_RELEASE);
+      return i;
+    }
+    if (claimed == 2 && strncmp(tracer->name, name, sizeof tracer->name) == 0)
+      return i;
+  }
+  return SESSION_TRACERS;
+}
+
+void collect_set_levels(struct collect_session *session, const char *tracer, uint32_t level_mask)
+{
+  struct session_control *control = session->control;
+  level_mask &= session->head->levels;
+  if (tracer) {
+    uint32_t slot = tracer_slot(control, tracer);
+    if (slot < SESSION_TRACERS)
+      __atomic_store_n(&control->levels[slot], level_mask, __ATOMIC_RELAXED);
+    return;
+  }
+  for (uint32_t i = 0; i < SESSION_TRACERS; i++)
+    __atomic_store_n(&control->levels[i], level_mask, __ATOMIC_RELAXED);
+}
+
+const char *collect_messages(const struct collect_session *session, struct arena *arena)
+{
+  const char *text = session->broken_files ? arena_format(arena, "%s\n", session->problem) : "";
+  for (uint32_t i = 0; text && i < session->process_count; i++) {
+    const struct process_head *process = session_process(session, i);
+    if (!process)
+      continue;
+    char message[sizeof process->message + 1];
+    memcpy(message, process->message, sizeof process->message);
+    message[sizeof process->message] = '\0';
+    if (message[0])
+      text = arena_format(arena, "%s%s%s", text, message, message[strlen(message) - 1] == '\n' ? "" : "\n");
+  }
+  return text ? text : "";
+}
+
+enum status collect_commit(struct collect_session *session, struct store *store, struct error *err)
+{
+  XSP_TRY(store_commit(store, err));
+  if (!session->has_failed)
+    session_give_back(session);
+  return STATUS_OK;
+}
+
+void session_write_origin(struct collect_session *session)
+{
+  bool is_new = true;
+  for (size_t i = 0; i < session->origin_count && is_new; i++)
+    is_new = session->origin_runs[i] != session->run_id;
+  int64_t *runs = is_new ? realloc(session->origin_runs, (session->origin_count + 1) * sizeof *runs) : NULL;
+  if (runs) {
+    session->origin_runs = runs;
+    runs[session->origin_count++] = session->run_id;
+  }
+  folder_write_origin(session->origin_file, is_new ? store_path(session->store) : NULL, session->run_id);
+}
+
+enum status collect_origin(const struct collect_session *session, struct arena *arena,
+                           struct collect_origin *ret_origin, struct error *err)
+{
+  return folder_read_origin(session, arena, ret_origin, err);
+}
+
+void collect_set_known(struct collect_session *session, const int64_t *span_ids, size_t count)
+{
+  session->known = span_ids;
+  session->known_count = count;
+}
+
+void collect_close(struct collect_session *session, bool remove)
+{
+  if (!session)
+    return;
+  session_close_files(session);
+  if (session->head)
+    munmap(session->head, SESSION_FILE_SIZE);
+  if (session->catalog_bytes)
+    munmap(session->catalog_bytes, session->catalog_window);
+  if (session->catalog_file >= 0)
+    close(session->catalog_file);
+  if (remove && session->directory[0])
+    folder_remove(session->directory);
+  if (session->lock >= 0)
+    close(session->lock);
+  if (session->origin_file >= 0)
+    close(session->origin_file);
+  free(session->origin_runs);
+  names_done(&session->names);
+  tracks_done(&session->tracks);
+  clock_map_done(&session->clock);
+  free(session);
+}

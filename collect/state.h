@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// What session.c (the folder), rings.c (files that appear in it) and drain.c (records into the store) share. Private.
+#ifndef XSP_COLLECT_STATE_H
+#define XSP_COLLECT_STATE_H
+
+#include "collect/clock_map.h"
+#include "collect/collect.h"
+#include "collect/names.h"
+#include "collect/ring_decode.h"
+#include "collect/ring_read.h"
+#include "collect/tracks.h"
+
+#include <limits.h>
+
+#define FILES_MAXIMUM (UINT32_C(1) << 20) // rings, and processes, of one session
+#define FILES_TRIES_PER_DRAIN 256u        // opens of files that are not there yet
+
+enum file_state { FILE_ABSENT, FILE_MAPPED, FILE_BROKEN, FILE_RETIRED };
+
+struct ring_file {
+  enum file_state state;
+  bool owner_known; // the decoder's owner at replay_end was set
+  void *bytes;      // mapped read-write
+  size_t size;
+  struct ring_view view;
+  struct ring_decoder decoder;
+  uint64_t position;   // next slot to read
+  uint64_t resume;     // first slot that a successor has to read again (facts that wait)
+  uint64_t replay_end; // before it: stored already by a predecessor, only the decoder's state follows
+};
+
+struct process_file {
+  enum file_state state;
+  const struct process_head *head; // mapped read-only
+  size_t size;
+};
+
+struct collect_session {
+  char directory[PATH_MAX - 64];
+  int lock; // descriptor of DIR/session, flock'ed while this collector lives
+  struct session_head *head;
+  struct session_control *control; // in the same mapping
+  enum session_tick_clock tick_clock;
+  bool flight_recorder;
+  bool rings_grow;   // nobody drained when the processes came: their rings are not reused, so no limit is given back
+  bool foreign_boot; // made before this machine's last start: its ticks cannot be read here
+  bool has_failed;   // a drain could not store what it read: nothing is given back any more
+  struct clock_map clock;
+  uint64_t calibrations_read;
+  int64_t calibration_written_ns; // monotonic
+  int catalog_file;
+  void *catalog_bytes; // mapped read-only
+  uint64_t catalog_window;
+  struct names names;
+  struct tracks tracks;
+  struct ring_file *rings; // by number
+  uint32_t ring_count;
+  struct process_file *processes; // by number
+  uint32_t process_count;
+  struct collect_counts counts;  // what is counted here and not in the files
+  struct collect_counts retired; // of rings that are gone
+  uint64_t broken_files;
+  char problem[256];    // the first broken file and why
+  char trace_text[33];  // W3C trace id of the session
+  int64_t run_id;       // of the last drain
+  struct store *store;  // of the last drain; borrowed, compared only
+  uint32_t run_trace;   // the session's trace id in that run
+  int origin_file;      // DIR/collector; -1: none
+  int64_t *origin_runs; // owned; runs of `store` that are named in it
+  size_t origin_count;
+  const int64_t *known; // span ids that a dead collector's file has already, ascending; borrowed
+  size_t known_count;
+};
+
+// rings.c
+void session_find_files(struct collect_session *session, bool is_final);
+void session_refresh_catalog(struct collect_session *session);
+const struct process_head *session_process(const struct collect_session *session, uint32_t number); // NULL: unknown
+void session_give_back(struct collect_session *session); // after a commit: what was read is safe
+void session_close_files(struct collect_session *session);
+// session.c
+void session_calibrate(struct collect_session *session, bool write_always);
+void session_write_origin(struct collect_session *session);
+
+#endif

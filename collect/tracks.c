@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers tracks and writes their rows. Called by drain.c.
+#include "collect/tracks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+void tracks_done(struct tracks *tracks)
+{
+  if (tracks->file >= 0)
+    close(tracks->file);
+  tracks->file = -1;
+  index_done(&tracks->index);
+  free(tracks->entries);
+  tracks->entries = NULL;
+  tracks->count = tracks->capacity = 0;
+}
+
+static uint64_t hash(uint32_t process, uint64_t thread, uint32_t number)
+{
+  uint64_t h = thread * UINT64_C(0x9e3779b97f4a7c15);
+  h = (h ^ (h >> 29) ^ process) * UINT64_C(0xbf58476d1ce4e5b9);
+  return (h ^ (h >> 32) ^ number) * UINT64_C(0x94d049bb133111eb);
+}
+
+static struct track_entry *add(struct tracks *tracks, uint64_t key, struct track_entry entry)
+{
+  if (tracks->count == tracks->capacity) {
+    uint32_t capacity = tracks->capacity ? tracks->capacity * 2 : 16;
+    struct track_entry *entries = realloc(tracks->entries, capacity * sizeof *entries);
+    if (!entries)
+      return NULL;
+    tracks->entries = entries;
+    tracks->capacity = capacity;
+  }
+  if (!index_put(&tracks->index, key, tracks->count + 1))
+    return NULL;
+  tracks->entries[tracks->count] = entry;
+  return &tracks->entries[tracks->count++];
+}
+
+void tracks_save(const struct tracks *tracks, const struct track_entry *entry)
+{
+  struct track_saved saved = {entry->thread, entry->process, entry->number, entry->name, 0};
+  off_t place = (off_t)((size_t)(entry - tracks->entries) * sizeof saved);
+  // Where it cannot be written, a successor numbers this track anew: its spans then nest within each other only.
+  ssize_t written = tracks->file >= 0 ? pwrite(tracks->file, &saved, sizeof saved, place) : 0;
+  (void)written;
+}
+
+void tracks_open(struct tracks *tracks, const char *directory)
+{
+  char path[4096];
+  snprintf(path, sizeof path, "%s/tracks", directory);
+  tracks->file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+  struct track_saved saved;
+  for (uint32_t i = 0; tracks->file >= 0 && i < TRACKS_SAVED_MAXIMUM; i++) {
+    if (pread(tracks->file, &saved, sizeof saved, (off_t)(i * sizeof saved)) != (ssize_t)sizeof saved)
+      break;
+    uint64_t key = hash(saved.process, saved.thread, saved.number);
+    uint32_t first = 0;
+    if (!index_find(&tracks->index, key, &first))
+      first = 0;
+    if (!add(tracks, key,
+             (struct track_entry){.process = saved.process,
+                                  .thread = saved.thread,
+                                  .number = saved.number,
+                                  .name = saved.name,
+                                  .next = first}))
+      break;
+  }
+}
+
+struct track_entry *tracks_find(struct tracks *tracks, uint32_t process, uint64_t thread, uint32_t number)
+{
+  if (number)
+    thread = 0; // a made track belongs to the process
+  uint64_t key = hash(process, thread, number);
+  uint32_t first = 0;
+  if (!index_find(&tracks->index, key, &first))
+    first = 0;
+  for (uint32_t i = first; i != 0; i = tracks->entries[i - 1].next) {
+    struct track_entry *entry = &tracks->entries[i - 1];
+    if (entry->process == process && entry->thread == thread && entry->number == number)
+      return entry;
+  }
+  struct track_entry *entry =
+      add(tracks, key, (struct track_entry){.process = process, .thread = thread, .number = number, .next = first});
+  if (entry)
+    tracks_save(tracks, entry);
+  return entry;
+}
+
+// "python3" for a main thread, "python3 4711" for another, until the thread is given a name.
+static void default_name(const struct track_entry *entry, const struct track_process *process, char *name, size_t size)
+{
+  const char *command = process->command ? process->command : "";
+  const char *base = strrchr(command, '/');
+  base = base ? base + 1 : command;
+  if (entry->number)
+    snprintf(name, size, "track %u", entry->number);
+  else if (entry->thread == 0)
+    snprintf(name, size, "unknown thread");
+  else if (process->pid != 0 && entry->thread == process->pid && *base)
+    snprintf(name, size, "%s", base);
+  else
+    snprintf(name, size, "%s%s%llu", *base ? base : "thread", " ", (unsigned long long)entry->thread);
+}
+
+enum status tracks_publish(struct tracks *tracks, struct track_entry *entry, const struct track_process *process,
+                           struct names *names, int64_t run_id, struct error *err)
+{
+  struct store_track row = {.run_id = run_id,
+                            .track_id = tracks_id(tracks, entry),
+                            .host = tracks->host,
+                            .process_id = process->pid ? (int64_t)process->pid : STORE_NONE,
+                            .thread_id = STORE_NONE,
+                            .device_id = STORE_NONE,
+                            .stream_id = STORE_NONE};
+  char text[1024], clock[256];
+  row.name = text;
+  uint32_t name = entry->name;
+  struct catalog_track made;
+  if (entry->number == 0) {
+    row.thread_id = entry->thread && entry->thread <= INT64_MAX ? (int64_t)entry->thread : STORE_NONE;
+  } else if (process->catalog_id && catalog_read_track(&names->catalog, process->catalog_id, &made)) {
+    name = made.name;
+    if (made.clock) {
+      row.clock = names_text(names, made.clock, clock, sizeof clock) ? clock : "unnamed";
+      entry->is_foreign = true;
+    }
+    row.device_id = made.device_id == -1 ? STORE_NONE : made.device_id;
+    row.stream_id = made.stream_id == -1 ? STORE_NONE : made.stream_id;
+  }
+  if (!names_text(names, name, text, sizeof text))
+    default_name(entry, process, text, sizeof text);
+  XSP_TRY(store_add_track(names->store, &row, err));
+  entry->run_id = run_id;
+  return STATUS_OK;
+}
