@@ -98,7 +98,7 @@ bool catalog_open(const char *path);
 void *catalog_entry(uint32_t id, enum catalog_type type); // NULL: no such entry
 uint32_t catalog_string(const char *text, size_t length);
 uint32_t catalog_text(const char *text); // NULL and "": 0
-uint32_t catalog_site(uint32_t level, uint32_t tracer, uint32_t name, uint32_t category);
+uint32_t catalog_site(uint32_t level, uint32_t tracer, uint32_t name, uint32_t category, uint32_t variant);
 bool catalog_site_tag(uint32_t site, uint32_t key, enum value_type type, uint64_t value);
 uint32_t catalog_track(uint32_t name, uint32_t clock, int64_t device_id, int64_t stream_id);
 

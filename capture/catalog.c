@@ -139,7 +139,7 @@ static bool same_string(uint32_t id, const void *text, size_t length)
 static bool same_site(uint32_t id, const void *key, size_t length)
 {
   const struct catalog_site *site = catalog_entry(id, CATALOG_SITE);
-  return site != NULL && memcmp(&site->level, key, length) == 0; // level, tracer, name, category lie together
+  return site != NULL && memcmp(&site->level, key, length) == 0; // level to variant lie together
 }
 
 typedef bool (*same_fn)(uint32_t id, const void *key, size_t length);
@@ -203,9 +203,9 @@ uint32_t catalog_text(const char *text)
   return text == NULL || *text == '\0' ? 0 : catalog_string(text, strnlen(text, STRING_LENGTH_MOST + 1));
 }
 
-uint32_t catalog_site(uint32_t level, uint32_t tracer, uint32_t name, uint32_t category)
+uint32_t catalog_site(uint32_t level, uint32_t tracer, uint32_t name, uint32_t category, uint32_t variant)
 {
-  const uint32_t key[4] = {level, tracer, name, category};
+  const uint32_t key[5] = {level, tracer, name, category, variant};
   uint32_t hash = hash_bytes(key, sizeof key), place, id;
   if ((id = look_up(hash, same_site, key, sizeof key, &place)) != 0 || place == TABLE_ENTRIES)
     return id;

@@ -82,7 +82,7 @@ uint32_t xsp_tracer_set_levels(const char *tracer, uint32_t level_mask)
 
 // ---- sites
 // Gives a site its id and its switch. Threads that come together write the same values.
-static void register_site(struct xsp_site *site)
+static void register_site(struct xsp_site *site, uint32_t variant)
 {
   if (!capture_attached()) {
     session_attach_by_environment();
@@ -98,7 +98,7 @@ static void register_site(struct xsp_site *site)
     uint32_t name = catalog_text(site->name), category = catalog_text(site->category);
     bool complete = (name != 0 || site->name == NULL || *site->name == '\0') &&
                     (category != 0 || site->category == NULL || *site->category == '\0');
-    id = complete ? catalog_site(site->level, (uint32_t)slot, name, category) : 0;
+    id = complete ? catalog_site(site->level, (uint32_t)slot, name, category, variant) : 0;
   }
   // Id before switch. Without an id the switch still comes to the slow path, where each span is counted as lost.
   __atomic_store_n(&site->id, id, __ATOMIC_RELEASE);
@@ -115,7 +115,7 @@ bool site_usable(struct xsp_site *site)
   if (levels == &xsp_unregistered_v1 || levels == &capture_before_session) {
     if (levels == &capture_before_session && !capture_attached())
       return false;
-    register_site(site);
+    register_site(site, 0);
     levels = __atomic_load_n(&site->levels, __ATOMIC_ACQUIRE);
   }
   if ((*levels & site->mask) == 0 || !capture_attached())
@@ -147,6 +147,12 @@ static struct xsp_site *made_sites(void)
 
 struct xsp_site *xsp_site_create(const char *tracer, enum xsp_level level, const char *name, const char *category)
 {
+  return xsp_site_create_variant(tracer, level, name, category, 0);
+}
+
+struct xsp_site *xsp_site_create_variant(const char *tracer, enum xsp_level level, const char *name,
+                                         const char *category, uint32_t variant)
+{
   int saved_errno = errno;
   struct xsp_site wanted = {sizeof wanted, XSP_LEVEL_MASK(level), &xsp_unregistered_v1, 0, level, name, category,
                             tracer};
@@ -154,7 +160,7 @@ struct xsp_site *xsp_site_create(const char *tracer, enum xsp_level level, const
   if ((unsigned)level < XSP_LEVEL_COUNT) {
     session_attach_by_environment();
     if (capture_attached() && (sites = made_sites()) != NULL)
-      register_site(&wanted);
+      register_site(&wanted, variant);
   }
   const struct catalog_site *entry = wanted.id == 0 ? NULL : catalog_entry(wanted.id, CATALOG_SITE);
   // A free place is claimed by its id; the fields behind it are the same whoever writes them.
@@ -187,7 +193,7 @@ static void tag_site(struct xsp_site *site, const char *key, enum value_type typ
     return;
   int saved_errno = errno;
   if (site->id == 0)
-    register_site(site);
+    register_site(site, 0);
   if (capture_attached() && (site->id == 0 || !catalog_site_tag(site->id, catalog_text(key), type, value)))
     session_count_lost(1);
   errno = saved_errno;
@@ -210,7 +216,7 @@ void xsp_site_tag_string(struct xsp_site *site, const char *key, const char *val
   if (site == NULL)
     return;
   if (site->id == 0)
-    register_site(site);
+    register_site(site, 0);
   if (capture_attached())
     tag_site(site, key, VALUE_STRING, catalog_string(value == NULL ? "" : value, value == NULL ? 0 : strlen(value)));
 }

@@ -97,7 +97,7 @@ struct catalog_site {
   uint32_t tracer;   // slot in session_control
   uint32_t name;     // catalog ids of strings; 0: none
   uint32_t category;
-  uint32_t variant;   // xsp_site.variant: part of the identity, as the four before it
+  uint32_t variant;   // of xsp_site_create_variant; part of the identity, as the four before it
   uint32_t first_tag; // atomic: head of the list of site tags
 };
 enum value_type { VALUE_INT = 1, VALUE_DOUBLE, VALUE_STRING }; // string: catalog id

@@ -118,6 +118,10 @@ XSP_API void xsp_span_set_parent(const struct xsp_span *span, struct xsp_context
 // NULL without a session or when names are full. Strings are copied.
 XSP_API struct xsp_site *xsp_site_create(const char *tracer, enum xsp_level level, const char *name,
                                          const char *category);
+// The same, where one name stands for several things whose tags differ (a layer and its shapes): sites of different
+// `variant` are different sites. 0 is xsp_site_create's.
+XSP_API struct xsp_site *xsp_site_create_variant(const char *tracer, enum xsp_level level, const char *name,
+                                                 const char *category, uint32_t variant);
 // Every span of the site carries the tag; costs nothing per span. Set before the site's first span.
 XSP_API void xsp_site_tag_int(struct xsp_site *site, const char *key, int64_t value);
 XSP_API void xsp_site_tag_double(struct xsp_site *site, const char *key, double value);
