@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads /proc and /sys for `xsp check`. What cannot be read is said to be unknown, never guessed.
+#include "programs/xsp/check_machine.h"
+
+#include "programs/xsp/profile_system.h"
+#include "report/display.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <sys/utsname.h>
+
+#define LABEL_COLUMNS 13
+
+static void put_fact(struct buf *out, const char *label, const char *text, unsigned width)
+{
+  buf_format(out, "%-*s", LABEL_COLUMNS, label);
+  display_wrap(out, text, LABEL_COLUMNS, LABEL_COLUMNS, width);
+}
+
+// The file's first line; false where it cannot be read.
+static bool first_line(const char *path, char *line, size_t size)
+{
+  FILE *file = fopen(path, "re");
+  if (file == NULL)
+    return false;
+  bool done = fgets(line, (int)size, file) != NULL;
+  fclose(file);
+  if (done)
+    line[strcspn(line, "\n")] = 0;
+  return done;
+}
+
+static bool cpu_has_flag(const char *flag)
+{
+  FILE *file = fopen("/proc/cpuinfo", "re");
+  if (file == NULL)
+    return false;
+  bool found = false;
+  char *line = NULL;
+  size_t size = 0;
+  size_t length = strlen(flag);
+  while (!found && getline(&line, &size, file) > 0) {
+    if (strncmp(line, "flags", 5) != 0)
+      continue;
+    for (const char *at = line; (at = strstr(at, flag)) != NULL && !found; at += length)
+      found = at > line && at[-1] == ' ' && (at[length] == ' ' || at[length] == '\n');
+    break; // all CPUs of a machine say the same
+  }
+  free(line);
+  fclose(file);
+  return found;
+}
+
+static void put_clock(struct buf *out, unsigned width)
+{
+  bool is_invariant = cpu_has_flag("constant_tsc") && cpu_has_flag("nonstop_tsc");
+  char source[64] = "unknown";
+  first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof source);
+  char text[256];
+  snprintf(text, sizeof text,
+           is_invariant ? "time stamp counter, invariant (the kernel itself uses %s)"
+                        : "clock_gettime: the time stamp counter is not known to be invariant (the kernel uses %s)",
+           source);
+  put_fact(out, "clock", text, width);
+}
+
+static void put_shared_memory(struct buf *out, unsigned width)
+{
+  struct statvfs place;
+  char text[256];
+  if (statvfs("/dev/shm", &place) != 0) {
+    put_fact(out, "/dev/shm", "missing: capture uses TMPDIR, which may be a disk", width);
+    return;
+  }
+  double free_mb = (double)place.f_bavail * (double)place.f_frsize / 1e6;
+  double all_mb = (double)place.f_blocks * (double)place.f_frsize / 1e6;
+  snprintf(text, sizeof text, "%.0f MB free of %.0f%s", free_mb, all_mb,
+           free_mb < 128 ? ": little (a thread's ring takes 2 MB); make it larger, or set TMPDIR" : "");
+  put_fact(out, "/dev/shm", text, width);
+}
+
+static void put_perf(struct buf *out, unsigned width)
+{
+  char level[16];
+  char text[256];
+  if (!first_line("/proc/sys/kernel/perf_event_paranoid", level, sizeof level))
+    snprintf(text, sizeof text, "not offered by this kernel");
+  else
+    snprintf(text, sizeof text, "perf_event_paranoid is %s%s", level,
+             atoi(level) > 2   ? ": closed to ordinary users"
+             : atoi(level) > 1 ? ": ordinary users may measure their own programs, without the kernel"
+                               : "");
+  put_fact(out, "perf", text, width);
+}
+
+static void put_cpus(struct buf *out, unsigned width)
+{
+  double quota = system_cpu_quota();
+  char governor[64];
+  system_governor(governor, sizeof governor);
+  char quota_text[64] = "no quota";
+  if (!isnan(quota))
+    snprintf(quota_text, sizeof quota_text, "a quota of %.2g CPUs", quota);
+  char text[256];
+  snprintf(text, sizeof text, "%u allowed, %s, load %.2f, %s%s", system_cpus_allowed(), quota_text, system_load_1min(),
+           governor[0] != 0 ? "frequency governor " : "no frequency governor shown", governor);
+  put_fact(out, "CPUs", text, width);
+}
+
+void check_machine(struct buf *out, unsigned width)
+{
+  struct utsname kernel;
+  if (uname(&kernel) == 0) {
+    char text[256];
+    snprintf(text, sizeof text, "%.64s %.64s, %.64s", kernel.sysname, kernel.release, kernel.machine);
+    put_fact(out, "system", text, width);
+  }
+  put_cpus(out, width);
+  put_clock(out, width);
+  put_shared_memory(out, width);
+  put_perf(out, width);
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// The child processes of `xsp check`. A result that does not arrive complete is a result too: the child's end says why.
+#include "programs/xsp/check_probe.h"
+
+#include <xsp/tracer.h>
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+// ---- in the child ----------------------------------------------------------------------------------------------------
+typedef void (*probe_fn)(const void *what, struct check_result *ret_result);
+
+struct predictor_probe {
+  const struct predictor *predictor;
+  const char *library_path;
+};
+
+static void probe_predictor(const void *what, struct check_result *ret_result)
+{
+  const struct predictor_probe *probe = what;
+  struct error err = {0};
+  ret_result->status = probe->predictor->probe(probe->library_path, ret_result->library, sizeof ret_result->library,
+                                               ret_result->version, sizeof ret_result->version, &err);
+  ret_result->is_usable = ret_result->status == STATUS_OK;
+  if (ret_result->is_usable)
+    return;
+  snprintf(ret_result->reason, sizeof ret_result->reason, "%s%s%s%s%s", err.what, err.where[0] != 0 ? ": " : "",
+           err.where, err.why[0] != 0 ? ": " : "", err.why);
+  snprintf(ret_result->advice, sizeof ret_result->advice, "%s", err.advice);
+}
+
+static const char *no_option(const struct xsp_host *host, const char *name)
+{
+  return NULL;
+}
+
+static void say_nothing(const struct xsp_host *host, const char *message)
+{
+}
+
+static void refuse(struct check_result *result, enum status status, const char *reason)
+{
+  result->status = status;
+  snprintf(result->reason, sizeof result->reason, "%s", reason);
+}
+
+static void probe_tracer(const void *what, struct check_result *ret_result)
+{
+  void *handle = dlopen(what, RTLD_NOW | RTLD_LOCAL);
+  if (handle == NULL) {
+    refuse(ret_result, STATUS_SYSTEM, dlerror());
+    return;
+  }
+  void *symbol = dlsym(handle, XSP_TRACER_ENTRY);
+  if (symbol == NULL) {
+    refuse(ret_result, STATUS_INPUT, "it has no function " XSP_TRACER_ENTRY ": it is no tracer");
+    return;
+  }
+  xsp_tracer_entry_fn entry;
+  memcpy(&entry, &symbol, sizeof entry);
+  const struct xsp_host host = {sizeof host, XSP_ABI_VERSION, no_option, say_nothing};
+  const struct xsp_tracer *tracer = entry(&host);
+  if (tracer == NULL || tracer->name == NULL) {
+    refuse(ret_result, STATUS_NO, "it refused this version of xsp");
+    return;
+  }
+  snprintf(ret_result->name, sizeof ret_result->name, "%s", tracer->name);
+  char why[sizeof ret_result->reason] = "";
+  if (tracer->probe == NULL || tracer->probe(&host, why, sizeof why) == 0)
+    ret_result->is_usable = true;
+  else
+    refuse(ret_result, STATUS_NO, why[0] != 0 ? why : "its probe says no, without a reason");
+}
+
+// Probes, sends the result, and leaves without running the exit handlers of whatever was loaded.
+static void child_main(int to_parent, probe_fn probe, const void *what, struct check_result *result)
+{
+  int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (int standard = 0; standard <= 2; standard++)
+    dup2(nowhere, standard);
+  probe(what, result);
+  const char *bytes = (const char *)result;
+  for (size_t sent = 0; sent < sizeof *result;) {
+    ssize_t written = write(to_parent, bytes + sent, sizeof *result - sent);
+    if (written <= 0)
+      break;
+    sent += (size_t)written;
+  }
+  _exit(0);
+}
+
+// ---- in xsp ----------------------------------------------------------------------------------------------------------
+static int64_t now_ms(void)
+{
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
+// Reads the whole result; false where the child ends or the time is over before.
+static bool receive(int from_child, struct check_result *ret_result)
+{
+  char *bytes = (char *)ret_result;
+  size_t received = 0;
+  int64_t deadline_ms = now_ms() + CHECK_TIMEOUT_MS;
+  while (received < sizeof *ret_result) {
+    int64_t left_ms = deadline_ms - now_ms();
+    struct pollfd ready = {from_child, POLLIN, 0};
+    if (left_ms <= 0 || (poll(&ready, 1, (int)left_ms) < 0 && errno != EINTR))
+      return false;
+    if (ready.revents == 0)
+      continue;
+    ssize_t count = read(from_child, bytes + received, sizeof *ret_result - received);
+    if (count <= 0)
+      return false;
+    received += (size_t)count;
+  }
+  return true;
+}
+
+static void explain_end(int wait_status, bool was_killed, struct check_result *result)
+{
+  result->is_usable = false;
+  result->status = STATUS_SYSTEM;
+  if (was_killed)
+    snprintf(result->reason, sizeof result->reason, "it did not answer within %d s", CHECK_TIMEOUT_MS / 1000);
+  else if (WIFSIGNALED(wait_status))
+    snprintf(result->reason, sizeof result->reason, "loading it crashed: signal %d (%s)", WTERMSIG(wait_status),
+             strsignal(WTERMSIG(wait_status)));
+  else
+    snprintf(result->reason, sizeof result->reason, "loading it ended the process with status %d",
+             WEXITSTATUS(wait_status));
+  snprintf(result->advice, sizeof result->advice, "another version of it");
+}
+
+static void run_child(probe_fn probe, const void *what, struct check_result *result)
+{
+  int pipes[2];
+  if (pipe2(pipes, O_CLOEXEC) != 0) {
+    refuse(result, STATUS_SYSTEM, strerror(errno));
+    return;
+  }
+  fflush(NULL);
+  pid_t child = fork();
+  if (child < 0) {
+    refuse(result, STATUS_SYSTEM, strerror(errno));
+    close(pipes[0]);
+    close(pipes[1]);
+    return;
+  }
+  if (child == 0)
+    child_main(pipes[1], probe, what, result);
+  close(pipes[1]);
+  struct check_result answer = {0};
+  int64_t start_ms = now_ms();
+  bool is_complete = receive(pipes[0], &answer);
+  bool was_killed = !is_complete && now_ms() - start_ms >= CHECK_TIMEOUT_MS;
+  if (was_killed)
+    kill(child, SIGKILL);
+  int wait_status = 0;
+  while (waitpid(child, &wait_status, 0) < 0 && errno == EINTR)
+    continue;
+  close(pipes[0]);
+  if (is_complete)
+    *result = answer;
+  else
+    explain_end(wait_status, was_killed, result);
+}
+
+void check_predictor(const struct predictor *predictor, const char *library_path, struct check_result *ret_result)
+{
+  *ret_result = (struct check_result){0};
+  snprintf(ret_result->name, sizeof ret_result->name, "%s", predictor->name);
+  const struct predictor_probe probe = {predictor, library_path};
+  run_child(probe_predictor, &probe, ret_result);
+}
+
+void check_tracer(const char *path, struct check_result *ret_result)
+{
+  *ret_result = (struct check_result){0};
+  const char *slash = strrchr(path, '/');
+  snprintf(ret_result->name, sizeof ret_result->name, "%s", slash != NULL ? slash + 1 : path);
+  char *dot = strrchr(ret_result->name, '.');
+  if (dot != NULL)
+    *dot = 0;
+  snprintf(ret_result->library, sizeof ret_result->library, "%s", path);
+  run_child(probe_tracer, path, ret_result);
+}

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+// xsp check: which frameworks and tracers can be used here, which not and why; what the machine is like.
+#include "base/json_write.h"
+#include "programs/xsp/check_machine.h"
+#include "programs/xsp/check_probe.h"
+#include "programs/xsp/install.h"
+#include "programs/xsp/nearest.h"
+#include "programs/xsp/output.h"
+#include "programs/xsp/reader.h"
+#include "report/display.h"
+
+#include <ctype.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum subject_kind { SUBJECT_PREDICTOR, SUBJECT_TRACER };
+static const char *const kind_keys[] = {[SUBJECT_PREDICTOR] = "predictor", [SUBJECT_TRACER] = "tracer"};
+
+struct subject {
+  enum subject_kind kind;
+  bool has_given_library; // by option or environment
+  struct check_result result;
+};
+
+struct subjects {
+  struct subject *items; // malloc'ed
+  size_t count;
+};
+
+// ---- what was given --------------------------------------------------------------------------------------------------
+// The path of --library NAME=PATH for `name`; NULL: none.
+static const char *given_library(const struct invocation *invocation, const char *name)
+{
+  size_t length = strlen(name);
+  const char *path = NULL;
+  const char *value;
+  for (size_t i = 0; (value = invocation_value_at(invocation, "library", i)) != NULL; i++)
+    if (strncmp(value, name, length) == 0 && value[length] == '=')
+      path = value + length + 1;
+  return path;
+}
+
+static bool environment_gives_library(const char *name)
+{
+  char variable[96];
+  int length = snprintf(variable, sizeof variable, "XSP_LIBRARY_%s", name);
+  for (int i = 0; i < length && i < (int)sizeof variable - 1; i++)
+    variable[i] = variable[i] == '-' ? '_' : (char)toupper((unsigned char)variable[i]);
+  const char *value = getenv(variable);
+  return value != NULL && value[0] != 0;
+}
+
+static enum status check_library_options(const struct invocation *invocation, struct error *err)
+{
+  const char *value;
+  for (size_t i = 0; (value = invocation_value_at(invocation, "library", i)) != NULL; i++) {
+    const char *equals = strchr(value, '=');
+    if (equals == NULL || equals == value || equals[1] == 0)
+      return error_set(err, STATUS_USE, "wrong use", value, "--library onnxruntime=/path/libonnxruntime.so.1",
+                       "it is not NAME=PATH");
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)(equals - value), value);
+    if (predictor_find(name) == NULL)
+      return error_set(err, STATUS_USE, "wrong use", name, "`xsp check`, which names all", "no such library");
+  }
+  return STATUS_OK;
+}
+
+// ---- probing ---------------------------------------------------------------------------------------------------------
+static bool is_wanted(const struct invocation *invocation, const char *name)
+{
+  for (size_t i = 0; i < invocation->argument_count; i++)
+    if (strcmp(invocation->arguments[i], name) == 0)
+      return true;
+  return invocation->argument_count == 0;
+}
+
+static void tracer_name(const char *path, char *name, size_t size)
+{
+  const char *slash = strrchr(path, '/');
+  snprintf(name, size, "%s", slash != NULL ? slash + 1 : path);
+  name[strcspn(name, ".")] = 0;
+}
+
+static enum status unknown_name(const char *name, const glob_t *tracers, struct error *err)
+{
+  struct nearest nearest;
+  nearest_start(&nearest, name);
+  char best[64] = "";
+  for (size_t i = 0; predictors[i] != NULL; i++)
+    nearest_offer(&nearest, predictors[i]->name);
+  if (nearest.best != NULL)
+    snprintf(best, sizeof best, "%s", nearest.best);
+  for (size_t i = 0; i < tracers->gl_pathc; i++) {
+    char candidate[64];
+    tracer_name(tracers->gl_pathv[i], candidate, sizeof candidate);
+    nearest.best = NULL;
+    nearest_offer(&nearest, candidate);
+    if (nearest.best != NULL)
+      snprintf(best, sizeof best, "%s", candidate);
+  }
+  char advice[128] = "`xsp check`, which names all";
+  if (best[0] != 0)
+    snprintf(advice, sizeof advice, "%s, or `xsp check`, which names all", best);
+  return error_set(err, STATUS_USE, "wrong use", name, advice, "no such predictor or tracer");
+}
+
+static enum status check_names(const struct invocation *invocation, const glob_t *tracers, struct error *err)
+{
+  for (size_t i = 0; i < invocation->argument_count; i++) {
+    const char *name = invocation->arguments[i];
+    bool is_known = predictor_find(name) != NULL;
+    for (size_t j = 0; j < tracers->gl_pathc; j++) {
+      char candidate[64];
+      tracer_name(tracers->gl_pathv[j], candidate, sizeof candidate);
+      is_known |= strcmp(candidate, name) == 0;
+    }
+    if (!is_known)
+      return unknown_name(name, tracers, err);
+  }
+  return STATUS_OK;
+}
+
+static enum status probe_all(const struct invocation *invocation, const glob_t *tracers, struct subjects *subjects,
+                             struct error *err)
+{
+  size_t most = tracers->gl_pathc;
+  for (size_t i = 0; predictors[i] != NULL; i++)
+    most++;
+  subjects->items = calloc(most + 1, sizeof *subjects->items);
+  if (subjects->items == NULL)
+    return error_set(err, STATUS_MEMORY, "cannot check", NULL, NULL, "out of memory");
+  for (size_t i = 0; predictors[i] != NULL; i++) {
+    const char *name = predictors[i]->name;
+    if (!is_wanted(invocation, name))
+      continue;
+    struct subject *subject = &subjects->items[subjects->count++];
+    const char *path = given_library(invocation, name);
+    subject->kind = SUBJECT_PREDICTOR;
+    subject->has_given_library = path != NULL || environment_gives_library(name);
+    check_predictor(predictors[i], path, &subject->result);
+  }
+  for (size_t i = 0; i < tracers->gl_pathc; i++) {
+    char name[64];
+    tracer_name(tracers->gl_pathv[i], name, sizeof name);
+    if (!is_wanted(invocation, name))
+      continue;
+    struct subject *subject = &subjects->items[subjects->count++];
+    subject->kind = SUBJECT_TRACER;
+    check_tracer(tracers->gl_pathv[i], &subject->result);
+  }
+  return STATUS_OK;
+}
+
+// ---- printing --------------------------------------------------------------------------------------------------------
+static void json_text(struct json_writer *json, const char *key, const char *text)
+{
+  json_key(json, key);
+  json_string(json, text[0] != 0 ? text : NULL);
+}
+
+static void print_json(const struct subjects *subjects, struct buf *out)
+{
+  struct json_writer json;
+  json_start(&json, out);
+  json_array(&json);
+  for (size_t i = 0; i < subjects->count; i++) {
+    const struct check_result *result = &subjects->items[i].result;
+    json_object(&json);
+    json_text(&json, kind_keys[subjects->items[i].kind], result->name);
+    json_key(&json, "usable");
+    json_bool(&json, result->is_usable);
+    json_text(&json, "library", result->library);
+    json_text(&json, "version", result->version);
+    json_text(&json, "reason", result->reason);
+    json_text(&json, "advice", result->advice);
+    json_object_end(&json);
+  }
+  json_array_end(&json);
+  buf_text(out, "\n");
+}
+
+enum check_column { CHECK_KIND, CHECK_NAME, CHECK_USABLE, CHECK_VERSION, CHECK_LIBRARY, CHECK_REASON, CHECK_ADVICE };
+#define CHECK_COLUMNS 7
+static const struct analyze_column columns[CHECK_COLUMNS] = {
+    [CHECK_KIND] = {"kind", "", "kind"},          [CHECK_NAME] = {"name", "", "name"},
+    [CHECK_USABLE] = {"usable", "", "usable"},    [CHECK_VERSION] = {"version", "", "version"},
+    [CHECK_LIBRARY] = {"library", "", "library"}, [CHECK_REASON] = {"reason", "", "reason"},
+    [CHECK_ADVICE] = {"advice", "", "try"},
+};
+
+static struct cell text_cell(const char *text)
+{
+  return text[0] != 0 ? (struct cell){CELL_TEXT, {.text = text}} : (struct cell){0};
+}
+
+// For people: without the reasons, which are sentences and follow the table. CSV has all.
+static void print_table(const struct subjects *subjects, enum report_format format, unsigned width, struct buf *out)
+{
+  struct arena arena = {0};
+  struct cell *rows = arena_alloc_array(&arena, subjects->count * CHECK_COLUMNS + 1, sizeof *rows);
+  if (rows == NULL) {
+    out->failed = true;
+    return;
+  }
+  for (size_t i = 0; i < subjects->count; i++) {
+    const struct check_result *result = &subjects->items[i].result;
+    struct cell *row = &rows[i * CHECK_COLUMNS];
+    row[CHECK_KIND] = text_cell(kind_keys[subjects->items[i].kind]);
+    row[CHECK_NAME] = text_cell(result->name);
+    row[CHECK_USABLE] = text_cell(result->is_usable ? "yes" : "no");
+    row[CHECK_VERSION] = text_cell(result->version);
+    row[CHECK_LIBRARY] = text_cell(result->library);
+    if (format == REPORT_CSV) {
+      row[CHECK_REASON] = text_cell(result->reason);
+      row[CHECK_ADVICE] = text_cell(result->advice);
+    }
+  }
+  struct analyze_table table = {
+      .columns = columns, .column_count = CHECK_COLUMNS, .rows = rows, .row_count = subjects->count};
+  report_tables(&table, 1, format, false, width, out);
+  arena_done(&arena);
+}
+
+static void put_wrapped(struct buf *out, const char *prefix, const char *text, unsigned width)
+{
+  struct buf escaped;
+  buf_init(&escaped, BUF_MAXIMUM_DEFAULT);
+  display_escape(&escaped, text, strlen(text));
+  buf_text(out, prefix);
+  display_wrap(out, escaped.data != NULL ? escaped.data : "", strlen(prefix), 2, width);
+  buf_done(&escaped);
+}
+
+static void print_reasons(const struct subjects *subjects, unsigned width, struct buf *out)
+{
+  for (size_t i = 0; i < subjects->count; i++) {
+    const struct check_result *result = &subjects->items[i].result;
+    if (result->is_usable)
+      continue;
+    char prefix[128];
+    snprintf(prefix, sizeof prefix, "\n%s %s: ", kind_keys[subjects->items[i].kind], result->name);
+    put_wrapped(out, prefix, result->reason, width);
+    if (result->advice[0] != 0)
+      put_wrapped(out, "  try: ", result->advice, width);
+  }
+}
+
+static enum status print(const struct subjects *subjects, enum report_format format, bool with_machine,
+                         struct error *err)
+{
+  struct buf out;
+  buf_init(&out, BUF_MAXIMUM_DEFAULT);
+  unsigned width = output_width();
+  if (format == REPORT_JSON) {
+    print_json(subjects, &out);
+  } else {
+    print_table(subjects, format, width, &out);
+    if (format != REPORT_CSV)
+      print_reasons(subjects, width, &out);
+    if (format == REPORT_TEXT && with_machine) {
+      buf_text(&out, "\n");
+      check_machine(&out, width);
+    }
+  }
+  enum status status = output_buf(&out, err);
+  buf_done(&out);
+  return status;
+}
+
+// A library that was named and does not open is a failure of its own; else "no" only where names were asked for.
+static enum status verdict(const struct invocation *invocation, const struct subjects *subjects, struct error *err)
+{
+  for (size_t i = 0; i < subjects->count; i++) {
+    const struct subject *subject = &subjects->items[i];
+    if (!subject->result.is_usable && subject->has_given_library && subject->result.status == STATUS_SYSTEM)
+      return error_set(err, STATUS_SYSTEM, "cannot use the library that was named", subject->result.name,
+                       subject->result.advice, "%s", subject->result.reason);
+  }
+  for (size_t i = 0; i < subjects->count; i++)
+    if (!subjects->items[i].result.is_usable && invocation->argument_count > 0)
+      return STATUS_NO;
+  return STATUS_OK;
+}
+
+static enum status run(const struct invocation *invocation, struct error *err)
+{
+  enum report_format format;
+  XSP_TRY(reader_format(invocation, &format, err));
+  XSP_TRY(check_library_options(invocation, err));
+  char pattern[PATH_MAX + 16];
+  glob_t tracers = {0};
+  struct error no_tracers = {0};
+  if (install_find("tracers", pattern, PATH_MAX, &no_tracers) == STATUS_OK) {
+    strcat(pattern, "/*.so");
+    glob(pattern, 0, NULL, &tracers); // sorted; no match leaves it empty
+  } else {
+    output_talk_error(&no_tracers);
+  }
+  struct subjects subjects = {0};
+  enum status status = check_names(invocation, &tracers, err);
+  if (status == STATUS_OK)
+    status = probe_all(invocation, &tracers, &subjects, err);
+  if (status == STATUS_OK)
+    status = print(&subjects, format, invocation->argument_count == 0, err);
+  if (status == STATUS_OK)
+    status = verdict(invocation, &subjects, err);
+  free(subjects.items);
+  globfree(&tracers);
+  return status;
+}
+
+static const struct option_description options[] = {
+    {.name = "library",
+     .value_name = "NAME=PATH",
+     .repeatable = true,
+     .help = "Take this library for the framework NAME and search no further; also by the environment variable "
+             "XSP_LIBRARY_NAME."},
+    {0},
+};
+static const struct verb_example examples[] = {
+    {"xsp check", "all frameworks and tracers, and the machine"},
+    {"xsp check onnxruntime && xsp profile model.onnx -o out.xsp", "profile only where ONNX Runtime is usable"},
+    {0},
+};
+
+const struct verb verb_check = {
+    .name = "check",
+    .summary = "say which frameworks and tracers can be used here, and why others not",
+    .synopsis = "[NAME...] [OPTION...]",
+    .description =
+        "Looks for each framework (predictor) and each tracer, opens it in a process of its own, and says where it was "
+        "found, which version it is, or what is missing and what to try. Without a name also what the machine is like: "
+        "CPUs and quota, clock, shared memory, permission to use performance counters.\n\n"
+        "With a name the status is 1 where it is not usable. A library given by --library or XSP_LIBRARY_NAME that "
+        "does "
+        "not open is status 3.",
+    .most_arguments = SIZE_MAX,
+    .options = options,
+    .is_reader = true,
+    .examples = examples,
+    .see_also = "profile, version",
+    .run = run,
+};
