@@ -13,9 +13,20 @@
 #include <stdint.h>
 
 enum tensor_type { // ONNX's numbers, so that no second enumeration is needed
-  TENSOR_FLOAT = 1, TENSOR_UINT8 = 2, TENSOR_INT8 = 3, TENSOR_UINT16 = 4, TENSOR_INT16 = 5, TENSOR_INT32 = 6,
-  TENSOR_INT64 = 7, TENSOR_STRING = 8, TENSOR_BOOL = 9, TENSOR_FLOAT16 = 10, TENSOR_DOUBLE = 11, TENSOR_UINT32 = 12,
-  TENSOR_UINT64 = 13, TENSOR_BFLOAT16 = 16,
+  TENSOR_FLOAT = 1,
+  TENSOR_UINT8 = 2,
+  TENSOR_INT8 = 3,
+  TENSOR_UINT16 = 4,
+  TENSOR_INT16 = 5,
+  TENSOR_INT32 = 6,
+  TENSOR_INT64 = 7,
+  TENSOR_STRING = 8,
+  TENSOR_BOOL = 9,
+  TENSOR_FLOAT16 = 10,
+  TENSOR_DOUBLE = 11,
+  TENSOR_UINT32 = 12,
+  TENSOR_UINT64 = 13,
+  TENSOR_BFLOAT16 = 16,
 };
 #define TENSOR_MAXIMUM_RANK 16
 struct tensor_info { // what the model says of an input
@@ -46,18 +57,26 @@ struct predictor_model { // filled by open; strings and arrays live in `arena` o
   size_t input_count;
   const char *layer_source; // how the layer level is obtained: "listener", "profile file", "none"
   void *state;              // the predictor's own
+  // Set by the runner before each predict: the model span, for layers that are published later (all zero: none).
+  struct xsp_context model_span;
+  // Ticks that xsp's own code has spent inside this process's inferences so far; NULL: none is called there.
+  uint64_t (*own_ticks)(void);
 };
 struct predictor {
-  const char *name;      // "onnxruntime"
+  const char *name; // "onnxruntime"
   const char *summary;
   const char *extensions; // ".onnx .ort"
   // Is the framework usable here? Fills version and library on success.
-  enum status (*probe)(const char *library_path, char *library, size_t library_size, char *version, size_t version_size, struct error *err);
-  enum status (*open)(const struct predictor_options *options, struct arena *arena, struct predictor_model *ret_model, struct error *err);
+  enum status (*probe)(const char *library_path, char *library, size_t library_size, char *version, size_t version_size,
+                       struct error *err);
+  enum status (*open)(const struct predictor_options *options, struct arena *arena, struct predictor_model *ret_model,
+                      struct error *err);
   // One inference; the caller has the model span open on this thread. Outputs are computed and dropped.
   enum status (*predict)(struct predictor_model *model, const struct tensor *inputs, struct error *err);
   // After the last predict of a batch of work: publish what the framework holds back (profile files). May be NULL.
   enum status (*flush)(struct predictor_model *model, struct error *err);
+  // Makes ready what flush took down; called outside any span, before the next predict. May be NULL.
+  enum status (*resume)(struct predictor_model *model, struct error *err);
   void (*close)(struct predictor_model *model); // safe on a half-open model
 };
 extern const struct predictor *const predictors[]; // onnxruntime, script; ends with NULL

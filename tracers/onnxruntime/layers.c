@@ -12,11 +12,12 @@
 #define LAYERS_MAXIMUM (1u << 16)
 #define TEXT_BYTES ((size_t)32 << 20)
 #define SHAPE_SIZE 512
+#define NAME_SIZE 4096 // longer names of nodes are cut
 
 struct layer {
   uint64_t hash;
-  struct xsp_site site;
-  const char *node_index, *outputs; // with site.name the key
+  struct xsp_site *site;                   // the library's
+  const char *name, *node_index, *outputs; // the key
 };
 
 struct layers {
@@ -101,7 +102,7 @@ static struct lookup lookup_of(const struct layer_key *key)
 
 static bool is_layer(const struct layer *layer, const struct lookup *lookup)
 {
-  return layer->hash == lookup->hash && same(layer->site.name, lookup->name) &&
+  return layer->hash == lookup->hash && same(layer->name, lookup->name) &&
          same(layer->node_index, lookup->node_index) && same(layer->outputs, lookup->outputs);
 }
 
@@ -126,7 +127,7 @@ struct xsp_site *layers_find(const struct layer_key *key)
     return NULL;
   struct lookup lookup = lookup_of(key);
   struct layer *layer = NULL;
-  return find_slot(layers, &lookup, &layer) != NULL && layer != NULL ? &layer->site : NULL;
+  return find_slot(layers, &lookup, &layer) != NULL && layer != NULL ? layer->site : NULL;
 }
 
 static const char *keep_text(struct layers *layers, struct text text)
@@ -215,38 +216,42 @@ struct xsp_site *layers_add(const struct layer_key *key, const struct layer_fact
   if (slot == NULL)
     return common_site();
   if (layer != NULL)
-    return &layer->site;
+    return layer->site;
+  struct text text = lookup.name;
+  char name[NAME_SIZE];
+  if (text.length >= sizeof name)
+    text.length = sizeof name - 1;
+  memcpy(name, text.bytes, text.length);
+  name[text.length] = 0;
+  // One name has a site for every shape it is computed in.
+  struct xsp_site *site =
+      xsp_site_create_variant("onnxruntime", XSP_LEVEL_LAYER, name, NULL, (uint32_t)(lookup.hash >> 32) | 1);
+  if (site == NULL) // no session: not remembered, one may come
+    return NULL;
   uint32_t number = __atomic_fetch_add(&layers->layer_count, 1, __ATOMIC_RELAXED);
   if (number >= LAYERS_MAXIMUM) {
     __atomic_store_n(&layers->layer_count, LAYERS_MAXIMUM, __ATOMIC_RELAXED);
     return common_site();
   }
   layer = &layers->layers[number];
-  const char *name = keep_text(layers, lookup.name);
+  layer->name = keep_text(layers, lookup.name);
   layer->node_index = keep_text(layers, lookup.node_index);
   layer->outputs = keep_text(layers, lookup.outputs);
-  if (name == NULL || layer->node_index == NULL || layer->outputs == NULL)
+  if (layer->name == NULL || layer->node_index == NULL || layer->outputs == NULL)
     return common_site();
   layer->hash = lookup.hash;
-  layer->site = (struct xsp_site){sizeof(struct xsp_site),
-                                  XSP_LEVEL_MASK(XSP_LEVEL_LAYER),
-                                  &xsp_unregistered_v1,
-                                  0,
-                                  XSP_LEVEL_LAYER,
-                                  name,
-                                  NULL,
-                                  "onnxruntime"};
-  tag_all(&layer->site, key, facts);
+  layer->site = site;
+  tag_all(site, key, facts);
   // Two threads may meet here with the same new layer: the first to publish wins, the other's stays unused.
   for (;;) {
     struct layer *none = NULL;
     if (__atomic_compare_exchange_n(slot, &none, layer, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
-      return &layer->site;
+      return layer->site;
     struct layer *winner = NULL;
     slot = find_slot(layers, &lookup, &winner);
     if (slot == NULL)
       return common_site();
     if (winner != NULL)
-      return &winner->site;
+      return winner->site;
   }
 }

@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: Apache-2.0
+// ONNX Runtime through its C API, opened at run time. Called by the runner (open, predict, flush, resume, close) and by
+// `xsp check` (probe). Layers come from xsp's listener where the library is 1.25 or later, else from the profile file.
+// One thread, one model.
+#include "base/library.h"
+#include "predictors/onnx_file.h"
+#include "predictors/onnxruntime_state.h"
+#include "predictors/predictor.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ERROR_ADVICE_MODEL "check the model with onnx.checker, or export it again"
+#define LAYER_OR_DEEPER                                                                                                \
+  (XSP_LEVEL_MASK(XSP_LEVEL_LAYER) | XSP_LEVEL_MASK(XSP_LEVEL_LIBRARY) | XSP_LEVEL_MASK(XSP_LEVEL_KERNEL))
+
+enum route { ROUTE_NONE, ROUTE_LISTENER, ROUTE_PROFILE_FILE };
+
+struct state {
+  struct ort_api api;
+  uint32_t api_version;
+  struct library library;
+  const char *version;
+  struct predictor_options options; // strings borrowed from the caller, who keeps them while the model is open
+  enum route route;
+  struct ort_env *env;
+  struct ort_session_options *session_options;
+  struct ort_session *session;
+  struct ort_memory_info *memory;
+  struct ort_allocator *allocator; // the default one, not owned
+  size_t input_count, output_count;
+  const char **input_names, **output_names; // in the caller's arena
+  struct ort_value **inputs, **outputs;     // scratch of predict
+  // Profile-file route: the model spans of the inferences since the last flush.
+  struct xsp_context *predictions;
+  size_t prediction_count, prediction_capacity;
+};
+
+static const struct library_names library_names = {
+    .name = "onnxruntime",
+    .sonames = (const char *const[]){"libonnxruntime.so.1", "libonnxruntime.so", NULL},
+    .package_glob = "onnxruntime/capi/libonnxruntime.so*",
+    .advice = "pip install onnxruntime, or --library onnxruntime=PATH",
+};
+
+// ---- the library -----------------------------------------------------------------------------------------------------
+
+static enum status open_library(const char *given, struct state *state, struct error *err)
+{
+  XSP_TRY(library_open(&library_names, given, &state->library, err));
+  const char *path = state->library.path;
+  ort_get_api_base_fn get_base = NULL;
+  void *symbol = dlsym(state->library.handle, ORT_GET_API_BASE);
+  memcpy(&get_base, &symbol, sizeof symbol);
+  if (get_base == NULL)
+    return error_set(err, STATUS_SYSTEM, "cannot use library", path, library_names.advice,
+                     "it is no ONNX Runtime: " ORT_GET_API_BASE " is missing");
+  const struct ort_api_base *base = get_base();
+  state->version = base->version_string();
+  state->api_version = ort_api_version(state->version);
+  if (state->api_version < ORT_API_LEAST)
+    return error_set(err, STATUS_SYSTEM, "cannot use library", path, library_names.advice,
+                     "ONNX Runtime %s is too old, 1.%u or later is needed", state->version, ORT_API_LEAST);
+  // Asked for a version above its own the library prints to stderr, so go down from what its name says.
+  const void *table = NULL;
+  while (table == NULL && state->api_version >= ORT_API_LEAST)
+    if ((table = base->get_api(state->api_version)) == NULL)
+      state->api_version--;
+  if (table == NULL)
+    return error_set(err, STATUS_SYSTEM, "cannot use library", path, library_names.advice,
+                     "ONNX Runtime %s offers no API version from 1.%u on", state->version, ORT_API_LEAST);
+  ort_api_load(table, state->api_version, &state->api);
+  return STATUS_OK;
+}
+
+static enum status onnxruntime_probe(const char *library_path, char *library, size_t library_size, char *version,
+                                     size_t version_size, struct error *err)
+{
+  struct state state = {0};
+  XSP_TRY(open_library(library_path, &state, err));
+  snprintf(library, library_size, "%s", state.library.path);
+  snprintf(version, version_size, "%s", state.version);
+  return STATUS_OK;
+}
+
+// ---- errors ----------------------------------------------------------------------------------------------------------
+
+static bool is_memory(const char *message)
+{
+  return strstr(message, "Failed to allocate memory") != NULL || strstr(message, "bad_alloc") != NULL;
+}
+
+static bool is_environment(int code)
+{
+  return code == ORT_ERROR_ENGINE;
+}
+
+// Turns the runtime's status into ours and releases it. The message names the node; `what` and the model's path are
+// ours, and where the file itself is cut, so is the byte.
+static enum status take_status(struct state *state, struct ort_status *status, const char *what, struct error *err)
+{
+  if (status == NULL)
+    return STATUS_OK;
+  int code = state->api.error_code(status);
+  char message[sizeof err->why];
+  snprintf(message, sizeof message, "%s", state->api.error_message(status));
+  state->api.release_status(status);
+  enum status kind = is_memory(message) ? STATUS_MEMORY : is_environment(code) ? STATUS_SYSTEM : STATUS_INPUT;
+  char where[sizeof err->where];
+  char place[256];
+  const char *path = state->options.model_path;
+  if (kind == STATUS_INPUT && state->session == NULL && onnx_file_damage(path, place, sizeof place))
+    snprintf(where, sizeof where, "%s: %s", path, place);
+  else
+    snprintf(where, sizeof where, "%s", path);
+  const char *advice = kind == STATUS_MEMORY    ? "a smaller batch, or a machine with more memory"
+                       : state->session == NULL ? ERROR_ADVICE_MODEL
+                                                : "other --dim or --input values";
+  return error_set(err, kind, what, where, advice, "%s", message);
+}
+
+#define TRY_ORT(call, what)                                                                                            \
+  do {                                                                                                                 \
+    struct ort_status *ort_status_ = (call);                                                                           \
+    if (ort_status_ != NULL)                                                                                           \
+      return take_status(state, ort_status_, (what), err);                                                             \
+  } while (0)
+
+static enum status out_of_memory(const struct state *state, struct error *err)
+{
+  return error_set(err, STATUS_MEMORY, "cannot open model", state->options.model_path, NULL, "out of memory");
+}
+
+// ---- session ---------------------------------------------------------------------------------------------------------
+
+static enum status check_file(const char *path, struct error *err)
+{
+  struct stat info;
+  if (stat(path, &info) != 0 || access(path, R_OK) != 0)
+    return error_set_errno(err, STATUS_INPUT, "cannot open model", path, "give the path of an .onnx or .ort file");
+  if (!S_ISREG(info.st_mode))
+    return error_set(err, STATUS_INPUT, "cannot open model", path, "give the path of an .onnx or .ort file",
+                     "not a file");
+  return STATUS_OK;
+}
+
+static enum status add_listener(struct state *state, struct error *err)
+{
+  char path[4096];
+  snprintf(path, sizeof path, "%s/onnxruntime.so", state->options.tracer_directory);
+  const char *what = "cannot load xsp's listener into ONNX Runtime";
+  if (access(path, R_OK) != 0)
+    return error_set_errno(err, STATUS_SYSTEM, what, path, "--profile-file, which needs no listener");
+  TRY_ORT(state->api.register_ep_library(state->env, ORT_REGISTRATION_NAME, path), what);
+  const struct ort_ep_device *const *devices = NULL;
+  size_t count = 0;
+  TRY_ORT(state->api.ep_devices(state->env, &devices, &count), what);
+  for (size_t i = 0; i < count; i++) {
+    if (strcmp(state->api.ep_device_name(devices[i]), ORT_LISTENER_NAME) != 0)
+      continue;
+    TRY_ORT(state->api.append_ep(state->session_options, state->env, &devices[i], 1, NULL, NULL, 0), what);
+    return STATUS_OK;
+  }
+  return error_set(err, STATUS_SYSTEM, what, path, "--profile-file, which needs no listener",
+                   "ONNX Runtime %s does not show it among its devices", state->version);
+}
+
+static enum status make_options(struct state *state, struct error *err)
+{
+  const char *what = "cannot set up an ONNX Runtime session";
+  TRY_ORT(state->api.create_session_options(&state->session_options), what);
+  if (state->options.threads != 0)
+    TRY_ORT(state->api.set_intra_op_threads(state->session_options, (int)state->options.threads), what);
+  // An idle session of another level set must not spin on the cores of the one that is being measured.
+  TRY_ORT(state->api.add_session_config(state->session_options, "session.force_spinning_stop", "1"), what);
+  if (state->route == ROUTE_NONE)
+    return STATUS_OK;
+  char prefix[4096];
+  snprintf(prefix, sizeof prefix, "%s/onnxruntime", state->options.work_directory);
+  TRY_ORT(state->api.enable_profiling(state->session_options, prefix), what);
+  return state->route == ROUTE_LISTENER ? add_listener(state, err) : STATUS_OK;
+}
+
+static enum status make_session(struct state *state, struct error *err)
+{
+  TRY_ORT(state->api.create_session(state->env, state->options.model_path, state->session_options, &state->session),
+          "cannot open model");
+  return STATUS_OK;
+}
+
+// ---- what the model says of its inputs -------------------------------------------------------------------------------
+
+static enum status copy_name(struct state *state, struct arena *arena, char *name, const char **ret_name,
+                             struct error *err)
+{
+  *ret_name = arena_copy(arena, name, strlen(name));
+  struct ort_status *status = state->api.allocator_free(state->allocator, name);
+  if (status != NULL)
+    state->api.release_status(status);
+  return *ret_name != NULL ? STATUS_OK : out_of_memory(state, err);
+}
+
+static enum status read_shape(struct state *state, struct arena *arena, const struct ort_tensor_info *tensor,
+                              struct tensor_info *info, struct error *err)
+{
+  const char *what = "cannot read the model's inputs";
+  int type = 0;
+  size_t rank = 0;
+  TRY_ORT(state->api.element_type(tensor, &type), what);
+  TRY_ORT(state->api.dimension_count(tensor, &rank), what);
+  if (rank > TENSOR_MAXIMUM_RANK)
+    return error_set(err, STATUS_INPUT, what, state->options.model_path, NULL,
+                     "input \"%s\" has %zu dimensions, at most %d are handled", info->name, rank, TENSOR_MAXIMUM_RANK);
+  const char *names[TENSOR_MAXIMUM_RANK] = {NULL};
+  TRY_ORT(state->api.dimensions(tensor, info->shape, rank), what);
+  TRY_ORT(state->api.dimension_names(tensor, names, rank), what);
+  info->type = (enum tensor_type)type;
+  info->rank = (unsigned)rank;
+  for (size_t i = 0; i < rank; i++) {
+    if (info->shape[i] >= 0)
+      continue;
+    info->shape[i] = -1;
+    if (names[i] == NULL || names[i][0] == 0)
+      continue;
+    info->dimension_name[i] = arena_copy(arena, names[i], strlen(names[i]));
+    if (info->dimension_name[i] == NULL)
+      return out_of_memory(state, err);
+  }
+  return STATUS_OK;
+}
+
+static enum status read_input(struct state *state, struct arena *arena, size_t number, struct tensor_info *info,
+                              struct error *err)
+{
+  const char *what = "cannot read the model's inputs";
+  char *name = NULL;
+  TRY_ORT(state->api.input_name(state->session, number, state->allocator, &name), what);
+  XSP_TRY(copy_name(state, arena, name, &info->name, err));
+  state->input_names[number] = info->name;
+  struct ort_type_info *type = NULL;
+  TRY_ORT(state->api.input_type(state->session, number, &type), what);
+  int kind = 0;
+  const struct ort_tensor_info *tensor = NULL;
+  struct ort_status *failed = state->api.value_kind(type, &kind);
+  if (failed == NULL && kind == ORT_VALUE_TENSOR)
+    failed = state->api.tensor_info_of(type, &tensor);
+  enum status status = STATUS_OK;
+  if (failed != NULL)
+    status = take_status(state, failed, what, err);
+  else if (tensor == NULL)
+    status = error_set(err, STATUS_INPUT, what, state->options.model_path, NULL,
+                       "input \"%s\" is no tensor (sequence, map or optional)", info->name);
+  else
+    status = read_shape(state, arena, tensor, info, err);
+  state->api.release_type_info(type);
+  return status;
+}
+
+static enum status read_interface(struct state *state, struct arena *arena, struct predictor_model *model,
+                                  struct error *err)
+{
+  const char *what = "cannot read the model's inputs";
+  TRY_ORT(state->api.default_allocator(&state->allocator), what);
+  TRY_ORT(state->api.input_count(state->session, &state->input_count), what);
+  TRY_ORT(state->api.output_count(state->session, &state->output_count), what);
+  size_t inputs = state->input_count, outputs = state->output_count;
+  model->inputs = arena_alloc_array(arena, inputs + 1, sizeof *model->inputs);
+  state->input_names = arena_alloc_array(arena, inputs + 1, sizeof *state->input_names);
+  state->output_names = arena_alloc_array(arena, outputs + 1, sizeof *state->output_names);
+  state->inputs = arena_alloc_array(arena, inputs + 1, sizeof *state->inputs);
+  state->outputs = arena_alloc_array(arena, outputs + 1, sizeof *state->outputs);
+  if (model->inputs == NULL || state->input_names == NULL || state->output_names == NULL || state->inputs == NULL ||
+      state->outputs == NULL)
+    return out_of_memory(state, err);
+  model->input_count = inputs;
+  for (size_t i = 0; i < inputs; i++)
+    XSP_TRY(read_input(state, arena, i, &model->inputs[i], err));
+  for (size_t i = 0; i < outputs; i++) {
+    char *name = NULL;
+    TRY_ORT(state->api.output_name(state->session, i, state->allocator, &name), what);
+    XSP_TRY(copy_name(state, arena, name, &state->output_names[i], err));
+  }
+  return STATUS_OK;
+}
+
+// ---- the predictor's functions ---------------------------------------------------------------------------------------
+
+static enum route choose_route(const struct state *state)
+{
+  if ((state->options.level_mask & LAYER_OR_DEEPER) == 0)
+    return ROUTE_NONE;
+  bool listens = state->api_version >= ORT_API_LISTENER && !state->options.force_profile_file;
+  return listens ? ROUTE_LISTENER : ROUTE_PROFILE_FILE;
+}
+
+// Where the listener is in this process, what it says of its own cost.
+static uint64_t (*find_own_ticks(const struct state *state))(void)
+{
+  char path[4096];
+  snprintf(path, sizeof path, "%s/onnxruntime.so", state->options.tracer_directory);
+  void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+  if (handle == NULL)
+    return NULL;
+  void *symbol = dlsym(handle, "xsp_listener_own_ticks");
+  uint64_t (*own_ticks)(void) = NULL;
+  memcpy(&own_ticks, &symbol, sizeof symbol);
+  dlclose(handle); // ONNX Runtime keeps it open
+  return own_ticks;
+}
+
+static enum status open_state(struct state *state, struct arena *arena, struct predictor_model *model,
+                              struct error *err)
+{
+  XSP_TRY(check_file(state->options.model_path, err));
+  XSP_TRY(open_library(state->options.library_path, state, err));
+  model->framework = "onnxruntime";
+  model->framework_version = state->version;
+  model->library_path = state->library.path;
+  state->route = choose_route(state);
+  static const char *const sources[] = {"none", "listener", "profile file"};
+  model->layer_source = sources[state->route];
+  // Whatever it would log as an error comes back as a status too.
+  TRY_ORT(state->api.create_env(ORT_LOG_FATAL, "xsp", &state->env), "cannot start ONNX Runtime");
+  TRY_ORT(state->api.create_cpu_memory_info(ORT_ALLOCATOR_ARENA, ORT_MEMORY_DEFAULT, &state->memory),
+          "cannot start ONNX Runtime");
+  XSP_TRY(make_options(state, err));
+  XSP_TRY(make_session(state, err));
+  if (state->route == ROUTE_LISTENER)
+    model->own_ticks = find_own_ticks(state);
+  return read_interface(state, arena, model, err);
+}
+
+static void onnxruntime_close(struct predictor_model *model);
+
+static enum status onnxruntime_open(const struct predictor_options *options, struct arena *arena,
+                                    struct predictor_model *ret_model, struct error *err)
+{
+  *ret_model = (struct predictor_model){0};
+  struct state *state = calloc(1, sizeof *state);
+  if (state == NULL)
+    return error_set(err, STATUS_MEMORY, "cannot open model", options->model_path, NULL, "out of memory");
+  state->options = *options;
+  ret_model->state = state;
+  enum status status = open_state(state, arena, ret_model, err);
+  if (status != STATUS_OK)
+    onnxruntime_close(ret_model);
+  return status;
+}
+
+static enum status make_value(struct state *state, const struct tensor *tensor, struct ort_value **ret_value,
+                              struct error *err)
+{
+  const char *what = "cannot make an input";
+  unsigned rank = tensor->info->rank;
+  int type = (int)tensor->info->type;
+  if (tensor->info->type != TENSOR_STRING) {
+    TRY_ORT(state->api.create_tensor_over(state->memory, tensor->data, tensor->size_bytes, tensor->shape, rank, type,
+                                          ret_value),
+            what);
+    return STATUS_OK;
+  }
+  TRY_ORT(state->api.create_tensor(state->allocator, tensor->shape, rank, type, ret_value), what);
+  TRY_ORT(state->api.fill_strings(*ret_value, tensor->data, tensor->size_bytes / sizeof(const char *)), what);
+  return STATUS_OK;
+}
+
+static void release_values(struct state *state, struct ort_value **values, size_t count)
+{
+  for (size_t i = 0; i < count; i++) {
+    if (values[i] != NULL)
+      state->api.release_value(values[i]);
+    values[i] = NULL;
+  }
+}
+
+static enum status note_prediction(struct state *state, struct xsp_context span, struct error *err)
+{
+  if (state->prediction_count == state->prediction_capacity) {
+    size_t capacity = state->prediction_capacity == 0 ? 256 : state->prediction_capacity * 2;
+    struct xsp_context *grown = realloc(state->predictions, capacity * sizeof *grown);
+    if (grown == NULL)
+      return out_of_memory(state, err);
+    state->predictions = grown;
+    state->prediction_capacity = capacity;
+  }
+  state->predictions[state->prediction_count++] = span;
+  return STATUS_OK;
+}
+
+static enum status onnxruntime_predict(struct predictor_model *model, const struct tensor *inputs, struct error *err)
+{
+  struct state *state = model->state;
+  enum status status = STATUS_OK;
+  for (size_t i = 0; i < state->input_count && status == STATUS_OK; i++)
+    status = make_value(state, &inputs[i], &state->inputs[i], err);
+  if (status == STATUS_OK) {
+    struct ort_status *failed =
+        state->api.run(state->session, NULL, state->input_names, (const struct ort_value *const *)state->inputs,
+                       state->input_count, state->output_names, state->output_count, state->outputs);
+    status = take_status(state, failed, "cannot run model", err);
+  }
+  release_values(state, state->outputs, state->output_count);
+  release_values(state, state->inputs, state->input_count);
+  if (status == STATUS_OK && state->route == ROUTE_PROFILE_FILE)
+    status = note_prediction(state, model->model_span, err);
+  return status;
+}
+
+// Ends the session's profile and publishes it. A profile cannot be resumed, so the session goes with it.
+static enum status onnxruntime_flush(struct predictor_model *model, struct error *err)
+{
+  struct state *state = model->state;
+  if (state->route != ROUTE_PROFILE_FILE || state->session == NULL || state->prediction_count == 0)
+    return STATUS_OK;
+  const char *what = "cannot end ONNX Runtime's profile";
+  uint64_t start_ns = 0;
+  char *written = NULL;
+  TRY_ORT(state->api.profiling_start_ns(state->session, &start_ns), what);
+  TRY_ORT(state->api.end_profiling(state->session, state->allocator, &written), what);
+  char path[4096];
+  snprintf(path, sizeof path, "%s", written);
+  struct ort_status *failed = state->api.allocator_free(state->allocator, written);
+  if (failed != NULL)
+    state->api.release_status(failed);
+  state->api.release_session(state->session);
+  state->session = NULL;
+  enum status status =
+      onnxruntime_profile_publish_file(path, start_ns, state->predictions, state->prediction_count, err);
+  state->prediction_count = 0;
+  unlink(path);
+  return status;
+}
+
+static enum status onnxruntime_resume(struct predictor_model *model, struct error *err)
+{
+  struct state *state = model->state;
+  return state->session != NULL ? STATUS_OK : make_session(state, err);
+}
+
+static void onnxruntime_close(struct predictor_model *model)
+{
+  struct state *state = model->state;
+  if (state == NULL)
+    return;
+  if (state->session != NULL)
+    onnxruntime_flush(model, NULL);
+  if (state->session != NULL)
+    state->api.release_session(state->session);
+  if (state->session_options != NULL)
+    state->api.release_session_options(state->session_options);
+  if (state->memory != NULL)
+    state->api.release_memory_info(state->memory);
+  if (state->env != NULL)
+    state->api.release_env(state->env);
+  free(state->predictions);
+  free(state);
+  model->state = NULL;
+}
+
+const struct predictor predictor_onnxruntime = {
+    .name = "onnxruntime",
+    .summary = "ONNX and ORT models in ONNX Runtime 1.12 or later",
+    .extensions = ".onnx .ort",
+    .probe = onnxruntime_probe,
+    .open = onnxruntime_open,
+    .predict = onnxruntime_predict,
+    .flush = onnxruntime_flush,
+    .resume = onnxruntime_resume,
+    .close = onnxruntime_close,
+};

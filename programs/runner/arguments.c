@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the runner's command line. Written by a program (`xsp profile`), so it is strict and has no help.
+#include "programs/runner/arguments.h"
+
+#include "format/level.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+static enum status wrong(const char *option, const char *value, const char *why, struct error *err)
+{
+  return error_set(err, STATUS_USE, "wrong use of xsp-runner", option, NULL, "%s: %s", why, value);
+}
+
+static bool read_number(const char *text, uint64_t maximum, uint64_t *ret_value)
+{
+  if (text[0] < '0' || text[0] > '9')
+    return false;
+  char *end = NULL;
+  errno = 0;
+  *ret_value = strtoull(text, &end, 10);
+  return errno == 0 && *end == 0 && *ret_value <= maximum;
+}
+
+// "NAME=VALUE", cut at the first equals sign.
+static const char *split(const char *text, struct arena *arena, const char **ret_value)
+{
+  const char *equals = strchr(text, '=');
+  if (equals == NULL || equals == text || equals[1] == 0)
+    return NULL;
+  *ret_value = equals + 1;
+  return arena_copy(arena, text, (size_t)(equals - text));
+}
+
+static enum status add_input(const char *value, struct arena *arena, struct runner_arguments *arguments,
+                             struct error *err)
+{
+  struct named_file *input = &arguments->inputs[arguments->input_count];
+  if ((input->name = split(value, arena, &input->path)) == NULL)
+    return wrong("--input", value, "expected NAME=FILE.npy", err);
+  arguments->input_count++;
+  return STATUS_OK;
+}
+
+static enum status add_dim(const char *value, struct arena *arena, struct runner_arguments *arguments,
+                           struct error *err)
+{
+  struct named_size *dim = &arguments->dims[arguments->dim_count];
+  const char *text = NULL;
+  uint64_t number = 0;
+  if ((dim->name = split(value, arena, &text)) == NULL || !read_number(text, INT32_MAX, &number))
+    return wrong("--dim", value, "expected NAME=NUMBER", err);
+  dim->size = (int64_t)number;
+  arguments->dim_count++;
+  return STATUS_OK;
+}
+
+static enum status set_option(const char *option, const char *value, struct arena *arena,
+                              struct runner_arguments *arguments, struct error *err)
+{
+  struct predictor_options *options = &arguments->options;
+  const struct {
+    const char *option;
+    const char **target;
+  } texts[] = {{"--model", &options->model_path},
+               {"--predictor", &arguments->predictor},
+               {"--tracer-directory", &options->tracer_directory},
+               {"--work-directory", &options->work_directory},
+               {"--library", &options->library_path},
+               {"--affinity", &arguments->affinity}};
+  for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+    if (strcmp(option, texts[i].option) == 0) {
+      *texts[i].target = value;
+      return STATUS_OK;
+    }
+  uint64_t number = 0;
+  if (strcmp(option, "--input") == 0)
+    return add_input(value, arena, arguments, err);
+  if (strcmp(option, "--dim") == 0)
+    return add_dim(value, arena, arguments, err);
+  if (strcmp(option, "--levels") == 0) {
+    struct level_set levels;
+    if (!level_set_parse(value, strlen(value), &levels))
+      return wrong(option, value, "no level set", err);
+    options->level_mask = levels.mask;
+  } else if (strcmp(option, "--control-fd") == 0) {
+    if (!read_number(value, INT32_MAX, &number))
+      return wrong(option, value, "no descriptor", err);
+    arguments->control_fd = (int)number;
+  } else if (strcmp(option, "--threads") == 0) {
+    if (!read_number(value, 4096, &number))
+      return wrong(option, value, "no number of threads", err);
+    options->threads = (unsigned)number;
+  } else if (strcmp(option, "--seed") == 0) {
+    if (!read_number(value, UINT64_MAX, &arguments->seed))
+      return wrong(option, value, "no number", err);
+  } else {
+    return wrong(option, value, "unknown option", err);
+  }
+  return STATUS_OK;
+}
+
+enum status arguments_parse(int count, char **values, struct arena *arena, struct runner_arguments *ret_arguments,
+                            struct error *err)
+{
+  *ret_arguments = (struct runner_arguments){.control_fd = -1};
+  ret_arguments->inputs = arena_alloc_array(arena, (size_t)count, sizeof *ret_arguments->inputs);
+  ret_arguments->dims = arena_alloc_array(arena, (size_t)count, sizeof *ret_arguments->dims);
+  if (ret_arguments->inputs == NULL || ret_arguments->dims == NULL)
+    return error_set(err, STATUS_MEMORY, "cannot start", NULL, NULL, "out of memory");
+  for (int i = 1; i < count; i++) {
+    if (strcmp(values[i], "--profile-file") == 0) {
+      ret_arguments->options.force_profile_file = true;
+      continue;
+    }
+    if (i + 1 == count)
+      return wrong(values[i], "nothing follows", "a value expected", err);
+    XSP_TRY(set_option(values[i], values[i + 1], arena, ret_arguments, err));
+    i++;
+  }
+  const struct predictor_options *options = &ret_arguments->options;
+  if (ret_arguments->control_fd < 0 || options->model_path == NULL || options->tracer_directory == NULL ||
+      options->work_directory == NULL)
+    return error_set(err, STATUS_USE, "wrong use of xsp-runner", NULL, "xsp profile MODEL",
+                     "--control-fd, --model, --tracer-directory and --work-directory are needed");
+  return STATUS_OK;
+}
+
+enum status affinity_set(const char *list, struct error *err)
+{
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  const char *at = list;
+  while (*at != 0) {
+    char *end = NULL;
+    errno = 0;
+    unsigned long first = strtoul(at, &end, 10);
+    bool is_number = end != at && *at >= '0' && *at <= '9' && errno == 0;
+    unsigned long last = first;
+    if (is_number && *end == '-') {
+      at = end + 1;
+      last = strtoul(at, &end, 10);
+      is_number = end != at && *at >= '0' && *at <= '9' && errno == 0;
+    }
+    if (!is_number || last < first || last >= CPU_SETSIZE || (*end != ',' && *end != 0) || (*end == ',' && end[1] == 0))
+      return wrong("--affinity", list, "no list of CPUs such as 0-2,5", err);
+    for (unsigned long cpu = first; cpu <= last; cpu++)
+      CPU_SET(cpu, &set);
+    at = *end == ',' ? end + 1 : end;
+  }
+  if (CPU_COUNT(&set) == 0)
+    return wrong("--affinity", list, "no list of CPUs such as 0-2,5", err);
+  if (sched_setaffinity(0, sizeof set, &set) != 0)
+    return error_set_errno(err, STATUS_SYSTEM, "cannot bind to CPUs", list, "give CPUs that this machine has");
+  return STATUS_OK;
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The runner's command line, as protocol.h lists it.
+#ifndef XSP_PROGRAMS_RUNNER_ARGUMENTS_H
+#define XSP_PROGRAMS_RUNNER_ARGUMENTS_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "predictors/predictor.h"
+
+#include <stdint.h>
+
+struct named_file {
+  const char *name, *path; // --input
+};
+struct named_size {
+  const char *name; // --dim
+  int64_t size;
+};
+struct runner_arguments {
+  int control_fd; // -1: not given (the options' errors then go to stderr)
+  const char *predictor;
+  const char *affinity;
+  uint64_t seed;
+  struct named_file *inputs;
+  size_t input_count;
+  struct named_size *dims;
+  size_t dim_count;
+  struct predictor_options options;
+};
+
+// Strings are borrowed from `values` or live in `arena`. control_fd is set as soon as it is known, also where the
+// status is an error.
+enum status arguments_parse(int count, char **values, struct arena *arena, struct runner_arguments *ret_arguments,
+                            struct error *err) MUST_CHECK;
+// Binds the process to a list such as "0-2,5". Errors: STATUS_USE for the text, STATUS_SYSTEM where the system refuses.
+enum status affinity_set(const char *list, struct error *err) MUST_CHECK;
+
+#endif

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values for inputs nobody gave. Deterministic: integer arithmetic from the seed and the input's name only, so that two
+// level sets, two runs and two machines compute the same. Ranges must be valid for what the name says the input is.
+#include "programs/runner/inputs.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#define VOCABULARY 100    // token ids: 1 up to this, exclusive; every tokenizer has that many
+#define SMALL_RANGE 10    // integers of which nothing is known: 0 up to this, exclusive
+#define SAMPLE_RATE 16000 // what speech models accept
+#define HALF_ONE_BITS 10  // mantissa of float16
+
+static uint64_t next_random(uint64_t *state) // SplitMix64
+{
+  uint64_t value = *state += UINT64_C(0x9e3779b97f4a7c15);
+  value = (value ^ value >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+  value = (value ^ value >> 27) * UINT64_C(0x94d049bb133111eb);
+  return value ^ value >> 31;
+}
+
+static uint64_t hash_name(const char *name)
+{
+  uint64_t hash = UINT64_C(0xcbf29ce484222325);
+  for (; *name != 0; name++)
+    hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+  return hash;
+}
+
+static bool name_has(const char *name, const char *part)
+{
+  size_t length = strlen(part);
+  for (; *name != 0; name++) {
+    size_t i = 0;
+    while (i < length && tolower((unsigned char)name[i]) == part[i])
+      i++;
+    if (i == length)
+      return true;
+  }
+  return false;
+}
+
+enum meaning {
+  MEANING_MASK,
+  MEANING_SEGMENT,
+  MEANING_POSITION,
+  MEANING_TOKEN,
+  MEANING_RATE,
+  MEANING_LENGTH,
+  MEANING_NONE
+};
+
+static enum meaning meaning_of(const char *name)
+{
+  static const struct {
+    const char *part;
+    enum meaning meaning;
+  } table[] = {{"mask", MEANING_MASK},         {"token_type", MEANING_SEGMENT}, {"segment", MEANING_SEGMENT},
+               {"position", MEANING_POSITION}, {"ids", MEANING_TOKEN},          {"token", MEANING_TOKEN},
+               {"sample_rate", MEANING_RATE},  {"sampling", MEANING_RATE},      {"len", MEANING_LENGTH}};
+  if (strcmp(name, "sr") == 0)
+    return MEANING_RATE;
+  for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+    if (name_has(name, table[i].part))
+      return table[i].meaning;
+  return MEANING_NONE;
+}
+
+// -1 up to 1, exclusive, in steps of 2^-23: exact in every floating type from float on.
+static float random_float(uint64_t *state)
+{
+  return (float)((int64_t)(next_random(state) >> 40) - (INT64_C(1) << 23)) * 0x1p-23f;
+}
+
+static uint16_t bfloat16_of(float value)
+{
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return (uint16_t)(bits >> 16);
+}
+
+// For |value| < 2, cut toward zero; what is below float16's normal range becomes 0.
+static uint16_t float16_of(float value)
+{
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  int exponent = (int)(bits >> 23 & 0xff) - 127 + 15;
+  uint32_t sign = bits >> 31 << 15;
+  if (exponent <= 0)
+    return (uint16_t)sign;
+  return (uint16_t)(sign | (uint32_t)exponent << HALF_ONE_BITS | (bits >> (23 - HALF_ONE_BITS) & 0x3ff));
+}
+
+static uint64_t integer_value(enum meaning meaning, enum tensor_type type, size_t element, int64_t last_dimension,
+                              uint64_t *state)
+{
+  switch (meaning) {
+  case MEANING_MASK:
+    return 1;
+  case MEANING_SEGMENT:
+    return 0;
+  case MEANING_POSITION:
+    return last_dimension > 0 ? element % (size_t)last_dimension : 0;
+  case MEANING_TOKEN:
+    return 1 + next_random(state) % (VOCABULARY - 1);
+  case MEANING_RATE:
+    return SAMPLE_RATE;
+  case MEANING_LENGTH:
+    return 1;
+  case MEANING_NONE:
+    break;
+  }
+  if (type == TENSOR_UINT8) // pictures
+    return next_random(state) & 0xff;
+  return next_random(state) % (type == TENSOR_BOOL ? 2 : SMALL_RANGE);
+}
+
+static void put_integer(char *at, enum tensor_type type, uint64_t value)
+{
+  memcpy(at, &value, tensor_type_bytes(type)); // little-endian: the low bytes are the value
+}
+
+void tensor_fill(struct tensor *tensor, uint64_t seed)
+{
+  enum tensor_type type = tensor->info->type;
+  enum meaning meaning = meaning_of(tensor->info->name);
+  unsigned bytes = tensor_type_bytes(type);
+  int64_t last = tensor->info->rank > 0 ? tensor->shape[tensor->info->rank - 1] : 1;
+  uint64_t state = seed ^ hash_name(tensor->info->name);
+  char *at = tensor->data;
+  for (size_t i = 0, count = tensor->size_bytes / bytes; i < count; i++, at += bytes) {
+    if (type == TENSOR_STRING) {
+      static const char text[] = "text";
+      const char *pointer = text;
+      memcpy(at, &pointer, sizeof pointer);
+    } else if (type == TENSOR_FLOAT || type == TENSOR_DOUBLE || type == TENSOR_FLOAT16 || type == TENSOR_BFLOAT16) {
+      float value = meaning == MEANING_MASK ? 1.0f : random_float(&state);
+      double wide = value;
+      uint16_t half = type == TENSOR_FLOAT16 ? float16_of(value) : bfloat16_of(value);
+      const void *source = type == TENSOR_FLOAT    ? (const void *)&value
+                           : type == TENSOR_DOUBLE ? (const void *)&wide
+                                                   : (const void *)&half;
+      memcpy(at, source, bytes);
+    } else {
+      put_integer(at, type, integer_value(meaning, type, i, last, &state));
+    }
+  }
+}

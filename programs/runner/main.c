@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+// xsp-runner: the process in which a framework runs. Started by `xsp profile`, one per level set; answers its requests on
+// a socket and ends when that closes. Whatever a framework does (abort, hang, take all memory) happens here, not in xsp.
+#include "base/arena.h"
+#include "base/error.h"
+#include "predictors/predictor.h"
+#include "programs/runner/arguments.h"
+#include "programs/runner/inputs.h"
+#include "programs/runner/protocol.h"
+#include <xsp/span.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BATCH_MAXIMUM (1 << 20)
+
+XSP_SITE_FULL(load_site, XSP_LEVEL_APPLICATION, "load model", NULL, "runner");
+
+struct runner {
+  struct runner_arguments arguments;
+  struct arena arena;
+  const struct predictor *predictor;
+  struct predictor_model model;
+  bool is_open;
+  struct inputs inputs;
+  struct xsp_site *site; // of the model span; NULL without a session
+  uint64_t first_ticks;  // with first_ns: how long a tick is
+  uint64_t first_ns;
+};
+
+// ---- the socket ------------------------------------------------------------------------------------------------------
+
+static bool send_line(int fd, const char *const *fields, size_t count)
+{
+  struct buf line;
+  buf_init(&line, PROTOCOL_LINE_MAXIMUM);
+  protocol_format(&line, fields, count);
+  bool sent = !line.failed;
+  for (size_t done = 0; sent && done < line.length;) {
+    ssize_t more = send(fd, line.data + done, line.length - done, MSG_NOSIGNAL);
+    if (more < 0 && errno == EINTR)
+      continue;
+    sent = more > 0;
+    done += sent ? (size_t)more : 0;
+  }
+  buf_done(&line);
+  return sent;
+}
+
+static void send_error(int fd, const struct error *err)
+{
+  char number[16];
+  snprintf(number, sizeof number, "%d", (int)err->status);
+  const char *fields[] = {"error", number, err->what, err->where, err->why, err->advice};
+  send_line(fd, fields, sizeof fields / sizeof fields[0]);
+}
+
+struct line_reader {
+  int fd;
+  char bytes[PROTOCOL_LINE_MAXIMUM];
+  size_t length, taken;
+};
+
+// The next line, without its end, valid until the next call. NULL: the socket closed, or the line is too long.
+static char *read_line(struct line_reader *reader)
+{
+  memmove(reader->bytes, reader->bytes + reader->taken, reader->length - reader->taken);
+  reader->length -= reader->taken;
+  reader->taken = 0;
+  for (;;) {
+    char *end = memchr(reader->bytes, '\n', reader->length);
+    if (end != NULL) {
+      *end = 0;
+      reader->taken = (size_t)(end + 1 - reader->bytes);
+      return reader->bytes;
+    }
+    if (reader->length == sizeof reader->bytes)
+      return NULL;
+    ssize_t more = recv(reader->fd, reader->bytes + reader->length, sizeof reader->bytes - reader->length, 0);
+    if (more < 0 && errno == EINTR)
+      continue;
+    if (more <= 0)
+      return NULL;
+    reader->length += (size_t)more;
+  }
+}
+
+// ---- the process -----------------------------------------------------------------------------------------------------
+
+// A framework that prints must not write into data; one that dies must neither leave a core file nor take xsp with it.
+static void become_guest_house(void)
+{
+  int null_fd = open("/dev/null", O_RDWR);
+  if (null_fd >= 0) {
+    dup2(null_fd, 0);
+    if (fcntl(2, F_GETFD) < 0)
+      dup2(null_fd, 2);
+    if (null_fd > 2)
+      close(null_fd);
+  }
+  dup2(2, 1);
+  setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+  prctl(PR_SET_DUMPABLE, 0);
+  int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (fd >= 0) {
+    ssize_t ignored = write(fd, "800", 3);
+    (void)ignored;
+    close(fd);
+  }
+}
+
+static uint64_t monotonic_ns(void)
+{
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+static int64_t ticks_to_ns(const struct runner *runner, uint64_t ticks)
+{
+  uint64_t ticks_passed = xsp_clock_ticks() - runner->first_ticks, ns_passed = monotonic_ns() - runner->first_ns;
+  return ticks_passed == 0 ? 0 : (int64_t)((double)ticks * (double)ns_passed / (double)ticks_passed);
+}
+
+// ---- the requests ----------------------------------------------------------------------------------------------------
+
+// The file's name without folder and ending.
+static void model_name(const char *path, char *name, size_t size)
+{
+  const char *slash = strrchr(path, '/');
+  const char *base = slash != NULL ? slash + 1 : path;
+  const char *dot = strchr(base, '.');
+  const char *last_dot = strrchr(base, '.');
+  if (strstr(base, ".script.txt") == NULL) // one ending, but for the scripted models' double one
+    dot = last_dot;
+  size_t length = dot != NULL && dot != base ? (size_t)(dot - base) : strlen(base);
+  snprintf(name, size, "%.*s", (int)length, base);
+}
+
+static enum status choose_predictor(struct runner *runner, struct error *err)
+{
+  const char *path = runner->arguments.options.model_path;
+  if (runner->arguments.predictor != NULL) {
+    runner->predictor = predictor_find(runner->arguments.predictor);
+    if (runner->predictor == NULL)
+      return error_set(err, STATUS_USE, "wrong use of xsp-runner", "--predictor", "xsp check", "unknown predictor: %s",
+                       runner->arguments.predictor);
+    return STATUS_OK;
+  }
+  runner->predictor = predictor_for_file(path);
+  if (runner->predictor == NULL)
+    return error_set(err, STATUS_USE, "cannot open model", path, "--predictor NAME",
+                     "no predictor is known for files of this name");
+  return STATUS_OK;
+}
+
+static enum status open_model(struct runner *runner, struct error *err)
+{
+  XSP_TRY(choose_predictor(runner, err));
+  struct xsp_span span = xsp_span_start(&load_site);
+  enum status status = runner->predictor->open(&runner->arguments.options, &runner->arena, &runner->model, err);
+  xsp_span_finish(&span);
+  XSP_TRY(status);
+  runner->is_open = true;
+  char name[NAME_MAX + 1];
+  model_name(runner->arguments.options.model_path, name, sizeof name);
+  runner->site = xsp_site_create("runner", XSP_LEVEL_MODEL, name, NULL);
+  return STATUS_OK;
+}
+
+static enum status read_batch(const char *text, int64_t *ret_batch, struct error *err)
+{
+  char *end = NULL;
+  errno = 0;
+  long value = strtol(text, &end, 10);
+  if (errno != 0 || end == text || *end != 0 || value < 1 || value > BATCH_MAXIMUM)
+    return error_set(err, STATUS_USE, "cannot make inputs", "--batch", NULL, "no batch size: %s", text);
+  *ret_batch = value;
+  return STATUS_OK;
+}
+
+static enum status prepare(struct runner *runner, int64_t batch, struct error *err)
+{
+  if (runner->predictor->resume != NULL)
+    XSP_TRY(runner->predictor->resume(&runner->model, err));
+  if (runner->inputs.batch == batch)
+    return STATUS_OK;
+  return inputs_prepare(&runner->inputs, &runner->model, &runner->arguments, batch, err);
+}
+
+static uint64_t listener_ticks(const struct runner *runner)
+{
+  return runner->model.own_ticks != NULL ? runner->model.own_ticks() : 0;
+}
+
+// One inference inside one model span. own_ns is what xsp's code took between its start and its end.
+static enum status predict(struct runner *runner, int64_t batch, bool is_warmup, struct error *err)
+{
+  XSP_TRY(prepare(runner, batch, err));
+  uint64_t listener_before = listener_ticks(runner);
+  struct xsp_span span = xsp_span_start(runner->site);
+  uint64_t begin = xsp_clock_ticks();
+  xsp_span_tag_int(&span, "batch_size", batch);
+  if (is_warmup)
+    xsp_span_tag_int(&span, "warmup", 1);
+  runner->model.model_span = xsp_span_context(&span);
+  uint64_t own = xsp_clock_ticks() - begin;
+  enum status status = runner->predictor->predict(&runner->model, runner->inputs.tensors, err);
+  own += listener_ticks(runner) - listener_before;
+  xsp_span_tag_int(&span, "own_ns", ticks_to_ns(runner, own));
+  xsp_span_finish(&span);
+  return status;
+}
+
+// Returns false where the runner is to end.
+static bool answer(struct runner *runner, char *line, enum status *ret_status, struct error *err)
+{
+  char *fields[PROTOCOL_FIELDS];
+  size_t count = protocol_parse(line, fields);
+  int64_t batch = 0;
+  *ret_status = STATUS_OK;
+  if (count == 1 && strcmp(fields[0], "quit") == 0)
+    return false;
+  if (count == 2 && strcmp(fields[0], "prepare") == 0) {
+    *ret_status = read_batch(fields[1], &batch, err);
+    if (*ret_status == STATUS_OK)
+      *ret_status = prepare(runner, batch, err);
+  } else if (count == 3 && strcmp(fields[0], "predict") == 0) {
+    *ret_status = read_batch(fields[1], &batch, err);
+    if (*ret_status == STATUS_OK)
+      *ret_status = predict(runner, batch, strcmp(fields[2], "1") == 0, err);
+  } else if (count == 1 && strcmp(fields[0], "flush") == 0) {
+    if (runner->predictor->flush != NULL)
+      *ret_status = runner->predictor->flush(&runner->model, err);
+  } else {
+    *ret_status = error_set(err, STATUS_USE, "wrong use of xsp-runner", NULL, NULL, "unknown request: %s",
+                            count > 0 ? fields[0] : "(malformed)");
+  }
+  return true;
+}
+
+static enum status serve(struct runner *runner, struct error *err)
+{
+  int fd = runner->arguments.control_fd;
+  const struct predictor_model *model = &runner->model;
+  const char *ready[] = {"ready", model->framework, model->framework_version, model->library_path, model->layer_source};
+  if (!send_line(fd, ready, sizeof ready / sizeof ready[0]))
+    return STATUS_OK; // nobody is there any more
+  static struct line_reader reader;
+  reader.fd = fd;
+  for (char *line; (line = read_line(&reader)) != NULL;) {
+    enum status status;
+    if (!answer(runner, line, &status, err))
+      return STATUS_OK;
+    XSP_TRY(status);
+    if (!send_line(fd, (const char *const[]){"done"}, 1))
+      return STATUS_OK;
+  }
+  return STATUS_OK;
+}
+
+static enum status run(struct runner *runner, int count, char **values, struct error *err)
+{
+  XSP_TRY(arguments_parse(count, values, &runner->arena, &runner->arguments, err));
+  fcntl(runner->arguments.control_fd, F_SETFD, FD_CLOEXEC);
+  if (runner->arguments.affinity != NULL) // before the framework counts its cores
+    XSP_TRY(affinity_set(runner->arguments.affinity, err));
+  const char *session = getenv("XSP_SESSION");
+  if (session != NULL && session[0] != 0) {
+    int attached = xsp_attach(NULL);
+    if (attached != 0)
+      return error_set(err, STATUS_SYSTEM, "cannot join the capture session", session, "room in /dev/shm", "%s",
+                       strerror(-attached));
+  }
+  runner->first_ticks = xsp_clock_ticks();
+  runner->first_ns = monotonic_ns();
+  XSP_TRY(open_model(runner, err));
+  return serve(runner, err);
+}
+
+int main(int count, char **values)
+{
+  become_guest_house();
+  struct runner runner = {.arguments.control_fd = -1};
+  struct error err = {0};
+  enum status status = run(&runner, count, values, &err);
+  if (status != STATUS_OK && runner.arguments.control_fd >= 0)
+    send_error(runner.arguments.control_fd, &err);
+  if (status != STATUS_OK && runner.arguments.control_fd < 0) {
+    char line[2048];
+    error_line(&err, line, sizeof line);
+    fprintf(stderr, "%s\n", line);
+  }
+  if (runner.is_open)
+    runner.predictor->close(&runner.model);
+  inputs_done(&runner.inputs);
+  arena_done(&runner.arena);
+  return status_exit_code(status);
+}
