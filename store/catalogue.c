@@ -3,8 +3,8 @@
 // allocated here follow the number of rows that the table really has, never a number that is written in it.
 #include "store/catalogue.h"
 
+#include "store/key_list.h"
 #include "store/problem.h"
-#include "store/row_index.h"
 #include "store/sqlite_api.h"
 
 #include <stdlib.h>
@@ -18,9 +18,11 @@ void catalogue_free(struct reader *reader)
     block = older;
   }
   for (size_t i = 0; i < reader->run_count; i++) {
-    row_index_free(reader->runs[i].row_index);
-    for (unsigned s = 0; s < SERIES_COUNT; s++)
+    for (unsigned s = 0; s < SERIES_COUNT; s++) {
+      for (unsigned column = 0; column < STORE_COLUMNS; column++)
+        key_list_free(reader->runs[i].series[s].lists[column]);
       free(reader->runs[i].series[s].parts);
+    }
   }
   free(reader->runs);
   reader->runs = NULL;

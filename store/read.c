@@ -224,21 +224,14 @@ enum status store_observations(struct store *store, int64_t run_id, struct arena
 }
 
 // ---- columns ---------------------------------------------------------------------------------------------------------
-// A column that cannot fit into this machine's memory is refused before it is asked for: a few broken bytes can claim
-// billions of rows.
 static enum status alloc_column(struct store *store, const struct series *series, unsigned column, struct arena *arena,
                                 void *ret_array, struct error *err)
 {
   size_t width = chunk_type_size(series_kinds[series->name].columns[column].type);
-  uint64_t machine_bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-  void *array = NULL;
-  if (series->row_count <= machine_bytes / width)
-    array = arena_alloc_array(arena, series->row_count + 1, width);
-  if (array == NULL)
-    return error_set(err, STATUS_MEMORY, what, store->path, NULL, "column %s of %llu rows does not fit into memory",
-                     series_kinds[series->name].columns[column].name, (unsigned long long)series->row_count);
+  XSP_TRY(reader_check_memory(&store->reader, series, column, width, err));
+  void *array = arena_alloc_array(arena, series->row_count + 1, width);
   memcpy(ret_array, &array, sizeof array);
-  return STATUS_OK;
+  return array == NULL ? problem_memory(err, what, store->path) : STATUS_OK;
 }
 
 static enum status load_column(struct store *store, const struct series *series, unsigned column, struct arena *arena,
@@ -341,13 +334,10 @@ enum status store_load_tags(struct store *store, int64_t run_id, struct arena *a
   XSP_TRY(find_series(store, run_id, SERIES_TAG, &series, &has_derived, err));
   if (series == NULL)
     return STATUS_OK;
-  struct store_tag *tags = NULL;
-  uint64_t machine_bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-  if (series->row_count <= machine_bytes / sizeof *tags)
-    tags = arena_alloc_array(arena, series->row_count, sizeof *tags);
+  XSP_TRY(reader_check_memory(&store->reader, series, TAG_VALUE, sizeof(struct store_tag), err));
+  struct store_tag *tags = arena_alloc_array(arena, series->row_count, sizeof *tags);
   if (tags == NULL)
-    return error_set(err, STATUS_MEMORY, what, store->path, NULL, "%llu tags do not fit into memory",
-                     (unsigned long long)series->row_count);
+    return problem_memory(err, what, store->path);
   for (size_t i = 0; i < series->part_count; i++)
     XSP_TRY(fill_tags(store, series, &series->parts[i], tags + series->parts[i].first_row, err));
   *ret_tags = tags;

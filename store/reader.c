@@ -4,12 +4,13 @@
 #include "store/reader.h"
 
 #include "store/catalogue.h"
+#include "store/key_list.h"
 #include "store/problem.h"
-#include "store/row_index.h"
 #include "store/sqlite_api.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char what[] = "cannot read trace";
 
@@ -232,6 +233,56 @@ void reader_unpin(struct reader *reader, struct block *block)
 {
   (void)reader;
   block->pins--;
+}
+
+enum status reader_list(struct reader *reader, struct series *series, unsigned column, const struct key_list **ret_list,
+                        struct error *err)
+{
+  *ret_list = series->lists[column];
+  if (*ret_list != NULL || series->row_count >= UINT32_MAX)
+    return STATUS_OK;
+  XSP_TRY(reader_check_memory(reader, series, column, sizeof(int64_t), err));
+  int64_t *values = malloc(series->row_count * sizeof *values + 1);
+  if (values == NULL)
+    return problem_memory(err, what, reader->path);
+  enum status status = reader_column(reader, series, column, values, err);
+  if (status == STATUS_OK) {
+    series->lists[column] = key_list_create(values, series->row_count);
+    if (series->lists[column] == NULL)
+      status = problem_memory(err, what, reader->path);
+  }
+  free(values);
+  *ret_list = series->lists[column];
+  return status;
+}
+
+// A few broken bytes can claim billions of rows: what cannot fit into this machine is refused before it is asked for.
+enum status reader_check_memory(const struct reader *reader, const struct series *series, unsigned column, size_t width,
+                                struct error *err)
+{
+  uint64_t machine_bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+  if (series->row_count <= machine_bytes / width)
+    return STATUS_OK;
+  return error_set(err, STATUS_MEMORY, what, reader->path, NULL, "column %s of %llu rows does not fit into memory",
+                   series_kinds[series->name].columns[column].name, (unsigned long long)series->row_count);
+}
+
+struct part *reader_part_of(const struct series *series, uint64_t row)
+{
+  size_t guess = row / STORE_CHUNK_ROWS; // right in every file that xsp writes: only the last part is not full
+  if (guess < series->part_count && series->parts[guess].first_row <= row &&
+      row - series->parts[guess].first_row < series->parts[guess].row_count)
+    return &series->parts[guess];
+  size_t low = 0;
+  size_t high = series->part_count;
+  while (high - low > 1) {
+    size_t middle = (low + high) / 2;
+    if (series->parts[middle].first_row <= row)
+      low = middle;
+    else
+      high = middle;
+  }
+  return &series->parts[low];
 }
 
 // ---- overlays and texts ----------------------------------------------------------------------------------------------

@@ -33,12 +33,12 @@ struct series {
   struct part *parts;
   size_t part_count;
   uint64_t row_count;
+  struct key_list *lists[STORE_COLUMNS]; // by column, built at the first question; see reader_list
 };
 struct run_chunks {
   int64_t run_id;
   struct series series[SERIES_COUNT];
   bool has_derived;
-  struct row_index *row_index; // built at the first lookup; see row_index.h
 };
 struct overlay { // derived columns that exist in memory only
   struct overlay *next;
@@ -80,6 +80,15 @@ void reader_unpin(struct reader *reader, struct block *block);
 // A whole column into `ret_values` (row_count values of the column's type), past the cache.
 enum status reader_column(struct reader *reader, const struct series *series, unsigned column, void *ret_values,
                           struct error *err) MUST_CHECK;
+// The rows of each value of an int64 column. *ret_list NULL with STATUS_OK: too many rows for an index.
+struct key_list;
+enum status reader_list(struct reader *reader, struct series *series, unsigned column, const struct key_list **ret_list,
+                        struct error *err) MUST_CHECK;
+// STATUS_MEMORY where row_count values of `width` bytes are more than this machine has.
+enum status reader_check_memory(const struct reader *reader, const struct series *series, unsigned column, size_t width,
+                                struct error *err) MUST_CHECK;
+// The part that holds `row` of the series.
+struct part *reader_part_of(const struct series *series, uint64_t row);
 enum status reader_add_overlay(struct reader *reader, struct overlay *overlay,
                                struct error *err) MUST_CHECK; // takes it
 void overlay_free(struct overlay *overlay);

@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: Apache-2.0
+// Row walks for the virtual tables. A part is decoded only where its minimum and maximum allow a match, and only in the
+// columns that are filtered on or asked for. Must not know SQL.
+#include "store/scan.h"
+
+#include "store/key_list.h"
+#include "store/problem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define RUN_SHIFT 40
+#define ROW_MASK ((UINT64_C(1) << RUN_SHIFT) - 1)
+
+static void leave_part(struct scan *scan)
+{
+  for (uint32_t left = scan->pinned; left != 0; left &= left - 1) {
+    unsigned column = (unsigned)__builtin_ctz(left);
+    reader_unpin(scan->reader, scan->blocks[column]);
+    scan->values[column] = NULL;
+  }
+  scan->pinned = 0;
+}
+
+void scan_done(struct scan *scan)
+{
+  leave_part(scan);
+  free(scan->selected);
+  free(scan->order);
+  scan->selected = NULL;
+  scan->order = NULL;
+  scan->is_selected = false;
+  scan->at_end = true;
+}
+
+enum status scan_pin(struct scan *scan, unsigned column, struct error *err)
+{
+  struct block *block;
+  XSP_TRY(reader_pin(scan->reader, scan->series, scan->part, column, &block, err));
+  scan->blocks[column] = block;
+  scan->values[column] = block->values;
+  scan->pinned |= UINT32_C(1) << column;
+  return STATUS_OK;
+}
+
+static int64_t value_at(const struct scan *scan, unsigned column, uint32_t row)
+{
+  switch (series_kinds[scan->name].columns[column].type) {
+  case CHUNK_INT64:
+    return ((const int64_t *)scan->values[column])[row];
+  case CHUNK_UINT32:
+    return ((const uint32_t *)scan->values[column])[row];
+  default:
+    return ((const uint8_t *)scan->values[column])[row];
+  }
+}
+
+// ---- selecting within a part -----------------------------------------------------------------------------------------
+static bool may_match(const struct scan *scan, const struct part *part)
+{
+  for (unsigned i = 0; i < scan->filter_count; i++) {
+    const struct scan_filter *filter = &scan->filters[i];
+    const struct slot *slot = &part->slot[filter->column];
+    if (slot->chunk_id == 0 || slot->maximum < filter->least || slot->minimum > filter->most)
+      return false;
+  }
+  return true;
+}
+
+#define SELECT_FIRST(type)                                                                                             \
+  do {                                                                                                                 \
+    const type *values = scan->values[filter->column];                                                                 \
+    for (uint32_t i = 0; i < rows; i++) {                                                                              \
+      selected[count] = (uint16_t)i;                                                                                   \
+      count += (int64_t)values[i] >= filter->least && (int64_t)values[i] <= filter->most;                              \
+    }                                                                                                                  \
+  } while (0)
+
+static uint32_t select_first(struct scan *scan, const struct scan_filter *filter, uint32_t rows)
+{
+  uint16_t *restrict selected = scan->selected;
+  uint32_t count = 0;
+  switch (series_kinds[scan->name].columns[filter->column].type) {
+  case CHUNK_INT64:
+    SELECT_FIRST(int64_t);
+    break;
+  case CHUNK_UINT32:
+    SELECT_FIRST(uint32_t);
+    break;
+  default:
+    SELECT_FIRST(uint8_t);
+  }
+  return count;
+}
+
+static uint32_t select_again(struct scan *scan, const struct scan_filter *filter, uint32_t count)
+{
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    int64_t value = value_at(scan, filter->column, scan->selected[i]);
+    scan->selected[kept] = scan->selected[i];
+    kept += value >= filter->least && value <= filter->most;
+  }
+  return kept;
+}
+
+// Enters scan->part: false in *ret_any where no row of it matches.
+static enum status enter_part(struct scan *scan, bool *ret_any, struct error *err)
+{
+  uint32_t count = scan->part->row_count;
+  bool is_first = true;
+  scan->is_selected = false;
+  *ret_any = may_match(scan, scan->part);
+  for (unsigned i = 0; i < scan->filter_count && *ret_any; i++) {
+    const struct scan_filter *filter = &scan->filters[i];
+    const struct slot *slot = &scan->part->slot[filter->column];
+    if (slot->minimum >= filter->least && slot->maximum <= filter->most)
+      continue;
+    if (scan->selected == NULL) // one more: the last place is written, never used, by a branchless store
+      scan->selected = malloc((STORE_CHUNK_ROWS + 1) * sizeof *scan->selected);
+    if (scan->selected == NULL)
+      return problem_memory(err, "cannot read trace", scan->reader->path);
+    XSP_TRY(scan_need(scan, filter->column, err));
+    count = is_first ? select_first(scan, filter, scan->part->row_count) : select_again(scan, filter, count);
+    is_first = false;
+    scan->is_selected = true;
+    *ret_any = count > 0;
+  }
+  scan->selected_count = count;
+  scan->selected_at = 0;
+  scan->row = scan->is_selected && *ret_any ? scan->selected[0] : 0;
+  return STATUS_OK;
+}
+
+// ---- all matching rows, in file order ----------------------------------------------------------------------------
+static bool next_run(struct scan *scan)
+{
+  if (scan->least_run == scan->most_run) { // one run: no walk over all of them
+    const struct run_chunks *only = reader_run(scan->reader, scan->least_run);
+    size_t index = only == NULL ? scan->reader->run_count : (size_t)(only - scan->reader->runs);
+    if (scan->run_index > index)
+      return false;
+    scan->run_index = index;
+  }
+  while (scan->run_index < scan->reader->run_count) {
+    struct run_chunks *run = &scan->reader->runs[scan->run_index];
+    if (run->run_id >= scan->least_run && run->run_id <= scan->most_run && run->series[scan->name].part_count > 0) {
+      scan->run = run;
+      scan->series = &run->series[scan->name];
+      scan->part_index = 0;
+      return true;
+    }
+    scan->run_index++;
+  }
+  return false;
+}
+
+static enum status find_part(struct scan *scan, struct error *err)
+{
+  while (next_run(scan)) {
+    for (size_t i = scan->part_index; i < scan->series->part_count; i++) {
+      bool has_match = false;
+      scan->part = &scan->series->parts[i];
+      XSP_TRY(enter_part(scan, &has_match, err));
+      if (has_match) {
+        scan->part_index = i;
+        return STATUS_OK;
+      }
+      leave_part(scan);
+    }
+    scan->run_index++;
+  }
+  scan->at_end = true;
+  return STATUS_OK;
+}
+
+static enum status next_plain(struct scan *scan, struct error *err)
+{
+  leave_part(scan);
+  for (size_t i = scan->part_index + 1; i < scan->series->part_count; i++) {
+    bool has_match = false;
+    scan->part = &scan->series->parts[i];
+    scan->part_index = i;
+    XSP_TRY(enter_part(scan, &has_match, err));
+    if (has_match)
+      return STATUS_OK;
+    leave_part(scan);
+  }
+  scan->run_index++;
+  return find_part(scan, err);
+}
+
+// ---- rows of one key -------------------------------------------------------------------------------------------------
+static void go_to(struct scan *scan, uint64_t row)
+{
+  struct part *part = scan->part;
+  if (part == NULL || row < part->first_row || row - part->first_row >= part->row_count) {
+    leave_part(scan);
+    part = reader_part_of(scan->series, row);
+    scan->part = part;
+  }
+  scan->row = (uint32_t)(row - part->first_row);
+}
+
+static enum status row_matches(struct scan *scan, bool *ret_matches, struct error *err)
+{
+  *ret_matches = true;
+  for (unsigned i = 0; i < scan->filter_count && *ret_matches; i++) {
+    const struct scan_filter *filter = &scan->filters[i];
+    *ret_matches = scan_has_column(scan, filter->column);
+    if (*ret_matches) {
+      XSP_TRY(scan_need(scan, filter->column, err));
+      int64_t value = value_at(scan, filter->column, scan->row);
+      *ret_matches = value >= filter->least && value <= filter->most;
+    }
+  }
+  return STATUS_OK;
+}
+
+static enum status next_by_key(struct scan *scan, struct error *err)
+{
+  for (;;) {
+    while (scan->list_at < scan->list_count) {
+      bool matches = false;
+      go_to(scan, scan->list != NULL ? scan->list[scan->list_at] : scan->list_single);
+      scan->list_at++;
+      XSP_TRY(row_matches(scan, &matches, err));
+      if (matches)
+        return STATUS_OK;
+    }
+    leave_part(scan);
+    scan->part = NULL;
+    scan->run_index++;
+    scan->list_at = scan->list_count = 0;
+    if (!next_run(scan)) {
+      scan->at_end = true;
+      return STATUS_OK;
+    }
+    const struct key_list *list = NULL;
+    if (scan->series->parts[0].slot[scan->key_column].chunk_id != 0)
+      XSP_TRY(reader_list(scan->reader, scan->series, scan->key_column, &list, err));
+    else
+      continue;
+    if (list == NULL)
+      return error_set(err, STATUS_MEMORY, "cannot read trace", scan->reader->path, NULL,
+                       "run %lld has too many rows for an index", (long long)scan->run->run_id);
+    scan->list_count = key_list_find(list, scan->key, &scan->list, &scan->list_single);
+  }
+}
+
+// ---- equal values together -------------------------------------------------------------------------------------------
+struct ordering {
+  uint64_t *rows, *other;
+  size_t count, capacity;
+};
+
+static enum status collect_rows(struct scan *scan, struct ordering *ordering, struct error *err)
+{
+  XSP_TRY(find_part(scan, err));
+  while (!scan->at_end) {
+    uint32_t count = scan->is_selected ? scan->selected_count : scan->part->row_count;
+    if (ordering->count + count > ordering->capacity) {
+      size_t capacity = 2 * ordering->capacity + STORE_CHUNK_ROWS;
+      uint64_t *rows = realloc(ordering->rows, capacity * sizeof *rows);
+      if (rows == NULL)
+        return problem_memory(err, "cannot read trace", scan->reader->path);
+      ordering->rows = rows;
+      ordering->capacity = capacity;
+    }
+    uint64_t base = (uint64_t)scan->run_index << RUN_SHIFT | scan->part->first_row;
+    uint64_t *to = ordering->rows + ordering->count;
+    for (uint32_t i = 0; i < count; i++)
+      to[i] = base + (scan->is_selected ? scan->selected[i] : i);
+    ordering->count += count;
+    XSP_TRY(next_plain(scan, err));
+  }
+  return STATUS_OK;
+}
+
+static void enter_row(struct scan *scan, uint64_t place)
+{
+  size_t run_index = place >> RUN_SHIFT;
+  struct run_chunks *run = &scan->reader->runs[run_index];
+  if (scan->run != run) {
+    leave_part(scan);
+    scan->part = NULL;
+    scan->run = run;
+    scan->run_index = run_index;
+    scan->series = &run->series[scan->name];
+  }
+  go_to(scan, place & ROW_MASK);
+}
+
+// A key below `*ret_bound` for every collected row. Parts without the column: key 0.
+static enum status read_keys(struct scan *scan, const struct ordering *ordering, uint8_t column, uint32_t *keys,
+                             uint32_t *ret_bound, struct error *err)
+{
+  uint32_t largest = 0;
+  scan->part = NULL;
+  scan->run = NULL;
+  for (size_t i = 0; i < ordering->count; i++) {
+    uint32_t key = (uint32_t)(ordering->rows[i] >> RUN_SHIFT);
+    if (column != SCAN_ORDER_RUN) {
+      enter_row(scan, ordering->rows[i]);
+      key = 0;
+      if (scan_has_column(scan, column)) {
+        XSP_TRY(scan_need(scan, column, err));
+        key = (uint32_t)value_at(scan, column, scan->row) + 1;
+      }
+    }
+    keys[i] = key;
+    largest = key > largest ? key : largest;
+  }
+  leave_part(scan);
+  *ret_bound = largest + 1;
+  return STATUS_OK;
+}
+
+// One stable counting sort.
+static bool sort_by(struct ordering *ordering, const uint32_t *keys, uint32_t bound)
+{
+  size_t *next = calloc((size_t)bound + 1, sizeof *next);
+  if (next == NULL)
+    return false;
+  for (size_t i = 0; i < ordering->count; i++)
+    next[keys[i] + 1]++;
+  for (uint32_t key = 1; key < bound; key++)
+    next[key] += next[key - 1];
+  for (size_t i = 0; i < ordering->count; i++)
+    ordering->other[next[keys[i]]++] = ordering->rows[i];
+  free(next);
+  uint64_t *rows = ordering->other;
+  ordering->other = ordering->rows;
+  ordering->rows = rows;
+  return true;
+}
+
+static enum status make_order(struct scan *scan, struct error *err)
+{
+  struct ordering ordering = {0};
+  enum status status = collect_rows(scan, &ordering, err);
+  uint32_t *keys = malloc(ordering.count * sizeof *keys + 1);
+  ordering.other = malloc(ordering.count * sizeof *ordering.other + 1);
+  if (status == STATUS_OK && (keys == NULL || ordering.other == NULL))
+    status = problem_memory(err, "cannot read trace", scan->reader->path);
+  for (unsigned i = scan->order_count; i-- > 0 && status == STATUS_OK;) {
+    uint32_t bound = 0;
+    status = read_keys(scan, &ordering, scan->orders[i], keys, &bound, err);
+    if (status == STATUS_OK && !sort_by(&ordering, keys, bound))
+      status = problem_memory(err, "cannot read trace", scan->reader->path);
+  }
+  free(keys);
+  free(ordering.other);
+  scan->order = ordering.rows;
+  scan->order_total = ordering.count;
+  scan->order_at = 0;
+  scan->part = NULL;
+  scan->run = NULL;
+  return status;
+}
+
+// ---- the walk --------------------------------------------------------------------------------------------------------
+enum status scan_next_part(struct scan *scan, struct error *err)
+{
+  enum status status = STATUS_OK;
+  if (scan->order_count > 0) {
+    scan->at_end = scan->order_at == scan->order_total;
+    if (!scan->at_end)
+      enter_row(scan, scan->order[scan->order_at++]);
+  } else {
+    status = scan->by_key ? next_by_key(scan, err) : next_plain(scan, err);
+  }
+  scan->at_end |= status != STATUS_OK;
+  return status;
+}
+
+// The two walks that take single rows go through scan_next_part every time: "selected" is one row that is used up.
+static enum status start_single_rows(struct scan *scan, struct error *err)
+{
+  scan->is_selected = true;
+  scan->selected_count = scan->selected_at = 0;
+  return scan_next_part(scan, err);
+}
+
+enum status scan_start(struct scan *scan, struct error *err)
+{
+  leave_part(scan);
+  free(scan->order);
+  scan->order = NULL;
+  scan->run_index = 0;
+  scan->part = NULL;
+  scan->run = NULL;
+  scan->is_selected = false;
+  scan->at_end = scan->is_empty || scan->least_run > scan->most_run;
+  if (scan->at_end)
+    return STATUS_OK;
+  enum status status;
+  if (scan->order_count > 0) {
+    status = make_order(scan, err);
+    scan->at_end = false;
+    if (status == STATUS_OK)
+      status = start_single_rows(scan, err);
+  } else if (scan->by_key) {
+    scan->run_index = SIZE_MAX; // next_by_key steps first
+    scan->list_at = scan->list_count = 0;
+    status = start_single_rows(scan, err);
+  } else {
+    status = find_part(scan, err);
+  }
+  scan->at_end |= status != STATUS_OK;
+  return status;
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Walks over the rows of a series: which rows, in which order, and their columns, decoded only when asked for. What the
+// two virtual tables have in common. One thread.
+#ifndef XSP_STORE_SCAN_H
+#define XSP_STORE_SCAN_H
+
+#include "store/reader.h"
+
+#define SCAN_FILTERS 16u
+#define SCAN_ORDERS 3u
+#define SCAN_ORDER_RUN UINT8_MAX // orders[]: by run
+// More rows than this are not reordered: their columns would not all fit into the cache.
+#define SCAN_ORDER_ROWS_MAXIMUM (UINT64_C(32) << 20)
+
+struct scan_filter { // least <= value <= most
+  unsigned column;
+  int64_t least, most;
+};
+
+struct scan {
+  // what is asked for; set before scan_start
+  struct reader *reader;
+  enum series_name name;
+  int64_t least_run, most_run;
+  struct scan_filter filters[SCAN_FILTERS];
+  unsigned filter_count;
+  bool is_empty; // no row can match
+  bool by_key;   // rows of `key` in `key_column`, by index
+  unsigned key_column;
+  int64_t key;
+  uint8_t orders[SCAN_ORDERS]; // equal values come together: columns that are string ids or bytes, or SCAN_ORDER_RUN
+  unsigned order_count;
+
+  // where it stands; valid while not at_end
+  bool at_end;
+  const struct run_chunks *run;
+  struct part *part;
+  uint32_t row; // within the part
+
+  // private
+  size_t run_index, part_index;
+  struct series *series;
+  uint16_t *selected; // room for one part
+  bool is_selected;   // `selected` lists the part's matching rows; else all match
+  uint32_t selected_count, selected_at;
+  const uint32_t *list; // by_key
+  uint32_t list_single;
+  size_t list_count, list_at;
+  uint64_t *order; // row | run_index << 40
+  size_t order_total, order_at;
+  const void *values[STORE_COLUMNS];
+  struct block *blocks[STORE_COLUMNS];
+  uint32_t pinned; // columns that have a block
+};
+
+// Positions on the first row. Errors leave the scan at_end; scan_done is due in any case.
+enum status scan_start(struct scan *scan, struct error *err) MUST_CHECK;
+enum status scan_next_part(struct scan *scan, struct error *err) MUST_CHECK; // the uncommon part of scan_next
+enum status scan_pin(struct scan *scan, unsigned column, struct error *err) MUST_CHECK;
+void scan_done(struct scan *scan); // unpins and frees; the question may be changed and asked again
+
+static inline enum status scan_next(struct scan *scan, struct error *err)
+{
+  if (!scan->is_selected && scan->row + 1 < scan->part->row_count) {
+    scan->row++;
+    return STATUS_OK;
+  }
+  if (scan->is_selected && scan->selected_at + 1 < scan->selected_count) {
+    scan->row = scan->selected[++scan->selected_at];
+    return STATUS_OK;
+  }
+  return scan_next_part(scan, err);
+}
+
+static inline bool scan_has_column(const struct scan *scan, unsigned column)
+{
+  return scan->part->slot[column].chunk_id != 0;
+}
+
+// Makes values[column] valid for the present row. The column must exist.
+static inline enum status scan_need(struct scan *scan, unsigned column, struct error *err)
+{
+  return scan->values[column] != NULL ? STATUS_OK : scan_pin(scan, column, err);
+}
+static inline int64_t scan_int64(const struct scan *scan, unsigned column)
+{
+  return ((const int64_t *)scan->values[column])[scan->row];
+}
+static inline uint32_t scan_uint32(const struct scan *scan, unsigned column)
+{
+  return ((const uint32_t *)scan->values[column])[scan->row];
+}
+static inline uint8_t scan_uint8(const struct scan *scan, unsigned column)
+{
+  return ((const uint8_t *)scan->values[column])[scan->row];
+}
+
+#endif

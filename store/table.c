@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+// Between SQLite's planner and a scan. Equalities that are pushed down are exact (SQLite does not check them again), so
+// they follow its comparison rules to the letter: affinity of the column, NULL equals nothing, BINARY collation only.
+// Ranges only prune; SQLite checks every row of them again.
+#include "store/table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PLAN_KEY 1         // the first argument is the key
+#define PLAN_ORDER_SHIFT 8 // three numbers of SQL columns + 1, 6 bits each
+
+int table_failed(sqlite3_vtab *table, enum status status, const struct error *err)
+{
+  char line[1600];
+  error_line(err, line, sizeof line);
+  sqlite3_free(table->zErrMsg);
+  table->zErrMsg = sqlite3_mprintf("%s", strncmp(line, "xsp: ", 5) == 0 ? line + 5 : line);
+  return status == STATUS_MEMORY ? SQLITE_NOMEM : status == STATUS_SYSTEM ? SQLITE_IOERR : SQLITE_CORRUPT_VTAB;
+}
+
+int table_connect(sqlite3 *db, const struct table_kind *kind, struct reader *reader, sqlite3_vtab **ret_table,
+                  char **ret_message)
+{
+  sqlite3_str *declaration = sqlite3_str_new(db);
+  for (unsigned i = 0; i < kind->column_count; i++)
+    sqlite3_str_appendf(declaration, "%s%s %s", i == 0 ? "CREATE TABLE x(" : ", ", kind->columns[i].name,
+                        kind->columns[i].type);
+  sqlite3_str_appendall(declaration, ")");
+  char *sql = sqlite3_str_finish(declaration);
+  int code = sql == NULL ? SQLITE_NOMEM : sqlite3_declare_vtab(db, sql);
+  sqlite3_free(sql);
+  struct table *table = code == SQLITE_OK ? sqlite3_malloc64(sizeof *table) : NULL;
+  if (code == SQLITE_OK && table == NULL)
+    code = SQLITE_NOMEM;
+  if (code != SQLITE_OK) {
+    *ret_message = sqlite3_mprintf("%s", sqlite3_errmsg(db));
+    return code;
+  }
+  *table = (struct table){.kind = kind, .reader = reader};
+  *ret_table = &table->base;
+  return SQLITE_OK;
+}
+
+int table_disconnect(sqlite3_vtab *table)
+{
+  sqlite3_free(table);
+  return SQLITE_OK;
+}
+
+// ---- planning --------------------------------------------------------------------------------------------------------
+struct plan {
+  sqlite3_index_info *info;
+  const struct table_kind *kind;
+  char arguments[2 * SCAN_FILTERS + 3]; // pairs: 'A' + SQL column, operator
+  int argument_count;
+  int key; // constraint, -1: none
+  int key_column;
+  bool has_run;
+  double selectivity;
+};
+
+static bool is_text(enum render render)
+{
+  return render == RENDER_STRING || render == RENDER_NAME || (render >= RENDER_LEVEL && render <= RENDER_BASIS);
+}
+
+static bool can_equal(const struct plan *plan, int i)
+{
+  const struct sqlite3_index_constraint *constraint = &plan->info->aConstraint[i];
+  if (!constraint->usable || constraint->op != SQLITE_INDEX_CONSTRAINT_EQ || constraint->iColumn < 0)
+    return false;
+  enum render render = plan->kind->columns[constraint->iColumn].render;
+  return render != RENDER_OWN && (!is_text(render) || strcmp(sqlite3_vtab_collation(plan->info, i), "BINARY") == 0);
+}
+
+static void find_key(struct plan *plan)
+{
+  bool is_unique = false;
+  plan->key = -1;
+  for (int i = 0; i < plan->info->nConstraint && !is_unique; i++) {
+    if (!can_equal(plan, i) || !plan->kind->columns[plan->info->aConstraint[i].iColumn].is_key)
+      continue;
+    is_unique = plan->info->aConstraint[i].iColumn == (int)plan->kind->unique;
+    if (plan->key < 0 || is_unique)
+      plan->key = i;
+  }
+  plan->key_column = plan->key < 0 ? -1 : plan->info->aConstraint[plan->key].iColumn;
+}
+
+static void use(struct plan *plan, int i, char operator, bool is_exact)
+{
+  plan->arguments[2 * plan->argument_count] = (char)('A' + plan->info->aConstraint[i].iColumn);
+  plan->arguments[2 * plan->argument_count + 1] = operator;
+  plan->argument_count++;
+  plan->info->aConstraintUsage[i].argvIndex = plan->argument_count;
+  plan->info->aConstraintUsage[i].omit = is_exact;
+}
+
+static char range_operator(int operator)
+{
+  switch (operator) {
+  case SQLITE_INDEX_CONSTRAINT_GT:
+    return '>';
+  case SQLITE_INDEX_CONSTRAINT_GE:
+    return 'g';
+  case SQLITE_INDEX_CONSTRAINT_LT:
+    return '<';
+  case SQLITE_INDEX_CONSTRAINT_LE:
+    return 'l';
+  default:
+    return 0;
+  }
+}
+
+static void use_constraints(struct plan *plan)
+{
+  if (plan->key >= 0)
+    use(plan, plan->key, '=', true);
+  for (int i = 0; i < plan->info->nConstraint && plan->argument_count < (int)SCAN_FILTERS; i++) {
+    const struct sqlite3_index_constraint *constraint = &plan->info->aConstraint[i];
+    if (i == plan->key || !constraint->usable || constraint->iColumn < 0)
+      continue;
+    const struct table_column *column = &plan->kind->columns[constraint->iColumn];
+    if (can_equal(plan, i)) {
+      use(plan, i, '=', true);
+      plan->has_run |= column->render == RENDER_RUN;
+      plan->selectivity *= column->render == RENDER_NAME ? 0.02 : column->render == RENDER_RUN ? 1 : 0.25;
+    } else if (column->is_range && range_operator(constraint->op) != 0) {
+      use(plan, i, range_operator(constraint->op), false);
+      plan->selectivity *= 0.5;
+    }
+  }
+}
+
+static bool can_order(const struct table_column *column)
+{
+  return column->render == RENDER_RUN || is_text(column->render);
+}
+
+// GROUP BY and DISTINCT only need equal values side by side, which a counting sort of rows gives. The columns as a
+// number, 0: no.
+static int plan_order(const struct plan *plan, uint64_t rows)
+{
+  const sqlite3_index_info *info = plan->info;
+  if (info->nOrderBy < 1 || info->nOrderBy > (int)SCAN_ORDERS || plan->key >= 0 || rows > SCAN_ORDER_ROWS_MAXIMUM ||
+      sqlite3_libversion_number() < 3038000)
+    return 0;
+  int distinct = sqlite3_vtab_distinct(plan->info);
+  if (distinct != 1 && distinct != 2)
+    return 0;
+  int order = 0;
+  for (int i = 0; i < info->nOrderBy; i++) {
+    if (info->aOrderBy[i].iColumn < 0 || !can_order(&plan->kind->columns[info->aOrderBy[i].iColumn]))
+      return 0;
+    order |= (info->aOrderBy[i].iColumn + 1) << (PLAN_ORDER_SHIFT + 6 * i);
+  }
+  return order;
+}
+
+int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+{
+  struct table *table = (struct table *)base;
+  struct error err = {0};
+  enum status status = reader_refresh(table->reader, &err);
+  if (status != STATUS_OK)
+    return table_failed(base, status, &err);
+  uint64_t rows = 0;
+  for (size_t i = 0; i < table->reader->run_count; i++)
+    rows += table->reader->runs[i].series[table->kind->series].row_count;
+
+  struct plan plan = {.info = info, .kind = table->kind, .selectivity = 1};
+  find_key(&plan);
+  use_constraints(&plan);
+  double runs = plan.has_run || table->reader->run_count == 0 ? 1 : (double)table->reader->run_count;
+  double run_rows = (double)rows / (table->reader->run_count == 0 ? 1 : (double)table->reader->run_count) * runs;
+  if (plan.key >= 0 && plan.key_column == (int)table->kind->unique) {
+    info->estimatedRows = (sqlite3_int64)runs;
+    info->estimatedCost = 2 * runs;
+    info->idxFlags = plan.has_run ? SQLITE_INDEX_SCAN_UNIQUE : 0;
+  } else if (plan.key >= 0) {
+    double found = run_rows < 16 ? run_rows : 16;
+    info->estimatedRows = (sqlite3_int64)(found * plan.selectivity) + 1;
+    info->estimatedCost = 2 * runs + found;
+  } else {
+    info->estimatedRows = (sqlite3_int64)(run_rows * plan.selectivity) + 1;
+    info->estimatedCost = 10 + run_rows;
+  }
+  int order = plan_order(&plan, rows);
+  info->orderByConsumed = order != 0;
+  info->idxNum = (plan.key >= 0 ? PLAN_KEY : 0) | order;
+  info->idxStr = sqlite3_mprintf("%.*s", 2 * plan.argument_count, plan.arguments);
+  info->needToFreeIdxStr = 1;
+  return info->idxStr == NULL ? SQLITE_NOMEM : SQLITE_OK;
+}
+
+// ---- constraints as filters ------------------------------------------------------------------------------------------
+// The integer that equals `value` in a column of integer affinity. False: none does.
+static bool integer_of(sqlite3_value *value, int64_t *ret_integer)
+{
+  switch (sqlite3_value_numeric_type(value)) {
+  case SQLITE_INTEGER:
+    *ret_integer = sqlite3_value_int64(value);
+    return true;
+  case SQLITE_FLOAT: {
+    double real = sqlite3_value_double(value);
+    if (!(real >= -9223372036854775808.0 && real < 9223372036854775808.0) || real != floor(real))
+      return false;
+    *ret_integer = (int64_t)real;
+    return true;
+  }
+  default:
+    return false;
+  }
+}
+
+// The stored number whose text equals `value` in a column of text affinity. False: none does.
+static bool text_of(const struct reader *reader, enum render render, sqlite3_value *value, int64_t *ret_stored)
+{
+  int type = sqlite3_value_type(value);
+  if (type == SQLITE_NULL || type == SQLITE_BLOB)
+    return false;
+  const char *text = (const char *)sqlite3_value_text(value);
+  size_t length = (size_t)sqlite3_value_bytes(value);
+  unsigned number = 0;
+  uint32_t id = 0;
+  bool is_found = false;
+  if (text == NULL)
+    return false;
+  switch (render) {
+  case RENDER_LEVEL:
+    is_found = level_from_name(text, length, &number);
+    break;
+  case RENDER_KIND:
+    is_found = kind_from_name(text, length, &number);
+    break;
+  case RENDER_BASIS:
+    is_found = basis_from_name(text, length, &number);
+    break;
+  case RENDER_STRING:
+    is_found = length > 0 && strings_find(reader->strings, text, length, &id);
+    number = id;
+    break;
+  default:
+    is_found = strings_find(reader->strings, text, length, &id);
+    number = id;
+  }
+  *ret_stored = number;
+  return is_found;
+}
+
+static void add_filter(struct scan *scan, unsigned column, int64_t least, int64_t most)
+{
+  if (scan->filter_count < SCAN_FILTERS)
+    scan->filters[scan->filter_count++] = (struct scan_filter){column, least, most};
+}
+
+static void add_equality(struct scan *scan, const struct table_column *column, bool is_key, sqlite3_value *value)
+{
+  int64_t stored = 0;
+  bool can_match = is_text(column->render) ? text_of(scan->reader, column->render, value, &stored)
+                                           : sqlite3_value_type(value) != SQLITE_NULL && integer_of(value, &stored);
+  if (!can_match || (column->render == RENDER_ID && stored == 0) ||
+      (column->render == RENDER_OBSERVATION && stored == -1)) {
+    scan->is_empty = true;
+  } else if (is_key) {
+    scan->by_key = true;
+    scan->key_column = column->column;
+    scan->key = stored;
+  } else if (column->render == RENDER_RUN) {
+    scan->least_run = scan->least_run > stored ? scan->least_run : stored;
+    scan->most_run = scan->most_run < stored ? scan->most_run : stored;
+  } else {
+    add_filter(scan, column->column, stored, stored);
+  }
+}
+
+static void add_range(struct scan *scan, const struct table_column *column, char operator, sqlite3_value * value)
+{
+  if (sqlite3_value_type(value) == SQLITE_NULL) {
+    scan->is_empty = true;
+    return;
+  }
+  if (sqlite3_value_type(value) != SQLITE_INTEGER)
+    return; // SQLite filters
+  int64_t bound = sqlite3_value_int64(value);
+  if (operator== '>' || operator== 'g')
+    add_filter(scan, column->column, bound, INT64_MAX);
+  else
+    add_filter(scan, column->column, INT64_MIN, bound);
+}
+
+int table_filter(sqlite3_vtab_cursor *base, int number, const char *text, int count, sqlite3_value **values)
+{
+  struct table_cursor *cursor = (struct table_cursor *)base;
+  struct table *table = (struct table *)base->pVtab;
+  struct scan *scan = &cursor->scan;
+  scan->least_run = INT64_MIN;
+  scan->most_run = INT64_MAX;
+  scan->filter_count = 0;
+  scan->is_empty = scan->by_key = false;
+  scan->order_count = 0;
+  for (int i = 0; i < count; i++) {
+    const struct table_column *column = &table->kind->columns[text[2 * i] - 'A'];
+    if (text[2 * i + 1] == '=')
+      add_equality(scan, column, i == 0 && (number & PLAN_KEY) != 0, values[i]);
+    else
+      add_range(scan, column, text[2 * i + 1], values[i]);
+  }
+  for (unsigned i = 0; i < SCAN_ORDERS; i++) {
+    unsigned order = (unsigned)number >> (PLAN_ORDER_SHIFT + 6 * i) & 63;
+    if (order != 0) {
+      const struct table_column *column = &table->kind->columns[order - 1];
+      scan->orders[scan->order_count++] = column->render == RENDER_RUN ? SCAN_ORDER_RUN : (uint8_t)column->column;
+    }
+  }
+  struct error err = {0};
+  enum status status = scan_start(scan, &err);
+  return status == STATUS_OK ? SQLITE_OK : table_failed(base->pVtab, status, &err);
+}
+
+// ---- walking ---------------------------------------------------------------------------------------------------------
+int table_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret_cursor)
+{
+  struct table *table = (struct table *)base;
+  struct error err = {0};
+  enum status status = reader_refresh(table->reader, &err);
+  if (status != STATUS_OK)
+    return table_failed(base, status, &err);
+  struct table_cursor *cursor = calloc(1, sizeof *cursor);
+  if (cursor == NULL)
+    return SQLITE_NOMEM;
+  cursor->scan.reader = table->reader;
+  cursor->scan.name = table->kind->series;
+  cursor->scan.at_end = true;
+  table->reader->cursors++;
+  *ret_cursor = &cursor->base;
+  return SQLITE_OK;
+}
+
+int table_close(sqlite3_vtab_cursor *base)
+{
+  struct table_cursor *cursor = (struct table_cursor *)base;
+  scan_done(&cursor->scan);
+  cursor->scan.reader->cursors--;
+  free(cursor);
+  return SQLITE_OK;
+}
+
+int table_next(sqlite3_vtab_cursor *base)
+{
+  struct table_cursor *cursor = (struct table_cursor *)base;
+  struct error err;
+  err.status = STATUS_OK;
+  enum status status = scan_next(&cursor->scan, &err);
+  return status == STATUS_OK ? SQLITE_OK : table_failed(base->pVtab, status, &err);
+}
+
+int table_eof(sqlite3_vtab_cursor *base)
+{
+  return ((struct table_cursor *)base)->scan.at_end;
+}
+
+int table_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret_rowid)
+{
+  const struct scan *scan = &((struct table_cursor *)base)->scan;
+  *ret_rowid = (sqlite3_int64)((uint64_t)(scan->run - scan->reader->runs) << 40 | (scan->part->first_row + scan->row));
+  return SQLITE_OK;
+}
+
+void table_string(sqlite3_context *context, const struct reader *reader, uint32_t string_id)
+{
+  size_t length;
+  const char *text = reader_text(reader, string_id, &length);
+  sqlite3_result_text64(context, text, length, SQLITE_STATIC, SQLITE_UTF8);
+}

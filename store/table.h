@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the virtual tables share: constraints as filters, errors as SQLite's messages.
+#ifndef XSP_STORE_TABLE_H
+#define XSP_STORE_TABLE_H
+
+#include "store/reader.h"
+#include "store/scan.h"
+#include "store/sqlite_api.h"
+
+#define TABLE_COLUMNS_MAXIMUM 32u
+
+// How a stored column looks in SQL.
+enum render {
+  RENDER_RUN, // run_id: not stored in the column
+  RENDER_ID,  // 0 is NULL
+  RENDER_INTEGER,
+  RENDER_STRING, // id of a string; 0 is NULL
+  RENDER_NAME,   // id of a string; 0 is ''
+  RENDER_LEVEL,
+  RENDER_KIND,
+  RENDER_BASIS,       // enum as text
+  RENDER_OBSERVATION, // -1 is NULL
+  RENDER_OWN,         // the table's own business: never pushed down
+};
+struct table_column {
+  const char *name, *type; // of the declaration
+  unsigned column;         // stored column
+  enum render render;
+  bool is_key;   // an equality may go through an index
+  bool is_range; // <, <=, >, >= may prune
+};
+struct table_kind {
+  enum series_name series;
+  const struct table_column *columns;
+  unsigned column_count;
+  unsigned unique; // SQL column that is unique within a run; column_count: none
+};
+
+// One object for every use of the table in statements of one connection.
+struct table {
+  sqlite3_vtab base;
+  const struct table_kind *kind;
+  struct reader *reader;
+};
+struct table_cursor {
+  sqlite3_vtab_cursor base;
+  struct scan scan;
+};
+
+int table_connect(sqlite3 *db, const struct table_kind *kind, struct reader *reader, sqlite3_vtab **ret_table,
+                  char **ret_message);
+// The sqlite3_module's methods that are the same for both tables.
+int table_disconnect(sqlite3_vtab *table);
+int table_best_index(sqlite3_vtab *table, sqlite3_index_info *info);
+int table_open(sqlite3_vtab *table, sqlite3_vtab_cursor **ret_cursor);
+int table_close(sqlite3_vtab_cursor *cursor);
+int table_filter(sqlite3_vtab_cursor *cursor, int number, const char *text, int count, sqlite3_value **values);
+int table_next(sqlite3_vtab_cursor *cursor);
+int table_eof(sqlite3_vtab_cursor *cursor);
+int table_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *ret_rowid);
+int table_failed(sqlite3_vtab *table, enum status status, const struct error *err); // SQLite's code, with a message
+void table_string(sqlite3_context *context, const struct reader *reader, uint32_t string_id);
+
+#endif
