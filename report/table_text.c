@@ -8,8 +8,9 @@
 #include <string.h>
 
 #define COLUMN_GAP 2u
-#define NAME_WIDEST 64u // columns a name may take even where there is room
-#define NAME_LEAST 14u  // names are cut to this before columns are left out
+#define NAME_WIDEST 64u // columns a name may take in a terminal, even where there is room
+#define NAME_WIDEST_UNLIMITED 200u
+#define NAME_LEAST 14u // names are cut to this before columns are left out
 
 struct layout {
   const struct analyze_table *table;
@@ -40,7 +41,8 @@ static void lay_cells(struct layout *layout)
       size_t columns = cell->length > 0 ? display_columns(cell->data, cell->length) : 0;
       widest = columns > widest ? columns : widest;
     }
-    layout->content[column] = !look->is_numeric && widest > NAME_WIDEST ? NAME_WIDEST : widest;
+    size_t most = layout->width != 0 ? NAME_WIDEST : NAME_WIDEST_UNLIMITED;
+    layout->content[column] = !look->is_numeric && widest > most ? most : widest;
   }
   buf_done(&raw);
 }

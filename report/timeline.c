@@ -107,16 +107,32 @@ static enum status find_processes(struct timeline *timeline, struct error *err)
 }
 
 // ---- time ------------------------------------------------------------------------------------------------------------
+static bool has_foreign_clock(const struct timeline *timeline, size_t index, uint32_t track_id)
+{
+  for (size_t i = 0; i < timeline->run_track_counts[index]; i++)
+    if (timeline->run_tracks[index][i].track_id == track_id)
+      return timeline->run_tracks[index][i].clock != NULL;
+  return false;
+}
+
+// Earliest start on a track that is drawn; INT64_MAX: none.
+static int64_t earliest(const struct timeline *timeline, size_t index, const struct store_spans *spans)
+{
+  int64_t first_ns = INT64_MAX;
+  for (size_t row = 0; row < spans->count; row++)
+    if (spans->start_ns[row] < first_ns && !has_foreign_clock(timeline, index, spans->track_id[row]))
+      first_ns = spans->start_ns[row];
+  return first_ns;
+}
+
 static enum status run_first(struct timeline *timeline, size_t index, int64_t *ret_first_ns, struct error *err)
 {
   struct arena arena = {0};
   struct store_spans spans;
-  enum status status =
-      store_load_spans(timeline->store, timeline->runs[index].run_id, STORE_BIT(STORE_START_NS), &arena, &spans, err);
-  *ret_first_ns = INT64_MAX;
-  for (size_t row = 0; status == STATUS_OK && row < spans.count; row++)
-    if (spans.start_ns[row] < *ret_first_ns)
-      *ret_first_ns = spans.start_ns[row];
+  uint32_t columns = STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_TRACK_ID);
+  enum status status = store_load_spans(timeline->store, timeline->runs[index].run_id, columns, &arena, &spans, err);
+  if (status == STATUS_OK)
+    *ret_first_ns = earliest(timeline, index, &spans);
   arena_done(&arena);
   return status;
 }
@@ -125,7 +141,7 @@ static enum status find_first(struct timeline *timeline, struct error *err)
 {
   int64_t first[2] = {INT64_MAX, INT64_MAX}; // of runs that count from their own zero, and from the Unix epoch
   for (size_t i = 0; i < timeline->run_count; i++) {
-    int64_t run_first_ns;
+    int64_t run_first_ns = INT64_MAX;
     XSP_TRY(run_first(timeline, i, &run_first_ns, err));
     int64_t *kept = &first[timeline->runs[i].epoch_is_unix];
     *kept = run_first_ns < *kept ? run_first_ns : *kept;
@@ -194,10 +210,8 @@ enum status timeline_load(struct timeline *timeline, size_t index, struct arena 
   XSP_TRY(store_load_derived(timeline->store, run->run_id, arena, &ret_run->derived, err));
   XSP_TRY(store_load_tags(timeline->store, run->run_id, arena, &ret_run->tags, &ret_run->tag_count, err));
   XSP_TRY(lay_tracks(timeline, index, arena, ret_run, err));
-  int64_t first_ns = INT64_MAX;
-  for (size_t row = 0; row < ret_run->spans.count; row++)
-    first_ns = ret_run->spans.start_ns[row] < first_ns ? ret_run->spans.start_ns[row] : first_ns;
-  if (!run->epoch_is_unix && ret_run->spans.count > 0 &&
+  int64_t first_ns = earliest(timeline, index, &ret_run->spans);
+  if (!run->epoch_is_unix && first_ns != INT64_MAX &&
       __builtin_sub_overflow(timeline->first_ns, first_ns, &ret_run->shift_ns))
     return error_set(err, STATUS_INPUT, "cannot lay out the timeline", store_path(timeline->store), NULL,
                      "run %lld has times that lie more than 292 years apart", (long long)run->run_id);

@@ -35,19 +35,24 @@ static enum status talk_about_foreign_clocks(struct store *store, const char *fo
     return STATUS_OK;
   struct arena arena = {0};
   struct store_run *runs = NULL;
-  size_t run_count = 0;
+  size_t run_count = 0, left_out = 0;
+  const char *clock = NULL;
   enum status status = store_runs(store, &arena, &runs, &run_count, err);
   for (size_t i = 0; i < run_count && status == STATUS_OK; i++) {
     struct store_track *tracks = NULL;
     size_t track_count = 0;
     status = store_tracks(store, runs[i].run_id, &arena, &tracks, &track_count, err);
     for (size_t j = 0; j < track_count && status == STATUS_OK; j++)
-      if (tracks[j].clock != NULL)
-        output_talk("xsp: left out: run %lld, track %s: it has a clock of its own (%s), which a timeline may not set "
-                    "beside wall time; --to csv has it",
-                    (long long)runs[i].run_id, tracks[j].name != NULL ? tracks[j].name : "without name",
-                    tracks[j].clock);
+      if (tracks[j].clock != NULL) {
+        clock = tracks[j].clock;
+        left_out++;
+      }
   }
+  if (left_out > 0)
+    output_talk(
+        "xsp: left out: %zu track%s with a clock of %s own (%s), which a timeline may not set beside wall time; "
+        "--to csv has %s",
+        left_out, left_out == 1 ? "" : "s", left_out == 1 ? "its" : "their", clock, left_out == 1 ? "it" : "them");
   arena_done(&arena);
   return status;
 }

@@ -134,6 +134,17 @@ static void put_field(struct buf *out, const char *label, const char *text, unsi
   buf_done(&escaped);
 }
 
+static void put_framework(struct buf *out, const struct store_experiment *experiment, unsigned width)
+{
+  struct buf text;
+  buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  buf_text(&text, experiment->framework != NULL ? experiment->framework : "");
+  if (experiment->framework_version != NULL)
+    buf_format(&text, " %s", experiment->framework_version);
+  put_field(out, "framework", text.data, width);
+  buf_done(&text);
+}
+
 static void put_created(struct buf *out, const struct store_experiment *experiment, unsigned width)
 {
   time_t seconds = (time_t)(experiment->created_ns / 1000000000);
@@ -184,11 +195,11 @@ static const struct analyze_column run_columns[RUN_COLUMNS] = {
     [RUN_BATCH] = {"batch_size", "", "batch"},
     [RUN_OBSERVATIONS] = {"observations", "", "observations"},
     [RUN_WARMUP] = {"warmup_observations", "", "warm-up"},
-    [RUN_FIRST_LEVEL + XSP_LEVEL_APPLICATION] = {"application_spans", "", "application"},
-    [RUN_FIRST_LEVEL + XSP_LEVEL_MODEL] = {"model_spans", "", "model"},
-    [RUN_FIRST_LEVEL + XSP_LEVEL_LAYER] = {"layer_spans", "", "layer"},
-    [RUN_FIRST_LEVEL + XSP_LEVEL_LIBRARY] = {"library_spans", "", "library"},
-    [RUN_FIRST_LEVEL + XSP_LEVEL_KERNEL] = {"kernel_spans", "", "kernel"},
+    [RUN_FIRST_LEVEL + XSP_LEVEL_APPLICATION] = {"application_spans", "spans", "application"},
+    [RUN_FIRST_LEVEL + XSP_LEVEL_MODEL] = {"model_spans", "spans", "model"},
+    [RUN_FIRST_LEVEL + XSP_LEVEL_LAYER] = {"layer_spans", "spans", "layer"},
+    [RUN_FIRST_LEVEL + XSP_LEVEL_LIBRARY] = {"library_spans", "spans", "library"},
+    [RUN_FIRST_LEVEL + XSP_LEVEL_KERNEL] = {"kernel_spans", "spans", "kernel"},
     [RUN_DROPPED] = {"dropped", "", "dropped"},
     [RUN_OPEN] = {"open", "", "open"},
     [RUN_NO_PARENT] = {"without_parent", "", "roots"},
@@ -262,8 +273,7 @@ static void print_text(const struct info_file *file, enum report_format format, 
     buf_text(out, is_markdown ? "\n```\n" : "");
     put_field(out, "name", experiment->name, width);
     put_field(out, "workload", experiment->workload, width);
-    put_field(out, "framework", experiment->framework, width);
-    put_field(out, "version", experiment->framework_version, width);
+    put_framework(out, experiment, width);
     put_field(out, "command", experiment->command, width);
     put_created(out, experiment, width);
     put_system(out, &file->experiments[i], width);
