@@ -10,27 +10,35 @@
 enum cell_type { CELL_NULL = 0, CELL_INT, CELL_REAL, CELL_TEXT, CELL_BOOL };
 struct cell {
   enum cell_type type;
-  union { int64_t integer; double real; const char *text; bool truth; } value; // text lives in the table's arena
+  union {
+    int64_t integer;
+    double real;
+    const char *text;
+    bool truth;
+  } value; // text lives in the table's arena
 };
 struct analyze_column {
   const char *key;   // contract key: "latency_ms"
   const char *unit;  // "ms", "bytes", "%", "1/s", ""; from the key's suffix
   const char *label; // for people: "latency"
 };
-struct analyze_entry { const char *key; struct cell value; }; // summary
+struct analyze_entry {
+  const char *key;
+  struct cell value;
+}; // summary
 struct analyze_table {
   const char *id, *title;
   // run_set
-  int64_t batch_size;          // 0: several or unknown (null)
-  const char *levels;          // NULL: several
+  int64_t batch_size; // 0: several or unknown (null)
+  const char *levels; // NULL: several
   const int64_t *run_ids;
   size_t run_count;
   int64_t observations;
-  const char *statistic;       // "trimmed:0.2"
-  const char *experiment;      // name; NULL where the file has one
+  const char *statistic;  // "trimmed:0.2"
+  const char *experiment; // name; NULL where the file has one
   const struct analyze_column *columns;
   size_t column_count;
-  const struct cell *rows;     // row_count * column_count, row-major
+  const struct cell *rows; // row_count * column_count, row-major
   size_t row_count;
   const struct analyze_entry *summary;
   size_t summary_count;
@@ -40,27 +48,27 @@ struct analyze_table {
 
 // ---- the question ----------------------------------------------------------------------------------------------------
 struct analyze_request {
-  int64_t batch;               // 0: the default rule
-  const char *layer;           // "outermost", "innermost", "module"; NULL: the run's default
-  const char *statistic;       // "mean", "median", "min", "max", "pNN", "trimmed:F"; NULL: trimmed:0.2
-  const char *sort;            // key; NULL: the analysis's own order
-  int64_t top;                 // 0: all
-  const char *by;              // L0: "layer"; else NULL
+  int64_t batch;                // 0: the default rule
+  const char *layer;            // "outermost", "innermost", "module"; NULL: the run's default
+  const char *statistic;        // "mean", "median", "min", "max", "pNN", "trimmed:F"; NULL: trimmed:0.2
+  const char *sort;             // key; NULL: the analysis's own order
+  int64_t top;                  // 0: all
+  const char *by;               // L0: "layer"; else NULL
   double optimal_threshold_pct; // 5
-  const char *optimal;         // "latency<=10ms", or NULL
+  const char *optimal;          // "latency<=10ms", or NULL
   double latency_threshold_pct; // 5
 };
 void analyze_request_init(struct analyze_request *request);
 
 struct analysis {
-  const char *id;      // "A2"
+  const char *id; // "A2"
   const char *title;
-  const char *needs;   // "L": for help and for the status-1 message
+  const char *needs; // "L": for help and for the status-1 message
   enum status (*run)(const struct analysis *self, struct store *const *stores, size_t store_count,
                      const struct analyze_request *request, struct arena *arena, struct analyze_table **ret_tables,
                      size_t *ret_count, struct error *err); // one table per experiment
 };
-extern const struct analysis *const analyses[]; // ends with NULL
+extern const struct analysis *const analyses[];      // ends with NULL
 const struct analysis *analyze_find(const char *id); // case-insensitive; NULL
 
 // Runs one analysis, applies --sort and --top. Stores must be correlated (correlate_ensure). STATUS_NO where the files lack
@@ -70,7 +78,11 @@ enum status analyze_run(const char *id, struct store *const *stores, size_t stor
                         size_t *ret_count, struct error *err) MUST_CHECK;
 
 // ---- statistics (analyze/statistics.c), also for `xsp profile`'s verdict ----------------------------------------------
-struct statistic { int kind; int64_t trim_numerator, trim_denominator; double percentile; }; // private to statistics.c
+struct statistic {
+  int kind;
+  int64_t trim_numerator, trim_denominator;
+  double percentile;
+}; // private to statistics.c
 bool statistic_parse(const char *text, struct statistic *ret_statistic);
 // Over `count` values (reordered in place). NaN for count 0.
 double statistic_apply(const struct statistic *statistic, double *values, size_t count);

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// A1, model information: latency and throughput per batch size, the optimal batch, the cold inference.
+#include "analyze/a_list.h"
+#include "analyze/view.h"
+
+#include <math.h>
+
+enum { BATCH, LATENCY, THROUGHPUT, IS_OPTIMAL, IS_MAXIMUM, SPREAD, FROM = SPREAD + 4, COLUMN_COUNT };
+
+static const struct analyze_column columns[COLUMN_COUNT] = {
+    COLUMN("batch_size", "", "batch"),
+    COLUMN("latency_ms", "ms", "latency"),
+    COLUMN("throughput_per_s", "1/s", "throughput"),
+    COLUMN("is_optimal", "", "optimal"),
+    COLUMN("is_maximum", "", "maximum"),
+    SPREAD_COLUMNS,
+    COLUMN("latency_from", "", "from"),
+};
+
+// The earliest warm-up observation of a run without metrics: the first inference of all. NaN: none.
+static double cold_latency_ms(const struct view *view)
+{
+  double cold_ms = NAN;
+  int64_t earliest = 0;
+  for (size_t i = 0; i < view->run_count; i++) {
+    const struct view_run *run = &view->runs[i];
+    if (run->run->levels.metrics)
+      continue;
+    for (size_t k = 0; k < run->observation_count; k++)
+      if (run->observations[k].warmup && (isnan(cold_ms) || run->observations[k].start_ns < earliest)) {
+        earliest = run->observations[k].start_ns;
+        cold_ms = (double)run->observations[k].duration_ns / 1e6;
+      }
+  }
+  return cold_ms;
+}
+
+static void summarize(struct question *question, const struct batches *batches)
+{
+  const struct batch_point *points = batches->points;
+  double online_ms = NAN;
+  for (size_t i = 0; i < batches->count; i++)
+    if (points[i].batch_size == 1)
+      online_ms = points[i].latency_ms;
+  bool has_maximum = batches->maximum != SIZE_MAX;
+  bool has_optimal = batches->optimal != SIZE_MAX;
+  struct table *table = &question->table;
+  table_summary(table, "online_latency_ms", cell_real(online_ms));
+  table_summary(table, "maximum_throughput_per_s",
+                cell_real(has_maximum ? points[batches->maximum].throughput_per_s : NAN));
+  table_summary(table, "maximum_throughput_batch",
+                has_maximum ? cell_int(points[batches->maximum].batch_size) : (struct cell){0});
+  table_summary(table, "optimal_batch", has_optimal ? cell_int(points[batches->optimal].batch_size) : (struct cell){0});
+  table_summary(table, "cold_latency_ms", cell_real(cold_latency_ms(question->view)));
+  if (!has_optimal)
+    table_note(table, "%s", batches->why_not_optimal);
+}
+
+static enum status answer(struct question *question, struct error *err)
+{
+  struct batches batches;
+  XSP_TRY(question_batches(question, &batches, err));
+  if (batches.count == 0)
+    return question_lacks(question, err, "there is no run with the model level");
+  table_columns(&question->table, columns, COLUMN_COUNT);
+  int64_t only = question->request->batch;
+  bool has_several_from = false;
+  for (size_t i = 0; i < batches.count; i++) {
+    const struct batch_point *point = &batches.points[i];
+    if (only != 0 && point->batch_size != only)
+      continue;
+    struct cell *row = table_row(&question->table);
+    row[BATCH] = point->batch_size == 0 ? (struct cell){0} : cell_int(point->batch_size);
+    row[LATENCY] = cell_real(point->latency_ms);
+    row[THROUGHPUT] = cell_real(point->throughput_per_s);
+    row[IS_OPTIMAL] = cell_bool(i == batches.optimal);
+    row[IS_MAXIMUM] = cell_bool(i == batches.maximum);
+    cell_spread(&row[SPREAD], point->set->latencies_ms, point->set->observation_count);
+    row[FROM] = cell_text(point->from);
+    question_uses(question, point->set);
+    question_note_from(question, "model", point->from);
+    has_several_from |= !level_set_equal(point->set->levels, batches.points[0].set->levels);
+    question->batch_size = point->batch_size;
+  }
+  if (question->table.row_count == 0)
+    return question_lacks(question, err, "batch size %lld was not measured", (long long)only);
+  if (has_several_from)
+    table_note(&question->table, "batch sizes were measured with different levels: their latencies do not compare");
+  question->has_several_batches = question->table.row_count > 1;
+  summarize(question, &batches);
+  table_drop_empty(&question->table, "latency_from");
+  return STATUS_OK;
+}
+
+static enum status run(const struct analysis *self, struct store *const *stores, size_t store_count,
+                       const struct analyze_request *request, struct arena *arena, struct analyze_table **ret_tables,
+                       size_t *ret_count, struct error *err)
+{
+  return question_each(self, stores, store_count, request, arena, answer, ret_tables, ret_count, err);
+}
+
+const struct analysis analysis_a1 = {"A1", "model information", "M", run};

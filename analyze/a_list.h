@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The analyses that exist, one per file; analyze.c lists them in `analyses[]`. Private to analyze.
+#ifndef XSP_ANALYZE_A_LIST_H
+#define XSP_ANALYZE_A_LIST_H
+
+#include "analyze/analyze.h"
+
+extern const struct analysis analysis_l0; // l0_overhead.c
+extern const struct analysis analysis_a1; // a1_model.c
+extern const struct analysis analysis_a2; // a2_layers.c
+extern const struct analysis analysis_a3; // a3_layer_latency.c
+extern const struct analysis analysis_a4; // a4_layer_memory.c
+extern const struct analysis analysis_a5; // a5_type_count.c
+extern const struct analysis analysis_a6; // a6_type_latency.c
+extern const struct analysis analysis_a7; // a7_type_memory.c
+
+#endif

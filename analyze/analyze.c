@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of analyses, and what is done to every answer: --sort and --top.
+#include "analyze/a_list.h"
+#include "analyze/table.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+const struct analysis *const analyses[] = {
+    &analysis_l0, &analysis_a1, &analysis_a2, &analysis_a3, &analysis_a4,
+    &analysis_a5, &analysis_a6, &analysis_a7, NULL,
+};
+
+void analyze_request_init(struct analyze_request *request)
+{
+  *request = (struct analyze_request){.optimal_threshold_pct = 5, .latency_threshold_pct = 5};
+}
+
+const struct analysis *analyze_find(const char *id)
+{
+  for (size_t i = 0; analyses[i] != NULL; i++)
+    if (strcasecmp(analyses[i]->id, id) == 0)
+      return analyses[i];
+  return NULL;
+}
+
+static enum status sort_table(struct analyze_table *table, const char *key, struct arena *arena, struct error *err)
+{
+  if (table_sort(table, key, arena))
+    return STATUS_OK;
+  char known[256] = "";
+  for (size_t i = 0; i < table->column_count; i++) {
+    size_t length = strlen(known);
+    snprintf(known + length, sizeof known - length, "%s%s", i > 0 ? ", " : "", table->columns[i].key);
+  }
+  return error_set(err, STATUS_USE, "cannot sort by this key", key, NULL, "%s has %s", table->id, known);
+}
+
+enum status analyze_run(const char *id, struct store *const *stores, size_t store_count,
+                        const struct analyze_request *request, struct arena *arena, struct analyze_table **ret_tables,
+                        size_t *ret_count, struct error *err)
+{
+  const struct analysis *analysis = analyze_find(id);
+  if (analysis == NULL)
+    return error_set(err, STATUS_USE, "there is no such analysis", id, "xsp help analyze", "known are L0 and A1 to A7");
+  XSP_TRY(analysis->run(analysis, stores, store_count, request, arena, ret_tables, ret_count, err));
+  for (size_t i = 0; i < *ret_count; i++) {
+    struct analyze_table *table = &(*ret_tables)[i];
+    if (request->sort != NULL)
+      XSP_TRY(sort_table(table, request->sort, arena, err));
+    if (request->top > 0 && (size_t)request->top < table->row_count)
+      table->row_count = (size_t)request->top;
+  }
+  return STATUS_OK;
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Throughput per batch size, the optimal batch, and which batch an analysis speaks of. Called by A1 and, for the default
+// of --batch, by all that speak of one batch.
+#include "analyze/view.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static size_t find_batch(const struct batches *batches, int64_t batch_size)
+{
+  for (size_t i = 0; i < batches->count; i++)
+    if (batches->points[i].batch_size == batch_size)
+      return i;
+  return SIZE_MAX;
+}
+
+static void choose_by_doubling(struct batches *batches, double threshold_pct)
+{
+  bool has_doubling = false;
+  for (size_t i = 0; i < batches->count && batches->optimal == SIZE_MAX; i++) {
+    const struct batch_point *point = &batches->points[i];
+    if (point->batch_size == 0 || point->batch_size > INT64_MAX / 2)
+      continue;
+    size_t twice = find_batch(batches, point->batch_size * 2);
+    if (twice == SIZE_MAX || isnan(point->throughput_per_s) || isnan(batches->points[twice].throughput_per_s))
+      continue;
+    has_doubling = true;
+    double gain_pct = (batches->points[twice].throughput_per_s / point->throughput_per_s - 1) * 100;
+    if (gain_pct <= threshold_pct)
+      batches->optimal = i;
+  }
+  if (batches->optimal == SIZE_MAX)
+    batches->why_not_optimal = has_doubling ? "optimal batch size not reached: every doubling measured still gains more"
+                                            : "optimal batch size not reached: no batch was measured with its double";
+}
+
+static void choose_within(struct batches *batches, double limit_ms)
+{
+  for (size_t i = 0; i < batches->count; i++) {
+    const struct batch_point *point = &batches->points[i];
+    if (isnan(point->throughput_per_s) || !(point->latency_ms <= limit_ms))
+      continue;
+    if (batches->optimal == SIZE_MAX || point->throughput_per_s > batches->points[batches->optimal].throughput_per_s)
+      batches->optimal = i;
+  }
+  if (batches->optimal == SIZE_MAX)
+    batches->why_not_optimal = "optimal batch size not reached: no batch is within the latency limit";
+}
+
+void batches_choose(struct batches *batches, double threshold_pct, double latency_limit_ms)
+{
+  batches->optimal = SIZE_MAX;
+  batches->maximum = SIZE_MAX;
+  batches->why_not_optimal = NULL;
+  for (size_t i = 0; i < batches->count; i++)
+    if (!isnan(batches->points[i].throughput_per_s) &&
+        (batches->maximum == SIZE_MAX ||
+         batches->points[i].throughput_per_s > batches->points[batches->maximum].throughput_per_s))
+      batches->maximum = i;
+  if (isnan(latency_limit_ms))
+    choose_by_doubling(batches, threshold_pct);
+  else
+    choose_within(batches, latency_limit_ms);
+}
+
+// "latency<=10ms" (also us, s); NaN in *ret_limit_ms where the text is NULL.
+static bool parse_optimal(const char *text, double *ret_limit_ms)
+{
+  static const struct {
+    const char *unit;
+    double in_ms;
+  } units[] = {{"ns", 1e-6}, {"us", 1e-3}, {"ms", 1}, {"s", 1e3}};
+  *ret_limit_ms = NAN;
+  if (text == NULL)
+    return true;
+  static const char prefix[] = "latency<=";
+  if (strncmp(text, prefix, sizeof prefix - 1) != 0)
+    return false;
+  const char *number = text + sizeof prefix - 1;
+  char *end;
+  double value = strtod(number, &end);
+  if (end == number || !isfinite(value) || value < 0)
+    return false;
+  for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+    if (strcmp(end, units[i].unit) == 0) {
+      *ret_limit_ms = value * units[i].in_ms;
+      return true;
+    }
+  return false;
+}
+
+enum status question_batches(struct question *question, struct batches *ret_batches, struct error *err)
+{
+  const struct view *view = question->view;
+  double limit_ms;
+  *ret_batches = (struct batches){.optimal = SIZE_MAX, .maximum = SIZE_MAX};
+  if (!parse_optimal(question->request->optimal, &limit_ms))
+    return error_set(err, STATUS_USE, "cannot read the rule for the optimal batch size", question->request->optimal,
+                     "--optimal 'latency<=10ms'", "only latency<=NUMBER with ns, us, ms or s is known");
+  ret_batches->points = arena_alloc_array(question->arena, view->set_count + 1, sizeof *ret_batches->points);
+  if (ret_batches->points == NULL)
+    return question_no_memory(err);
+  for (size_t i = 0; i < view->set_count; i++) { // sets stand by batch size
+    int64_t batch_size = view->sets[i].batch_size;
+    if (i > 0 && view->sets[i - 1].batch_size == batch_size)
+      continue;
+    const char *from;
+    const struct view_set *set = view_rule(view, batch_size, XSP_LEVEL_MODEL, &from);
+    if (set == NULL)
+      continue;
+    double latency_ms = question_model_latency(question, set);
+    double throughput = batch_size > 0 && latency_ms > 0 ? 1000.0 * (double)batch_size / latency_ms : NAN;
+    ret_batches->points[ret_batches->count++] = (struct batch_point){batch_size, set, from, latency_ms, throughput};
+  }
+  batches_choose(ret_batches, question->request->optimal_threshold_pct, limit_ms);
+  return STATUS_OK;
+}
+
+static size_t best_with_levels(const struct batches *batches, const struct view *view,
+                               bool (*has_levels)(const struct view *view, int64_t batch_size))
+{
+  size_t best = SIZE_MAX;
+  for (size_t i = 0; i < batches->count; i++) {
+    if (!has_levels(view, batches->points[i].batch_size))
+      continue;
+    if (best == SIZE_MAX || batches->points[i].throughput_per_s > batches->points[best].throughput_per_s)
+      best = i;
+  }
+  return best;
+}
+
+// Without any model latency: the smallest batch size that has the levels.
+static bool first_with_levels(const struct view *view, bool (*has_levels)(const struct view *view, int64_t batch_size),
+                              int64_t *ret_batch)
+{
+  for (size_t i = 0; i < view->set_count; i++)
+    if (has_levels(view, view->sets[i].batch_size)) {
+      *ret_batch = view->sets[i].batch_size;
+      return true;
+    }
+  return false;
+}
+
+enum status question_batch(struct question *question, bool (*has_levels)(const struct view *view, int64_t batch_size),
+                           const char *needs, struct error *err)
+{
+  const struct view *view = question->view;
+  int64_t wanted = question->request->batch;
+  if (wanted != 0) {
+    if (!has_levels(view, wanted))
+      return question_lacks(question, err, "there is no run with %s at batch size %lld", needs, (long long)wanted);
+    question->batch_size = wanted;
+    return STATUS_OK;
+  }
+  struct batches batches;
+  XSP_TRY(question_batches(question, &batches, err));
+  size_t rule = batches.optimal != SIZE_MAX ? batches.optimal : batches.maximum;
+  if (rule != SIZE_MAX && has_levels(view, batches.points[rule].batch_size)) {
+    question->batch_size = batches.points[rule].batch_size;
+    if (batches.count > 1 && batches.optimal == SIZE_MAX)
+      table_note(&question->table, "batch size %lld, of maximum throughput: %s", (long long)question->batch_size,
+                 batches.why_not_optimal);
+    return STATUS_OK;
+  }
+  size_t best = best_with_levels(&batches, view, has_levels);
+  if (best != SIZE_MAX)
+    question->batch_size = batches.points[best].batch_size;
+  else if (!first_with_levels(view, has_levels, &question->batch_size))
+    return question_lacks(question, err, "there is no run with %s", needs);
+  if (rule != SIZE_MAX)
+    table_note(&question->table, "batch size %lld: the %s batch size %lld was not measured with %s",
+               (long long)question->batch_size, batches.optimal != SIZE_MAX ? "optimal" : "maximum-throughput",
+               (long long)batches.points[rule].batch_size, needs);
+  return STATUS_OK;
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The layers of one run, before they are paired. Private to layers.c and layer_rows.c.
+#ifndef XSP_ANALYZE_LAYER_ROWS_H
+#define XSP_ANALYZE_LAYER_ROWS_H
+
+#include "analyze/view.h"
+
+struct layer_row { // one layer span that counts in the chosen mode
+  uint32_t row;
+  int32_t observation; // index within the run
+  uint32_t name;
+  bool is_indexed;
+  int64_t index; // recorded, else the position
+  int64_t start_ns, duration_ns;
+  double latency_ms, alloc_bytes, kernels; // NaN: not measured
+  const char *type, *shape;
+};
+struct layer_rows {
+  struct layer_row *items; // by observation, then start, longer first, then file order
+  size_t count;
+  double *kernels; // per observation of the run
+};
+enum layer_mode { LAYER_OUTERMOST, LAYER_INNERMOST, LAYER_MODULE };
+
+enum status layer_rows_load(struct store *store, const struct view_run *run, enum layer_mode mode, struct arena *arena,
+                            struct layer_rows *ret_rows, struct error *err) MUST_CHECK;
+
+#endif

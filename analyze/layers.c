@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pairs layers across the observations of a set, in execution order, and sums over them. Called by A2 to A7 and L0.
+#include "analyze/layers.h"
+
+#include "analyze/layer_rows.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Pairs with one (index, name), or one name where no index is recorded, chained by occurrence.
+struct family {
+  int64_t index;
+  uint32_t name;
+  bool is_indexed, is_used;
+  uint32_t first, last; // pairs
+  uint32_t cursor;      // the pair matched last in observation `seen`
+  size_t seen;          // observation, 1-based
+};
+struct pair {
+  struct layer layer;
+  uint32_t next_occurrence, next; // next: in execution order
+};
+struct pairing {
+  struct arena *arena;
+  struct family *families; // open addressing
+  size_t mask;
+  struct pair *pairs;
+  size_t count;
+  uint32_t first; // in execution order
+  size_t observation_count;
+};
+// An observation that counts: where its layers lie.
+struct observed {
+  const struct layer_rows *rows;
+  size_t first, end;
+  double kernels;
+};
+
+#define NONE UINT32_MAX
+
+static size_t hash(int64_t index, uint32_t name, bool is_indexed)
+{
+  uint64_t key = (uint64_t)index * UINT64_C(0x9e3779b97f4a7c15) ^ ((uint64_t)name << 1 | is_indexed);
+  key *= UINT64_C(0xbf58476d1ce4e5b9);
+  return (size_t)(key ^ key >> 31);
+}
+
+static struct family *find_family(struct pairing *pairing, const struct layer_row *item)
+{
+  int64_t index = item->is_indexed ? item->index : 0;
+  size_t at = hash(index, item->name, item->is_indexed) & pairing->mask;
+  for (;; at = (at + 1) & pairing->mask) {
+    struct family *family = &pairing->families[at];
+    if (!family->is_used)
+      *family = (struct family){index, item->name, item->is_indexed, true, NONE, NONE, NONE, 0};
+    if (family->index == index && family->name == item->name && family->is_indexed == item->is_indexed)
+      return family;
+  }
+}
+
+static double *values_of_none(struct pairing *pairing)
+{
+  double *values = arena_alloc_array(pairing->arena, pairing->observation_count, sizeof *values);
+  for (size_t i = 0; values != NULL && i < pairing->observation_count; i++)
+    values[i] = NAN;
+  return values;
+}
+
+// A new pair, behind `previous` in execution order (NONE: in front).
+static uint32_t add_pair(struct pairing *pairing, struct family *family, const struct layer_row *item,
+                         uint32_t previous)
+{
+  uint32_t at = (uint32_t)pairing->count;
+  struct pair *pair = &pairing->pairs[at];
+  *pair = (struct pair){.next_occurrence = NONE};
+  pair->layer = (struct layer){.name = item->name, .is_indexed = item->is_indexed, .index = item->index};
+  pair->layer.latency_ms = values_of_none(pairing);
+  pair->layer.alloc_bytes = values_of_none(pairing);
+  pair->layer.kernels = values_of_none(pairing);
+  if (pair->layer.latency_ms == NULL || pair->layer.alloc_bytes == NULL || pair->layer.kernels == NULL)
+    return NONE;
+  pairing->count++;
+  if (family->first == NONE) {
+    family->first = at;
+  } else {
+    pair->layer.occurrence = pairing->pairs[family->last].layer.occurrence + 1;
+    pairing->pairs[family->last].next_occurrence = at;
+  }
+  family->last = at;
+  uint32_t *link = previous == NONE ? &pairing->first : &pairing->pairs[previous].next;
+  pair->next = *link;
+  *link = at;
+  return at;
+}
+
+static bool pair_observation(struct pairing *pairing, const struct observed *observed, size_t observation)
+{
+  uint32_t previous = NONE;
+  for (size_t i = observed->first; i < observed->end; i++) {
+    const struct layer_row *item = &observed->rows->items[i];
+    struct family *family = find_family(pairing, item);
+    uint32_t at = family->seen != observation + 1 ? family->first : pairing->pairs[family->cursor].next_occurrence;
+    if (at == NONE)
+      at = add_pair(pairing, family, item, previous);
+    if (at == NONE)
+      return false;
+    family->seen = observation + 1;
+    family->cursor = at;
+    previous = at;
+    struct layer *layer = &pairing->pairs[at].layer;
+    layer->latency_ms[observation] = item->latency_ms;
+    layer->alloc_bytes[observation] = item->alloc_bytes;
+    layer->kernels[observation] = item->kernels;
+    layer->present++;
+    layer->type = layer->type == NULL ? item->type : layer->type;
+    layer->shape = layer->shape == NULL ? item->shape : layer->shape;
+  }
+  return true;
+}
+
+static bool start_pairing(struct pairing *pairing, const struct observed *observed, size_t count)
+{
+  size_t rows = 0;
+  for (size_t i = 0; i < count; i++)
+    rows += observed[i].end - observed[i].first;
+  size_t slots = 16;
+  while (slots < rows * 2)
+    slots *= 2;
+  pairing->mask = slots - 1;
+  pairing->first = NONE;
+  pairing->observation_count = count;
+  pairing->families = arena_alloc_array(pairing->arena, slots, sizeof *pairing->families);
+  pairing->pairs = arena_alloc_array(pairing->arena, rows + 1, sizeof *pairing->pairs);
+  return pairing->families != NULL && pairing->pairs != NULL;
+}
+
+// The observation with most layers gives the order; what others have besides stands behind what it followed there.
+static bool pair_all(struct pairing *pairing, const struct observed *observed, size_t count)
+{
+  if (!start_pairing(pairing, observed, count))
+    return false;
+  size_t fullest = 0;
+  for (size_t i = 1; i < count; i++)
+    if (observed[i].end - observed[i].first > observed[fullest].end - observed[fullest].first)
+      fullest = i;
+  if (count > 0 && !pair_observation(pairing, &observed[fullest], fullest))
+    return false;
+  for (size_t i = 0; i < count; i++)
+    if (i != fullest && !pair_observation(pairing, &observed[i], i))
+      return false;
+  return true;
+}
+
+// ---- from runs to layers ---------------------------------------------------------------------------------------------
+static enum status choose_mode(const struct question *question, const struct view_set *set, enum layer_mode *ret_mode,
+                               struct error *err)
+{
+  const char *name = question->request->layer;
+  if (name == NULL && set->run_count > 0)
+    name = set->runs[0]->run->layer;
+  *ret_mode = LAYER_OUTERMOST;
+  if (name == NULL || name[0] == 0 || strcmp(name, "outermost") == 0)
+    return STATUS_OK;
+  if (strcmp(name, "innermost") == 0)
+    *ret_mode = LAYER_INNERMOST;
+  else if (strcmp(name, "module") == 0)
+    *ret_mode = LAYER_MODULE;
+  else
+    return error_set(err, STATUS_USE, "cannot tell which layers are meant", name, "--layer outermost",
+                     "known are outermost, innermost and module");
+  return STATUS_OK;
+}
+
+static enum status observe(struct question *question, const struct view_set *set, enum layer_mode mode,
+                           struct observed *observed, struct error *err)
+{
+  size_t count = 0;
+  for (size_t r = 0; r < set->run_count; r++) {
+    const struct view_run *run = set->runs[r];
+    struct layer_rows *rows = arena_alloc(question->arena, sizeof *rows);
+    if (rows == NULL)
+      return question_no_memory(err);
+    XSP_TRY(layer_rows_load(question->view->store, run, mode, question->arena, rows, err));
+    size_t at = 0;
+    for (size_t k = 0; k < run->observation_count; k++) {
+      size_t first = at;
+      while (at < rows->count && (size_t)rows->items[at].observation == k)
+        at++;
+      if (!run->observations[k].warmup)
+        observed[count++] = (struct observed){rows, first, at, rows->kernels[k]};
+    }
+  }
+  return STATUS_OK;
+}
+
+enum status layers_load(struct question *question, const struct view_set *set, const char *from,
+                        struct layers *ret_layers, struct error *err)
+{
+  enum layer_mode mode;
+  size_t count = set->observation_count;
+  *ret_layers = (struct layers){.set = set, .from = from, .observation_count = count};
+  ret_layers->has_kernels = (set->levels.mask & XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)) != 0;
+  XSP_TRY(choose_mode(question, set, &mode, err));
+  struct observed *observed = arena_alloc_array(question->arena, count + 1, sizeof *observed);
+  ret_layers->kernels = arena_alloc_array(question->arena, count + 1, sizeof *ret_layers->kernels);
+  if (observed == NULL || ret_layers->kernels == NULL)
+    return question_no_memory(err);
+  XSP_TRY(observe(question, set, mode, observed, err));
+  struct pairing pairing = {.arena = question->arena};
+  if (!pair_all(&pairing, observed, count))
+    return question_no_memory(err);
+  ret_layers->items = arena_alloc_array(question->arena, pairing.count + 1, sizeof *ret_layers->items);
+  if (ret_layers->items == NULL)
+    return question_no_memory(err);
+  for (uint32_t at = pairing.first; at != NONE; at = pairing.pairs[at].next) {
+    struct layer *layer = &ret_layers->items[ret_layers->count++];
+    *layer = pairing.pairs[at].layer;
+    layer->name_text = store_text(question->view->store, layer->name, NULL);
+  }
+  for (size_t i = 0; i < count; i++)
+    ret_layers->kernels[i] = observed[i].kernels;
+  return STATUS_OK;
+}
+
+enum status layers_answer(struct question *question, struct layers *ret_layers, struct error *err)
+{
+  const char *from;
+  XSP_TRY(question_batch(question, view_has_layers, "the layer level", err));
+  const struct view_set *set = view_rule(question->view, question->batch_size, XSP_LEVEL_LAYER, &from);
+  question_uses(question, set);
+  question_note_from(question, "layer", from);
+  XSP_TRY(layers_load(question, set, from, ret_layers, err));
+  size_t partial = 0;
+  for (size_t i = 0; i < ret_layers->count; i++)
+    partial += ret_layers->items[i].present < ret_layers->observation_count;
+  if (partial > 0)
+    table_note(&question->table, "%zu of %zu layers are not in every observation (partial)", partial,
+               ret_layers->count);
+  return STATUS_OK;
+}
+
+// ---- sums ------------------------------------------------------------------------------------------------------------
+static double value_at(const struct layer *layer, enum layer_value which, size_t observation)
+{
+  switch (which) {
+  case LAYER_LATENCY:
+    return layer->latency_ms[observation];
+  case LAYER_ALLOC:
+    return layer->alloc_bytes[observation];
+  case LAYER_KERNELS:
+    return layer->kernels[observation];
+  default:
+    return isnan(layer->latency_ms[observation]) ? NAN : 1;
+  }
+}
+
+size_t layer_values(const struct layers *layers, const struct layer *layer, enum layer_value which, double *values)
+{
+  size_t count = 0;
+  for (size_t i = 0; i < layers->observation_count; i++) {
+    double value = value_at(layer, which, i);
+    if (!isnan(value))
+      values[count++] = value;
+  }
+  return count;
+}
+
+double *layers_sums(const struct question *question, const struct layers *layers, const uint32_t *group_of,
+                    size_t group_count, enum layer_value which)
+{
+  size_t observations = layers->observation_count;
+  if (observations != 0 && group_count > SIZE_MAX / observations)
+    return NULL;
+  double *sums = arena_alloc_array(question->arena, group_count * observations + 1, sizeof *sums);
+  if (sums == NULL)
+    return NULL;
+  for (size_t i = 0; i < group_count * observations; i++)
+    sums[i] = NAN;
+  for (size_t k = 0; k < layers->count; k++)
+    for (size_t i = 0; i < observations; i++) {
+      double value = value_at(&layers->items[k], which, i);
+      double *sum = &sums[(group_of != NULL ? group_of[k] : 0) * observations + i];
+      if (!isnan(value))
+        *sum = isnan(*sum) ? value : *sum + value;
+    }
+  return sums;
+}
+
+double layers_statistic(const struct question *question, const double *values, size_t count)
+{
+  double *known = values == NULL ? NULL : arena_alloc_array(question->arena, count + 1, sizeof *known);
+  if (known == NULL)
+    return NAN;
+  size_t known_count = 0;
+  for (size_t i = 0; i < count; i++)
+    if (!isnan(values[i]))
+      known[known_count++] = values[i];
+  return statistic_apply(&question->statistic, known, known_count);
+}
+
+double layers_total(const struct question *question, const struct layers *layers, enum layer_value which)
+{
+  return layers_statistic(question, layers_sums(question, layers, NULL, 1, which), layers->observation_count);
+}
+
+void layers_stages(struct question *question, const struct layers *layers, enum layer_value which)
+{
+  static const char *const keys[] = {"beginning_pct", "middle_pct", "end_pct"};
+  static const char *const names[] = {"B", "M", "E"};
+  uint32_t *third_of = arena_alloc_array(question->arena, layers->count + 1, sizeof *third_of);
+  for (size_t i = 0; third_of != NULL && i < layers->count; i++)
+    third_of[i] = (uint32_t)(3 * i / layers->count);
+  double *sums = third_of == NULL ? NULL : layers_sums(question, layers, third_of, 3, which);
+  double total = layers_total(question, layers, which);
+  double most = -INFINITY;
+  const char *stage = NULL;
+  for (size_t third = 0; third < 3; third++) {
+    double sum = layers_statistic(question, sums == NULL ? NULL : sums + third * layers->observation_count,
+                                  layers->observation_count);
+    if (isnan(sum) && layers->count > 0 && layers->count < 3) // a third without any layer
+      sum = 0;
+    double share = total != 0 ? sum / total * 100 : NAN;
+    table_summary(&question->table, keys[third], cell_real(share));
+    if (!isnan(share) && share > most) {
+      most = share;
+      stage = names[third];
+    }
+  }
+  table_summary(&question->table, "stage", cell_text(stage));
+}
+
+bool layers_have_alloc(const struct layers *layers)
+{
+  for (size_t i = 0; i < layers->count; i++)
+    for (size_t k = 0; k < layers->observation_count; k++)
+      if (!isnan(layers->items[i].alloc_bytes[k]))
+        return true;
+  return false;
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The layers of one set, paired across its observations. Private to analyze.
+#ifndef XSP_ANALYZE_LAYERS_H
+#define XSP_ANALYZE_LAYERS_H
+
+#include "analyze/view.h"
+
+struct layer {                          // one layer of the workload: a row of A2
+  uint32_t name;                        // string id
+  bool is_indexed;                      // its source recorded a layer_index
+  int64_t index;                        // recorded, else its position in the observation that has most layers
+  uint32_t occurrence;                  // among equal (index, name), or equal names where no index is recorded
+  const char *name_text, *type, *shape; // NULL: unknown
+  // One value per observation; NaN: absent there, or not measured.
+  double *latency_ms, *alloc_bytes, *kernels;
+  size_t present; // observations that have it
+};
+struct layers {
+  const struct view_set *set;
+  const char *from;    // latency_from
+  struct layer *items; // in execution order
+  size_t count;
+  size_t observation_count;
+  double *kernels;  // per observation: all category kernel, in layers or not
+  bool has_kernels; // the set has the kernel level
+};
+
+enum layer_value { LAYER_LATENCY, LAYER_ALLOC, LAYER_KERNELS, LAYER_ONE };
+
+// Loads the layers of `set`. The mode is the request's, else the run's default, else outermost.
+enum status layers_load(struct question *question, const struct view_set *set, const char *from,
+                        struct layers *ret_layers, struct error *err) MUST_CHECK;
+// As above, for the question's batch size, after question_batch; fills the question's run set and notes.
+enum status layers_answer(struct question *question, struct layers *ret_layers, struct error *err) MUST_CHECK;
+
+// Values of one layer where it is present and measured, packed into `values` (room for every observation). Returns how many.
+size_t layer_values(const struct layers *layers, const struct layer *layer, enum layer_value which, double *values);
+// One sum per (group, observation), row by row; NaN where no layer of the group has the value. Layers that lack it are
+// left out. `group_of` says each layer's group (NULL: all are in group 0). NULL: out of memory.
+double *layers_sums(const struct question *question, const struct layers *layers, const uint32_t *group_of,
+                    size_t group_count, enum layer_value which);
+// The statistic over the values that are not NaN; NaN without any. `values` may be NULL.
+double layers_statistic(const struct question *question, const double *values, size_t count);
+double layers_total(const struct question *question, const struct layers *layers, enum layer_value which);
+// beginning_pct, middle_pct, end_pct, stage.
+void layers_stages(struct question *question, const struct layers *layers, enum layer_value which);
+bool layers_have_alloc(const struct layers *layers);
+
+#endif

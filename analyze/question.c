@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asks one analysis about every experiment of the stores and dresses the answers as tables; holds the helpers that all
+// analyses share.
+#include "analyze/view_load.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum status question_no_memory(struct error *err)
+{
+  return error_set(err, STATUS_MEMORY, "cannot analyze", NULL, NULL, "out of memory");
+}
+
+enum status question_lacks(const struct question *question, struct error *err, const char *format, ...)
+{
+  char why[256];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(why, sizeof why, format, arguments);
+  va_end(arguments);
+  char what[64];
+  snprintf(what, sizeof what, "cannot answer %s", question->analysis->id);
+  return error_set(err, STATUS_NO, what, store_path(question->view->store), "xsp info FILE shows which runs it has",
+                   "%s", why);
+}
+
+void question_uses(struct question *question, const struct view_set *set)
+{
+  for (size_t i = 0; i < question->used_count; i++)
+    if (question->used[i] == set)
+      return;
+  question->used[question->used_count++] = set; // room for every set of the view
+}
+
+void question_note_from(struct question *question, const char *level, const char *from)
+{
+  if (from != NULL)
+    table_note(&question->table, "%s latencies come from runs at %s: the overhead of the deeper levels is included",
+               level, from);
+}
+
+double question_statistic(const struct question *question, const double *values, size_t count)
+{
+  double few[64];
+  if (count == 0)
+    return NAN;
+  double *copy = count <= 64 ? few : malloc(count * sizeof *copy);
+  if (copy == NULL)
+    return NAN;
+  memcpy(copy, values, count * sizeof *copy);
+  double result = statistic_apply(&question->statistic, copy, count);
+  if (copy != few)
+    free(copy);
+  return result;
+}
+
+double question_model_latency(struct question *question, const struct view_set *set)
+{
+  return set == NULL ? NAN : question_statistic(question, set->latencies_ms, set->observation_count);
+}
+
+double question_difference_ms(struct question *question, double a_ms, double b_ms, const char *what)
+{
+  double difference = a_ms - b_ms;
+  if (fabs(difference) < 0.5e-6)
+    return 0;
+  if (difference < 0) {
+    table_note(&question->table, "%s: the difference is negative (%.6g ms), within noise or not comparable; not given",
+               what, difference);
+    return NAN;
+  }
+  return difference;
+}
+
+// ---- from a question to a table --------------------------------------------------------------------------------------
+static enum status finish(struct question *question, struct analyze_table *ret_table, struct error *err)
+{
+  struct table *table = &question->table;
+  struct arena *arena = question->arena;
+  size_t runs = 0;
+  int64_t observations = 0;
+  bool is_one_level_set = question->used_count > 0;
+  for (size_t i = 0; i < question->used_count; i++) {
+    runs += question->used[i]->run_count;
+    observations += (int64_t)question->used[i]->observation_count;
+    is_one_level_set = is_one_level_set && level_set_equal(question->used[i]->levels, question->used[0]->levels);
+  }
+  int64_t *run_ids = arena_alloc_array(arena, runs + 1, sizeof *run_ids);
+  if (run_ids == NULL || table->failed)
+    return question_no_memory(err);
+  size_t at = 0;
+  for (size_t i = 0; i < question->used_count; i++)
+    for (size_t k = 0; k < question->used[i]->run_count; k++)
+      run_ids[at++] = question->used[i]->runs[k]->run->run_id;
+  const char *statistic = question->request->statistic;
+  *ret_table = (struct analyze_table){
+      .id = question->analysis->id,
+      .title = question->analysis->title,
+      .batch_size = question->has_several_batches ? 0 : question->batch_size,
+      .levels = is_one_level_set ? question->used[0]->levels_text : NULL,
+      .run_ids = run_ids,
+      .run_count = runs,
+      .observations = observations,
+      .statistic = statistic == NULL || strcmp(statistic, "trimmed") == 0 ? "trimmed:0.2" : statistic,
+      .columns = table->columns,
+      .column_count = table->column_count,
+      .rows = table->rows,
+      .row_count = table->row_count,
+      .summary = table->summary,
+      .summary_count = table->summary_count,
+      .notes = table->notes,
+      .note_count = table->note_count,
+  };
+  return STATUS_OK;
+}
+
+struct answers {
+  struct analyze_table *tables;
+  size_t count, capacity;
+  size_t experiments;      // asked
+  struct error first_lack; // of the first experiment that could not be answered
+  const char *lacking;     // its name
+};
+
+static enum status ask(const struct question *blank, struct store *store, const struct store_experiment *experiment,
+                       const struct store_run *runs, size_t run_count, question_fn answer, struct answers *answers,
+                       struct error *err)
+{
+  struct question question = *blank;
+  struct error why = {0};
+  question.view = arena_alloc(question.arena, sizeof *question.view);
+  if (question.view == NULL)
+    return question_no_memory(err);
+  XSP_TRY(view_load(store, experiment, runs, run_count, question.arena, question.view, err));
+  question.used = arena_alloc_array(question.arena, question.view->set_count + 1, sizeof *question.used);
+  if (question.used == NULL)
+    return question_no_memory(err);
+  table_start(&question.table, question.arena);
+  answers->experiments++;
+  enum status status = answer(&question, &why);
+  const char *name = experiment->name != NULL && experiment->name[0] != 0
+                         ? experiment->name
+                         : arena_format(question.arena, "experiment %" PRId64, experiment->experiment_id);
+  if (status == STATUS_NO) {
+    if (answers->lacking == NULL) {
+      answers->first_lack = why;
+      answers->lacking = name;
+    }
+    return STATUS_OK;
+  }
+  if (status != STATUS_OK) {
+    if (err != NULL)
+      *err = why;
+    return status;
+  }
+  struct analyze_table *table = &answers->tables[answers->count++];
+  XSP_TRY(finish(&question, table, err));
+  table->experiment = name;
+  return STATUS_OK;
+}
+
+static enum status note_lack(struct answers *answers, struct arena *arena, struct error *err)
+{
+  struct analyze_table *table = &answers->tables[0];
+  const char **notes = arena_alloc_array(arena, table->note_count + 1, sizeof *notes);
+  char *note = arena_format(arena, "%s is left out: %s", answers->lacking, answers->first_lack.why);
+  if (notes == NULL || note == NULL)
+    return question_no_memory(err);
+  for (size_t i = 0; i < table->note_count; i++)
+    notes[i] = table->notes[i];
+  notes[table->note_count++] = note;
+  table->notes = notes;
+  return STATUS_OK;
+}
+
+enum status question_each(const struct analysis *analysis, struct store *const *stores, size_t store_count,
+                          const struct analyze_request *request, struct arena *arena, question_fn answer,
+                          struct analyze_table **ret_tables, size_t *ret_count, struct error *err)
+{
+  struct question blank = {.analysis = analysis, .request = request, .arena = arena};
+  struct answers answers = {0};
+  if (!statistic_parse(request->statistic, &blank.statistic))
+    return error_set(err, STATUS_USE, "cannot read the statistic", request->statistic, "--stat median",
+                     "known are mean, median, min, max, pNN (0 to 100) and trimmed:F (F below 0.5)");
+  for (size_t i = 0; i < store_count; i++) {
+    struct store_experiment *experiments;
+    struct store_run *runs;
+    size_t experiment_count;
+    size_t run_count;
+    XSP_TRY(store_experiments(stores[i], arena, &experiments, &experiment_count, err));
+    XSP_TRY(store_runs(stores[i], arena, &runs, &run_count, err));
+    struct analyze_table *tables = arena_alloc_array(arena, answers.count + experiment_count + 1, sizeof *tables);
+    if (tables == NULL)
+      return question_no_memory(err);
+    if (answers.count > 0)
+      memcpy(tables, answers.tables, answers.count * sizeof *tables);
+    answers.tables = tables;
+    for (size_t k = 0; k < experiment_count; k++)
+      XSP_TRY(ask(&blank, stores[i], &experiments[k], runs, run_count, answer, &answers, err));
+  }
+  if (answers.count == 0) {
+    if (answers.lacking == NULL)
+      return error_set(err, STATUS_NO, "cannot analyze", store_count > 0 ? store_path(stores[0]) : NULL, NULL,
+                       "there is no experiment in it");
+    if (err != NULL)
+      *err = answers.first_lack;
+    return STATUS_NO;
+  }
+  if (answers.lacking != NULL)
+    XSP_TRY(note_lack(&answers, arena, err));
+  if (answers.experiments == 1)
+    answers.tables[0].experiment = NULL;
+  *ret_tables = answers.tables;
+  *ret_count = answers.count;
+  return STATUS_OK;
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loads one experiment's runs and observations, pools them into sets, and applies the level rule. No spans are loaded
+// here (layers.c does that for the set that answers). Called through question.c.
+#include "analyze/view_load.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int compare_sets(const void *left, const void *right)
+{
+  const struct view_set *a = left;
+  const struct view_set *b = right;
+  if (a->batch_size != b->batch_size)
+    return a->batch_size < b->batch_size ? -1 : 1;
+  if (a->levels.metrics != b->levels.metrics)
+    return a->levels.metrics ? 1 : -1;
+  unsigned count_a = level_set_count(a->levels);
+  unsigned count_b = level_set_count(b->levels);
+  if (count_a != count_b)
+    return count_a < count_b ? -1 : 1;
+  return a->levels.mask < b->levels.mask ? -1 : a->levels.mask > b->levels.mask;
+}
+
+// Imported runs say their batch size by a tag of the model span.
+static enum status batch_from_tags(struct store *store, struct view_run *run, struct arena *arena, struct error *err)
+{
+  uint32_t key;
+  struct store_tag *tags;
+  size_t count;
+  if (run->batch_size != 0 || run->observation_count == 0 || !store_find_string(store, "batch_size", 10, &key))
+    return STATUS_OK;
+  XSP_TRY(store_load_tags(store, run->run->run_id, arena, &tags, &count, err));
+  for (size_t i = 0; i < count; i++)
+    if (tags[i].key == key && tags[i].type == STORE_INT && tags[i].value.integer > 0 &&
+        tags[i].span_id == run->observations[0].span_id) {
+      run->batch_size = tags[i].value.integer;
+      break;
+    }
+  return STATUS_OK;
+}
+
+static struct view_set *set_of(struct view *view, const struct view_run *run)
+{
+  for (size_t i = 0; i < view->set_count; i++)
+    if (level_set_equal(view->sets[i].levels, run->run->levels) && view->sets[i].batch_size == run->batch_size)
+      return &view->sets[i];
+  view->sets[view->set_count] = (struct view_set){.levels = run->run->levels, .batch_size = run->batch_size};
+  return &view->sets[view->set_count++];
+}
+
+static bool fill_set(struct view_set *set, const struct view *view, struct arena *arena)
+{
+  size_t runs = 0;
+  size_t observations = 0;
+  for (size_t i = 0; i < view->run_count; i++)
+    if (level_set_equal(view->runs[i].run->levels, set->levels) && view->runs[i].batch_size == set->batch_size) {
+      runs++;
+      observations += view->runs[i].observation_count;
+    }
+  char text[LEVEL_SET_TEXT_SIZE];
+  level_set_format(set->levels, text);
+  set->levels_text = arena_copy(arena, text, strlen(text));
+  set->runs = arena_alloc_array(arena, runs, sizeof *set->runs);
+  set->latencies_ms = arena_alloc_array(arena, observations + 1, sizeof *set->latencies_ms);
+  if (set->levels_text == NULL || set->runs == NULL || set->latencies_ms == NULL)
+    return false;
+  for (size_t i = 0; i < view->run_count; i++) {
+    const struct view_run *run = &view->runs[i];
+    if (!level_set_equal(run->run->levels, set->levels) || run->batch_size != set->batch_size)
+      continue;
+    set->runs[set->run_count++] = run;
+    for (size_t k = 0; k < run->observation_count; k++)
+      if (!run->observations[k].warmup)
+        set->latencies_ms[set->observation_count++] = (double)run->observations[k].duration_ns / 1e6;
+  }
+  return true;
+}
+
+enum status view_load(struct store *store, const struct store_experiment *experiment, const struct store_run *runs,
+                      size_t run_count, struct arena *arena, struct view *view, struct error *err)
+{
+  *view = (struct view){.store = store, .experiment = experiment};
+  view->runs = arena_alloc_array(arena, run_count + 1, sizeof *view->runs);
+  view->sets = arena_alloc_array(arena, run_count + 1, sizeof *view->sets);
+  if (view->runs == NULL || view->sets == NULL)
+    return question_no_memory(err);
+  for (size_t i = 0; i < run_count; i++) {
+    if (runs[i].experiment_id != experiment->experiment_id)
+      continue;
+    struct view_run *run = &view->runs[view->run_count++];
+    struct store_observation *observations;
+    XSP_TRY(store_observations(store, runs[i].run_id, arena, &observations, &run->observation_count, err));
+    run->run = &runs[i];
+    run->observations = observations;
+    run->batch_size = runs[i].batch_size;
+    XSP_TRY(batch_from_tags(store, run, arena, err));
+    set_of(view, run);
+  }
+  for (size_t i = 0; i < view->set_count; i++)
+    if (!fill_set(&view->sets[i], view, arena))
+      return question_no_memory(err);
+  qsort(view->sets, view->set_count, sizeof *view->sets, compare_sets);
+  return STATUS_OK;
+}
+
+// ---- which set answers -----------------------------------------------------------------------------------------------
+#define MODEL_MASK XSP_LEVEL_MASK(XSP_LEVEL_MODEL)
+#define LAYER_MASK XSP_LEVEL_MASK(XSP_LEVEL_LAYER)
+#define KERNEL_MASK XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)
+
+// 0 for the set that the definitions name for the level, more for the others.
+static unsigned name_rank(uint32_t mask, unsigned level)
+{
+  if (mask == MODEL_MASK && level == XSP_LEVEL_MODEL)
+    return 0;
+  if (mask == (MODEL_MASK | LAYER_MASK) && level == XSP_LEVEL_LAYER)
+    return 0;
+  if (mask == (MODEL_MASK | LAYER_MASK | KERNEL_MASK) && level == XSP_LEVEL_KERNEL)
+    return 0;
+  if (mask == (MODEL_MASK | KERNEL_MASK) && level == XSP_LEVEL_KERNEL)
+    return 1;
+  return 2;
+}
+
+static bool is_better(const struct view_set *a, const struct view_set *b, unsigned level)
+{
+  if (a->levels.metrics != b->levels.metrics)
+    return !a->levels.metrics;
+  unsigned deepest_a = level_set_deepest(a->levels);
+  unsigned deepest_b = level_set_deepest(b->levels);
+  if (deepest_a != deepest_b)
+    return deepest_a < deepest_b;
+  unsigned rank_a = name_rank(a->levels.mask, level);
+  unsigned rank_b = name_rank(b->levels.mask, level);
+  if (rank_a != rank_b)
+    return rank_a < rank_b;
+  return level_set_count(a->levels) < level_set_count(b->levels);
+}
+
+const struct view_set *view_rule(const struct view *view, int64_t batch_size, unsigned level, const char **ret_from)
+{
+  const struct view_set *best = NULL;
+  for (size_t i = 0; i < view->set_count; i++) {
+    const struct view_set *set = &view->sets[i];
+    if (set->batch_size == batch_size && set->observation_count > 0 && (set->levels.mask & XSP_LEVEL_MASK(level)) &&
+        (best == NULL || is_better(set, best, level)))
+      best = set;
+  }
+  bool is_right = best == NULL || (!best->levels.metrics && level_set_deepest(best->levels) == level);
+  if (ret_from != NULL)
+    *ret_from = is_right ? NULL : best->levels_text;
+  return best;
+}
+
+const struct view_set *view_find(const struct view *view, int64_t batch_size, struct level_set levels)
+{
+  for (size_t i = 0; i < view->set_count; i++)
+    if (view->sets[i].batch_size == batch_size && level_set_equal(view->sets[i].levels, levels) &&
+        view->sets[i].observation_count > 0)
+      return &view->sets[i];
+  return NULL;
+}
+
+bool view_has_layers(const struct view *view, int64_t batch_size)
+{
+  return view_rule(view, batch_size, XSP_LEVEL_LAYER, NULL) != NULL;
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// One experiment as the analyses see it: runs pooled into sets of equal configuration, their observations, and the rules
+// that say which set answers (docs/analyses.md, "Which run answers"). Private to analyze.
+#ifndef XSP_ANALYZE_VIEW_H
+#define XSP_ANALYZE_VIEW_H
+
+#include "analyze/table.h"
+
+struct view_run {
+  const struct store_run *run;
+  const struct store_observation *observations; // warm-up included
+  size_t observation_count;
+  int64_t batch_size; // the run's, else its model's tag; 0: unknown
+};
+struct view_set { // runs of one configuration: their observations are pooled, sets never are
+  struct level_set levels;
+  int64_t batch_size;
+  const char *levels_text;
+  const struct view_run **runs;
+  size_t run_count;
+  size_t observation_count; // without warm-up
+  double *latencies_ms;     // of those, run by run
+};
+struct view {
+  struct store *store;
+  const struct store_experiment *experiment;
+  struct view_run *runs;
+  size_t run_count;
+  struct view_set *sets; // by batch size, then fewest levels, metrics last
+  size_t set_count;
+};
+// What an analysis is asked, about one experiment.
+struct question {
+  const struct analysis *analysis;
+  const struct analyze_request *request;
+  struct view *view;
+  struct statistic statistic;
+  struct arena *arena;
+  struct table table; // the answer
+  // run_set, filled by question_uses and question_batch
+  int64_t batch_size;
+  bool has_several_batches;
+  const struct view_set **used;
+  size_t used_count;
+};
+
+// The set that answers for `level` at a batch size: one whose deepest level it is, without metrics; else the next deeper.
+// NULL: none has the level. `*ret_from` is what latency_from says: NULL where the set is the right one.
+const struct view_set *view_rule(const struct view *view, int64_t batch_size, unsigned level, const char **ret_from);
+const struct view_set *view_find(const struct view *view, int64_t batch_size, struct level_set levels);
+
+// Model latency and throughput per batch size, from the sets that the rule gives.
+struct batch_point {
+  int64_t batch_size; // 0: unknown
+  const struct view_set *set;
+  const char *from;
+  double latency_ms, throughput_per_s; // NaN: unknown
+};
+struct batches {
+  struct batch_point *points; // by batch size
+  size_t count;
+  size_t optimal, maximum; // indices; SIZE_MAX: none
+  const char *why_not_optimal;
+};
+enum status question_batches(struct question *question, struct batches *ret_batches, struct error *err) MUST_CHECK;
+// The pure part: which batch is optimal and which of maximum throughput. threshold in per cent.
+void batches_choose(struct batches *batches, double threshold_pct, double latency_limit_ms);
+
+// Chooses the batch size: the request's, or by the default rule among those where `has_levels` is true.
+enum status question_batch(struct question *question, bool (*has_levels)(const struct view *view, int64_t batch_size),
+                           const char *needs, struct error *err) MUST_CHECK;
+bool view_has_layers(const struct view *view, int64_t batch_size);
+
+void question_uses(struct question *question, const struct view_set *set); // for run_set
+// Notes that the figures of `level` come from a deeper set. `from` NULL: nothing.
+void question_note_from(struct question *question, const char *level, const char *from);
+// Model latency of a set: the statistic over its observations. NaN without any.
+double question_model_latency(struct question *question, const struct view_set *set);
+double question_statistic(const struct question *question, const double *values, size_t count); // keeps `values`
+// a - b, of figures of two runs. Negative: NaN, and a note naming `what`; within 0.5 ns: 0.
+double question_difference_ms(struct question *question, double a_ms, double b_ms, const char *what);
+
+enum status question_no_memory(struct error *err);
+enum status question_lacks(const struct question *question, struct error *err, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+// Answers one question per experiment of the stores; an experiment that lacks what is needed is noted, all: STATUS_NO.
+typedef enum status (*question_fn)(struct question *question, struct error *err);
+enum status question_each(const struct analysis *analysis, struct store *const *stores, size_t store_count,
+                          const struct analyze_request *request, struct arena *arena, question_fn answer,
+                          struct analyze_table **ret_tables, size_t *ret_count, struct error *err) MUST_CHECK;
+
+#endif
