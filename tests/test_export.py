@@ -1,0 +1,370 @@
+"""Exports read back by other means: Perfetto's own message definitions, a JSON parser, a CSV parser, the file's SQL."""
+import csv
+import io
+import json
+import os
+import pathlib
+import unittest
+
+import scripted
+from scripted import UNIX_START, Script, asynchronous, leveled, temporary_folder, xsp, xsp_json
+
+try:
+    from perfetto.protos.perfetto.trace import perfetto_trace_pb2
+except ImportError:
+    perfetto_trace_pb2 = None
+
+BEGIN, END = 1, 2
+
+
+class Slice:
+    def __init__(self, name, categories, start, track, depth, parent, annotations, flows, ending_flows):
+        self.name, self.categories, self.start, self.track = name, categories, start, track
+        self.depth, self.parent, self.annotations = depth, parent, annotations
+        self.flows, self.ending_flows, self.end = flows, ending_flows, None
+
+
+class Trace:
+    """What a viewer makes of a .pftrace: slices nested by begin and end in the order of time, names resolved."""
+
+    def __init__(self, path):
+        trace = perfetto_trace_pb2.Trace()
+        trace.ParseFromString(pathlib.Path(path).read_bytes())
+        self.tracks, self.slices, self.clocks = {}, [], []
+        interned = {kind: {} for kind in ("event_categories", "event_names", "debug_annotation_names",
+                                          "debug_annotation_string_values")}
+        events = []
+        cleared = False
+        for packet in trace.packet:
+            if packet.HasField("track_descriptor"):
+                self.tracks[packet.track_descriptor.uuid] = packet.track_descriptor
+            if packet.HasField("clock_snapshot"):
+                self.clocks = [(clock.clock_id, clock.timestamp) for clock in packet.clock_snapshot.clocks]
+            if packet.HasField("interned_data"):
+                for kind, texts in interned.items():
+                    for entry in getattr(packet.interned_data, kind):
+                        text = entry.str.decode() if kind.endswith("string_values") else entry.name
+                        assert entry.iid not in texts, "interned twice"
+                        texts[entry.iid] = text
+            if packet.HasField("track_event"):
+                assert packet.trusted_packet_sequence_id != 0
+                if not cleared:
+                    assert packet.sequence_flags == 1, "the first packet clears the sequence's state"
+                    cleared = True
+                else:
+                    assert packet.sequence_flags == 2
+                events.append((packet.timestamp, self.resolve(packet.track_event, interned)))
+        events.sort(key=lambda event: event[0])  # stable, as the trace processor's
+        self.nest(events)
+
+    @staticmethod
+    def resolve(event, interned):
+        annotations = {}
+        for entry in event.debug_annotations:
+            key = interned["debug_annotation_names"][entry.name_iid]
+            kind = entry.WhichOneof("value")
+            value = getattr(entry, kind)
+            annotations[key] = interned["debug_annotation_string_values"][value] if kind.endswith("_iid") else value
+        name = interned["event_names"][event.name_iid] if event.type == BEGIN else None
+        categories = [interned["event_categories"][iid] for iid in event.category_iids]
+        return (event.type, event.track_uuid, name, categories, annotations, list(event.flow_ids),
+                list(event.terminating_flow_ids))
+
+    def nest(self, events):
+        open_slices = {}
+        for time, (kind, track, name, categories, annotations, flows, ending) in events:
+            assert track in self.tracks, "an event on a track that is not described"
+            stack = open_slices.setdefault(track, [])
+            if kind == BEGIN:
+                parent = stack[-1] if stack else None
+                stack.append(Slice(name, categories, time, track, len(stack), parent, annotations, flows, ending))
+                self.slices.append(stack[-1])
+            else:
+                stack.pop().end = time
+
+    def named(self, name):
+        return [one for one in self.slices if one.name == name]
+
+    def track_name(self, uuid):
+        descriptor = self.tracks[uuid]
+        if descriptor.HasField("thread"):
+            return descriptor.thread.thread_name
+        if descriptor.HasField("process"):
+            return descriptor.process.process_name
+        return descriptor.name
+
+
+class ExportTest(unittest.TestCase):
+    def setUp(self):
+        folder = temporary_folder()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def export(self, script, form, ending):
+        source = script.write(self.folder / "in.xsp")
+        target = self.folder / f"out.{ending}"
+        xsp("export", source, "--to", form, "-o", target, "--force", check=0)
+        return source, target
+
+    def spans(self, source, where="1"):
+        return xsp_json("sql", source, f"select s.*, t.name track from span s join track t using (run_id, track_id) "
+                                       f"where {where} order by run_id, span_id", "--json")
+
+
+@unittest.skipIf(perfetto_trace_pb2 is None, "the perfetto package is not installed")
+class PerfettoTest(ExportTest):
+    def test_every_span_is_a_slice_with_its_times_and_level(self):
+        source, target = self.export(leveled(), "perfetto", "pftrace")
+        trace = Trace(target)
+        spans = self.spans(source)
+        expected = sorted((s["start_ns"], s["end_ns"], s["name"], s["level"]) for s in spans)
+        self.assertEqual(len(expected), 4 * 5 + 2 * 5 * 3)
+        self.assertEqual(sorted((s.start, s.end, s.name, s.categories[0]) for s in trace.slices), expected)
+
+    def test_layers_nest_in_models_and_carry_their_tags(self):
+        _, target = self.export(leveled(), "perfetto", "pftrace")
+        layers = Trace(target).named("block/conv_1")
+        self.assertEqual(len(layers), 10)
+        for layer in layers:
+            self.assertEqual((layer.depth, layer.parent.name), (1, "tiny"))
+            self.assertEqual(layer.annotations["layer_type"], "Conv")
+            self.assertEqual(layer.annotations["layer_index"], 1)
+        self.assertEqual({layer.parent.annotations["batch_size"] for layer in layers}, {1, 4})
+
+    def test_tracks_are_named(self):
+        _, target = self.export(leveled(), "perfetto", "pftrace")
+        trace = Trace(target)
+        processes = {t.process.pid: t.process.process_name for t in trace.tracks.values() if t.HasField("process")}
+        self.assertEqual(processes, {110: "tiny: M", 111: "tiny: M/L"})
+        threads = {(t.thread.pid, t.thread.tid, t.thread.thread_name) for t in trace.tracks.values()
+                   if t.HasField("thread")}
+        self.assertEqual(threads, {(110, 110, "main"), (111, 111, "main")})
+
+    def test_wall_time_is_stated(self):
+        _, target = self.export(leveled(), "perfetto", "pftrace")
+        trace = Trace(target)
+        first = min(one.start for one in trace.slices)
+        self.assertEqual(dict(trace.clocks), {1: first, 6: first})
+
+    def test_arrows_lead_from_launches_to_executions(self):
+        _, target = self.export(asynchronous(), "perfetto", "pftrace")
+        trace = Trace(target)
+        starts = {flow: one.name for one in trace.slices for flow in one.flows}
+        ends = {flow: one.name for one in trace.slices for flow in one.ending_flows}
+        arrows = sorted((starts[flow], ends[flow]) for flow in starts.keys() | ends.keys())
+        self.assertEqual(arrows, [("launchGraph", "graph a"), ("launchGraph", "graph b"),
+                                  ("launchKernel", "kernel 0"), ("launchKernel", "kernel 1")])
+        self.assertEqual(len(starts), 4)
+        for one in trace.slices:
+            if one.ending_flows:
+                self.assertNotEqual(one.track, trace.named("launchKernel")[0].track)
+
+    def test_crossing_spans_keep_their_lengths(self):
+        _, target = self.export(asynchronous(), "perfetto", "pftrace")
+        trace = Trace(target)
+        a, b = trace.named("graph a")[0], trace.named("graph b")[0]
+        self.assertEqual((a.end - a.start, b.end - b.start), (1000, 1000))
+        self.assertEqual(trace.track_name(a.track), "device 0 stream 7")
+        self.assertEqual(trace.track_name(b.track), "device 0 stream 7 (overlapping 1)")
+        self.assertEqual(trace.tracks[b.track].parent_uuid, a.track)
+        self.assertTrue(trace.tracks[trace.tracks[a.track].parent_uuid].HasField("process"))
+
+    def test_device_spans_keep_category_and_numbers(self):
+        _, target = self.export(asynchronous(), "perfetto", "pftrace")
+        kernel = Trace(target).named("kernel 1")[0]
+        self.assertEqual(kernel.categories, ["kernel", "kernel"])
+        self.assertEqual(kernel.annotations["kind"], "execution")
+        self.assertEqual(kernel.annotations["flops"], 123)
+        self.assertEqual(kernel.annotations["achieved_occupancy_pct"], 12.5)
+        self.assertEqual(kernel.annotations["correlation_id"], 2)
+
+    def test_a_foreign_clock_is_left_out_and_said(self):
+        script = asynchronous()
+        source = script.write(self.folder / "in.xsp")
+        target = self.folder / "out.pftrace"
+        result = xsp("export", source, "-o", target, check=0)
+        self.assertIn(b"1 track with a clock of its own (sim)", result.stderr)
+        self.assertEqual(Trace(target).named("cycle"), [])
+
+    def test_an_open_span_has_no_end(self):
+        _, target = self.export(asynchronous(), "perfetto", "pftrace")
+        self.assertIsNone(Trace(target).named("never done")[0].end)
+
+    def test_runs_from_their_own_zero_have_their_own_processes(self):
+        script = Script()
+        script.experiment()
+        for run_id in (1, 2):
+            script.run(run_id, "M", epoch="trace")
+            script.track(run_id=run_id)
+            script.span("net", run_id * -1000, 500, run_id=run_id)
+        _, target = self.export(script, "perfetto", "pftrace")
+        trace = Trace(target)
+        first, second = trace.named("net")
+        self.assertEqual((first.start, first.end, second.start), (0, 500, 0))
+        self.assertNotEqual(first.track, second.track)
+        self.assertEqual(trace.clocks, [])
+
+    def test_hostile_names(self):
+        names = [b"", b"\x00\x01\x1b[31m\n\t\"\\", b"\xff\xfe\x80", "層 ‮".encode(), b"x" * 300_000]
+        script = Script()
+        script.experiment("a\nb")
+        script.run(1, "M/L")
+        script.track(1, b"\xffthread\n")
+        for number, name in enumerate(names):
+            script.span(name, UNIX_START + number * 100, 50, tags={b"\xffkey": name})
+        _, target = self.export(script, "perfetto", "pftrace")
+        expected = [name.decode(errors="replace") for name in names]
+        slices = Trace(target).slices
+        self.assertEqual([one.name.replace("�", "") for one in slices], [e.replace("�", "") for e in expected])
+        self.assertEqual([one.annotations["�key"] for one in slices], [one.name for one in slices])
+
+
+class ChromeTest(ExportTest):
+    def load(self, script):
+        source, target = self.export(script, "chrome", "json")
+        return source, json.loads(target.read_text())
+
+    def test_every_span_is_an_event_with_exact_times(self):
+        source, document = self.load(leveled())
+        zero = int(document["otherData"]["zero_unix_ns"])
+        spans = self.spans(source)
+        self.assertEqual(zero, min(s["start_ns"] for s in spans))
+        expected = sorted((s["start_ns"] - zero, s["duration_ns"], s["name"], s["level"]) for s in spans)
+        events = [e for e in document["traceEvents"] if e["ph"] == "X"]
+        found = sorted((round(e["ts"] * 1000), round(e["dur"] * 1000), e["name"], e["cat"]) for e in events)
+        self.assertEqual(found, expected)
+
+    def test_metadata_names_processes_and_threads(self):
+        _, document = self.load(leveled())
+        names = {(e["name"], e["pid"], e["args"]["name"]) for e in document["traceEvents"] if e["ph"] == "M"}
+        self.assertEqual(names, {("process_name", 110, "tiny: M"), ("process_name", 111, "tiny: M/L"),
+                                 ("thread_name", 110, "main"), ("thread_name", 111, "main")})
+
+    def test_flows_pair_up(self):
+        _, document = self.load(asynchronous())
+        events = document["traceEvents"]
+        starts = {e["id"]: e for e in events if e["ph"] == "s"}
+        ends = {e["id"]: e for e in events if e["ph"] == "f"}
+        self.assertEqual((len(starts), starts.keys()), (4, ends.keys()))
+        for flow, end in ends.items():
+            self.assertEqual(end["bp"], "e")
+            self.assertLess(starts[flow]["ts"], end["ts"])
+            self.assertNotEqual(starts[flow]["tid"], end["tid"])
+            there = [e for e in events if e["ph"] == "X" and (e["tid"], e["ts"]) == (end["tid"], end["ts"])]
+            self.assertEqual(there[0]["args"]["kind"], "execution")
+
+    def test_no_two_events_of_a_thread_cross(self):
+        _, document = self.load(asynchronous())
+        lanes = {}
+        for event in document["traceEvents"]:
+            if event["ph"] == "X":
+                lanes.setdefault(event["tid"], []).append((event["ts"], event["ts"] + event["dur"]))
+        self.assertEqual(len(lanes), 3)
+        for lane in lanes.values():
+            for a in lane:
+                for b in lane:
+                    self.assertFalse(a[0] < b[0] < a[1] < b[1], f"{a} crosses {b}")
+
+    def test_an_open_span_begins_and_does_not_end(self):
+        _, document = self.load(asynchronous())
+        self.assertEqual([e["name"] for e in document["traceEvents"] if e["ph"] == "B"], ["never done"])
+        self.assertEqual([e for e in document["traceEvents"] if e["ph"] == "E"], [])
+
+    def test_hostile_names(self):
+        script = Script()
+        script.experiment("\"</script>\n")
+        script.run(1, "M")
+        script.track(1, b"\xff\x1b")
+        names = [b"", b"\x01\"\\\n", b"\xff", b"y" * 100_000]
+        for number, name in enumerate(names):
+            script.span(name, UNIX_START + number * 100, 50)
+        _, document = self.load(script)
+        found = [e["name"] for e in document["traceEvents"] if e["ph"] == "X"]
+        self.assertEqual(found, [name.decode(errors="replace") for name in names])
+
+
+class CsvTest(ExportTest):
+    COLUMNS = ("run_id span_id trace_id parent_id model_id layer_id level kind category tracer track_id name start_ns "
+               "end_ns duration_ns self_ns correlation_id basis depth").split()
+
+    def test_rows_are_those_of_table_span(self):
+        source, target = self.export(asynchronous(), "csv", "csv")
+        rows = list(csv.DictReader(io.StringIO(target.read_bytes().decode(), newline="")))
+        self.assertEqual(list(rows[0]), self.COLUMNS)
+        expected = xsp_json("sql", source, "select " + ", ".join(self.COLUMNS) + " from span", "--json")
+        as_text = [{key: "" if value is None else str(value) for key, value in row.items()} for row in expected]
+        self.assertEqual(rows, as_text)
+        self.assertIn("cycle", {row["name"] for row in rows})
+
+    def test_quoting(self):
+        script = Script()
+        script.experiment()
+        script.run(1, "M")
+        script.track()
+        names = ["a,b", 'say "x"', "two\r\nlines", "", "=1+1"]
+        for number, name in enumerate(names):
+            script.span(name, UNIX_START + number * 100, 50)
+        _, target = self.export(script, "csv", "csv")
+        data = target.read_bytes()
+        rows = list(csv.DictReader(io.StringIO(data.decode(), newline="")))
+        self.assertEqual([row["name"] for row in rows], names)
+        self.assertIn(b'"say ""x"""', data)
+        self.assertTrue(data.endswith(b"\r\n"))
+
+
+class PlaceTest(ExportTest):
+    """Where the output goes: beside and renamed, never over another file unasked, nothing left behind on errors."""
+
+    def setUp(self):
+        super().setUp()
+        self.source = leveled().write(self.folder / "in.xsp")
+
+    def left_behind(self):
+        return sorted(p.name for p in self.folder.iterdir())
+
+    def test_an_existing_file_is_kept_without_force(self):
+        target = self.folder / "out.json"
+        target.write_text("precious")
+        result = xsp("export", self.source, "-o", target, check=2)
+        self.assertIn(b"--force", result.stderr)
+        self.assertEqual(target.read_text(), "precious")
+        xsp("export", self.source, "-o", target, "--force", check=0)
+        self.assertNotEqual(target.read_text(), "precious")
+        self.assertEqual(self.left_behind(), ["in.xsp", "out.json"])
+
+    def test_the_name_may_say_the_format(self):
+        target = self.folder / "spans.csv"
+        xsp("export", self.source, f"--output={target}", check=0)
+        self.assertTrue(target.read_bytes().startswith(b"run_id,span_id"))
+        result = xsp("export", self.source, "-o", self.folder / "what.ever", check=2)
+        self.assertIn(b"--to", result.stderr)
+
+    def test_unknown_formats_are_named(self):
+        result = xsp("export", self.source, "--to", "perfeto", "-o", self.folder / "x", check=2)
+        self.assertIn(b"perfetto", result.stderr)
+
+    def test_no_place_to_write(self):
+        for place in (self.folder / "missing" / "out.json", pathlib.Path("/proc/out.json")):
+            result = xsp("export", self.source, "-o", place, check=3)
+            self.assertEqual(result.stderr.count(b"\n"), 1)
+        self.assertEqual(self.left_behind(), ["in.xsp"])
+
+    def test_devices_and_folders_are_not_replaced(self):
+        for place in ("/dev/null", self.folder):
+            xsp("export", self.source, "--to", "csv", "-o", place, "--force", check=2)
+        self.assertTrue(os.path.exists("/dev/null") and not os.path.isfile("/dev/null"))
+
+    def test_a_full_disk(self):
+        limit = "ulimit -f 1; exec \"$@\""  # blocks of 512 bytes or 1 KiB: less than the export needs
+        import subprocess
+        target = self.folder / "out.json"
+        target.write_text("precious")
+        result = subprocess.run(["sh", "-c", "trap '' XFSZ; " + limit, "sh", scripted.XSP, "export", self.source, "-o",
+                                 target, "--force"], capture_output=True, timeout=scripted.TIMEOUT_S)
+        self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertEqual(target.read_text(), "precious")
+        self.assertEqual(self.left_behind(), ["in.xsp", "out.json"])
+
+
+if __name__ == "__main__":
+    unittest.main()
