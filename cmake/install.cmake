@@ -1,5 +1,5 @@
 # What `cmake --install` and the tarball of `make dist` hold, in one place, so that nothing depends on where it is put:
-#   bin/xsp  lib/libxsp.so*  lib/xsp/{xsp-runner, tracers/*.so}  include/xsp  lib/pkgconfig/xsp.pc  share/
+#   bin/xsp  lib/libxsp.so*  lib/xsp/{xsp-runner, tracers/*.so, xsp_sqlite.so}  include/xsp  lib/pkgconfig/xsp.pc  share/
 # (bin/xsp, man pages and completion: programs/CMakeLists.txt.)
 if(TARGET xsp_capture)
   install(TARGETS xsp_capture LIBRARY DESTINATION lib)
@@ -14,6 +14,12 @@ Libs: -L${prefix}/lib -lxsp
   install(FILES ${CMAKE_CURRENT_BINARY_DIR}/xsp.pc DESTINATION lib/pkgconfig)
 endif()
 install(DIRECTORY include/xsp DESTINATION include FILES_MATCHING PATTERN "*.h")
+if(TARGET xsp) # its probing of frameworks shares code that can publish spans
+  set_target_properties(xsp PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
+endif()
+if(TARGET xsp_sqlite)
+  install(TARGETS xsp_sqlite LIBRARY DESTINATION lib/xsp)
+endif()
 if(TARGET xsp-runner)
   install(TARGETS xsp-runner RUNTIME DESTINATION lib/xsp)
   set_target_properties(xsp-runner PROPERTIES INSTALL_RPATH "$ORIGIN/..")
