@@ -20,6 +20,7 @@
 #define PLANES_MAXIMUM 8u
 #define ZSTD_LEVEL 1
 #define SAMPLE 2048u
+#define BLOCK 1024u // rows split at a time
 
 enum transform { TRANSFORM_PLAIN = 0, TRANSFORM_DELTA = 1 };
 enum plane_mode { PLANE_CONSTANT = 0, PLANE_RAW = 1, PLANE_ZSTD = 2 };
@@ -123,11 +124,12 @@ static unsigned bit_length(uint64_t value)
   return value == 0 ? 0 : 64 - (unsigned)__builtin_clzll(value);
 }
 
-static void widen(enum chunk_type type, const void *values, uint32_t count, uint64_t *restrict wide)
+// int64 values are read where they are; narrower ones are widened into the codec's scratch first.
+static const uint64_t *widen(enum chunk_type type, const void *values, uint32_t count, uint64_t *restrict wide)
 {
-  if (type == CHUNK_INT64) {
-    memcpy(wide, values, (size_t)count * 8);
-  } else if (type == CHUNK_UINT32) {
+  if (type == CHUNK_INT64)
+    return values;
+  if (type == CHUNK_UINT32) {
     const uint32_t *restrict from = values;
     for (uint32_t i = 0; i < count; i++)
       wide[i] = from[i];
@@ -136,6 +138,7 @@ static void widen(enum chunk_type type, const void *values, uint32_t count, uint
     for (uint32_t i = 0; i < count; i++)
       wide[i] = from[i];
   }
+  return wide;
 }
 
 static void find_range(const uint64_t *values, uint32_t count, int64_t *ret_minimum, int64_t *ret_maximum)
@@ -164,32 +167,36 @@ static enum transform choose_transform(const uint64_t *values, uint32_t count, u
   return delta_bits < plain_bits ? TRANSFORM_DELTA : TRANSFORM_PLAIN;
 }
 
-// In place, from the end for DELTA so that the previous value is still there. Returns the OR of all residuals.
-static uint64_t make_residuals(enum transform transform, uint64_t *values, uint32_t count, uint64_t base)
+// The OR of all residuals of TRANSFORM_DELTA: how many planes they need.
+static uint64_t residual_bits(const uint64_t *restrict values, uint32_t count, uint64_t base)
 {
-  uint64_t bits = 0;
-  if (transform == TRANSFORM_PLAIN) {
-    for (uint32_t i = 0; i < count; i++) {
-      values[i] -= base;
-      bits |= values[i];
-    }
-    return bits;
-  }
-  for (uint32_t i = count - 1; i > 0; i--) {
-    values[i] = zigzag(values[i] - values[i - 1]);
-    bits |= values[i];
-  }
-  values[0] = zigzag(values[0] - base);
-  return bits | values[0];
+  uint64_t bits = zigzag(values[0] - base);
+  for (uint32_t i = 1; i < count; i++)
+    bits |= zigzag(values[i] - values[i - 1]);
+  return bits;
 }
 
-static void split(struct chunk_codec *codec, unsigned planes, uint32_t count)
+// Residuals by blocks that stay in the first-level cache while they are split.
+static void split(struct chunk_codec *codec, enum transform transform, const uint64_t *restrict values, uint32_t count,
+                  uint64_t base, unsigned planes)
 {
-  const uint64_t *restrict residual = codec->residual;
-  for (unsigned k = 0; k < planes; k++) {
-    uint8_t *restrict plane = codec->plane[k];
-    for (uint32_t i = 0; i < count; i++)
-      plane[i] = (uint8_t)(residual[i] >> (8 * k));
+  uint64_t residual[BLOCK];
+  for (uint32_t from = 0; from < count; from += BLOCK) {
+    uint32_t rows = count - from < BLOCK ? count - from : BLOCK;
+    const uint64_t *restrict value = values + from;
+    if (transform == TRANSFORM_PLAIN) {
+      for (uint32_t i = 0; i < rows; i++)
+        residual[i] = value[i] - base;
+    } else {
+      residual[0] = zigzag(value[0] - (from == 0 ? base : values[from - 1]));
+      for (uint32_t i = 1; i < rows; i++)
+        residual[i] = zigzag(value[i] - value[i - 1]);
+    }
+    for (unsigned k = 0; k < planes; k++) {
+      uint8_t *restrict plane = codec->plane[k] + from;
+      for (uint32_t i = 0; i < rows; i++)
+        plane[i] = (uint8_t)(residual[i] >> (8 * k));
+    }
   }
 }
 
@@ -238,35 +245,82 @@ static size_t put_plane(struct chunk_codec *codec, const uint8_t *plane, uint32_
   return size;
 }
 
+// What stands before the planes, and which they are.
+struct layout {
+  struct head head;
+  const uint8_t *planes[PLANES_MAXIMUM];
+};
+
+static int64_t first_value(enum chunk_type type, const void *values)
+{
+  if (type == CHUNK_INT64)
+    return *(const int64_t *)values;
+  return type == CHUNK_UINT32 ? (int64_t)*(const uint32_t *)values : *(const uint8_t *)values;
+}
+
+// Columns of one value are common (category, tracer, flags) and bytes are planes already: both skip the general way.
+static void lay_out(struct chunk_codec *codec, enum chunk_type type, const void *values, uint32_t count,
+                    struct layout *layout, struct chunk_blob *blob)
+{
+  size_t width = chunk_type_size(type);
+  layout->head = (struct head){VERSION, (uint8_t)type, TRANSFORM_PLAIN, 0, count, 0, 0};
+  if (memcmp(values, (const char *)values + width, (count - 1) * width) == 0) {
+    blob->minimum = blob->maximum = first_value(type, values);
+    layout->head.base = (uint64_t)blob->minimum;
+    return;
+  }
+  if (type == CHUNK_UINT8) {
+    const uint8_t *bytes = values;
+    uint8_t minimum = bytes[0], maximum = bytes[0];
+    for (uint32_t i = 1; i < count; i++) {
+      minimum = bytes[i] < minimum ? bytes[i] : minimum;
+      maximum = bytes[i] > maximum ? bytes[i] : maximum;
+    }
+    blob->minimum = minimum;
+    blob->maximum = maximum;
+    layout->head.planes = 1;
+    layout->planes[0] = bytes;
+    return;
+  }
+  const uint64_t *wide = widen(type, values, count, codec->residual);
+  find_range(wide, count, &blob->minimum, &blob->maximum);
+  uint64_t base = (uint64_t)blob->minimum;
+  enum transform transform = choose_transform(wide, count, base);
+  uint64_t bits = (uint64_t)blob->maximum - base;
+  if (transform == TRANSFORM_DELTA) {
+    base = 2 * wide[0] - wide[1]; // as if the step before the first value were the same as the one behind it
+    bits = residual_bits(wide, count, base);
+  }
+  unsigned planes = (bit_length(bits) + 7) / 8;
+  split(codec, transform, wide, count, base, planes);
+  layout->head.transform = (uint8_t)transform;
+  layout->head.planes = (uint8_t)planes;
+  layout->head.base = base;
+  for (unsigned k = 0; k < planes; k++)
+    layout->planes[k] = codec->plane[k];
+}
+
 bool chunk_encode(struct chunk_codec *codec, enum chunk_type type, const void *values, uint32_t count,
                   struct chunk_blob *ret_blob)
 {
-  widen(type, values, count, codec->residual);
-  find_range(codec->residual, count, &ret_blob->minimum, &ret_blob->maximum);
-  uint64_t base = (uint64_t)ret_blob->minimum;
-  enum transform transform = choose_transform(codec->residual, count, base);
-  if (transform == TRANSFORM_DELTA) // as if the step before the first value were the same as the one behind it
-    base = 2 * codec->residual[0] - codec->residual[1];
-  uint64_t bits = make_residuals(transform, codec->residual, count, base);
-  unsigned planes = (bit_length(bits) + 7) / 8;
-  split(codec, planes, count);
-
-  struct head head = {VERSION, (uint8_t)type, (uint8_t)transform, (uint8_t)planes, count, base, 0};
+  struct layout layout;
   struct plane table[PLANES_MAXIMUM];
+  lay_out(codec, type, values, count, &layout, ret_blob);
+  unsigned planes = layout.head.planes;
   uint8_t *out = codec->blob + HEAD_BYTES + planes * PLANE_BYTES;
   for (unsigned k = 0; k < planes; k++) {
     size_t room = codec->blob_size - (size_t)(out - codec->blob);
-    size_t size = put_plane(codec, codec->plane[k], count, out, room, &table[k]);
+    size_t size = put_plane(codec, layout.planes[k], count, out, room, &table[k]);
     if (size == SIZE_MAX)
       return false;
     out += size;
   }
   memcpy(codec->blob + HEAD_BYTES, table, planes * PLANE_BYTES);
-  memcpy(codec->blob, &head, HEAD_BYTES);
+  memcpy(codec->blob, &layout.head, HEAD_BYTES);
   ret_blob->data = codec->blob;
   ret_blob->size = (size_t)(out - codec->blob);
-  head.checksum = checksum(codec->blob, ret_blob->size);
-  memcpy(codec->blob, &head, HEAD_BYTES);
+  layout.head.checksum = checksum(codec->blob, ret_blob->size);
+  memcpy(codec->blob, &layout.head, HEAD_BYTES);
   return true;
 }
 
@@ -394,6 +448,13 @@ const char *chunk_decode(struct chunk_codec *codec, enum chunk_type type, const 
   }
   if (at != end)
     return "bytes follow its last plane";
+  if (type == CHUNK_UINT8 && head.transform == TRANSFORM_PLAIN && head.base == 0 && head.planes <= 1) {
+    if (head.planes == 0)
+      memset(ret_values, 0, count);
+    else
+      memcpy(ret_values, codec->plane[0], count);
+    return NULL;
+  }
   merge(codec, table, head.planes, count);
   undo_residuals(head.transform, codec->residual, count, head.base);
   return narrow(type, codec->residual, count, ret_values);

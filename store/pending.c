@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define FIRST_ROWS 256u
+#define SLICE_ROWS 256u // spans turned into columns at a time: they stay in the first-level cache
 
 void pending_free(struct store *store)
 {
@@ -228,8 +229,11 @@ enum status store_add_spans(struct store *store, int64_t run_id, const struct st
     uint32_t fits = reserve(series, SERIES_SPAN, count);
     if (fits == 0)
       return writer_memory(store, err);
-    append_spans(series, spans, fits);
-    series->row_count += fits;
+    for (uint32_t from = 0; from < fits; from += SLICE_ROWS) {
+      uint32_t rows = fits - from < SLICE_ROWS ? fits - from : SLICE_ROWS;
+      append_spans(series, spans + from, rows);
+      series->row_count += rows;
+    }
     series->is_dirty = true;
     spans += fits;
     count -= fits;
