@@ -61,6 +61,13 @@ struct collect_origin {
 enum status collect_origin(const struct collect_session *session, struct arena *arena,
                            struct collect_origin *ret_origin, struct error *err) MUST_CHECK;
 uint32_t collect_levels(const struct collect_session *session); // what could be switched on; XSP_LEVEL_MASK bits
+// The session's first process, for a person: its command ("" where none came) and when it began (Unix ns). In `arena`.
+struct collect_workload {
+  const char *command;
+  int64_t created_ns;
+};
+struct collect_workload collect_workload(const struct collect_session *session, struct arena *arena);
+const char *collect_trace(const struct collect_session *session); // the session's W3C trace id, 32 hex digits
 // Span ids that are stored already, ascending: drained again they are left out and counted. Borrowed until the close.
 void collect_set_known(struct collect_session *session, const int64_t *span_ids, size_t count);
 // Closes; removes the folder where `remove`. NULL is fine.

@@ -139,6 +139,7 @@ enum status collect_adopt(const char *directory, struct collect_session **ret_se
     collect_close(session, false);
     return status;
   }
+  session_find_files(session, false);
   *ret_session = session;
   return STATUS_OK;
 }
@@ -258,6 +259,29 @@ enum status collect_origin(const struct collect_session *session, struct arena *
                            struct collect_origin *ret_origin, struct error *err)
 {
   return folder_read_origin(session, arena, ret_origin, err);
+}
+
+struct collect_workload collect_workload(const struct collect_session *session, struct arena *arena)
+{
+  struct collect_workload workload = {"", session->clock.count ? session->clock.knots[0].realtime_ns : 0};
+  for (uint32_t i = 0; i < session->process_count; i++) {
+    const struct process_head *process = session_process(session, i);
+    if (!process)
+      continue;
+    char command[sizeof process->command];
+    memcpy(command, process->command, sizeof command);
+    const char *copy = arena_copy(arena, command, strnlen(command, sizeof command));
+    workload.command = copy ? copy : "";
+    if (process->start_realtime_ns > 0)
+      workload.created_ns = process->start_realtime_ns;
+    break;
+  }
+  return workload;
+}
+
+const char *collect_trace(const struct collect_session *session)
+{
+  return session->trace_text;
 }
 
 void collect_set_known(struct collect_session *session, const int64_t *span_ids, size_t count)

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// xsp recover: what a killed xsp had committed, and what still lies in the rings of its capture sessions, as one file.
+#include "collect/collect.h"
+#include "correlate/correlate.h"
+#include "programs/xsp/output.h"
+#include "programs/xsp/recover_copy.h"
+#include "programs/xsp/verb.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SESSIONS_MAXIMUM 64
+
+struct recovered {
+  const char *directory;
+  struct collect_session *session;
+  struct collect_origin origin; // path NULL: none, or not the session's own
+  int64_t run_id;               // what its rings are drained into
+  struct collect_counts counts;
+};
+struct recovery {
+  struct recovered sessions[SESSIONS_MAXIMUM];
+  size_t session_count;
+  char source[4200];  // the file that holds what was committed; "": none
+  struct store *from; // the same, open
+  struct store *to;
+  uint64_t copied; // spans
+  int64_t last_run_id;
+  struct arena arena;
+};
+
+// The first of the names under which the dead collector's file may lie, if it is really this session's.
+static enum status find_source(struct recovery *recovery, struct recovered *recovered, struct error *err)
+{
+  static const char *const endings[] = {".partial", ".partial~", ""};
+  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+    char path[4200];
+    struct store *store = NULL;
+    bool has = false;
+    snprintf(path, sizeof path, "%.4096s%s", recovered->origin.path, endings[i]);
+    if (access(path, F_OK) != 0 || store_open(path, &store, NULL) != STATUS_OK)
+      continue;
+    enum status status =
+        recover_has_trace(store, recovered->origin.run_ids[0], collect_trace(recovered->session), &has, NULL);
+    if (status != STATUS_OK || !has) {
+      store_close(store);
+      continue;
+    }
+    if (recovery->from && strcmp(recovery->source, path) != 0) {
+      store_close(store);
+      return error_set(err, STATUS_USE, "cannot recover into one file", recovered->directory,
+                       "one call of xsp recover for each", "its xsp wrote %s, that of another session %s", path,
+                       recovery->source);
+    }
+    store_close(recovery->from);
+    recovery->from = store;
+    memcpy(recovery->source, path, sizeof path);
+    return STATUS_OK;
+  }
+  recovered->origin = (struct collect_origin){NULL, 0, NULL, 0};
+  return STATUS_OK;
+}
+
+static enum status adopt(struct recovery *recovery, const char *directory, struct error *err)
+{
+  struct recovered *recovered = &recovery->sessions[recovery->session_count];
+  recovered->directory = directory;
+  XSP_TRY(collect_adopt(directory, &recovered->session, err));
+  recovery->session_count++;
+  XSP_TRY(collect_origin(recovered->session, &recovery->arena, &recovered->origin, err));
+  return recovered->origin.path ? find_source(recovery, recovered, err) : STATUS_OK;
+}
+
+static enum status add_experiment(struct recovery *recovery, struct error *err)
+{
+  struct collect_workload workload = collect_workload(recovery->sessions[0].session, &recovery->arena);
+  size_t length = strcspn(workload.command, " ");
+  const char *path = arena_copy(&recovery->arena, workload.command, length);
+  const char *name = path ? strrchr(path, '/') : NULL;
+  name = name ? name + 1 : path;
+  const struct store_experiment row = {.experiment_id = 1,
+                                       .name = name && *name ? name : "recovered",
+                                       .command = workload.command[0] ? workload.command : NULL,
+                                       .created_ns = workload.created_ns,
+                                       .xsp_version = XSP_VERSION};
+  return store_add_experiment(recovery->to, &row, err);
+}
+
+static enum status load_runs(struct recovery *recovery, struct store_run **ret_runs, size_t *ret_count,
+                             struct error *err)
+{
+  XSP_TRY(store_commit(recovery->to, err));
+  return store_runs(recovery->to, &recovery->arena, ret_runs, ret_count, err);
+}
+
+// Copies what was committed, or makes the file's first experiment.
+static enum status begin_file(struct recovery *recovery, struct error *err)
+{
+  if (!recovery->from)
+    return add_experiment(recovery, err);
+  XSP_TRY(recover_copy(recovery->from, recovery->to, err));
+  struct store_run *runs = NULL;
+  size_t count = 0;
+  XSP_TRY(load_runs(recovery, &runs, &count, err));
+  for (size_t i = 0; i < count; i++) {
+    struct store_spans spans = {0};
+    XSP_TRY(store_load_spans(recovery->to, runs[i].run_id, STORE_BIT(STORE_LEVEL), &recovery->arena, &spans, err));
+    recovery->copied += spans.count;
+    if (runs[i].run_id > recovery->last_run_id)
+      recovery->last_run_id = runs[i].run_id;
+  }
+  return count ? STATUS_OK : add_experiment(recovery, err);
+}
+
+static enum status drain(struct recovery *recovery, struct recovered *recovered, struct error *err)
+{
+  struct collect_origin *origin = &recovered->origin;
+  if (origin->path) {
+    int64_t *ids = NULL;
+    size_t count = 0;
+    XSP_TRY(recover_span_ids(recovery->from, origin->run_ids, origin->run_count, &recovery->arena, &ids, &count, err));
+    collect_set_known(recovered->session, ids, count);
+  }
+  recovered->run_id = origin->path ? origin->run_id : ++recovery->last_run_id;
+  struct error drain_error = {0};
+  enum status status = collect_drain_final(recovered->session, recovery->to, recovered->run_id, &drain_error);
+  if (status != STATUS_OK && err)
+    *err = drain_error;
+  collect_counts(recovered->session, &recovered->counts);
+  return status;
+}
+
+// The run's row: what was lost is added; a run that has none yet gets one, with the levels that it holds.
+static enum status describe_run(struct recovery *recovery, const struct recovered *recovered, struct error *err)
+{
+  struct store_run *runs = NULL, row = {.run_id = recovered->run_id,
+                                        .experiment_id = 1,
+                                        .levels = {collect_levels(recovered->session), false},
+                                        .epoch_is_unix = true,
+                                        .own_pct = NAN};
+  size_t count = 0;
+  XSP_TRY(load_runs(recovery, &runs, &count, err));
+  bool has_row = false;
+  for (size_t i = 0; i < count && !has_row; i++) {
+    has_row = runs[i].run_id == row.run_id;
+    if (has_row)
+      row = runs[i];
+  }
+  if (!has_row) {
+    struct store_spans spans = {0};
+    XSP_TRY(store_load_spans(recovery->to, row.run_id, STORE_BIT(STORE_LEVEL), &recovery->arena, &spans, err));
+    uint32_t present = 0;
+    for (size_t i = 0; i < spans.count; i++)
+      present |= XSP_LEVEL_MASK(spans.level[i]);
+    if (present)
+      row.levels.mask = present;
+  }
+  const struct collect_counts *counts = &recovered->counts;
+  row.dropped_count += (int64_t)(counts->dropped + counts->lost + counts->overwritten + counts->torn);
+  row.misused_count += (int64_t)counts->misused;
+  return store_add_run(recovery->to, &row, err);
+}
+
+static void talk(const struct recovery *recovery, const char *path)
+{
+  struct collect_counts sum = {0};
+  for (size_t i = 0; i < recovery->session_count; i++) {
+    const struct collect_counts *counts = &recovery->sessions[i].counts;
+    sum.spans += counts->spans;
+    sum.open += counts->open;
+    sum.dropped += counts->dropped + counts->lost;
+    sum.overwritten += counts->overwritten;
+    sum.torn += counts->torn;
+    if (llabs(counts->clock_step_ns) > llabs(sum.clock_step_ns))
+      sum.clock_step_ns = counts->clock_step_ns;
+    const char *messages = collect_messages(recovery->sessions[i].session, &((struct recovery *)recovery)->arena);
+    for (size_t length; *messages; messages += length + (messages[length] == '\n')) {
+      length = strcspn(messages, "\n");
+      output_talk("xsp: %.*s", (int)length, messages);
+    }
+  }
+  output_talk("xsp: recovered %" PRIu64 " spans (%" PRIu64 " open, %" PRIu64 " dropped, %" PRIu64
+              " overwritten, %" PRIu64 " torn) from %zu session%s into %s",
+              sum.spans, sum.open, sum.dropped, sum.overwritten, sum.torn, recovery->session_count,
+              recovery->session_count == 1 ? "" : "s", path);
+  if (recovery->from)
+    output_talk("xsp: with the %" PRIu64 " spans that %s held already", recovery->copied, recovery->source);
+  if (sum.clock_step_ns)
+    output_talk("xsp: the wall clock was set by %" PRId64 " ns meanwhile; times follow the clock as it was at first",
+                sum.clock_step_ns);
+}
+
+static enum status write_file(struct recovery *recovery, struct error *err)
+{
+  XSP_TRY(begin_file(recovery, err));
+  for (size_t i = 0; i < recovery->session_count; i++) {
+    XSP_TRY(drain(recovery, &recovery->sessions[i], err));
+    XSP_TRY(describe_run(recovery, &recovery->sessions[i], err));
+  }
+  XSP_TRY(store_commit(recovery->to, err));
+  XSP_TRY(correlate_store(recovery->to, err));
+  return store_finish(recovery->to, err);
+}
+
+static enum status recover(struct recovery *recovery, const struct invocation *invocation, struct error *err)
+{
+  if (invocation->argument_count > SESSIONS_MAXIMUM)
+    return error_set(err, STATUS_USE, "wrong use", "recover", NULL, "more than %d sessions at once", SESSIONS_MAXIMUM);
+  for (size_t i = 0; i < invocation->argument_count; i++)
+    XSP_TRY(adopt(recovery, invocation->arguments[i], err));
+  const char *path = invocation_value(invocation, "output");
+  if (!path)
+    path = recovery->sessions[0].origin.path;
+  if (!path)
+    return error_set(err, STATUS_USE, "wrong use", "recover", "-o OUT.xsp", "the output's name is missing");
+  XSP_TRY(store_create(path, invocation_has(invocation, "force"), &recovery->to, err));
+  enum status status = write_file(recovery, err);
+  if (status != STATUS_OK) {
+    store_discard(recovery->to); // the rings still hold what they held
+    recovery->to = NULL;
+    return status;
+  }
+  talk(recovery, path);
+  return STATUS_OK;
+}
+
+static enum status run(const struct invocation *invocation, struct error *err)
+{
+  struct recovery *recovery = calloc(1, sizeof *recovery);
+  if (!recovery)
+    return error_set(err, STATUS_MEMORY, "cannot recover", NULL, NULL, "out of memory");
+  enum status status = recover(recovery, invocation, err);
+  bool remove = status == STATUS_OK && !invocation_has(invocation, "keep");
+  for (size_t i = 0; i < recovery->session_count; i++)
+    collect_close(recovery->sessions[i].session, remove);
+  store_close(recovery->from);
+  store_close(recovery->to);
+  arena_done(&recovery->arena);
+  free(recovery);
+  return status;
+}
+
+static const struct option_description options[] = {
+    {.name = "output",
+     .letter = 'o',
+     .value_name = "OUT.xsp",
+     .help = "The file to write. Without it: the file that the killed xsp was to write."},
+    {.name = "force", .help = "Replace an existing file."},
+    {.name = "keep",
+     .help = "Leave the session folder as it is. Without it the folder is removed once OUT is complete."},
+    {0},
+};
+static const struct verb_example examples[] = {
+    {"xsp recover /dev/shm/xsp-1000-0123456789abcdef -o out.xsp", "what a killed xsp left in memory"},
+    {"xsp recover session -o out.xsp", "what a program recorded by itself, run with XSP_SESSION=session"},
+    {0},
+};
+
+const struct verb verb_recover = {
+    .name = "recover",
+    .summary = "make a file of what a killed xsp, or a program without xsp, left",
+    .synopsis = "DIR... [-o OUT.xsp] [OPTION...]",
+    .description =
+        "Takes over capture sessions whose xsp was killed, or that a program recorded without one (XSP_SESSION=DIR). "
+        "What the killed xsp had committed to its .partial file is joined with what still lies in the rings, each span "
+        "once. Spans that never finished are kept and marked as open.\n\n"
+        "A session folder lies in /dev/shm (xsp-UID-NUMBER), or in TMPDIR where there was too little room. Several "
+        "folders of one xsp are recovered together, in one call.",
+    .least_arguments = 1,
+    .most_arguments = SIZE_MAX,
+    .options = options,
+    .examples = examples,
+    .see_also = "info, profile",
+    .run = run,
+};
