@@ -9,10 +9,8 @@
 static bool is_mine(const struct xsp_span *span)
 {
   const struct capture_thread *thread = &capture_thread;
-  if (thread->ring == NULL)
-    return false;
   if (span->start == UINT64_MAX)
-    return span->id == thread->emitted_id && span->site == thread->emitted_site;
+    return thread->ring != NULL && span->id == thread->emitted_id && span->site == thread->emitted_site;
   return ring_find_open(span->start, span->site | (uint64_t)span->id << 32) >= 0;
 }
 

@@ -9,6 +9,7 @@
 #include "format/session.h"
 
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -54,7 +55,6 @@ extern uint32_t capture_before_session;
 struct capture_thread {
   struct ring_head *ring;            // NULL: none (yet)
   uint32_t slot;                     // of the ring in the process's table
-  uint32_t busy;                     // a ring is being acquired or grown: handlers on top record nothing new
   uint32_t name;                     // string id given by xsp_thread_name before there was a ring
   uint32_t attempts;                 // spans lost since the last try to get a ring
   uint32_t emitted_site, emitted_id; // the last xsp_span_emit
@@ -85,6 +85,11 @@ void *file_map(const char *path, size_t bytes); // existing file, at least `byte
 int file_extend(const char *path, uint64_t bytes);
 void file_touch(void *memory, size_t from, size_t bytes); // faults pages in for writing without changing them
 
+// No signal handler runs on this thread in between: one that forks would leave a child to go on with half the work on its
+// parent's files, and a storm of signals would interrupt posix_fallocate for ever.
+void signals_hold(sigset_t *ret_before);
+void signals_release(const sigset_t *before);
+
 // ---- session.c
 void session_attach_by_environment(void);   // once; nothing where XSP_SESSION is not set
 struct process_head *session_process(void); // makes the process file at its first use; NULL where none can be had
@@ -103,10 +108,12 @@ bool catalog_site_tag(uint32_t site, uint32_t key, enum value_type type, uint64_
 uint32_t catalog_track(uint32_t name, uint32_t clock, int64_t device_id, int64_t stream_id);
 
 // ---- ring.c
-void ring_prepare(void);          // once per image
-bool ring_acquire(void);          // gives the calling thread a ring; false: counted as lost by the caller
-void ring_start_clean(void);      // in the child of a fork
-bool ring_room(uint32_t records); // room for so many in the thread's ring, after growing it where that helps
+struct xsp_ring_v1;
+void ring_prepare(void);                     // once per image
+bool ring_acquire(void);                     // gives the calling thread a ring; false: counted as lost by the caller
+void ring_start_clean(void);                 // in the child of a fork
+bool ring_room(uint32_t records);            // room for so many in the thread's ring, after growing it where that helps
+struct xsp_ring_v1 *ring_own_producer(void); // of the calling thread; NULL: no ring
 // Writes one record into the calling thread's ring, which has room.
 void ring_put(uint64_t start, uint64_t duration, uint64_t site_id, uint32_t type_kind_track);
 // Finds an open span of this thread: its place in the list, RING_OPEN_SPANS where it is open but not listed, -1: not.

@@ -88,7 +88,11 @@ static bool grow(uint64_t allocated, uint64_t needed)
   uint64_t bytes = (needed + GROW_BYTES - 1) / GROW_BYTES * GROW_BYTES + GROW_BYTES;
   char path[PATH_MAX];
   file_path(path, "catalog");
-  if (file_extend(path, bytes) != 0)
+  sigset_t before;
+  signals_hold(&before);
+  int error = file_extend(path, bytes);
+  signals_release(&before);
+  if (error != 0)
     return false;
   while (allocated < bytes && !__atomic_compare_exchange_n(&capture.catalog->allocated, &allocated, bytes, false,
                                                            __ATOMIC_RELEASE, __ATOMIC_RELAXED))

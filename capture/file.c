@@ -35,6 +35,18 @@ void file_path_number(char path[PATH_MAX], const char *name, uint32_t number)
   *end = '\0';
 }
 
+void signals_hold(sigset_t *ret_before)
+{
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, ret_before);
+}
+
+void signals_release(const sigset_t *before)
+{
+  pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
 // Storage for the first `bytes` of the file. Refuses what would raise SIGXFSZ in the traced program.
 static int reserve(int file, uint64_t bytes)
 {

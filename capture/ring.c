@@ -74,15 +74,31 @@ static void put(struct ring_head *ring, uint64_t start, uint64_t duration, uint6
   __atomic_store_n(&record->type_commit, type_kind_track | (position + 1) << 32, __ATOMIC_RELEASE);
 }
 
+// A handler that forks leaves a child which goes on here without a ring: hence one load and one test everywhere.
+static struct ring_head *own_ring(void)
+{
+  return __atomic_load_n(&capture_thread.ring, __ATOMIC_RELAXED);
+}
+
 void ring_put(uint64_t start, uint64_t duration, uint64_t site_id, uint32_t type_kind_track)
 {
-  put(capture_thread.ring, start, duration, site_id, type_kind_track);
+  struct ring_head *ring = own_ring();
+  if (ring != NULL)
+    put(ring, start, duration, site_id, type_kind_track);
+}
+
+struct xsp_ring_v1 *ring_own_producer(void)
+{
+  struct ring_head *ring = own_ring();
+  return ring == NULL ? NULL : producer(ring);
 }
 
 // ---- the open list
 int ring_find_open(uint64_t start, uint64_t site_id)
 {
-  struct xsp_ring_v1 *ring = producer(capture_thread.ring);
+  struct xsp_ring_v1 *ring = ring_own_producer();
+  if (ring == NULL)
+    return -1;
   uint32_t depth = (uint32_t)ring->depth_id, listed = depth < RING_OPEN_SPANS ? depth : RING_OPEN_SPANS, valid = 0;
   for (uint32_t i = listed; i-- > 0;) {
     if (ring->open[i].start == start && ring->open[i].site_id == site_id)
@@ -94,7 +110,9 @@ int ring_find_open(uint64_t start, uint64_t site_id)
 
 void ring_remove_open(int place)
 {
-  struct xsp_ring_v1 *ring = producer(capture_thread.ring);
+  struct xsp_ring_v1 *ring = ring_own_producer();
+  if (ring == NULL)
+    return;
   uint32_t depth = (uint32_t)ring->depth_id, listed = depth < RING_OPEN_SPANS ? depth : RING_OPEN_SPANS;
   uint32_t at = (uint32_t)place;
   if (at < listed) {
@@ -264,33 +282,37 @@ static void publish(struct ring_head *ring, uint32_t slot)
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-bool ring_acquire(void)
+static bool acquire(void)
 {
-  struct capture_thread *thread = &capture_thread;
-  if (thread->ring != NULL)
-    return true;
-  if (thread->busy || (thread->attempts != 0 && ++thread->attempts % RETRY_SPANS != 0))
-    return false;
-  thread->busy = 1;
   struct process_head *process = session_process();
   uint32_t tid = thread_id(), slot;
   struct ring_head *ring = process == NULL ? NULL : reuse(tid, &slot);
   if (process != NULL && ring == NULL)
     ring = create(process, tid, &slot);
-  if (ring == NULL) {
-    thread->attempts |= 1;
-    thread->busy = 0;
+  if (ring == NULL)
     return false;
-  }
   close_open(ring);
   put(ring, tid, process->number, current_name(), RECORD_THREAD);
   clock_calibrate_if_due();
   if (key_made)
-    pthread_setspecific(key, thread); // its destructor gives the ring up
-  thread->attempts = 0;
+    pthread_setspecific(key, &capture_thread); // its destructor gives the ring up
   publish(ring, slot);
-  thread->busy = 0;
   return true;
+}
+
+bool ring_acquire(void)
+{
+  struct capture_thread *thread = &capture_thread;
+  if (thread->ring != NULL)
+    return true;
+  if (thread->attempts != 0 && ++thread->attempts % RETRY_SPANS != 0)
+    return false;
+  sigset_t before;
+  signals_hold(&before);
+  bool acquired = thread->ring != NULL || acquire(); // a handler may have been here before the signals were held
+  thread->attempts = acquired ? 0 : 1;
+  signals_release(&before);
+  return acquired;
 }
 
 // ---- a full ring that nobody drains
@@ -324,18 +346,22 @@ static bool grow(void)
 
 bool ring_room(uint32_t records)
 {
-  struct capture_thread *thread = &capture_thread;
-  if (room(thread->ring) >= records)
+  struct ring_head *ring = own_ring();
+  if (ring == NULL)
+    return false;
+  if (room(ring) >= records)
     return true;
-  uint64_t dropped = __atomic_load_n(&thread->ring->producer.dropped, __ATOMIC_RELAXED);
-  if (capture.grows && !thread->busy && dropped % GROW_RETRY == 0) {
-    thread->busy = 1;
-    bool grown = grow();
-    thread->busy = 0;
-    if (grown)
-      return true;
+  uint64_t dropped = __atomic_load_n(&ring->producer.dropped, __ATOMIC_RELAXED);
+  if (capture.grows && dropped % GROW_RETRY == 0) {
+    sigset_t before;
+    signals_hold(&before);
+    ring = own_ring();
+    bool grown = ring != NULL && (room(ring) >= records || grow());
+    signals_release(&before);
+    if (grown || ring == NULL)
+      return grown;
   }
-  (void)arch_add(&thread->ring->producer.dropped, records);
+  (void)arch_add(&ring->producer.dropped, records);
   return false;
 }
 

@@ -208,10 +208,14 @@ struct process_head *session_process(void)
   char path[PATH_MAX];
   uint32_t number = __atomic_fetch_add(&capture.session->next_process, 1, __ATOMIC_RELAXED);
   file_path_number(path, "process-", number);
+  sigset_t before;
+  signals_hold(&before);
   struct process_head *made = file_create(path, sizeof *made);
+  if (made != NULL)
+    fill_process(made, number);
+  signals_release(&before);
   if (made == NULL)
     return NULL;
-  fill_process(made, number);
   __atomic_store_n(&made->magic, PROCESS_MAGIC, __ATOMIC_RELEASE);
   if (__atomic_compare_exchange_n(&capture.process, &process, made, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
     return made;
@@ -267,7 +271,10 @@ int xsp_attach(const char *directory)
     errno = saved_errno;
     return same ? 0 : -EBUSY;
   }
+  sigset_t before;
+  signals_hold(&before);
   int error = attach(directory);
+  signals_release(&before);
   // Partner: capture_attached. Everything above is visible to whoever sees CAPTURE_ATTACHED.
   __atomic_store_n(&capture.state, error == 0 ? CAPTURE_ATTACHED : CAPTURE_NONE, __ATOMIC_RELEASE);
   if (error == 0) {

@@ -34,8 +34,8 @@ struct xsp_span xsp_span_start_slow_v1(struct xsp_site *site)
 {
   struct xsp_span span = {0, 0, 0};
   int saved_errno = errno;
-  if (ready(site)) {
-    struct xsp_ring_v1 *ring = (struct xsp_ring_v1 *)&capture_thread.ring->producer;
+  struct xsp_ring_v1 *ring = ready(site) ? ring_own_producer() : NULL;
+  if (ring != NULL) {
     uint64_t depth_id = arch_add(&ring->depth_id, (UINT64_C(1) << 32) | 1);
     uint32_t depth = (uint32_t)depth_id;
     span.site = site->id;
@@ -60,7 +60,7 @@ void xsp_span_finish_slow_v1(struct xsp_span span, uint64_t now)
   uint64_t site_id = span.site | (uint64_t)span.id << 32;
   if (now == 0)
     now = clock_ticks();
-  int place = capture_thread.ring == NULL ? -1 : ring_find_open(span.start, site_id);
+  int place = ring_find_open(span.start, site_id);
   if (place < 0) {
     session_count_misused();
   } else {
@@ -98,7 +98,8 @@ struct xsp_span xsp_span_emit(struct xsp_site *site, const struct xsp_interval *
 {
   struct xsp_span span = {0, 0, 0};
   int saved_errno = errno;
-  if (!ready(site)) {
+  struct xsp_ring_v1 *ring = ready(site) ? ring_own_producer() : NULL;
+  if (ring == NULL) {
     errno = saved_errno;
     return span;
   }
@@ -106,7 +107,6 @@ struct xsp_span xsp_span_emit(struct xsp_site *site, const struct xsp_interval *
   if (!makes_sense(interval)) {
     session_count_misused();
   } else if (ring_room(records)) { // all or nothing: a span without its parent would be a wrong span
-    struct xsp_ring_v1 *ring = (struct xsp_ring_v1 *)&capture_thread.ring->producer;
     uint64_t id = arch_add(&ring->depth_id, UINT64_C(1) << 32) >> 32;
     uint64_t site_id = site->id | id << 32;
     if (interval->parent.id != 0)
