@@ -255,7 +255,7 @@ static int64_t first_value(enum chunk_type type, const void *values)
 {
   if (type == CHUNK_INT64)
     return *(const int64_t *)values;
-  return type == CHUNK_UINT32 ? (int64_t)*(const uint32_t *)values : *(const uint8_t *)values;
+  return type == CHUNK_UINT32 ? (int64_t) * (const uint32_t *)values : *(const uint8_t *)values;
 }
 
 // Columns of one value are common (category, tracer, flags) and bytes are planes already: both skip the general way.

@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RUN_SHIFT 40
-#define ROW_MASK ((UINT64_C(1) << RUN_SHIFT) - 1)
+#define ORDER_BLOCK 2048u // rows gathered at a time
+
+static void order_free(struct scan *scan);
+static enum status order_need(struct scan *scan, unsigned column, struct error *err);
 
 static void leave_part(struct scan *scan)
 {
@@ -25,16 +27,17 @@ static void leave_part(struct scan *scan)
 void scan_done(struct scan *scan)
 {
   leave_part(scan);
+  order_free(scan);
   free(scan->selected);
-  free(scan->order);
   scan->selected = NULL;
-  scan->order = NULL;
   scan->is_selected = false;
   scan->at_end = true;
 }
 
 enum status scan_pin(struct scan *scan, unsigned column, struct error *err)
 {
+  if (scan->order != NULL && scan->is_ordered)
+    return order_need(scan, column, err);
   struct block *block;
   XSP_TRY(reader_pin(scan->reader, scan->series, scan->part, column, &block, err));
   scan->blocks[column] = block;
@@ -249,127 +252,237 @@ static enum status next_by_key(struct scan *scan, struct error *err)
 }
 
 // ---- equal values together -------------------------------------------------------------------------------------------
-struct ordering {
-  uint64_t *rows, *other;
+// Rows in the order of their group lie far apart in the columns: taking them one by one would wait for memory at every
+// cell. So blocks of rows are gathered per column, where the processor overlaps the waiting.
+struct scan_order {
+  const struct run_chunks **runs; // by number of the part
+  struct part **parts;
+  struct series **series;
+  size_t part_count, part_capacity;
+  uint32_t *places, *other; // number of the part << 16 | row within it
   size_t count, capacity;
+  size_t block_from, block_rows, next; // of places; `next` within the block
+  struct block **pins[STORE_COLUMNS];  // by number of the part, for columns in use; NULL: the part lacks it
+  uint64_t gathered[STORE_COLUMNS][ORDER_BLOCK];
 };
 
-static enum status collect_rows(struct scan *scan, struct ordering *ordering, struct error *err)
+static void order_free(struct scan *scan)
 {
+  struct scan_order *order = scan->order;
+  if (order == NULL)
+    return;
+  for (unsigned column = 0; column < STORE_COLUMNS; column++) {
+    for (size_t i = 0; i < order->part_count && order->pins[column] != NULL; i++)
+      if (order->pins[column][i] != NULL)
+        reader_unpin(scan->reader, order->pins[column][i]);
+    free(order->pins[column]);
+  }
+  free(order->runs);
+  free(order->parts);
+  free(order->series);
+  free(order->places);
+  free(order->other);
+  free(order);
+  scan->order = NULL;
+}
+
+static bool add_order_part(struct scan_order *order, const struct scan *scan)
+{
+  if (order->part_count == order->part_capacity) {
+    size_t capacity = 2 * order->part_capacity + 16;
+    void *runs = realloc(order->runs, capacity * sizeof *order->runs);
+    order->runs = runs != NULL ? runs : order->runs;
+    void *parts = realloc(order->parts, capacity * sizeof *order->parts);
+    order->parts = parts != NULL ? parts : order->parts;
+    void *series = realloc(order->series, capacity * sizeof *order->series);
+    order->series = series != NULL ? series : order->series;
+    if (runs == NULL || parts == NULL || series == NULL)
+      return false;
+    order->part_capacity = capacity;
+  }
+  order->runs[order->part_count] = scan->run;
+  order->parts[order->part_count] = scan->part;
+  order->series[order->part_count] = scan->series;
+  order->part_count++;
+  return true;
+}
+
+static bool reserve_places(struct scan_order *order, uint32_t more)
+{
+  if (order->count + more <= order->capacity)
+    return true;
+  size_t capacity = 2 * order->capacity + STORE_CHUNK_ROWS;
+  uint32_t *places = realloc(order->places, capacity * sizeof *places);
+  if (places == NULL)
+    return false;
+  order->places = places;
+  order->capacity = capacity;
+  return true;
+}
+
+static enum status collect_places(struct scan *scan, struct error *err)
+{
+  struct scan_order *order = scan->order;
   XSP_TRY(find_part(scan, err));
   while (!scan->at_end) {
     uint32_t count = scan->is_selected ? scan->selected_count : scan->part->row_count;
-    if (ordering->count + count > ordering->capacity) {
-      size_t capacity = 2 * ordering->capacity + STORE_CHUNK_ROWS;
-      uint64_t *rows = realloc(ordering->rows, capacity * sizeof *rows);
-      if (rows == NULL)
-        return problem_memory(err, "cannot read trace", scan->reader->path);
-      ordering->rows = rows;
-      ordering->capacity = capacity;
-    }
-    uint64_t base = (uint64_t)scan->run_index << RUN_SHIFT | scan->part->first_row;
-    uint64_t *to = ordering->rows + ordering->count;
+    uint32_t base = (uint32_t)order->part_count << 16;
+    if (order->part_count == SCAN_ORDER_PARTS_MAXIMUM || !reserve_places(order, count) || !add_order_part(order, scan))
+      return problem_memory(err, "cannot read trace", scan->reader->path);
+    uint32_t *to = order->places + order->count;
     for (uint32_t i = 0; i < count; i++)
-      to[i] = base + (scan->is_selected ? scan->selected[i] : i);
-    ordering->count += count;
+      to[i] = base | (scan->is_selected ? scan->selected[i] : i);
+    order->count += count;
     XSP_TRY(next_plain(scan, err));
   }
   return STATUS_OK;
 }
 
-static void enter_row(struct scan *scan, uint64_t place)
+// Decodes and pins a column in all parts.
+static enum status order_pin(struct scan *scan, unsigned column, struct error *err)
 {
-  size_t run_index = place >> RUN_SHIFT;
-  struct run_chunks *run = &scan->reader->runs[run_index];
-  if (scan->run != run) {
-    leave_part(scan);
-    scan->part = NULL;
-    scan->run = run;
-    scan->run_index = run_index;
-    scan->series = &run->series[scan->name];
-  }
-  go_to(scan, place & ROW_MASK);
+  struct scan_order *order = scan->order;
+  if (order->pins[column] != NULL)
+    return STATUS_OK;
+  order->pins[column] = calloc(order->part_count + 1, sizeof *order->pins[column]);
+  if (order->pins[column] == NULL)
+    return problem_memory(err, "cannot read trace", scan->reader->path);
+  for (size_t i = 0; i < order->part_count; i++)
+    if (order->parts[i]->slot[column].chunk_id != 0)
+      XSP_TRY(reader_pin(scan->reader, order->series[i], order->parts[i], column, &order->pins[column][i], err));
+  return STATUS_OK;
 }
 
-// A key below `*ret_bound` for every collected row. Parts without the column: key 0.
-static enum status read_keys(struct scan *scan, const struct ordering *ordering, uint8_t column, uint32_t *keys,
-                             uint32_t *ret_bound, struct error *err)
+#define GATHER(type)                                                                                                   \
+  do {                                                                                                                 \
+    type *to = ret_values;                                                                                             \
+    for (size_t i = 0; i < count; i++) {                                                                               \
+      const struct block *block = pins[places[i] >> 16];                                                               \
+      to[i] = block == NULL ? 0 : ((const type *)block->values)[places[i] & 0xffff];                                   \
+    }                                                                                                                  \
+  } while (0)
+
+// Parts that lack the column give 0.
+static void gather(const struct scan *scan, unsigned column, const uint32_t *places, size_t count, void *ret_values)
 {
-  uint32_t largest = 0;
-  scan->part = NULL;
-  scan->run = NULL;
-  for (size_t i = 0; i < ordering->count; i++) {
-    uint32_t key = (uint32_t)(ordering->rows[i] >> RUN_SHIFT);
-    if (column != SCAN_ORDER_RUN) {
-      enter_row(scan, ordering->rows[i]);
-      key = 0;
-      if (scan_has_column(scan, column)) {
-        XSP_TRY(scan_need(scan, column, err));
-        key = (uint32_t)value_at(scan, column, scan->row) + 1;
-      }
-    }
-    keys[i] = key;
-    largest = key > largest ? key : largest;
+  struct block *const *pins = scan->order->pins[column];
+  switch (series_kinds[scan->name].columns[column].type) {
+  case CHUNK_INT64:
+    GATHER(int64_t);
+    break;
+  case CHUNK_UINT32:
+    GATHER(uint32_t);
+    break;
+  default:
+    GATHER(uint8_t);
   }
-  leave_part(scan);
-  *ret_bound = largest + 1;
+}
+
+// A small number for every collected row: of its run, or of its value (ids of strings and bytes are small already).
+static enum status read_keys(struct scan *scan, uint8_t column, uint32_t *keys, uint32_t *ret_bound, struct error *err)
+{
+  const struct scan_order *order = scan->order;
+  uint32_t largest = 0;
+  if (column != SCAN_ORDER_RUN)
+    XSP_TRY(order_pin(scan, column, err));
+  if (column == SCAN_ORDER_RUN)
+    for (size_t i = 0; i < order->count; i++)
+      keys[i] = (uint32_t)(order->runs[order->places[i] >> 16] - scan->reader->runs);
+  else if (series_kinds[scan->name].columns[column].type == CHUNK_UINT32)
+    gather(scan, column, order->places, order->count, keys);
+  else {
+    uint8_t *bytes = (uint8_t *)keys + 3 * order->count; // widened from the front, which never overtakes
+    gather(scan, column, order->places, order->count, bytes);
+    for (size_t i = 0; i < order->count; i++)
+      keys[i] = bytes[i];
+  }
+  for (size_t i = 0; i < order->count; i++)
+    largest = keys[i] > largest ? keys[i] : largest;
+  *ret_bound = largest;
   return STATUS_OK;
 }
 
 // One stable counting sort.
-static bool sort_by(struct ordering *ordering, const uint32_t *keys, uint32_t bound)
+static bool sort_by(struct scan_order *order, const uint32_t *keys, uint32_t largest)
 {
-  size_t *next = calloc((size_t)bound + 1, sizeof *next);
+  size_t *next = calloc((size_t)largest + 2, sizeof *next);
   if (next == NULL)
     return false;
-  for (size_t i = 0; i < ordering->count; i++)
+  for (size_t i = 0; i < order->count; i++)
     next[keys[i] + 1]++;
-  for (uint32_t key = 1; key < bound; key++)
+  for (size_t key = 1; key <= largest; key++)
     next[key] += next[key - 1];
-  for (size_t i = 0; i < ordering->count; i++)
-    ordering->other[next[keys[i]]++] = ordering->rows[i];
+  for (size_t i = 0; i < order->count; i++)
+    order->other[next[keys[i]]++] = order->places[i];
   free(next);
-  uint64_t *rows = ordering->other;
-  ordering->other = ordering->rows;
-  ordering->rows = rows;
+  uint32_t *places = order->other;
+  order->other = order->places;
+  order->places = places;
   return true;
 }
 
 static enum status make_order(struct scan *scan, struct error *err)
 {
-  struct ordering ordering = {0};
-  enum status status = collect_rows(scan, &ordering, err);
-  uint32_t *keys = malloc(ordering.count * sizeof *keys + 1);
-  ordering.other = malloc(ordering.count * sizeof *ordering.other + 1);
-  if (status == STATUS_OK && (keys == NULL || ordering.other == NULL))
+  scan->order = calloc(1, sizeof *scan->order);
+  if (scan->order == NULL)
+    return problem_memory(err, "cannot read trace", scan->reader->path);
+  enum status status = collect_places(scan, err);
+  struct scan_order *order = scan->order;
+  uint32_t *keys = malloc(order->count * sizeof *keys + 1);
+  order->other = malloc(order->count * sizeof *order->other + 1);
+  if (status == STATUS_OK && (keys == NULL || order->other == NULL))
     status = problem_memory(err, "cannot read trace", scan->reader->path);
   for (unsigned i = scan->order_count; i-- > 0 && status == STATUS_OK;) {
-    uint32_t bound = 0;
-    status = read_keys(scan, &ordering, scan->orders[i], keys, &bound, err);
-    if (status == STATUS_OK && !sort_by(&ordering, keys, bound))
+    uint32_t largest = 0;
+    status = read_keys(scan, scan->orders[i], keys, &largest, err);
+    if (status == STATUS_OK && !sort_by(order, keys, largest))
       status = problem_memory(err, "cannot read trace", scan->reader->path);
   }
   free(keys);
-  free(ordering.other);
-  scan->order = ordering.rows;
-  scan->order_total = ordering.count;
-  scan->order_at = 0;
-  scan->part = NULL;
-  scan->run = NULL;
   return status;
+}
+
+static enum status order_need(struct scan *scan, unsigned column, struct error *err)
+{
+  struct scan_order *order = scan->order;
+  XSP_TRY(order_pin(scan, column, err));
+  gather(scan, column, order->places + order->block_from, order->block_rows, order->gathered[column]);
+  scan->values[column] = order->gathered[column];
+  return STATUS_OK;
+}
+
+uint32_t scan_row_in_part(const struct scan *scan)
+{
+  const struct scan_order *order = scan->order;
+  return scan->is_ordered ? order->places[order->block_from + scan->row] & 0xffff : scan->row;
+}
+
+static void next_ordered(struct scan *scan)
+{
+  struct scan_order *order = scan->order;
+  if (order->next == order->block_rows) {
+    order->block_from += order->block_rows;
+    order->block_rows = order->count - order->block_from < ORDER_BLOCK ? order->count - order->block_from : ORDER_BLOCK;
+    order->next = 0;
+    memset(scan->values, 0, sizeof scan->values);
+    scan->at_end = order->block_rows == 0;
+    if (scan->at_end)
+      return;
+  }
+  uint32_t part = order->places[order->block_from + order->next] >> 16;
+  scan->run = order->runs[part];
+  scan->part = order->parts[part];
+  scan->row = (uint32_t)order->next++;
 }
 
 // ---- the walk --------------------------------------------------------------------------------------------------------
 enum status scan_next_part(struct scan *scan, struct error *err)
 {
-  enum status status = STATUS_OK;
   if (scan->order_count > 0) {
-    scan->at_end = scan->order_at == scan->order_total;
-    if (!scan->at_end)
-      enter_row(scan, scan->order[scan->order_at++]);
-  } else {
-    status = scan->by_key ? next_by_key(scan, err) : next_plain(scan, err);
+    next_ordered(scan);
+    return STATUS_OK;
   }
+  enum status status = scan->by_key ? next_by_key(scan, err) : next_plain(scan, err);
   scan->at_end |= status != STATUS_OK;
   return status;
 }
@@ -385,19 +498,21 @@ static enum status start_single_rows(struct scan *scan, struct error *err)
 enum status scan_start(struct scan *scan, struct error *err)
 {
   leave_part(scan);
-  free(scan->order);
-  scan->order = NULL;
+  order_free(scan);
+  memset(scan->values, 0, sizeof scan->values);
   scan->run_index = 0;
   scan->part = NULL;
   scan->run = NULL;
-  scan->is_selected = false;
+  scan->is_selected = scan->is_ordered = false;
   scan->at_end = scan->is_empty || scan->least_run > scan->most_run;
   if (scan->at_end)
     return STATUS_OK;
   enum status status;
   if (scan->order_count > 0) {
     status = make_order(scan, err);
+    leave_part(scan);
     scan->at_end = false;
+    scan->is_ordered = true;
     if (status == STATUS_OK)
       status = start_single_rows(scan, err);
   } else if (scan->by_key) {

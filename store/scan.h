@@ -9,8 +9,9 @@
 #define SCAN_FILTERS 16u
 #define SCAN_ORDERS 3u
 #define SCAN_ORDER_RUN UINT8_MAX // orders[]: by run
-// More rows than this are not reordered: their columns would not all fit into the cache.
+// More rows or parts than this are not reordered: whole columns are held meanwhile, and a place has 32 bits.
 #define SCAN_ORDER_ROWS_MAXIMUM (UINT64_C(32) << 20)
+#define SCAN_ORDER_PARTS_MAXIMUM 65536u
 
 struct scan_filter { // least <= value <= most
   unsigned column;
@@ -35,7 +36,7 @@ struct scan {
   bool at_end;
   const struct run_chunks *run;
   struct part *part;
-  uint32_t row; // within the part
+  uint32_t row; // into values[]: within the part, or within what was gathered for an order
 
   // private
   size_t run_index, part_index;
@@ -46,8 +47,8 @@ struct scan {
   const uint32_t *list; // by_key
   uint32_t list_single;
   size_t list_count, list_at;
-  uint64_t *order; // row | run_index << 40
-  size_t order_total, order_at;
+  struct scan_order *order; // orders
+  bool is_ordered;          // the order is made: values come from it
   const void *values[STORE_COLUMNS];
   struct block *blocks[STORE_COLUMNS];
   uint32_t pinned; // columns that have a block
@@ -57,6 +58,7 @@ struct scan {
 enum status scan_start(struct scan *scan, struct error *err) MUST_CHECK;
 enum status scan_next_part(struct scan *scan, struct error *err) MUST_CHECK; // the uncommon part of scan_next
 enum status scan_pin(struct scan *scan, unsigned column, struct error *err) MUST_CHECK;
+uint32_t scan_row_in_part(const struct scan *scan);
 void scan_done(struct scan *scan); // unpins and frees; the question may be changed and asked again
 
 static inline enum status scan_next(struct scan *scan, struct error *err)

@@ -141,11 +141,11 @@ static bool can_order(const struct table_column *column)
 
 // GROUP BY and DISTINCT only need equal values side by side, which a counting sort of rows gives. The columns as a
 // number, 0: no.
-static int plan_order(const struct plan *plan, uint64_t rows)
+static int plan_order(const struct plan *plan, uint64_t rows, uint64_t parts)
 {
   const sqlite3_index_info *info = plan->info;
   if (info->nOrderBy < 1 || info->nOrderBy > (int)SCAN_ORDERS || plan->key >= 0 || rows > SCAN_ORDER_ROWS_MAXIMUM ||
-      sqlite3_libversion_number() < 3038000)
+      parts > SCAN_ORDER_PARTS_MAXIMUM || sqlite3_libversion_number() < 3038000)
     return 0;
   int distinct = sqlite3_vtab_distinct(plan->info);
   if (distinct != 1 && distinct != 2)
@@ -167,8 +167,11 @@ int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
   if (status != STATUS_OK)
     return table_failed(base, status, &err);
   uint64_t rows = 0;
-  for (size_t i = 0; i < table->reader->run_count; i++)
+  uint64_t parts = 0;
+  for (size_t i = 0; i < table->reader->run_count; i++) {
     rows += table->reader->runs[i].series[table->kind->series].row_count;
+    parts += table->reader->runs[i].series[table->kind->series].part_count;
+  }
 
   struct plan plan = {.info = info, .kind = table->kind, .selectivity = 1};
   find_key(&plan);
@@ -187,7 +190,7 @@ int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     info->estimatedRows = (sqlite3_int64)(run_rows * plan.selectivity) + 1;
     info->estimatedCost = 10 + run_rows;
   }
-  int order = plan_order(&plan, rows);
+  int order = plan_order(&plan, rows, parts);
   info->orderByConsumed = order != 0;
   info->idxNum = (plan.key >= 0 ? PLAN_KEY : 0) | order;
   info->idxStr = sqlite3_mprintf("%.*s", 2 * plan.argument_count, plan.arguments);
@@ -365,7 +368,8 @@ int table_eof(sqlite3_vtab_cursor *base)
 int table_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret_rowid)
 {
   const struct scan *scan = &((struct table_cursor *)base)->scan;
-  *ret_rowid = (sqlite3_int64)((uint64_t)(scan->run - scan->reader->runs) << 40 | (scan->part->first_row + scan->row));
+  *ret_rowid = (sqlite3_int64)((uint64_t)(scan->run - scan->reader->runs) << 40 |
+                               (scan->part->first_row + scan_row_in_part(scan)));
   return SQLITE_OK;
 }
 
