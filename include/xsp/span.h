@@ -96,6 +96,14 @@ static inline void xsp_span_finish(struct xsp_span *span)
 #include <xsp/span_inline.h> // defines xsp_span_start and xsp_span_finish, version 1
 #endif
 
+// A span from here to the end of the enclosing block, however it is left (not by longjmp or exit). gcc and clang.
+#define XSP_SCOPE_JOIN_(a, b) a##b
+#define XSP_SCOPE_NAME_(a, b) XSP_SCOPE_JOIN_(a, b)
+#define XSP_SCOPE(level_, name_)                                                                                       \
+  XSP_SITE(XSP_SCOPE_NAME_(xsp_scope_site_, __LINE__), level_, name_);                                                 \
+  struct xsp_span XSP_SCOPE_NAME_(xsp_scope_, __LINE__) __attribute__((cleanup(xsp_span_finish))) =                    \
+      xsp_span_start(&XSP_SCOPE_NAME_(xsp_scope_site_, __LINE__))
+
 // ---- what may be said about a started span, between its start and its finish ----
 // On the thread that started it. Each writes one 32-byte record (strings are interned once per process and cut at 65,535
 // bytes). On a span that is not recorded: nothing.

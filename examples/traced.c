@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Smooths a row of numbers ten times. plain.c and two lines: each call of smooth() is a span.
+#include <stdio.h>
+#include <xsp/span.h>
+
+static double row[1 << 16];
+
+static void smooth(void)
+{
+  XSP_SCOPE(XSP_LEVEL_APPLICATION, "smooth");
+  for (int i = 1; i + 1 < 1 << 16; i++)
+    row[i] = (row[i - 1] + row[i] + row[i + 1]) / 3;
+}
+
+int main(void)
+{
+  row[1 << 15] = 1;
+  for (int step = 0; step < 10; step++)
+    smooth();
+  printf("%.6f\n", row[1 << 15]);
+  return 0;
+}
