@@ -131,7 +131,9 @@ static const struct suffix *find_suffix(const char *key)
 const char *figure_unit_of_key(const char *key)
 {
   const struct suffix *suffix = find_suffix(key);
-  return suffix != NULL ? suffix->unit : strcmp(key, "flops") == 0 ? "flops" : "";
+  if (suffix != NULL)
+    return suffix->unit;
+  return strstr(key, "_pct_of_") != NULL ? "%" : strcmp(key, "flops") == 0 ? "flops" : "";
 }
 
 void figure_label_of_key(struct buf *out, const char *key)
@@ -142,6 +144,13 @@ void figure_label_of_key(struct buf *out, const char *key)
     length -= strlen(suffix->suffix);
   if (suffix != NULL && strcmp(suffix->suffix, "_per_kernel_ns") == 0)
     length += strlen("_per_kernel");
-  for (size_t i = 0; i < length; i++)
-    buf_put(out, key[i] == '_' ? " " : &key[i], 1);
+  const char *share = strstr(key, "_pct_of_"); // "convolution_pct_of_model": "convolution share of model"
+  for (size_t i = 0; i < length; i++) {
+    if (key + i == share) {
+      buf_text(out, " share");
+      i += strlen("_pct") - 1;
+    } else {
+      buf_put(out, key[i] == '_' ? " " : &key[i], 1);
+    }
+  }
 }

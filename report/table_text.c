@@ -81,6 +81,8 @@ static bool fit_names(struct layout *layout)
 // What a narrow terminal does without, first the least telling.
 static const char *const dispensable[] = {
     "n",
+    "warmup_observations",
+    "without_parent",
     "latency_from",
     "layer_shape",
     "own_pct",

@@ -174,7 +174,7 @@ static void put_system(struct buf *out, const struct info_experiment *info, unsi
   buf_done(&text);
 }
 
-// Columns of the table of runs; what is zero in every run is hidden where it would only be in the way.
+// Columns of the table of runs.
 enum run_column {
   RUN_ID,
   RUN_LEVELS,
@@ -193,7 +193,7 @@ static const struct analyze_column run_columns[RUN_COLUMNS] = {
     [RUN_ID] = {"run_id", "", "run"},
     [RUN_LEVELS] = {"levels", "", "levels"},
     [RUN_BATCH] = {"batch_size", "", "batch"},
-    [RUN_OBSERVATIONS] = {"observations", "", "observations"},
+    [RUN_OBSERVATIONS] = {"observations", "", "observed"},
     [RUN_WARMUP] = {"warmup_observations", "", "warm-up"},
     [RUN_FIRST_LEVEL + XSP_LEVEL_APPLICATION] = {"application_spans", "spans", "application"},
     [RUN_FIRST_LEVEL + XSP_LEVEL_MODEL] = {"model_spans", "spans", "model"},
@@ -214,7 +214,25 @@ static struct cell int_cell(size_t value, bool is_shown)
   return cell;
 }
 
-static void fill_row(struct arena *arena, const struct info_run *info, const bool *has_level, struct cell *row)
+// Which columns say anything in any run; what was dropped is always said.
+struct run_shows {
+  bool level[XSP_LEVEL_COUNT];
+  bool open, ambiguous;
+};
+
+static struct run_shows what_runs_show(const struct info_experiment *info)
+{
+  struct run_shows shows = {0};
+  for (size_t i = 0; i < info->run_count; i++) {
+    for (unsigned level = 0; level < XSP_LEVEL_COUNT; level++)
+      shows.level[level] |= info->runs[i].spans_by_level[level] > 0;
+    shows.open |= info->runs[i].open_count > 0;
+    shows.ambiguous |= info->runs[i].parents[BASIS_AMBIGUOUS] > 0;
+  }
+  return shows;
+}
+
+static void fill_row(struct arena *arena, const struct info_run *info, const struct run_shows *shows, struct cell *row)
 {
   char *levels = arena_alloc(arena, LEVEL_SET_TEXT_SIZE);
   if (levels != NULL)
@@ -225,11 +243,11 @@ static void fill_row(struct arena *arena, const struct info_run *info, const boo
   row[RUN_OBSERVATIONS] = int_cell(info->observation_count, true);
   row[RUN_WARMUP] = int_cell(info->warmup_count, true);
   for (unsigned level = 0; level < XSP_LEVEL_COUNT; level++)
-    row[RUN_FIRST_LEVEL + level] = int_cell(info->spans_by_level[level], has_level[level]);
+    row[RUN_FIRST_LEVEL + level] = int_cell(info->spans_by_level[level], shows->level[level]);
   row[RUN_DROPPED] = int_cell((size_t)info->run->dropped_count, true);
-  row[RUN_OPEN] = int_cell(info->open_count, true);
+  row[RUN_OPEN] = int_cell(info->open_count, shows->open);
   row[RUN_NO_PARENT] = int_cell(info->parents[BASIS_NONE], true);
-  row[RUN_AMBIGUOUS] = int_cell(info->parents[BASIS_AMBIGUOUS], true);
+  row[RUN_AMBIGUOUS] = int_cell(info->parents[BASIS_AMBIGUOUS], shows->ambiguous);
   if (!isnan(info->run->own_pct))
     row[RUN_OWN] = (struct cell){CELL_REAL, {.real = info->run->own_pct}};
 }
@@ -242,12 +260,9 @@ static void print_runs(const struct info_experiment *info, enum report_format fo
     out->failed = true;
     return;
   }
-  bool has_level[XSP_LEVEL_COUNT] = {false};
+  struct run_shows shows = what_runs_show(info);
   for (size_t i = 0; i < info->run_count; i++)
-    for (unsigned level = 0; level < XSP_LEVEL_COUNT; level++)
-      has_level[level] |= info->runs[i].spans_by_level[level] > 0;
-  for (size_t i = 0; i < info->run_count; i++)
-    fill_row(&arena, &info->runs[i], has_level, &rows[i * RUN_COLUMNS]);
+    fill_row(&arena, &info->runs[i], &shows, &rows[i * RUN_COLUMNS]);
   struct analyze_table table = {
       .columns = run_columns, .column_count = RUN_COLUMNS, .rows = rows, .row_count = info->run_count};
   report_tables(&table, 1, format, false, width, out);

@@ -1,0 +1,446 @@
+"""The command line as a user and a script see it: exit statuses, one-line errors, output forms, goldens.
+
+`--update` as the only argument rewrites tests/golden/."""
+import csv
+import io
+import json
+import os
+import pathlib
+import pty
+import re
+import subprocess
+import sys
+import unittest
+
+import scripted
+from scripted import UNIX_START, XSP, Script, asynchronous, leveled, temporary_folder, xsp, xsp_json
+
+GOLDEN = pathlib.Path(__file__).resolve().parent / "golden"
+UPDATE = "--update" in sys.argv
+READERS = ("analyze", "info", "sql", "check", "version")
+
+
+def verbs():
+    text = xsp("help", check=0).stdout.decode()
+    return re.findall(r"^  (\w+) {2,}", text.split("Verbs:")[1].split("Options may")[0], re.M)
+
+
+class CliTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = temporary_folder()
+        cls.folder = pathlib.Path(cls.temporary.name)
+        cls.file = leveled().write(cls.folder / "leveled.xsp")
+        cls.asynchronous = asynchronous().write(cls.folder / "async.xsp")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.temporary.cleanup()
+
+    def fails(self, status, *arguments, says=(), **options):
+        """One line on stderr, nothing on stdout."""
+        result = xsp(*arguments, check=status, **options)
+        error = result.stderr.decode()
+        self.assertEqual(result.stdout, b"")
+        self.assertTrue(error.startswith("xsp: ") and error.endswith("\n"), error)
+        self.assertEqual(error.count("\n"), 1, error)
+        for part in says:
+            self.assertIn(part, error)
+        return error
+
+    def golden(self, name, text):
+        path = GOLDEN / name
+        text = text.replace(str(self.folder), "FOLDER")
+        text = re.sub(r"format 1, [0-9.]+ .B", "format 1, SIZE", text)
+        if UPDATE:
+            path.write_text(text, encoding="utf-8")
+        self.assertEqual(text, path.read_text(encoding="utf-8"), f"see tests/golden/{name}")
+
+
+class WrongUseTest(CliTest):
+    def test_verbs(self):
+        self.fails(2, says=["a verb is missing", "xsp help"])
+        self.fails(2, "anlyze", says=["anlyze", "`xsp analyze`"])
+        self.fails(2, "help", "inof", says=["`xsp help info`"])
+
+    def test_options(self):
+        for verb in verbs():
+            self.fails(2, verb, "--no-such-option-at-all", says=["--no-such-option-at-all", f"xsp help {verb}"])
+        self.fails(2, "info", self.file, "--jason", says=["--json"])
+        self.fails(2, "info", self.file, "--format", "yaml", says=["yaml", "markdown"])
+        self.fails(2, "info", self.file, "--format", says=["--format=FORMAT"])
+        self.fails(2, "info", self.file, "--json=1", says=["takes no value"])
+        self.fails(2, "info", self.file, "--json", "--format", "csv", says=["contradicts"])
+        self.fails(2, "analyze", "A2", self.file, "--top", "0", says=["--top"])
+        self.fails(2, "analyze", "A2", self.file, "--batch", "x", says=["--batch=x"])
+
+    def test_arguments(self):
+        self.fails(2, "info", says=["xsp info FILE"])
+        self.fails(2, "info", self.file, "more", says=["more"])
+        self.fails(2, "sql", self.file, says=["xsp sql FILE"])
+        self.fails(2, "export", self.file, says=["-o OUT"])
+        self.fails(2, "analyze", "A2", says=["file is missing"])
+        self.fails(2, "analyze", self.file, "A2", says=["no such analysis"])
+        self.fails(2, "analyze", "A2", "B7", self.file, says=["B7", "no such analysis"])
+
+    def test_hostile_arguments_are_escaped(self):
+        error = self.fails(2, "info", "\x1b[31m\nFOLDER", says=["\\x1b[31m\\n"])
+        self.assertNotIn("\x1b", error)
+        self.fails(2, b"\xff\n", says=["\\xff"])
+
+
+class BrokenFileTest(CliTest):
+    def test_each_reader_says_what_is_wrong_with_a_file(self):
+        text = self.folder / "text.xsp"
+        text.write_text("not a database\n" * 100)
+        empty = self.folder / "empty.xsp"
+        empty.write_bytes(b"")
+        cut = self.folder / "cut.xsp"
+        cut.write_bytes(self.file.read_bytes()[:5000])
+        for file in (text, empty, cut, self.folder / "missing.xsp", self.folder):
+            for arguments in (["info", file], ["analyze", "A1", file], ["sql", file, "select count(*) from span"],
+                              ["export", file, "-o", self.folder / "out.json"]):
+                self.fails(2, *arguments, says=[file.name])
+        self.assertFalse((self.folder / "out.json").exists())
+
+    def test_an_sqlite_file_that_is_no_trace(self):
+        import sqlite3
+        path = self.folder / "other.xsp"
+        with sqlite3.connect(path) as database:
+            database.execute("create table x(y)")
+        self.fails(2, "info", path, says=["other.xsp"])
+
+    def test_a_newer_format_is_refused_clearly(self):
+        import sqlite3
+        path = self.folder / "newer.xsp"
+        path.write_bytes(self.file.read_bytes())
+        database = sqlite3.connect(path)
+        version = database.execute("pragma user_version").fetchone()[0]
+        self.assertEqual(version, 1, "the format version is kept in user_version")
+        database.execute("pragma user_version = 99")
+        database.commit()
+        database.close()
+        self.fails(2, "info", path, says=["99"])
+
+    def test_a_damaged_file_never_crashes_a_reader(self):
+        data = bytearray(self.file.read_bytes())
+        path = self.folder / "damaged.xsp"
+        for start in range(100, len(data), max(1, len(data) // 40)):
+            damaged = bytearray(data)
+            damaged[start:start + 64] = bytes(b ^ 0xa5 for b in damaged[start:start + 64])
+            path.write_bytes(damaged)
+            for arguments in (["info", path, "--json"], ["analyze", "A2", path, "--json"]):
+                result = xsp(*arguments)
+                self.assertIn(result.returncode, (0, 1, 2), f"{start}: {result.stderr}")
+
+
+class OutputTest(CliTest):
+    def test_stdout_is_data_and_stderr_is_talk(self):
+        for arguments in (["info", self.file], ["analyze", "A2", self.file], ["version"], ["help"]):
+            result = xsp(*arguments, check=0)
+            self.assertTrue(result.stdout)
+            self.assertEqual(result.stderr, b"")
+
+    def test_json_everywhere(self):
+        for arguments in (["info", self.file], ["analyze", "A1", self.file], ["sql", self.file, "select 1 as one"],
+                          ["version"]):
+            short, long = xsp(*arguments, "--json", check=0), xsp(*arguments, "--format=json", check=0)
+            json.loads(short.stdout)
+            self.assertEqual(short.stdout, long.stdout)
+
+    def test_options_may_stand_anywhere(self):
+        expected = xsp("analyze", "A2", self.file, "--batch", "4", "--json", check=0).stdout
+        for arguments in (["--json", "A2", "--batch=4", self.file], ["--batch", "4", "A2", "--json", "--", self.file]):
+            self.assertEqual(xsp("analyze", *arguments, check=0).stdout, expected)
+
+    def test_a_full_disk_is_status_3(self):
+        for arguments in (["info", self.file], ["help"], ["sql", self.file, "select * from span", "--json"]):
+            with open("/dev/full", "wb") as full:
+                result = subprocess.run([XSP, *arguments], stdout=full, stderr=subprocess.PIPE,
+                                        timeout=scripted.TIMEOUT_S)
+            self.assertEqual(result.returncode, 3)
+            self.assertIn(b"stdout", result.stderr)
+            self.assertEqual(result.stderr.count(b"\n"), 1)
+
+    def test_a_reader_that_leaves_is_no_error(self):
+        query = "with recursive n(x) as (select 1 union all select x + 1 from n limit 1000000) select x from n"
+        process = subprocess.Popen([XSP, "sql", self.file, query, "--json"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        process.stdout.read(1)
+        process.stdout.close()
+        self.assertEqual(process.stderr.read(), b"")
+        process.stderr.close()
+        self.assertEqual(process.wait(timeout=scripted.TIMEOUT_S), 0)
+
+    def test_a_terminal_narrower_than_the_table(self):
+        master, slave = pty.openpty()
+        subprocess.run(["stty", "cols", "72"], stdin=slave, check=True, timeout=scripted.TIMEOUT_S)
+        environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
+        subprocess.run([XSP, "analyze", "A2", self.file], stdout=slave, stderr=subprocess.DEVNULL, env=environment,
+                       check=True, timeout=scripted.TIMEOUT_S)
+        os.close(slave)
+        text = os.read(master, 1 << 16).decode()
+        os.close(master)
+        self.assertIn("left out for the terminal's width", text)
+        self.assertLessEqual(max(len(line.rstrip("\r")) for line in text.split("\n")), 72)
+
+
+class HelpTest(CliTest):
+    def test_help_of_every_verb_in_both_ways(self):
+        for verb in verbs():
+            text = xsp("help", verb, check=0).stdout
+            self.assertEqual(text, xsp(verb, "--help", check=0).stdout)
+            self.assertEqual(text, xsp(verb, "-h", check=0).stdout)
+            self.assertIn(f"Usage: xsp {verb}".encode(), text)
+            self.assertLessEqual(max(map(len, text.decode().splitlines())), 160)
+
+    def test_every_option_is_in_help_man_and_completion(self):
+        completion = xsp("help", "--completion", "bash", check=0).stdout.decode()
+        for verb in verbs():
+            text = xsp("help", verb, check=0).stdout.decode()
+            options = re.findall(r"^  (?:-\w, )?--([\w-]+)", text, re.M)
+            self.assertIn("help", options)
+            man = xsp("help", verb, "--man", check=0).stdout.decode()
+            line = re.search(rf"^    {verb}\) options=\"(.*)\" ;;$", completion, re.M).group(1)
+            self.assertEqual(line.split(), [f"--{option}" for option in options])
+            for option in options:
+                self.assertIn("\\fB\\-\\-" + option.replace("-", "\\-"), man)
+            if verb in READERS:
+                self.assertLessEqual({"format", "json"}, set(options))
+
+    def test_man_pages_are_well_formed(self):
+        if not any(os.access(os.path.join(p, "man"), os.X_OK) for p in os.environ.get("PATH", "").split(":")):
+            self.skipTest("man is not installed")
+        for page in [None, *verbs()]:
+            text = xsp("help", *([page] if page else []), "--man", check=0).stdout
+            result = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", "-"], input=text, capture_output=True,
+                                    timeout=scripted.TIMEOUT_S)
+            self.assertEqual((result.returncode, result.stderr), (0, b""), page)
+
+    def test_completion_completes(self):
+        script = 'eval "$("$0" help --completion bash)"; COMP_WORDS=(xsp "$@"); COMP_CWORD=$#; _xsp; ' \
+                 'printf "%s\\n" "${COMPREPLY[@]}"'
+        def complete(*words):
+            result = subprocess.run(["bash", "-c", script, XSP, *words], capture_output=True, check=True,
+                                    timeout=scripted.TIMEOUT_S)
+            return result.stdout.decode().split()
+        self.assertEqual(complete("ana"), ["analyze"])
+        self.assertEqual(complete("export", "--fo"), ["--force"])
+
+    def test_goldens(self):
+        for verb in ("analyze", "export", "sql"):
+            self.golden(f"help-{verb}.txt", xsp("help", verb, check=0).stdout.decode())
+
+    def test_version(self):
+        document = xsp_json("version", "--json")
+        self.assertEqual(xsp("--version", check=0).stdout, xsp("version", check=0).stdout)
+        self.assertEqual(xsp("--version", check=0).stdout.split()[:2], [b"xsp", document["version"].encode()])
+        self.assertEqual(document["format_version"], 1)
+
+
+class InfoTest(CliTest):
+    def test_json_has_the_contract_keys(self):
+        document = xsp_json("info", self.asynchronous, "--json")
+        self.assertEqual(document["file"]["format_version"], 1)
+        experiment, = document["experiments"]
+        self.assertEqual((experiment["experiment_id"], experiment["name"], experiment["workload"]),
+                         (1, "async", "/models/tiny.onnx"))
+        self.assertEqual((experiment["framework"], experiment["framework_version"]), ("onnxruntime", "1.31.1"))
+        self.assertEqual(experiment["system"], {"cpus": 2, "machine": "scripted"})
+        run, = experiment["runs"]
+        self.assertEqual((run["run_id"], run["levels"], run["metrics"], run["batch_size"]),
+                         (1, ["model", "layer", "kernel"], False, 1))
+        self.assertEqual(run["spans"], {"model": 2, "layer": 1, "kernel": 8})
+        self.assertEqual((run["dropped"], run["open"]), (0, 1))
+        self.assertEqual(sum(run["parents"].values()), 11)
+        self.assertEqual(set(run["parents"]), {"explicit", "correlation", "containment", "ambiguous", "none"})
+
+    def test_observations_and_runs(self):
+        runs = xsp_json("info", self.file, "--json")["experiments"][0]["runs"]
+        self.assertEqual([(r["run_id"], r["levels"], r["batch_size"]) for r in runs],
+                         [(1, ["model"], 1), (2, ["model"], 4), (3, ["model", "layer"], 1), (4, ["model", "layer"], 4)])
+        self.assertEqual({(r["observations"], r["warmup_observations"]) for r in runs}, {(5, 1)})
+        self.assertEqual(runs[3]["spans"], {"model": 5, "layer": 15})
+
+    def test_goldens(self):
+        self.golden("info.txt", xsp("info", self.file, check=0).stdout.decode())
+        self.golden("info-80.txt", xsp("info", self.asynchronous, environment={"COLUMNS": "80"}, check=0).stdout.decode())
+
+
+class AnalyzeTest(CliTest):
+    def test_one_id_is_an_object_several_are_an_array(self):
+        one = xsp_json("analyze", "A2", self.file, "--batch", "1", "--json")
+        self.assertEqual(one["analysis"], "A2")
+        several = xsp_json("analyze", "a1", "A2", self.file, "--batch", "1", "--json")
+        self.assertEqual([table["analysis"] for table in several], ["A1", "A2"])
+        self.assertEqual(several[1], one)
+
+    def test_json_is_exact_and_complete(self):
+        table = xsp_json("analyze", "A2", self.file, "--batch", "4", "--json")
+        self.assertEqual(set(table) & {"analysis", "title", "run_set", "statistic", "columns", "rows", "summary", "notes"},
+                         {"analysis", "title", "run_set", "statistic", "columns", "rows", "summary", "notes"})
+        self.assertEqual(table["run_set"], {"batch_size": 4, "levels": "M/L", "run_ids": [4], "observations": 4})
+        keys = [column["key"] for column in table["columns"]]
+        self.assertEqual([row["latency_ms"] for row in table["rows"]], [4, 8, 12])
+        self.assertEqual([row["alloc_bytes"] for row in table["rows"]], [400000, 800000, 1200000])
+        for row in table["rows"]:
+            self.assertEqual(list(row), keys)
+
+    def test_csv_agrees_with_json(self):
+        table = xsp_json("analyze", "A2", self.file, "--batch", "4", "--json")
+        rows = list(csv.DictReader(io.StringIO(xsp("analyze", "A2", self.file, "--batch", "4", "--format", "csv",
+                                                   check=0).stdout.decode(), newline="")))
+        for row, expected in zip(rows, table["rows"], strict=True):
+            for key, value in expected.items():
+                if value is None:
+                    self.assertEqual(row[key], "")
+                elif isinstance(value, bool):
+                    self.assertEqual(row[key], str(value).lower())
+                elif isinstance(value, (int, float)):
+                    self.assertEqual(float(row[key]), value)
+                else:
+                    self.assertEqual(row[key], value)
+
+    def test_what_a_file_lacks_is_status_1(self):
+        script = Script()
+        script.experiment()
+        script.run(1, "M")
+        script.track()
+        script.span("net", UNIX_START, 1000, tags={"batch_size": 1})
+        path = script.write(self.folder / "model-only.xsp")
+        self.fails(1, "analyze", "A2", path, "--json", says=["A2"])
+        result = xsp("analyze", "A1", "A2", "A6", path, "--json", check=1)
+        self.assertEqual([table["analysis"] for table in json.loads(result.stdout)], ["A1"])
+        lines = result.stderr.decode().splitlines()
+        self.assertEqual(len(lines), 2)
+        self.assertTrue("A2" in lines[0] and "A6" in lines[1])
+
+    def test_several_files_and_experiments(self):
+        two = leveled(experiments=2).write(self.folder / "two.xsp")
+        tables = xsp_json("analyze", "A1", two, "--json")
+        self.assertEqual([table["experiment"] for table in tables], ["tiny", "tiny 2"])
+        self.assertEqual(len(xsp_json("analyze", "A1", self.file, two, "--json")), 3)
+
+    def test_wrong_values_are_status_2(self):
+        for option, value in (("--stat", "p101"), ("--stat", "modus"), ("--sort", "beauty"), ("--layer", "inmost")):
+            self.fails(2, "analyze", "A2", self.file, option, value)
+
+    def test_sort_and_top(self):
+        table = xsp_json("analyze", "A2", self.file, "--batch", "1", "--sort", "latency_ms", "--top", "2", "--json")
+        self.assertEqual([row["latency_ms"] for row in table["rows"]], [3, 2])
+
+    def test_goldens(self):
+        everything = ["L0", "A1", "A2", "A3", "A4", "A5", "A6", "A7"]
+        for columns in ("80", "160"):
+            text = xsp("analyze", *everything, self.file, environment={"COLUMNS": columns}, check=0).stdout.decode()
+            self.assertLessEqual(max(map(len, text.splitlines())), int(columns))
+            self.golden(f"analyze-{columns}.txt", text)
+        self.golden("analyze.md", xsp("analyze", "A1", "A2", self.file, "--format", "markdown", check=0).stdout.decode())
+
+    def test_hostile_names_cannot_steer_the_terminal(self):
+        script = Script()
+        script.experiment("\x1b]0;owned\x07")
+        script.run(1, "M/L")
+        script.track()
+        script.span("net", UNIX_START, 1_000_000, tags={"batch_size": 1})
+        names = [b"\x1b[2J\x1b[31m", b"a\nb\r\tc", b"\xff\xfe", "‮gnp.exe".encode(), b"", "層層".encode(), b"w" * 5000]
+        for number, name in enumerate(names):
+            script.span(name, UNIX_START + number * 1000, 900, "layer", tags={"layer_index": number, "layer_type": name})
+        path = script.write(self.folder / "hostile.xsp")
+        for form in ("text", "markdown"):
+            text = xsp("analyze", "A2", path, "--format", form, environment={"COLUMNS": "100"}, check=0).stdout.decode()
+            self.assertFalse(re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f‮]", text), repr(text))
+            self.assertIn("\\x1b", text.replace("\\\\", "\\"))
+        text = xsp("analyze", "A2", path, environment={"COLUMNS": "100"}, check=0).stdout.decode()
+        self.assertLessEqual(max(map(len, text.splitlines())), 100)
+        rows = xsp_json("analyze", "A2", path, "--json")["rows"]
+        self.assertEqual([row["layer_name"] or "" for row in rows], [name.decode(errors="replace") for name in names])
+
+
+class SqlTest(CliTest):
+    def test_json_is_an_array_of_objects(self):
+        rows = xsp_json("sql", self.file, "select 1 as one, 2.5 as two, 'x' as text, null as none, x'00ff' as bytes", "--json")
+        self.assertEqual(rows, [{"one": 1, "two": 2.5, "text": "x", "none": None, "bytes": "00ff"}])
+        self.assertEqual(xsp_json("sql", self.file, "select * from run where 0", "--json"), [])
+
+    def test_spans_have_the_contract_columns(self):
+        row = xsp_json("sql", self.file, "select * from span where level = 'layer' and run_id = 4 limit 1", "--json")[0]
+        self.assertEqual(list(row)[:19], "run_id span_id trace_id parent_id model_id layer_id level kind category tracer track_id "
+                                         "name start_ns end_ns duration_ns self_ns correlation_id basis depth".split())
+        self.assertEqual((row["name"], row["basis"], row["depth"]), ("block/conv_0", "containment", 1))
+
+    def test_the_contract_query_runs(self):
+        rows = xsp_json("sql", self.asynchronous, "select l.name, sum(e.duration_ns) as ns from span e join span l on l.run_id"
+                        " = e.run_id and l.span_id = e.layer_id where e.kind = 'execution' and e.category = 'kernel' "
+                        "group by 1 order by 2 desc", "--json")
+        self.assertEqual(rows, [{"name": "conv", "ns": 5000}])
+
+    def test_only_reading(self):
+        before = self.file.read_bytes()
+        for statement in ("delete from run", "create table x(y)", "attach ':memory:' as other", "drop table run",
+                          "pragma user_version = 3", "select load_extension('x')", "select 1; select 2", "", "vacuum",
+                          "update run set batch_size = 9", "selec 1", "select nothing from span", "insert into run values (1)"):
+            self.fails(2, "sql", self.file, statement)
+        self.assertEqual(self.file.read_bytes(), before)
+
+    def test_csv_and_text(self):
+        query = "select 'a,\"b\"' as t, 7 as n union all select null, 1234"
+        self.assertEqual(xsp("sql", self.file, query, "--format", "csv", check=0).stdout, b't,n\r\n"a,""b""",7\r\n,1234\r\n')
+        self.assertEqual(xsp("sql", self.file, query, check=0).stdout.decode().splitlines(),
+                         ['t         n', '───────────', 'a,"b"     7', '-      1234'])
+
+
+class CheckTest(CliTest):
+    def test_json(self):
+        rows = xsp_json("check", "--json")
+        self.assertTrue(rows)
+        for row in rows:
+            self.assertEqual(len({"tracer", "predictor"} & set(row)), 1)
+            self.assertEqual(set(row) - {"tracer", "predictor"}, {"usable", "library", "version", "reason", "advice"})
+            self.assertIsInstance(row["usable"], bool)
+            self.assertTrue(row["usable"] or row["reason"])
+        self.assertIn("onnxruntime", [row.get("predictor") for row in rows])
+        self.assertIn("onnxruntime", [row.get("tracer") for row in rows])
+
+    def test_a_library_that_was_named_and_does_not_open_is_status_3(self):
+        missing = self.folder / "libnothing.so"
+        result = xsp("check", "onnxruntime", "--library", f"onnxruntime={missing}", "--json", check=3)
+        predictor = [row for row in json.loads(result.stdout) if "predictor" in row][0]
+        self.assertFalse(predictor["usable"])
+        self.assertIn(b"libnothing.so", result.stderr)
+        xsp("check", "onnxruntime", environment={"XSP_LIBRARY_ONNXRUNTIME": str(missing)}, check=3)
+
+    def crashing_library(self, body):
+        source = self.folder / "crash.c"
+        source.write_text("#include <stdlib.h>\n#include <signal.h>\n#include <unistd.h>\n"
+                          "__attribute__((constructor)) static void start(void) { %s }\n" % body)
+        library = self.folder / "libcrash.so"
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True, timeout=scripted.TIMEOUT_S)
+        return library
+
+    def test_a_library_that_crashes_or_exits_is_contained(self):
+        for body, says in (("signal(SIGSEGV, SIG_DFL); raise(SIGSEGV);", "signal 11"), ("_exit(7);", "status 7"),
+                           ("write(1, \"noise\", 5); abort();", "signal 6")):
+            library = self.crashing_library(body)
+            result = xsp("check", "onnxruntime", "--library", f"onnxruntime={library}", "--json", check=3)
+            predictor = [row for row in json.loads(result.stdout) if "predictor" in row][0]
+            self.assertFalse(predictor["usable"])
+            self.assertIn(says, predictor["reason"])
+
+    def test_names(self):
+        xsp("check", "script", check=0)
+        self.fails(2, "check", "onnxruntim", says=["onnxruntime"])
+        self.fails(2, "check", "--library", "onnxruntime", says=["NAME=PATH"])
+        self.fails(2, "check", "--library", "nothing=/x.so", says=["nothing"])
+
+    def test_text_tells_about_the_machine(self):
+        text = xsp("check", check=0).stdout.decode()
+        for word in ("CPUs", "clock", "/dev/shm", "perf"):
+            self.assertRegex(text, rf"(?m)^{word} ")
+
+
+if __name__ == "__main__":
+    if UPDATE:
+        sys.argv.remove("--update")
+        GOLDEN.mkdir(exist_ok=True)
+    unittest.main()
