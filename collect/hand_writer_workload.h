@@ -87,7 +87,8 @@ static inline uint32_t hand_entry(struct hand *hand, const void *entry, size_t s
   size_t length = text ? strlen(text) + 1 : 0;
   head->used += (size + length + 7) & ~(size_t)7;
   memcpy(hand->catalog + place, entry, size);
-  memcpy(hand->catalog + place + size, text, length);
+  if (length)
+    memcpy(hand->catalog + place + size, text, length);
   ((struct catalog_entry *)(void *)(hand->catalog + place))->size = (uint32_t)(head->used - place);
   return (uint32_t)(place / 8);
 }
