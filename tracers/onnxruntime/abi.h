@@ -124,6 +124,7 @@ struct ort_api { // NULL where the library is older than the slot
      const struct ort_key_value_pairs *options, struct ort_ep_device **))                                              \
   X(event_category, 67, ORT_API_LISTENER, struct ort_status *, (const struct ort_profiling_event *, int *))            \
   X(event_name, 68, ORT_API_LISTENER, struct ort_status *, (const struct ort_profiling_event *, const char **))        \
+  X(event_duration_us, 70, ORT_API_LISTENER, struct ort_status *, (const struct ort_profiling_event *, int64_t *))     \
   X(event_argument, 71, ORT_API_LISTENER, struct ort_status *,                                                         \
     (const struct ort_profiling_event *, const char *key, const char **value))
 
@@ -176,8 +177,8 @@ static inline void ort_ep_functions_load(const struct ort_ep_api *table, uint32_
 #undef X
 }
 
-// ---- what a plug-in execution provider hands to the runtime
-// ---------------------------------------------------------- Each begins with the API version it was written for; the
+// ---- what a plug-in execution provider hands to the runtime ---------------------------------------------------------
+// Each begins with the API version it was written for; the
 // runtime reads no slot that is younger than that.
 
 struct ort_profiler { // one per session

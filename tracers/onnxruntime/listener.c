@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 // Sub-graphs (If, Loop, Scan) nest; deeper than this a node is not recorded.
 #define DEPTH_MAXIMUM 128u
@@ -42,8 +43,63 @@ uint64_t xsp_listener_own_ticks(void)
   return __atomic_load_n(&own_ticks_total, __ATOMIC_RELAXED);
 }
 
-// ---- the profiler: called around every event
-// -------------------------------------------------------------------------
+// ---- how long a tick is ----------------------------------------------------------------------------------------------
+
+struct reading {
+  uint64_t ticks, ns;
+};
+static struct reading first_reading;       // written once, when the library is registered
+static _Atomic uint64_t ticks_per_us_bits; // a double's bits; 0: not known yet
+static _Atomic uint32_t has_deeper_levels; // spans of other tracers may lie inside a node
+
+// Both clocks at one instant: of a few tries the one that was interrupted least.
+static struct reading take_reading(void)
+{
+  struct reading best = {0, 0};
+  uint64_t best_width = UINT64_MAX;
+  for (int i = 0; i < 4; i++) {
+    struct timespec time;
+    uint64_t before = xsp_clock_ticks();
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    uint64_t width = xsp_clock_ticks() - before;
+    if (width >= best_width)
+      continue;
+    best_width = width;
+    best = (struct reading){before + width / 2, (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec};
+  }
+  return best;
+}
+
+// Once per run: how long a tick is (the longer since the first reading, the better), and what else is being recorded.
+static void look_around(void)
+{
+  const uint32_t deeper = XSP_LEVEL_MASK(XSP_LEVEL_LIBRARY) | XSP_LEVEL_MASK(XSP_LEVEL_KERNEL);
+  __atomic_store_n(&has_deeper_levels, (xsp_tracer_levels("*") & deeper) != 0, __ATOMIC_RELAXED);
+  struct reading now = take_reading();
+  if (now.ns - first_reading.ns < 1000000) // too short to say
+    return;
+  double ticks_per_us = (double)(now.ticks - first_reading.ticks) * 1e3 / (double)(now.ns - first_reading.ns);
+  uint64_t bits;
+  memcpy(&bits, &ticks_per_us, sizeof bits);
+  __atomic_store_n(&ticks_per_us_bits, bits, __ATOMIC_RELAXED);
+}
+
+// The runtime reads its end before it makes the event's arguments, which takes 2 us and is no part of the node: our own
+// reading is too late, and the duration it gives is cut to whole microseconds. In the middle of that microsecond lies the
+// best guess; its end is taken where spans of deeper levels must not be left out.
+static uint64_t end_of_node(uint64_t start, int64_t duration_us, uint64_t stopped)
+{
+  uint64_t bits = __atomic_load_n(&ticks_per_us_bits, __ATOMIC_RELAXED);
+  if (bits == 0 || duration_us < 0)
+    return stopped;
+  double ticks_per_us;
+  memcpy(&ticks_per_us, &bits, sizeof ticks_per_us);
+  double rest = __atomic_load_n(&has_deeper_levels, __ATOMIC_RELAXED) ? 1 : 0.5;
+  double ticks = ((double)duration_us + rest) * ticks_per_us;
+  return ticks < (double)(stopped - start) ? start + (uint64_t)ticks : stopped;
+}
+
+// ---- the profiler: called around every event ------------------------------------------------------------------------
 
 static const char *argument(const struct ort_profiling_event *event, const char *key)
 {
@@ -56,12 +112,16 @@ static const char *argument(const struct ort_profiling_event *event, const char 
   return value;
 }
 
-static bool is_node(const struct ort_profiling_event *event, const char **ret_name)
+static bool is_node(const struct ort_profiling_event *event, const char **ret_name, int64_t *ret_duration_us)
 {
   int category = -1;
   struct ort_status *status = functions.event_category(event, &category);
+  if (status == NULL && category == ORT_EVENT_SESSION)
+    look_around();
   if (status == NULL && category == ORT_EVENT_NODE)
     status = functions.event_name(event, ret_name);
+  if (status == NULL && category == ORT_EVENT_NODE)
+    status = functions.event_duration_us(event, ret_duration_us);
   if (status != NULL) {
     api.release_status(status);
     return false;
@@ -103,7 +163,7 @@ static struct ort_status *start_event(struct ort_profiler *profiler, uint64_t ev
 static struct ort_status *stop_event(struct ort_profiler *profiler, uint64_t event_id,
                                      const struct ort_profiling_event *event)
 {
-  uint64_t end = xsp_clock_ticks();
+  uint64_t stopped = xsp_clock_ticks();
   if (open_nodes.depth == 0) // profiling was switched on inside an event
     return NULL;
   uint32_t depth = --open_nodes.depth;
@@ -111,12 +171,18 @@ static struct ort_status *stop_event(struct ort_profiler *profiler, uint64_t eve
     return NULL;
   const struct open_node *node = &open_nodes.nodes[depth];
   const char *name = NULL;
-  if (is_node(event, &name)) {
+  int64_t duration_us = -1;
+  if (is_node(event, &name, &duration_us)) {
     struct xsp_interval interval = {
-        .size = sizeof interval, .kind = XSP_KIND_SYNC, .clock = XSP_CLOCK_TICKS, .start = node->start, .end = end};
+        .size = sizeof interval,
+        .kind = XSP_KIND_SYNC,
+        .clock = XSP_CLOCK_TICKS,
+        .start = node->start,
+        .end = end_of_node(node->start, duration_us, stopped),
+    };
     xsp_span_emit(site_of(event, name), &interval);
   }
-  __atomic_fetch_add(&own_ticks_total, node->own_ticks + (xsp_clock_ticks() - end), __ATOMIC_RELAXED);
+  __atomic_fetch_add(&own_ticks_total, node->own_ticks + (xsp_clock_ticks() - stopped), __ATOMIC_RELAXED);
   return NULL;
 }
 
@@ -135,8 +201,7 @@ static void release_profiler(struct ort_profiler *profiler)
   free(profiler);
 }
 
-// ---- the execution provider: claims no node
-// --------------------------------------------------------------------------
+// ---- the execution provider: claims no node -------------------------------------------------------------------------
 
 static const char *ep_name(const struct ort_ep *ep)
 {
@@ -176,8 +241,7 @@ static struct ort_status *ep_create_profiler(struct ort_ep *ep, struct ort_profi
   return NULL;
 }
 
-// ---- the factory
-// -----------------------------------------------------------------------------------------------------
+// ---- the factory ----------------------------------------------------------------------------------------------------
 
 static const char *factory_name(const struct ort_ep_factory *factory)
 {
@@ -293,6 +357,7 @@ struct ort_status *CreateEpFactories(const char *registration_name, const struct
     return api.create_status(ORT_ERROR_NOT_IMPLEMENTED, "xsp's listener needs ONNX Runtime 1.25 or later");
   }
   ort_api_load(base->get_api(ORT_API_LISTENER), ORT_API_LISTENER, &api);
+  first_reading = take_reading();
   ort_ep_functions_load(api.ep_api(), ORT_API_LISTENER, &functions);
   if (maximum == 0)
     return api.create_status(ORT_ERROR_INVALID_ARGUMENT, "no room for a factory");
@@ -306,8 +371,7 @@ struct ort_status *ReleaseEpFactory(struct ort_ep_factory *factory)
   return NULL; // static
 }
 
-// ---- the tracer's descriptor, for `xsp check` and XSP_TRACERS
-// --------------------------------------------------------
+// ---- the tracer's descriptor, for `xsp check` and XSP_TRACERS -------------------------------------------------------
 
 static int tracer_probe(const struct xsp_host *host, char *why, size_t why_size)
 {
