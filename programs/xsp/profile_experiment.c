@@ -328,7 +328,7 @@ enum status profile_experiment(const struct profile_options *options, struct pro
     ret_result->store = experiment->store;
   } else if (experiment->has_measured) {
     if (store_commit(experiment->store, NULL) == STATUS_OK)
-      snprintf(ret_result->kept_partial, sizeof ret_result->kept_partial, "%s", store_path(experiment->store));
+      snprintf(ret_result->kept_partial, sizeof ret_result->kept_partial, "%s.partial", store_path(experiment->store));
     store_close(experiment->store);
   } else {
     store_discard(experiment->store);

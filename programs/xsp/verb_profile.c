@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+// `xsp profile`: options in, experiment, tables out. The measuring is in profile_experiment.c.
+#include "base/arena.h"
+#include "predictors/predictor.h"
+#include "programs/xsp/install.h"
+#include "programs/xsp/output.h"
+#include "programs/xsp/profile_experiment.h"
+#include "programs/xsp/profile_summary.h"
+#include "programs/xsp/reader.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int number)
+{
+  (void)number;
+  interrupted = 1;
+}
+
+static const struct option_description options[] = {
+    {"batch", 'b', "N,N,...", "1", false, "Batch sizes to measure, in this order."},
+    {"levels", 'l', "SET,SET,...", "M,M/L", false,
+     "Level sets to measure: levels A, M, L, Lib, K joined by '/'. Each set is measured in runs of its own, "
+     "interleaved "
+     "with the others, so that the latency of a level is free of what the levels below it cost."},
+    {"runs", 'r', "N", "10", false, "Counted observations per batch size and level set."},
+    {"warmup", 'w', "N", "3", false,
+     "Observations before them, kept in the file but in no statistic. At least one is made: the first inference of a "
+     "shape is never pooled with the others."},
+    {"output", 'o', "FILE", NULL, false, "The .xsp file to write. Default: the model's name, in the current folder."},
+    {"force", 'f', NULL, NULL, false, "Overwrite an existing output file."},
+    {"framework", 0, "NAME", NULL, false, "The framework to run the model in. Default: recognised by the file's name."},
+    {"library", 0, "NAME=PATH", NULL, true,
+     "The framework library to open, for example onnxruntime=/opt/ort/libonnxruntime.so. Also XSP_LIBRARY_NAME."},
+    {"threads", 't', "N", "0", false,
+     "Threads of the framework's pool within an operator; 0: the framework's default."},
+    {"affinity", 0, "CPULIST", NULL, false, "CPUs the runner may use, for example 0-3,8."},
+    {"seed", 0, "N", "0", false, "Seed of the input values."},
+    {"input", 0, "NAME=FILE.npy", NULL, true, "Values of an input, from a NumPy file of the right type and shape."},
+    {"dim", 0, "NAME=N", NULL, true,
+     "Size of a free dimension of the model, by its name. The batch dimension is --batch."},
+    {"tracer", 0, "FILE[:OPTION=VALUE]", NULL, true,
+     "A tracer to load into the runners whose level set reaches below the layer level. A name without '/' is one of "
+     "xsp's own (xsp check lists them)."},
+    {"profile-file", 0, NULL, NULL, false,
+     "Take layers from the framework's own profile file even where it can announce them while it runs."},
+    {"timeout", 0, "SECONDS", "0", false, "Kill a runner that does not answer for so long; 0: wait for ever."},
+    {"quiet", 'q', NULL, NULL, false, "No progress on stderr."},
+    {0},
+};
+
+static const struct verb_example examples[] = {
+    {"xsp profile resnet50.onnx --batch 1,2,4,8 -o resnet50.xsp", "model and layer level, over four batch sizes"},
+    {"xsp profile bert.onnx --dim sequence=128 --threads 4", "a free dimension fixed, four threads"},
+    {0},
+};
+
+static enum status level_sets(const struct invocation *invocation, struct profile_options *profile, struct error *err)
+{
+  const char *text = invocation_value(invocation, "levels");
+  for (const char *at = text;; at++) {
+    size_t length = strcspn(at, ",");
+    struct level_set set;
+    if (!level_set_parse(at, length, &set))
+      return error_set(err, STATUS_USE, "not a level set", "--levels",
+                       "levels A, M, L, Lib, K in this order, as in M,M/L", "'%.*s'", (int)length, at);
+    if (!(set.mask & XSP_LEVEL_MASK(XSP_LEVEL_MODEL)))
+      return error_set(err, STATUS_USE, "a level set without the model level", "--levels", "M in every set",
+                       "'%.*s' would have nothing to compare with", (int)length, at);
+    if (set.metrics)
+      return error_set(err, STATUS_USE, "no hardware metrics here", "--levels", "the same set without +metrics",
+                       "no tracer of this version collects metrics");
+    if (set.mask & XSP_LEVEL_MASK(XSP_LEVEL_KERNEL) && profile->tracers == NULL)
+      return error_set(err, STATUS_USE, "no tracer for the kernel level", "--levels",
+                       "--tracer FILE, or sets without K", "'%.*s' needs one", (int)length, at);
+    for (size_t i = 0; i < profile->set_count; i++)
+      if (level_set_equal(profile->sets[i], set))
+        return error_set(err, STATUS_USE, "a level set is given twice", "--levels", NULL, "'%.*s'", (int)length, at);
+    if (profile->set_count == PROFILE_SETS_MAXIMUM)
+      return error_set(err, STATUS_USE, "too many level sets", "--levels", NULL, "at most %d", PROFILE_SETS_MAXIMUM);
+    profile->sets[profile->set_count++] = set;
+    at += length;
+    if (*at == 0)
+      return STATUS_OK;
+  }
+}
+
+static enum status batch_sizes(const struct invocation *invocation, struct profile_options *profile, struct error *err)
+{
+  int64_t *values = NULL;
+  size_t count = 0;
+  XSP_TRY(option_int64_list("batch", invocation_value(invocation, "batch"), 1, 1 << 20, &values, &count, err));
+  enum status status = STATUS_OK;
+  if (count > PROFILE_BATCHES_MAXIMUM)
+    status = error_set(err, STATUS_USE, "too many batch sizes", "--batch", NULL, "at most %d", PROFILE_BATCHES_MAXIMUM);
+  for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+    for (size_t earlier = 0; earlier < i; earlier++)
+      if (values[earlier] == values[i])
+        status = error_set(err, STATUS_USE, "a batch size is given twice", "--batch", NULL, "%" PRId64, values[i]);
+    profile->batches[profile->batch_count++] = values[i];
+  }
+  free(values);
+  return status;
+}
+
+// "NAME=PATH" for the framework at hand; NULL where none is given for it.
+static enum status library_path(const struct invocation *invocation, const char *framework, const char **ret_path,
+                                struct error *err)
+{
+  const char *text;
+  for (size_t i = 0; (text = invocation_value_at(invocation, "library", i)) != NULL; i++) {
+    const char *equals = strchr(text, '=');
+    if (equals == NULL || equals == text || equals[1] == 0)
+      return error_set(err, STATUS_USE, "not NAME=PATH", "--library", "--library onnxruntime=/path/libonnxruntime.so",
+                       "'%s'", text);
+    if ((size_t)(equals - text) == strlen(framework) && strncmp(text, framework, strlen(framework)) == 0)
+      *ret_path = equals + 1;
+    else
+      return error_set(err, STATUS_USE, "a library of another framework", "--library", NULL,
+                       "the model runs in %s, not in '%.*s'", framework, (int)(equals - text), text);
+  }
+  return STATUS_OK;
+}
+
+// All --tracer options as one XSP_TRACERS text, absolute; NULL where there is none.
+static enum status tracer_list(const struct invocation *invocation, const char *own_tracers, struct arena *arena,
+                               const char **ret_list, struct error *err)
+{
+  const char *list = NULL;
+  const char *text;
+  for (size_t i = 0; (text = invocation_value_at(invocation, "tracer", i)) != NULL; i++) {
+    size_t length = strcspn(text, ":");
+    char *file = arena_copy(arena, text, length);
+    if (memchr(text, '/', length) == NULL)
+      file = arena_format(arena, "%s/%s.so", own_tracers, file);
+    char real[PATH_MAX];
+    if (realpath(file, real) == NULL)
+      return error_set_errno(err, STATUS_USE, "no such tracer", file, "xsp check");
+    if (strpbrk(real, ",:") != NULL)
+      return error_set(err, STATUS_USE, "cannot pass this path on", real, "a path without ',' and ':'",
+                       "lists of tracers are separated by them");
+    list = list == NULL ? arena_format(arena, "%s%s", real, text + length)
+                        : arena_format(arena, "%s,%s%s", list, real, text + length);
+  }
+  *ret_list = list;
+  return STATUS_OK;
+}
+
+static const char *const *repeated(const struct invocation *invocation, const char *name, struct arena *arena)
+{
+  size_t count = 0;
+  while (invocation_value_at(invocation, name, count) != NULL)
+    count++;
+  const char **values = arena_alloc_array(arena, count + 1, sizeof *values);
+  for (size_t i = 0; i < count; i++)
+    values[i] = invocation_value_at(invocation, name, i);
+  return values;
+}
+
+static const char *model_name(const char *path, struct arena *arena)
+{
+  const char *slash = strrchr(path, '/');
+  const char *base = slash != NULL ? slash + 1 : path;
+  const char *dot = strchr(base, '.');
+  return arena_copy(arena, base, dot != NULL && dot != base ? (size_t)(dot - base) : strlen(base));
+}
+
+static const char *command_line(struct arena *arena)
+{
+  char text[4096];
+  FILE *file = fopen("/proc/self/cmdline", "re");
+  size_t length = file != NULL ? fread(text, 1, sizeof text - 1, file) : 0;
+  if (file != NULL)
+    fclose(file);
+  while (length > 0 && text[length - 1] == 0)
+    length--;
+  for (size_t i = 0; i < length; i++)
+    if (text[i] == 0)
+      text[i] = ' ';
+  return arena_copy(arena, text, length);
+}
+
+static enum status fill_runner(const struct invocation *invocation, struct profile_options *profile,
+                               struct arena *arena, struct error *err)
+{
+  struct runner_options *runner = &profile->runner;
+  runner->model_path = invocation->arguments[0];
+  if (access(runner->model_path, R_OK) != 0)
+    return error_set_errno(err, STATUS_INPUT, "cannot read the model", runner->model_path, "another path");
+  const char *framework = invocation_value(invocation, "framework");
+  const struct predictor *predictor =
+      framework != NULL ? predictor_find(framework) : predictor_for_file(runner->model_path);
+  if (predictor == NULL)
+    return error_set(err, STATUS_USE, framework != NULL ? "no such framework" : "unknown kind of model",
+                     framework != NULL ? framework : runner->model_path, "--framework onnxruntime; xsp check lists all",
+                     "no predictor %s", framework != NULL ? "has this name" : "takes files of this name");
+  runner->predictor = predictor->name;
+  XSP_TRY(library_path(invocation, predictor->name, &runner->library, err));
+  char *program = arena_alloc(arena, PATH_MAX);
+  char *tracers = arena_alloc(arena, PATH_MAX);
+  XSP_TRY(install_find("xsp-runner", program, PATH_MAX, err));
+  XSP_TRY(install_find("tracers", tracers, PATH_MAX, err));
+  runner->program = program;
+  runner->tracer_directory = tracers;
+  XSP_TRY(tracer_list(invocation, tracers, arena, &profile->tracers, err));
+  int64_t number = 0;
+  XSP_TRY(invocation_int64(invocation, "threads", 0, 4096, &number, err));
+  runner->threads = (unsigned)number;
+  XSP_TRY(invocation_int64(invocation, "timeout", 0, 86400, &number, err));
+  runner->timeout_s = (unsigned)number;
+  XSP_TRY(invocation_int64(invocation, "seed", 0, INT64_MAX, &number, err));
+  runner->seed = (uint64_t)number;
+  runner->affinity = invocation_value(invocation, "affinity");
+  runner->inputs = repeated(invocation, "input", arena);
+  runner->dims = repeated(invocation, "dim", arena);
+  runner->profile_file = invocation_has(invocation, "profile-file");
+  return STATUS_OK;
+}
+
+static enum status fill_options(const struct invocation *invocation, struct profile_options *profile,
+                                struct arena *arena, struct error *err)
+{
+  XSP_TRY(fill_runner(invocation, profile, arena, err));
+  XSP_TRY(level_sets(invocation, profile, err));
+  XSP_TRY(batch_sizes(invocation, profile, err));
+  int64_t number = 0;
+  XSP_TRY(invocation_int64(invocation, "runs", 1, 1000000, &number, err));
+  profile->runs = (unsigned)number;
+  XSP_TRY(invocation_int64(invocation, "warmup", 0, 1000000, &number, err));
+  profile->warmups = number < 1 ? 1 : (unsigned)number;
+  profile->name = model_name(profile->runner.model_path, arena);
+  profile->command = command_line(arena);
+  profile->output_path = invocation_value(invocation, "output");
+  if (profile->output_path == NULL)
+    profile->output_path = arena_format(arena, "%s.xsp", profile->name);
+  profile->force = invocation_has(invocation, "force");
+  profile->quiet = invocation_has(invocation, "quiet");
+  if (!profile->force && access(profile->output_path, F_OK) == 0) // before minutes of work, not after
+    return error_set(err, STATUS_USE, "the output exists", profile->output_path, "--force, or another -o",
+                     "it is not overwritten unasked");
+  profile->interrupted = &interrupted;
+  return STATUS_OK;
+}
+
+// The file is whole; the exit status says that the experiment is not.
+static void leave_interrupted(struct error *err)
+{
+  if (output_finish(err) == STATUS_OK)
+    exit(128 + SIGINT);
+}
+
+static enum status run(const struct invocation *invocation, struct error *err)
+{
+  enum report_format format;
+  XSP_TRY(reader_format(invocation, &format, err));
+  struct arena arena = {0};
+  struct profile_options profile = {0};
+  struct profile_result result = {0};
+  enum status status = fill_options(invocation, &profile, &arena, err);
+  if (status == STATUS_OK) {
+    struct sigaction action = {.sa_handler = on_interrupt};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    status = profile_experiment(&profile, &result, err);
+    if (status != STATUS_OK && result.kept_partial[0] != 0)
+      fprintf(stderr, "xsp: what was measured until then is in %s\n", result.kept_partial);
+  }
+  if (status == STATUS_OK)
+    status = profile_summary(&profile, &result, format, err);
+  store_close(result.store);
+  arena_done(&arena);
+  if (status == STATUS_OK && result.was_interrupted)
+    leave_interrupted(err);
+  return status;
+}
+
+const struct verb verb_profile = {
+    .name = "profile",
+    .summary = "measure a model over batch sizes and levels",
+    .synopsis = "MODEL [OPTION...]",
+    .description =
+        "Runs the model in its framework, in processes of their own, at each level set and batch size, interleaved in "
+        "time; writes an .xsp file and prints what it found.\n\n"
+        "The difference between the latency at one level set and the next is what tracing the deeper level cost: the "
+        "overhead is part of the result, and no level's figures contain it.",
+    .least_arguments = 1,
+    .most_arguments = 1,
+    .options = options,
+    .is_reader = true,
+    .examples = examples,
+    .see_also = "analyze, info, export, check",
+    .run = run,
+};

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`xsp profile` as a whole, on scripted models whose truth is known: level sets, overhead, interleaving, containment."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import unittest
+
+BUILD = pathlib.Path(os.environ["XSP_BUILD"])
+XSP = BUILD / "xsp"
+
+MODEL = """\
+input data float N,8
+layer conv1 Conv 300us shape=N,64,112,112 alloc=3211264
+kernel sgemm 200us
+kernel bias 100us
+layer relu1 Relu 100us shape=N,64,112,112
+kernel relu 50us
+layer conv2 Conv 500us shape=N,64,56,56 alloc=802816
+kernel sgemm 200us
+batch-factor 0.25
+"""
+
+
+def xsp(*arguments, status=0, env=None):
+    result = subprocess.run([XSP, *map(str, arguments)], capture_output=True, text=True, timeout=120,
+                            env={**os.environ, **(env or {})})
+    if result.returncode != status:
+        raise AssertionError(f"xsp {arguments}: status {result.returncode}, not {status}\n{result.stderr}")
+    return result
+
+
+class ProfileTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.output = self.folder / "out.xsp"
+
+    def model(self, text=MODEL, name="net.xspscript"):
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    def sql(self, query):
+        return json.loads(xsp("sql", self.output, query, "--json").stdout)
+
+    def analyze(self, *arguments):
+        return json.loads(xsp("analyze", *arguments, self.output, "--json").stdout)
+
+    def test_matrix_is_complete_and_interleaved(self):
+        xsp("profile", self.model(), "--batch", "1,4", "--levels", "M,M/L", "--runs", 5, "--warmup", 2, "-o", self.output)
+        rows = self.sql("select r.levels, r.batch_size, o.observation, o.warmup, o.start_ns, o.duration_ns from observation o"
+                        " join run r using (run_id) order by o.start_ns")
+        self.assertEqual(len(rows), 2 * 2 * 7)
+        for batch in (1, 4):
+            order = [(row["levels"], row["warmup"]) for row in rows if row["batch_size"] == batch]
+            # Every repetition visits both sets; the first two repetitions are warm-up.
+            for repetition in range(7):
+                pair = order[2 * repetition:2 * repetition + 2]
+                self.assertEqual({levels for levels, _ in pair}, {"M", "M/L"})
+                self.assertEqual({warmup for _, warmup in pair}, {1 if repetition < 2 else 0})
+        starts = {order[0] for order in (
+            [row["levels"] for row in rows if row["batch_size"] == 1][2 * i:2 * i + 2] for i in range(7))}
+        self.assertEqual(starts, {"M", "M/L"}, "no set always comes first")
+        # Durations are what the script says: 0.9 ms of layers and 0.55 ms of kernels, times 1.75 at batch 4.
+        for batch, expected in ((1, 1.45e6), (4, 1.45e6 * 1.75)):
+            fastest = min(row["duration_ns"] for row in rows if row["batch_size"] == batch and not row["warmup"])
+            self.assertGreaterEqual(fastest, expected * 0.999)
+            self.assertLess(fastest, expected * 1.5)
+
+    def test_layers_and_tables(self):
+        xsp("profile", self.model(), "--runs", 5, "-o", self.output)
+        a2 = self.analyze("A2")
+        self.assertEqual([(row["layer_index"], row["layer_name"], row["layer_type"]) for row in a2["rows"]],
+                         [(0, "conv1", "Conv"), (1, "relu1", "Relu"), (2, "conv2", "Conv")])
+        self.assertEqual([row["alloc_bytes"] for row in a2["rows"]], [3211264, None, 802816])
+        self.assertEqual(a2["rows"][0]["n"], 5)
+        self.assertGreaterEqual(a2["rows"][0]["min_ms"], 0.6)
+        a6 = self.analyze("A6")
+        self.assertEqual([row["layer_type"] for row in a6["rows"]], ["Conv", "Relu"])
+        info = json.loads(xsp("info", self.output, "--json").stdout)
+        runs = info["experiments"][0]["runs"]
+        self.assertEqual([run["levels"] for run in runs], [["model"], ["model", "layer"]])
+        self.assertEqual(runs[1]["spans"]["layer"], 3 * 8)
+        self.assertEqual(runs[1]["parents"]["containment"], 3 * 8)
+        self.assertEqual([run["dropped"] for run in runs], [0, 0])
+        self.assertEqual(info["experiments"][0]["framework"], "script")
+
+    def test_a_slow_kernel_tracer_comes_back_from_l0(self):
+        """The tracer wastes 10 µs before each of the 4 kernels; the figures below it stay free of that."""
+        kernels = "".join(f"kernel k{i} 50us\n" for i in range(20))
+        model = self.model(f"input data float N,8\nlayer a Conv 200us\n{kernels}layer b Relu 200us\n{kernels}")
+        xsp("profile", model, "--levels", "M,M/L,M/L/K", "--tracer", "fake:kernel_delay_ns=10000", "--runs", 20, "-o",
+            self.output)
+        rows = {row["levels"]: row for row in self.analyze("L0")["rows"]}
+        self.assertIsNone(rows["M"]["overhead_ms"])
+        self.assertEqual(rows["M/L/K"]["over"], "M/L")
+        # 40 kernels: 0.4 ms. The bounds are those of a shared machine; the trimmed mean is within a few per cent on a quiet one.
+        self.assertGreater(rows["M/L/K"]["overhead_ms"], 0.4 * 0.8)
+        self.assertLess(rows["M/L/K"]["overhead_ms"], 0.4 * 1.5)
+        layers = self.analyze("L0", "--by", "layer", "--stat", "min")["rows"]
+        self.assertEqual([row["kernels"] for row in layers], [20, 20])
+        for row in layers:
+            self.assertGreater(row["overhead_per_kernel_ns"], 9000)
+            self.assertLess(row["overhead_per_kernel_ns"], 13000)
+        self.assertLess(self.analyze("A2", "--stat", "min")["rows"][0]["latency_ms"], 1.2 + 0.15,
+                        "layer figures come from M/L, without the kernel tracer's cost")
+
+    def test_wrong_use(self):
+        model = self.model()
+        for arguments, word in (
+                (["--levels", "M,L/M"], "--levels"), (["--levels", "L"], "--levels"), (["--levels", "M,M"], "twice"),
+                (["--levels", "M/K"], "kernel"), (["--batch", "0"], "batch"), (["--batch", "1,1"], "twice"),
+                (["--batch", "x"], "batch"), (["--framework", "caffe3"], "caffe3"), (["--runs", "-1"], "runs"),
+                (["--library", "script"], "NAME=PATH"), (["--tracer", "nonesuch"], "nonesuch")):
+            result = xsp("profile", model, *arguments, "-o", self.output, status=2)
+            self.assertEqual(len(result.stderr.strip().splitlines()), 1, result.stderr)
+            self.assertIn(word, result.stderr)
+            self.assertFalse(self.output.exists())
+        xsp("profile", self.folder / "missing.onnx", "-o", self.output, status=2)
+        xsp("profile", self.model("layer a\n", "bad.xspscript"), "-o", self.output, status=2)
+
+    def test_existing_output(self):
+        self.output.write_text("mine")
+        xsp("profile", self.model(), "-o", self.output, status=2)
+        self.assertEqual(self.output.read_text(), "mine")
+        xsp("profile", self.model(MODEL + "fault abort\n", "bad.xspscript"), "-o", self.output, "--force", status=2)
+        self.assertEqual(self.output.read_text(), "mine")
+        xsp("profile", self.model(), "-o", self.output, "--force", "--runs", 1)
+        self.assertEqual(self.output.read_bytes()[:15], b"SQLite format 3")
+
+    def test_containment(self):
+        for fault, word in (("abort", "signal 6"), ("segv", "signal 11"), ("exit 7", "exit status 7")):
+            result = xsp("profile", self.model(MODEL + f"fault {fault} at 4\n"), "--runs", 5, "-o", self.output, status=2)
+            self.assertIn(word, result.stderr)
+            self.assertFalse(self.output.exists())
+            # What was measured until then is kept, named, and opens.
+            partial = self.output.with_name("out.xsp.partial")
+            self.assertIn(str(partial), result.stderr)
+            info = json.loads(xsp("info", partial, "--json").stdout)
+            self.assertGreater(info["experiments"][0]["runs"][0]["spans"]["model"], 0)
+            partial.unlink()
+        self.assertEqual(list(self.folder.glob("out*")), [])
+
+    def test_hang_is_bounded(self):
+        result = xsp("profile", self.model(MODEL + "fault hang at 1\n"), "--timeout", 1, "-o", self.output, status=3)
+        self.assertIn("--timeout", result.stderr)
+
+    def test_interrupt_keeps_what_was_measured(self):
+        process = subprocess.Popen([XSP, "profile", self.model(), "--runs", "100000", "-o", self.output],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        partial = self.output.with_name("out.xsp.partial")
+        try:
+            while process.poll() is None:  # bounded by the test's own time limit
+                if partial.exists():
+                    try:
+                        info = json.loads(xsp("info", partial, "--json").stdout)
+                        if info["experiments"] and info["experiments"][0]["runs"][0]["spans"].get("model", 0) > 5:
+                            break
+                    except AssertionError:
+                        continue
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+        self.assertEqual(process.returncode, 130, err)
+        self.assertIn("Interrupted", out)
+        self.assertGreater(self.sql("select count(*) as n from observation where warmup = 0")[0]["n"], 0)
+        self.assertFalse(partial.exists())
+
+    def test_nothing_is_left_behind(self):
+        before = {path.name for path in pathlib.Path("/dev/shm").glob("xsp*")}
+        xsp("profile", self.model(), "--runs", 1, "-o", self.output, env={"TMPDIR": str(self.folder)})
+        self.assertEqual({path.name for path in pathlib.Path("/dev/shm").glob("xsp*")}, before)
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["net.xspscript", "out.xsp"])
+
+
+if __name__ == "__main__":
+    unittest.main()
