@@ -59,7 +59,7 @@ uint32_t xsp_tracer_levels(const char *tracer)
         levels |= __atomic_load_n(&capture.control->levels[slot], __ATOMIC_RELAXED);
     return levels;
   }
-  int slot = tracer_slot(tracer, false);
+  int slot = tracer_slot(tracer, true); // a tracer that asks before its first span has what it will have then
   return slot < 0 ? 0 : __atomic_load_n(&capture.control->levels[slot], __ATOMIC_RELAXED);
 }
 
