@@ -5,6 +5,7 @@
 #include "programs/xsp/output.h"
 #include "programs/xsp/reader.h"
 #include "report/display.h"
+#include "report/figure.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -121,6 +122,8 @@ static void print_json(const struct info_file *file, struct buf *out)
   buf_text(out, "\n");
 }
 
+#define KEY_COLUMNS 24u // facts with longer names stick out
+
 // ---- text ------------------------------------------------------------------------------------------------------------
 static void put_field(struct buf *out, const char *label, const char *text, unsigned width)
 {
@@ -158,20 +161,43 @@ static void put_created(struct buf *out, const struct store_experiment *experime
   put_field(out, "created", text, width);
 }
 
+static void put_number(struct buf *out, const struct store_system_value *value)
+{
+  const char *unit = figure_unit_of_key(value->key);
+  struct figure_style style = figure_style(unit, fabs(value->number), false);
+  if (unit[0] != 0 && isfinite(value->number))
+    buf_format(out, "%.*f %s", style.decimals, value->number * style.factor, style.unit);
+  else
+    buf_format(out, "%.15g", value->number);
+}
+
+// One fact a line, the facts' names aligned.
 static void put_system(struct buf *out, const struct info_experiment *info, unsigned width)
 {
-  struct buf text;
+  struct buf text, escaped;
   buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  buf_init(&escaped, BUF_MAXIMUM_DEFAULT);
+  size_t longest = 0;
+  for (size_t i = 0; i < info->system_count; i++)
+    longest = strlen(info->system[i].key) > longest ? strlen(info->system[i].key) : longest;
+  if (longest > KEY_COLUMNS)
+    longest = KEY_COLUMNS;
   for (size_t i = 0; i < info->system_count; i++) {
     const struct store_system_value *value = &info->system[i];
-    buf_format(&text, "%s%s ", i > 0 ? ", " : "", value->key);
+    buf_clear(&text);
+    buf_clear(&escaped);
     if (value->is_number)
-      buf_format(&text, "%.15g", value->number);
+      put_number(&text, value);
     else
       buf_text(&text, value->text != NULL ? value->text : "");
+    display_escape(&escaped, value->key, strlen(value->key));
+    buf_format(out, "  %-11s %-*s  ", i == 0 ? "system" : "", (int)longest, escaped.data != NULL ? escaped.data : "");
+    buf_clear(&escaped);
+    display_escape(&escaped, text.data != NULL ? text.data : "", text.length);
+    display_wrap(out, escaped.data != NULL ? escaped.data : "", 16 + longest, 16 + longest, width);
   }
-  put_field(out, "system", text.data, width);
   buf_done(&text);
+  buf_done(&escaped);
 }
 
 // Columns of the table of runs.
