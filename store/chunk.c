@@ -459,3 +459,16 @@ const char *chunk_decode(struct chunk_codec *codec, enum chunk_type type, const 
   undo_residuals(head.transform, codec->residual, count, head.base);
   return narrow(type, codec->residual, count, ret_values);
 }
+
+bool chunk_is_counting(struct chunk_codec *codec, const uint8_t *data, size_t size, uint32_t count, int64_t *ret_first)
+{
+  struct head head;
+  struct plane table[PLANES_MAXIMUM];
+  if (read_head(codec, CHUNK_INT64, data, size, count, &head, table) != NULL)
+    return false;
+  if (head.transform != TRANSFORM_DELTA || head.planes != 1 || table[0].mode != PLANE_CONSTANT ||
+      table[0].constant != (uint8_t)zigzag(1) || size != HEAD_BYTES + PLANE_BYTES)
+    return false;
+  *ret_first = (int64_t)(head.base + 1);
+  return true;
+}

@@ -24,6 +24,7 @@ int sqlite3_xspsqlite_init(sqlite3 *db, char **ret_message, const sqlite3_api_ro
   if (reader == NULL)
     return SQLITE_NOMEM;
   reader_start(reader, db, "main", NULL);
+  reader->is_guest = true;
   // The last module registered owns the reader: closing a connection drops its modules in no promised order, but only
   // after all cursors are gone.
   int code = table_tag_register(db, reader);

@@ -125,6 +125,14 @@ struct key_list *key_list_create(const int64_t *values, size_t count)
   return list;
 }
 
+struct key_list *key_list_create_counting(int64_t first, size_t count)
+{
+  struct key_list *list = calloc(1, sizeof *list);
+  if (list != NULL)
+    *list = (struct key_list){.minimum = first, .range = count - 1, .is_dense = true};
+  return list;
+}
+
 // First place in [from, to) whose key is at least `key`.
 static uint32_t lower_bound(const struct key_list *list, uint32_t from, uint32_t to, int64_t key)
 {

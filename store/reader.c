@@ -36,6 +36,15 @@ void reader_done(struct reader *reader)
   *reader = (struct reader){0};
 }
 
+void reader_rest(struct reader *reader)
+{
+  if (!reader->is_guest || reader->cursors > 0)
+    return;
+  sqlite3_finalize(reader->chunk_statement);
+  sqlite3_finalize(reader->version_statement);
+  reader->chunk_statement = reader->version_statement = NULL;
+}
+
 void reader_invalidate(struct reader *reader)
 {
   if (reader->cursors == 0)
@@ -62,7 +71,10 @@ enum status reader_refresh(struct reader *reader, struct error *err)
   if (reader->codec == NULL && (reader->codec = chunk_codec_create()) == NULL)
     return problem_memory(err, what, reader->path);
   int64_t version = 0;
-  XSP_TRY(read_data_version(reader, &version, err));
+  enum status status = read_data_version(reader, &version, err);
+  reader_rest(reader);
+  if (status != STATUS_OK)
+    return status;
   if (reader->is_loaded && version == reader->data_version)
     return STATUS_OK;
   catalogue_free(reader);
@@ -124,34 +136,61 @@ static enum status check_values(const struct reader *reader, const struct column
   return problem_broken(err, reader->path, "a chunk of column %s holds a value that is out of range", kind->name);
 }
 
+// The blob of a chunk, valid until the statement is reset.
+static enum status fetch_chunk(struct reader *reader, int64_t chunk_id, const uint8_t **ret_data, size_t *ret_size,
+                               struct error *err)
+{
+  if (reader->chunk_statement == NULL &&
+      sqlite3_prepare_v2(reader->db, "SELECT data FROM main.chunk WHERE chunk_id = ?1", -1, &reader->chunk_statement,
+                         NULL) != SQLITE_OK)
+    return problem_sqlite(err, what, reader->path, reader->db);
+  sqlite3_bind_int64(reader->chunk_statement, 1, chunk_id);
+  int code = sqlite3_step(reader->chunk_statement);
+  if (code == SQLITE_DONE)
+    return error_set(err, STATUS_SYSTEM, what, reader->path, "ask again", "it was changed while it was read");
+  if (code != SQLITE_ROW)
+    return problem_sqlite(err, what, reader->path, reader->db);
+  *ret_data = sqlite3_column_blob(reader->chunk_statement, 0);
+  *ret_size = *ret_data == NULL ? 0 : (size_t)sqlite3_column_bytes(reader->chunk_statement, 0);
+  return STATUS_OK;
+}
+
 static enum status decode_chunk(struct reader *reader, const struct series *series, const struct part *part,
                                 unsigned column, void *ret_values, struct error *err)
 {
   const struct column_kind *kind = &series_kinds[series->name].columns[column];
   int64_t chunk_id = part->slot[column].chunk_id;
-  if (reader->chunk_statement == NULL &&
-      sqlite3_prepare_v2(reader->db, "SELECT data FROM main.chunk WHERE chunk_id = ?1", -1, &reader->chunk_statement,
-                         NULL) != SQLITE_OK)
-    return problem_sqlite(err, what, reader->path, reader->db);
-  sqlite3_stmt *statement = reader->chunk_statement;
-  sqlite3_bind_int64(statement, 1, chunk_id);
-  enum status status;
-  int code = sqlite3_step(statement);
-  if (code == SQLITE_DONE) {
-    status = error_set(err, STATUS_SYSTEM, what, reader->path, "ask again", "it was changed while it was read");
-  } else if (code != SQLITE_ROW) {
-    status = problem_sqlite(err, what, reader->path, reader->db);
-  } else {
-    const uint8_t *data = sqlite3_column_blob(statement, 0);
-    size_t size = (size_t)sqlite3_column_bytes(statement, 0);
-    const char *why =
-        data == NULL ? "it is empty" : chunk_decode(reader->codec, kind->type, data, size, part->row_count, ret_values);
+  const uint8_t *data;
+  size_t size;
+  enum status status = fetch_chunk(reader, chunk_id, &data, &size, err);
+  if (status == STATUS_OK) {
+    const char *why = chunk_decode(reader->codec, kind->type, data, size, part->row_count, ret_values);
     status = why == NULL ? check_values(reader, kind, part->row_count, ret_values, err)
                          : problem_broken(err, reader->path, "chunk %lld (column %s, rows from %llu): %s",
                                           (long long)chunk_id, kind->name, (unsigned long long)part->first_row, why);
   }
-  sqlite3_reset(statement);
+  sqlite3_reset(reader->chunk_statement);
   return status;
+}
+
+// Ids that count up by one through all parts: the common case for span_id, where an index needs no memory.
+static bool is_counting(struct reader *reader, const struct series *series, unsigned column, int64_t *ret_first)
+{
+  for (size_t i = 0; i < series->part_count; i++) {
+    const struct part *part = &series->parts[i];
+    const uint8_t *data;
+    size_t size;
+    int64_t first = 0;
+    bool is_good = part->slot[column].chunk_id > 0 &&
+                   fetch_chunk(reader, part->slot[column].chunk_id, &data, &size, NULL) == STATUS_OK &&
+                   chunk_is_counting(reader->codec, data, size, part->row_count, &first);
+    if (reader->chunk_statement != NULL)
+      sqlite3_reset(reader->chunk_statement);
+    *ret_first = i == 0 ? first : *ret_first;
+    if (!is_good || first < 1 || (uint64_t)first != (uint64_t)*ret_first + part->first_row)
+      return false;
+  }
+  return series->part_count > 0;
 }
 
 enum status reader_column(struct reader *reader, const struct series *series, unsigned column, void *ret_values,
@@ -241,6 +280,11 @@ enum status reader_list(struct reader *reader, struct series *series, unsigned c
   *ret_list = series->lists[column];
   if (*ret_list != NULL || series->row_count >= UINT32_MAX)
     return STATUS_OK;
+  int64_t first = 0;
+  if (is_counting(reader, series, column, &first)) {
+    *ret_list = series->lists[column] = key_list_create_counting(first, series->row_count);
+    return *ret_list == NULL ? problem_memory(err, what, reader->path) : STATUS_OK;
+  }
   XSP_TRY(reader_check_memory(reader, series, column, sizeof(int64_t), err));
   int64_t *values = malloc(series->row_count * sizeof *values + 1);
   if (values == NULL)

@@ -54,6 +54,7 @@ struct reader {
   struct strings own_strings;
   struct chunk_codec *codec;
   struct sqlite3_stmt *chunk_statement, *version_statement;
+  bool is_guest;        // of a connection that others close: no statement outlives its use, sqlite3_close would refuse
   bool is_writer;       // strings are complete in memory
   bool is_loaded;       // catalogue is there
   int64_t data_version; // of the catalogue
@@ -69,6 +70,7 @@ struct reader {
 
 void reader_start(struct reader *reader, struct sqlite3 *db, const char *path, struct strings *strings);
 void reader_done(struct reader *reader);       // before the connection is closed
+void reader_rest(struct reader *reader);       // a guest finalizes its statements; when the last cursor is gone
 void reader_invalidate(struct reader *reader); // after this connection wrote chunks
 // Makes catalogue and strings current. To be called before anything below.
 enum status reader_refresh(struct reader *reader, struct error *err) MUST_CHECK;

@@ -263,6 +263,7 @@ struct scan_order {
   size_t count, capacity;
   size_t block_from, block_rows, next; // of places; `next` within the block
   struct block **pins[STORE_COLUMNS];  // by number of the part, for columns in use; NULL: the part lacks it
+  const void **bases[STORE_COLUMNS]; // their values
   uint64_t gathered[STORE_COLUMNS][ORDER_BLOCK];
 };
 
@@ -276,6 +277,7 @@ static void order_free(struct scan *scan)
       if (order->pins[column][i] != NULL)
         reader_unpin(scan->reader, order->pins[column][i]);
     free(order->pins[column]);
+    free(order->bases[column]);
   }
   free(order->runs);
   free(order->parts);
@@ -345,11 +347,14 @@ static enum status order_pin(struct scan *scan, unsigned column, struct error *e
   if (order->pins[column] != NULL)
     return STATUS_OK;
   order->pins[column] = calloc(order->part_count + 1, sizeof *order->pins[column]);
-  if (order->pins[column] == NULL)
+  order->bases[column] = calloc(order->part_count + 1, sizeof *order->bases[column]);
+  if (order->pins[column] == NULL || order->bases[column] == NULL)
     return problem_memory(err, "cannot read trace", scan->reader->path);
   for (size_t i = 0; i < order->part_count; i++)
-    if (order->parts[i]->slot[column].chunk_id != 0)
+    if (order->parts[i]->slot[column].chunk_id != 0) {
       XSP_TRY(reader_pin(scan->reader, order->series[i], order->parts[i], column, &order->pins[column][i], err));
+      order->bases[column][i] = order->pins[column][i]->values;
+    }
   return STATUS_OK;
 }
 
@@ -357,15 +362,15 @@ static enum status order_pin(struct scan *scan, unsigned column, struct error *e
   do {                                                                                                                 \
     type *to = ret_values;                                                                                             \
     for (size_t i = 0; i < count; i++) {                                                                               \
-      const struct block *block = pins[places[i] >> 16];                                                               \
-      to[i] = block == NULL ? 0 : ((const type *)block->values)[places[i] & 0xffff];                                   \
+      const type *base = bases[places[i] >> 16];                                                                       \
+      to[i] = base == NULL ? 0 : base[places[i] & 0xffff];                                                             \
     }                                                                                                                  \
   } while (0)
 
 // Parts that lack the column give 0.
 static void gather(const struct scan *scan, unsigned column, const uint32_t *places, size_t count, void *ret_values)
 {
-  struct block *const *pins = scan->order->pins[column];
+  const void *const *bases = scan->order->bases[column];
   switch (series_kinds[scan->name].columns[column].type) {
   case CHUNK_INT64:
     GATHER(int64_t);

@@ -347,6 +347,7 @@ int table_close(sqlite3_vtab_cursor *base)
   struct table_cursor *cursor = (struct table_cursor *)base;
   scan_done(&cursor->scan);
   cursor->scan.reader->cursors--;
+  reader_rest(cursor->scan.reader);
   free(cursor);
   return SQLITE_OK;
 }
