@@ -5,7 +5,9 @@
 #include "collect/clock_read.h"
 #include "collect/hand_writer_workload.h"
 
+#include <signal.h>
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -375,6 +377,56 @@ static void test_equal_intervals_lie_outermost_first(void **state)
     assert_int_equal(got.span_id[i], (INT64_C(1) << 32) + i + 1);
 }
 
+// The file system refuses what the drain stores: an error, nothing is given back, and a successor finds everything.
+static void test_disk_full(void **state)
+{
+  struct error err = {0};
+  struct rlimit old, small;
+  uint64_t begin = ticks();
+  for (uint32_t i = 0; i < 100; i++)
+    hand_span(&now.hand, now.site, i + 1, begin + i * 1237, i * i);
+  signal(SIGXFSZ, SIG_IGN);
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+  small = old;
+  small.rlim_cur = 8192; // the file is larger already
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+  enum status status = collect_drain(now.session, now.store, RUN, &err);
+  if (status == STATUS_OK)
+    status = collect_commit(now.session, now.store, &err);
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+  assert_int_equal(status, STATUS_SYSTEM);
+  assert_int_equal(now.hand.ring->tail, 0);
+  assert_int_equal(now.hand.ring->stored, 0);
+  char directory[512];
+  snprintf(directory, sizeof directory, "%s", collect_directory(now.session));
+  collect_close(now.session, false);
+  store_discard(now.store);
+  ok(store_create(now.path, false, &now.store, &err), &err);
+  ok(collect_adopt(directory, &now.session, &err), &err);
+  drain(true);
+  assert_int_equal(spans().count, 100);
+}
+
+static void test_a_session_that_finds_no_room(void **state)
+{
+  struct error err = {0};
+  struct rlimit old, small;
+  struct collect_session *session = NULL;
+  char directory[128];
+  snprintf(directory, sizeof directory, "%s/session", now.folder);
+  const struct collect_options options = {.directory = directory, .level_mask = 1};
+  signal(SIGXFSZ, SIG_IGN);
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+  small = old;
+  small.rlim_cur = 4096;
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+  enum status status = collect_create(&options, &session, &err);
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+  assert_int_equal(status, STATUS_SYSTEM);
+  assert_null(session);
+  assert_int_not_equal(access(directory, F_OK), 0);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -389,6 +441,8 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_skip, setup, teardown),
       cmocka_unit_test_setup_teardown(test_broken_files_are_named_not_fatal, setup, teardown),
       cmocka_unit_test_setup_teardown(test_equal_intervals_lie_outermost_first, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_disk_full, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_a_session_that_finds_no_room, setup, teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+// With real traced processes: drained while they write, killed at any instant, and their collector killed at any
+// instant. Arithmetic throughout: what was finished is stored once, or counted as dropped; nothing else.
+#include "collect/collect.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define THREADS 2
+#define KILLS 12
+#define ALLOWED 64 // word of the progress file, see traced_workload.c
+
+static const char *workload; // path of traced_workload
+static char folder[64], session_folder[128], path[128], progress_path[128];
+static uint64_t *progress;
+static unsigned random_state = 1;
+
+static void ok(enum status status, const struct error *err)
+{
+  if (status != STATUS_OK) {
+    char line[2048];
+    error_line(err, line, sizeof line);
+    fail_msg("%s", line);
+  }
+}
+
+static int setup(void **state)
+{
+  snprintf(folder, sizeof folder, "/tmp/xsp-live-test-XXXXXX");
+  assert_non_null(mkdtemp(folder));
+  snprintf(session_folder, sizeof session_folder, "%s/session", folder);
+  snprintf(path, sizeof path, "%s/out.xsp", folder);
+  snprintf(progress_path, sizeof progress_path, "%s/progress", folder);
+  int file = open(progress_path, O_RDWR | O_CREAT, 0600);
+  assert_int_equal(posix_fallocate(file, 0, 4096), 0);
+  progress = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  assert_true(progress != MAP_FAILED);
+  close(file);
+  return 0;
+}
+
+static int teardown(void **state)
+{
+  munmap(progress, 4096);
+  char command[128];
+  snprintf(command, sizeof command, "rm -rf %s", folder);
+  return system(command);
+}
+
+static uint64_t finished(void)
+{
+  uint64_t sum = 0;
+  for (int i = 0; i < THREADS; i++)
+    sum += __atomic_load_n(&progress[i], __ATOMIC_ACQUIRE);
+  return sum;
+}
+
+static struct collect_session *create(uint32_t ring_records)
+{
+  struct error err = {0};
+  struct collect_session *session = NULL;
+  const struct collect_options options = {
+      .directory = session_folder, .level_mask = XSP_LEVEL_MASK_ALL, .ring_records = ring_records};
+  ok(collect_create(&options, &session, &err), &err);
+  return session;
+}
+
+static pid_t start_workload(uint64_t spans_per_thread)
+{
+  pid_t pid = fork();
+  if (pid != 0)
+    return pid;
+  char threads[16], spans[24];
+  snprintf(threads, sizeof threads, "%d", THREADS);
+  snprintf(spans, sizeof spans, "%llu", (unsigned long long)spans_per_thread);
+  setenv("XSP_SESSION", session_folder, 1);
+  execl(workload, workload, progress_path, threads, spans, (char *)NULL);
+  _exit(127);
+}
+
+// A number of spans to wait for: the instant of a kill.
+static uint64_t random_up_to(uint64_t most)
+{
+  return (uint64_t)rand_r(&random_state) * 16807u % most;
+}
+
+static void await_finished(uint64_t spans)
+{
+  struct timespec now, begin;
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  do
+    clock_gettime(CLOCK_MONOTONIC, &now);
+  while (finished() < spans && now.tv_sec - begin.tv_sec < 20);
+  assert_true(finished() >= spans);
+}
+
+static struct store *make_store(const char *store_path)
+{
+  struct error err = {0};
+  struct store *store = NULL;
+  ok(store_create(store_path, true, &store, &err), &err);
+  const struct store_experiment experiment = {.experiment_id = 1, .name = "live"};
+  ok(store_add_experiment(store, &experiment, &err), &err);
+  const struct store_run run = {.run_id = 1, .experiment_id = 1, .levels = {XSP_LEVEL_MASK_ALL, false}};
+  ok(store_add_run(store, &run, &err), &err);
+  ok(store_commit(store, &err), &err);
+  return store;
+}
+
+static struct store_spans load(struct store *store, struct arena *arena)
+{
+  struct error err = {0};
+  struct store_spans spans = {0};
+  ok(store_load_spans(store, 1, STORE_ALL_BASE, arena, &spans, &err), &err);
+  return spans;
+}
+
+static int by_value(const void *a, const void *b)
+{
+  int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+  return (left > right) - (left < right);
+}
+
+// No span twice; on each track in the order of their ends, as finished.
+static void check_spans(const struct store_spans *spans, struct arena *arena)
+{
+  int64_t *ids = arena_alloc_array(arena, spans->count + 1, sizeof *ids), last_end[16] = {0};
+  memcpy(ids, spans->span_id, spans->count * sizeof *ids);
+  qsort(ids, spans->count, sizeof *ids, by_value);
+  for (size_t i = 1; i < spans->count; i++)
+    assert_true(ids[i - 1] != ids[i]);
+  for (size_t i = 0; i < spans->count; i++) {
+    if (spans->flags[i] & STORE_SPAN_OPEN)
+      continue;
+    assert_true(spans->duration_ns[i] >= 0 && spans->track_id[i] < 16);
+    int64_t end = spans->start_ns[i] + spans->duration_ns[i];
+    assert_true(end >= last_end[spans->track_id[i]]);
+    last_end[spans->track_id[i]] = end;
+  }
+}
+
+// The threads write all the time, but never further ahead than a ring is long: nothing may be lost, while each ring goes
+// round many times.
+static void test_drained_while_it_writes(void **state)
+{
+  const uint64_t each = 150000, ahead = 3000;
+  struct error err = {0};
+  struct arena arena = {0};
+  struct collect_session *session = create(8192);
+  struct store *store = make_store(path);
+  progress[ALLOWED] = ahead;
+  pid_t pid = start_workload(each);
+  int status = 0;
+  unsigned drains = 0;
+  while (waitpid(pid, &status, WNOHANG) == 0) {
+    uint64_t slowest = UINT64_MAX;
+    for (int i = 0; i < THREADS; i++) {
+      uint64_t now = __atomic_load_n(&progress[i], __ATOMIC_ACQUIRE);
+      slowest = now < slowest ? now : slowest;
+    }
+    ok(collect_drain(session, store, 1, &err), &err);
+    ok(collect_commit(session, store, &err), &err);
+    __atomic_store_n(&progress[ALLOWED], slowest + ahead, __ATOMIC_RELEASE);
+    drains++;
+  }
+  assert_int_equal(status, 0);
+  ok(collect_drain_final(session, store, 1, &err), &err);
+  ok(collect_commit(session, store, &err), &err);
+  struct collect_counts counts;
+  collect_counts(session, &counts);
+  struct store_spans spans = load(store, &arena);
+  print_message("%u drains, %zu spans, %llu dropped, %llu ns of CPU a span\n", drains, spans.count,
+                (unsigned long long)counts.dropped, (unsigned long long)(counts.own_ns / (spans.count + 1)));
+  assert_int_equal(spans.count, THREADS * each);
+  assert_int_equal(counts.dropped, 0);
+  assert_int_equal(counts.torn + counts.open + counts.lost + counts.misused + counts.malformed, 0);
+  check_spans(&spans, &arena);
+  collect_close(session, true);
+  store_discard(store);
+  arena_done(&arena);
+}
+
+static void test_traced_process_killed(void **state)
+{
+  uint64_t open = 0;
+  for (int round = 0; round < KILLS; round++) {
+    struct error err = {0};
+    struct arena arena = {0};
+    memset(progress, 0, 4096);
+    struct collect_session *session = create(4096);
+    struct store *store = make_store(path);
+    pid_t pid = start_workload(0);
+    uint64_t instant = 1 + random_up_to(40000);
+    while (finished() < instant)
+      ok(collect_drain(session, store, 1, &err), &err);
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    ok(collect_drain_final(session, store, 1, &err), &err);
+    ok(collect_commit(session, store, &err), &err);
+    struct collect_counts counts;
+    collect_counts(session, &counts);
+    struct store_spans spans = load(store, &arena);
+    // A thread was killed between a finish and its count at most once.
+    uint64_t kept = spans.count - counts.open + counts.dropped;
+    assert_true(kept >= finished() && kept <= finished() + THREADS);
+    assert_true(counts.torn <= THREADS && counts.open <= 2 * THREADS);
+    check_spans(&spans, &arena);
+    open += counts.open;
+    collect_close(session, true);
+    store_discard(store);
+    arena_done(&arena);
+  }
+  assert_true(open > 0); // killed inside a span at least once
+}
+
+// Drains and commits until it is killed.
+static void collect_forever(void)
+{
+  struct collect_session *session = create(4096);
+  struct store *store = make_store(path);
+  if (start_workload(60000) < 0)
+    _exit(1);
+  for (unsigned i = 0;; i++) {
+    if (collect_drain(session, store, 1, NULL) != STATUS_OK)
+      _exit(1);
+    if (i % 3 == 0 && collect_commit(session, store, NULL) != STATUS_OK)
+      _exit(1);
+  }
+}
+
+static size_t committed(struct arena *arena, int64_t **ret_ids)
+{
+  char partial[160];
+  struct error err = {0};
+  struct store *store = NULL;
+  snprintf(partial, sizeof partial, "%s.partial", path);
+  ok(store_open(partial, &store, &err), &err);
+  struct store_spans spans = load(store, arena);
+  *ret_ids = arena_alloc_array(arena, spans.count + 1, sizeof **ret_ids);
+  memcpy(*ret_ids, spans.span_id, spans.count * sizeof **ret_ids);
+  qsort(*ret_ids, spans.count, sizeof **ret_ids, by_value);
+  store_close(store);
+  return spans.count;
+}
+
+static void test_collector_killed(void **state)
+{
+  size_t committed_sum = 0, repeated = 0;
+  for (int round = 0; round < KILLS; round++) {
+    struct error err = {0};
+    struct arena arena = {0};
+    memset(progress, 0, 4096);
+    int ends[2];
+    assert_int_equal(pipe(ends), 0); // the reader sees the end when the collector and the traced program are gone
+    pid_t pid = fork();
+    if (pid == 0)
+      collect_forever();
+    close(ends[1]);
+    await_finished(1 + random_up_to(100000));
+    kill(pid, SIGKILL);
+    int status = 0;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+    char byte;
+    assert_int_equal(read(ends[0], &byte, 1), 0);
+    close(ends[0]);
+    assert_int_equal(finished(), THREADS * 60000);
+
+    int64_t *known = NULL;
+    size_t known_count = committed(&arena, &known);
+    struct collect_session *session = NULL;
+    ok(collect_adopt(session_folder, &session, &err), &err);
+    collect_set_known(session, known, known_count);
+    char rest_path[160];
+    snprintf(rest_path, sizeof rest_path, "%s/rest.xsp", folder);
+    struct store *store = make_store(rest_path);
+    ok(collect_drain_final(session, store, 1, &err), &err);
+    ok(collect_commit(session, store, &err), &err);
+    struct collect_counts counts;
+    collect_counts(session, &counts);
+    struct store_spans rest = load(store, &arena);
+    check_spans(&rest, &arena);
+    for (size_t i = 0; i < rest.count; i++)
+      assert_null(bsearch(&rest.span_id[i], known, known_count, sizeof *known, by_value));
+    assert_int_equal(known_count + rest.count + counts.dropped, THREADS * 60000);
+    committed_sum += known_count;
+    repeated += counts.repeated;
+    collect_close(session, true);
+    store_discard(store);
+    arena_done(&arena);
+  }
+  print_message("%zu spans were committed, %zu would have been stored twice\n", committed_sum, repeated);
+}
+
+int main(int count, char **arguments)
+{
+  if (count < 2)
+    return 2;
+  workload = arguments[1];
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(test_drained_while_it_writes, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_traced_process_killed, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_collector_killed, setup, teardown),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
