@@ -21,15 +21,15 @@ struct layer {
 };
 
 struct layers {
-  _Atomic(struct layer *) slots[TABLE_SLOTS]; // written once, from NULL, with release; read with acquire
-  _Atomic uint32_t layer_count;
-  _Atomic size_t text_used;
+  struct layer *slots[TABLE_SLOTS]; // written once, from NULL, with release; read with acquire
+  uint32_t layer_count;
+  size_t text_used;
   struct layer layers[LAYERS_MAXIMUM];
   char text[TEXT_BYTES];
 };
 
 // Reserved on first use (the pages come as they are touched) and kept for ever: sites must outlive every span.
-static _Atomic(struct layers *) the_layers;
+static struct layers *the_layers;
 
 static struct layers *layers_get(void)
 {
@@ -107,10 +107,10 @@ static bool is_layer(const struct layer *layer, const struct lookup *lookup)
 }
 
 // The slot that holds the layer, or the empty one where it belongs. NULL: neither (table full).
-static _Atomic(struct layer *) *find_slot(struct layers *layers, const struct lookup *lookup, struct layer **ret_layer)
+static struct layer **find_slot(struct layers *layers, const struct lookup *lookup, struct layer **ret_layer)
 {
   for (uint32_t i = 0; i < TABLE_SLOTS; i++) {
-    _Atomic(struct layer *) *slot = &layers->slots[(lookup->hash + i) & (TABLE_SLOTS - 1)];
+    struct layer **slot = &layers->slots[(lookup->hash + i) & (TABLE_SLOTS - 1)];
     struct layer *layer = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
     if (layer == NULL || is_layer(layer, lookup)) {
       *ret_layer = layer;
@@ -212,7 +212,7 @@ struct xsp_site *layers_add(const struct layer_key *key, const struct layer_fact
     return common_site();
   struct lookup lookup = lookup_of(key);
   struct layer *layer = NULL;
-  _Atomic(struct layer *) *slot = find_slot(layers, &lookup, &layer);
+  struct layer **slot = find_slot(layers, &lookup, &layer);
   if (slot == NULL)
     return common_site();
   if (layer != NULL)

@@ -30,7 +30,7 @@ static __thread struct {
 
 static struct ort_api api;
 static struct ort_ep_functions functions;
-static _Atomic uint64_t own_ticks_total; // read by the runner around each inference
+static uint64_t own_ticks_total; // read by the runner around each inference
 
 XSP_API uint64_t xsp_listener_own_ticks(void);
 XSP_API struct ort_status *CreateEpFactories(const char *registration_name, const struct ort_api_base *base,
@@ -49,8 +49,8 @@ struct reading {
   uint64_t ticks, ns;
 };
 static struct reading first_reading;       // written once, when the library is registered
-static _Atomic uint64_t ticks_per_us_bits; // a double's bits; 0: not known yet
-static _Atomic uint32_t has_deeper_levels; // spans of other tracers may lie inside a node
+static uint64_t ticks_per_us_bits; // a double's bits; 0: not known yet
+static uint32_t has_deeper_levels; // spans of other tracers may lie inside a node
 
 // Both clocks at one instant: of a few tries the one that was interrupted least.
 static struct reading take_reading(void)
