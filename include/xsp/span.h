@@ -101,7 +101,7 @@ static inline void xsp_span_finish(struct xsp_span *span)
 #define XSP_SCOPE_NAME_(a, b) XSP_SCOPE_JOIN_(a, b)
 #define XSP_SCOPE(level_, name_)                                                                                       \
   XSP_SITE(XSP_SCOPE_NAME_(xsp_scope_site_, __LINE__), level_, name_);                                                 \
-  struct xsp_span XSP_SCOPE_NAME_(xsp_scope_, __LINE__) __attribute__((cleanup(xsp_span_finish))) =                    \
+  struct xsp_span XSP_SCOPE_NAME_(xsp_scope_, __LINE__) __attribute__((cleanup(xsp_span_finish), unused)) =            \
       xsp_span_start(&XSP_SCOPE_NAME_(xsp_scope_site_, __LINE__))
 
 // ---- what may be said about a started span, between its start and its finish ----
