@@ -6,8 +6,9 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 
-# A copied or moved checkout, a MAKEFLAGS of an outer make: nothing of it may reach CMake's own tools.
 export XSP_JOBS = $(JOBS)
+# ONNX Runtime's wheels would leave files in the home.
+export ORT_DISABLE_TELEMETRY = 1
 SHELL = /bin/sh
 .SUFFIXES:
 .NOTPARALLEL:
