@@ -187,14 +187,21 @@ struct xsp_site *xsp_site_create_variant(const char *tracer, enum xsp_level leve
 }
 
 // ---- tags of sites
-static void tag_site(struct xsp_site *site, const char *key, enum value_type type, uint64_t value)
+// The site's id, after registering it where that has not happened; 0: it has none.
+static uint32_t site_id(struct xsp_site *site)
 {
   if (site == NULL)
-    return;
-  int saved_errno = errno;
-  if (site->id == 0)
+    return 0;
+  if (__atomic_load_n(&site->id, __ATOMIC_ACQUIRE) == 0)
     register_site(site, 0);
-  if (capture_attached() && (site->id == 0 || !catalog_site_tag(site->id, catalog_text(key), type, value)))
+  return capture_attached() ? __atomic_load_n(&site->id, __ATOMIC_ACQUIRE) : 0;
+}
+
+static void tag_site(struct xsp_site *site, const char *key, enum value_type type, uint64_t value)
+{
+  int saved_errno = errno;
+  uint32_t id = site_id(site);
+  if (id != 0 && !catalog_site_tag(id, catalog_text(key), type, value))
     session_count_lost(1);
   errno = saved_errno;
 }
@@ -213,12 +220,10 @@ void xsp_site_tag_double(struct xsp_site *site, const char *key, double value)
 
 void xsp_site_tag_string(struct xsp_site *site, const char *key, const char *value)
 {
-  if (site == NULL)
-    return;
-  if (site->id == 0)
-    register_site(site, 0);
-  if (capture_attached())
+  int saved_errno = errno;
+  if (site_id(site) != 0) // else there is no catalog for the value
     tag_site(site, key, VALUE_STRING, catalog_string(value == NULL ? "" : value, value == NULL ? 0 : strlen(value)));
+  errno = saved_errno;
 }
 
 // ---- tracks

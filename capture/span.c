@@ -38,7 +38,7 @@ struct xsp_span xsp_span_start_slow_v1(struct xsp_site *site)
   if (ring != NULL) {
     uint64_t depth_id = arch_add(&ring->depth_id, (UINT64_C(1) << 32) | 1);
     uint32_t depth = (uint32_t)depth_id;
-    span.site = site->id;
+    span.site = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
     span.id = (uint32_t)(depth_id >> 32);
     if (depth < XSP_OPEN_SPANS_V1) {
       __atomic_store_n(&ring->open[depth].site_id, (depth_id >> 32 << 32) | span.site, __ATOMIC_RELAXED);
@@ -108,7 +108,8 @@ struct xsp_span xsp_span_emit(struct xsp_site *site, const struct xsp_interval *
     session_count_misused();
   } else if (ring_room(records)) { // all or nothing: a span without its parent would be a wrong span
     uint64_t id = arch_add(&ring->depth_id, UINT64_C(1) << 32) >> 32;
-    uint64_t site_id = site->id | id << 32;
+    span.site = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
+    uint64_t site_id = span.site | id << 32;
     if (interval->parent.id != 0)
       ring_put((uint64_t)interval->parent.ring << 32 | interval->parent.id, 0, id << 32, RECORD_PARENT);
     if (interval->correlation_id != 0)
@@ -117,7 +118,6 @@ struct xsp_span xsp_span_emit(struct xsp_site *site, const struct xsp_interval *
     ring_put(interval->start, interval->end - interval->start, site_id,
              RECORD_SPAN | kind_clock << 8 | (uint32_t)interval->track << 16);
     span.start = UINT64_MAX; // no open span starts then: a finish by mistake finds nothing
-    span.site = site->id;
     span.id = (uint32_t)id;
     capture_thread.emitted_site = span.site;
     capture_thread.emitted_id = span.id;

@@ -48,6 +48,11 @@ static int mode_annotate(void)
   if (track != 1 || other != 2 || made == NULL ||
       made != xsp_site_create("made", XSP_LEVEL_KERNEL, "made kernel", "kernel"))
     return 2;
+  struct xsp_site *variant = xsp_site_create_variant("made", XSP_LEVEL_KERNEL, "made kernel", "kernel", 1);
+  xsp_site_tag_string(variant, "layer_shape", "8x8");
+  if (variant == NULL || variant == made)
+    return 2;
+  one(variant);
   struct xsp_interval interval = {sizeof interval,     track, XSP_KIND_EXECUTION, XSP_CLOCK_MONOTONIC, 100, 350, 99,
                                   xsp_span_context(&a)};
   struct xsp_span kernel = xsp_span_emit(made, &interval);
@@ -307,6 +312,7 @@ static void fork_in_handler(int number)
   (void)number;
   if (handled >= 20)
     return;
+  int saved_errno = errno;
   pid_t child = fork();
   if (child == 0) { // goes on where the parent was interrupted, then leaves
     one(&third);
@@ -315,6 +321,7 @@ static void fork_in_handler(int number)
   }
   int status;
   waitpid(child, &status, 0);
+  errno = saved_errno;
   handled++;
 }
 
