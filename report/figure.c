@@ -44,6 +44,11 @@ static const struct scale scales[] = {
     {"%", INFINITY, 1, "%"},
 };
 
+static bool is_time(const char *unit)
+{
+  return strcmp(unit, "ms") == 0 || strcmp(unit, "s") == 0 || strcmp(unit, "µs") == 0;
+}
+
 struct figure_style figure_style(const char *unit, double largest, bool only_integers)
 {
   struct figure_style style = {.factor = 1, .unit = unit != NULL ? unit : ""};
@@ -60,6 +65,8 @@ struct figure_style figure_style(const char *unit, double largest, bool only_int
     style.decimals = shown < 1000 ? 2 : 1;
   else if (style.unit[0] == 0 && shown > 0 && shown < 0.1) // a plain number: four digits of it, as far as sensible
     style.decimals = shown < 1e-9 ? 12 : 3 - (int)floor(log10(shown));
+  else if (is_time(style.unit) && shown < 1000) // what is short beside the largest is still to be read
+    style.decimals = 3;
   else
     style.decimals = shown < 100 ? 3 : shown < 1000 ? 2 : shown < 10000 ? 1 : 0;
   return style;

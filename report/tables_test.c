@@ -186,8 +186,8 @@ static void test_units(void **state)
     double factor;
     int decimals;
   } cases[] = {
-      {"ms", 0.0005, false, "ns", 1e6, 2}, {"ms", 0.9, false, "µs", 1e3, 2},
-      {"ms", 1, false, "ms", 1, 3},        {"ms", 275.05, false, "ms", 1, 2},
+      {"ms", 0.0005, false, "ns", 1e6, 2}, {"ms", 0.9, false, "µs", 1e3, 3},
+      {"ms", 1, false, "ms", 1, 3},        {"ms", 275.05, false, "ms", 1, 3},
       {"ms", 65000, false, "s", 1e-3, 3},  {"bytes", 512, true, "B", 1, 0},
       {"bytes", 5e8, true, "MB", 1e-6, 2}, {"bytes", 0, true, "B", 1, 0},
       {"%", 30.87, false, "%", 1, 2},      {"flops/s", 1.282e13, false, "Tflop/s", 1e-12, 3},

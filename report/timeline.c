@@ -68,11 +68,32 @@ static bool name_levels(struct timeline *timeline, struct timeline_process *proc
   return name != NULL;
 }
 
+// A host is worth naming only where there are several.
+static bool has_several_hosts(const struct timeline *timeline)
+{
+  const char *first = NULL;
+  for (size_t i = 0; i < timeline->run_count; i++)
+    for (size_t j = 0; j < timeline->run_track_counts[i]; j++) {
+      const char *host = timeline->run_tracks[i][j].host;
+      if (host != NULL && first != NULL && strcmp(host, first) != 0)
+        return true;
+      first = host != NULL ? host : first;
+    }
+  return false;
+}
+
+static const char *process_name(struct timeline *timeline, const struct store_run *run, const char *host)
+{
+  const char *name = experiment_name(timeline, run->experiment_id);
+  return host != NULL ? arena_format(&timeline->arena, "%s on %s", name, host) : name;
+}
+
 static enum status find_processes(struct timeline *timeline, struct error *err)
 {
   size_t most = 0;
   for (size_t i = 0; i < timeline->run_count; i++)
     most += timeline->run_track_counts[i];
+  bool name_hosts = has_several_hosts(timeline);
   struct process_key *keys = arena_alloc_array(&timeline->arena, most + 1, sizeof *keys);
   timeline->processes = arena_alloc_array(&timeline->arena, most + 1, sizeof *timeline->processes);
   if (keys == NULL || timeline->processes == NULL)
@@ -92,10 +113,8 @@ static enum status find_processes(struct timeline *timeline, struct error *err)
         process++;
       struct timeline_process *entry = &timeline->processes[process];
       if (process == timeline->process_count) {
-        const char *name = experiment_name(timeline, run->experiment_id);
-        *entry = (struct timeline_process){
-            choose_pid(timeline, track->process_id),
-            track->host != NULL ? arena_format(&timeline->arena, "%s on %s", name, track->host) : name};
+        const char *name = process_name(timeline, run, name_hosts ? track->host : NULL);
+        *entry = (struct timeline_process){choose_pid(timeline, track->process_id), name};
         keys[timeline->process_count++] = key;
       }
       if (entry->name == NULL || !name_levels(timeline, entry, run))

@@ -38,7 +38,8 @@ enum status output_buf(const struct buf *buf, struct error *err)
   if (buf->failed)
     return error_set(err, STATUS_MEMORY, "cannot hold the output", NULL, "asking for less, with --top or a limit",
                      "out of memory, or more than %zu bytes", buf->maximum);
-  return output_write(buf->data, buf->length, err);
+  XSP_TRY(output_write(buf->data, buf->length, err));
+  return output_finish(err); // so that talk that follows stands behind it where both go to one place
 }
 
 enum status output_finish(struct error *err)
