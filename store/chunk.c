@@ -472,3 +472,12 @@ bool chunk_is_counting(struct chunk_codec *codec, const uint8_t *data, size_t si
   *ret_first = (int64_t)(head.base + 1);
   return true;
 }
+
+void chunk_seal(uint8_t *data, size_t size)
+{
+  if (size < HEAD_BYTES)
+    return;
+  memset(data + offsetof(struct head, checksum), 0, sizeof(uint64_t));
+  uint64_t sum = checksum(data, size);
+  memcpy(data + offsetof(struct head, checksum), &sum, sizeof sum);
+}

@@ -251,8 +251,8 @@ static enum status next_by_key(struct scan *scan, struct error *err)
   }
 }
 
-// ---- equal values together -------------------------------------------------------------------------------------------
-// Rows in the order of their group lie far apart in the columns: taking them one by one would wait for memory at every
+// ---- in an order -----------------------------------------------------------------------------------------------------
+// Rows in another order than the file's lie far apart in the columns: taking them one by one would wait for memory at every
 // cell. So blocks of rows are gathered per column, where the processor overlaps the waiting.
 struct scan_order {
   const struct run_chunks **runs; // by number of the part
@@ -263,7 +263,7 @@ struct scan_order {
   size_t count, capacity;
   size_t block_from, block_rows, next; // of places; `next` within the block
   struct block **pins[STORE_COLUMNS];  // by number of the part, for columns in use; NULL: the part lacks it
-  const void **bases[STORE_COLUMNS]; // their values
+  const void **bases[STORE_COLUMNS];   // their values
   uint64_t gathered[STORE_COLUMNS][ORDER_BLOCK];
 };
 
@@ -383,27 +383,85 @@ static void gather(const struct scan *scan, unsigned column, const uint32_t *pla
   }
 }
 
-// A small number for every collected row: of its run, or of its value (ids of strings and bytes are small already).
-static enum status read_keys(struct scan *scan, uint8_t column, uint32_t *keys, uint32_t *ret_bound, struct error *err)
+// For every collected row its value + 1, 0 where the part lacks the column; of SCAN_ORDER_RUN the run's index.
+static enum status read_keys(struct scan *scan, uint8_t column, uint32_t *keys, uint32_t *ret_largest,
+                             struct error *err)
 {
   const struct scan_order *order = scan->order;
   uint32_t largest = 0;
-  if (column != SCAN_ORDER_RUN)
-    XSP_TRY(order_pin(scan, column, err));
-  if (column == SCAN_ORDER_RUN)
+  if (column == SCAN_ORDER_RUN) {
     for (size_t i = 0; i < order->count; i++)
       keys[i] = (uint32_t)(order->runs[order->places[i] >> 16] - scan->reader->runs);
-  else if (series_kinds[scan->name].columns[column].type == CHUNK_UINT32)
-    gather(scan, column, order->places, order->count, keys);
-  else {
-    uint8_t *bytes = (uint8_t *)keys + 3 * order->count; // widened from the front, which never overtakes
-    gather(scan, column, order->places, order->count, bytes);
-    for (size_t i = 0; i < order->count; i++)
-      keys[i] = bytes[i];
+  } else {
+    XSP_TRY(order_pin(scan, column, err));
+    bool is_byte = series_kinds[scan->name].columns[column].type == CHUNK_UINT8;
+    for (size_t i = 0; i < order->count; i++) {
+      const void *base = order->bases[column][order->places[i] >> 16];
+      uint32_t row = order->places[i] & 0xffff;
+      keys[i] = base == NULL ? 0 : 1 + (is_byte ? ((const uint8_t *)base)[row] : ((const uint32_t *)base)[row]);
+    }
   }
   for (size_t i = 0; i < order->count; i++)
     largest = keys[i] > largest ? keys[i] : largest;
-  *ret_bound = largest;
+  *ret_largest = largest;
+  return STATUS_OK;
+}
+
+struct ranked {
+  const char *text; // NULL first
+  size_t length;
+  uint32_t key;
+};
+
+static int compare_ranked(const void *left, const void *right)
+{
+  const struct ranked *a = left;
+  const struct ranked *b = right;
+  if (a->text == NULL || b->text == NULL)
+    return (a->text != NULL) - (b->text != NULL);
+  int order = memcmp(a->text, b->text, a->length < b->length ? a->length : b->length);
+  return order != 0 ? order : (a->length > b->length) - (a->length < b->length);
+}
+
+// Replaces keys by the rank of their texts. False: out of memory.
+static bool rank_keys(const struct scan *scan, uint8_t column, uint32_t *keys, uint32_t *largest)
+{
+  uint32_t *ranks = calloc((size_t)*largest + 1, sizeof *ranks);
+  struct ranked *used = malloc(((size_t)*largest + 1) * sizeof *used);
+  uint32_t used_count = 0;
+  for (size_t i = 0; ranks != NULL && used != NULL && i < scan->order->count; i++)
+    if (ranks[keys[i]] == 0) {
+      struct ranked *ranked = &used[used_count++];
+      ranks[keys[i]] = 1;
+      *ranked = (struct ranked){NULL, 0, keys[i]};
+      if (keys[i] > 0)
+        ranked->text = scan->order_text(scan, column, keys[i] - 1, &ranked->length);
+    }
+  if (ranks != NULL && used != NULL) {
+    qsort(used, used_count, sizeof *used, compare_ranked);
+    uint32_t rank = 0;
+    for (uint32_t i = 0; i < used_count; i++) {
+      rank += i > 0 && compare_ranked(&used[i - 1], &used[i]) != 0;
+      ranks[used[i].key] = rank;
+    }
+    for (size_t i = 0; i < scan->order->count; i++)
+      keys[i] = ranks[keys[i]];
+    *largest = rank;
+  }
+  bool is_good = ranks != NULL && used != NULL;
+  free(ranks);
+  free(used);
+  return is_good;
+}
+
+static enum status make_keys(struct scan *scan, const struct scan_order_term *term, uint32_t *keys,
+                             uint32_t *ret_largest, struct error *err)
+{
+  XSP_TRY(read_keys(scan, term->column, keys, ret_largest, err));
+  if (term->column != SCAN_ORDER_RUN && !rank_keys(scan, term->column, keys, ret_largest))
+    return problem_memory(err, "cannot read trace", scan->reader->path);
+  for (size_t i = 0; i < scan->order->count && term->is_descending; i++)
+    keys[i] = *ret_largest - keys[i];
   return STATUS_OK;
 }
 
@@ -439,7 +497,7 @@ static enum status make_order(struct scan *scan, struct error *err)
     status = problem_memory(err, "cannot read trace", scan->reader->path);
   for (unsigned i = scan->order_count; i-- > 0 && status == STATUS_OK;) {
     uint32_t largest = 0;
-    status = read_keys(scan, scan->orders[i], keys, &largest, err);
+    status = make_keys(scan, &scan->orders[i], keys, &largest, err);
     if (status == STATUS_OK && !sort_by(order, keys, largest))
       status = problem_memory(err, "cannot read trace", scan->reader->path);
   }

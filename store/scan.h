@@ -8,11 +8,15 @@
 
 #define SCAN_FILTERS 16u
 #define SCAN_ORDERS 3u
-#define SCAN_ORDER_RUN UINT8_MAX // orders[]: by run
+#define SCAN_ORDER_RUN UINT8_MAX // by run
 // More rows or parts than this are not reordered: whole columns are held meanwhile, and a place has 32 bits.
 #define SCAN_ORDER_ROWS_MAXIMUM (UINT64_C(32) << 20)
 #define SCAN_ORDER_PARTS_MAXIMUM 65536u
 
+struct scan_order_term {
+  uint8_t column; // string ids or bytes; SCAN_ORDER_RUN
+  bool is_descending;
+};
 struct scan_filter { // least <= value <= most
   unsigned column;
   int64_t least, most;
@@ -29,8 +33,11 @@ struct scan {
   bool by_key;   // rows of `key` in `key_column`, by index
   unsigned key_column;
   int64_t key;
-  uint8_t orders[SCAN_ORDERS]; // equal values come together: columns that are string ids or bytes, or SCAN_ORDER_RUN
+  struct scan_order_term orders[SCAN_ORDERS];
   unsigned order_count;
+  const void *owner; // for order_text
+  // The text that a stored value stands for; NULL sorts first. Texts sort by their bytes.
+  const char *(*order_text)(const struct scan *scan, uint8_t column, uint32_t value, size_t *ret_length);
 
   // where it stands; valid while not at_end
   bool at_end;
