@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contract's tables as ordinary SQLite tables with indexes, for tools that cannot load the extension. Called through
+// the table of exports. Reads through SQL, so that what is exported is what `xsp sql` shows.
+#include "report/report.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char what[] = "cannot export to SQLite";
+
+struct copied_table {
+  const char *name;
+  const char *columns; // name and type, as declared
+  const char *after;   // index, once the rows are there; may be NULL
+};
+static const struct copied_table tables[] = {
+    {"experiment",
+     "experiment_id INTEGER PRIMARY KEY, name TEXT, workload TEXT, framework TEXT, framework_version TEXT, command "
+     "TEXT,"
+     " created_ns INTEGER, system_id INTEGER, xsp_version TEXT",
+     NULL},
+    {"system", "system_id INTEGER, key TEXT, value", NULL},
+    {"run",
+     "run_id INTEGER PRIMARY KEY, experiment_id INTEGER, levels TEXT, batch_size INTEGER, dropped_count INTEGER,"
+     " epoch TEXT, layer TEXT, misused_count INTEGER, own_pct REAL",
+     NULL},
+    {"observation",
+     "run_id INTEGER, observation INTEGER, span_id INTEGER, start_ns INTEGER, duration_ns INTEGER, warmup INTEGER",
+     NULL},
+    {"track",
+     "run_id INTEGER, track_id INTEGER, name TEXT, host TEXT, process_id INTEGER, thread_id INTEGER, device_id INTEGER,"
+     " stream_id INTEGER, clock TEXT",
+     "CREATE INDEX track_id ON track(run_id, track_id)"},
+    {"span",
+     "run_id INTEGER, span_id INTEGER, trace_id INTEGER, parent_id INTEGER, model_id INTEGER, layer_id INTEGER,"
+     " level TEXT, kind TEXT, category TEXT, tracer TEXT, track_id INTEGER, name TEXT, start_ns INTEGER, end_ns "
+     "INTEGER,"
+     " duration_ns INTEGER, self_ns INTEGER, correlation_id INTEGER, basis TEXT, depth INTEGER, is_open INTEGER,"
+     " observation INTEGER, recorded_parent_id INTEGER",
+     "CREATE INDEX span_id ON span(run_id, span_id)"},
+    {"tag", "run_id INTEGER, span_id INTEGER, key TEXT, value", "CREATE INDEX tag_span ON tag(run_id, span_id, key)"},
+    {"log", "run_id INTEGER, span_id INTEGER, time_ns INTEGER, message TEXT",
+     "CREATE INDEX log_span ON log(run_id, span_id)"},
+    {"trace", "run_id INTEGER, trace_id INTEGER, text TEXT", NULL},
+    {"note", "run_id INTEGER, key TEXT, value TEXT", NULL},
+};
+
+static enum status failed(struct error *err, sqlite3 *db, const char *path)
+{
+  int code = db == NULL ? SQLITE_NOMEM : sqlite3_errcode(db);
+  const char *advice = code == SQLITE_FULL ? "free space there or another output path" : NULL;
+  return error_set(err, code == SQLITE_NOMEM ? STATUS_MEMORY : STATUS_SYSTEM, what, path, advice, "%s",
+                   db == NULL ? "out of memory" : sqlite3_errmsg(db));
+}
+
+static enum status execute(sqlite3 *db, const char *sql, const char *path, struct error *err)
+{
+  return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? STATUS_OK : failed(err, db, path);
+}
+
+// ---- rows: from the store's SQL into a prepared insert -------------------------------------------------------------------
+struct copy {
+  sqlite3 *db;
+  const char *path, *table;
+  sqlite3_stmt *insert;
+};
+
+// Names of columns come from our own tables; still quoted.
+static enum status prepare_insert(void *context, const char *const *names, size_t count, struct error *err)
+{
+  struct copy *copy = context;
+  sqlite3_str *text = sqlite3_str_new(copy->db);
+  sqlite3_str_appendf(text, "INSERT INTO \"%w\"(", copy->table);
+  for (size_t i = 0; i < count; i++)
+    sqlite3_str_appendf(text, "%s\"%w\"", i > 0 ? ", " : "", names[i]);
+  sqlite3_str_appendall(text, ") VALUES(");
+  for (size_t i = 0; i < count; i++)
+    sqlite3_str_appendall(text, i > 0 ? ", ?" : "?");
+  sqlite3_str_appendall(text, ")");
+  char *sql = sqlite3_str_finish(text);
+  int code = sql == NULL ? SQLITE_NOMEM : sqlite3_prepare_v2(copy->db, sql, -1, &copy->insert, NULL);
+  sqlite3_free(sql);
+  return code == SQLITE_OK ? STATUS_OK : failed(err, copy->db, copy->path);
+}
+
+static enum status insert_row(void *context, const struct store_cell *cells, size_t count, struct error *err)
+{
+  struct copy *copy = context;
+  for (size_t i = 0; i < count; i++) {
+    int at = (int)i + 1;
+    switch (cells[i].type) {
+    case STORE_INT:
+      sqlite3_bind_int64(copy->insert, at, cells[i].integer);
+      break;
+    case STORE_DOUBLE:
+      sqlite3_bind_double(copy->insert, at, cells[i].real);
+      break;
+    case STORE_TEXT:
+      sqlite3_bind_text64(copy->insert, at, cells[i].text, cells[i].length, SQLITE_STATIC, SQLITE_UTF8);
+      break;
+    case STORE_BLOB:
+      sqlite3_bind_blob64(copy->insert, at, cells[i].text, cells[i].length, SQLITE_STATIC);
+      break;
+    default:
+      sqlite3_bind_null(copy->insert, at);
+    }
+  }
+  int code = sqlite3_step(copy->insert);
+  sqlite3_reset(copy->insert);
+  return code == SQLITE_DONE ? STATUS_OK : failed(err, copy->db, copy->path);
+}
+
+static enum status copy_table(struct store *store, const struct copied_table *table, sqlite3 *db, const char *path,
+                              struct error *err)
+{
+  char sql[1024];
+  snprintf(sql, sizeof sql, "CREATE TABLE %s(%s)", table->name, table->columns);
+  XSP_TRY(execute(db, sql, path, err));
+  struct copy copy = {.db = db, .path = path, .table = table->name};
+  struct store_query_sink sink = {.context = &copy, .columns = prepare_insert, .row = insert_row};
+  snprintf(sql, sizeof sql, "SELECT * FROM %s", table->name);
+  enum status status = store_query(store, sql, &sink, err);
+  sqlite3_finalize(copy.insert);
+  if (status == STATUS_OK && table->after != NULL)
+    status = execute(db, table->after, path, err);
+  return status;
+}
+
+static enum status write_tables(struct store *store, const char *path, struct error *err)
+{
+  sqlite3 *db = NULL;
+  enum status status = STATUS_OK;
+  int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+  if (sqlite3_open_v2(path, &db, flags, NULL) != SQLITE_OK)
+    status = failed(err, db, path);
+  else // a file that nobody knows yet needs no journal: it is thrown away on any error
+    status = execute(db, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-65536; BEGIN", path, err);
+  for (size_t i = 0; i < sizeof tables / sizeof tables[0] && status == STATUS_OK; i++)
+    status = copy_table(store, &tables[i], db, path, err);
+  if (status == STATUS_OK)
+    status = execute(db, "COMMIT", path, err);
+  sqlite3_close(db);
+  return status;
+}
+
+const struct report_export report_export_sqlite = {
+    .name = "sqlite",
+    .summary = "the tables of `xsp sql` as an ordinary SQLite database",
+    .extension = "db",
+    .write = write_tables,
+};
