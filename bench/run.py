@@ -106,9 +106,9 @@ def add_peers(lines, peers):
     """Each peer's figure beside the capture line that measures the same thing."""
     for line in lines:
         line.setdefault("peers", {})
-        if not line["bench"].startswith("capture/"):
+        if line["bench"] not in ("capture/span", "capture/disabled"):
             continue
-        off = "disabled" in line["case"] or "off" in line["case"].split() or line["bench"] == "capture/disabled"
+        off = line["bench"] == "capture/disabled"
         for name, figures in peers.items():
             value = figures.get("off" if off else "on", {}).get("1 thread" if off else case_threads(line))
             if value is not None:
