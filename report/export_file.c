@@ -10,7 +10,10 @@
 
 static enum status failed(const struct export_file *file, struct error *err)
 {
-  return error_set_errno(err, STATUS_SYSTEM, "cannot write", file->path, "another place, with room for it");
+  const char *advice = errno == ENOENT || errno == ENOTDIR ? "a folder that exists"
+                       : errno == EACCES || errno == EROFS ? "a folder that may be written to"
+                                                           : "another place, with room for it";
+  return error_set_errno(err, STATUS_SYSTEM, "cannot write", file->path, advice);
 }
 
 enum status export_file_open(const char *path, struct export_file *ret_file, struct error *err)

@@ -73,7 +73,10 @@ enum status report_export_file(struct store *store, const char *format, const ch
   enum status status = export->write(store, beside, err);
   if (status == STATUS_OK)
     status = move_into_place(beside, path, force, err);
-  if (status != STATUS_OK)
+  if (status != STATUS_OK) {
     unlink(beside);
+    if (err != NULL && strcmp(err->where, beside) == 0)
+      snprintf(err->where, sizeof err->where, "%s", path); // the name that the user knows
+  }
   return status;
 }

@@ -8,6 +8,7 @@ import os
 import pathlib
 import pty
 import re
+import sqlite3
 import subprocess
 import sys
 import unittest
@@ -104,14 +105,12 @@ class BrokenFileTest(CliTest):
         self.assertFalse((self.folder / "out.json").exists())
 
     def test_an_sqlite_file_that_is_no_trace(self):
-        import sqlite3
         path = self.folder / "other.xsp"
         with sqlite3.connect(path) as database:
             database.execute("create table x(y)")
         self.fails(2, "info", path, says=["other.xsp"])
 
     def test_a_newer_format_is_refused_clearly(self):
-        import sqlite3
         path = self.folder / "newer.xsp"
         path.write_bytes(self.file.read_bytes())
         database = sqlite3.connect(path)
@@ -129,9 +128,14 @@ class BrokenFileTest(CliTest):
             damaged = bytearray(data)
             damaged[start:start + 64] = bytes(b ^ 0xa5 for b in damaged[start:start + 64])
             path.write_bytes(damaged)
-            for arguments in (["info", path, "--json"], ["analyze", "A2", path, "--json"]):
+            for arguments in (["info", path, "--json"], ["analyze", "A2", path, "--json"],
+                              ["export", path, "-o", self.folder / "damaged.pftrace", "--force"],
+                              ["sql", path, "select * from span natural join tag"]):
                 result = xsp(*arguments)
-                self.assertIn(result.returncode, (0, 1, 2), f"{start}: {result.stderr}")
+                self.assertIn(result.returncode, (0, 1, 2), f"{arguments[0]} {start}: {result.stderr}")
+                if result.returncode == 2:
+                    self.assertEqual(result.stderr.count(b"\n"), 1)
+        self.assertEqual(list(self.folder.glob("*.partial")), [])
 
 
 class OutputTest(CliTest):

@@ -1,9 +1,12 @@
 """Exports read back by other means: Perfetto's own message definitions, a JSON parser, a CSV parser, the file's SQL."""
+import contextlib
 import csv
 import io
 import json
 import os
 import pathlib
+import sqlite3
+import subprocess
 import unittest
 
 import scripted
@@ -312,6 +315,24 @@ class CsvTest(ExportTest):
         self.assertTrue(data.endswith(b"\r\n"))
 
 
+class SqliteTest(ExportTest):
+    def test_plain_tables_answer_as_xsp_does(self):
+        source, target = self.export(asynchronous(), "sqlite", "sqlite")
+        with contextlib.closing(sqlite3.connect(target)) as database:
+            database.row_factory = sqlite3.Row
+            for query in ("select run_id, span_id, parent_id, layer_id, level, kind, category, name, start_ns, end_ns, self_ns, "
+                          "correlation_id, basis, depth from span order by run_id, span_id",
+                          "select run_id, levels, batch_size, epoch from run",
+                          "select run_id, observation, span_id, warmup from observation",
+                          "select span_id, key, value, typeof(value) as type from tag order by span_id, key",
+                          "select track_id, name, device_id, stream_id, thread_id from track order by track_id",
+                          "select l.name, sum(e.duration_ns) as ns from span e join span l on l.run_id = e.run_id and "
+                          "l.span_id = e.layer_id where e.kind = 'execution' group by 1"):
+                rows = [dict(row) for row in database.execute(query)]
+                self.assertTrue(rows)
+                self.assertEqual(rows, xsp_json("sql", source, query, "--json"))
+
+
 class PlaceTest(ExportTest):
     """Where the output goes: beside and renamed, never over another file unasked, nothing left behind on errors."""
 
@@ -333,6 +354,8 @@ class PlaceTest(ExportTest):
         self.assertEqual(self.left_behind(), ["in.xsp", "out.json"])
 
     def test_the_name_may_say_the_format(self):
+        for ending in ("pftrace", "json", "sqlite", "db"):
+            xsp("export", self.source, "-o", self.folder / f"out.{ending}", check=0)
         target = self.folder / "spans.csv"
         xsp("export", self.source, f"--output={target}", check=0)
         self.assertTrue(target.read_bytes().startswith(b"run_id,span_id"))
@@ -356,7 +379,6 @@ class PlaceTest(ExportTest):
 
     def test_a_full_disk(self):
         limit = "ulimit -f 1; exec \"$@\""  # blocks of 512 bytes or 1 KiB: less than the export needs
-        import subprocess
         target = self.folder / "out.json"
         target.write_text("precious")
         result = subprocess.run(["sh", "-c", "trap '' XFSZ; " + limit, "sh", scripted.XSP, "export", self.source, "-o",

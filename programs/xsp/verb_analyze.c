@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp analyze: one or several analyses of one or several files, as tables.
-#include "programs/xsp/nearest.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/reader.h"
 
@@ -33,13 +32,15 @@ static bool looks_like_id(const char *text)
 
 static enum status unknown_analysis(const char *text, struct error *err)
 {
-  struct nearest nearest;
-  nearest_start(&nearest, text);
-  for (size_t i = 0; analyses[i] != NULL; i++)
-    nearest_offer(&nearest, analyses[i]->id);
-  char advice[64] = "`xsp help analyze`";
-  if (nearest.best != NULL)
-    snprintf(advice, sizeof advice, "%s, or `xsp help analyze`", nearest.best);
+  char advice[128] = "";
+  for (size_t i = 0; analyses[i] != NULL; i++) {
+    size_t used = strlen(advice);
+    snprintf(advice + used, sizeof advice - used, "%s%s",
+             i == 0                    ? ""
+             : analyses[i + 1] != NULL ? ", "
+                                       : " or ",
+             analyses[i]->id);
+  }
   return error_set(err, STATUS_USE, "wrong use", text, advice, "no such analysis");
 }
 

@@ -11,7 +11,7 @@ static const char *format_by_name(const char *path)
 {
   const char *dot = strrchr(path, '.');
   for (size_t i = 0; dot != NULL && report_exports[i] != NULL; i++)
-    if (strcmp(report_exports[i]->extension, dot + 1) == 0)
+    if (strcmp(report_exports[i]->extension, dot + 1) == 0 || strcmp(report_exports[i]->name, dot + 1) == 0)
       return report_exports[i]->name;
   return NULL;
 }
@@ -79,8 +79,8 @@ static enum status run(const struct invocation *invocation, struct error *err)
 static const struct option_description options[] = {
     {.name = "to",
      .value_name = "FORMAT",
-     .help = "perfetto, chrome, sqlite or csv. Without it: what the output's ending says (.pftrace, .json, .sqlite, "
-             ".csv)."},
+     .help = "perfetto, chrome, sqlite or csv. Without it: what the output's ending says (.pftrace, .json, .sqlite or "
+             ".db, .csv)."},
     {.name = "output",
      .letter = 'o',
      .value_name = "OUT",
