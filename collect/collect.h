@@ -34,7 +34,8 @@ struct collect_counts { // totals since the session began
 // calibration. Safe while the traced processes run.
 //
 // Space in a ring is given back to its writer only by a commit, so that a collector killed at any instant loses nothing:
-// call collect_commit from time to time. A drain that finds a ring half full of uncommitted records commits by itself.
+// call collect_commit from time to time. A drain (not the final one) that finds a ring half full of uncommitted records
+// commits by itself.
 enum status collect_drain(struct collect_session *session, struct store *store, int64_t run_id,
                           struct error *err) MUST_CHECK;
 // As collect_drain, for a session whose processes are gone (or that is being left): also takes what was committed behind

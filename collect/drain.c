@@ -522,7 +522,7 @@ static enum status run_drain(struct collect_session *session, struct store *stor
   free(drain);
   if (status != STATUS_OK)
     session->has_failed = true;
-  else if (store && is_half_full(session))
+  else if (store && !is_final && is_half_full(session)) // nobody waits for space at the end
     status = collect_commit(session, store, err);
   session->counts.own_ns += own_clock() - begin;
   return status;

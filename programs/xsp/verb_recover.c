@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #define SESSIONS_MAXIMUM 64
 
@@ -33,16 +33,21 @@ struct recovery {
   struct arena arena;
 };
 
-// The first of the names under which the dead collector's file may lie, if it is really this session's.
+// The first of the names under which the dead collector's file may lie, if it is really this session's. Called when the
+// new file has been made: by then an unfinished one of the same name was set aside as .partial~.
 static enum status find_source(struct recovery *recovery, struct recovered *recovered, struct error *err)
 {
   static const char *const endings[] = {".partial", ".partial~", ""};
+  char own[4200], path[4200];
+  snprintf(own, sizeof own, "%.4096s.partial", store_path(recovery->to));
   for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-    char path[4200];
     struct store *store = NULL;
+    struct stat ours, theirs;
     bool has = false;
     snprintf(path, sizeof path, "%.4096s%s", recovered->origin.path, endings[i]);
-    if (access(path, F_OK) != 0 || store_open(path, &store, NULL) != STATUS_OK)
+    if (stat(path, &theirs) != 0 ||
+        (stat(own, &ours) == 0 && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino) ||
+        store_open(path, &store, NULL) != STATUS_OK)
       continue;
     enum status status =
         recover_has_trace(store, recovered->origin.run_ids[0], collect_trace(recovered->session), &has, NULL);
@@ -71,8 +76,7 @@ static enum status adopt(struct recovery *recovery, const char *directory, struc
   recovered->directory = directory;
   XSP_TRY(collect_adopt(directory, &recovered->session, err));
   recovery->session_count++;
-  XSP_TRY(collect_origin(recovered->session, &recovery->arena, &recovered->origin, err));
-  return recovered->origin.path ? find_source(recovery, recovered, err) : STATUS_OK;
+  return collect_origin(recovered->session, &recovery->arena, &recovered->origin, err);
 }
 
 static enum status add_experiment(struct recovery *recovery, struct error *err)
@@ -196,6 +200,9 @@ static void talk(const struct recovery *recovery, const char *path)
 
 static enum status write_file(struct recovery *recovery, struct error *err)
 {
+  for (size_t i = 0; i < recovery->session_count; i++)
+    if (recovery->sessions[i].origin.path)
+      XSP_TRY(find_source(recovery, &recovery->sessions[i], err));
   XSP_TRY(begin_file(recovery, err));
   for (size_t i = 0; i < recovery->session_count; i++) {
     XSP_TRY(drain(recovery, &recovery->sessions[i], err));

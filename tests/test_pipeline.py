@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A script played by the fake tracer, through rings, collection, store and correlation, against what the script says."""
+import collections
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+BUILD = pathlib.Path(os.environ["XSP_BUILD"]).resolve()
+XSP = BUILD / "xsp"
+EPOCH = 1_700_000_000_000_000_000
+
+SCRIPT = f"""
+epoch {EPOCH}
+track "gpu 0 stream 7" device=0 stream=7
+track "simulated core" clock=cycles
+thread python
+"""
+
+
+def model_script():
+    """Three predictions of two layers, one kernel launched in each layer and executed later; launches overlap the
+    executions of others. Returns the script and the rows it promises."""
+    lines, rows = [SCRIPT], []
+
+    def span(reference, name, level, start, end, parent, **fields):
+        text = " ".join(f'{key}="{value}"' for key, value in fields.items())
+        lines.append(f'span {reference} name="{name}" level={level} start={start} end={end} {text}')
+        rows.append({"name": name, "level": level, "kind": fields.get("kind", "sync"), "start_ns": EPOCH + start,
+                     "duration_ns": end - start, "parent_start_ns": None if parent is None else EPOCH + parent})
+
+    for i in range(3):
+        at = i * 1_000_000
+        for j, layer in enumerate(("conv", "relu")):
+            begin = at + 10_000 + j * 300_000
+            span(f"x{i}{j}", f"{layer}_api", "kernel", begin + 1_000, begin + 5_000, begin, kind="launch",
+                 category="api", correlation=100 * i + j + 1)
+            span(f"l{i}{j}", layer, "layer", begin, begin + 290_000, at)
+            lines.append(f"tag l{i}{j} layer_type {layer.upper()}")
+            lines.append(f"tag l{i}{j} layer_index {j}")
+            lines.append(f"tag l{i}{j} ratio {j + 0.25}")
+            # The device runs behind: each execution ends in the next layer, or after the prediction.
+            span(f"e{i}{j}", f"{layer}_kernel", "kernel", begin + 100_000, begin + 350_000, begin,
+                 kind="execution", category="kernel", correlation=100 * i + j + 1, track="gpu 0 stream 7")
+        span(f"m{i}", "model", "model", at, at + 900_000, None)
+        lines.append(f"tag m{i} batch_size 8")
+    lines.append("thread helper")
+    span("h", "helper_work", "application", 0, 500_000, None)
+    lines.append('span s name=tick level=kernel start=7 end=19 track="simulated core"')
+    rows.append({"name": "tick", "level": "kernel", "kind": "sync", "start_ns": 7, "duration_ns": 12,
+                 "parent_start_ns": None})
+    return "\n".join(lines) + "\n", rows
+
+
+class PipelineTest(unittest.TestCase):
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory(prefix="xsp-pipeline-")
+        self.folder = pathlib.Path(self.temporary.name)
+
+    def tearDown(self):
+        self.temporary.cleanup()
+
+    def play(self, script, **environment):
+        """Runs the script in a traced process without xsp, then makes a file of what it left."""
+        (self.folder / "script.txt").write_text(script, encoding="utf-8")
+        (self.folder / "progress").write_bytes(bytes(4096))
+        session, out = self.folder / "session", self.folder / "out.xsp"
+        tracer = f"{BUILD}/tracers/fake.so:script={self.folder}/script.txt"
+        subprocess.run([BUILD / "test-programs" / "collect-traced-workload", self.folder / "progress", "1", "2"],
+                       env={**os.environ, "XSP_SESSION": str(session), "XSP_TRACERS": tracer, **environment},
+                       check=True, timeout=60)
+        self.talk = subprocess.run([XSP, "recover", session, "-o", out], check=True, timeout=60,
+                                   stderr=subprocess.PIPE).stderr.decode()
+        self.assertFalse(session.exists())
+        return out
+
+    def sql(self, path, query):
+        result = subprocess.run([XSP, "sql", path, query, "--json"], check=True, timeout=60, stdout=subprocess.PIPE)
+        return json.loads(result.stdout)
+
+    def test_every_row_is_as_the_script_says(self):
+        script, rows = model_script()
+        out = self.play(script)
+        got = self.sql(out, "select s.name, s.level, s.kind, s.start_ns, s.duration_ns, p.start_ns as parent_start_ns"
+                            " from span s left join span p on p.run_id = s.run_id and p.span_id = s.parent_id"
+                            " where s.tracer = 'fake'")
+        key = lambda row: (row["start_ns"], row["name"])
+        self.assertEqual(sorted(got, key=key), sorted(rows, key=key))
+
+    def test_bases_tags_and_tracks(self):
+        out = self.play(model_script()[0])
+        bases = {row["basis"]: row["n"] for row in
+                 self.sql(out, "select basis, count(*) as n from span where tracer = 'fake' group by 1")}
+        self.assertEqual(bases, {"containment": 12, "correlation": 6, "none": 5})
+        tags = collections.defaultdict(list)
+        for row in self.sql(out, "select s.name, t.key, t.value from tag t join span s on s.run_id = t.run_id and"
+                                 " s.span_id = t.span_id where s.tracer = 'fake'"):
+            tags[row["name"]].append((row["key"], row["value"]))
+        self.assertEqual(tags["conv"], 3 * [("layer_type", "CONV"), ("layer_index", 0), ("ratio", 0.25)])
+        self.assertEqual(tags["model"], 3 * [("batch_size", 8)])
+        self.assertEqual(tags["relu_kernel"], [("recorded_correlation", number) for number in (2, 102, 202)])
+        tracks = {row["name"]: row for row in self.sql(out, "select * from track")}
+        self.assertEqual((tracks["gpu 0 stream 7"]["device_id"], tracks["gpu 0 stream 7"]["stream_id"]), (0, 7))
+        self.assertIsNotNone(tracks["python"]["thread_id"])
+        self.assertNotEqual(tracks["python"]["thread_id"], tracks["helper"]["thread_id"])
+        self.assertIn("simulated core", tracks)
+
+    def test_device_time_by_layer(self):
+        out = self.play(model_script()[0])
+        rows = self.sql(out, "select l.name as name, sum(e.duration_ns) as ns from span e join span l on"
+                             " l.run_id = e.run_id and l.span_id = e.layer_id where e.kind = 'execution' and"
+                             " e.category = 'kernel' group by 1 order by 1")
+        self.assertEqual({row["name"]: row["ns"] for row in rows},
+                         {"conv": 750_000, "relu": 750_000})
+
+    def test_analyses(self):
+        out = self.play(model_script()[0])
+        info = json.loads(subprocess.run([XSP, "info", out, "--json"], check=True, timeout=60,
+                                         stdout=subprocess.PIPE).stdout)
+        run = info["experiments"][0]["runs"][0]
+        self.assertEqual(run["observations"], 3)
+        self.assertEqual(run["spans"]["model"], 3)
+        self.assertEqual(run["spans"]["layer"], 6 + 1)  # the host program's own outer span
+        table = json.loads(subprocess.run([XSP, "analyze", "A2", out, "--json"], check=True, timeout=60,
+                                          stdout=subprocess.PIPE).stdout)
+        layers = [(row["layer_type"], row["latency_ms"]) for row in table["rows"]]
+        self.assertEqual(layers, [("CONV", 0.29), ("RELU", 0.29)])
+
+    def test_live_spans_nest_and_open_ones_are_kept(self):
+        script = "thread t\nbegin a name=a\nbegin b name=b level=layer\nlog b \"half way\"\nfinish b\n" \
+                 "begin c name=c level=layer\ncorrelate c launch 7\nfinish c\n"
+        out = self.play(script)
+        rows = self.sql(out, "select s.name, p.name as parent, s.duration_ns, s.kind from span s left join span p on"
+                             " p.run_id = s.run_id and p.span_id = s.parent_id where s.tracer = 'fake' order by"
+                             " s.start_ns")
+        self.assertEqual([row["name"] for row in rows], ["a", "b", "c"])
+        self.assertIsNone(rows[0]["duration_ns"])
+        self.assertEqual(rows[2]["kind"], "launch")
+        self.assertIn("1 open", self.talk)
+        log = self.sql(out, "select message, time_ns from log")
+        self.assertEqual([row["message"] for row in log], ["half way"])
+        self.assertTrue(1_500_000_000 * 10**9 < log[0]["time_ns"])
+
+    def test_a_burst_is_kept_or_counted(self):
+        # What nobody drains grows until its share of memory is used up: then it drops, and says how much.
+        count = 20_000
+        out = self.play(f"thread t\nburst {count} name=quick level=kernel\n", XSP_RING_RECORDS="256",
+                        XSP_SESSION_LIMIT_BYTES=str(256 * 1024))
+        kept = self.sql(out, "select count(*) as n from span where tracer = 'fake'")[0]["n"]
+        dropped = self.sql(out, "select dropped_count as n from run")[0]["n"]
+        self.assertLess(kept, count)
+        self.assertGreater(kept, 100)
+        self.assertEqual(kept + dropped, count + 2 - self.sql(
+            out, "select count(*) as n from span where tracer = 'app'")[0]["n"])
+
+    def test_flight_recorder_keeps_the_last(self):
+        script = "thread t\n" + "".join(f"span s{i} name=n{i} level=kernel start={i} end={i + 1}\n" for i in range(1000))
+        out = self.play(script, XSP_RING_RECORDS="256", XSP_FLIGHT_RECORDER="1")
+        names = [row["name"] for row in self.sql(out, "select name from span where tracer = 'fake' order by start_ns")]
+        self.assertEqual(names, [f"n{i}" for i in range(1000 - len(names), 1000)])
+        self.assertGreaterEqual(len(names), 250)
+        self.assertLessEqual(len(names), 256)
+
+    def test_a_wrong_line_is_named(self):
+        self.play("thread t\nspan a name=a start=0 end=1\nspan\n")
+        self.assertIn("line 3 of the script", self.talk)
+
+
+if __name__ == "__main__":
+    unittest.main()
