@@ -23,7 +23,7 @@ uint64_t clock_monotonic_ns(void)
 
 enum session_tick_clock clock_choose(void)
 {
-  const char *wish = getenv("XSP_CLOCK");
+  const char *wish = secure_getenv("XSP_CLOCK");
   if (!arch_ticks_invariant() || (wish != NULL && strcmp(wish, "monotonic") == 0))
     return SESSION_TICKS_MONOTONIC;
   return SESSION_TICKS_TSC;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -232,6 +233,19 @@ static void test_churn(void **state)
   assert_int_equal(threads, 10000);
 }
 
+static void test_thread_without_end(void **state)
+{
+  (void)state;
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+  skip(); // sanitizers do not survive threads that end so
+#endif
+  assert_int_equal(RUN("raw-exit", "200"), 0);
+  read_result();
+  assert_int_equal(count_spans(&result, "outer"), 200);
+  assert_int_equal(result.dropped + result.lost + result.misused, 0);
+  assert_true(result.rings <= 16);
+}
+
 static void test_parallel(void **state)
 {
   (void)state;
@@ -399,6 +413,108 @@ static void test_trace_context(void **state)
   assert_int_equal(result.misused, 0);
 }
 
+// ---- with a collector: rings are given back while they are written, and wrap many times
+struct drain {
+  struct ring_head *ring[32];
+  uint64_t spans, others, wrong;
+};
+
+static void *map_file(const char *name, size_t *ret_size)
+{
+  char path[512];
+  struct stat status;
+  snprintf(path, sizeof path, "%s/%s", session, name);
+  int file = open(path, O_RDWR | O_CLOEXEC);
+  void *memory = MAP_FAILED;
+  if (file >= 0 && fstat(file, &status) == 0 && status.st_size > 0)
+    memory = mmap(NULL, *ret_size = (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (file >= 0)
+    close(file);
+  return memory == MAP_FAILED ? NULL : memory;
+}
+
+static void drain_once(struct drain *drain)
+{
+  for (uint32_t i = 0; i < 32; i++) {
+    char name[32];
+    size_t size = 0;
+    snprintf(name, sizeof name, "ring-%u", i + 1);
+    struct ring_head *ring = drain->ring[i] != NULL ? drain->ring[i] : map_file(name, &size);
+    if (ring == NULL || (size != 0 && (size < RING_HEAD_SIZE || __atomic_load_n(&ring->magic, __ATOMIC_ACQUIRE) == 0)))
+      continue;
+    drain->ring[i] = ring;
+    const struct record *records = (const struct record *)((char *)ring + RING_HEAD_SIZE);
+    uint64_t tail = ring->tail;
+    for (;; tail++) {
+      const struct record *record = &records[tail & (ring->record_count - 1)];
+      if (__atomic_load_n(&record->commit, __ATOMIC_ACQUIRE) != (uint32_t)(tail + 1))
+        break;
+      bool is_span = record->type == RECORD_SPAN,
+           is_known = record->type >= RECORD_TAG_INT && record->type <= RECORD_OPEN;
+      drain->spans += is_span;
+      drain->others += is_known && record->type != RECORD_THREAD;
+      drain->wrong += (!is_span && !is_known) || (is_span && (record->id == 0 || record->duration > UINT64_C(1) << 40));
+    }
+    __atomic_store_n(&ring->tail, tail, __ATOMIC_RELAXED);
+    __atomic_store_n(&ring->producer.limit, tail + ring->record_count - RING_MARGIN, __ATOMIC_RELEASE);
+  }
+}
+
+static uint64_t drain_guest(const char *mode, const char *argument, const char *second, struct drain *drain)
+{
+  memset(drain, 0, sizeof *drain);
+  const struct guest_run make = {
+      .arguments = {"attach", session}, .environment = {"XSP_RING_RECORDS=1024"}, .folder = ""};
+  assert_int_equal(run_guest(&make), 0); // makes the session and one span
+  size_t size = 0;
+  struct session_head *head = map_file("session", &size);
+  assert_non_null(head);
+  head->collector_pid = (uint32_t)getpid();
+  munmap(head, size);
+  int ends[2], status;
+  assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+  pid_t child = fork();
+  if (child == 0)
+    run_child(&(struct guest_run){.arguments = {mode, argument, second}}, ends[1]);
+  close(ends[1]);
+  while (waitpid(child, &status, WNOHANG) == 0)
+    drain_once(drain);
+  assert_int_equal(status, 0);
+  drain_once(drain);
+  ssize_t got = read(ends[0], output, sizeof output - 1);
+  output[got > 0 ? got : 0] = '\0';
+  close(ends[0]);
+  uint64_t dropped = 0;
+  for (uint32_t i = 0; i < 32; i++)
+    if (drain->ring[i] != NULL) {
+      dropped += drain->ring[i]->producer.dropped;
+      munmap(drain->ring[i], RING_HEAD_SIZE + drain->ring[i]->record_count * sizeof(struct record));
+    }
+  return dropped;
+}
+
+static void test_drained_threads(void **state)
+{
+  (void)state;
+  struct drain drain;
+  uint64_t dropped = drain_guest("parallel", "4", "50000", &drain);
+  assert_int_equal(drain.wrong, 0);
+  assert_true(drain.spans > 4 * 1024); // they wrapped
+  assert_int_equal(drain.spans + drain.others + dropped, 1 + 4 * (50000 * 2 + 3125));
+}
+
+static void test_drained_storm(void **state)
+{
+  (void)state;
+  struct drain drain;
+  long outer, inner, handled;
+  uint64_t dropped = drain_guest("storm", "300", NULL, &drain);
+  assert_int_equal(sscanf(output, "%ld %ld %ld", &outer, &inner, &handled), 3);
+  assert_int_equal(drain.wrong, 0);
+  assert_true(handled > 100);
+  assert_int_equal(drain.spans + drain.others + dropped, (uint64_t)(1 + outer + inner + 3 * handled));
+}
+
 // ---- places where nothing can be written: the program runs as if xsp were not there
 static void test_no_place(void **state)
 {
@@ -508,6 +624,7 @@ int main(int count, char **arguments)
       TEST(levels),
       TEST(session_levels),
       TEST(churn),
+      TEST(thread_without_end),
       TEST(parallel),
       TEST(ring_limit),
       TEST(flight_recorder),
@@ -525,6 +642,8 @@ int main(int count, char **arguments)
       TEST(full_memory),
       TEST(file_size_limit),
       TEST(joining_together),
+      TEST(drained_threads),
+      TEST(drained_storm),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

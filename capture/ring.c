@@ -31,6 +31,8 @@ _Static_assert(sizeof(struct xsp_open_v1) == sizeof(struct open_span) && XSP_OPE
 _Static_assert(sizeof(struct xsp_record_v1) == sizeof(struct record), "record");
 _Static_assert(offsetof(struct record, type) == 24 && offsetof(struct record, commit) == 28, "type_commit");
 _Static_assert(XSP_RECORD_SPAN_V1 == RECORD_SPAN, "type");
+_Static_assert(sizeof(struct xsp_thread_v1) == 32 && offsetof(struct xsp_thread_v1, mask) == 16, "frozen, version 1");
+_Static_assert(offsetof(struct xsp_ring_v1, open) == 64 && sizeof(struct xsp_ring_v1) == 1088, "frozen, version 1");
 
 __thread struct xsp_thread_v1 xsp_thread_v1 __attribute__((tls_model("initial-exec")));
 __thread struct capture_thread capture_thread __attribute__((tls_model("initial-exec")));
@@ -337,6 +339,7 @@ static bool grow(void)
     return false;
   }
   file_touch(ring, bytes, bytes + more);
+  clock_calibrate_if_due(); // a thread that fills its rings runs long enough for one triple to be too few
   rings[thread->slot].old = 1;
   __atomic_store_n(&ring->record_count, ring->record_count * 2, __ATOMIC_RELEASE);
   publish(ring, slot);

@@ -20,9 +20,10 @@
 struct capture capture;
 uint32_t capture_before_session;
 
+// Everywhere secure_getenv: a program with more rights than its caller must not write or load where the caller says.
 static uint64_t number_from_environment(const char *name, uint64_t otherwise)
 {
-  const char *text = getenv(name);
+  const char *text = secure_getenv(name);
   char *end;
   if (text == NULL || *text < '0' || *text > '9')
     return otherwise;
@@ -77,7 +78,7 @@ static void fill_session(struct session_head *head)
   head->ring_records = RING_RECORDS_LEAST;
   while (head->ring_records < records && head->ring_records < UINT32_C(1) << 24)
     head->ring_records *= 2;
-  const char *levels = getenv("XSP_LEVELS");
+  const char *levels = secure_getenv("XSP_LEVELS");
   struct level_set set;
   head->levels = levels != NULL && level_set_parse(levels, strlen(levels), &set) ? set.mask : XSP_LEVEL_MASK_ALL;
   head->version = SESSION_VERSION;
@@ -87,7 +88,7 @@ static void fill_session(struct session_head *head)
   head->next_process = 1;
   head->next_ring = 1;
   read_boot_id(head->boot_id);
-  const char *parent = getenv("TRACEPARENT");
+  const char *parent = secure_getenv("TRACEPARENT");
   if (parent != NULL && strlen(parent) == XSP_TRACEPARENT_SIZE - 1 && parse_hex(parent + 3, head->trace_id, 16) &&
       parse_hex(parent + 36, head->parent_id, 8))
     return;
@@ -258,7 +259,7 @@ int xsp_attach(const char *directory)
 {
   int saved_errno = errno;
   if (directory == NULL)
-    directory = getenv("XSP_SESSION");
+    directory = secure_getenv("XSP_SESSION");
   if (directory == NULL || *directory == '\0')
     return -ENOENT;
   uint32_t state = CAPTURE_NONE;
@@ -281,7 +282,7 @@ int xsp_attach(const char *directory)
     clock_calibrate();
     session_process();
     __atomic_store_n(&capture_before_session, UINT32_MAX, __ATOMIC_RELEASE); // sites seen before come back
-    const char *tracers = getenv("XSP_TRACERS");
+    const char *tracers = secure_getenv("XSP_TRACERS");
     if (tracers != NULL)
       tracers_load(tracers);
   }
@@ -294,7 +295,7 @@ void session_attach_by_environment(void)
   if (__atomic_load_n(&capture.asked, __ATOMIC_RELAXED) != 0 ||
       __atomic_exchange_n(&capture.asked, 1, __ATOMIC_RELAXED) != 0)
     return;
-  const char *directory = getenv("XSP_SESSION");
+  const char *directory = secure_getenv("XSP_SESSION");
   if (directory != NULL && *directory != '\0')
     xsp_attach(directory);
 }
@@ -319,7 +320,7 @@ __attribute__((constructor)) static void load(void)
 {
   ring_prepare();
   pthread_atfork(NULL, NULL, session_start_clean);
-  const char *directory = getenv("XSP_SESSION");
+  const char *directory = secure_getenv("XSP_SESSION");
   if (directory != NULL && *directory != '\0')
     session_attach_by_environment();
 }

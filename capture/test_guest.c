@@ -162,6 +162,24 @@ static int mode_churn(int count)
   return 0;
 }
 
+static void *thread_without_end(void *argument)
+{
+  one(&outer);
+  syscall(SYS_exit, 0); // no destructor runs: the ring has to be found by its dead owner
+  return argument;
+}
+
+static int mode_raw_exit(int count)
+{
+  for (int i = 0; i < count; i++) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, thread_without_end, NULL) != 0)
+      return 2;
+    pthread_join(thread, NULL); // the kernel reports the end
+  }
+  return 0;
+}
+
 static pthread_barrier_t barrier;
 static int spans_per_thread;
 static void *parallel_thread(void *argument)
@@ -458,6 +476,8 @@ int main(int count, char **arguments)
     return mode_levels();
   if (strcmp(mode, "churn") == 0)
     return mode_churn(number);
+  if (strcmp(mode, "raw-exit") == 0)
+    return mode_raw_exit(number);
   if (strcmp(mode, "parallel") == 0)
     return mode_parallel(number, second);
   if (strcmp(mode, "endless") == 0)

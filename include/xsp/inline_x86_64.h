@@ -13,7 +13,8 @@ static inline uint64_t xsp_inline_ticks_v1(void)
 }
 
 // Adds and returns what was there before. One instruction, so a signal handler of the same thread comes before or after
-// it, never inside. Not atomic against other threads: without a lock prefix it costs 2 ns less, and nobody else writes.
+// it, never inside. Not atomic against other threads: nobody else writes, and a lock prefix would cost three times as
+// much as all the rest of a span but its clock (docs/internals/capture.md).
 static inline uint64_t xsp_inline_add_v1(uint64_t *word, uint64_t addend)
 {
   __asm__ __volatile__("xaddq %0, %1" : "+r"(addend), "+m"(*word) : : "memory", "cc");
