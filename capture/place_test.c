@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// Traced programs in hard places: rings that are drained while they are written, full memory, read-only folders, limits.
+#include "capture/test_run.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <xsp/span.h>
+
+#include <cmocka.h>
+
+// ---- with a collector: rings are given back while they are written, and wrap many times
+struct drain {
+  struct ring_head *ring[32];
+  uint64_t spans, others, wrong;
+};
+
+static void *map_file(const char *name, size_t *ret_size)
+{
+  char path[512];
+  struct stat status;
+  snprintf(path, sizeof path, "%s/%s", session, name);
+  int file = open(path, O_RDWR | O_CLOEXEC);
+  void *memory = MAP_FAILED;
+  if (file >= 0 && fstat(file, &status) == 0 && status.st_size > 0)
+    memory = mmap(NULL, *ret_size = (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (file >= 0)
+    close(file);
+  return memory == MAP_FAILED ? NULL : memory;
+}
+
+static void drain_once(struct drain *drain)
+{
+  for (uint32_t i = 0; i < 32; i++) {
+    char name[32];
+    size_t size = 0;
+    snprintf(name, sizeof name, "ring-%u", i + 1);
+    struct ring_head *ring = drain->ring[i] != NULL ? drain->ring[i] : map_file(name, &size);
+    if (ring == NULL || (size != 0 && (size < RING_HEAD_SIZE || __atomic_load_n(&ring->magic, __ATOMIC_ACQUIRE) == 0)))
+      continue;
+    drain->ring[i] = ring;
+    const struct record *records = (const struct record *)((char *)ring + RING_HEAD_SIZE);
+    uint64_t tail = ring->tail;
+    for (;; tail++) {
+      const struct record *record = &records[tail & (ring->record_count - 1)];
+      if (__atomic_load_n(&record->commit, __ATOMIC_ACQUIRE) != (uint32_t)(tail + 1))
+        break;
+      bool is_span = record->type == RECORD_SPAN,
+           is_known = record->type >= RECORD_TAG_INT && record->type <= RECORD_OPEN;
+      drain->spans += is_span;
+      drain->others += is_known && record->type != RECORD_THREAD;
+      drain->wrong += (!is_span && !is_known) || (is_span && (record->id == 0 || record->duration > UINT64_C(1) << 40));
+    }
+    __atomic_store_n(&ring->tail, tail, __ATOMIC_RELAXED);
+    __atomic_store_n(&ring->producer.limit, tail + ring->record_count - RING_MARGIN, __ATOMIC_RELEASE);
+  }
+}
+
+static uint64_t drain_guest(const char *mode, const char *argument, const char *second, struct drain *drain)
+{
+  memset(drain, 0, sizeof *drain);
+  const struct guest_run make = {
+      .arguments = {"attach", session}, .environment = {"XSP_RING_RECORDS=1024"}, .folder = ""};
+  assert_int_equal(run_guest(&make), 0); // makes the session and one span
+  size_t size = 0;
+  struct session_head *head = map_file("session", &size);
+  assert_non_null(head);
+  head->collector_pid = (uint32_t)getpid();
+  munmap(head, size);
+  int ends[2], status;
+  assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+  pid_t child = fork();
+  if (child == 0)
+    run_child(&(struct guest_run){.arguments = {mode, argument, second}}, ends[1]);
+  close(ends[1]);
+  while (waitpid(child, &status, WNOHANG) == 0)
+    drain_once(drain);
+  assert_int_equal(status, 0);
+  drain_once(drain);
+  ssize_t got = read(ends[0], output, sizeof output - 1);
+  output[got > 0 ? got : 0] = '\0';
+  close(ends[0]);
+  uint64_t dropped = 0;
+  for (uint32_t i = 0; i < 32; i++)
+    if (drain->ring[i] != NULL) {
+      dropped += drain->ring[i]->producer.dropped;
+      munmap(drain->ring[i], RING_HEAD_SIZE + drain->ring[i]->record_count * sizeof(struct record));
+    }
+  return dropped;
+}
+
+static void test_drained_threads(void **state)
+{
+  (void)state;
+  struct drain drain;
+  uint64_t dropped = drain_guest("parallel", "4", "50000", &drain);
+  assert_int_equal(drain.wrong, 0);
+  assert_true(drain.spans > 4 * 1024); // they wrapped
+  assert_int_equal(drain.spans + drain.others + dropped, 1 + 4 * (50000 * 2 + 3125));
+}
+
+static void test_drained_storm(void **state)
+{
+  (void)state;
+  struct drain drain;
+  long outer, inner, handled;
+  uint64_t dropped = drain_guest("storm", "300", NULL, &drain);
+  assert_int_equal(sscanf(output, "%ld %ld %ld", &outer, &inner, &handled), 3);
+  assert_int_equal(drain.wrong, 0);
+  assert_true(handled > 100);
+  assert_int_equal(drain.spans + drain.others + dropped, (uint64_t)(1 + outer + inner + 3 * handled));
+}
+
+// ---- places where nothing can be written: the program runs as if xsp were not there
+static void test_no_place(void **state)
+{
+  (void)state;
+  assert_int_equal(run_guest(&(struct guest_run){.arguments = {"parallel", "2", "10"}, .folder = "/proc/no/such"}), 0);
+  assert_int_equal(run_guest(&(struct guest_run){.arguments = {"parallel", "2", "10"}, .folder = "/dev/null"}), 0);
+  assert_string_equal(output, "");
+}
+
+static void test_read_only_home(void **state)
+{
+  (void)state;
+  char home[300], folder[320], variable[320];
+  snprintf(home, sizeof home, "%s-home", session);
+  snprintf(folder, sizeof folder, "%s/session", home);
+  snprintf(variable, sizeof variable, "HOME=%s", home);
+  mkdir(home, 0700);
+  if (mount("xsp-test", home, "tmpfs", MS_RDONLY, "size=64k") != 0) {
+    rmdir(home);
+    print_message("mounting is not permitted here\n");
+    skip();
+  }
+  int inside = run_guest(&(struct guest_run){.arguments = {"parallel", "2", "10"}, .folder = folder});
+  int beside = run_guest(&(struct guest_run){.arguments = {"annotate"}, .environment = {variable}});
+  umount(home);
+  rmdir(home);
+  assert_int_equal(inside, 0);
+  assert_int_equal(beside, 0);
+  read_result();
+  assert_int_equal(count_spans(&result, "outer"), 1);
+}
+
+static void check_full_memory(const char *size, bool expect_spans)
+{
+  remove_folder(session);
+  mkdir(session, 0700);
+  if (mount("xsp-test", session, "tmpfs", 0, size) != 0) {
+    print_message("mounting is not permitted here\n");
+    skip();
+  }
+  int status = run_guest(&(struct guest_run){.arguments = {"parallel", "4", "20000"}});
+  bool is_read = session_read(session, &result);
+  umount(session);
+  assert_int_equal(status, 0); // no SIGBUS above all
+  if (!expect_spans)
+    return;
+  assert_true(is_read);
+  size_t kept = count_spans(&result, "outer") + count_spans(&result, "inner");
+  assert_true(kept > 0 && kept < 160000);
+  size_t tags = 0;
+  for (size_t i = 0; i < result.count; i++)
+    tags += result.records[i].record.type == RECORD_TAG_STRING;
+  // Lost spans took their tags with them, so the sum lies between spans alone and all records.
+  assert_true(kept + tags + result.dropped + result.lost >= 160000);
+  assert_true(kept + tags + result.dropped + result.lost <= 160000 + 5000);
+  session_read_done(&result);
+}
+
+static void test_full_memory(void **state)
+{
+  (void)state;
+  check_full_memory("size=1m", true);
+  check_full_memory("size=320k", true); // hardly a ring
+  check_full_memory("size=64k", false); // no session
+  check_full_memory("nr_inodes=4,size=16m", false);
+}
+
+static void test_file_size_limit(void **state)
+{
+  (void)state;
+  assert_int_equal(run_guest(&(struct guest_run){.arguments = {"parallel", "2", "20000"}, .file_bytes_most = 300000}),
+                   0);
+  read_result();
+  assert_true(result.dropped > 0 && count_spans(&result, "inner") > 1000);
+}
+
+static void test_joining_together(void **state)
+{
+  (void)state;
+  pid_t children[6];
+  for (int i = 0; i < 6; i++)
+    if ((children[i] = fork()) == 0)
+      run_child(&(struct guest_run){.arguments = {"parallel", "2", "100"}}, 2);
+  for (int i = 0; i < 6; i++) {
+    int status;
+    waitpid(children[i], &status, 0);
+    assert_int_equal(status, 0);
+  }
+  read_result();
+  assert_int_equal(result.processes, 6);
+  assert_int_equal(count_spans(&result, "outer"), 1200);
+  assert_int_equal(count_spans(&result, "inner"), 1200);
+}
+
+int main(int count, char **arguments)
+{
+  if (!run_arguments(count, arguments))
+    return 64;
+  const struct CMUnitTest tests[] = {
+      RUN_TEST(drained_threads), RUN_TEST(drained_storm),   RUN_TEST(no_place),         RUN_TEST(read_only_home),
+      RUN_TEST(full_memory),     RUN_TEST(file_size_limit), RUN_TEST(joining_together),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

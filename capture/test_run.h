@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests only: runs a guest program in a session folder of its own and keeps what it printed and recorded.
+#ifndef XSP_CAPTURE_TEST_RUN_H
+#define XSP_CAPTURE_TEST_RUN_H
+
+#include "capture/test_reader.h"
+
+struct guest_run {
+  const char *program;        // NULL: the guest
+  const char *environment[4]; // NAME=VALUE
+  const char *arguments[5];
+  uint64_t file_bytes_most; // RLIMIT_FSIZE; 0: none
+  const char *folder;       // NULL: `session`
+};
+
+extern const char *guest, *plugin_host, *plugin;
+extern char session[256], output[4096];
+extern struct session_read result;
+
+// Program arguments of every test: GUEST PLUGIN-HOST PLUGIN [NAME=VALUE]. False: too few.
+bool run_arguments(int count, char **arguments);
+void run_child(const struct guest_run *run, int out); // in a forked child; does not return
+// Runs to the end of all that holds the output open (daemons too). Returns the exit status, 128 + signal where killed.
+int run_guest(const struct guest_run *run);
+#define RUN(...) run_guest(&(struct guest_run){.arguments = {__VA_ARGS__}})
+void read_result(void); // whole rings, unique ids
+int run_set_up(void **state);
+int run_tear_down(void **state);
+#define RUN_TEST(name) cmocka_unit_test_setup_teardown(test_##name, run_set_up, run_tear_down)
+
+#endif
