@@ -30,6 +30,8 @@ struct collect_counts { // totals since the session began
   uint64_t malformed;    // records that made no sense
   uint64_t repeated;     // spans that the dead collector's file had already (collect_set_known)
 };
+// One store per handle: its strings are cached.
+//
 // Appends all that is complete in all rings to run `run_id` of `store` (tracks are added as they appear). Takes a
 // calibration. Safe while the traced processes run.
 //

@@ -281,12 +281,11 @@ static void on_span(void *context, const struct decoded_span *span)
 
 static void add_log(struct drain *drain, int64_t span_id, const struct record *record)
 {
-  const char *text;
-  uint32_t length;
-  if (has_failed(drain) || !catalog_read_string(&drain->session->names.catalog, record->site, &text, &length))
+  char text[8192]; // what is longer is cut
+  if (has_failed(drain) || !names_text(&drain->session->names, record->site, text, sizeof text))
     return;
   drain->status = store_add_log(drain->store, drain->run_id, span_id,
-                                clock_map_ticks(&drain->session->clock, record->start), text, length, drain->err);
+                                clock_map_ticks(&drain->session->clock, record->start), text, strlen(text), drain->err);
 }
 
 static void on_fact(void *context, int64_t span_id, const struct record *record)
@@ -513,7 +512,7 @@ static enum status run_drain(struct collect_session *session, struct store *stor
   const struct ring_output output = {drain, store ? on_span : skip_span, store ? on_fact : skip_fact, on_thread_name};
   session_find_files(session, is_final);
   session_calibrate(session, is_final);
-  session_refresh_catalog(session);
+  (void)names_refresh(&session->names);
   if (store)
     begin_run(drain);
   drain_rings(drain, &output, is_final);
@@ -541,6 +540,11 @@ enum status collect_drain_final(struct collect_session *session, struct store *s
 enum status collect_skip(struct collect_session *session, struct error *err)
 {
   XSP_TRY(run_drain(session, NULL, 0, false, err));
+  for (uint32_t i = 0; session->flight_recorder && i < session->ring_count; i++) {
+    struct ring_file *ring = &session->rings[i];
+    if (ring->state == FILE_MAPPED)
+      ring->position = __atomic_load_n(&ring->view.head->producer.head, __ATOMIC_ACQUIRE);
+  }
   session_give_back(session);
   return STATUS_OK;
 }

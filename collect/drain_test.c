@@ -319,6 +319,22 @@ static void test_flight_recorder_keeps_the_last(void **state)
   assert_int_equal(counts.dropped, 0);
 }
 
+static void test_flight_recorder_skips(void **state)
+{
+  struct error err = {0};
+  uint64_t begin = ticks();
+  for (uint32_t i = 0; i < 300; i++)
+    hand_span(&now.hand, now.site, i + 1, begin + i, 1);
+  ok(collect_skip(now.session, &err), &err);
+  for (uint32_t i = 300; i < 310; i++)
+    hand_span(&now.hand, now.site, i + 1, begin + i, 1);
+  drain(true);
+  assert_int_equal(spans().count, 10);
+  struct collect_counts counts;
+  collect_counts(now.session, &counts);
+  assert_int_equal(counts.overwritten, 0);
+}
+
 static void test_skip(void **state)
 {
   struct error err = {0};
@@ -438,6 +454,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_a_live_drain_stops_where_the_writer_is, setup, teardown),
       cmocka_unit_test_setup_teardown(test_what_is_later_than_the_clock_waits, setup, teardown),
       cmocka_unit_test_setup_teardown(test_flight_recorder_keeps_the_last, setup_flight, teardown),
+      cmocka_unit_test_setup_teardown(test_flight_recorder_skips, setup_flight, teardown),
       cmocka_unit_test_setup_teardown(test_skip, setup, teardown),
       cmocka_unit_test_setup_teardown(test_broken_files_are_named_not_fatal, setup, teardown),
       cmocka_unit_test_setup_teardown(test_equal_intervals_lie_outermost_first, setup, teardown),

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -192,6 +193,37 @@ static void test_drained_while_it_writes(void **state)
   arena_done(&arena);
 }
 
+// Programs that come and go: rings of those that are over are read, committed and removed.
+static void test_rings_of_the_departed_go(void **state)
+{
+  struct error err = {0};
+  struct arena arena = {0};
+  struct collect_session *session = create(4096);
+  struct store *store = make_store(path);
+  for (int i = 0; i < 10; i++) {
+    memset(progress, 0, 4096);
+    int status = 0;
+    pid_t pid = start_workload(100);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    ok(collect_drain(session, store, 1, &err), &err);
+    ok(collect_commit(session, store, &err), &err);
+  }
+  char pattern[160];
+  glob_t files;
+  snprintf(pattern, sizeof pattern, "%s/ring-*", session_folder);
+  assert_int_equal(glob(pattern, 0, NULL, &files), GLOB_NOMATCH);
+  ok(collect_drain_final(session, store, 1, &err), &err);
+  ok(collect_commit(session, store, &err), &err);
+  assert_int_equal(load(store, &arena).count, 10 * THREADS * 100);
+  struct collect_counts counts;
+  collect_counts(session, &counts);
+  assert_int_equal(counts.dropped + counts.lost + counts.open, 0);
+  collect_close(session, true);
+  store_discard(store);
+  arena_done(&arena);
+}
+
 static void test_traced_process_killed(void **state)
 {
   uint64_t open = 0;
@@ -311,6 +343,7 @@ int main(int count, char **arguments)
   workload = arguments[1];
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_drained_while_it_writes, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_rings_of_the_departed_go, setup, teardown),
       cmocka_unit_test_setup_teardown(test_traced_process_killed, setup, teardown),
       cmocka_unit_test_setup_teardown(test_collector_killed, setup, teardown),
   };

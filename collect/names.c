@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 void names_done(struct names *names)
 {
@@ -15,6 +16,23 @@ void names_done(struct names *names)
   index_done(&names->site_index);
   names->sites = NULL;
   names->site_count = names->site_capacity = 0;
+}
+
+bool names_refresh(struct names *names)
+{
+  struct stat status;
+  if (fstat(names->catalog_file, &status) != 0 || status.st_size <= 0)
+    return false;
+  uint64_t size = (uint64_t)status.st_size, before = names->catalog.size;
+  names->catalog.size = size < names->catalog_window ? size : names->catalog_window;
+  return names->catalog.size > before;
+}
+
+// A record that is no span of ticks may be newer than the drain's first look at the catalog.
+static bool read_string(struct names *names, uint32_t id, const char **ret_text, uint32_t *ret_length)
+{
+  return catalog_read_string(&names->catalog, id, ret_text, ret_length) ||
+         (names_refresh(names) && catalog_read_string(&names->catalog, id, ret_text, ret_length));
 }
 
 void names_use(struct names *names, struct store *store)
@@ -31,7 +49,7 @@ uint32_t names_string(struct names *names, uint32_t catalog_id)
   const char *text;
   if (catalog_id == 0 || index_find(&names->strings, catalog_id, &id))
     return id;
-  if (!catalog_read_string(&names->catalog, catalog_id, &text, &length) || length == 0)
+  if (!read_string(names, catalog_id, &text, &length) || length == 0)
     return 0;
   // A copy: the bytes lie in memory that others may write while the store hashes and compares them.
   char *copy = malloc(length);
@@ -45,11 +63,11 @@ uint32_t names_string(struct names *names, uint32_t catalog_id)
   return id;
 }
 
-bool names_text(const struct names *names, uint32_t catalog_id, char *text, size_t size)
+bool names_text(struct names *names, uint32_t catalog_id, char *text, size_t size)
 {
   const char *from;
   uint32_t length;
-  if (catalog_id == 0 || !catalog_read_string(&names->catalog, catalog_id, &from, &length) || length == 0)
+  if (catalog_id == 0 || !read_string(names, catalog_id, &from, &length) || length == 0)
     return false;
   size_t kept = length < size ? length : size - 1;
   memcpy(text, from, kept);
@@ -116,7 +134,8 @@ static void load_tags(struct names *names, struct names_site *site, uint32_t fir
 static struct names_site *add_site(struct names *names, uint32_t catalog_id)
 {
   struct catalog_site from;
-  if (!catalog_read_site(&names->catalog, catalog_id, &from))
+  if (!catalog_read_site(&names->catalog, catalog_id, &from) &&
+      !(names_refresh(names) && catalog_read_site(&names->catalog, catalog_id, &from)))
     return NULL;
   if (names->site_count == names->site_capacity) {
     uint32_t capacity = names->site_capacity ? names->site_capacity * 2 : 64;

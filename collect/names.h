@@ -19,7 +19,9 @@ struct names_site {
 };
 
 struct names {
-  struct catalog_view catalog;           // kept up to date by the session
+  struct catalog_view catalog;           // what of it may be read; grows with the file
+  int catalog_file;                      // borrowed
+  uint64_t catalog_window;               // bytes of address space behind catalog.bytes
   const struct session_control *control; // tracer names; borrowed
   struct store *store;                   // whose string ids these are; borrowed
   struct index strings, site_index;
@@ -27,11 +29,12 @@ struct names {
   uint32_t site_count, site_capacity;
 };
 
+bool names_refresh(struct names *names);                  // looks whether the catalog grew; true: it did
 void names_use(struct names *names, struct store *store); // forgets everything where the store is another one
 // The store's id of a catalog string; 0: none, broken, or empty.
 uint32_t names_string(struct names *names, uint32_t catalog_id);
 // The text of a catalog string, cut to fit and NUL-terminated; false where there is none.
-bool names_text(const struct names *names, uint32_t catalog_id, char *text, size_t size);
+bool names_text(struct names *names, uint32_t catalog_id, char *text, size_t size);
 // NULL: no such site. Valid until the next call.
 const struct names_site *names_site(struct names *names, uint32_t catalog_id);
 void names_done(struct names *names);

@@ -192,15 +192,6 @@ void session_find_files(struct collect_session *session, bool is_final)
   }
 }
 
-void session_refresh_catalog(struct collect_session *session)
-{
-  struct stat status;
-  if (fstat(session->catalog_file, &status) == 0 && status.st_size > 0) {
-    uint64_t size = (uint64_t)status.st_size;
-    session->names.catalog.size = size < session->catalog_window ? size : session->catalog_window;
-  }
-}
-
 const struct process_head *session_process(const struct collect_session *session, uint32_t number)
 {
   if (number >= session->process_count || session->processes[number].state != FILE_MAPPED)

@@ -98,7 +98,9 @@ static void session_begin(struct collect_session *session)
   session->flight_recorder = session->head->flags & SESSION_FLIGHT_RECORDER;
   hexadecimal(session->head->trace_id, sizeof session->head->trace_id, session->trace_text);
   clock_map_start(&session->clock, session->tick_clock);
-  session_refresh_catalog(session);
+  session->names.catalog_file = session->catalog_file;
+  session->names.catalog_window = session->catalog_window;
+  (void)names_refresh(&session->names);
   tracks_open(&session->tracks, session->directory);
   session->origin_file = folder_open_origin(session->directory);
 }

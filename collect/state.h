@@ -74,7 +74,6 @@ struct collect_session {
 
 // rings.c
 void session_find_files(struct collect_session *session, bool is_final);
-void session_refresh_catalog(struct collect_session *session);
 const struct process_head *session_process(const struct collect_session *session, uint32_t number); // NULL: unknown
 void session_give_back(struct collect_session *session); // after a commit: what was read is safe
 void session_close_files(struct collect_session *session);

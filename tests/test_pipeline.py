@@ -163,6 +163,14 @@ class PipelineTest(unittest.TestCase):
         self.assertGreaterEqual(len(names), 250)
         self.assertLessEqual(len(names), 256)
 
+    def test_many_names(self):
+        # More text than the catalog begins with: it grows, and every name is found.
+        names = [f"{i:05d}" + "x" * 150 for i in range(4000)]
+        script = "thread t\n" + "".join(f"span s name={name} start={i} end={i + 1}\n" for i, name in enumerate(names))
+        out = self.play(script)
+        self.assertEqual([row["name"] for row in self.sql(out, "select name from span where tracer = 'fake' order by"
+                                                               " start_ns")], names)
+
     def test_a_wrong_line_is_named(self):
         self.play("thread t\nspan a name=a start=0 end=1\nspan\n")
         self.assertIn("line 3 of the script", self.talk)
