@@ -19,6 +19,8 @@ if(TARGET xsp) # its probing of frameworks shares code that can publish spans
 endif()
 if(TARGET xsp_sqlite)
   install(TARGETS xsp_sqlite LIBRARY DESTINATION lib/xsp)
+  # Debian's archives are built for programs: hidden, their symbols can go into a shared object, too.
+  target_link_options(xsp_sqlite PRIVATE -Wl,--exclude-libs,ALL)
 endif()
 if(TARGET xsp-runner)
   install(TARGETS xsp-runner RUNTIME DESTINATION lib/xsp)
