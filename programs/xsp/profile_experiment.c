@@ -3,6 +3,7 @@
 // done between observations, so that it does not disturb what is measured on a machine with few cores.
 #include "programs/xsp/profile_experiment.h"
 
+#include "analyze/analyze.h"
 #include "collect/collect.h"
 #include "correlate/correlate.h"
 
@@ -192,7 +193,8 @@ static enum status measure_batch(struct experiment *experiment, size_t batch, st
   return STATUS_OK;
 }
 
-// xsp's own share of a run: what its code inside the counted model spans took, as measured there (tag own_ns).
+// xsp's own share of a run: what its code inside the counted model spans took, as measured there (tag own_ns). The median
+// over observations: the code is timed by the wall clock, and one preemption inside it would else be taken for its cost.
 static enum status measure_own_share(struct experiment *experiment, struct store_run *run, struct arena *arena,
                                      struct noise *noise, bool is_model_set, struct error *err)
 {
@@ -205,10 +207,10 @@ static enum status measure_own_share(struct experiment *experiment, struct store
   uint32_t warmup_key = 0, own_key = 0;
   store_find_string(experiment->store, "warmup", 6, &warmup_key);
   store_find_string(experiment->store, "own_ns", 6, &own_key);
-  double own_ns = 0, total_ns = 0;
   size_t counted = 0, own_known = 0;
   double *latencies = arena_alloc_array(arena, spans.count + 1, sizeof *latencies);
-  if (latencies == NULL)
+  double *shares = arena_alloc_array(arena, spans.count + 1, sizeof *shares);
+  if (latencies == NULL || shares == NULL)
     return error_set(err, STATUS_MEMORY, "cannot analyse the run", NULL, NULL, "out of memory");
   for (size_t i = 0; i < spans.count; i++) {
     if (spans.level[i] != XSP_LEVEL_MODEL)
@@ -225,14 +227,12 @@ static enum status measure_own_share(struct experiment *experiment, struct store
     if (is_warmup)
       continue;
     latencies[counted++] = (double)spans.duration_ns[i];
-    if (!isnan(own)) {
-      own_known++;
-      own_ns += own;
-      total_ns += (double)spans.duration_ns[i];
-    }
+    if (!isnan(own) && spans.duration_ns[i] > 0)
+      shares[own_known++] = 100 * own / (double)spans.duration_ns[i];
   }
-  if (own_known > 0 && own_known == counted && total_ns > 0)
-    run->own_pct = 100 * own_ns / total_ns;
+  struct statistic median;
+  if (own_known > 0 && own_known == counted && statistic_parse("median", &median))
+    run->own_pct = statistic_apply(&median, shares, own_known);
   if (is_model_set)
     noise_add_latencies(noise, run->batch_size, latencies, counted);
   return STATUS_OK;
