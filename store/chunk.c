@@ -467,7 +467,7 @@ bool chunk_is_counting(struct chunk_codec *codec, const uint8_t *data, size_t si
   if (read_head(codec, CHUNK_INT64, data, size, count, &head, table) != NULL)
     return false;
   if (head.transform != TRANSFORM_DELTA || head.planes != 1 || table[0].mode != PLANE_CONSTANT ||
-      table[0].constant != (uint8_t)zigzag(1) || size != HEAD_BYTES + PLANE_BYTES)
+      table[0].constant != (uint8_t)zigzag(1) || table[0].size != 0 || size != HEAD_BYTES + PLANE_BYTES)
     return false;
   *ret_first = (int64_t)(head.base + 1);
   return true;

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole files: any bytes as an .xsp file, opened and read in all ways.
+#include "store/store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static char path[64];
+
+static void remove_file(void)
+{
+  unlink(path);
+}
+
+static enum status add_up(void *context, const struct store_cell *cells, size_t count, struct error *err)
+{
+  (void)err;
+  for (size_t i = 0; i < count; i++) {
+    for (size_t k = 0; k < cells[i].length; k++) // touches every byte
+      *(uint64_t *)context += (unsigned char)cells[i].text[k];
+    *(uint64_t *)context += (uint64_t)cells[i].integer;
+  }
+  return ++((uint64_t *)context)[1] > 20000 ? STATUS_NO : STATUS_OK;
+}
+
+static void check(enum status status, const struct error *err)
+{
+  if (status != STATUS_OK && (err->what[0] == 0 || err->why[0] == 0))
+    abort(); // an error without words
+}
+
+static void read_all(struct store *store)
+{
+  static const char *const questions[] = {
+      "select * from span",
+      "select * from tag",
+      "select name, kind, count(*) from span group by name, kind",
+      "select count(*) from span s join span p on p.run_id = s.run_id and p.span_id = s.layer_id",
+      "select * from span where category = 'kernel' and duration_ns > 5",
+      "select * from experiment, system",
+      "select * from run",
+      "select * from track, log",
+      "select * from note, trace"};
+  struct error err = {0};
+  struct arena arena = {0};
+  struct store_run *runs;
+  size_t run_count = 0;
+  enum status status = store_runs(store, &arena, &runs, &run_count, &err);
+  check(status, &err);
+  for (size_t i = 0; status == STATUS_OK && i < run_count && i < 4; i++) {
+    struct store_spans spans;
+    struct store_derived derived;
+    struct store_tag *tags;
+    struct store_track *tracks;
+    struct store_observation *observations;
+    size_t count;
+    check(store_load_spans(store, runs[i].run_id, STORE_ALL_BASE, &arena, &spans, &err), &err);
+    check(store_load_tags(store, runs[i].run_id, &arena, &tags, &count, &err), &err);
+    check(store_tracks(store, runs[i].run_id, &arena, &tracks, &count, &err), &err);
+    check(store_observations(store, runs[i].run_id, &arena, &observations, &count, &err), &err);
+    check(store_load_derived(store, runs[i].run_id, &arena, &derived, &err), &err);
+  }
+  for (size_t i = 0; i < sizeof questions / sizeof questions[0]; i++) {
+    uint64_t sums[2] = {0};
+    struct store_query_sink sink = {.context = sums, .row = add_up};
+    enum status answer = store_query(store, questions[i], &sink, &err);
+    if (answer != STATUS_NO)
+      check(answer, &err);
+  }
+  arena_done(&arena);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+  if (path[0] == 0) {
+    snprintf(path, sizeof path, "/tmp/xsp-store-fuzz-%d.xsp", (int)getpid());
+    atexit(remove_file);
+  }
+  FILE *file = fopen(path, "wb");
+  if (file == NULL || fwrite(data, 1, size, file) != size)
+    exit(2);
+  fclose(file);
+  struct store *store;
+  struct error err = {0};
+  enum status status = store_open(path, &store, &err);
+  check(status, &err);
+  if (status == STATUS_OK)
+    read_all(store);
+  if (status == STATUS_OK)
+    store_close(store);
+  return 0;
+}
