@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUCKET_ROWS 8192u // wanted mean: 64 KiB of keys
+#define BUCKET_ROWS 4096u // wanted mean: 32 KiB of keys
 #define LARGEST_BUCKET_BITS 16u
 #define MERGE_RUNS 8u // more runs than this in a bucket: radix sort
-#define RADIX_BITS 8u
+#define RADIX_BITS 11u
 
 static unsigned bits_of(uint64_t value)
 {
@@ -104,21 +104,34 @@ static uint64_t *merge_runs(uint64_t *keys, uint64_t *other, size_t count, size_
   return keys;
 }
 
-// Least significant digit first, over the bits [low, high) of the keys; rows below `low` are in order already.
-static uint64_t *radix_sort(uint64_t *keys, uint64_t *other, size_t count, unsigned low, unsigned high)
+#define RADIX_SIZE (1u << RADIX_BITS)
+#define RADIX_DIGITS ((63u + RADIX_BITS - 1) / RADIX_BITS)
+
+// Least significant digit first, over `bits` bits of the keys from `low` on; rows, below `low`, are in order already. All
+// digits are counted in one pass, and one that is the same in every key is skipped.
+static uint64_t *radix_sort(uint64_t *keys, uint64_t *other, size_t count, unsigned low, unsigned bits)
 {
-  for (unsigned shift = low; shift < high; shift += RADIX_BITS) {
-    size_t offsets[1u << RADIX_BITS] = {0};
-    for (size_t i = 0; i < count; i++)
-      offsets[keys[i] >> shift & 0xff]++;
-    size_t sum = 0;
-    for (size_t digit = 0; digit < 1u << RADIX_BITS; digit++) {
-      size_t here = offsets[digit];
-      offsets[digit] = sum;
+  uint32_t offsets[RADIX_DIGITS][RADIX_SIZE];
+  unsigned digits = (bits + RADIX_BITS - 1) / RADIX_BITS;
+  memset(offsets, 0, digits * sizeof offsets[0]);
+  for (size_t i = 0; i < count; i++) {
+    uint64_t rest = keys[i] >> low;
+    for (unsigned digit = 0; digit < digits; digit++, rest >>= RADIX_BITS)
+      offsets[digit][rest & (RADIX_SIZE - 1)]++;
+  }
+  for (unsigned digit = 0; digit < digits; digit++) {
+    unsigned shift = low + digit * RADIX_BITS;
+    uint32_t *offset = offsets[digit];
+    if (offset[keys[0] >> shift & (RADIX_SIZE - 1)] == count)
+      continue;
+    uint32_t sum = 0;
+    for (size_t i = 0; i < RADIX_SIZE; i++) {
+      uint32_t here = offset[i];
+      offset[i] = sum;
       sum += here;
     }
     for (size_t i = 0; i < count; i++)
-      other[offsets[keys[i] >> shift & 0xff]++] = keys[i];
+      other[offset[keys[i] >> shift & (RADIX_SIZE - 1)]++] = keys[i];
     uint64_t *swap = keys;
     keys = other;
     other = swap;
@@ -136,7 +149,7 @@ static uint64_t *sort_bucket(uint64_t *keys, uint64_t *other, size_t count, unsi
       bounds[runs++] = i;
   if (runs <= MERGE_RUNS)
     return merge_runs(keys, other, count, bounds, runs);
-  return radix_sort(keys, other, count, row_bits, row_bits + start_bits);
+  return radix_sort(keys, other, count, row_bits, start_bits);
 }
 
 struct plan {
@@ -151,9 +164,10 @@ static uint64_t since(int64_t least, int64_t start)
   return (uint64_t)start - (uint64_t)least;
 }
 
-static bool sort_buckets(const struct plan *plan, const int64_t *starts, uint32_t *rows, size_t count,
+static bool sort_buckets(const struct plan *plan, const struct order_input *input, uint32_t *rows, size_t count,
                          struct arena *scratch)
 {
+  const int64_t *starts = input->starts;
   size_t *offsets = arena_alloc_array(scratch, plan->bucket_count + 1, sizeof *offsets);
   uint64_t *keys = arena_alloc_array(scratch, count, sizeof *keys);
   if (offsets == NULL || keys == NULL)
@@ -183,8 +197,16 @@ static bool sort_buckets(const struct plan *plan, const int64_t *starts, uint32_
     size_t end = offsets[bucket]; // moved to its own end by the scatter
     if (end > first) {
       const uint64_t *sorted = sort_bucket(keys + first, other, end - first, plan->row_bits, plan->shift);
-      for (size_t i = first; i < end; i++)
-        rows[i] = (uint32_t)(sorted[i - first] & row_mask);
+      uint64_t ties = 0;
+      uint64_t before = ~sorted[0];
+      for (size_t i = first; i < end; i++) {
+        uint64_t key = sorted[i - first];
+        ties += (before ^ key) <= row_mask;
+        before = key;
+        rows[i] = (uint32_t)(key & row_mask);
+      }
+      if (ties > 0) // equal starts share a bucket
+        order_ties(input, rows + first, end - first);
     }
     first = end;
   }
@@ -214,10 +236,11 @@ bool order_rows(const struct order_input *input, uint32_t *rows, size_t count, s
       bucket_bits++;
     plan.shift = range_bits > bucket_bits ? range_bits - bucket_bits : 0;
     plan.bucket_count = (size_t)(since(least, most) >> plan.shift) + 1;
-    if (plan.shift + plan.row_bits > 63) // centuries of time and millions of rows: no hurry
+    if (plan.shift + plan.row_bits > 63) { // centuries of time and millions of rows: no hurry
       qsort_r(rows, count, sizeof *rows, compare_rows, (void *)(uintptr_t)input);
-    else if (!sort_buckets(&plan, starts, rows, count, scratch))
-      return false;
+      return true;
+    }
+    return sort_buckets(&plan, input, rows, count, scratch);
   }
   order_ties(input, rows, count);
   return true;

@@ -27,7 +27,7 @@ static enum status bad_span(struct error *err, const struct store_spans *spans, 
 struct survey {
   uint64_t largest_id, largest_parent, largest_correlation;
   uint32_t largest_track;
-  size_t explicit_count, execution_count;
+  size_t explicit_count, execution_count, launch_count;
   bool ids_rise, ids_are_dense;
 };
 
@@ -64,6 +64,7 @@ static enum status survey_ids(const struct store_spans *spans, struct survey *su
   uint64_t correlations = 0;
   uint32_t track = 0;
   size_t executions = 0;
+  size_t launches = 0;
   size_t named = 0;
   bool rise = true;
   bool has_bad_id = false;
@@ -79,6 +80,7 @@ static enum status survey_ids(const struct store_spans *spans, struct survey *su
     parents = parent > parents ? parent : parents;
     track = spans->track_id[i] > track ? spans->track_id[i] : track;
     executions += spans->kind[i] == XSP_KIND_EXECUTION;
+    launches += spans->kind[i] == XSP_KIND_LAUNCH;
   }
   if (has_bad_id)
     for (size_t i = 0; i < spans->count; i++)
@@ -90,6 +92,7 @@ static enum status survey_ids(const struct store_spans *spans, struct survey *su
   survey->largest_track = track;
   survey->explicit_count = named;
   survey->execution_count = executions;
+  survey->launch_count = launches;
   survey->ids_rise = rise;
   survey->ids_are_dense = rise && spans->count > 0 && ids - (uint64_t)spans->span_id[0] == (uint64_t)spans->count - 1;
   return STATUS_OK;
@@ -139,34 +142,56 @@ uint32_t parents_row_of(const struct parents *parents, const struct store_spans 
   return search_rising(spans, span_id);
 }
 
+// Which tracks have spans, and which have more than kernel executions. Marks instead of branches where ids are dense: the
+// order of tracks in a file is hard to predict.
+static bool mark_tracks(const struct store_spans *spans, uint32_t largest, struct arena *arena, struct parents *parents)
+{
+  bool is_dense = parents->slot_of_track.key == NULL;
+  uint8_t *is_used = is_dense ? arena_alloc_array(arena, (size_t)largest + 1, 2) : NULL;
+  uint32_t count = 0;
+  if (is_dense && is_used == NULL)
+    return false;
+  if (is_dense) {
+    uint8_t *is_host = is_used + largest + 1;
+    for (size_t i = 0; i < spans->count; i++) {
+      bool host = (spans->level[i] != XSP_LEVEL_KERNEL) | (spans->kind[i] != XSP_KIND_EXECUTION);
+      is_used[spans->track_id[i]] = 1;
+      is_host[host ? spans->track_id[i] : 0] = 1; // id 0 is no track
+    }
+    for (size_t id = 1; id <= largest; id++)
+      if (is_used[id])
+        *id_map_slot(&parents->slot_of_track, id) = count++;
+    parents->track = arena_alloc_array(arena, (size_t)count + 1, sizeof *parents->track);
+    for (size_t id = 1; parents->track != NULL && id <= largest; id++)
+      if (is_used[id])
+        parents->track[id_map_find(&parents->slot_of_track, id)].has_host = is_host[id];
+  } else {
+    for (size_t i = 0; i < spans->count; i++) {
+      uint32_t *slot = spans->track_id[i] == 0 ? NULL : id_map_slot(&parents->slot_of_track, spans->track_id[i]);
+      if (slot != NULL && *slot == ROW_NONE)
+        *slot = count++;
+    }
+    parents->track = arena_alloc_array(arena, (size_t)count + 1, sizeof *parents->track);
+    for (uint32_t slot = 0; parents->track != NULL && slot < count; slot++)
+      parents->track[slot].has_host = true; // nothing is lost but time
+  }
+  parents->track_count = count;
+  for (uint32_t slot = 0; parents->track != NULL && slot < count; slot++) {
+    parents->track[slot].last_start = INT64_MIN;
+    parents->track[slot].last_end = INT64_MAX;
+  }
+  return parents->track != NULL;
+}
+
 // One slot per track that has spans, whether or not `tracks` knows it. Equal clock names get equal numbers.
 static bool map_tracks(const struct store_spans *spans, const struct store_track *tracks, size_t track_count,
                        uint32_t largest, struct arena *arena, struct parents *parents)
 {
   size_t most = (size_t)largest + 1 < spans->count ? (size_t)largest + 1 : spans->count;
-  if (!id_map_init(&parents->slot_of_track, arena, most + 1, largest))
+  if (!id_map_init(&parents->slot_of_track, arena, most + 1, largest) || !mark_tracks(spans, largest, arena, parents))
     return false;
-  uint32_t count = 0;
-  uint32_t last = 0;
-  for (size_t i = 0; i < spans->count; i++) {
-    uint32_t id = spans->track_id[i];
-    if (id == last || id == 0)
-      continue;
-    last = id;
-    uint32_t *slot = id_map_slot(&parents->slot_of_track, id);
-    if (*slot == ROW_NONE)
-      *slot = count++;
-  }
-  parents->track = arena_alloc_array(arena, (size_t)count + 1, sizeof *parents->track);
-  if (parents->track == NULL)
-    return false;
-  for (uint32_t slot = 0; slot < count; slot++)
-    parents->track[slot].last_start = INT64_MIN, parents->track[slot].last_end = INT64_MAX;
-  for (size_t i = 0; i < spans->count; i++)
-    if (spans->track_id[i] != 0 && (spans->level[i] != XSP_LEVEL_KERNEL || spans->kind[i] != XSP_KIND_EXECUTION))
-      parents->track[id_map_find(&parents->slot_of_track, spans->track_id[i])].has_host = true;
   for (size_t i = 0; i < track_count; i++) {
-    uint32_t slot = tracks[i].track_id < 0 || tracks[i].track_id > largest
+    uint32_t slot = tracks[i].track_id < 1 || tracks[i].track_id > largest
                         ? ROW_NONE
                         : id_map_find(&parents->slot_of_track, (uint64_t)tracks[i].track_id);
     if (slot == ROW_NONE || tracks[i].clock == NULL)
@@ -224,9 +249,7 @@ static inline bool settle_backward(const struct store_spans *spans, uint32_t row
   if (parents->basis[row] != BASIS_EXPLICIT && spans->kind[row] != XSP_KIND_EXECUTION) {
     const struct sweep_open *open;
     enum sweep_answer answer = look_up(track, &span, true, &open);
-    if (answer == SWEEP_NONE) {
-      parents->basis[row] = BASIS_NONE;
-    } else {
+    if (answer != SWEEP_NONE) {
       if (answer == SWEEP_AMBIGUOUS || !open->is_nested ||
           (span.near == span.far && (open->near == span.near || open->far == span.far)))
         return false;
@@ -239,8 +262,32 @@ static inline bool settle_backward(const struct store_spans *spans, uint32_t row
   return true;
 }
 
-static bool sweep_backward(const struct store_spans *spans, struct parents *parents, struct arena *arena)
+// Of several launches with one id the outermost call: earliest start, then latest end, then file order.
+static bool is_outer_launch(const struct store_spans *spans, uint32_t a, uint32_t b)
 {
+  if (spans->start_ns[a] != spans->start_ns[b])
+    return spans->start_ns[a] < spans->start_ns[b];
+  return parents_end(spans, a) > parents_end(spans, b);
+}
+
+// Rows come last first.
+static void note_launch(const struct store_spans *spans, uint32_t row, struct id_map *launches)
+{
+  if (spans->correlation_id[row] == 0)
+    return;
+  uint32_t *launch = id_map_slot(launches, (uint64_t)spans->correlation_id[row]);
+  if (*launch == ROW_NONE || !is_outer_launch(spans, *launch, row))
+    *launch = row;
+}
+
+static bool sweep_backward(const struct store_spans *spans, const struct survey *survey, struct parents *parents,
+                           struct arena *arena)
+{
+  bool has_explicit = survey->explicit_count > 0;
+  bool has_executions = survey->execution_count > 0;
+  if (survey->launch_count > 0 && has_executions &&
+      !id_map_init(&parents->launch_of_correlation, arena, survey->launch_count, survey->largest_correlation))
+    return false;
   bool memory = true;
   uint32_t last_id = 0;
   struct parents_track *track = NULL;
@@ -249,6 +296,10 @@ static bool sweep_backward(const struct store_spans *spans, struct parents *pare
       last_id = spans->track_id[i];
       track = parents_track_of(parents, last_id);
     }
+    if (!has_explicit || parents->basis[i] != BASIS_EXPLICIT)
+      parents->row[i] = ROW_NONE;
+    if (spans->kind[i] == XSP_KIND_LAUNCH && has_executions)
+      note_launch(spans, (uint32_t)i, &parents->launch_of_correlation);
     if (track == NULL || track->is_forward || !track->has_host)
       continue;
     if (!settle_backward(spans, (uint32_t)i, track, parents, arena, &memory)) {
@@ -262,28 +313,25 @@ static bool sweep_backward(const struct store_spans *spans, struct parents *pare
 
 static bool collect_forward(const struct store_spans *spans, struct parents *parents, struct arena *arena)
 {
+  bool has_any = false;
+  for (size_t slot = 0; slot < parents->track_count; slot++)
+    has_any |= parents->track[slot].is_forward;
+  if (!has_any)
+    return true;
+  parents->forward_row = arena_alloc_array(arena, spans->count + 1, sizeof *parents->forward_row);
+  if (parents->forward_row == NULL)
+    return false;
+  uint32_t last_id = 0;
+  bool is_forward = false;
   size_t count = 0;
-  for (int pass = 0; pass < 2; pass++) {
-    uint32_t last_id = 0;
-    bool is_forward = false;
-    count = 0;
-    for (size_t i = 0; i < spans->count; i++) {
-      if (spans->track_id[i] != last_id) {
-        last_id = spans->track_id[i];
-        const struct parents_track *track = parents_track_of(parents, last_id);
-        is_forward = track != NULL && track->is_forward;
-      }
-      if (is_forward && pass == 1)
-        parents->forward_row[count] = (uint32_t)i;
-      count += is_forward;
+  for (size_t i = 0; i < spans->count; i++) {
+    if (spans->track_id[i] != last_id) {
+      last_id = spans->track_id[i];
+      const struct parents_track *track = parents_track_of(parents, last_id);
+      is_forward = track != NULL && track->is_forward;
     }
-    if (pass == 0) {
-      if (count == 0)
-        return true;
-      parents->forward_row = arena_alloc_array(arena, count, sizeof *parents->forward_row);
-      if (parents->forward_row == NULL)
-        return false;
-    }
+    parents->forward_row[count] = (uint32_t)i;
+    count += is_forward;
   }
   parents->forward_count = count;
   return true;
@@ -291,9 +339,14 @@ static bool collect_forward(const struct store_spans *spans, struct parents *par
 
 static bool sweep_forward(const struct store_spans *spans, struct parents *parents, struct arena *arena)
 {
+  uint32_t last_id = 0;
+  struct parents_track *track = NULL;
   for (size_t i = 0; i < parents->forward_count; i++) {
     uint32_t row = parents->forward_row[i];
-    struct parents_track *track = parents_track_of(parents, spans->track_id[row]);
+    if (spans->track_id[row] != last_id) {
+      last_id = spans->track_id[row];
+      track = parents_track_of(parents, last_id);
+    }
     struct sweep_span span = {spans->start_ns[row], parents_end(spans, row), row, spans->level[row]};
     if (parents->basis[row] != BASIS_EXPLICIT && spans->kind[row] != XSP_KIND_EXECUTION) {
       const struct sweep_open *open;
@@ -310,41 +363,17 @@ static bool sweep_forward(const struct store_spans *spans, struct parents *paren
 }
 
 // ---- by correlation --------------------------------------------------------------------------------------------------
-// Of several launches with one id the outermost call: earliest start, then latest end, then file order.
-static bool is_outer_launch(const struct store_spans *spans, uint32_t a, uint32_t b)
+static void join_executions(const struct store_spans *spans, struct parents *parents)
 {
-  if (spans->start_ns[a] != spans->start_ns[b])
-    return spans->start_ns[a] < spans->start_ns[b];
-  return parents_end(spans, a) > parents_end(spans, b);
-}
-
-static bool join_executions(const struct store_spans *spans, const struct survey *survey, struct parents *parents,
-                            struct arena *arena)
-{
-  size_t launches = 0;
-  for (size_t i = 0; i < spans->count; i++)
-    launches += spans->kind[i] == XSP_KIND_LAUNCH;
-  if (launches == 0) // then every execution keeps basis none
-    return true;
-  struct id_map *map = &parents->launch_of_correlation;
-  if (!id_map_init(map, arena, launches, survey->largest_correlation))
-    return false;
-  for (size_t i = 0; i < spans->count; i++)
-    if (spans->kind[i] == XSP_KIND_LAUNCH && spans->correlation_id[i] != 0) {
-      uint32_t *launch = id_map_slot(map, (uint64_t)spans->correlation_id[i]);
-      if (*launch == ROW_NONE || is_outer_launch(spans, (uint32_t)i, *launch))
-        *launch = (uint32_t)i;
-    }
   for (size_t i = 0; i < spans->count; i++) {
     if (spans->kind[i] != XSP_KIND_EXECUTION || parents->basis[i] == BASIS_EXPLICIT || spans->correlation_id[i] == 0)
       continue;
-    uint32_t launch = id_map_find(map, (uint64_t)spans->correlation_id[i]);
+    uint32_t launch = id_map_find(&parents->launch_of_correlation, (uint64_t)spans->correlation_id[i]);
     if (launch == ROW_NONE)
       continue;
     parents->row[i] = parents->row[launch];
     parents->basis[i] = BASIS_CORRELATION;
   }
-  return true;
 }
 
 enum status parents_find(const struct store_spans *spans, const struct store_track *tracks, size_t track_count,
@@ -363,15 +392,15 @@ enum status parents_find(const struct store_spans *spans, const struct store_tra
   if (ret_parents->row == NULL || ret_parents->basis == NULL ||
       !map_tracks(spans, tracks, track_count, survey.largest_track, arena, ret_parents))
     return out_of_memory(err);
-  memset(ret_parents->row, 0xff, spans->count * sizeof *ret_parents->row);
   if (survey.explicit_count > 0)
     name_parents(spans, ret_parents);
-  if (!sweep_backward(spans, ret_parents, arena) || !collect_forward(spans, ret_parents, arena))
+  if (!sweep_backward(spans, &survey, ret_parents, arena) || !collect_forward(spans, ret_parents, arena))
     return out_of_memory(err);
   const struct order_input input = {spans->start_ns, spans->duration_ns, spans->level, spans->flags};
   if (!order_rows(&input, ret_parents->forward_row, ret_parents->forward_count, arena) ||
-      !sweep_forward(spans, ret_parents, arena) ||
-      (survey.execution_count > 0 && !join_executions(spans, &survey, ret_parents, arena)))
+      !sweep_forward(spans, ret_parents, arena))
     return out_of_memory(err);
+  if (survey.launch_count > 0 && survey.execution_count > 0) // else every execution keeps basis none
+    join_executions(spans, ret_parents);
   return STATUS_OK;
 }

@@ -20,6 +20,7 @@ struct parents {
   uint8_t *basis; // enum basis
   // What the sweeps found out on the way, for those who come after.
   struct parents_track *track; // by slot
+  size_t track_count;
   struct id_map slot_of_track;
   uint32_t *forward_row; // rows of tracks that are `is_forward`, by start, what encloses first
   size_t forward_count;

@@ -46,9 +46,11 @@ static inline void sweep_remove(struct sweep_stack *stack, uint32_t first, uint3
 // a chain of spans that touch, only the last does.
 static inline void sweep_forget(struct sweep_stack *stack, const struct sweep_span *span)
 {
-  while (stack->count > 0 && stack->open[stack->count - 1].far < span->near)
-    stack->count--;
-  if (stack->count < 2 || stack->open[stack->count - 1].far != span->near || span->near == span->far)
+  uint32_t count = stack->count;
+  while (count > 0 && stack->open[count - 1].far < span->near)
+    count--;
+  stack->count = count;
+  if (count < 2 || stack->open[count - 1].far != span->near || span->near == span->far)
     return;
   uint32_t end = stack->count - 1;
   while (end > 0 && stack->open[end - 1].far == span->near)
@@ -65,6 +67,10 @@ static inline enum sweep_answer sweep_look(const struct sweep_stack *stack, cons
                                            bool is_backward, const struct sweep_open **ret_open)
 {
   uint32_t at = stack->count;
+  if (at > 0 && stack->open[at - 1].far >= span->far && stack->open[at - 1].is_nested && span->near != span->far) {
+    *ret_open = &stack->open[at - 1]; // nearly always
+    return SWEEP_FOUND;
+  }
   for (;; at--) {
     if (at == 0 || stack->open[at - 1].farthest < span->far)
       return SWEEP_NONE;

@@ -8,7 +8,7 @@ import unittest
 import parent_rules as rules
 
 PROGRAM = os.path.join(os.environ.get('XSP_BUILD', 'build'), 'test-programs', 'parents_text')
-CASES = int(os.environ.get('XSP_PARENT_CASES', '20000'))
+CASES = int(os.environ.get('XSP_PARENT_CASES', '8000'))
 OPEN = rules.FOREVER
 
 
