@@ -17,6 +17,7 @@ static enum status answer(struct question *question, struct error *err)
   XSP_TRY(layers_answer(question, &layers, err));
   if (!layers_have_alloc(&layers))
     return question_lacks(question, err, "no layer says how much memory it allocated (alloc_bytes)");
+  layers_note_alloc(question, &layers);
   table_columns(&question->table, columns, COLUMN_COUNT);
   for (size_t i = 0; i < layers.count; i++) {
     struct cell *row = table_row(&question->table);

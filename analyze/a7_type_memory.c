@@ -17,6 +17,7 @@ static enum status answer(struct question *question, struct error *err)
   if (!layers_have_alloc(&layers))
     return question_lacks(question, err, "no layer says how much memory it allocated (alloc_bytes)");
   XSP_TRY(types_load(question, &layers, LAYER_ALLOC, &types, err));
+  layers_note_alloc(question, &layers);
   table_columns(&question->table, columns, sizeof columns / sizeof columns[0]);
   for (size_t i = 0; i < types.count; i++) {
     size_t group = types.order[i];

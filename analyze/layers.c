@@ -338,3 +338,17 @@ bool layers_have_alloc(const struct layers *layers)
         return true;
   return false;
 }
+
+void layers_note_alloc(struct question *question, const struct layers *layers)
+{
+  size_t silent = 0;
+  for (size_t i = 0; i < layers->count; i++) {
+    bool says = false;
+    for (size_t k = 0; k < layers->observation_count && !says; k++)
+      says = !isnan(layers->items[i].alloc_bytes[k]);
+    silent += !says;
+  }
+  if (silent > 0)
+    table_note(&question->table, "%zu of %zu layers do not say what they allocated; sums leave them out", silent,
+               layers->count);
+}

@@ -45,5 +45,6 @@ double layers_total(const struct question *question, const struct layers *layers
 // beginning_pct, middle_pct, end_pct, stage.
 void layers_stages(struct question *question, const struct layers *layers, enum layer_value which);
 bool layers_have_alloc(const struct layers *layers);
+void layers_note_alloc(struct question *question, const struct layers *layers); // how many do not say
 
 #endif

@@ -101,6 +101,7 @@ static void test_a3_to_a7(void **unused)
   assert_string_equal(fixture_text(&fixture, 0, "layer_type"), "Conv");
   ASSERT_NEAR(fixture_number(&fixture, 0, "alloc_pct"), 50);
   ASSERT_NEAR(fixture_number(&fixture, 3, "alloc_bytes"), NAN);
+  assert_true(fixture_has_note(&fixture, "1 of 4 layers do not say"));
   fixture_done(&fixture);
 }
 
