@@ -187,7 +187,9 @@ class PerfettoTest(ExportTest):
         target = self.folder / "out.pftrace"
         result = xsp("export", source, "-o", target, check=0)
         self.assertIn(b"1 track with a clock of its own (sim)", result.stderr)
-        self.assertEqual(Trace(target).named("cycle"), [])
+        trace = Trace(target)
+        self.assertEqual(trace.named("cycle"), [])
+        self.assertEqual(dict(trace.clocks), {1: UNIX_START, 6: UNIX_START})  # not the simulator's 5 ns
 
     def test_an_open_span_has_no_end(self):
         _, target = self.export(asynchronous(), "perfetto", "pftrace")
@@ -228,7 +230,9 @@ class ChromeTest(ExportTest):
         return source, json.loads(target.read_text())
 
     def test_every_span_is_an_event_with_exact_times(self):
-        source, document = self.load(leveled())
+        script = leveled()
+        script.span("odd nanoseconds", UNIX_START + 12_345_678_901, 1_234_567, run_id=1)
+        source, document = self.load(script)
         zero = int(document["otherData"]["zero_unix_ns"])
         spans = self.spans(source)
         self.assertEqual(zero, min(s["start_ns"] for s in spans))
