@@ -135,6 +135,12 @@ static enum status keep_event(struct profile *profile, const struct event *event
 }
 
 // One object of the array; the reader is behind its brace.
+static bool ends_with(const char *text, const char *suffix)
+{
+  size_t length = strlen(text), suffix_length = strlen(suffix);
+  return length >= suffix_length && strcmp(text + length - suffix_length, suffix) == 0;
+}
+
 static enum status read_event(struct profile *profile, struct error *err)
 {
   struct json_reader *json = &profile->json;
@@ -162,7 +168,8 @@ static enum status read_event(struct profile *profile, struct error *err)
     return broken(profile, "an event lacks cat, name, ts or dur", err);
   event.is_model_run = strcmp(category, "Session") == 0 && strcmp(event.key.name, "model_run") == 0;
   event.runs_graph = runs_graph(event.facts.operator_type);
-  if (event.is_model_run || strcmp(category, "Node") == 0)
+  // Older versions (1.20, for one) also write a _fence_before and a _fence_after around each node: no work of the model.
+  if (event.is_model_run || (strcmp(category, "Node") == 0 && ends_with(event.key.name, ORT_NODE_NAME_SUFFIX)))
     return keep_event(profile, &event, err);
   return STATUS_OK;
 }
