@@ -143,16 +143,24 @@ static void list_items(struct work *work)
   const struct store_spans *spans = &work->spans;
   struct layer_row *items = work->rows->items;
   size_t count = 0;
-  for (size_t i = 0; i < spans->count; i++)
-    if (spans->level[i] == XSP_LEVEL_LAYER && work->derived.observation[i] >= 0 &&
-        (size_t)work->derived.observation[i] < work->observation_count && !(spans->flags[i] & STORE_SPAN_OPEN))
-      items[count++] = (struct layer_row){.row = (uint32_t)i,
-                                          .observation = work->derived.observation[i],
-                                          .name = spans->name[i],
-                                          .start_ns = spans->start_ns[i],
-                                          .duration_ns = spans->duration_ns[i],
-                                          .latency_ms = (double)spans->duration_ns[i] / 1e6,
-                                          .alloc_bytes = NAN};
+  for (size_t i = 0; i < spans->count; i++) {
+    if (spans->level[i] != XSP_LEVEL_LAYER)
+      continue;
+    int32_t observation = work->derived.observation[i];
+    bool is_open = (spans->flags[i] & STORE_SPAN_OPEN) != 0;
+    bool is_outside = observation < 0 || (size_t)observation >= work->observation_count;
+    work->rows->open += is_open;
+    work->rows->outside += is_outside && !is_open;
+    if (is_open || is_outside)
+      continue;
+    items[count++] = (struct layer_row){.row = (uint32_t)i,
+                                        .observation = observation,
+                                        .name = spans->name[i],
+                                        .start_ns = spans->start_ns[i],
+                                        .duration_ns = spans->duration_ns[i],
+                                        .latency_ms = (double)spans->duration_ns[i] / 1e6,
+                                        .alloc_bytes = NAN};
+  }
   qsort(items, count, sizeof *items, compare_items);
   size_t kept = 0;
   int64_t position = 0;

@@ -19,6 +19,8 @@ struct layer_rows {
   struct layer_row *items; // by observation, then start, longer first, then file order
   size_t count;
   double *kernels; // per observation of the run
+  size_t outside;  // layers that are in no observation
+  size_t open;     // layers that never finished
 };
 enum layer_mode { LAYER_OUTERMOST, LAYER_INNERMOST, LAYER_MODULE };
 

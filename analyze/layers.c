@@ -173,7 +173,7 @@ static enum status choose_mode(const struct question *question, const struct vie
 }
 
 static enum status observe(struct question *question, const struct view_set *set, enum layer_mode mode,
-                           struct observed *observed, struct error *err)
+                           struct observed *observed, struct layers *layers, struct error *err)
 {
   size_t count = 0;
   for (size_t r = 0; r < set->run_count; r++) {
@@ -182,6 +182,8 @@ static enum status observe(struct question *question, const struct view_set *set
     if (rows == NULL)
       return question_no_memory(err);
     XSP_TRY(layer_rows_load(question->view->store, run, mode, question->arena, rows, err));
+    layers->outside += rows->outside;
+    layers->open += rows->open;
     size_t at = 0;
     for (size_t k = 0; k < run->observation_count; k++) {
       size_t first = at;
@@ -192,6 +194,22 @@ static enum status observe(struct question *question, const struct view_set *set
     }
   }
   return STATUS_OK;
+}
+
+static bool copy_text(struct arena *arena, const char **text)
+{
+  if (*text != NULL)
+    *text = arena_copy(arena, *text, strlen(*text));
+  return *text != NULL;
+}
+
+// Answers outlive the store.
+static bool copy_texts(struct question *question, struct layer *layer)
+{
+  layer->name_text = store_text(question->view->store, layer->name, NULL);
+  return copy_text(question->arena, &layer->name_text) &&
+         (layer->type == NULL || copy_text(question->arena, &layer->type)) &&
+         (layer->shape == NULL || copy_text(question->arena, &layer->shape));
 }
 
 enum status layers_load(struct question *question, const struct view_set *set, const char *from,
@@ -206,7 +224,7 @@ enum status layers_load(struct question *question, const struct view_set *set, c
   ret_layers->kernels = arena_alloc_array(question->arena, count + 1, sizeof *ret_layers->kernels);
   if (observed == NULL || ret_layers->kernels == NULL)
     return question_no_memory(err);
-  XSP_TRY(observe(question, set, mode, observed, err));
+  XSP_TRY(observe(question, set, mode, observed, ret_layers, err));
   struct pairing pairing = {.arena = question->arena};
   if (!pair_all(&pairing, observed, count))
     return question_no_memory(err);
@@ -216,7 +234,8 @@ enum status layers_load(struct question *question, const struct view_set *set, c
   for (uint32_t at = pairing.first; at != NONE; at = pairing.pairs[at].next) {
     struct layer *layer = &ret_layers->items[ret_layers->count++];
     *layer = pairing.pairs[at].layer;
-    layer->name_text = store_text(question->view->store, layer->name, NULL);
+    if (!copy_texts(question, layer))
+      return question_no_memory(err);
   }
   for (size_t i = 0; i < count; i++)
     ret_layers->kernels[i] = observed[i].kernels;
@@ -237,6 +256,10 @@ enum status layers_answer(struct question *question, struct layers *ret_layers, 
   if (partial > 0)
     table_note(&question->table, "%zu of %zu layers are not in every observation (partial)", partial,
                ret_layers->count);
+  if (ret_layers->outside > 0)
+    table_note(&question->table, "layers in no observation, left out: %zu", ret_layers->outside);
+  if (ret_layers->open > 0)
+    table_note(&question->table, "layers that never finished, left out: %zu", ret_layers->open);
   return STATUS_OK;
 }
 

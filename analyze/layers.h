@@ -21,8 +21,9 @@ struct layers {
   struct layer *items; // in execution order
   size_t count;
   size_t observation_count;
-  double *kernels;  // per observation: all category kernel, in layers or not
-  bool has_kernels; // the set has the kernel level
+  double *kernels;      // per observation: all category kernel, in layers or not
+  bool has_kernels;     // the set has the kernel level
+  size_t outside, open; // layers left out: in no observation, never finished
 };
 
 enum layer_value { LAYER_LATENCY, LAYER_ALLOC, LAYER_KERNELS, LAYER_ONE };

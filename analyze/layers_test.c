@@ -76,6 +76,7 @@ static void test_a3_to_a7(void **unused)
   struct fixture fixture;
   fixture_start(&fixture);
   usual(&fixture, 1);
+  fixture_layer(&fixture, &relu, fixture.now_ns, 5); // after the last prediction
   fixture_ready(&fixture);
   // Thirds of four layers: positions 0 and 1, 2, 3.
   assert_int_equal(fixture_ask(&fixture, "A3"), STATUS_OK);
@@ -83,6 +84,7 @@ static void test_a3_to_a7(void **unused)
   ASSERT_NEAR(fixture_summary(&fixture, "middle_pct"), 2 / 7.502 * 100);
   ASSERT_NEAR(fixture_summary(&fixture, "end_pct"), 1 / 7.502 * 100);
   assert_string_equal(fixture_summary_text(&fixture, "stage"), "B");
+  assert_true(fixture_has_note(&fixture, "layers in no observation, left out: 1"));
   assert_int_equal(fixture_ask(&fixture, "A4"), STATUS_OK);
   ASSERT_NEAR(fixture_number(&fixture, 3, "alloc_bytes"), 800);
   ASSERT_NEAR(fixture_summary(&fixture, "beginning_pct"), 60);
