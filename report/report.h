@@ -9,7 +9,8 @@
 enum report_format { REPORT_TEXT, REPORT_MARKDOWN, REPORT_CSV, REPORT_JSON };
 bool report_format_from_name(const char *text, enum report_format *ret_format);
 // Appends tables to `out`. JSON: one table an object, several (or `as_array`) an array, as the contract has it.
-// A table without id and title (NULL) is printed as a plain grid. Text scales units and prints them; `width` is the terminal's (0: unlimited). Numbers in JSON and CSV are exact.
+// A table without title (NULL) is printed as a plain grid; without id (NULL) even its empty columns are shown. Text
+// scales units and prints them; `width` is the terminal's (0: unlimited). Numbers in JSON and CSV are exact.
 void report_tables(const struct analyze_table *tables, size_t count, enum report_format format, bool as_array,
                    unsigned width, struct buf *out);
 

@@ -10,7 +10,8 @@
 #define COLUMN_GAP 2u
 #define NAME_WIDEST 64u // columns a name may take in a terminal, even where there is room
 #define NAME_WIDEST_UNLIMITED 200u
-#define NAME_LEAST 14u // names are cut to this before columns are left out
+#define NAME_LEAST 20u // names are cut to this before columns are left out
+#define NAME_LAST 8u   // and to this where no column may be left out any more
 
 struct layout {
   const struct analyze_table *table;
@@ -56,8 +57,8 @@ static size_t total_width(const struct layout *layout)
   return total > 0 ? total - COLUMN_GAP : 0;
 }
 
-// Narrows the widest name column, one by one, until the table fits or all names are at the least width.
-static bool fit_names(struct layout *layout)
+// Narrows the widest name column, one by one, until the table fits or all names are at the `least` width.
+static bool fit_names(struct layout *layout, size_t least)
 {
   size_t count = layout->table->column_count;
   memcpy(layout->columns_wide, layout->content, count * sizeof *layout->columns_wide);
@@ -66,8 +67,8 @@ static bool fit_names(struct layout *layout)
   while (total_width(layout) > layout->width) {
     size_t widest = count;
     for (size_t column = 0; column < count; column++) {
-      bool may_shrink = layout->looks[column].is_shown && !layout->looks[column].is_numeric &&
-                        layout->columns_wide[column] > NAME_LEAST;
+      bool may_shrink =
+          layout->looks[column].is_shown && !layout->looks[column].is_numeric && layout->columns_wide[column] > least;
       if (may_shrink && (widest == count || layout->columns_wide[column] > layout->columns_wide[widest]))
         widest = column;
     }
@@ -264,8 +265,11 @@ void table_text(const struct analyze_table *table, unsigned width, struct buf *o
   buf_init(&left_out, BUF_MAXIMUM_DEFAULT);
   if (layout.looks != NULL && layout.cells != NULL && layout.content != NULL && layout.columns_wide != NULL) {
     lay_cells(&layout);
-    while (!fit_names(&layout) && leave_one_out(&layout, &left_out))
-      continue;
+    bool fits = fit_names(&layout, NAME_LEAST);
+    while (!fits && leave_one_out(&layout, &left_out))
+      fits = fit_names(&layout, NAME_LEAST);
+    if (!fits)
+      (void)fit_names(&layout, NAME_LAST); // what is still too wide is wrapped by the terminal
     put_title(&layout, out);
     if (table->row_count > 0) {
       put_header(&layout, out);

@@ -55,7 +55,7 @@ static double unit_largest(const struct analyze_table *table, size_t index)
 
 struct column_look column_look(const struct analyze_table *table, size_t index)
 {
-  struct column_look look = {.is_numeric = true};
+  struct column_look look = {.is_numeric = true, .is_shown = table->id == NULL};
   bool only_integers = true;
   for (size_t row = 0; row < table->row_count; row++) {
     const struct cell *cell = &table->rows[row * table->column_count + index];

@@ -220,7 +220,7 @@ static void print_table(const struct subjects *subjects, enum report_format form
     }
   }
   struct analyze_table table = {
-      .columns = columns, .column_count = CHECK_COLUMNS, .rows = rows, .row_count = subjects->count};
+      .id = "check", .columns = columns, .column_count = CHECK_COLUMNS, .rows = rows, .row_count = subjects->count};
   report_tables(&table, 1, format, false, width, out);
   arena_done(&arena);
 }

@@ -290,7 +290,7 @@ static void print_runs(const struct info_experiment *info, enum report_format fo
   for (size_t i = 0; i < info->run_count; i++)
     fill_row(&arena, &info->runs[i], &shows, &rows[i * RUN_COLUMNS]);
   struct analyze_table table = {
-      .columns = run_columns, .column_count = RUN_COLUMNS, .rows = rows, .row_count = info->run_count};
+      .id = "info", .columns = run_columns, .column_count = RUN_COLUMNS, .rows = rows, .row_count = info->run_count};
   report_tables(&table, 1, format, false, width, out);
   arena_done(&arena);
 }
