@@ -203,7 +203,7 @@ class RunnerTest(unittest.TestCase):
         status = dict(line.split(":\t", 1) for line in (process / "status").read_text().splitlines() if ":\t" in line)
         self.assertEqual(status["Cpus_allowed_list"], "0")
         self.assertEqual((process / "oom_score_adj").read_text().strip(), "800")
-        self.assertEqual(resource.prlimit(runner.process.pid, resource.RLIMIT_CORE), (0, 0))
+        self.assertEqual(resource.prlimit(runner.process.pid, resource.RLIMIT_CORE), (1, 1))
 
     # ---- death
     def test_faults_are_contained(self):
