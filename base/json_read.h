@@ -16,10 +16,18 @@
 #include <stdint.h>
 
 enum json_event {
-  JSON_END, // the document is complete and only white space follows
+  JSON_END,   // the document is complete and only white space follows
   JSON_ERROR, // r.offset says where, r.problem what
-  JSON_OBJECT, JSON_OBJECT_END, JSON_ARRAY, JSON_ARRAY_END,
-  JSON_KEY, JSON_STRING, JSON_NUMBER, JSON_TRUE, JSON_FALSE, JSON_NULL,
+  JSON_OBJECT,
+  JSON_OBJECT_END,
+  JSON_ARRAY,
+  JSON_ARRAY_END,
+  JSON_KEY,
+  JSON_STRING,
+  JSON_NUMBER,
+  JSON_TRUE,
+  JSON_FALSE,
+  JSON_NULL,
 };
 
 #define JSON_READ_DEPTH 128 // deeper nesting is JSON_ERROR

@@ -70,7 +70,10 @@ static size_t sequence_length(const unsigned char *text, size_t left)
   unsigned char first = text[0];
   if (first < 0x80)
     return 1;
-  size_t length = first >= 0xc2 && first <= 0xdf ? 2 : first >= 0xe0 && first <= 0xef ? 3 : first >= 0xf0 && first <= 0xf4 ? 4 : 0;
+  size_t length = first >= 0xc2 && first <= 0xdf   ? 2
+                  : first >= 0xe0 && first <= 0xef ? 3
+                  : first >= 0xf0 && first <= 0xf4 ? 4
+                                                   : 0;
   if (length == 0 || length > left)
     return 0;
   for (size_t i = 1; i < length; i++)

@@ -23,8 +23,8 @@ void json_object_end(struct json_writer *json);
 void json_array(struct json_writer *json); // [
 void json_array_end(struct json_writer *json);
 void json_key(struct json_writer *json, const char *key);
-void json_string(struct json_writer *json, const char *text);                     // NULL writes null
-void json_string_n(struct json_writer *json, const char *text, size_t length);    // invalid UTF-8 becomes U+FFFD
+void json_string(struct json_writer *json, const char *text);                  // NULL writes null
+void json_string_n(struct json_writer *json, const char *text, size_t length); // invalid UTF-8 becomes U+FFFD
 void json_int(struct json_writer *json, int64_t value);
 void json_double(struct json_writer *json, double value); // shortest form that reads back equal; NaN and inf: null
 void json_bool(struct json_writer *json, bool value);

@@ -95,9 +95,13 @@ static struct tables make_spans(struct store *store, size_t count)
         .correlation_id = role == 0 ? 0 : (int64_t)(i / 5 * 2 + (role > 2)) + 1,
         .track_id = is_kernel ? 2 : 1,
         .name = names[role == 0 ? i / 5 % 150 : 150 + next_random() % 250],
-        .category = is_kernel ? kernel : role == 0 ? 0 : api,
+        .category = is_kernel   ? kernel
+                    : role == 0 ? 0
+                                : api,
         .level = role == 0 ? XSP_LEVEL_LAYER : XSP_LEVEL_KERNEL,
-        .kind = is_kernel ? XSP_KIND_EXECUTION : role == 0 ? XSP_KIND_SYNC : XSP_KIND_LAUNCH,
+        .kind = is_kernel   ? XSP_KIND_EXECUTION
+                : role == 0 ? XSP_KIND_SYNC
+                            : XSP_KIND_LAUNCH,
     };
     derived->parent_id[i] = role == 0 ? 0 : layer;
     derived->layer_id[i] = layer;

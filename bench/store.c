@@ -158,7 +158,8 @@ static double write_raw(const char *path, const struct store_span *spans, size_t
     exit(3);
   for (size_t i = 0; i < count; i++) {
     const struct store_span *span = &spans[i];
-    int64_t wide[5] = {span->span_id, span->recorded_parent_id, span->start_ns, span->duration_ns, span->correlation_id};
+    int64_t wide[5] = {span->span_id, span->recorded_parent_id, span->start_ns, span->duration_ns,
+                       span->correlation_id};
     uint32_t narrow[3] = {span->trace_id, span->track_id, span->name};
     uint8_t bytes[2] = {span->level, span->kind};
     fwrite(wide, sizeof wide, 1, file);

@@ -20,7 +20,7 @@ enum basis { // why a span has the parent it has
 
 const char *level_name(unsigned level); // "application" … "kernel"; NULL out of range
 bool level_from_name(const char *text, size_t length, unsigned *ret_level);
-const char *kind_name(unsigned kind);   // "sync", "launch", "execution"; NULL out of range
+const char *kind_name(unsigned kind); // "sync", "launch", "execution"; NULL out of range
 bool kind_from_name(const char *text, size_t length, unsigned *ret_kind);
 const char *basis_name(unsigned basis); // "none", "explicit", …; NULL out of range
 bool basis_from_name(const char *text, size_t length, unsigned *ret_basis);

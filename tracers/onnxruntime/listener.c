@@ -48,9 +48,9 @@ uint64_t xsp_listener_own_ticks(void)
 struct reading {
   uint64_t ticks, ns;
 };
-static struct reading first_reading;       // written once, when the library is registered
-static uint64_t ticks_per_us_bits; // a double's bits; 0: not known yet
-static uint32_t has_deeper_levels; // spans of other tracers may lie inside a node
+static struct reading first_reading; // written once, when the library is registered
+static uint64_t ticks_per_us_bits;   // a double's bits; 0: not known yet
+static uint32_t has_deeper_levels;   // spans of other tracers may lie inside a node
 
 // Both clocks at one instant: of a few tries the one that was interrupted least.
 static struct reading take_reading(void)
