@@ -104,4 +104,13 @@ static inline uint8_t scan_uint8(const struct scan *scan, unsigned column)
   return ((const uint8_t *)scan->values[column])[scan->row];
 }
 
+// ---- between scan.c and scan_order.c ---------------------------------------------------------------------------------
+void scan_leave_part(struct scan *scan);                                      // unpins the part's columns
+enum status scan_find_part(struct scan *scan, struct error *err) MUST_CHECK;  // the first part with a match
+enum status scan_next_plain(struct scan *scan, struct error *err) MUST_CHECK; // the next one
+enum status scan_order_make(struct scan *scan, struct error *err) MUST_CHECK; // sorts all matching rows
+enum status scan_order_need(struct scan *scan, unsigned column, struct error *err) MUST_CHECK;
+void scan_order_next(struct scan *scan);
+void scan_order_free(struct scan *scan);
+
 #endif

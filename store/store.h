@@ -159,13 +159,17 @@ enum status store_finish(struct store *store,
 void store_close(struct store *store);   // without store_finish before: the .partial file stays. NULL is fine.
 void store_discard(struct store *store); // closes and removes the .partial file
 
-// ---- reading (also valid on a handle that is being written, after store_commit) --------------------------------------
+// ---- reading (also valid on a handle that is being written: rows handed over are there, committed or not) -------------
+// Columns and lists go into the caller's arena and live as long as it does. Memory: ask for the columns that are needed
+// (`column_mask`); a column that exceeds the machine's memory is STATUS_MEMORY before anything is allocated. SQL decodes
+// part by part into a cache of at most 512 MiB per handle.
 // Refuses: not SQLite, SQLite that is no .xsp, a newer format version, each with its own reason. Read only.
 enum status store_open(const char *path, struct store **ret_store, struct error *err) MUST_CHECK;
 int store_format_version(const struct store *store);
 const char *store_path(const struct store *store);
-struct sqlite3 *
-store_borrow_sqlite(struct store *store); // plain tables and the virtual tables of the contract are there
+// Plain tables and the virtual tables of the contract are there. Another connection after
+// store_finish. Do not close it, write nothing through it.
+struct sqlite3 *store_borrow_sqlite(struct store *store);
 // Arrays in `arena`, ordered by id.
 enum status store_experiments(struct store *store, struct arena *arena, struct store_experiment **ret,
                               size_t *ret_count, struct error *err) MUST_CHECK;

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scans in the order of texts: a counting sort of rows by the ranks of the few texts that a column has. Called by scan.c.
+//
+// Rows in another order than the file's lie far apart in the columns: taking them one by one would wait for memory at every
+// cell. So blocks of rows are gathered per column, where the processor overlaps the waiting.
+#include "store/scan.h"
+
+#include "store/problem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ORDER_BLOCK 2048u // rows gathered at a time
+
+struct scan_order {
+  const struct run_chunks **runs; // by number of the part
+  struct part **parts;
+  struct series **series;
+  size_t part_count, part_capacity;
+  uint32_t *places, *other; // number of the part << 16 | row within it
+  size_t count, capacity;
+  size_t block_from, block_rows, next; // of places; `next` within the block
+  struct block **pins[STORE_COLUMNS];  // by number of the part, for columns in use; NULL: the part lacks it
+  const void **bases[STORE_COLUMNS];   // their values
+  uint64_t gathered[STORE_COLUMNS][ORDER_BLOCK];
+};
+
+void scan_order_free(struct scan *scan)
+{
+  struct scan_order *order = scan->order;
+  if (order == NULL)
+    return;
+  for (unsigned column = 0; column < STORE_COLUMNS; column++) {
+    for (size_t i = 0; i < order->part_count && order->pins[column] != NULL; i++)
+      if (order->pins[column][i] != NULL)
+        reader_unpin(scan->reader, order->pins[column][i]);
+    free(order->pins[column]);
+    free(order->bases[column]);
+  }
+  free(order->runs);
+  free(order->parts);
+  free(order->series);
+  free(order->places);
+  free(order->other);
+  free(order);
+  scan->order = NULL;
+}
+
+static bool add_order_part(struct scan_order *order, const struct scan *scan)
+{
+  if (order->part_count == order->part_capacity) {
+    size_t capacity = 2 * order->part_capacity + 16;
+    void *runs = realloc(order->runs, capacity * sizeof *order->runs);
+    order->runs = runs != NULL ? runs : order->runs;
+    void *parts = realloc(order->parts, capacity * sizeof *order->parts);
+    order->parts = parts != NULL ? parts : order->parts;
+    void *series = realloc(order->series, capacity * sizeof *order->series);
+    order->series = series != NULL ? series : order->series;
+    if (runs == NULL || parts == NULL || series == NULL)
+      return false;
+    order->part_capacity = capacity;
+  }
+  order->runs[order->part_count] = scan->run;
+  order->parts[order->part_count] = scan->part;
+  order->series[order->part_count] = scan->series;
+  order->part_count++;
+  return true;
+}
+
+static bool reserve_places(struct scan_order *order, uint32_t more)
+{
+  if (order->count + more <= order->capacity)
+    return true;
+  size_t capacity = 2 * order->capacity + STORE_CHUNK_ROWS;
+  uint32_t *places = realloc(order->places, capacity * sizeof *places);
+  if (places == NULL)
+    return false;
+  order->places = places;
+  order->capacity = capacity;
+  return true;
+}
+
+static enum status collect_places(struct scan *scan, struct error *err)
+{
+  struct scan_order *order = scan->order;
+  XSP_TRY(scan_find_part(scan, err));
+  while (!scan->at_end) {
+    uint32_t count = scan->is_selected ? scan->selected_count : scan->part->row_count;
+    uint32_t base = (uint32_t)order->part_count << 16;
+    if (order->part_count == SCAN_ORDER_PARTS_MAXIMUM || !reserve_places(order, count) || !add_order_part(order, scan))
+      return problem_memory(err, "cannot read trace", scan->reader->path);
+    uint32_t *to = order->places + order->count;
+    for (uint32_t i = 0; i < count; i++)
+      to[i] = base | (scan->is_selected ? scan->selected[i] : i);
+    order->count += count;
+    XSP_TRY(scan_next_plain(scan, err));
+  }
+  return STATUS_OK;
+}
+
+// Decodes and pins a column in all parts.
+static enum status order_pin(struct scan *scan, unsigned column, struct error *err)
+{
+  struct scan_order *order = scan->order;
+  if (order->pins[column] != NULL)
+    return STATUS_OK;
+  order->pins[column] = calloc(order->part_count + 1, sizeof *order->pins[column]);
+  order->bases[column] = calloc(order->part_count + 1, sizeof *order->bases[column]);
+  if (order->pins[column] == NULL || order->bases[column] == NULL)
+    return problem_memory(err, "cannot read trace", scan->reader->path);
+  for (size_t i = 0; i < order->part_count; i++)
+    if (order->parts[i]->slot[column].chunk_id != 0) {
+      XSP_TRY(reader_pin(scan->reader, order->series[i], order->parts[i], column, &order->pins[column][i], err));
+      order->bases[column][i] = order->pins[column][i]->values;
+    }
+  return STATUS_OK;
+}
+
+#define GATHER(type)                                                                                                   \
+  do {                                                                                                                 \
+    type *to = ret_values;                                                                                             \
+    for (size_t i = 0; i < count; i++) {                                                                               \
+      const type *base = bases[places[i] >> 16];                                                                       \
+      to[i] = base == NULL ? 0 : base[places[i] & 0xffff];                                                             \
+    }                                                                                                                  \
+  } while (0)
+
+// Parts that lack the column give 0.
+static void gather(const struct scan *scan, unsigned column, const uint32_t *places, size_t count, void *ret_values)
+{
+  const void *const *bases = scan->order->bases[column];
+  switch (series_kinds[scan->name].columns[column].type) {
+  case CHUNK_INT64:
+    GATHER(int64_t);
+    break;
+  case CHUNK_UINT32:
+    GATHER(uint32_t);
+    break;
+  default:
+    GATHER(uint8_t);
+  }
+}
+
+// For every collected row its value + 1, 0 where the part lacks the column; of SCAN_ORDER_RUN the run's index.
+static enum status read_keys(struct scan *scan, uint8_t column, uint32_t *keys, uint32_t *ret_largest,
+                             struct error *err)
+{
+  const struct scan_order *order = scan->order;
+  uint32_t largest = 0;
+  if (column == SCAN_ORDER_RUN) {
+    for (size_t i = 0; i < order->count; i++)
+      keys[i] = (uint32_t)(order->runs[order->places[i] >> 16] - scan->reader->runs);
+  } else {
+    XSP_TRY(order_pin(scan, column, err));
+    bool is_byte = series_kinds[scan->name].columns[column].type == CHUNK_UINT8;
+    for (size_t i = 0; i < order->count; i++) {
+      const void *base = order->bases[column][order->places[i] >> 16];
+      uint32_t row = order->places[i] & 0xffff;
+      keys[i] = base == NULL ? 0 : 1 + (is_byte ? ((const uint8_t *)base)[row] : ((const uint32_t *)base)[row]);
+    }
+  }
+  for (size_t i = 0; i < order->count; i++)
+    largest = keys[i] > largest ? keys[i] : largest;
+  *ret_largest = largest;
+  return STATUS_OK;
+}
+
+struct ranked {
+  const char *text; // NULL first
+  size_t length;
+  uint32_t key;
+};
+
+static int compare_ranked(const void *left, const void *right)
+{
+  const struct ranked *a = left;
+  const struct ranked *b = right;
+  if (a->text == NULL || b->text == NULL)
+    return (a->text != NULL) - (b->text != NULL);
+  int order = memcmp(a->text, b->text, a->length < b->length ? a->length : b->length);
+  return order != 0 ? order : (a->length > b->length) - (a->length < b->length);
+}
+
+// Replaces keys by the rank of their texts. False: out of memory.
+static bool rank_keys(const struct scan *scan, uint8_t column, uint32_t *keys, uint32_t *largest)
+{
+  uint32_t *ranks = calloc((size_t)*largest + 1, sizeof *ranks);
+  struct ranked *used = malloc(((size_t)*largest + 1) * sizeof *used);
+  uint32_t used_count = 0;
+  for (size_t i = 0; ranks != NULL && used != NULL && i < scan->order->count; i++)
+    if (ranks[keys[i]] == 0) {
+      struct ranked *ranked = &used[used_count++];
+      ranks[keys[i]] = 1;
+      *ranked = (struct ranked){NULL, 0, keys[i]};
+      if (keys[i] > 0)
+        ranked->text = scan->order_text(scan, column, keys[i] - 1, &ranked->length);
+    }
+  if (ranks != NULL && used != NULL) {
+    qsort(used, used_count, sizeof *used, compare_ranked);
+    uint32_t rank = 0;
+    for (uint32_t i = 0; i < used_count; i++) {
+      rank += i > 0 && compare_ranked(&used[i - 1], &used[i]) != 0;
+      ranks[used[i].key] = rank;
+    }
+    for (size_t i = 0; i < scan->order->count; i++)
+      keys[i] = ranks[keys[i]];
+    *largest = rank;
+  }
+  bool is_good = ranks != NULL && used != NULL;
+  free(ranks);
+  free(used);
+  return is_good;
+}
+
+static enum status make_keys(struct scan *scan, const struct scan_order_term *term, uint32_t *keys,
+                             uint32_t *ret_largest, struct error *err)
+{
+  XSP_TRY(read_keys(scan, term->column, keys, ret_largest, err));
+  if (term->column != SCAN_ORDER_RUN && !rank_keys(scan, term->column, keys, ret_largest))
+    return problem_memory(err, "cannot read trace", scan->reader->path);
+  for (size_t i = 0; i < scan->order->count && term->is_descending; i++)
+    keys[i] = *ret_largest - keys[i];
+  return STATUS_OK;
+}
+
+// One stable counting sort.
+static bool sort_by(struct scan_order *order, const uint32_t *keys, uint32_t largest)
+{
+  size_t *next = calloc((size_t)largest + 2, sizeof *next);
+  if (next == NULL)
+    return false;
+  for (size_t i = 0; i < order->count; i++)
+    next[keys[i] + 1]++;
+  for (size_t key = 1; key <= largest; key++)
+    next[key] += next[key - 1];
+  for (size_t i = 0; i < order->count; i++)
+    order->other[next[keys[i]]++] = order->places[i];
+  free(next);
+  uint32_t *places = order->other;
+  order->other = order->places;
+  order->places = places;
+  return true;
+}
+
+enum status scan_order_make(struct scan *scan, struct error *err)
+{
+  scan->order = calloc(1, sizeof *scan->order);
+  if (scan->order == NULL)
+    return problem_memory(err, "cannot read trace", scan->reader->path);
+  enum status status = collect_places(scan, err);
+  struct scan_order *order = scan->order;
+  uint32_t *keys = malloc(order->count * sizeof *keys + 1);
+  order->other = malloc(order->count * sizeof *order->other + 1);
+  if (status == STATUS_OK && (keys == NULL || order->other == NULL))
+    status = problem_memory(err, "cannot read trace", scan->reader->path);
+  for (unsigned i = scan->order_count; i-- > 0 && status == STATUS_OK;) {
+    uint32_t largest = 0;
+    status = make_keys(scan, &scan->orders[i], keys, &largest, err);
+    if (status == STATUS_OK && !sort_by(order, keys, largest))
+      status = problem_memory(err, "cannot read trace", scan->reader->path);
+  }
+  free(keys);
+  return status;
+}
+
+enum status scan_order_need(struct scan *scan, unsigned column, struct error *err)
+{
+  struct scan_order *order = scan->order;
+  XSP_TRY(order_pin(scan, column, err));
+  gather(scan, column, order->places + order->block_from, order->block_rows, order->gathered[column]);
+  scan->values[column] = order->gathered[column];
+  return STATUS_OK;
+}
+
+uint32_t scan_row_in_part(const struct scan *scan)
+{
+  const struct scan_order *order = scan->order;
+  return scan->is_ordered ? order->places[order->block_from + scan->row] & 0xffff : scan->row;
+}
+
+void scan_order_next(struct scan *scan)
+{
+  struct scan_order *order = scan->order;
+  if (order->next == order->block_rows) {
+    order->block_from += order->block_rows;
+    order->block_rows = order->count - order->block_from < ORDER_BLOCK ? order->count - order->block_from : ORDER_BLOCK;
+    order->next = 0;
+    memset(scan->values, 0, sizeof scan->values);
+    scan->at_end = order->block_rows == 0;
+    if (scan->at_end)
+      return;
+  }
+  uint32_t part = order->places[order->block_from + order->next] >> 16;
+  scan->run = order->runs[part];
+  scan->part = order->parts[part];
+  scan->row = (uint32_t)order->next++;
+}
