@@ -14,13 +14,13 @@
 #include <stdint.h>
 
 #define SESSION_VERSION 1u
-#define SESSION_MAGIC UINT64_C(0x314e534553505358)  // "XSPSESN1"
-#define CATALOG_MAGIC UINT64_C(0x31544c4143505358)  // "XSPCALT1"
-#define PROCESS_MAGIC UINT64_C(0x31434f5250505358)  // "XSPPROC1"
-#define RING_MAGIC UINT64_C(0x31474e4952505358)     // "XSPRING1"
+#define SESSION_MAGIC UINT64_C(0x314e534553505358) // "XSPSESN1"
+#define CATALOG_MAGIC UINT64_C(0x31544c4143505358) // "XSPCALT1"
+#define PROCESS_MAGIC UINT64_C(0x31434f5250505358) // "XSPPROC1"
+#define RING_MAGIC UINT64_C(0x31474e4952505358)    // "XSPRING1"
 
-#define SESSION_TRACERS 64u      // tracers a session knows by name; slot 0 is "app"
-#define SESSION_CALIBRATIONS 112u // ring of triples; the first is never overwritten
+#define SESSION_TRACERS 64u          // tracers a session knows by name; slot 0 is "app"
+#define SESSION_CALIBRATIONS 112u    // ring of triples; the first is never overwritten
 #define SESSION_CONTROL_OFFSET 4096u // page-aligned: processes map this page over their own switches
 
 // One reading of three clocks, as close together as possible (the tick halfway between two reads around the others).
@@ -37,25 +37,26 @@ enum session_flag { SESSION_FLIGHT_RECORDER = 1 }; // rings overwrite the oldest
 struct session_head { // offset 0 of DIR/session
   uint64_t magic;
   uint32_t version;
-  uint32_t head_size;   // sizeof this struct, for readers of later versions
-  uint32_t tick_clock;  // enum session_tick_clock
-  uint32_t flags;       // enum session_flag
+  uint32_t head_size;    // sizeof this struct, for readers of later versions
+  uint32_t tick_clock;   // enum session_tick_clock
+  uint32_t flags;        // enum session_flag
   uint32_t ring_records; // per ring, a power of two; processes may make smaller ones where memory is short
-  uint32_t levels;      // mask: what may be switched on at all
-  uint8_t boot_id[16];  // ticks are comparable within one boot
-  uint8_t trace_id[16]; // W3C trace id of the session
-  uint8_t parent_id[8]; // W3C parent (TRACEPARENT of the launcher); zero: none
+  uint32_t levels;       // mask: what may be switched on at all
+  uint8_t boot_id[16];   // ticks are comparable within one boot
+  uint8_t trace_id[16];  // W3C trace id of the session
+  uint8_t parent_id[8];  // W3C parent (TRACEPARENT of the launcher); zero: none
   uint32_t next_process; // atomic counters: numbers of the next files
   uint32_t next_ring;
   uint32_t collector_pid; // 0: nobody drains
   uint32_t reserved;
-  uint64_t lost;        // atomic: records lost where no ring could be had (memory full)
+  uint64_t lost;              // atomic: records lost where no ring could be had (memory full)
   uint64_t calibration_count; // atomic: triples ever written
-  struct session_calibration calibration[SESSION_CALIBRATIONS]; // slot = sequence-1 while it fits, then 1 + (sequence-2) % (N-1)
+  struct session_calibration
+      calibration[SESSION_CALIBRATIONS]; // slot = sequence-1 while it fits, then 1 + (sequence-2) % (N-1)
 };
 
 struct session_tracer {
-  char name[32];   // claimed by CAS on `claimed`, NUL-terminated; slot 0 is "app"
+  char name[32];    // claimed by CAS on `claimed`, NUL-terminated; slot 0 is "app"
   uint32_t claimed; // 0 free, 1 being written, 2 valid
   uint32_t reserved;
 };
@@ -94,8 +95,8 @@ struct catalog_string {
 struct catalog_site {
   struct catalog_entry entry;
   uint32_t level;
-  uint32_t tracer;   // slot in session_control
-  uint32_t name;     // catalog ids of strings; 0: none
+  uint32_t tracer; // slot in session_control
+  uint32_t name;   // catalog ids of strings; 0: none
   uint32_t category;
   uint32_t variant;   // of xsp_site_create_variant; part of the identity, as the four before it
   uint32_t first_tag; // atomic: head of the list of site tags
@@ -126,37 +127,37 @@ struct process_head { // DIR/process-N
   uint32_t number; // N
   uint32_t pid;
   uint32_t parent_pid;
-  uint32_t track_count;  // atomic; tracks made by xsp_track_create, 1-based in records
+  uint32_t track_count; // atomic; tracks made by xsp_track_create, 1-based in records
   int64_t start_realtime_ns;
-  uint64_t lost;         // atomic: records of threads that got no ring
-  uint64_t misused;      // atomic: finishes that matched no open span, intervals that end before they start
-  uint32_t ended;        // 1: left through exit
+  uint64_t lost;    // atomic: records of threads that got no ring
+  uint64_t misused; // atomic: finishes that matched no open span, intervals that end before they start
+  uint32_t ended;   // 1: left through exit
   uint32_t reserved;
-  char command[256];     // argv[0] and what fits, NUL-terminated
-  char message[1024];    // what tracers said (xsp_host.say), newline-separated
+  char command[256];              // argv[0] and what fits, NUL-terminated
+  char message[1024];             // what tracers said (xsp_host.say), newline-separated
   uint32_t track[PROCESS_TRACKS]; // catalog ids
 };
 
 // ---- ring ------------------------------------------------------------------------------------------------------------
-#define RING_OPEN_SPANS 64u  // deeper nesting is recorded but not listed as open
-#define RING_MARGIN 64u      // slots kept free for signal handlers that interrupt a writer
+#define RING_OPEN_SPANS 64u // deeper nesting is recorded but not listed as open
+#define RING_MARGIN 64u     // slots kept free for signal handlers that interrupt a writer
 #define RING_RECORDS_DEFAULT (UINT32_C(1) << 16)
 #define RING_RECORDS_LEAST (UINT32_C(1) << 8)
 #define RING_HEAD_SIZE 4096u // records start here
 
 enum record_type {
-  RECORD_SPAN = 1,     // finished span; start, duration, site, id; kind/clock/track
-  RECORD_TAG_INT,      // start = value, site = key (string id), id = the span's
+  RECORD_SPAN = 1, // finished span; start, duration, site, id; kind/clock/track
+  RECORD_TAG_INT,  // start = value, site = key (string id), id = the span's
   RECORD_TAG_DOUBLE,
-  RECORD_TAG_STRING,   // start = string id of the value
-  RECORD_LOG,          // start = ticks, site = string id of the message
-  RECORD_CORRELATION,  // start = correlation id; `kind` for the span
-  RECORD_PARENT,       // start = ring << 32 | id of the parent
-  RECORD_TRACE,        // W3C: start, duration = 16 bytes of trace id, for the span `id`
+  RECORD_TAG_STRING,    // start = string id of the value
+  RECORD_LOG,           // start = ticks, site = string id of the message
+  RECORD_CORRELATION,   // start = correlation id; `kind` for the span
+  RECORD_PARENT,        // start = ring << 32 | id of the parent
+  RECORD_TRACE,         // W3C: start, duration = 16 bytes of trace id, for the span `id`
   RECORD_REMOTE_PARENT, // start = W3C parent id (8 bytes, big-endian as on the wire)
-  RECORD_THREAD,       // from here on the ring belongs to thread `start` of process number `duration`; site = name or 0
-  RECORD_THREAD_NAME,  // site = string id
-  RECORD_OPEN,         // a span that its thread left open when it ended: start, site, id as in RECORD_SPAN; no duration
+  RECORD_THREAD,      // from here on the ring belongs to thread `start` of process number `duration`; site = name or 0
+  RECORD_THREAD_NAME, // site = string id
+  RECORD_OPEN,        // a span that its thread left open when it ended: start, site, id as in RECORD_SPAN; no duration
 };
 
 // 32 bytes. `commit` is written last (release) and is the slot's position + 1, cut to 32 bits: a reader that finds the
@@ -185,7 +186,8 @@ struct ring_producer {
   uint32_t depth;   // open spans. Taken together with next_id in one 64-bit add, so that a signal handler between the
   uint32_t next_id; // two cannot be given the same place; id of the next span started. Ids wrap after 2^32 spans.
   uint64_t dropped; // records dropped because the ring was full
-  uint64_t reserved[4];
+  uint64_t mask;    // record_count - 1, for the owner alone; a reader takes record_count
+  uint64_t reserved[3];
   struct open_span open[RING_OPEN_SPANS];
 };
 
@@ -202,10 +204,10 @@ struct ring_head { // DIR/ring-N, offset 0
   uint64_t reserved[3];
   // consumer's line
   uint64_t tail __attribute__((aligned(64))); // slots consumed for good; written by the collector after it committed
-  uint64_t overwritten;  // flight recorder: records lost to overwriting, counted by the collector
-  uint64_t stored;       // >= tail: up to here everything is in the collector's file; between: facts of unfinished spans
-  uint64_t highest_id;   // highest span id before `stored`, with the rounds that ids made in the upper half
-  uint64_t stored_thread;   // owner of the ring at `stored`
+  uint64_t overwritten;                       // flight recorder: records lost to overwriting, counted by the collector
+  uint64_t stored;     // >= tail: up to here everything is in the collector's file; between: facts of unfinished spans
+  uint64_t highest_id; // highest span id before `stored`, with the rounds that ids made in the upper half
+  uint64_t stored_thread; // owner of the ring at `stored`
   uint32_t stored_process;
   uint32_t reserved_consumer;
   struct ring_producer producer __attribute__((aligned(64)));
