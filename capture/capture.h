@@ -78,11 +78,13 @@ void clock_calibrate_if_due(void);          // at most ten times a second
 // ---- file.c: files of the session folder, by name; no descriptor is kept, because programs close what they do not know
 void file_path(char path[PATH_MAX], const char *name);
 void file_path_number(char path[PATH_MAX], const char *name, uint32_t number);
-// Creates, backs with storage, maps and touches. NULL and errno on failure, and then no file is left.
-void *file_create(const char *path, size_t bytes);
+// Creates, backs with storage, maps and touches. NULL and errno on failure, and then no file is left. Where
+// `address_bytes` is more than `bytes`, addresses behind the mapping are set aside for it to grow into.
+void *file_create(const char *path, size_t bytes, size_t address_bytes);
 void *file_map(const char *path, size_t bytes); // existing file, at least `bytes` long; NULL and errno
-// Extends the file's storage to `bytes`. 0 or a negated errno.
-int file_extend(const char *path, uint64_t bytes);
+// Extends the file's storage to `bytes` and, where `map_at` is given, maps all of it there, over what is there.
+// 0 or a negated errno.
+int file_extend(const char *path, uint64_t bytes, void *map_at);
 void file_touch(void *memory, size_t from, size_t bytes); // faults pages in for writing without changing them
 
 // No signal handler runs on this thread in between: one that forks would leave a child to go on with half the work on its

@@ -22,7 +22,7 @@ static uint32_t table_used;
 
 bool catalog_create(const char *path)
 {
-  struct catalog_head *head = file_create(path, GROW_BYTES);
+  struct catalog_head *head = file_create(path, GROW_BYTES, 0);
   if (head == NULL)
     return false;
   head->version = SESSION_VERSION;
@@ -90,7 +90,7 @@ static bool grow(uint64_t allocated, uint64_t needed)
   file_path(path, "catalog");
   sigset_t before;
   signals_hold(&before);
-  int error = file_extend(path, bytes);
+  int error = file_extend(path, bytes, NULL);
   signals_release(&before);
   if (error != 0)
     return false;

@@ -67,15 +67,19 @@ void file_touch(void *memory, size_t from, size_t bytes)
     (void)__atomic_fetch_add((uint32_t *)((char *)memory + at), 0, __ATOMIC_RELAXED);
 }
 
-void *file_create(const char *path, size_t bytes)
+void *file_create(const char *path, size_t bytes, size_t address_bytes)
 {
   int file = open(path, FILE_FLAGS | O_CREAT | O_EXCL, 0600);
   if (file < 0)
     return NULL;
   int error = reserve(file, bytes);
-  void *memory = MAP_FAILED;
+  void *memory = MAP_FAILED, *room = NULL;
+  if (error == 0 && address_bytes > bytes) {
+    room = mmap(NULL, address_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    error = room == MAP_FAILED ? errno : 0;
+  }
   if (error == 0) {
-    memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    memory = mmap(room, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | (room != NULL ? MAP_FIXED : 0), file, 0);
     error = memory == MAP_FAILED ? errno : 0;
   }
   close(file);
@@ -107,12 +111,15 @@ void *file_map(const char *path, size_t bytes)
   return memory == MAP_FAILED ? NULL : memory;
 }
 
-int file_extend(const char *path, uint64_t bytes)
+int file_extend(const char *path, uint64_t bytes, void *map_at)
 {
   int file = open(path, FILE_FLAGS);
   if (file < 0)
     return -errno;
   int error = reserve(file, bytes);
+  if (error == 0 && map_at != NULL &&
+      mmap(map_at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED)
+    error = errno;
   close(file);
   return -error;
 }

@@ -14,6 +14,7 @@
 #include <xsp/span_inline.h>
 
 #define RINGS_MOST 16384u
+#define RECORDS_MOST (UINT32_C(1) << 24)
 #define REUSE_ROOM 256u   // free records that a ring must have to be handed on
 #define DEAD_CHECKS 8u    // owners asked after per acquisition
 #define RETRY_SPANS 1024u // spans lost between two tries to get a ring
@@ -31,17 +32,18 @@ _Static_assert(sizeof(struct xsp_open_v1) == sizeof(struct open_span) && XSP_OPE
 _Static_assert(sizeof(struct xsp_record_v1) == sizeof(struct record), "record");
 _Static_assert(offsetof(struct record, type) == 24 && offsetof(struct record, commit) == 28, "type_commit");
 _Static_assert(XSP_RECORD_SPAN_V1 == RECORD_SPAN, "type");
-_Static_assert(sizeof(struct xsp_thread_v1) == 32 && offsetof(struct xsp_thread_v1, mask) == 16, "frozen, version 1");
+_Static_assert(sizeof(struct xsp_thread_v1) == 32, "frozen, version 1");
+_Static_assert(offsetof(struct xsp_ring_v1, mask) == offsetof(struct ring_producer, mask), "mask");
+_Static_assert(offsetof(struct ring_head, producer) + XSP_RECORDS_OFFSET_V1 == RING_HEAD_SIZE, "records");
 _Static_assert(offsetof(struct xsp_ring_v1, open) == 64 && sizeof(struct xsp_ring_v1) == 1088, "frozen, version 1");
 
 __thread struct xsp_thread_v1 xsp_thread_v1 __attribute__((tls_model("initial-exec")));
 __thread struct capture_thread capture_thread __attribute__((tls_model("initial-exec")));
 
 struct ring_slot {
-  struct ring_head *ring; // atomic; NULL: being filled
-  size_t bytes;
-  uint32_t old; // the mapping from before the ring grew: kept for an interrupted writer, never handed out
-  uint32_t tid; // owner
+  struct ring_head *ring;      // atomic; NULL: being filled
+  size_t bytes, address_bytes; // mapped; set aside
+  uint32_t tid;                // owner
 };
 static struct ring_slot rings[RINGS_MOST];
 static uint32_t ring_count, dead_cursor;
@@ -68,7 +70,7 @@ static void put(struct ring_head *ring, uint64_t start, uint64_t duration, uint6
 {
   uint64_t position = arch_add(&ring->producer.head, 1);
   struct xsp_record_v1 *records = (struct xsp_record_v1 *)((char *)ring + RING_HEAD_SIZE);
-  struct xsp_record_v1 *record = &records[position & (ring->record_count - 1)];
+  struct xsp_record_v1 *record = &records[position & ring->producer.mask];
   record->start = start;
   record->duration = duration;
   record->site_id = site_id;
@@ -162,7 +164,7 @@ static void give_back(uint64_t bytes)
   __atomic_sub_fetch(&capture.ring_bytes, bytes, __ATOMIC_RELAXED);
 }
 
-static uint32_t take_slot(struct ring_head *ring, size_t bytes, uint32_t tid)
+static uint32_t take_slot(struct ring_head *ring, size_t bytes, size_t address_bytes, uint32_t tid)
 {
   uint32_t slot = __atomic_load_n(&ring_count, __ATOMIC_RELAXED);
   do
@@ -170,10 +172,20 @@ static uint32_t take_slot(struct ring_head *ring, size_t bytes, uint32_t tid)
       return RINGS_MOST;
   while (!__atomic_compare_exchange_n(&ring_count, &slot, slot + 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
   rings[slot].bytes = bytes;
-  rings[slot].old = 0;
+  rings[slot].address_bytes = address_bytes;
   rings[slot].tid = tid;
   __atomic_store_n(&rings[slot].ring, ring, __ATOMIC_RELEASE);
   return slot;
+}
+
+// What a ring of `records` may grow to. Its addresses are set aside from the start: a writer that was interrupted holds
+// a pointer into it.
+static size_t largest_bytes(uint64_t records)
+{
+  size_t bytes = RING_HEAD_SIZE + records * sizeof(struct record);
+  while (records < RECORDS_MOST && RING_HEAD_SIZE + 2 * records * sizeof(struct record) <= capture.ring_bytes_limit)
+    bytes = RING_HEAD_SIZE + (records *= 2) * sizeof(struct record);
+  return bytes;
 }
 
 // A new ring, smaller where memory or the process's share of it is short. Takes at most an eighth of what is left, so
@@ -184,13 +196,13 @@ static struct ring_head *create(struct process_head *process, uint32_t tid, uint
   uint32_t number = __atomic_fetch_add(&capture.session->next_ring, 1, __ATOMIC_RELAXED);
   file_path_number(path, "ring-", number);
   uint32_t records = RING_RECORDS_LEAST;
-  while (records < capture.session->ring_records && records < UINT32_C(1) << 24)
+  while (records < capture.session->ring_records && records < RECORDS_MOST)
     records *= 2;
   for (; records >= RING_RECORDS_LEAST; records /= 2) {
     size_t bytes = RING_HEAD_SIZE + records * sizeof(struct record);
     if (!spend(bytes, records == RING_RECORDS_LEAST ? 1 : 8))
       continue;
-    struct ring_head *ring = file_create(path, bytes);
+    struct ring_head *ring = file_create(path, bytes, capture.grows ? largest_bytes(records) : 0);
     if (ring == NULL) {
       give_back(bytes);
       if (errno == ENOSPC || errno == ENOMEM || errno == EFBIG || errno == EDQUOT)
@@ -204,9 +216,10 @@ static struct ring_head *create(struct process_head *process, uint32_t tid, uint
     ring->process = process->number;
     ring->owner_tid = tid;
     ring->producer.next_id = 1;
+    ring->producer.mask = records - 1;
     bool overwrites = capture.session->flags & SESSION_FLIGHT_RECORDER;
     ring->producer.limit = overwrites ? UINT64_MAX : records - RING_MARGIN;
-    *ret_slot = take_slot(ring, bytes, tid);
+    *ret_slot = take_slot(ring, bytes, capture.grows ? largest_bytes(records) : bytes, tid);
     if (*ret_slot < RINGS_MOST) {
       __atomic_store_n(&ring->magic, RING_MAGIC, __ATOMIC_RELEASE);
       return ring;
@@ -222,7 +235,7 @@ static struct ring_head *create(struct process_head *process, uint32_t tid, uint
 static bool claim(uint32_t slot, uint32_t from, uint32_t tid)
 {
   struct ring_head *ring = __atomic_load_n(&rings[slot].ring, __ATOMIC_ACQUIRE);
-  if (ring == NULL || rings[slot].old || (from == 0 && room(ring) < REUSE_ROOM))
+  if (ring == NULL || (from == 0 && room(ring) < REUSE_ROOM))
     return false;
   // Partner: `release` below gives the ring up with everything its last owner wrote.
   if (!__atomic_compare_exchange_n(&ring->owner_tid, &from, tid, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
@@ -274,14 +287,8 @@ static void publish(struct ring_head *ring, uint32_t slot)
   thread->ring = ring;
   if (capture.session->tick_clock != SESSION_TICKS_TSC)
     return; // the inline path reads the counter: without it every span takes the slow path
-  // Compiler fences only: who may see a half-written state is a signal handler of this thread. The records and mask of
-  // a ring that has grown serve all positions of the smaller one (it never wrapped).
-  xsp_thread_v1.records = (struct xsp_record_v1 *)((char *)ring + RING_HEAD_SIZE);
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  xsp_thread_v1.mask = ring->record_count - 1;
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST); // a handler of this thread sees all of the ring or none
   xsp_thread_v1.ring = producer(ring);
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
 static bool acquire(void)
@@ -320,29 +327,23 @@ bool ring_acquire(void)
 // ---- a full ring that nobody drains
 static bool grow(void)
 {
-  struct capture_thread *thread = &capture_thread;
-  struct ring_head *old = thread->ring;
-  size_t bytes = RING_HEAD_SIZE + old->record_count * sizeof(struct record);
-  size_t more = old->record_count * sizeof(struct record);
-  if (old->producer.limit != old->record_count - RING_MARGIN || old->tail != 0) // somebody drains after all
+  struct ring_head *ring = own_ring();
+  size_t more = ring->record_count * sizeof(struct record), bytes = RING_HEAD_SIZE + more;
+  if (ring->producer.limit != ring->record_count - RING_MARGIN || ring->tail != 0) // somebody drains after all
     return false;
   char path[PATH_MAX];
-  file_path_number(path, "ring-", old->number);
-  if (old->record_count >= UINT32_C(1) << 24 || !spend(more, 1))
+  file_path_number(path, "ring-", ring->number);
+  if (bytes + more > rings[capture_thread.slot].address_bytes || !spend(more, 1))
     return false;
-  struct ring_head *ring = file_extend(path, bytes + more) == 0 ? file_map(path, bytes + more) : NULL;
-  uint32_t slot = ring == NULL ? RINGS_MOST : take_slot(ring, bytes + more, rings[thread->slot].tid);
-  if (slot == RINGS_MOST) {
-    if (ring != NULL)
-      munmap(ring, bytes + more);
+  if (file_extend(path, bytes + more, ring) != 0) {
     give_back(more);
     return false;
   }
-  file_touch(ring, bytes, bytes + more);
+  file_touch(ring, 0, bytes + more);
   clock_calibrate_if_due(); // a thread that fills its rings runs long enough for one triple to be too few
-  rings[thread->slot].old = 1;
+  rings[capture_thread.slot].bytes = bytes + more;
   __atomic_store_n(&ring->record_count, ring->record_count * 2, __ATOMIC_RELEASE);
-  publish(ring, slot);
+  ring->producer.mask = ring->record_count - 1; // the same slot as before for every position so far: it never wrapped
   __atomic_store_n(&ring->producer.limit, ring->record_count - RING_MARGIN, __ATOMIC_RELEASE); // last: now it is used
   return true;
 }

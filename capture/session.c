@@ -117,7 +117,7 @@ static bool create_session(const char *session_path)
   if (!catalog_create(temporary) || !put_in_place(temporary, path))
     return false;
   file_path_number(temporary, ".session-", (uint32_t)getpid());
-  char *memory = file_create(temporary, SESSION_FILE_SIZE);
+  char *memory = file_create(temporary, SESSION_FILE_SIZE, 0);
   if (memory == NULL)
     return false;
   struct session_head *head = (struct session_head *)memory;
@@ -211,7 +211,7 @@ struct process_head *session_process(void)
   file_path_number(path, "process-", number);
   sigset_t before;
   signals_hold(&before);
-  struct process_head *made = file_create(path, sizeof *made);
+  struct process_head *made = file_create(path, sizeof *made, 0);
   if (made != NULL)
     fill_process(made, number);
   signals_release(&before);

@@ -28,7 +28,8 @@ struct xsp_ring_v1 { // the owning thread and its signal handlers write; the col
   uint64_t limit;
   uint64_t depth_id; // open spans | id of the next span << 32
   uint64_t dropped;
-  uint64_t reserved[4];
+  uint64_t mask; // positions to slots
+  uint64_t reserved[3];
   struct xsp_open_v1 open[XSP_OPEN_SPANS_V1]; // at and above depth every start is 0
 };
 struct xsp_record_v1 {
@@ -37,11 +38,10 @@ struct xsp_record_v1 {
   uint64_t site_id;
   uint64_t type_commit; // type | kind and clock << 8 | track << 16 | (position + 1) << 32
 };
+#define XSP_RECORDS_OFFSET_V1 3968 // from the ring to its records: one pointer, read once, leads to all of a ring
 struct xsp_thread_v1 {
   struct xsp_ring_v1 *ring; // NULL: everything goes through the slow path (no session yet, no ring, slow clock)
-  struct xsp_record_v1 *records;
-  uint64_t mask; // positions to slots
-  uint64_t reserved;
+  uint64_t reserved[3];
 };
 XSP_API extern __thread struct xsp_thread_v1 xsp_thread_v1 __attribute__((tls_model("initial-exec")));
 
@@ -94,7 +94,8 @@ static inline void xsp_span_finish(struct xsp_span *span)
     return;
   }
   uint64_t position = xsp_inline_add_v1(&ring->head, 1); // may pass `limit` by what nested handlers took
-  struct xsp_record_v1 *record = &xsp_thread_v1.records[position & xsp_thread_v1.mask];
+  struct xsp_record_v1 *record =
+      (struct xsp_record_v1 *)(void *)((char *)ring + XSP_RECORDS_OFFSET_V1) + (position & ring->mask);
   record->start = span->start;
   record->duration = now - span->start;
   record->site_id = site_id;
