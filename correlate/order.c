@@ -173,8 +173,18 @@ static bool sort_buckets(const struct plan *plan, const struct order_input *inpu
   if (offsets == NULL || keys == NULL)
     return false;
   size_t largest = 0;
-  for (size_t i = 0; i < count; i++)
-    offsets[since(plan->least, starts[rows[i]]) >> plan->shift]++;
+  bool sorted = true;
+  int64_t before = INT64_MIN;
+  for (size_t i = 0; i < count; i++) {
+    int64_t start = starts[rows[i]];
+    sorted &= start >= before;
+    before = start;
+    offsets[since(plan->least, start) >> plan->shift]++;
+  }
+  if (sorted) {
+    order_ties(input, rows, count);
+    return true;
+  }
   size_t sum = 0;
   for (size_t bucket = 0; bucket < plan->bucket_count; bucket++) {
     size_t here = offsets[bucket];
@@ -196,13 +206,13 @@ static bool sort_buckets(const struct plan *plan, const struct order_input *inpu
   for (size_t bucket = 0; bucket < plan->bucket_count; bucket++) {
     size_t end = offsets[bucket]; // moved to its own end by the scatter
     if (end > first) {
-      const uint64_t *sorted = sort_bucket(keys + first, other, end - first, plan->row_bits, plan->shift);
+      const uint64_t *sorted_keys = sort_bucket(keys + first, other, end - first, plan->row_bits, plan->shift);
       uint64_t ties = 0;
-      uint64_t before = ~sorted[0];
+      uint64_t last = ~sorted_keys[0];
       for (size_t i = first; i < end; i++) {
-        uint64_t key = sorted[i - first];
-        ties += (before ^ key) <= row_mask;
-        before = key;
+        uint64_t key = sorted_keys[i - first];
+        ties += (last ^ key) <= row_mask;
+        last = key;
         rows[i] = (uint32_t)(key & row_mask);
       }
       if (ties > 0) // equal starts share a bucket
@@ -217,31 +227,18 @@ bool order_rows(const struct order_input *input, uint32_t *rows, size_t count, s
 {
   if (count < 2)
     return true;
-  const int64_t *starts = input->starts;
-  int64_t least = starts[rows[0]];
-  int64_t most = least;
-  bool sorted = true;
-  for (size_t i = 1; i < count; i++) {
-    int64_t start = starts[rows[i]];
-    sorted = sorted && start >= starts[rows[i - 1]];
-    least = start < least ? start : least;
-    most = start > most ? start : most;
+  uint64_t range = since(input->least, input->most);
+  unsigned range_bits = bits_of(range);
+  struct plan plan = {input->least, 0, 1, bits_of(rows[count - 1])};
+  unsigned bucket_bits = bits_of(count / BUCKET_ROWS);
+  // A key must hold the rest of the start and the row.
+  while (bucket_bits < LARGEST_BUCKET_BITS && range_bits > bucket_bits + 63 - plan.row_bits)
+    bucket_bits++;
+  plan.shift = range_bits > bucket_bits ? range_bits - bucket_bits : 0;
+  plan.bucket_count = (size_t)(range >> plan.shift) + 1;
+  if (plan.shift + plan.row_bits > 63) { // centuries of time and millions of rows: no hurry
+    qsort_r(rows, count, sizeof *rows, compare_rows, (void *)(uintptr_t)input);
+    return true;
   }
-  if (!sorted) {
-    unsigned range_bits = bits_of(since(least, most));
-    struct plan plan = {least, 0, 1, bits_of(rows[count - 1])};
-    unsigned bucket_bits = bits_of(count / BUCKET_ROWS);
-    // A key must hold the rest of the start and the row.
-    while (bucket_bits < LARGEST_BUCKET_BITS && range_bits > bucket_bits + 63 - plan.row_bits)
-      bucket_bits++;
-    plan.shift = range_bits > bucket_bits ? range_bits - bucket_bits : 0;
-    plan.bucket_count = (size_t)(since(least, most) >> plan.shift) + 1;
-    if (plan.shift + plan.row_bits > 63) { // centuries of time and millions of rows: no hurry
-      qsort_r(rows, count, sizeof *rows, compare_rows, (void *)(uintptr_t)input);
-      return true;
-    }
-    return sort_buckets(&plan, input, rows, count, scratch);
-  }
-  order_ties(input, rows, count);
-  return true;
+  return sort_buckets(&plan, input, rows, count, scratch);
 }

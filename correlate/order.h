@@ -13,6 +13,7 @@
 // comes before what it encloses. `rows` is given in file order (ascending) and replaced. `ends` are ends, not lengths.
 struct order_input {
   const int64_t *starts, *durations;
+  int64_t least, most;           // no start is below or above
   const uint8_t *levels, *flags; // flags: STORE_SPAN_OPEN counts as endless; may be NULL
 };
 bool order_rows(const struct order_input *input, uint32_t *rows, size_t count, struct arena *scratch);

@@ -51,8 +51,12 @@ static void check(size_t count, int64_t (*start_of)(size_t row))
   }
   for (size_t i = 0; i < used; i++)
     expected[i] = rows[i];
-  struct order_input input = {starts, durations, levels, NULL};
+  struct order_input input = {starts, durations, INT64_MAX, INT64_MIN, levels, NULL};
   compared = &input;
+  for (size_t i = 0; i < count; i++) {
+    input.least = starts[i] < input.least ? starts[i] : input.least;
+    input.most = starts[i] > input.most ? starts[i] : input.most;
+  }
   qsort(expected, used, sizeof *expected, compare);
   assert_true(order_rows(&input, rows, used, &arena));
   assert_memory_equal(rows, expected, used * sizeof *rows);

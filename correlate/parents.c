@@ -25,22 +25,29 @@ static enum status bad_span(struct error *err, const struct store_spans *spans, 
 
 // ---- what kind of input is this --------------------------------------------------------------------------------------
 struct survey {
+  int64_t least_start, most_start;
   uint64_t largest_id, largest_parent, largest_correlation;
   uint32_t largest_track;
   size_t explicit_count, execution_count, launch_count;
   bool ids_rise, ids_are_dense;
 };
 
-static enum status survey_times(const struct store_spans *spans, struct error *err)
+static enum status survey_times(const struct store_spans *spans, struct survey *survey, struct error *err)
 {
   bool is_bad = false;
+  int64_t least = INT64_MAX;
+  int64_t most = INT64_MIN;
   for (size_t i = 0; i < spans->count; i++) {
     int64_t end;
+    least = spans->start_ns[i] < least ? spans->start_ns[i] : least;
+    most = spans->start_ns[i] > most ? spans->start_ns[i] : most;
     is_bad |= __builtin_add_overflow(spans->start_ns[i], spans->duration_ns[i], &end);
     is_bad |= spans->duration_ns[i] < 0;
     is_bad |= spans->level[i] >= XSP_LEVEL_COUNT;
     is_bad |= spans->kind[i] > XSP_KIND_EXECUTION;
   }
+  survey->least_start = least;
+  survey->most_start = most;
   if (!is_bad)
     return STATUS_OK;
   for (size_t i = 0; i < spans->count; i++) {
@@ -383,7 +390,7 @@ enum status parents_find(const struct store_spans *spans, const struct store_tra
   struct survey survey = {0};
   if (spans->count >= ROW_NONE)
     return error_set(err, STATUS_INPUT, WHAT, NULL, NULL, "a run of %zu spans is too long", spans->count);
-  XSP_TRY(survey_times(spans, err));
+  XSP_TRY(survey_times(spans, &survey, err));
   XSP_TRY(survey_ids(spans, &survey, err));
   XSP_TRY(map_ids(spans, &survey, arena, ret_parents, err));
   ret_parents->has_links = survey.explicit_count > 0 || survey.execution_count > 0;
@@ -396,7 +403,8 @@ enum status parents_find(const struct store_spans *spans, const struct store_tra
     name_parents(spans, ret_parents);
   if (!sweep_backward(spans, &survey, ret_parents, arena) || !collect_forward(spans, ret_parents, arena))
     return out_of_memory(err);
-  const struct order_input input = {spans->start_ns, spans->duration_ns, spans->level, spans->flags};
+  const struct order_input input = {spans->start_ns,   spans->duration_ns, survey.least_start,
+                                    survey.most_start, spans->level,       spans->flags};
   if (!order_rows(&input, ret_parents->forward_row, ret_parents->forward_count, arena) ||
       !sweep_forward(spans, ret_parents, arena))
     return out_of_memory(err);

@@ -12,6 +12,9 @@
 
 #include <string.h>
 
+#define SWEEP_HOT static inline __attribute__((always_inline))
+#define SWEEP_RARE static __attribute__((noinline, cold, unused)) // kept out of the loops
+
 #define SWEEP_LEVELS XSP_LEVEL_KERNEL // kernel-level spans enclose nothing: their own level takes parents above it only
 
 struct sweep_open {
@@ -32,7 +35,7 @@ struct sweep_span {
 };
 enum sweep_answer { SWEEP_NONE, SWEEP_FOUND, SWEEP_AMBIGUOUS };
 
-static inline void sweep_remove(struct sweep_stack *stack, uint32_t first, uint32_t end)
+SWEEP_RARE void sweep_remove(struct sweep_stack *stack, uint32_t first, uint32_t end)
 {
   memmove(stack->open + first, stack->open + end, (stack->count - end) * sizeof *stack->open);
   stack->count -= end - first;
@@ -44,7 +47,7 @@ static inline void sweep_remove(struct sweep_stack *stack, uint32_t first, uint3
 
 // Forgets what is over before `span`. What ends where the span begins stays, for spans of no length at that instant; of
 // a chain of spans that touch, only the last does.
-static inline void sweep_forget(struct sweep_stack *stack, const struct sweep_span *span)
+SWEEP_HOT void sweep_forget(struct sweep_stack *stack, const struct sweep_span *span)
 {
   uint32_t count = stack->count;
   while (count > 0 && stack->open[count - 1].far < span->near)
@@ -63,8 +66,8 @@ static inline void sweep_forget(struct sweep_stack *stack, const struct sweep_sp
 }
 
 // The parent of `span` among the open ones of `stack`, all of its own level (`is_own`) or of a higher one.
-static inline enum sweep_answer sweep_look(const struct sweep_stack *stack, const struct sweep_span *span, bool is_own,
-                                           bool is_backward, const struct sweep_open **ret_open)
+SWEEP_HOT enum sweep_answer sweep_look(const struct sweep_stack *stack, const struct sweep_span *span, bool is_own,
+                                       bool is_backward, const struct sweep_open **ret_open)
 {
   uint32_t at = stack->count;
   if (at > 0 && stack->open[at - 1].far >= span->far && stack->open[at - 1].is_nested && span->near != span->far) {
@@ -96,7 +99,7 @@ static inline enum sweep_answer sweep_look(const struct sweep_stack *stack, cons
   return SWEEP_FOUND;
 }
 
-static inline void sweep_uncrowd(struct sweep_stack *stack, int64_t near)
+SWEEP_RARE void sweep_uncrowd(struct sweep_stack *stack, int64_t near)
 {
   uint32_t kept = 0;
   int64_t farthest = INT64_MIN;
@@ -111,7 +114,7 @@ static inline void sweep_uncrowd(struct sweep_stack *stack, int64_t near)
   stack->crowded = kept < 32 ? 64 : kept * 2;
 }
 
-static inline bool sweep_grow(struct sweep_stack *stack, struct arena *scratch)
+SWEEP_RARE bool sweep_grow(struct sweep_stack *stack, struct arena *scratch)
 {
   uint32_t capacity = stack->capacity == 0 ? 16 : stack->capacity * 2;
   struct sweep_open *open = arena_alloc_array(scratch, capacity, sizeof *open);
@@ -124,7 +127,7 @@ static inline bool sweep_grow(struct sweep_stack *stack, struct arena *scratch)
   return true;
 }
 
-static inline bool sweep_push(struct sweep_stack *stack, const struct sweep_span *span, struct arena *scratch)
+SWEEP_HOT bool sweep_push(struct sweep_stack *stack, const struct sweep_span *span, struct arena *scratch)
 {
   sweep_forget(stack, span);
   if (stack->count >= stack->crowded)
