@@ -374,6 +374,22 @@ static void test_derived_columns_are_replaced_and_outdated_by_new_spans(void **s
   arena_done(&arena);
 }
 
+static enum status keep_integer(void *context, const struct store_cell *cells, size_t count, struct error *err)
+{
+  (void)err;
+  assert_int_equal(count, 1);
+  *(int64_t *)context = cells[0].integer;
+  return STATUS_OK;
+}
+
+static int64_t ask(struct store *store, const char *sql)
+{
+  int64_t answer = -1;
+  struct store_query_sink sink = {.context = &answer, .row = keep_integer};
+  OK(store_query(store, sql, &sink, err));
+  return answer;
+}
+
 static void test_overlay_shows_derived_without_writing(void **state)
 {
   (void)state;
@@ -392,6 +408,9 @@ static void test_overlay_shows_derived_without_writing(void **state)
   OK(store_overlay_derived(store, 1, &derived, two_observations, 2, err));
   check_derived(store, 1, COUNT);
   check_spans(store, 1, COUNT);
+  assert_int_equal(ask(store, "select count(parent_id) from span"), COUNT - 2);
+  assert_int_equal(ask(store, "select count(*) from span where parent_id = 100"), 2);
+  assert_int_equal(ask(store, "select count(*) from observation"), 2);
   store_close(store);
   OK(store_open(partial, &store, err));
   assert_false(store_has_derived(store, 1));
