@@ -82,9 +82,9 @@ void file_path_number(char path[PATH_MAX], const char *name, uint32_t number);
 // `address_bytes` is more than `bytes`, addresses behind the mapping are set aside for it to grow into.
 void *file_create(const char *path, size_t bytes, size_t address_bytes);
 void *file_map(const char *path, size_t bytes); // existing file, at least `bytes` long; NULL and errno
-// Extends the file's storage to `bytes` and, where `map_at` is given, maps all of it there, over what is there.
-// 0 or a negated errno.
-int file_extend(const char *path, uint64_t bytes, void *map_at);
+// Extends the file's storage to `bytes`. Where the file is mapped at `map_at` with addresses set aside behind it, maps
+// what is new, from byte `from` on; what was mapped stays untouched. 0 or a negated errno.
+int file_extend(const char *path, uint64_t from, uint64_t bytes, void *map_at);
 void file_touch(void *memory, size_t from, size_t bytes); // faults pages in for writing without changing them
 
 // No signal handler runs on this thread in between: one that forks would leave a child to go on with half the work on its

@@ -111,14 +111,16 @@ void *file_map(const char *path, size_t bytes)
   return memory == MAP_FAILED ? NULL : memory;
 }
 
-int file_extend(const char *path, uint64_t bytes, void *map_at)
+int file_extend(const char *path, uint64_t from, uint64_t bytes, void *map_at)
 {
   int file = open(path, FILE_FLAGS);
   if (file < 0)
     return -errno;
   int error = reserve(file, bytes);
+  from &= ~((uint64_t)sysconf(_SC_PAGESIZE) - 1);
   if (error == 0 && map_at != NULL &&
-      mmap(map_at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED)
+      mmap((char *)map_at + from, bytes - from, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, (off_t)from) ==
+          MAP_FAILED)
     error = errno;
   close(file);
   return -error;

@@ -335,11 +335,11 @@ static bool grow(void)
   file_path_number(path, "ring-", ring->number);
   if (bytes + more > rings[capture_thread.slot].address_bytes || !spend(more, 1))
     return false;
-  if (file_extend(path, bytes + more, ring) != 0) {
+  if (file_extend(path, bytes, bytes + more, ring) != 0) {
     give_back(more);
     return false;
   }
-  file_touch(ring, 0, bytes + more);
+  file_touch(ring, bytes, bytes + more);
   clock_calibrate_if_due(); // a thread that fills its rings runs long enough for one triple to be too few
   rings[capture_thread.slot].bytes = bytes + more;
   __atomic_store_n(&ring->record_count, ring->record_count * 2, __ATOMIC_RELEASE);
