@@ -2,6 +2,8 @@
 // Errors as one line. Used by every room; allocates nothing.
 #include "base/error.h"
 
+#include "base/utf8.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -35,20 +37,6 @@ enum status error_set_errno(struct error *err, enum status status, const char *w
   return error_set(err, number == ENOMEM ? STATUS_MEMORY : status, what, where, advice, "%s", strerror(number));
 }
 
-// Length of the valid UTF-8 sequence at `text`, 0 where it is not one.
-static size_t utf8_length(const unsigned char *text)
-{
-  if (text[0] < 0x80)
-    return 1;
-  size_t length = text[0] >= 0xf0 && text[0] < 0xf5 ? 4 : text[0] >= 0xe0 ? 3 : text[0] >= 0xc2 ? 2 : 0;
-  if (text[0] >= 0xf5)
-    return 0;
-  for (size_t i = 1; i < length; i++)
-    if ((text[i] & 0xc0) != 0x80)
-      return 0;
-  return length;
-}
-
 struct line {
   char *text;
   size_t size;
@@ -67,7 +55,7 @@ static void line_escaped(struct line *line, const char *text)
 {
   const unsigned char *byte = (const unsigned char *)text;
   while (*byte != 0) {
-    size_t length = utf8_length(byte);
+    size_t length = utf8_sequence(byte, strnlen((const char *)byte, 4));
     if (length == 0 || *byte < 0x20 || *byte == 0x7f) {
       char escape[8];
       int written = snprintf(escape, sizeof escape, *byte == '\n' ? "\\n" : "\\x%02x", *byte);

@@ -3,6 +3,8 @@
 // for: every read is checked against the end, nesting is a byte array, nothing recurses.
 #include "base/json_read.h"
 
+#include "base/utf8.h"
+
 #include <string.h>
 
 enum state {
@@ -47,22 +49,6 @@ static void skip_space(struct json_reader *reader)
   while (at < reader->end && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t'))
     at++;
   reader->at = at;
-}
-
-// Length of the well-formed UTF-8 sequence at `text`; 0: malformed (overlong, surrogate, cut, beyond U+10FFFF).
-static size_t sequence_length(const unsigned char *text, size_t left)
-{
-  unsigned char first = text[0];
-  size_t length = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
-  if (length == 0 || length > left)
-    return 0;
-  for (size_t i = 1; i < length; i++)
-    if ((text[i] & 0xc0) != 0x80)
-      return 0;
-  if ((first == 0xe0 && text[1] < 0xa0) || (first == 0xed && text[1] > 0x9f) || (first == 0xf0 && text[1] < 0x90) ||
-      (first == 0xf4 && text[1] > 0x8f))
-    return 0;
-  return length;
 }
 
 static void put_code_point(struct buf *out, uint32_t code)
@@ -168,7 +154,7 @@ static enum json_event read_string(struct json_reader *reader, enum json_event e
       at = after;
       continue;
     }
-    size_t length = sequence_length((const unsigned char *)at, (size_t)(reader->end - at));
+    size_t length = utf8_sequence((const unsigned char *)at, (size_t)(reader->end - at));
     if (length == 0) {
       put_code_point(out, REPLACEMENT);
       at++;

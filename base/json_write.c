@@ -2,6 +2,8 @@
 // JSON writer over buf; see json_write.h. No reading here.
 #include "base/json_write.h"
 
+#include "base/utf8.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -64,27 +66,6 @@ void json_array_end(struct json_writer *json)
   close_container(json, "]");
 }
 
-// Bytes of the well-formed UTF-8 sequence at text, 0 where it is malformed (overlong, surrogate, cut, out of range).
-static size_t sequence_length(const unsigned char *text, size_t left)
-{
-  unsigned char first = text[0];
-  if (first < 0x80)
-    return 1;
-  size_t length = first >= 0xc2 && first <= 0xdf   ? 2
-                  : first >= 0xe0 && first <= 0xef ? 3
-                  : first >= 0xf0 && first <= 0xf4 ? 4
-                                                   : 0;
-  if (length == 0 || length > left)
-    return 0;
-  for (size_t i = 1; i < length; i++)
-    if ((text[i] & 0xc0) != 0x80)
-      return 0;
-  if ((first == 0xe0 && text[1] < 0xa0) || (first == 0xed && text[1] > 0x9f) || (first == 0xf0 && text[1] < 0x90) ||
-      (first == 0xf4 && text[1] > 0x8f))
-    return 0;
-  return length;
-}
-
 static void put_string(struct json_writer *json, const char *text, size_t length)
 {
   struct buf *out = json->out;
@@ -93,7 +74,7 @@ static void put_string(struct json_writer *json, const char *text, size_t length
   size_t plain = 0; // start of the run not yet copied
   for (size_t i = 0; i < length;) {
     unsigned char byte = bytes[i];
-    size_t sequence = sequence_length(bytes + i, length - i);
+    size_t sequence = utf8_sequence(bytes + i, length - i);
     if (sequence != 0 && byte >= 0x20 && byte != '"' && byte != '\\') {
       i += sequence;
       continue;

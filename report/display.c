@@ -3,32 +3,19 @@
 // does not depend on the locale.
 #include "report/display.h"
 
+#include "base/utf8.h"
+
 #include <string.h>
 
 size_t display_decode(const char *text, size_t length, uint32_t *ret_code_point)
 {
   const unsigned char *bytes = (const unsigned char *)text;
-  if (length == 0)
+  size_t size = utf8_sequence(bytes, length);
+  if (size == 0)
     return 0;
-  if (bytes[0] < 0x80) {
-    *ret_code_point = bytes[0];
-    return 1;
-  }
-  size_t size = bytes[0] >= 0xc2 && bytes[0] <= 0xdf   ? 2
-                : bytes[0] >= 0xe0 && bytes[0] <= 0xef ? 3
-                : bytes[0] >= 0xf0 && bytes[0] <= 0xf4 ? 4
-                                                       : 0;
-  if (size == 0 || size > length)
-    return 0;
-  uint32_t code_point = bytes[0] & (0xffu >> (size + 1));
-  for (size_t i = 1; i < size; i++) {
-    if ((bytes[i] & 0xc0) != 0x80)
-      return 0;
+  uint32_t code_point = size == 1 ? bytes[0] : bytes[0] & (0xffu >> (size + 1));
+  for (size_t i = 1; i < size; i++)
     code_point = code_point << 6 | (bytes[i] & 0x3fu);
-  }
-  static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-  if (code_point < least[size] || code_point > 0x10ffff || (code_point >= 0xd800 && code_point <= 0xdfff))
-    return 0;
   *ret_code_point = code_point;
   return size;
 }

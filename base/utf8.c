@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Well-formed UTF-8 by the table of RFC 3629. Pure.
+#include "base/utf8.h"
+
+size_t utf8_sequence(const unsigned char *text, size_t left)
+{
+  if (left == 0)
+    return 0;
+  unsigned char first = text[0];
+  size_t length = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
+  if (length == 0 || length > left)
+    return 0;
+  for (size_t i = 1; i < length; i++)
+    if ((text[i] & 0xc0) != 0x80)
+      return 0;
+  if ((first == 0xe0 && text[1] < 0xa0) || (first == 0xed && text[1] > 0x9f) || (first == 0xf0 && text[1] < 0x90) ||
+      (first == 0xf4 && text[1] > 0x8f))
+    return 0;
+  return length;
+}
