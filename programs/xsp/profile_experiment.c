@@ -165,7 +165,9 @@ static enum status observe(struct experiment *experiment, size_t set, size_t bat
   if (now_s() - experiment->committed_s < COMMIT_EVERY_S)
     return STATUS_OK;
   experiment->committed_s = now_s();
-  return store_commit(experiment->store, err);
+  for (size_t i = 0; i < experiment->options->set_count; i++) // every lane gets its rings' space back
+    XSP_TRY(collect_commit(experiment->lanes[i].session, experiment->store, err));
+  return STATUS_OK;
 }
 
 // One batch size: every repetition visits every level set, beginning with another one each time, so that a drift of the
