@@ -32,6 +32,14 @@ def xsp(*arguments, status=0, env=None):
     return result
 
 
+def pending(pid):
+    """Signals sent and not yet delivered, as the kernel shows them."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/status").read_text()
+    except FileNotFoundError:
+        return ""
+
+
 class ProfileTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -169,6 +177,43 @@ class ProfileTest(unittest.TestCase):
         self.assertIn("Interrupted", out)
         self.assertGreater(self.sql("select count(*) as n from observation where warmup = 0")[0]["n"], 0)
         self.assertFalse(partial.exists())
+
+    def start_and_signal(self, model, *signals):
+        process = subprocess.Popen([XSP, "profile", model, "--runs", "100000", "-o", self.output],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   env={**os.environ, "TMPDIR": str(self.folder)})
+        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        try:
+            while process.poll() is None and not children.read_text().strip():
+                pass
+            maps = pathlib.Path(f"/proc/{process.pid}/maps").read_text()
+            sessions = [line.split()[-1] for line in maps.splitlines() if line.endswith("/session")]
+            for number in signals:
+                process.send_signal(number)
+                while process.poll() is None and f"{1 << (number - 1):016x}" in pending(process.pid):
+                    pass
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+        self.assertTrue(sessions)
+        self.assertEqual([session for session in sessions if os.path.exists(os.path.dirname(session))], [])
+        self.assertEqual(list(self.folder.glob("xsp-work*")), [])
+        return process.returncode, out, err
+
+    def test_interrupt_before_the_first_observation(self):
+        status, out, err = self.start_and_signal(self.model(), signal.SIGINT)
+        self.assertEqual(status, 3, err)
+        self.assertIn("interrupted", err)
+        self.assertFalse(self.output.exists())
+
+    def test_hangup_leaves_nothing_behind(self):
+        status, out, err = self.start_and_signal(self.model(), signal.SIGHUP)
+        self.assertEqual(status, 3, err)
+
+    def test_second_interrupt_ends_a_hanging_runner(self):
+        status, out, err = self.start_and_signal(self.model(MODEL + "fault hang at 0\n"), signal.SIGINT, signal.SIGINT)
+        self.assertEqual(status, 3, err)
+        self.assertIn("interrupted", err)
 
     def test_nothing_is_left_behind(self):
         before = {path.name for path in pathlib.Path("/dev/shm").glob("xsp*")}

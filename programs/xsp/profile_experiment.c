@@ -294,11 +294,15 @@ static enum status run_experiment(struct experiment *experiment, struct error *e
   noise_start(&experiment->result->noise);
   disturbance_read(&before);
   XSP_TRY(start_lanes(experiment, err));
+  if (*options->interrupted) {
+    experiment->result->was_interrupted = true;
+    return error_set(err, STATUS_SYSTEM, "interrupted", options->runner.model_path, NULL, "nothing was measured yet");
+  }
   XSP_TRY(store_create(options->output_path, options->force, &experiment->store, err));
   XSP_TRY(describe(experiment, err));
   experiment->total = (unsigned)(options->batch_count * options->set_count) * (options->runs + options->warmups);
   experiment->started_s = experiment->committed_s = now_s();
-  for (size_t batch = 0; batch < options->batch_count && !*options->interrupted; batch++)
+  for (size_t batch = 0; batch < options->batch_count && (batch == 0 || !*options->interrupted); batch++)
     XSP_TRY(measure_batch(experiment, batch, err));
   experiment->result->seconds = now_s() - experiment->started_s;
   experiment->result->was_interrupted = *options->interrupted != 0;

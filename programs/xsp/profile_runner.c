@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -23,6 +24,9 @@
 
 #define ARGUMENTS_MAXIMUM 256
 #define QUIT_WAIT_MS 5000
+#define LOOK_EVERY_MS 500         // while an answer is awaited
+#define TALK_BYTES_MOST (4 << 20) // of what the runner wrote, kept in memory
+#define TALK_BYTES_KEPT (64 << 10)
 
 static int64_t now_ms(void)
 {
@@ -73,8 +77,12 @@ static size_t build_arguments(const struct runner_options *options, const struct
   return count;
 }
 
-static void child_main(char **arguments, const char *session_directory, const char *tracers, int talk, int control)
+static void child_main(char **arguments, const char *session_directory, const char *tracers, int talk, int control,
+                       pid_t parent)
 {
+  prctl(PR_SET_PDEATHSIG, SIGKILL); // a framework that hangs must not outlive an xsp that was killed
+  if (getppid() != parent)
+    _exit(127);
   setenv("XSP_SESSION", session_directory, 1);
   if (tracers != NULL)
     setenv("XSP_TRACERS", tracers, 1);
@@ -114,6 +122,7 @@ enum status runner_start(struct runner *runner, const struct runner_options *opt
 {
   *runner = (struct runner){
       .levels = levels, .control = -1, .talk = -1, .timeout_s = options->timeout_s, .model_path = options->model_path};
+  runner->interrupted = options->interrupted;
   XSP_TRY(make_work_directory(runner, err));
   int pair[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
@@ -123,9 +132,9 @@ enum status runner_start(struct runner *runner, const struct runner_options *opt
   struct arena arena = {0};
   char *arguments[ARGUMENTS_MAXIMUM];
   build_arguments(options, runner, pair[1], &arena, arguments);
-  pid_t process = fork();
+  pid_t parent = getpid(), process = fork();
   if (process == 0)
-    child_main(arguments, session_directory, tracers, runner->talk, pair[1]);
+    child_main(arguments, session_directory, tracers, runner->talk, pair[1], parent);
   enum status status = STATUS_OK;
   if (process < 0)
     status = error_set_errno(err, STATUS_SYSTEM, "cannot start the runner", options->program, NULL);
@@ -134,6 +143,15 @@ enum status runner_start(struct runner *runner, const struct runner_options *opt
   close(pair[1]);
   arena_done(&arena);
   return status;
+}
+
+// A framework may write without end; only the end of it is ever shown.
+static void trim_talk(const struct runner *runner)
+{
+  struct stat status;
+  if (runner->talk >= 0 && fstat(runner->talk, &status) == 0 && status.st_blocks > TALK_BYTES_MOST / 512 &&
+      status.st_size > TALK_BYTES_KEPT)
+    (void)fallocate(runner->talk, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, status.st_size - TALK_BYTES_KEPT);
 }
 
 // The last lines of what the runner wrote, on one line, newest last.
@@ -150,15 +168,35 @@ static void talk_tail(const struct runner *runner, char *text, size_t size)
     text[--got] = 0;
 }
 
-// The runner closed its end: reaps it and says how it died.
+// Waits for the process to end, which it may not do by itself: a framework's destructors may hang, and it may have closed
+// the socket without meaning to. Returns its wait status; says where it had to be killed.
+static int reap(struct runner *runner, bool *ret_was_killed)
+{
+  int64_t deadline = now_ms() + QUIT_WAIT_MS;
+  int how = 0;
+  *ret_was_killed = false;
+  while (waitpid(runner->process, &how, WNOHANG) == 0) {
+    if (now_ms() >= deadline) {
+      kill(runner->process, SIGKILL);
+      *ret_was_killed = true;
+    }
+    poll(NULL, 0, 1);
+  }
+  runner->process = 0;
+  return how;
+}
+
+// The runner closed its end, or ended: reaps it and says how it died.
 static enum status explain_death(struct runner *runner, struct error *err)
 {
-  int how = 0;
-  if (waitpid(runner->process, &how, 0) == runner->process)
-    runner->process = 0;
+  bool was_killed = false;
+  int how = reap(runner, &was_killed);
   char tail[320];
   talk_tail(runner, tail, sizeof tail);
   const char *separator = tail[0] != 0 ? "; it last wrote: " : "";
+  if (was_killed)
+    return error_set(err, STATUS_SYSTEM, "the runner does not answer", runner->model_path, NULL,
+                     "it closed its connection and went on; it was killed%s%s", separator, tail);
   if (WIFSIGNALED(how) && WTERMSIG(how) == SIGKILL)
     return error_set(err, STATUS_SYSTEM, "the runner was killed", runner->model_path,
                      "a smaller --batch, or more memory (the kernel's log says whether memory ran out)",
@@ -171,18 +209,32 @@ static enum status explain_death(struct runner *runner, struct error *err)
                    runner->model_path, "xsp check", "exit status %d%s%s", WEXITSTATUS(how), separator, tail);
 }
 
+// Ended, though not yet reaped. The socket does not say so where a child of the runner holds the other end.
+static bool has_ended(const struct runner *runner)
+{
+  siginfo_t info = {0};
+  return waitid(P_PID, (id_t)runner->process, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
+}
+
 static enum status read_line(struct runner *runner, char *line, size_t size, struct error *err)
 {
   int64_t deadline = runner->timeout_s == 0 ? INT64_MAX : now_ms() + (int64_t)runner->timeout_s * 1000;
   size_t used = 0;
   for (;;) {
-    int64_t left = deadline == INT64_MAX ? 60000 : deadline - now_ms();
+    int64_t now = now_ms(), left = deadline > now + LOOK_EVERY_MS ? LOOK_EVERY_MS : deadline - now;
     struct pollfd wait = {.fd = runner->control, .events = POLLIN};
-    int ready = left <= 0 ? 0 : poll(&wait, 1, (int)(left > 60000 ? 60000 : left));
+    int ready = left <= 0 ? 0 : poll(&wait, 1, (int)left);
+    if (runner->interrupted != NULL && *runner->interrupted > 1) {
+      kill(runner->process, SIGKILL);
+      return error_set(err, STATUS_SYSTEM, "interrupted", runner->model_path, NULL, "the runner was killed unanswered");
+    }
     if (ready < 0 && errno == EINTR)
       continue;
-    if (ready == 0 && deadline == INT64_MAX)
+    trim_talk(runner);
+    if (ready == 0 && left > 0 && !has_ended(runner))
       continue;
+    if (ready == 0 && left > 0)
+      return explain_death(runner, err);
     if (ready <= 0) {
       kill(runner->process, SIGKILL);
       return error_set(err, STATUS_SYSTEM, "the runner does not answer", runner->model_path, "a larger --timeout",
@@ -320,15 +372,8 @@ void runner_close(struct runner *runner)
   if (runner->process > 0) {
     send(runner->control, "quit\n", 5, MSG_NOSIGNAL);
     wait_for_end(runner);
-    // End of file comes when the process closes its socket: it may hang after that, in a framework's destructors.
-    int64_t deadline = now_ms() + QUIT_WAIT_MS;
-    int how;
-    while (waitpid(runner->process, &how, WNOHANG) == 0) {
-      if (now_ms() >= deadline)
-        kill(runner->process, SIGKILL);
-      poll(NULL, 0, 1);
-    }
-    runner->process = 0;
+    bool was_killed;
+    (void)reap(runner, &was_killed); // end of file comes when the process closes its socket: it may go on after that
   }
   if (runner->control > 0)
     close(runner->control);

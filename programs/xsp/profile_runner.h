@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "format/level.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -24,6 +25,8 @@ struct runner_options {
   uint64_t seed;
   bool profile_file;
   unsigned timeout_s; // per answer; 0: none
+  // Signals that asked for an end, may be NULL: at the second a runner that is awaited is killed.
+  const volatile sig_atomic_t *interrupted;
 };
 
 struct runner {
@@ -32,8 +35,9 @@ struct runner {
   int control; // socket; -1: closed
   int talk;    // memfd with what the runner wrote to stderr
   unsigned timeout_s;
-  const char *model_path;   // borrowed, for errors
-  char work_directory[256]; // removed by runner_close
+  const volatile sig_atomic_t *interrupted; // borrowed; may be NULL
+  const char *model_path;                   // borrowed, for errors
+  char work_directory[256];                 // removed by runner_close
   // Filled by runner_wait_ready:
   char framework[64], framework_version[64], library[1024], layer_source[64];
 };

@@ -22,7 +22,7 @@ static volatile sig_atomic_t interrupted;
 static void on_interrupt(int number)
 {
   (void)number;
-  interrupted = 1;
+  interrupted = interrupted == 0 ? 1 : 2;
 }
 
 static const struct option_description options[] = {
@@ -246,7 +246,7 @@ static enum status fill_options(const struct invocation *invocation, struct prof
   if (!profile->force && access(profile->output_path, F_OK) == 0) // before minutes of work, not after
     return error_set(err, STATUS_USE, "the output exists", profile->output_path, "--force, or another -o",
                      "it is not overwritten unasked");
-  profile->interrupted = &interrupted;
+  profile->interrupted = profile->runner.interrupted = &interrupted;
   return STATUS_OK;
 }
 
@@ -269,6 +269,9 @@ static enum status run(const struct invocation *invocation, struct error *err)
     struct sigaction action = {.sa_handler = on_interrupt};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    struct sigaction before;
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN) // nohup
+      sigaction(SIGHUP, &action, NULL);
     status = profile_experiment(&profile, &result, err);
     if (status != STATUS_OK && result.kept_partial[0] != 0)
       fprintf(stderr, "xsp: what was measured until then is in %s\n", result.kept_partial);
