@@ -6,6 +6,7 @@
 #include "predictors/predictor.h"
 #include "programs/runner/arguments.h"
 #include "programs/runner/inputs.h"
+#include "programs/runner/placement.h"
 #include "programs/runner/protocol.h"
 #include <xsp/span.h>
 
@@ -285,6 +286,7 @@ static enum status run(struct runner *runner, int count, char **values, struct e
   runner->first_ticks = xsp_clock_ticks();
   runner->first_ns = monotonic_ns();
   XSP_TRY(open_model(runner, err));
+  placement_keep_clear();
   return serve(runner, err);
 }
 
