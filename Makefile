@@ -20,7 +20,8 @@ all: ## build all that this machine can build; the program is build/xsp
 setup: ## install what is missing: packages, .venv with the pinned Python packages
 	@tools/setup
 
-demo: setup all ## profile real models and print their tables; leaves demo/*.xsp and demo/*.pftrace
+demo: setup ## profile real models and print their tables; leaves demo/*.xsp and demo/*.pftrace
+	@tools/build "$(BUILD)" >&2
 	@XSP_BUILD="$(BUILD)" .venv/bin/python3 tools/demo
 
 test: setup all ## set up, build, run the tests (under 10 minutes on 2 cores)
