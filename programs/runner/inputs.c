@@ -84,25 +84,6 @@ static bool is_batch_name(const struct predictor_model *model, const char *name)
   return false;
 }
 
-static enum status check_batch(const struct predictor_model *model, int64_t batch, const char *path, struct error *err)
-{
-  int64_t fixed = -1;
-  for (size_t i = 0; i < model->input_count; i++) {
-    const struct tensor_info *info = &model->inputs[i];
-    if (batch_dimension(info) >= 0 || (info->rank > 0 && info->shape[0] == batch))
-      return STATUS_OK;
-    if (info->rank > 0 && fixed < 0)
-      fixed = info->shape[0];
-  }
-  if (batch == 1)
-    return STATUS_OK;
-  return error_set(err, STATUS_INPUT, "cannot make inputs", path,
-                   fixed > 0 ? "the batch size the model has" : "--batch 1",
-                   "batch size %" PRId64 " is asked for, but the model has no free batch dimension", batch);
-}
-
-// ---- shapes ----------------------------------------------------------------------------------------------------------
-
 // A size given by --dim: by the dimension's name, or as INPUT.INDEX for one without. -1: not given.
 static int64_t given_size(const struct runner_arguments *arguments, const struct tensor_info *info, unsigned dimension)
 {
@@ -115,6 +96,28 @@ static int64_t given_size(const struct runner_arguments *arguments, const struct
   return -1;
 }
 
+static enum status check_batch(const struct predictor_model *model, const struct runner_arguments *arguments,
+                               int64_t batch, struct error *err)
+{
+  int64_t fixed = -1;
+  for (size_t i = 0; i < model->input_count; i++) {
+    const struct tensor_info *info = &model->inputs[i];
+    int batch_at = batch_dimension(info);
+    int64_t given = batch_at >= 0 ? given_size(arguments, info, (unsigned)batch_at) : -1;
+    if ((batch_at >= 0 && (given < 0 || given == batch)) || (info->rank > 0 && info->shape[0] == batch))
+      return STATUS_OK;
+    if (info->rank > 0 && fixed < 0)
+      fixed = info->shape[0];
+  }
+  if (batch == 1)
+    return STATUS_OK;
+  return error_set(err, STATUS_INPUT, "cannot make inputs", arguments->options.model_path,
+                   fixed > 0 ? "the batch size the model has" : "--batch 1",
+                   "batch size %" PRId64 " is asked for, but the model has no free batch dimension", batch);
+}
+
+// ---- shapes ----------------------------------------------------------------------------------------------------------
+
 static const struct named_file *given_file(const struct runner_arguments *arguments, const struct tensor_info *info)
 {
   for (size_t i = 0; i < arguments->input_count; i++)
@@ -123,8 +126,32 @@ static const struct named_file *given_file(const struct runner_arguments *argume
   return NULL;
 }
 
+// Another size for what is by its name the batch would make figures per item wrong.
+static enum status check_dim(const struct predictor_model *model, struct named_size *dim, int64_t batch,
+                             const char *known, struct error *err)
+{
+  struct runner_arguments one = {.dims = dim, .dim_count = 1};
+  bool fits = false;
+  for (size_t i = 0; i < model->input_count; i++)
+    for (unsigned d = 0; d < model->inputs[i].rank; d++) {
+      const struct tensor_info *info = &model->inputs[i];
+      if (info->shape[d] >= 0 || given_size(&one, info, d) < 0)
+        continue;
+      fits = true;
+      char advice[64];
+      snprintf(advice, sizeof advice, "--batch %" PRId64, dim->size);
+      if (dim->size != batch && (int)d == batch_dimension(info) && names_batch(info->dimension_name[d]))
+        return error_set(err, STATUS_USE, "cannot make inputs", "--dim", advice,
+                         "\"%s\" is the batch dimension of input \"%s\"", dim->name, info->name);
+    }
+  if (!fits)
+    return error_set(err, STATUS_USE, "cannot make inputs", "--dim", NULL,
+                     "the model has no free dimension \"%s\" in its inputs %s", dim->name, known);
+  return STATUS_OK;
+}
+
 static enum status check_options(const struct predictor_model *model, const struct runner_arguments *arguments,
-                                 struct error *err)
+                                 int64_t batch, struct error *err)
 {
   char known[256] = "";
   size_t used = 0;
@@ -138,17 +165,8 @@ static enum status check_options(const struct predictor_model *model, const stru
       return error_set(err, STATUS_USE, "cannot make inputs", "--input", NULL,
                        "the model has no input \"%s\"; it has %s", arguments->inputs[i].name, known);
   }
-  for (size_t i = 0; i < arguments->dim_count; i++) {
-    bool fits = false;
-    for (size_t k = 0; k < model->input_count; k++)
-      for (unsigned d = 0; d < model->inputs[k].rank; d++) {
-        struct runner_arguments one = {.dims = &arguments->dims[i], .dim_count = 1};
-        fits = fits || (model->inputs[k].shape[d] < 0 && given_size(&one, &model->inputs[k], d) >= 0);
-      }
-    if (!fits)
-      return error_set(err, STATUS_USE, "cannot make inputs", "--dim", NULL,
-                       "the model has no free dimension \"%s\" in its inputs %s", arguments->dims[i].name, known);
-  }
+  for (size_t i = 0; i < arguments->dim_count; i++)
+    XSP_TRY(check_dim(model, &arguments->dims[i], batch, known, err));
   return STATUS_OK;
 }
 
@@ -270,8 +288,8 @@ static enum status fill_from_file(struct tensor *tensor, const char *path, struc
 static enum status prepare(struct inputs *inputs, const struct predictor_model *model,
                            const struct runner_arguments *arguments, int64_t batch, struct error *err)
 {
-  XSP_TRY(check_options(model, arguments, err));
-  XSP_TRY(check_batch(model, batch, arguments->options.model_path, err));
+  XSP_TRY(check_options(model, arguments, batch, err));
+  XSP_TRY(check_batch(model, arguments, batch, err));
   struct missing missing = {0};
   for (size_t i = 0; i < inputs->count; i++) {
     struct tensor *tensor = &inputs->tensors[i];

@@ -77,6 +77,26 @@ static void sizes_come_from_dim(void **state)
   assert_null(inputs.tensors);
 }
 
+static void the_batch_is_not_set_by_dim(void **state)
+{
+  struct error err = {0};
+  struct named_size dim = {"N", 4};
+  set_input(0, "x", TENSOR_FLOAT, 2, (int64_t[]){-1, 3});
+  infos[0].dimension_name[0] = "N";
+  arguments.dims = &dim;
+  arguments.dim_count = 1;
+  assert_int_equal(inputs_prepare(&inputs, &model, &arguments, 1, &err), STATUS_USE);
+  assert_string_equal(err.advice, "--batch 4");
+  assert_int_equal(inputs_prepare(&inputs, &model, &arguments, 4, NULL), STATUS_OK); // the same twice
+  inputs_done(&inputs);
+  infos[0].dimension_name[0] = "rows"; // no batch by its name: may be fixed, but then there is none
+  dim.name = "rows";
+  assert_int_equal(inputs_prepare(&inputs, &model, &arguments, 2, &err), STATUS_INPUT);
+  assert_non_null(strstr(err.why, "no free batch dimension"));
+  assert_int_equal(inputs_prepare(&inputs, &model, &arguments, 1, NULL), STATUS_OK);
+  assert_int_equal(inputs.tensors[0].shape[0], 4);
+}
+
 static void absurd_sizes_are_refused(void **state)
 {
   struct error err = {0};
@@ -154,6 +174,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(batch_is_dimension_zero_or_the_one_named_so, reset, clean),
       cmocka_unit_test_setup_teardown(a_name_means_the_same_in_all_inputs, reset, clean),
       cmocka_unit_test_setup_teardown(sizes_come_from_dim, reset, clean),
+      cmocka_unit_test_setup_teardown(the_batch_is_not_set_by_dim, reset, clean),
       cmocka_unit_test_setup_teardown(absurd_sizes_are_refused, reset, clean),
       cmocka_unit_test_setup_teardown(the_same_seed_gives_the_same_bytes, reset, clean),
       cmocka_unit_test_setup_teardown(names_say_what_integers_may_be, reset, clean),
