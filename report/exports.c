@@ -35,15 +35,24 @@ static enum status find_export(const char *name, const struct report_export **re
   return error_set(err, STATUS_USE, "cannot export", name, advice, "no such export format");
 }
 
-static enum status check_place(const char *path, bool force, struct error *err)
+// The source stays open while the output is renamed over it: --force alone does not say that it may go.
+static bool is_source(const struct store *store, const struct stat *there)
+{
+  struct stat source;
+  return stat(store_path(store), &source) == 0 && source.st_dev == there->st_dev && source.st_ino == there->st_ino;
+}
+
+static enum status check_place(const struct store *store, const char *path, bool force, struct error *err)
 {
   struct stat there;
   if (path[0] == 0)
-    return error_set(err, STATUS_USE, "cannot write", NULL, NULL, "the output's name is empty");
+    return error_set(err, STATUS_USE, "cannot write", "-o", "-o OUT", "the output's name is empty");
   if (lstat(path, &there) != 0)
     return STATUS_OK; // not there, or not reachable: opening says which
   if (!S_ISREG(there.st_mode))
     return error_set(err, STATUS_USE, "cannot write", path, "the name of a file", "it exists and is no regular file");
+  if (is_source(store, &there))
+    return error_set(err, STATUS_USE, "cannot write", path, "another name", "it is the trace that is exported");
   if (!force)
     return error_set(err, STATUS_USE, "cannot write", path, "another name, or --force to replace it",
                      "it exists already");
@@ -65,7 +74,7 @@ enum status report_export_file(struct store *store, const char *format, const ch
 {
   const struct report_export *export = NULL;
   XSP_TRY(find_export(format, &export, err));
-  XSP_TRY(check_place(path, force, err));
+  XSP_TRY(check_place(store, path, force, err));
   char beside[PATH_MAX];
   int length = snprintf(beside, sizeof beside, "%s.%ld.partial", path, (long)getpid());
   if (length < 0 || (size_t)length >= sizeof beside)

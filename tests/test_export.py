@@ -357,6 +357,15 @@ class PlaceTest(ExportTest):
         self.assertNotEqual(target.read_text(), "precious")
         self.assertEqual(self.left_behind(), ["in.xsp", "out.json"])
 
+    def test_the_source_is_not_replaced(self):
+        before = self.source.read_bytes()
+        link = self.folder / "link.xsp"
+        link.hardlink_to(self.source)
+        for place in (self.source, link):
+            result = xsp("export", self.source, "--to", "csv", "-o", place, "--force", check=2)
+            self.assertIn(b"is exported", result.stderr)
+        self.assertEqual(self.source.read_bytes(), before)
+
     def test_the_name_may_say_the_format(self):
         for ending in ("pftrace", "json", "sqlite", "db"):
             xsp("export", self.source, "-o", self.folder / f"out.{ending}", check=0)
