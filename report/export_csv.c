@@ -52,7 +52,7 @@ static enum status write_csv(struct store *store, const char *path, struct error
   enum status status = store_query(store,
                                    "select run_id, span_id, trace_id, parent_id, model_id, layer_id, level, kind, "
                                    "category, tracer, track_id, name, start_ns, end_ns, duration_ns, self_ns, "
-                                   "correlation_id, basis, depth from span",
+                                   "correlation_id, basis, depth, is_open from span",
                                    &sink, err);
   if (status == STATUS_OK)
     status = export_file_flush_buf(&csv.file, &csv.out, err);

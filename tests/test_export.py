@@ -292,7 +292,7 @@ class ChromeTest(ExportTest):
 
 class CsvTest(ExportTest):
     COLUMNS = ("run_id span_id trace_id parent_id model_id layer_id level kind category tracer track_id name start_ns "
-               "end_ns duration_ns self_ns correlation_id basis depth").split()
+               "end_ns duration_ns self_ns correlation_id basis depth is_open").split()
 
     def test_rows_are_those_of_table_span(self):
         source, target = self.export(asynchronous(), "csv", "csv")
