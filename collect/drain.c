@@ -183,6 +183,7 @@ static enum status run_drain(struct collect_session *session, struct store *stor
     rows_begin(drain);
   drain_rings(drain, &output, is_final);
   rows_flush(drain);
+  session_note_faults(session);
   enum status status = drain->status;
   free(drain);
   if (status != STATUS_OK)

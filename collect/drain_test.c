@@ -113,6 +113,52 @@ static const char *text(uint32_t id)
   return store_text(now.store, id, &length);
 }
 
+static void cut(const char *name)
+{
+  char path[512];
+  snprintf(path, sizeof path, "%s/%s", collect_directory(now.session), name);
+  assert_int_equal(truncate(path, 0), 0);
+}
+
+// A traced process may cut its files at any time: no SIGBUS, and what was read before is kept.
+static void test_files_cut_while_read(void **state)
+{
+  start(false); // here, because cmocka sets handlers of its own around fixtures
+  assert_true(hand_span(&now.hand, now.site, 1, ticks(), 1));
+  drain(false);
+  commit();
+  assert_true(hand_span(&now.hand, now.site, 2, ticks(), 1));
+  cut("ring-1");
+  cut("process-1");
+  cut("catalog");
+  cut("session");
+  drain(false);
+  commit();
+  drain(true);
+  struct collect_counts counts;
+  collect_counts(now.session, &counts);
+  assert_int_equal(counts.spans, 1);
+  assert_int_equal(spans().count, 1);
+  assert_non_null(strstr(collect_messages(now.session, &now.arena), "cut short while it was read"));
+}
+
+// Numbers that were taken and never became files do not hide the files behind them.
+static void test_numbers_without_files(void **state)
+{
+  char from[512], to[512];
+  snprintf(from, sizeof from, "%s/ring-1", collect_directory(now.session));
+  snprintf(to, sizeof to, "%s/ring-900", collect_directory(now.session));
+  assert_int_equal(rename(from, to), 0);
+  now.hand.ring->number = 900;
+  now.hand.session->next_ring = 1000;
+  assert_true(hand_span(&now.hand, now.site, 1, ticks(), 1));
+  for (int i = 0; i < 6; i++)
+    drain(false);
+  struct collect_counts counts;
+  collect_counts(now.session, &counts);
+  assert_int_equal(counts.spans, 1);
+}
+
 static void test_rows(void **state)
 {
   uint64_t begin = ticks();
@@ -447,6 +493,8 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_rows, setup, teardown),
+      cmocka_unit_test_teardown(test_files_cut_while_read, teardown),
+      cmocka_unit_test_setup_teardown(test_numbers_without_files, setup, teardown),
       cmocka_unit_test_setup_teardown(test_correlation_is_unique_per_process, setup, teardown),
       cmocka_unit_test_setup_teardown(test_foreign_clock_keeps_its_times, setup, teardown),
       cmocka_unit_test_setup_teardown(test_space_comes_back_with_a_commit, setup, teardown),

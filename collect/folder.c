@@ -4,6 +4,7 @@
 #include "collect/folder.h"
 
 #include "collect/clock_read.h"
+#include "collect/guard.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -71,7 +72,7 @@ static enum status make_file(const char *path, size_t size, int *ret_file, void 
   if (file < 0)
     return error_set_errno(err, STATUS_SYSTEM, making, path, NULL);
   int error = posix_fallocate(file, 0, (off_t)size);
-  void *bytes = error ? MAP_FAILED : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  void *bytes = error ? MAP_FAILED : guard_map(size, PROT_READ | PROT_WRITE, MAP_SHARED, file);
   if (bytes == MAP_FAILED) {
     error = error ? error : errno;
     close(file);
@@ -120,7 +121,7 @@ static enum status make_catalog(struct collect_session *session, struct error *e
   head->used = sizeof *head;
   head->allocated = CATALOG_FIRST_BYTES;
   __atomic_store_n(&head->magic, CATALOG_MAGIC, __ATOMIC_RELEASE);
-  munmap(bytes, CATALOG_FIRST_BYTES);
+  guard_unmap(bytes, CATALOG_FIRST_BYTES);
   return STATUS_OK;
 }
 
@@ -128,7 +129,7 @@ static enum status make_catalog(struct collect_session *session, struct error *e
 static enum status map_catalog(struct collect_session *session, const char *what, struct error *err)
 {
   for (uint64_t window = CATALOG_MAXIMUM_BYTES; window >= CATALOG_FIRST_BYTES; window /= 2) {
-    void *bytes = mmap(NULL, window, PROT_READ, MAP_SHARED | MAP_NORESERVE, session->catalog_file, 0);
+    void *bytes = guard_map(window, PROT_READ, MAP_SHARED | MAP_NORESERVE, session->catalog_file);
     if (bytes != MAP_FAILED) {
       session->catalog_bytes = bytes;
       session->catalog_window = window;
@@ -276,7 +277,7 @@ enum status folder_open(struct collect_session *session, const char *directory, 
   if (flock(session->lock, LOCK_EX | LOCK_NB) != 0)
     return error_set(err, STATUS_SYSTEM, adopting, directory, "again when that process has ended",
                      "another xsp drains it");
-  void *bytes = mmap(NULL, SESSION_FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, session->lock, 0);
+  void *bytes = guard_map(SESSION_FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, session->lock);
   if (bytes == MAP_FAILED)
     return error_set_errno(err, STATUS_SYSTEM, adopting, directory, NULL);
   session->head = bytes;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the files that processes add to a session folder, maps them, gives ring space back after a commit. Called by
 // session.c and drain.c. Files come from other processes: a broken one is counted and named, never fatal.
+#include "collect/guard.h"
 #include "collect/state.h"
 
 #include <errno.h>
@@ -35,7 +36,7 @@ static void *map_file(const char *path, bool is_writable, size_t *ret_size)
   errno = EINVAL;
   if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
     *ret_size = (size_t)status.st_size;
-    bytes = mmap(NULL, *ret_size, PROT_READ | (is_writable ? PROT_WRITE : 0), MAP_SHARED, file, 0);
+    bytes = guard_map(*ret_size, PROT_READ | (is_writable ? PROT_WRITE : 0), MAP_SHARED, file);
   } else if (S_ISREG(status.st_mode)) {
     errno = ENOENT; // just created, still empty
   }
@@ -77,12 +78,12 @@ static void map_process(struct collect_session *session, uint32_t number)
   if (size < sizeof *head)
     problem = "the file is cut short";
   else if (__atomic_load_n(&head->magic, __ATOMIC_ACQUIRE) == 0) {
-    munmap(head, size); // being made
+    guard_unmap(head, size); // being made
     return;
   } else if (head->magic != PROCESS_MAGIC || head->version != SESSION_VERSION || head->number != number)
     problem = "the file is none of ours";
   if (problem) {
-    munmap(head, size);
+    guard_unmap(head, size);
     process->state = FILE_BROKEN;
     report_broken(session, "process", number, problem);
     return;
@@ -114,7 +115,7 @@ static void start_reading(struct collect_session *session, struct ring_file *rin
 
 static void unmap_ring(struct ring_file *ring)
 {
-  munmap(ring->bytes, ring->size);
+  guard_unmap(ring->bytes, ring->size);
   ring->bytes = NULL;
 }
 
@@ -159,7 +160,7 @@ static void remap_grown(struct collect_session *session, struct ring_file *ring,
   const char *problem = bytes ? ring_check(bytes, size, number, &view) : "cannot be mapped again";
   if (problem) {
     if (bytes)
-      munmap(bytes, size);
+      guard_unmap(bytes, size);
     report_broken(session, "ring", number, problem);
     return;
   }
@@ -178,18 +179,39 @@ void session_find_files(struct collect_session *session, bool is_final)
   if (!resize((void **)&session->processes, &session->process_count, processes, sizeof *session->processes) ||
       !resize((void **)&session->rings, &session->ring_count, rings, sizeof *session->rings))
     return; // tried again at the next drain
+  // Each drain goes on where the last one stopped: numbers whose files never come (their makers were killed, or had no
+  // room) must not keep later ones from being found.
   uint32_t tries = 0;
-  for (uint32_t i = 0; i < processes && (is_final || tries < FILES_TRIES_PER_DRAIN); i++)
-    if (session->processes[i].state == FILE_ABSENT && ++tries)
-      map_process(session, i);
-  tries = 0;
-  for (uint32_t i = 0; i < rings; i++) {
-    struct ring_file *ring = &session->rings[i];
-    if (ring->state == FILE_ABSENT && (is_final || tries < FILES_TRIES_PER_DRAIN) && ++tries)
-      map_ring(session, i, is_final);
-    else if (ring->state == FILE_MAPPED)
-      remap_grown(session, ring, i);
+  for (uint32_t i = 0, first = session->process_cursor; i < processes && (is_final || tries < FILES_TRIES_PER_DRAIN);
+       i++) {
+    uint32_t number = (first + i) % processes;
+    if (session->processes[number].state != FILE_ABSENT)
+      continue;
+    tries++;
+    session->process_cursor = number + 1;
+    map_process(session, number);
   }
+  tries = 0;
+  for (uint32_t i = 0, first = session->ring_cursor; i < rings; i++) {
+    uint32_t number = (first + i) % rings;
+    struct ring_file *ring = &session->rings[number];
+    if (ring->state == FILE_ABSENT && (is_final || tries < FILES_TRIES_PER_DRAIN)) {
+      tries++;
+      session->ring_cursor = number + 1;
+      map_ring(session, number, is_final);
+    } else if (ring->state == FILE_MAPPED) {
+      remap_grown(session, ring, number);
+    }
+  }
+}
+
+void session_note_faults(struct collect_session *session)
+{
+  if (guard_faults() == session->faults_seen)
+    return;
+  session->faults_seen = guard_faults();
+  if (session->broken_files++ == 0)
+    snprintf(session->problem, sizeof session->problem, "a file of the session was cut short while it was read");
 }
 
 const struct process_head *session_process(const struct collect_session *session, uint32_t number)
@@ -270,7 +292,7 @@ void session_close_files(struct collect_session *session)
   }
   for (uint32_t i = 0; i < session->process_count; i++)
     if (session->processes[i].state == FILE_MAPPED)
-      munmap((void *)session->processes[i].head, session->processes[i].size);
+      guard_unmap(session->processes[i].head, session->processes[i].size);
   free(session->rings);
   free(session->processes);
   session->rings = NULL;

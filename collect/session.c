@@ -3,6 +3,7 @@
 // `xsp recover`. The folder's making and finding is in folder.c, its rings are in rings.c.
 #include "collect/clock_read.h"
 #include "collect/folder.h"
+#include "collect/guard.h"
 #include "collect/state.h"
 
 #include <stdio.h>
@@ -298,9 +299,9 @@ void collect_close(struct collect_session *session, bool remove)
     return;
   session_close_files(session);
   if (session->head)
-    munmap(session->head, SESSION_FILE_SIZE);
+    guard_unmap(session->head, SESSION_FILE_SIZE);
   if (session->catalog_bytes)
-    munmap(session->catalog_bytes, session->catalog_window);
+    guard_unmap(session->catalog_bytes, session->catalog_window);
   if (session->catalog_file >= 0)
     close(session->catalog_file);
   if (remove && session->directory[0])

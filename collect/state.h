@@ -57,8 +57,10 @@ struct collect_session {
   uint32_t ring_count;
   struct process_file *processes; // by number
   uint32_t process_count;
-  struct collect_counts counts;  // what is counted here and not in the files
-  struct collect_counts retired; // of rings that are gone
+  struct collect_counts counts;         // what is counted here and not in the files
+  struct collect_counts retired;        // of rings that are gone
+  uint32_t process_cursor, ring_cursor; // where the search for files that are not there yet goes on
+  uint64_t faults_seen;                 // of guard.h
   uint64_t broken_files;
   char problem[256];    // the first broken file and why
   char trace_text[33];  // W3C trace id of the session
@@ -75,7 +77,8 @@ struct collect_session {
 // rings.c
 void session_find_files(struct collect_session *session, bool is_final);
 const struct process_head *session_process(const struct collect_session *session, uint32_t number); // NULL: unknown
-void session_give_back(struct collect_session *session); // after a commit: what was read is safe
+void session_give_back(struct collect_session *session);   // after a commit: what was read is safe
+void session_note_faults(struct collect_session *session); // files that were cut short while they were read
 void session_close_files(struct collect_session *session);
 // session.c
 void session_calibrate(struct collect_session *session, bool write_always);
