@@ -116,7 +116,8 @@ static void load_tags(struct names *names, struct names_site *site, uint32_t fir
   uint32_t count = 0;
   struct catalog_site_tag tag;
   for (uint32_t id = first, steps = 0; steps < CATALOG_SITE_TAGS_MAXIMUM; steps++, id = tag.next) {
-    if (id == 0 || !catalog_read_site_tag(&names->catalog, id, &tag))
+    if (id == 0 || !(catalog_read_site_tag(&names->catalog, id, &tag) ||
+                     (names_refresh(names) && catalog_read_site_tag(&names->catalog, id, &tag))))
       break;
     count += make_tag(names, &tag, &tags[count]);
   }
