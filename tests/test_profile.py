@@ -3,13 +3,16 @@
 import json
 import os
 import pathlib
+import shutil
 import signal
+import struct
 import subprocess
 import tempfile
 import unittest
 
 BUILD = pathlib.Path(os.environ["XSP_BUILD"])
 XSP = BUILD / "xsp"
+COLLECTOR_PID = 80  # its offset in DIR/session, format/session.h
 
 MODEL = """\
 input data float N,8
@@ -214,6 +217,22 @@ class ProfileTest(unittest.TestCase):
         status, out, err = self.start_and_signal(self.model(MODEL + "fault hang at 0\n"), signal.SIGINT, signal.SIGINT)
         self.assertEqual(status, 3, err)
         self.assertIn("interrupted", err)
+
+    def test_a_killed_xsp_leaves_no_work_folder(self):
+        process = subprocess.Popen([XSP, "profile", self.model(MODEL + "fault hang at 4\n"), "-o", self.output],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                   env={**os.environ, "TMPDIR": str(self.folder)})
+        while not self.output.with_name("out.xsp.partial").exists():
+            self.assertIsNone(process.poll())
+        process.kill()
+        process.wait()
+        # A runner may be in the middle of an inference, or hang in one; bounded by the test's own time limit.
+        while list(self.folder.glob("xsp-work-*")):
+            pass
+        # The capture sessions stay, for `xsp recover`; here they are only in the way.
+        for session in pathlib.Path("/dev/shm").glob("xsp-*/session"):
+            if struct.unpack_from("<I", session.read_bytes(), COLLECTOR_PID)[0] == process.pid:
+                shutil.rmtree(session.parent)
 
     def test_nothing_is_left_behind(self):
         before = {path.name for path in pathlib.Path("/dev/shm").glob("xsp*")}

@@ -6,8 +6,10 @@
 #include "predictors/predictor.h"
 #include "programs/runner/arguments.h"
 #include "programs/runner/inputs.h"
+#include "programs/runner/orphan.h"
 #include "programs/runner/placement.h"
 #include "programs/runner/protocol.h"
+#include "programs/runner/work_directory.h"
 #include <xsp/span.h>
 
 #include <errno.h>
@@ -274,6 +276,7 @@ static enum status run(struct runner *runner, int count, char **values, struct e
 {
   XSP_TRY(arguments_parse(count, values, &runner->arena, &runner->arguments, err));
   fcntl(runner->arguments.control_fd, F_SETFD, FD_CLOEXEC);
+  orphan_watch(runner->arguments.control_fd, runner->arguments.options.work_directory);
   if (runner->arguments.affinity != NULL) // before the framework counts its cores
     XSP_TRY(affinity_set(runner->arguments.affinity, err));
   const char *session = getenv("XSP_SESSION");
@@ -306,6 +309,8 @@ int main(int count, char **values)
   if (runner.is_open)
     runner.predictor->close(&runner.model);
   inputs_done(&runner.inputs);
+  if (runner.arguments.options.work_directory != NULL)
+    work_directory_remove(runner.arguments.options.work_directory);
   arena_done(&runner.arena);
   return status_exit_code(status);
 }

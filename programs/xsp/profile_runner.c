@@ -4,6 +4,7 @@
 #include "programs/xsp/profile_runner.h"
 
 #include "programs/runner/protocol.h"
+#include "programs/runner/work_directory.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -336,19 +337,6 @@ enum status runner_flush(struct runner *runner, struct error *err)
   return ask(runner, (const char *const[]){"flush"}, 1, err);
 }
 
-static void remove_work_directory(const char *path)
-{
-  DIR *folder = opendir(path);
-  if (folder == NULL)
-    return;
-  struct dirent *entry;
-  while ((entry = readdir(folder)) != NULL)
-    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-      unlinkat(dirfd(folder), entry->d_name, 0);
-  closedir(folder);
-  rmdir(path);
-}
-
 // Waits for the process to end, at most QUIT_WAIT_MS, through the control socket's end of file.
 static void wait_for_end(const struct runner *runner)
 {
@@ -380,6 +368,6 @@ void runner_close(struct runner *runner)
   if (runner->talk > 0)
     close(runner->talk);
   if (runner->work_directory[0] != 0)
-    remove_work_directory(runner->work_directory);
+    work_directory_remove(runner->work_directory);
   *runner = (struct runner){.control = -1, .talk = -1};
 }
