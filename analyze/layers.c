@@ -228,6 +228,8 @@ enum status layers_load(struct question *question, const struct view_set *set, c
   struct pairing pairing = {.arena = question->arena};
   if (!pair_all(&pairing, observed, count))
     return question_no_memory(err);
+  if (mode == LAYER_MODULE && pairing.count == 0)
+    return question_lacks(question, err, "none of its layers is a module");
   ret_layers->items = arena_alloc_array(question->arena, pairing.count + 1, sizeof *ret_layers->items);
   if (ret_layers->items == NULL)
     return question_no_memory(err);

@@ -123,6 +123,10 @@ static void test_analyses_say_what_a_file_lacks(void **unused)
   assert_int_equal(fixture_ask(&fixture, "A6"), STATUS_OK);
   assert_null(fixture_text(&fixture, 0, "layer_type"));
   ASSERT_NEAR(fixture_summary(&fixture, "convolution_pct_of_layers"), NAN);
+  fixture.request.layer = "module";
+  assert_int_equal(fixture_ask(&fixture, "A2"), STATUS_NO);
+  assert_non_null(strstr(fixture.error.why, "module"));
+  fixture.request.layer = NULL;
   fixture.request.batch = 8;
   assert_int_equal(fixture_ask(&fixture, "A2"), STATUS_NO);
   fixture.request.batch = 0;
