@@ -74,6 +74,7 @@ class WrongUseTest(CliTest):
         self.fails(2, "info", self.file, "--json", "--format", "csv", says=["contradicts"])
         self.fails(2, "analyze", "A2", self.file, "--top", "0", says=["--top"])
         self.fails(2, "analyze", "A2", self.file, "--batch", "x", says=["--batch=x"])
+        self.fails(2, "analyze", "A2", self.file, "--by", "colour", says=["colour", "--by layer"])
 
     def test_arguments(self):
         self.fails(2, "info", says=["xsp info FILE"])
