@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -68,10 +69,11 @@ static void one_round(void)
   assert_true(counters != MAP_FAILED);
   pid_t child = fork();
   if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL); // a test that is killed takes its guest along
     setenv("XSP_SESSION", session, 1);
     setenv("XSP_RING_RECORDS", "512", 1); // so that growing is among what is interrupted
-    setenv("XSP_SESSION_LIMIT_BYTES", "4294967296", 1);
-    execl(guest, guest, "endless", counters_path, "3", (char *)NULL);
+    setenv("XSP_SESSION_LIMIT_BYTES", "1073741824", 1);
+    execl(guest, guest, "endless", counters_path, "3", "4000000", (char *)NULL);
     _exit(126);
   }
   // Not a span counted is waited for in a third of the rounds: then the kill may fall into the attaching.

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -21,6 +22,18 @@ XSP_SITE(outer, XSP_LEVEL_APPLICATION, "outer");
 XSP_SITE(inner, XSP_LEVEL_MODEL, "inner");
 XSP_SITE(third, XSP_LEVEL_MODEL, "third");
 XSP_SITE_FULL(handler_site, XSP_LEVEL_KERNEL, "handler", "kernel", "signals");
+
+// All forks of a guest and its children go through here: where the signal that makes a handler fork comes again in the
+// child (some sanitizers hand it on), they would otherwise never end.
+#define FORKS_MOST 64u
+static _Atomic unsigned *forks; // shared by all processes
+
+static pid_t bounded_fork(void)
+{
+  if (atomic_fetch_add(forks, 1) >= FORKS_MOST)
+    _exit(99);
+  return fork();
+}
 
 static void one(struct xsp_site *site)
 {
@@ -219,11 +232,15 @@ struct counter {
 };
 static struct counter *counters;
 
+static uint64_t finished_most; // spans of a thread; it waits to be killed then
+
 static void *endless_thread(void *argument)
 {
   struct counter *counter = argument;
   counter->tid = (uint32_t)syscall(SYS_gettid);
   for (uint64_t finished = 0;;) {
+    while (finished_most != 0 && finished >= finished_most)
+      pause();
     struct xsp_span span = xsp_span_start(&outer);
     for (int i = 0; i < 3; i++) {
       one(&inner);
@@ -235,8 +252,9 @@ static void *endless_thread(void *argument)
   return NULL;
 }
 
-static int mode_endless(const char *path, int threads)
+static int mode_endless(const char *path, int threads, uint64_t most)
 {
+  finished_most = most;
   int file = open(path, O_RDWR);
   counters = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (counters == MAP_FAILED)
@@ -305,13 +323,13 @@ static int mode_fork(void)
   uint16_t track = xsp_track_create(&options);
   struct xsp_span span = xsp_span_start(&outer);
   for (int i = 0; i < 3; i++) {
-    pid_t child = fork();
+    pid_t child = bounded_fork();
     if (child == 0) {
       xsp_span_finish(&span); // misused: it belongs to the parent
       one(&inner);
       struct xsp_interval interval = {sizeof interval, track, XSP_KIND_SYNC, XSP_CLOCK_TICKS, 1, 2, 0, {0, 0}};
       xsp_span_emit(&third, &interval);
-      pid_t grandchild = fork();
+      pid_t grandchild = bounded_fork();
       if (grandchild == 0) {
         one(&inner);
         exit(0);
@@ -331,7 +349,7 @@ static void fork_in_handler(int number)
   if (handled >= 20)
     return;
   int saved_errno = errno;
-  pid_t child = fork();
+  pid_t child = bounded_fork();
   if (child == 0) { // goes on where the parent was interrupted, then leaves
     one(&third);
     counters = NULL;
@@ -377,10 +395,10 @@ static int mode_vfork(const char *self)
 static int mode_daemon(void)
 {
   one(&outer);
-  if (fork() != 0)
+  if (bounded_fork() != 0)
     _exit(0);
   setsid();
-  if (fork() != 0)
+  if (bounded_fork() != 0)
     _exit(0);
   if (chdir("/") != 0)
     _exit(2);
@@ -437,6 +455,15 @@ static int mode_attach(const char *directory)
   return 0;
 }
 
+static int mode_address_space(void) // half of what the program may use is still there
+{
+  struct rlimit limit;
+  one(&outer);
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    return 2;
+  return mmap(NULL, limit.rlim_cur / 2, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? 3 : 0;
+}
+
 static int mode_trace_context(void)
 {
   char header[XSP_TRACEPARENT_SIZE], again[XSP_TRACEPARENT_SIZE];
@@ -462,6 +489,9 @@ static int mode_trace_context(void)
 
 int main(int count, char **arguments)
 {
+  forks = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (forks == MAP_FAILED)
+    return 2;
   const char *mode = count > 1 ? arguments[1] : "", *path = count > 2 ? arguments[2] : "";
   int number = atoi(path), second = count > 3 ? atoi(arguments[3]) : 0;
   if (strcmp(mode, "one") == 0)
@@ -481,7 +511,9 @@ int main(int count, char **arguments)
   if (strcmp(mode, "parallel") == 0)
     return mode_parallel(number, second);
   if (strcmp(mode, "endless") == 0)
-    return mode_endless(path, second);
+    return mode_endless(path, second, count > 4 ? (uint64_t)atoll(arguments[4]) : 0);
+  if (strcmp(mode, "address-space") == 0)
+    return mode_address_space();
   if (strcmp(mode, "storm") == 0)
     return mode_storm(number);
   if (strcmp(mode, "fork") == 0)

@@ -4,10 +4,12 @@
 
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,12 +32,17 @@ bool run_arguments(int count, char **arguments)
 
 void run_child(const struct guest_run *run, int out)
 {
+  prctl(PR_SET_PDEATHSIG, SIGKILL); // a test that is killed takes its guest along
   setenv("XSP_SESSION", run->folder != NULL ? run->folder : session, 1);
   for (int i = 0; i < 4 && run->environment[i] != NULL; i++)
     putenv((char *)(uintptr_t)run->environment[i]);
   if (run->file_bytes_most != 0) {
     struct rlimit limit = {run->file_bytes_most, run->file_bytes_most};
     setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  if (run->address_bytes_most != 0) {
+    struct rlimit limit = {run->address_bytes_most, run->address_bytes_most};
+    setrlimit(RLIMIT_AS, &limit);
   }
   dup2(out, 1);
   const char *arguments[7] = {run->program != NULL ? run->program : guest};

@@ -5,12 +5,23 @@
 
 #include "capture/test_reader.h"
 
+#if defined(__SANITIZE_THREAD__)
+#define XSP_TEST_THREAD_SANITIZER 1
+#define XSP_TEST_SANITIZER 1
+#elif defined(__SANITIZE_ADDRESS__)
+#define XSP_TEST_SANITIZER 1
+#elif defined(__has_feature)
+#define XSP_TEST_THREAD_SANITIZER __has_feature(thread_sanitizer)
+#define XSP_TEST_SANITIZER (__has_feature(thread_sanitizer) || __has_feature(address_sanitizer))
+#endif
+
 struct guest_run {
   const char *program;        // NULL: the guest
   const char *environment[4]; // NAME=VALUE
   const char *arguments[5];
-  uint64_t file_bytes_most; // RLIMIT_FSIZE; 0: none
-  const char *folder;       // NULL: `session`
+  uint64_t file_bytes_most;    // RLIMIT_FSIZE; 0: none
+  uint64_t address_bytes_most; // RLIMIT_AS; 0: none
+  const char *folder;          // NULL: `session`
 };
 
 extern const char *guest, *plugin_host, *plugin;
