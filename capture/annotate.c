@@ -102,8 +102,9 @@ struct xsp_context xsp_span_context(const struct xsp_span *span)
   if (!is_recorded(span))
     return context;
   int saved_errno = errno;
-  if (is_mine(span)) {
-    context.ring = capture_thread.ring->number;
+  const struct ring_head *ring = ring_own();
+  if (ring != NULL && is_mine(span)) {
+    context.ring = ring->number;
     context.id = span->id;
   } else {
     session_count_misused();
@@ -168,9 +169,9 @@ static bool read_hex(const char *text, uint8_t *bytes, size_t count, bool may_be
 }
 
 // The span that brought a remote trace into this thread is still open.
-static bool remote_is_open(void)
+static bool remote_is_open(const struct ring_head *ring)
 {
-  const struct ring_producer *lines = &capture_thread.ring->producer;
+  const struct ring_producer *lines = &ring->producer;
   for (uint32_t i = 0; i < RING_OPEN_SPANS && i < lines->depth; i++)
     if (lines->open[i].start != 0 && lines->open[i].id == capture_thread.remote_id)
       return true;
@@ -183,13 +184,13 @@ int xsp_traceparent_out(const struct xsp_span *span, char header[XSP_TRACEPARENT
     return -1;
   const uint8_t *trace = capture.session->trace_id;
   uint8_t parent[8];
-  if (is_recorded(span) && is_mine(span)) { // ring and id: unique within the session, never all zero
-    uint32_t ring = capture_thread.ring->number;
+  const struct ring_head *ring = ring_own();
+  if (ring != NULL && is_recorded(span) && is_mine(span)) { // ring and id: unique in the session, never all zero
     for (int i = 0; i < 4; i++) {
-      parent[i] = (uint8_t)(ring >> (24 - 8 * i));
+      parent[i] = (uint8_t)(ring->number >> (24 - 8 * i));
       parent[4 + i] = (uint8_t)(span->id >> (24 - 8 * i));
     }
-    if (capture_thread.remote_id != 0 && remote_is_open())
+    if (capture_thread.remote_id != 0 && remote_is_open(ring))
       trace = capture_thread.remote_trace;
   } else {
     static const uint8_t none[8];

@@ -78,9 +78,13 @@ void clock_calibrate_if_due(void);          // at most ten times a second
 // ---- file.c: files of the session folder, by name; no descriptor is kept, because programs close what they do not know
 void file_path(char path[PATH_MAX], const char *name);
 void file_path_number(char path[PATH_MAX], const char *name, uint32_t number);
+// The number of a file that could not be had, for the next try: readers look for each number's file. It stays taken where
+// somebody took a later one meanwhile.
+void file_number_return(uint32_t *next, uint32_t number);
 // Creates, backs with storage, maps and touches. NULL and errno on failure, and then no file is left. Where
 // `address_bytes` is more than `bytes`, addresses behind the mapping are set aside for it to grow into.
 void *file_create(const char *path, size_t bytes, size_t address_bytes);
+uint64_t file_address_share(void); // what one mapping may take where the program's address space is limited
 void *file_map(const char *path, size_t bytes); // existing file, at least `bytes` long; NULL and errno
 // Extends the file's storage to `bytes`. Where the file is mapped at `map_at` with addresses set aside behind it, maps
 // what is new, from byte `from` on; what was mapped stays untouched. 0 or a negated errno.
@@ -115,6 +119,7 @@ void ring_prepare(void);                     // once per image
 bool ring_acquire(void);                     // gives the calling thread a ring; false: counted as lost by the caller
 void ring_start_clean(void);                 // in the child of a fork
 bool ring_room(uint32_t records);            // room for so many in the thread's ring, after growing it where that helps
+struct ring_head *ring_own(void);            // of the calling thread; NULL: none. Its memory stays, whoever forks
 struct xsp_ring_v1 *ring_own_producer(void); // of the calling thread; NULL: no ring
 // Writes one record into the calling thread's ring, which has room.
 void ring_put(uint64_t start, uint64_t duration, uint64_t site_id, uint32_t type_kind_track);

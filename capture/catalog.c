@@ -42,8 +42,11 @@ static struct catalog_head *map_window(const char *path, uint64_t *ret_window)
     return NULL;
   struct stat status;
   void *memory = MAP_FAILED;
+  uint64_t most = CATALOG_MAXIMUM_BYTES, share = file_address_share();
+  while (most > share && most > WINDOW_LEAST)
+    most /= 2;
   if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && (size_t)status.st_size >= sizeof(struct catalog_head))
-    for (uint64_t window = CATALOG_MAXIMUM_BYTES; memory == MAP_FAILED && window >= WINDOW_LEAST; window /= 2) {
+    for (uint64_t window = most; memory == MAP_FAILED && window >= WINDOW_LEAST; window /= 2) {
       memory = mmap(NULL, window, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
       *ret_window = window;
     }

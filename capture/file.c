@@ -35,6 +35,12 @@ void file_path_number(char path[PATH_MAX], const char *name, uint32_t number)
   *end = '\0';
 }
 
+void file_number_return(uint32_t *next, uint32_t number)
+{
+  uint32_t after = number + 1;
+  (void)__atomic_compare_exchange_n(next, &after, number, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
 void signals_hold(sigset_t *ret_before)
 {
   sigset_t all;
@@ -58,6 +64,13 @@ static int reserve(int file, uint64_t bytes)
     error = posix_fallocate(file, 0, (off_t)bytes);
   while (error == EINTR);
   return error;
+}
+
+uint64_t file_address_share(void)
+{
+  struct rlimit limit;
+  bool is_limited = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  return is_limited ? limit.rlim_cur / 32 : UINT64_MAX;
 }
 
 void file_touch(void *memory, size_t from, size_t bytes)

@@ -221,6 +221,36 @@ static void test_file_size_limit(void **state)
   assert_true(result.dropped > 0 && count_spans(&result, "inner") > 1000);
 }
 
+static void test_address_space_limit(void **state)
+{
+  (void)state;
+#if XSP_TEST_SANITIZER
+  skip(); // sanitizers need far more
+#endif
+  for (uint64_t bytes = UINT64_C(1) << 29; bytes <= UINT64_C(1) << 31; bytes *= 2) {
+    int status = run_guest(&(struct guest_run){.arguments = {"address-space"}, .address_bytes_most = bytes});
+    assert_int_equal(status, 0);
+  }
+  read_result();
+  assert_int_equal(count_spans(&result, "outer"), 3);
+}
+
+// A thread that finds no room tries again and again, and uses up no numbers by it.
+static void test_numbers_without_room(void **state)
+{
+  (void)state;
+  assert_int_equal(run_guest(&(struct guest_run){.arguments = {"parallel", "20", "20000"},
+                                                 .environment = {"XSP_SESSION_LIMIT_BYTES=100000"}}),
+                   0);
+  read_result();
+  assert_true(result.lost > 100000);
+  size_t size = 0;
+  struct session_head *head = map_file("session", &size);
+  assert_non_null(head);
+  assert_true(head->next_ring < 64);
+  munmap(head, size);
+}
+
 static void test_joining_together(void **state)
 {
   (void)state;
@@ -244,8 +274,9 @@ int main(int count, char **arguments)
   if (!run_arguments(count, arguments))
     return 64;
   const struct CMUnitTest tests[] = {
-      RUN_TEST(drained_threads), RUN_TEST(drained_storm),   RUN_TEST(no_place),         RUN_TEST(read_only_home),
-      RUN_TEST(full_memory),     RUN_TEST(file_size_limit), RUN_TEST(joining_together),
+      RUN_TEST(drained_threads),  RUN_TEST(drained_storm),       RUN_TEST(no_place),
+      RUN_TEST(read_only_home),   RUN_TEST(full_memory),         RUN_TEST(file_size_limit),
+      RUN_TEST(joining_together), RUN_TEST(address_space_limit), RUN_TEST(numbers_without_room),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

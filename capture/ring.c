@@ -15,10 +15,11 @@
 
 #define RINGS_MOST 16384u
 #define RECORDS_MOST (UINT32_C(1) << 24)
-#define REUSE_ROOM 256u   // free records that a ring must have to be handed on
-#define DEAD_CHECKS 8u    // owners asked after per acquisition
-#define RETRY_SPANS 1024u // spans lost between two tries to get a ring
-#define GROW_RETRY 65536u // records dropped between two tries to grow one
+#define REUSE_ROOM 256u         // free records that a ring must have to be handed on
+#define DEAD_CHECKS 8u          // owners asked after per acquisition
+#define RETRY_SPANS 1024u       // spans lost between two tries to get a ring
+#define KEYS_WITHOUT_MEMORY 32u // glibc: pthread_setspecific calls malloc for later keys, perhaps in a signal handler
+#define GROW_RETRY 65536u       // records dropped between two tries to grow one
 
 _Static_assert(sizeof(struct xsp_ring_v1) == sizeof(struct ring_producer), "one layout, two names");
 _Static_assert(offsetof(struct xsp_ring_v1, head) == offsetof(struct ring_producer, head), "head");
@@ -79,21 +80,21 @@ static void put(struct ring_head *ring, uint64_t start, uint64_t duration, uint6
 }
 
 // A handler that forks leaves a child which goes on here without a ring: hence one load and one test everywhere.
-static struct ring_head *own_ring(void)
+struct ring_head *ring_own(void)
 {
   return __atomic_load_n(&capture_thread.ring, __ATOMIC_RELAXED);
 }
 
 void ring_put(uint64_t start, uint64_t duration, uint64_t site_id, uint32_t type_kind_track)
 {
-  struct ring_head *ring = own_ring();
+  struct ring_head *ring = ring_own();
   if (ring != NULL)
     put(ring, start, duration, site_id, type_kind_track);
 }
 
 struct xsp_ring_v1 *ring_own_producer(void)
 {
-  struct ring_head *ring = own_ring();
+  struct ring_head *ring = ring_own();
   return ring == NULL ? NULL : producer(ring);
 }
 
@@ -144,7 +145,8 @@ static void close_open(struct ring_head *ring)
       (void)arch_add(&lines->dropped, 1);
     __atomic_store_n(&lines->open[i].start, 0, __ATOMIC_RELEASE);
   }
-  lines->depth_id &= ~UINT64_C(0xffffffff);
+  // One instruction: where a thread ends, a handler may take ids in between.
+  (void)arch_add(&lines->depth_id, -(uint64_t)(uint32_t)lines->depth_id);
 }
 
 // ---- getting a ring
@@ -183,53 +185,67 @@ static uint32_t take_slot(struct ring_head *ring, size_t bytes, size_t address_b
 static size_t largest_bytes(uint64_t records)
 {
   size_t bytes = RING_HEAD_SIZE + records * sizeof(struct record);
-  while (records < RECORDS_MOST && RING_HEAD_SIZE + 2 * records * sizeof(struct record) <= capture.ring_bytes_limit)
+  uint64_t most = file_address_share();
+  most = most < capture.ring_bytes_limit ? most : capture.ring_bytes_limit;
+  while (records < RECORDS_MOST && RING_HEAD_SIZE + 2 * records * sizeof(struct record) <= most)
     bytes = RING_HEAD_SIZE + (records *= 2) * sizeof(struct record);
   return bytes;
 }
 
-// A new ring, smaller where memory or the process's share of it is short. Takes at most an eighth of what is left, so
-// that later threads find something too.
-static struct ring_head *create(struct process_head *process, uint32_t tid, uint32_t *ret_slot)
+static struct ring_head *create_sized(uint32_t number, uint32_t records, uint32_t process, uint32_t tid,
+                                      uint32_t *ret_slot)
 {
   char path[PATH_MAX];
-  uint32_t number = __atomic_fetch_add(&capture.session->next_ring, 1, __ATOMIC_RELAXED);
   file_path_number(path, "ring-", number);
-  uint32_t records = RING_RECORDS_LEAST;
+  size_t bytes = RING_HEAD_SIZE + records * sizeof(struct record);
+  size_t address_bytes = capture.grows ? largest_bytes(records) : bytes;
+  struct ring_head *ring = file_create(path, bytes, address_bytes);
+  if (ring == NULL)
+    return NULL;
+  ring->version = SESSION_VERSION;
+  ring->head_size = sizeof *ring;
+  ring->number = number;
+  ring->record_count = records;
+  ring->process = process;
+  ring->owner_tid = tid;
+  ring->producer.next_id = 1;
+  ring->producer.mask = records - 1;
+  bool overwrites = capture.session->flags & SESSION_FLIGHT_RECORDER;
+  ring->producer.limit = overwrites ? UINT64_MAX : records - RING_MARGIN;
+  *ret_slot = take_slot(ring, bytes, address_bytes, tid);
+  if (*ret_slot < RINGS_MOST) {
+    __atomic_store_n(&ring->magic, RING_MAGIC, __ATOMIC_RELEASE);
+    return ring;
+  }
+  munmap(ring, address_bytes);
+  unlink(path);
+  errno = EMFILE;
+  return NULL;
+}
+
+// A new ring, smaller where memory or the process's share of it is short. Takes at most an eighth of what is left, so
+// that later threads find something too.
+static struct ring_head *create(const struct process_head *process, uint32_t tid, uint32_t *ret_slot)
+{
+  uint32_t number = 0, records = RING_RECORDS_LEAST;
   while (records < capture.session->ring_records && records < RECORDS_MOST)
     records *= 2;
-  for (; records >= RING_RECORDS_LEAST; records /= 2) {
+  struct ring_head *ring = NULL;
+  bool may_be_smaller = true;
+  for (; ring == NULL && may_be_smaller && records >= RING_RECORDS_LEAST; records /= 2) {
     size_t bytes = RING_HEAD_SIZE + records * sizeof(struct record);
     if (!spend(bytes, records == RING_RECORDS_LEAST ? 1 : 8))
       continue;
-    struct ring_head *ring = file_create(path, bytes, capture.grows ? largest_bytes(records) : 0);
-    if (ring == NULL) {
+    if (number == 0)
+      number = __atomic_fetch_add(&capture.session->next_ring, 1, __ATOMIC_RELAXED);
+    ring = create_sized(number, records, process->number, tid, ret_slot);
+    if (ring == NULL)
       give_back(bytes);
-      if (errno == ENOSPC || errno == ENOMEM || errno == EFBIG || errno == EDQUOT)
-        continue;
-      return NULL;
-    }
-    ring->version = SESSION_VERSION;
-    ring->head_size = sizeof *ring;
-    ring->number = number;
-    ring->record_count = records;
-    ring->process = process->number;
-    ring->owner_tid = tid;
-    ring->producer.next_id = 1;
-    ring->producer.mask = records - 1;
-    bool overwrites = capture.session->flags & SESSION_FLIGHT_RECORDER;
-    ring->producer.limit = overwrites ? UINT64_MAX : records - RING_MARGIN;
-    *ret_slot = take_slot(ring, bytes, capture.grows ? largest_bytes(records) : bytes, tid);
-    if (*ret_slot < RINGS_MOST) {
-      __atomic_store_n(&ring->magic, RING_MAGIC, __ATOMIC_RELEASE);
-      return ring;
-    }
-    munmap(ring, bytes);
-    unlink(path);
-    give_back(bytes);
-    return NULL;
+    may_be_smaller = errno == ENOSPC || errno == ENOMEM || errno == EFBIG || errno == EDQUOT;
   }
-  return NULL;
+  if (ring == NULL && number != 0)
+    file_number_return(&capture.session->next_ring, number);
+  return ring;
 }
 
 static bool claim(uint32_t slot, uint32_t from, uint32_t tid)
@@ -327,7 +343,7 @@ bool ring_acquire(void)
 // ---- a full ring that nobody drains
 static bool grow(void)
 {
-  struct ring_head *ring = own_ring();
+  struct ring_head *ring = ring_own();
   size_t more = ring->record_count * sizeof(struct record), bytes = RING_HEAD_SIZE + more;
   if (ring->producer.limit != ring->record_count - RING_MARGIN || ring->tail != 0) // somebody drains after all
     return false;
@@ -350,7 +366,7 @@ static bool grow(void)
 
 bool ring_room(uint32_t records)
 {
-  struct ring_head *ring = own_ring();
+  struct ring_head *ring = ring_own();
   if (ring == NULL)
     return false;
   if (room(ring) >= records)
@@ -359,7 +375,7 @@ bool ring_room(uint32_t records)
   if (capture.grows && dropped % GROW_RETRY == 0) {
     sigset_t before;
     signals_hold(&before);
-    ring = own_ring();
+    ring = ring_own();
     bool grown = ring != NULL && (room(ring) >= records || grow());
     signals_release(&before);
     if (grown || ring == NULL)
@@ -388,6 +404,10 @@ static void release(void *unused)
 void ring_prepare(void)
 {
   key_made = pthread_key_create(&key, release) == 0;
+  if (key_made && key >= KEYS_WITHOUT_MEMORY) { // rings of ended threads are found by their dead owners then
+    pthread_key_delete(key);
+    key_made = false;
+  }
 }
 
 // The parent's rings stay its own. Private memory takes their addresses, because the fork may have come from a signal

@@ -215,13 +215,16 @@ struct process_head *session_process(void)
   if (made != NULL)
     fill_process(made, number);
   signals_release(&before);
-  if (made == NULL)
+  if (made == NULL) {
+    file_number_return(&capture.session->next_process, number);
     return NULL;
+  }
   __atomic_store_n(&made->magic, PROCESS_MAGIC, __ATOMIC_RELEASE);
   if (__atomic_compare_exchange_n(&capture.process, &process, made, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
     return made;
   unlink(path); // another thread was faster
   munmap(made, sizeof *made);
+  file_number_return(&capture.session->next_process, number);
   return process;
 }
 
