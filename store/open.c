@@ -38,7 +38,7 @@ static bool has_journal(const char *path)
 static enum status check_header(const char *path, const unsigned char head[100], size_t head_size, int64_t file_size,
                                 struct error *err)
 {
-  static const char advice[] = "xsp import, for traces of other tools";
+  static const char advice[] = "a file that xsp profile or xsp recover wrote";
   if (file_size == 0)
     return error_set(err, STATUS_INPUT, what, path, NULL, "the file is empty");
   if (head_size < 16 || memcmp(head, "SQLite format 3", 16) != 0)

@@ -165,6 +165,8 @@ enum status store_create(const char *path, bool force, struct store **ret_store,
 {
   *ret_store = NULL;
   struct stat facts;
+  if (path[0] == 0)
+    return error_set(err, STATUS_USE, "cannot create trace", NULL, "-o FILE", "the output's name is empty");
   if (stat(path, &facts) == 0) {
     if (!force)
       return error_set(err, STATUS_USE, "cannot create trace", path, "--force, or another name", "it exists");

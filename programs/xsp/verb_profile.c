@@ -241,6 +241,8 @@ static enum status fill_options(const struct invocation *invocation, struct prof
   profile->output_path = invocation_value(invocation, "output");
   if (profile->output_path == NULL)
     profile->output_path = arena_format(arena, "%s.xsp", profile->name);
+  if (profile->output_path != NULL && profile->output_path[0] == 0)
+    return error_set(err, STATUS_USE, "wrong use", "--output", "-o FILE.xsp", "the output's name is empty");
   profile->force = invocation_has(invocation, "force");
   profile->quiet = invocation_has(invocation, "quiet");
   if (!profile->force && access(profile->output_path, F_OK) == 0) // before minutes of work, not after
