@@ -45,6 +45,7 @@ class CliTest(unittest.TestCase):
         self.assertEqual(result.stdout, b"")
         self.assertTrue(error.startswith("xsp: ") and error.endswith("\n"), error)
         self.assertEqual(error.count("\n"), 1, error)
+        self.assertRegex(error, r"^xsp: [^:]+: .+; try: .+")
         for part in says:
             self.assertIn(part, error)
         return error
@@ -81,6 +82,10 @@ class WrongUseTest(CliTest):
         self.fails(2, "info", self.file, "more", says=["more"])
         self.fails(2, "sql", self.file, says=["xsp sql FILE"])
         self.fails(2, "export", self.file, says=["-o OUT"])
+        self.fails(2, "export", self.file, "--to", "csv", "-o", "", says=["name is empty"])
+        model = self.folder / "model.onnx"
+        model.touch()
+        self.fails(2, "profile", model, "-o", "", says=["name is empty"])
         self.fails(2, "analyze", "A2", says=["file is missing"])
         self.fails(2, "analyze", self.file, "A2", says=["no such analysis"])
         self.fails(2, "analyze", "A2", "B7", self.file, says=["B7", "no such analysis"])

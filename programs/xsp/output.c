@@ -78,10 +78,30 @@ void output_talk(const char *format, ...)
   buf_done(&escaped);
 }
 
+// What may be tried where the place that failed knows nothing better: an error never ends without a next step.
+static const char *common_advice(enum status status)
+{
+  switch (status) {
+  case STATUS_NO:
+    return "`xsp info FILE`, which says what a file has";
+  case STATUS_USE:
+    return "`xsp help`";
+  case STATUS_INPUT:
+    return "another file, or the same one made anew";
+  case STATUS_MEMORY:
+    return "again with more memory free";
+  default:
+    return "`xsp check`, which says what this machine has";
+  }
+}
+
 void output_talk_error(const struct error *err)
 {
-  char line[2048];
-  size_t length = error_line(err, line, sizeof line - 1);
+  struct error whole = *err;
+  if (whole.advice[0] == 0)
+    snprintf(whole.advice, sizeof whole.advice, "%s", common_advice(err->status));
+  char line[4 * sizeof whole]; // an escape is four characters
+  size_t length = error_line(&whole, line, sizeof line - 1);
   line[length++] = '\n';
   fwrite(line, 1, length, stderr);
 }

@@ -70,7 +70,8 @@ static enum status read_request(const struct invocation *invocation, struct anal
   request->sort = invocation_value(invocation, "sort");
   request->by = invocation_value(invocation, "by");
   if (request->by != NULL && strcmp(request->by, "layer") != 0 && strcmp(request->by, "batch") != 0)
-    return error_set(err, STATUS_USE, "wrong use", "--by", "--by layer, for L0", "there is no grouping '%s'", request->by);
+    return error_set(err, STATUS_USE, "wrong use", "--by", "--by layer, for L0", "there is no grouping '%s'",
+                     request->by);
   request->optimal = invocation_value(invocation, "optimal");
   XSP_TRY(invocation_int64(invocation, "batch", 1, INT64_MAX, &request->batch, err));
   XSP_TRY(invocation_int64(invocation, "top", 1, INT64_MAX, &request->top, err));
