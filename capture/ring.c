@@ -345,7 +345,8 @@ static bool grow(void)
 {
   struct ring_head *ring = ring_own();
   size_t more = ring->record_count * sizeof(struct record), bytes = RING_HEAD_SIZE + more;
-  if (ring->producer.limit != ring->record_count - RING_MARGIN || ring->tail != 0) // somebody drains after all
+  if (ring->producer.limit !=
+      ring->record_count - RING_MARGIN) // somebody gave space back after all: it may have wrapped
     return false;
   char path[PATH_MAX];
   file_path_number(path, "ring-", ring->number);

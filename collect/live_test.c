@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -83,6 +84,8 @@ static pid_t start_workload(uint64_t spans_per_thread)
   pid_t pid = fork();
   if (pid != 0)
     return pid;
+  if (spans_per_thread == 0)
+    prctl(PR_SET_PDEATHSIG, SIGKILL); // a test that is killed takes along what would not end
   char threads[16], spans[24];
   snprintf(threads, sizeof threads, "%d", THREADS);
   snprintf(spans, sizeof spans, "%llu", (unsigned long long)spans_per_thread);
@@ -224,6 +227,38 @@ static void test_rings_of_the_departed_go(void **state)
   arena_done(&arena);
 }
 
+// A session that a program made by itself grows its rings, before and after it was adopted.
+static void test_adopted_while_its_rings_grow(void **state)
+{
+  struct error err = {0};
+  struct arena arena = {0};
+  struct collect_session *session = NULL;
+  setenv("XSP_RING_RECORDS", "256", 1);
+  progress[ALLOWED] = 1000;
+  pid_t pid = start_workload(20000);
+  unsetenv("XSP_RING_RECORDS");
+  await_finished(THREADS * 1000);
+  ok(collect_adopt(session_folder, &session, &err), &err);
+  struct store *store = make_store(path);
+  ok(collect_drain(session, store, 1, &err), &err);
+  ok(collect_commit(session, store, &err), &err);
+  __atomic_store_n(&progress[ALLOWED], 0, __ATOMIC_RELEASE);
+  int status = 0;
+  assert_int_equal(waitpid(pid, &status, 0), pid);
+  assert_int_equal(status, 0);
+  ok(collect_drain_final(session, store, 1, &err), &err);
+  ok(collect_commit(session, store, &err), &err);
+  struct collect_counts counts;
+  collect_counts(session, &counts);
+  assert_int_equal(counts.dropped, 0);
+  struct store_spans spans = load(store, &arena);
+  assert_int_equal(spans.count, THREADS * 20000);
+  check_spans(&spans, &arena);
+  collect_close(session, true);
+  store_discard(store);
+  arena_done(&arena);
+}
+
 static void test_traced_process_killed(void **state)
 {
   uint64_t open = 0;
@@ -344,6 +379,7 @@ int main(int count, char **arguments)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_drained_while_it_writes, setup, teardown),
       cmocka_unit_test_setup_teardown(test_rings_of_the_departed_go, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_adopted_while_its_rings_grow, setup, teardown),
       cmocka_unit_test_setup_teardown(test_traced_process_killed, setup, teardown),
       cmocka_unit_test_setup_teardown(test_collector_killed, setup, teardown),
   };
