@@ -46,6 +46,47 @@ uint32_t *id_map_slot(struct id_map *map, uint64_t id)
   return &map->value[at];
 }
 
+static bool grow_direct(struct id_map *map, struct arena *arena, uint64_t id)
+{
+  uint64_t limit = map->limit * 2 > id ? map->limit * 2 : id + 1;
+  uint32_t *value = arena_alloc_array(arena, limit, sizeof *value);
+  if (value == NULL)
+    return false;
+  memset(value, 0xff, limit * sizeof *value);
+  if (map->limit > 0)
+    memcpy(value, map->value, map->limit * sizeof *value);
+  map->value = value;
+  map->limit = limit;
+  return true;
+}
+
+// Puts everything into a hashed map of twice the room.
+static bool grow_hashed(struct id_map *map, struct arena *arena)
+{
+  size_t slots = map->key == NULL ? map->limit : map->mask + 1;
+  struct id_map larger;
+  if (!id_map_init(&larger, arena, slots > 512 ? slots : 512, UINT64_MAX))
+    return false;
+  for (size_t i = 0; i < slots; i++)
+    if (map->value[i] != ROW_NONE) {
+      *id_map_slot(&larger, map->key == NULL ? i : map->key[i]) = map->value[i];
+      larger.used++;
+    }
+  *map = larger;
+  return true;
+}
+
+uint32_t *id_map_grow_slow(struct id_map *map, struct arena *arena, uint64_t id, uint64_t direct_most)
+{
+  if (map->key == NULL && id < direct_most)
+    return grow_direct(map, arena, id) ? &map->value[id] : NULL;
+  if ((map->key == NULL || map->used > map->mask / 2) && !grow_hashed(map, arena))
+    return NULL;
+  uint32_t *slot = id_map_slot(map, id);
+  map->used += *slot == ROW_NONE;
+  return slot;
+}
+
 uint32_t id_map_find(const struct id_map *map, uint64_t id)
 {
   if (map->value == NULL)

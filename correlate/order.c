@@ -223,6 +223,17 @@ static bool sort_buckets(const struct plan *plan, const struct order_input *inpu
   return true;
 }
 
+void order_range(struct order_input *input, const uint32_t *rows, size_t count)
+{
+  input->least = INT64_MAX;
+  input->most = INT64_MIN;
+  for (size_t i = 0; i < count; i++) {
+    int64_t start = input->starts[rows[i]];
+    input->least = start < input->least ? start : input->least;
+    input->most = start > input->most ? start : input->most;
+  }
+}
+
 bool order_rows(const struct order_input *input, uint32_t *rows, size_t count, struct arena *scratch)
 {
   if (count < 2)

@@ -16,6 +16,7 @@ struct order_input {
   int64_t least, most;           // no start is below or above
   const uint8_t *levels, *flags; // flags: STORE_SPAN_OPEN counts as endless; may be NULL
 };
+void order_range(struct order_input *input, const uint32_t *rows, size_t count); // fills in least and most
 bool order_rows(const struct order_input *input, uint32_t *rows, size_t count, struct arena *scratch);
 
 #endif

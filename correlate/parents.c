@@ -24,33 +24,53 @@ static enum status bad_span(struct error *err, const struct store_spans *spans, 
 }
 
 // ---- what kind of input is this --------------------------------------------------------------------------------------
+// Rows are surveyed block by block, just before the backward sweep passes them, and the sweep of a block asks for the
+// columns of the next one: all columns are read from memory once, while the sweep computes.
+#define BLOCK_ROWS 1024u // 46 KiB of columns
+
 struct survey {
-  int64_t least_start, most_start;
-  uint64_t largest_id, largest_parent, largest_correlation;
-  uint32_t largest_track;
-  size_t explicit_count, execution_count, launch_count;
-  bool ids_rise, ids_are_dense;
+  uint64_t is_bad, ids_rise; // in the sign bit
+  bool has_named, has_executions;
 };
 
-static enum status survey_times(const struct store_spans *spans, struct survey *survey, struct error *err)
+// Signs instead of comparisons, and no branches, so that it becomes vector code. A sum overflows where its sign is that
+// of neither summand.
+static void survey_block(const struct store_spans *spans, size_t first, size_t end, struct survey *survey)
 {
-  bool is_bad = false;
-  int64_t least = INT64_MAX;
-  int64_t most = INT64_MIN;
-  for (size_t i = 0; i < spans->count; i++) {
-    int64_t end;
-    least = spans->start_ns[i] < least ? spans->start_ns[i] : least;
-    most = spans->start_ns[i] > most ? spans->start_ns[i] : most;
-    is_bad |= __builtin_add_overflow(spans->start_ns[i], spans->duration_ns[i], &end);
-    is_bad |= spans->duration_ns[i] < 0;
-    is_bad |= spans->level[i] >= XSP_LEVEL_COUNT;
-    is_bad |= spans->kind[i] > XSP_KIND_EXECUTION;
+  uint64_t is_bad = 0;
+  uint64_t ids_rise = UINT64_MAX;
+  uint64_t named = 0;
+  uint8_t level = 0;
+  uint8_t kind = 0;
+  for (size_t i = first; i < end; i++) {
+    uint64_t start = (uint64_t)spans->start_ns[i];
+    uint64_t duration = (uint64_t)spans->duration_ns[i];
+    uint64_t sum = start + duration;
+    is_bad |= duration | ((sum ^ start) & (sum ^ duration));
   }
-  survey->least_start = least;
-  survey->most_start = most;
-  if (!is_bad)
-    return STATUS_OK;
-  for (size_t i = 0; i < spans->count; i++) {
+  for (size_t i = first; i < end; i++) {
+    uint64_t id = (uint64_t)spans->span_id[i];
+    is_bad |= id | (id - 1);
+    named |= (uint64_t)spans->recorded_parent_id[i];
+  }
+  for (size_t i = first > 0 ? first : 1; i < end; i++)
+    ids_rise &= (uint64_t)spans->span_id[i - 1] - (uint64_t)spans->span_id[i];
+  for (size_t i = first; i < end; i++) {
+    level = spans->level[i] > level ? spans->level[i] : level;
+    kind = spans->kind[i] > kind ? spans->kind[i] : kind;
+  }
+  bool is_unknown = level >= XSP_LEVEL_COUNT || kind > XSP_KIND_EXECUTION;
+  survey->is_bad |= is_bad | (uint64_t)is_unknown << 63;
+  survey->ids_rise &= ids_rise;
+  survey->has_named |= named != 0;
+  survey->has_executions |= kind == XSP_KIND_EXECUTION;
+}
+
+// Says what is wrong with the first of the spans that survey_block found fault with.
+static enum status refuse(const struct store_spans *spans, struct error *err)
+{
+  size_t i = 0;
+  for (; i < spans->count && spans->span_id[i] >= 1; i++) {
     int64_t end;
     if (spans->duration_ns[i] < 0)
       return bad_span(err, spans, i, "ends before it starts");
@@ -61,57 +81,21 @@ static enum status survey_times(const struct store_spans *spans, struct survey *
     if (spans->kind[i] > XSP_KIND_EXECUTION)
       return bad_span(err, spans, i, "is of no known kind");
   }
-  return STATUS_OK;
-}
-
-static enum status survey_ids(const struct store_spans *spans, struct survey *survey, struct error *err)
-{
-  uint64_t ids = 0;
-  uint64_t parents = 0;
-  uint64_t correlations = 0;
-  uint32_t track = 0;
-  size_t executions = 0;
-  size_t launches = 0;
-  size_t named = 0;
-  bool rise = true;
-  bool has_bad_id = false;
-  for (size_t i = 0; i < spans->count; i++) {
-    uint64_t id = (uint64_t)spans->span_id[i];
-    ids = id > ids ? id : ids;
-    has_bad_id |= spans->span_id[i] < 1;
-    rise &= i == 0 || spans->span_id[i] > spans->span_id[i - 1];
-    uint64_t correlation = (uint64_t)spans->correlation_id[i];
-    correlations = correlation > correlations ? correlation : correlations;
-    uint64_t parent = (uint64_t)spans->recorded_parent_id[i];
-    named += parent != 0;
-    parents = parent > parents ? parent : parents;
-    track = spans->track_id[i] > track ? spans->track_id[i] : track;
-    executions += spans->kind[i] == XSP_KIND_EXECUTION;
-    launches += spans->kind[i] == XSP_KIND_LAUNCH;
-  }
-  if (has_bad_id)
-    for (size_t i = 0; i < spans->count; i++)
-      if (spans->span_id[i] < 1)
-        return bad_span(err, spans, i, "has an id below 1");
-  survey->largest_id = ids;
-  survey->largest_parent = parents;
-  survey->largest_correlation = correlations;
-  survey->largest_track = track;
-  survey->explicit_count = named;
-  survey->execution_count = executions;
-  survey->launch_count = launches;
-  survey->ids_rise = rise;
-  survey->ids_are_dense = rise && spans->count > 0 && ids - (uint64_t)spans->span_id[0] == (uint64_t)spans->count - 1;
-  return STATUS_OK;
+  return bad_span(err, spans, i, "has an id below 1");
 }
 
 static enum status map_ids(const struct store_spans *spans, const struct survey *survey, struct arena *arena,
                            struct parents *parents, struct error *err)
 {
-  parents->ids_are_dense = survey->ids_are_dense;
-  if (survey->ids_are_dense || (survey->ids_rise && survey->explicit_count == 0))
+  bool is_rising = survey->ids_rise >> 63 != 0;
+  uint64_t width = spans->count > 0 ? (uint64_t)spans->span_id[spans->count - 1] - (uint64_t)spans->span_id[0] : 0;
+  parents->ids_are_dense = is_rising && width + 1 == spans->count;
+  if (parents->ids_are_dense || (is_rising && !survey->has_named))
     return STATUS_OK; // unique, and found by arithmetic, or seldom asked for
-  if (!id_map_init(&parents->row_of_id, arena, spans->count, survey->largest_id))
+  int64_t largest = 0;
+  for (size_t i = 0; i < spans->count; i++)
+    largest = spans->span_id[i] > largest ? spans->span_id[i] : largest;
+  if (!id_map_init(&parents->row_of_id, arena, spans->count, (uint64_t)largest))
     return out_of_memory(err);
   for (size_t i = 0; i < spans->count; i++) {
     uint32_t *row = id_map_slot(&parents->row_of_id, (uint64_t)spans->span_id[i]);
@@ -149,76 +133,53 @@ uint32_t parents_row_of(const struct parents *parents, const struct store_spans 
   return search_rising(spans, span_id);
 }
 
-// Which tracks have spans, and which have more than kernel executions. Marks instead of branches where ids are dense: the
-// order of tracks in a file is hard to predict.
-static bool mark_tracks(const struct store_spans *spans, uint32_t largest, struct arena *arena, struct parents *parents)
+// Equal clock names get equal numbers.
+static void name_clocks(const struct store_track *tracks, size_t track_count, struct parents *parents)
 {
-  bool is_dense = parents->slot_of_track.key == NULL;
-  uint8_t *is_used = is_dense ? arena_alloc_array(arena, (size_t)largest + 1, 2) : NULL;
-  uint32_t count = 0;
-  if (is_dense && is_used == NULL)
-    return false;
-  if (is_dense) {
-    uint8_t *is_host = is_used + largest + 1;
-    for (size_t i = 0; i < spans->count; i++) {
-      bool host = (spans->level[i] != XSP_LEVEL_KERNEL) | (spans->kind[i] != XSP_KIND_EXECUTION);
-      is_used[spans->track_id[i]] = 1;
-      is_host[host ? spans->track_id[i] : 0] = 1; // id 0 is no track
-    }
-    for (size_t id = 1; id <= largest; id++)
-      if (is_used[id])
-        *id_map_slot(&parents->slot_of_track, id) = count++;
-    parents->track = arena_alloc_array(arena, (size_t)count + 1, sizeof *parents->track);
-    for (size_t id = 1; parents->track != NULL && id <= largest; id++)
-      if (is_used[id])
-        parents->track[id_map_find(&parents->slot_of_track, id)].has_host = is_host[id];
-  } else {
-    for (size_t i = 0; i < spans->count; i++) {
-      uint32_t *slot = spans->track_id[i] == 0 ? NULL : id_map_slot(&parents->slot_of_track, spans->track_id[i]);
-      if (slot != NULL && *slot == ROW_NONE)
-        *slot = count++;
-    }
-    parents->track = arena_alloc_array(arena, (size_t)count + 1, sizeof *parents->track);
-    for (uint32_t slot = 0; parents->track != NULL && slot < count; slot++)
-      parents->track[slot].has_host = true; // nothing is lost but time
-  }
-  parents->track_count = count;
-  for (uint32_t slot = 0; parents->track != NULL && slot < count; slot++) {
-    parents->track[slot].last_start = INT64_MIN;
-    parents->track[slot].last_end = INT64_MAX;
-  }
-  return parents->track != NULL;
-}
-
-// One slot per track that has spans, whether or not `tracks` knows it. Equal clock names get equal numbers.
-static bool map_tracks(const struct store_spans *spans, const struct store_track *tracks, size_t track_count,
-                       uint32_t largest, struct arena *arena, struct parents *parents)
-{
-  size_t most = (size_t)largest + 1 < spans->count ? (size_t)largest + 1 : spans->count;
-  if (!id_map_init(&parents->slot_of_track, arena, most + 1, largest) || !mark_tracks(spans, largest, arena, parents))
-    return false;
   for (size_t i = 0; i < track_count; i++) {
-    uint32_t slot = tracks[i].track_id < 1 || tracks[i].track_id > largest
-                        ? ROW_NONE
-                        : id_map_find(&parents->slot_of_track, (uint64_t)tracks[i].track_id);
-    if (slot == ROW_NONE || tracks[i].clock == NULL)
+    if (tracks[i].track_id < 1 || tracks[i].clock == NULL)
+      continue;
+    uint32_t slot = id_map_find(&parents->slot_of_track, (uint64_t)tracks[i].track_id);
+    if (slot == ROW_NONE)
       continue;
     size_t same = 0;
     while (same < i && (tracks[same].clock == NULL || strcmp(tracks[same].clock, tracks[i].clock) != 0))
       same++;
     parents->track[slot].clock = (uint32_t)same + 1;
   }
-  return true;
+}
+
+// The track of an id that is not 0, whether or not the run's list of tracks knows it; moves the others where it is new.
+// NULL: out of memory.
+static struct parents_track *meet_track(struct parents *parents, uint32_t track_id, uint64_t span_count,
+                                        struct arena *arena)
+{
+  uint32_t *slot = id_map_grow(&parents->slot_of_track, arena, track_id, span_count + 1024);
+  if (slot == NULL)
+    return NULL;
+  if (*slot != ROW_NONE)
+    return &parents->track[*slot];
+  size_t count = parents->track_count;
+  if ((count & (count - 1)) == 0) { // full: room is always a power of two
+    struct parents_track *larger = arena_alloc_array(arena, count == 0 ? 1 : count * 2, sizeof *larger);
+    if (larger == NULL)
+      return NULL;
+    if (count > 0)
+      memcpy(larger, parents->track, count * sizeof *larger);
+    parents->track = larger;
+  }
+  *slot = (uint32_t)parents->track_count++;
+  parents->track[*slot].last_start = INT64_MIN;
+  parents->track[*slot].last_end = INT64_MAX;
+  return &parents->track[*slot];
 }
 
 // ---- named by the source ---------------------------------------------------------------------------------------------
 static void name_parents(const struct store_spans *spans, struct parents *parents)
 {
   for (size_t i = 0; i < spans->count; i++)
-    if (spans->recorded_parent_id[i] != 0) {
-      parents->basis[i] = BASIS_EXPLICIT;
+    if (spans->recorded_parent_id[i] != 0)
       parents->row[i] = parents_row_of(parents, spans, spans->recorded_parent_id[i]);
-    }
 }
 
 // ---- by containment --------------------------------------------------------------------------------------------------
@@ -278,38 +239,50 @@ static bool is_outer_launch(const struct store_spans *spans, uint32_t a, uint32_
 }
 
 // Rows come last first.
-static void note_launch(const struct store_spans *spans, uint32_t row, struct id_map *launches)
+static bool note_launch(const struct store_spans *spans, uint32_t row, struct id_map *launches, struct arena *arena)
 {
   if (spans->correlation_id[row] == 0)
-    return;
-  uint32_t *launch = id_map_slot(launches, (uint64_t)spans->correlation_id[row]);
+    return true;
+  uint32_t *launch = id_map_grow(launches, arena, (uint64_t)spans->correlation_id[row], spans->count);
+  if (launch == NULL)
+    return false;
   if (*launch == ROW_NONE || !is_outer_launch(spans, *launch, row))
     *launch = row;
+  return true;
 }
 
-static bool sweep_backward(const struct store_spans *spans, const struct survey *survey, struct parents *parents,
-                           struct arena *arena)
+// Asks for the wide columns of a row that the survey and the sweep are about to read, a cache line of eight rows each. The
+// narrow ones come soon enough by themselves.
+static inline void fetch_ahead(const struct store_spans *spans, size_t row)
 {
-  bool has_explicit = survey->explicit_count > 0;
-  bool has_executions = survey->execution_count > 0;
-  if (survey->launch_count > 0 && has_executions &&
-      !id_map_init(&parents->launch_of_correlation, arena, survey->launch_count, survey->largest_correlation))
-    return false;
+  __builtin_prefetch(spans->start_ns + row);
+  __builtin_prefetch(spans->duration_ns + row);
+  __builtin_prefetch(spans->span_id + row);
+  __builtin_prefetch(spans->recorded_parent_id + row);
+  __builtin_prefetch(spans->correlation_id + row);
+}
+
+static bool sweep_block(const struct store_spans *spans, size_t first, size_t end, struct parents *parents,
+                        struct arena *arena)
+{
   bool memory = true;
   uint32_t last_id = 0;
   struct parents_track *track = NULL;
-  for (size_t i = spans->count; i-- > 0 && memory;) {
+  for (size_t i = end; i-- > first && memory;) {
+    uint8_t kind = spans->kind[i];
+    if (i % 8 == 0 && i >= BLOCK_ROWS)
+      fetch_ahead(spans, i - BLOCK_ROWS);
     if (spans->track_id[i] != last_id) {
       last_id = spans->track_id[i];
-      track = parents_track_of(parents, last_id);
+      track = last_id == 0 ? NULL : meet_track(parents, last_id, spans->count, arena);
+      memory = last_id == 0 || track != NULL;
     }
-    if (!has_explicit || parents->basis[i] != BASIS_EXPLICIT)
-      parents->row[i] = ROW_NONE;
-    if (spans->kind[i] == XSP_KIND_LAUNCH && has_executions)
-      note_launch(spans, (uint32_t)i, &parents->launch_of_correlation);
-    if (track == NULL || track->is_forward || !track->has_host)
+    if (kind == XSP_KIND_LAUNCH && !note_launch(spans, (uint32_t)i, &parents->launch_of_correlation, arena))
+      return false;
+    if (track == NULL)
       continue;
-    if (!settle_backward(spans, (uint32_t)i, track, parents, arena, &memory)) {
+    track->has_host |= (kind != XSP_KIND_EXECUTION) | (spans->level[i] != XSP_LEVEL_KERNEL);
+    if (!track->is_forward && !settle_backward(spans, (uint32_t)i, track, parents, arena, &memory)) {
       track->is_forward = true;
       for (unsigned level = 0; level < SWEEP_LEVELS; level++)
         track->level[level].count = 0;
@@ -318,6 +291,29 @@ static bool sweep_backward(const struct store_spans *spans, const struct survey 
   return memory;
 }
 
+static enum status sweep_backward(const struct store_spans *spans, struct survey *survey, struct parents *parents,
+                                  struct arena *arena, struct error *err)
+{
+  *survey = (struct survey){.ids_rise = UINT64_MAX};
+  for (size_t end = spans->count; end > 0;) {
+    size_t first = end > BLOCK_ROWS ? end - BLOCK_ROWS : 0;
+    survey_block(spans, first, end, survey);
+    if (survey->is_bad >> 63 != 0)
+      return refuse(spans, err);
+    memset(parents->row + first, 0xff, (end - first) * sizeof *parents->row);
+    for (size_t i = first; i < end && survey->has_named; i++)
+      if (spans->recorded_parent_id[i] != 0)
+        parents->basis[i] = BASIS_EXPLICIT;
+    if (!sweep_block(spans, first, end, parents, arena))
+      return out_of_memory(err);
+    end = first;
+  }
+  for (size_t slot = 0; slot < parents->track_count; slot++)
+    parents->track[slot].is_forward &= parents->track[slot].has_host; // else nothing on it looks for a parent
+  return STATUS_OK;
+}
+
+// Lists the rows of the tracks that are left to the forward sweep.
 static bool collect_forward(const struct store_spans *spans, struct parents *parents, struct arena *arena)
 {
   bool has_any = false;
@@ -383,32 +379,36 @@ static void join_executions(const struct store_spans *spans, struct parents *par
   }
 }
 
+static bool settle_forward(const struct store_spans *spans, struct parents *parents, struct arena *arena)
+{
+  struct order_input input = {spans->start_ns, spans->duration_ns, 0, 0, spans->level, spans->flags};
+  if (!collect_forward(spans, parents, arena))
+    return false;
+  order_range(&input, parents->forward_row, parents->forward_count);
+  return order_rows(&input, parents->forward_row, parents->forward_count, arena) &&
+         sweep_forward(spans, parents, arena);
+}
+
 enum status parents_find(const struct store_spans *spans, const struct store_track *tracks, size_t track_count,
                          struct arena *arena, struct parents *ret_parents, struct error *err)
 {
   *ret_parents = (struct parents){0};
-  struct survey survey = {0};
+  struct survey survey;
   if (spans->count >= ROW_NONE)
     return error_set(err, STATUS_INPUT, WHAT, NULL, NULL, "a run of %zu spans is too long", spans->count);
-  XSP_TRY(survey_times(spans, &survey, err));
-  XSP_TRY(survey_ids(spans, &survey, err));
-  XSP_TRY(map_ids(spans, &survey, arena, ret_parents, err));
-  ret_parents->has_links = survey.explicit_count > 0 || survey.execution_count > 0;
   ret_parents->row = arena_alloc_array(arena, spans->count + 1, sizeof *ret_parents->row);
   ret_parents->basis = arena_alloc_array(arena, spans->count + 1, sizeof *ret_parents->basis);
-  if (ret_parents->row == NULL || ret_parents->basis == NULL ||
-      !map_tracks(spans, tracks, track_count, survey.largest_track, arena, ret_parents))
+  if (ret_parents->row == NULL || ret_parents->basis == NULL)
     return out_of_memory(err);
-  if (survey.explicit_count > 0)
+  XSP_TRY(sweep_backward(spans, &survey, ret_parents, arena, err));
+  name_clocks(tracks, track_count, ret_parents);
+  XSP_TRY(map_ids(spans, &survey, arena, ret_parents, err));
+  ret_parents->has_links = survey.has_named || survey.has_executions;
+  if (survey.has_named)
     name_parents(spans, ret_parents);
-  if (!sweep_backward(spans, &survey, ret_parents, arena) || !collect_forward(spans, ret_parents, arena))
+  if (!settle_forward(spans, ret_parents, arena))
     return out_of_memory(err);
-  const struct order_input input = {spans->start_ns,   spans->duration_ns, survey.least_start,
-                                    survey.most_start, spans->level,       spans->flags};
-  if (!order_rows(&input, ret_parents->forward_row, ret_parents->forward_count, arena) ||
-      !sweep_forward(spans, ret_parents, arena))
-    return out_of_memory(err);
-  if (survey.launch_count > 0 && survey.execution_count > 0) // else every execution keeps basis none
+  if (ret_parents->launch_of_correlation.value != NULL && survey.has_executions) // else executions keep basis none
     join_executions(spans, ret_parents);
   return STATUS_OK;
 }
