@@ -246,7 +246,7 @@ static void test_fork_in_handler(void **state)
 {
   (void)state;
 #if XSP_TEST_THREAD_SANITIZER
-  skip(); // it hands on, to the child, the signal that it holds back while the handler forks
+  skip(); // the sanitizer's own fork handlers allocate
 #endif
   long count;
   assert_int_equal(

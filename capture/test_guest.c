@@ -23,8 +23,7 @@ XSP_SITE(inner, XSP_LEVEL_MODEL, "inner");
 XSP_SITE(third, XSP_LEVEL_MODEL, "third");
 XSP_SITE_FULL(handler_site, XSP_LEVEL_KERNEL, "handler", "kernel", "signals");
 
-// All forks of a guest and its children go through here: where the signal that makes a handler fork comes again in the
-// child (some sanitizers hand it on), they would otherwise never end.
+// All forks of a guest and its children go through here: a mistake in a test must not fork without end.
 #define FORKS_MOST 64u
 static _Atomic unsigned *forks; // shared by all processes
 
