@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -78,12 +77,8 @@ static size_t build_arguments(const struct runner_options *options, const struct
   return count;
 }
 
-static void child_main(char **arguments, const char *session_directory, const char *tracers, int talk, int control,
-                       pid_t parent)
+static void child_main(char **arguments, const char *session_directory, const char *tracers, int talk, int control)
 {
-  prctl(PR_SET_PDEATHSIG, SIGKILL); // a framework that hangs must not outlive an xsp that was killed
-  if (getppid() != parent)
-    _exit(127);
   setenv("XSP_SESSION", session_directory, 1);
   if (tracers != NULL)
     setenv("XSP_TRACERS", tracers, 1);
@@ -133,9 +128,9 @@ enum status runner_start(struct runner *runner, const struct runner_options *opt
   struct arena arena = {0};
   char *arguments[ARGUMENTS_MAXIMUM];
   build_arguments(options, runner, pair[1], &arena, arguments);
-  pid_t parent = getpid(), process = fork();
+  pid_t process = fork();
   if (process == 0)
-    child_main(arguments, session_directory, tracers, runner->talk, pair[1], parent);
+    child_main(arguments, session_directory, tracers, runner->talk, pair[1]);
   enum status status = STATUS_OK;
   if (process < 0)
     status = error_set_errno(err, STATUS_SYSTEM, "cannot start the runner", options->program, NULL);
