@@ -143,7 +143,8 @@ static bool read_run(sqlite3_stmt *row, struct arena *arena, void *ret_element)
   const char *levels = (const char *)sqlite3_column_text(row, 2);
   if (levels == NULL || !level_set_parse(levels, strlen(levels), &run->levels))
     run->levels = (struct level_set){0};
-  run->batch_size = sqlite3_column_int64(row, 3);
+  int64_t batch_size = sqlite3_column_int64(row, 3);
+  run->batch_size = batch_size > 0 ? batch_size : 0; // a file may say anything; 0: unknown
   run->dropped_count = sqlite3_column_int64(row, 4);
   const char *epoch = (const char *)sqlite3_column_text(row, 5);
   run->epoch_is_unix = epoch != NULL && strcmp(epoch, "unix") == 0;

@@ -127,6 +127,16 @@ class BrokenFileTest(CliTest):
         database.close()
         self.fails(2, "info", path, says=["99"])
 
+    def test_a_negative_batch_size_is_unknown(self):
+        path = self.folder / "negative.xsp"
+        path.write_bytes(self.file.read_bytes())
+        database = sqlite3.connect(path)
+        database.execute("update run set batch_size = -9223372036854775808 where batch_size = 4")
+        database.commit()
+        database.close()
+        rows = xsp_json("analyze", "A1", path, "--json")["rows"]
+        self.assertEqual([row["batch_size"] for row in rows], [1])  # what is unknown has no throughput
+
     def test_a_damaged_file_never_crashes_a_reader(self):
         data = bytearray(self.file.read_bytes())
         path = self.folder / "damaged.xsp"
