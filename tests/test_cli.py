@@ -329,6 +329,7 @@ class AnalyzeTest(CliTest):
         script.span("net", UNIX_START, 1000, tags={"batch_size": 1})
         path = script.write(self.folder / "model-only.xsp")
         self.fails(1, "analyze", "A2", path, "--json", says=["A2"])
+        self.fails(1, "analyze", "A2", path, says=["A2"])
         result = xsp("analyze", "A1", "A2", "A6", path, "--json", check=1)
         self.assertEqual([table["analysis"] for table in json.loads(result.stdout)], ["A1"])
         lines = result.stderr.decode().splitlines()

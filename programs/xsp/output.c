@@ -28,7 +28,7 @@ enum status output_write(const void *bytes, size_t length, struct error *err)
 {
   if (reader_left)
     return STATUS_SYSTEM;
-  if (fwrite(bytes, 1, length, stdout) != length)
+  if (length > 0 && fwrite(bytes, 1, length, stdout) != length)
     return output_failed(err);
   return STATUS_OK;
 }
