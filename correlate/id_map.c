@@ -87,12 +87,8 @@ uint32_t *id_map_grow_slow(struct id_map *map, struct arena *arena, uint64_t id,
   return slot;
 }
 
-uint32_t id_map_find(const struct id_map *map, uint64_t id)
+uint32_t id_map_find_hashed(const struct id_map *map, uint64_t id)
 {
-  if (map->value == NULL)
-    return ROW_NONE;
-  if (map->key == NULL)
-    return id < map->limit ? map->value[id] : ROW_NONE;
   uint64_t at = mix(id) & map->mask;
   while (map->value[at] != ROW_NONE && map->key[at] != id)
     at = (at + 1) & map->mask;

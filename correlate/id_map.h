@@ -28,6 +28,12 @@ static inline uint32_t *id_map_grow(struct id_map *map, struct arena *arena, uin
 {
   return id < map->limit ? &map->value[id] : id_map_grow_slow(map, arena, id, direct_most);
 }
-uint32_t id_map_find(const struct id_map *map, uint64_t id); // ROW_NONE: unknown
+uint32_t id_map_find_hashed(const struct id_map *map, uint64_t id);
+static inline uint32_t id_map_find(const struct id_map *map, uint64_t id) // ROW_NONE: unknown
+{
+  if (map->key != NULL)
+    return id_map_find_hashed(map, id);
+  return id < map->limit ? map->value[id] : ROW_NONE;
+}
 
 #endif

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorting rows by start. Traces are nearly sorted (one run of starts per thread and source), and what costs at 10^7 rows
-// is memory, not comparing: one scatter into time buckets that fit a cache, whose writes stay sequential for nearly
+// Sorting rows by start. Traces are nearly sorted (one run of starts per thread and source): lanes.c merges the runs of
+// most. For the others, what costs at 10^7 rows is memory, not comparing: one scatter into time buckets that fit a cache, whose writes stay sequential for nearly
 // sorted input, then a merge of natural runs, or a radix sort where there is no order to exploit, inside each bucket.
 // A key packs (start within its bucket, row) into 64 bits, so that every sort of keys is stable and needs no second word.
 #include "correlate/order.h"
 
+#include "correlate/lanes.h"
 #include "store/store.h"
 
 #include <stdlib.h>
@@ -27,8 +28,7 @@ static int64_t end_of(const struct order_input *input, uint32_t row)
   return input->starts[row] + input->durations[row];
 }
 
-// Negative: a first. Starts are equal.
-static int compare_ties(const struct order_input *input, uint32_t a, uint32_t b)
+int order_compare_ties(const struct order_input *input, uint32_t a, uint32_t b)
 {
   int64_t end_a = end_of(input, a);
   int64_t end_b = end_of(input, b);
@@ -46,7 +46,7 @@ static int compare_rows(const void *left, const void *right, void *context)
   uint32_t b = *(const uint32_t *)right;
   if (input->starts[a] != input->starts[b])
     return input->starts[a] < input->starts[b] ? -1 : 1;
-  return compare_ties(input, a, b);
+  return order_compare_ties(input, a, b);
 }
 
 // Rows are sorted by start; puts rows of equal start in order.
@@ -63,7 +63,7 @@ static void order_ties(const struct order_input *input, uint32_t *rows, size_t c
       for (size_t i = first + 1; i < end; i++) {
         uint32_t row = rows[i];
         size_t at = i;
-        for (; at > first && compare_ties(input, row, rows[at - 1]) < 0; at--)
+        for (; at > first && order_compare_ties(input, row, rows[at - 1]) < 0; at--)
           rows[at] = rows[at - 1];
         rows[at] = row;
       }
@@ -173,18 +173,8 @@ static bool sort_buckets(const struct plan *plan, const struct order_input *inpu
   if (offsets == NULL || keys == NULL)
     return false;
   size_t largest = 0;
-  bool sorted = true;
-  int64_t before = INT64_MIN;
-  for (size_t i = 0; i < count; i++) {
-    int64_t start = starts[rows[i]];
-    sorted &= start >= before;
-    before = start;
-    offsets[since(plan->least, start) >> plan->shift]++;
-  }
-  if (sorted) {
-    order_ties(input, rows, count);
-    return true;
-  }
+  for (size_t i = 0; i < count; i++)
+    offsets[since(plan->least, starts[rows[i]]) >> plan->shift]++;
   size_t sum = 0;
   for (size_t bucket = 0; bucket < plan->bucket_count; bucket++) {
     size_t here = offsets[bucket];
@@ -223,24 +213,18 @@ static bool sort_buckets(const struct plan *plan, const struct order_input *inpu
   return true;
 }
 
-void order_range(struct order_input *input, const uint32_t *rows, size_t count)
+static bool sort_by_buckets(const struct order_input *input, uint32_t *rows, size_t count, struct arena *scratch)
 {
-  input->least = INT64_MAX;
-  input->most = INT64_MIN;
+  int64_t least = INT64_MAX;
+  int64_t most = INT64_MIN;
   for (size_t i = 0; i < count; i++) {
     int64_t start = input->starts[rows[i]];
-    input->least = start < input->least ? start : input->least;
-    input->most = start > input->most ? start : input->most;
+    least = start < least ? start : least;
+    most = start > most ? start : most;
   }
-}
-
-bool order_rows(const struct order_input *input, uint32_t *rows, size_t count, struct arena *scratch)
-{
-  if (count < 2)
-    return true;
-  uint64_t range = since(input->least, input->most);
+  uint64_t range = since(least, most);
   unsigned range_bits = bits_of(range);
-  struct plan plan = {input->least, 0, 1, bits_of(rows[count - 1])};
+  struct plan plan = {least, 0, 1, bits_of(rows[count - 1])};
   unsigned bucket_bits = bits_of(count / BUCKET_ROWS);
   // A key must hold the rest of the start and the row.
   while (bucket_bits < LARGEST_BUCKET_BITS && range_bits > bucket_bits + 63 - plan.row_bits)
@@ -252,4 +236,17 @@ bool order_rows(const struct order_input *input, uint32_t *rows, size_t count, s
     return true;
   }
   return sort_buckets(&plan, input, rows, count, scratch);
+}
+
+bool order_rows(const struct order_input *input, uint32_t **rows, size_t count, struct arena *scratch)
+{
+  if (count < 2)
+    return true;
+  uint32_t *sorted = arena_alloc_array(scratch, count, sizeof *sorted);
+  if (sorted == NULL)
+    return false;
+  if (!lanes_sort(input, *rows, count, sorted, scratch))
+    return sort_by_buckets(input, *rows, count, scratch);
+  *rows = sorted;
+  return true;
 }

@@ -224,7 +224,8 @@ static inline bool settle_backward(const struct store_spans *spans, uint32_t row
       parents->basis[row] = BASIS_CONTAINMENT;
       parents->row[row] = open->row;
     }
-  }
+  } else if (level < SWEEP_LEVELS)
+    sweep_forget(&track->level[level], &span);
   if (level < SWEEP_LEVELS)
     *ret_memory = sweep_push(&track->level[level], &span, arena);
   return true;
@@ -358,7 +359,8 @@ static bool sweep_forward(const struct store_spans *spans, struct parents *paren
       parents->basis[row] = answer == SWEEP_FOUND       ? BASIS_CONTAINMENT
                             : answer == SWEEP_AMBIGUOUS ? BASIS_AMBIGUOUS
                                                         : BASIS_NONE;
-    }
+    } else if (span.level < SWEEP_LEVELS)
+      sweep_forget(&track->level[span.level], &span);
     if (span.level < SWEEP_LEVELS && !sweep_push(&track->level[span.level], &span, arena))
       return false;
   }
@@ -368,24 +370,26 @@ static bool sweep_forward(const struct store_spans *spans, struct parents *paren
 // ---- by correlation --------------------------------------------------------------------------------------------------
 static void join_executions(const struct store_spans *spans, struct parents *parents)
 {
+  const struct id_map launches = parents->launch_of_correlation;
+  uint32_t *rows = parents->row;
+  uint8_t *bases = parents->basis;
   for (size_t i = 0; i < spans->count; i++) {
-    if (spans->kind[i] != XSP_KIND_EXECUTION || parents->basis[i] == BASIS_EXPLICIT || spans->correlation_id[i] == 0)
+    if (spans->kind[i] != XSP_KIND_EXECUTION || bases[i] == BASIS_EXPLICIT || spans->correlation_id[i] == 0)
       continue;
-    uint32_t launch = id_map_find(&parents->launch_of_correlation, (uint64_t)spans->correlation_id[i]);
+    uint32_t launch = id_map_find(&launches, (uint64_t)spans->correlation_id[i]);
     if (launch == ROW_NONE)
       continue;
-    parents->row[i] = parents->row[launch];
-    parents->basis[i] = BASIS_CORRELATION;
+    rows[i] = rows[launch];
+    bases[i] = BASIS_CORRELATION;
   }
 }
 
 static bool settle_forward(const struct store_spans *spans, struct parents *parents, struct arena *arena)
 {
-  struct order_input input = {spans->start_ns, spans->duration_ns, 0, 0, spans->level, spans->flags};
+  const struct order_input input = {spans->start_ns, spans->duration_ns, spans->level, spans->flags};
   if (!collect_forward(spans, parents, arena))
     return false;
-  order_range(&input, parents->forward_row, parents->forward_count);
-  return order_rows(&input, parents->forward_row, parents->forward_count, arena) &&
+  return order_rows(&input, &parents->forward_row, parents->forward_count, arena) &&
          sweep_forward(spans, parents, arena);
 }
 

@@ -127,9 +127,9 @@ SWEEP_RARE bool sweep_grow(struct sweep_stack *stack, struct arena *scratch)
   return true;
 }
 
+// After sweep_forget.
 SWEEP_HOT bool sweep_push(struct sweep_stack *stack, const struct sweep_span *span, struct arena *scratch)
 {
-  sweep_forget(stack, span);
   if (stack->count >= stack->crowded)
     sweep_uncrowd(stack, span->near);
   if (stack->count == stack->capacity && !sweep_grow(stack, scratch))
