@@ -33,7 +33,7 @@ struct runner {
   struct arena arena;
   const struct predictor *predictor;
   struct predictor_model model;
-  bool is_open;
+  bool is_open, was_asked_to_end;
   struct inputs inputs;
   struct xsp_site *site; // of the model span; NULL without a session
   uint64_t first_ticks;  // with first_ns: how long a tick is
@@ -263,8 +263,10 @@ static enum status serve(struct runner *runner, struct error *err)
   reader.fd = fd;
   for (char *line; (line = read_line(&reader)) != NULL;) {
     enum status status;
-    if (!answer(runner, line, &status, err))
+    if (!answer(runner, line, &status, err)) {
+      runner->was_asked_to_end = true;
       return STATUS_OK;
+    }
     XSP_TRY(status);
     if (!send_line(fd, (const char *const[]){"done"}, 1))
       return STATUS_OK;
@@ -309,7 +311,7 @@ int main(int count, char **values)
   if (runner.is_open)
     runner.predictor->close(&runner.model);
   inputs_done(&runner.inputs);
-  if (runner.arguments.options.work_directory != NULL)
+  if (status == STATUS_OK && !runner.was_asked_to_end && runner.arguments.options.work_directory != NULL) // xsp is gone
     work_directory_remove(runner.arguments.options.work_directory);
   arena_done(&runner.arena);
   return status_exit_code(status);

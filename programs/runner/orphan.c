@@ -11,6 +11,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#define GRACE_MS 2000
+
 static struct {
   int control_fd;
   const char *work_directory;
@@ -29,6 +31,7 @@ static void *watch(void *unused)
     if (ready > 0)
       break;
   }
+  poll(NULL, 0, GRACE_MS); // where the main thread is not stuck it sees the same and ends the process in order
   if (watched.work_directory != NULL)
     work_directory_remove(watched.work_directory);
   _exit(0);
