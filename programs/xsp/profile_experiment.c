@@ -195,42 +195,71 @@ static enum status measure_batch(struct experiment *experiment, size_t batch, st
   return STATUS_OK;
 }
 
+struct observed { // one model span
+  int64_t span_id, duration_ns;
+  double own_ns; // NaN: not known
+  bool is_warmup;
+};
+
+static int by_span_id(const void *a, const void *b)
+{
+  int64_t left = ((const struct observed *)a)->span_id, right = ((const struct observed *)b)->span_id;
+  return (left > right) - (left < right);
+}
+
+// The run's model spans, with what their tags say.
+static enum status load_observed(struct experiment *experiment, int64_t run_id, struct arena *arena,
+                                 struct observed **ret_observed, size_t *ret_count, struct error *err)
+{
+  struct store_spans spans;
+  struct store_tag *tags = NULL;
+  size_t tag_count = 0, count = 0;
+  uint32_t columns = STORE_BIT(STORE_SPAN_ID) | STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_LEVEL);
+  XSP_TRY(store_load_spans(experiment->store, run_id, columns, arena, &spans, err));
+  XSP_TRY(store_load_tags(experiment->store, run_id, arena, &tags, &tag_count, err));
+  uint32_t warmup_key = 0, own_key = 0;
+  store_find_string(experiment->store, "warmup", 6, &warmup_key);
+  store_find_string(experiment->store, "own_ns", 6, &own_key);
+  struct observed *observed = arena_alloc_array(arena, spans.count + 1, sizeof *observed);
+  if (observed == NULL)
+    return error_set(err, STATUS_MEMORY, "cannot analyse the run", NULL, NULL, "out of memory");
+  for (size_t i = 0; i < spans.count; i++)
+    if (spans.level[i] == XSP_LEVEL_MODEL)
+      observed[count++] = (struct observed){spans.span_id[i], spans.duration_ns[i], NAN, false};
+  qsort(observed, count, sizeof *observed, by_span_id);
+  for (size_t i = 0; i < tag_count; i++) {
+    if (tags[i].key == 0 || (tags[i].key != warmup_key && tags[i].key != own_key) || tags[i].type != STORE_INT)
+      continue;
+    struct observed wanted = {.span_id = tags[i].span_id};
+    struct observed *found = bsearch(&wanted, observed, count, sizeof *observed, by_span_id);
+    if (found != NULL && tags[i].key == warmup_key)
+      found->is_warmup = found->is_warmup || tags[i].value.integer != 0;
+    else if (found != NULL)
+      found->own_ns = (double)tags[i].value.integer;
+  }
+  *ret_observed = observed;
+  *ret_count = count;
+  return STATUS_OK;
+}
+
 // xsp's own share of a run: what its code inside the counted model spans took, as measured there (tag own_ns). The median
 // over observations: the code is timed by the wall clock, and one preemption inside it would else be taken for its cost.
 static enum status measure_own_share(struct experiment *experiment, struct store_run *run, struct arena *arena,
                                      struct noise *noise, bool is_model_set, struct error *err)
 {
-  struct store_spans spans;
-  struct store_tag *tags = NULL;
-  size_t tag_count = 0;
-  uint32_t columns = STORE_BIT(STORE_SPAN_ID) | STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_LEVEL);
-  XSP_TRY(store_load_spans(experiment->store, run->run_id, columns, arena, &spans, err));
-  XSP_TRY(store_load_tags(experiment->store, run->run_id, arena, &tags, &tag_count, err));
-  uint32_t warmup_key = 0, own_key = 0;
-  store_find_string(experiment->store, "warmup", 6, &warmup_key);
-  store_find_string(experiment->store, "own_ns", 6, &own_key);
-  size_t counted = 0, own_known = 0;
-  double *latencies = arena_alloc_array(arena, spans.count + 1, sizeof *latencies);
-  double *shares = arena_alloc_array(arena, spans.count + 1, sizeof *shares);
+  struct observed *observed = NULL;
+  size_t count = 0, counted = 0, own_known = 0;
+  XSP_TRY(load_observed(experiment, run->run_id, arena, &observed, &count, err));
+  double *latencies = arena_alloc_array(arena, count + 1, sizeof *latencies);
+  double *shares = arena_alloc_array(arena, count + 1, sizeof *shares);
   if (latencies == NULL || shares == NULL)
     return error_set(err, STATUS_MEMORY, "cannot analyse the run", NULL, NULL, "out of memory");
-  for (size_t i = 0; i < spans.count; i++) {
-    if (spans.level[i] != XSP_LEVEL_MODEL)
+  for (size_t i = 0; i < count; i++) {
+    if (observed[i].is_warmup)
       continue;
-    bool is_warmup = false;
-    double own = NAN;
-    for (size_t tag = 0; tag < tag_count; tag++) {
-      if (tags[tag].span_id != spans.span_id[i])
-        continue;
-      is_warmup = is_warmup || (tags[tag].key == warmup_key && warmup_key != 0 && tags[tag].value.integer != 0);
-      if (tags[tag].key == own_key && own_key != 0 && tags[tag].type == STORE_INT)
-        own = (double)tags[tag].value.integer;
-    }
-    if (is_warmup)
-      continue;
-    latencies[counted++] = (double)spans.duration_ns[i];
-    if (!isnan(own) && spans.duration_ns[i] > 0)
-      shares[own_known++] = 100 * own / (double)spans.duration_ns[i];
+    latencies[counted++] = (double)observed[i].duration_ns;
+    if (!isnan(observed[i].own_ns) && observed[i].duration_ns > 0)
+      shares[own_known++] = 100 * observed[i].own_ns / (double)observed[i].duration_ns;
   }
   struct statistic median;
   if (own_known > 0 && own_known == counted && statistic_parse("median", &median))
