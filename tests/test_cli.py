@@ -384,6 +384,11 @@ class SqlTest(CliTest):
         self.assertEqual(rows, [{"one": 1, "two": 2.5, "text": "x", "none": None, "bytes": "00ff"}])
         self.assertEqual(xsp_json("sql", self.file, "select * from run where 0", "--json"), [])
 
+    def test_columns_of_one_name_keep_their_values(self):
+        result = xsp("sql", self.file, "select 1 as a, 2 as b, 3 as a, 4 as a, 5 as 'a:1'", "--json", check=0)
+        pairs = json.loads(result.stdout, object_pairs_hook=list)[0]
+        self.assertEqual(pairs, [("a", 1), ("b", 2), ("a:1", 3), ("a:2", 4), ("a:1:0", 5)])
+
     def test_spans_have_the_contract_columns(self):
         row = xsp_json("sql", self.file, "select * from span where level = 'layer' and run_id = 4 limit 1", "--json")[0]
         self.assertEqual(list(row)[:19], "run_id span_id trace_id parent_id model_id layer_id level kind category tracer track_id "

@@ -33,10 +33,27 @@ static enum status copy_names(struct arena *arena, const char *const *names, siz
   return *ret_names != NULL ? STATUS_OK : no_memory(err);
 }
 
+static size_t occurrences(const char *const *names, size_t count, const char *name)
+{
+  size_t found = 0;
+  for (size_t i = 0; i < count; i++)
+    found += strcmp(names[i], name) == 0;
+  return found;
+}
+
+// A key stands once in an object: further columns of one name are name:1, name:2, as SQLite has them in a subquery.
 static enum status json_columns(void *context, const char *const *names, size_t count, struct error *err)
 {
   struct json_rows *rows = context;
-  return copy_names(&rows->arena, names, count, &rows->names, err);
+  XSP_TRY(copy_names(&rows->arena, names, count, &rows->names, err));
+  for (size_t i = 0; i < count; i++) {
+    const char *name = rows->names[i];
+    size_t number = occurrences(names, i, name);
+    for (; occurrences(rows->names, i, rows->names[i]) > 0; number++)
+      if ((rows->names[i] = arena_format(&rows->arena, "%s:%zu", name, number)) == NULL)
+        return no_memory(err);
+  }
+  return STATUS_OK;
 }
 
 static void blob_hex(struct buf *out, const struct store_cell *cell)
