@@ -27,6 +27,7 @@ static enum status bad_span(struct error *err, const struct store_spans *spans, 
 // Rows are surveyed block by block, just before the backward sweep passes them, and the sweep of a block asks for the
 // columns of the next one: all columns are read from memory once, while the sweep computes.
 #define BLOCK_ROWS 1024u // 46 KiB of columns
+#define ROWS_AHEAD 48u   // of the forward sweep: some 200 ns
 
 struct survey {
   uint64_t is_bad, ids_rise; // in the sign bit
@@ -252,15 +253,18 @@ static bool note_launch(const struct store_spans *spans, uint32_t row, struct id
   return true;
 }
 
-// Asks for the wide columns of a row that the survey and the sweep are about to read, a cache line of eight rows each. The
-// narrow ones come soon enough by themselves.
-static inline void fetch_ahead(const struct store_spans *spans, size_t row)
+// Asks for the columns of a row that the survey and the sweep are about to read: once for eight rows, a cache line of the
+// widest columns. (As a call it would be dropped: to the compiler, it does nothing.)
+SWEEP_HOT void fetch_ahead(const struct store_spans *spans, size_t row)
 {
   __builtin_prefetch(spans->start_ns + row);
   __builtin_prefetch(spans->duration_ns + row);
   __builtin_prefetch(spans->span_id + row);
   __builtin_prefetch(spans->recorded_parent_id + row);
   __builtin_prefetch(spans->correlation_id + row);
+  __builtin_prefetch(spans->track_id + row);
+  __builtin_prefetch(spans->level + row);
+  __builtin_prefetch(spans->kind + row);
 }
 
 static bool sweep_block(const struct store_spans *spans, size_t first, size_t end, struct parents *parents,
@@ -341,12 +345,26 @@ static bool collect_forward(const struct store_spans *spans, struct parents *par
   return true;
 }
 
+// Asks for what the forward sweep reads and writes of a row: rows in order of time jump between the sources' streams.
+SWEEP_HOT void fetch_row(const struct store_spans *spans, const struct parents *parents, uint32_t row)
+{
+  __builtin_prefetch(spans->start_ns + row);
+  __builtin_prefetch(spans->duration_ns + row);
+  __builtin_prefetch(spans->track_id + row);
+  __builtin_prefetch(spans->level + row);
+  __builtin_prefetch(spans->kind + row);
+  __builtin_prefetch(parents->row + row, 1);
+  __builtin_prefetch(parents->basis + row, 1);
+}
+
 static bool sweep_forward(const struct store_spans *spans, struct parents *parents, struct arena *arena)
 {
   uint32_t last_id = 0;
   struct parents_track *track = NULL;
   for (size_t i = 0; i < parents->forward_count; i++) {
     uint32_t row = parents->forward_row[i];
+    if (i + ROWS_AHEAD < parents->forward_count)
+      fetch_row(spans, parents, parents->forward_row[i + ROWS_AHEAD]);
     if (spans->track_id[row] != last_id) {
       last_id = spans->track_id[row];
       track = parents_track_of(parents, last_id);
@@ -374,6 +392,10 @@ static void join_executions(const struct store_spans *spans, struct parents *par
   uint32_t *rows = parents->row;
   uint8_t *bases = parents->basis;
   for (size_t i = 0; i < spans->count; i++) {
+    if (i % 8 == 0 && i + BLOCK_ROWS < spans->count) { // a cache line of the widest column
+      __builtin_prefetch(spans->correlation_id + i + BLOCK_ROWS);
+      __builtin_prefetch(rows + i + BLOCK_ROWS, 1);
+    }
     if (spans->kind[i] != XSP_KIND_EXECUTION || bases[i] == BASIS_EXPLICIT || spans->correlation_id[i] == 0)
       continue;
     uint32_t launch = id_map_find(&launches, (uint64_t)spans->correlation_id[i]);
