@@ -3,6 +3,8 @@
 // Each call writes one record, or two for a remote parent. Wrong handles are counted, never guessed at.
 #include "capture/capture.h"
 
+#include "format/traceparent.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -143,31 +145,6 @@ void xsp_thread_name(const char *name)
 }
 
 // ---- W3C trace context: "00-<trace id>-<span id>-<flags>"
-static char *write_hex(char *text, const uint8_t *bytes, size_t count)
-{
-  static const char digits[] = "0123456789abcdef";
-  for (size_t i = 0; i < count; i++) {
-    *text++ = digits[bytes[i] >> 4];
-    *text++ = digits[bytes[i] & 15];
-  }
-  return text;
-}
-
-// Lower-case digits only, as the standard has it. False also for all zeros where that is not allowed.
-static bool read_hex(const char *text, uint8_t *bytes, size_t count, bool may_be_zero)
-{
-  uint8_t any = 0;
-  for (size_t i = 0; i < 2 * count; i++) {
-    char digit = text[i];
-    if (!((digit >= '0' && digit <= '9') || (digit >= 'a' && digit <= 'f')))
-      return false;
-    uint8_t value = (uint8_t)(digit <= '9' ? digit - '0' : digit - 'a' + 10);
-    bytes[i / 2] = (uint8_t)(i % 2 == 0 ? value << 4 : bytes[i / 2] | value);
-    any |= value;
-  }
-  return may_be_zero || any != 0;
-}
-
 // The span that brought a remote trace into this thread is still open.
 static bool remote_is_open(const struct ring_head *ring)
 {
@@ -198,22 +175,14 @@ int xsp_traceparent_out(const struct xsp_span *span, char header[XSP_TRACEPARENT
     if (memcmp(parent, none, sizeof parent) == 0) // a trace that begins here: its first half stands for its root
       memcpy(parent, capture.session->trace_id, sizeof parent);
   }
-  memcpy(header, "00-", 3);
-  char *end = write_hex(header + 3, trace, 16);
-  *end++ = '-';
-  end = write_hex(end, parent, 8);
-  memcpy(end, "-01", 4);
+  traceparent_write(header, trace, parent);
   return 0;
 }
 
 int xsp_traceparent_in(const struct xsp_span *span, const char *header)
 {
-  uint8_t version, flags, trace[16], parent[8];
-  size_t length = header == NULL ? 0 : strnlen(header, XSP_TRACEPARENT_SIZE);
-  if (length < XSP_TRACEPARENT_SIZE - 1 || header[2] != '-' || header[35] != '-' || header[52] != '-' ||
-      !read_hex(header, &version, 1, true) || version == 0xff || !read_hex(header + 3, trace, 16, false) ||
-      !read_hex(header + 36, parent, 8, false) || !read_hex(header + 53, &flags, 1, true) ||
-      (length > XSP_TRACEPARENT_SIZE - 1 && (version == 0 || header[XSP_TRACEPARENT_SIZE - 1] != '-')))
+  uint8_t trace[16], parent[8];
+  if (!traceparent_read(header, trace, parent))
     return -1;
   if (!is_recorded(span))
     return 0;

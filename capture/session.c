@@ -4,6 +4,7 @@
 #include "capture/capture.h"
 
 #include "format/level.h"
+#include "format/traceparent.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,31 +44,11 @@ static void read_file(const char *path, char *text, size_t size)
   text[length] = '\0';
 }
 
-// Hexadecimal pairs, '-' between them skipped. False where there are not exactly `count`.
-static bool parse_hex(const char *text, uint8_t *bytes, size_t count)
-{
-  for (size_t i = 0; i < count; i++) {
-    unsigned value = 0;
-    while (*text == '-')
-      text++;
-    for (int digit = 0; digit < 2; digit++, text++) {
-      if (*text >= '0' && *text <= '9')
-        value = value * 16 + (unsigned)(*text - '0');
-      else if (*text >= 'a' && *text <= 'f')
-        value = value * 16 + (unsigned)(*text - 'a') + 10;
-      else
-        return false;
-    }
-    bytes[i] = (uint8_t)value;
-  }
-  return true;
-}
-
 static void read_boot_id(uint8_t boot_id[16])
 {
   char text[64];
   read_file("/proc/sys/kernel/random/boot_id", text, sizeof text);
-  if (!parse_hex(text, boot_id, 16))
+  if (!boot_id_read(text, boot_id))
     memset(boot_id, 0, 16);
 }
 
@@ -88,9 +69,7 @@ static void fill_session(struct session_head *head)
   head->next_process = 1;
   head->next_ring = 1;
   read_boot_id(head->boot_id);
-  const char *parent = secure_getenv("TRACEPARENT");
-  if (parent != NULL && strlen(parent) == XSP_TRACEPARENT_SIZE - 1 && parse_hex(parent + 3, head->trace_id, 16) &&
-      parse_hex(parent + 36, head->parent_id, 8))
+  if (traceparent_read(secure_getenv("TRACEPARENT"), head->trace_id, head->parent_id))
     return;
   memset(head->parent_id, 0, sizeof head->parent_id);
   if (getrandom(head->trace_id, sizeof head->trace_id, GRND_NONBLOCK) != sizeof head->trace_id) {

@@ -5,6 +5,7 @@
 
 #include "collect/clock_read.h"
 #include "collect/guard.h"
+#include "format/traceparent.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -31,25 +32,6 @@ static void join(char path[PATH_MAX], const char *directory, const char *name)
   snprintf(path, PATH_MAX, "%s/%s", directory, name);
 }
 
-static bool parse_hexadecimal(const char *text, uint8_t *bytes, size_t count)
-{
-  for (size_t i = 0; i < count; i++) {
-    unsigned value = 0;
-    while (*text == '-')
-      text++;
-    for (int digit = 0; digit < 2; digit++, text++) {
-      if (*text >= '0' && *text <= '9')
-        value = value * 16 + (unsigned)(*text - '0');
-      else if (*text >= 'a' && *text <= 'f')
-        value = value * 16 + (unsigned)(*text - 'a') + 10;
-      else
-        return false;
-    }
-    bytes[i] = (uint8_t)value;
-  }
-  return true;
-}
-
 static void read_boot_id(uint8_t boot_id[16])
 {
   char text[64] = "";
@@ -59,7 +41,7 @@ static void read_boot_id(uint8_t boot_id[16])
     text[length > 0 ? length : 0] = '\0';
     close(file);
   }
-  if (!parse_hexadecimal(text, boot_id, 16))
+  if (!boot_id_read(text, boot_id))
     memset(boot_id, 0, 16);
 }
 
@@ -98,9 +80,7 @@ static void fill_session(struct session_head *head, const struct collect_options
   head->next_process = head->next_ring = 1;
   head->collector_pid = (uint32_t)getpid();
   read_boot_id(head->boot_id);
-  const char *parent = getenv("TRACEPARENT");
-  if (parent && strlen(parent) == XSP_TRACEPARENT_SIZE - 1 && parse_hexadecimal(parent + 3, head->trace_id, 16) &&
-      parse_hexadecimal(parent + 36, head->parent_id, 8))
+  if (traceparent_read(getenv("TRACEPARENT"), head->trace_id, head->parent_id))
     return;
   memset(head->parent_id, 0, sizeof head->parent_id);
   if (getrandom(head->trace_id, sizeof head->trace_id, 0) != (ssize_t)sizeof head->trace_id) {

@@ -5,6 +5,7 @@
 #include "collect/folder.h"
 #include "collect/guard.h"
 #include "collect/state.h"
+#include "format/traceparent.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,12 +14,6 @@
 #include <unistd.h>
 
 #define CALIBRATION_INTERVAL_NS 50000000 // between two readings kept in the file, which has room for 112
-
-static void hexadecimal(const uint8_t *bytes, size_t count, char *text)
-{
-  for (size_t i = 0; i < count; i++)
-    snprintf(text + 2 * i, 3, "%02x", bytes[i]);
-}
 
 static int by_ticks(const void *a, const void *b)
 {
@@ -97,7 +92,7 @@ static void session_begin(struct collect_session *session)
   session->tick_clock =
       session->head->tick_clock == SESSION_TICKS_MONOTONIC ? SESSION_TICKS_MONOTONIC : SESSION_TICKS_TSC;
   session->flight_recorder = session->head->flags & SESSION_FLIGHT_RECORDER;
-  hexadecimal(session->head->trace_id, sizeof session->head->trace_id, session->trace_text);
+  *hex_write(session->trace_text, session->head->trace_id, sizeof session->head->trace_id) = '\0';
   clock_map_start(&session->clock, session->tick_clock);
   session->names.catalog_file = session->catalog_file;
   session->names.catalog_window = session->catalog_window;
