@@ -12,7 +12,7 @@
 
 static enum status wrong(const char *option, const char *value, const char *why, struct error *err)
 {
-  return error_set(err, STATUS_USE, "wrong use of xsp-runner", option, NULL, "%s: %s", why, value);
+  return error_set(err, STATUS_USE, "wrong use", option, "xsp help profile", "%s: %s", why, value);
 }
 
 static bool read_number(const char *text, uint64_t maximum, uint64_t *ret_value)
