@@ -12,6 +12,7 @@
 #include <inttypes.h>
 
 #define WHAT "cannot relate spans"
+#define PHASE static __attribute__((noinline)) // all inlined into one function, the loops would share its registers
 
 static enum status out_of_memory(struct error *err)
 {
@@ -200,17 +201,19 @@ static inline enum sweep_answer look_up(struct parents_track *track, const struc
   return SWEEP_NONE;
 }
 
+enum settled { SETTLED, LEFT_TO_FORWARD, OUT_OF_MEMORY };
+
 // What the backward sweep may not decide: rows out of the order of their ends, crossing spans, and spans of no length
 // at the edge of what encloses them.
-static inline bool settle_backward(const struct store_spans *spans, uint32_t row, struct parents_track *track,
-                                   struct parents *parents, struct arena *arena, bool *ret_memory)
+static inline enum settled settle_backward(const struct store_spans *spans, uint32_t row, struct parents_track *track,
+                                           struct parents *parents, struct arena *arena)
 {
   int64_t start = spans->start_ns[row];
   int64_t end = parents_end(spans, row);
   uint8_t level = spans->level[row];
   if (end >= track->last_end && (end > track->last_end || start < track->last_start ||
                                  (start == track->last_start && level <= track->last_level)))
-    return false;
+    return LEFT_TO_FORWARD;
   track->last_end = end;
   track->last_start = start;
   track->last_level = level;
@@ -221,15 +224,15 @@ static inline bool settle_backward(const struct store_spans *spans, uint32_t row
     if (answer != SWEEP_NONE) {
       if (answer == SWEEP_AMBIGUOUS || !open->is_nested ||
           (span.near == span.far && (open->near == span.near || open->far == span.far)))
-        return false;
+        return LEFT_TO_FORWARD;
       parents->basis[row] = BASIS_CONTAINMENT;
       parents->row[row] = open->row;
     }
   } else if (level < SWEEP_LEVELS)
     sweep_forget(&track->level[level], &span);
-  if (level < SWEEP_LEVELS)
-    *ret_memory = sweep_push(&track->level[level], &span, arena);
-  return true;
+  if (level < SWEEP_LEVELS && !sweep_push(&track->level[level], &span, arena))
+    return OUT_OF_MEMORY;
+  return SETTLED;
 }
 
 // Of several launches with one id the outermost call: earliest start, then latest end, then file order.
@@ -270,34 +273,37 @@ SWEEP_HOT void fetch_ahead(const struct store_spans *spans, size_t row)
 static bool sweep_block(const struct store_spans *spans, size_t first, size_t end, struct parents *parents,
                         struct arena *arena)
 {
-  bool memory = true;
   uint32_t last_id = 0;
   struct parents_track *track = NULL;
-  for (size_t i = end; i-- > first && memory;) {
+  for (size_t i = end; i-- > first;) {
     uint8_t kind = spans->kind[i];
     if (i % 8 == 0 && i >= BLOCK_ROWS)
       fetch_ahead(spans, i - BLOCK_ROWS);
     if (spans->track_id[i] != last_id) {
       last_id = spans->track_id[i];
       track = last_id == 0 ? NULL : meet_track(parents, last_id, spans->count, arena);
-      memory = last_id == 0 || track != NULL;
+      if (last_id != 0 && track == NULL)
+        return false;
     }
     if (kind == XSP_KIND_LAUNCH && !note_launch(spans, (uint32_t)i, &parents->launch_of_correlation, arena))
       return false;
     if (track == NULL)
       continue;
     track->has_host |= (kind != XSP_KIND_EXECUTION) | (spans->level[i] != XSP_LEVEL_KERNEL);
-    if (!track->is_forward && !settle_backward(spans, (uint32_t)i, track, parents, arena, &memory)) {
-      track->is_forward = true;
-      for (unsigned level = 0; level < SWEEP_LEVELS; level++)
-        track->level[level].count = 0;
-    }
+    enum settled settled = track->is_forward ? SETTLED : settle_backward(spans, (uint32_t)i, track, parents, arena);
+    if (settled == SETTLED)
+      continue;
+    if (settled == OUT_OF_MEMORY)
+      return false;
+    track->is_forward = true;
+    for (unsigned level = 0; level < SWEEP_LEVELS; level++)
+      track->level[level].count = 0;
   }
-  return memory;
+  return true;
 }
 
-static enum status sweep_backward(const struct store_spans *spans, struct survey *survey, struct parents *parents,
-                                  struct arena *arena, struct error *err)
+PHASE enum status sweep_backward(const struct store_spans *spans, struct survey *survey, struct parents *parents,
+                                 struct arena *arena, struct error *err)
 {
   *survey = (struct survey){.ids_rise = UINT64_MAX};
   for (size_t end = spans->count; end > 0;) {
@@ -357,7 +363,7 @@ SWEEP_HOT void fetch_row(const struct store_spans *spans, const struct parents *
   __builtin_prefetch(parents->basis + row, 1);
 }
 
-static bool sweep_forward(const struct store_spans *spans, struct parents *parents, struct arena *arena)
+PHASE bool sweep_forward(const struct store_spans *spans, struct parents *parents, struct arena *arena)
 {
   uint32_t last_id = 0;
   struct parents_track *track = NULL;
@@ -386,7 +392,7 @@ static bool sweep_forward(const struct store_spans *spans, struct parents *paren
 }
 
 // ---- by correlation --------------------------------------------------------------------------------------------------
-static void join_executions(const struct store_spans *spans, struct parents *parents)
+PHASE void join_executions(const struct store_spans *spans, struct parents *parents)
 {
   const struct id_map launches = parents->launch_of_correlation;
   uint32_t *rows = parents->row;
