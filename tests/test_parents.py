@@ -42,6 +42,7 @@ def random_case(random):
     for span, span_id in zip(spans, ids):
         span[0] = span_id * scale
         span[1] *= scale
+        span[8] *= scale  # sparse, as ids that an importer did not number
     return [rules.Span(*span) for span in spans]
 
 
