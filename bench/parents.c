@@ -4,6 +4,7 @@
 // spans, already sorted, whose sorting is not counted. The floor is a plain pass that reads the same columns and writes
 // the same two. Prints one JSON line per case; disagreements make it fail.
 #include "correlate/parents.h"
+#include "bench/measure.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -292,13 +293,6 @@ static double measure_tree(const struct trace *trace, size_t *ret_disagreements)
 }
 
 // ---- ours ------------------------------------------------------------------------------------------------------------
-static int compare_doubles(const void *left, const void *right)
-{
-  double a = *(const double *)left;
-  double b = *(const double *)right;
-  return a < b ? -1 : a > b;
-}
-
 static double measure(const struct trace *trace, size_t *ret_disagreements)
 {
   static const struct store_track tracks[] = {{.track_id = 1}, {.track_id = 2}};
@@ -317,8 +311,7 @@ static double measure(const struct trace *trace, size_t *ret_disagreements)
       *ret_disagreements += parents.row[row] != trace->truth[row];
     arena_done(&arena);
   }
-  qsort(times, REPEATS, sizeof *times, compare_doubles);
-  return times[REPEATS / 2];
+  return median(times, REPEATS);
 }
 
 // What any way of doing it has to pay: every column is read once, rows and bases are written to fresh memory.
@@ -340,8 +333,7 @@ static double measure_floor(const struct store_spans *spans)
     times[i] = (now_ns() - start) / (double)spans->count;
     arena_done(&arena);
   }
-  qsort(times, REPEATS, sizeof *times, compare_doubles);
-  return times[REPEATS / 2];
+  return median(times, REPEATS);
 }
 
 static void print(const char *name, double value, double floor, double target, double peer)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SQL over column chunks: count and sum, group by name, and the join of kernels with their layers. The floor of each is
 // the same answer from a plain C loop over decoded columns. One JSON object a line.
+#include "bench/measure.h"
 #include "store/store.h"
 
 #include <sqlite3.h>
@@ -13,44 +14,12 @@
 #define REPEATS 5
 #define NAMES 400u
 
-static uint64_t random_state = 88172645463325252u;
-static uint64_t next_random(void)
-{
-  random_state ^= random_state << 13;
-  random_state ^= random_state >> 7;
-  random_state ^= random_state << 17;
-  return random_state;
-}
-
 // Processor time: one thread that does not wait; other programs' load must not count.
 static double now_ms(void)
 {
   struct timespec now;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
   return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
-}
-
-static int compare_doubles(const void *left, const void *right)
-{
-  double a = *(const double *)left;
-  double b = *(const double *)right;
-  return a < b ? -1 : a > b;
-}
-
-static double median(double *values, int count)
-{
-  qsort(values, (size_t)count, sizeof *values, compare_doubles);
-  return values[count / 2];
-}
-
-static void check(enum status status, const struct error *err)
-{
-  char line[2048];
-  if (status == STATUS_OK)
-    return;
-  error_line(err, line, sizeof line);
-  fprintf(stderr, "%s\n", line);
-  exit(3);
 }
 
 // ---- a trace: a model, layers in it, for each layer two API calls, each with a kernel -----------------------------------

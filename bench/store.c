@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writing and reloading spans, beside SQLite's prepared bulk insert of the same ten columns. One JSON object a line.
 #include "store/store.h"
+#include "bench/measure.h"
 
 #include <inttypes.h>
 #include <sqlite3.h>
@@ -13,44 +14,12 @@
 
 #define REPEATS 3
 
-static uint64_t random_state = 88172645463325252u;
-static uint64_t next_random(void)
-{
-  random_state ^= random_state << 13;
-  random_state ^= random_state >> 7;
-  random_state ^= random_state << 17;
-  return random_state;
-}
-
 // Processor time: everything here is one thread that does not wait, and other programs' load must not count.
 static double now_ns(void)
 {
   struct timespec now;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
   return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
-static int compare_doubles(const void *left, const void *right)
-{
-  double a = *(const double *)left;
-  double b = *(const double *)right;
-  return a < b ? -1 : a > b;
-}
-
-static double median(double *values, int count)
-{
-  qsort(values, (size_t)count, sizeof *values, compare_doubles);
-  return values[count / 2];
-}
-
-static void check(enum status status, const struct error *err)
-{
-  char line[2048];
-  if (status == STATUS_OK)
-    return;
-  error_line(err, line, sizeof line);
-  fprintf(stderr, "%s\n", line);
-  exit(3);
 }
 
 static void check_sqlite(sqlite3 *db, int code)

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the benches of the offline rooms share: medians, a repeatable random sequence, errors that end the bench.
+#ifndef XSP_BENCH_MEASURE_H
+#define XSP_BENCH_MEASURE_H
+
+#include "base/error.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static uint64_t random_state = 88172645463325252u;
+__attribute__((unused)) static uint64_t next_random(void)
+{
+  random_state ^= random_state << 13;
+  random_state ^= random_state >> 7;
+  random_state ^= random_state << 17;
+  return random_state;
+}
+
+static int compare_doubles(const void *left, const void *right)
+{
+  double a = *(const double *)left;
+  double b = *(const double *)right;
+  return a < b ? -1 : a > b;
+}
+
+static double median(double *values, int count)
+{
+  qsort(values, (size_t)count, sizeof *values, compare_doubles);
+  return values[count / 2];
+}
+
+__attribute__((unused)) static void check(enum status status, const struct error *err)
+{
+  char line[2048];
+  if (status == STATUS_OK)
+    return;
+  error_line(err, line, sizeof line);
+  fprintf(stderr, "%s\n", line);
+  exit(3);
+}
+
+#endif
