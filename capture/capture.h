@@ -129,7 +129,7 @@ void ring_remove_open(int place); // what ring_find_open gave
 
 // ---- site.c
 bool site_usable(struct xsp_site *site); // registered, switched on and known by id; else what is lost is counted
-int tracer_slot(const char *tracer, bool claim); // -1: no such tracer, or no room
+int tracer_slot(const char *tracer);     // claims one where the name is new; -1: no room
 
 // ---- tracers.c
 void tracers_load(const char *list);

@@ -26,14 +26,14 @@ static bool same_name(const struct session_tracer *tracer, const char *name)
   return strncmp(tracer->name, name, sizeof tracer->name - 1) == 0;
 }
 
-int tracer_slot(const char *name, bool claim)
+int tracer_slot(const char *name)
 {
   if (name == NULL || *name == '\0')
     name = "app";
   for (uint32_t slot = 0; slot < SESSION_TRACERS; slot++) {
     struct session_tracer *tracer = &capture.control->tracer[slot];
     uint32_t claimed = __atomic_load_n(&tracer->claimed, __ATOMIC_ACQUIRE);
-    if (claimed == 0 && claim &&
+    if (claimed == 0 &&
         __atomic_compare_exchange_n(&tracer->claimed, &claimed, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
       memcpy(tracer->name, name, strnlen(name, sizeof tracer->name - 1)); // the rest is zero
       __atomic_store_n(&tracer->claimed, 2, __ATOMIC_RELEASE);            // partner: the acquires here and in collect
@@ -59,7 +59,7 @@ uint32_t xsp_tracer_levels(const char *tracer)
         levels |= __atomic_load_n(&capture.control->levels[slot], __ATOMIC_RELAXED);
     return levels;
   }
-  int slot = tracer_slot(tracer, true); // a tracer that asks before its first span has what it will have then
+  int slot = tracer_slot(tracer); // a tracer that asks before its first span has what it will have then
   return slot < 0 ? 0 : __atomic_load_n(&capture.control->levels[slot], __ATOMIC_RELAXED);
 }
 
@@ -73,7 +73,7 @@ uint32_t xsp_tracer_set_levels(const char *tracer, uint32_t level_mask)
       __atomic_store_n(&capture.control->levels[slot], level_mask, __ATOMIC_RELAXED);
     return level_mask;
   }
-  int slot = tracer_slot(tracer, true);
+  int slot = tracer_slot(tracer);
   if (slot < 0)
     return 0;
   __atomic_store_n(&capture.control->levels[slot], level_mask, __ATOMIC_RELAXED);
@@ -92,7 +92,7 @@ static void register_site(struct xsp_site *site, uint32_t variant)
         return;
     }
   }
-  int slot = tracer_slot(site->tracer, true);
+  int slot = tracer_slot(site->tracer);
   uint32_t id = 0;
   if (slot >= 0 && site->level < XSP_LEVEL_COUNT && site->size >= sizeof(struct xsp_site)) {
     uint32_t name = catalog_text(site->name), category = catalog_text(site->category);
