@@ -92,11 +92,4 @@ static enum status answer(struct question *question, struct error *err)
   return STATUS_OK;
 }
 
-static enum status run(const struct analysis *self, struct store *const *stores, size_t store_count,
-                       const struct analyze_request *request, struct arena *arena, struct analyze_table **ret_tables,
-                       size_t *ret_count, struct error *err)
-{
-  return question_each(self, stores, store_count, request, arena, answer, ret_tables, ret_count, err);
-}
-
-const struct analysis analysis_a1 = {"A1", "model information", "M", run};
+const struct analysis analysis_a1 = {"A1", "model information", "M", answer};

@@ -2,6 +2,7 @@
 // The table of analyses, and what is done to every answer: --sort and --top.
 #include "analyze/a_list.h"
 #include "analyze/table.h"
+#include "analyze/view.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -44,7 +45,7 @@ enum status analyze_run(const char *id, struct store *const *stores, size_t stor
   const struct analysis *analysis = analyze_find(id);
   if (analysis == NULL)
     return error_set(err, STATUS_USE, "there is no such analysis", id, "xsp help analyze", "known are L0 and A1 to A7");
-  XSP_TRY(analysis->run(analysis, stores, store_count, request, arena, ret_tables, ret_count, err));
+  XSP_TRY(question_each(analysis, stores, store_count, request, arena, ret_tables, ret_count, err));
   for (size_t i = 0; i < *ret_count; i++) {
     struct analyze_table *table = &(*ret_tables)[i];
     if (request->sort != NULL)

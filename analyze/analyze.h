@@ -60,13 +60,13 @@ struct analyze_request {
 };
 void analyze_request_init(struct analyze_request *request);
 
+struct question;
 struct analysis {
   const char *id; // "A2"
   const char *title;
   const char *needs; // "L": for help and for the status-1 message
-  enum status (*run)(const struct analysis *self, struct store *const *stores, size_t store_count,
-                     const struct analyze_request *request, struct arena *arena, struct analyze_table **ret_tables,
-                     size_t *ret_count, struct error *err); // one table per experiment
+  // Fills one experiment's table; analyze_run asks it of each. struct question is the room's own (analyze/view.h).
+  enum status (*answer)(struct question *question, struct error *err);
 };
 extern const struct analysis *const analyses[];      // ends with NULL
 const struct analysis *analyze_find(const char *id); // case-insensitive; NULL

@@ -127,8 +127,7 @@ struct answers {
 };
 
 static enum status ask(const struct question *blank, struct store *store, const struct store_experiment *experiment,
-                       const struct store_run *runs, size_t run_count, question_fn answer, struct answers *answers,
-                       struct error *err)
+                       const struct store_run *runs, size_t run_count, struct answers *answers, struct error *err)
 {
   struct question question = *blank;
   struct error why = {0};
@@ -141,7 +140,7 @@ static enum status ask(const struct question *blank, struct store *store, const 
     return question_no_memory(err);
   table_start(&question.table, question.arena);
   answers->experiments++;
-  enum status status = answer(&question, &why);
+  enum status status = blank->analysis->answer(&question, &why);
   const char *name = experiment->name != NULL && experiment->name[0] != 0
                          ? experiment->name
                          : arena_format(question.arena, "experiment %" PRId64, experiment->experiment_id);
@@ -178,8 +177,8 @@ static enum status note_lack(struct answers *answers, struct arena *arena, struc
 }
 
 enum status question_each(const struct analysis *analysis, struct store *const *stores, size_t store_count,
-                          const struct analyze_request *request, struct arena *arena, question_fn answer,
-                          struct analyze_table **ret_tables, size_t *ret_count, struct error *err)
+                          const struct analyze_request *request, struct arena *arena, struct analyze_table **ret_tables,
+                          size_t *ret_count, struct error *err)
 {
   struct question blank = {.analysis = analysis, .request = request, .arena = arena};
   struct answers answers = {0};
@@ -200,7 +199,7 @@ enum status question_each(const struct analysis *analysis, struct store *const *
       memcpy(tables, answers.tables, answers.count * sizeof *tables);
     answers.tables = tables;
     for (size_t k = 0; k < experiment_count; k++)
-      XSP_TRY(ask(&blank, stores[i], &experiments[k], runs, run_count, answer, &answers, err));
+      XSP_TRY(ask(&blank, stores[i], &experiments[k], runs, run_count, &answers, err));
   }
   if (answers.count == 0) {
     if (answers.lacking == NULL)

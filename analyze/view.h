@@ -85,9 +85,8 @@ enum status question_lacks(const struct question *question, struct error *err, c
     __attribute__((format(printf, 3, 4)));
 
 // Answers one question per experiment of the stores; an experiment that lacks what is needed is noted, all: STATUS_NO.
-typedef enum status (*question_fn)(struct question *question, struct error *err);
 enum status question_each(const struct analysis *analysis, struct store *const *stores, size_t store_count,
-                          const struct analyze_request *request, struct arena *arena, question_fn answer,
-                          struct analyze_table **ret_tables, size_t *ret_count, struct error *err) MUST_CHECK;
+                          const struct analyze_request *request, struct arena *arena, struct analyze_table **ret_tables,
+                          size_t *ret_count, struct error *err) MUST_CHECK;
 
 #endif
