@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/expect.h" // needs cmocka.h, which hand_writer_workload.h brings
+
 #define RUN 3
 
 struct fixture {
@@ -23,15 +25,6 @@ struct fixture {
   uint32_t site;
 };
 static struct fixture now;
-
-static void ok(enum status status, const struct error *err)
-{
-  if (status != STATUS_OK) {
-    char line[2048];
-    error_line(err, line, sizeof line);
-    fail_msg("%s", line);
-  }
-}
 
 static void start(bool flight_recorder)
 {

@@ -20,6 +20,8 @@
 
 #include <cmocka.h>
 
+#include "tests/expect.h"
+
 #define THREADS 2
 #define KILLS 12
 #define ALLOWED 64 // word of the progress file, see traced_workload.c
@@ -28,15 +30,6 @@ static const char *workload; // path of traced_workload
 static char folder[64], session_folder[128], path[128], progress_path[128];
 static uint64_t *progress;
 static unsigned random_state = 1;
-
-static void ok(enum status status, const struct error *err)
-{
-  if (status != STATUS_OK) {
-    char line[2048];
-    error_line(err, line, sizeof line);
-    fail_msg("%s", line);
-  }
-}
 
 static int setup(void **state)
 {

@@ -9,19 +9,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/expect.h" // needs cmocka.h, which hand_writer_workload.h brings
+
 static char folder[64], path[128];
 static struct hand hand;
 static struct store *store;
 static struct arena arena;
-
-static void ok(enum status status, const struct error *err)
-{
-  if (status != STATUS_OK) {
-    char line[2048];
-    error_line(err, line, sizeof line);
-    fail_msg("%s", line);
-  }
-}
 
 static int setup(void **state)
 {

@@ -12,21 +12,12 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
+#include "tests/expect.h"
+
 static char folder[] = "/tmp/xsp-broken-test-XXXXXX";
 static char path[64], good_path[64];
 static char *good;
 static size_t good_size;
-
-#define OK(expression)                                                                                                 \
-  do {                                                                                                                 \
-    struct error error_ = {0};                                                                                         \
-    struct error *err = &error_;                                                                                       \
-    if ((expression) != STATUS_OK) {                                                                                   \
-      char line_[2048];                                                                                                \
-      error_line(err, line_, sizeof line_);                                                                            \
-      fail_msg("%s: %s", #expression, line_);                                                                          \
-    }                                                                                                                  \
-  } while (0)
 
 static void write_file(const char *to, const void *data, size_t size)
 {

@@ -19,6 +19,8 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
+#include "tests/expect.h"
+
 #define KILLS 40
 
 static char folder[] = "/tmp/xsp-crash-test-XXXXXX";
@@ -52,17 +54,6 @@ static int remove_folder(void **state)
   clear_folder(state);
   return rmdir(folder);
 }
-
-#define OK(expression)                                                                                                 \
-  do {                                                                                                                 \
-    struct error error_ = {0};                                                                                         \
-    struct error *err = &error_;                                                                                       \
-    if ((expression) != STATUS_OK) {                                                                                   \
-      char line_[2048];                                                                                                \
-      error_line(err, line_, sizeof line_);                                                                            \
-      fail_msg("%s: %s", #expression, line_);                                                                          \
-    }                                                                                                                  \
-  } while (0)
 
 // Hard to compress, so that files grow. Row i is the same in every writer.
 static struct store_span make_span(size_t i)

@@ -13,21 +13,12 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
+#include "tests/expect.h"
+
 static char folder[] = "/tmp/xsp-sql-test-XXXXXX";
 static char path[64];
 static struct store *store;
 static sqlite3 *plain; // ordinary tables with the same rows
-
-#define OK(expression)                                                                                                 \
-  do {                                                                                                                 \
-    struct error error_ = {0};                                                                                         \
-    struct error *err = &error_;                                                                                       \
-    if ((expression) != STATUS_OK) {                                                                                   \
-      char line_[2048];                                                                                                \
-      error_line(err, line_, sizeof line_);                                                                            \
-      fail_msg("%s: %s", #expression, line_);                                                                          \
-    }                                                                                                                  \
-  } while (0)
 
 static uint32_t intern(struct store *to, const char *text)
 {

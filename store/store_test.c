@@ -14,6 +14,8 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
+#include "tests/expect.h"
+
 static char folder[] = "/tmp/xsp-store-test-XXXXXX";
 static char path[64], partial[80];
 
@@ -41,17 +43,6 @@ static int remove_folder(void **state)
   clear_folder(NULL);
   return rmdir(folder); // fails where a test left something behind
 }
-
-#define OK(expression)                                                                                                 \
-  do {                                                                                                                 \
-    struct error error_ = {0};                                                                                         \
-    struct error *err = &error_;                                                                                       \
-    if ((expression) != STATUS_OK) {                                                                                   \
-      char line_[2048];                                                                                                \
-      error_line(err, line_, sizeof line_);                                                                            \
-      fail_msg("%s: %s", #expression, line_);                                                                          \
-    }                                                                                                                  \
-  } while (0)
 
 static struct store_span make_span(struct store *store, size_t i)
 {
