@@ -43,6 +43,18 @@ def pending(pid):
         return ""
 
 
+def sessions_of(pid):
+    """Capture sessions of one xsp. Others come and go in /dev/shm all the while, those of tests beside this one too."""
+    found = []
+    for session in pathlib.Path("/dev/shm").glob("xsp-*/session"):
+        try:
+            if struct.unpack_from("<I", session.read_bytes(), COLLECTOR_PID)[0] == pid:
+                found.append(session.parent)
+        except (FileNotFoundError, struct.error):  # gone, or not whole yet
+            pass
+    return found
+
+
 class ProfileTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -230,14 +242,17 @@ class ProfileTest(unittest.TestCase):
         while list(self.folder.glob("xsp-work-*")):
             pass
         # The capture sessions stay, for `xsp recover`; here they are only in the way.
-        for session in pathlib.Path("/dev/shm").glob("xsp-*/session"):
-            if struct.unpack_from("<I", session.read_bytes(), COLLECTOR_PID)[0] == process.pid:
-                shutil.rmtree(session.parent)
+        sessions = sessions_of(process.pid)
+        self.assertEqual(len(sessions), 2)
+        for session in sessions:
+            shutil.rmtree(session)
 
     def test_nothing_is_left_behind(self):
-        before = {path.name for path in pathlib.Path("/dev/shm").glob("xsp*")}
-        xsp("profile", self.model(), "--runs", 1, "-o", self.output, env={"TMPDIR": str(self.folder)})
-        self.assertEqual({path.name for path in pathlib.Path("/dev/shm").glob("xsp*")}, before)
+        process = subprocess.Popen([XSP, "profile", self.model(), "--runs", "1", "-o", self.output],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                   env={**os.environ, "TMPDIR": str(self.folder)})
+        self.assertEqual(process.wait(timeout=60), 0)
+        self.assertEqual(sessions_of(process.pid), [])
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["net.xspscript", "out.xsp"])
 
 
