@@ -51,7 +51,17 @@ struct store_track {
 };
 #define STORE_NONE INT64_MIN
 
-enum store_span_flag { STORE_SPAN_OPEN = 1 }; // never finished: duration_ns is 0 and NULL in SQL
+enum store_span_flag {
+  STORE_SPAN_OPEN = 1,   // never finished: duration_ns is 0 and NULL in SQL
+  STORE_SPAN_STEP = 2,   // a framework's step, or what --model-range matched: where there are any, only they are
+                         // observations
+  STORE_SPAN_PLACED = 4, // its times were laid out by an importer: takes no parent by containment
+  STORE_SPAN_CALL = 8,   // a host API call, stored as kind sync; correlate makes it a launch where an execution carries
+                         // its correlation id and it is the outermost such call
+};
+// A basis that the source recorded (xsp.basis): the span is not resolved again, recorded_parent_id (or none) stands.
+#define STORE_FLAG_BASIS(basis) ((uint8_t)(((basis) + 1u) << 4)) // enum basis, into flags
+#define STORE_BASIS_OF_FLAGS(flags) ((int)((unsigned)(flags) >> 4) - 1) // -1: none recorded
 struct store_span {                           // one row as collect and importers hand it over
   int64_t span_id;                            // >= 1, unique within the run
   int64_t recorded_parent_id;                 // the parent that the source named; 0: none
@@ -114,6 +124,7 @@ struct store_derived {
   int32_t *observation;
   uint32_t *depth;
   uint8_t *basis; // enum basis
+  uint8_t *kind;  // XSP_KIND_…: the kind that readers see from then on (spans of STORE_SPAN_CALL); NULL: as stored
 };
 struct store_observation {
   int64_t observation; // 0-based within the run, by start
