@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an annotation is: operator, library call, step or plain range; see range.h. Called by importers and tracers once a
+// range, on text that anyone may have written: one pass over it, no allocation, no recursion, no locale.
+#include "format/range.h"
+
+#include <xsp/span.h>
+
+#include <string.h>
+#include <strings.h>
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+struct slice {
+  const char *at;
+  size_t length;
+};
+
+static bool begins(struct slice text, const char *prefix)
+{
+  size_t length = strlen(prefix);
+  return text.length >= length && memcmp(text.at, prefix, length) == 0;
+}
+
+static bool is_digit(char byte)
+{
+  return byte >= '0' && byte <= '9';
+}
+
+static bool is_word(char byte)
+{
+  return is_digit(byte) || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '_';
+}
+
+static struct slice behind(struct slice text, size_t count)
+{
+  return (struct slice){text.at + count, text.length - count};
+}
+
+// ---- globs
+// One element of a glob at `at` (not '*') against one byte. Returns the element's length, 0: no match. '[' without its
+// ']' is an ordinary character.
+static size_t glob_element(const char *at, char byte)
+{
+  if (at[0] == '?')
+    return 1;
+  if (at[0] == '\\' && at[1] != 0)
+    return at[1] == byte ? 2 : 0;
+  if (at[0] != '[')
+    return at[0] == byte ? 1 : 0;
+  const char *first = at + 1;
+  bool negated = *first == '!' || *first == '^';
+  first += negated;
+  bool found = false;
+  const char *next = first;
+  while (*next != 0 && (*next != ']' || next == first)) {
+    if (next[1] == '-' && next[2] != 0 && next[2] != ']') {
+      found |= (unsigned char)next[0] <= (unsigned char)byte && (unsigned char)byte <= (unsigned char)next[2];
+      next += 3;
+    } else {
+      found |= *next == byte;
+      next++;
+    }
+  }
+  if (*next == 0)
+    return byte == '[' ? 1 : 0;
+  return found != negated ? (size_t)(next - at) + 1 : 0;
+}
+
+// fnmatch on a slice: when a match fails, only the last '*' takes one byte more, so the work is bounded by the product.
+bool range_matches(const char *model_range, const char *text, size_t length)
+{
+  if (model_range == NULL)
+    return false;
+  const char *glob = model_range, *after_star = NULL;
+  size_t at = 0, star_at = 0;
+  while (at < length) {
+    if (*glob == '*') {
+      after_star = ++glob;
+      star_at = at;
+      continue;
+    }
+    size_t element = *glob != 0 ? glob_element(glob, text[at]) : 0;
+    if (element != 0) {
+      glob += element;
+      at++;
+    } else if (after_star != NULL) {
+      glob = after_star;
+      at = ++star_at;
+    } else {
+      return false;
+    }
+  }
+  while (*glob == '*')
+    glob++;
+  return *glob == 0;
+}
+
+// ---- library domains
+// By the first word, in any case: "NCCL", "cuBLAS", "cuBLASLt", "dnnl::primitive::execute", "CUDNN 9.1".
+static bool is_library(const char *domain)
+{
+  static const char *const names[] = {
+      "nccl",     "cudnn",      "cublas",     "cublaslt",   "cublasxt", "cublasmp", "cusparse",  "cusparselt",
+      "cusolver", "cusolverdn", "cusolvermp", "cusolversp", "cufft",    "cufftxt",  "cufftmp",   "onednn",
+      "dnnl",     "mkldnn",     "rccl",       "miopen",     "rocblas",  "hipblas",  "hipblaslt",
+  };
+  size_t length = 0;
+  while (is_word(domain[length]) && domain[length] != '_')
+    length++;
+  for (size_t i = 0; i < COUNT(names); i++)
+    if (strlen(names[i]) == length && strncasecmp(names[i], domain, length) == 0)
+      return true;
+  return false;
+}
+
+// ---- operators
+// Decimal number at the beginning of *text, which must end there or go on with ", ". False: not so, or beyond int64.
+static bool take_number(struct slice *text, int64_t *ret_number)
+{
+  bool negative = text->length > 0 && text->at[0] == '-';
+  size_t at = negative;
+  int64_t number = 0;
+  if (at == text->length || !is_digit(text->at[at]))
+    return false;
+  for (; at < text->length && is_digit(text->at[at]); at++)
+    if (__builtin_mul_overflow(number, 10, &number) || __builtin_sub_overflow(number, text->at[at] - '0', &number))
+      return false;
+  if (at < text->length && text->at[at] != ',')
+    return false;
+  if (!negative && __builtin_sub_overflow(0, number, &number))
+    return false;
+  *text = behind(*text, at);
+  *ret_number = number;
+  return true;
+}
+
+// "[[64, 3], [64]]" at the beginning of *text: up to the bracket that closes the first one.
+static bool take_list(struct slice *text, struct slice *ret_list)
+{
+  size_t depth = 0;
+  if (text->length == 0 || text->at[0] != '[')
+    return false;
+  for (size_t at = 0; at < text->length; at++) {
+    if (text->at[at] == '[')
+      depth++;
+    else if (text->at[at] == ']')
+      depth--;
+    if (depth == 0) {
+      *ret_list = (struct slice){text->at, at + 1};
+      *text = behind(*text, at + 1);
+      return true;
+    }
+  }
+  return false;
+}
+
+// What PyTorch's emit_nvtx puts behind an operator's name: ", seq = N", ", op_id = N", ", sizes = […]", each optional. Takes
+// one of them from the beginning of *text.
+static bool take_field(struct slice *text, struct range *range)
+{
+  static const char seq[] = ", seq = ", op_id[] = ", op_id = ", sizes[] = ", sizes = ";
+  struct slice rest;
+  if (begins(*text, seq) && range->sequence == RANGE_NO_NUMBER) {
+    rest = behind(*text, sizeof seq - 1);
+    if (!take_number(&rest, &range->sequence))
+      return false;
+  } else if (begins(*text, op_id) && range->op_id == RANGE_NO_NUMBER) {
+    rest = behind(*text, sizeof op_id - 1);
+    if (!take_number(&rest, &range->op_id))
+      return false;
+  } else if (begins(*text, sizes) && range->sizes == NULL) {
+    struct slice list;
+    rest = behind(*text, sizeof sizes - 1);
+    if (!take_list(&rest, &list))
+      return false;
+    range->sizes = list.at;
+    range->sizes_length = list.length;
+  } else {
+    return false;
+  }
+  *text = rest;
+  return true;
+}
+
+// Cuts the fields off the text: the name is what stands before the first of them. What follows the last is ignored
+// (input_op_ids). Goes on from one comma to the next until a field is found, so the work is one pass.
+static void read_fields(struct slice text, struct range *range)
+{
+  struct slice rest = text;
+  while (rest.length > 0) {
+    const char *comma = memchr(rest.at, ',', rest.length);
+    if (comma == NULL)
+      return;
+    rest = behind(rest, (size_t)(comma - rest.at));
+    // A list that never closes is read to the end of the text: nothing behind it can be a field of this name.
+    bool is_list = begins(rest, ", sizes = [");
+    if (take_field(&rest, range)) {
+      range->name_length = (size_t)(comma - text.at);
+      while (take_field(&rest, range)) {
+      }
+      return;
+    }
+    if (is_list)
+      return;
+    rest = behind(rest, 1);
+  }
+}
+
+// OpenCV's dnn module names the range of every layer after its function.
+static bool is_forward_layer(struct slice text)
+{
+  static const char word[] = "forwardLayer";
+  const size_t length = sizeof word - 1;
+  const char *at = memmem(text.at, text.length, word, length);
+  if (at == NULL)
+    return false;
+  const char *end = at + length;
+  return (at == text.at || !is_word(at[-1])) && (end == text.at + text.length || !is_word(*end));
+}
+
+static bool is_operator(struct slice text, const struct range *range)
+{
+  if (range->name_length > 0 && (range->sequence != RANGE_NO_NUMBER || range->op_id != RANGE_NO_NUMBER))
+    return true;
+  return (begins(text, "aten::") && text.length > strlen("aten::")) ||
+         begins(text, "autograd::engine::evaluate_function: ") || is_forward_layer(text);
+}
+
+// "ProfilerStep#12": PyTorch's own step, whatever wrote it down.
+static bool is_framework_step(struct slice name)
+{
+  static const char step[] = "ProfilerStep#";
+  size_t at = sizeof step - 1;
+  if (!begins(name, step) || name.length == at)
+    return false;
+  while (at < name.length && is_digit(name.at[at]))
+    at++;
+  return at == name.length;
+}
+
+void range_read(const char *domain, const char *text, size_t length, const char *model_range, struct range *ret_range)
+{
+  if (text == NULL)
+    text = "", length = 0;
+  struct range range = {
+      .level = XSP_LEVEL_APPLICATION,
+      .name = text,
+      .name_length = length,
+      .sequence = RANGE_NO_NUMBER,
+      .op_id = RANGE_NO_NUMBER,
+  };
+  struct slice whole = {text, length};
+  if (domain != NULL && is_library(domain)) {
+    range.level = XSP_LEVEL_LIBRARY;
+    *ret_range = range;
+    return;
+  }
+  read_fields(whole, &range);
+  bool is_layer = is_operator(whole, &range);
+  if (!is_layer) { // then a comma in it is no field
+    range.name_length = length;
+    range.sequence = range.op_id = RANGE_NO_NUMBER;
+    range.sizes = NULL;
+    range.sizes_length = 0;
+  }
+  bool matches = range_matches(model_range, text, length) || range_matches(model_range, range.name, range.name_length);
+  if (matches && is_layer) // "*" means the ranges around operators; "aten::linear*" means what it says
+    matches = model_range[0] != '*' && model_range[0] != '?' && model_range[0] != '[';
+  if (matches || is_framework_step((struct slice){range.name, range.name_length})) {
+    range.level = XSP_LEVEL_MODEL;
+    range.is_step = true;
+  } else if (is_layer) {
+    range.level = XSP_LEVEL_LAYER;
+  }
+  *ret_range = range;
+}
