@@ -31,8 +31,14 @@ void fixture_start(struct fixture *fixture)
 
 void fixture_experiment(struct fixture *fixture, const char *name)
 {
+  fixture_experiment_on(fixture, name, NULL, 0);
+}
+
+void fixture_experiment_on(struct fixture *fixture, const char *name, const struct store_system_value *system,
+                           size_t count)
+{
   struct store_experiment experiment = {.experiment_id = ++fixture->experiment_id, .name = name};
-  must(fixture, store_add_system(fixture->store, NULL, 0, &experiment.system_id, &fixture->error));
+  must(fixture, store_add_system(fixture->store, system, count, &experiment.system_id, &fixture->error));
   must(fixture, store_add_experiment(fixture->store, &experiment, &fixture->error));
 }
 

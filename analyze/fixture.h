@@ -26,6 +26,8 @@ struct fixture_layer {
 
 void fixture_start(struct fixture *fixture);
 void fixture_experiment(struct fixture *fixture, const char *name);
+void fixture_experiment_on(struct fixture *fixture, const char *name, const struct store_system_value *system,
+                           size_t count);
 void fixture_run(struct fixture *fixture, const char *levels, int64_t batch_size); // further spans are its
 void fixture_run_full(struct fixture *fixture, const struct store_run *run);       // ids are filled in
 int64_t fixture_span(struct fixture *fixture, unsigned level, const char *name, int64_t start_ns, int64_t duration_ns);
