@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sink's rows: spans, tags, traces, logs, texts. Called by importers for everything they find: the fast path of an
+// import. Rows go into batches; what is said seldom is in sink_facts.c.
+#include "collect/importers/sink_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// ---- failing ---------------------------------------------------------------------------------------------------------
+enum status import_no_memory(const struct import *import, struct error *err)
+{
+  return error_set(err, STATUS_MEMORY, "cannot import", import->input != NULL ? import->input->path : NULL, NULL,
+                   "out of memory");
+}
+
+// Functions without a status leave their failure here; import_span and the like report it.
+void sink_fail_later(struct sink *sink, enum status status, const struct error *error)
+{
+  if (sink->status != STATUS_OK)
+    return;
+  sink->status = status;
+  sink->error = *error;
+}
+
+void sink_fail_memory(struct import *import)
+{
+  struct error error = {0};
+  enum status status = import_no_memory(import, &error);
+  sink_fail_later(import->sink, status, &error);
+}
+
+static enum status failed(const struct sink *sink, struct error *err)
+{
+  if (err != NULL)
+    *err = sink->error;
+  return sink->status;
+}
+
+static enum status push(struct sink *sink, struct error *err)
+{
+  struct error error = {0};
+  enum status status = batches_push(sink->batches, &error);
+  sink->batch = NULL;
+  if (status == STATUS_OK)
+    return STATUS_OK;
+  sink_fail_later(sink, status, &error);
+  return failed(sink, err);
+}
+
+static enum status wrong_run(const struct import *import, int64_t run_id, struct error *err)
+{
+  return error_set(err, STATUS_INPUT, "cannot import", import->input != NULL ? import->input->path : NULL, NULL,
+                   "the importer used run %lld, which it did not begin", (long long)run_id);
+}
+
+// ---- where a row goes ------------------------------------------------------------------------------------------------
+static bool has_room(const struct batch *batch)
+{
+  return batch->span_count < BATCH_SPANS && batch->tag_count < BATCH_TAGS && batch->segment_count < BATCH_SEGMENTS &&
+         batch->text_count < BATCH_TEXTS && batch->trace_count < BATCH_TRACES && batch->log_count < BATCH_LOGS &&
+         batch->log_bytes < BATCH_LOG_BYTES;
+}
+
+// A batch with room for one more row of each kind. NULL: failed, kept in the sink.
+static struct batch *open_batch(struct import *import)
+{
+  struct sink *sink = import->sink;
+  if (sink->status != STATUS_OK)
+    return NULL;
+  if (sink->batch != NULL && !has_room(sink->batch) && push(sink, NULL) != STATUS_OK)
+    return NULL;
+  if (sink->batch == NULL) {
+    sink->batch = batches_current(sink->batches);
+    if (sink->batch == NULL)
+      sink_fail_memory(import);
+  }
+  return sink->batch;
+}
+
+// The same, with its last segment belonging to `run_id`.
+static struct batch *batch_of_run(struct import *import, int64_t run_id)
+{
+  struct sink *sink = import->sink;
+  struct batch *batch = open_batch(import);
+  if (batch == NULL)
+    return NULL;
+  if (batch->segment_count > 0 && batch->segments[batch->segment_count - 1].run_id == run_id)
+    return batch;
+  if (sink_run(sink, run_id) == NULL) {
+    struct error error = {0};
+    enum status status = wrong_run(import, run_id, &error);
+    sink_fail_later(sink, status, &error);
+    return NULL;
+  }
+  batch->segments[batch->segment_count++] =
+      (struct batch_segment){.run_id = run_id, .span_from = batch->span_count, .tag_from = batch->tag_count};
+  return batch;
+}
+
+// ---- texts -----------------------------------------------------------------------------------------------------------
+uint32_t import_string(struct import *import, const char *text, size_t length)
+{
+  struct sink *sink = import->sink;
+  uint32_t before = sink->texts.count, id = 0;
+  if (!texts_intern(&sink->texts, text, length, &id)) {
+    sink_fail_memory(import);
+    return 0;
+  }
+  if (sink->texts.count == before)
+    return id;
+  struct batch *batch = open_batch(import);
+  if (batch != NULL && id != 0)
+    batch->texts[batch->text_count++] = sink->texts.entries[id];
+  return id;
+}
+
+const char *import_text(const struct import *import, uint32_t string, size_t *ret_length)
+{
+  const struct texts *texts = &import->sink->texts;
+  bool is_known = string > 0 && string < texts->count;
+  if (ret_length != NULL)
+    *ret_length = is_known ? texts->entries[string].length : 0;
+  return is_known ? texts->entries[string].text : "";
+}
+
+// ---- spans and tags --------------------------------------------------------------------------------------------------
+enum status import_span(struct import *import, int64_t run_id, const struct store_span *span, struct error *err)
+{
+  struct sink *sink = import->sink;
+  struct batch *batch = batch_of_run(import, run_id);
+  if (batch == NULL)
+    return failed(sink, err);
+  if (sink->last_run_id != run_id) {
+    sink->last_run = sink_run(sink, run_id);
+    sink->last_run_id = run_id;
+  }
+  sink->last_run->level_mask |= XSP_LEVEL_MASK(span->level);
+  struct store_span *row = &batch->spans[batch->span_count++];
+  *row = *span;
+  if (row->tracer == 0)
+    row->tracer = sink->default_tracer;
+  sink->kept++;
+  sink->events++;
+  return STATUS_OK;
+}
+
+static void add_tag(struct import *import, int64_t run_id, const struct store_tag *tag)
+{
+  struct batch *batch = batch_of_run(import, run_id);
+  if (batch != NULL)
+    batch->tags[batch->tag_count++] = *tag;
+}
+
+void import_tag_int(struct import *import, int64_t run_id, int64_t span_id, uint32_t key, int64_t value)
+{
+  struct store_tag tag = {.span_id = span_id, .key = key, .type = STORE_INT, .value.integer = value};
+  add_tag(import, run_id, &tag);
+}
+
+void import_tag_double(struct import *import, int64_t run_id, int64_t span_id, uint32_t key, double value)
+{
+  struct store_tag tag = {.span_id = span_id, .key = key, .type = STORE_DOUBLE, .value.real = value};
+  add_tag(import, run_id, &tag);
+}
+
+void import_tag_text(struct import *import, int64_t run_id, int64_t span_id, uint32_t key, uint32_t text)
+{
+  struct store_tag tag = {.span_id = span_id, .key = key, .type = STORE_TEXT, .value.string = text};
+  add_tag(import, run_id, &tag);
+}
+
+// ---- traces ----------------------------------------------------------------------------------------------------------
+// A trace is known by its run and text. Slots hold trace ids (from 1), at most half of them.
+static uint32_t *find_trace(struct sink *sink, int64_t run_id, uint32_t text)
+{
+  uint64_t key = (uint64_t)run_id << 32 ^ text;
+  uint32_t at = (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (sink->trace_slot_count - 1);
+  for (;; at = (at + 1) & (sink->trace_slot_count - 1)) {
+    uint32_t id = sink->trace_slots[at];
+    if (id == 0 || (sink->traces[id - 1].run_id == run_id && sink->traces[id - 1].text == text))
+      return &sink->trace_slots[at];
+  }
+}
+
+static bool grow_traces(struct sink *sink)
+{
+  uint32_t slot_count = sink->trace_slot_count == 0 ? 64 : 2 * sink->trace_slot_count;
+  uint32_t *slots = calloc(slot_count, sizeof *slots);
+  struct sink_trace *traces = realloc(sink->traces, slot_count / 2 * sizeof *traces);
+  if (traces != NULL)
+    sink->traces = traces;
+  if (slots == NULL || traces == NULL) {
+    free(slots);
+    return false;
+  }
+  free(sink->trace_slots);
+  sink->trace_slots = slots;
+  sink->trace_slot_count = slot_count;
+  for (uint32_t i = 0; i < sink->trace_count; i++)
+    *find_trace(sink, traces[i].run_id, traces[i].text) = i + 1;
+  return true;
+}
+
+enum status import_trace(struct import *import, int64_t run_id, const char *text, uint32_t *ret_trace_id,
+                         struct error *err)
+{
+  struct sink *sink = import->sink;
+  *ret_trace_id = 0;
+  uint32_t string = import_string(import, text, strlen(text));
+  if (sink_run(sink, run_id) == NULL)
+    return wrong_run(import, run_id, err);
+  if (2 * sink->trace_count >= sink->trace_slot_count && !grow_traces(sink))
+    return import_no_memory(import, err);
+  uint32_t *slot = find_trace(sink, run_id, string);
+  if (*slot == 0) {
+    struct batch *batch = open_batch(import);
+    if (batch == NULL)
+      return failed(sink, err);
+    batch->traces[batch->trace_count++] = (struct batch_trace){run_id, import_text(import, string, NULL)};
+    sink->traces[sink->trace_count++] = (struct sink_trace){run_id, string};
+    *slot = sink->trace_count;
+  }
+  *ret_trace_id = *slot;
+  return sink->status == STATUS_OK ? STATUS_OK : failed(sink, err);
+}
+
+// ---- logs ------------------------------------------------------------------------------------------------------------
+enum status import_log(struct import *import, int64_t run_id, int64_t span_id, int64_t time_ns, const char *message,
+                       size_t length, struct error *err)
+{
+  struct sink *sink = import->sink;
+  if (sink_run(sink, run_id) == NULL)
+    return wrong_run(import, run_id, err);
+  struct batch *batch = open_batch(import);
+  if (batch == NULL)
+    return failed(sink, err);
+  char *copy = malloc(length + 1);
+  if (copy == NULL)
+    return import_no_memory(import, err);
+  memcpy(copy, message, length);
+  copy[length] = 0;
+  batch->logs[batch->log_count++] = (struct batch_log){run_id, span_id, time_ns, copy, length};
+  batch->log_bytes += length;
+  return STATUS_OK;
+}

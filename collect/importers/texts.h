@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The texts of one file that is being imported, interned: equal texts, equal ids. Fast path of every importer. Texts
+// never move while the table lives. Private to collect. One thread; texts may be read by another one that was told of
+// them through a lock.
+#ifndef XSP_COLLECT_IMPORTERS_TEXTS_H
+#define XSP_COLLECT_IMPORTERS_TEXTS_H
+
+#include "base/arena.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct text_entry {
+  const char *text; // followed by a zero
+  size_t length;
+};
+struct text_slot {
+  uint32_t hash, id; // id 0: free
+};
+struct texts { // starts as {0}
+  struct arena arena;
+  struct text_entry *entries; // by id; [0] is ""
+  uint32_t count;             // ids are 1 … count - 1
+  uint32_t capacity;
+  struct text_slot *slots; // open addressing, at most half full
+  uint32_t slot_mask;      // slots - 1
+  uint64_t seed;           // nobody who writes a file can know it, so nobody can make all its texts collide
+};
+
+// 0 for the empty text; false: out of memory.
+bool texts_intern(struct texts *texts, const char *text, size_t length, uint32_t *ret_id);
+void texts_done(struct texts *texts); // {0} again
+
+#endif
