@@ -18,7 +18,8 @@
 
 #define INPUT_HEAD_BYTES ((size_t)256 << 10)    // what recognizers see
 #define INPUT_WINDOW_BYTES ((size_t)4 << 20)    // usual size
-#define INPUT_WINDOW_MOST_BYTES ((size_t)256 << 20) // of one element: more is an error
+#define INPUT_WINDOW_MOST_BYTES ((size_t)256 << 20) // an element of more than half of it is an error
+#define INPUT_PADDING ((size_t)64)                  // zero bytes that may be read behind `end`
 
 struct input {
   const char *at, *end;  // the reader moves `at`

@@ -46,6 +46,7 @@ struct trace_reader {
   struct trace_event event; // after TRACE_EVENT
   struct text key;          // after TRACE_KEY: a key of the top object other than traceEvents
   struct trace_value value; // beside it
+  bool is_unclosed;         // after TRACE_END: a bare array without its closing bracket; the importer says if that will do
   struct trace_reader_private *private_;
 };
 enum trace_item { TRACE_END = 0, TRACE_EVENT, TRACE_KEY };
