@@ -473,6 +473,18 @@ bool chunk_is_counting(struct chunk_codec *codec, const uint8_t *data, size_t si
   return true;
 }
 
+// Residuals are differences to the base, or to what precedes the first value: either way the base alone moves.
+void chunk_shift(uint8_t *data, size_t size, int64_t offset)
+{
+  uint64_t base;
+  if (size < HEAD_BYTES)
+    return;
+  memcpy(&base, data + offsetof(struct head, base), sizeof base);
+  base += (uint64_t)offset;
+  memcpy(data + offsetof(struct head, base), &base, sizeof base);
+  chunk_seal(data, size);
+}
+
 void chunk_seal(uint8_t *data, size_t size)
 {
   if (size < HEAD_BYTES)

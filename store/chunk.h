@@ -34,6 +34,8 @@ const char *chunk_decode(struct chunk_codec *codec, enum chunk_type type, const 
 
 // Whether the blob holds first, first + 1, first + 2 …, told without decoding. A broken blob does not.
 bool chunk_is_counting(struct chunk_codec *codec, const uint8_t *data, size_t size, uint32_t count, int64_t *ret_first);
+// Adds `offset` to every value of an int64 blob that is known to be sound. The caller sees to it that none overflows.
+void chunk_shift(uint8_t *data, size_t size, int64_t offset);
 // Writes the checksum into a blob whose bytes were changed: for tests and fuzzing, which must get past it.
 void chunk_seal(uint8_t *data, size_t size);
 

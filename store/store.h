@@ -159,6 +159,10 @@ enum status store_add_log(struct store *store, int64_t run_id, int64_t span_id, 
 // A fact that concerns a whole run or experiment, kept in table `note(run_id, key, value)`; run_id 0: the file.
 enum status store_add_note(struct store *store, int64_t run_id, const char *key, const char *value,
                            struct error *err) MUST_CHECK;
+// Adds `offset_ns` to all times of a run: starts of spans, logs, observations. Cheap: nothing is coded again. For sources
+// that say only at their end what their times count from. STATUS_INPUT: a start would not fit into int64 any more; the
+// file is then to be discarded.
+enum status store_shift_run(struct store *store, int64_t run_id, int64_t offset_ns, struct error *err) MUST_CHECK;
 // Flushes open chunks and commits: all handed over so far survives a kill. Cheap enough for a few times a second.
 enum status store_commit(struct store *store, struct error *err) MUST_CHECK;
 // Derived columns and observations of a run (replaces earlier ones). Works on a file open for writing only.

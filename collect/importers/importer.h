@@ -38,6 +38,9 @@ enum status import_run(struct import *import, const struct store_run *run, int64
                        struct error *err) MUST_CHECK;
 enum status import_run_set(struct import *import, int64_t run_id, const struct store_run *run,
                            struct error *err) MUST_CHECK;
+// Adds `offset_ns` to all times of the run once the file is read: for sources that say only at their end what their times
+// count from. The last call counts. The importer knows that no time overflows.
+void import_run_shift(struct import *import, int64_t run_id, int64_t offset_ns);
 // For sources that carry whole experiments (OTLP). Others never call it: the driver makes the one experiment of the call
 // from import_framework, import_system… of its files, named after the first file.
 enum status import_experiment(struct import *import, const struct store_experiment *experiment,

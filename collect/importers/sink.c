@@ -100,6 +100,7 @@ static enum status write_runs(struct sink *sink, struct error *err)
     XSP_TRY(store_add_run(sink->store, &entry->run, err));
     for (uint32_t j = 0; j < entry->track_count; j++)
       XSP_TRY(store_add_track(sink->store, &entry->tracks[j], err));
+    XSP_TRY(store_shift_run(sink->store, entry->run.run_id, entry->shift_ns, err));
   }
   return STATUS_OK;
 }

@@ -68,6 +68,13 @@ enum status import_run_set(struct import *import, int64_t run_id, const struct s
   return set_run(import, entry, run) ? STATUS_OK : import_no_memory(import, err);
 }
 
+void import_run_shift(struct import *import, int64_t run_id, int64_t offset_ns)
+{
+  struct sink_run *entry = sink_run(import->sink, run_id);
+  if (entry != NULL)
+    entry->shift_ns = offset_ns;
+}
+
 static bool same_text(const char *a, const char *b)
 {
   return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);

@@ -11,6 +11,7 @@
 struct sink_run { // of the current file
   struct store_run run;
   uint32_t level_mask;        // of the spans it has
+  int64_t shift_ns;           // to be added to all its times at the file's end
   struct store_track *tracks; // by track_id - 1; texts live in the file's arena
   size_t track_count, track_capacity;
 };
