@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts a store's runs one by one, with the columns that it needs only: a run may have ten million spans.
+#include "programs/xsp/import_account.h"
+
+#include <stdlib.h>
+
+const char *const unattributed_names[UNATTRIBUTED_REASONS] = {
+    [UNATTRIBUTED_NO_LAUNCH] = "no launch",
+    [UNATTRIBUTED_OUTSIDE] = "launched outside any range",
+    [UNATTRIBUTED_AMBIGUOUS] = "ambiguous",
+};
+
+struct counting {
+  struct store_spans spans;
+  struct store_derived derived;
+  int64_t *ambiguous; // correlation ids of launches that could have had two parents, ascending
+  size_t ambiguous_count;
+};
+
+static unsigned kind_of(const struct counting *counting, size_t row)
+{
+  return counting->derived.kind != NULL ? counting->derived.kind[row] : counting->spans.kind[row];
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+  int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+  return (left > right) - (left < right);
+}
+
+static bool list_ambiguous_launches(struct counting *counting, struct arena *arena)
+{
+  size_t count = 0;
+  for (size_t row = 0; row < counting->derived.count; row++)
+    count += counting->derived.basis[row] == BASIS_AMBIGUOUS;
+  counting->ambiguous = arena_alloc_array(arena, count + 1, sizeof *counting->ambiguous);
+  if (counting->ambiguous == NULL)
+    return false;
+  for (size_t row = 0; row < counting->derived.count && count > 0; row++)
+    if (counting->derived.basis[row] == BASIS_AMBIGUOUS && kind_of(counting, row) == XSP_KIND_LAUNCH)
+      counting->ambiguous[counting->ambiguous_count++] = counting->spans.correlation_id[row];
+  qsort(counting->ambiguous, counting->ambiguous_count, sizeof *counting->ambiguous, compare_ids);
+  return true;
+}
+
+// An execution takes its launch's parent, so why it has none is the launch's story.
+static enum unattributed_reason reason_of(const struct counting *counting, size_t row)
+{
+  if (counting->derived.basis[row] == BASIS_AMBIGUOUS)
+    return UNATTRIBUTED_AMBIGUOUS;
+  if (kind_of(counting, row) != XSP_KIND_EXECUTION)
+    return UNATTRIBUTED_OUTSIDE;
+  if (counting->derived.basis[row] != BASIS_CORRELATION)
+    return UNATTRIBUTED_NO_LAUNCH;
+  const int64_t *id = &counting->spans.correlation_id[row];
+  return bsearch(id, counting->ambiguous, counting->ambiguous_count, sizeof *id, compare_ids) != NULL
+             ? UNATTRIBUTED_AMBIGUOUS
+             : UNATTRIBUTED_OUTSIDE;
+}
+
+static void count_rows(const struct counting *counting, uint32_t kernel, struct import_account *account)
+{
+  const struct store_spans *spans = &counting->spans;
+  for (size_t row = 0; row < spans->count; row++) {
+    account->spans_by_level[spans->level[row]]++;
+    account->parents[counting->derived.basis[row]]++;
+    if (kernel == 0 || spans->category[row] != kernel || kind_of(counting, row) == XSP_KIND_LAUNCH)
+      continue;
+    account->kernels++;
+    if (counting->derived.parent_id[row] != 0)
+      continue;
+    account->unattributed[reason_of(counting, row)]++;
+    if (__builtin_add_overflow(account->unattributed_ns, spans->duration_ns[row], &account->unattributed_ns))
+      account->unattributed_ns = INT64_MAX;
+  }
+}
+
+static enum status count_run(struct store *store, int64_t run_id, struct arena *arena, struct import_account *account,
+                             struct error *err)
+{
+  struct counting counting = {0};
+  uint32_t columns = STORE_BIT(STORE_LEVEL) | STORE_BIT(STORE_KIND) | STORE_BIT(STORE_CATEGORY) |
+                     STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_CORRELATION_ID);
+  XSP_TRY(store_load_spans(store, run_id, columns, arena, &counting.spans, err));
+  XSP_TRY(store_load_derived(store, run_id, arena, &counting.derived, err));
+  if (!list_ambiguous_launches(&counting, arena))
+    return error_set(err, STATUS_MEMORY, "cannot count what was imported", NULL, NULL, "out of memory");
+  uint32_t kernel = 0;
+  (void)store_find_string(store, "kernel", 6, &kernel);
+  count_rows(&counting, kernel, account);
+  return STATUS_OK;
+}
+
+enum status import_account(struct store *store, struct import_account *ret_account, struct error *err)
+{
+  *ret_account = (struct import_account){0};
+  struct arena arena = {0};
+  struct store_run *runs = NULL;
+  size_t count = 0;
+  enum status status = store_runs(store, &arena, &runs, &count, err);
+  for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+    struct arena columns = {0};
+    status = count_run(store, runs[i].run_id, &columns, ret_account, err);
+    arena_done(&columns);
+  }
+  arena_done(&arena);
+  return status;
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an import made of its files, counted from the correlated store: spans by level, parents by basis, and the kernels
+// that belong to nothing, by reason. Called by verb_import.c. Prints nothing.
+#ifndef XSP_PROGRAMS_XSP_IMPORT_ACCOUNT_H
+#define XSP_PROGRAMS_XSP_IMPORT_ACCOUNT_H
+
+#include "store/store.h"
+
+enum unattributed_reason { // why a kernel has no parent
+  UNATTRIBUTED_NO_LAUNCH,  // its launch was not recorded
+  UNATTRIBUTED_OUTSIDE,    // its launch (or itself, where it ran synchronously) lies in no range
+  UNATTRIBUTED_AMBIGUOUS,  // two ranges that cross could be its parent
+  UNATTRIBUTED_REASONS,
+};
+extern const char *const unattributed_names[UNATTRIBUTED_REASONS];
+
+struct import_account {
+  uint64_t spans_by_level[XSP_LEVEL_COUNT];
+  uint64_t parents[BASIS_COUNT]; // by basis
+  uint64_t kernels;              // spans of category kernel but launches
+  uint64_t unattributed[UNATTRIBUTED_REASONS];
+  int64_t unattributed_ns; // of all three together
+};
+// All runs of a store that was correlated.
+enum status import_account(struct store *store, struct import_account *ret_account, struct error *err) MUST_CHECK;
+
+#endif

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// xsp import: an .xsp file from what other profilers recorded.
+#include "collect/import.h"
+#include "correlate/correlate.h"
+#include "programs/xsp/import_report.h"
+#include "programs/xsp/output.h"
+#include "programs/xsp/verb.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define THREADS_MOST 2
+
+static enum status bad_limit(const char *text, struct error *err)
+{
+  return error_set(err, STATUS_USE, "wrong use", "--limit-bytes", "--limit-bytes=8G", "\"%s\" is no number of bytes",
+                   text);
+}
+
+// "4294967296", "4096M", "4G": binary multiples.
+static enum status limit_bytes(const struct invocation *invocation, uint64_t *ret_bytes, struct error *err)
+{
+  const char *text = invocation_value(invocation, "limit-bytes");
+  *ret_bytes = 0;
+  if (text == NULL)
+    return STATUS_OK;
+  char *end = NULL;
+  errno = 0;
+  unsigned long long number = strtoull(text, &end, 10);
+  if (text[0] < '0' || text[0] > '9' || errno != 0 || number == 0)
+    return bad_limit(text, err);
+  static const char suffixes[] = "KMGT";
+  const char *suffix = *end != 0 ? strchr(suffixes, *end >= 'a' && *end <= 'z' ? *end - 'a' + 'A' : *end) : NULL;
+  if (*end != 0 && (suffix == NULL || end[1] != 0))
+    return bad_limit(text, err);
+  unsigned shift = suffix == NULL ? 0 : 10 * (unsigned)(suffix - suffixes + 1);
+  if (number > UINT64_MAX >> shift)
+    return bad_limit(text, err);
+  *ret_bytes = (uint64_t)number << shift;
+  return STATUS_OK;
+}
+
+static enum status read_options(const struct invocation *invocation, struct import_options *options, struct error *err)
+{
+  options->format = invocation_value(invocation, "format");
+  options->layer = invocation_value(invocation, "layer");
+  options->model_range = invocation_value(invocation, "model-range");
+  const char *layer = options->layer;
+  if (layer != NULL && strcmp(layer, "outermost") != 0 && strcmp(layer, "innermost") != 0 &&
+      strcmp(layer, "module") != 0)
+    return error_set(err, STATUS_USE, "wrong use", "--layer", "--layer=outermost, innermost or module",
+                     "\"%s\" is none of them", layer);
+  int64_t threads = 0;
+  XSP_TRY(invocation_int64(invocation, "threads", 1, THREADS_MOST, &threads, err));
+  options->threads = (unsigned)threads;
+  return limit_bytes(invocation, &options->limit_bytes, err);
+}
+
+// Even with --force: nobody means to lose the trace that is being read.
+static enum status refuse_own_input(const struct invocation *invocation, const char *output, struct error *err)
+{
+  struct stat there, input;
+  if (stat(output, &there) != 0)
+    return STATUS_OK;
+  for (size_t i = 0; i < invocation->argument_count; i++)
+    if (stat(invocation->arguments[i], &input) == 0 && input.st_dev == there.st_dev && input.st_ino == there.st_ino)
+      return error_set(err, STATUS_USE, "wrong use", output, "another name behind -o", "it is one of the inputs");
+  return STATUS_OK;
+}
+
+static enum status fill(struct store *store, const struct invocation *invocation, const struct import_options *options,
+                        struct arena *arena, struct import_report *report, struct error *err)
+{
+  struct import_file *files = NULL;
+  XSP_TRY(import_files(invocation->arguments, invocation->argument_count, options, store, arena, &files, err));
+  report->files = files;
+  report->file_count = invocation->argument_count;
+  XSP_TRY(correlate_store(store, err));
+  XSP_TRY(import_account(store, &report->account, err));
+  return store_finish(store, err);
+}
+
+static enum status print(const struct import_report *report, bool is_json, struct error *err)
+{
+  struct buf out;
+  buf_init(&out, BUF_MAXIMUM_DEFAULT);
+  if (is_json)
+    import_report_json(report, &out);
+  else
+    import_report_text(report, &out);
+  enum status status = output_buf(&out, err);
+  buf_done(&out);
+  return status;
+}
+
+static enum status run(const struct invocation *invocation, struct error *err)
+{
+  const char *path = invocation_value(invocation, "output");
+  if (path == NULL)
+    return error_set(err, STATUS_USE, "wrong use", "import", "-o OUT.xsp", "the output's name is missing");
+  struct import_options options = {0};
+  XSP_TRY(read_options(invocation, &options, err));
+  XSP_TRY(refuse_own_input(invocation, path, err));
+  struct store *store = NULL;
+  XSP_TRY(store_create(path, invocation_has(invocation, "force"), &store, err));
+  struct arena arena = {0};
+  struct import_report report = {.output = path};
+  enum status status = fill(store, invocation, &options, &arena, &report, err);
+  if (status != STATUS_OK) {
+    store_discard(store);
+  } else {
+    store_close(store);
+    status = print(&report, invocation_has(invocation, "json"), err);
+  }
+  if (status == STATUS_OK)
+    output_talk("xsp: wrote %s", path);
+  arena_done(&arena);
+  return status;
+}
+
+static const struct option_description options[] = {
+    {.name = "output",
+     .letter = 'o',
+     .value_name = "OUT.xsp",
+     .help = "The file to write. It appears when it is complete."},
+    {.name = "format",
+     .value_name = "FORMAT",
+     .help = "What the files are, instead of looking: kineto, ort, nsys, otlp, otlp-proto or chrome."},
+    {.name = "layer",
+     .value_name = "WHICH",
+     .help = "Which layers `xsp analyze` is to take by default: outermost, innermost or module. Nothing is left out of "
+             "the file."},
+    {.name = "model-range",
+     .value_name = "GLOB",
+     .help = "Ranges (NVTX, generic Chrome events) whose text matches this shell pattern are predictions or training "
+             "steps: model level, and the observations of the run."},
+    {.name = "limit-bytes",
+     .value_name = "N",
+     .help = "Refuse files of more than N bytes after decompression; K, M, G and T multiply by 1024. Default 4G."},
+    {.name = "threads",
+     .value_name = "N",
+     .help = "1: read and write on one thread. 2: write on another. Without it: as many as pay."},
+    {.name = "force", .help = "Replace an existing file."},
+    {.name = "json", .help = "Print the account as JSON."},
+    {0},
+};
+static const struct verb_example examples[] = {
+    {"xsp import trace.json.gz -o trace.xsp", "a PyTorch profiler trace; what it is, its content says"},
+    {"xsp import rank0.json rank1.json -o ranks.xsp", "two files, one experiment: a run each"},
+    {"xsp import report.sqlite -o nsys.xsp --model-range 'step *'",
+     "Nsight Systems; its ranges \"step N\" are the steps"},
+    {0},
+};
+
+const struct verb verb_import = {
+    .name = "import",
+    .summary = "make a file of what other profilers recorded",
+    .synopsis = "FILE... -o OUT.xsp [OPTION...]",
+    .description =
+        "Takes over traces that other tools wrote, rebuilds who is whose parent, and prints what it recognised, what "
+        "it "
+        "kept, what it skipped and why, and which kernels belong to no operator or range and why.\n\n"
+        "  kineto      PyTorch profiler (Kineto) Chrome JSON, NVIDIA and AMD\n"
+        "  ort         ONNX Runtime profile JSON, of a session or of one run\n"
+        "  nsys        Nsight Systems, exported by nsys export --type sqlite\n"
+        "  otlp        OpenTelemetry spans as JSON, an object a line\n"
+        "  otlp-proto  the same as protobuf\n"
+        "  chrome      any other Chrome trace event JSON\n\n"
+        "Files may be compressed by gzip or zstd. One file is one run, all files of a call are one experiment. "
+        "Kernels whose launch was not recorded are kept and counted, never guessed at.",
+    .least_arguments = 1,
+    .most_arguments = SIZE_MAX,
+    .options = options,
+    .examples = examples,
+    .see_also = "info, analyze, sql",
+    .run = run,
+};
