@@ -123,6 +123,34 @@ static enum status add_row(struct reader *reader, sqlite3_stmt *row, struct erro
   return STATUS_OK; // series and columns of later versions are not ours to judge
 }
 
+// Column kind is what correlate made of it, where it did: everything that asks for the kind gets that. The stored one
+// then stands in the other place.
+static void exchange_kinds(struct series *series)
+{
+  for (size_t i = 0; i < series->part_count; i++) {
+    struct slot *slots = series->parts[i].slot;
+    struct slot stored = slots[STORE_KIND];
+    slots[STORE_KIND] = slots[STORE_DERIVED_KIND];
+    slots[STORE_DERIVED_KIND] = stored;
+    for (unsigned column = STORE_KIND; column <= STORE_DERIVED_KIND; column += STORE_DERIVED_KIND - STORE_KIND)
+      if (slots[column].block != NULL)
+        slots[column].block->owner = &slots[column].block;
+  }
+}
+
+// Derived kinds are there for all parts of a correlated run or count as missing.
+static void settle_kinds(struct run_chunks *run)
+{
+  struct series *series = &run->series[SERIES_SPAN];
+  bool has_all = run->has_derived;
+  for (size_t i = 0; i < series->part_count; i++)
+    has_all &= series->parts[i].slot[STORE_DERIVED_KIND].chunk_id != 0;
+  if (has_all)
+    exchange_kinds(series);
+  for (size_t i = 0; i < series->part_count && !has_all; i++)
+    series->parts[i].slot[STORE_DERIVED_KIND] = (struct slot){0};
+}
+
 static enum status check_run(struct reader *reader, struct run_chunks *run, struct error *err)
 {
   run->has_derived = run->series[SERIES_SPAN].part_count > 0;
@@ -136,9 +164,10 @@ static enum status check_run(struct reader *reader, struct run_chunks *run, stru
         if (column < kind->base_count)
           return problem_broken(err, reader->path, "column %s of table %s is missing in run %lld",
                                 kind->columns[column].name, kind->name, (long long)run->run_id);
-        run->has_derived = false;
+        run->has_derived &= s == SERIES_SPAN && column == STORE_DERIVED_KIND;
       }
   }
+  settle_kinds(run);
   return STATUS_OK;
 }
 
@@ -149,9 +178,16 @@ static enum status apply_overlay(struct reader *reader, const struct overlay *ov
   if (run == NULL || run->series[SERIES_SPAN].row_count != overlay->row_count)
     return STATUS_OK; // rows came since: the overlay says nothing about them
   struct series *series = &run->series[SERIES_SPAN];
+  if (series->part_count > 0 &&
+      series->parts[0].slot[STORE_DERIVED_KIND].chunk_id != 0) // the file's, which this one replaces
+    exchange_kinds(series);
   for (size_t i = 0; i < series->part_count; i++)
     for (unsigned column = STORE_BASE_COLUMNS; column < STORE_COLUMNS; column++) {
       struct slot *slot = &series->parts[i].slot[column];
+      if (overlay->columns[column] == NULL) {
+        *slot = (struct slot){0};
+        continue;
+      }
       struct block *block = calloc(1, sizeof *block);
       if (block == NULL)
         return problem_memory(err, "cannot read trace", reader->path);
@@ -165,6 +201,8 @@ static enum status apply_overlay(struct reader *reader, const struct overlay *ov
       reader->newest = block;
     }
   run->has_derived = true;
+  if (overlay->columns[STORE_DERIVED_KIND] != NULL)
+    exchange_kinds(series);
   return STATUS_OK;
 }
 

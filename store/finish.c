@@ -40,6 +40,8 @@ static const void *derived_column(const struct store_derived *derived, unsigned 
     return derived->observation;
   case STORE_DEPTH:
     return derived->depth;
+  case STORE_DERIVED_KIND:
+    return derived->kind;
   default:
     return derived->basis;
   }
@@ -51,6 +53,8 @@ static enum status write_derived_part(struct store *store, int64_t run_id, const
   for (unsigned column = STORE_BASE_COLUMNS; column < STORE_COLUMNS; column++) {
     size_t width = chunk_type_size(series_kinds[SERIES_SPAN].columns[column].type);
     const char *values = derived_column(derived, column);
+    if (values == NULL) // as stored
+      continue;
     if (column == STORE_OBSERVATION) {
       for (uint32_t i = 0; i < rows->row_count; i++)
         wide[i] = derived->observation[rows->first_row + i];
@@ -112,6 +116,8 @@ enum status store_put_derived(struct store *store, int64_t run_id, const struct 
     return writer_memory(store, err);
   }
   enum status status = write_observations(store, run_id, observations, observation_count, err);
+  if (status == STATUS_OK && derived->kind == NULL)
+    status = pending_drop_column(store, run_id, STORE_DERIVED_KIND, err);
   if (run != NULL)
     for (size_t i = 0; i < run->series[SERIES_SPAN].part_count && status == STATUS_OK; i++)
       status = write_derived_part(store, run_id, derived, (int64_t)i, &run->series[SERIES_SPAN].parts[i], wide, err);
@@ -134,6 +140,8 @@ enum status store_overlay_derived(struct store *store, int64_t run_id, const str
   overlay->row_count = derived->count;
   for (unsigned column = STORE_BASE_COLUMNS; column < STORE_COLUMNS; column++) {
     size_t width = chunk_type_size(series_kinds[SERIES_SPAN].columns[column].type);
+    if (derived_column(derived, column) == NULL)
+      continue;
     overlay->columns[column] = malloc(derived->count * width + 1);
     if (overlay->columns[column] == NULL) {
       overlay_free(overlay);

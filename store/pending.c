@@ -179,6 +179,8 @@ static const char *find_bad_span(const struct store *store, const struct store_s
       return "a span's id is less than 1";
     if (span->level >= XSP_LEVEL_COUNT || span->kind > XSP_KIND_EXECUTION)
       return "a span's level or kind does not exist";
+    if (STORE_BASIS_OF_FLAGS(span->flags) >= BASIS_COUNT)
+      return "the basis of a span's parent does not exist";
     if (span->name >= strings || span->category >= strings || span->tracer >= strings)
       return "a span refers to a string that was never interned";
   }
@@ -197,16 +199,19 @@ static const char *find_bad_tag(const struct store *store, const struct store_ta
   return NULL;
 }
 
+enum status pending_drop_column(struct store *store, int64_t run_id, unsigned column, struct error *err)
+{
+  char sql[160];
+  sqlite3_snprintf(sizeof sql, sql, "DELETE FROM chunk WHERE run_id = %lld AND series = 'span' AND \"column\" = '%s'",
+                   (long long)run_id, series_kinds[SERIES_SPAN].columns[column].name);
+  return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK ? STATUS_OK : writer_failed(store, err);
+}
+
 // Derived columns describe all rows of a run or none.
 static enum status drop_derived(struct store *store, struct pending_run *run, struct error *err)
 {
-  for (unsigned column = STORE_BASE_COLUMNS; column < STORE_COLUMNS; column++) {
-    char sql[160];
-    sqlite3_snprintf(sizeof sql, sql, "DELETE FROM chunk WHERE run_id = %lld AND series = 'span' AND \"column\" = '%s'",
-                     (long long)run->run_id, series_kinds[SERIES_SPAN].columns[column].name);
-    if (sqlite3_exec(store->db, sql, NULL, NULL, NULL) != SQLITE_OK)
-      return writer_failed(store, err);
-  }
+  for (unsigned column = STORE_BASE_COLUMNS; column < STORE_COLUMNS; column++)
+    XSP_TRY(pending_drop_column(store, run->run_id, column, err));
   run->has_derived = false;
   reader_invalidate(&store->reader);
   return STATUS_OK;

@@ -193,18 +193,23 @@ static bool is_counting(struct reader *reader, const struct series *series, unsi
   return series->part_count > 0;
 }
 
+enum status reader_part_column(struct reader *reader, const struct series *series, const struct part *part,
+                               unsigned column, void *ret_values, struct error *err)
+{
+  const struct block *block = part->slot[column].block;
+  if (block == NULL)
+    return decode_chunk(reader, series, part, column, ret_values, err);
+  memcpy(ret_values, block->values, part->row_count * chunk_type_size(series_kinds[series->name].columns[column].type));
+  return STATUS_OK;
+}
+
 enum status reader_column(struct reader *reader, const struct series *series, unsigned column, void *ret_values,
                           struct error *err)
 {
   size_t width = chunk_type_size(series_kinds[series->name].columns[column].type);
-  char *to = ret_values;
   for (size_t i = 0; i < series->part_count; i++) {
-    struct part *part = &series->parts[i];
-    if (part->slot[column].block != NULL)
-      memcpy(to, part->slot[column].block->values, part->row_count * width);
-    else
-      XSP_TRY(decode_chunk(reader, series, part, column, to, err));
-    to += part->row_count * width;
+    const struct part *part = &series->parts[i];
+    XSP_TRY(reader_part_column(reader, series, part, column, (char *)ret_values + part->first_row * width, err));
   }
   return STATUS_OK;
 }
@@ -285,7 +290,7 @@ enum status reader_list(struct reader *reader, struct series *series, unsigned c
     *ret_list = series->lists[column] = key_list_create_counting(first, series->row_count);
     return *ret_list == NULL ? problem_memory(err, what, reader->path) : STATUS_OK;
   }
-  XSP_TRY(reader_check_memory(reader, series, column, sizeof(int64_t), err));
+  XSP_TRY(reader_check_memory(reader, series, column, series->row_count, sizeof(int64_t), err));
   int64_t *values = malloc(series->row_count * sizeof *values + 1);
   if (values == NULL)
     return problem_memory(err, what, reader->path);
@@ -301,14 +306,14 @@ enum status reader_list(struct reader *reader, struct series *series, unsigned c
 }
 
 // A few broken bytes can claim billions of rows: what cannot fit into this machine is refused before it is asked for.
-enum status reader_check_memory(const struct reader *reader, const struct series *series, unsigned column, size_t width,
-                                struct error *err)
+enum status reader_check_memory(const struct reader *reader, const struct series *series, unsigned column,
+                                uint64_t row_count, size_t width, struct error *err)
 {
   uint64_t machine_bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-  if (series->row_count <= machine_bytes / width)
+  if (row_count <= machine_bytes / width)
     return STATUS_OK;
   return error_set(err, STATUS_MEMORY, what, reader->path, NULL, "column %s of %llu rows does not fit into memory",
-                   series_kinds[series->name].columns[column].name, (unsigned long long)series->row_count);
+                   series_kinds[series->name].columns[column].name, (unsigned long long)row_count);
 }
 
 struct part *reader_part_of(const struct series *series, uint64_t row)

@@ -79,6 +79,9 @@ struct run_chunks *reader_run(struct reader *reader, int64_t run_id); // NULL: n
 enum status reader_pin(struct reader *reader, const struct series *series, struct part *part, unsigned column,
                        struct block **ret_block, struct error *err) MUST_CHECK;
 void reader_unpin(struct reader *reader, struct block *block);
+// A part's column into `ret_values` (row_count values of the column's type), past the cache.
+enum status reader_part_column(struct reader *reader, const struct series *series, const struct part *part,
+                               unsigned column, void *ret_values, struct error *err) MUST_CHECK;
 // A whole column into `ret_values` (row_count values of the column's type), past the cache.
 enum status reader_column(struct reader *reader, const struct series *series, unsigned column, void *ret_values,
                           struct error *err) MUST_CHECK;
@@ -87,8 +90,8 @@ struct key_list;
 enum status reader_list(struct reader *reader, struct series *series, unsigned column, const struct key_list **ret_list,
                         struct error *err) MUST_CHECK;
 // STATUS_MEMORY where row_count values of `width` bytes are more than this machine has.
-enum status reader_check_memory(const struct reader *reader, const struct series *series, unsigned column, size_t width,
-                                struct error *err) MUST_CHECK;
+enum status reader_check_memory(const struct reader *reader, const struct series *series, unsigned column,
+                                uint64_t row_count, size_t width, struct error *err) MUST_CHECK;
 // The part that holds `row` of the series.
 struct part *reader_part_of(const struct series *series, uint64_t row);
 enum status reader_add_overlay(struct reader *reader, struct overlay *overlay,

@@ -48,6 +48,7 @@ static const struct column_kind span_columns[STORE_COLUMNS] = {
     [STORE_OBSERVATION] = {"observation", CHUNK_INT64, false, -1, INT32_MAX},
     [STORE_DEPTH] = {"depth", CHUNK_UINT32, false, 0, UINT32_MAX},
     [STORE_BASIS] = {"basis", CHUNK_UINT8, false, 0, BASIS_COUNT - 1},
+    [STORE_DERIVED_KIND] = {"derived_kind", CHUNK_UINT8, false, 0, XSP_KIND_EXECUTION},
 };
 static const struct column_kind tag_columns[TAG_COLUMNS] = {
     [TAG_SPAN_ID] = {"span_id", CHUNK_INT64, false, ANY},

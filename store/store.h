@@ -60,11 +60,11 @@ enum store_span_flag {
                          // its correlation id and it is the outermost such call
 };
 // A basis that the source recorded (xsp.basis): the span is not resolved again, recorded_parent_id (or none) stands.
-#define STORE_FLAG_BASIS(basis) ((uint8_t)(((basis) + 1u) << 4)) // enum basis, into flags
+#define STORE_FLAG_BASIS(basis) ((uint8_t)(((basis) + 1u) << 4))        // enum basis, into flags
 #define STORE_BASIS_OF_FLAGS(flags) ((int)((unsigned)(flags) >> 4) - 1) // -1: none recorded
-struct store_span {                           // one row as collect and importers hand it over
-  int64_t span_id;                            // >= 1, unique within the run
-  int64_t recorded_parent_id;                 // the parent that the source named; 0: none
+struct store_span {                                                     // one row as collect and importers hand it over
+  int64_t span_id;                                                      // >= 1, unique within the run
+  int64_t recorded_parent_id;                                           // the parent that the source named; 0: none
   int64_t start_ns, duration_ns;
   int64_t correlation_id; // unique per process already; 0: none
   uint32_t trace_id;      // 0: the run's own; else store_add_trace's id
@@ -113,10 +113,13 @@ enum store_column {
   STORE_OBSERVATION,
   STORE_DEPTH,
   STORE_BASIS,
+  STORE_DERIVED_KIND, // what STORE_KIND reads where it is there
   STORE_COLUMNS,
 };
 #define STORE_BIT(column) (UINT32_C(1) << (column))
+#define STORE_KIND_AS_STORED (UINT32_C(1) << 31) // beside STORE_BIT(STORE_KIND): not what correlate made of it
 #define STORE_ALL_BASE (STORE_BIT(STORE_BASE_COLUMNS) - 1)
+#define STORE_ALL_DERIVED ((STORE_BIT(STORE_COLUMNS) - 1) & ~STORE_ALL_BASE)
 // Derived columns of a run, same rows. observation: index into the run's observations, -1: none.
 struct store_derived {
   size_t count;
@@ -198,9 +201,16 @@ enum status store_load_spans(struct store *store, int64_t run_id, uint32_t colum
                              struct store_spans *ret_spans, struct error *err) MUST_CHECK;
 enum status store_load_tags(struct store *store, int64_t run_id, struct arena *arena, struct store_tag **ret_tags,
                             size_t *ret_count, struct error *err) MUST_CHECK; // in file order
+// Only those of these keys (string ids; 0 and repeated ones are fine), in file order: a run may have many millions of tags.
+enum status store_load_tags_of(struct store *store, int64_t run_id, const uint32_t *keys, size_t key_count,
+                               struct arena *arena, struct store_tag **ret_tags, size_t *ret_count,
+                               struct error *err) MUST_CHECK;
 bool store_has_derived(struct store *store, int64_t run_id);
 enum status store_load_derived(struct store *store, int64_t run_id, struct arena *arena,
                                struct store_derived *ret_derived, struct error *err) MUST_CHECK;
+// Only the columns of the mask (STORE_BIT(STORE_PARENT_ID) …); the other arrays are NULL.
+enum status store_load_derived_columns(struct store *store, int64_t run_id, uint32_t column_mask, struct arena *arena,
+                                       struct store_derived *ret_derived, struct error *err) MUST_CHECK;
 enum status store_observations(struct store *store, int64_t run_id, struct arena *arena, struct store_observation **ret,
                                size_t *ret_count, struct error *err) MUST_CHECK;
 // Lays derived data over an open handle in memory only (the file is not written): for files whose writer died before it

@@ -169,6 +169,46 @@ static void test_extreme_integers_survive(void **state)
   store_close(store);
 }
 
+// Parts with and without the keys, and more of them than one.
+static void test_tags_of_some_keys_come_alone_and_in_order(void **state)
+{
+  (void)state;
+  enum { COUNT = 2 * STORE_CHUNK_ROWS + 100 };
+  struct store *store;
+  uint32_t key[5];
+  OK(store_create(path, false, &store, err));
+  for (size_t i = 0; i < 5; i++)
+    key[i] = store_string(store, &"abcde"[i], 1);
+  for (int64_t i = 0; i < COUNT; i++) {
+    size_t which = i >= STORE_CHUNK_ROWS && i < 2 * STORE_CHUNK_ROWS ? 4 : (size_t)(i % 4);
+    struct store_tag tag = {.span_id = i, .key = key[which], .type = STORE_INT, .value.integer = i * 3};
+    OK(store_add_tags(store, 1, &tag, 1, err));
+  }
+  const uint32_t wanted[] = {key[3], 0, key[1], key[1]};
+  struct arena arena = {0};
+  struct store_tag *tags;
+  size_t count;
+  for (int pass = 0; pass < 2; pass++) { // written, then read again
+    OK(store_load_tags_of(store, 1, wanted, 4, &arena, &tags, &count, err));
+    assert_int_equal(count, (COUNT - STORE_CHUNK_ROWS) / 2);
+    for (size_t i = 0; i < count; i++) {
+      int64_t at = 2 * (int64_t)i + 1;
+      at += at >= STORE_CHUNK_ROWS ? STORE_CHUNK_ROWS : 0;
+      assert_int_equal(tags[i].span_id, at);
+      assert_int_equal(tags[i].key, key[at % 4]);
+      assert_int_equal(tags[i].value.integer, at * 3);
+    }
+    OK(store_load_tags_of(store, 1, &key[4], 1, &arena, &tags, &count, err));
+    assert_int_equal(count, STORE_CHUNK_ROWS);
+    OK(store_load_tags_of(store, 2, &key[4], 1, &arena, &tags, &count, err));
+    assert_int_equal(count, 0);
+    if (pass == 0)
+      OK(store_finish(store, err));
+  }
+  arena_done(&arena);
+  store_close(store);
+}
+
 static void test_tags_keep_type_and_bits(void **state)
 {
   (void)state;
@@ -209,6 +249,9 @@ static void test_tags_keep_type_and_bits(void **state)
   assert_true(store_find_string(store, "key", 3, &found));
   assert_int_equal(found, back[0].key);
   assert_false(store_find_string(store, "never", 5, &found));
+  const uint32_t no_key[] = {0, text, UINT32_MAX};
+  OK(store_load_tags_of(store, 1, no_key, 3, &arena, &back, &count, err));
+  assert_int_equal(count, 0);
   arena_done(&arena);
   store_close(store);
 }
@@ -303,6 +346,7 @@ static void make_derived(struct arena *arena, size_t count, struct store_derived
     ret->depth[i] = (uint32_t)(i % 9);
     ret->basis[i] = (uint8_t)(i % BASIS_COUNT);
   }
+  ret->kind = NULL;
 }
 
 static void check_derived(struct store *store, int64_t run_id, size_t count)
@@ -409,15 +453,80 @@ static void test_overlay_shows_derived_without_writing(void **state)
   arena_done(&arena);
 }
 
+// Kinds that correlate made stand before those that were stored, for typed readers and SQL alike.
+static void check_kinds(struct store *store, size_t count, const uint8_t *expected)
+{
+  struct arena arena = {0};
+  struct store_spans spans, stored;
+  struct store_derived derived;
+  int64_t launches = 0;
+  OK(store_load_spans(store, 1, STORE_BIT(STORE_KIND), &arena, &spans, err));
+  OK(store_load_spans(store, 1, STORE_BIT(STORE_KIND) | STORE_KIND_AS_STORED, &arena, &stored, err));
+  OK(store_load_derived_columns(store, 1, STORE_BIT(STORE_DERIVED_KIND) | STORE_BIT(STORE_BASIS), &arena, &derived,
+                                err));
+  assert_null(derived.parent_id);
+  assert_non_null(derived.basis);
+  assert_int_equal(derived.kind != NULL, expected != NULL);
+  for (size_t i = 0; i < count; i++) {
+    assert_int_equal(stored.kind[i], i % 3);
+    assert_int_equal(spans.kind[i], expected != NULL ? expected[i] : i % 3);
+    assert_true(expected == NULL || derived.kind[i] == expected[i]);
+    launches += spans.kind[i] == XSP_KIND_LAUNCH;
+  }
+  assert_int_equal(ask(store, "select count(*) from span where kind = 'launch'"), launches);
+  assert_int_equal(ask(store, "select n from (select kind, count(*) as n from span group by kind) where kind='launch'"),
+                   launches);
+  arena_done(&arena);
+}
+
+static void test_derived_kinds_replace_the_stored_ones(void **state)
+{
+  (void)state;
+  enum { COUNT = 70000 };
+  static uint8_t kinds[COUNT];
+  struct arena arena = {0};
+  struct store_derived derived;
+  struct store *store;
+  for (size_t i = 0; i < COUNT; i++)
+    kinds[i] = (uint8_t)(i / 7 % 2);
+  OK(store_create(path, false, &store, err));
+  add_spans(store, 1, 0, COUNT);
+  make_derived(&arena, COUNT, &derived);
+  derived.kind = kinds;
+  OK(store_put_derived(store, 1, &derived, NULL, 0, err));
+  check_kinds(store, COUNT, kinds);
+  derived.kind = NULL; // correlated again: nothing to change
+  OK(store_put_derived(store, 1, &derived, NULL, 0, err));
+  check_kinds(store, COUNT, NULL);
+  derived.kind = kinds;
+  OK(store_put_derived(store, 1, &derived, NULL, 0, err));
+  OK(store_finish(store, err));
+  store_close(store);
+  OK(store_open(path, &store, err));
+  check_kinds(store, COUNT, kinds);
+  derived.kind = NULL;
+  OK(store_overlay_derived(store, 1, &derived, NULL, 0, err));
+  check_kinds(store, COUNT, NULL);
+  for (size_t i = 0; i < COUNT; i++)
+    kinds[i] = (uint8_t)(i % 2);
+  derived.kind = kinds;
+  OK(store_overlay_derived(store, 1, &derived, NULL, 0, err));
+  check_kinds(store, COUNT, kinds);
+  store_close(store);
+  arena_done(&arena);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_teardown(test_spans_survive_commits_and_finish, clear_folder),
       cmocka_unit_test_teardown(test_extreme_integers_survive, clear_folder),
       cmocka_unit_test_teardown(test_tags_keep_type_and_bits, clear_folder),
+      cmocka_unit_test_teardown(test_tags_of_some_keys_come_alone_and_in_order, clear_folder),
       cmocka_unit_test_teardown(test_plain_tables_come_back, clear_folder),
       cmocka_unit_test_teardown(test_derived_columns_are_replaced_and_outdated_by_new_spans, clear_folder),
       cmocka_unit_test_teardown(test_overlay_shows_derived_without_writing, clear_folder),
+      cmocka_unit_test_teardown(test_derived_kinds_replace_the_stored_ones, clear_folder),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
