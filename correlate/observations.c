@@ -94,8 +94,8 @@ static int32_t belongs_to(const struct tree *tree, const struct list *list, size
   int32_t observation = by_ancestor(tree, list, row);
   if (observation >= 0)
     return observation;
-  if (spans->kind[row] == XSP_KIND_EXECUTION && spans->correlation_id[row] != 0) {
-    uint32_t launch = id_map_find(&tree->parents->launch_of_correlation, (uint64_t)spans->correlation_id[row]);
+  if (spans->kind[row] == XSP_KIND_EXECUTION) {
+    uint32_t launch = launches_find(&tree->parents->launches, spans->correlation_id[row]);
     if (launch != ROW_NONE) {
       observation = by_ancestor(tree, list, launch);
       return observation >= 0 ? observation : by_time(list, spans->start_ns[launch], clock_of(tree, launch));

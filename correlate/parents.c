@@ -19,72 +19,11 @@ static enum status out_of_memory(struct error *err)
   return error_set(err, STATUS_MEMORY, WHAT, NULL, NULL, "out of memory");
 }
 
-static enum status bad_span(struct error *err, const struct store_spans *spans, size_t row, const char *why)
-{
-  return error_set(err, STATUS_INPUT, WHAT, NULL, NULL, "span %" PRId64 " (row %zu) %s", spans->span_id[row], row, why);
-}
-
-// ---- what kind of input is this --------------------------------------------------------------------------------------
+// ---- ids and tracks --------------------------------------------------------------------------------------------------
 // Rows are surveyed block by block, just before the backward sweep passes them, and the sweep of a block asks for the
 // columns of the next one: all columns are read from memory once, while the sweep computes.
 #define BLOCK_ROWS 1024u // 46 KiB of columns
 #define ROWS_AHEAD 48u   // of the forward sweep: some 200 ns
-
-struct survey {
-  uint64_t is_bad, ids_rise; // in the sign bit
-  bool has_named, has_executions;
-};
-
-// Signs instead of comparisons, and no branches, so that it becomes vector code. A sum overflows where its sign is that
-// of neither summand.
-static void survey_block(const struct store_spans *spans, size_t first, size_t end, struct survey *survey)
-{
-  uint64_t is_bad = 0;
-  uint64_t ids_rise = UINT64_MAX;
-  uint64_t named = 0;
-  uint8_t level = 0;
-  uint8_t kind = 0;
-  for (size_t i = first; i < end; i++) {
-    uint64_t start = (uint64_t)spans->start_ns[i];
-    uint64_t duration = (uint64_t)spans->duration_ns[i];
-    uint64_t sum = start + duration;
-    is_bad |= duration | ((sum ^ start) & (sum ^ duration));
-  }
-  for (size_t i = first; i < end; i++) {
-    uint64_t id = (uint64_t)spans->span_id[i];
-    is_bad |= id | (id - 1);
-    named |= (uint64_t)spans->recorded_parent_id[i];
-  }
-  for (size_t i = first > 0 ? first : 1; i < end; i++)
-    ids_rise &= (uint64_t)spans->span_id[i - 1] - (uint64_t)spans->span_id[i];
-  for (size_t i = first; i < end; i++) {
-    level = spans->level[i] > level ? spans->level[i] : level;
-    kind = spans->kind[i] > kind ? spans->kind[i] : kind;
-  }
-  bool is_unknown = level >= XSP_LEVEL_COUNT || kind > XSP_KIND_EXECUTION;
-  survey->is_bad |= is_bad | (uint64_t)is_unknown << 63;
-  survey->ids_rise &= ids_rise;
-  survey->has_named |= named != 0;
-  survey->has_executions |= kind == XSP_KIND_EXECUTION;
-}
-
-// Says what is wrong with the first of the spans that survey_block found fault with.
-static enum status refuse(const struct store_spans *spans, struct error *err)
-{
-  size_t i = 0;
-  for (; i < spans->count && spans->span_id[i] >= 1; i++) {
-    int64_t end;
-    if (spans->duration_ns[i] < 0)
-      return bad_span(err, spans, i, "ends before it starts");
-    if (__builtin_add_overflow(spans->start_ns[i], spans->duration_ns[i], &end))
-      return bad_span(err, spans, i, "ends beyond the largest time");
-    if (spans->level[i] >= XSP_LEVEL_COUNT)
-      return bad_span(err, spans, i, "is of no known level");
-    if (spans->kind[i] > XSP_KIND_EXECUTION)
-      return bad_span(err, spans, i, "is of no known kind");
-  }
-  return bad_span(err, spans, i, "has an id below 1");
-}
 
 static enum status map_ids(const struct store_spans *spans, const struct survey *survey, struct arena *arena,
                            struct parents *parents, struct error *err)
@@ -102,7 +41,7 @@ static enum status map_ids(const struct store_spans *spans, const struct survey 
   for (size_t i = 0; i < spans->count; i++) {
     uint32_t *row = id_map_slot(&parents->row_of_id, (uint64_t)spans->span_id[i]);
     if (*row != ROW_NONE)
-      return bad_span(err, spans, i, "repeats the id of an earlier span");
+      return survey_bad_span(err, spans, i, "repeats the id of an earlier span");
     *row = (uint32_t)i;
   }
   return STATUS_OK;
@@ -218,42 +157,22 @@ static inline enum settled settle_backward(const struct store_spans *spans, uint
   track->last_start = start;
   track->last_level = level;
   struct sweep_span span = {~end, ~start, row, level};
-  if (parents->basis[row] != BASIS_EXPLICIT && spans->kind[row] != XSP_KIND_EXECUTION) {
+  uint8_t marks = parents->basis[row];
+  if (!(marks & MARK_NO_CONTAINMENT) && spans->kind[row] != XSP_KIND_EXECUTION) {
     const struct sweep_open *open;
     enum sweep_answer answer = look_up(track, &span, true, &open);
     if (answer != SWEEP_NONE) {
       if (answer == SWEEP_AMBIGUOUS || !open->is_nested ||
           (span.near == span.far && (open->near == span.near || open->far == span.far)))
         return LEFT_TO_FORWARD;
-      parents->basis[row] = BASIS_CONTAINMENT;
+      parents->basis[row] = marks | BASIS_CONTAINMENT;
       parents->row[row] = open->row;
     }
   } else if (level < SWEEP_LEVELS)
     sweep_forget(&track->level[level], &span);
-  if (level < SWEEP_LEVELS && !sweep_push(&track->level[level], &span, arena))
+  if (level < SWEEP_LEVELS && !(marks & MARK_CLOSED) && !sweep_push(&track->level[level], &span, arena))
     return OUT_OF_MEMORY;
   return SETTLED;
-}
-
-// Of several launches with one id the outermost call: earliest start, then latest end, then file order.
-static bool is_outer_launch(const struct store_spans *spans, uint32_t a, uint32_t b)
-{
-  if (spans->start_ns[a] != spans->start_ns[b])
-    return spans->start_ns[a] < spans->start_ns[b];
-  return parents_end(spans, a) > parents_end(spans, b);
-}
-
-// Rows come last first.
-static bool note_launch(const struct store_spans *spans, uint32_t row, struct id_map *launches, struct arena *arena)
-{
-  if (spans->correlation_id[row] == 0)
-    return true;
-  uint32_t *launch = id_map_grow(launches, arena, (uint64_t)spans->correlation_id[row], spans->count);
-  if (launch == NULL)
-    return false;
-  if (*launch == ROW_NONE || !is_outer_launch(spans, *launch, row))
-    *launch = row;
-  return true;
 }
 
 // Asks for the columns of a row that the survey and the sweep are about to read: once for eight rows, a cache line of the
@@ -273,10 +192,13 @@ SWEEP_HOT void fetch_ahead(const struct store_spans *spans, size_t row)
 static bool sweep_block(const struct store_spans *spans, size_t first, size_t end, struct parents *parents,
                         struct arena *arena)
 {
+  static const uint8_t no_flags[BLOCK_ROWS];
+  const uint8_t *flags = spans->flags != NULL ? spans->flags + first : no_flags;
   uint32_t last_id = 0;
   struct parents_track *track = NULL;
   for (size_t i = end; i-- > first;) {
     uint8_t kind = spans->kind[i];
+    bool is_call = kind == XSP_KIND_LAUNCH || (kind == XSP_KIND_SYNC && (flags[i - first] & STORE_SPAN_CALL));
     if (i % 8 == 0 && i >= BLOCK_ROWS)
       fetch_ahead(spans, i - BLOCK_ROWS);
     if (spans->track_id[i] != last_id) {
@@ -285,7 +207,7 @@ static bool sweep_block(const struct store_spans *spans, size_t first, size_t en
       if (last_id != 0 && track == NULL)
         return false;
     }
-    if (kind == XSP_KIND_LAUNCH && !note_launch(spans, (uint32_t)i, &parents->launch_of_correlation, arena))
+    if (is_call && !launches_note(&parents->launches, spans, (uint32_t)i, kind == XSP_KIND_LAUNCH, arena))
       return false;
     if (track == NULL)
       continue;
@@ -310,11 +232,10 @@ PHASE enum status sweep_backward(const struct store_spans *spans, struct survey 
     size_t first = end > BLOCK_ROWS ? end - BLOCK_ROWS : 0;
     survey_block(spans, first, end, survey);
     if (survey->is_bad >> 63 != 0)
-      return refuse(spans, err);
+      return survey_refuse(spans, err);
     memset(parents->row + first, 0xff, (end - first) * sizeof *parents->row);
-    for (size_t i = first; i < end && survey->has_named; i++)
-      if (spans->recorded_parent_id[i] != 0)
-        parents->basis[i] = BASIS_EXPLICIT;
+    if (survey->needs_marks)
+      survey_mark(spans, first, end, parents->basis);
     if (!sweep_block(spans, first, end, parents, arena))
       return out_of_memory(err);
     end = first;
@@ -376,40 +297,20 @@ PHASE bool sweep_forward(const struct store_spans *spans, struct parents *parent
       track = parents_track_of(parents, last_id);
     }
     struct sweep_span span = {spans->start_ns[row], parents_end(spans, row), row, spans->level[row]};
-    if (parents->basis[row] != BASIS_EXPLICIT && spans->kind[row] != XSP_KIND_EXECUTION) {
+    uint8_t marks = parents->basis[row] & MARKS;
+    if (!(marks & MARK_NO_CONTAINMENT) && spans->kind[row] != XSP_KIND_EXECUTION) {
       const struct sweep_open *open;
       enum sweep_answer answer = look_up(track, &span, false, &open);
       parents->row[row] = answer == SWEEP_FOUND ? open->row : ROW_NONE;
-      parents->basis[row] = answer == SWEEP_FOUND       ? BASIS_CONTAINMENT
-                            : answer == SWEEP_AMBIGUOUS ? BASIS_AMBIGUOUS
-                                                        : BASIS_NONE;
+      parents->basis[row] = marks | (answer == SWEEP_FOUND       ? BASIS_CONTAINMENT
+                                     : answer == SWEEP_AMBIGUOUS ? BASIS_AMBIGUOUS
+                                                                 : BASIS_NONE);
     } else if (span.level < SWEEP_LEVELS)
       sweep_forget(&track->level[span.level], &span);
-    if (span.level < SWEEP_LEVELS && !sweep_push(&track->level[span.level], &span, arena))
+    if (span.level < SWEEP_LEVELS && !(marks & MARK_CLOSED) && !sweep_push(&track->level[span.level], &span, arena))
       return false;
   }
   return true;
-}
-
-// ---- by correlation --------------------------------------------------------------------------------------------------
-PHASE void join_executions(const struct store_spans *spans, struct parents *parents)
-{
-  const struct id_map launches = parents->launch_of_correlation;
-  uint32_t *rows = parents->row;
-  uint8_t *bases = parents->basis;
-  for (size_t i = 0; i < spans->count; i++) {
-    if (i % 8 == 0 && i + BLOCK_ROWS < spans->count) { // a cache line of the widest column
-      __builtin_prefetch(spans->correlation_id + i + BLOCK_ROWS);
-      __builtin_prefetch(rows + i + BLOCK_ROWS, 1);
-    }
-    if (spans->kind[i] != XSP_KIND_EXECUTION || bases[i] == BASIS_EXPLICIT || spans->correlation_id[i] == 0)
-      continue;
-    uint32_t launch = id_map_find(&launches, (uint64_t)spans->correlation_id[i]);
-    if (launch == ROW_NONE)
-      continue;
-    rows[i] = rows[launch];
-    bases[i] = BASIS_CORRELATION;
-  }
 }
 
 static bool settle_forward(const struct store_spans *spans, struct parents *parents, struct arena *arena)
@@ -436,11 +337,16 @@ enum status parents_find(const struct store_spans *spans, const struct store_tra
   name_clocks(tracks, track_count, ret_parents);
   XSP_TRY(map_ids(spans, &survey, arena, ret_parents, err));
   ret_parents->has_links = survey.has_named || survey.has_executions;
+  ret_parents->has_bases = survey.has_bases;
   if (survey.has_named)
     name_parents(spans, ret_parents);
   if (!settle_forward(spans, ret_parents, arena))
     return out_of_memory(err);
-  if (ret_parents->launch_of_correlation.value != NULL && survey.has_executions) // else executions keep basis none
-    join_executions(spans, ret_parents);
+  if (ret_parents->launches.row_of_correlation.value != NULL && survey.has_executions) // else they keep basis none
+    launches_join(&ret_parents->launches, spans, ret_parents->row, ret_parents->basis);
+  for (size_t i = 0; i < spans->count && survey.has_marks; i++)
+    ret_parents->basis[i] &= (uint8_t)~MARKS;
+  if (!launches_kinds(&ret_parents->launches, spans, &survey, arena, &ret_parents->kind))
+    return out_of_memory(err);
   return STATUS_OK;
 }

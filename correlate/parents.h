@@ -4,7 +4,7 @@
 #define XSP_CORRELATE_PARENTS_H
 
 #include "correlate/correlate.h"
-#include "correlate/id_map.h"
+#include "correlate/launches.h"
 #include "correlate/sweep.h"
 
 struct parents_track {
@@ -18,6 +18,7 @@ struct parents_track {
 struct parents {
   uint32_t *row;  // the parent's row; ROW_NONE: none, or not in this run
   uint8_t *basis; // enum basis
+  uint8_t *kind;  // XSP_KIND_…; NULL: as stored
   // What the sweeps found out on the way, for those who come after.
   struct parents_track *track; // by slot
   size_t track_count;
@@ -27,7 +28,8 @@ struct parents {
   struct id_map row_of_id; // empty where ids are dense, or rise and are seldom asked for
   bool ids_are_dense;      // row = id - first id
   bool has_links;          // explicit or by correlation: may run in circles
-  struct id_map launch_of_correlation;
+  bool has_bases;          // some spans were recorded with their basis
+  struct launches launches;
 };
 
 // Fills *ret_parents; everything lives in `arena`. STATUS_INPUT where ids repeat or a span ends before it starts or
@@ -38,9 +40,7 @@ uint32_t parents_row_of(const struct parents *parents, const struct store_spans 
 
 static inline int64_t parents_end(const struct store_spans *spans, size_t row)
 {
-  if (spans->flags != NULL && (spans->flags[row] & STORE_SPAN_OPEN))
-    return INT64_MAX; // never finished: encloses all that came after
-  return spans->start_ns[row] + spans->duration_ns[row];
+  return launches_end(spans, row);
 }
 static inline struct parents_track *parents_track_of(const struct parents *parents, uint32_t track_id)
 {

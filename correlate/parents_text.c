@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A test program: cases of spans as text on stdin, their parents on stdout. tests/test_parents.py feeds it.
 //
-// A case is a line `case COUNT` and COUNT lines `span_id recorded_parent level kind track start end correlation clock`
-// (end `open`: never finished; clock 0: wall time). The answer is COUNT lines `parent basis depth self observation`.
+// A case is a line `case COUNT` and COUNT lines `span_id recorded_parent level kind track start end correlation clock
+// flags` (end `open`: never finished; clock 0: wall time; flags: STORE_SPAN_…). The answer is COUNT lines
+// `parent basis depth self observation kind`.
 #include "correlate/correlate.h"
 
 #include <inttypes.h>
@@ -12,7 +13,7 @@
 
 struct span_text {
   int64_t id, parent, start, correlation;
-  unsigned level, kind, track, clock;
+  unsigned level, kind, track, clock, flags;
   char end[32];
 };
 
@@ -33,8 +34,8 @@ static void allocate(struct store_spans *spans, size_t count, struct arena *aren
 static bool read_span(struct store_spans *spans, size_t row, struct store_track *track)
 {
   struct span_text text;
-  if (scanf("%" SCNd64 "%" SCNd64 "%u%u%u%" SCNd64 "%31s%" SCNd64 "%u", &text.id, &text.parent, &text.level, &text.kind,
-            &text.track, &text.start, text.end, &text.correlation, &text.clock) != 9)
+  if (scanf("%" SCNd64 "%" SCNd64 "%u%u%u%" SCNd64 "%31s%" SCNd64 "%u%u", &text.id, &text.parent, &text.level,
+            &text.kind, &text.track, &text.start, text.end, &text.correlation, &text.clock, &text.flags) != 10)
     return false;
   spans->span_id[row] = text.id;
   spans->recorded_parent_id[row] = text.parent;
@@ -43,8 +44,9 @@ static bool read_span(struct store_spans *spans, size_t row, struct store_track 
   spans->track_id[row] = text.track;
   spans->level[row] = (uint8_t)text.level;
   spans->kind[row] = (uint8_t)text.kind;
+  spans->flags[row] = (uint8_t)text.flags;
   if (strcmp(text.end, "open") == 0)
-    spans->flags[row] = STORE_SPAN_OPEN;
+    spans->flags[row] |= STORE_SPAN_OPEN;
   else
     spans->duration_ns[row] = strtoll(text.end, NULL, 10) - text.start;
   *track = (struct store_track){.track_id = text.track, .clock = text.clock != 0 ? "foreign" : NULL};
@@ -71,8 +73,9 @@ static bool run_case(size_t count)
     return false;
   }
   for (size_t i = 0; i < count; i++)
-    printf("%" PRId64 " %s %u %" PRId64 " %d\n", derived.parent_id[i], basis_name(derived.basis[i]), derived.depth[i],
-           derived.self_ns[i], derived.observation[i]);
+    printf("%" PRId64 " %s %u %" PRId64 " %d %u\n", derived.parent_id[i], basis_name(derived.basis[i]),
+           derived.depth[i], derived.self_ns[i], derived.observation[i],
+           derived.kind != NULL ? derived.kind[i] : spans.kind[i]);
   arena_done(&arena);
   return true;
 }

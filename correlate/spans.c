@@ -7,17 +7,22 @@ static enum status out_of_memory(struct error *err)
   return error_set(err, STATUS_MEMORY, "cannot relate spans", NULL, NULL, "out of memory");
 }
 
-// One byte a row, set where the row's id is listed; NULL where none is.
+// One byte a row, set where the row's id is listed or it has the flag; NULL where none is.
 static bool mark_rows(const struct parents *parents, const struct store_spans *spans, const int64_t *ids, size_t count,
-                      struct arena *arena, uint8_t **ret_marks)
+                      uint8_t flag, struct arena *arena, uint8_t **ret_marks)
 {
+  uint8_t flags = 0;
+  for (size_t i = 0; i < spans->count && flag != 0 && spans->flags != NULL; i++)
+    flags |= spans->flags[i];
   *ret_marks = NULL;
-  if (count == 0)
+  if (count == 0 && !(flags & flag))
     return true;
   uint8_t *marks = arena_alloc_array(arena, spans->count + 1, 1);
   if (marks == NULL)
     return false;
-  bool is_any = false;
+  for (size_t i = 0; i < spans->count && (flags & flag); i++)
+    marks[i] = (spans->flags[i] & flag) != 0;
+  bool is_any = (flags & flag) != 0;
   for (size_t i = 0; i < count; i++) {
     uint32_t row = parents_row_of(parents, spans, ids[i]);
     if (row == ROW_NONE)
@@ -54,8 +59,8 @@ static enum status correlate_in(struct arena *scratch, const struct store_spans 
   uint8_t *is_step;
   uint8_t *is_warmup;
   XSP_TRY(parents_find(spans, tracks, track_count, scratch, &parents, err));
-  if (!mark_rows(&parents, spans, step_span_ids, step_count, scratch, &is_step) ||
-      !mark_rows(&parents, spans, warmup_span_ids, warmup_count, scratch, &is_warmup) ||
+  if (!mark_rows(&parents, spans, step_span_ids, step_count, STORE_SPAN_STEP, scratch, &is_step) ||
+      !mark_rows(&parents, spans, warmup_span_ids, warmup_count, 0, scratch, &is_warmup) ||
       !allocate(ret_derived, spans->count, arena))
     return out_of_memory(err);
   struct tree tree = {spans, &parents, ret_derived, NULL, is_step};
@@ -64,6 +69,12 @@ static enum status correlate_in(struct arena *scratch, const struct store_spans 
       !observations_find(&tree, is_warmup, arena, ret_observations, ret_observation_count,
                          &ret_counts->outside_observations))
     return out_of_memory(err);
+  if (parents.kind != NULL) {
+    ret_derived->kind = arena_alloc_array(arena, spans->count + 1, sizeof *ret_derived->kind);
+    if (ret_derived->kind == NULL)
+      return out_of_memory(err);
+    memcpy(ret_derived->kind, parents.kind, spans->count);
+  }
   for (size_t i = 0; i < spans->count; i++)
     ret_counts->basis[ret_derived->basis[i]]++;
   return STATUS_OK;

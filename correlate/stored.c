@@ -8,7 +8,8 @@
 #define COLUMNS                                                                                                        \
   (STORE_BIT(STORE_SPAN_ID) | STORE_BIT(STORE_RECORDED_PARENT_ID) | STORE_BIT(STORE_START_NS) |                        \
    STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_CORRELATION_ID) | STORE_BIT(STORE_TRACK_ID) |                        \
-   STORE_BIT(STORE_NAME) | STORE_BIT(STORE_LEVEL) | STORE_BIT(STORE_KIND) | STORE_BIT(STORE_FLAGS))
+   STORE_BIT(STORE_NAME) | STORE_BIT(STORE_LEVEL) | STORE_BIT(STORE_KIND) | STORE_KIND_AS_STORED |                     \
+   STORE_BIT(STORE_FLAGS))
 
 struct ids {
   int64_t *id;
@@ -53,12 +54,12 @@ static enum status find_warmups(struct store *store, int64_t run_id, struct aren
   *ret_warmups = (struct ids){0};
   if (!store_find_string(store, "warmup", 6, &key))
     return STATUS_OK;
-  XSP_TRY(store_load_tags(store, run_id, arena, &tags, &count, err));
+  XSP_TRY(store_load_tags_of(store, run_id, &key, 1, arena, &tags, &count, err));
   ret_warmups->id = arena_alloc_array(arena, count + 1, sizeof *ret_warmups->id);
   if (ret_warmups->id == NULL)
     return error_set(err, STATUS_MEMORY, "cannot relate spans", NULL, NULL, "out of memory");
   for (size_t i = 0; i < count; i++)
-    if (tags[i].key == key && tags[i].type == STORE_INT && tags[i].value.integer != 0)
+    if (tags[i].type == STORE_INT && tags[i].value.integer != 0)
       ret_warmups->id[ret_warmups->count++] = tags[i].span_id;
   return STATUS_OK;
 }

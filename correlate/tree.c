@@ -86,6 +86,22 @@ static bool climb_from(struct tree *tree, uint32_t row, struct path *path, struc
   return true;
 }
 
+static bool is_recorded(const struct tree *tree, uint32_t row) // with its basis
+{
+  return tree->parents->has_bases && STORE_BASIS_OF_FLAGS(tree->spans->flags[row]) >= 0;
+}
+
+// The parent that the source named for a row and that is not in this run; 0: none such.
+static int64_t absent_parent(const struct tree *tree, uint32_t row)
+{
+  const struct store_spans *spans = tree->spans;
+  const struct parents *parents = tree->parents;
+  bool is_named = parents->basis[row] == BASIS_EXPLICIT;
+  if (is_recorded(tree, row)) // with any basis; one that was lost to break a circle is present
+    is_named = parents_row_of(parents, spans, spans->recorded_parent_id[row]) == ROW_NONE;
+  return is_named && parents->row[row] == ROW_NONE ? spans->recorded_parent_id[row] : 0;
+}
+
 // Parents that are named but absent stay named; an execution takes over its launch's.
 static void name_absent(struct tree *tree)
 {
@@ -94,13 +110,10 @@ static void name_absent(struct tree *tree)
   for (size_t i = 0; i < spans->count; i++) {
     if (parents->row[i] != ROW_NONE)
       continue;
-    if (parents->basis[i] == BASIS_EXPLICIT) {
-      tree->derived->parent_id[i] = spans->recorded_parent_id[i];
-    } else if (parents->basis[i] == BASIS_CORRELATION) {
-      uint32_t launch = id_map_find(&parents->launch_of_correlation, (uint64_t)spans->correlation_id[i]);
-      if (launch != ROW_NONE && parents->basis[launch] == BASIS_EXPLICIT && parents->row[launch] == ROW_NONE)
-        tree->derived->parent_id[i] = spans->recorded_parent_id[launch];
-    }
+    uint32_t from = (uint32_t)i;
+    if (parents->basis[i] == BASIS_CORRELATION && !is_recorded(tree, from))
+      from = launches_find(&parents->launches, spans->correlation_id[i]);
+    tree->derived->parent_id[i] = absent_parent(tree, from);
   }
 }
 

@@ -6,7 +6,8 @@
 //   experiment ID NAME WORKLOAD FRAMEWORK VERSION
 //   run ID EXPERIMENT LEVELS BATCH DROPPED unix|trace
 //   track RUN ID NAME HOST CLOCK PROCESS THREAD DEVICE STREAM
-//   span RUN ID PARENT START DURATION CORRELATION TRACK LEVEL KIND CATEGORY TRACER NAME    (DURATION "open")
+//   span RUN ID PARENT START DURATION CORRELATION TRACK LEVEL KIND CATEGORY TRACER NAME [FLAGS]
+//     (DURATION "open"; FLAGS of "step", "placed", "call", "basis=NAME", separated by commas)
 //   tag RUN SPAN KEY int|double|text VALUE
 #include "correlate/correlate.h"
 
@@ -135,6 +136,26 @@ static void add_track(char **fields)
   check(store_add_track(store, &track, &err), "track");
 }
 
+static uint8_t flags_of(char *text)
+{
+  uint8_t flags = 0;
+  unsigned basis;
+  if (strcmp(text, "-") == 0)
+    return 0;
+  for (char *flag = strsep(&text, ","); flag != NULL; flag = strsep(&text, ","))
+    if (strcmp(flag, "step") == 0)
+      flags |= STORE_SPAN_STEP;
+    else if (strcmp(flag, "placed") == 0)
+      flags |= STORE_SPAN_PLACED;
+    else if (strcmp(flag, "call") == 0)
+      flags |= STORE_SPAN_CALL;
+    else if (strncmp(flag, "basis=", 6) == 0 && basis_from_name(flag + 6, strlen(flag + 6), &basis))
+      flags |= STORE_FLAG_BASIS(basis);
+    else
+      stop("no such flag");
+  return flags;
+}
+
 static void add_span(char **fields, const size_t *lengths)
 {
   bool is_open = strcmp(fields[5], "open") == 0;
@@ -147,7 +168,7 @@ static void add_span(char **fields, const size_t *lengths)
                             .name = string(fields[12], lengths[12]),
                             .category = string(fields[10], lengths[10]),
                             .tracer = string(fields[11], lengths[11]),
-                            .flags = is_open ? STORE_SPAN_OPEN : 0};
+                            .flags = (uint8_t)(flags_of(fields[13]) | (is_open ? STORE_SPAN_OPEN : 0))};
   unsigned level = 0, kind = 0;
   if (!level_from_name(fields[8], strlen(fields[8]), &level) || !kind_from_name(fields[9], strlen(fields[9]), &kind))
     stop("not a level or a kind");

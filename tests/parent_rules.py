@@ -10,10 +10,37 @@ SYNC, LAUNCH, EXECUTION = range(3)
 NONE, EXPLICIT, CORRELATION, CONTAINMENT, AMBIGUOUS = 'none', 'explicit', 'correlation', 'containment', 'ambiguous'
 FOREVER = 2 ** 63 - 1  # the end of a span that never finished
 
-# recorded_parent, correlation, track: 0 means none. Spans stand in file order. `clock` is the name of a foreign clock, or ''.
-Span = collections.namedtuple('Span', 'span_id recorded_parent level kind category track start end correlation clock')
+# recorded_parent, correlation, track: 0 means none. Spans stand in file order. `clock` is the name of a foreign clock, or
+# ''. placed: an importer laid its times out. call: a host API call, which may turn out to be a launch. basis: what the
+# source recorded, or None. step: a framework's step, or a match of --model-range.
+Span = collections.namedtuple('Span', 'span_id recorded_parent level kind category track start end correlation clock '
+                                      'placed call basis step', defaults=(False, False, None, False))
 
 
+# ---- kinds
+def is_candidate(span):
+    return span.correlation != 0 and (span.kind == LAUNCH or (span.call and span.kind == SYNC))
+
+
+def launch_of(spans, correlation):
+    """The outermost call with this id: earliest start, then latest end, then file order."""
+    calls = [i for i, s in enumerate(spans) if is_candidate(s) and s.correlation == correlation]
+    return min(calls, key=lambda i: (spans[i].start, -spans[i].end, i), default=None)
+
+
+def kinds(spans):
+    """Of the calls with an id that an execution carries exactly one is the launch; a call is none without executions."""
+    carried = {s.correlation for s in spans if s.kind == EXECUTION}
+    result = []
+    for at, span in enumerate(spans):
+        kind = SYNC if span.call and span.kind == LAUNCH else span.kind
+        if is_candidate(span) and span.correlation in carried:
+            kind = LAUNCH if launch_of(spans, span.correlation) == at else SYNC
+        result.append(kind)
+    return result
+
+
+# ---- parents
 def encloses(outer, outer_at, inner, inner_at):
     if outer.start > inner.start or outer.end < inner.end:
         return False
@@ -26,10 +53,10 @@ def encloses(outer, outer_at, inner, inner_at):
 
 def by_containment(spans, at):
     span = spans[at]
-    lowest_allowed = LIBRARY if span.level == KERNEL else span.level  # so a host API call is nobody's parent
+    lowest_allowed = LIBRARY if span.level == KERNEL else span.level
     candidates = [i for i, other in enumerate(spans)
                   if i != at and span.track != 0 and other.track == span.track and other.clock == span.clock
-                  and other.level <= lowest_allowed and encloses(other, i, span, at)]
+                  and other.level <= lowest_allowed and not other.call and encloses(other, i, span, at)]
     if not candidates:
         return None, NONE
     lowest = max(spans[i].level for i in candidates)
@@ -41,19 +68,16 @@ def by_containment(spans, at):
     return spans[inner].span_id, CONTAINMENT
 
 
-def launch_of(spans, correlation):
-    launches = [i for i, s in enumerate(spans) if s.kind == LAUNCH and s.correlation == correlation and correlation != 0]
-    return min(launches, key=lambda i: (spans[i].start, -spans[i].end, i), default=None)
-
-
 def parents(spans):
     """[(parent id or None, basis)] in the order of `spans`."""
     result = [None] * len(spans)
     for at, span in enumerate(spans):
-        if span.recorded_parent != 0:
+        if span.basis is not None:  # recorded with its basis: not resolved again
+            result[at] = (span.recorded_parent or None, span.basis)
+        elif span.recorded_parent != 0:
             result[at] = (span.recorded_parent, EXPLICIT)
         elif span.kind != EXECUTION:
-            result[at] = by_containment(spans, at)
+            result[at] = (None, NONE) if span.placed else by_containment(spans, at)
     for at, span in enumerate(spans):
         if result[at] is None:
             launch = launch_of(spans, span.correlation)
@@ -71,3 +95,37 @@ def without_circles(spans, result):
         if above is not None and at == min(path[path.index(above):]):
             result[at] = (None, NONE)
     return result
+
+
+# ---- observations
+def observations(spans, related):
+    """[which observation a span belongs to, or None], counting them by start; `related` is what parents() gave."""
+    row = {span.span_id: at for at, span in enumerate(spans)}
+    has_steps = any(span.step for span in spans)
+    if not has_steps and all(span.level != MODEL for span in spans):
+        clock = '' if any(not span.clock for span in spans) else spans[0].clock
+        return [0 if span.clock == clock else None for span in spans]
+
+    def outermost(at):
+        found = None
+        while at is not None:
+            if spans[at].end != FOREVER and (spans[at].step if has_steps else spans[at].level == MODEL):
+                found = at
+            at = row.get(related[at][0])
+        return found
+
+    listed = sorted({outermost(at) for at in range(len(spans))} - {None}, key=lambda at: (spans[at].start, at))
+
+    def belongs(at):
+        if outermost(at) is not None:
+            return listed.index(outermost(at))
+        return max((i for i, o in enumerate(listed) if spans[o].clock == spans[at].clock
+                    and spans[o].start <= spans[at].start < spans[o].end), default=None)
+
+    def of(at):
+        if spans[at].kind == EXECUTION and outermost(at) is None:
+            launch = launch_of(spans, spans[at].correlation)
+            return belongs(at if launch is None else launch)
+        return belongs(at)
+
+    return [of(at) for at in range(len(spans))]

@@ -19,7 +19,7 @@ def field(value):
     if isinstance(value, str):
         value = value.encode()
     if isinstance(value, bytes):
-        return "%2D" if value == b"-" else quote_from_bytes(value, safe="/ _[],().:")
+        return "%2D" if value == b"-" else quote_from_bytes(value, safe="/ _[],().:=")
     return str(value)
 
 
@@ -44,11 +44,11 @@ class Script:
         self.put("track", run_id, track_id, name, host, clock, process, thread, device, stream)
 
     def span(self, name, start_ns, duration_ns, level="model", kind="sync", track=1, run_id=1, parent=None,
-             correlation=None, category=None, tracer="scripted", tags=()):
+             correlation=None, category=None, tracer="scripted", tags=(), flags=None):
         span_id = self.next_span.get(run_id, 1)
         self.next_span[run_id] = span_id + 1
         self.put("span", run_id, span_id, parent, start_ns, duration_ns, correlation, track, level, kind, category,
-                 tracer, name)
+                 tracer, name, flags)
         for key, value in dict(tags).items():
             kind_name = "int" if isinstance(value, int) else "double" if isinstance(value, float) else "text"
             self.put("tag", run_id, span_id, key, kind_name, value)

@@ -10,6 +10,8 @@ import parent_rules as rules
 PROGRAM = os.path.join(os.environ.get('XSP_BUILD', 'build'), 'test-programs', 'parents_text')
 CASES = int(os.environ.get('XSP_PARENT_CASES', '8000'))
 OPEN = rules.FOREVER
+BASES = (rules.NONE, rules.EXPLICIT, rules.CORRELATION, rules.CONTAINMENT, rules.AMBIGUOUS)  # in the store's order
+STEP, PLACED, CALL = 2, 4, 8  # the store's flags
 
 
 def random_case(random):
@@ -18,6 +20,7 @@ def random_case(random):
     horizon = random.choice((3, 6, 12, 40))
     tracks = random.choice((1, 1, 2, 3))
     levels = random.choice(([0, 1, 2, 3, 4], [1, 2, 4], [2], [2, 4], [0, 2]))
+    plain = random.random()  # which flags there are at all
     spans = []
     for i in range(count):
         start = random.randrange(horizon)
@@ -28,8 +31,13 @@ def random_case(random):
         correlation = random.randrange(0, 4) if kind or random.random() < 0.2 else 0
         parent = random.randrange(1, count + 3) if random.random() < 0.08 else 0
         track = random.randrange(0 if random.random() < 0.05 else 1, tracks + 1)
+        call = plain < 0.6 and kind < 2 and random.random() < 0.35
+        if call and random.random() < 0.8:
+            kind, correlation = 0, random.randrange(0, 4)
+        basis = random.choice(BASES) if random.random() < (0.12 if plain < 0.2 else 0) else None
         spans.append([0, parent, random.choice(levels), kind, 'api' if kind == 1 else '', track, start, end, correlation,
-                      'foreign' if track == 3 else ''])
+                      'foreign' if track == 3 else '', plain < 0.5 and random.random() < 0.12, call, basis,
+                      plain < 0.3 and random.random() < 0.2])
     order = random.random()
     if order < 0.35:  # as a thread's ring has them
         spans.sort(key=lambda s: (s[7], -s[6]))
@@ -49,6 +57,7 @@ def random_case(random):
 def nested_case(random):
     """Properly nested, in the order of ends: what the backward sweep decides alone, now and then spoilt."""
     spans = []
+    call = random.random() < 0.5
 
     def grow(level, start, end, depth=0):
         at = start
@@ -57,7 +66,8 @@ def nested_case(random):
             finish = random.randrange(begin, end) + 1
             grow(min(4, level + random.randrange(0, 2)), begin, finish, depth + 1)
             if random.random() < 0.8:
-                spans.append([0, 0, level, random.choice((0, 1)) if level == 4 else 0, '', 1, begin, finish, 0, ''])
+                spans.append([0, 0, level, random.choice((0, 1)) if level == 4 else 0, '', 1, begin, finish, 0, '', False,
+                              call and level == 4])
             at = finish + random.randrange(0, 3)
     grow(random.randrange(0, 3), 0, 200)
     if spans and random.random() < 0.3:
@@ -65,12 +75,17 @@ def nested_case(random):
     return [rules.Span(i + 1, *span[1:]) for i, span in enumerate(spans)] or random_case(random)
 
 
+def flags_of(span):
+    recorded = 0 if span.basis is None else BASES.index(span.basis) + 1
+    return STEP * span.step | PLACED * span.placed | CALL * span.call | recorded << 4
+
+
 def to_text(spans):
     lines = [f'case {len(spans)}']
     for s in spans:
         end = 'open' if s.end == OPEN else s.end
         lines.append(f'{s.span_id} {s.recorded_parent} {s.level} {s.kind} {s.track} {s.start} {end} {s.correlation} '
-                     f'{int(bool(s.clock))}')
+                     f'{int(bool(s.clock))} {flags_of(s)}')
     return '\n'.join(lines) + '\n'
 
 
@@ -88,21 +103,28 @@ class Parents(unittest.TestCase):
         cases = [(nested_case if i % 3 == 0 else random_case)(generator) for i in range(CASES)]
         output = subprocess.run([PROGRAM], input=''.join(map(to_text, cases)), capture_output=True, text=True, check=True)
         lines = iter(output.stdout.splitlines())
-        seen = set()
+        seen, became = set(), set()
         for spans in cases:
             answers = [next(lines).split() for _ in spans]
             expected = rules.parents(spans)
+            kinds = rules.kinds(spans)
+            observations = rules.observations(spans, expected)
             for at, (answer, (parent, basis)) in enumerate(zip(answers, expected)):
                 self.assertEqual((int(answer[0]), answer[1]), (parent or 0, basis),
                                  f'row {at} of\n' + '\n'.join(map(str, spans)))
                 seen.add(basis)
                 span = spans[at]
+                became.add((span.kind, span.call, kinds[at]))
+                self.assertEqual(int(answer[5]), kinds[at], f'kind of row {at} of\n' + '\n'.join(map(str, spans)))
+                self.assertEqual(int(answer[4]), -1 if observations[at] is None else observations[at],
+                                 f'observation of row {at} of\n' + '\n'.join(map(str, spans)))
                 if span.end != OPEN:
                     self_ns = span.end - span.start
                     if span.kind != rules.EXECUTION:
                         self_ns -= covered(spans, at, expected)
                     self.assertEqual(int(answer[3]), self_ns, f'self time of row {at} of\n' + '\n'.join(map(str, spans)))
-        self.assertEqual(seen, {rules.NONE, rules.EXPLICIT, rules.CORRELATION, rules.CONTAINMENT, rules.AMBIGUOUS})
+        self.assertEqual(seen, set(BASES))
+        self.assertLessEqual({(0, True, 0), (0, True, 1), (1, False, 1), (1, False, 0), (1, True, 0)}, became)
 
 
 if __name__ == '__main__':

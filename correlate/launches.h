@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which call launched an execution, and what kind every span is in the end. Private to correlate.
+#ifndef XSP_CORRELATE_LAUNCHES_H
+#define XSP_CORRELATE_LAUNCHES_H
+
+#include "correlate/id_map.h"
+#include "correlate/survey.h"
+
+struct launches {
+  struct id_map row_of_correlation; // of the outermost call; empty where there are none
+  bool has_rivals;                  // one that was stored as a launch is among several of one id
+};
+
+static inline int64_t launches_end(const struct store_spans *spans, size_t row)
+{
+  if (spans->flags != NULL && (spans->flags[row] & STORE_SPAN_OPEN))
+    return INT64_MAX; // never finished: encloses all that came after
+  return spans->start_ns[row] + spans->duration_ns[row];
+}
+// Of several calls with one id the outermost: earliest start, then latest end, then file order.
+static inline bool launches_is_outer(const struct store_spans *spans, uint32_t a, uint32_t b)
+{
+  if (spans->start_ns[a] != spans->start_ns[b])
+    return spans->start_ns[a] < spans->start_ns[b];
+  return launches_end(spans, a) > launches_end(spans, b);
+}
+// A row that is stored as a launch (`is_launch`) or flagged as a call; rows come last first. False: out of memory.
+static inline bool launches_note(struct launches *launches, const struct store_spans *spans, uint32_t row,
+                                 bool is_launch, struct arena *arena)
+{
+  if (spans->correlation_id[row] == 0)
+    return true;
+  uint64_t id = (uint64_t)spans->correlation_id[row];
+  uint32_t *launch = id_map_grow(&launches->row_of_correlation, arena, id, spans->count);
+  if (launch == NULL)
+    return false;
+  if (*launch != ROW_NONE)
+    launches->has_rivals |= is_launch || spans->kind[*launch] == XSP_KIND_LAUNCH;
+  if (*launch == ROW_NONE || !launches_is_outer(spans, *launch, row))
+    *launch = row;
+  return true;
+}
+static inline uint32_t launches_find(const struct launches *launches, int64_t correlation_id) // ROW_NONE: none
+{
+  return correlation_id == 0 ? ROW_NONE : id_map_find(&launches->row_of_correlation, (uint64_t)correlation_id);
+}
+
+// Gives executions the parents of their launches: rows and bases. Bases may carry marks.
+void launches_join(const struct launches *launches, const struct store_spans *spans, uint32_t *parent_row,
+                   uint8_t *basis);
+// *ret_kind NULL: as stored. False: out of memory.
+bool launches_kinds(const struct launches *launches, const struct store_spans *spans, const struct survey *survey,
+                    struct arena *arena, uint8_t **ret_kind);
+
+#endif
