@@ -79,6 +79,7 @@ enum status import_log(struct import *import, int64_t run_id, int64_t span_id, i
 // ---- accounts: events == kept + skipped. import_span counts as kept and as an event by itself.
 void import_skip(struct import *import, const char *reason); // one event; `reason` is static text
 void import_skip_many(struct import *import, const char *reason, uint64_t count);
+void import_joined(struct import *import);                   // one event that became part of a span with another event
 void import_not_an_event(struct import *import); // takes back the event that import_span counted: two spans of one event
 
 // ---- failing

@@ -319,6 +319,12 @@ void import_skip(struct import *import, const char *reason)
   import_skip_many(import, reason, 1);
 }
 
+void import_joined(struct import *import)
+{
+  import->sink->kept++;
+  import->sink->events++;
+}
+
 void import_not_an_event(struct import *import)
 {
   import->sink->kept--;
