@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// The arguments of a Kineto event: what its span needs (where it ran, which call started it), and tags. A tag keeps the
+// file's own key but where xsp has a well-known one. Called once an event, between reading and the next one.
+#include "collect/importers/kineto.h"
+
+#include <string.h>
+
+static const struct {
+  const char *key;
+  enum kineto_key meaning;
+  const char *tag; // NULL: the key itself
+} known[] = {
+    {"correlation", KEY_CORRELATION, "recorded_correlation"},
+    {"External id", KEY_TAG, "external_id"},
+    {"external id", KEY_TAG, "external_id"},
+    {"device", KEY_DEVICE, NULL},
+    {"stream", KEY_STREAM, NULL},
+    {"queued", KEY_QUEUED, NULL},
+    {"registers per thread", KEY_TAG, "registers"},
+    {"shared memory", KEY_TAG, "shared_bytes"},
+    {"Sequence number", KEY_SEQUENCE, "sequence"},
+    {"Output Dims", KEY_TAG, "layer_shape"},
+    {"Call stack", KEY_CALL_STACK, "call_path"},
+    {"Device", KEY_DROP, NULL}, // 2021: the process id
+    {"Trace name", KEY_DROP, NULL},
+    {"Trace iteration", KEY_DROP, NULL},
+};
+
+bool kineto_tags_start(struct kineto *kineto)
+{
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+    struct text key = {known[i].key, strlen(known[i].key)};
+    const char *tag = known[i].tag != NULL ? known[i].tag : known[i].key;
+    uint32_t string = import_string(kineto->import, tag, strlen(tag));
+    if (string == 0 || !kineto_word_add(&kineto->keys, key, known[i].meaning, string))
+      return false;
+  }
+  return true;
+}
+
+// What a key means; `spare` holds it where the table is full. NULL: a key without a text.
+static const struct kineto_word *word_of(struct kineto *kineto, struct text key, struct kineto_word *spare)
+{
+  const struct kineto_word *word = kineto_word_find(&kineto->keys, key);
+  if (word != NULL)
+    return word;
+  uint32_t string = import_string(kineto->import, key.at, key.length);
+  if (string == 0)
+    return NULL;
+  if (kineto_word_add(&kineto->keys, key, KEY_TAG, string))
+    return kineto_word_find(&kineto->keys, key);
+  *spare = (struct kineto_word){.meaning = KEY_TAG, .string = string};
+  return spare;
+}
+
+// ---- what the span needs ---------------------------------------------------------------------------------------------
+void kineto_facts(struct kineto *kineto, const struct trace_event *event, struct kineto_facts *ret_facts)
+{
+  *ret_facts = (struct kineto_facts){0};
+  for (size_t i = 0; i < event->argument_count; i++) {
+    const struct trace_argument *argument = &event->arguments[i];
+    const struct kineto_word *word = kineto_word_find(&kineto->keys, argument->key);
+    if (word == NULL)
+      continue;
+    int64_t number;
+    if (word->meaning == KEY_CORRELATION)
+      ret_facts->correlation_id = trace_int64(&argument->value, &number) && number > 0 ? number : 0;
+    else if (word->meaning == KEY_DEVICE)
+      ret_facts->device = &argument->value;
+    else if (word->meaning == KEY_STREAM)
+      ret_facts->stream = &argument->value;
+  }
+}
+
+// ---- texts -----------------------------------------------------------------------------------------------------------
+// JSON without the space between its elements, so that equal values are equal texts. 0: empty or no memory.
+static uint32_t compact(struct kineto *kineto, struct text json)
+{
+  struct buf *scratch = &kineto->scratch;
+  buf_clear(scratch);
+  if (!buf_reserve(scratch, json.length))
+    return 0;
+  const char *at = json.at, *end = at + json.length;
+  char *to = scratch->data;
+  bool in_string = false;
+  for (; at < end; at++) {
+    char byte = *at;
+    if (!in_string && (byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t'))
+      continue;
+    if (in_string && byte == '\\' && at + 1 < end)
+      *to++ = *at++;
+    else if (byte == '"')
+      in_string = !in_string;
+    *to++ = *at;
+  }
+  return import_string(kineto->import, scratch->data, (size_t)(to - scratch->data));
+}
+
+// "inner;outer" becomes "outer;inner", as call paths are written everywhere.
+static uint32_t reverse_stack(struct kineto *kineto, struct text stack)
+{
+  struct buf *scratch = &kineto->scratch;
+  buf_clear(scratch);
+  if (!buf_reserve(scratch, stack.length))
+    return 0;
+  char *to = scratch->data + stack.length;
+  for (size_t from = 0; from < stack.length;) {
+    const char *frame = stack.at + from;
+    const char *semicolon = memchr(frame, ';', stack.length - from);
+    size_t length = semicolon != NULL ? (size_t)(semicolon - frame) : stack.length - from;
+    to -= length;
+    memcpy(to, frame, length);
+    from += length + 1;
+    if (semicolon != NULL)
+      *--to = ';';
+  }
+  size_t length = (size_t)(scratch->data + stack.length - to);
+  return import_string(kineto->import, to, length);
+}
+
+// ---- values ----------------------------------------------------------------------------------------------------------
+static bool is_whole(struct text number)
+{
+  for (size_t i = 0; i < number.length; i++)
+    if (number.at[i] == '.' || number.at[i] == 'e' || number.at[i] == 'E')
+      return false;
+  return true;
+}
+
+static void tag_number(struct kineto *kineto, int64_t span_id, uint32_t key, const struct trace_value *value)
+{
+  int64_t whole;
+  double real;
+  if (trace_int64(value, &whole))
+    import_tag_int(kineto->import, kineto->run_id, span_id, key, whole);
+  else if (!is_whole(value->raw) && trace_double(value, &real))
+    import_tag_double(kineto->import, kineto->run_id, span_id, key, real);
+  else // beyond int64 or double: as it stands
+    import_tag_text(kineto->import, kineto->run_id, span_id, key,
+                    import_string(kineto->import, value->raw.at, value->raw.length));
+}
+
+static void tag_value(struct kineto *kineto, int64_t span_id, uint32_t key, const struct trace_value *value)
+{
+  uint32_t text = 0;
+  switch (value->type) {
+  case TRACE_NONE:
+  case TRACE_NULL:
+    return;
+  case TRACE_NUMBER:
+    tag_number(kineto, span_id, key, value);
+    return;
+  case TRACE_TRUE:
+  case TRACE_FALSE:
+    import_tag_int(kineto->import, kineto->run_id, span_id, key, value->type == TRACE_TRUE);
+    return;
+  case TRACE_STRING:
+    text = import_string(kineto->import, value->raw.at, value->raw.length);
+    break;
+  case TRACE_OBJECT:
+  case TRACE_ARRAY:
+    text = compact(kineto, value->raw);
+    break;
+  }
+  if (text != 0) // an empty text says nothing
+    import_tag_text(kineto->import, kineto->run_id, span_id, key, text);
+}
+
+// Of arguments with one key the last counts, as for all readers of JSON.
+static bool is_repeated(const struct trace_event *event, size_t at)
+{
+  for (size_t i = at + 1; i < event->argument_count; i++)
+    if (event->arguments[i].key.length == event->arguments[at].key.length &&
+        memcmp(event->arguments[i].key.at, event->arguments[at].key.at, event->arguments[at].key.length) == 0)
+      return true;
+  return false;
+}
+
+static bool is_known_number(const struct trace_value *value, int64_t least)
+{
+  int64_t number;
+  return !trace_int64(value, &number) || number >= least;
+}
+
+void kineto_tags(struct kineto *kineto, const struct trace_event *event, const struct kineto_facts *facts,
+                 int64_t span_id)
+{
+  uint64_t seen = 0; // by the keys' lengths and last letters: mostly tells that no key stands twice
+  bool has_repeats = false;
+  for (size_t i = 0; i < event->argument_count; i++) {
+    struct text key = event->arguments[i].key;
+    uint64_t bit = UINT64_C(1) << (key.length > 0 ? (key.length * 7 + (unsigned char)key.at[key.length - 1]) % 64 : 0);
+    has_repeats |= (seen & bit) != 0;
+    seen |= bit;
+  }
+  for (size_t i = 0; i < event->argument_count; i++) {
+    const struct trace_argument *argument = &event->arguments[i];
+    struct kineto_word spare;
+    const struct kineto_word *word = word_of(kineto, argument->key, &spare);
+    if (word == NULL || word->meaning == KEY_DROP || &argument->value == facts->device ||
+        &argument->value == facts->stream || (has_repeats && is_repeated(event, i)))
+      continue;
+    if (word->meaning == KEY_CALL_STACK && argument->value.type == TRACE_STRING) {
+      uint32_t path = reverse_stack(kineto, argument->value.raw);
+      if (path != 0)
+        import_tag_text(kineto->import, kineto->run_id, span_id, word->string, path);
+    } else if ((word->meaning != KEY_QUEUED || is_known_number(&argument->value, 1)) &&
+               (word->meaning != KEY_SEQUENCE || is_known_number(&argument->value, 0))) {
+      tag_value(kineto, span_id, word->string, &argument->value);
+    }
+  }
+}
