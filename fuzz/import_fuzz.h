@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the fuzz targets of importers share: a file in memory, and a sink that keeps nothing but checks what it is given.
+// Included by exactly one .c of a program: it takes the place of collect's own sink.
+#ifndef XSP_FUZZ_IMPORT_FUZZ_H
+#define XSP_FUZZ_IMPORT_FUZZ_H
+
+#include "collect/importers/importer.h"
+#include "collect/importers/texts.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define FUZZ_RUNS 64
+
+struct sink {
+  struct texts texts;
+  int64_t run_count, experiment_count;
+  uint32_t tracks[FUZZ_RUNS], traces[FUZZ_RUNS];
+  uint64_t kept, skipped;
+};
+
+// What an importer may never do, whatever the file says.
+static void fuzz_must(bool is_so, const char *what)
+{
+  if (is_so)
+    return;
+  fprintf(stderr, "an importer broke a rule: %s\n", what);
+  abort();
+}
+
+static size_t fuzz_run(const struct import *import, int64_t run_id)
+{
+  fuzz_must(run_id >= 1 && run_id <= import->sink->run_count, "no such run");
+  return (size_t)(run_id - 1) % FUZZ_RUNS;
+}
+
+static void fuzz_text(const struct import *import, uint32_t id)
+{
+  fuzz_must(id == 0 || id < import->sink->texts.count, "no such text");
+}
+
+enum status import_run(struct import *import, const struct store_run *run, int64_t *ret_run_id, struct error *err)
+{
+  (void)err;
+  fuzz_must(run->experiment_id >= 0 && run->experiment_id <= import->sink->experiment_count, "no such experiment");
+  *ret_run_id = ++import->sink->run_count;
+  return STATUS_OK;
+}
+
+enum status import_run_set(struct import *import, int64_t run_id, const struct store_run *run, struct error *err)
+{
+  (void)err;
+  (void)run;
+  fuzz_run(import, run_id);
+  return STATUS_OK;
+}
+
+enum status import_experiment(struct import *import, const struct store_experiment *experiment,
+                              const struct store_system_value *system, size_t system_count, int64_t *ret_experiment_id,
+                              struct error *err)
+{
+  (void)err;
+  (void)experiment;
+  for (size_t i = 0; i < system_count; i++)
+    fuzz_must(system[i].key != NULL && (system[i].is_number || system[i].text != NULL),
+              "a system fact without a value");
+  *ret_experiment_id = ++import->sink->experiment_count;
+  return STATUS_OK;
+}
+
+void import_framework(struct import *import, const char *name, const char *version)
+{
+  (void)import;
+  (void)name;
+  (void)version;
+}
+
+void import_system_text(struct import *import, const char *key, const char *text)
+{
+  (void)import;
+  (void)text;
+  fuzz_must(key != NULL && strlen(key) > 0, "a system fact without a key");
+}
+
+void import_system_number(struct import *import, const char *key, double number)
+{
+  (void)number;
+  import_system_text(import, key, NULL);
+}
+
+void import_version(struct import *import, const char *format_version)
+{
+  (void)import;
+  fuzz_must(format_version != NULL && strlen(format_version) < 4096, "no version");
+}
+
+void import_note(struct import *import, const char *format, ...)
+{
+  char text[1024];
+  va_list values;
+  (void)import;
+  va_start(values, format);
+  vsnprintf(text, sizeof text, format, values);
+  va_end(values);
+}
+
+uint32_t import_string(struct import *import, const char *text, size_t length)
+{
+  uint32_t id = 0;
+  fuzz_must(texts_intern(&import->sink->texts, text, length, &id), "out of memory");
+  return id;
+}
+
+const char *import_text(const struct import *import, uint32_t string, size_t *ret_length)
+{
+  fuzz_text(import, string);
+  if (ret_length != NULL)
+    *ret_length = string == 0 ? 0 : import->sink->texts.entries[string].length;
+  return string == 0 ? "" : import->sink->texts.entries[string].text;
+}
+
+enum status import_track(struct import *import, int64_t run_id, const struct store_track *track, uint32_t *ret_track_id,
+                         struct error *err)
+{
+  (void)err;
+  (void)(track->name != NULL && strlen(track->name));
+  *ret_track_id = ++import->sink->tracks[fuzz_run(import, run_id)];
+  return STATUS_OK;
+}
+
+enum status import_track_name(struct import *import, int64_t run_id, uint32_t track_id, const char *name,
+                              struct error *err)
+{
+  (void)err;
+  fuzz_must(track_id >= 1 && track_id <= import->sink->tracks[fuzz_run(import, run_id)] && name != NULL,
+            "no such track to name");
+  return STATUS_OK;
+}
+
+enum status import_span(struct import *import, int64_t run_id, const struct store_span *span, struct error *err)
+{
+  (void)err;
+  size_t run = fuzz_run(import, run_id);
+  int64_t end_ns = 0;
+  fuzz_must(span->span_id >= 1, "a span's id below 1");
+  fuzz_must(span->duration_ns >= 0, "a span of negative duration");
+  fuzz_must(!__builtin_add_overflow(span->start_ns, span->duration_ns, &end_ns), "a span that ends beyond 64 bits");
+  fuzz_must(span->level < XSP_LEVEL_COUNT && span->kind <= XSP_KIND_EXECUTION, "no such level or kind");
+  fuzz_must(span->track_id <= import->sink->tracks[run], "a span on no such track");
+  fuzz_must(span->trace_id <= import->sink->traces[run], "a span of no such trace");
+  fuzz_text(import, span->name);
+  fuzz_text(import, span->category);
+  fuzz_text(import, span->tracer);
+  import->sink->kept++;
+  return STATUS_OK;
+}
+
+enum status import_trace(struct import *import, int64_t run_id, const char *text, uint32_t *ret_trace_id,
+                         struct error *err)
+{
+  (void)err;
+  fuzz_must(text != NULL, "a trace without a text");
+  *ret_trace_id = ++import->sink->traces[fuzz_run(import, run_id)];
+  return STATUS_OK;
+}
+
+void import_tag_int(struct import *import, int64_t run_id, int64_t span_id, uint32_t key, int64_t value)
+{
+  (void)value;
+  fuzz_run(import, run_id);
+  fuzz_must(span_id >= 1 && key != 0, "a tag without a span or a key");
+  fuzz_text(import, key);
+}
+
+void import_tag_double(struct import *import, int64_t run_id, int64_t span_id, uint32_t key, double value)
+{
+  fuzz_must(value - value == 0, "a tag that is no finite number");
+  import_tag_int(import, run_id, span_id, key, 0);
+}
+
+void import_tag_text(struct import *import, int64_t run_id, int64_t span_id, uint32_t key, uint32_t text)
+{
+  fuzz_text(import, text);
+  import_tag_int(import, run_id, span_id, key, 0);
+}
+
+enum status import_log(struct import *import, int64_t run_id, int64_t span_id, int64_t time_ns, const char *message,
+                       size_t length, struct error *err)
+{
+  (void)err;
+  (void)span_id;
+  (void)time_ns;
+  fuzz_run(import, run_id);
+  fuzz_must(message != NULL || length == 0, "a log without a message");
+  return STATUS_OK;
+}
+
+void import_skip_many(struct import *import, const char *reason, uint64_t count)
+{
+  fuzz_must(reason != NULL && strlen(reason) > 0, "a skip without a reason");
+  import->sink->skipped += count;
+}
+
+void import_skip(struct import *import, const char *reason)
+{
+  import_skip_many(import, reason, 1);
+}
+
+void import_joined(struct import *import)
+{
+  import->sink->kept++;
+}
+
+void import_not_an_event(struct import *import)
+{
+  fuzz_must(import->sink->kept > 0, "more events taken back than there were");
+  import->sink->kept--;
+}
+
+enum status import_broken(const struct import *import, struct error *err, uint64_t offset, const char *format, ...)
+{
+  char why[sizeof err->why];
+  va_list values;
+  (void)import;
+  (void)offset;
+  va_start(values, format);
+  vsnprintf(why, sizeof why, format, values);
+  va_end(values);
+  return error_set(err, STATUS_INPUT, "cannot import", "fuzz", NULL, "%s", why);
+}
+
+enum status import_no_memory(const struct import *import, struct error *err)
+{
+  (void)import;
+  return error_set(err, STATUS_MEMORY, "cannot import", "fuzz", NULL, "out of memory");
+}
+
+// Reads `data` as a file, first as its recognizer sees it.
+static void fuzz_import(const struct importer *importer, const char *model_range, const uint8_t *data, size_t size)
+{
+  char path[64];
+  int file = memfd_create("xsp-fuzz", MFD_CLOEXEC);
+  fuzz_must(file >= 0 && write(file, data, size) == (ssize_t)size, "no memory for the file");
+  snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+  const struct import_options options = {.model_range = model_range};
+  struct input input = {0};
+  struct arena arena = {0};
+  struct sink sink = {0};
+  struct error err = {0};
+  struct import import = {.input = &input, .options = &options, .importer = importer, .arena = &arena, .sink = &sink};
+  if (input_open(path, 1 << 20, &input, &err) == STATUS_OK) {
+    size_t length = (size_t)(input.end - input.at);
+    (void)importer->recognize(input.at, length < INPUT_HEAD_BYTES ? length : INPUT_HEAD_BYTES, input.is_last);
+    if (importer->read(&import, &err) != STATUS_OK)
+      fuzz_must(err.what[0] != 0 && err.why[0] != 0, "a failure without a reason");
+  }
+  input_close(&input);
+  texts_done(&sink.texts);
+  arena_done(&arena);
+  close(file);
+}
+
+#endif
