@@ -46,6 +46,10 @@ void import_run_shift(struct import *import, int64_t run_id, int64_t offset_ns);
 enum status import_experiment(struct import *import, const struct store_experiment *experiment,
                               const struct store_system_value *system, size_t system_count, int64_t *ret_experiment_id,
                               struct error *err) MUST_CHECK;
+// For sources that were exported from here: xsp's own share, and what table `note` says of a run (run_id 0: of the file).
+void import_run_own_pct(struct import *import, int64_t run_id, double own_pct);
+enum status import_run_note(struct import *import, int64_t run_id, const char *key, const char *value,
+                            struct error *err) MUST_CHECK;
 // Facts for the driver's experiment. The first to say something about a key is believed; texts are copied.
 void import_framework(struct import *import, const char *name, const char *version); // either may be NULL
 void import_system_text(struct import *import, const char *key, const char *text);
@@ -61,10 +65,14 @@ const char *import_text(const struct import *import, uint32_t string, size_t *re
 // A new track; `run_id` and `track_id` of *track are filled in: numbers from 1 in each run.
 enum status import_track(struct import *import, int64_t run_id, const struct store_track *track, uint32_t *ret_track_id,
                          struct error *err) MUST_CHECK;
+// One whose source numbers its tracks: track_id is *track's own, >= 1 and new in the run. For all tracks of a run or none.
+enum status import_numbered_track(struct import *import, int64_t run_id, const struct store_track *track,
+                                  struct error *err) MUST_CHECK;
 enum status import_track_name(struct import *import, int64_t run_id, uint32_t track_id, const char *name,
                               struct error *err) MUST_CHECK; // known later only
 // span_id >= 1, unique in the run, chosen by the importer (count up from 1 where the source has no ids of its own).
 // name, category, tracer are ids of import_string; trace_id of import_trace. tracer 0: the importer's name.
+#define IMPORT_NO_TRACER UINT32_MAX // really none
 enum status import_span(struct import *import, int64_t run_id, const struct store_span *span,
                         struct error *err) MUST_CHECK;
 enum status import_trace(struct import *import, int64_t run_id, const char *text, uint32_t *ret_trace_id,
@@ -79,8 +87,9 @@ enum status import_log(struct import *import, int64_t run_id, int64_t span_id, i
 // ---- accounts: events == kept + skipped. import_span counts as kept and as an event by itself.
 void import_skip(struct import *import, const char *reason); // one event; `reason` is static text
 void import_skip_many(struct import *import, const char *reason, uint64_t count);
-void import_joined(struct import *import);                   // one event that became part of a span with another event
-void import_not_an_event(struct import *import); // takes back the event that import_span counted: two spans of one event
+void import_joined(struct import *import); // one event that became part of a span with another event
+void import_not_an_event(
+    struct import *import); // takes back the event that import_span counted: two spans of one event
 
 // ---- failing
 // STATUS_INPUT: "cannot import: FILE, byte N: WHY; try: …". `offset` counts decompressed bytes.

@@ -47,6 +47,7 @@ static void forget_file(struct sink *sink)
     free(sink->runs[i]);
   }
   sink->run_count = 0;
+  sink->run_note_count = 0;
   sink->last_run = NULL;
   sink->last_run_id = 0;
   texts_done(&sink->texts);
@@ -69,6 +70,7 @@ void sink_free(struct sink *sink)
   batches_free(sink->batches);
   forget_file(sink);
   free(sink->runs);
+  free(sink->run_notes);
   free(sink->skipped);
   free(sink->facts);
   free(sink->experiments);
@@ -101,6 +103,10 @@ static enum status write_runs(struct sink *sink, struct error *err)
     for (uint32_t j = 0; j < entry->track_count; j++)
       XSP_TRY(store_add_track(sink->store, &entry->tracks[j], err));
     XSP_TRY(store_shift_run(sink->store, entry->run.run_id, entry->shift_ns, err));
+  }
+  for (size_t i = 0; i < sink->run_note_count; i++) {
+    const struct sink_run_note *note = &sink->run_notes[i];
+    XSP_TRY(store_add_note(sink->store, note->run_id, note->key, note->value, err));
   }
   return STATUS_OK;
 }

@@ -28,9 +28,10 @@ static bool set_run(struct import *import, struct sink_run *entry, const struct 
 {
   struct sink *sink = import->sink;
   int64_t run_id = entry->run.run_id;
+  double own_pct = entry->run.own_pct;
   entry->run = *run;
   entry->run.run_id = run_id;
-  entry->run.own_pct = NAN;
+  entry->run.own_pct = own_pct;
   if (run->experiment_id == 0)
     entry->run.experiment_id = own_experiment(sink);
   const char *layer = import->options->layer != NULL ? import->options->layer : run->layer;
@@ -49,6 +50,7 @@ enum status import_run(struct import *import, const struct store_run *run, int64
   if (entry == NULL)
     return import_no_memory(import, err);
   entry->run.run_id = sink->next_run_id++;
+  entry->run.own_pct = NAN;
   sink->runs[sink->run_count++] = entry;
   *ret_run_id = entry->run.run_id;
   return set_run(import, entry, run) ? STATUS_OK : import_no_memory(import, err);
@@ -66,6 +68,32 @@ enum status import_run_set(struct import *import, int64_t run_id, const struct s
   if (entry == NULL)
     return unknown_run(import, run_id, err);
   return set_run(import, entry, run) ? STATUS_OK : import_no_memory(import, err);
+}
+
+void import_run_own_pct(struct import *import, int64_t run_id, double own_pct)
+{
+  struct sink_run *entry = sink_run(import->sink, run_id);
+  if (entry != NULL)
+    entry->run.own_pct = own_pct;
+}
+
+enum status import_run_note(struct import *import, int64_t run_id, const char *key, const char *value,
+                            struct error *err)
+{
+  struct sink *sink = import->sink;
+  if (run_id != 0 && sink_run(sink, run_id) == NULL)
+    return unknown_run(import, run_id, err);
+  struct sink_run_note *notes =
+      sink_grow(sink->run_notes, sink->run_note_count, &sink->run_note_capacity, sizeof *notes);
+  if (notes == NULL)
+    return import_no_memory(import, err);
+  sink->run_notes = notes;
+  struct sink_run_note note = {run_id, arena_copy(&sink->arena, key, strlen(key)),
+                               arena_copy(&sink->arena, value, strlen(value))};
+  if (note.key == NULL || note.value == NULL)
+    return import_no_memory(import, err);
+  notes[sink->run_note_count++] = note;
+  return STATUS_OK;
 }
 
 void import_run_shift(struct import *import, int64_t run_id, int64_t offset_ns)
@@ -128,15 +156,18 @@ static bool copy_experiment(struct sink *sink, struct sink_experiment *entry, co
   return ok;
 }
 
-// Rows are written by sink_finish. One that an earlier file of the call described alike is the same experiment.
+// Rows are written by sink_finish. One that an earlier file of the call described alike is the same experiment; within
+// one file the importer knows which are the same.
 enum status import_experiment(struct import *import, const struct store_experiment *experiment,
                               const struct store_system_value *system, size_t system_count, int64_t *ret_experiment_id,
                               struct error *err)
 {
   struct sink *sink = import->sink;
   for (size_t i = 0; i < sink->experiment_count; i++) {
-    const struct sink_experiment *known = &sink->experiments[i];
-    if (same_experiment(&known->row, experiment) && same_system(known, system, system_count)) {
+    struct sink_experiment *known = &sink->experiments[i];
+    if (known->file != sink->file && same_experiment(&known->row, experiment) &&
+        same_system(known, system, system_count)) {
+      known->file = sink->file;
       *ret_experiment_id = known->row.experiment_id;
       return STATUS_OK;
     }
@@ -147,7 +178,7 @@ enum status import_experiment(struct import *import, const struct store_experime
     return import_no_memory(import, err);
   sink->experiments = experiments;
   struct sink_experiment *entry = &experiments[sink->experiment_count++];
-  *entry = (struct sink_experiment){0};
+  *entry = (struct sink_experiment){.file = sink->file};
   if (!copy_experiment(sink, entry, experiment, system, system_count))
     return import_no_memory(import, err);
   *ret_experiment_id = entry->row.experiment_id;
@@ -163,6 +194,24 @@ static bool copy_text(struct sink *sink, const char **text)
   return *text != NULL;
 }
 
+static enum status add_track(struct import *import, struct sink_run *run, const struct store_track *track,
+                             int64_t track_id, struct error *err)
+{
+  struct store_track *tracks = sink_grow(run->tracks, run->track_count, &run->track_capacity, sizeof *tracks);
+  if (tracks == NULL)
+    return import_no_memory(import, err);
+  run->tracks = tracks;
+  struct store_track *row = &tracks[run->track_count];
+  *row = *track;
+  row->run_id = run->run.run_id;
+  row->track_id = track_id;
+  if (!copy_text(import->sink, &row->name) || !copy_text(import->sink, &row->host) ||
+      !copy_text(import->sink, &row->clock))
+    return import_no_memory(import, err);
+  run->track_count++;
+  return STATUS_OK;
+}
+
 enum status import_track(struct import *import, int64_t run_id, const struct store_track *track, uint32_t *ret_track_id,
                          struct error *err)
 {
@@ -170,19 +219,16 @@ enum status import_track(struct import *import, int64_t run_id, const struct sto
   *ret_track_id = 0;
   if (run == NULL)
     return unknown_run(import, run_id, err);
-  struct store_track *tracks = sink_grow(run->tracks, run->track_count, &run->track_capacity, sizeof *tracks);
-  if (tracks == NULL)
-    return import_no_memory(import, err);
-  run->tracks = tracks;
-  struct store_track *row = &tracks[run->track_count];
-  *row = *track;
-  row->run_id = run_id;
-  row->track_id = (int64_t)run->track_count + 1;
-  if (!copy_text(import->sink, &row->name) || !copy_text(import->sink, &row->host) ||
-      !copy_text(import->sink, &row->clock))
-    return import_no_memory(import, err);
-  *ret_track_id = (uint32_t)++run->track_count;
+  XSP_TRY(add_track(import, run, track, (int64_t)run->track_count + 1, err));
+  *ret_track_id = (uint32_t)run->track_count;
   return STATUS_OK;
+}
+
+enum status import_numbered_track(struct import *import, int64_t run_id, const struct store_track *track,
+                                  struct error *err)
+{
+  struct sink_run *run = sink_run(import->sink, run_id);
+  return run != NULL ? add_track(import, run, track, track->track_id, err) : unknown_run(import, run_id, err);
 }
 
 enum status import_track_name(struct import *import, int64_t run_id, uint32_t track_id, const char *name,

@@ -15,6 +15,10 @@ struct sink_run { // of the current file
   struct store_track *tracks; // by track_id - 1; texts live in the file's arena
   size_t track_count, track_capacity;
 };
+struct sink_run_note { // texts live in the file's arena
+  int64_t run_id;      // 0: of the file
+  const char *key, *value;
+};
 struct sink_trace {
   int64_t run_id;
   uint32_t text;
@@ -28,6 +32,7 @@ struct sink_experiment { // that an importer made; texts live in `lasting`
   struct store_experiment row;
   struct store_system_value *system;
   size_t system_count;
+  unsigned file; // the last one that has it
 };
 
 struct sink {
@@ -49,6 +54,8 @@ struct sink {
   struct sink_run **runs; // ids follow each other from first_run_id on
   int64_t first_run_id;
   size_t run_count, run_capacity;
+  struct sink_run_note *run_notes;
+  size_t run_note_count, run_note_capacity;
   struct sink_trace *traces;
   uint32_t *trace_slots;
   uint32_t trace_count, trace_slot_count;

@@ -139,6 +139,8 @@ enum status import_span(struct import *import, int64_t run_id, const struct stor
   *row = *span;
   if (row->tracer == 0)
     row->tracer = sink->default_tracer;
+  else if (row->tracer == IMPORT_NO_TRACER)
+    row->tracer = 0;
   sink->kept++;
   sink->events++;
   return STATUS_OK;
