@@ -5,13 +5,18 @@
 
 #include "analyze/analyze.h"
 
-extern const struct analysis analysis_l0; // l0_overhead.c
-extern const struct analysis analysis_a1; // a1_model.c
-extern const struct analysis analysis_a2; // a2_layers.c
-extern const struct analysis analysis_a3; // a3_layer_latency.c
-extern const struct analysis analysis_a4; // a4_layer_memory.c
-extern const struct analysis analysis_a5; // a5_type_count.c
-extern const struct analysis analysis_a6; // a6_type_latency.c
-extern const struct analysis analysis_a7; // a7_type_memory.c
+extern const struct analysis analysis_l0;  // l0_overhead.c
+extern const struct analysis analysis_a1;  // a1_model.c
+extern const struct analysis analysis_a2;  // a2_layers.c
+extern const struct analysis analysis_a3;  // a3_layer_latency.c
+extern const struct analysis analysis_a4;  // a4_layer_memory.c
+extern const struct analysis analysis_a5;  // a5_type_count.c
+extern const struct analysis analysis_a6;  // a6_type_latency.c
+extern const struct analysis analysis_a7;  // a7_type_memory.c
+extern const struct analysis analysis_a8;  // a8_kernels.c
+extern const struct analysis analysis_a10; // a10_kernel_names.c
+extern const struct analysis analysis_a11; // a11_kernel_layers.c
+extern const struct analysis analysis_a13; // a13_layer_gpu.c
+extern const struct analysis analysis_a15; // a15_kernel_models.c
 
 #endif

@@ -9,8 +9,8 @@
 #include <strings.h>
 
 const struct analysis *const analyses[] = {
-    &analysis_l0, &analysis_a1, &analysis_a2, &analysis_a3, &analysis_a4,
-    &analysis_a5, &analysis_a6, &analysis_a7, NULL,
+    &analysis_l0, &analysis_a1, &analysis_a2,  &analysis_a3,  &analysis_a4,  &analysis_a5,  &analysis_a6,
+    &analysis_a7, &analysis_a8, &analysis_a10, &analysis_a11, &analysis_a13, &analysis_a15, NULL,
 };
 
 void analyze_request_init(struct analyze_request *request)
@@ -44,7 +44,8 @@ enum status analyze_run(const char *id, struct store *const *stores, size_t stor
 {
   const struct analysis *analysis = analyze_find(id);
   if (analysis == NULL)
-    return error_set(err, STATUS_USE, "there is no such analysis", id, "xsp help analyze", "known are L0 and A1 to A7");
+    return error_set(err, STATUS_USE, "there is no such analysis", id, "xsp help analyze",
+                     "known are L0 and A1 to A15");
   XSP_TRY(question_each(analysis, stores, store_count, request, arena, ret_tables, ret_count, err));
   for (size_t i = 0; i < *ret_count; i++) {
     struct analyze_table *table = &(*ret_tables)[i];

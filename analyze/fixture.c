@@ -85,8 +85,8 @@ int64_t fixture_span(struct fixture *fixture, unsigned level, const char *name, 
       name, NULL);
 }
 
-int64_t fixture_kernel(struct fixture *fixture, int64_t launch_ns, int64_t start_ns, int64_t duration_ns,
-                       const char *category)
+static int64_t launch(struct fixture *fixture, const char *name, int64_t launch_ns, int64_t start_ns,
+                      int64_t duration_ns, const char *category)
 {
   int64_t correlation = ++fixture->correlation_id;
   add(fixture,
@@ -104,7 +104,19 @@ int64_t fixture_kernel(struct fixture *fixture, int64_t launch_ns, int64_t start
                                  .track_id = 2,
                                  .level = XSP_LEVEL_KERNEL,
                                  .kind = XSP_KIND_EXECUTION},
-             "gemm", category);
+             name, category);
+}
+
+int64_t fixture_kernel(struct fixture *fixture, int64_t launch_ns, int64_t start_ns, int64_t duration_ns,
+                       const char *category)
+{
+  return launch(fixture, "gemm", launch_ns, start_ns, duration_ns, category);
+}
+
+int64_t fixture_kernel_named(struct fixture *fixture, const char *name, int64_t launch_ns, int64_t start_ns,
+                             int64_t duration_ns)
+{
+  return launch(fixture, name, launch_ns, start_ns, duration_ns, "kernel");
 }
 
 static void tag(struct fixture *fixture, struct store_tag tag, const char *key)
@@ -116,6 +128,11 @@ static void tag(struct fixture *fixture, struct store_tag tag, const char *key)
 void fixture_int(struct fixture *fixture, int64_t span_id, const char *key, int64_t value)
 {
   tag(fixture, (struct store_tag){.span_id = span_id, .type = STORE_INT, .value.integer = value}, key);
+}
+
+void fixture_real(struct fixture *fixture, int64_t span_id, const char *key, double value)
+{
+  tag(fixture, (struct store_tag){.span_id = span_id, .type = STORE_DOUBLE, .value.real = value}, key);
 }
 
 static void tag_text(struct fixture *fixture, int64_t span_id, const char *key, const char *value)

@@ -33,6 +33,9 @@ void fixture_run_full(struct fixture *fixture, const struct store_run *run);    
 int64_t fixture_span(struct fixture *fixture, unsigned level, const char *name, int64_t start_ns, int64_t duration_ns);
 int64_t fixture_kernel(struct fixture *fixture, int64_t launch_ns, int64_t start_ns, int64_t duration_ns,
                        const char *category);
+int64_t fixture_kernel_named(struct fixture *fixture, const char *name, int64_t launch_ns, int64_t start_ns,
+                             int64_t duration_ns);
+void fixture_real(struct fixture *fixture, int64_t span_id, const char *key, double value);
 void fixture_layer(struct fixture *fixture, const struct fixture_layer *layer, int64_t start_ns, int64_t duration_ns);
 void fixture_int(struct fixture *fixture, int64_t span_id, const char *key, int64_t value);
 // A model span from now on; advances now. `is_warmup` sets its tag.

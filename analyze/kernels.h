@@ -6,17 +6,8 @@
 #ifndef XSP_ANALYZE_KERNELS_H
 #define XSP_ANALYZE_KERNELS_H
 
+#include "analyze/device_rows.h"
 #include "analyze/layers.h"
-#include "analyze/roofs.h"
-
-enum kernel_metric { // tags of kernels in metric runs
-  KERNEL_FLOPS,      // "flops"; where that is absent the sum of those by precision
-  KERNEL_DRAM_READ,  // bytes
-  KERNEL_DRAM_WRITE,
-  KERNEL_OCCUPANCY, // per cent; of a group the mean weighted by latency
-  KERNEL_FLOPS_BY_PRECISION,
-  KERNEL_METRICS = KERNEL_FLOPS_BY_PRECISION + PRECISION_COUNT, // in the order of enum precision
-};
 
 #define KERNEL_NO_LAYER UINT32_MAX
 
@@ -31,7 +22,13 @@ enum kernels_use {
   KERNELS_BY_LAYER, // A11 to A14: the set has layers too
   KERNELS_BY_MODEL, // A15: M/K before M/L/K
 };
-struct kernels_instances; // private to kernels.c
+struct kernel_calls { // executions in one set, by kernel: kernel k's are first[k] … first[k + 1] - 1, by observation
+  size_t *first;
+  uint32_t *observation;           // index within the set
+  int64_t *duration_ns;            // NULL in metric runs
+  double *metrics[KERNEL_METRICS]; // NULL: of none
+  size_t observation_count;
+};
 struct kernels {
   enum kernels_use use;
   int64_t batch_size;
@@ -44,15 +41,18 @@ struct kernels {
   size_t count, told;                         // told: with a latency
   const char **names;                         // different kernel names
   size_t name_count;
-  struct layers layers;               // paired over all sets at once; those that `set` lacks come last
-  size_t layers_told;                 // layers that `set` has
-  size_t observation_count;           // of `set`
-  double *gpu_ms;                     // per observation: union of all kernels, copies and memory sets
+  struct layers layers;     // paired over all sets at once; those that `set` lacks come last
+  size_t layers_told;       // layers that `set` has
+  size_t observation_count; // of `set`
+  double *gpu_ms;           // per observation: union of all kernels, copies and memory sets
+  double *layer_gpu_ms;     // the same by layer and observation (KERNELS_BY_LAYER); NaN where the layer is not
   double *outside_ms, *outside_count; // per observation: kernels in no layer
   double model_latency_ms;            // NaN: unknown
   bool has_metric[KERNEL_METRICS];    // any kernel of the metric set has it
   size_t open, unobserved;            // kernels left out: never finished, in no observation
-  struct kernels_instances *instances;
+  struct kernel_calls calls;          // of `set`
+  struct kernel_calls metric_calls;   // of `metric_set`
+  size_t metric_first, layer_first;   // where the values of these sets stand in layers
 };
 
 // Chooses sets by the level rule, loads and pairs. `batch_size` has the level (kernels_exist, kernels_exist_by_layer).
@@ -79,8 +79,8 @@ struct kernel_groups {
   const struct question *question;
   const struct kernels *kernels;
   size_t count;
-  bool are_layers;       // a layer without kernels has 0, not nothing
-  uint32_t *first, *row; // kernels of group g: row[first[g]] … row[first[g + 1] - 1]
+  enum { GROUPS_SPARSE, GROUPS_LAYERS, GROUPS_ALL } kind; // a layer or model without kernels has 0, not nothing
+  uint32_t *first, *row;                                  // kernels of group g: row[first[g]] … row[first[g + 1] - 1]
   struct group_scratch *scratch;
 };
 struct kernel_figures {

@@ -7,116 +7,56 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COLUMNS                                                                                                        \
-  (STORE_BIT(STORE_SPAN_ID) | STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_NAME) |       \
-   STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_LEVEL) | STORE_BIT(STORE_KIND) | STORE_BIT(STORE_FLAGS) |               \
-   STORE_BIT(STORE_TRACK_ID))
-#define NONE UINT32_MAX
-#define UNKNOWN (UINT32_MAX - 1)
+#define UNKNOWN (ROW_NONE - 1)
 
-struct by_id {
-  int64_t id;
-  uint32_t row;
-};
 struct work {
-  struct store *store;
+  const struct run_columns *columns;
   enum layer_mode mode;
-  struct arena *arena;
-  size_t observation_count;
-  struct store_spans spans;
-  struct store_derived derived;
-  struct by_id *index; // rows by id; NULL where ids rise
-  uint32_t *above;     // by row: the nearest layer above it; NONE
-  uint32_t *counts_as; // by row, of layers: the layer that it counts as in this mode; NONE
-  uint32_t *item_of;   // by row, of layers that count: their item; NONE
+  struct arena *arena; // of what is needed only meanwhile
+  uint32_t *above;     // by row: the nearest layer above it; ROW_NONE
+  uint32_t *counts_as; // by row, of layers: the layer that it counts as in this mode; ROW_NONE
+  uint32_t *item_of;   // by row, of layers: the item of what it counts as; ROW_NONE
   struct layer_rows *rows;
 };
-
-static int compare_ids(const void *left, const void *right)
-{
-  const struct by_id *a = left;
-  const struct by_id *b = right;
-  return a->id < b->id ? -1 : a->id > b->id;
-}
-
-static bool index_ids(struct work *work)
-{
-  const struct store_spans *spans = &work->spans;
-  bool rise = true;
-  for (size_t i = 1; i < spans->count && rise; i++)
-    rise = spans->span_id[i] > spans->span_id[i - 1];
-  if (rise)
-    return true;
-  work->index = arena_alloc_array(work->arena, spans->count, sizeof *work->index);
-  if (work->index == NULL)
-    return false;
-  for (size_t i = 0; i < spans->count; i++)
-    work->index[i] = (struct by_id){spans->span_id[i], (uint32_t)i};
-  qsort(work->index, spans->count, sizeof *work->index, compare_ids);
-  return true;
-}
-
-static uint32_t row_of(const struct work *work, int64_t id)
-{
-  const struct store_spans *spans = &work->spans;
-  if (id == 0 || spans->count == 0)
-    return NONE;
-  uint64_t guess = (uint64_t)id - (uint64_t)spans->span_id[0];
-  if (guess < spans->count && spans->span_id[guess] == id)
-    return (uint32_t)guess;
-  size_t low = 0;
-  size_t high = spans->count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if ((work->index != NULL ? work->index[middle].id : spans->span_id[middle]) < id)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  if (low == spans->count || (work->index != NULL ? work->index[low].id : spans->span_id[low]) != id)
-    return NONE;
-  return work->index != NULL ? work->index[low].row : (uint32_t)low;
-}
-
-static bool is_category(const struct work *work, uint32_t row, const char *name)
-{
-  return strcmp(store_text(work->store, work->spans.category[row], NULL), name) == 0;
-}
 
 // ---- which layers count ----------------------------------------------------------------------------------------------
 static void find_above(struct work *work)
 {
-  for (size_t i = 0; i < work->spans.count; i++) {
-    if (work->spans.level[i] != XSP_LEVEL_LAYER)
+  const struct run_columns *columns = work->columns;
+  for (size_t i = 0; i < columns->spans.count; i++) {
+    if (columns->spans.level[i] != XSP_LEVEL_LAYER)
       continue;
-    uint32_t parent = row_of(work, work->derived.parent_id[i]);
-    work->above[i] = parent == NONE ? NONE : row_of(work, work->derived.layer_id[parent]);
+    uint32_t parent = run_columns_row(columns, columns->derived.parent_id[i]);
+    work->above[i] = parent == ROW_NONE ? ROW_NONE : run_columns_row(columns, columns->derived.layer_id[parent]);
   }
 }
 
 // What each layer counts as: itself, or the nearest above that counts. Parents form no circles (correlate saw to it).
 static bool decide_counting(struct work *work)
 {
-  size_t count = work->spans.count;
-  uint32_t *path = arena_alloc_array(work->arena, count + 1, sizeof *path);
+  const struct store_spans *spans = &work->columns->spans;
+  size_t layers = 0;
+  for (size_t i = 0; i < spans->count; i++) {
+    layers += spans->level[i] == XSP_LEVEL_LAYER;
+    work->counts_as[i] = UNKNOWN;
+  }
+  uint32_t *path = arena_alloc_array(work->arena, layers + 1, sizeof *path);
   if (path == NULL)
     return false;
-  for (size_t i = 0; i < count; i++)
-    work->counts_as[i] = UNKNOWN;
-  for (size_t i = 0; i < count; i++) {
-    if (work->spans.level[i] != XSP_LEVEL_LAYER)
+  for (size_t i = 0; i < spans->count; i++) {
+    if (spans->level[i] != XSP_LEVEL_LAYER)
       continue;
     size_t depth = 0;
     uint32_t at = (uint32_t)i;
-    while (at != NONE && work->counts_as[at] == UNKNOWN && depth < count) {
+    while (at != ROW_NONE && work->counts_as[at] == UNKNOWN && depth < layers) {
       path[depth++] = at;
       at = work->above[at];
     }
-    uint32_t inherited = at == NONE || work->counts_as[at] == UNKNOWN ? NONE : work->counts_as[at];
+    uint32_t inherited = at == ROW_NONE || work->counts_as[at] == UNKNOWN ? ROW_NONE : work->counts_as[at];
     while (depth > 0) {
       at = path[--depth];
-      bool counts = work->mode == LAYER_INNERMOST || (work->mode == LAYER_OUTERMOST && inherited == NONE) ||
-                    (work->mode == LAYER_MODULE && is_category(work, at, "module"));
+      bool counts = work->mode == LAYER_INNERMOST || (work->mode == LAYER_OUTERMOST && inherited == ROW_NONE) ||
+                    (work->mode == LAYER_MODULE && spans->category[at] == work->columns->module);
       inherited = counts ? at : inherited;
       work->counts_as[at] = inherited;
     }
@@ -140,26 +80,27 @@ static int compare_items(const void *left, const void *right)
 // All finished layers of observations in order; their positions; then only those that count themselves are kept.
 static void list_items(struct work *work)
 {
-  const struct store_spans *spans = &work->spans;
+  const struct store_spans *spans = &work->columns->spans;
   struct layer_row *items = work->rows->items;
   size_t count = 0;
   for (size_t i = 0; i < spans->count; i++) {
     if (spans->level[i] != XSP_LEVEL_LAYER)
       continue;
-    int32_t observation = work->derived.observation[i];
+    uint32_t observation;
     bool is_open = (spans->flags[i] & STORE_SPAN_OPEN) != 0;
-    bool is_outside = observation < 0 || (size_t)observation >= work->observation_count;
+    bool is_outside = !run_columns_observation(work->columns, i, &observation);
     work->rows->open += is_open;
     work->rows->outside += is_outside && !is_open;
     if (is_open || is_outside)
       continue;
     items[count++] = (struct layer_row){.row = (uint32_t)i,
-                                        .observation = observation,
+                                        .observation = (int32_t)observation,
                                         .name = spans->name[i],
                                         .start_ns = spans->start_ns[i],
                                         .duration_ns = spans->duration_ns[i],
                                         .latency_ms = (double)spans->duration_ns[i] / 1e6,
-                                        .alloc_bytes = NAN};
+                                        .alloc_bytes = NAN,
+                                        .layer = ROW_NONE};
   }
   qsort(items, count, sizeof *items, compare_items);
   size_t kept = 0;
@@ -179,7 +120,7 @@ static void list_items(struct work *work)
 // Takes nested layers that count off those they are nested in: the union of their times, on one track.
 static bool leave_own_time(struct work *work)
 {
-  const struct store_spans *spans = &work->spans;
+  const struct store_spans *spans = &work->columns->spans;
   int64_t *reach = arena_alloc_array(work->arena, work->rows->count + 1, sizeof *reach); // since the outer one's start
   int64_t *nested = arena_alloc_array(work->arena, work->rows->count + 1, sizeof *nested);
   if (reach == NULL || nested == NULL)
@@ -187,9 +128,9 @@ static bool leave_own_time(struct work *work)
   for (size_t i = 0; i < work->rows->count; i++) {
     const struct layer_row *item = &work->rows->items[i];
     uint32_t above = work->above[item->row];
-    uint32_t outer_row = above == NONE ? NONE : work->counts_as[above];
-    uint32_t outer_at = outer_row == NONE ? NONE : work->item_of[outer_row];
-    if (outer_at == NONE || spans->track_id[outer_row] != spans->track_id[item->row])
+    uint32_t outer_row = above == ROW_NONE ? ROW_NONE : work->counts_as[above];
+    uint32_t outer_at = outer_row == ROW_NONE ? ROW_NONE : work->item_of[outer_row];
+    if (outer_at == ROW_NONE || spans->track_id[outer_row] != spans->track_id[item->row])
       continue;
     const struct layer_row *outer = &work->rows->items[outer_at];
     int64_t from = item->start_ns > outer->start_ns ? item->start_ns - outer->start_ns : 0;
@@ -207,49 +148,56 @@ static bool leave_own_time(struct work *work)
 }
 
 // ---- what is known of them -------------------------------------------------------------------------------------------
+// From here on item_of speaks for every layer: what a kernel is in counts as what lies around it.
+static void spread_items(struct work *work)
+{
+  const struct store_spans *spans = &work->columns->spans;
+  for (size_t i = 0; i < spans->count; i++)
+    if (spans->level[i] == XSP_LEVEL_LAYER && work->counts_as[i] != (uint32_t)i)
+      work->item_of[i] = work->counts_as[i] == ROW_NONE ? ROW_NONE : work->item_of[work->counts_as[i]];
+}
+
 // Kernels are what runs on the device (or, synchronously, on the CPU): not copies, not host calls.
 static void count_kernels(struct work *work)
 {
-  const struct store_spans *spans = &work->spans;
+  const struct store_spans *spans = &work->columns->spans;
   for (size_t i = 0; i < spans->count; i++) {
-    int32_t observation = work->derived.observation[i];
-    if (spans->level[i] != XSP_LEVEL_KERNEL || spans->kind[i] == XSP_KIND_LAUNCH || observation < 0 ||
-        (size_t)observation >= work->observation_count ||
-        (spans->category[i] != 0 && !is_category(work, (uint32_t)i, "kernel")))
+    uint32_t observation;
+    if (spans->level[i] != XSP_LEVEL_KERNEL || spans->kind[i] == XSP_KIND_LAUNCH ||
+        (spans->category[i] != 0 && spans->category[i] != work->columns->kernel) ||
+        !run_columns_observation(work->columns, i, &observation))
       continue;
     work->rows->kernels[observation]++;
-    uint32_t layer = row_of(work, work->derived.layer_id[i]);
-    uint32_t counted = layer == NONE ? NONE : work->counts_as[layer];
-    if (counted < UNKNOWN && work->item_of[counted] != NONE)
-      work->rows->items[work->item_of[counted]].kernels++;
+    uint32_t layer = run_columns_row(work->columns, work->columns->derived.layer_id[i]);
+    if (layer != ROW_NONE && work->item_of[layer] != ROW_NONE)
+      work->rows->items[work->item_of[layer]].kernels++;
   }
 }
 
-static enum status read_tags(struct work *work, int64_t run_id, struct error *err)
+static enum status read_tags(struct work *work, struct error *err)
 {
   static const char *const names[] = {"layer_index", "layer_type", "layer_shape", "alloc_bytes"};
+  struct store *store = work->columns->store;
   uint32_t keys[4];
   for (size_t i = 0; i < 4; i++)
-    if (!store_find_string(work->store, names[i], strlen(names[i]), &keys[i]))
-      keys[i] = NONE;
+    if (!store_find_string(store, names[i], strlen(names[i]), &keys[i]))
+      keys[i] = 0; // no tag has it
   struct store_tag *tags;
   size_t count;
-  XSP_TRY(store_load_tags(work->store, run_id, work->arena, &tags, &count, err));
+  XSP_TRY(store_load_tags_of(store, work->columns->run->run->run_id, keys, 4, work->arena, &tags, &count, err));
   for (size_t i = 0; i < count; i++) {
     const struct store_tag *tag = &tags[i];
-    if (tag->key != keys[0] && tag->key != keys[1] && tag->key != keys[2] && tag->key != keys[3])
-      continue;
-    uint32_t row = row_of(work, tag->span_id);
-    if (row == NONE || work->item_of[row] == NONE)
+    uint32_t row = run_columns_row(work->columns, tag->span_id);
+    if (row == ROW_NONE || work->counts_as[row] != row || work->item_of[row] == ROW_NONE)
       continue;
     struct layer_row *item = &work->rows->items[work->item_of[row]];
     if (tag->key == keys[0] && tag->type == STORE_INT) {
       item->is_indexed = true;
       item->index = tag->value.integer;
     } else if (tag->key == keys[1] && tag->type == STORE_TEXT) {
-      item->type = store_text(work->store, tag->value.string, NULL);
+      item->type = store_text(store, tag->value.string, NULL);
     } else if (tag->key == keys[2] && tag->type == STORE_TEXT) {
-      item->shape = store_text(work->store, tag->value.string, NULL);
+      item->shape = store_text(store, tag->value.string, NULL);
     } else if (tag->key == keys[3] && tag->type != STORE_TEXT) {
       item->alloc_bytes = tag->type == STORE_INT ? (double)tag->value.integer : tag->value.real;
     }
@@ -259,41 +207,58 @@ static enum status read_tags(struct work *work, int64_t run_id, struct error *er
 
 static uint32_t *rows_of_none(struct work *work)
 {
-  uint32_t *array = arena_alloc_array(work->arena, work->spans.count + 1, sizeof *array);
+  size_t count = work->columns->spans.count;
+  uint32_t *array = arena_alloc_array(work->arena, count + 1, sizeof *array);
   if (array != NULL)
-    memset(array, 0xff, work->spans.count * sizeof *array);
+    memset(array, 0xff, count * sizeof *array);
   return array;
 }
 
-enum status layer_rows_load(struct store *store, const struct view_run *run, enum layer_mode mode, struct arena *arena,
-                            struct layer_rows *ret_rows, struct error *err)
+static enum status find_layers(struct work *work, struct arena *arena, struct error *err)
 {
-  struct work work = {.store = store, .mode = mode, .arena = arena, .rows = ret_rows};
-  work.observation_count = run->observation_count;
-  *ret_rows = (struct layer_rows){0};
-  XSP_TRY(store_load_spans(store, run->run->run_id, COLUMNS, arena, &work.spans, err));
-  XSP_TRY(store_load_derived(store, run->run->run_id, arena, &work.derived, err));
-  if (work.derived.count != work.spans.count)
-    return error_set(err, STATUS_INPUT, "cannot analyze", store_path(store), NULL,
-                     "run %lld has %zu spans and %zu derived rows", (long long)run->run->run_id, work.spans.count,
-                     work.derived.count);
+  const struct store_spans *spans = &work->columns->spans;
+  struct layer_rows *rows = work->rows;
   size_t layers = 0;
-  for (size_t i = 0; i < work.spans.count; i++)
-    layers += work.spans.level[i] == XSP_LEVEL_LAYER;
-  ret_rows->items = arena_alloc_array(arena, layers + 1, sizeof *ret_rows->items);
-  ret_rows->kernels = arena_alloc_array(arena, run->observation_count + 1, sizeof *ret_rows->kernels);
-  work.above = rows_of_none(&work);
-  work.counts_as = rows_of_none(&work);
-  work.item_of = rows_of_none(&work);
-  if (ret_rows->items == NULL || ret_rows->kernels == NULL || work.above == NULL || work.counts_as == NULL ||
-      work.item_of == NULL || !index_ids(&work))
+  for (size_t i = 0; i < spans->count; i++)
+    layers += spans->level[i] == XSP_LEVEL_LAYER;
+  rows->items = arena_alloc_array(arena, layers + 1, sizeof *rows->items);
+  rows->kernels = arena_alloc_array(arena, work->columns->run->observation_count + 1, sizeof *rows->kernels);
+  work->above = rows_of_none(work);
+  work->counts_as = rows_of_none(work);
+  work->item_of = rows_of_none(work);
+  if (rows->items == NULL || rows->kernels == NULL || work->above == NULL || work->counts_as == NULL ||
+      work->item_of == NULL)
     return question_no_memory(err);
-  find_above(&work);
-  if (!decide_counting(&work))
+  find_above(work);
+  if (!decide_counting(work))
     return question_no_memory(err);
-  list_items(&work);
-  if (mode != LAYER_OUTERMOST && !leave_own_time(&work))
+  list_items(work);
+  if (work->mode != LAYER_OUTERMOST && !leave_own_time(work))
     return question_no_memory(err);
-  count_kernels(&work);
-  return read_tags(&work, run->run->run_id, err);
+  spread_items(work);
+  count_kernels(work);
+  return read_tags(work, err);
+}
+
+enum status layer_rows_load(struct store *store, const struct view_run *run, enum layer_mode mode,
+                            const struct device_rows_wanted *wanted, struct arena *arena, struct layer_rows *ret_rows,
+                            struct error *err)
+{
+  struct arena temporary = {0};
+  struct run_columns columns;
+  struct work work = {.columns = &columns, .mode = mode, .arena = &temporary, .rows = ret_rows};
+  uint32_t wanted_columns = STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_NAME) |
+                            STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_KIND) | STORE_BIT(STORE_FLAGS);
+  if (mode != LAYER_OUTERMOST)
+    wanted_columns |= STORE_BIT(STORE_TRACK_ID);
+  *ret_rows = (struct layer_rows){0};
+  enum status status = run_columns_load(store, run, wanted_columns, &temporary, &columns, err);
+  if (status == STATUS_OK)
+    status = find_layers(&work, arena, err);
+  if (status == STATUS_OK && wanted->rows)
+    status = device_rows_find(&columns, ret_rows->items, work.item_of, arena, &ret_rows->devices, err);
+  if (status == STATUS_OK && wanted->metrics)
+    status = device_rows_metrics(&columns, arena, &ret_rows->devices, err);
+  arena_done(&temporary);
+  return status;
 }

@@ -2,7 +2,7 @@
 // Pairs layers across the observations of a set, in execution order, and sums over them. Called by A2 to A7 and L0.
 #include "analyze/layers.h"
 
-#include "analyze/layer_rows.h"
+#include "analyze/keep.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -29,10 +29,11 @@ struct pairing {
   size_t count;
   uint32_t first; // in execution order
   size_t observation_count;
+  size_t first_count; // observations of the first set
 };
 // An observation that counts: where its layers lie.
 struct observed {
-  const struct layer_rows *rows;
+  struct layer_row *items;
   size_t first, end;
   double kernels;
 };
@@ -98,7 +99,7 @@ static bool pair_observation(struct pairing *pairing, const struct observed *obs
 {
   uint32_t previous = NONE;
   for (size_t i = observed->first; i < observed->end; i++) {
-    const struct layer_row *item = &observed->rows->items[i];
+    struct layer_row *item = &observed->items[i];
     struct family *family = find_family(pairing, item);
     uint32_t at = family->seen != observation + 1 ? family->first : pairing->pairs[family->cursor].next_occurrence;
     if (at == NONE)
@@ -108,11 +109,12 @@ static bool pair_observation(struct pairing *pairing, const struct observed *obs
     family->seen = observation + 1;
     family->cursor = at;
     previous = at;
+    item->layer = at; // list_layers turns this into its place in order
     struct layer *layer = &pairing->pairs[at].layer;
     layer->latency_ms[observation] = item->latency_ms;
     layer->alloc_bytes[observation] = item->alloc_bytes;
     layer->kernels[observation] = item->kernels;
-    layer->present++;
+    layer->present += observation < pairing->first_count;
     layer->type = layer->type == NULL ? item->type : layer->type;
     layer->shape = layer->shape == NULL ? item->shape : layer->shape;
   }
@@ -141,7 +143,7 @@ static bool pair_all(struct pairing *pairing, const struct observed *observed, s
   if (!start_pairing(pairing, observed, count))
     return false;
   size_t fullest = 0;
-  for (size_t i = 1; i < count; i++)
+  for (size_t i = 1; i < pairing->first_count; i++)
     if (observed[i].end - observed[i].first > observed[fullest].end - observed[fullest].first)
       fullest = i;
   if (count > 0 && !pair_observation(pairing, &observed[fullest], fullest))
@@ -172,75 +174,116 @@ static enum status choose_mode(const struct question *question, const struct vie
   return STATUS_OK;
 }
 
-static enum status observe(struct question *question, const struct view_set *set, enum layer_mode mode,
-                           struct observed *observed, struct layers *layers, struct error *err)
+// Where the values of each observation of `run` go; those that count are listed in `observed`.
+static void place_observations(struct layers_run *run, struct observed *observed, size_t *observation_count)
 {
+  size_t at = 0;
+  for (size_t k = 0; k < run->run->observation_count; k++) {
+    size_t first = at;
+    while (at < run->rows->count && (size_t)run->rows->items[at].observation == k)
+      at++;
+    run->observation_of[k] = run->run->observations[k].warmup ? ROW_NONE : (uint32_t)*observation_count;
+    if (!run->run->observations[k].warmup)
+      observed[(*observation_count)++] = (struct observed){run->rows->items, first, at, run->rows->kernels[k]};
+  }
+}
+
+static enum status observe(struct question *question, struct layers_part *parts, size_t part_count,
+                           enum layer_mode mode, struct observed *observed, struct layers *layers, struct error *err)
+{
+  struct arena *arena = question->scratch;
   size_t count = 0;
-  for (size_t r = 0; r < set->run_count; r++) {
-    const struct view_run *run = set->runs[r];
-    struct layer_rows *rows = arena_alloc(question->arena, sizeof *rows);
-    if (rows == NULL)
-      return question_no_memory(err);
-    XSP_TRY(layer_rows_load(question->view->store, run, mode, question->arena, rows, err));
-    layers->outside += rows->outside;
-    layers->open += rows->open;
-    size_t at = 0;
-    for (size_t k = 0; k < run->observation_count; k++) {
-      size_t first = at;
-      while (at < rows->count && (size_t)rows->items[at].observation == k)
-        at++;
-      if (!run->observations[k].warmup)
-        observed[count++] = (struct observed){rows, first, at, rows->kernels[k]};
+  for (size_t p = 0; p < part_count; p++) {
+    parts[p].first_observation = count;
+    for (size_t r = 0; r < parts[p].set->run_count; r++) {
+      const struct view_run *run = parts[p].set->runs[r];
+      struct layer_rows *rows = arena_alloc(arena, sizeof *rows);
+      uint32_t *observation_of = arena_alloc_array(arena, run->observation_count + 1, sizeof *observation_of);
+      if (rows == NULL || observation_of == NULL)
+        return question_no_memory(err);
+      XSP_TRY(layer_rows_load(question->view->store, run, mode, &parts[p].wanted, arena, rows, err));
+      layers->outside += p == 0 ? rows->outside : 0;
+      layers->open += p == 0 ? rows->open : 0;
+      layers->runs[layers->run_count] = (struct layers_run){&parts[p], run, rows, observation_of};
+      place_observations(&layers->runs[layers->run_count++], observed, &count);
     }
   }
   return STATUS_OK;
 }
 
-static bool copy_text(struct arena *arena, const char **text)
+// Pairs in execution order, those that the first set has in front.
+static enum status list_layers(struct question *question, const struct pairing *pairing, struct layers *layers,
+                               struct error *err)
 {
-  if (*text != NULL)
-    *text = arena_copy(arena, *text, strlen(*text));
-  return *text != NULL;
+  uint32_t *item_of = arena_alloc_array(question->scratch, pairing->count + 1, sizeof *item_of);
+  layers->items = arena_alloc_array(question->scratch, pairing->count + 1, sizeof *layers->items);
+  if (layers->items == NULL || item_of == NULL)
+    return question_no_memory(err);
+  struct keep keep = {.arena = question->arena};
+  bool is_kept = true;
+  for (int told = 1; told >= 0; told--) {
+    for (uint32_t at = pairing->first; at != NONE; at = pairing->pairs[at].next) {
+      if ((pairing->pairs[at].layer.present > 0) != told)
+        continue;
+      item_of[at] = (uint32_t)layers->count;
+      struct layer *layer = &layers->items[layers->count++];
+      *layer = pairing->pairs[at].layer;
+      layer->name_text = store_text(question->view->store, layer->name, NULL);
+      is_kept &= keep_text(&keep, &layer->name_text) && keep_text(&keep, &layer->type) &&
+                 keep_text(&keep, &layer->shape); // answers outlive the store
+    }
+    layers->told = told ? layers->count : layers->told;
+  }
+  keep_done(&keep);
+  if (!is_kept)
+    return question_no_memory(err);
+  for (size_t r = 0; r < layers->run_count; r++)
+    for (size_t i = 0; i < layers->runs[r].rows->count; i++) {
+      struct layer_row *item = &layers->runs[r].rows->items[i];
+      item->layer = item->layer == NONE ? NONE : item_of[item->layer];
+    }
+  return STATUS_OK;
 }
 
-// Answers outlive the store.
-static bool copy_texts(struct question *question, struct layer *layer)
+enum status layers_load_parts(struct question *question, struct layers_part *parts, size_t part_count,
+                              struct layers *ret_layers, struct error *err)
 {
-  layer->name_text = store_text(question->view->store, layer->name, NULL);
-  return copy_text(question->arena, &layer->name_text) &&
-         (layer->type == NULL || copy_text(question->arena, &layer->type)) &&
-         (layer->shape == NULL || copy_text(question->arena, &layer->shape));
+  struct arena *arena = question->scratch;
+  enum layer_mode mode;
+  const struct view_set *first = parts[0].set;
+  size_t all = 0;
+  size_t runs = 0;
+  for (size_t i = 0; i < part_count; i++) {
+    all += parts[i].set->observation_count;
+    runs += parts[i].set->run_count;
+  }
+  *ret_layers = (struct layers){.set = first, .observation_count = first->observation_count};
+  ret_layers->has_kernels = (first->levels.mask & XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)) != 0;
+  XSP_TRY(choose_mode(question, first, &mode, err));
+  struct observed *observed = arena_alloc_array(arena, all + 1, sizeof *observed);
+  ret_layers->kernels = arena_alloc_array(arena, all + 1, sizeof *ret_layers->kernels);
+  ret_layers->runs = arena_alloc_array(arena, runs + 1, sizeof *ret_layers->runs);
+  if (observed == NULL || ret_layers->kernels == NULL || ret_layers->runs == NULL)
+    return question_no_memory(err);
+  XSP_TRY(observe(question, parts, part_count, mode, observed, ret_layers, err));
+  struct pairing pairing = {.arena = arena, .first_count = first->observation_count};
+  if (!pair_all(&pairing, observed, all))
+    return question_no_memory(err);
+  for (size_t i = 0; i < all; i++)
+    ret_layers->kernels[i] = observed[i].kernels;
+  return list_layers(question, &pairing, ret_layers, err);
 }
 
 enum status layers_load(struct question *question, const struct view_set *set, const char *from,
                         struct layers *ret_layers, struct error *err)
 {
+  struct layers_part part = {.set = set};
+  XSP_TRY(layers_load_parts(question, &part, 1, ret_layers, err));
+  ret_layers->from = from;
   enum layer_mode mode;
-  size_t count = set->observation_count;
-  *ret_layers = (struct layers){.set = set, .from = from, .observation_count = count};
-  ret_layers->has_kernels = (set->levels.mask & XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)) != 0;
   XSP_TRY(choose_mode(question, set, &mode, err));
-  struct observed *observed = arena_alloc_array(question->arena, count + 1, sizeof *observed);
-  ret_layers->kernels = arena_alloc_array(question->arena, count + 1, sizeof *ret_layers->kernels);
-  if (observed == NULL || ret_layers->kernels == NULL)
-    return question_no_memory(err);
-  XSP_TRY(observe(question, set, mode, observed, ret_layers, err));
-  struct pairing pairing = {.arena = question->arena};
-  if (!pair_all(&pairing, observed, count))
-    return question_no_memory(err);
-  if (mode == LAYER_MODULE && pairing.count == 0)
+  if (mode == LAYER_MODULE && ret_layers->count == 0)
     return question_lacks(question, err, "none of its layers is a module");
-  ret_layers->items = arena_alloc_array(question->arena, pairing.count + 1, sizeof *ret_layers->items);
-  if (ret_layers->items == NULL)
-    return question_no_memory(err);
-  for (uint32_t at = pairing.first; at != NONE; at = pairing.pairs[at].next) {
-    struct layer *layer = &ret_layers->items[ret_layers->count++];
-    *layer = pairing.pairs[at].layer;
-    if (!copy_texts(question, layer))
-      return question_no_memory(err);
-  }
-  for (size_t i = 0; i < count; i++)
-    ret_layers->kernels[i] = observed[i].kernels;
   return STATUS_OK;
 }
 
@@ -297,7 +340,7 @@ double *layers_sums(const struct question *question, const struct layers *layers
   size_t observations = layers->observation_count;
   if (observations != 0 && group_count > SIZE_MAX / observations)
     return NULL;
-  double *sums = arena_alloc_array(question->arena, group_count * observations + 1, sizeof *sums);
+  double *sums = arena_alloc_array(question->scratch, group_count * observations + 1, sizeof *sums);
   if (sums == NULL)
     return NULL;
   for (size_t i = 0; i < group_count * observations; i++)
@@ -314,7 +357,7 @@ double *layers_sums(const struct question *question, const struct layers *layers
 
 double layers_statistic(const struct question *question, const double *values, size_t count)
 {
-  double *known = values == NULL ? NULL : arena_alloc_array(question->arena, count + 1, sizeof *known);
+  double *known = values == NULL ? NULL : arena_alloc_array(question->scratch, count + 1, sizeof *known);
   if (known == NULL)
     return NAN;
   size_t known_count = 0;
@@ -333,7 +376,7 @@ void layers_stages(struct question *question, const struct layers *layers, enum 
 {
   static const char *const keys[] = {"beginning_pct", "middle_pct", "end_pct"};
   static const char *const names[] = {"B", "M", "E"};
-  uint32_t *third_of = arena_alloc_array(question->arena, layers->count + 1, sizeof *third_of);
+  uint32_t *third_of = arena_alloc_array(question->scratch, layers->count + 1, sizeof *third_of);
   for (size_t i = 0; third_of != NULL && i < layers->count; i++)
     third_of[i] = (uint32_t)(3 * i / layers->count);
   double *sums = third_of == NULL ? NULL : layers_sums(question, layers, third_of, 3, which);

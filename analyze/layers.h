@@ -3,7 +3,7 @@
 #ifndef XSP_ANALYZE_LAYERS_H
 #define XSP_ANALYZE_LAYERS_H
 
-#include "analyze/view.h"
+#include "analyze/layer_rows.h"
 
 struct layer {                          // one layer of the workload: a row of A2
   uint32_t name;                        // string id
@@ -11,19 +11,32 @@ struct layer {                          // one layer of the workload: a row of A
   int64_t index;                        // recorded, else its position in the observation that has most layers
   uint32_t occurrence;                  // among equal (index, name), or equal names where no index is recorded
   const char *name_text, *type, *shape; // NULL: unknown
-  // One value per observation; NaN: absent there, or not measured.
+  // One value per observation, of the further sets behind those of the first; NaN: absent there, or not measured.
   double *latency_ms, *alloc_bytes, *kernels;
-  size_t present; // observations that have it
+  size_t present; // observations of the first set that have it
+};
+struct layers_part { // a set whose layers are paired with those of others
+  const struct view_set *set;
+  struct device_rows_wanted wanted;
+  size_t first_observation; // filled in
+};
+struct layers_run { // one run of a part, as it was loaded
+  const struct layers_part *part;
+  const struct view_run *run;
+  const struct layer_rows *rows;
+  uint32_t *observation_of; // by observation of the run: where its values are; ROW_NONE: warm-up
 };
 struct layers {
-  const struct view_set *set;
-  const char *from;    // latency_from
-  struct layer *items; // in execution order
-  size_t count;
-  size_t observation_count;
-  double *kernels;      // per observation: all category kernel, in layers or not
-  bool has_kernels;     // the set has the kernel level
-  size_t outside, open; // layers left out: in no observation, never finished
+  const struct view_set *set; // the first
+  const char *from;           // latency_from
+  struct layer *items;        // in execution order; those that the first set lacks come last
+  size_t count, told;         // told: those that the first set has
+  size_t observation_count;   // of the first set
+  double *kernels;            // per observation: all category kernel, in layers or not
+  bool has_kernels;           // the set has the kernel level
+  size_t outside, open;       // layers left out: in no observation, never finished
+  struct layers_run *runs;    // of all parts
+  size_t run_count;
 };
 
 enum layer_value { LAYER_LATENCY, LAYER_ALLOC, LAYER_KERNELS, LAYER_ONE };
@@ -31,7 +44,10 @@ enum layer_value { LAYER_LATENCY, LAYER_ALLOC, LAYER_KERNELS, LAYER_ONE };
 // Loads the layers of `set`. The mode is the request's, else the run's default, else outermost.
 enum status layers_load(struct question *question, const struct view_set *set, const char *from,
                         struct layers *ret_layers, struct error *err) MUST_CHECK;
-// As above, for the question's batch size, after question_batch; fills the question's run set and notes.
+// As above, of several sets at once, which pair with each other. The first decides the mode.
+enum status layers_load_parts(struct question *question, struct layers_part *parts, size_t part_count,
+                              struct layers *ret_layers, struct error *err) MUST_CHECK;
+// As layers_load, for the question's batch size, after question_batch; fills the question's run set and notes.
 enum status layers_answer(struct question *question, struct layers *ret_layers, struct error *err) MUST_CHECK;
 
 // Values of one layer where it is present and measured, packed into `values` (room for every observation). Returns how many.

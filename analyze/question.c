@@ -63,16 +63,18 @@ double question_model_latency(struct question *question, const struct view_set *
   return set == NULL ? NAN : question_statistic(question, set->latencies_ms, set->observation_count);
 }
 
-double question_difference_ms(struct question *question, double a_ms, double b_ms, const char *what)
+double difference_of_runs_ms(double a_ms, double b_ms)
 {
   double difference = a_ms - b_ms;
-  if (fabs(difference) < 0.5e-6)
-    return 0;
-  if (difference < 0) {
+  return fabs(difference) < 0.5e-6 ? 0 : difference < 0 ? NAN : difference;
+}
+
+double question_difference_ms(struct question *question, double a_ms, double b_ms, const char *what)
+{
+  double difference = difference_of_runs_ms(a_ms, b_ms);
+  if (isnan(difference) && a_ms < b_ms)
     table_note(&question->table, "%s: the difference is negative (%.6g ms), within noise or not comparable; not given",
-               what, difference);
-    return NAN;
-  }
+               what, a_ms - b_ms);
   return difference;
 }
 
@@ -130,7 +132,9 @@ static enum status ask(const struct question *blank, struct store *store, const 
                        const struct store_run *runs, size_t run_count, struct answers *answers, struct error *err)
 {
   struct question question = *blank;
+  struct arena scratch = {0};
   struct error why = {0};
+  question.scratch = &scratch;
   question.view = arena_alloc(question.arena, sizeof *question.view);
   if (question.view == NULL)
     return question_no_memory(err);
@@ -141,6 +145,7 @@ static enum status ask(const struct question *blank, struct store *store, const 
   table_start(&question.table, question.arena);
   answers->experiments++;
   enum status status = blank->analysis->answer(&question, &why);
+  arena_done(&scratch);
   const char *name = experiment->name != NULL && experiment->name[0] != 0
                          ? experiment->name
                          : arena_format(question.arena, "experiment %" PRId64, experiment->experiment_id);

@@ -35,8 +35,9 @@ struct question {
   const struct analyze_request *request;
   struct view *view;
   struct statistic statistic;
-  struct arena *arena;
-  struct table table; // the answer
+  struct arena *arena;   // of the answer
+  struct arena *scratch; // of what is needed only to find it
+  struct table table;    // the answer
   // run_set, filled by question_uses and question_batch
   int64_t batch_size;
   bool has_several_batches;
@@ -79,6 +80,7 @@ double question_model_latency(struct question *question, const struct view_set *
 double question_statistic(const struct question *question, const double *values, size_t count); // keeps `values`
 // a - b, of figures of two runs. Negative: NaN, and a note naming `what`; within 0.5 ns: 0.
 double question_difference_ms(struct question *question, double a_ms, double b_ms, const char *what);
+double difference_of_runs_ms(double a_ms, double b_ms); // the same without the note
 
 enum status question_no_memory(struct error *err);
 enum status question_lacks(const struct question *question, struct error *err, const char *format, ...)

@@ -1,0 +1,556 @@
+// SPDX-License-Identifier: Apache-2.0
+// A8, A10, A11, A13 and A15 over experiments with known answers: the papers' figures, pairing, metrics of other runs,
+// unions, the level rule. Random experiments are compared with a second implementation in tests/test_analyze_kernels.py.
+#include "analyze/fixture.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MS 1000000
+#define MIB 1048576.0
+
+static void ask(struct fixture *fixture, const char *id)
+{
+  if (fixture_ask(fixture, id) != STATUS_OK)
+    fail_msg("%s: %s: %s", id, fixture->error.what, fixture->error.why);
+}
+
+static const struct fixture_layer conv = {"conv2d_48", "Conv2D", NULL, NULL, 208, UNKNOWN_BYTES};
+static const struct fixture_layer relu = {"relu_48", "Relu", NULL, NULL, 209, UNKNOWN_BYTES};
+
+// ---- the papers' figures ---------------------------------------------------------------------------------------------
+// One row of the XSP paper's tables: what was measured, and what it prints besides. Inputs are rounded there: ±0.2 %.
+struct printed {
+  const char *name;
+  double gflop, read_mib, write_mib, latency_ms;
+  double intensity, tflops_per_s;
+  const char *bound;
+};
+static const struct printed printed[] = {
+    {"volta_scudnn_128x64_relu_interior_nn_v1", 77.42, 40.33, 43.86, 6.04, 876.97, 12.82, "compute"},
+    {"volta_cgemm_32x32_tn", 59.20, 27.71, 8.40, 5.48, 1563.30, 10.80, "compute"},
+    {"volta_scudnn_128x128_relu_interior_nn_v1", 1053.63, 4429.64, 5494.22, 84.95, 101.25, 12.40, "compute"},
+    {"Eigen::internal::EigenMetaKernel", 2.85, 4181.23, 6371.12, 28.43, 0.26, 0.10, "memory"},
+};
+#define PRINTED (sizeof printed / sizeof printed[0])
+
+static void assert_printed(double value, double expected)
+{
+  // What is printed with two decimals is known to half of the last one besides.
+  if (!(fabs(value - expected) <= 0.002 * expected + 0.005))
+    fail_msg("%.10g instead of %.10g", value, expected);
+}
+
+static void measure(struct fixture *fixture, int64_t kernel, const struct printed *row)
+{
+  fixture_int(fixture, kernel, "flops", llround(row->gflop * 1e9));
+  fixture_real(fixture, kernel, "dram_read_bytes", row->read_mib * MIB);
+  fixture_real(fixture, kernel, "dram_write_bytes", row->write_mib * MIB);
+  fixture_real(fixture, kernel, "achieved_occupancy_pct", 12.5 * (double)(row - printed + 1));
+}
+
+// On the V100: M at 275.05 ms, M/L/K with the latencies, and runs with metrics, which are three times slower.
+static void papers(struct fixture *fixture)
+{
+  static const struct store_system_value system[] = {
+      {.key = "peak_flops_per_s", .number = 15.7e12, .is_number = true},
+      {.key = "memory_bandwidth_bytes_per_s", .number = 900e9, .is_number = true},
+  };
+  fixture_experiment_on(fixture, "papers", system, 2);
+  fixture_run(fixture, "M", 256);
+  fixture_model(fixture, 275050000, false);
+  for (int metrics = 0; metrics < 2; metrics++) {
+    fixture_run(fixture, metrics ? "M/L/K+metrics" : "M/L/K", 256);
+    for (int observation = 0; observation < 2; observation++) {
+      int64_t start = fixture->now_ns;
+      int64_t at = start + 20000;
+      fixture_model(fixture, 900 * MS, false);
+      fixture_layer(fixture, &conv, start + 1000, 490 * MS);
+      for (size_t i = 0; i < PRINTED; i++) {
+        int64_t duration = llround(printed[i].latency_ms * 1e6) * (metrics ? 3 : 1);
+        int64_t kernel = fixture_kernel_named(fixture, printed[i].name, start + 2000 + (int64_t)i * 100, at, duration);
+        if (metrics)
+          measure(fixture, kernel, &printed[i]);
+        at += duration + 100;
+      }
+    }
+  }
+  fixture_ready(fixture);
+}
+
+static void test_the_papers_kernels(void **unused)
+{
+  (void)unused;
+  struct fixture fixture;
+  fixture_start(&fixture);
+  papers(&fixture);
+  ask(&fixture, "A8");
+  assert_int_equal(fixture.tables[0].row_count, PRINTED);
+  for (size_t i = 0; i < PRINTED; i++) {
+    assert_string_equal(fixture_text(&fixture, i, "kernel_name"), printed[i].name);
+    ASSERT_NEAR(fixture_number(&fixture, i, "latency_ms"), printed[i].latency_ms);
+    ASSERT_NEAR(fixture_number(&fixture, i, "flops"), printed[i].gflop * 1e9);
+    ASSERT_NEAR(fixture_number(&fixture, i, "dram_read_bytes"), printed[i].read_mib * MIB);
+    ASSERT_NEAR(fixture_number(&fixture, i, "dram_write_bytes"), printed[i].write_mib * MIB);
+    assert_printed(fixture_number(&fixture, i, "arithmetic_intensity"), printed[i].intensity);
+    assert_printed(fixture_number(&fixture, i, "arithmetic_throughput_flops_per_s") / 1e12, printed[i].tflops_per_s);
+    assert_string_equal(fixture_text(&fixture, i, "bound"), printed[i].bound);
+    assert_string_equal(fixture_text(&fixture, i, "precision"), "single");
+    ASSERT_NEAR(fixture_number(&fixture, i, "is_latency_bound"), 0);
+    ASSERT_NEAR(fixture_number(&fixture, i, "above_roof"), 0);
+    ASSERT_NEAR(fixture_number(&fixture, i, "layer_index"), 208);
+    assert_string_equal(fixture_text(&fixture, i, "layer_name"), "conv2d_48");
+    ASSERT_NEAR(fixture_number(&fixture, i, "n"), 2);
+  }
+  ASSERT_NEAR(fixture_summary(&fixture, "kernels"), 4);
+  ASSERT_NEAR(fixture_summary(&fixture, "kernels_under_1ms"), 0);
+  ASSERT_NEAR(fixture_summary(&fixture, "distinct_names"), 4);
+  assert_string_equal(fixture.tables[0].levels, "M/L/K");
+  assert_false(fixture_has_column(&fixture, "latency_from"));
+  assert_true(fixture_has_note(&fixture, "metrics come from runs at M/L/K+metrics"));
+  fixture_done(&fixture);
+}
+
+static void test_the_papers_names_and_model(void **unused)
+{
+  (void)unused;
+  struct fixture fixture;
+  fixture_start(&fixture);
+  papers(&fixture);
+  ask(&fixture, "A10");
+  assert_int_equal(fixture.tables[0].row_count, PRINTED);
+  static const size_t order[] = {2, 3, 0, 1}; // by latency
+  static const double shares[] = {30.87, 10.34};
+  double flops = 0;
+  double kernels_ms = 0;
+  double weighted = 0;
+  for (size_t i = 0; i < PRINTED; i++) {
+    const struct printed *row = &printed[order[i]];
+    assert_string_equal(fixture_text(&fixture, i, "kernel_name"), row->name);
+    ASSERT_NEAR(fixture_number(&fixture, i, "count"), 1);
+    if (i < 2)
+      assert_printed(fixture_number(&fixture, i, "latency_pct"), shares[i]);
+    assert_printed(fixture_number(&fixture, i, "arithmetic_intensity"), row->intensity);
+    assert_printed(fixture_number(&fixture, i, "arithmetic_throughput_flops_per_s") / 1e12, row->tflops_per_s);
+    assert_string_equal(fixture_text(&fixture, i, "bound"), row->bound);
+    flops += row->gflop * 1e9;
+    kernels_ms += row->latency_ms;
+    weighted += 12.5 * (double)(order[i] + 1) * row->latency_ms;
+  }
+  ASSERT_NEAR(fixture_summary(&fixture, "kernel_latency_ms"), kernels_ms);
+  ASSERT_NEAR(fixture_summary(&fixture, "model_latency_ms"), 275.05);
+  ask(&fixture, "A15");
+  assert_int_equal(fixture.tables[0].row_count, 1);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "batch_size"), 256);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "model_latency_ms"), 275.05);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "kernel_latency_ms"), kernels_ms);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "gpu_pct"), kernels_ms / 275.05 * 100);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "non_gpu_latency_ms"), 275.05 - kernels_ms);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "flops"), flops);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "arithmetic_throughput_flops_per_s"), flops / kernels_ms * 1e3);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "achieved_occupancy_pct"), weighted / kernels_ms);
+  fixture_done(&fixture);
+}
+
+// Layer 208: 7.59 ms, its kernels 7.45 ms, 79.74 Gflop, 362.67 + 548.50 MiB: 83.46 flops/byte, 10.70 Tflop/s.
+static void test_the_papers_layer(void **unused)
+{
+  (void)unused;
+  struct fixture fixture;
+  fixture_start(&fixture);
+  fixture_run(&fixture, "M/L", 256);
+  fixture_model(&fixture, 300 * MS, false);
+  fixture_layer(&fixture, &conv, 1000, 7590000);
+  fixture_layer(&fixture, &relu, 8 * MS, 500000);
+  for (int metrics = 0; metrics < 2; metrics++) {
+    fixture_run(&fixture, metrics ? "M/L/K+metrics" : "M/L/K", 256);
+    int64_t start = fixture.now_ns;
+    fixture_model(&fixture, 900 * MS, false);
+    fixture_layer(&fixture, &conv, start + 1000, 8 * MS);
+    fixture_layer(&fixture, &relu, start + 9 * MS, 600000);
+    for (int i = 0; i < 2; i++) {
+      int64_t duration = i == 0 ? 6040000 : 1410000;
+      int64_t kernel = fixture_kernel_named(&fixture, i == 0 ? "conv" : "shuffle", start + 2000 + i * 100,
+                                            start + 20 * MS + i * 400 * MS, duration * (metrics ? 2 : 1));
+      if (!metrics)
+        continue;
+      fixture_int(&fixture, kernel, "flops", llround((i == 0 ? 77.42 : 2.32) * 1e9));
+      fixture_real(&fixture, kernel, "dram_read_bytes", (i == 0 ? 40.33 : 322.34) * MIB);
+      fixture_real(&fixture, kernel, "dram_write_bytes", (i == 0 ? 43.86 : 504.64) * MIB);
+    }
+  }
+  fixture_ready(&fixture);
+  ask(&fixture, "A11");
+  assert_int_equal(fixture.tables[0].row_count, 2);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "layer_index"), 208);
+  assert_string_equal(fixture_text(&fixture, 0, "layer_type"), "Conv2D");
+  ASSERT_NEAR(fixture_number(&fixture, 0, "layer_latency_ms"), 7.59);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "kernel_latency_ms"), 7.45);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "flops"), 79.74e9);
+  assert_printed(fixture_number(&fixture, 0, "arithmetic_intensity"), 83.46);
+  assert_printed(fixture_number(&fixture, 0, "arithmetic_throughput_flops_per_s") / 1e12, 10.70);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "achieved_occupancy_pct"), NAN);
+  assert_null(fixture_text(&fixture, 0, "bound")); // nobody said what machine it was
+  // A layer without kernels: 0, and nothing to be divided by.
+  ASSERT_NEAR(fixture_number(&fixture, 1, "layer_latency_ms"), 0.5);
+  ASSERT_NEAR(fixture_number(&fixture, 1, "kernel_latency_ms"), 0);
+  ASSERT_NEAR(fixture_number(&fixture, 1, "count"), 0);
+  ASSERT_NEAR(fixture_number(&fixture, 1, "flops"), 0);
+  ASSERT_NEAR(fixture_number(&fixture, 1, "arithmetic_intensity"), NAN);
+  ASSERT_NEAR(fixture_number(&fixture, 1, "arithmetic_throughput_flops_per_s"), NAN);
+  ASSERT_NEAR(fixture_summary(&fixture, "kernels_without_layer"), 0);
+  ASSERT_NEAR(fixture_summary(&fixture, "kernels_without_layer_ms"), 0);
+  assert_false(fixture_has_column(&fixture, "latency_from"));
+  assert_string_equal(fixture_text(&fixture, 0, "model_latency_from"), "M/L");
+  assert_true(fixture_has_note(&fixture, "model latencies come from runs at M/L"));
+  fixture_done(&fixture);
+}
+
+// ---- pairing ---------------------------------------------------------------------------------------------------------
+static void test_same_names_never_pool(void **unused)
+{
+  (void)unused;
+  struct fixture fixture;
+  fixture_start(&fixture);
+  fixture_run(&fixture, "M/L/K", 1);
+  for (int i = 0; i < 3; i++) {
+    int64_t start = fixture.now_ns;
+    fixture_model(&fixture, 10 * MS, false);
+    fixture_layer(&fixture, &conv, start + 1000, 2 * MS);
+    fixture_layer(&fixture, &relu, start + 4 * MS, 2 * MS);
+    // Launched in one order, run in another: the order on the device counts.
+    fixture_kernel_named(&fixture, "gemm", start + 3000, start + 6 * MS, 1000 + i);
+    fixture_kernel_named(&fixture, "gemm", start + 2000, start + 5 * MS, 3000 + i);
+    fixture_kernel_named(&fixture, "gemm", start + 5 * MS, start + 7 * MS, 5000 + i);
+    fixture_kernel(&fixture, start + 2500, start + 4 * MS, 70000, "memcpy"); // counts nowhere but in unions
+    if (i == 1)
+      fixture_kernel_named(&fixture, "extra", start + 5 * MS + 50, start + 8 * MS, 8000);
+    fixture_kernel_named(&fixture, "outside", start + 8 * MS, start + 9 * MS, 9000 + i);
+  }
+  fixture_ready(&fixture);
+  ask(&fixture, "A8");
+  static const char *const names[] = {"gemm", "gemm", "gemm", "extra", "outside"};
+  static const double latencies[] = {3001, 1001, 5001, 8000, 9001};
+  assert_int_equal(fixture.tables[0].row_count, 5);
+  for (size_t i = 0; i < 5; i++) {
+    assert_string_equal(fixture_text(&fixture, i, "kernel_name"), names[i]);
+    ASSERT_NEAR(fixture_number(&fixture, i, "latency_ms"), latencies[i] / 1e6);
+    ASSERT_NEAR(fixture_number(&fixture, i, "n"), i == 3 ? 1 : 3);
+    ASSERT_NEAR(fixture_number(&fixture, i, "partial"), i == 3 ? 1 : NAN);
+  }
+  ASSERT_NEAR(fixture_number(&fixture, 1, "layer_index"), 208);
+  ASSERT_NEAR(fixture_number(&fixture, 2, "layer_index"), 209);
+  ASSERT_NEAR(fixture_number(&fixture, 4, "layer_index"), NAN);
+  assert_true(fixture_has_note(&fixture, "1 of 5 kernels are not in every observation"));
+  ASSERT_NEAR(fixture_summary(&fixture, "distinct_names"), 3);
+  ask(&fixture, "A10");
+  assert_string_equal(fixture_text(&fixture, 0, "kernel_name"), "gemm"); // 9.003 us in all, before outside and extra
+  ASSERT_NEAR(fixture_number(&fixture, 0, "count"), 3);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "latency_ms"), 9003 / 1e6);
+  ASSERT_NEAR(fixture_number(&fixture, 2, "latency_ms"), 8000 / 1e6);
+  ASSERT_NEAR(fixture_number(&fixture, 2, "n"), 1);
+  ask(&fixture, "A11");
+  ASSERT_NEAR(fixture_number(&fixture, 0, "kernel_latency_ms"), 4002 / 1e6);
+  ASSERT_NEAR(fixture_number(&fixture, 1, "kernel_latency_ms"), 5002 / 1e6); // 5000, 13001, 5002
+  ASSERT_NEAR(fixture_number(&fixture, 1, "max_ms"), 13001 / 1e6);
+  ASSERT_NEAR(fixture_summary(&fixture, "kernels_without_layer"), 1);
+  ASSERT_NEAR(fixture_summary(&fixture, "kernels_without_layer_ms"), 9001 / 1e6);
+  fixture_done(&fixture);
+}
+
+// ---- metrics ---------------------------------------------------------------------------------------------------------
+// Two layers of one kernel each; in the metric run one lacks its reads, and in its second observation its flops.
+static void test_what_is_not_measured_is_null(void **unused)
+{
+  (void)unused;
+  struct fixture fixture;
+  fixture_start(&fixture);
+  fixture_run(&fixture, "M/L/K", 1);
+  for (int metrics = 0; metrics < 2; metrics++) {
+    if (metrics)
+      fixture_run(&fixture, "M/L/K+metrics", 1);
+    for (int i = 0; i < 2; i++) {
+      int64_t start = fixture.now_ns;
+      fixture_model(&fixture, 10 * MS, false);
+      fixture_layer(&fixture, &conv, start + 1000, 2 * MS);
+      fixture_layer(&fixture, &relu, start + 4 * MS, 2 * MS);
+      int64_t first = fixture_kernel_named(&fixture, "k", start + 2000, start + 3000, 1000);
+      int64_t second = fixture_kernel_named(&fixture, "k", start + 5 * MS, start + 6 * MS, 3000);
+      if (!metrics)
+        continue;
+      fixture_int(&fixture, first, "flops", 100 + i);
+      fixture_int(&fixture, first, "dram_read_bytes", 50);
+      fixture_int(&fixture, first, "dram_write_bytes", 0);
+      fixture_real(&fixture, first, "achieved_occupancy_pct", 20);
+      fixture_int(&fixture, second, "dram_write_bytes", 8);
+      fixture_real(&fixture, second, "achieved_occupancy_pct", 60);
+      if (i == 0)
+        fixture_int(&fixture, second, "flops", 0);
+    }
+  }
+  fixture_ready(&fixture);
+  ask(&fixture, "A8");
+  ASSERT_NEAR(fixture_number(&fixture, 0, "flops"), 100.5);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "arithmetic_intensity"), 100.5 / 50);
+  ASSERT_NEAR(fixture_number(&fixture, 1, "flops"), 0);
+  ASSERT_NEAR(fixture_number(&fixture, 1, "dram_read_bytes"), NAN);
+  ASSERT_NEAR(fixture_number(&fixture, 1, "dram_write_bytes"), 8);
+  ASSERT_NEAR(fixture_number(&fixture, 1, "arithmetic_intensity"), NAN);
+  ASSERT_NEAR(fixture_number(&fixture, 1, "arithmetic_throughput_flops_per_s"), 0);
+  ask(&fixture, "A10");
+  ASSERT_NEAR(fixture_number(&fixture, 0, "flops"), 100); // of the observation where both were counted
+  ASSERT_NEAR(fixture_number(&fixture, 0, "dram_read_bytes"), NAN);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "dram_write_bytes"), 8);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "achieved_occupancy_pct"), (20 * 1000 + 60 * 3000) / 4000.0);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "arithmetic_throughput_flops_per_s"), 100 / 4e-6);
+  fixture_done(&fixture);
+}
+
+// The metric run lost a kernel: its sums would be too small. Another has its counts by precision only.
+static void test_a_kernel_that_metric_runs_lack(void **unused)
+{
+  (void)unused;
+  struct fixture fixture;
+  fixture_start(&fixture);
+  for (int metrics = 0; metrics < 2; metrics++) {
+    fixture_run(&fixture, metrics ? "M/K+metrics" : "M/L/K", 1);
+    int64_t start = fixture.now_ns;
+    fixture_model(&fixture, 10 * MS, false);
+    if (!metrics)
+      fixture_layer(&fixture, &conv, start + 1000, 8 * MS);
+    int64_t first = fixture_kernel_named(&fixture, "a", start + 2000, start + 3000, 1000);
+    int64_t second = fixture_kernel_named(&fixture, "b", start + 5000, start + 6000, 3000);
+    if (!metrics)
+      fixture_kernel_named(&fixture, "b", start + 9000, start + 9500, 4000);
+    fixture_real(&fixture, first, "flops_single", 70);
+    fixture_real(&fixture, first, "flops_half", 30);
+    fixture_int(&fixture, second, "flops", 200);
+  }
+  fixture_ready(&fixture);
+  ask(&fixture, "A8"); // layers in one set only: joined by their place in the observation
+  assert_int_equal(fixture.tables[0].row_count, 3);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "flops"), 100);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "layer_index"), 208);
+  ASSERT_NEAR(fixture_number(&fixture, 1, "flops"), 200);
+  ASSERT_NEAR(fixture_number(&fixture, 2, "flops"), NAN);
+  ask(&fixture, "A10");
+  assert_string_equal(fixture_text(&fixture, 0, "kernel_name"), "b");
+  ASSERT_NEAR(fixture_number(&fixture, 0, "flops"), NAN);
+  ASSERT_NEAR(fixture_number(&fixture, 1, "flops"), 100);
+  ask(&fixture, "A11");
+  ASSERT_NEAR(fixture_number(&fixture, 0, "flops"), NAN);
+  fixture_done(&fixture);
+}
+
+// ---- which run answers -----------------------------------------------------------------------------------------------
+static void test_one_deep_run_says_so_in_every_row(void **unused)
+{
+  (void)unused;
+  struct fixture fixture;
+  fixture_start(&fixture);
+  fixture_run(&fixture, "M/L/K+metrics", 4);
+  fixture_model(&fixture, 10 * MS, false);
+  fixture_layer(&fixture, &conv, 1000, 2 * MS);
+  fixture_int(&fixture, fixture_kernel(&fixture, 2000, 3000, 1000, "kernel"), "flops", 5);
+  fixture_int(&fixture, fixture_kernel(&fixture, 2100, 5000, 1000, "kernel"), "flops", 6);
+  fixture_ready(&fixture);
+  static const char *const ids[] = {"A8", "A10", "A11", "A13", "A15"};
+  for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
+    ask(&fixture, ids[i]);
+    assert_string_equal(fixture_text(&fixture, 0, "latency_from"), "M/L/K+metrics");
+    assert_true(fixture_has_note(&fixture, "overhead of the deeper levels is included"));
+  }
+  ask(&fixture, "A8");
+  ASSERT_NEAR(fixture_number(&fixture, 0, "flops"), 5);
+  ask(&fixture, "A11");
+  assert_string_equal(fixture_text(&fixture, 0, "layer_latency_from"), "M/L/K+metrics");
+  assert_string_equal(fixture_text(&fixture, 0, "model_latency_from"), "M/L/K+metrics");
+  ASSERT_NEAR(fixture_number(&fixture, 0, "latency_pct"), 0.02);
+  fixture_done(&fixture);
+}
+
+static void test_sets_by_use(void **unused)
+{
+  (void)unused;
+  struct fixture fixture;
+  fixture_start(&fixture);
+  static const char *const sets[] = {"M/K", "M/L/K", "M", "M/K+metrics", "K"};
+  for (int i = 0; i < 5; i++) {
+    fixture_run(&fixture, sets[i], 2);
+    int64_t start = fixture.now_ns;
+    if (i != 4)
+      fixture_model(&fixture, (10 + i) * MS, false);
+    if (i == 1)
+      fixture_layer(&fixture, &conv, start + 1000, 2 * MS);
+    if (i != 2)
+      fixture_kernel(&fixture, start + 2000, start + 3000, 1000 + i, "kernel");
+  }
+  fixture_ready(&fixture);
+  ask(&fixture, "A8");
+  ASSERT_NEAR(fixture_number(&fixture, 0, "latency_ms"), 1001 / 1e6);
+  assert_string_equal(fixture.tables[0].levels, "M/L/K");
+  ask(&fixture, "A10");
+  ASSERT_NEAR(fixture_number(&fixture, 0, "latency_pct"), 1001 / 12e6 * 100);
+  ask(&fixture, "A15");
+  ASSERT_NEAR(fixture_number(&fixture, 0, "kernel_latency_ms"), 1000 / 1e6);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "model_latency_ms"), 12);
+  assert_string_equal(fixture.tables[0].levels, "M/K");
+  assert_false(fixture_has_column(&fixture, "latency_from"));
+  assert_false(fixture_has_column(&fixture, "model_latency_from"));
+  fixture_done(&fixture);
+}
+
+static void test_kernels_without_a_model(void **unused)
+{
+  (void)unused;
+  struct fixture fixture;
+  fixture_start(&fixture);
+  fixture_run(&fixture, "K", 0);
+  fixture_kernel(&fixture, 2000, 3000, 1000, "kernel");
+  fixture_kernel(&fixture, 2500, 5000, 2000, "kernel");
+  fixture_ready(&fixture);
+  ask(&fixture, "A8");
+  assert_int_equal(fixture.tables[0].row_count, 2);
+  ask(&fixture, "A10");
+  ASSERT_NEAR(fixture_number(&fixture, 0, "latency_ms"), 0.003);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "latency_pct"), NAN);
+  assert_true(fixture_has_note(&fixture, "no run with the model level"));
+  ask(&fixture, "A15");
+  ASSERT_NEAR(fixture_number(&fixture, 0, "model_latency_ms"), NAN);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "kernel_latency_ms"), 0.003);
+  assert_int_equal(fixture_ask(&fixture, "A11"), STATUS_NO);
+  assert_int_equal(fixture_ask(&fixture, "A13"), STATUS_NO);
+  fixture_done(&fixture);
+}
+
+static void test_files_without_kernels(void **unused)
+{
+  (void)unused;
+  struct fixture fixture;
+  fixture_start(&fixture);
+  fixture_run(&fixture, "M/L", 1);
+  fixture_model(&fixture, 10 * MS, false);
+  fixture_layer(&fixture, &conv, 1000, 2 * MS);
+  fixture_ready(&fixture);
+  static const char *const ids[] = {"A8", "A10", "A11", "A13", "A15"};
+  for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
+    assert_int_equal(fixture_ask(&fixture, ids[i]), STATUS_NO);
+    assert_non_null(strstr(fixture.error.why, "kernel level"));
+  }
+  fixture_done(&fixture);
+}
+
+// ---- GPU and non-GPU -------------------------------------------------------------------------------------------------
+static void test_unions_of_device_work(void **unused)
+{
+  (void)unused;
+  struct fixture fixture;
+  fixture_start(&fixture);
+  fixture_run(&fixture, "M", 1);
+  fixture_model(&fixture, 9 * MS, false);
+  fixture_run(&fixture, "M/L", 1);
+  int64_t start = fixture.now_ns;
+  fixture_model(&fixture, 10 * MS, false);
+  fixture_layer(&fixture, &conv, start + 1000, 20000);
+  fixture_layer(&fixture, &relu, start + 4 * MS, 900);
+  fixture_run(&fixture, "M/L/K", 1);
+  start = fixture.now_ns;
+  fixture_model(&fixture, 11 * MS, false);
+  fixture_layer(&fixture, &conv, start + 1000, 30000);
+  fixture_layer(&fixture, &relu, start + 4 * MS, 9000);
+  fixture_kernel(&fixture, start + 2000, start + 100000, 4000, "kernel"); // 0 … 4
+  fixture_kernel(&fixture, start + 2100, start + 101000, 1000, "kernel"); // inside
+  fixture_kernel(&fixture, start + 2200, start + 103000, 3000, "memcpy"); // 3 … 6
+  fixture_kernel(&fixture, start + 2300, start + 110000, 500, "memset");
+  fixture_kernel(&fixture, start + 2400, start + 120000, 700, "sync"); // is no work
+  fixture_kernel(&fixture, start + 4 * MS + 100, start + 105000, 1000, "kernel");
+  fixture_kernel(&fixture, start + 8 * MS, start + 130000, 300, "kernel"); // in no layer
+  fixture_ready(&fixture);
+  ask(&fixture, "A13");
+  ASSERT_NEAR(fixture_number(&fixture, 0, "layer_latency_ms"), 0.020);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "kernel_latency_ms"), 0.005);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "gpu_latency_ms"), 0.0065);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "non_gpu_latency_ms"), 0.0135);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "gpu_pct"), 32.5);
+  ASSERT_NEAR(fixture_number(&fixture, 1, "gpu_latency_ms"), 0.001);
+  ASSERT_NEAR(fixture_number(&fixture, 1, "non_gpu_latency_ms"), NAN); // 0.9 us less 1 us
+  ASSERT_NEAR(fixture_number(&fixture, 1, "gpu_pct"), 1000 / 900.0 * 100);
+  assert_true(fixture_has_note(&fixture, "1 of 2 layers"));
+  ASSERT_NEAR(fixture_summary(&fixture, "kernels_without_layer"), 1);
+  ASSERT_NEAR(fixture_summary(&fixture, "kernels_without_layer_ms"), 0.0003);
+  ask(&fixture, "A15");
+  ASSERT_NEAR(fixture_number(&fixture, 0, "kernel_latency_ms"), 0.0063);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "gpu_latency_ms"), 0.0068);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "non_gpu_latency_ms"), 9 - 0.0068);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "gpu_pct"), 0.0063 / 9 * 100);
+  fixture_done(&fixture);
+}
+
+static void test_several_batch_sizes(void **unused)
+{
+  (void)unused;
+  struct fixture fixture;
+  fixture_start(&fixture);
+  for (int batch = 1; batch <= 4; batch *= 2) {
+    fixture_run(&fixture, "M", batch);
+    fixture_model(&fixture, batch * 10 * MS, false);
+    if (batch == 2)
+      continue; // without kernels
+    fixture_run(&fixture, "M/K", batch);
+    int64_t start = fixture.now_ns;
+    fixture_model(&fixture, batch * 11 * MS, false);
+    fixture_kernel_named(&fixture, "small", start + 100, start + 1000, 100);
+    fixture_kernel_named(&fixture, batch == 1 ? "gemm_32" : "gemm_128", start + 200, start + 2000, batch * MS);
+  }
+  fixture_ready(&fixture);
+  ask(&fixture, "A15");
+  assert_int_equal(fixture.tables[0].row_count, 2);
+  ASSERT_NEAR(fixture_number(&fixture, 1, "batch_size"), 4);
+  ASSERT_NEAR(fixture_number(&fixture, 1, "gpu_pct"), 4000100 / 40e6 * 100);
+  assert_int_equal(fixture.tables[0].batch_size, 0);
+  fixture.request.by = "batch";
+  ask(&fixture, "A10");
+  assert_int_equal(fixture.tables[0].row_count, 4);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "batch_size"), 1);
+  assert_string_equal(fixture_text(&fixture, 0, "kernel_name"), "gemm_32");
+  assert_string_equal(fixture_text(&fixture, 2, "kernel_name"), "gemm_128");
+  ASSERT_NEAR(fixture_number(&fixture, 2, "latency_pct"), 10);
+  ASSERT_NEAR(fixture_number(&fixture, 3, "count"), 1);
+  fixture.request.batch = 4;
+  ask(&fixture, "A10");
+  assert_int_equal(fixture.tables[0].row_count, 2);
+  fixture.request.batch = 2;
+  assert_int_equal(fixture_ask(&fixture, "A10"), STATUS_NO);
+  fixture.request.batch = 0;
+  fixture.request.by = "layer";
+  assert_int_equal(fixture_ask(&fixture, "A10"), STATUS_USE);
+  fixture.request.by = NULL;
+  fixture.request.batch = 4;
+  ask(&fixture, "A15");
+  assert_int_equal(fixture.tables[0].row_count, 1);
+  fixture_done(&fixture);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_the_papers_kernels),
+      cmocka_unit_test(test_the_papers_names_and_model),
+      cmocka_unit_test(test_the_papers_layer),
+      cmocka_unit_test(test_same_names_never_pool),
+      cmocka_unit_test(test_what_is_not_measured_is_null),
+      cmocka_unit_test(test_a_kernel_that_metric_runs_lack),
+      cmocka_unit_test(test_one_deep_run_says_so_in_every_row),
+      cmocka_unit_test(test_sets_by_use),
+      cmocka_unit_test(test_kernels_without_a_model),
+      cmocka_unit_test(test_files_without_kernels),
+      cmocka_unit_test(test_unions_of_device_work),
+      cmocka_unit_test(test_several_batch_sizes),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loads the columns of one run, and finds rows by span id. Called by layer_rows.c and device_rows.c.
+#include "analyze/run_columns.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct row_by_id {
+  int64_t id;
+  uint32_t row;
+};
+
+static int compare_ids(const void *left, const void *right)
+{
+  const struct row_by_id *a = left;
+  const struct row_by_id *b = right;
+  return a->id < b->id ? -1 : a->id > b->id;
+}
+
+static bool index_ids(struct run_columns *columns)
+{
+  const struct store_spans *spans = &columns->spans;
+  bool rise = true;
+  for (size_t i = 1; i < spans->count && rise; i++)
+    rise = spans->span_id[i] > spans->span_id[i - 1];
+  if (rise)
+    return true;
+  columns->index = arena_alloc_array(columns->arena, spans->count, sizeof *columns->index);
+  if (columns->index == NULL)
+    return false;
+  for (size_t i = 0; i < spans->count; i++)
+    columns->index[i] = (struct row_by_id){spans->span_id[i], (uint32_t)i};
+  qsort(columns->index, spans->count, sizeof *columns->index, compare_ids);
+  return true;
+}
+
+uint32_t run_columns_row(const struct run_columns *columns, int64_t id)
+{
+  const struct store_spans *spans = &columns->spans;
+  if (id == 0 || spans->count == 0)
+    return ROW_NONE;
+  uint64_t guess = (uint64_t)id - (uint64_t)spans->span_id[0];
+  if (guess < spans->count && spans->span_id[guess] == id)
+    return (uint32_t)guess;
+  size_t low = 0;
+  size_t high = spans->count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if ((columns->index != NULL ? columns->index[middle].id : spans->span_id[middle]) < id)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  if (low == spans->count || (columns->index != NULL ? columns->index[low].id : spans->span_id[low]) != id)
+    return ROW_NONE;
+  return columns->index != NULL ? columns->index[low].row : (uint32_t)low;
+}
+
+static uint32_t category(struct store *store, const char *name)
+{
+  uint32_t id;
+  return store_find_string(store, name, strlen(name), &id) ? id : ROW_NONE;
+}
+
+enum status run_columns_load(struct store *store, const struct view_run *run, uint32_t wanted, struct arena *arena,
+                             struct run_columns *ret_columns, struct error *err)
+{
+  *ret_columns = (struct run_columns){.store = store, .run = run, .arena = arena};
+  const int64_t run_id = run->run->run_id;
+  XSP_TRY(store_load_spans(store, run_id, wanted | STORE_BIT(STORE_SPAN_ID) | STORE_BIT(STORE_LEVEL), arena,
+                           &ret_columns->spans, err));
+  XSP_TRY(store_load_derived_columns(
+      store, run_id, STORE_BIT(STORE_PARENT_ID) | STORE_BIT(STORE_LAYER_ID) | STORE_BIT(STORE_OBSERVATION), arena,
+      &ret_columns->derived, err));
+  if (ret_columns->derived.count != ret_columns->spans.count || ret_columns->spans.count >= ROW_NONE)
+    return error_set(err, STATUS_INPUT, "cannot analyze", store_path(store), NULL,
+                     "run %lld has %zu spans and %zu derived rows", (long long)run_id, ret_columns->spans.count,
+                     ret_columns->derived.count);
+  ret_columns->kernel = category(store, "kernel");
+  ret_columns->memcpy = category(store, "memcpy");
+  ret_columns->memset = category(store, "memset");
+  ret_columns->module = category(store, "module");
+  return index_ids(ret_columns) ? STATUS_OK : question_no_memory(err);
+}
