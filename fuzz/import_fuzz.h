@@ -20,6 +20,7 @@ struct sink {
   struct texts texts;
   int64_t run_count, experiment_count;
   uint32_t tracks[FUZZ_RUNS], traces[FUZZ_RUNS];
+  bool has_numbered_tracks;
   uint64_t kept, skipped;
 };
 
@@ -56,6 +57,28 @@ enum status import_run_set(struct import *import, int64_t run_id, const struct s
   (void)err;
   (void)run;
   fuzz_run(import, run_id);
+  return STATUS_OK;
+}
+
+void import_run_shift(struct import *import, int64_t run_id, int64_t offset_ns)
+{
+  (void)offset_ns;
+  fuzz_run(import, run_id);
+}
+
+void import_run_own_pct(struct import *import, int64_t run_id, double own_pct)
+{
+  (void)own_pct;
+  fuzz_run(import, run_id);
+}
+
+enum status import_run_note(struct import *import, int64_t run_id, const char *key, const char *value,
+                            struct error *err)
+{
+  (void)err;
+  if (run_id != 0)
+    fuzz_run(import, run_id);
+  fuzz_must(key != NULL && value != NULL, "a note without a key or a value");
   return STATUS_OK;
 }
 
@@ -132,6 +155,16 @@ enum status import_track(struct import *import, int64_t run_id, const struct sto
   return STATUS_OK;
 }
 
+enum status import_numbered_track(struct import *import, int64_t run_id, const struct store_track *track,
+                                  struct error *err)
+{
+  (void)err;
+  fuzz_run(import, run_id);
+  fuzz_must(track->track_id >= 1, "a track's id below 1");
+  import->sink->has_numbered_tracks = true;
+  return STATUS_OK;
+}
+
 enum status import_track_name(struct import *import, int64_t run_id, uint32_t track_id, const char *name,
                               struct error *err)
 {
@@ -150,11 +183,12 @@ enum status import_span(struct import *import, int64_t run_id, const struct stor
   fuzz_must(span->duration_ns >= 0, "a span of negative duration");
   fuzz_must(!__builtin_add_overflow(span->start_ns, span->duration_ns, &end_ns), "a span that ends beyond 64 bits");
   fuzz_must(span->level < XSP_LEVEL_COUNT && span->kind <= XSP_KIND_EXECUTION, "no such level or kind");
-  fuzz_must(span->track_id <= import->sink->tracks[run], "a span on no such track");
+  fuzz_must(import->sink->has_numbered_tracks || span->track_id <= import->sink->tracks[run],
+            "a span on no such track");
   fuzz_must(span->trace_id <= import->sink->traces[run], "a span of no such trace");
   fuzz_text(import, span->name);
   fuzz_text(import, span->category);
-  fuzz_text(import, span->tracer);
+  fuzz_text(import, span->tracer == IMPORT_NO_TRACER ? 0 : span->tracer);
   import->sink->kept++;
   return STATUS_OK;
 }
@@ -239,13 +273,9 @@ enum status import_no_memory(const struct import *import, struct error *err)
   return error_set(err, STATUS_MEMORY, "cannot import", "fuzz", NULL, "out of memory");
 }
 
-// Reads `data` as a file, first as its recognizer sees it.
-static void fuzz_import(const struct importer *importer, const char *model_range, const uint8_t *data, size_t size)
+// Imports the file at `path`, first as its recognizer sees it.
+static void fuzz_import_path(const struct importer *importer, const char *model_range, const char *path)
 {
-  char path[64];
-  int file = memfd_create("xsp-fuzz", MFD_CLOEXEC);
-  fuzz_must(file >= 0 && write(file, data, size) == (ssize_t)size, "no memory for the file");
-  snprintf(path, sizeof path, "/proc/self/fd/%d", file);
   const struct import_options options = {.model_range = model_range};
   struct input input = {0};
   struct arena arena = {0};
@@ -261,6 +291,17 @@ static void fuzz_import(const struct importer *importer, const char *model_range
   input_close(&input);
   texts_done(&sink.texts);
   arena_done(&arena);
+}
+
+// The same for a file that is only in memory.
+static inline void fuzz_import(const struct importer *importer, const char *model_range, const uint8_t *data,
+                               size_t size)
+{
+  char path[64];
+  int file = memfd_create("xsp-fuzz", MFD_CLOEXEC);
+  fuzz_must(file >= 0 && write(file, data, size) == (ssize_t)size, "no memory for the file");
+  snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+  fuzz_import_path(importer, model_range, path);
   close(file);
 }
 
