@@ -101,7 +101,8 @@ static enum status fill_first(struct input *input, struct error *err)
   return input_more(input, err);
 }
 
-enum status input_open(const char *path, uint64_t limit_bytes, struct input *ret_input, struct error *err)
+enum status input_open_window(const char *path, uint64_t limit_bytes, size_t window_bytes, struct input *ret_input,
+                              struct error *err)
 {
   *ret_input = (struct input){.path = path};
   struct input_private *own = calloc(1, sizeof *own);
@@ -110,7 +111,7 @@ enum status input_open(const char *path, uint64_t limit_bytes, struct input *ret
   ret_input->private_ = own;
   own->source.fd = -1;
   own->limit_bytes = limit_bytes;
-  own->capacity = INPUT_WINDOW_BYTES;
+  own->capacity = window_bytes;
   own->block = malloc(own->capacity + INPUT_PADDING);
   enum status status = own->block == NULL ? no_memory(ret_input, err) : STATUS_OK;
   if (status == STATUS_OK)
@@ -123,6 +124,11 @@ enum status input_open(const char *path, uint64_t limit_bytes, struct input *ret
   if (status != STATUS_OK)
     input_close(ret_input);
   return status;
+}
+
+enum status input_open(const char *path, uint64_t limit_bytes, struct input *ret_input, struct error *err)
+{
+  return input_open_window(path, limit_bytes, INPUT_WINDOW_BYTES, ret_input, err);
 }
 
 enum status input_rewind(struct input *input, struct error *err)

@@ -16,15 +16,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define INPUT_HEAD_BYTES ((size_t)256 << 10)    // what recognizers see
-#define INPUT_WINDOW_BYTES ((size_t)4 << 20)    // usual size
+#define INPUT_HEAD_BYTES ((size_t)256 << 10)        // what recognizers see
+#define INPUT_WINDOW_BYTES ((size_t)1 << 20)        // usual size
 #define INPUT_WINDOW_MOST_BYTES ((size_t)256 << 20) // an element of more than half of it is an error
 #define INPUT_PADDING ((size_t)64)                  // zero bytes that may be read behind `end`
 
 struct input {
-  const char *at, *end;  // the reader moves `at`
-  uint64_t end_offset;   // of `end`, in decompressed bytes
-  bool is_last;          // nothing comes behind `end`
+  const char *at, *end; // the reader moves `at`
+  uint64_t end_offset;  // of `end`, in decompressed bytes
+  bool is_last;         // nothing comes behind `end`
   const char *path;
   bool is_compressed;
   struct input_private *private_;
@@ -33,6 +33,9 @@ struct input {
 // Opens and fills the first window. STATUS_INPUT: missing, unreadable, a folder, empty; more than `limit_bytes` after
 // decompression is found out while reading ("… more than N bytes after decompression; try: --limit-bytes").
 enum status input_open(const char *path, uint64_t limit_bytes, struct input *ret_input, struct error *err) MUST_CHECK;
+// The same with a first window of another size, for tests of what lies across its edge.
+enum status input_open_window(const char *path, uint64_t limit_bytes, size_t window_bytes, struct input *ret_input,
+                              struct error *err) MUST_CHECK;
 // See above. STATUS_INPUT: broken compression, truncated member, over the limit, an element over the largest window.
 // At the end of the file: STATUS_OK, `is_last` true and nothing new.
 enum status input_more(struct input *input, struct error *err) MUST_CHECK;

@@ -4,6 +4,7 @@
 #include "collect/importers/json_scan.h"
 
 #include "base/utf8.h"
+#include "collect/importers/json_block.h"
 
 #include <string.h>
 
@@ -53,27 +54,45 @@ static const char *scan_escape(struct json_scan *scan, const char *at)
   return at + 2;
 }
 
-const char *json_scan_string(struct json_scan *scan, const char *at, struct json_string *ret_string)
+// From the first byte that makes the string more than plain ASCII to its closing quote.
+static const char *scan_rich_string(struct json_scan *scan, const char *at)
 {
-  const char *start = ++at;
-  ret_string->is_plain = true;
   for (;;) {
-    char byte = *at;
-    if (byte == '"')
-      break;
-    if (byte == '\\') {
-      ret_string->is_plain = false;
-      if ((at = scan_escape(scan, at)) == NULL)
-        return NULL;
+    uint32_t stops = block_quotes_and_backslashes(at);
+    if (stops == 0) {
+      at += BLOCK_BYTES;
+      if (at >= scan->end)
+        return json_scan_short(scan, scan->end, "a string does not end");
       continue;
     }
+    at += block_first(stops);
+    if (*at == '"')
+      return at;
+    if ((at = scan_escape(scan, at)) == NULL)
+      return NULL;
+  }
+}
+
+const char *json_scan_long_string(struct json_scan *scan, const char *at, struct json_string *ret_string)
+{
+  const char *start = at;
+  ret_string->at = start;
+  ret_string->is_plain = true;
+  for (;;) { // a block at a time: behind `end` there are zeros, which stop nothing
+    uint32_t stops = block_string_stops(at);
+    if (stops != 0) {
+      at += block_first(stops);
+      break;
+    }
+    at += BLOCK_BYTES;
     if (at >= scan->end)
       return json_scan_short(scan, scan->end, "a string does not end");
-    if ((signed char)byte < 0)
-      ret_string->is_plain = false;
-    at++;
   }
-  ret_string->at = start;
+  if (*at != '"') {
+    ret_string->is_plain = false;
+    if ((at = scan_rich_string(scan, at)) == NULL)
+      return NULL;
+  }
   ret_string->length = (size_t)(at - start);
   return at + 1;
 }
@@ -83,7 +102,8 @@ static bool is_digit(char byte)
   return byte >= '0' && byte <= '9';
 }
 
-const char *json_scan_number(struct json_scan *scan, const char *at)
+// Numbers of any length, and those at the window's end.
+const char *json_scan_long_number(struct json_scan *scan, const char *at)
 {
   if (*at == '-')
     at++;
@@ -159,7 +179,7 @@ static const char *scan_key(struct json_scan *scan, const char *at, bool *is_pla
   struct json_string key;
   if (*at != '"')
     return json_scan_short(scan, at, "a key in quotes was expected");
-  if ((at = json_scan_string(scan, at, &key)) == NULL)
+  if ((at = json_scan_string(scan, at + 1, &key)) == NULL)
     return NULL;
   *is_plain &= key.is_plain;
   at = json_scan_space(at);
@@ -176,7 +196,7 @@ const char *json_scan_value(struct json_scan *scan, const char *at, unsigned dep
   for (;;) { // at a value
     bool opened = false;
     if (*at == '"') {
-      at = json_scan_string(scan, at, &string);
+      at = json_scan_string(scan, at + 1, &string);
       if (at != NULL)
         *ret_is_plain &= string.is_plain;
     } else if (*at == '{' || *at == '[') {

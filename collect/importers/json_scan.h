@@ -6,6 +6,8 @@
 #ifndef XSP_COLLECT_IMPORTERS_JSON_SCAN_H
 #define XSP_COLLECT_IMPORTERS_JSON_SCAN_H
 
+#include "collect/importers/json_block.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,9 +29,12 @@ struct json_string { // without its quotes, as it stands in the file
 };
 
 // `at` must lie in [window, end]. Each skips what it is about and returns the position behind it.
-const char *json_scan_space(const char *at);                                                          // never NULL
-const char *json_scan_string(struct json_scan *scan, const char *at, struct json_string *ret_string); // at the quote
-const char *json_scan_number(struct json_scan *scan, const char *at); // at '-' or a digit
+const char *json_scan_space(const char *at); // never NULL
+// Behind the opening quote; json_scan_number at '-' or a digit. The inline ones leave what is rare to the others.
+const char *json_scan_long_string(struct json_scan *scan, const char *at, struct json_string *ret_string);
+const char *json_scan_long_number(struct json_scan *scan, const char *at);
+static inline const char *json_scan_string(struct json_scan *scan, const char *at, struct json_string *ret_string);
+static inline const char *json_scan_number(struct json_scan *scan, const char *at);
 // Any value with all that is in it; `depth` containers are open around it. *ret_is_plain: no byte beyond ASCII in it.
 const char *json_scan_value(struct json_scan *scan, const char *at, unsigned depth, bool *ret_is_plain);
 const char *json_scan_fail(struct json_scan *scan, const char *at, const char *problem); // NULL
@@ -42,5 +47,32 @@ size_t json_decode(const char *text, size_t length, char *to);
 // U+FFFD for invalid UTF-8, all else as it stands. Room as above.
 size_t json_repair_utf8(const char *text, size_t length, char *to);
 bool json_is_utf8(const char *text, size_t length);
+
+static inline const char *json_scan_string(struct json_scan *scan, const char *at, struct json_string *ret_string)
+{
+  uint32_t stops = block_string_stops(at);
+  unsigned length = block_first(stops | (uint32_t)1 << BLOCK_BYTES);
+  if (at[length] != '"' || length == BLOCK_BYTES)
+    return json_scan_long_string(scan, at, ret_string);
+  *ret_string = (struct json_string){at, length, true};
+  return at + length + 1;
+}
+
+static inline const char *json_scan_number(struct json_scan *scan, const char *at)
+{
+  uint32_t others = ~(block_digits(at) | block_digits(at + BLOCK_BYTES) << BLOCK_BYTES);
+  unsigned length = others != 0 ? block_first(others) : 0;
+  if (length == 0 || (*at == '0' && length > 1))
+    return json_scan_long_number(scan, at);
+  if (at[length] == '.') {
+    others &= ~(uint32_t)0 << length << 1;
+    if (others == 0 || block_first(others) == length + 1)
+      return json_scan_long_number(scan, at);
+    length = block_first(others);
+  }
+  if (at[length] == 'e' || at[length] == 'E' || at + length >= scan->end)
+    return json_scan_long_number(scan, at);
+  return at + length;
+}
 
 #endif

@@ -27,7 +27,8 @@ struct trace_value {
   struct text raw; // STRING: decoded (U+FFFD for invalid UTF-8, escapes resolved); others: the JSON text as it stands
 };
 struct trace_argument {
-  struct text key; // decoded
+  struct text key;     // decoded
+  uint32_t key_number; // the same for equal keys of this reader, from 1, small; 0: look at `key` (not every key has one)
   struct trace_value value;
 };
 struct trace_event {
