@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A8, kernel information: every kernel call in execution order, its latency, metrics and bound.
+// A8, kernel information: every kernel call in execution order, its latency, metrics and bound. A9 adds the roofs.
+#include "analyze/a8_kernels.h"
+
 #include "analyze/a_list.h"
-#include "analyze/kernels.h"
 
 enum {
   NAME,
@@ -12,10 +13,11 @@ enum {
   SPREAD = METRICS + METRIC_COLUMN_COUNT,
   PARTIAL = SPREAD + 4,
   FROM,
-  COLUMN_COUNT
+  COLUMN_COUNT,
+  ROOFS = COLUMN_COUNT, // A9 only
 };
 
-static const struct analyze_column columns[COLUMN_COUNT] = {
+static const struct analyze_column columns[COLUMN_COUNT + ROOF_COLUMN_COUNT] = {
     COLUMN("kernel_name", "", "kernel"),
     COLUMN("layer_index", "", "index"),
     COLUMN("layer_name", "", "layer"),
@@ -24,10 +26,11 @@ static const struct analyze_column columns[COLUMN_COUNT] = {
     SPREAD_COLUMNS,
     COLUMN("partial", "", "partial"),
     COLUMN("latency_from", "", "from"),
+    ROOF_COLUMNS,
 };
 
 static void fill_row(struct question *question, const struct kernels *kernels, const struct roofs *roofs,
-                     const struct kernel *kernel, const struct kernel_figures *figures)
+                     const struct kernel *kernel, const struct kernel_figures *figures, bool with_roofs)
 {
   struct cell *row = table_row(&question->table);
   row[NAME] = cell_text(kernel->name);
@@ -40,6 +43,8 @@ static void fill_row(struct question *question, const struct kernels *kernels, c
   cell_spread(&row[SPREAD], figures->values_ms, figures->value_count);
   row[PARTIAL] = kernel->present < kernels->observation_count ? cell_bool(true) : (struct cell){0};
   row[FROM] = cell_text(kernels_from(kernels));
+  if (with_roofs)
+    roof_cells(roofs_choose(roofs, figures->metrics + KERNEL_FLOPS_BY_PRECISION), &row[ROOFS]);
 }
 
 static size_t count_names(const struct question *question, const struct kernels *kernels)
@@ -53,7 +58,7 @@ static size_t count_names(const struct question *question, const struct kernels 
   return count;
 }
 
-static enum status answer(struct question *question, struct error *err)
+enum status kernels_told(struct question *question, bool with_roofs, struct error *err)
 {
   struct kernels kernels;
   struct kernel_groups groups;
@@ -61,7 +66,7 @@ static enum status answer(struct question *question, struct error *err)
   XSP_TRY(kernels_answer(question, KERNELS_ALONE, &kernels, err));
   XSP_TRY(roofs_load(question, &roofs, err));
   XSP_TRY(kernels_group_each(question, &kernels, &groups, err));
-  table_columns(&question->table, columns, COLUMN_COUNT);
+  table_columns(&question->table, columns, COLUMN_COUNT + (with_roofs ? ROOF_COLUMN_COUNT : 0));
   const struct analyze_request *request = question->request;
   size_t shown = request->sort == NULL && request->top > 0 ? (size_t)request->top : SIZE_MAX; // --top drops the others
   int64_t under_1ms = 0;
@@ -70,16 +75,23 @@ static enum status answer(struct question *question, struct error *err)
     kernel_groups_figures(&groups, i, &figures);
     under_1ms += figures.latency_ms < 1;
     if (i < shown)
-      fill_row(question, &kernels, &roofs, &kernels.items[i], &figures);
+      fill_row(question, &kernels, &roofs, &kernels.items[i], &figures, with_roofs);
   }
   table_summary(&question->table, "kernels", cell_int((int64_t)groups.count));
   table_summary(&question->table, "kernels_under_1ms", cell_int(under_1ms));
   table_summary(&question->table, "distinct_names", cell_int((int64_t)count_names(question, &kernels)));
-  if (kernels.has_metric[KERNEL_FLOPS])
+  if (with_roofs || kernels.has_metric[KERNEL_FLOPS])
     roofs_note(question, &roofs);
+  if (with_roofs)
+    kernels_note_lacking(question, &kernels);
   table_drop_empty(&question->table, "partial");
   table_drop_empty(&question->table, "latency_from");
   return STATUS_OK;
+}
+
+static enum status answer(struct question *question, struct error *err)
+{
+  return kernels_told(question, false, err);
 }
 
 const struct analysis analysis_a8 = {"A8", "kernel information", "K", answer};

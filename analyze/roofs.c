@@ -141,6 +141,13 @@ const struct roof *roofs_choose(const struct roofs *roofs, const double flops_by
   return roofs->of[most].precision != NULL ? &roofs->of[most] : &roofs->of[PRECISION_SINGLE];
 }
 
+void roof_cells(const struct roof *roof, struct cell cells[ROOF_COLUMN_COUNT])
+{
+  cells[0] = cell_real(roof->peak_flops_per_s);
+  cells[1] = cell_real(roof->memory_bandwidth_bytes_per_s);
+  cells[2] = cell_real(roof->ideal_arithmetic_intensity);
+}
+
 // ---- a point ---------------------------------------------------------------------------------------------------------
 static double quotient(double over, double under)
 {
