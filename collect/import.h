@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "store/store.h"
 
+#include <signal.h>
+
 #define IMPORT_LIMIT_DEFAULT ((uint64_t)4 << 30) // bytes of one file after decompression
 
 struct import_options {
@@ -16,6 +18,7 @@ struct import_options {
   const char *model_range; // shell glob (fnmatch) over the names of ranges: matches are model spans and steps; NULL
   uint64_t limit_bytes;    // 0: IMPORT_LIMIT_DEFAULT
   unsigned threads;        // 1: everything on the caller's thread; 0: as many as pay (2)
+  const volatile sig_atomic_t *cancel; // not 0: stop soon, with STATUS_SYSTEM "it was interrupted"; NULL: never
 };
 struct import_count {
   const char *reason; // "negative duration"
@@ -23,12 +26,13 @@ struct import_count {
 };
 struct import_file { // what became of one file
   const char *path, *format;
-  const char *version; // of the format, as the file says; NULL: it does not
-  uint64_t events;     // all that the file holds: events, rows, spans
-  uint64_t kept;       // of those that became spans
+  const char *version;                // of the format, as the file says; NULL: it does not
+  uint64_t events;                    // all that the file holds: events, rows, spans
+  uint64_t kept;                      // of those that became spans
   const struct import_count *skipped; // by reason; events == kept + their sum
   size_t skipped_count;
-  const char *const *notes; // one sentence each, for people: "705 kernels have no launch record (the trace begins later)"
+  const char *const
+      *notes; // one sentence each, for people: "705 kernels have no launch record (the trace begins later)"
   size_t note_count;
   const int64_t *run_ids; // usually one
   size_t run_count;

@@ -40,6 +40,9 @@ static enum status push(struct sink *sink, struct error *err)
 {
   struct error error = {0};
   enum status status = batches_push(sink->batches, &error);
+  const volatile sig_atomic_t *cancel = sink->import->options->cancel;
+  if (status == STATUS_OK && cancel != NULL && *cancel != 0)
+    status = error_set(&error, STATUS_SYSTEM, "cannot import", sink->path, "it again", "it was interrupted");
   sink->batch = NULL;
   if (status == STATUS_OK)
     return STATUS_OK;

@@ -17,11 +17,6 @@ struct counting {
   size_t ambiguous_count;
 };
 
-static unsigned kind_of(const struct counting *counting, size_t row)
-{
-  return counting->derived.kind != NULL ? counting->derived.kind[row] : counting->spans.kind[row];
-}
-
 static int compare_ids(const void *a, const void *b)
 {
   int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
@@ -37,7 +32,7 @@ static bool list_ambiguous_launches(struct counting *counting, struct arena *are
   if (counting->ambiguous == NULL)
     return false;
   for (size_t row = 0; row < counting->derived.count && count > 0; row++)
-    if (counting->derived.basis[row] == BASIS_AMBIGUOUS && kind_of(counting, row) == XSP_KIND_LAUNCH)
+    if (counting->derived.basis[row] == BASIS_AMBIGUOUS && counting->spans.kind[row] == XSP_KIND_LAUNCH)
       counting->ambiguous[counting->ambiguous_count++] = counting->spans.correlation_id[row];
   qsort(counting->ambiguous, counting->ambiguous_count, sizeof *counting->ambiguous, compare_ids);
   return true;
@@ -48,7 +43,7 @@ static enum unattributed_reason reason_of(const struct counting *counting, size_
 {
   if (counting->derived.basis[row] == BASIS_AMBIGUOUS)
     return UNATTRIBUTED_AMBIGUOUS;
-  if (kind_of(counting, row) != XSP_KIND_EXECUTION)
+  if (counting->spans.kind[row] != XSP_KIND_EXECUTION)
     return UNATTRIBUTED_OUTSIDE;
   if (counting->derived.basis[row] != BASIS_CORRELATION)
     return UNATTRIBUTED_NO_LAUNCH;
@@ -64,7 +59,8 @@ static void count_rows(const struct counting *counting, uint32_t kernel, struct 
   for (size_t row = 0; row < spans->count; row++) {
     account->spans_by_level[spans->level[row]]++;
     account->parents[counting->derived.basis[row]]++;
-    if (kernel == 0 || spans->category[row] != kernel || kind_of(counting, row) == XSP_KIND_LAUNCH)
+    if (kernel == 0 || spans->category[row] != kernel || spans->level[row] != XSP_LEVEL_KERNEL ||
+        counting->spans.kind[row] == XSP_KIND_LAUNCH)
       continue;
     account->kernels++;
     if (counting->derived.parent_id[row] != 0)
@@ -82,7 +78,8 @@ static enum status count_run(struct store *store, int64_t run_id, struct arena *
   uint32_t columns = STORE_BIT(STORE_LEVEL) | STORE_BIT(STORE_KIND) | STORE_BIT(STORE_CATEGORY) |
                      STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_CORRELATION_ID);
   XSP_TRY(store_load_spans(store, run_id, columns, arena, &counting.spans, err));
-  XSP_TRY(store_load_derived(store, run_id, arena, &counting.derived, err));
+  XSP_TRY(store_load_derived_columns(store, run_id, STORE_BIT(STORE_PARENT_ID) | STORE_BIT(STORE_BASIS), arena,
+                                     &counting.derived, err));
   if (!list_ambiguous_launches(&counting, arena))
     return error_set(err, STATUS_MEMORY, "cannot count what was imported", NULL, NULL, "out of memory");
   uint32_t kernel = 0;

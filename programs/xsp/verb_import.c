@@ -7,6 +7,7 @@
 #include "programs/xsp/verb.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -70,6 +71,33 @@ static enum status refuse_own_input(const struct invocation *invocation, const c
   return STATUS_OK;
 }
 
+// ---- interruption ----------------------------------------------------------------------------------------------------
+static volatile sig_atomic_t interrupted_by; // the signal; 0: none
+
+static void on_signal(int signal)
+{
+  interrupted_by = signal;
+}
+
+// The first signal ends the import in good order; a second one ends it at once.
+static void catch_signals(void)
+{
+  static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+  for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+    struct sigaction old, action = {.sa_handler = on_signal, .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
+    if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+      sigaction(signals[i], &action, NULL);
+  }
+}
+
+// Whoever started us is to see that a signal ended us.
+static void end_by_signal(void)
+{
+  if (interrupted_by != 0)
+    raise(interrupted_by); // its handler is reset
+}
+
+// ---- importing -------------------------------------------------------------------------------------------------------
 static enum status fill(struct store *store, const struct invocation *invocation, const struct import_options *options,
                         struct arena *arena, struct import_report *report, struct error *err)
 {
@@ -100,16 +128,18 @@ static enum status run(const struct invocation *invocation, struct error *err)
   const char *path = invocation_value(invocation, "output");
   if (path == NULL)
     return error_set(err, STATUS_USE, "wrong use", "import", "-o OUT.xsp", "the output's name is missing");
-  struct import_options options = {0};
+  struct import_options options = {.cancel = &interrupted_by};
   XSP_TRY(read_options(invocation, &options, err));
   XSP_TRY(refuse_own_input(invocation, path, err));
   struct store *store = NULL;
+  catch_signals();
   XSP_TRY(store_create(path, invocation_has(invocation, "force"), &store, err));
   struct arena arena = {0};
   struct import_report report = {.output = path};
   enum status status = fill(store, invocation, &options, &arena, &report, err);
   if (status != STATUS_OK) {
     store_discard(store);
+    end_by_signal();
   } else {
     store_close(store);
     status = print(&report, invocation_has(invocation, "json"), err);
@@ -141,7 +171,7 @@ static const struct option_description options[] = {
      .help = "Refuse files of more than N bytes after decompression; K, M, G and T multiply by 1024. Default 4G."},
     {.name = "threads",
      .value_name = "N",
-     .help = "1: read and write on one thread. 2: write on another. Without it: as many as pay."},
+     .help = "1: read and write on one thread. 2: write on another. Without it: 2."},
     {.name = "force", .help = "Replace an existing file."},
     {.name = "json", .help = "Print the account as JSON."},
     {0},

@@ -1,0 +1,594 @@
+# SPDX-License-Identifier: Apache-2.0
+"""xsp import: its command line, what it does with files it cannot take, ONNX Runtime profiles and generic Chrome traces."""
+import collections
+import concurrent.futures
+import decimal
+import gzip
+import json
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import sqlite3
+import stat
+import subprocess
+import threading
+import unittest
+
+import trace_reader
+from scripted import XSP, temporary_folder, xsp, xsp_json
+
+DATA = trace_reader.data_folder()
+TIMEOUT_S = 60
+
+
+def event(**fields):
+    return {"ph": "X", "name": "work", "ts": 1, "dur": 1, "pid": 1, "tid": 1, **fields}
+
+
+def ort_event(category, name, start, duration, **arguments):
+    """As ONNX Runtime lays it out."""
+    return (f'{{"cat" : "{category}","pid" :7,"tid" :8,"dur" :{duration},"ts" :{start},"ph" : "X","name" :"{name}",'
+            f'"args" : {json.dumps(arguments)}}}')
+
+
+NODE = {"op_name": "Conv", "node_index": "3", "provider": "CPUExecutionProvider", "mem_in_use_delta": "-64",
+        "output_type_shape": [{"float": [1, 2, 3]}, {"int64": [4]}], "parameter_size": "8", "activation_size": "4",
+        "input_type_shape": [{"float": [1, 3]}, {"int64": []}], "output_size": "24",
+        "thread_scheduling_stats": {"main_thread": {"block_size": [1]}}}
+ORT = "[\n" + ",\n".join([
+    ort_event("Session", "session_initialization", 1, 5), ort_event("Node", "conv_kernel_time", 10, 5, **NODE),
+    ort_event("Session", "model_run", 8, 12)]) + "\n]\n"
+CHROME = json.dumps({"traceEvents": [event(name="aten::mm"), event(ph="B", ts=5), event(ph="E", ts=6.5)]})
+
+
+class ImportTest(unittest.TestCase):
+    def setUp(self):
+        self.temporary = temporary_folder()
+        self.folder = pathlib.Path(self.temporary.name)
+        self.out = self.folder / "out.xsp"
+
+    def tearDown(self):
+        self.temporary.cleanup()
+
+    def file(self, content, name="trace.json"):
+        path = self.folder / name
+        if isinstance(content, (list, dict)):
+            content = json.dumps(content)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    def take(self, content, *options, name="trace.json"):
+        """Imports one file; returns the account of it."""
+        return xsp_json("import", self.file(content, name), "-o", self.out, "--force", "--json", *options)
+
+    def rows(self, query, file=None):
+        return [tuple(row.values()) for row in xsp_json("sql", file or self.out, query, "--json")]
+
+    def everything(self, file):
+        """All that a file says about its spans, but for ids of tracks and times of day."""
+        return (self.rows("select span_id, parent_id, level, kind, category, tracer, name, start_ns, duration_ns, basis, "
+                          "depth from span order by run_id, span_id", file),
+                self.rows("select * from tag order by run_id, span_id, key", file),
+                self.rows("select * from track order by run_id, track_id", file),
+                self.rows("select run_id, levels, batch_size, epoch, layer from run", file))
+
+    def refuse(self, *arguments, status=2, says=(), **options):
+        """One line on stderr, nothing on stdout, no output and nothing beside it."""
+        before = {path: path.read_bytes() if path.is_file() else None for path in self.folder.rglob("*")}
+        result = xsp("import", *arguments, check=status, **options)
+        error = result.stderr.decode()
+        self.assertEqual(result.stdout, b"")
+        self.assertRegex(error, r"\Axsp: [^:]+: .+; try: .+\n\Z")
+        for part in says:
+            self.assertIn(part, error)
+        after = {path: path.read_bytes() if path.is_file() else None for path in self.folder.rglob("*")}
+        self.assertEqual(after, before)
+        return error
+
+
+class CommandLineTest(ImportTest):
+    def test_wrong_use(self):
+        trace = self.file(CHROME)
+        self.refuse(says=["xsp import FILE"])
+        self.refuse(trace, says=["-o OUT.xsp"])
+        self.refuse(trace, "-o", "", says=["name is empty"])
+        self.refuse(trace, "-o", self.out, "--format", "klingon", says=["klingon", "chrome"])
+        self.refuse(trace, "-o", self.out, "--layer", "upper", says=["upper", "outermost"])
+        self.refuse(trace, "-o", self.out, "--threads", "3", says=["--threads"])
+        for limit in ("0", "-1", "x", "", "5X", "1KK", "99999999999999999999", "99999999999G"):
+            self.refuse(trace, "-o", self.out, "--limit-bytes", limit, says=["--limit-bytes"])
+
+    def test_an_existing_output_is_refused_before_anything_is_read(self):
+        self.out.write_text("precious")
+        self.refuse(self.folder / "missing.json", "-o", self.out, says=["out.xsp", "it exists", "--force"])
+        xsp("import", self.file(CHROME), "-o", self.out, "--force", check=0)
+        self.assertEqual(self.rows("select count(*) from span"), [(2,)])
+
+    def test_the_output_is_never_an_input(self):
+        trace = self.file(CHROME)
+        (self.folder / "link.json").symlink_to(trace)
+        for output in (trace, self.folder / "link.json"):
+            self.refuse(trace, "-o", output, "--force", says=["one of the inputs"])
+
+    def test_an_old_output_survives_an_error(self):
+        self.take(CHROME)
+        broken = self.file("[{\"ph\":", "broken.json")
+        self.refuse(broken, "-o", self.out, "--force", "--format", "chrome", says=["broken.json, byte 7"])
+        good = self.file(CHROME)
+        self.refuse(good, broken, "-o", self.out, "--force", "--format", "chrome", says=["broken.json"])
+        self.assertEqual(self.rows("select count(*) from span"), [(2,)])
+
+    def test_places_that_cannot_be_written(self):
+        trace = self.file(CHROME)
+        self.refuse(trace, "-o", self.folder / "missing" / "out.xsp", status=3, says=["missing/out.xsp"])
+        self.refuse(trace, "-o", trace / "out.xsp", status=3)
+        if os.getuid() != 0:  # nothing stops root
+            closed = self.folder / "closed"
+            closed.mkdir(mode=stat.S_IRUSR | stat.S_IXUSR)
+            self.refuse(trace, "-o", closed / "out.xsp", status=3)
+
+    def test_a_disk_that_is_full(self):
+        def no_room():  # a write beyond this fails as on a full disk
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+        events = [event(name=f"range {i * 7919 % 1000003}", ts=i, args={"i": f"text {i}"}) for i in range(20000)]
+        for threads in "12":
+            self.refuse(self.file(events), "-o", self.out, "--threads", threads, status=3, preexec_fn=no_room)
+
+    def test_an_interrupted_import_leaves_nothing(self):
+        pipe = self.folder / "pipe.json"
+        os.mkfifo(pipe)
+        process = subprocess.Popen([XSP, "import", pipe, "-o", self.out], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        chunk = b",".join(json.dumps(event(name=f"range {i}")).encode() for i in range(20000))
+
+        def feed():
+            with open(pipe, "wb", buffering=0) as out:
+                out.write(b"[" + chunk)  # returns when all but a pipe's worth of it has been read
+                process.send_signal(signal.SIGINT)
+                try:
+                    for _ in range(2000):
+                        out.write(b"," + chunk)
+                except BrokenPipeError:
+                    pass
+        feeder = threading.Thread(target=feed)
+        feeder.start()
+        process.communicate(timeout=TIMEOUT_S)
+        feeder.join(timeout=TIMEOUT_S)
+        self.assertEqual(process.returncode, -signal.SIGINT)
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["pipe.json"])
+
+    def test_help_names_every_format(self):
+        text = xsp("help", "import", check=0).stdout.decode()
+        for name in ("kineto", "ort", "nsys", "otlp", "otlp-proto", "chrome"):
+            self.assertRegex(text, rf"(?m)^  {name} ")
+
+
+class AccountTest(ImportTest):
+    def test_json(self):
+        account = self.take([event(name="aten::mm"), event(name="epoch"), {"ph": "i", "name": "now", "ts": 1}],
+                            "--model-range", "epoch")
+        path = str(self.folder / "trace.json")
+        self.assertEqual(account, {
+            "files": [{"path": path, "format": "chrome", "version": None, "events": 3, "kept": 2,
+                       "skipped": {"instant": 1}, "notes": [], "run_ids": [1]}],
+            "spans": {"model": 1, "layer": 1},
+            "parents": {"explicit": 0, "correlation": 0, "containment": 1, "ambiguous": 0, "none": 1},
+            "unattributed": {"count": 0, "duration_ns": 0, "reasons": {}},
+            "output": str(self.out)})
+
+    def test_text(self):
+        result = xsp("import", self.file([event(ts=i) for i in range(1234)] + [{"ph": "C", "name": "c", "ts": 1}]),
+                     "-o", self.out, check=0)
+        text = result.stdout.decode()
+        self.assertIn("chrome; 1,235 events, 1,234 kept\n", text)
+        self.assertIn("skipped  1 counter\n", text)
+        self.assertIn("spans    1,234 application\n", text)
+        self.assertIn("parents ", text)
+        self.assertEqual(result.stderr.decode(), f"xsp: wrote {self.out}\n")
+
+    def test_hostile_names_are_escaped_in_text(self):
+        path = self.file(CHROME, "a\x1b[31m\n.json")
+        text = xsp("import", path, "-o", self.out, check=0).stdout
+        self.assertNotIn(b"\x1b", text)
+        self.assertIn(b"a\\x1b[31m", text)
+
+    def kernels(self):
+        """ONNX Runtime's kernels: one whose node is known, two that have none."""
+        return "[" + ",".join([ort_event("Node", "conv_kernel_time", 10, 5, **NODE),
+                               ort_event("Kernel", "gemm", 12, 30, parent_name="conv_kernel_time", stream="7",
+                                         grid_x="1", grid_y="2", grid_z="3", block_x="64", block_y="1", block_z="1"),
+                               ort_event("Kernel", "lost", 50, 3, parent_name="elsewhere_kernel_time"),
+                               ort_event("Kernel", "lost", 60, 4), ort_event("Kernel", "Memcpy HtoD", 70, 4)]) + "]"
+
+    def test_kernels_without_a_parent(self):
+        account = self.take(self.kernels())
+        self.assertEqual(account["unattributed"], {"count": 2, "duration_ns": 7000, "reasons": {"no launch": 2}})
+        text = xsp("import", self.folder / "trace.json", "-o", self.out, "--force", check=0).stdout.decode()
+        self.assertIn("kernels  3, 2 without a parent (0.007 ms): 2 no launch\n", text)
+
+    def test_files_of_one_call_are_one_experiment(self):
+        first, second = self.file(ORT, "first.json"), self.file(CHROME, "second.json")
+        account = xsp_json("import", first, second, first, "-o", self.out, "--json")
+        self.assertEqual([file["format"] for file in account["files"]], ["ort", "chrome", "ort"])
+        self.assertEqual([file["run_ids"] for file in account["files"]], [[1], [2], [3]])
+        experiment, = xsp_json("info", self.out, "--json")["experiments"]
+        self.assertEqual(experiment["name"], "first.json")
+        self.assertEqual(experiment["framework"], "onnxruntime")
+        self.assertIsNone(experiment["command"])
+        self.assertEqual([run["run_id"] for run in experiment["runs"]], [1, 2, 3])
+        self.assertEqual([run["levels"] for run in experiment["runs"]],
+                         [["application", "model", "layer"], ["application", "layer"], ["application", "model", "layer"]])
+        self.assertEqual({run["epoch"] for run in experiment["runs"]}, {"trace"})
+
+    def test_layer_is_stored_with_the_run(self):
+        self.take(CHROME)
+        self.assertEqual(self.rows("select layer from run"), [(None,)])
+        self.take(CHROME, "--layer", "innermost")
+        self.assertEqual(self.rows("select layer from run"), [("innermost",)])
+
+
+class RecognitionTest(ImportTest):
+    def test_content_decides_not_the_name(self):
+        for content, name, expected in ((ORT, "trace.sqlite", "ort"), (CHROME, "profile.xsp", "chrome"),
+                                        ("  \n\t" + CHROME, "a", "chrome"), ("\ufeff" + CHROME, "b", "chrome"),
+                                        ("[]", "c", "chrome"), ('{"traceEvents":[]}', "d", "chrome"),
+                                        (json.dumps(json.loads(ORT)), "e", "ort"),
+                                        (json.dumps({"traceEvents": json.loads(ORT)}), "f", "ort")):
+            with self.subTest(name):
+                self.assertEqual(self.take(content, name=name)["files"][0]["format"], expected)
+
+    def test_format_forces(self):
+        self.assertEqual(self.take(ORT, "--format", "chrome")["spans"], {"application": 3})
+        self.out.unlink()
+        self.refuse(self.file("not JSON at all"), "-o", self.out, "--format", "ort", says=["byte 0"])
+
+    def test_compression_is_known_by_content(self):
+        compress = shutil.which("zstd")
+        self.take(ORT)
+        plain = self.everything(self.out)
+        self.take(gzip.compress(ORT.encode()), name="trace")
+        self.assertEqual(self.everything(self.out), plain)
+        half = len(ORT) // 2
+        self.take(gzip.compress(ORT[:half].encode()) + gzip.compress(ORT[half:].encode()), name="members")
+        self.assertEqual(self.everything(self.out), plain)
+        if compress:
+            packed = subprocess.run([compress, "-c"], input=ORT.encode(), capture_output=True, check=True).stdout
+            self.take(packed, name="trace.json")
+            self.assertEqual(self.everything(self.out), plain)
+
+    def test_what_nobody_takes_is_named(self):
+        self.take(CHROME)
+        known = self.out.rename(self.folder / "known.xsp")
+        database = sqlite3.connect(self.folder / "plain.db")
+        database.execute("create table t(x)")
+        database.commit()
+        database.close()
+        for content, says in ((b"\x7fELF\x02\x01\x01", "a program or library"), (b"PK\x03\x04xxxx", "zip"),
+                              (b"\xfd7zXZ\0abc", "xz"), (b"BZh91AY", "bzip2"), (b"\x89PNG\r\n", "picture"),
+                              (b"x" * 257 + b"ustar\0", "tar"), (b"NVIDIA Nsight whatever", "nsys export --type sqlite"),
+                              (known.read_bytes(), "an .xsp file already"),
+                              ((self.folder / "plain.db").read_bytes(), "SQLite"), (b"{\"a\": 1}", "JSON"),
+                              (b"[1, 2]", "JSON"), (b" \n\n ", "white space"), (b"hello\n", "not known"),
+                              (gzip.compress(b"hello"), "not known"),
+                              (b"", "empty"), (gzip.compress(b""), "empty"), (gzip.compress(CHROME.encode())[:-9], "")):
+            with self.subTest(content[:20]):
+                self.refuse(self.file(content, "what"), "-o", self.out, says=["what", says])
+        self.refuse(self.folder, "-o", self.out, says=[str(self.folder)])
+        self.refuse(self.folder / "missing", "-o", self.out, says=["missing"])
+        error = self.refuse(self.file("hello", "what"), "-o", self.out)
+        self.assertIn("--format", error)
+
+
+class BadInputTest(ImportTest):
+    def test_every_beginning_of_a_file(self):
+        """Each gives a file or one clear line, and never half of anything."""
+        samples = {"ort": ORT, "bare": json.dumps([event(), event(ph="B"), event(ph="E", ts=3)]), "chrome": CHROME,
+                   "kineto": json.dumps({"schemaVersion": 1, "traceEvents": [
+                       event(cat="cpu_op", name="aten::mm", args={"External id": 1}),
+                       event(cat="cuda_runtime", name="cudaLaunchKernel", args={"correlation": 5}),
+                       event(cat="kernel", pid=0, tid=7, ts=3, args={"correlation": 5, "device": 0, "stream": 7})]}),
+                   "gzip": gzip.compress(CHROME.encode())}
+
+        def attempt(sample, name, length):
+            path, out = self.folder / f"{name}-{length}", self.folder / f"{name}-{length}.xsp"
+            path.write_bytes(sample[:length])
+            result = subprocess.run([XSP, "import", path, "-o", out, "--json"], capture_output=True, timeout=TIMEOUT_S)
+            leftovers = [other.name for other in self.folder.glob(f"{name}-{length}.*")]
+            return name, length, result, leftovers
+
+        def good(name, length, result, leftovers):
+            if result.returncode == 0:
+                return leftovers == [f"{name}-{length}.xsp"] and json.loads(result.stdout)["files"]
+            lines = result.stderr.decode().splitlines()
+            return result.returncode == 2 and not leftovers and not result.stdout and len(lines) == 1 and \
+                f"{name}-{length}" in lines[0]
+
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            tasks = []
+            for name, sample in samples.items():
+                sample = sample.encode() if isinstance(sample, str) else sample
+                tasks += [pool.submit(attempt, sample, name, length) for length in range(len(sample) + 1)]
+            statuses = collections.defaultdict(set)
+            for task in tasks:
+                name, length, result, leftovers = task.result()
+                statuses[name].add(result.returncode)
+                self.assertTrue(good(name, length, result, leftovers), (name, length, result, leftovers))
+        self.assertEqual(dict(statuses), {name: {0, 2} for name in samples})  # neither all taken nor all refused
+
+    def test_numbers_that_cannot_be_represented(self):
+        for field in ("ts", "dur"):
+            for number in ("9223372036854775808", "1e300", "-9e18", "9223372036854775.808"):
+                text = '[{"ph":"X","name":"x","ts":1,"dur":1}]'.replace(f'"{field}":1', f'"{field}":{number}')
+                with self.subTest(text):
+                    self.refuse(self.file(text), "-o", self.out, says=["trace.json, byte 1", "64 bits"])
+        self.refuse(self.file('[{"ph":"B","ts":-9223372036854775,"name":"a"},{"ph":"E","ts":9223372036854775}]'),
+                    "-o", self.out, says=["byte 46", "64 bits"])
+        self.take('[{"ph":"X","name":"x","ts":9223372036854775.806,"dur":0.001,"args":{"n":9223372036854775808}}]')
+        self.assertEqual(self.rows("select start_ns, duration_ns from span"), [(2**63 - 2, 1)])
+        self.assertEqual(self.rows("select value, typeof(value) from tag"), [("9223372036854775808", "text")])
+
+    def test_deep_nesting(self):
+        for text in ("[" * 10**6, '[{"ph":"X","args":' * 10**6, '{"traceEvents":[{"args":{"a":' + "[" * 10**6,
+                     '[{"ph":"X","ts":1,"name":"x","args":{"a":' + "[" * 10**6 + "]" * 10**6 + "}}]"):
+            with self.subTest(text[:20]):
+                self.refuse(self.file(text), "-o", self.out, "--format", "chrome", says=["trace.json"])
+
+    def test_bombs(self):
+        bomb = self.file(gzip.compress(b"[" + b" " * 50_000_000), "bomb.json.gz")
+        self.refuse(bomb, "-o", self.out, "--limit-bytes", "1M", "--format", "chrome", says=["bomb.json.gz", "1048576"])
+        self.refuse(self.file(CHROME), "-o", self.out, "--limit-bytes", "10", says=["--limit-bytes"])
+        xsp("import", self.file(CHROME), "-o", self.out, "--limit-bytes", str(len(CHROME)), check=0)
+
+    def test_invalid_utf8_is_replaced(self):
+        self.take(b'[{"ph":"X","name":"a\xffb","ts":1,"dur":1,"args":{"k\xc3":"\xed\xa0\x80 \\ud800"}}]')
+        self.assertEqual(self.rows("select name from span"), [("a\ufffdb",)])
+        key, value = self.rows("select key, value from tag")[0]
+        self.assertEqual(key, "k\ufffd")
+        self.assertEqual(set(value.replace(" ", "")), {"\ufffd"})
+
+
+class OnnxRuntimeTest(ImportTest):
+    def test_events_and_tags(self):
+        nodes = [ort_event("Node", "conv_kernel_time", 10, 5, **NODE), ort_event("Node", "conv_fence_before", 9, 0),
+                 ort_event("Node", "_kernel_time", 15, 1, op_name="Relu"), ort_event("Session", "model_run", 8, 12),
+                 ort_event("Session", "SequentialExecutor::Execute", 8, 11)]
+        account = self.take("[" + ",".join(nodes) + "]")
+        self.assertEqual(account["files"][0]["kept"], 5)
+        self.assertEqual(self.rows("select name, level, start_ns, duration_ns from span order by span_id"), [
+            ("conv", "layer", 10000, 5000), ("conv_fence_before", "application", 9000, 0),
+            ("_kernel_time", "application", 15000, 1000), ("model_run", "model", 8000, 12000),
+            ("SequentialExecutor::Execute", "application", 8000, 11000)])
+        self.assertEqual(dict(self.rows("select key, value from tag where span_id = 1")), {
+            "layer_index": 3, "layer_type": "Conv", "layer_shape": "[1,2,3]", "provider": "CPUExecutionProvider",
+            "alloc_bytes": -64, "input_shape": "[1,3] []", "parameter_bytes": 8, "activation_bytes": 4,
+            "output_bytes": 24})
+        self.assertEqual(self.rows("select process_id, thread_id from track"), [(7, 8)])
+        self.assertEqual(self.rows("select observation, start_ns, duration_ns from observation"), [(0, 8000, 12000)])
+
+    def test_kernels_of_a_gpu(self):
+        self.take(AccountTest.kernels(self))
+        self.assertEqual(self.rows("select s.name, s.kind, s.category, p.name, s.basis from span s left join span p on "
+                                   "p.run_id = s.run_id and p.span_id = s.parent_id where s.level = 'kernel' "
+                                   "order by s.span_id"),
+                         [("gemm", "execution", "kernel", "conv", "explicit"), ("lost", "execution", "kernel", None, "none"),
+                          ("lost", "execution", "kernel", None, "none"),
+                          ("Memcpy HtoD", "execution", "memcpy", None, "none")])
+        self.assertEqual(self.rows("select key, value from tag where span_id = 2 order by key"),
+                         [("block", "[64,1,1]"), ("grid", "[1,2,3]")])
+        self.assertEqual(self.rows("select name, stream_id from track where process_id is null"),
+                         [("stream 7", 7), ("stream", None)])
+
+    def test_what_makes_no_sense_is_skipped(self):
+        account = self.take("[" + ",".join([
+            ort_event("Node", "a_kernel_time", 10, -5, **NODE), ort_event("Session", "model_run", 1, 2),
+            '{"cat":"Node","ph":"X","name":"b","ts":1}', '{"cat":"Node","ph":"X","name":"b","dur":1}',
+            '{"cat":"Node","ph":"B","name":"b","ts":1}', "{}"]) + "]")
+        self.assertEqual(account["files"][0]["events"], 6)
+        self.assertEqual(account["files"][0]["kept"], 1)
+        self.assertEqual(account["files"][0]["skipped"], {
+            "negative duration": 1, "no duration": 1, "no start": 1, "not a complete event": 2})
+
+    def test_a_session_that_was_never_ended(self):
+        account = self.take(ORT.rstrip().rstrip("]").rstrip() + ",\n")
+        self.assertEqual(account["files"][0]["kept"], 3)
+        self.assertIn("closing bracket", account["files"][0]["notes"][0])
+
+    def test_names_with_raw_control_bytes(self):
+        self.take(ORT.replace("conv_kernel_time", "co\tnv\x01_kernel_time"))
+        self.assertEqual(self.rows("select name from span where level = 'layer'"), [("co\tnv\x01",)])
+
+    def test_a_million_events_are_suspect(self):
+        line = ort_event("Session", "model_run", 1, 2).encode() + b",\n"
+        account = self.take(b"[" + line * 999_999 + line[:-2] + b"]")
+        self.assertEqual(account["files"][0]["kept"], 1_000_000)
+        self.assertIn("million", account["files"][0]["notes"][0])
+
+
+@unittest.skipIf(DATA is None, "no real traces: set XSP_TEST_DATA")
+class RealOnnxRuntimeTest(ImportTest):
+    FILES = {"ort1.30_ppocr_det_320_session.json": (3, 1200, [37195000, 29208000, 15655000]),
+             "ort1.30_ppocr_cls_session.json": (3, 705, None),
+             "ort1.30_ppocr_cls_run0.json": (1, 235, None),
+             "ort1.30_ppocr_cls_customalloc_session.json": (3, 705, None)}
+
+    def read(self, path):
+        """An independent reading: {operator: (count, ns)} and the predictions' times."""
+        events = json.loads(path.read_text(), parse_float=decimal.Decimal)
+        operators = collections.defaultdict(lambda: [0, 0])
+        for each in events:
+            if each["cat"] == "Node" and each["name"].endswith("_kernel_time"):
+                operators[each["args"]["op_name"]][0] += 1
+                operators[each["args"]["op_name"]][1] += int(each["dur"] * 1000)
+        models = [int(each["dur"] * 1000) for each in events if each["name"] == "model_run"]
+        return len(events), {name: tuple(entry) for name, entry in operators.items()}, models
+
+    def test_what_they_hold(self):
+        for name, (runs, layers, durations) in self.FILES.items():
+            with self.subTest(name):
+                path = pathlib.Path(DATA) / "ort" / name
+                account = xsp_json("import", path, "-o", self.out, "--force", "--json")
+                events, operators, models = self.read(path)
+                file, = account["files"]
+                self.assertEqual((file["format"], file["events"], file["kept"], file["skipped"]),
+                                 ("ort", events, events, {}))
+                self.assertEqual((account["spans"]["model"], account["spans"]["layer"]), (runs, layers))
+                found = self.rows("select t.value, count(*), sum(s.duration_ns) from span s join tag t using (run_id, "
+                                  "span_id) where t.key = 'layer_type' and s.level = 'layer' group by 1")
+                self.assertEqual({row[0]: row[1:] for row in found}, operators)
+                times = self.rows("select duration_ns from observation order by start_ns")
+                self.assertEqual([row[0] for row in times], models)
+                if durations is not None:
+                    self.assertEqual(models, durations)
+                    self.assertEqual(operators["Conv"][1], 30675000)
+                # every layer lies in its prediction, and as many in each
+                self.assertEqual(self.rows("select count(*) from span where level = 'layer' group by model_id"),
+                                 [(layers // runs,)] * runs)
+
+    def test_memory_is_known_where_it_was_recorded(self):
+        path = pathlib.Path(DATA) / "ort" / "ort1.30_ppocr_cls_customalloc_session.json"
+        xsp("import", path, "-o", self.out, check=0)
+        self.assertEqual(self.rows("select count(*) from tag where key = 'alloc_bytes'"), [(0,)])
+        xsp("analyze", "A4", self.out, check=1)
+        xsp("import", path.with_name("ort1.30_ppocr_cls_session.json"), "-o", self.out, "--force", check=0)
+        self.assertEqual(self.rows("select count(*) from tag where key = 'alloc_bytes'"), [(705,)])
+
+    def test_sessions_together(self):
+        paths = [pathlib.Path(DATA) / "ort" / f"ort1.30_ppocr_cls_{name}.json" for name in ("session", "run0")]
+        xsp("import", *paths, "-o", self.out, check=0)
+        answer = xsp_json("analyze", "A2", self.out, "--json")
+        self.assertEqual(len(answer["rows"]), 235)
+        self.assertEqual(answer["run_set"]["observations"], 4)
+
+
+class ChromeTest(ImportTest):
+    def spans(self, columns="name, start_ns, duration_ns"):
+        return self.rows(f"select {columns} from span order by span_id")
+
+    def test_levels_are_told_from_names(self):
+        self.take([event(name="aten::mm"), event(name="custom, seq = 5, op_id = 6, sizes = [[1, 2], []]"),
+                   event(name="cv::dnn::forwardLayer"), event(name="step 1"), event(name="load, seq = x")],
+                  "--model-range", "step *")
+        self.assertEqual(self.spans("name, level"), [("aten::mm", "layer"), ("custom", "layer"),
+                                                     ("cv::dnn::forwardLayer", "layer"), ("step 1", "model"),
+                                                     ("load, seq = x", "application")])
+        self.assertEqual(dict(self.rows("select key, value from tag where span_id = 2")),
+                         {"sequence": 5, "op_id": 6, "input_shape": "[[1, 2], []]"})
+
+    def test_steps_are_the_observations(self):
+        events = [event(name="ProfilerStep", ts=0, dur=100)]
+        events += [event(name=f"step {i}", ts=10 * i, dur=9) for i in range(3)]
+        self.take(events, "--model-range", "step *")
+        self.assertEqual(self.rows("select observation, start_ns from observation"), [(0, 0), (1, 10000), (2, 20000)])
+        self.take(events)
+        self.assertEqual(self.rows("select span_id, start_ns, duration_ns from observation"), [(None, 0, 100000)])
+
+    def test_begin_and_end_pair_up_on_their_thread(self):
+        account = self.take([event(ph="E", ts=0), event(ph="B", ts=1, name="a", args={"x": 1}), event(ph="B", ts=2, name="b"),
+                             event(ph="B", ts=2.5, name="other", tid=2), event(ph="E", ts=3), event(ph="E", ts=4.0005,
+                             name="ignored", args={"y": 2}), event(ph="E", ts=5), event(ph="E", ts=9, tid=2),
+                             event(ph="B", ts=7, name="open"), event(ph="B", ts=8, name="back"), event(ph="E", ts=7.5)])
+        file, = account["files"]
+        self.assertEqual((file["events"], file["kept"]), (11, 7))
+        self.assertEqual(file["skipped"], {"end without a beginning": 2, "negative duration": 2})
+        self.assertEqual(file["notes"], ["1 span never ended"])
+        self.assertEqual(self.spans(), [("a", 1000, 3000), ("b", 2000, 1000), ("other", 2500, 6500), ("open", 7000, None)])
+        self.assertEqual(self.rows("select key, value from tag where span_id = 1"), [("x", 1), ("y", 2)])
+        self.assertEqual(self.spans("parent_id"), [(None,), (1,), (None,), (None,)])
+
+    def test_who_begins_first_is_the_outer_of_equals(self):
+        self.take([event(ph="B", ts=5, name="aten::a"), event(ph="B", ts=5, name="aten::b"),
+                   event(name="aten::x", ts=5, dur=4), event(name="aten::zero", ts=5, dur=0),
+                   event(ph="B", ts=5, name="aten::c"), event(ph="E", ts=9), event(ph="E", ts=9), event(ph="E", ts=9)])
+        self.assertEqual(self.spans("name, parent_id"), [("aten::a", None), ("aten::b", 1), ("aten::x", 2),
+                                                         ("aten::zero", 3), ("aten::c", 3)])
+
+    def test_asynchronous_events_have_tracks_of_their_own(self):
+        account = self.take([
+            event(ph="b", id="0x1", cat="net", name="aten::request", ts=1), event(ph="b", id="0x1", cat="net", name="aten::part", ts=2),
+            event(ph="b", id="0x2", cat="net", name="aten::second", ts=2), event(ph="n", id="0x1", cat="net", name="mark", ts=2),
+            event(ph="e", id="0x1", cat="net", ts=3), event(ph="e", id="0x2", cat="net", ts=4),
+            event(ph="e", id="0x1", cat="net", ts=5), event(ph="S", id=7, cat="old", name="aten::old", ts=1),
+            event(ph="F", id=7, cat="old", ts=2), event(ph="b", name="lost", ts=1), event(name="aten::thread", ts=0, dur=9)])
+        self.assertEqual(self.spans("name, duration_ns, parent_id"), [
+            ("aten::request", 4000, None), ("aten::part", 1000, 1), ("aten::second", 2000, None), ("aten::old", 1000, None),
+            ("aten::thread", 9000, None)])
+        self.assertEqual(account["files"][0]["skipped"], {"instant": 1, "no id": 1})
+        self.assertEqual(self.rows("select name from track where thread_id is null order by track_id"),
+                         [("net 0x1",), ("net 0x2",), ("old 7",)])
+
+    def test_other_phases_are_counted(self):
+        phases = {"i": "instant", "I": "instant", "R": "instant", "C": "counter", "s": "flow", "t": "flow", "f": "flow",
+                  "P": "sample", "N": "object", "O": "object", "D": "object", "v": "memory dump", "V": "memory dump",
+                  "c": "clock", "M": "metadata", "?": "unknown phase", "XX": "no phase"}
+        account = self.take([event(ph=phase, id=1) for phase in phases] + [{"name": "x"}])
+        expected = collections.Counter(phases.values()) + collections.Counter(["no phase"])
+        file, = account["files"]
+        self.assertEqual(file["skipped"], dict(expected))
+        self.assertEqual((file["events"], file["kept"]), (len(phases) + 1, 0))
+        self.assertEqual(account["spans"], {})
+
+    def test_events_that_make_no_sense(self):
+        account = self.take([event(dur=-1), event(dur="1"), {"ph": "X", "name": "x", "dur": 1}, event(ts="1"), event()])
+        self.assertEqual(account["files"][0]["skipped"], {"negative duration": 1, "no duration": 1, "no start": 2})
+        self.assertEqual(account["files"][0]["kept"], 1)
+
+    def test_names_of_threads_and_processes(self):
+        self.take([event(pid=1, tid=2), event(ph="M", name="thread_name", pid=1, tid=2, args={"name": "main"}),
+                   event(ph="M", name="process_name", pid=1, args={"name": "python"}), event(pid=1, tid=3),
+                   event(pid="GPU 0", tid="stream 7"), event(pid="GPU 0", tid=4), event(pid="12", tid="13"),
+                   event(pid=12, tid=13), event(pid=None, tid=None)])
+        self.assertEqual(self.rows("select name, process_id, thread_id from track order by track_id"),
+                         [("main", 1, 2), ("python", 1, 3), ("stream 7", None, None), ("GPU 0", None, 4), (None, 12, 13),
+                          (None, None, None)])
+
+    def test_arguments_become_tags(self):
+        text = ('[{"ph":"X","ts":1,"dur":1,"name":"x","args":{"i":-3,"d":1.50,"e":1e3,"s":"text","t":true,"f":false,'
+                '"n":null,"o":{"a": [1,2]},"l":[ 1 ],"big":18446744073709551615,"huge":1e999,"empty":"","u":"\\u00e9"}}]')
+        self.take(text)
+        tags = {key: (kind, value) for key, kind, value in self.rows("select key, typeof(value), value from tag")}
+        self.assertEqual(tags, {"i": ("integer", -3), "d": ("real", 1.5), "e": ("real", 1000.0), "s": ("text", "text"),
+                                "t": ("integer", 1), "f": ("integer", 0), "o": ("text", '{"a": [1,2]}'),
+                                "l": ("text", "[ 1 ]"), "big": ("text", "18446744073709551615"), "huge": ("text", "1e999"),
+                                "empty": ("text", ""), "u": ("text", "é")})
+
+    def test_times_are_exact(self):
+        self.take('[{"ph":"X","ts":1700000000000000.001,"dur":0.0019,"name":"a"},{"ph":"X","ts":0.9999,"dur":0.0002,"name":"b"}]')
+        self.assertEqual(self.spans(), [("a", 1700000000000000001, 1), ("b", 999, 1)])
+
+    def test_one_thread_and_two_write_the_same(self):
+        events = []
+        for i in range(30000):
+            events.append(event(name=f"aten::op{i % 777}", ts=i // 3, dur=i % 50, tid=i % 5, args={"i": i, "t": f"v{i % 999}"}))
+            events.append(event(ph="BE"[i % 2], ts=i, tid=9, name=f"range {i}"))
+        trace = self.file(events)
+        files = [self.folder / "one.xsp", self.folder / "two.xsp"]
+        accounts = [xsp_json("import", trace, "-o", file, "--threads", threads, "--json") for file, threads in zip(files, "12")]
+        self.assertEqual(accounts[0]["files"], accounts[1]["files"])
+        self.assertEqual(accounts[0]["files"][0]["kept"], 60000)
+        self.assertEqual(self.everything(files[0]), self.everything(files[1]))
+
+    def test_an_empty_trace(self):
+        account = self.take("[]")
+        self.assertEqual(account["files"][0]["notes"], ["it holds no events"])
+        self.assertEqual(len(xsp_json("info", self.out, "--json")["experiments"][0]["runs"]), 1)
+
+    @unittest.skipIf(DATA is None, "no real traces: set XSP_TEST_DATA")
+    def test_the_trace_of_an_older_profiler(self):
+        path, = (pathlib.Path(DATA) / "torch").glob("*.json")
+        account = xsp_json("import", path, "-o", self.out, "--json")
+        events = json.loads(path.read_text())
+        self.assertEqual(account["files"][0]["format"], "chrome")
+        self.assertEqual(account["files"][0]["kept"], len(events))
+        self.assertNotIn("kernel", account["spans"])
+        self.assertEqual(self.rows("select count(*), sum(duration_ns) from span where level = 'layer' and name like 'aten::%'"),
+                         [(sum(each["name"].startswith("aten::") for each in events),
+                           sum(each["dur"] * 1000 for each in events if each["name"].startswith("aten::")))])
+        nested = self.rows("select count(*) from span s join span p on p.span_id = s.parent_id where s.name = "
+                           "'aten::_convolution' and p.name = 'aten::convolution'")
+        self.assertEqual(nested, [(1,)])
+
+
+if __name__ == "__main__":
+    unittest.main()
