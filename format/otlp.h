@@ -102,6 +102,8 @@ bool otlp_is_metric(const char *tag, size_t length);
 #define OTLP_TAG_TRACE_STATE "w3c.tracestate"
 #define OTLP_TAG_LINKS "otel.links"
 
+#define OTLP_EVENT_TIME_NS "xsp.time_ns" // of an event before its epoch
+
 // ---- attributes of resources -----------------------------------------------------------------------------------------
 #define OTLP_EXPERIMENT "xsp.experiment"
 #define OTLP_EXPERIMENT_ID "xsp.experiment_id"
