@@ -121,7 +121,11 @@ double statistic_cv_pct(const double *values, size_t count)
     return NAN;
   double mean = mean_of(values, count);
   double squares = 0;
-  for (size_t i = 0; i < count; i++)
+  bool are_equal = true; // then the mean's own rounding must not count
+  for (size_t i = 0; i < count; i++) {
+    are_equal = are_equal && values[i] == values[0];
     squares += (values[i] - mean) * (values[i] - mean);
+  }
+  squares = are_equal ? 0 : squares;
   return mean == 0 ? NAN : sqrt(squares / (double)(count - 1)) / mean * 100;
 }

@@ -69,6 +69,8 @@ static void test_spread(void **unused)
   static const double values[] = {2, 4, 4, 4, 5, 5, 7, 9};
   NEAR(statistic_cv_pct(values, 8), sqrt(32.0 / 7) / 5 * 100);
   assert_true(isnan(statistic_cv_pct(values, 1)));
+  const double equal[] = {0.1, 0.1, 0.1, 0.1, 0.1, 0.1};
+  assert_true(statistic_cv_pct(equal, 6) == 0); // their mean is not 0.1
 }
 
 static void test_bad_statistics_are_refused(void **unused)

@@ -3,6 +3,7 @@
 // the whole-program tests. Not installed.
 //
 // One thing a line, fields separated by tabs, "-" for none, %XX for any byte:
+//   system KEY VALUE (a number), of the next experiment
 //   experiment ID NAME WORKLOAD FRAMEWORK VERSION
 //   run ID EXPERIMENT LEVELS BATCH DROPPED unix|trace
 //   track RUN ID NAME HOST CLOCK PROCESS THREAD DEVICE STREAM
@@ -92,12 +93,25 @@ static uint32_t string(const char *text, size_t length)
   return strcmp(text, "-") == 0 ? 0 : store_string(store, text, length);
 }
 
+#define SYSTEM_VALUES 8
+static struct store_system_value system_values[SYSTEM_VALUES] = {{.key = "cpus", .number = 2, .is_number = true},
+                                                                 {.key = "machine", .text = "scripted"}};
+static size_t system_value_count = 2;
+
+static void add_system_value(char **fields)
+{
+  if (system_value_count == SYSTEM_VALUES)
+    stop("too many system values");
+  system_values[system_value_count++] =
+      (struct store_system_value){.key = strdup(fields[1]), .number = strtod(fields[2], NULL), .is_number = true};
+}
+
 static void add_experiment(char **fields)
 {
   int64_t system_id = 0;
-  const struct store_system_value values[] = {{.key = "cpus", .number = 2, .is_number = true},
-                                              {.key = "machine", .text = "scripted"}};
-  check(store_add_system(store, values, 2, &system_id, &err), "system");
+  check(store_add_system(store, system_values, system_value_count, &system_id, &err), "system");
+  for (; system_value_count > 2; system_value_count--)
+    free((char *)system_values[system_value_count - 1].key);
   const struct store_experiment experiment = {.experiment_id = number(fields[1]),
                                               .name = text_or_null(fields[2]),
                                               .workload = text_or_null(fields[3]),
@@ -199,7 +213,9 @@ static void add_line(char *line)
   size_t lengths[FIELDS] = {0};
   if (split(line, fields, lengths) < 3)
     stop("too few fields");
-  if (strcmp(fields[0], "experiment") == 0)
+  if (strcmp(fields[0], "system") == 0)
+    add_system_value(fields);
+  else if (strcmp(fields[0], "experiment") == 0)
     add_experiment(fields);
   else if (strcmp(fields[0], "run") == 0)
     add_run(fields);

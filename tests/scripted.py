@@ -33,6 +33,11 @@ class Script:
     def put(self, *fields):
         self.lines.append("\t".join(field(value) for value in fields))
 
+    def system(self, **values):
+        """Numbers of the next experiment's system."""
+        for key, value in values.items():
+            self.put("system", key, value)
+
     def experiment(self, name="tiny", experiment_id=1):
         self.put("experiment", experiment_id, name, "/models/tiny.onnx", "onnxruntime", "1.31.1")
 
