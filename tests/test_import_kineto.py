@@ -383,9 +383,10 @@ class Attribution(Case):
         spans = self.load(events)
         self.assertEqual([row["n"] for row in rows(self.out, "select count(*) as n from observation")], [2])
         self.assertEqual(spans["## forward 2 ##"]["level"], "layer")
-        spans = self.load(events, "--model-range", "*forward*")
-        self.assertEqual({name: row["level"] for name, row in spans.items()}, {name: "model" for name in spans})
-        self.assertEqual([row["span_id"] for row in rows(self.out, "select span_id from observation")], [1, 3, 4])
+        for model_range, expected in (("*forward*", [1]), ("*", [1, 2]), ("## forward*", [3]), ("nn.Module: forward*", [4])):
+            spans = self.load(events, "--model-range", model_range)
+            self.assertEqual([row["span_id"] for row in rows(self.out, "select span_id from observation")], expected)
+            self.assertEqual({row["span_id"] for row in spans.values() if row["level"] == "model"}, {1, 2} | set(expected))
 
     def test_copies_of_annotations_on_the_device_are_no_spans(self):
         spans = self.load([kernel(1, 0, 5), event("gpu_user_annotation", "copy", 0, 5, pid=0, tid=7)])

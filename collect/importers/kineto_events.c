@@ -171,30 +171,32 @@ static bool starts_with(struct text text, const char *prefix)
   return text.length >= length && memcmp(text.at, prefix, length) == 0;
 }
 
-// A host span's level, from its class and name.
-static void set_host(struct kineto *kineto, const struct trace_event *event, enum class class, struct store_span *span)
+// Whether the span is what observations are made of. "*" means what encloses operators, not them; "aten::linear*" means
+// what it says.
+static bool is_step(const struct kineto *kineto, const struct trace_event *event, enum class class)
 {
   const char *model_range = kineto->import->options->model_range;
-  bool is_framework_step =
-      (class == CLASS_ANNOTATION || class == CLASS_OPERATOR) && starts_with(event->name, step_prefix);
-  switch (class) {
-  case CLASS_CALL:
+  if (class != CLASS_PYTHON && starts_with(event->name, step_prefix))
+    return true;
+  if (model_range == NULL || (class != CLASS_ANNOTATION && strchr("*?[", model_range[0]) != NULL))
+    return false;
+  return range_matches(model_range, event->name.at, event->name.length);
+}
+
+// A host span's level, from its class and name.
+static void set_host(const struct kineto *kineto, const struct trace_event *event, enum class class,
+                     struct store_span *span)
+{
+  if (class == CLASS_CALL) {
     span->level = XSP_LEVEL_KERNEL;
     span->category = kineto->strings.api;
     span->flags = STORE_SPAN_CALL;
     return;
-  case CLASS_ANNOTATION:
-    span->level = XSP_LEVEL_MODEL;
-    break;
-  case CLASS_PYTHON:
-    span->category = kineto->strings.module;
-    span->level = XSP_LEVEL_LAYER;
-    break;
-  default:
-    span->level = XSP_LEVEL_LAYER;
-    break;
   }
-  if (is_framework_step || range_matches(model_range, event->name.at, event->name.length)) {
+  if (class == CLASS_PYTHON)
+    span->category = kineto->strings.module;
+  span->level = class == CLASS_ANNOTATION ? XSP_LEVEL_MODEL : XSP_LEVEL_LAYER;
+  if (is_step(kineto, event, class)) {
     span->level = XSP_LEVEL_MODEL;
     span->flags = STORE_SPAN_STEP;
   }

@@ -5,6 +5,7 @@
 
 #include "base/json_read.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -153,6 +154,9 @@ static void keep_version(struct kineto *kineto, struct text key, const struct tr
   size_t end = sizeof suffix - 1;
   if (key.length <= end || key.length >= sizeof name || memcmp(key.at + key.length - end, suffix, end) != 0)
     return;
+  for (size_t i = 0; i < key.length; i++)
+    if (!isalnum((unsigned char)key.at[i]) && key.at[i] != '_')
+      return;
   memcpy(name, key.at, key.length);
   name[key.length] = 0;
   if (value->type == TRACE_STRING && value->raw.length > 0 && value->raw.length < sizeof text) {
