@@ -46,22 +46,14 @@ enum status nsys_column_string(struct nsys_reader *reader, struct nsys_scan *sca
   return nsys_string(&reader->strings, id, ret_string, err);
 }
 
-static const char *name_of(const struct nsys_reader *reader, const struct nsys_map *names, int64_t key)
-{
-  uint32_t string = 0;
-  if (!nsys_map_find(names, (struct nsys_key){key, 0, 0}, &string) || string == 0)
-    return NULL;
-  return import_text(reader->import, string, NULL);
-}
-
 enum status nsys_thread_track(struct nsys_reader *reader, int64_t global_tid, uint32_t *ret_track, struct error *err)
 {
   struct nsys_key key = {global_tid, 0, 0};
+  uint32_t name = 0;
   if (nsys_map_find(&reader->threads, key, ret_track))
     return STATUS_OK;
-  const char *name = name_of(reader, &reader->thread_names, global_tid);
   struct store_track track = {
-      .name = name != NULL ? name : name_of(reader, &reader->process_names, nsys_process(global_tid)),
+      .name = nsys_map_find(&reader->thread_names, key, &name) ? import_text(reader->import, name, NULL) : NULL,
       .host = reader->host,
       .process_id = (int64_t)((uint64_t)global_tid >> 24 & 0xffffff),
       .thread_id = global_tid & 0xffffff,
@@ -245,10 +237,10 @@ static enum status read_parts(struct nsys_reader *reader, struct error *err)
   XSP_TRY(nsys_read_facts(reader, err));
   struct store_run run = {.epoch_is_unix = reader->epoch_is_unix, .own_pct = NAN};
   XSP_TRY(import_run(import, &run, &reader->run_id, err));
-  XSP_TRY(nsys_read_names(reader, err));
   XSP_TRY(nsys_read_ranges(reader, err));
   XSP_TRY(nsys_read_calls(reader, err));
   XSP_TRY(nsys_read_device(reader, err));
+  XSP_TRY(nsys_read_names(reader, err));
   XSP_TRY(nsys_count_others(reader, err));
   if (reader->has_torch)
     import_framework(import, "pytorch", NULL);

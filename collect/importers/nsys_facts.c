@@ -10,6 +10,18 @@
 // ---- pairs of name and value -----------------------------------------------------------------------------------------
 typedef void fact_reader(struct nsys_reader *reader, const char *name, const char *value);
 
+static enum status take_pair(struct nsys_reader *reader, struct nsys_scan *scan, fact_reader *take, struct error *err)
+{
+  size_t name_length, value_length;
+  const char *name = nsys_text(scan, 0, &name_length), *value = nsys_text(scan, 1, &value_length);
+  if (name == NULL || value == NULL || name_length > 64 || value_length > 4096)
+    return STATUS_OK;
+  XSP_TRY(nsys_copy(reader->import, name, name_length, &name, err));
+  XSP_TRY(nsys_copy(reader->import, value, value_length, &value, err));
+  take(reader, name, value);
+  return STATUS_OK;
+}
+
 static enum status each_pair(struct nsys_reader *reader, const char *table, fact_reader *take, struct error *err)
 {
   static const struct nsys_column columns[] = {{"name", true}, {"value", true}};
@@ -18,18 +30,7 @@ static enum status each_pair(struct nsys_reader *reader, const char *table, fact
   XSP_TRY(nsys_scan_begin(&reader->database, table, columns, 2, &scan, err));
   enum status status = nsys_scan_next(&scan, &has_row, err);
   while (status == STATUS_OK && has_row) {
-    size_t name_length, value_length;
-    uint32_t value_string = 0;
-    char name[64] = "";
-    const char *text = nsys_text(&scan, 0, &name_length);
-    if (text != NULL && name_length < sizeof name)
-      memcpy(name, text, name_length);
-    text = nsys_text(&scan, 1, &value_length);
-    if (text != NULL && name[0] != 0 && value_length < 4096) {
-      status = nsys_intern(reader->import, text, value_length, &value_string, err);
-      if (status == STATUS_OK)
-        take(reader, name, import_text(reader->import, value_string, NULL));
-    }
+    status = take_pair(reader, &scan, take, err);
     if (status == STATUS_OK)
       status = nsys_scan_next(&scan, &has_row, err);
   }
@@ -112,11 +113,11 @@ static enum status read_gpus(struct nsys_reader *reader, struct error *err)
   enum status status = nsys_scan_next(&scan, &has_row, err);
   for (; status == STATUS_OK && has_row; count++) {
     size_t length;
-    uint32_t name = 0;
-    const char *text = nsys_text(&scan, NAME, &length);
-    if (count == 0 && text != NULL && length > 0) {
-      status = nsys_intern(import, text, length, &name, err);
-      import_system_text(import, "gpu", import_text(import, name, NULL));
+    const char *name = nsys_text(&scan, NAME, &length);
+    if (count == 0 && name != NULL && length > 0) {
+      status = nsys_copy(import, name, length, &name, err);
+      if (status == STATUS_OK)
+        import_system_text(import, "gpu", name);
     }
     if (count == 0) {
       double bandwidth = (double)nsys_int(&scan, BANDWIDTH, 0), clock = (double)nsys_int(&scan, CLOCK, 0);
@@ -153,32 +154,51 @@ enum status nsys_read_facts(struct nsys_reader *reader, struct error *err)
   return read_gpus(reader, err);
 }
 
-// ---- names -----------------------------------------------------------------------------------------------------------
-static enum status put_name(struct nsys_reader *reader, struct nsys_map *names, struct nsys_key key, uint32_t name,
+// ---- names of tracks: only those that have spans, since a machine has thousands of other threads -----------------------
+static enum status put(struct nsys_reader *reader, struct nsys_map *map, struct nsys_key key, uint32_t value,
+                       struct error *err)
+{
+  return nsys_map_put(map, key, value) ? STATUS_OK : import_no_memory(reader->import, err);
+}
+
+// The first name of a thread counts; one that the program gave by NVTX is there already.
+static enum status name_thread(struct nsys_reader *reader, struct nsys_scan *scan, struct error *err)
+{
+  uint32_t track, name;
+  struct nsys_key key = {nsys_type_of(scan, 0) == NSYS_INTEGER ? nsys_int(scan, 0, 0) : 0, 0, 0};
+  if (!nsys_map_find(&reader->threads, key, &track) || nsys_map_find(&reader->thread_names, key, &name))
+    return STATUS_OK;
+  XSP_TRY(nsys_column_string(reader, scan, 1, &name, err));
+  if (name == 0)
+    return STATUS_OK;
+  XSP_TRY(import_track_name(reader->import, reader->run_id, track, import_text(reader->import, name, NULL), err));
+  return put(reader, &reader->thread_names, key, name, err);
+}
+
+static enum status note_process(struct nsys_reader *reader, struct nsys_scan *scan, struct error *err)
+{
+  size_t length;
+  uint32_t name = 0;
+  struct nsys_key key = {nsys_type_of(scan, 0) == NSYS_INTEGER ? nsys_process(nsys_int(scan, 0, 0)) : 0, 0, 0};
+  const char *text = nsys_text(scan, 1, &length);
+  if (text == NULL || !nsys_map_find(&reader->process_names, key, &name) || name != 0)
+    return STATUS_OK;
+  const char *slash = memrchr(text, '/', length);
+  size_t folder = slash != NULL ? (size_t)(slash + 1 - text) : 0;
+  XSP_TRY(nsys_intern(reader->import, text + folder, length - folder, &name, err));
+  return put(reader, &reader->process_names, key, name, err);
+}
+
+static enum status each_row(struct nsys_reader *reader, const char *table, const struct nsys_column columns[2],
+                            enum status (*take)(struct nsys_reader *, struct nsys_scan *, struct error *),
                             struct error *err)
 {
-  return nsys_map_put(names, key, name) ? STATUS_OK : import_no_memory(reader->import, err);
-}
-
-static enum status read_processes(struct nsys_reader *reader, struct error *err)
-{
-  static const struct nsys_column columns[] = {{"globalPid", false}, {"name", false}};
   struct nsys_scan scan;
   bool has_row = false;
-  XSP_TRY(nsys_scan_begin(&reader->database, "PROCESSES", columns, 2, &scan, err));
+  XSP_TRY(nsys_scan_begin(&reader->database, table, columns, 2, &scan, err));
   enum status status = nsys_scan_next(&scan, &has_row, err);
   while (status == STATUS_OK && has_row) {
-    size_t length;
-    uint32_t name = 0;
-    const char *text = nsys_text(&scan, 1, &length);
-    if (text != NULL && nsys_type_of(&scan, 0) == NSYS_INTEGER) {
-      const char *slash = memrchr(text, '/', length);
-      size_t folder = slash != NULL ? (size_t)(slash + 1 - text) : 0;
-      status = nsys_intern(reader->import, text + folder, length - folder, &name, err);
-      if (status == STATUS_OK)
-        status = put_name(reader, &reader->process_names, (struct nsys_key){nsys_process(nsys_int(&scan, 0, 0)), 0, 0},
-                          name, err);
-    }
+    status = take(reader, &scan, err);
     if (status == STATUS_OK)
       status = nsys_scan_next(&scan, &has_row, err);
   }
@@ -186,24 +206,27 @@ static enum status read_processes(struct nsys_reader *reader, struct error *err)
   return status;
 }
 
-static enum status read_threads(struct nsys_reader *reader, struct error *err)
+enum status nsys_read_names(struct nsys_reader *reader, struct error *err)
 {
-  static const struct nsys_column columns[] = {{"globalTid", false}, {"nameId", false}};
-  struct nsys_scan scan;
-  bool has_row = false;
-  XSP_TRY(nsys_scan_begin(&reader->database, "ThreadNames", columns, 2, &scan, err));
-  enum status status = nsys_scan_next(&scan, &has_row, err);
-  while (status == STATUS_OK && has_row) {
-    uint32_t name = 0;
-    if (nsys_type_of(&scan, 0) == NSYS_INTEGER)
-      status = nsys_column_string(reader, &scan, 1, &name, err);
-    if (status == STATUS_OK && name != 0)
-      status = put_name(reader, &reader->thread_names, (struct nsys_key){nsys_int(&scan, 0, 0), 0, 0}, name, err);
-    if (status == STATUS_OK)
-      status = nsys_scan_next(&scan, &has_row, err);
+  static const struct nsys_column thread_columns[2] = {{"globalTid", false}, {"nameId", false}};
+  static const struct nsys_column process_columns[2] = {{"globalPid", false}, {"name", false}};
+  uint32_t name;
+  XSP_TRY(each_row(reader, "ThreadNames", thread_columns, name_thread, err));
+  for (size_t i = 0; i < reader->threads.capacity; i++) { // of the others, their processes' names
+    const struct nsys_map_slot *slot = &reader->threads.slots[i];
+    if (slot->is_used && !nsys_map_find(&reader->thread_names, slot->key, &name))
+      XSP_TRY(put(reader, &reader->process_names, (struct nsys_key){nsys_process(slot->key.a), 0, 0}, 0, err));
   }
-  nsys_scan_end(&scan);
-  return status;
+  XSP_TRY(each_row(reader, "PROCESSES", process_columns, note_process, err));
+  for (size_t i = 0; i < reader->threads.capacity; i++) {
+    const struct nsys_map_slot *slot = &reader->threads.slots[i];
+    struct nsys_key process = {nsys_process(slot->key.a), 0, 0};
+    if (slot->is_used && !nsys_map_find(&reader->thread_names, slot->key, &name) &&
+        nsys_map_find(&reader->process_names, process, &name) && name != 0)
+      XSP_TRY(
+          import_track_name(reader->import, reader->run_id, slot->value, import_text(reader->import, name, NULL), err));
+  }
+  return STATUS_OK;
 }
 
 // ---- what becomes no spans -------------------------------------------------------------------------------------------
@@ -267,10 +290,4 @@ enum status nsys_count_others(struct nsys_reader *reader, struct error *err)
       XSP_TRY(count_rows(reader, table->name, err));
   }
   return STATUS_OK;
-}
-
-enum status nsys_read_names(struct nsys_reader *reader, struct error *err)
-{
-  XSP_TRY(read_processes(reader, err));
-  return read_threads(reader, err);
 }

@@ -32,7 +32,8 @@ bool nsys_map_find(const struct nsys_map *map, struct nsys_key key, uint32_t *re
   if (map->count == 0)
     return false;
   const struct nsys_map_slot *slot = slot_of(map, key);
-  *ret_value = slot->value;
+  if (slot->is_used)
+    *ret_value = slot->value;
   return slot->is_used;
 }
 
@@ -81,25 +82,43 @@ static size_t well_formed(const char *text, size_t length)
   return at;
 }
 
+// *ret_clean: `text` with U+FFFD for every byte that belongs to no character.
+static bool clean_text(const char *text, size_t length, struct buf *ret_clean)
+{
+  buf_init(ret_clean, 3 * length + 1);
+  for (size_t at = 0; at < length;) {
+    size_t good = well_formed(text + at, length - at);
+    buf_put(ret_clean, text + at, good);
+    if (at + good < length)
+      buf_text(ret_clean, "\xef\xbf\xbd");
+    at += good + 1;
+  }
+  return !ret_clean->failed;
+}
+
 enum status nsys_intern(struct import *import, const char *text, size_t length, uint32_t *ret_string, struct error *err)
 {
-  size_t good = well_formed(text, length);
-  if (good == length) {
+  if (well_formed(text, length) == length) {
     *ret_string = import_string(import, text, length);
     return STATUS_OK;
   }
   struct buf clean;
-  buf_init(&clean, 3 * length + 1);
-  for (size_t at = 0; at < length; at += good + 1) {
-    good = well_formed(text + at, length - at);
-    buf_put(&clean, text + at, good);
-    if (at + good < length)
-      buf_text(&clean, "\xef\xbf\xbd");
-  }
-  bool failed = clean.failed;
-  *ret_string = failed ? 0 : import_string(import, clean.data, clean.length);
+  bool is_clean = clean_text(text, length, &clean);
+  *ret_string = is_clean ? import_string(import, clean.data, clean.length) : 0;
   buf_done(&clean);
-  return failed ? import_no_memory(import, err) : STATUS_OK;
+  return is_clean ? STATUS_OK : import_no_memory(import, err);
+}
+
+enum status nsys_copy(struct import *import, const char *text, size_t length, const char **ret_copy, struct error *err)
+{
+  struct buf clean;
+  if (well_formed(text, length) == length) {
+    *ret_copy = arena_copy(import->arena, text, length);
+    return *ret_copy != NULL ? STATUS_OK : import_no_memory(import, err);
+  }
+  *ret_copy = clean_text(text, length, &clean) ? arena_copy(import->arena, clean.data, clean.length) : NULL;
+  buf_done(&clean);
+  return *ret_copy != NULL ? STATUS_OK : import_no_memory(import, err);
 }
 
 static struct nsys_key id_key(int64_t id)

@@ -20,6 +20,7 @@ struct nsys_map { // starts as {0}
   size_t capacity, count;
   uint64_t seed;
 };
+// *ret_value stays as it is where there is none.
 bool nsys_map_find(const struct nsys_map *map, struct nsys_key key, uint32_t *ret_value);
 bool nsys_map_put(struct nsys_map *map, struct nsys_key key, uint32_t value); // replaces; false: out of memory
 void nsys_map_done(struct nsys_map *map);
@@ -28,6 +29,9 @@ void nsys_map_done(struct nsys_map *map);
 // import_string of bytes of unknown origin: what is no UTF-8 becomes U+FFFD.
 enum status nsys_intern(struct import *import, const char *text, size_t length, uint32_t *ret_string,
                         struct error *err) MUST_CHECK;
+// The same into import->arena: of texts that may turn out to be of no use, since every interned one is stored.
+enum status nsys_copy(struct import *import, const char *text, size_t length, const char **ret_copy,
+                      struct error *err) MUST_CHECK;
 
 // Table StringIds(id, value). Looked up id by id where it can be, so that only strings in use are kept; else read whole.
 struct nsys_strings {

@@ -39,7 +39,7 @@ struct nsys_reader {
   struct nsys_map thread_names;               // globalTid → string
   struct nsys_map domains;                    // (process, domainId) → its name
   struct nsys_map categories;                 // (process, domainId, category) → its name
-  struct nsys_map process_names;
+  struct nsys_map process_names;              // process → string, of those with threads that have no name
 
   bool has_calls, has_calls_of_several; // processes that call CUDA
   int64_t calling_process;
@@ -73,10 +73,10 @@ enum status nsys_tag(struct nsys_reader *reader, struct nsys_scan *scan, size_t 
 
 // ---- the parts
 enum status nsys_read_facts(struct nsys_reader *reader, struct error *err) MUST_CHECK; // before the run begins
-enum status nsys_read_names(struct nsys_reader *reader, struct error *err) MUST_CHECK; // threads, domains, categories
 enum status nsys_read_ranges(struct nsys_reader *reader, struct error *err) MUST_CHECK;
 enum status nsys_read_calls(struct nsys_reader *reader, struct error *err) MUST_CHECK;
 enum status nsys_read_device(struct nsys_reader *reader, struct error *err) MUST_CHECK;
+enum status nsys_read_names(struct nsys_reader *reader, struct error *err) MUST_CHECK;   // of tracks with spans
 enum status nsys_count_others(struct nsys_reader *reader, struct error *err) MUST_CHECK; // rows that become no spans
 bool nsys_takes_table(const char *table); // whether one of the parts above reads its rows as events
 
