@@ -93,8 +93,9 @@ bool otlp_is_metric(const char *tag, size_t length);
 // Attributes without "xsp." that say more than a tag.
 #define OTLP_THREAD_ID "thread.id"
 #define OTLP_THREAD_NAME "thread.name"
-#define OTLP_HOST_NAME "host.name"     // of a resource
-#define OTLP_PROCESS_PID "process.pid" // of a resource
+#define OTLP_SERVICE_NAME "service.name" // of a resource; what is exported has xsp.experiment's
+#define OTLP_HOST_NAME "host.name"       // of a resource
+#define OTLP_PROCESS_PID "process.pid"   // of a resource
 // Tags made of what OTLP has a field for.
 #define OTLP_TAG_SPAN_KIND "span.kind"
 #define OTLP_TAG_STATUS_CODE "otel.status_code"

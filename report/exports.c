@@ -13,6 +13,7 @@
 
 const struct report_export *const report_exports[] = {
     &report_export_perfetto, &report_export_chrome,
+    &report_export_otlp,     &report_export_otlp_proto,
 #ifdef XSP_HAVE_EXPORT_SQLITE
     &report_export_sqlite,
 #endif

@@ -21,7 +21,7 @@ struct report_export {
   // Writes the whole store to `path` (a temporary beside its place; the caller renames).
   enum status (*write)(struct store *store, const char *path, struct error *err);
 };
-extern const struct report_export *const report_exports[]; // perfetto, chrome, sqlite, csv; ends with NULL
+extern const struct report_export *const report_exports[]; // perfetto, chrome, otlp, …; ends with NULL
 // Writes beside `path` and renames; refuses an existing path unless `force`.
 enum status report_export_file(struct store *store, const char *format, const char *path, bool force,
                                struct error *err) MUST_CHECK;

@@ -298,6 +298,7 @@ static enum status find_experiment(struct otlp_model *model, const struct said *
 static enum status take_notes(struct otlp_model *model, struct otlp_run *run, const struct otlp_attribute *attributes,
                               size_t count, struct error *err)
 {
+  const char *experiment = run->experiment->row.name;
   for (size_t i = 0; i < count; i++) {
     struct otlp_text key = attributes[i].key;
     const struct otlp_value *value = &attributes[i].value;
@@ -320,6 +321,8 @@ static enum status take_notes(struct otlp_model *model, struct otlp_run *run, co
     }
     const char *text;
     XSP_TRY(otlp_model_text(model, value, &text, err));
+    if (key_is(key, OTLP_SERVICE_NAME) && experiment != NULL && strcmp(text, experiment) == 0)
+      continue; // the export put it there
     char *name = arena_copy(model->import->arena, key.at, key.length);
     if (name == NULL)
       return import_no_memory(model->import, err);

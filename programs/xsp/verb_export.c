@@ -79,8 +79,8 @@ static enum status run(const struct invocation *invocation, struct error *err)
 static const struct option_description options[] = {
     {.name = "to",
      .value_name = "FORMAT",
-     .help = "perfetto, chrome, sqlite or csv. Without it: what the output's ending says (.pftrace, .json, .sqlite or "
-             ".db, .csv)."},
+     .help = "perfetto, chrome, otlp, otlp-proto, sqlite or csv. Without it: what the output's ending says (.pftrace, "
+             ".json, .jsonl or .otlp, .pb or .otlp-proto, .sqlite or .db, .csv)."},
     {.name = "output",
      .letter = 'o',
      .value_name = "OUT",
@@ -90,23 +90,27 @@ static const struct option_description options[] = {
 };
 static const struct verb_example examples[] = {
     {"xsp export out.xsp --to perfetto -o out.pftrace", "a timeline, to be opened in https://ui.perfetto.dev"},
+    {"xsp export out.xsp --to otlp -o out.jsonl", "spans for an OpenTelemetry collector; `xsp import` reads them back"},
     {"xsp export out.xsp --to sqlite -o out.sqlite", "plain tables for tools that read SQLite"},
     {0},
 };
 
 const struct verb verb_export = {
     .name = "export",
-    .summary = "write a file for another tool: Perfetto, Chrome, SQLite, CSV",
+    .summary = "write a file for another tool: Perfetto, Chrome, OpenTelemetry, SQLite, CSV",
     .synopsis = "FILE --to FORMAT -o OUT [OPTION...]",
     .description = "Converts an .xsp file.\n\n"
-                   "  perfetto  a trace for ui.perfetto.dev: tracks, levels as categories, tags, arrows from\n"
-                   "            launch to execution\n"
-                   "  chrome    Chrome's trace event JSON, for chrome://tracing and many other viewers\n"
-                   "  sqlite    plain tables, for tools that cannot load the xsp extension\n"
-                   "  csv       the spans, one a line\n\n"
+                   "  perfetto    a trace for ui.perfetto.dev: tracks, levels as categories, tags, arrows from\n"
+                   "              launch to execution\n"
+                   "  chrome      Chrome's trace event JSON, for chrome://tracing and many other viewers\n"
+                   "  otlp        OpenTelemetry's traces as JSON, one request a line; `xsp import` gives the\n"
+                   "              same trace back\n"
+                   "  otlp-proto  the same as protobuf, a third of the size\n"
+                   "  sqlite      plain tables, for tools that cannot load the xsp extension\n"
+                   "  csv         the spans, one a line\n\n"
                    "Spans that cross each other on one track are drawn on further lanes of it. Tracks with a clock of "
                    "their own (a "
-                   "simulator's) are in sqlite and csv only.",
+                   "simulator's) are not in perfetto and chrome.",
     .least_arguments = 1,
     .most_arguments = 1,
     .options = options,
