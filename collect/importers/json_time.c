@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact decimal arithmetic on the text of two numbers; see json_time.h. Called for each trace event, nearly always on its
-// fast path: up to 15 digits of microseconds and three decimals.
+// Exact decimal arithmetic on the text of two numbers; see json_time.h. Called for trace events whose times have a sign,
+// an exponent, or more digits than nearly all have.
 //
-// The slow path takes a number apart into whole nanoseconds, rounded down, and a fraction of one in [0, 1), whose digits
-// stay in the text:
+// A number is taken apart into whole nanoseconds, rounded down, and a fraction of one in [0, 1), whose digits stay in the
+// text:
 //
 //      12345.6789e-1 µs  =   1234567 ns + 0.89 ns          -12345.6789e-1 µs  =  -1234568 ns + 0.11 ns
 #include "collect/importers/json_time.h"
@@ -123,37 +123,9 @@ static bool store_ns(__int128 value, int64_t *ret_ns)
   return true;
 }
 
-// Numbers of up to 15 digits and up to three decimals; false: the slow path must look.
-static bool read_fast(const char *at, size_t length, int64_t *ret_ns)
-{
-  const char *end = at + length;
-  const char *start = at;
-  int64_t value = 0;
-  while (is_digit(at, end))
-    value = value * 10 + (*at++ - '0');
-  if (at == start || at - start > 15)
-    return false;
-  int decimals = 0;
-  if (at < end && *at == '.')
-    for (at++; decimals < 3 && is_digit(at, end); decimals++)
-      value = value * 10 + (*at++ - '0');
-  if (at != end)
-    return false;
-  static const int64_t factors[] = {1000, 100, 10, 1};
-  *ret_ns = value * factors[decimals];
-  return true;
-}
-
 bool json_time(const char *start, size_t start_length, const char *duration, size_t duration_length,
                int64_t *ret_start_ns, int64_t *ret_end_ns)
 {
-  int64_t start_ns, duration_ns = 0;
-  if (start_length <= 20 && duration_length <= 20 && read_fast(start, start_length, &start_ns) &&
-      (duration == NULL || read_fast(duration, duration_length, &duration_ns))) {
-    *ret_start_ns = start_ns;
-    *ret_end_ns = start_ns + duration_ns;
-    return true;
-  }
   struct decimal from = read_decimal(start, start_length);
   if (!store_ns(from.whole_ns, ret_start_ns))
     return false;

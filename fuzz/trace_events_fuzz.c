@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fuzzes the reader of Chrome trace events. Any bytes end in an error or in the document's end; a window of a few bytes
+// gives the same items and the same error as one that holds it all; what is accepted is JSON by base/json_read too, and
+// what that accepts is refused for reasons of events only.
+#include "base/json_read.h"
+#include "collect/importers/trace_events.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct outcome {
+  enum status status;
+  uint64_t items, sum;
+  bool is_unclosed;
+  char why[512], where[512];
+};
+
+static void add(struct outcome *outcome, const void *bytes, size_t length)
+{
+  for (size_t i = 0; i < length; i++)
+    outcome->sum = outcome->sum * 31 + ((const unsigned char *)bytes)[i];
+}
+
+static void add_value(struct outcome *outcome, const struct trace_value *value)
+{
+  int64_t whole;
+  double real;
+  add(outcome, &value->type, sizeof value->type);
+  if (value->type != TRACE_NONE)
+    add(outcome, value->raw.at, value->raw.length);
+  if (trace_int64(value, &whole))
+    add(outcome, &whole, sizeof whole);
+  if (trace_double(value, &real))
+    add(outcome, &real, sizeof real);
+}
+
+static void add_event(struct outcome *outcome, const struct trace_event *event)
+{
+  add(outcome, event->name.at, event->name.length);
+  add(outcome, event->category.at, event->category.length);
+  add(outcome, &event->phase, 1);
+  if (event->has_start) {
+    add(outcome, &event->start_ns, sizeof event->start_ns);
+    add(outcome, &event->end_ns, sizeof event->end_ns);
+  }
+  add_value(outcome, &event->process_id);
+  add_value(outcome, &event->thread_id);
+  add_value(outcome, &event->id);
+  add(outcome, &event->offset, sizeof event->offset);
+  for (size_t i = 0; i < event->argument_count; i++) {
+    add(outcome, event->arguments[i].key.at, event->arguments[i].key.length);
+    add_value(outcome, &event->arguments[i].value);
+  }
+}
+
+static struct outcome read_all(const char *path, size_t window_bytes)
+{
+  struct input input;
+  struct trace_reader reader = {0};
+  struct error err = {0};
+  enum trace_item item = TRACE_EVENT;
+  struct outcome outcome = {.status = input_open_window(path, UINT64_MAX, window_bytes, &input, &err)};
+  if (outcome.status == STATUS_OK)
+    outcome.status = trace_open(&input, &reader, &err);
+  while (outcome.status == STATUS_OK && item != TRACE_END) {
+    outcome.status = trace_next(&reader, &item, &err);
+    if (outcome.status != STATUS_OK || item == TRACE_END)
+      break;
+    outcome.items++;
+    if (item == TRACE_EVENT) {
+      add_event(&outcome, &reader.event);
+    } else {
+      add(&outcome, reader.key.at, reader.key.length);
+      add_value(&outcome, &reader.value);
+    }
+  }
+  outcome.is_unclosed = reader.is_unclosed;
+  snprintf(outcome.why, sizeof outcome.why, "%s", err.why);
+  snprintf(outcome.where, sizeof outcome.where, "%s", err.where);
+  trace_close(&reader);
+  input_close(&input);
+  return outcome;
+}
+
+enum answer { ANSWER_NO, ANSWER_YES, ANSWER_TOO_DEEP };
+
+static enum answer is_json(const uint8_t *data, size_t size)
+{
+  struct json_reader reader;
+  json_read_start(&reader, (const char *)data, size);
+  while (json_next(&reader) != JSON_END && reader.event != JSON_ERROR)
+    ;
+  enum answer answer = reader.event == JSON_END                         ? ANSWER_YES
+                       : strcmp(reader.problem, "nested too deep") == 0 ? ANSWER_TOO_DEEP // its limit is lower
+                                                                        : ANSWER_NO;
+  json_read_done(&reader);
+  return answer;
+}
+
+static bool is_about_events(const char *why)
+{
+  static const char *const reasons[] = {"an event in braces was expected", "an array of events was expected",
+                                        "beyond 64 bits of nanoseconds", "'{' or '[' was expected", "it is empty"};
+  for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
+    if (strstr(why, reasons[i]) != NULL)
+      return true;
+  return false;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+  char path[64];
+  int fd = memfd_create("trace", MFD_CLOEXEC);
+  if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+    abort();
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  struct outcome small = read_all(path, 1 + size % 40);
+  struct outcome large = read_all(path, (size_t)1 << 16);
+  close(fd);
+  if (small.status != large.status || small.items != large.items || small.sum != large.sum ||
+      small.is_unclosed != large.is_unclosed || strcmp(small.why, large.why) != 0 ||
+      strcmp(small.where, large.where) != 0)
+    abort();
+  bool is_marked = size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0;
+  bool is_packed = size >= 2 && (memcmp(data, "\x1f\x8b", 2) == 0 || strstr(large.why, "zstd") != NULL);
+  if (is_packed || strstr(large.where, "compressed byte") != NULL)
+    return 0;
+  enum answer answer = is_marked ? is_json(data + 3, size - 3) : is_json(data, size);
+  if (large.status == STATUS_OK && !large.is_unclosed && answer == ANSWER_NO)
+    abort();
+  if (large.status != STATUS_OK && answer == ANSWER_YES && !is_about_events(large.why))
+    abort();
+  return 0;
+}
