@@ -50,6 +50,72 @@ static bool has_column(const struct series *series, unsigned column)
   return series->part_count > 0 && series->parts[0].slot[column].chunk_id != 0;
 }
 
+static void span_arrays(struct store_spans *spans, void *ret_arrays[STORE_COLUMNS])
+{
+  ret_arrays[STORE_SPAN_ID] = &spans->span_id;
+  ret_arrays[STORE_RECORDED_PARENT_ID] = &spans->recorded_parent_id;
+  ret_arrays[STORE_START_NS] = &spans->start_ns;
+  ret_arrays[STORE_DURATION_NS] = &spans->duration_ns;
+  ret_arrays[STORE_CORRELATION_ID] = &spans->correlation_id;
+  ret_arrays[STORE_TRACE_ID] = &spans->trace_id;
+  ret_arrays[STORE_TRACK_ID] = &spans->track_id;
+  ret_arrays[STORE_NAME] = &spans->name;
+  ret_arrays[STORE_CATEGORY] = &spans->category;
+  ret_arrays[STORE_TRACER] = &spans->tracer;
+  ret_arrays[STORE_LEVEL] = &spans->level;
+  ret_arrays[STORE_KIND] = &spans->kind;
+  ret_arrays[STORE_FLAGS] = &spans->flags;
+}
+
+static void derived_arrays(struct store_derived *derived, void *ret_arrays[STORE_COLUMNS])
+{
+  ret_arrays[STORE_PARENT_ID] = &derived->parent_id;
+  ret_arrays[STORE_MODEL_ID] = &derived->model_id;
+  ret_arrays[STORE_LAYER_ID] = &derived->layer_id;
+  ret_arrays[STORE_SELF_NS] = &derived->self_ns;
+  ret_arrays[STORE_OBSERVATION] = &derived->observation;
+  ret_arrays[STORE_DEPTH] = &derived->depth;
+  ret_arrays[STORE_BASIS] = &derived->basis;
+  ret_arrays[STORE_DERIVED_KIND] = &derived->kind;
+}
+
+// The stored column that answers for `column`.
+static unsigned column_for(const struct series *series, unsigned column, uint32_t column_mask)
+{
+  bool is_derived = has_column(series, STORE_DERIVED_KIND); // then the stored kind stands there, see catalogue.c
+  if (column == STORE_DERIVED_KIND)
+    return STORE_KIND;
+  return column == STORE_KIND && is_derived && (column_mask & STORE_KIND_AS_STORED) ? STORE_DERIVED_KIND : column;
+}
+
+static bool is_zero(const struct series *series, unsigned column)
+{
+  bool is_all = true;
+  for (size_t i = 0; i < series->part_count; i++)
+    is_all &= series->parts[i].slot[column].minimum == 0 && series->parts[i].slot[column].maximum == 0;
+  return is_all;
+}
+
+// Of the columns of the mask those that need an array; sets spans->first_id.
+static uint32_t leave_out(struct store *store, const struct series *series, uint32_t column_mask,
+                          struct store_spans *spans)
+{
+  static const unsigned may_be_zero[] = {STORE_RECORDED_PARENT_ID, STORE_CORRELATION_ID, STORE_FLAGS};
+  if ((column_mask & STORE_LEAN) == 0)
+    return column_mask;
+  for (size_t i = 0; i < sizeof may_be_zero / sizeof may_be_zero[0]; i++)
+    if (is_zero(series, may_be_zero[i]))
+      column_mask &= ~STORE_BIT(may_be_zero[i]);
+  int64_t last;
+  if ((column_mask & STORE_BIT(STORE_SPAN_ID)) != 0 &&
+      reader_is_counting(&store->reader, series, STORE_SPAN_ID, &spans->first_id) &&
+      !__builtin_add_overflow(spans->first_id, (int64_t)series->row_count, &last))
+    column_mask &= ~STORE_BIT(STORE_SPAN_ID);
+  else
+    spans->first_id = 0;
+  return column_mask;
+}
+
 enum status store_load_spans(struct store *store, int64_t run_id, uint32_t column_mask, struct arena *arena,
                              struct store_spans *ret_spans, struct error *err)
 {
@@ -60,30 +126,88 @@ enum status store_load_spans(struct store *store, int64_t run_id, uint32_t colum
   static struct series none = {.name = SERIES_SPAN};
   series = series != NULL ? series : &none;
   struct store_spans spans = {.count = (size_t)series->row_count};
-  void *const to[STORE_BASE_COLUMNS] = {
-      [STORE_SPAN_ID] = &spans.span_id,
-      [STORE_RECORDED_PARENT_ID] = &spans.recorded_parent_id,
-      [STORE_START_NS] = &spans.start_ns,
-      [STORE_DURATION_NS] = &spans.duration_ns,
-      [STORE_CORRELATION_ID] = &spans.correlation_id,
-      [STORE_TRACE_ID] = &spans.trace_id,
-      [STORE_TRACK_ID] = &spans.track_id,
-      [STORE_NAME] = &spans.name,
-      [STORE_CATEGORY] = &spans.category,
-      [STORE_TRACER] = &spans.tracer,
-      [STORE_LEVEL] = &spans.level,
-      [STORE_KIND] = &spans.kind,
-      [STORE_FLAGS] = &spans.flags,
-  };
-  for (unsigned column = 0; column < STORE_BASE_COLUMNS; column++) {
-    if ((column_mask & STORE_BIT(column)) == 0)
-      continue;
-    bool is_stored_kind = column == STORE_KIND && (column_mask & STORE_KIND_AS_STORED) != 0;
-    unsigned from = is_stored_kind && has_column(series, STORE_DERIVED_KIND) ? STORE_DERIVED_KIND : column;
-    XSP_TRY(load_column(store, series, from, arena, to[column], err));
-  }
+  void *to[STORE_COLUMNS];
+  span_arrays(&spans, to);
+  column_mask = leave_out(store, series, column_mask, &spans);
+  for (unsigned column = 0; column < STORE_BASE_COLUMNS; column++)
+    if ((column_mask & STORE_BIT(column)) != 0)
+      XSP_TRY(load_column(store, series, column_for(series, column, column_mask), arena, to[column], err));
   *ret_spans = spans;
   return STATUS_OK;
+}
+
+// ---- part by part ----------------------------------------------------------------------------------------------------
+struct walk {
+  struct store *store;
+  const struct series *series;
+  uint32_t column_mask;
+  void *buffers[STORE_COLUMNS]; // of a part's rows, in `arena`
+  int32_t *observation;
+  struct arena arena;
+};
+
+static enum status set_up_walk(struct walk *walk, struct error *err)
+{
+  for (unsigned column = 0; column < STORE_COLUMNS; column++) {
+    if ((walk->column_mask & STORE_BIT(column)) == 0)
+      continue;
+    size_t width = chunk_type_size(series_kinds[SERIES_SPAN].columns[column].type);
+    walk->buffers[column] = arena_alloc_array(&walk->arena, STORE_CHUNK_ROWS, width);
+    if (walk->buffers[column] == NULL)
+      return problem_memory(err, what, walk->store->path);
+  }
+  walk->observation = arena_alloc_array(&walk->arena, STORE_CHUNK_ROWS, sizeof *walk->observation);
+  return walk->observation != NULL ? STATUS_OK : problem_memory(err, what, walk->store->path);
+}
+
+static enum status read_part(struct walk *walk, const struct part *part, struct store_spans *ret_spans,
+                             struct store_derived *ret_derived, struct error *err)
+{
+  void *to[STORE_COLUMNS];
+  *ret_spans = (struct store_spans){.count = part->row_count};
+  *ret_derived = (struct store_derived){.count = part->row_count};
+  span_arrays(ret_spans, to);
+  derived_arrays(ret_derived, to);
+  for (unsigned column = 0; column < STORE_COLUMNS; column++) {
+    void *buffer = walk->buffers[column];
+    if (buffer == NULL)
+      continue;
+    XSP_TRY(reader_part_column(&walk->store->reader, walk->series, part,
+                               column_for(walk->series, column, walk->column_mask), buffer, err));
+    if (column == STORE_OBSERVATION) {
+      for (uint32_t i = 0; i < part->row_count; i++)
+        walk->observation[i] = (int32_t)((const int64_t *)buffer)[i]; // checked on decode
+      buffer = walk->observation;
+    }
+    memcpy(to[column], &buffer, sizeof buffer);
+  }
+  return STATUS_OK;
+}
+
+enum status store_walk_spans(struct store *store, int64_t run_id, uint32_t column_mask, store_visit *visit,
+                             void *context, struct error *err)
+{
+  struct series *series;
+  bool has_derived;
+  struct walk walk = {.store = store, .column_mask = column_mask};
+  XSP_TRY(find_series(store, run_id, SERIES_SPAN, &series, &has_derived, err));
+  if (series == NULL)
+    return STATUS_OK;
+  if (!has_derived && (column_mask & STORE_ALL_DERIVED) != 0)
+    return error_set(err, STATUS_USE, what, store->path, NULL, "run %lld is not correlated", (long long)run_id);
+  if (!has_column(series, STORE_DERIVED_KIND))
+    walk.column_mask &= ~STORE_BIT(STORE_DERIVED_KIND);
+  walk.series = series;
+  enum status status = set_up_walk(&walk, err);
+  for (size_t i = 0; i < series->part_count && status == STATUS_OK; i++) {
+    struct store_spans spans;
+    struct store_derived derived;
+    status = read_part(&walk, &series->parts[i], &spans, &derived, err);
+    if (status == STATUS_OK)
+      status = visit(context, (size_t)series->parts[i].first_row, &spans, &derived, err);
+  }
+  arena_done(&walk.arena);
+  return status;
 }
 
 // ---- tags ------------------------------------------------------------------------------------------------------------
@@ -279,18 +403,15 @@ enum status store_load_derived_columns(struct store *store, int64_t run_id, uint
   if (!has_derived)
     return error_set(err, STATUS_USE, what, store->path, NULL, "run %lld is not correlated", (long long)run_id);
   struct store_derived derived = {.count = (size_t)series->row_count};
-  void *const to[STORE_COLUMNS] = {
-      [STORE_PARENT_ID] = &derived.parent_id, [STORE_MODEL_ID] = &derived.model_id,
-      [STORE_LAYER_ID] = &derived.layer_id,   [STORE_SELF_NS] = &derived.self_ns,
-      [STORE_DEPTH] = &derived.depth,         [STORE_BASIS] = &derived.basis,
-  };
+  void *to[STORE_COLUMNS];
+  derived_arrays(&derived, to);
+  if (!has_column(series, STORE_DERIVED_KIND))
+    column_mask &= ~STORE_BIT(STORE_DERIVED_KIND);
   for (unsigned column = STORE_BASE_COLUMNS; column < STORE_COLUMNS; column++)
-    if (to[column] != NULL && (column_mask & STORE_BIT(column)) != 0)
-      XSP_TRY(load_column(store, series, column, arena, to[column], err));
+    if ((column_mask & STORE_BIT(column)) != 0 && column != STORE_OBSERVATION)
+      XSP_TRY(load_column(store, series, column_for(series, column, column_mask), arena, to[column], err));
   if ((column_mask & STORE_BIT(STORE_OBSERVATION)) != 0)
     XSP_TRY(load_observations(store, series, arena, &derived.observation, err));
-  if ((column_mask & STORE_BIT(STORE_DERIVED_KIND)) != 0 && has_column(series, STORE_DERIVED_KIND))
-    XSP_TRY(load_column(store, series, STORE_KIND, arena, &derived.kind, err));
   *ret_derived = derived;
   return STATUS_OK;
 }

@@ -279,3 +279,8 @@ bool store_find_string(struct store *store, const char *text, size_t length, uin
   *ret_id = 0;
   return store->reader.strings != NULL && strings_find(store->reader.strings, text, length, ret_id);
 }
+
+uint32_t store_string_count(struct store *store)
+{
+  return store->reader.strings != NULL ? store->reader.strings->count : 0;
+}

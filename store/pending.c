@@ -199,24 +199,6 @@ static const char *find_bad_tag(const struct store *store, const struct store_ta
   return NULL;
 }
 
-enum status pending_drop_column(struct store *store, int64_t run_id, unsigned column, struct error *err)
-{
-  char sql[160];
-  sqlite3_snprintf(sizeof sql, sql, "DELETE FROM chunk WHERE run_id = %lld AND series = 'span' AND \"column\" = '%s'",
-                   (long long)run_id, series_kinds[SERIES_SPAN].columns[column].name);
-  return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK ? STATUS_OK : writer_failed(store, err);
-}
-
-// Derived columns describe all rows of a run or none.
-static enum status drop_derived(struct store *store, struct pending_run *run, struct error *err)
-{
-  for (unsigned column = STORE_BASE_COLUMNS; column < STORE_COLUMNS; column++)
-    XSP_TRY(pending_drop_column(store, run->run_id, column, err));
-  run->has_derived = false;
-  reader_invalidate(&store->reader);
-  return STATUS_OK;
-}
-
 enum status store_add_spans(struct store *store, int64_t run_id, const struct store_span *spans, size_t count,
                             struct error *err)
 {
@@ -228,7 +210,7 @@ enum status store_add_spans(struct store *store, int64_t run_id, const struct st
   if (run == NULL)
     return writer_memory(store, err);
   if (run->has_derived && count > 0)
-    XSP_TRY(drop_derived(store, run, err));
+    XSP_TRY(store_drop_derived(store, run_id, err));
   struct pending_series *series = &run->series[SERIES_SPAN];
   while (count > 0) {
     uint32_t fits = reserve(series, SERIES_SPAN, count);

@@ -173,8 +173,7 @@ static enum status decode_chunk(struct reader *reader, const struct series *seri
   return status;
 }
 
-// Ids that count up by one through all parts: the common case for span_id, where an index needs no memory.
-static bool is_counting(struct reader *reader, const struct series *series, unsigned column, int64_t *ret_first)
+bool reader_is_counting(struct reader *reader, const struct series *series, unsigned column, int64_t *ret_first)
 {
   for (size_t i = 0; i < series->part_count; i++) {
     const struct part *part = &series->parts[i];
@@ -286,7 +285,7 @@ enum status reader_list(struct reader *reader, struct series *series, unsigned c
   if (*ret_list != NULL || series->row_count >= UINT32_MAX)
     return STATUS_OK;
   int64_t first = 0;
-  if (is_counting(reader, series, column, &first)) {
+  if (reader_is_counting(reader, series, column, &first)) {
     *ret_list = series->lists[column] = key_list_create_counting(first, series->row_count);
     return *ret_list == NULL ? problem_memory(err, what, reader->path) : STATUS_OK;
   }

@@ -85,6 +85,8 @@ enum status reader_part_column(struct reader *reader, const struct series *serie
 // A whole column into `ret_values` (row_count values of the column's type), past the cache.
 enum status reader_column(struct reader *reader, const struct series *series, unsigned column, void *ret_values,
                           struct error *err) MUST_CHECK;
+// Whether an int64 column counts up by one through all parts: the common case for span_id, which needs no array.
+bool reader_is_counting(struct reader *reader, const struct series *series, unsigned column, int64_t *ret_first);
 // The rows of each value of an int64 column. *ret_list NULL with STATUS_OK: too many rows for an index.
 struct key_list;
 enum status reader_list(struct reader *reader, struct series *series, unsigned column, const struct key_list **ret_list,

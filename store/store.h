@@ -87,6 +87,7 @@ struct store_tag {
 // Columns of a run, struct of arrays. `count` rows in file order. Arrays not asked for are NULL.
 struct store_spans {
   size_t count;
+  int64_t first_id; // STORE_LEAN, span_id left out: the ids are first_id, first_id + 1, …
   int64_t *span_id, *recorded_parent_id, *start_ns, *duration_ns, *correlation_id;
   uint32_t *trace_id, *track_id, *name, *category, *tracer;
   uint8_t *level, *kind, *flags;
@@ -118,6 +119,9 @@ enum store_column {
 };
 #define STORE_BIT(column) (UINT32_C(1) << (column))
 #define STORE_KIND_AS_STORED (UINT32_C(1) << 31) // beside STORE_BIT(STORE_KIND): not what correlate made of it
+// Beside other bits: leaves out what needs no array, which then is NULL as if it was not asked for: recorded_parent_id,
+// correlation_id and flags where they are 0 in every row, span_id where the ids count up.
+#define STORE_LEAN (UINT32_C(1) << 30)
 #define STORE_ALL_BASE (STORE_BIT(STORE_BASE_COLUMNS) - 1)
 #define STORE_ALL_DERIVED ((STORE_BIT(STORE_COLUMNS) - 1) & ~STORE_ALL_BASE)
 // Derived columns of a run, same rows. observation: index into the run's observations, -1: none.
@@ -172,6 +176,20 @@ enum status store_commit(struct store *store, struct error *err) MUST_CHECK;
 enum status store_put_derived(struct store *store, int64_t run_id, const struct store_derived *derived,
                               const struct store_observation *observations, size_t observation_count,
                               struct error *err) MUST_CHECK;
+// The same without whole arrays, and not necessarily all columns at once: a run counts as correlated when it has all of
+// them (but derived_kind). Earlier ones are not taken away: see store_drop_derived. `fill` is asked for one column after the other, each from the first row to the last.
+struct store_derived_source {
+  size_t count;         // rows of the run
+  uint32_t column_mask; // which columns: STORE_BIT(STORE_PARENT_ID) …
+  void *context;
+  // `count` values from `first_row` on, of the column's type in `struct store_derived`, but observations as int64_t.
+  void (*fill)(void *context, enum store_column column, size_t first_row, size_t count, void *ret_values);
+};
+enum status store_put_derived_columns(struct store *store, int64_t run_id, const struct store_derived_source *source,
+                                      struct error *err) MUST_CHECK;
+enum status store_drop_derived(struct store *store, int64_t run_id, struct error *err) MUST_CHECK; // all columns
+enum status store_put_observations(struct store *store, int64_t run_id, const struct store_observation *observations,
+                                   size_t count, struct error *err) MUST_CHECK; // replaces earlier ones
 enum status store_finish(struct store *store,
                          struct error *err) MUST_CHECK; // commit, sync, rename; the handle stays open for reading
 void store_close(struct store *store);   // without store_finish before: the .partial file stays. NULL is fine.
@@ -199,6 +217,13 @@ enum status store_tracks(struct store *store, int64_t run_id, struct arena *aren
                          size_t *ret_count, struct error *err) MUST_CHECK;
 enum status store_load_spans(struct store *store, int64_t run_id, uint32_t column_mask, struct arena *arena,
                              struct store_spans *ret_spans, struct error *err) MUST_CHECK;
+// Base and derived columns part by part, in file order, for runs that are too large to hold: `visit` gets at most
+// STORE_CHUNK_ROWS rows, valid until it returns, and the number of the first. What it returns other than STATUS_OK ends
+// the walk and is returned. Meanwhile nothing may be asked of the store but texts.
+typedef enum status store_visit(void *context, size_t first_row, const struct store_spans *spans,
+                                const struct store_derived *derived, struct error *err);
+enum status store_walk_spans(struct store *store, int64_t run_id, uint32_t column_mask, store_visit *visit,
+                             void *context, struct error *err) MUST_CHECK;
 enum status store_load_tags(struct store *store, int64_t run_id, struct arena *arena, struct store_tag **ret_tags,
                             size_t *ret_count, struct error *err) MUST_CHECK; // in file order
 // Only those of these keys (string ids; 0 and repeated ones are fine), in file order: a run may have many millions of tags.
@@ -221,6 +246,7 @@ enum status store_overlay_derived(struct store *store, int64_t run_id, const str
 const char *store_text(struct store *store, uint32_t string_id,
                        size_t *ret_length); // "" for 0; NUL-terminated; valid while the handle lives
 bool store_find_string(struct store *store, const char *text, size_t length, uint32_t *ret_id);
+uint32_t store_string_count(struct store *store); // ids are below it
 
 // ---- SQL for people: one statement that reads, nothing else ----------------------------------------------------------
 #define STORE_NULL 0 // beside STORE_INT, STORE_DOUBLE, STORE_TEXT

@@ -67,8 +67,6 @@ void pending_free(struct store *store);
 struct pending_run *pending_find(struct store *store, int64_t run_id); // creates; NULL: out of memory
 enum status pending_write_column(struct store *store, int64_t run_id, enum series_name series, int64_t part,
                                  unsigned column, const void *values, uint32_t count, struct error *err) MUST_CHECK;
-enum status pending_drop_column(struct store *store, int64_t run_id, unsigned column,
-                                struct error *err) MUST_CHECK; // of series span
 
 // write.c
 enum status writer_check(struct store *store, struct error *err) MUST_CHECK;      // may this handle still write?

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// What correlate found out about a run: written beside its base columns, or laid over them in memory. Called by correlate.
+#include "store/problem.h"
+#include "store/store_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char what[] = "cannot correlate trace";
+
+static enum status write_observations(struct store *store, int64_t run_id, const struct store_observation *observations,
+                                      size_t count, struct error *err)
+{
+  char sql[96];
+  snprintf(sql, sizeof sql, "DELETE FROM observation WHERE run_id = %lld", (long long)run_id);
+  if (sqlite3_exec(store->db, sql, NULL, NULL, NULL) != SQLITE_OK)
+    return writer_failed(store, err);
+  for (size_t i = 0; i < count; i++) {
+    sqlite3_stmt *statement = writer_statement(store, STATEMENT_OBSERVATION);
+    if (statement == NULL)
+      return writer_failed(store, err);
+    sqlite3_bind_int64(statement, 1, run_id);
+    sqlite3_bind_int64(statement, 2, observations[i].observation);
+    if (observations[i].span_id == 0)
+      sqlite3_bind_null(statement, 3);
+    else
+      sqlite3_bind_int64(statement, 3, observations[i].span_id);
+    sqlite3_bind_int64(statement, 4, observations[i].start_ns);
+    sqlite3_bind_int64(statement, 5, observations[i].duration_ns);
+    sqlite3_bind_int64(statement, 6, observations[i].warmup);
+    XSP_TRY(writer_step(store, statement, err));
+  }
+  return STATUS_OK;
+}
+
+enum status store_put_observations(struct store *store, int64_t run_id, const struct store_observation *observations,
+                                   size_t count, struct error *err)
+{
+  XSP_TRY(writer_check(store, err));
+  return write_observations(store, run_id, observations, count, err);
+}
+
+static enum status check_row_count(struct store *store, const struct run_chunks *run, size_t count, struct error *err)
+{
+  uint64_t rows = run == NULL ? 0 : run->series[SERIES_SPAN].row_count;
+  if (count == rows)
+    return STATUS_OK;
+  return error_set(err, STATUS_USE, "cannot store derived columns", store->path, NULL,
+                   "%zu rows for a run of %llu spans", count, (unsigned long long)rows);
+}
+
+// Derived columns describe all rows of a run or none.
+enum status store_drop_derived(struct store *store, int64_t run_id, struct error *err)
+{
+  XSP_TRY(writer_check(store, err));
+  struct pending_run *run = pending_find(store, run_id);
+  if (run == NULL)
+    return writer_memory(store, err);
+  for (unsigned column = STORE_BASE_COLUMNS; column < STORE_COLUMNS && run->has_derived; column++) {
+    char sql[160];
+    sqlite3_snprintf(sizeof sql, sql, "DELETE FROM chunk WHERE run_id = %lld AND series = 'span' AND \"column\" = '%s'",
+                     (long long)run_id, series_kinds[SERIES_SPAN].columns[column].name);
+    if (sqlite3_exec(store->db, sql, NULL, NULL, NULL) != SQLITE_OK)
+      return writer_failed(store, err);
+  }
+  run->has_derived = false;
+  reader_invalidate(&store->reader);
+  return STATUS_OK;
+}
+
+// ---- into the file ---------------------------------------------------------------------------------------------------
+static enum status write_column(struct store *store, int64_t run_id, const struct series *series,
+                                const struct store_derived_source *source, unsigned column, void *values,
+                                struct error *err)
+{
+  for (size_t i = 0; i < series->part_count; i++) {
+    const struct part *part = &series->parts[i];
+    source->fill(source->context, (enum store_column)column, (size_t)part->first_row, part->row_count, values);
+    XSP_TRY(pending_write_column(store, run_id, SERIES_SPAN, (int64_t)i, column, values, part->row_count, err));
+  }
+  return STATUS_OK;
+}
+
+enum status store_put_derived_columns(struct store *store, int64_t run_id, const struct store_derived_source *source,
+                                      struct error *err)
+{
+  XSP_TRY(writer_check(store, err));
+  XSP_TRY(pending_flush(store, err));
+  XSP_TRY(reader_refresh(&store->reader, err));
+  const struct run_chunks *run = reader_run(&store->reader, run_id);
+  XSP_TRY(check_row_count(store, run, source->count, err));
+  struct pending_run *pending = pending_find(store, run_id);
+  void *values = malloc(STORE_CHUNK_ROWS * sizeof(int64_t));
+  enum status status = pending != NULL && values != NULL ? STATUS_OK : writer_memory(store, err);
+  for (unsigned column = STORE_BASE_COLUMNS; column < STORE_COLUMNS && run != NULL; column++)
+    if ((source->column_mask & STORE_BIT(column)) != 0 && status == STATUS_OK)
+      status = write_column(store, run_id, &run->series[SERIES_SPAN], source, column, values, err);
+  free(values);
+  if (pending != NULL)
+    pending->has_derived = true; // some, in any case
+  reader_invalidate(&store->reader);
+  return status;
+}
+
+// ---- whole arrays ----------------------------------------------------------------------------------------------------
+static void *derived_column(const struct store_derived *derived, unsigned column)
+{
+  switch (column) {
+  case STORE_PARENT_ID:
+    return derived->parent_id;
+  case STORE_MODEL_ID:
+    return derived->model_id;
+  case STORE_LAYER_ID:
+    return derived->layer_id;
+  case STORE_SELF_NS:
+    return derived->self_ns;
+  case STORE_OBSERVATION:
+    return derived->observation;
+  case STORE_DEPTH:
+    return derived->depth;
+  case STORE_DERIVED_KIND:
+    return derived->kind;
+  default:
+    return derived->basis;
+  }
+}
+
+static void fill_from_arrays(void *context, enum store_column column, size_t first_row, size_t count, void *ret_values)
+{
+  const struct store_derived *derived = context;
+  size_t width = chunk_type_size(series_kinds[SERIES_SPAN].columns[column].type);
+  const char *values = derived_column(derived, column);
+  if (column != STORE_OBSERVATION)
+    memcpy(ret_values, values + first_row * width, count * width);
+  for (size_t i = 0; i < count && column == STORE_OBSERVATION; i++)
+    ((int64_t *)ret_values)[i] = derived->observation[first_row + i];
+}
+
+static struct store_derived_source source_of(const struct store_derived *derived)
+{
+  uint32_t mask = derived->kind != NULL ? STORE_ALL_DERIVED : STORE_ALL_DERIVED & ~STORE_BIT(STORE_DERIVED_KIND);
+  return (struct store_derived_source){derived->count, mask, (void *)(uintptr_t)derived, fill_from_arrays};
+}
+
+enum status store_put_derived(struct store *store, int64_t run_id, const struct store_derived *derived,
+                              const struct store_observation *observations, size_t observation_count, struct error *err)
+{
+  const struct store_derived_source source = source_of(derived);
+  XSP_TRY(writer_check(store, err));
+  XSP_TRY(store_drop_derived(store, run_id, err));
+  XSP_TRY(store_put_derived_columns(store, run_id, &source, err));
+  return store_put_observations(store, run_id, observations, observation_count, err);
+}
+
+// ---- in memory -------------------------------------------------------------------------------------------------------
+static bool fill_overlay(struct overlay *overlay, const struct store_derived *derived)
+{
+  for (unsigned column = STORE_BASE_COLUMNS; column < STORE_COLUMNS; column++) {
+    if (derived_column(derived, column) == NULL)
+      continue;
+    size_t width = chunk_type_size(series_kinds[SERIES_SPAN].columns[column].type);
+    overlay->columns[column] = malloc(derived->count * width + 1);
+    if (overlay->columns[column] == NULL)
+      return false;
+    fill_from_arrays((void *)(uintptr_t)derived, (enum store_column)column, 0, derived->count,
+                     overlay->columns[column]);
+  }
+  return true;
+}
+
+enum status store_overlay_derived(struct store *store, int64_t run_id, const struct store_derived *derived,
+                                  const struct store_observation *observations, size_t observation_count,
+                                  struct error *err)
+{
+  XSP_TRY(reader_refresh(&store->reader, err));
+  XSP_TRY(check_row_count(store, reader_run(&store->reader, run_id), derived->count, err));
+  struct overlay *overlay = calloc(1, sizeof *overlay);
+  if (overlay == NULL || !fill_overlay(overlay, derived)) {
+    overlay_free(overlay);
+    return problem_memory(err, what, store->path);
+  }
+  overlay->run_id = run_id;
+  overlay->row_count = derived->count;
+  XSP_TRY(reader_add_overlay(&store->reader, overlay, err));
+  // A temporary table hides the file's: name resolution prefers temp.
+  if (sqlite3_exec(store->db, "CREATE TEMP TABLE IF NOT EXISTS observation AS SELECT * FROM main.observation", NULL,
+                   NULL, NULL) != SQLITE_OK)
+    return problem_sqlite(err, what, store->path, store->db);
+  return write_observations(store, run_id, observations, observation_count, err);
+}
