@@ -298,18 +298,17 @@ static double measure(const struct trace *trace, size_t *ret_disagreements)
   static const struct store_track tracks[] = {{.track_id = 1}, {.track_id = 2}};
   double times[REPEATS];
   for (int i = 0; i < REPEATS; i++) {
-    struct arena arena = {0};
     struct parents parents;
     struct error error;
     double start = now_ns();
-    if (parents_find(&trace->spans, tracks, 2, &arena, &parents, &error) != STATUS_OK) {
+    if (parents_find(&trace->spans, tracks, 2, &parents, &error) != STATUS_OK) {
       fprintf(stderr, "%s\n", error.why);
       exit(2);
     }
     times[i] = (now_ns() - start) / (double)trace->spans.count;
     for (size_t row = 0; row < trace->spans.count; row++)
       *ret_disagreements += parents.row[row] != trace->truth[row];
-    arena_done(&arena);
+    parents_done(&parents);
   }
   return median(times, REPEATS);
 }

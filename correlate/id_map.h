@@ -4,11 +4,10 @@
 #define XSP_CORRELATE_ID_MAP_H
 
 #include "base/arena.h"
+#include "correlate/rows.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-#define ROW_NONE UINT32_MAX
 
 struct id_map {
   uint32_t *value; // direct: by id; else by slot. ROW_NONE: empty

@@ -31,7 +31,7 @@ void launches_join(const struct launches *launches, const struct store_spans *sp
 static void depose_rivals(const struct launches *launches, const struct store_spans *spans, uint8_t *kind)
 {
   for (size_t i = 0; i < spans->count; i++) {
-    if (spans->kind[i] != XSP_KIND_LAUNCH || spans->correlation_id[i] == 0)
+    if (spans->kind[i] != XSP_KIND_LAUNCH || rows_correlation(spans, i) == 0)
       continue;
     uint32_t launch = launches_find(launches, spans->correlation_id[i]);
     if (launch != i && (kind[launch] & CARRIED))
@@ -54,7 +54,7 @@ bool launches_kinds(const struct launches *launches, const struct store_spans *s
   for (size_t i = 0; i < spans->count && survey->has_executions; i++) {
     if (spans->kind[i] != XSP_KIND_EXECUTION)
       continue;
-    uint32_t launch = launches_find(launches, spans->correlation_id[i]);
+    uint32_t launch = launches_find(launches, rows_correlation(spans, i));
     if (launch != ROW_NONE)
       kind[launch] = XSP_KIND_LAUNCH | CARRIED;
   }

@@ -11,24 +11,18 @@ struct launches {
   bool has_rivals;                  // one that was stored as a launch is among several of one id
 };
 
-static inline int64_t launches_end(const struct store_spans *spans, size_t row)
-{
-  if (spans->flags != NULL && (spans->flags[row] & STORE_SPAN_OPEN))
-    return INT64_MAX; // never finished: encloses all that came after
-  return spans->start_ns[row] + spans->duration_ns[row];
-}
 // Of several calls with one id the outermost: earliest start, then latest end, then file order.
 static inline bool launches_is_outer(const struct store_spans *spans, uint32_t a, uint32_t b)
 {
   if (spans->start_ns[a] != spans->start_ns[b])
     return spans->start_ns[a] < spans->start_ns[b];
-  return launches_end(spans, a) > launches_end(spans, b);
+  return rows_end(spans, a) > rows_end(spans, b);
 }
 // A row that is stored as a launch (`is_launch`) or flagged as a call; rows come last first. False: out of memory.
 static inline bool launches_note(struct launches *launches, const struct store_spans *spans, uint32_t row,
                                  bool is_launch, struct arena *arena)
 {
-  if (spans->correlation_id[row] == 0)
+  if (rows_correlation(spans, row) == 0)
     return true;
   uint64_t id = (uint64_t)spans->correlation_id[row];
   uint32_t *launch = id_map_grow(&launches->row_of_correlation, arena, id, spans->count);

@@ -1,29 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// The observations of a run (its predictions, training steps, …) and which one each span belongs to. Called by
-// correlate_spans after tree_climb, which found the observation among each span's ancestors.
-#include "correlate/tree.h"
+// The observations of a run (its predictions, training steps, …) and which one each span belongs to. Called behind
+// relation_climb, which found the observation among each span's ancestors.
+#include "correlate/relation.h"
 
 #include <stdlib.h>
 
-struct item { // an observation that is a span
+// An observation that is a span. Sorted by clock and start; places count from 1, 0 is none.
+struct item {
   int64_t start, end;
-  uint32_t row;
-  uint32_t clock;
-  uint32_t longer; // the latest earlier one that ends later, or ROW_NONE
+  uint32_t row, clock;
+  uint32_t met;    // its number in relation->item_row
+  uint32_t number; // of the observation: by start, whatever the clock
+  uint32_t longer; // place of the latest earlier one of its clock that ends later
+  uint32_t jump;   // place of another on the path of longer ones
+  uint32_t height; // length of that path
 };
 struct list {
-  struct item *item;
+  struct item *item; // [1 … count]
   size_t count;
-  uint32_t *index_of_row; // sorted position by row; only rows that are observations are set
+  uint32_t *number_of_met;
 };
 
-static uint32_t clock_of(const struct tree *tree, size_t row)
+#define IS_LAUNCHED (-2) // for the time being: an execution without an observation among its ancestors
+
+static uint32_t clock_of(const struct relation *relation, size_t row)
 {
-  const struct parents_track *track = parents_track_of(tree->parents, tree->spans->track_id[row]);
+  const struct parents_track *track = parents_track_of(&relation->parents, relation->spans->track_id[row]);
   return track == NULL ? 0 : track->clock;
 }
 
-static int compare_items(const void *left, const void *right)
+static int compare_starts(const void *left, const void *right)
 {
   const struct item *a = left;
   const struct item *b = right;
@@ -32,92 +38,130 @@ static int compare_items(const void *left, const void *right)
   return a->row < b->row ? -1 : a->row > b->row;
 }
 
-static bool list_items(const struct tree *tree, struct arena *arena, struct list *ret_list)
+static int compare_clocks(const void *left, const void *right)
 {
-  size_t count = 0;
-  for (size_t i = 0; i < tree->spans->count; i++)
-    count += tree->observation_row[i] == i;
-  *ret_list = (struct list){arena_alloc_array(arena, count + 1, sizeof(struct item)), 0, NULL};
-  ret_list->index_of_row = arena_alloc_array(arena, tree->spans->count + 1, sizeof *ret_list->index_of_row);
-  if (ret_list->item == NULL || ret_list->index_of_row == NULL)
+  const struct item *a = left;
+  const struct item *b = right;
+  if (a->clock != b->clock)
+    return a->clock < b->clock ? -1 : 1;
+  return compare_starts(left, right);
+}
+
+// As sweep_link does.
+static void link_item(struct item *items, uint32_t place)
+{
+  struct item *item = &items[place];
+  uint32_t longer = place - 1;
+  while (longer != 0 && (items[longer].clock != item->clock || items[longer].end <= item->end))
+    longer = items[longer].clock != item->clock ? 0 : items[longer].longer;
+  item->longer = longer;
+  if (longer == 0)
+    return;
+  uint32_t jump = items[longer].jump;
+  uint32_t far_jump = items[jump].jump;
+  bool are_equal = jump != 0 && far_jump != 0 &&
+                   items[longer].height - items[jump].height == items[jump].height - items[far_jump].height;
+  item->jump = are_equal ? far_jump : longer;
+  item->height = items[longer].height + 1;
+}
+
+static bool list_items(const struct relation *relation, struct arena *arena, struct list *ret_list)
+{
+  const struct store_spans *spans = relation->spans;
+  size_t count = relation->item_count;
+  struct item *items = arena_alloc_array(arena, count + 1, sizeof *items);
+  *ret_list = (struct list){items, count, arena_alloc_array(arena, count + 1, sizeof *ret_list->number_of_met)};
+  if (items == NULL || ret_list->number_of_met == NULL)
     return false;
-  for (size_t i = 0; i < tree->spans->count; i++)
-    if (tree->observation_row[i] == i)
-      ret_list->item[ret_list->count++] = (struct item){tree->spans->start_ns[i], parents_end(tree->spans, i),
-                                                        (uint32_t)i, clock_of(tree, i), ROW_NONE};
-  qsort(ret_list->item, count, sizeof *ret_list->item, compare_items);
   for (size_t i = 0; i < count; i++) {
-    ret_list->index_of_row[ret_list->item[i].row] = (uint32_t)i;
-    size_t earlier = i; // one past the candidate
-    while (earlier > 0 && ret_list->item[earlier - 1].end <= ret_list->item[i].end) {
-      uint32_t longer = ret_list->item[earlier - 1].longer;
-      earlier = longer == ROW_NONE ? 0 : (size_t)longer + 1;
-    }
-    ret_list->item[i].longer = earlier == 0 ? ROW_NONE : (uint32_t)(earlier - 1);
+    uint32_t row = relation->item_row[i];
+    items[i + 1] = (struct item){.start = spans->start_ns[row],
+                                 .end = rows_end(spans, row),
+                                 .row = row,
+                                 .clock = clock_of(relation, row),
+                                 .met = (uint32_t)i};
+  }
+  qsort(items + 1, count, sizeof *items, compare_starts);
+  for (size_t i = 0; i < count; i++) {
+    items[i + 1].number = (uint32_t)i;
+    ret_list->number_of_met[items[i + 1].met] = (uint32_t)i;
   }
   return true;
+}
+
+static void index_times(struct list *list)
+{
+  qsort(list->item + 1, list->count, sizeof *list->item, compare_clocks);
+  for (size_t place = 1; place <= list->count; place++)
+    link_item(list->item, (uint32_t)place);
 }
 
 // The latest started observation of the span's clock in whose [start, end) `time` lies; -1: none.
 static int32_t by_time(const struct list *list, int64_t time, uint32_t clock)
 {
-  size_t low = 0;
-  size_t high = list->count;
+  const struct item *items = list->item;
+  uint32_t low = 0; // the last place that is not behind (clock, time)
+  uint32_t high = (uint32_t)list->count;
   while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (list->item[middle].start <= time)
-      low = middle + 1;
+    uint32_t middle = low + (high - low + 1) / 2;
+    if (items[middle].clock < clock || (items[middle].clock == clock && items[middle].start <= time))
+      low = middle;
     else
-      high = middle;
+      high = middle - 1;
   }
-  while (low > 0) {
-    const struct item *item = &list->item[low - 1];
-    if (item->end > time && item->clock == clock)
-      return (int32_t)(low - 1);
-    if (item->end > time)
-      low--; // a foreign clock's
-    else
-      low = item->longer == ROW_NONE ? 0 : (size_t)item->longer + 1;
+  if (low == 0 || items[low].clock != clock)
+    return -1;
+  while (low != 0 && items[low].end <= time) {
+    uint32_t jump = items[low].jump;
+    low = jump != 0 && items[jump].end <= time ? jump : items[low].longer;
   }
-  return -1;
+  return low == 0 ? -1 : (int32_t)items[low].number;
 }
 
-static int32_t by_ancestor(const struct tree *tree, const struct list *list, size_t row)
+// From the observation among a span's ancestors to the one it belongs to. Executions come last, because what they belong
+// to is what their launches do.
+static size_t assign(struct relation *relation, const struct list *list)
 {
-  uint32_t observation = tree->observation_row[row];
-  return observation == ROW_NONE ? -1 : (int32_t)list->index_of_row[observation];
-}
-
-static int32_t belongs_to(const struct tree *tree, const struct list *list, size_t row)
-{
-  const struct store_spans *spans = tree->spans;
-  int32_t observation = by_ancestor(tree, list, row);
-  if (observation >= 0)
-    return observation;
-  if (spans->kind[row] == XSP_KIND_EXECUTION) {
-    uint32_t launch = launches_find(&tree->parents->launches, spans->correlation_id[row]);
-    if (launch != ROW_NONE) {
-      observation = by_ancestor(tree, list, launch);
-      return observation >= 0 ? observation : by_time(list, spans->start_ns[launch], clock_of(tree, launch));
+  const struct store_spans *spans = relation->spans;
+  int32_t *observation = relation->observation;
+  size_t outside = 0;
+  bool has_launched = false;
+  for (size_t i = 0; i < spans->count; i++) {
+    if (observation[i] >= 0) {
+      observation[i] = (int32_t)list->number_of_met[observation[i]];
+    } else if (spans->kind[i] == XSP_KIND_EXECUTION) {
+      observation[i] = IS_LAUNCHED;
+      has_launched = true;
+    } else {
+      observation[i] = by_time(list, spans->start_ns[i], clock_of(relation, i));
+      outside += observation[i] < 0;
     }
   }
-  return by_time(list, spans->start_ns[row], clock_of(tree, row));
+  for (size_t i = 0; i < spans->count && has_launched; i++) {
+    if (observation[i] != IS_LAUNCHED)
+      continue;
+    uint32_t launch = launches_find(&relation->parents.launches, rows_correlation(spans, i));
+    observation[i] =
+        launch != ROW_NONE ? observation[launch] : by_time(list, spans->start_ns[i], clock_of(relation, i));
+    outside += observation[i] < 0;
+  }
+  return outside;
 }
 
 // A run without model spans is one observation, from its first start to its last end, of wall time where it has any.
-static bool whole_run(const struct tree *tree, struct arena *arena, struct store_observation **ret_observations,
+static bool whole_run(struct relation *relation, struct arena *arena, struct store_observation **ret_observations,
                       size_t *ret_count, size_t *ret_outside)
 {
-  const struct store_spans *spans = tree->spans;
-  uint32_t clock = clock_of(tree, 0);
+  const struct store_spans *spans = relation->spans;
+  uint32_t clock = clock_of(relation, 0);
   for (size_t i = 0; i < spans->count && clock != 0; i++)
-    if (clock_of(tree, i) == 0)
+    if (clock_of(relation, i) == 0)
       clock = 0;
   int64_t start = INT64_MAX;
   int64_t end = INT64_MIN;
   for (size_t i = 0; i < spans->count; i++) {
-    bool is_inside = clock_of(tree, i) == clock;
-    tree->derived->observation[i] = is_inside ? 0 : -1;
+    bool is_inside = clock_of(relation, i) == clock;
+    relation->observation[i] = is_inside ? 0 : -1;
     *ret_outside += !is_inside;
     if (!is_inside)
       continue;
@@ -136,34 +180,41 @@ static bool whole_run(const struct tree *tree, struct arena *arena, struct store
   return true;
 }
 
-bool observations_find(const struct tree *tree, const uint8_t *is_warmup, struct arena *arena,
-                       struct store_observation **ret_observations, size_t *ret_count, size_t *ret_outside)
+static int compare_ids(const void *left, const void *right)
 {
-  const struct store_spans *spans = tree->spans;
+  int64_t a = *(const int64_t *)left;
+  int64_t b = *(const int64_t *)right;
+  return a < b ? -1 : a > b;
+}
+
+bool relation_observe(struct relation *relation, const int64_t *warmup_ids, size_t warmup_count, struct arena *arena,
+                      struct store_observation **ret_observations, size_t *ret_count, size_t *ret_outside)
+{
+  const struct store_spans *spans = relation->spans;
   *ret_observations = NULL;
   *ret_count = 0;
   *ret_outside = 0;
-  bool has_models = false;
+  bool has_models = relation->parents.has_steps;
   for (size_t i = 0; i < spans->count && !has_models; i++)
     has_models = spans->level[i] == XSP_LEVEL_MODEL;
-  if (!has_models && tree->is_step == NULL && spans->count > 0)
-    return whole_run(tree, arena, ret_observations, ret_count, ret_outside);
+  if (!has_models && spans->count > 0)
+    return whole_run(relation, arena, ret_observations, ret_count, ret_outside);
   struct list list;
-  if (!list_items(tree, arena, &list))
-    return false;
-  *ret_observations = arena_alloc_array(arena, list.count + 1, sizeof **ret_observations);
-  if (*ret_observations == NULL)
+  *ret_observations = arena_alloc_array(arena, relation->item_count + 1, sizeof **ret_observations);
+  if (*ret_observations == NULL || !list_items(relation, &relation->tree_arena, &list))
     return false;
   for (size_t i = 0; i < list.count; i++) {
-    uint32_t row = list.item[i].row;
-    (*ret_observations)[i] =
-        (struct store_observation){(int64_t)i, spans->span_id[row], spans->start_ns[row], spans->duration_ns[row],
-                                   is_warmup != NULL && is_warmup[row] != 0};
+    const struct item *item = &list.item[i + 1];
+    int64_t id = rows_id(spans, item->row);
+    (*ret_observations)[i] = (struct store_observation){
+        .observation = (int64_t)i,
+        .span_id = id,
+        .start_ns = item->start,
+        .duration_ns = spans->duration_ns[item->row],
+        .warmup = warmup_count > 0 && bsearch(&id, warmup_ids, warmup_count, sizeof id, compare_ids) != NULL};
   }
   *ret_count = list.count;
-  for (size_t i = 0; i < spans->count; i++) {
-    tree->derived->observation[i] = belongs_to(tree, &list, i);
-    *ret_outside += tree->derived->observation[i] < 0;
-  }
+  index_times(&list);
+  *ret_outside = assign(relation, &list);
   return true;
 }

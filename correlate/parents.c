@@ -9,7 +9,8 @@
 
 #include "correlate/order.h"
 
-#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define WHAT "cannot relate spans"
 #define PHASE static __attribute__((noinline)) // all inlined into one function, the loops would share its registers
@@ -25,10 +26,14 @@ static enum status out_of_memory(struct error *err)
 #define BLOCK_ROWS 1024u // 46 KiB of columns
 #define ROWS_AHEAD 48u   // of the forward sweep: some 200 ns
 
-static enum status map_ids(const struct store_spans *spans, const struct survey *survey, struct arena *arena,
-                           struct parents *parents, struct error *err)
+static enum status map_ids(const struct store_spans *spans, const struct survey *survey, struct parents *parents,
+                           struct error *err)
 {
   bool is_rising = survey->ids_rise >> 63 != 0;
+  parents->first_id = spans->count > 0 ? rows_id(spans, 0) : 1;
+  parents->ids_are_dense = spans->span_id == NULL;
+  if (parents->ids_are_dense)
+    return parents->first_id >= 1 ? STATUS_OK : survey_refuse(spans, err);
   uint64_t width = spans->count > 0 ? (uint64_t)spans->span_id[spans->count - 1] - (uint64_t)spans->span_id[0] : 0;
   parents->ids_are_dense = is_rising && width + 1 == spans->count;
   if (parents->ids_are_dense || (is_rising && !survey->has_named))
@@ -36,7 +41,7 @@ static enum status map_ids(const struct store_spans *spans, const struct survey 
   int64_t largest = 0;
   for (size_t i = 0; i < spans->count; i++)
     largest = spans->span_id[i] > largest ? spans->span_id[i] : largest;
-  if (!id_map_init(&parents->row_of_id, arena, spans->count, (uint64_t)largest))
+  if (!id_map_init(&parents->row_of_id, &parents->arena, spans->count, (uint64_t)largest))
     return out_of_memory(err);
   for (size_t i = 0; i < spans->count; i++) {
     uint32_t *row = id_map_slot(&parents->row_of_id, (uint64_t)spans->span_id[i]);
@@ -66,7 +71,7 @@ uint32_t parents_row_of(const struct parents *parents, const struct store_spans 
   if (span_id < 1 || spans->count == 0)
     return ROW_NONE;
   if (parents->ids_are_dense) {
-    uint64_t row = (uint64_t)span_id - (uint64_t)spans->span_id[0];
+    uint64_t row = (uint64_t)span_id - (uint64_t)parents->first_id;
     return row < spans->count ? (uint32_t)row : ROW_NONE;
   }
   if (parents->row_of_id.value != NULL)
@@ -74,27 +79,39 @@ uint32_t parents_row_of(const struct parents *parents, const struct store_spans 
   return search_rising(spans, span_id);
 }
 
-// Equal clock names get equal numbers.
-static void name_clocks(const struct store_track *tracks, size_t track_count, struct parents *parents)
+static int compare_clocks(const void *left, const void *right)
 {
-  for (size_t i = 0; i < track_count; i++) {
-    if (tracks[i].track_id < 1 || tracks[i].clock == NULL)
-      continue;
-    uint32_t slot = id_map_find(&parents->slot_of_track, (uint64_t)tracks[i].track_id);
-    if (slot == ROW_NONE)
-      continue;
-    size_t same = 0;
-    while (same < i && (tracks[same].clock == NULL || strcmp(tracks[same].clock, tracks[i].clock) != 0))
-      same++;
-    parents->track[slot].clock = (uint32_t)same + 1;
+  const struct store_track *a = *(const struct store_track *const *)left;
+  const struct store_track *b = *(const struct store_track *const *)right;
+  return strcmp(a->clock, b->clock);
+}
+
+// Equal clock names get equal numbers.
+static bool name_clocks(const struct store_track *tracks, size_t track_count, struct parents *parents)
+{
+  const struct store_track **foreign = arena_alloc_array(&parents->arena, track_count + 1, sizeof *foreign);
+  size_t count = 0;
+  uint32_t number = 0;
+  if (foreign == NULL)
+    return false;
+  for (size_t i = 0; i < track_count; i++)
+    if (tracks[i].track_id >= 1 && tracks[i].clock != NULL)
+      foreign[count++] = &tracks[i];
+  qsort(foreign, count, sizeof *foreign, compare_clocks);
+  for (size_t i = 0; i < count; i++) {
+    number += i == 0 || strcmp(foreign[i - 1]->clock, foreign[i]->clock) != 0;
+    uint32_t slot = id_map_find(&parents->slot_of_track, (uint64_t)foreign[i]->track_id);
+    if (slot != ROW_NONE)
+      parents->track[slot].clock = number;
   }
+  return true;
 }
 
 // The track of an id that is not 0, whether or not the run's list of tracks knows it; moves the others where it is new.
 // NULL: out of memory.
-static struct parents_track *meet_track(struct parents *parents, uint32_t track_id, uint64_t span_count,
-                                        struct arena *arena)
+static struct parents_track *meet_track(struct parents *parents, uint32_t track_id, uint64_t span_count)
 {
+  struct arena *arena = &parents->arena;
   uint32_t *slot = id_map_grow(&parents->slot_of_track, arena, track_id, span_count + 1024);
   if (slot == NULL)
     return NULL;
@@ -119,13 +136,13 @@ static struct parents_track *meet_track(struct parents *parents, uint32_t track_
 static void name_parents(const struct store_spans *spans, struct parents *parents)
 {
   for (size_t i = 0; i < spans->count; i++)
-    if (spans->recorded_parent_id[i] != 0)
+    if (spans->recorded_parent_id[i] != 0) // has_named: there is the column
       parents->row[i] = parents_row_of(parents, spans, spans->recorded_parent_id[i]);
 }
 
 // ---- by containment --------------------------------------------------------------------------------------------------
-static inline enum sweep_answer look_up(struct parents_track *track, const struct sweep_span *span, bool is_backward,
-                                        const struct sweep_open **ret_open)
+SWEEP_HOT enum sweep_answer look_up(struct parents_track *track, const struct sweep_span *span, bool is_backward,
+                                    struct arena *arena, const struct sweep_open **ret_open)
 {
   int level = span->level < SWEEP_LEVELS ? span->level : SWEEP_LEVELS - 1;
   for (; level >= 0; level--) {
@@ -133,7 +150,7 @@ static inline enum sweep_answer look_up(struct parents_track *track, const struc
     if (stack->count == 0)
       continue;
     sweep_forget(stack, span);
-    enum sweep_answer answer = sweep_look(stack, span, level == span->level, is_backward, ret_open);
+    enum sweep_answer answer = sweep_look(stack, span, level == span->level, is_backward, arena, ret_open);
     if (answer != SWEEP_NONE)
       return answer;
   }
@@ -145,10 +162,11 @@ enum settled { SETTLED, LEFT_TO_FORWARD, OUT_OF_MEMORY };
 // What the backward sweep may not decide: rows out of the order of their ends, crossing spans, and spans of no length
 // at the edge of what encloses them.
 static inline enum settled settle_backward(const struct store_spans *spans, uint32_t row, struct parents_track *track,
-                                           struct parents *parents, struct arena *arena)
+                                           struct parents *parents)
 {
+  struct arena *arena = &parents->arena;
   int64_t start = spans->start_ns[row];
-  int64_t end = parents_end(spans, row);
+  int64_t end = rows_end(spans, row);
   uint8_t level = spans->level[row];
   if (end >= track->last_end && (end > track->last_end || start < track->last_start ||
                                  (start == track->last_start && level <= track->last_level)))
@@ -160,7 +178,9 @@ static inline enum settled settle_backward(const struct store_spans *spans, uint
   uint8_t marks = parents->basis[row];
   if (!(marks & MARK_NO_CONTAINMENT) && spans->kind[row] != XSP_KIND_EXECUTION) {
     const struct sweep_open *open;
-    enum sweep_answer answer = look_up(track, &span, true, &open);
+    enum sweep_answer answer = look_up(track, &span, true, arena, &open);
+    if (answer == SWEEP_NO_MEMORY)
+      return OUT_OF_MEMORY;
     if (answer != SWEEP_NONE) {
       if (answer == SWEEP_AMBIGUOUS || !open->is_nested ||
           (span.near == span.far && (open->near == span.near || open->far == span.far)))
@@ -181,16 +201,18 @@ SWEEP_HOT void fetch_ahead(const struct store_spans *spans, size_t row)
 {
   __builtin_prefetch(spans->start_ns + row);
   __builtin_prefetch(spans->duration_ns + row);
-  __builtin_prefetch(spans->span_id + row);
-  __builtin_prefetch(spans->recorded_parent_id + row);
-  __builtin_prefetch(spans->correlation_id + row);
+  if (spans->span_id != NULL)
+    __builtin_prefetch(spans->span_id + row);
+  if (spans->recorded_parent_id != NULL)
+    __builtin_prefetch(spans->recorded_parent_id + row);
+  if (spans->correlation_id != NULL)
+    __builtin_prefetch(spans->correlation_id + row);
   __builtin_prefetch(spans->track_id + row);
   __builtin_prefetch(spans->level + row);
   __builtin_prefetch(spans->kind + row);
 }
 
-static bool sweep_block(const struct store_spans *spans, size_t first, size_t end, struct parents *parents,
-                        struct arena *arena)
+static bool sweep_block(const struct store_spans *spans, size_t first, size_t end, struct parents *parents)
 {
   static const uint8_t no_flags[BLOCK_ROWS];
   const uint8_t *flags = spans->flags != NULL ? spans->flags + first : no_flags;
@@ -203,16 +225,17 @@ static bool sweep_block(const struct store_spans *spans, size_t first, size_t en
       fetch_ahead(spans, i - BLOCK_ROWS);
     if (spans->track_id[i] != last_id) {
       last_id = spans->track_id[i];
-      track = last_id == 0 ? NULL : meet_track(parents, last_id, spans->count, arena);
+      track = last_id == 0 ? NULL : meet_track(parents, last_id, spans->count);
       if (last_id != 0 && track == NULL)
         return false;
     }
-    if (is_call && !launches_note(&parents->launches, spans, (uint32_t)i, kind == XSP_KIND_LAUNCH, arena))
+    if (is_call &&
+        !launches_note(&parents->launches, spans, (uint32_t)i, kind == XSP_KIND_LAUNCH, &parents->links_arena))
       return false;
     if (track == NULL)
       continue;
     track->has_host |= (kind != XSP_KIND_EXECUTION) | (spans->level[i] != XSP_LEVEL_KERNEL);
-    enum settled settled = track->is_forward ? SETTLED : settle_backward(spans, (uint32_t)i, track, parents, arena);
+    enum settled settled = track->is_forward ? SETTLED : settle_backward(spans, (uint32_t)i, track, parents);
     if (settled == SETTLED)
       continue;
     if (settled == OUT_OF_MEMORY)
@@ -225,7 +248,7 @@ static bool sweep_block(const struct store_spans *spans, size_t first, size_t en
 }
 
 PHASE enum status sweep_backward(const struct store_spans *spans, struct survey *survey, struct parents *parents,
-                                 struct arena *arena, struct error *err)
+                                 struct error *err)
 {
   *survey = (struct survey){.ids_rise = UINT64_MAX};
   for (size_t end = spans->count; end > 0;) {
@@ -236,7 +259,7 @@ PHASE enum status sweep_backward(const struct store_spans *spans, struct survey 
     memset(parents->row + first, 0xff, (end - first) * sizeof *parents->row);
     if (survey->needs_marks)
       survey_mark(spans, first, end, parents->basis);
-    if (!sweep_block(spans, first, end, parents, arena))
+    if (!sweep_block(spans, first, end, parents))
       return out_of_memory(err);
     end = first;
   }
@@ -246,14 +269,14 @@ PHASE enum status sweep_backward(const struct store_spans *spans, struct survey 
 }
 
 // Lists the rows of the tracks that are left to the forward sweep.
-static bool collect_forward(const struct store_spans *spans, struct parents *parents, struct arena *arena)
+static bool collect_forward(const struct store_spans *spans, struct parents *parents)
 {
   bool has_any = false;
   for (size_t slot = 0; slot < parents->track_count; slot++)
     has_any |= parents->track[slot].is_forward;
   if (!has_any)
     return true;
-  parents->forward_row = arena_alloc_array(arena, spans->count + 1, sizeof *parents->forward_row);
+  parents->forward_row = arena_alloc_array(&parents->order_arena, spans->count + 1, sizeof *parents->forward_row);
   if (parents->forward_row == NULL)
     return false;
   uint32_t last_id = 0;
@@ -284,8 +307,9 @@ SWEEP_HOT void fetch_row(const struct store_spans *spans, const struct parents *
   __builtin_prefetch(parents->basis + row, 1);
 }
 
-PHASE bool sweep_forward(const struct store_spans *spans, struct parents *parents, struct arena *arena)
+PHASE bool sweep_forward(const struct store_spans *spans, struct parents *parents)
 {
+  struct arena *arena = &parents->arena;
   uint32_t last_id = 0;
   struct parents_track *track = NULL;
   for (size_t i = 0; i < parents->forward_count; i++) {
@@ -296,11 +320,13 @@ PHASE bool sweep_forward(const struct store_spans *spans, struct parents *parent
       last_id = spans->track_id[row];
       track = parents_track_of(parents, last_id);
     }
-    struct sweep_span span = {spans->start_ns[row], parents_end(spans, row), row, spans->level[row]};
+    struct sweep_span span = {spans->start_ns[row], rows_end(spans, row), row, spans->level[row]};
     uint8_t marks = parents->basis[row] & MARKS;
     if (!(marks & MARK_NO_CONTAINMENT) && spans->kind[row] != XSP_KIND_EXECUTION) {
       const struct sweep_open *open;
-      enum sweep_answer answer = look_up(track, &span, false, &open);
+      enum sweep_answer answer = look_up(track, &span, false, arena, &open);
+      if (answer == SWEEP_NO_MEMORY)
+        return false;
       parents->row[row] = answer == SWEEP_FOUND ? open->row : ROW_NONE;
       parents->basis[row] = marks | (answer == SWEEP_FOUND       ? BASIS_CONTAINMENT
                                      : answer == SWEEP_AMBIGUOUS ? BASIS_AMBIGUOUS
@@ -313,40 +339,69 @@ PHASE bool sweep_forward(const struct store_spans *spans, struct parents *parent
   return true;
 }
 
-static bool settle_forward(const struct store_spans *spans, struct parents *parents, struct arena *arena)
+// Keeps the sorted rows and gives up what sorting needed.
+static bool sort_forward(const struct store_spans *spans, struct parents *parents)
 {
   const struct order_input input = {spans->start_ns, spans->duration_ns, spans->level, spans->flags};
-  if (!collect_forward(spans, parents, arena))
-    return false;
-  return order_rows(&input, &parents->forward_row, parents->forward_count, arena) &&
-         sweep_forward(spans, parents, arena);
+  struct arena scratch = {0};
+  const uint32_t *collected = parents->forward_row;
+  bool is_good = order_rows(&input, &parents->forward_row, parents->forward_count, &scratch);
+  if (parents->forward_row != collected) {
+    arena_done(&parents->order_arena);
+    parents->order_arena = scratch;
+  } else {
+    arena_done(&scratch);
+  }
+  return is_good;
+}
+
+// What follows from the launches: parents of executions, and which calls are launches.
+static bool settle_links(const struct store_spans *spans, const struct survey *survey, struct parents *parents)
+{
+  parents->has_links = survey->has_named || survey->has_executions;
+  parents->has_bases = survey->has_bases;
+  if (parents->launches.row_of_correlation.value != NULL && survey->has_executions) // else they keep basis none
+    launches_join(&parents->launches, spans, parents->row, parents->basis);
+  for (size_t i = 0; i < spans->count && survey->has_marks; i++)
+    parents->basis[i] &= (uint8_t)~MARKS;
+  return launches_kinds(&parents->launches, spans, survey, &parents->links_arena, &parents->kind);
 }
 
 enum status parents_find(const struct store_spans *spans, const struct store_track *tracks, size_t track_count,
-                         struct arena *arena, struct parents *ret_parents, struct error *err)
+                         struct parents *ret_parents, struct error *err)
 {
   *ret_parents = (struct parents){0};
   struct survey survey;
   if (spans->count >= ROW_NONE)
     return error_set(err, STATUS_INPUT, WHAT, NULL, NULL, "a run of %zu spans is too long", spans->count);
-  ret_parents->row = arena_alloc_array(arena, spans->count + 1, sizeof *ret_parents->row);
-  ret_parents->basis = arena_alloc_array(arena, spans->count + 1, sizeof *ret_parents->basis);
+  ret_parents->row = arena_alloc_array(&ret_parents->arena, spans->count + 1, sizeof *ret_parents->row);
+  ret_parents->basis = arena_alloc_array(&ret_parents->arena, spans->count + 1, sizeof *ret_parents->basis);
   if (ret_parents->row == NULL || ret_parents->basis == NULL)
     return out_of_memory(err);
-  XSP_TRY(sweep_backward(spans, &survey, ret_parents, arena, err));
-  name_clocks(tracks, track_count, ret_parents);
-  XSP_TRY(map_ids(spans, &survey, arena, ret_parents, err));
-  ret_parents->has_links = survey.has_named || survey.has_executions;
-  ret_parents->has_bases = survey.has_bases;
+  XSP_TRY(sweep_backward(spans, &survey, ret_parents, err));
+  if (!name_clocks(tracks, track_count, ret_parents))
+    return out_of_memory(err);
+  XSP_TRY(map_ids(spans, &survey, ret_parents, err));
+  ret_parents->has_steps = survey.has_steps;
   if (survey.has_named)
     name_parents(spans, ret_parents);
-  if (!settle_forward(spans, ret_parents, arena))
-    return out_of_memory(err);
-  if (ret_parents->launches.row_of_correlation.value != NULL && survey.has_executions) // else they keep basis none
-    launches_join(&ret_parents->launches, spans, ret_parents->row, ret_parents->basis);
-  for (size_t i = 0; i < spans->count && survey.has_marks; i++)
-    ret_parents->basis[i] &= (uint8_t)~MARKS;
-  if (!launches_kinds(&ret_parents->launches, spans, &survey, arena, &ret_parents->kind))
+  if (!collect_forward(spans, ret_parents) || !sort_forward(spans, ret_parents) || !sweep_forward(spans, ret_parents) ||
+      !settle_links(spans, &survey, ret_parents))
     return out_of_memory(err);
   return STATUS_OK;
+}
+
+void parents_forget_links(struct parents *parents)
+{
+  parents->launches = (struct launches){0};
+  parents->kind = NULL;
+  arena_done(&parents->links_arena);
+}
+
+void parents_done(struct parents *parents)
+{
+  parents_forget_links(parents);
+  arena_done(&parents->order_arena);
+  arena_done(&parents->arena);
+  *parents = (struct parents){0};
 }

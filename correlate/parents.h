@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parents of all spans of a run, as rows. Private to correlate; correlate_spans builds the rest on it.
+// Parents of all spans of a run, as rows. Private to correlate; relation.h builds the rest on it.
 #ifndef XSP_CORRELATE_PARENTS_H
 #define XSP_CORRELATE_PARENTS_H
 
@@ -29,19 +29,20 @@ struct parents {
   bool ids_are_dense;      // row = id - first id
   bool has_links;          // explicit or by correlation: may run in circles
   bool has_bases;          // some spans were recorded with their basis
+  bool has_steps;
+  int64_t first_id; // where ids are dense
   struct launches launches;
+  struct arena arena, order_arena, links_arena; // the order's: forward_row; the links': launches
 };
 
-// Fills *ret_parents; everything lives in `arena`. STATUS_INPUT where ids repeat or a span ends before it starts or
-// beyond int64.
+// Fills *ret_parents, which parents_done frees, also behind an error. STATUS_INPUT where ids repeat or a span ends before
+// it starts or beyond int64.
 enum status parents_find(const struct store_spans *spans, const struct store_track *tracks, size_t track_count,
-                         struct arena *arena, struct parents *ret_parents, struct error *err) MUST_CHECK;
+                         struct parents *ret_parents, struct error *err) MUST_CHECK;
+void parents_forget_links(struct parents *parents); // when nobody asks for launches any more
+void parents_done(struct parents *parents);
 uint32_t parents_row_of(const struct parents *parents, const struct store_spans *spans, int64_t span_id);
 
-static inline int64_t parents_end(const struct store_spans *spans, size_t row)
-{
-  return launches_end(spans, row);
-}
 static inline struct parents_track *parents_track_of(const struct parents *parents, uint32_t track_id)
 {
   if (track_id == 0)

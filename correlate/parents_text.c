@@ -67,8 +67,8 @@ static bool run_case(size_t count)
   size_t observation_count;
   struct correlate_counts counts;
   struct error error;
-  if (correlate_spans(&spans, tracks, count, NULL, 0, NULL, 0, &arena, &derived, &observations, &observation_count,
-                      &counts, &error) != STATUS_OK) {
+  if (correlate_spans(&spans, tracks, count, NULL, 0, &arena, &derived, &observations, &observation_count, &counts,
+                      &error) != STATUS_OK) {
     fprintf(stderr, "%s\n", error.why);
     return false;
   }

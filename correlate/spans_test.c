@@ -57,7 +57,10 @@ static enum status relate(const struct row *rows, size_t count, const int64_t *w
   static const struct store_track tracks[] = {{.track_id = 1}, {.track_id = 9, .clock = "simulator"}};
   memset(result, 0, sizeof *result);
   struct store_spans spans = columns(rows, count, &result->arena);
-  return correlate_spans(&spans, tracks, 2, warmups, warmup_count, steps, step_count, &result->arena, &result->derived,
+  for (size_t i = 0; i < count; i++)
+    for (size_t k = 0; k < step_count; k++)
+      spans.flags[i] |= rows[i].id == steps[k] ? STORE_SPAN_STEP : 0;
+  return correlate_spans(&spans, tracks, 2, warmups, warmup_count, &result->arena, &result->derived,
                          &result->observations, &result->observation_count, &result->counts, &result->error);
 }
 

@@ -8,7 +8,7 @@
 enum status survey_bad_span(struct error *err, const struct store_spans *spans, size_t row, const char *why)
 {
   return error_set(err, STATUS_INPUT, "cannot relate spans", NULL, NULL, "span %" PRId64 " (row %zu) %s",
-                   spans->span_id[row], row, why);
+                   rows_id(spans, row), row, why);
 }
 
 static void survey_flags(const struct store_spans *spans, size_t first, size_t end, struct survey *survey)
@@ -25,14 +25,26 @@ static void survey_flags(const struct store_spans *spans, size_t first, size_t e
   survey->is_bad |= (uint64_t)(STORE_BASIS_OF_FLAGS(largest) >= BASIS_COUNT) << 63;
   survey->has_bases |= has_bases;
   survey->has_calls |= (flags & STORE_SPAN_CALL) != 0;
+  survey->has_steps |= (flags & STORE_SPAN_STEP) != 0;
   survey->needs_marks |= has_bases || (flags & STORE_SPAN_PLACED) || (closed & STORE_SPAN_CALL);
+}
+
+static void survey_ids(const int64_t *ids, size_t first, size_t end, struct survey *survey)
+{
+  uint64_t is_bad = 0;
+  uint64_t ids_rise = UINT64_MAX;
+  for (size_t i = first; i < end; i++)
+    is_bad |= (uint64_t)ids[i] | ((uint64_t)ids[i] - 1);
+  for (size_t i = first > 0 ? first : 1; i < end; i++)
+    ids_rise &= (uint64_t)ids[i - 1] - (uint64_t)ids[i];
+  survey->is_bad |= is_bad;
+  survey->ids_rise &= ids_rise;
 }
 
 // A sum overflows where its sign is that of neither summand.
 void survey_block(const struct store_spans *spans, size_t first, size_t end, struct survey *survey)
 {
   uint64_t is_bad = 0;
-  uint64_t ids_rise = UINT64_MAX;
   uint64_t named = 0;
   uint8_t level = 0;
   uint8_t kind = 0;
@@ -42,20 +54,16 @@ void survey_block(const struct store_spans *spans, size_t first, size_t end, str
     uint64_t sum = start + duration;
     is_bad |= duration | ((sum ^ start) & (sum ^ duration));
   }
-  for (size_t i = first; i < end; i++) {
-    uint64_t id = (uint64_t)spans->span_id[i];
-    is_bad |= id | (id - 1);
+  if (spans->span_id != NULL)
+    survey_ids(spans->span_id, first, end, survey);
+  for (size_t i = first; i < end && spans->recorded_parent_id != NULL; i++)
     named |= (uint64_t)spans->recorded_parent_id[i];
-  }
-  for (size_t i = first > 0 ? first : 1; i < end; i++)
-    ids_rise &= (uint64_t)spans->span_id[i - 1] - (uint64_t)spans->span_id[i];
   for (size_t i = first; i < end; i++) {
     level = spans->level[i] > level ? spans->level[i] : level;
     kind = spans->kind[i] > kind ? spans->kind[i] : kind;
   }
   bool is_unknown = level >= XSP_LEVEL_COUNT || kind > XSP_KIND_EXECUTION;
   survey->is_bad |= is_bad | (uint64_t)is_unknown << 63;
-  survey->ids_rise &= ids_rise;
   survey->has_named |= named != 0;
   survey->has_executions |= kind == XSP_KIND_EXECUTION;
   survey->needs_marks = named != 0;
@@ -67,7 +75,7 @@ void survey_block(const struct store_spans *spans, size_t first, size_t end, str
 enum status survey_refuse(const struct store_spans *spans, struct error *err)
 {
   size_t i = 0;
-  for (; i < spans->count && spans->span_id[i] >= 1; i++) {
+  for (; i < spans->count && rows_id(spans, i) >= 1; i++) {
     int64_t end;
     if (spans->duration_ns[i] < 0)
       return survey_bad_span(err, spans, i, "ends before it starts");
@@ -77,7 +85,7 @@ enum status survey_refuse(const struct store_spans *spans, struct error *err)
       return survey_bad_span(err, spans, i, "is of no known level");
     if (spans->kind[i] > XSP_KIND_EXECUTION)
       return survey_bad_span(err, spans, i, "is of no known kind");
-    if (spans->flags != NULL && STORE_BASIS_OF_FLAGS(spans->flags[i]) >= BASIS_COUNT)
+    if (STORE_BASIS_OF_FLAGS(rows_flags(spans, i)) >= BASIS_COUNT)
       return survey_bad_span(err, spans, i, "has a parent of no known basis");
   }
   return survey_bad_span(err, spans, i, "has an id below 1");
@@ -86,12 +94,12 @@ enum status survey_refuse(const struct store_spans *spans, struct error *err)
 void survey_mark(const struct store_spans *spans, size_t first, size_t end, uint8_t *basis)
 {
   for (size_t i = first; i < end; i++) {
-    uint8_t flags = spans->flags != NULL ? spans->flags[i] : 0;
+    uint8_t flags = rows_flags(spans, i);
     int recorded = STORE_BASIS_OF_FLAGS(flags);
     unsigned marks = (flags & STORE_SPAN_CALL) ? MARK_CLOSED : 0;
     if (recorded >= 0)
       marks |= MARK_FINAL | MARK_NO_CONTAINMENT | (unsigned)recorded;
-    else if (spans->recorded_parent_id[i] != 0)
+    else if (rows_recorded_parent(spans, i) != 0)
       marks |= MARK_FINAL | MARK_NO_CONTAINMENT | BASIS_EXPLICIT;
     else if (flags & STORE_SPAN_PLACED)
       marks |= MARK_NO_CONTAINMENT;

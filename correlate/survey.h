@@ -3,12 +3,12 @@
 #ifndef XSP_CORRELATE_SURVEY_H
 #define XSP_CORRELATE_SURVEY_H
 
-#include "correlate/correlate.h"
+#include "correlate/rows.h"
 
 struct survey {
   uint64_t is_bad, ids_rise; // in the sign bit
   bool has_named;            // recorded parents
-  bool has_executions, has_calls;
+  bool has_executions, has_calls, has_steps;
   bool has_bases;              // recorded with their basis
   bool needs_marks, has_marks; // some row of the last block does; of any block
 };

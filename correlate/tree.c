@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Walks up the parents once per span, remembering what is known of the ancestors; then takes children's time off their
-// parents'. Called by correlate_spans after parents_find.
-#include "correlate/tree.h"
+// parents'. Called behind parents_find.
+#include "correlate/relation.h"
+
+#include <string.h>
 
 #define UNKNOWN UINT32_MAX
 #define ON_PATH (UINT32_MAX - 1)
@@ -11,144 +13,125 @@ struct path {
   size_t count, capacity;
 };
 
-static bool path_push(struct path *path, uint32_t row, struct arena *arena)
+// An array that doubles in the arena. False: out of memory.
+static bool push_row(uint32_t **rows, size_t *count, size_t *capacity, uint32_t row, struct arena *arena)
 {
-  if (path->count == path->capacity) {
-    size_t capacity = path->capacity == 0 ? 256 : path->capacity * 2;
-    uint32_t *larger = arena_alloc_array(arena, capacity, sizeof *larger);
+  if (*count == *capacity) {
+    size_t larger_capacity = *capacity == 0 ? 256 : *capacity * 2;
+    uint32_t *larger = arena_alloc_array(arena, larger_capacity, sizeof *larger);
     if (larger == NULL)
       return false;
-    if (path->count > 0)
-      memcpy(larger, path->row, path->count * sizeof *larger);
-    path->row = larger;
-    path->capacity = capacity;
+    if (*count > 0)
+      memcpy(larger, *rows, *count * sizeof *larger);
+    *rows = larger;
+    *capacity = larger_capacity;
   }
-  path->row[path->count++] = row;
+  (*rows)[(*count)++] = row;
   return true;
 }
 
-static void settle(struct tree *tree, uint32_t row)
+static bool settle(struct relation *relation, uint32_t row)
 {
-  const struct store_spans *spans = tree->spans;
-  struct store_derived *derived = tree->derived;
-  uint32_t parent = tree->parents->row[row];
-  bool is_open = spans->flags != NULL && (spans->flags[row] & STORE_SPAN_OPEN);
+  const struct store_spans *spans = relation->spans;
+  uint32_t parent = relation->parents.row[row];
+  uint8_t flags = rows_flags(spans, row);
   uint8_t level = spans->level[row];
-  int64_t id = spans->span_id[row];
-  int64_t model = 0;
-  int64_t layer = 0;
-  uint32_t observation = ROW_NONE;
-  derived->depth[row] = 0;
+  uint32_t depth = 0;
+  uint32_t model = ROW_NONE;
+  uint32_t layer = ROW_NONE;
+  int32_t observation = -1;
   if (parent != ROW_NONE) {
-    derived->depth[row] = derived->depth[parent] + 1;
-    derived->parent_id[row] = spans->span_id[parent];
-    model = derived->model_id[parent];
-    layer = derived->layer_id[parent];
-    observation = tree->observation_row[parent];
+    depth = relation->depth[parent] + 1;
+    model = relation->model_row[parent];
+    layer = relation->layer_row[parent];
+    observation = relation->observation[parent];
   }
-  derived->model_id[row] = level == XSP_LEVEL_MODEL ? id : model;
-  derived->layer_id[row] = level == XSP_LEVEL_LAYER ? id : layer;
-  bool begins = tree->is_step != NULL ? tree->is_step[row] != 0 : level == XSP_LEVEL_MODEL;
-  tree->observation_row[row] = observation == ROW_NONE && begins && !is_open ? row : observation;
+  relation->depth[row] = depth;
+  relation->model_row[row] = level == XSP_LEVEL_MODEL ? row : model;
+  relation->layer_row[row] = level == XSP_LEVEL_LAYER ? row : layer;
+  bool begins = relation->parents.has_steps ? (flags & STORE_SPAN_STEP) != 0 : level == XSP_LEVEL_MODEL;
+  if (observation < 0 && begins && !(flags & STORE_SPAN_OPEN)) {
+    if (relation->item_count > INT32_MAX ||
+        !push_row(&relation->item_row, &relation->item_count, &relation->item_capacity, row, &relation->tree_arena))
+      return false;
+    observation = (int32_t)(relation->item_count - 1);
+  }
+  relation->observation[row] = observation;
+  return true;
 }
 
 // Rows path[first..] are a circle: the first in the file loses its parent.
-static void break_circle(struct tree *tree, const struct path *path, size_t first)
+static void break_circle(struct relation *relation, const struct path *path, size_t first)
 {
   uint32_t least = path->row[first];
   for (size_t i = first; i < path->count; i++)
     least = path->row[i] < least ? path->row[i] : least;
-  tree->parents->row[least] = ROW_NONE;
-  tree->parents->basis[least] = BASIS_NONE;
+  relation->parents.row[least] = ROW_NONE;
+  relation->parents.basis[least] = BASIS_NONE;
 }
 
-static bool climb_from(struct tree *tree, uint32_t row, struct path *path, struct arena *arena)
+static bool climb_from(struct relation *relation, uint32_t row, struct path *path, struct arena *arena)
 {
-  uint32_t *depth = tree->derived->depth;
+  uint32_t *depth = relation->depth;
   path->count = 0;
-  for (uint32_t at = row; at != ROW_NONE && depth[at] == UNKNOWN; at = tree->parents->row[at]) {
+  for (uint32_t at = row; at != ROW_NONE && depth[at] == UNKNOWN; at = relation->parents.row[at]) {
     depth[at] = ON_PATH;
-    if (!path_push(path, at, arena))
+    if (!push_row(&path->row, &path->count, &path->capacity, at, arena))
       return false;
   }
-  uint32_t top = tree->parents->row[path->row[path->count - 1]];
+  uint32_t top = relation->parents.row[path->row[path->count - 1]];
   if (top != ROW_NONE && depth[top] == ON_PATH) {
     size_t first = path->count - 1;
     while (path->row[first] != top)
       first--;
-    break_circle(tree, path, first);
+    break_circle(relation, path, first);
     for (size_t i = 0; i < path->count; i++)
       depth[path->row[i]] = UNKNOWN;
-    return climb_from(tree, row, path, arena); // once: a path leads into one circle at most
+    return climb_from(relation, row, path, arena); // once: a path leads into one circle at most
   }
   while (path->count > 0)
-    settle(tree, path->row[--path->count]);
+    if (!settle(relation, path->row[--path->count]))
+      return false;
   return true;
 }
 
-static bool is_recorded(const struct tree *tree, uint32_t row) // with its basis
+bool relation_climb(struct relation *relation)
 {
-  return tree->parents->has_bases && STORE_BASIS_OF_FLAGS(tree->spans->flags[row]) >= 0;
-}
-
-// The parent that the source named for a row and that is not in this run; 0: none such.
-static int64_t absent_parent(const struct tree *tree, uint32_t row)
-{
-  const struct store_spans *spans = tree->spans;
-  const struct parents *parents = tree->parents;
-  bool is_named = parents->basis[row] == BASIS_EXPLICIT;
-  if (is_recorded(tree, row)) // with any basis; one that was lost to break a circle is present
-    is_named = parents_row_of(parents, spans, spans->recorded_parent_id[row]) == ROW_NONE;
-  return is_named && parents->row[row] == ROW_NONE ? spans->recorded_parent_id[row] : 0;
-}
-
-// Parents that are named but absent stay named; an execution takes over its launch's.
-static void name_absent(struct tree *tree)
-{
-  const struct store_spans *spans = tree->spans;
-  const struct parents *parents = tree->parents;
-  for (size_t i = 0; i < spans->count; i++) {
-    if (parents->row[i] != ROW_NONE)
-      continue;
-    uint32_t from = (uint32_t)i;
-    if (parents->basis[i] == BASIS_CORRELATION && !is_recorded(tree, from))
-      from = launches_find(&parents->launches, spans->correlation_id[i]);
-    tree->derived->parent_id[i] = absent_parent(tree, from);
-  }
-}
-
-bool tree_climb(struct tree *tree, struct arena *arena)
-{
-  size_t count = tree->spans->count;
+  size_t count = relation->spans->count;
+  struct arena *arena = &relation->tree_arena;
   struct path path = {0};
-  memset(tree->derived->depth, 0xff, count * sizeof *tree->derived->depth);
+  relation->depth = arena_alloc_array(arena, count + 1, sizeof *relation->depth);
+  relation->model_row = arena_alloc_array(arena, count + 1, sizeof *relation->model_row);
+  relation->layer_row = arena_alloc_array(arena, count + 1, sizeof *relation->layer_row);
+  relation->observation = arena_alloc_array(arena, count + 1, sizeof *relation->observation);
+  if (relation->depth == NULL || relation->model_row == NULL || relation->layer_row == NULL ||
+      relation->observation == NULL)
+    return false;
+  memset(relation->depth, 0xff, count * sizeof *relation->depth);
   for (size_t i = 0; i < count; i++) {
-    if (tree->derived->depth[i] != UNKNOWN)
+    if (relation->depth[i] != UNKNOWN)
       continue;
-    uint32_t parent = tree->parents->row[i];
-    if (parent == ROW_NONE || tree->derived->depth[parent] < ON_PATH)
-      settle(tree, (uint32_t)i);
-    else if (!climb_from(tree, (uint32_t)i, &path, arena))
+    uint32_t parent = relation->parents.row[i];
+    bool is_ready = parent == ROW_NONE || relation->depth[parent] < ON_PATH;
+    if (!(is_ready ? settle(relation, (uint32_t)i) : climb_from(relation, (uint32_t)i, &path, arena)))
       return false;
   }
-  if (tree->parents->has_links)
-    name_absent(tree);
-  memcpy(tree->derived->basis, tree->parents->basis, count);
   return true;
 }
 
 // Takes `row` off its parent where both are on one track. `reach` is how far the parent's children cover it so far: up
 // to there in a forward pass, down to there in a backward one.
-static void cover(const struct tree *tree, uint32_t row, bool is_backward, int64_t *reach)
+static void cover(const struct relation *relation, uint32_t row, bool is_backward, int64_t *reach)
 {
-  const struct store_spans *spans = tree->spans;
-  uint32_t parent = tree->parents->row[row];
+  const struct store_spans *spans = relation->spans;
+  uint32_t parent = relation->parents.row[row];
   if (parent == ROW_NONE || spans->track_id[parent] != spans->track_id[row] || spans->track_id[row] == 0)
     return;
   int64_t parent_start = spans->start_ns[parent];
-  int64_t parent_end = parents_end(spans, parent);
+  int64_t parent_end = rows_end(spans, parent);
+  int64_t own_end = rows_end(spans, row);
   int64_t start = spans->start_ns[row] > parent_start ? spans->start_ns[row] : parent_start;
-  int64_t end = parents_end(spans, row) < parent_end ? parents_end(spans, row) : parent_end;
+  int64_t end = own_end < parent_end ? own_end : parent_end;
   // Relative to the parent's nearer edge, so that zeroed memory means "nothing covered yet".
   uint64_t from = is_backward ? (uint64_t)parent_end - (uint64_t)end : (uint64_t)start - (uint64_t)parent_start;
   uint64_t to = is_backward ? (uint64_t)parent_end - (uint64_t)start : (uint64_t)end - (uint64_t)parent_start;
@@ -157,34 +140,37 @@ static void cover(const struct tree *tree, uint32_t row, bool is_backward, int64
   uint64_t reached = (uint64_t)reach[parent];
   if (to <= reached)
     return;
-  tree->derived->self_ns[parent] -= (int64_t)(to - (from > reached ? from : reached));
+  relation->self_ns[parent] -= (int64_t)(to - (from > reached ? from : reached));
   reach[parent] = (int64_t)to;
 }
 
-bool tree_self(struct tree *tree, struct arena *arena)
+bool relation_self(struct relation *relation)
 {
-  const struct store_spans *spans = tree->spans;
-  const struct parents *parents = tree->parents;
-  int64_t *self = tree->derived->self_ns;
-  int64_t *reach = arena_alloc_array(arena, spans->count + 1, sizeof *reach);
-  if (reach == NULL)
-    return false;
-  memcpy(self, spans->duration_ns, spans->count * sizeof *self);
-  for (size_t i = 0; i < parents->forward_count; i++)
-    cover(tree, parents->forward_row[i], false, reach);
+  const struct store_spans *spans = relation->spans;
+  const struct parents *parents = &relation->parents;
+  struct arena scratch = {0};
+  int64_t *self = arena_alloc_array(&relation->self_arena, spans->count + 1, sizeof *self);
+  int64_t *reach = arena_alloc_array(&scratch, spans->count + 1, sizeof *reach);
+  relation->self_ns = self;
+  bool is_good = self != NULL && reach != NULL;
+  if (is_good)
+    memcpy(self, spans->duration_ns, spans->count * sizeof *self);
+  for (size_t i = 0; i < parents->forward_count && is_good; i++)
+    cover(relation, parents->forward_row[i], false, reach);
   uint32_t last_id = 0;
   bool is_backward = false;
-  for (size_t i = spans->count; i-- > 0;) {
+  for (size_t i = spans->count; i-- > 0 && is_good;) {
     if (spans->track_id[i] != last_id) {
       last_id = spans->track_id[i];
       const struct parents_track *track = parents_track_of(parents, last_id);
       is_backward = track != NULL && track->has_host && !track->is_forward;
     }
     if (is_backward)
-      cover(tree, (uint32_t)i, true, reach);
+      cover(relation, (uint32_t)i, true, reach);
   }
-  for (size_t i = 0; i < spans->count; i++)
-    if (spans->kind[i] == XSP_KIND_EXECUTION || (spans->flags != NULL && (spans->flags[i] & STORE_SPAN_OPEN)))
+  for (size_t i = 0; i < spans->count && is_good; i++)
+    if (spans->kind[i] == XSP_KIND_EXECUTION || (rows_flags(spans, i) & STORE_SPAN_OPEN))
       self[i] = spans->duration_ns[i];
-  return true;
+  arena_done(&scratch);
+  return is_good;
 }

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// From rows to the columns of the store. Called through correlate_spans and correlate_store.
+#include "correlate/relation.h"
+
+#include <string.h>
+
+void relation_forget_tree(struct relation *relation)
+{
+  parents_forget_links(&relation->parents);
+  arena_done(&relation->tree_arena);
+  relation->depth = relation->model_row = relation->layer_row = relation->item_row = NULL;
+  relation->observation = NULL;
+}
+
+void relation_done(struct relation *relation)
+{
+  relation_forget_tree(relation);
+  parents_done(&relation->parents);
+  arena_done(&relation->self_arena);
+  *relation = (struct relation){0};
+}
+
+// ---- parents that are not there --------------------------------------------------------------------------------------
+static bool is_recorded(const struct relation *relation, uint32_t row) // with its basis
+{
+  return relation->parents.has_bases && STORE_BASIS_OF_FLAGS(relation->spans->flags[row]) >= 0;
+}
+
+// The parent that the source named for a row and that is not in this run; 0: none such.
+static int64_t absent_parent(const struct relation *relation, uint32_t row)
+{
+  const struct parents *parents = &relation->parents;
+  int64_t named = rows_recorded_parent(relation->spans, row);
+  bool is_named = parents->basis[row] == BASIS_EXPLICIT;
+  if (is_recorded(relation, row)) // with any basis; one that was lost to break a circle is present
+    is_named = parents_row_of(parents, relation->spans, named) == ROW_NONE;
+  return is_named && parents->row[row] == ROW_NONE ? named : 0;
+}
+
+// Parents that are named but absent stay named; an execution takes over its launch's.
+static int64_t id_of_no_parent(const struct relation *relation, uint32_t row)
+{
+  const struct parents *parents = &relation->parents;
+  uint32_t from = row;
+  if (parents->basis[row] == BASIS_CORRELATION && !is_recorded(relation, row))
+    from = launches_find(&parents->launches, rows_correlation(relation->spans, row));
+  return absent_parent(relation, from);
+}
+
+static void fill_parents(const struct relation *relation, size_t first, size_t count, int64_t *ids)
+{
+  const struct parents *parents = &relation->parents;
+  for (size_t i = 0; i < count; i++) {
+    uint32_t parent = parents->row[first + i];
+    if (parent != ROW_NONE)
+      ids[i] = rows_id(relation->spans, parent);
+    else
+      ids[i] = parents->has_links ? id_of_no_parent(relation, (uint32_t)(first + i)) : 0;
+  }
+}
+
+static void fill_ids(const struct relation *relation, const uint32_t *rows, size_t count, int64_t *ids)
+{
+  for (size_t i = 0; i < count; i++)
+    ids[i] = rows[i] == ROW_NONE ? 0 : rows_id(relation->spans, rows[i]);
+}
+
+void relation_fill(void *context, enum store_column column, size_t first_row, size_t count, void *ret_values)
+{
+  const struct relation *relation = context;
+  int64_t *wide = ret_values;
+  switch (column) {
+  case STORE_PARENT_ID:
+    fill_parents(relation, first_row, count, wide);
+    break;
+  case STORE_MODEL_ID:
+    fill_ids(relation, relation->model_row + first_row, count, wide);
+    break;
+  case STORE_LAYER_ID:
+    fill_ids(relation, relation->layer_row + first_row, count, wide);
+    break;
+  case STORE_SELF_NS:
+    memcpy(wide, relation->self_ns + first_row, count * sizeof *wide);
+    break;
+  case STORE_OBSERVATION:
+    for (size_t i = 0; i < count; i++)
+      wide[i] = relation->observation[first_row + i];
+    break;
+  case STORE_DEPTH:
+    memcpy(ret_values, relation->depth + first_row, count * sizeof *relation->depth);
+    break;
+  case STORE_DERIVED_KIND:
+    memcpy(ret_values, relation->parents.kind + first_row, count);
+    break;
+  default:
+    memcpy(ret_values, relation->parents.basis + first_row, count);
+  }
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// All that is found out about a run, by row: parents, then what follows from them. Private to correlate. Phase by phase,
+// so that a run of many millions of spans can give up what is done with before the next one begins:
+//
+//   parents_find ─▶ relation_climb ─▶ relation_observe ─▶ (columns written, links and tree forgotten) ─▶ relation_self
+#ifndef XSP_CORRELATE_RELATION_H
+#define XSP_CORRELATE_RELATION_H
+
+#include "correlate/parents.h"
+
+struct relation { // {.spans = …} at first, then parents_find(…, &relation.parents)
+  const struct store_spans *spans;
+  struct parents parents;
+  // relation_climb
+  uint32_t *depth, *model_row, *layer_row; // nearest ancestor, or itself; ROW_NONE
+  int32_t *observation; // which of item_row is the span itself or its nearest ancestor; after relation_observe: which
+                        // observation it belongs to. -1: none
+  uint32_t *item_row;   // spans that are observations, as they were met
+  size_t item_count, item_capacity;
+  int64_t *self_ns; // relation_self
+  struct arena tree_arena, self_arena;
+};
+
+// False: out of memory. tree.c
+bool relation_climb(struct relation *relation); // breaks circles
+bool relation_self(struct relation *relation);  // the duration less the union of the children on the span's own track
+// observations.c: lists them in `arena` by start; those whose span ids are in `warmup_ids` (sorted) are warm-ups.
+bool relation_observe(struct relation *relation, const int64_t *warmup_ids, size_t warmup_count, struct arena *arena,
+                      struct store_observation **ret_observations, size_t *ret_count, size_t *ret_outside);
+// relation.c: a store_derived_source's fill, with a relation as its context.
+void relation_fill(void *context, enum store_column column, size_t first_row, size_t count, void *ret_values);
+void relation_forget_tree(struct relation *relation); // and what linked executions to launches
+void relation_done(struct relation *relation);
+
+#endif

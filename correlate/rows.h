@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// One row of a run's columns, some of which need no array (STORE_LEAN). Private to correlate.
+#ifndef XSP_CORRELATE_ROWS_H
+#define XSP_CORRELATE_ROWS_H
+
+#include "correlate/correlate.h"
+
+#define ROW_NONE UINT32_MAX
+
+static inline int64_t rows_id(const struct store_spans *spans, size_t row)
+{
+  return spans->span_id != NULL ? spans->span_id[row] : spans->first_id + (int64_t)row;
+}
+static inline int64_t rows_recorded_parent(const struct store_spans *spans, size_t row)
+{
+  return spans->recorded_parent_id != NULL ? spans->recorded_parent_id[row] : 0;
+}
+static inline int64_t rows_correlation(const struct store_spans *spans, size_t row)
+{
+  return spans->correlation_id != NULL ? spans->correlation_id[row] : 0;
+}
+static inline uint8_t rows_flags(const struct store_spans *spans, size_t row)
+{
+  return spans->flags != NULL ? spans->flags[row] : 0;
+}
+static inline int64_t rows_end(const struct store_spans *spans, size_t row)
+{
+  if (rows_flags(spans, row) & STORE_SPAN_OPEN)
+    return INT64_MAX; // never finished: encloses all that came after
+  return spans->start_ns[row] + spans->duration_ns[row];
+}
+
+#endif

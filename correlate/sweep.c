@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// The seldom needed half of sweep.h: stacks that grow, and many spans that cross. Called by both sweeps in parents.c.
+#include "correlate/sweep.h"
+
+#include <string.h>
+
+// ---- fars in order ---------------------------------------------------------------------------------------------------
+// Sorted runs of 1, 2, 4, … fars, merged like the carries of a binary counter. What is over stays in: nobody asks for a
+// far that lies before the present.
+#define RUNS 32u
+struct sweep_fars {
+  int64_t *run[RUNS], *spare[RUNS]; // of 2^k each
+  uint32_t used;                    // bit k: run[k] is there
+};
+
+static bool have_run(struct sweep_fars *fars, unsigned k, struct arena *arena)
+{
+  if (fars->run[k] == NULL)
+    fars->run[k] = arena_alloc_array(arena, (size_t)1 << k, sizeof **fars->run);
+  if (fars->spare[k] == NULL)
+    fars->spare[k] = arena_alloc_array(arena, (size_t)1 << k, sizeof **fars->spare);
+  return fars->run[k] != NULL && fars->spare[k] != NULL;
+}
+
+static void merge(const int64_t *a, const int64_t *b, size_t count, int64_t *ret_merged)
+{
+  size_t i = 0;
+  size_t j = 0;
+  while (i < count && j < count)
+    *ret_merged++ = b[j] < a[i] ? b[j++] : a[i++];
+  memcpy(ret_merged, a + i, (count - i) * sizeof *a);
+  memcpy(ret_merged + (count - i), b + j, (count - j) * sizeof *b);
+}
+
+static bool add_far(struct sweep_fars *fars, int64_t far, struct arena *arena)
+{
+  unsigned k = 0;
+  if (!have_run(fars, 0, arena))
+    return false;
+  fars->spare[0][0] = far;
+  for (; fars->used >> k & 1; k++) { // spare[k] is the carry
+    if (k + 1 == RUNS || !have_run(fars, k + 1, arena))
+      return false;
+    merge(fars->run[k], fars->spare[k], (size_t)1 << k, fars->spare[k + 1]);
+    fars->used &= ~(UINT32_C(1) << k);
+  }
+  int64_t *carry = fars->spare[k];
+  fars->spare[k] = fars->run[k];
+  fars->run[k] = carry;
+  fars->used |= UINT32_C(1) << k;
+  return true;
+}
+
+static bool collect_fars(struct sweep_stack *stack, struct arena *arena)
+{
+  if (stack->fars == NULL)
+    stack->fars = arena_alloc(arena, sizeof *stack->fars);
+  if (stack->fars == NULL)
+    return false;
+  stack->fars->used = 0;
+  for (uint32_t place = 1; place <= stack->count; place++)
+    if (!add_far(stack->fars, stack->open[place].far, arena))
+      return false;
+  stack->has_fars = true;
+  return true;
+}
+
+bool sweep_note_far(struct sweep_stack *stack, int64_t far, struct arena *arena)
+{
+  stack->has_fars = stack->count > SWEEP_FEW;
+  if (!stack->has_fars)
+    return true;
+  if (stack->fars->used > 4 * stack->count + 1024) // `used`, as a number, is how many there are: most are over
+    return collect_fars(stack, arena);
+  return add_far(stack->fars, far, arena);
+}
+
+// How many fars of a sorted run are below `bound`.
+static size_t count_below(const int64_t *run, size_t count, int64_t bound)
+{
+  size_t low = 0;
+  size_t high = count;
+  while (low < high) {
+    size_t middle = (low + high) / 2;
+    if (run[middle] < bound)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+// How many fars lie in [least, end).
+static size_t count_fars(const struct sweep_fars *fars, int64_t least, int64_t end)
+{
+  size_t count = 0;
+  for (unsigned k = 0; k < RUNS; k++)
+    if (fars->used >> k & 1)
+      count += count_below(fars->run[k], (size_t)1 << k, end) - count_below(fars->run[k], (size_t)1 << k, least);
+  return count;
+}
+
+// All others that enclose the span lie below `inner`, but for those that were passed over; one crosses it if it reaches
+// less far. Touching is not crossing.
+enum sweep_answer sweep_judge(struct sweep_stack *stack, uint32_t place, int64_t far, bool has_passed,
+                              struct arena *arena)
+{
+  const struct sweep_open *inner = &stack->open[place];
+  if (inner->near >= inner->far || far >= inner->far)
+    return SWEEP_FOUND;
+  int64_t least = far > inner->near ? far : inner->near + 1;
+  size_t crossing = 0;
+  if (stack->count <= SWEEP_FEW) {
+    for (uint32_t i = 1; i < place; i++)
+      crossing += stack->open[i].far >= least && stack->open[i].far < inner->far && stack->open[i].near < inner->near;
+    return crossing > 0 ? SWEEP_AMBIGUOUS : SWEEP_FOUND;
+  }
+  if (!stack->has_fars && !collect_fars(stack, arena))
+    return SWEEP_NO_MEMORY;
+  crossing = count_fars(stack->fars, least, inner->far);
+  for (uint32_t i = place + 1; i <= stack->count && has_passed; i++)
+    crossing -= stack->open[i].far >= least && stack->open[i].far < inner->far;
+  return crossing > 0 ? SWEEP_AMBIGUOUS : SWEEP_FOUND;
+}
+
+// ---- room ------------------------------------------------------------------------------------------------------------
+static bool grow(struct sweep_stack *stack, struct arena *arena)
+{
+  uint32_t capacity = stack->capacity == 0 ? 16 : stack->capacity * 2;
+  struct sweep_open *open = arena_alloc_array(arena, capacity, sizeof *open);
+  if (open == NULL)
+    return false;
+  if (stack->count > 0)
+    memcpy(open + 1, stack->open + 1, stack->count * sizeof *open);
+  stack->open = open;
+  stack->capacity = capacity;
+  return true;
+}
+
+static void drop_what_is_over(struct sweep_stack *stack, int64_t near)
+{
+  uint32_t kept = 0;
+  for (uint32_t place = 1; place <= stack->count; place++)
+    if (stack->open[place].far >= near) {
+      stack->open[++kept] = stack->open[place];
+      sweep_link(stack->open, kept);
+    }
+  stack->count = kept;
+}
+
+bool sweep_make_room(struct sweep_stack *stack, int64_t near, struct arena *arena)
+{
+  if (stack->count >= stack->crowded) {
+    drop_what_is_over(stack, near);
+    stack->crowded = stack->count < 32 ? 64 : stack->count * 2;
+    if (stack->has_fars && !collect_fars(stack, arena)) // else they would grow without end
+      return false;
+  }
+  return stack->count + 1 < stack->capacity || grow(stack, arena);
+}
