@@ -4,6 +4,7 @@ import collections
 import concurrent.futures
 import decimal
 import gzip
+import hashlib
 import json
 import os
 import pathlib
@@ -76,16 +77,19 @@ class ImportTest(unittest.TestCase):
 
     def refuse(self, *arguments, status=2, says=(), **options):
         """One line on stderr, nothing on stdout, no output and nothing beside it."""
-        before = {path: path.read_bytes() if path.is_file() else None for path in self.folder.rglob("*")}
+        before = self.contents()
         result = xsp("import", *arguments, check=status, **options)
         error = result.stderr.decode()
         self.assertEqual(result.stdout, b"")
         self.assertRegex(error, r"\Axsp: [^:]+: .+; try: .+\n\Z")
         for part in says:
             self.assertIn(part, error)
-        after = {path: path.read_bytes() if path.is_file() else None for path in self.folder.rglob("*")}
-        self.assertEqual(after, before)
+        self.assertEqual(self.contents(), before)
         return error
+
+    def contents(self):
+        return sorted((str(path), hashlib.sha1(path.read_bytes()).hexdigest() if path.is_file() else None)
+                      for path in self.folder.rglob("*"))
 
 
 class CommandLineTest(ImportTest):
