@@ -69,7 +69,18 @@ struct figure_style figure_style(const char *unit, double largest, bool only_int
     style.decimals = 3;
   else
     style.decimals = shown < 100 ? 3 : shown < 1000 ? 2 : shown < 10000 ? 1 : 0;
+  if (strcmp(style.unit, "flop/B") == 0 && style.decimals < 2) // below one and far above it in one column
+    style.decimals = 2;
   return style;
+}
+
+void figure_style_refine(struct figure_style *style, double largest)
+{
+  double shown = largest * style->factor;
+  if (style->unit[0] == 0 || strcmp(style->unit, "%") == 0 || !(shown > 0) || shown >= 0.1)
+    return;
+  int decimals = shown < 1e-9 ? 12 : 3 - (int)floor(log10(shown)) - 1;
+  style->decimals = decimals > style->decimals ? decimals : style->decimals;
 }
 
 double figure_value(const struct cell *cell)

@@ -14,6 +14,8 @@ struct figure_style {
 };
 // `unit` as in struct analyze_column; `largest` is the largest absolute value to be shown.
 struct figure_style figure_style(const char *unit, double largest, bool only_integers);
+// More decimals where `largest`, of the figures that are shown so, is far below those that the unit was chosen for.
+void figure_style_refine(struct figure_style *style, double largest);
 double figure_value(const struct cell *cell); // of CELL_INT and CELL_REAL; NaN for others
 // Appends the cell's text: numbers in style, "yes" for true, nothing for false, "-" for what was not measured.
 void figure_put(struct buf *out, const struct cell *cell, const struct figure_style *style);

@@ -85,6 +85,7 @@ static const char *const dispensable[] = {
     "warmup_observations",
     "without_parent",
     "latency_from",
+    "precision",
     "layer_shape",
     "own_pct",
     "cv_pct",

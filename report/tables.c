@@ -18,12 +18,19 @@ void report_tables(const struct analyze_table *tables, size_t count, enum report
   for (size_t i = 0; i < count; i++) {
     if (i > 0)
       buf_text(out, format == REPORT_CSV ? "\r\n" : "\n");
-    if (format == REPORT_TEXT)
-      table_text(&tables[i], width, out);
-    else if (format == REPORT_MARKDOWN)
-      table_markdown(&tables[i], out);
-    else
+    if (format == REPORT_CSV) {
       table_csv(&tables[i], out);
+      continue;
+    }
+    struct arena arena = {0};
+    struct analyze_table table;
+    if (!table_for_people(&tables[i], &arena, &table))
+      out->failed = true;
+    else if (format == REPORT_TEXT)
+      table_text(&table, width, out);
+    else
+      table_markdown(&table, out);
+    arena_done(&arena);
   }
 }
 
@@ -70,6 +77,7 @@ struct column_look column_look(const struct analyze_table *table, size_t index)
   const char *unit = table->columns[index].unit;
   bool has_unit = unit != NULL && unit[0] != 0;
   look.style = figure_style(unit, has_unit ? unit_largest(table, index) : column_largest(table, index), only_integers);
+  figure_style_refine(&look.style, column_largest(table, index));
   return look;
 }
 
@@ -121,6 +129,8 @@ void summary_value(const struct analyze_table *table, size_t index, struct buf *
   const char *unit = figure_unit_of_key(entry->key);
   double largest = unit[0] != 0 ? summary_largest(table, unit) : isfinite(value) ? value : 0;
   struct figure_style style = figure_style(unit, largest, entry->value.type == CELL_INT);
+  if (isfinite(value))
+    figure_style_refine(&style, value);
   figure_put(out, &entry->value, &style);
   if (isfinite(value) && style.unit[0] != 0)
     buf_format(out, " %s", style.unit);

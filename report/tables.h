@@ -11,8 +11,10 @@ void table_markdown(const struct analyze_table *table, struct buf *out);
 void table_csv(const struct analyze_table *table, struct buf *out);
 void table_json(const struct analyze_table *tables, size_t count, bool as_array, struct buf *out);
 
-// ---- what text and Markdown share
-// ------------------------------------------------------------------------------------
+// ---- what text and Markdown share ------------------------------------------------------------------------------------
+// The table as people read it, in `arena`: kernel names in short form, and no spread where there was one observation.
+// False: out of memory.
+bool table_for_people(const struct analyze_table *table, struct arena *arena, struct analyze_table *ret_table);
 struct column_look {
   struct figure_style style;
   bool is_shown;   // false: nothing was measured in any row

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tables leave out for people, and that exact outputs keep it.
+#include "report/report.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define FULL "void at::native::reduce_kernel<512, 1, at::native::MeanOps<float> >(int)"
+enum { NAME, LAYER, TYPE, MODEL_MS, KERNEL_MS, N, MIN_MS, FROM, COLUMN_COUNT };
+static const struct analyze_column columns[COLUMN_COUNT] = {
+    {"kernel_name", "", "kernel"}, {"layer_name", "", "layer"},
+    {"layer_type", "", "type"},    {"model_ms", "ms", "model"},
+    {"kernel_ms", "ms", "kernel"}, {"n", "", "n"},
+    {"min_ms", "ms", "min"},       {"model_latency_from", "", "model from"},
+};
+#define TEXT(value)                                                                                                    \
+  {                                                                                                                    \
+    CELL_TEXT,                                                                                                         \
+    {                                                                                                                  \
+      .text = value                                                                                                    \
+    }                                                                                                                  \
+  }
+#define REAL(value)                                                                                                    \
+  {                                                                                                                    \
+    CELL_REAL,                                                                                                         \
+    {                                                                                                                  \
+      .real = value                                                                                                    \
+    }                                                                                                                  \
+  }
+
+static char *render(const struct cell *rows, size_t count, enum report_format format)
+{
+  const struct analyze_table table = {
+      .id = "A8", .title = "t", .columns = columns, .column_count = COLUMN_COUNT, .rows = rows, .row_count = count};
+  struct buf out;
+  buf_init(&out, BUF_MAXIMUM_DEFAULT);
+  report_tables(&table, 1, format, false, 0, &out);
+  assert_false(out.failed);
+  char *text = strdup(out.data);
+  buf_done(&out);
+  return text;
+}
+
+static void test_people_read_less(void **unused)
+{
+  (void)unused;
+  const struct cell rows[] = {TEXT(FULL),   TEXT("aten::mean"),         TEXT("aten::mean"), REAL(43425.283),
+                              REAL(1.0547), {CELL_INT, {.integer = 1}}, REAL(1.0547),       TEXT("M/L/K")};
+  for (enum report_format format = REPORT_TEXT; format <= REPORT_MARKDOWN; format++) {
+    char *text = render(rows, 1, format);
+    assert_non_null(strstr(text, "MeanOps"));
+    assert_null(strstr(text, "512"));
+    assert_non_null(strstr(text, "names are shortened"));
+    assert_non_null(strstr(text, "43.425"));
+    assert_non_null(strstr(text, "0.00105")); // seconds as the model's, and yet to be read
+    assert_null(strstr(text, "type"));
+    assert_null(strstr(text, "min"));
+    assert_null(strstr(text, "model from"));
+    free(text);
+  }
+  char *text = render(rows, 1, REPORT_CSV);
+  assert_non_null(strstr(text, FULL));
+  assert_non_null(strstr(text, "layer_type"));
+  assert_non_null(strstr(text, "min_ms"));
+  free(text);
+}
+
+static void test_what_tells_something_stays(void **unused)
+{
+  (void)unused;
+  const struct cell rows[] = {TEXT("gemm"), TEXT("conv1"),   TEXT("Conv"), REAL(2), REAL(1), {CELL_INT, {.integer = 3}},
+                              REAL(0.9),    {CELL_NULL, {0}}};
+  char *text = render(rows, 1, REPORT_TEXT);
+  assert_non_null(strstr(text, "type"));
+  assert_non_null(strstr(text, "min"));
+  assert_null(strstr(text, "shortened"));
+  free(text);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_people_read_less),
+      cmocka_unit_test(test_what_tells_something_stays),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
