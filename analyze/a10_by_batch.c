@@ -11,6 +11,7 @@ enum {
   COUNT,
   LATENCY,
   LATENCY_PCT,
+  KERNELS_PCT,
   SPREAD,
   FROM = SPREAD + 4,
   MODEL_FROM,
@@ -30,9 +31,11 @@ static enum status add_batch(struct question *question, int64_t batch_size, cons
   struct kernels kernels;
   struct kernel_groups groups;
   struct names_in_order names;
+  struct kernel_figures all;
   XSP_TRY(kernels_load(question, batch_size, KERNELS_ALONE, &kernels, err));
   XSP_TRY(kernels_group_by_name(question, &kernels, &groups, err));
   XSP_TRY(names_order(question, &groups, &names, err));
+  XSP_TRY(kernels_all(question, &kernels, &all, err));
   for (size_t i = 0; i < names.count; i++) {
     struct kernel_figures figures;
     struct cell *row = table_row(&question->table);
@@ -44,6 +47,7 @@ static enum status add_batch(struct question *question, int64_t batch_size, cons
     row[COUNT] = cell_number(figures.count);
     row[LATENCY] = cell_real(figures.latency_ms);
     row[LATENCY_PCT] = cell_real(share_of_model_pct(&kernels, figures.latency_ms));
+    row[KERNELS_PCT] = cell_real(share_pct(figures.latency_ms, all.latency_ms));
     cell_spread(&row[SPREAD], figures.values_ms, figures.value_count);
     row[FROM] = cell_text(kernels_from(&kernels));
     row[MODEL_FROM] = cell_text(kernels.model_from);

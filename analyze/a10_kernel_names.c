@@ -13,6 +13,7 @@ enum {
   COUNT,
   LATENCY,
   LATENCY_PCT,
+  KERNELS_PCT,
   METRICS,
   SPREAD = METRICS + METRIC_COLUMN_COUNT,
   PARTIAL = SPREAD + 4,
@@ -26,6 +27,7 @@ static const struct analyze_column columns[COLUMN_COUNT] = {
     COLUMN("count", "", "count"),
     COLUMN("latency_ms", "ms", "latency"),
     COLUMN("latency_pct", "%", "of model"),
+    COLUMN("kernels_pct", "%", "of kernels"),
     METRIC_COLUMNS,
     SPREAD_COLUMNS,
     COLUMN("partial", "", "partial"),
@@ -69,25 +71,35 @@ enum status names_order(struct question *question, struct kernel_groups *groups,
   return STATUS_OK;
 }
 
-double share_of_model_pct(const struct kernels *kernels, double latency_ms)
+double share_pct(double part_ms, double whole_ms)
 {
-  return kernels->model_latency_ms > 0 ? latency_ms / kernels->model_latency_ms * 100 : NAN;
+  return whole_ms > 0 ? part_ms / whole_ms * 100 : NAN;
 }
 
-static enum status summarize(struct question *question, const struct kernels *kernels, size_t names, struct error *err)
+double share_of_model_pct(const struct kernels *kernels, double latency_ms)
+{
+  return share_pct(latency_ms, kernels->model_latency_ms);
+}
+
+enum status kernels_all(struct question *question, const struct kernels *kernels, struct kernel_figures *ret_all,
+                        struct error *err)
 {
   struct kernel_groups all;
-  struct kernel_figures figures;
   XSP_TRY(kernels_group_all(question, kernels, &all, err));
-  kernel_groups_figures(&all, 0, &figures);
+  kernel_groups_figures(&all, 0, ret_all);
+  return STATUS_OK;
+}
+
+static void summarize(struct question *question, const struct kernels *kernels, const struct kernel_figures *all,
+                      size_t names)
+{
   struct table *table = &question->table;
-  table_summary(table, "kernels", cell_number(figures.count));
+  table_summary(table, "kernels", cell_number(all->count));
   table_summary(table, "distinct_names", cell_int((int64_t)names));
-  table_summary(table, "kernel_latency_ms", cell_real(figures.latency_ms));
+  table_summary(table, "kernel_latency_ms", cell_real(all->latency_ms));
   table_summary(table, "model_latency_ms", cell_real(kernels->model_latency_ms));
   if (kernels->model_set == NULL)
     table_note(table, "there is no run with the model level: shares of the model are not given");
-  return STATUS_OK;
 }
 
 static enum status answer_by_name(struct question *question, struct error *err)
@@ -96,11 +108,13 @@ static enum status answer_by_name(struct question *question, struct error *err)
   struct kernel_groups groups;
   struct roofs roofs;
   struct names_in_order names;
+  struct kernel_figures all;
   XSP_TRY(kernels_answer(question, KERNELS_ALONE, &kernels, err));
   question_note_from(question, "model", kernels.model_from);
   XSP_TRY(roofs_load(question, &roofs, err));
   XSP_TRY(kernels_group_by_name(question, &kernels, &groups, err));
   XSP_TRY(names_order(question, &groups, &names, err));
+  XSP_TRY(kernels_all(question, &kernels, &all, err));
   table_columns(&question->table, columns, COLUMN_COUNT);
   for (size_t i = 0; i < names.count; i++) {
     struct kernel_figures figures;
@@ -110,13 +124,14 @@ static enum status answer_by_name(struct question *question, struct error *err)
     row[COUNT] = cell_number(figures.count);
     row[LATENCY] = cell_real(figures.latency_ms);
     row[LATENCY_PCT] = cell_real(share_of_model_pct(&kernels, figures.latency_ms));
+    row[KERNELS_PCT] = cell_real(share_pct(figures.latency_ms, all.latency_ms));
     kernel_cells(question, &roofs, &figures, &row[METRICS]);
     cell_spread(&row[SPREAD], figures.values_ms, figures.value_count);
     row[PARTIAL] = figures.value_count < kernels.observation_count ? cell_bool(true) : (struct cell){0};
     row[FROM] = cell_text(kernels_from(&kernels));
     row[MODEL_FROM] = cell_text(kernels.model_from);
   }
-  XSP_TRY(summarize(question, &kernels, names.count, err));
+  summarize(question, &kernels, &all, names.count);
   if (kernels.has_metric[KERNEL_FLOPS])
     roofs_note(question, &roofs);
   table_drop_empty(&question->table, "partial");

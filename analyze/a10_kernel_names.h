@@ -12,7 +12,11 @@ struct names_in_order { // groups of kernels_group_by_name, by latency falling, 
 };
 enum status names_order(struct question *question, struct kernel_groups *groups, struct names_in_order *ret_names,
                         struct error *err) MUST_CHECK;
+double share_pct(double part_ms, double whole_ms);                           // NaN: unknown
 double share_of_model_pct(const struct kernels *kernels, double latency_ms); // NaN: unknown
+// Figures of all kernels, in layers or not.
+enum status kernels_all(struct question *question, const struct kernels *kernels, struct kernel_figures *ret_all,
+                        struct error *err) MUST_CHECK;
 enum status names_by_batch(struct question *question, struct error *err) MUST_CHECK;
 
 #endif

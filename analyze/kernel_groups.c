@@ -281,6 +281,6 @@ void kernel_cells(const struct question *question, const struct roofs *roofs, co
   cells[METRIC_THROUGHPUT] = cell_real(point.throughput_flops_per_s);
   cells[METRIC_BOUND] = cell_text(point.bound);
   cells[METRIC_LATENCY_BOUND] = point.is_latency_bound;
-  cells[METRIC_PRECISION] = cell_text(point.roof->precision);
+  cells[METRIC_PRECISION] = cell_text(isnan(figures->metrics[KERNEL_FLOPS]) ? NULL : point.roof->precision);
   cells[METRIC_ABOVE_ROOF] = point.above_roof;
 }
