@@ -70,8 +70,8 @@ static enum status read_request(const struct invocation *invocation, struct anal
   request->sort = invocation_value(invocation, "sort");
   request->by = invocation_value(invocation, "by");
   if (request->by != NULL && strcmp(request->by, "layer") != 0 && strcmp(request->by, "batch") != 0)
-    return error_set(err, STATUS_USE, "wrong use", "--by", "--by layer, for L0", "there is no grouping '%s'",
-                     request->by);
+    return error_set(err, STATUS_USE, "wrong use", "--by", "--by layer, for L0, or --by batch, for A10",
+                     "there is no grouping '%s'", request->by);
   request->optimal = invocation_value(invocation, "optimal");
   XSP_TRY(invocation_int64(invocation, "batch", 1, INT64_MAX, &request->batch, err));
   XSP_TRY(invocation_int64(invocation, "top", 1, INT64_MAX, &request->top, err));
@@ -176,7 +176,7 @@ static const struct option_description options[] = {
     {.name = "top", .value_name = "N", .help = "Only the first N rows."},
     {.name = "by",
      .value_name = "WHAT",
-     .help = "L0: `layer` gives the overhead by layer. A10: `batch` compares the batch sizes."},
+     .help = "L0: `layer` gives the overhead by layer. A10: `batch` gives counts and times for every batch size."},
     {.name = "optimal",
      .value_name = "LIMIT",
      .help = "Take as optimal the batch size with the highest throughput within this limit: \"latency<=10ms\"."},
@@ -194,6 +194,7 @@ static const struct option_description options[] = {
 static const struct verb_example examples[] = {
     {"xsp analyze A1 resnet50.xsp", "latency and throughput by batch size"},
     {"xsp analyze A2 resnet50.xsp --batch 4 --sort latency_ms --top 10", "the ten slowest layers at batch size 4"},
+    {"xsp analyze A10 train.xsp --layer innermost --top 20", "the kernels that take most time"},
     {"xsp analyze L0 resnet50.xsp", "what each level of tracing cost"},
     {"xsp analyze A5 A6 A7 resnet50.xsp --json", "three analyses as one JSON array"},
     {0},
@@ -208,7 +209,11 @@ const struct verb verb_analyze = {
         "  L0  what each level of tracing cost       A1  latency and throughput by batch size\n"
         "  A2  layers in execution order             A3  latency of the layers, by thirds\n"
         "  A4  memory of the layers, by thirds       A5  layers by type: count\n"
-        "  A6  layers by type: latency               A7  layers by type: memory\n\n"
+        "  A6  layers by type: latency               A7  layers by type: memory\n"
+        "  A8  kernels in execution order            A9  the same under the machine's roofs\n"
+        "  A10 kernels by name                       A11 kernels by layer\n"
+        "  A12 flops and memory traffic by layer     A13 GPU and non-GPU time by layer\n"
+        "  A14 layers under the machine's roofs      A15 kernels by batch size\n\n"
         "Where a file lacks what an analysis needs, the status is 1; of several analyses the possible ones are "
         "printed. "
         "Several files' experiments are answered one by one. Figures are statistics over the observations that are no "
