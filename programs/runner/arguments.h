@@ -32,7 +32,5 @@ struct runner_arguments {
 // status is an error.
 enum status arguments_parse(int count, char **values, struct arena *arena, struct runner_arguments *ret_arguments,
                             struct error *err) MUST_CHECK;
-// Binds the process to a list such as "0-2,5". Errors: STATUS_USE for the text, STATUS_SYSTEM where the system refuses.
-enum status affinity_set(const char *list, struct error *err) MUST_CHECK;
 
 #endif

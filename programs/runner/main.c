@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "predictors/predictor.h"
+#include "programs/runner/affinity.h"
 #include "programs/runner/arguments.h"
 #include "programs/runner/inputs.h"
 #include "programs/runner/orphan.h"

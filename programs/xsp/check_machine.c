@@ -2,6 +2,7 @@
 // Reads /proc and /sys for `xsp check`. What cannot be read is said to be unknown, never guessed.
 #include "programs/xsp/check_machine.h"
 
+#include "programs/xsp/profile_peaks.h"
 #include "programs/xsp/profile_system.h"
 #include "report/display.h"
 
@@ -110,7 +111,23 @@ static void put_cpus(struct buf *out, unsigned width)
   put_fact(out, "CPUs", text, width);
 }
 
-void check_machine(struct buf *out, unsigned width)
+static void put_peaks(struct buf *out, const struct peaks *peaks, unsigned width)
+{
+  char flops[64] = "arithmetic could not be measured";
+  char memory[96] = "memory could not be measured";
+  char text[256];
+  if (!isnan(peaks->flops_per_s))
+    snprintf(flops, sizeof flops, "%.4g Gflop/s in single precision (%s)", peaks->flops_per_s / 1e9,
+             peaks->instructions);
+  if (!isnan(peaks->bandwidth_bytes_per_s))
+    snprintf(memory, sizeof memory, "%.4g GB/s of memory%s", peaks->bandwidth_bytes_per_s / 1e9,
+             peaks->is_beyond_cache ? "" : " (no more than the caches hold)");
+  snprintf(text, sizeof text, "%s, %s, with %u threads, measured in %.2f s", flops, memory, peaks->threads,
+           peaks->seconds);
+  put_fact(out, "peaks", text, width);
+}
+
+void check_machine(struct buf *out, unsigned width, const struct peaks *peaks)
 {
   struct utsname kernel;
   if (uname(&kernel) == 0) {
@@ -122,4 +139,6 @@ void check_machine(struct buf *out, unsigned width)
   put_clock(out, width);
   put_shared_memory(out, width);
   put_perf(out, width);
+  if (peaks != NULL)
+    put_peaks(out, peaks, width);
 }

@@ -5,7 +5,8 @@
 
 #include "base/buf.h"
 
-// One line a fact: "clock        TSC, invariant: …".
-void check_machine(struct buf *out, unsigned width);
+struct peaks;
+// One line a fact: "clock        TSC, invariant: …". `peaks` NULL: not asked for.
+void check_machine(struct buf *out, unsigned width, const struct peaks *peaks);
 
 #endif

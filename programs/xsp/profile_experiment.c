@@ -72,11 +72,13 @@ static enum status describe(struct experiment *experiment, struct error *err)
   const struct runner *runner = &experiment->lanes[0].runner;
   struct arena arena = {0};
   struct store_system_value values[SYSTEM_VALUES_MAXIMUM];
-  size_t count = system_describe(&arena, values, SYSTEM_VALUES_MAXIMUM - 2);
+  size_t count = system_describe(&arena, values, SYSTEM_VALUES_MAXIMUM - 2 - PEAKS_VALUES);
   values[count++] = (struct store_system_value){.key = "framework_library", .text = runner->library};
   if (options->runner.threads != 0)
     values[count++] =
         (struct store_system_value){.key = "threads", .number = options->runner.threads, .is_number = true};
+  if (options->peaks != NULL)
+    count += peaks_describe(options->peaks, values + count);
   int64_t system_id = 0;
   enum status status = store_add_system(experiment->store, values, count, &system_id, err);
   struct timespec created;

@@ -5,6 +5,7 @@
 #define XSP_PROGRAMS_PROFILE_EXPERIMENT_H
 
 #include "programs/xsp/profile_noise.h"
+#include "programs/xsp/profile_peaks.h"
 #include "programs/xsp/profile_runner.h"
 
 #include <signal.h>
@@ -15,9 +16,10 @@
 struct profile_options {
   struct runner_options runner;
   const char *output_path;
-  const char *name;    // experiment name: the model file's name without its ending
-  const char *command; // as typed
-  const char *tracers; // XSP_TRACERS for level sets that reach below the layer level; NULL: none
+  const char *name;          // experiment name: the model file's name without its ending
+  const char *command;       // as typed
+  const struct peaks *peaks; // of the CPUs, measured before; NULL: not measured
+  const char *tracers;       // XSP_TRACERS for level sets that reach below the layer level; NULL: none
   int64_t batches[PROFILE_BATCHES_MAXIMUM];
   size_t batch_count;
   struct level_set sets[PROFILE_SETS_MAXIMUM];

@@ -6,12 +6,14 @@
 #include "programs/xsp/install.h"
 #include "programs/xsp/nearest.h"
 #include "programs/xsp/output.h"
+#include "programs/xsp/profile_peaks.h"
 #include "programs/xsp/reader.h"
 #include "report/display.h"
 
 #include <ctype.h>
 #include <glob.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,7 +164,23 @@ static void json_text(struct json_writer *json, const char *key, const char *tex
   json_string(json, text[0] != 0 ? text : NULL);
 }
 
-static void print_json(const struct subjects *subjects, struct buf *out)
+static void print_peaks(struct json_writer *json, const struct peaks *peaks)
+{
+  json_object(json);
+  json_text(json, "peaks", "cpu");
+  json_key(json, "usable");
+  json_bool(json, !isnan(peaks->flops_per_s));
+  json_key(json, "peak_flops_per_s");
+  json_double(json, peaks->flops_per_s);
+  json_key(json, "memory_bandwidth_bytes_per_s");
+  json_double(json, peaks->is_beyond_cache ? peaks->bandwidth_bytes_per_s : NAN);
+  json_text(json, "instructions", peaks->instructions);
+  json_key(json, "threads");
+  json_int(json, peaks->threads);
+  json_object_end(json);
+}
+
+static void print_json(const struct subjects *subjects, const struct peaks *peaks, struct buf *out)
 {
   struct json_writer json;
   json_start(&json, out);
@@ -179,6 +197,8 @@ static void print_json(const struct subjects *subjects, struct buf *out)
     json_text(&json, "advice", result->advice);
     json_object_end(&json);
   }
+  if (peaks != NULL)
+    print_peaks(&json, peaks);
   json_array_end(&json);
   buf_text(out, "\n");
 }
@@ -250,20 +270,20 @@ static void print_reasons(const struct subjects *subjects, unsigned width, struc
 }
 
 static enum status print(const struct subjects *subjects, enum report_format format, bool with_machine,
-                         struct error *err)
+                         const struct peaks *peaks, struct error *err)
 {
   struct buf out;
   buf_init(&out, BUF_MAXIMUM_DEFAULT);
   unsigned width = output_width();
   if (format == REPORT_JSON) {
-    print_json(subjects, &out);
+    print_json(subjects, peaks, &out);
   } else {
     print_table(subjects, format, width, &out);
     if (format != REPORT_CSV)
       print_reasons(subjects, width, &out);
-    if (format == REPORT_TEXT && with_machine) {
+    if (format == REPORT_TEXT && (with_machine || peaks != NULL)) {
       buf_text(&out, "\n");
-      check_machine(&out, width);
+      check_machine(&out, width, peaks);
     }
   }
   enum status status = output_buf(&out, err);
@@ -304,8 +324,15 @@ static enum status run(const struct invocation *invocation, struct error *err)
   enum status status = check_names(invocation, &tracers, err);
   if (status == STATUS_OK)
     status = probe_all(invocation, &tracers, &subjects, err);
+  struct peaks peaks;
+  struct peaks_options how;
+  bool has_peaks = status == STATUS_OK && invocation_has(invocation, "peaks");
+  if (has_peaks) {
+    (void)peaks_wanted(&how); // asked for: XSP_PEAKS=skip does not say no
+    peaks_measure(&how, &peaks);
+  }
   if (status == STATUS_OK)
-    status = print(&subjects, format, invocation->argument_count == 0, err);
+    status = print(&subjects, format, invocation->argument_count == 0, has_peaks ? &peaks : NULL, err);
   if (status == STATUS_OK)
     status = verdict(invocation, &subjects, err);
   free(subjects.items);
@@ -319,6 +346,8 @@ static const struct option_description options[] = {
      .repeatable = true,
      .help = "Take this library for the framework NAME and search no further; also by the environment variable "
              "XSP_LIBRARY_NAME."},
+    {.name = "peaks",
+     .help = "Measure what the CPUs can do at best, arithmetic and memory: all of them, for a quarter of a second."},
     {0},
 };
 static const struct verb_example examples[] = {

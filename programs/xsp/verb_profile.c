@@ -2,6 +2,7 @@
 // `xsp profile`: options in, experiment, tables out. The measuring is in profile_experiment.c.
 #include "base/arena.h"
 #include "predictors/predictor.h"
+#include "programs/runner/affinity.h"
 #include "programs/xsp/install.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/profile_experiment.h"
@@ -11,6 +12,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,6 +54,9 @@ static const struct option_description options[] = {
      "xsp's own (xsp check lists them)."},
     {"profile-file", 0, NULL, NULL, false,
      "Take layers from the framework's own profile file even where it can announce them while it runs."},
+    {"no-peaks", 0, NULL, NULL, false,
+     "Do not measure first what the CPUs can do at best (a quarter of a second), which rooflines need; also by the "
+     "environment variable XSP_PEAKS=skip."},
     {"timeout", 0, "SECONDS", "0", false, "Kill a runner that does not answer for so long; 0: wait for ever."},
     {"quiet", 'q', NULL, NULL, false, "No progress on stderr."},
     {0},
@@ -252,6 +257,25 @@ static enum status fill_options(const struct invocation *invocation, struct prof
   return STATUS_OK;
 }
 
+// On the CPUs that the runners will have, before there are any. False: not wanted, or the list of CPUs is wrong, which the
+// runner will say.
+static bool measure_peaks(const struct invocation *invocation, struct peaks *ret_peaks)
+{
+  struct peaks_options how;
+  const char *affinity = invocation_value(invocation, "affinity");
+  cpu_set_t before;
+  if (invocation_has(invocation, "no-peaks") || !peaks_wanted(&how))
+    return false;
+  if (affinity == NULL) {
+    peaks_measure(&how, ret_peaks);
+    return true;
+  }
+  if (sched_getaffinity(0, sizeof before, &before) != 0 || affinity_set(affinity, NULL) != STATUS_OK)
+    return false;
+  peaks_measure(&how, ret_peaks);
+  return sched_setaffinity(0, sizeof before, &before) == 0;
+}
+
 // The file is whole; the exit status says that the experiment is not.
 static void leave_interrupted(struct error *err)
 {
@@ -266,8 +290,10 @@ static enum status run(const struct invocation *invocation, struct error *err)
   struct arena arena = {0};
   struct profile_options profile = {0};
   struct profile_result result = {0};
+  struct peaks peaks;
   enum status status = fill_options(invocation, &profile, &arena, err);
   if (status == STATUS_OK) {
+    profile.peaks = measure_peaks(invocation, &peaks) ? &peaks : NULL;
     struct sigaction action = {.sa_handler = on_interrupt};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
