@@ -30,7 +30,8 @@ static const struct table tables[] = {
     {"NVTX_EVENTS",
      {"start", "end", "eventType", "globalTid", "text", "textId", "domainId", "category", "jsonText", "jsonTextId",
       "uint64Value", "doubleValue"}},
-    {"CUPTI_ACTIVITY_KIND_RUNTIME", {"start", "end", "globalTid", "nameId", "correlationId", "returnValue"}},
+    {"CUPTI_ACTIVITY_KIND_RUNTIME",
+     {"start", "end", "globalTid", "nameId", "correlationId", "returnValue", "callchainId"}},
     {"CUPTI_ACTIVITY_KIND_KERNEL",
      {"start", "end", "deviceId", "streamId", "correlationId", "demangledName", "shortName", "globalPid", "gridX",
       "gridY", "gridZ", "staticSharedMemory", "dynamicSharedMemory", "graphNodeId", "launchType"}},
@@ -42,6 +43,8 @@ static const struct table tables[] = {
     {"CUDNN_EVENTS", {"start", "end", "globalTid", "nameId"}},
     {"MPI_P2P_EVENTS", {"start", "end", "globalTid", "textId"}},
     {"OSRT_API", {"start", "end"}},
+    {"CUDA_CALLCHAINS", {"id", "symbol", "stackDepth", "module", "unresolved"}},
+    {"CUDA_GRAPH_NODE_EVENTS", {"start", "end", "globalTid", "nameId", "graphNodeId", "originalGraphNodeId"}},
 };
 static const char *const texts[] = {"",
                                     "aten::mm, seq = 3, op_id = 4, sizes = [[1]]",

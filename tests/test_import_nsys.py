@@ -16,6 +16,16 @@ FOLDER = trace_reader.data_folder()
 BY_OPERATOR = """select l.name, sum(e.duration_ns) as ns, count(*) as count from span e
                  join span l on l.run_id = e.run_id and l.span_id = e.layer_id
                  where e.kind = 'execution' and e.category = 'kernel' group by 1"""
+CAPTURED = """with made as (select n.value as node, coalesce(o.value, n.value) as origin, s.layer_id, s.run_id
+                  from span s join tag n on n.run_id = s.run_id and n.span_id = s.span_id and n.key = 'graph_node'
+                  left join tag o on o.run_id = s.run_id and o.span_id = s.span_id and o.key = 'original_graph_node'
+                  where s.category = 'graph' and s.kind = 'sync')
+              select l.name, sum(k.duration_ns) as ns from span k
+              join tag t on t.run_id = k.run_id and t.span_id = k.span_id and t.key = 'graph_node'
+              join made clone on clone.run_id = k.run_id and clone.node = t.value
+              join made first on first.run_id = k.run_id and first.node = clone.origin
+              join span l on l.run_id = k.run_id and l.span_id = first.layer_id
+              where k.category = 'kernel' group by 1"""
 EPOCH = 1_700_000_000_000_000_000
 
 
@@ -210,7 +220,7 @@ class Spans(WithFolder):
         file, spans = self.load(export)
         operator, call, kernel = spans
         self.assertEqual((operator["name"], operator["level"], operator["category"]), ("aten::mm", "layer", "nvtx"))
-        self.assertEqual(operator["tags"], {"sequence": 3, "op_id": 12, "sizes": "[[4, 2], [2, 8]]",
+        self.assertEqual(operator["tags"], {"sequence": 3, "op_id": 12, "Input Dims": "[[4,2],[2,8]]",
                                             "layer_type": "aten::mm"})
         self.assertEqual((call["kind"], call["category"], call["parent"], call["basis"]),
                          ("launch", "api", "aten::mm", "containment"))
@@ -272,6 +282,47 @@ class Spans(WithFolder):
         graph = self.named(spans, "CUDA graph 5")
         self.assertEqual((graph["category"], graph["kind"], graph["parent"], graph["tags"]["graph_exec"]),
                          ("graph", "execution", "replay", 6))
+
+    def test_the_operator_of_a_captured_kernel(self):
+        export = Export().nvtx("aten::mm", 100, 110).nvtx("replay", 200, 300)
+        for table, node, more in (("CUDA_GRAPH_NODE_EVENTS", 1, {"originalGraphNodeId": None}),
+                                  ("CUDA_GRAPH_NODE_EVENTS", 9, {"originalGraphNodeId": 1}),
+                                  ("CUDA_GRAPH_EVENTS", None, {"graphId": 4, "graphExecId": 5})):
+            start = 105 if node == 1 else 150
+            export.add(table, start=start, end=start + 1, eventClass=77, globalTid=gtid(),
+                       nameId=export.string("CUDA graph node creation"), graphNodeId=node, **more)
+        export.call("cudaGraphLaunch", 210, 220, 7).kernel("k", 230, 240, 7, graphNodeId=9)
+        _, spans = self.load(export)
+        self.assertEqual(self.named(spans, "k<float>(int)")["parent"], "replay")
+        made = [span for span in spans if span["category"] == "graph"]
+        self.assertEqual([(s["kind"], s["layer"], s["tags"]) for s in made], [
+            ("sync", "aten::mm", {"graph_node": 1}), ("sync", None, {"graph_node": 9, "original_graph_node": 1}),
+            ("sync", None, {"graph": 4, "graph_exec": 5})])
+        # as docs/importers.md has it
+        self.assertEqual(rows(self.out, CAPTURED), [{"name": "aten::mm", "ns": 10}])
+
+    def test_call_stacks(self):
+        export = Export()
+        for number, chain in enumerate((5, 5, 6, None, 8)):
+            export.call("cudaMalloc", number * 10, number * 10 + 5, number + 1, callchainId=chain)
+        for chain, depth, symbol, unresolved in ((5, 0, "0x7f01", 1), (5, 1, "alloc", None), (5, 2, "main", None),
+                                                 (6, 1, "main", None), (6, 0, "init", None), (5, 0, "late", None)):
+            export.add("CUDA_CALLCHAINS", id=chain, symbol=export.string(symbol), stackDepth=depth, unresolved=unresolved,
+                       module=export.string("/usr/lib/libcuda.so.1"))
+        _, spans = self.load(export)
+        self.assertEqual([span["tags"].get("call_path") for span in spans],
+                         ["main;alloc;[libcuda.so.1]"] * 2 + ["main;init", None, None])
+
+    def test_call_stacks_without_end(self):
+        export = Export().call("cudaMalloc", 0, 5, 1, callchainId=5).call("cudaMalloc", 5, 7, 2, callchainId=6)
+        for depth in range(1000):
+            export.add("CUDA_CALLCHAINS", id=5, symbol=export.string(f"f{depth}"), stackDepth=depth)
+        for depth in range(20):
+            export.add("CUDA_CALLCHAINS", id=6, symbol=export.string(f"{depth}" + "x" * 1000), stackDepth=depth)
+        _, spans = self.load(export)
+        deep, long = (span["tags"]["call_path"] for span in spans)
+        self.assertTrue(deep.endswith(";f2;f1;f0") and len(deep.split(";")) <= 257, deep)
+        self.assertTrue(long.startswith("…;") and long.endswith(";0" + "x" * 1000) and len(long) < 17000)
 
     def test_start_end_ranges_enclose_nothing(self):
         export = Export().nvtx("outer", 50, 300, kind=60).nvtx("aten::mm", 100, 200, kind=60)

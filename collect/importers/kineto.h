@@ -17,7 +17,8 @@
 
 // ---- words
 #define KINETO_WORD_BYTES 48u
-#define KINETO_WORDS_MOST 256u // what a file brings beyond these is looked up the slow way
+#define KINETO_KEY_NUMBERS 256u // of trace_argument.key_number, beyond which keys are looked up
+#define KINETO_WORDS_MOST 256u  // what a file brings beyond these is looked up the slow way
 struct kineto_word {
   char text[KINETO_WORD_BYTES];
   uint8_t length, meaning;
@@ -83,6 +84,8 @@ struct kineto {
   struct import *import;
   int64_t run_id, span_count;
   struct kineto_words categories, keys;
+  const struct kineto_word *numbered_keys[KINETO_KEY_NUMBERS]; // by key_number, into `keys`; NULL: not met yet
+  const struct kineto_word *last_category;
   struct kineto_tracks tracks;
   struct kineto_strings strings;
   struct buf scratch;            // one text at a time
@@ -100,10 +103,9 @@ enum status kineto_event(struct kineto *kineto, const struct trace_event *event,
 
 // kineto_tags.c
 bool kineto_tags_start(struct kineto *kineto);
-// Looks for what the span itself needs. Pure.
-void kineto_facts(struct kineto *kineto, const struct trace_event *event, struct kineto_facts *ret_facts);
-void kineto_tags(struct kineto *kineto, const struct trace_event *event, const struct kineto_facts *facts,
-                 int64_t span_id);
+// Tags the span that is about to be added, and finds what that needs itself.
+void kineto_tags(struct kineto *kineto, const struct trace_event *event, int64_t span_id, bool is_device,
+                 struct kineto_facts *ret_facts);
 
 // kineto_tracks.c. NULL, or STATUS_MEMORY: out of memory.
 struct kineto_track *kineto_track(struct kineto *kineto, enum kineto_track_kind kind, const struct trace_event *event,

@@ -287,8 +287,6 @@ static void keep_times(struct kineto *kineto, const struct trace_event *event)
 
 static enum status add_span(struct kineto *kineto, const struct trace_event *event, enum class class, struct error *err)
 {
-  struct kineto_facts facts;
-  kineto_facts(kineto, event, &facts);
   struct store_span span = {.span_id = kineto->span_count + 1,
                             .start_ns = event->start_ns,
                             .name = import_string(kineto->import, event->name.at, event->name.length),
@@ -297,6 +295,8 @@ static enum status add_span(struct kineto *kineto, const struct trace_event *eve
     return import_broken(kineto->import, err, event->offset,
                          "the duration of this event is beyond 64 bits of nanoseconds");
   bool is_device = class >= CLASS_KERNEL && class <= CLASS_OTHER;
+  struct kineto_facts facts;
+  kineto_tags(kineto, event, span.span_id, is_device, &facts);
   struct kineto_track *track =
       is_device ? kineto_track(kineto, TRACK_DEVICE, event, facts.device != NULL ? facts.device : &event->process_id,
                                facts.stream != NULL ? facts.stream : &event->thread_id)
@@ -311,7 +311,6 @@ static enum status add_span(struct kineto *kineto, const struct trace_event *eve
     span.category = device_category(&kineto->strings, class);
     track->kernel_count += class == CLASS_KERNEL;
   } else {
-    facts.device = facts.stream = NULL; // of a call they are told by no track
     if (class == CLASS_RANGE)
       set_range(kineto, event, &span);
     else
@@ -324,7 +323,6 @@ static enum status add_span(struct kineto *kineto, const struct trace_event *eve
   XSP_TRY(import_span(kineto->import, kineto->run_id, &span, err));
   kineto->span_count++;
   tag_by_name(kineto, event, class, &span);
-  kineto_tags(kineto, event, &facts, span.span_id);
   return STATUS_OK;
 }
 

@@ -39,7 +39,7 @@ bool kineto_tags_start(struct kineto *kineto)
 }
 
 // What a key means; `spare` holds it where the table is full. NULL: a key without a text.
-static const struct kineto_word *word_of(struct kineto *kineto, struct text key, struct kineto_word *spare)
+static const struct kineto_word *find_word(struct kineto *kineto, struct text key, struct kineto_word *spare)
 {
   const struct kineto_word *word = kineto_word_find(&kineto->keys, key);
   if (word != NULL)
@@ -53,23 +53,20 @@ static const struct kineto_word *word_of(struct kineto *kineto, struct text key,
   return spare;
 }
 
-// ---- what the span needs ---------------------------------------------------------------------------------------------
-void kineto_facts(struct kineto *kineto, const struct trace_event *event, struct kineto_facts *ret_facts)
+// The same at array speed: the reader numbers keys that it meets again and again.
+static const struct kineto_word *word_of(struct kineto *kineto, const struct trace_argument *argument,
+                                         struct kineto_word *spare)
 {
-  *ret_facts = (struct kineto_facts){0};
-  for (size_t i = 0; i < event->argument_count; i++) {
-    const struct trace_argument *argument = &event->arguments[i];
-    const struct kineto_word *word = kineto_word_find(&kineto->keys, argument->key);
-    if (word == NULL)
-      continue;
-    int64_t number;
-    if (word->meaning == KEY_CORRELATION)
-      ret_facts->correlation_id = trace_int64(&argument->value, &number) && number > 0 ? number : 0;
-    else if (word->meaning == KEY_DEVICE)
-      ret_facts->device = &argument->value;
-    else if (word->meaning == KEY_STREAM)
-      ret_facts->stream = &argument->value;
-  }
+  uint32_t number = argument->key_number;
+  if (number == 0 || number >= KINETO_KEY_NUMBERS)
+    return find_word(kineto, argument->key, spare);
+  const struct kineto_word *word = kineto->numbered_keys[number];
+  if (word != NULL)
+    return word;
+  word = find_word(kineto, argument->key, spare);
+  if (word != spare)
+    kineto->numbered_keys[number] = word;
+  return word;
 }
 
 // ---- texts -----------------------------------------------------------------------------------------------------------
@@ -119,6 +116,55 @@ static uint32_t reverse_stack(struct kineto *kineto, struct text stack)
 }
 
 // ---- values ----------------------------------------------------------------------------------------------------------
+static bool is_digit(char byte)
+{
+  return byte >= '0' && byte <= '9';
+}
+
+// Whole numbers of up to 18 digits, which cannot overflow.
+static bool read_short(struct text text, int64_t *ret_number)
+{
+  const char *at = text.at, *end = at + text.length;
+  bool is_negative = at < end && *at == '-';
+  at += is_negative;
+  if (at == end || end - at > 18)
+    return false;
+  int64_t number = 0;
+  for (; at < end; at++) {
+    if (!is_digit(*at))
+      return false;
+    number = number * 10 + (*at - '0');
+  }
+  *ret_number = is_negative ? -number : number;
+  return true;
+}
+
+// "12.375": digits and fraction of at most 15 digits together are a whole number that a double holds exactly, and so is
+// the power of ten below it, so that one division gives the nearest double.
+static bool read_short_decimal(struct text text, double *ret_number)
+{
+  static const double powers[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+  const char *at = text.at, *end = at + text.length, *point = NULL;
+  bool is_negative = at < end && *at == '-';
+  at += is_negative;
+  if (end - at > 16)
+    return false;
+  int64_t digits = 0;
+  for (; at < end; at++) {
+    if (*at == '.' && point == NULL)
+      point = at;
+    else if (is_digit(*at))
+      digits = digits * 10 + (*at - '0');
+    else
+      return false;
+  }
+  if (point == NULL)
+    return false;
+  double number = (double)digits / powers[end - point - 1];
+  *ret_number = is_negative ? -number : number;
+  return true;
+}
+
 static bool is_whole(struct text number)
 {
   for (size_t i = 0; i < number.length; i++)
@@ -131,13 +177,19 @@ static void tag_number(struct kineto *kineto, int64_t span_id, uint32_t key, con
 {
   int64_t whole;
   double real;
-  if (trace_int64(value, &whole))
+  if (read_short(value->raw, &whole) || trace_int64(value, &whole))
     import_tag_int(kineto->import, kineto->run_id, span_id, key, whole);
-  else if (!is_whole(value->raw) && trace_double(value, &real))
+  else if (read_short_decimal(value->raw, &real) || (!is_whole(value->raw) && trace_double(value, &real)))
     import_tag_double(kineto->import, kineto->run_id, span_id, key, real);
   else // beyond int64 or double: as it stands
     import_tag_text(kineto->import, kineto->run_id, span_id, key,
                     import_string(kineto->import, value->raw.at, value->raw.length));
+}
+
+static void tag_text(struct kineto *kineto, int64_t span_id, uint32_t key, uint32_t text)
+{
+  if (text != 0) // an empty text says nothing
+    import_tag_text(kineto->import, kineto->run_id, span_id, key, text);
 }
 
 static void tag_value(struct kineto *kineto, int64_t span_id, uint32_t key, const struct trace_value *value)
@@ -162,8 +214,7 @@ static void tag_value(struct kineto *kineto, int64_t span_id, uint32_t key, cons
     text = compact(kineto, value->raw);
     break;
   }
-  if (text != 0) // an empty text says nothing
-    import_tag_text(kineto->import, kineto->run_id, span_id, key, text);
+  tag_text(kineto, span_id, key, text);
 }
 
 // Of arguments with one key the last counts, as for all readers of JSON.
@@ -176,37 +227,71 @@ static bool is_repeated(const struct trace_event *event, size_t at)
   return false;
 }
 
-static bool is_known_number(const struct trace_value *value, int64_t least)
+// Whether any key may stand twice: keys without a number always may.
+static bool may_repeat(const struct trace_event *event)
+{
+  uint64_t seen = 0;
+  for (size_t i = 0; i < event->argument_count; i++) {
+    uint32_t number = event->arguments[i].key_number;
+    uint64_t bit = UINT64_C(1) << (number & 63);
+    if (number == 0 || (seen & bit) != 0)
+      return true;
+    seen |= bit;
+  }
+  return false;
+}
+
+static bool is_at_least(const struct trace_value *value, int64_t least)
 {
   int64_t number;
   return !trace_int64(value, &number) || number >= least;
 }
 
-void kineto_tags(struct kineto *kineto, const struct trace_event *event, const struct kineto_facts *facts,
-                 int64_t span_id)
+static void tag_argument(struct kineto *kineto, const struct kineto_word *word, const struct trace_value *value,
+                         int64_t span_id, bool is_device, struct kineto_facts *facts)
 {
-  uint64_t seen = 0; // by the keys' lengths and last letters: mostly tells that no key stands twice
-  bool has_repeats = false;
-  for (size_t i = 0; i < event->argument_count; i++) {
-    struct text key = event->arguments[i].key;
-    uint64_t bit = UINT64_C(1) << (key.length > 0 ? (key.length * 7 + (unsigned char)key.at[key.length - 1]) % 64 : 0);
-    has_repeats |= (seen & bit) != 0;
-    seen |= bit;
+  int64_t number;
+  switch ((enum kineto_key)word->meaning) {
+  case KEY_TAG:
+    break;
+  case KEY_DROP:
+    return;
+  case KEY_CORRELATION:
+    facts->correlation_id = trace_int64(value, &number) && number > 0 ? number : 0;
+    break;
+  case KEY_DEVICE:
+  case KEY_STREAM: // on the host no track tells them
+    if (!is_device)
+      break;
+    *(word->meaning == KEY_DEVICE ? &facts->device : &facts->stream) = value;
+    return;
+  case KEY_CALL_STACK:
+    if (value->type != TRACE_STRING)
+      break;
+    tag_text(kineto, span_id, word->string, reverse_stack(kineto, value->raw));
+    return;
+  case KEY_QUEUED:
+    if (!is_at_least(value, 1))
+      return;
+    break;
+  case KEY_SEQUENCE:
+    if (!is_at_least(value, 0))
+      return;
+    break;
   }
+  tag_value(kineto, span_id, word->string, value);
+}
+
+void kineto_tags(struct kineto *kineto, const struct trace_event *event, int64_t span_id, bool is_device,
+                 struct kineto_facts *ret_facts)
+{
+  *ret_facts = (struct kineto_facts){0};
+  bool has_repeats = may_repeat(event);
   for (size_t i = 0; i < event->argument_count; i++) {
     const struct trace_argument *argument = &event->arguments[i];
     struct kineto_word spare;
-    const struct kineto_word *word = word_of(kineto, argument->key, &spare);
-    if (word == NULL || word->meaning == KEY_DROP || &argument->value == facts->device ||
-        &argument->value == facts->stream || (has_repeats && is_repeated(event, i)))
-      continue;
-    if (word->meaning == KEY_CALL_STACK && argument->value.type == TRACE_STRING) {
-      uint32_t path = reverse_stack(kineto, argument->value.raw);
-      if (path != 0)
-        import_tag_text(kineto->import, kineto->run_id, span_id, word->string, path);
-    } else if ((word->meaning != KEY_QUEUED || is_known_number(&argument->value, 1)) &&
-               (word->meaning != KEY_SEQUENCE || is_known_number(&argument->value, 0))) {
-      tag_value(kineto, span_id, word->string, &argument->value);
-    }
+    const struct kineto_word *word = word_of(kineto, argument, &spare);
+    if (word != NULL && !(has_repeats && is_repeated(event, i)))
+      tag_argument(kineto, word, &argument->value, span_id, is_device, ret_facts);
   }
 }

@@ -173,7 +173,8 @@ static void make_keys(struct nsys_reader *reader)
       {&keys->recorded_correlation, "recorded_correlation"},
       {&keys->sequence, "sequence"},
       {&keys->op_id, "op_id"},
-      {&keys->sizes, "sizes"},
+      {&keys->input_dims, "Input Dims"}, // as Kineto calls them
+      {&keys->call_path, "call_path"},
       {&keys->payload, "payload"},
       {&keys->nvtx_category, "nvtx_category"},
       {&keys->return_value, "return_value"},
@@ -189,6 +190,7 @@ static void make_keys(struct nsys_reader *reader)
       {&keys->graph, "graph"},
       {&keys->graph_exec, "graph_exec"},
       {&keys->graph_node, "graph_node"},
+      {&keys->original_graph_node, "original_graph_node"},
       {&keys->bytes, "bytes"},
       {&keys->copy_kind, "copy_kind"},
       {&keys->source_device, "source_device"},
@@ -238,6 +240,7 @@ static enum status read_parts(struct nsys_reader *reader, struct error *err)
   struct store_run run = {.epoch_is_unix = reader->epoch_is_unix, .own_pct = NAN};
   XSP_TRY(import_run(import, &run, &reader->run_id, err));
   XSP_TRY(nsys_read_ranges(reader, err));
+  XSP_TRY(nsys_read_stacks(reader, err));
   XSP_TRY(nsys_read_calls(reader, err));
   XSP_TRY(nsys_read_device(reader, err));
   XSP_TRY(nsys_read_names(reader, err));
@@ -255,8 +258,9 @@ static enum status nsys_read(struct import *import, struct error *err)
   struct nsys_reader reader = {.import = import, .next_span_id = 1};
   XSP_TRY(nsys_database_open(&reader.database, path, import->input->path, import->arena, err));
   enum status status = read_parts(&reader, err);
-  struct nsys_map *maps[] = {&reader.threads,      &reader.stream_tracks, &reader.wait_tracks, &reader.processes,
-                             &reader.thread_names, &reader.domains,       &reader.categories,  &reader.process_names};
+  struct nsys_map *maps[] = {&reader.threads,    &reader.stream_tracks, &reader.wait_tracks,
+                             &reader.processes,  &reader.thread_names,  &reader.domains,
+                             &reader.categories, &reader.process_names, &reader.stacks};
   for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++)
     nsys_map_done(maps[i]);
   nsys_strings_close(&reader.strings);

@@ -247,7 +247,6 @@ static const char *reason_for(const char *table)
       {"CUPTI_ACTIVITY_KIND_CUDA_EVENT", "CUDA event"},
       {"CUDA_GPU_MEMORY", "memory usage"},
       {"CUDA_UM_", "page fault"},
-      {"CUDA_GRAPH", "graph creation"},
       {"GPU_METRICS", "hardware metric"},
       {"GENERIC_EVENTS", "hardware metric"},
       {"NET_", "hardware metric"},

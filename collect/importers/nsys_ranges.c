@@ -195,6 +195,21 @@ static uint32_t find_name(const struct nsys_map *names, struct nsys_key key)
   return nsys_map_find(names, key, &name) ? name : 0;
 }
 
+// "[[4, 2], [2]]" as "[[4,2],[2]]": equal shapes are equal texts, and those of other importers.
+static enum status tag_dims(struct nsys_reader *reader, const struct range *range, int64_t span_id, struct error *err)
+{
+  char compact[4096];
+  size_t length = 0;
+  uint32_t text;
+  for (size_t i = 0; i < range->sizes_length && length < sizeof compact; i++)
+    if (range->sizes[i] != ' ')
+      compact[length++] = range->sizes[i];
+  bool fits = length < sizeof compact;
+  XSP_TRY(nsys_intern(reader->import, fits ? compact : range->sizes, fits ? length : range->sizes_length, &text, err));
+  import_tag_text(reader->import, reader->run_id, span_id, reader->keys.input_dims, text);
+  return STATUS_OK;
+}
+
 static enum status tag_range(struct nsys_reader *reader, struct nsys_scan *scan, const struct range *range,
                              int64_t span_id, struct error *err)
 {
@@ -204,10 +219,8 @@ static enum status tag_range(struct nsys_reader *reader, struct nsys_scan *scan,
     import_tag_int(import, reader->run_id, span_id, reader->keys.sequence, range->sequence);
   if (range->op_id != RANGE_NO_NUMBER)
     import_tag_int(import, reader->run_id, span_id, reader->keys.op_id, range->op_id);
-  if (range->sizes != NULL) {
-    XSP_TRY(nsys_intern(import, range->sizes, range->sizes_length, &text, err));
-    import_tag_text(import, reader->run_id, span_id, reader->keys.sizes, text);
-  }
+  if (range->sizes != NULL)
+    XSP_TRY(tag_dims(reader, range, span_id, err));
   if (nsys_type_of(scan, CATEGORY_ID) != NSYS_NULL && nsys_int(scan, CATEGORY_ID, 0) != 0) {
     struct nsys_key key = domain_key(scan);
     key.c = nsys_int(scan, CATEGORY_ID, 0);

@@ -4,7 +4,8 @@
 //      nsys.c          recognises, opens, goes through the parts in order
 //      nsys_facts.c    version, machine, names of threads and domains
 //      nsys_ranges.c   NVTX
-//      nsys_calls.c    calls into libraries, MPI, CUDA
+//      nsys_calls.c    calls into libraries, MPI, CUDA; the making of graphs
+//      nsys_stacks.c   call stacks of CUDA calls
 //      nsys_device.c   kernels, copies, sets, graphs, waits
 //      nsys_names.c    strings; numbers to numbers
 //      nsys_database.c the SQLite below
@@ -16,9 +17,9 @@
 #include "collect/importers/nsys_names.h"
 
 struct nsys_keys { // ids of import_string
-  uint32_t recorded_correlation, sequence, op_id, sizes, payload, nvtx_category, return_value;
+  uint32_t recorded_correlation, sequence, op_id, input_dims, payload, nvtx_category, return_value, call_path;
   uint32_t short_name, mangled_name, grid, block, cluster, registers, shared_bytes, local_bytes, context, graph,
-      graph_exec, graph_node, bytes, copy_kind, source_device, destination_device, cooperative;
+      graph_exec, graph_node, original_graph_node, bytes, copy_kind, source_device, destination_device, cooperative;
   uint32_t layer_type;
   uint32_t api, kernel, memcpy, memset, sync, graph_category, nvtx, mpi, ucx, cudnn, cublas; // categories
 };
@@ -39,6 +40,7 @@ struct nsys_reader {
   struct nsys_map thread_names;               // globalTid → string
   struct nsys_map domains;                    // (process, domainId) → its name
   struct nsys_map categories;                 // (process, domainId, category) → its name
+  struct nsys_map stacks;                     // callchainId → call path, a string
   struct nsys_map process_names;              // process → string, of those with threads that have no name
 
   bool has_calls, has_calls_of_several; // processes that call CUDA
@@ -74,6 +76,7 @@ enum status nsys_tag(struct nsys_reader *reader, struct nsys_scan *scan, size_t 
 // ---- the parts
 enum status nsys_read_facts(struct nsys_reader *reader, struct error *err) MUST_CHECK; // before the run begins
 enum status nsys_read_ranges(struct nsys_reader *reader, struct error *err) MUST_CHECK;
+enum status nsys_read_stacks(struct nsys_reader *reader, struct error *err) MUST_CHECK; // before the calls
 enum status nsys_read_calls(struct nsys_reader *reader, struct error *err) MUST_CHECK;
 enum status nsys_read_device(struct nsys_reader *reader, struct error *err) MUST_CHECK;
 enum status nsys_read_names(struct nsys_reader *reader, struct error *err) MUST_CHECK;   // of tracks with spans

@@ -93,14 +93,34 @@ static bool add(struct texts *texts, struct text_slot *slot, const char *text, s
   return true;
 }
 
-bool texts_intern(struct texts *texts, const char *text, size_t length, uint32_t *ret_id)
+uint32_t texts_hash(struct texts *texts, const char *text, size_t length)
+{
+  if (texts->slots == NULL && !grow(texts))
+    return 0; // the look-up will fail in its turn
+  uint32_t hash = hash_text(text, length, texts->seed);
+  __builtin_prefetch(&texts->slots[hash & texts->slot_mask]);
+  return hash;
+}
+
+void texts_fetch_entry(const struct texts *texts, uint32_t hash)
+{
+  const struct text_slot *slot = texts->slots == NULL ? NULL : &texts->slots[hash & texts->slot_mask];
+  if (slot != NULL && slot->id != 0 && slot->hash == hash)
+    __builtin_prefetch(&texts->entries[slot->id]);
+}
+
+void texts_fetch_text(const struct texts *texts, uint32_t hash)
+{
+  const struct text_slot *slot = texts->slots == NULL ? NULL : &texts->slots[hash & texts->slot_mask];
+  if (slot != NULL && slot->id != 0 && slot->hash == hash)
+    __builtin_prefetch(texts->entries[slot->id].text);
+}
+
+bool texts_intern_hashed(struct texts *texts, const char *text, size_t length, uint32_t hash, uint32_t *ret_id)
 {
   *ret_id = 0;
-  if (length == 0)
-    return true;
   if (texts->count == texts->capacity && !grow(texts))
     return false;
-  uint32_t hash = hash_text(text, length, texts->seed);
   for (uint32_t at = hash & texts->slot_mask;; at = (at + 1) & texts->slot_mask) {
     struct text_slot *slot = &texts->slots[at];
     if (slot->id == 0) {
@@ -118,6 +138,16 @@ bool texts_intern(struct texts *texts, const char *text, size_t length, uint32_t
       return true;
     }
   }
+}
+
+bool texts_intern(struct texts *texts, const char *text, size_t length, uint32_t *ret_id)
+{
+  *ret_id = 0;
+  if (length == 0)
+    return true;
+  if (texts->count == texts->capacity && !grow(texts))
+    return false;
+  return texts_intern_hashed(texts, text, length, hash_text(text, length, texts->seed), ret_id);
 }
 
 void texts_done(struct texts *texts)

@@ -28,6 +28,12 @@ struct texts { // starts as {0}
   uint64_t seed;           // nobody who writes a file can know it, so nobody can make all its texts collide
 };
 
+// In two steps, for callers that have several texts to look up and can hide the wait for memory: the hash of a text (not
+// of the empty one), whose place is fetched meanwhile; then, later, the look-up.
+uint32_t texts_hash(struct texts *texts, const char *text, size_t length);
+void texts_fetch_entry(const struct texts *texts, uint32_t hash); // what seems to be the text's entry, …
+void texts_fetch_text(const struct texts *texts, uint32_t hash);  // … and what that refers to
+bool texts_intern_hashed(struct texts *texts, const char *text, size_t length, uint32_t hash, uint32_t *ret_id);
 // 0 for the empty text; false: out of memory.
 bool texts_intern(struct texts *texts, const char *text, size_t length, uint32_t *ret_id);
 void texts_done(struct texts *texts); // {0} again
