@@ -17,7 +17,9 @@ extern const struct analysis analysis_a8;  // a8_kernels.c
 extern const struct analysis analysis_a9;  // a9_kernel_roofline.c
 extern const struct analysis analysis_a10; // a10_kernel_names.c
 extern const struct analysis analysis_a11; // a11_kernel_layers.c
+extern const struct analysis analysis_a12; // a12_layer_metrics.c
 extern const struct analysis analysis_a13; // a13_layer_gpu.c
+extern const struct analysis analysis_a14; // a14_layer_roofline.c
 extern const struct analysis analysis_a15; // a15_kernel_models.c
 
 #endif

@@ -9,8 +9,9 @@
 #include <strings.h>
 
 const struct analysis *const analyses[] = {
-    &analysis_l0, &analysis_a1, &analysis_a2,  &analysis_a3,  &analysis_a4,  &analysis_a5,  &analysis_a6, &analysis_a7,
-    &analysis_a8, &analysis_a9, &analysis_a10, &analysis_a11, &analysis_a13, &analysis_a15, NULL,
+    &analysis_l0,  &analysis_a1,  &analysis_a2,  &analysis_a3,  &analysis_a4,  &analysis_a5,
+    &analysis_a6,  &analysis_a7,  &analysis_a8,  &analysis_a9,  &analysis_a10, &analysis_a11,
+    &analysis_a12, &analysis_a13, &analysis_a14, &analysis_a15, NULL,
 };
 
 void analyze_request_init(struct analyze_request *request)

@@ -277,8 +277,11 @@ enum status layers_load_parts(struct question *question, struct layers_part *par
 enum status layers_load(struct question *question, const struct view_set *set, const char *from,
                         struct layers *ret_layers, struct error *err)
 {
-  struct layers_part part = {.set = set};
-  XSP_TRY(layers_load_parts(question, &part, 1, ret_layers, err));
+  struct layers_part *part = arena_alloc(question->scratch, sizeof *part); // the layers refer to it
+  if (part == NULL)
+    return question_no_memory(err);
+  *part = (struct layers_part){.set = set};
+  XSP_TRY(layers_load_parts(question, part, 1, ret_layers, err));
   ret_layers->from = from;
   enum layer_mode mode;
   XSP_TRY(choose_mode(question, set, &mode, err));

@@ -44,7 +44,8 @@ enum layer_value { LAYER_LATENCY, LAYER_ALLOC, LAYER_KERNELS, LAYER_ONE };
 // Loads the layers of `set`. The mode is the request's, else the run's default, else outermost.
 enum status layers_load(struct question *question, const struct view_set *set, const char *from,
                         struct layers *ret_layers, struct error *err) MUST_CHECK;
-// As above, of several sets at once, which pair with each other. The first decides the mode.
+// As above, of several sets at once, which pair with each other. The first decides the mode. The parts must stay as long
+// as the layers.
 enum status layers_load_parts(struct question *question, struct layers_part *parts, size_t part_count,
                               struct layers *ret_layers, struct error *err) MUST_CHECK;
 // As layers_load, for the question's batch size, after question_batch; fills the question's run set and notes.
