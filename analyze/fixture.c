@@ -144,6 +144,11 @@ static void tag_text(struct fixture *fixture, int64_t span_id, const char *key, 
         key);
 }
 
+void fixture_words(struct fixture *fixture, int64_t span_id, const char *key, const char *value)
+{
+  tag_text(fixture, span_id, key, value);
+}
+
 void fixture_layer(struct fixture *fixture, const struct fixture_layer *layer, int64_t start_ns, int64_t duration_ns)
 {
   int64_t id = add(
