@@ -29,6 +29,7 @@ static enum status fill_rows(struct question *question, const struct kernels *ke
   double *values = arena_alloc_array(question->scratch, kernels_room(kernels), sizeof *values);
   if (values == NULL)
     return question_no_memory(err);
+  table_reserve(&question->table, groups.count);
   for (size_t i = 0; i < groups.count; i++) {
     const struct layer *layer = &kernels->layers.items[i];
     struct kernel_figures figures;

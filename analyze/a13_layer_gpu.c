@@ -91,6 +91,7 @@ static enum status answer(struct question *question, struct error *err)
     return question_no_memory(err);
   table_columns(&question->table, columns, COLUMN_COUNT);
   size_t negative = 0;
+  table_reserve(&question->table, groups.count);
   for (size_t i = 0; i < groups.count; i++) {
     const struct layer *layer = &kernels.layers.items[i];
     struct kernel_figures figures;

@@ -70,6 +70,7 @@ enum status kernels_told(struct question *question, bool with_roofs, struct erro
   const struct analyze_request *request = question->request;
   size_t shown = request->sort == NULL && request->top > 0 ? (size_t)request->top : SIZE_MAX; // --top drops the others
   int64_t under_1ms = 0;
+  table_reserve(&question->table, shown < groups.count ? shown : groups.count);
   for (size_t i = 0; i < groups.count; i++) {
     struct kernel_figures figures;
     kernel_groups_figures(&groups, i, &figures);

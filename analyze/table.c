@@ -40,6 +40,19 @@ static bool grow(struct table *table, void **items, size_t count, size_t *capaci
   return true;
 }
 
+void table_reserve(struct table *table, size_t rows)
+{
+  if (rows <= table->row_capacity || rows > SIZE_MAX / table->column_count)
+    return;
+  struct cell *memory = arena_alloc_array(table->arena, rows * table->column_count, sizeof *memory);
+  if (memory == NULL)
+    return; // growing says so
+  if (table->row_count > 0)
+    memcpy(memory, table->rows, table->row_count * table->column_count * sizeof *memory);
+  table->rows = memory;
+  table->row_capacity = rows;
+}
+
 struct cell *table_row(struct table *table)
 {
   void *rows = table->rows;

@@ -28,6 +28,7 @@ struct table {
 
 void table_start(struct table *table, struct arena *arena);
 void table_columns(struct table *table, const struct analyze_column *columns, size_t count); // before the first row
+void table_reserve(struct table *table, size_t rows); // where millions are to come: growing would hold twice as many
 // A new row of nulls, to be filled; never NULL (a spare row where memory is out). Valid until the next call.
 struct cell *table_row(struct table *table);
 void table_summary(struct table *table, const char *key, struct cell value);

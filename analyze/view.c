@@ -29,10 +29,9 @@ static enum status batch_from_tags(struct store *store, struct view_run *run, st
   size_t count;
   if (run->batch_size != 0 || run->observation_count == 0 || !store_find_string(store, "batch_size", 10, &key))
     return STATUS_OK;
-  XSP_TRY(store_load_tags(store, run->run->run_id, arena, &tags, &count, err));
+  XSP_TRY(store_load_tags_of(store, run->run->run_id, &key, 1, arena, &tags, &count, err));
   for (size_t i = 0; i < count; i++)
-    if (tags[i].key == key && tags[i].type == STORE_INT && tags[i].value.integer > 0 &&
-        tags[i].span_id == run->observations[0].span_id) {
+    if (tags[i].type == STORE_INT && tags[i].value.integer > 0 && tags[i].span_id == run->observations[0].span_id) {
       run->batch_size = tags[i].value.integer;
       break;
     }
