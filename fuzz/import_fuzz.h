@@ -222,6 +222,12 @@ void import_tag_text(struct import *import, int64_t run_id, int64_t span_id, uin
   import_tag_int(import, run_id, span_id, key, 0);
 }
 
+void import_tag_bytes(struct import *import, int64_t run_id, int64_t span_id, uint32_t key, const char *text,
+                      size_t length)
+{
+  import_tag_text(import, run_id, span_id, key, import_string(import, text, length));
+}
+
 enum status import_log(struct import *import, int64_t run_id, int64_t span_id, int64_t time_ns, const char *message,
                        size_t length, struct error *err)
 {

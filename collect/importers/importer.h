@@ -81,6 +81,10 @@ enum status import_trace(struct import *import, int64_t run_id, const char *text
 void import_tag_int(struct import *import, int64_t run_id, int64_t span_id, uint32_t key, int64_t value);
 void import_tag_double(struct import *import, int64_t run_id, int64_t span_id, uint32_t key, double value);
 void import_tag_text(struct import *import, int64_t run_id, int64_t span_id, uint32_t key, uint32_t text);
+// As import_tag_text of import_string, for values of which a file may have as many as events (shapes, grids): looked up a
+// few dozen at a time, so that the waits for memory overlap.
+void import_tag_bytes(struct import *import, int64_t run_id, int64_t span_id, uint32_t key, const char *text,
+                      size_t length);
 enum status import_log(struct import *import, int64_t run_id, int64_t span_id, int64_t time_ns, const char *message,
                        size_t length, struct error *err) MUST_CHECK;
 

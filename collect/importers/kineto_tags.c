@@ -70,13 +70,13 @@ static const struct kineto_word *word_of(struct kineto *kineto, const struct tra
 }
 
 // ---- texts -----------------------------------------------------------------------------------------------------------
-// JSON without the space between its elements, so that equal values are equal texts. 0: empty or no memory.
-static uint32_t compact(struct kineto *kineto, struct text json)
+// A tag of JSON without the space between its elements, so that equal values are equal texts.
+static void tag_compact(struct kineto *kineto, int64_t span_id, uint32_t key, struct text json)
 {
   struct buf *scratch = &kineto->scratch;
   buf_clear(scratch);
   if (!buf_reserve(scratch, json.length))
-    return 0;
+    return;
   const char *at = json.at, *end = at + json.length;
   char *to = scratch->data;
   bool in_string = false;
@@ -90,7 +90,7 @@ static uint32_t compact(struct kineto *kineto, struct text json)
       in_string = !in_string;
     *to++ = *at;
   }
-  return import_string(kineto->import, scratch->data, (size_t)(to - scratch->data));
+  import_tag_bytes(kineto->import, kineto->run_id, span_id, key, scratch->data, (size_t)(to - scratch->data));
 }
 
 // "inner;outer" becomes "outer;inner", as call paths are written everywhere.
@@ -211,8 +211,8 @@ static void tag_value(struct kineto *kineto, int64_t span_id, uint32_t key, cons
     break;
   case TRACE_OBJECT:
   case TRACE_ARRAY:
-    text = compact(kineto, value->raw);
-    break;
+    tag_compact(kineto, span_id, key, value->raw);
+    return;
   }
   tag_text(kineto, span_id, key, text);
 }

@@ -59,10 +59,10 @@ struct result {
   int64_t answer; // to the question asked
 };
 
-// Imports what write_input wrote, with one thread, and asks the store a question.
-static struct result import(const char *question)
+// Imports what write_input wrote and asks the store a question.
+static struct result import_with(unsigned threads, const char *question)
 {
-  const struct import_options options = {.format = "kineto", .threads = 1};
+  const struct import_options options = {.format = "kineto", .threads = threads};
   const char *const paths[] = {input_path};
   struct result result = {.answer = -1};
   struct arena arena = {0};
@@ -82,6 +82,11 @@ static struct result import(const char *question)
   store_discard(store);
   arena_done(&arena);
   return result;
+}
+
+static struct result import(const char *question)
+{
+  return import_with(1, question);
 }
 
 static struct result import_text_file(const char *text, const char *question)
@@ -191,6 +196,35 @@ static void test_nothing_repeats(void **state)
   assert_int_equal(result.kept, EVENTS * 4 / 5 * 3 / 4);
   assert_int_equal(result.skipped, EVENTS - result.kept);
   assert_int_equal(result.answer, result.kept);
+  buf_done(&text);
+}
+
+// Texts that are looked up later than their tags are made come to the right tags, whatever is looked up between.
+static void test_values_that_do_not_repeat(void **state)
+{
+  (void)state;
+  enum { EVENTS = 100000 };
+  struct buf text;
+  buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  buf_text(&text, "{\"traceEvents\": [");
+  for (int i = 0; i < EVENTS; i++)
+    buf_format(&text,
+               "%s{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"n%d\",\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":1,"
+               "\"args\":{\"Input Dims\":[[%d], %d ],\"grid\":[ %d, 1],\"long\":[\"%0*d\"]}}",
+               i > 0 ? "," : "", i, i, i, i % 7, i % 1000, 100 + i % 50, i);
+  buf_text(&text, "]}");
+  assert_false(text.failed);
+  write_input(text.data, text.length);
+  for (unsigned threads = 1; threads <= 2; threads++) {
+    struct result result = import_with(
+        threads,
+        "select sum(value = case key when 'Input Dims' then '[[' || (span_id - 1) || '],' || ((span_id - 1) % 7)"
+        " || ']' when 'grid' then '[' || ((span_id - 1) % 1000) || ',1]' when 'layer_type' then name"
+        " else printf('[\"%0*d\"]', 100 + (span_id - 1) % 50, span_id - 1) end) from tag join span using"
+        " (run_id, span_id)");
+    assert_int_equal(result.status, STATUS_OK);
+    assert_int_equal(result.answer, 4 * EVENTS);
+  }
   buf_done(&text);
 }
 
@@ -340,6 +374,7 @@ int main(void)
       cmocka_unit_test(test_bytes_changed),
       cmocka_unit_test(test_deep_nesting_is_refused),
       cmocka_unit_test(test_nothing_repeats),
+      cmocka_unit_test(test_values_that_do_not_repeat),
       cmocka_unit_test(test_frames_within_frames),
       cmocka_unit_test(test_hostile_fields),
       cmocka_unit_test(test_hostile_arguments),

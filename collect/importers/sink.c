@@ -58,6 +58,7 @@ static void forget_file(struct sink *sink)
   sink->trace_count = sink->trace_slot_count = 0;
   arena_done(&sink->arena);
   sink->events = sink->kept = 0;
+  sink->late_count = 0;
   sink->skipped_count = sink->last_skipped = 0;
   sink->note_count = sink->notes_left_out = 0;
   sink->version = NULL;
@@ -150,6 +151,7 @@ static bool report(struct sink *sink, struct import_file *file)
 
 enum status sink_end(struct sink *sink, struct import_file *ret_file, struct error *err)
 {
+  sink_resolve(sink);
   enum status status = batches_wait(sink->batches, err);
   sink->batch = NULL;
   if (status == STATUS_OK && sink->status != STATUS_OK) {

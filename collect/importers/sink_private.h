@@ -8,6 +8,14 @@
 
 #define SINK_NOTES_MOST 64u
 
+// Texts of tags that are in the batch already, but whose ids are not known yet.
+#define SINK_LATE_TEXTS 32u
+#define SINK_LATE_BYTES 128u // longer texts are looked up at once
+struct sink_late {
+  uint32_t hash, length, tag; // its row in the batch
+  char text[SINK_LATE_BYTES];
+};
+
 struct sink_run { // of the current file
   struct store_run run;
   uint32_t level_mask;        // of the spans it has
@@ -48,6 +56,8 @@ struct sink {
   struct arena arena;
   struct texts texts;
   struct batch *batch; // the current one; NULL: to be taken
+  struct sink_late late[SINK_LATE_TEXTS];
+  uint32_t late_count;
   uint32_t default_tracer;
   int64_t last_run_id; // of last_run
   struct sink_run *last_run;
@@ -82,6 +92,7 @@ struct sink {
 struct sink_run *sink_run(const struct sink *sink, int64_t run_id); // NULL: not of this file
 // Room for one more entry; entries at and beyond `count` are not set. NULL: out of memory, the old array stays valid.
 void *sink_grow(void *array, size_t count, size_t *capacity, size_t size);
+void sink_resolve(struct sink *sink); // before the current batch is pushed: all its texts have their ids
 void sink_fail_memory(struct import *import);
 void sink_fail_later(struct sink *sink, enum status status, const struct error *error);
 

@@ -39,6 +39,7 @@ static enum status failed(const struct sink *sink, struct error *err)
 static enum status push(struct sink *sink, struct error *err)
 {
   struct error error = {0};
+  sink_resolve(sink);
   enum status status = batches_push(sink->batches, &error);
   const volatile sig_atomic_t *cancel = sink->import->options->cancel;
   if (status == STATUS_OK && cancel != NULL && *cancel != 0)
@@ -60,7 +61,7 @@ static enum status wrong_run(const struct import *import, int64_t run_id, struct
 static bool has_room(const struct batch *batch)
 {
   return batch->span_count < BATCH_SPANS && batch->tag_count < BATCH_TAGS && batch->segment_count < BATCH_SEGMENTS &&
-         batch->text_count < BATCH_TEXTS && batch->trace_count < BATCH_TRACES && batch->log_count < BATCH_LOGS &&
+         batch->text_count < BATCH_TEXTS - SINK_LATE_TEXTS && batch->trace_count < BATCH_TRACES && batch->log_count < BATCH_LOGS &&
          batch->log_bytes < BATCH_LOG_BYTES;
 }
 
@@ -115,6 +116,26 @@ uint32_t import_string(struct import *import, const char *text, size_t length)
   if (batch != NULL && id != 0)
     batch->texts[batch->text_count++] = sink->texts.entries[id];
   return id;
+}
+
+// Each step asks for the memory that the next one needs, for all texts; then they are looked up one after the other.
+void sink_resolve(struct sink *sink)
+{
+  struct texts *texts = &sink->texts;
+  for (uint32_t i = 0; i < sink->late_count; i++)
+    texts_fetch_entry(texts, sink->late[i].hash);
+  for (uint32_t i = 0; i < sink->late_count; i++)
+    texts_fetch_text(texts, sink->late[i].hash);
+  for (uint32_t i = 0; i < sink->late_count; i++) {
+    const struct sink_late *late = &sink->late[i];
+    uint32_t before = texts->count, id = 0;
+    if (!texts_intern_hashed(texts, late->text, late->length, late->hash, &id))
+      sink_fail_memory(sink->import);
+    else if (texts->count != before)
+      sink->batch->texts[sink->batch->text_count++] = texts->entries[id]; // has_room kept room for all of them
+    sink->batch->tags[late->tag].value.string = id;
+  }
+  sink->late_count = 0;
 }
 
 const char *import_text(const struct import *import, uint32_t string, size_t *ret_length)
@@ -172,6 +193,27 @@ void import_tag_text(struct import *import, int64_t run_id, int64_t span_id, uin
 {
   struct store_tag tag = {.span_id = span_id, .key = key, .type = STORE_TEXT, .value.string = text};
   add_tag(import, run_id, &tag);
+}
+
+void import_tag_bytes(struct import *import, int64_t run_id, int64_t span_id, uint32_t key, const char *text,
+                      size_t length)
+{
+  struct sink *sink = import->sink;
+  if (length == 0 || length > SINK_LATE_BYTES) {
+    import_tag_text(import, run_id, span_id, key, import_string(import, text, length));
+    return;
+  }
+  if (sink->late_count == SINK_LATE_TEXTS)
+    sink_resolve(sink);
+  struct batch *batch = batch_of_run(import, run_id);
+  if (batch == NULL)
+    return;
+  struct sink_late *late = &sink->late[sink->late_count++];
+  late->hash = texts_hash(&sink->texts, text, length);
+  late->length = (uint32_t)length;
+  late->tag = batch->tag_count;
+  memcpy(late->text, text, length);
+  batch->tags[batch->tag_count++] = (struct store_tag){.span_id = span_id, .key = key, .type = STORE_TEXT};
 }
 
 // ---- traces ----------------------------------------------------------------------------------------------------------
