@@ -103,10 +103,10 @@ static double first_input_elements(const struct flop_operation *operation)
 }
 
 // Of all tensors together, aligned at the last dimension; rank -1 where they do not fit.
-static struct shape broadcast(const struct shapes *shapes)
+static struct shape broadcast(const struct shapes *shapes, unsigned operands)
 {
   struct shape all = {0};
-  for (size_t i = 0; i < shapes->count; i++) {
+  for (size_t i = 0; i < shapes->count && (operands == 0 || shapes->items[i].argument < operands); i++) {
     const struct shape *shape = &shapes->items[i];
     if (shape->rank < 0)
       return *shape;
@@ -131,7 +131,7 @@ static double result_elements(const struct flop_rule *rule, const struct flop_op
   switch (rule->result) {
   case RESULT_BROADCAST:
   case RESULT_TRUTHS: {
-    struct shape all = broadcast(operation->inputs);
+    struct shape all = broadcast(operation->inputs, rule->operands);
     return shape_elements(&all);
   }
   case RESULT_FIRST:
@@ -156,14 +156,17 @@ static void apply_coefficients(const struct flop_rule *rule, struct flop_work *w
 }
 
 // ---- bytes -----------------------------------------------------------------------------------------------------------
-// Of tensors from index `first` on. NaN where one has no known element size.
-static double bytes_of(const struct shapes *shapes, size_t first)
+// Of tensors from index `first` on, of the first `operands` arguments (0: of all). NaN where one has no known element
+// size.
+static double bytes_of(const struct shapes *shapes, size_t first, unsigned operands)
 {
   if (shapes == NULL || shapes->is_cut)
     return NAN;
   double bytes = 0;
   for (size_t i = first; i < shapes->count; i++) {
     const struct shape *shape = &shapes->items[i];
+    if (operands != 0 && shape->argument >= operands)
+      break;
     if (shape->type.bytes == 0 && shape->rank == 0)
       continue; // a number, a list, or nothing
     bytes += shape->type.bytes == 0 ? NAN : shape_elements(shape) * shape->type.bytes;
@@ -207,11 +210,11 @@ static double onnx_bytes(const struct flop_rule *rule, const struct flop_work *w
   double missing = work->missing_elements == 0 ? 0 : work->missing_elements * work->counts.element.bytes;
   if (work->counts.element.bytes == 0 && missing != 0)
     missing = NAN;
-  double result = isnan(operation->output_bytes) ? bytes_of(operation->outputs, 0) : operation->output_bytes;
+  double result = isnan(operation->output_bytes) ? bytes_of(operation->outputs, 0, 0) : operation->output_bytes;
   double inputs = operation->input_bytes + operation->parameter_bytes;
   if (isnan(inputs))
-    inputs = bytes_of(operation->inputs, 0);
-  double further = isnan(operation->input_bytes) ? bytes_of(operation->inputs, 1) : 0;
+    inputs = bytes_of(operation->inputs, 0, 0);
+  double further = isnan(operation->input_bytes) ? bytes_of(operation->inputs, 1, 0) : 0;
   return moved(rule->traffic, inputs + missing, further, result);
 }
 
@@ -248,8 +251,9 @@ static void count_aten(const struct flop_rule *rule, struct flop_work *work)
     work->output_elements = NAN;
   }
   double result = work->output_elements * (work->counts.element.bytes == 0 ? NAN : work->counts.element.bytes);
+  const struct shapes *inputs = work->operation->inputs;
   work->counts.bytes =
-      moved(rule->traffic, bytes_of(work->operation->inputs, 0), bytes_of(work->operation->inputs, 1), result);
+      moved(rule->traffic, bytes_of(inputs, 0, rule->operands), bytes_of(inputs, 1, rule->operands), result);
 }
 
 static bool is_amount(double value)

@@ -232,34 +232,36 @@ static bool gather(struct flop_work *work) // (self, dim, index): as the index
 
 // ---- the table -------------------------------------------------------------------------------------------------------
 // Per element of the output: multiply-adds, adds, compares, specials. Trailing underscores (in place) are left out.
-#define EACH(type, multiply_adds, adds, compares, specials)                                                            \
+#define EACH_OF(operands, type, multiply_adds, adds, compares, specials, result)                                       \
   {                                                                                                                    \
-    type, PER_OUTPUT, multiply_adds, adds, compares, specials, MOVES_ALL, RESULT_BROADCAST, NULL, false                \
+    type, PER_OUTPUT, multiply_adds, adds, compares, specials, MOVES_ALL, result, NULL, false, operands                \
   }
+#define UNARY(type, multiply_adds, adds, compares, specials)                                                           \
+  EACH_OF(1, type, multiply_adds, adds, compares, specials, RESULT_BROADCAST)
+#define BINARY(type, multiply_adds, adds, compares, specials)                                                          \
+  EACH_OF(2, type, multiply_adds, adds, compares, specials, RESULT_BROADCAST)
+#define TERNARY(type, multiply_adds, adds, compares, specials)                                                         \
+  EACH_OF(3, type, multiply_adds, adds, compares, specials, RESULT_BROADCAST)
 #define EACH_OF_FIRST(type, multiply_adds, adds, compares, specials)                                                   \
-  {                                                                                                                    \
-    type, PER_OUTPUT, multiply_adds, adds, compares, specials, MOVES_ALL, RESULT_FIRST, NULL, false                    \
-  }
-#define COMPARES(type)                                                                                                 \
-  {                                                                                                                    \
-    type, PER_OUTPUT, 0, 0, 1, 0, MOVES_ALL, RESULT_TRUTHS, NULL, false                                                \
-  }
+  EACH_OF(0, type, multiply_adds, adds, compares, specials, RESULT_FIRST)
+#define COMPARES(type) EACH_OF(2, type, 0, 0, 1, 0, RESULT_TRUTHS)
 #define MOVES(type, traffic, result)                                                                                   \
   {                                                                                                                    \
-    type, PER_OUTPUT, 0, 0, 0, 0, traffic, result, NULL, false                                                         \
+    type, PER_OUTPUT, 0, 0, 0, 0, traffic, result, NULL, false, 0                                                      \
   }
 #define VIEW(type) MOVES(type, MOVES_NOTHING, RESULT_FIRST)
 #define COMPOSITE(type)                                                                                                \
   {                                                                                                                    \
-    type, PER_OUTPUT, 0, 0, 0, 0, MOVES_NOTHING, RESULT_FIRST, NULL, true                                              \
+    type, PER_OUTPUT, 0, 0, 0, 0, MOVES_NOTHING, RESULT_FIRST, NULL, true, 0                                           \
   }
-#define COUNTS(type, function)                                                                                         \
+#define COUNTS_OF(operands, type, function)                                                                            \
   {                                                                                                                    \
-    type, PER_OUTPUT, 0, 0, 0, 0, MOVES_ALL, RESULT_FIRST, function, false                                             \
+    type, PER_OUTPUT, 0, 0, 0, 0, MOVES_ALL, RESULT_FIRST, function, false, operands                                   \
   }
+#define COUNTS(type, function) COUNTS_OF(0, type, function)
 #define PICKS(type, function)                                                                                          \
   {                                                                                                                    \
-    type, PER_OUTPUT, 0, 0, 0, 0, MOVES_PICKED, RESULT_UNKNOWN, function, false                                        \
+    type, PER_OUTPUT, 0, 0, 0, 0, MOVES_PICKED, RESULT_UNKNOWN, function, false, 0                                     \
   }
 
 const struct flop_rule flop_rules_aten[] = {
@@ -307,19 +309,19 @@ const struct flop_rule flop_rules_aten[] = {
     COUNTS("adaptive_avg_pool1d", flops_aten_adaptive_pool),
     COUNTS("adaptive_avg_pool2d", flops_aten_adaptive_pool),
     COUNTS("_adaptive_avg_pool2d", flops_aten_adaptive_pool),
-    COUNTS("mm", matrix_product),
-    COUNTS("bmm", matrix_product),
-    COUNTS("_int_mm", matrix_product),
-    COUNTS("addmm", matrix_product_and_sum),
-    COUNTS("_addmm_activation", matrix_product_and_sum),
-    COUNTS("baddbmm", matrix_product_and_sum),
-    COUNTS("mv", matrix_by_vector),
-    COUNTS("addmv", matrix_by_vector_and_sum),
-    COUNTS("dot", dot),
-    COUNTS("vdot", dot),
+    COUNTS_OF(2, "mm", matrix_product),
+    COUNTS_OF(2, "bmm", matrix_product),
+    COUNTS_OF(2, "_int_mm", matrix_product),
+    COUNTS_OF(3, "addmm", matrix_product_and_sum),
+    COUNTS_OF(3, "_addmm_activation", matrix_product_and_sum),
+    COUNTS_OF(3, "baddbmm", matrix_product_and_sum),
+    COUNTS_OF(2, "mv", matrix_by_vector),
+    COUNTS_OF(3, "addmv", matrix_by_vector_and_sum),
+    COUNTS_OF(2, "dot", dot),
+    COUNTS_OF(2, "vdot", dot),
     COUNTS("linear", linear),
     COUNTS("mkldnn_linear", linear),
-    COUNTS("matmul", general_product),
+    COUNTS_OF(2, "matmul", general_product),
     COUNTS("batch_norm", batch_norm),
     COUNTS("_batch_norm_impl_index", batch_norm),
     COUNTS("native_batch_norm", batch_norm),
@@ -339,48 +341,48 @@ const struct flop_rule flop_rules_aten[] = {
     EACH_OF_FIRST("_softmax_backward_data", 1, 2, 0, 0),
     EACH_OF_FIRST("_log_softmax_backward_data", 1, 1, 0, 1),
     COUNTS("native_dropout", dropout),
-    COUNTS("sum", sum),
-    COUNTS("mean", mean),
-    COUNTS("amax", extreme),
-    COUNTS("amin", extreme),
+    COUNTS_OF(1, "sum", sum),
+    COUNTS_OF(1, "mean", mean),
+    COUNTS_OF(1, "amax", extreme),
+    COUNTS_OF(1, "amin", extreme),
     // Element by element.
-    EACH("add", 0, 1, 0, 0),
-    EACH("sub", 0, 1, 0, 0),
-    EACH("rsub", 0, 1, 0, 0),
-    EACH("mul", 0, 1, 0, 0),
-    EACH("neg", 0, 1, 0, 0),
-    EACH("square", 0, 1, 0, 0),
-    EACH("lerp", 1, 1, 0, 0),
-    EACH("addcmul", 1, 1, 0, 0),
-    EACH("addcdiv", 1, 0, 0, 1),
-    EACH("div", 0, 0, 0, 1),
-    EACH("true_divide", 0, 0, 0, 1),
-    EACH("floor_divide", 0, 0, 1, 1),
-    EACH("remainder", 0, 0, 0, 1),
-    EACH("pow", 0, 0, 0, 1),
-    EACH("sqrt", 0, 0, 0, 1),
-    EACH("rsqrt", 0, 0, 0, 2),
-    EACH("reciprocal", 0, 0, 0, 1),
-    EACH("exp", 0, 0, 0, 1),
-    EACH("log", 0, 0, 0, 1),
-    EACH("log2", 0, 0, 0, 1),
-    EACH("log1p", 0, 1, 0, 1),
-    EACH("erf", 0, 0, 0, 1),
-    EACH("sin", 0, 0, 0, 1),
-    EACH("cos", 0, 0, 0, 1),
-    EACH("tanh", 0, 0, 0, 1),
-    EACH("abs", 0, 0, 1, 0),
-    EACH("sign", 0, 0, 1, 0),
-    EACH("floor", 0, 0, 1, 0),
-    EACH("ceil", 0, 0, 1, 0),
-    EACH("round", 0, 0, 1, 0),
-    EACH("maximum", 0, 0, 1, 0),
-    EACH("minimum", 0, 0, 1, 0),
-    EACH("clamp", 0, 0, 2, 0),
-    EACH("clamp_min", 0, 0, 1, 0),
-    EACH("clamp_max", 0, 0, 1, 0),
-    EACH("masked_fill", 0, 0, 1, 0),
-    EACH("where", 0, 0, 1, 0),
+    BINARY("add", 0, 1, 0, 0),
+    BINARY("sub", 0, 1, 0, 0),
+    BINARY("rsub", 0, 1, 0, 0),
+    BINARY("mul", 0, 1, 0, 0),
+    UNARY("neg", 0, 1, 0, 0),
+    UNARY("square", 0, 1, 0, 0),
+    TERNARY("lerp", 1, 1, 0, 0),
+    TERNARY("addcmul", 1, 1, 0, 0),
+    TERNARY("addcdiv", 1, 0, 0, 1),
+    BINARY("div", 0, 0, 0, 1),
+    BINARY("true_divide", 0, 0, 0, 1),
+    BINARY("floor_divide", 0, 0, 1, 1),
+    BINARY("remainder", 0, 0, 0, 1),
+    BINARY("pow", 0, 0, 0, 1),
+    UNARY("sqrt", 0, 0, 0, 1),
+    UNARY("rsqrt", 0, 0, 0, 2),
+    UNARY("reciprocal", 0, 0, 0, 1),
+    UNARY("exp", 0, 0, 0, 1),
+    UNARY("log", 0, 0, 0, 1),
+    UNARY("log2", 0, 0, 0, 1),
+    UNARY("log1p", 0, 1, 0, 1),
+    UNARY("erf", 0, 0, 0, 1),
+    UNARY("sin", 0, 0, 0, 1),
+    UNARY("cos", 0, 0, 0, 1),
+    UNARY("tanh", 0, 0, 0, 1),
+    UNARY("abs", 0, 0, 1, 0),
+    UNARY("sign", 0, 0, 1, 0),
+    UNARY("floor", 0, 0, 1, 0),
+    UNARY("ceil", 0, 0, 1, 0),
+    UNARY("round", 0, 0, 1, 0),
+    BINARY("maximum", 0, 0, 1, 0),
+    BINARY("minimum", 0, 0, 1, 0),
+    TERNARY("clamp", 0, 0, 2, 0),
+    UNARY("clamp_min", 0, 0, 1, 0),
+    UNARY("clamp_max", 0, 0, 1, 0),
+    TERNARY("masked_fill", 0, 0, 1, 0),
+    TERNARY("where", 0, 0, 1, 0),
     COMPARES("eq"),
     COMPARES("ne"),
     COMPARES("lt"),
@@ -393,21 +395,21 @@ const struct flop_rule flop_rules_aten[] = {
     COMPARES("logical_or"),
     COMPARES("logical_not"),
     // Activations, by what they are made of.
-    EACH("relu", 0, 0, 1, 0),
-    EACH("relu6", 0, 0, 2, 0),
-    EACH("hardtanh", 0, 0, 2, 0),
-    EACH("leaky_relu", 0, 1, 1, 0),
-    EACH("threshold_backward", 0, 0, 1, 0),
-    EACH("sigmoid", 0, 1, 0, 2),
-    EACH("silu", 0, 2, 0, 2),
-    EACH("hardsigmoid", 1, 0, 2, 0),
-    EACH("hardswish", 1, 1, 2, 0),
-    EACH("elu", 0, 2, 1, 1),
-    EACH("softplus", 0, 1, 0, 2),
-    EACH("mish", 0, 2, 0, 3),
-    EACH("gelu", 0, 4, 0, 1),
-    EACH("sigmoid_backward", 0, 3, 0, 0),
-    EACH("tanh_backward", 1, 1, 0, 0),
+    UNARY("relu", 0, 0, 1, 0),
+    UNARY("relu6", 0, 0, 2, 0),
+    UNARY("hardtanh", 0, 0, 2, 0),
+    UNARY("leaky_relu", 0, 1, 1, 0),
+    BINARY("threshold_backward", 0, 0, 1, 0),
+    UNARY("sigmoid", 0, 1, 0, 2),
+    UNARY("silu", 0, 2, 0, 2),
+    UNARY("hardsigmoid", 1, 0, 2, 0),
+    UNARY("hardswish", 1, 1, 2, 0),
+    UNARY("elu", 0, 2, 1, 1),
+    UNARY("softplus", 0, 1, 0, 2),
+    UNARY("mish", 0, 2, 0, 3),
+    UNARY("gelu", 0, 4, 0, 1),
+    BINARY("sigmoid_backward", 0, 3, 0, 0),
+    BINARY("tanh_backward", 1, 1, 0, 0),
     // Moves.
     COUNTS("copy_", copy),
     COUNTS("cat", concatenation),
@@ -462,5 +464,5 @@ const struct flop_rule flop_rules_aten[] = {
     VIEW("unsqueeze"),
     VIEW("view"),
     VIEW("view_as"),
-    {NULL, PER_OUTPUT, 0, 0, 0, 0, MOVES_NOTHING, RESULT_UNKNOWN, NULL, false},
+    {NULL, PER_OUTPUT, 0, 0, 0, 0, MOVES_NOTHING, RESULT_UNKNOWN, NULL, false, 0},
 };

@@ -207,23 +207,23 @@ static bool resize(struct flop_work *work)
 // Per element of the output: multiply-adds, adds, compares, specials.
 #define EACH(type, multiply_adds, adds, compares, specials)                                                            \
   {                                                                                                                    \
-    type, PER_OUTPUT, multiply_adds, adds, compares, specials, MOVES_ALL, RESULT_UNKNOWN, NULL, false                  \
+    type, PER_OUTPUT, multiply_adds, adds, compares, specials, MOVES_ALL, RESULT_UNKNOWN, NULL, false, 0               \
   }
 #define EACH_INPUT(type, adds, compares)                                                                               \
   {                                                                                                                    \
-    type, PER_INPUT, 0, adds, compares, 0, MOVES_ALL, RESULT_UNKNOWN, NULL, false                                      \
+    type, PER_INPUT, 0, adds, compares, 0, MOVES_ALL, RESULT_UNKNOWN, NULL, false, 0                                   \
   }
 #define EACH_FURTHER(type, adds, compares)                                                                             \
   {                                                                                                                    \
-    type, PER_FURTHER, 0, adds, compares, 0, MOVES_ALL, RESULT_UNKNOWN, NULL, false                                    \
+    type, PER_FURTHER, 0, adds, compares, 0, MOVES_ALL, RESULT_UNKNOWN, NULL, false, 0                                 \
   }
 #define MOVES(type, traffic)                                                                                           \
   {                                                                                                                    \
-    type, PER_OUTPUT, 0, 0, 0, 0, traffic, RESULT_UNKNOWN, NULL, false                                                 \
+    type, PER_OUTPUT, 0, 0, 0, 0, traffic, RESULT_UNKNOWN, NULL, false, 0                                              \
   }
 #define COUNTS(type, function)                                                                                         \
   {                                                                                                                    \
-    type, PER_OUTPUT, 0, 0, 0, 0, MOVES_ALL, RESULT_UNKNOWN, function, false                                           \
+    type, PER_OUTPUT, 0, 0, 0, 0, MOVES_ALL, RESULT_UNKNOWN, function, false, 0                                        \
   }
 
 const struct flop_rule flop_rules_onnx[] = {
@@ -363,5 +363,5 @@ const struct flop_rule flop_rules_onnx[] = {
     MOVES("Size", MOVES_NOTHING),
     MOVES("Squeeze", MOVES_NOTHING),
     MOVES("Unsqueeze", MOVES_NOTHING),
-    {NULL, PER_OUTPUT, 0, 0, 0, 0, MOVES_NOTHING, RESULT_UNKNOWN, NULL, false},
+    {NULL, PER_OUTPUT, 0, 0, 0, 0, MOVES_NOTHING, RESULT_UNKNOWN, NULL, false, 0},
 };

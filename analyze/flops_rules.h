@@ -37,6 +37,8 @@ struct flop_rule {
   // Instead of the coefficients: fills the counts (and output_elements in ATen). False: shapes do not suffice.
   bool (*count)(struct flop_work *work);
   bool is_composite; // what it does is done by the operators in it, where there are any
+  // ATen: this many arguments are read; tensors behind them are where the result goes ("add.out"). 0: all are read.
+  unsigned operands;
 };
 
 extern const struct flop_rule flop_rules_onnx[], flop_rules_aten[]; // end with type NULL
