@@ -25,7 +25,7 @@ static int compare_doubles(const void *left, const void *right)
   return a < b ? -1 : a > b;
 }
 
-static double median(double *values, int count)
+__attribute__((unused)) static double median(double *values, int count)
 {
   qsort(values, (size_t)count, sizeof *values, compare_doubles);
   return values[count / 2];

@@ -20,16 +20,19 @@ import time
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
 PEER_SPANS, PEER_REPETITIONS = 300_000, 9
 LTTNG_TARGET = 1 / 7
+IMPORT_EVENTS = 1_000_000
+IMPORT_TARGETS = {("one core", "simdjson"): 1.3, ("two cores", "simdjson"): 0.8, ("one core", "json.load"): 0.1}
+IMPORT_REPEATS = 5
 
 
 def say(text):
     print(f"bench: {text}", file=sys.stderr, flush=True)
 
 
-def run_program(program, build, timeout=240):
+def run_program(program, build, *arguments, timeout=240):
     """The JSON lines that a bench program prints."""
     environment = dict(os.environ, XSP_BUILD=str(build), XSP_SOURCE=str(SOURCE), XSP_PYTHON=sys.executable)
-    result = subprocess.run([program], env=environment, stdout=subprocess.PIPE, text=True, timeout=timeout)
+    result = subprocess.run([program, *arguments], env=environment, stdout=subprocess.PIPE, text=True, timeout=timeout)
     if result.returncode != 0:
         raise RuntimeError(f"{program.name} ended with status {result.returncode}")
     return [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
@@ -93,6 +96,50 @@ def measure_uftrace(programs):
         output = quiet(["uftrace", "record", "--no-libcall", "-d", f"{folder}/trace", str(programs / "peer_uftrace"),
                         str(PEER_SPANS // 3), "5"])
         return {"on": peer_figures(output)}
+
+
+def measure_simdjson(program, trace):
+    """(ns an event, MiB at its peak) of reading eight fields of each event with simdjson On-Demand, file in memory."""
+    if not program.exists():
+        raise RuntimeError("built without simdjson")
+    events, each, peak, version, *_ = quiet(["taskset", "-c", "0", str(program), str(trace), str(IMPORT_REPEATS)]).split()
+    say(f"peer simdjson {version}, {events} events")
+    return float(each), int(peak) / 1024
+
+
+def measure_json_load(trace, events):
+    """ns an event of CPython's json.load."""
+    code = ("import json, sys, time\nstart = time.process_time()\nwith open(sys.argv[1]) as file:\n    json.load(file)\n"
+            "print(time.process_time() - start)")
+    return float(quiet([sys.executable, "-c", code, str(trace)])) * 1e9 / events
+
+
+def measure_import(programs, build, events, problems):
+    """The import's own lines and its peers', all over one generated file."""
+    with tempfile.TemporaryDirectory(prefix="xsp-bench-", dir="/dev/shm") as folder:
+        trace = pathlib.Path(folder) / "trace.json"
+        quiet([str(programs / "make_kineto"), str(events), str(trace)])
+        lines = run_program(programs / "import", build, str(trace), timeout=1200)
+        peers = {}
+        for name, measure in (("simdjson", lambda: measure_simdjson(programs / "peer_simdjson", trace)),
+                              ("json.load", lambda: (measure_json_load(trace, events), None))):
+            if name == "json.load" and events > 2 * IMPORT_EVENTS:
+                continue  # it would need more memory than the machine has
+            try:
+                peers[name] = measure()
+            except (OSError, RuntimeError, ValueError, subprocess.SubprocessError) as error:
+                problems.append(f"peer {name}: {error}")
+    derived = []
+    for line in lines:
+        if line["bench"] in ("import/events", "import/kineto"):
+            line["peers"] = {name: round(each, 1) for name, (each, _) in peers.items()}
+        elif line["bench"] == "import/memory":
+            line["peers"] = {name: round(peak) for name, (_, peak) in peers.items() if peak}
+        for (cores, name), target in IMPORT_TARGETS.items():
+            if line["bench"] == "import/kineto" and line["case"].endswith(cores) and name in peers:
+                derived.append({**line, "case": f"{line['case']}, against {name}",
+                                "ratio": round(line["value"] / peers[name][0], 4), "target": target})
+    return lines + derived
 
 
 def case_threads(line):
@@ -175,11 +222,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=pathlib.Path, default=SOURCE / "build-bench")
     parser.add_argument("--output", type=pathlib.Path, default=SOURCE / "build" / "bench.jsonl")
+    parser.add_argument("--import-events", type=int, default=IMPORT_EVENTS,
+                        help="events of the generated trace (295 bytes each in /dev/shm); 10500000 shows the memory of 3 GB")
     parser.add_argument("--only", help="only the benches whose name matches this pattern")
     options = parser.parse_args()
     build = options.build.resolve()
     programs = build / "bench-programs"
-    names = sorted(source.stem for source in (SOURCE / "bench").glob("*.c"))
+    names = sorted(source.stem for source in (SOURCE / "bench").glob("*.c") if not source.stem.startswith("make_"))
     if options.only:
         names = [name for name in names if re.search(options.only, name)]
     lines, problems, peers = [], [], {}
@@ -188,7 +237,8 @@ def main():
     for position, name in enumerate(names, 1):
         say(f"{position} of {len(names)}: {name}")
         try:
-            lines += run_program(programs / name, build)
+            lines += measure_import(programs, build, options.import_events, problems) if name == "import" \
+                else run_program(programs / name, build)
         except (OSError, RuntimeError, ValueError, subprocess.TimeoutExpired) as error:
             problems.append(f"{name}: {error}")
     for name, measure in (("lttng-ust", measure_lttng), ("uftrace", measure_uftrace)):

@@ -1,8 +1,7 @@
 # Shared settings and three helpers: a room's library, a test beside the code, a shared object for the traced process.
 
-add_compile_options(-Wall -Wextra -Wshadow -Wstrict-prototypes -Wno-unused-parameter -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
-string(REPLACE "-Wstrict-prototypes" "" CMAKE_CXX_FLAGS "${CMAKE_CXX_FLAGS}")
-add_compile_options($<$<COMPILE_LANGUAGE:C>:-Wconversion>)
+add_compile_options(-Wall -Wextra -Wshadow -Wno-unused-parameter -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
+add_compile_options($<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes> $<$<COMPILE_LANGUAGE:C>:-Wconversion>)
 if(XSP_WERROR)
   add_compile_options(-Werror)
 endif()
