@@ -529,8 +529,28 @@ class Schemas(WithFolder):
         export = Export().nvtx("aten::mm", 1, 9, registered=True)
         export.KEYS = {"StringIds": "id integer, value text"}
         export.add("StringIds", id=export.string("aten::mm"), value="second of its id")
+        export.add("StringIds", id=99, value="of no use")
         _, spans = self.load(export)
         self.assertEqual(spans[0]["name"], "aten::mm")
+        with open(self.out, "rb") as file: # what nothing refers to is not stored
+            self.assertFalse(b"of no use" in file.read())
+
+    def test_registered_texts(self):
+        export = Export().nvtx("", 1, 2, registered=True).nvtx("", 3, 4)
+        for row, text in zip(export.tables["NVTX_EVENTS"], ("", None)):
+            row["text"], row["textId"] = text, export.string("registered")
+        _, spans = self.load(export)
+        self.assertEqual([span["name"] for span in spans], ["registered"] * 2)
+
+    def test_numbers_as_text(self):
+        export = Export().nvtx("aten::mm", "100", "200").call("c", "120", "130", "7").kernel("k", "140", "150", "7")
+        _, spans = self.load(export, types="")
+        self.assertEqual([s["duration_ns"] for s in spans], [100, 10, 10])
+        self.assertEqual(spans[2]["layer"], "aten::mm")
+        for text in ("", "-", "12x", "9223372036854775808", " 1", "1.0"):
+            with self.subTest(text):
+                Export().nvtx("a", 1, text).write(self.path, types="")
+                self.refuse("NVTX_EVENTS", "row 1", "end")
 
     def test_strings_that_are_missing(self):
         export = Export().nvtx("aten::mm", 1, 9, registered=True).call("cudaFree", 1, 2, 1).call("cudaFree", 3, 4, 2)
@@ -657,6 +677,39 @@ class Strangers(WithFolder):
                 with open(self.path, "wb") as file:
                     file.write(content)
                 self.refuse("report.sqlite", format="nsys")
+
+    def test_limit(self):
+        Export().nvtx("a" * 100000, 1, 2).write(self.path)
+        with open(self.path, "rb") as file, gzip.open(self.path + ".gz", "wb") as packed:
+            packed.write(file.read())
+        for path in (self.path, self.path + ".gz"):
+            result = xsp("import", path, "-o", os.path.join(self.folder, "t.xsp"), "--limit-bytes", "50000", check=2)
+            self.assertIn(b"50000 bytes", result.stderr)
+
+    def test_an_xsp_file(self):
+        _, out = import_file(Export().nvtx("a", 1, 2).write(self.path), self.folder)
+        self.refuse("is an .xsp file already", path=out)
+        self.refuse("is an .xsp file already", path=out, format="nsys")
+
+    def test_changes_that_are_not_in_the_file(self):
+        Export().nvtx("a", 1, 2).write(self.path)
+        data = sqlite3.connect(self.path)
+        data.execute("pragma journal_mode = wal")
+        data.execute("insert into NVTX_EVENTS select * from NVTX_EVENTS")
+        data.commit()
+        self.refuse("another program is writing it", "report.sqlite-wal")
+        data.close() # writes it all into the file
+        file, _ = self.load(self.path)
+        self.assertEqual(file["kept"], 2)
+        data = sqlite3.connect(self.path)
+        data.execute("pragma journal_mode = persist")
+        data.execute("pragma cache_spill = 1")
+        data.execute("insert into NVTX_EVENTS select * from NVTX_EVENTS")
+        data.commit()
+        data.close()
+        self.assertTrue(os.path.exists(self.path + "-journal")) # of a transaction that is through
+        file, _ = self.load(self.path)
+        self.assertEqual(file["kept"], 4)
 
     def test_views_and_virtual_tables(self):
         export = Export().nvtx("a", 1, 2)

@@ -17,6 +17,8 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
+#define NSYS_LARGEST_VALUE_BYTES (64 << 20)
+
 struct nsys_table {
   const char *name;
   const char *refused; // NULL, or why it is not read: "it is a view"
@@ -35,6 +37,10 @@ struct nsys_database {
 enum status nsys_database_open(struct nsys_database *ret_database, const char *path, const char *shown_path,
                                struct arena *arena, struct error *err) MUST_CHECK;
 void nsys_database_close(struct nsys_database *database); // {0} is fine
+// What SQLite's last error means. `table` may be NULL; row: the last one that was read, else below 1.
+enum status nsys_database_failed(struct nsys_database *database, const char *table, int64_t row, struct error *err);
+void nsys_database_refill(struct nsys_database *database); // steps for one more statement
+const struct nsys_table *nsys_find_table(const struct nsys_database *database, const char *name); // NULL: none
 bool nsys_has_table(const struct nsys_database *database, const char *name);
 bool nsys_has_prefix(const struct nsys_database *database, const char *prefix); // of any table's name
 

@@ -136,17 +136,36 @@ static enum status keep(struct nsys_strings *strings, int64_t id, const char *te
 }
 
 // Of several rows with one id the first counts.
+static enum status add_row(struct nsys_strings *strings, int64_t id, const char *text, size_t length, struct error *err)
+{
+  uint32_t place;
+  if (nsys_map_find(&strings->found, id_key(id), &place))
+    return STATUS_OK;
+  if (strings->text_count == strings->text_capacity) {
+    size_t capacity = strings->text_capacity == 0 ? 256 : 2 * strings->text_capacity;
+    struct nsys_text_row *texts = realloc(strings->texts, capacity * sizeof *texts);
+    if (texts == NULL || capacity > UINT32_MAX)
+      return import_no_memory(strings->import, err);
+    strings->texts = texts;
+    strings->text_capacity = capacity;
+  }
+  const char *copy = arena_copy(strings->import->arena, text, length);
+  if (copy == NULL || !nsys_map_put(&strings->found, id_key(id), (uint32_t)strings->text_count))
+    return import_no_memory(strings->import, err);
+  strings->texts[strings->text_count++] = (struct nsys_text_row){copy, length};
+  return STATUS_OK;
+}
+
 static enum status read_all(struct nsys_strings *strings, struct nsys_scan *scan, struct error *err)
 {
   bool has_row = false;
-  uint32_t string;
   XSP_TRY(nsys_scan_next(scan, &has_row, err));
   while (has_row) {
     int64_t id = nsys_int(scan, 0, 0);
     size_t length;
     const char *text = nsys_text(scan, 1, &length);
-    if (text != NULL && !nsys_map_find(&strings->known, id_key(id), &string))
-      XSP_TRY(keep(strings, id, text, length, &string, err));
+    if (text != NULL)
+      XSP_TRY(add_row(strings, id, text, length, err));
     XSP_TRY(nsys_scan_next(scan, &has_row, err));
   }
   return STATUS_OK;
@@ -174,6 +193,11 @@ enum status nsys_string(struct nsys_strings *strings, int64_t id, uint32_t *ret_
   const char *text = NULL;
   size_t length = 0;
   char missing[48];
+  uint32_t place;
+  if (nsys_map_find(&strings->found, id_key(id), &place)) {
+    text = strings->texts[place].text;
+    length = strings->texts[place].length;
+  }
   if (strings->lookup.statement != NULL)
     XSP_TRY(nsys_lookup_text(&strings->lookup, id, &text, &length, err));
   if (text == NULL) {
@@ -188,4 +212,7 @@ void nsys_strings_close(struct nsys_strings *strings)
 {
   nsys_lookup_end(&strings->lookup);
   nsys_map_done(&strings->known);
+  nsys_map_done(&strings->found);
+  free(strings->texts);
+  strings->texts = NULL;
 }

@@ -38,7 +38,13 @@ struct nsys_strings {
   struct import *import;
   struct nsys_lookup lookup;
   struct nsys_map known; // id → string of the import
-  uint64_t missing;      // ids that were asked for and are not there
+  struct nsys_map found; // without a key: id → place in `texts`
+  struct nsys_text_row {
+    const char *text; // in import->arena, as it stands in the file
+    size_t length;
+  } * texts;
+  size_t text_count, text_capacity;
+  uint64_t missing; // ids that were asked for and are not there
 };
 enum status nsys_strings_open(struct nsys_strings *ret_strings, struct import *import, struct nsys_database *database,
                               struct error *err) MUST_CHECK;

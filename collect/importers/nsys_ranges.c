@@ -64,12 +64,19 @@ static bool is_name(int64_t type)
          (type >= TEXT_THREAD && type <= DOMAIN_DESTROY) || (type >= NAME_DEVICE && type <= NAME_STREAM);
 }
 
-// The row's text, written out or registered. Valid until the next row.
+// Whether the row's text is written out, not registered.
+static bool is_written_out(struct nsys_scan *scan)
+{
+  size_t length;
+  return nsys_type_of(scan, TEXT_ID) == NSYS_NULL || (nsys_text(scan, TEXT, &length) != NULL && length > 0);
+}
+
+// The row's text. Valid until the next row.
 static enum status row_text(struct nsys_reader *reader, struct nsys_scan *scan, const char **ret_text,
                             size_t *ret_length, struct error *err)
 {
   uint32_t string = 0;
-  *ret_text = nsys_text(scan, TEXT, ret_length);
+  *ret_text = is_written_out(scan) ? nsys_text(scan, TEXT, ret_length) : NULL;
   if (*ret_text != NULL)
     return nsys_scan_check(scan, err);
   XSP_TRY(nsys_column_string(reader, scan, TEXT_ID, &string, err));
@@ -82,7 +89,7 @@ static enum status row_string(struct nsys_reader *reader, struct nsys_scan *scan
 {
   const char *text;
   size_t length;
-  if (nsys_type_of(scan, TEXT) == NSYS_NULL)
+  if (!is_written_out(scan))
     return nsys_column_string(reader, scan, TEXT_ID, ret_string, err);
   XSP_TRY(row_text(reader, scan, &text, &length, err));
   return nsys_intern(reader->import, text, length, ret_string, err);

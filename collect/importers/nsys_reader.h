@@ -8,7 +8,8 @@
 //      nsys_stacks.c   call stacks of CUDA calls
 //      nsys_device.c   kernels, copies, sets, graphs, waits
 //      nsys_names.c    strings; numbers to numbers
-//      nsys_database.c the SQLite below
+//      nsys_database.c opens the SQLite below
+//      nsys_scan.c     its rows and values
 //
 // A globalTid is [hardware 8 | machine 8 | process 24 | thread 24] bits, a globalPid the same with thread 0.
 #ifndef XSP_COLLECT_IMPORTERS_NSYS_READER_H
