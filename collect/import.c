@@ -3,9 +3,11 @@
 // Called by programs. Knows no format but by its importer's descriptor; what it cannot take it tries to name.
 #include "collect/import.h"
 
+#include "base/buf.h"
 #include "collect/importers/foreign.h"
 #include "collect/importers/sink.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -59,7 +61,7 @@ static enum status recognise(const struct input *input, const struct importer **
     return STATUS_OK;
   char names[160], advice[sizeof err->advice];
   list_names(names, sizeof names);
-  const struct foreign_format *foreign = foreign_recognise(input->at, length, is_all);
+  const struct foreign_format *foreign = foreign_recognise(input->path, input->at, length, is_all);
   if (foreign != NULL && foreign->advice != NULL)
     return error_set(err, STATUS_INPUT, "cannot import", input->path, foreign->advice, "%s", foreign->what);
   snprintf(advice, sizeof advice, "--format %s", names);
@@ -67,8 +69,35 @@ static enum status recognise(const struct input *input, const struct importer **
                    foreign != NULL ? foreign->what : "its format is not known");
 }
 
-static enum status import_file(struct sink *sink, const char *path, const struct import_options *options,
-                               struct import_file *ret_file, struct error *err)
+// ---- the account, in the file itself ---------------------------------------------------------------------------------
+static const char *base_name(const char *path)
+{
+  const char *slash = strrchr(path, '/');
+  return slash != NULL && slash[1] != 0 ? slash + 1 : path;
+}
+
+// Whoever gets the .xsp file later can read where a run comes from and what is not in it: table note, key "import".
+static enum status keep_account(struct store *store, const struct import_file *file, struct error *err)
+{
+  int64_t run_id = file->run_count == 1 ? file->run_ids[0] : 0;
+  struct buf text;
+  buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  buf_format(&text, "%s: %s%s%s; %" PRIu64 " events, %" PRIu64 " kept", base_name(file->path), file->format,
+             file->version != NULL ? " " : "", file->version != NULL ? file->version : "", file->events, file->kept);
+  for (size_t i = 0; i < file->skipped_count; i++)
+    buf_format(&text, "%s%" PRIu64 " %s", i == 0 ? ", skipped: " : ", ", file->skipped[i].count,
+               file->skipped[i].reason);
+  enum status status = text.failed ? error_set(err, STATUS_MEMORY, "cannot import", file->path, NULL, "out of memory")
+                                   : store_add_note(store, run_id, "import", text.data, err);
+  buf_done(&text);
+  for (size_t i = 0; i < file->note_count && status == STATUS_OK; i++)
+    status = store_add_note(store, run_id, "import", file->notes[i], err);
+  return status;
+}
+
+// ---- files -----------------------------------------------------------------------------------------------------------
+static enum status import_file(struct sink *sink, struct store *store, const char *path,
+                               const struct import_options *options, struct import_file *ret_file, struct error *err)
 {
   struct input input = {0};
   struct import import = {.input = &input, .options = options};
@@ -81,14 +110,10 @@ static enum status import_file(struct sink *sink, const char *path, const struct
     status = import.importer->read(&import, err);
   if (status == STATUS_OK)
     status = sink_end(sink, ret_file, err);
+  if (status == STATUS_OK)
+    status = keep_account(store, ret_file, err);
   input_close(&input);
   return status;
-}
-
-static const char *base_name(const char *path)
-{
-  const char *slash = strrchr(path, '/');
-  return slash != NULL && slash[1] != 0 ? slash + 1 : path;
 }
 
 enum status import_files(const char *const *paths, size_t count, const struct import_options *options,
@@ -109,7 +134,7 @@ enum status import_files(const char *const *paths, size_t count, const struct im
   XSP_TRY(sink_create(store, options->threads, arena, &sink, err));
   enum status status = STATUS_OK;
   for (size_t i = 0; i < count && status == STATUS_OK; i++)
-    status = import_file(sink, paths[i], options, &files[i], err);
+    status = import_file(sink, store, paths[i], options, &files[i], err);
   if (status == STATUS_OK)
     status = sink_finish(sink, base_name(paths[0]), err);
   sink_free(sink);

@@ -193,6 +193,13 @@ class AccountTest(ImportTest):
         self.assertIn("parents ", text)
         self.assertEqual(result.stderr.decode(), f"xsp: wrote {self.out}\n")
 
+    def test_the_file_itself_keeps_the_account(self):
+        first, second = self.file("[]", "first.json"), self.file([event(), {"ph": "i"}, {"ph": "C"}], "second.json")
+        xsp("import", first, second, "-o", self.out, check=0)
+        self.assertEqual(self.rows("select run_id, key, value from note"), [
+            (1, "import", "first.json: chrome; 0 events, 0 kept"), (1, "import", "it holds no events"),
+            (2, "import", "second.json: chrome; 3 events, 1 kept, skipped: 1 instant, 1 counter")])
+
     def test_hostile_names_are_escaped_in_text(self):
         path = self.file(CHROME, "a\x1b[31m\n.json")
         text = xsp("import", path, "-o", self.out, check=0).stdout
@@ -294,6 +301,8 @@ class RecognitionTest(ImportTest):
                               (b"", "empty"), (gzip.compress(b""), "empty"), (gzip.compress(CHROME.encode())[:-9], "")):
             with self.subTest(content[:20]):
                 self.refuse(self.file(content, "what"), "-o", self.out, says=["what", says])
+        for name, says in (("report.nsys-rep", "nsys export"), ("report.ncu-rep", "Nsight Compute"), ("a.qdrep", "nsys")):
+            self.refuse(self.file(b"\x01\x02\x03", name), "-o", self.out, says=[name, says])
         self.refuse(self.folder, "-o", self.out, says=[str(self.folder)])
         self.refuse(self.folder / "missing", "-o", self.out, says=["missing"])
         error = self.refuse(self.file("hello", "what"), "-o", self.out)

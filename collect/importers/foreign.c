@@ -39,7 +39,30 @@ static const struct signature signatures[] = {
     {0, BYTES("\x93NUMPY"), {"it is a NumPy array", NULL}},
 };
 
-const struct foreign_format *foreign_recognise(const char *head, size_t length, bool is_all)
+// Reports whose makers do not say how their bytes begin.
+static const struct foreign_format *recognise_name(const char *path)
+{
+  static const struct {
+    const char *ending;
+    struct foreign_format format;
+  } names[] = {
+      {".nsys-rep", {"it is an Nsight Systems report", "nsys export --type sqlite"}},
+      {".qdrep", {"it is an Nsight Systems report", "nsys export --type sqlite"}},
+      {".qdstrm", {"it is an unfinished capture of Nsight Systems", "nsys export --type sqlite of its .nsys-rep"}},
+      {".ncu-rep", {"it is an Nsight Compute report, which has no timeline", NULL}},
+      {".pftrace", {"it is a Perfetto trace", "the Chrome JSON of the same tool"}},
+      {".perfetto-trace", {"it is a Perfetto trace", "the Chrome JSON of the same tool"}},
+  };
+  size_t length = strlen(path);
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    size_t ending = strlen(names[i].ending);
+    if (length > ending && strcmp(path + length - ending, names[i].ending) == 0)
+      return &names[i].format;
+  }
+  return NULL;
+}
+
+const struct foreign_format *foreign_recognise(const char *path, const char *head, size_t length, bool is_all)
 {
   static const struct foreign_format json = {"it is JSON, but no trace that xsp knows", NULL};
   static const struct foreign_format blank = {"it holds nothing but white space", "the trace that the profiler wrote"};
@@ -54,5 +77,5 @@ const struct foreign_format *foreign_recognise(const char *head, size_t length, 
     at++;
   if (at == length)
     return is_all ? &blank : NULL;
-  return head[at] == '{' || head[at] == '[' ? &json : NULL;
+  return head[at] == '{' || head[at] == '[' ? &json : recognise_name(path);
 }

@@ -10,7 +10,7 @@ struct foreign_format {
   const char *what;   // "it is an ELF program or library"
   const char *advice; // NULL: none in particular
 };
-// NULL: not known either.
-const struct foreign_format *foreign_recognise(const char *head, size_t length, bool is_all);
+// By the beginning of the file, else by the end of its name. NULL: not known either.
+const struct foreign_format *foreign_recognise(const char *path, const char *head, size_t length, bool is_all);
 
 #endif
