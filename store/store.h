@@ -157,6 +157,10 @@ enum status store_add_trace(struct store *store, int64_t run_id, const char *tex
                             struct error *err) MUST_CHECK;
 uint32_t store_string(struct store *store, const char *text,
                       size_t length); // interns; 0 on empty or on failure (sticky, reported by commit)
+// For writers that have a table of their own: whether any text was interned yet, and a text that is known not to be.
+// Mixed with store_string it is slow.
+bool store_has_strings(const struct store *store);
+uint32_t store_new_string(struct store *store, const char *text, size_t length);
 enum status store_add_spans(struct store *store, int64_t run_id, const struct store_span *spans, size_t count,
                             struct error *err) MUST_CHECK;
 enum status store_add_tags(struct store *store, int64_t run_id, const struct store_tag *tags, size_t count,

@@ -22,9 +22,11 @@ struct pending_run {
   bool has_derived; // in the file; dropped when spans follow
 };
 
+#define WRITER_STRINGS 32u
 enum writer_statement {
   STATEMENT_CHUNK,
   STATEMENT_STRING,
+  STATEMENT_STRINGS, // WRITER_STRINGS at once
   STATEMENT_LOG,
   STATEMENT_TRACK,
   STATEMENT_RUN,

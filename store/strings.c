@@ -120,6 +120,19 @@ bool strings_intern(struct strings *strings, const char *text, size_t length, ui
   return true;
 }
 
+bool strings_add(struct strings *strings, const char *text, size_t length, uint32_t *ret_id)
+{
+  *ret_id = 0;
+  if (length == 0)
+    return true;
+  free(strings->slots);
+  strings->slots = NULL;
+  if (!append(strings, text, length))
+    return false;
+  *ret_id = strings->count - 1;
+  return true;
+}
+
 bool strings_find(struct strings *strings, const char *text, size_t length, uint32_t *ret_id)
 {
   *ret_id = 0;

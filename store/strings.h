@@ -22,6 +22,8 @@ struct strings { // starts as {0}
 
 void strings_done(struct strings *strings);
 bool strings_intern(struct strings *strings, const char *text, size_t length, uint32_t *ret_id); // false: memory
+// A text that the caller knows is not there: no look-up. The next look-up by text builds the table anew.
+bool strings_add(struct strings *strings, const char *text, size_t length, uint32_t *ret_id); // false: memory
 bool strings_find(struct strings *strings, const char *text, size_t length, uint32_t *ret_id);
 // Reads what the file has beyond what is already here.
 enum status strings_load(struct strings *strings, struct sqlite3 *db, const char *path, struct error *err) MUST_CHECK;

@@ -24,6 +24,7 @@ struct batches {
   struct batch *current; // the parser's; NULL: it could not be had
   unsigned batch_count;  // allocated so far
   bool has_thread;
+  bool are_all_new; // no text of the present file is in the store: it is the first one
   pthread_t thread;
   pthread_mutex_t lock;
   pthread_cond_t has_full, has_free;
@@ -61,7 +62,9 @@ static uint32_t mapped(const struct id_map *map, uint32_t id)
 static enum status store_new_ids(struct batches *batches, const struct batch *batch, struct error *err)
 {
   for (uint32_t i = 0; i < batch->text_count; i++) {
-    uint32_t id = store_string(batches->store, batch->texts[i].text, batch->texts[i].length);
+    const struct text_entry *text = &batch->texts[i];
+    uint32_t id = batches->are_all_new ? store_new_string(batches->store, text->text, text->length)
+                                       : store_string(batches->store, text->text, text->length);
     if (id == 0 || !map_append(&batches->texts, id))
       return no_memory(err);
   }
@@ -165,6 +168,7 @@ enum status batches_create(struct store *store, unsigned threads, struct batches
     return no_memory(err);
   batches->store = store;
   batches->full_end = &batches->full;
+  batches->are_all_new = !store_has_strings(store);
   pthread_mutex_init(&batches->lock, NULL);
   pthread_cond_init(&batches->has_full, NULL);
   pthread_cond_init(&batches->has_free, NULL);
@@ -241,6 +245,7 @@ enum status batches_wait(struct batches *batches, struct error *err)
   }
   batches->texts.count = 0;
   batches->traces.count = 0;
+  batches->are_all_new = !store_has_strings(batches->store);
   return status;
 }
 
