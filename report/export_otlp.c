@@ -104,7 +104,9 @@ static void put_notes(struct writer *writer)
                                 : is_foreign      ? ""
                                                   : OTLP_NOTE_PREFIX,
                                 note->key, strlen(note->key)};
-    if (note->run_id != 0 || !writer->has_file_notes)
+    bool is_told_already = note->run_id == 0 && writer->has_file_notes;
+    bool is_of_this_file = strcmp(note->key, "import") == 0; // how it came to be: another one comes to be differently
+    if (!is_told_already && !is_of_this_file)
       otlp_out_attribute_text(&writer->out, RESOURCE, key, note->value, strlen(note->value));
   }
   writer->has_file_notes = true;

@@ -16,5 +16,6 @@ for line in open(sys.argv[1], encoding="utf-8"):
     for file in package.files or sys.exit(f"{name} has no list of its files"):
         if file.size is not None and file.locate().stat().st_size != file.size:
             sys.exit(f"{name}: {file} is damaged")
-for module in ("numpy", "onnx", "onnxruntime", "google.protobuf", "perfetto.trace_processor", "pip"):
+for module in ("numpy", "onnx", "onnxruntime", "google.protobuf", "perfetto.trace_processor",
+               "opentelemetry.proto.trace.v1.trace_pb2", "pip"):
     importlib.import_module(module)

@@ -179,6 +179,13 @@ enum framing { FRAMING_NONE, FRAMING_VARINT, FRAMING_WORD };
 // against it; 2: it has a resource; 3: it has a span.
 static int claim_message(const char *at, const char *end);
 
+// After wire_skip: it failed because the head ends there.
+static bool wire_is_cut(const struct wire *wire, uint64_t key)
+{
+  bool is_valid = key >> 3 != 0 && key <= UINT32_MAX && (1u << (key & 7) & 0x27u) != 0;
+  return is_valid && ((key & 7) == WIRE_BYTES || wire->end - wire->at < (ptrdiff_t)NUMBER_BYTES);
+}
+
 static int claim_span(const char *at, const char *end)
 {
   int claim = 1;
@@ -200,7 +207,7 @@ static int claim_span(const char *at, const char *end)
       if ((field == OTLP_SPAN_TRACE_ID && length == 16) || (field == OTLP_SPAN_ID && length == 8))
         claim = 3;
     } else if (!wire_skip(&wire, key)) {
-      return wire.end - wire.at < (ptrdiff_t)NUMBER_BYTES ? claim : 0;
+      return wire_is_cut(&wire, key) ? claim : 0;
     } else if (is_time) {
       claim = 3;
     }
@@ -220,13 +227,19 @@ static int claim_fields(const char *at, const char *end, claimer *first, claimer
     uint64_t length;
     if (!wire_varint(&wire, &key))
       return claim;
-    if (key >> 3 > 3 || key >> 3 == 0 || (key & 7) != WIRE_BYTES) // an unknown field: no reason to believe in it
-      return claim > 1 ? claim : 0;
+    bool is_known = key >> 3 == 1 || (key >> 3 == 2 && second != NULL);
+    if (!is_known) { // passed over
+      if (!wire_skip(&wire, key))
+        return wire_is_cut(&wire, key) ? claim : 0;
+      continue;
+    }
+    if ((key & 7) != WIRE_BYTES)
+      return 0;
     if (!wire_varint(&wire, &length))
       return claim;
     bool is_cut = length > (uint64_t)(end - wire.at);
     const char *behind = is_cut ? end : wire.at + length;
-    claimer *inner = key >> 3 == 1 ? first : key >> 3 == 2 ? second : NULL;
+    claimer *inner = key >> 3 == 1 ? first : second;
     int found = inner != NULL ? inner(wire.at, behind) : 1;
     if (found == 0)
       return 0;
@@ -245,20 +258,12 @@ static int claim_pair(const char *at, const char *end)
 
 static int claim_resource(const char *at, const char *end)
 {
-  struct wire wire = {at, end, NULL};
-  uint64_t key;
-  uint64_t length;
-  if (at == end)
-    return 1;
-  if (!wire_varint(&wire, &key) || key != WIRE_KEY(OTLP_RESOURCE_ATTRIBUTES, WIRE_BYTES) ||
-      !wire_varint(&wire, &length))
-    return wire.at == end ? 1 : 0;
-  return claim_pair(wire.at, length < (uint64_t)(end - wire.at) ? wire.at + length : end);
+  return claim_fields(at, end, claim_pair, NULL);
 }
 
 static int claim_scope(const char *at, const char *end)
 {
-  return at == end || *at == WIRE_KEY(OTLP_SCOPE_NAME, WIRE_BYTES) || *at == WIRE_KEY(OTLP_SCOPE_VERSION, WIRE_BYTES);
+  return claim_fields(at, end, NULL, NULL);
 }
 
 static int claim_scope_spans(const char *at, const char *end)

@@ -37,7 +37,6 @@ static const char *enter(struct walk *walk, const struct otlp_value *value)
   bool is_map = value->type == OTLP_MAP;
   if (walk->depth == OTLP_VALUE_DEPTH)
     return OTLP_TOO_DEEP;
-  walk->json.scan = (struct json_scan){.end = value->text.at + value->text.length, .is_last = true};
   const char *values = find_values(&walk->json, value->text.at);
   if (walk->json.scan.problem != NULL)
     return walk->json.scan.problem;
@@ -53,6 +52,7 @@ static const char *enter(struct walk *walk, const struct otlp_value *value)
 const char *otlp_json_nested(const struct otlp_value *value, struct buf *out)
 {
   struct walk walk = {.out = out};
+  walk.json.scan = (struct json_scan){.end = value->text.at + value->text.length, .is_last = true};
   const char *problem = enter(&walk, value);
   while (problem == NULL && walk.depth > 0) {
     struct frame *frame = &walk.frames[walk.depth - 1];

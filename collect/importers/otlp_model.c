@@ -9,7 +9,7 @@ static enum status take_scope(void *context, struct otlp_text name, struct error
 {
   struct otlp_model *model = context;
   (void)err;
-  model->scope_tracer = import_string(model->import, name.at, name.length);
+  model->scope_tracer = name.length > 0 ? import_string(model->import, name.at, name.length) : model->tracer;
   return STATUS_OK;
 }
 
@@ -19,6 +19,7 @@ enum status otlp_model_start(struct otlp_model *model, struct import *import, st
   model->visitor = (struct otlp_visitor){model, otlp_take_resource, take_scope, otlp_take_span};
   buf_init(&model->text, BUF_MAXIMUM_DEFAULT);
   model->category_api = import_string(import, "api", 3);
+  model->tracer = model->scope_tracer = import_string(import, "otlp", 4); // whichever way it came
   model->category_kernel = import_string(import, "kernel", 6);
   return model->category_kernel != 0 ? STATUS_OK : import_no_memory(import, err);
 }

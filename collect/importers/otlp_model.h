@@ -60,7 +60,7 @@ struct otlp_model { // by otlp_model_start
   struct otlp_experiment **all_experiments;
   size_t run_count, experiment_count, all_run_capacity, all_experiment_capacity;
   const struct otlp_resource *resource; // the current one; NULL: none yet
-  uint32_t scope_tracer;                // string
+  uint32_t tracer, scope_tracer;        // strings: where the scope has no name; where the span names none
   uint32_t category_api, category_kernel;
   struct buf text;          // for whoever needs a text for a moment
   struct otlp_trace_cache { // of the last span
