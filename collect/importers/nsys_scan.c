@@ -28,29 +28,44 @@ enum status nsys_scan_broken(const struct nsys_scan *scan, struct error *err, co
 }
 
 // ---- scans -----------------------------------------------------------------------------------------------------------
+// A column that the table has. One that is computed could compute for ever.
+static enum status note_column(struct nsys_scan *scan, const char *name, int64_t hidden, struct error *err)
+{
+  for (size_t column = 0; column < scan->column_count; column++) {
+    if (sqlite3_stricmp(name, scan->columns[column].name) != 0)
+      continue;
+    if (hidden != 0)
+      return nsys_scan_broken(scan, err, "column %s is computed; only stored ones are read", name);
+    scan->present |= UINT64_C(1) << column;
+  }
+  return STATUS_OK;
+}
+
 // Which of the columns the table has, and whether the needed ones are among them.
 static enum status find_columns(struct nsys_scan *scan, struct error *err)
 {
+  enum { NAME = 1, HIDDEN = 6 };
   char sql[256], where[sizeof err->where];
-  snprintf(sql, sizeof sql, "SELECT * FROM main.\"%s\" LIMIT 0", scan->table);
+  snprintf(sql, sizeof sql, "PRAGMA main.table_xinfo(\"%s\")", scan->table);
   sqlite3_stmt *statement = NULL;
-  if (sqlite3_prepare_v2(scan->database->db, sql, -1, &statement, NULL) != SQLITE_OK)
-    return nsys_database_failed(scan->database, scan->table, 0, err);
-  int count = sqlite3_column_count(statement);
-  for (int i = 0; i < count; i++) {
-    const char *name = sqlite3_column_name(statement, i);
-    for (size_t column = 0; name != NULL && column < scan->column_count; column++)
-      if (sqlite3_stricmp(name, scan->columns[column].name) == 0)
-        scan->present |= UINT64_C(1) << column;
+  enum status status = STATUS_OK;
+  int code = sqlite3_prepare_v2(scan->database->db, sql, -1, &statement, NULL);
+  while (status == STATUS_OK && (code == SQLITE_OK || code == SQLITE_ROW)) {
+    code = sqlite3_step(statement);
+    const char *name = code == SQLITE_ROW ? (const char *)sqlite3_column_text(statement, NAME) : NULL;
+    if (name != NULL)
+      status = note_column(scan, name, sqlite3_column_int64(statement, HIDDEN), err);
   }
+  if (status == STATUS_OK && code != SQLITE_DONE)
+    status = nsys_database_failed(scan->database, scan->table, 0, err);
   sqlite3_finalize(statement);
-  for (size_t column = 0; column < scan->column_count; column++)
+  for (size_t column = 0; column < scan->column_count && status == STATUS_OK; column++)
     if (scan->columns[column].is_needed && !nsys_has_column(scan, column)) {
       snprintf(where, sizeof where, "%s, table %s", scan->database->path, scan->table);
       return error_set(err, STATUS_INPUT, what, where, "an export by another version of nsys", "it has no column %s",
                        scan->columns[column].name);
     }
-  return STATUS_OK;
+  return status;
 }
 
 static enum status prepare_scan(struct nsys_scan *scan, struct error *err)
