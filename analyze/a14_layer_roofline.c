@@ -192,7 +192,6 @@ static enum status answer_layers(struct question *question, struct error *err)
     cell_spread(&row[KERNEL_LAYER_SPREAD], values, count);
     row[KERNEL_LAYER_PARTIAL] = layer->present < layers.observation_count ? cell_bool(true) : (struct cell){0};
     row[KERNEL_LAYER_LAYER_FROM] = cell_text(layers.from);
-    row[KERNEL_LAYER_METRICS + METRIC_PRECISION] = cell_text(roofs.of[PRECISION_SINGLE].precision);
     roof_cells(&roofs.of[PRECISION_SINGLE], &row[ROOFS]);
     fill_analytic(row, &roofs, &work.items[i], latency_ms, &sum);
   }

@@ -187,7 +187,7 @@ static void test_the_precision_that_did_most(void **unused)
   const double none[] = {NAN, NAN, NAN, NAN};
   const double half[] = {5, 4, NAN, 0};
   const double tensor[] = {5, 4, 1, 6};
-  const double tie[] = {4, 4, NAN, NAN};
+  const double tie[] = {NAN, 4, 4, NAN};
   assert_string_equal(roofs_choose(&roofs, NULL)->precision, "single");
   assert_string_equal(roofs_choose(&roofs, none)->precision, "single");
   assert_string_equal(roofs_choose(&roofs, tie)->precision, "single");
