@@ -18,13 +18,20 @@ enum {
   COLUMN_COUNT
 };
 
-static const struct analyze_column columns[COLUMN_COUNT] = {
-    COLUMN("batch_size", "", "batch"),      COLUMN("system", "", "system"),
-    COLUMN("framework", "", "framework"),   COLUMN("kernel_name", "", "kernel"),
-    COLUMN("count", "", "count"),           COLUMN("latency_ms", "ms", "latency"),
-    COLUMN("latency_pct", "%", "of model"), SPREAD_COLUMNS,
-    COLUMN("latency_from", "", "from"),     COLUMN("model_latency_from", "", "model from"),
+static const struct analyze_column columns[] = {
+    COLUMN("batch_size", "", "batch"),
+    COLUMN("system", "", "system"),
+    COLUMN("framework", "", "framework"),
+    COLUMN("kernel_name", "", "kernel"),
+    COLUMN("count", "", "count"),
+    COLUMN("latency_ms", "ms", "latency"),
+    COLUMN("latency_pct", "%", "of model"),
+    COLUMN("kernels_pct", "%", "of kernels"),
+    SPREAD_COLUMNS,
+    COLUMN("latency_from", "", "from"),
+    COLUMN("model_latency_from", "", "model from"),
 };
+_Static_assert(sizeof columns / sizeof columns[0] == COLUMN_COUNT, "a column and its place in the rows");
 
 static enum status add_batch(struct question *question, int64_t batch_size, const char *system, struct error *err)
 {

@@ -22,7 +22,7 @@ enum {
   COLUMN_COUNT
 };
 
-static const struct analyze_column columns[COLUMN_COUNT] = {
+static const struct analyze_column columns[] = {
     COLUMN("kernel_name", "", "kernel"),
     COLUMN("count", "", "count"),
     COLUMN("latency_ms", "ms", "latency"),
@@ -34,6 +34,7 @@ static const struct analyze_column columns[COLUMN_COUNT] = {
     COLUMN("latency_from", "", "from"),
     COLUMN("model_latency_from", "", "model from"),
 };
+_Static_assert(sizeof columns / sizeof columns[0] == COLUMN_COUNT, "a column and its place in the rows");
 
 struct ordering {
   const double *latency_ms;

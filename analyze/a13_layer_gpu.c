@@ -21,7 +21,7 @@ enum {
   COLUMN_COUNT
 };
 
-static const struct analyze_column columns[COLUMN_COUNT] = {
+static const struct analyze_column columns[] = {
     COLUMN("layer_index", "", "index"),
     COLUMN("layer_name", "", "layer"),
     COLUMN("layer_type", "", "type"),
@@ -35,6 +35,7 @@ static const struct analyze_column columns[COLUMN_COUNT] = {
     COLUMN("latency_from", "", "from"),
     COLUMN("layer_latency_from", "", "layer from"),
 };
+_Static_assert(sizeof columns / sizeof columns[0] == COLUMN_COUNT, "a column and its place in the rows");
 
 static double share_pct(double part, double whole)
 {

@@ -21,7 +21,7 @@ enum {
   COLUMN_COUNT
 };
 
-static const struct analyze_column columns[COLUMN_COUNT] = {
+static const struct analyze_column columns[] = {
     COLUMN("batch_size", "", "batch"),
     COLUMN("model_latency_ms", "ms", "latency"),
     COLUMN("kernel_latency_ms", "ms", "kernels"),
@@ -34,6 +34,7 @@ static const struct analyze_column columns[COLUMN_COUNT] = {
     COLUMN("latency_from", "", "from"),
     COLUMN("model_latency_from", "", "model from"),
 };
+_Static_assert(sizeof columns / sizeof columns[0] == COLUMN_COUNT, "a column and its place in the rows");
 
 static void fill_row(struct question *question, const struct kernels *kernels, const struct roofs *roofs,
                      const struct kernel_figures *figures)

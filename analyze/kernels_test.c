@@ -520,6 +520,8 @@ static void test_several_batch_sizes(void **unused)
   assert_string_equal(fixture_text(&fixture, 0, "kernel_name"), "gemm_32");
   assert_string_equal(fixture_text(&fixture, 2, "kernel_name"), "gemm_128");
   ASSERT_NEAR(fixture_number(&fixture, 2, "latency_pct"), 10);
+  ASSERT_NEAR(fixture_number(&fixture, 2, "kernels_pct"), 4 / 4.0001 * 100);
+  ASSERT_NEAR(fixture_number(&fixture, 2, "max_ms"), 4);
   ASSERT_NEAR(fixture_number(&fixture, 3, "count"), 1);
   fixture.request.batch = 4;
   ask(&fixture, "A10");
