@@ -58,21 +58,22 @@ static inline const char *json_scan_string(struct json_scan *scan, const char *a
   return at + length + 1;
 }
 
+// Up to 15 digits with their point; what goes beyond, has a sign or an exponent, or may go on behind the window is long.
 static inline const char *json_scan_number(struct json_scan *scan, const char *at)
 {
-  uint32_t others = ~(block_digits(at) | block_digits(at + BLOCK_BYTES) << BLOCK_BYTES);
-  unsigned length = others != 0 ? block_first(others) : 0;
-  if (length == 0 || (*at == '0' && length > 1))
-    return json_scan_long_number(scan, at);
+  uint32_t digits = block_digits(at);
+  uint32_t others = ~digits & (BLOCK_ALL << 1 | 1);
+  unsigned length = block_first(others);
+  bool is_odd = (digits & 1) == 0 || (*at == '0' && (digits & 2) != 0);
   if (at[length] == '.') {
-    others &= ~(uint32_t)0 << length << 1;
-    if (others == 0 || block_first(others) == length + 1)
-      return json_scan_long_number(scan, at);
-    length = block_first(others);
+    others &= others - 1;
+    is_odd |= (others & (uint32_t)1 << (length + 1)) != 0;
+    length = block_first(others | (uint32_t)1 << BLOCK_BYTES);
   }
-  if (at[length] == 'e' || at[length] == 'E' || at + length >= scan->end)
-    return json_scan_long_number(scan, at);
-  return at + length;
+  char next = at[length];
+  if (next != ',' && (length == BLOCK_BYTES || (next | 0x20) == 'e' || next == 0))
+    is_odd = true;
+  return is_odd ? json_scan_long_number(scan, at) : at + length;
 }
 
 #endif

@@ -136,6 +136,7 @@ static const char *scan_gap(struct trace_reader_private *own, const char *at, bo
       at++;
       if (!ret_gap->in_arguments) {
         ret_gap->end = GAP_EVENT;
+        ret_gap->is_special = true;
         return at;
       }
       ret_gap->in_arguments = is_first = false;
@@ -163,21 +164,24 @@ static const char *scan_gap(struct trace_reader_private *own, const char *at, bo
   }
   if (at >= own->scan.end)
     return json_scan_short(&own->scan, at, "a value was expected");
-  ret_gap->end = *at == '"' ? GAP_STRING : *at == '-' || (*at >= '0' && *at <= '9') ? GAP_NUMBER : GAP_VALUE;
+  ret_gap->end = *at == '"' ? GAP_STRING : *at >= '-' && *at <= '9' ? GAP_NUMBER : GAP_VALUE;
+  ret_gap->is_special = ret_gap->begins_arguments;
   return at + (*at == '"');
 }
 
-static bool more_arguments(struct trace_reader_private *own)
+// Room for more arguments; NULL: out of memory.
+static struct trace_argument *more_arguments(struct trace_reader_private *own)
 {
   size_t capacity = own->argument_capacity > 0 ? own->argument_capacity * 2 : 64;
   struct trace_argument *bigger = realloc(own->arguments, capacity * sizeof *bigger);
   if (bigger == NULL) {
     own->out_of_memory = true;
-    return false;
+    return NULL;
   }
+  struct trace_argument *next = bigger + own->argument_capacity;
   own->arguments = bigger;
   own->argument_capacity = capacity;
-  return true;
+  return next;
 }
 
 // ---- times
@@ -208,26 +212,21 @@ static uint64_t few_digits(const char *at, unsigned count)
   return eight_digits(first) * powers[count - 8] + eight_digits(second << (128 - 8 * count));
 }
 
-// µs with up to 15 digits and three decimals, as nearly all are; false: let json_time look.
-static bool read_time_fast(const struct trace_value *value, int64_t *ret_ns)
+// µs with up to 16 digits and three decimals or none, as nearly all are; false: let json_time look.
+static bool read_time_fast(const struct text *number, int64_t *ret_ns)
 {
-  static const uint32_t factors[] = {1000, 100, 10, 1};
-  const char *at = value->raw.at;
-  unsigned length = (unsigned)value->raw.length;
-  if (value->raw.length > 20)
+  const char *at = number->at;
+  uint32_t digits = block_digits(at);
+  unsigned whole = block_first(~digits);
+  if (whole == 0)
     return false;
-  unsigned whole = block_first(~block_digits(at));
-  unsigned decimals = length > whole ? length - whole - 1 : 0;
-  if (whole > 15 || whole == 0 || decimals > 3 || (length > whole && at[whole] != '.'))
+  uint64_t ns = few_digits(at, whole) * 1000;
+  if (number->length == whole + 4 && at[whole] == '.' && (block_digits(at + whole + 1) & 7) == 7)
+    ns += (uint64_t)(at[whole + 1] * 100 + at[whole + 2] * 10 + at[whole + 3] - '0' * 111);
+  else if (number->length != whole)
     return false;
-  uint64_t number = few_digits(at, whole) * 1000;
-  if (decimals > 0) {
-    if (block_first(~block_digits(at + whole + 1)) < decimals) // an exponent
-      return false;
-    number += few_digits(at + whole + 1, decimals) * factors[decimals];
-  }
-  *ret_ns = (int64_t)number;
-  return true;
+  *ret_ns = (int64_t)ns;
+  return ns < INT64_MAX / 2; // so that a start and a duration have a sum
 }
 
 // False where a time cannot be represented.
@@ -237,8 +236,8 @@ static bool set_times(struct trace_event *event, const struct trace_value *time,
   event->has_start = time->type == TRACE_NUMBER;
   event->has_duration = duration->type == TRACE_NUMBER;
   event->start_ns = event->end_ns = 0;
-  if (event->has_start && read_time_fast(time, &event->start_ns) &&
-      (!event->has_duration || read_time_fast(duration, &duration_ns))) {
+  if (event->has_start && read_time_fast(&time->raw, &event->start_ns) &&
+      (!event->has_duration || read_time_fast(&duration->raw, &duration_ns))) {
     event->end_ns = event->start_ns + duration_ns;
     return true;
   }
@@ -254,32 +253,13 @@ static struct text string_or_nothing(const struct trace_value *value)
   return value->type == TRACE_STRING ? value->raw : (struct text){"", 0};
 }
 
-static const char *read_by_gap(struct trace_reader_private *own, const char *at, unsigned depth, const struct gap *gap,
-                               struct trace_value *ret_value)
+// The gap at `at` by the grammar; kept behind *node, which becomes NULL where there is no room for it.
+static const char *read_new_gap(struct trace_reader_private *own, const char *at, const struct gap *before,
+                                struct shape **node, struct gap *read)
 {
-  if (gap->end == GAP_STRING)
-    return read_string(own, at, ret_value);
-  if (gap->end == GAP_NUMBER)
-    return read_number(own, at, ret_value);
-  return trace_read_value(own, at, depth, ret_value);
-}
-
-// Behind `at`: over the gap that stands there. *node is the place in the tree of shapes, NULL outside of it.
-static inline const char *read_gap(struct trace_reader_private *own, const char *at, struct shape **node,
-                                   struct gap *read, const struct gap **gap)
-{
-  struct shape *next = *node != NULL ? shapes_find(*node, at) : NULL;
-  if (next != NULL) {
-    *node = next;
-    *gap = &next->gap;
-    return at + next->length;
-  }
-  const char *behind = scan_gap(own, at, *gap == NULL, *gap != NULL && (*gap)->in_arguments, read);
-  if (behind == NULL)
-    return NULL;
-  if (*node != NULL)
+  const char *behind = scan_gap(own, at, before == NULL, before != NULL && before->in_arguments, read);
+  if (behind != NULL && *node != NULL)
     *node = shapes_add(&own->shapes, *node, at, (size_t)(behind - at), read);
-  *gap = *node != NULL ? &(*node)->gap : read;
   return behind;
 }
 
@@ -299,7 +279,6 @@ static bool finish_event(struct trace_reader_private *own, const char *start, st
   event->thread_id = value_or_nothing(&fields[FIELD_THREAD]);
   event->id = value_or_nothing(&fields[FIELD_ID]);
   event->arguments = own->arguments;
-  event->argument_count = own->argument_count;
   event->offset = input_offset(own->input, start);
   return set_times(event, &fields[FIELD_TIME], &fields[FIELD_DURATION]);
 }
@@ -307,33 +286,48 @@ static bool finish_event(struct trace_reader_private *own, const char *start, st
 const char *trace_read_event(struct trace_reader_private *own, const char *at, unsigned depth,
                              struct trace_event *event)
 {
-  struct trace_value *fields = own->fields;
   const char *start = at++;
-  struct shape *node = own->shapes.nodes;
-  struct gap read; // by the grammar
+  struct shape *node = own->shapes.nodes; // where we are in the tree; NULL: outside
   const struct gap *gap = NULL;
-  own->argument_count = 0;
+  struct gap read; // by the grammar
+  struct trace_argument *argument = own->arguments;
   for (unsigned i = 0; i < FIELD_COUNT; i++) // by itself, a compiler makes a slow fill of whole values out of this
-    fields[i].type = TRACE_NONE;
+    own->fields[i].type = TRACE_NONE;
   for (;;) {
-    if ((at = read_gap(own, at, &node, &read, &gap)) == NULL)
-      return NULL;
-    if (gap->begins_arguments)
-      own->argument_count = 0;
-    if (gap->end == GAP_EVENT)
-      break;
-    struct trace_value *value = &fields[gap->field];
+    struct shape *next = node != NULL ? shapes_find(node, at) : NULL;
+    if (next != NULL) {
+      node = next;
+      at += next->length;
+      gap = &next->gap;
+    } else {
+      if ((at = read_new_gap(own, at, gap, &node, &read)) == NULL)
+        return NULL;
+      gap = node != NULL ? &node->gap : &read;
+    }
+    if (gap->is_special) {
+      if (gap->begins_arguments)
+        argument = own->arguments;
+      if (gap->end == GAP_EVENT)
+        break;
+    }
+    struct trace_value *value = &own->fields[gap->field];
     if (gap->field == FIELD_ARGUMENT) {
-      if (own->argument_count == own->argument_capacity && !more_arguments(own))
+      if (argument == own->arguments + own->argument_capacity && (argument = more_arguments(own)) == NULL)
         return json_scan_fail(&own->scan, at, "out of memory");
-      struct trace_argument *argument = &own->arguments[own->argument_count++];
       argument->key = gap->key;
       argument->key_number = gap->key_number;
-      value = &argument->value;
+      value = &argument++->value;
     }
-    if ((at = read_by_gap(own, at, depth + 1 + gap->in_arguments, gap, value)) == NULL)
+    if (gap->end == GAP_NUMBER)
+      at = read_number(own, at, value);
+    else if (gap->end == GAP_STRING)
+      at = read_string(own, at, value);
+    else
+      at = trace_read_value(own, at, depth + 1 + gap->in_arguments, value);
+    if (at == NULL)
       return NULL;
   }
+  event->argument_count = (size_t)(argument - own->arguments);
   if (!finish_event(own, start, event))
     return json_scan_fail(&own->scan, start, "a time of this event is beyond 64 bits of nanoseconds");
   return at;

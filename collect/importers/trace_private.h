@@ -28,7 +28,7 @@ struct trace_reader_private {
   bool out_of_memory;
   struct json_scan scan;
   struct trace_argument *arguments;
-  size_t argument_count, argument_capacity;
+  size_t argument_capacity;
   char *scratch; // decoded strings of the present event: SCRATCH_BYTES, then the arena
   size_t scratch_used;
   struct arena more_scratch;

@@ -38,6 +38,14 @@ struct shape *shapes_add(struct shapes *shapes, struct shape *parent, const char
     return NULL;
   struct shape *shape = &shapes->nodes[shapes->count];
   *shape = (struct shape){.length = (uint32_t)length, .needed = ~UINT64_C(0) >> (64 - length), .gap = *gap};
+  shape->next_span = UINT8_MAX;
+  if (gap->end == GAP_NUMBER) {
+    shape->next_least = '-'; // to '9', so '.' and '/' too: a number that the scanner refuses
+    shape->next_span = '9' - '-';
+  } else if (gap->end == GAP_VALUE) {
+    shape->next_least = ' ' + 1; // the grammar skips space
+    shape->next_span = UINT8_MAX - shape->next_least;
+  }
   if (gap->field == FIELD_ARGUMENT) {
     shape->gap.key_number = number_key(shapes, gap->key);
     if (shape->gap.key_number == 0)

@@ -45,15 +45,17 @@ struct gap { // what the bytes of a gap mean
   bool in_arguments;     // the next gap begins in "args"
   bool begins_arguments; // "args" stands in this gap
   bool is_plain;         // no key in it is written with escapes or beyond ASCII
-  struct text key;       // FIELD_ARGUMENT; in the window, or in the tree's memory
+  bool is_special;       // begins_arguments, or the event ends
   uint32_t key_number;   // the same for equal keys, from 1; 0: not kept in the tree
+  struct text key;       // FIELD_ARGUMENT; in the window, or in the tree's memory
 };
 
 struct shape {
   char bytes[SHAPE_GAP_BYTES]; // zeros behind `length`
   uint64_t needed;             // a bit for each byte of the gap
   uint32_t length;
-  uint32_t child_count;
+  uint8_t next_least, next_span; // what may stand behind: a gap may also be the beginning of a longer one
+  uint8_t child_count;
   struct shape *child, *sibling;
   struct gap gap;
 };
@@ -85,19 +87,12 @@ static inline bool shape_matches(const struct shape *shape, const char *at)
   return true;
 }
 
-// A gap may also be the beginning of a longer one: then what stands behind it is not of its kind.
-static inline bool shape_ends(const struct shape *shape, char next)
-{
-  if (shape->gap.end == GAP_NUMBER)
-    return (unsigned char)(next - '0') <= 9 || next == '-';
-  return shape->gap.end != GAP_VALUE || (unsigned char)next > ' ';
-}
-
 // The node behind `parent` whose gap stands at `at` (SHAPE_GAP_BYTES + 1 may be read there), or NULL.
 static inline struct shape *shapes_find(const struct shape *parent, const char *at)
 {
   struct shape *shape = parent->child;
-  while (shape != NULL && !(shape_matches(shape, at) && shape_ends(shape, at[shape->length])))
+  while (shape != NULL &&
+         !(shape_matches(shape, at) && (uint8_t)((uint8_t)at[shape->length] - shape->next_least) <= shape->next_span))
     shape = shape->sibling;
   return shape;
 }
