@@ -10,8 +10,9 @@
 #define COLUMN_GAP 2u
 #define NAME_WIDEST 64u // columns a name may take in a terminal, even where there is room
 #define NAME_WIDEST_UNLIMITED 200u
-#define NAME_LEAST 20u // names are cut to this before columns are left out
-#define NAME_LAST 8u   // and to this where no column may be left out any more
+#define NAME_LEAST 20u   // names are cut to this before columns are left out
+#define KERNEL_LEAST 40u // what tells kernels apart stands anywhere in their names
+#define NAME_LAST 8u     // and to this where no column may be left out any more
 
 struct layout {
   const struct analyze_table *table;
@@ -57,6 +58,12 @@ static size_t total_width(const struct layout *layout)
   return total > 0 ? total - COLUMN_GAP : 0;
 }
 
+static size_t least_width(const struct layout *layout, size_t column, size_t least)
+{
+  bool is_kernel = strcmp(layout->table->columns[column].key, "kernel_name") == 0;
+  return is_kernel && least > NAME_LAST ? KERNEL_LEAST : least;
+}
+
 // Narrows the widest name column, one by one, until the table fits or all names are at the `least` width.
 static bool fit_names(struct layout *layout, size_t least)
 {
@@ -67,8 +74,8 @@ static bool fit_names(struct layout *layout, size_t least)
   while (total_width(layout) > layout->width) {
     size_t widest = count;
     for (size_t column = 0; column < count; column++) {
-      bool may_shrink =
-          layout->looks[column].is_shown && !layout->looks[column].is_numeric && layout->columns_wide[column] > least;
+      bool may_shrink = layout->looks[column].is_shown && !layout->looks[column].is_numeric &&
+                        layout->columns_wide[column] > least_width(layout, column, least);
       if (may_shrink && (widest == count || layout->columns_wide[column] > layout->columns_wide[widest]))
         widest = column;
     }
@@ -88,6 +95,7 @@ static const char *const dispensable[] = {
     "precision",
     "layer_shape",
     "own_pct",
+    "kernels_pct",
     "cv_pct",
     "max_ms",
     "min_ms",
