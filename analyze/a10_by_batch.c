@@ -56,7 +56,7 @@ static enum status add_batch(struct question *question, int64_t batch_size, cons
     row[LATENCY_PCT] = cell_real(share_of_model_pct(&kernels, figures.latency_ms));
     row[KERNELS_PCT] = cell_real(share_pct(figures.latency_ms, all.latency_ms));
     cell_spread(&row[SPREAD], figures.values_ms, figures.value_count);
-    row[FROM] = cell_text(kernels_from(&kernels));
+    row[FROM] = cell_text(names_from(&kernels));
     row[MODEL_FROM] = cell_text(kernels.model_from);
   }
   question_uses(question, kernels.set);

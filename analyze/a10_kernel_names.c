@@ -82,6 +82,12 @@ double share_of_model_pct(const struct kernels *kernels, double latency_ms)
   return share_pct(latency_ms, kernels->model_latency_ms);
 }
 
+const char *names_from(const struct kernels *kernels)
+{
+  bool serves_model = kernels->model_from != NULL && kernels->model_set == kernels->set;
+  return serves_model ? kernels->set->levels_text : kernels_from(kernels);
+}
+
 enum status kernels_all(struct question *question, const struct kernels *kernels, struct kernel_figures *ret_all,
                         struct error *err)
 {
@@ -129,7 +135,7 @@ static enum status answer_by_name(struct question *question, struct error *err)
     kernel_cells(question, &roofs, &figures, &row[METRICS]);
     cell_spread(&row[SPREAD], figures.values_ms, figures.value_count);
     row[PARTIAL] = figures.value_count < kernels.observation_count ? cell_bool(true) : (struct cell){0};
-    row[FROM] = cell_text(kernels_from(&kernels));
+    row[FROM] = cell_text(names_from(&kernels));
     row[MODEL_FROM] = cell_text(kernels.model_from);
   }
   summarize(question, &kernels, &all, names.count);

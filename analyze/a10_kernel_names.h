@@ -17,6 +17,8 @@ double share_of_model_pct(const struct kernels *kernels, double latency_ms); // 
 // Figures of all kernels, in layers or not.
 enum status kernels_all(struct question *question, const struct kernels *kernels, struct kernel_figures *ret_all,
                         struct error *err) MUST_CHECK;
+// kernels_from, and where the set stands in for the model's runs in the shares.
+const char *names_from(const struct kernels *kernels);
 enum status names_by_batch(struct question *question, struct error *err) MUST_CHECK;
 
 #endif
