@@ -81,8 +81,8 @@ static uint32_t group_of(const struct kernel_groups *groups, size_t kernel, bool
   return kernel < groups->count ? (uint32_t)kernel : UINT32_MAX;
 }
 
-static enum status group(struct question *question, const struct kernels *kernels, int kind, bool by_name, size_t count,
-                         struct kernel_groups *ret, struct error *err)
+static enum status group(struct question *question, const struct kernels *kernels, enum groups_kind kind, bool by_name,
+                         size_t count, struct kernel_groups *ret, struct error *err)
 {
   *ret = (struct kernel_groups){.question = question, .kernels = kernels, .count = count, .kind = kind};
   ret->first = arena_alloc_array(question->scratch, count + 2, sizeof *ret->first);

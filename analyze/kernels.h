@@ -75,12 +75,13 @@ size_t kernels_layer_latency(const struct kernels *kernels, size_t layer, double
 size_t kernels_layer_gpu(const struct kernels *kernels, size_t layer, double *values_ms);     // union; of `set`
 
 // ---- groups ----------------------------------------------------------------------------------------------------------
+enum groups_kind { GROUPS_SPARSE, GROUPS_LAYERS, GROUPS_ALL };
 struct kernel_groups {
   const struct question *question;
   const struct kernels *kernels;
   size_t count;
-  enum { GROUPS_SPARSE, GROUPS_LAYERS, GROUPS_ALL } kind; // a layer or model without kernels has 0, not nothing
-  uint32_t *first, *row;                                  // kernels of group g: row[first[g]] … row[first[g + 1] - 1]
+  enum groups_kind kind; // a layer or a model without kernels has 0, not nothing
+  uint32_t *first, *row; // kernels of group g: row[first[g]] … row[first[g + 1] - 1]
   struct group_scratch *scratch;
 };
 struct kernel_figures {
