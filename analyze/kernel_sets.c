@@ -120,6 +120,8 @@ enum status kernels_answer(struct question *question, enum kernels_use use, stru
   else
     XSP_TRY(question_batch(question, kernels_exist, "the kernel level", err));
   XSP_TRY(kernels_load(question, question->batch_size, use, ret_kernels, err));
+  if (use == KERNELS_BY_LAYER && ret_kernels->layers.mode == LAYER_MODULE && ret_kernels->layers_told == 0)
+    return question_lacks(question, err, "none of its layers is a module");
   question_uses(question, ret_kernels->set);
   kernels_note(question, ret_kernels);
   return STATUS_OK;

@@ -189,7 +189,7 @@ static void place_observations(struct layers_run *run, struct observed *observed
 }
 
 static enum status observe(struct question *question, struct layers_part *parts, size_t part_count,
-                           enum layer_mode mode, struct observed *observed, struct layers *layers, struct error *err)
+                           struct observed *observed, struct layers *layers, struct error *err)
 {
   struct arena *arena = question->scratch;
   size_t count = 0;
@@ -201,7 +201,7 @@ static enum status observe(struct question *question, struct layers_part *parts,
       uint32_t *observation_of = arena_alloc_array(arena, run->observation_count + 1, sizeof *observation_of);
       if (rows == NULL || observation_of == NULL)
         return question_no_memory(err);
-      XSP_TRY(layer_rows_load(question->view->store, run, mode, &parts[p].wanted, arena, rows, err));
+      XSP_TRY(layer_rows_load(question->view->store, run, layers->mode, &parts[p].wanted, arena, rows, err));
       layers->outside += p == 0 ? rows->outside : 0;
       layers->open += p == 0 ? rows->open : 0;
       layers->runs[layers->run_count] = (struct layers_run){&parts[p], run, rows, observation_of};
@@ -249,7 +249,6 @@ enum status layers_load_parts(struct question *question, struct layers_part *par
                               struct layers *ret_layers, struct error *err)
 {
   struct arena *arena = question->scratch;
-  enum layer_mode mode;
   const struct view_set *first = parts[0].set;
   size_t all = 0;
   size_t runs = 0;
@@ -259,13 +258,13 @@ enum status layers_load_parts(struct question *question, struct layers_part *par
   }
   *ret_layers = (struct layers){.set = first, .observation_count = first->observation_count};
   ret_layers->has_kernels = (first->levels.mask & XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)) != 0;
-  XSP_TRY(choose_mode(question, first, &mode, err));
+  XSP_TRY(choose_mode(question, first, &ret_layers->mode, err));
   struct observed *observed = arena_alloc_array(arena, all + 1, sizeof *observed);
   ret_layers->kernels = arena_alloc_array(arena, all + 1, sizeof *ret_layers->kernels);
   ret_layers->runs = arena_alloc_array(arena, runs + 1, sizeof *ret_layers->runs);
   if (observed == NULL || ret_layers->kernels == NULL || ret_layers->runs == NULL)
     return question_no_memory(err);
-  XSP_TRY(observe(question, parts, part_count, mode, observed, ret_layers, err));
+  XSP_TRY(observe(question, parts, part_count, observed, ret_layers, err));
   struct pairing pairing = {.arena = arena, .first_count = first->observation_count};
   if (!pair_all(&pairing, observed, all))
     return question_no_memory(err);
@@ -283,9 +282,7 @@ enum status layers_load(struct question *question, const struct view_set *set, c
   *part = (struct layers_part){.set = set};
   XSP_TRY(layers_load_parts(question, part, 1, ret_layers, err));
   ret_layers->from = from;
-  enum layer_mode mode;
-  XSP_TRY(choose_mode(question, set, &mode, err));
-  if (mode == LAYER_MODULE && ret_layers->count == 0)
+  if (ret_layers->mode == LAYER_MODULE && ret_layers->count == 0)
     return question_lacks(question, err, "none of its layers is a module");
   return STATUS_OK;
 }

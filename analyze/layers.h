@@ -28,14 +28,15 @@ struct layers_run { // one run of a part, as it was loaded
 };
 struct layers {
   const struct view_set *set; // the first
-  const char *from;           // latency_from
-  struct layer *items;        // in execution order; those that the first set lacks come last
-  size_t count, told;         // told: those that the first set has
-  size_t observation_count;   // of the first set
-  double *kernels;            // per observation: all category kernel, in layers or not
-  bool has_kernels;           // the set has the kernel level
-  size_t outside, open;       // layers left out: in no observation, never finished
-  struct layers_run *runs;    // of all parts
+  enum layer_mode mode;
+  const char *from;         // latency_from
+  struct layer *items;      // in execution order; those that the first set lacks come last
+  size_t count, told;       // told: those that the first set has
+  size_t observation_count; // of the first set
+  double *kernels;          // per observation: all category kernel, in layers or not
+  bool has_kernels;         // the set has the kernel level
+  size_t outside, open;     // layers left out: in no observation, never finished
+  struct layers_run *runs;  // of all parts
   size_t run_count;
 };
 

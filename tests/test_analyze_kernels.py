@@ -136,6 +136,9 @@ class KernelAnswersTest(unittest.TestCase):
     def compare(self, file, analysis, arguments, batch, mode, stat):
         where = f"{analysis} {' '.join(arguments)}"
         rows, summary = kernel_answers.answer(file, analysis, batch, mode, stat)
+        if not rows and mode == "module" and analysis in ("A11", "A13"):
+            scripted.xsp("analyze", analysis, self.path, *arguments, check=1)
+            return 0
         got = scripted.xsp_json("analyze", analysis, self.path, *arguments, "--json")
         self.assertEqual(len(got["rows"]), len(rows), where)
         for number, (row, expected) in enumerate(zip(got["rows"], rows)):
