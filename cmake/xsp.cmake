@@ -8,6 +8,10 @@ endif()
 if(XSP_SANITIZE)
   add_compile_options(-fsanitize=${XSP_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${XSP_SANITIZE})
+  if(XSP_FUZZ) # coverage of what is fuzzed, without which libFuzzer is blind
+    add_compile_options(-fsanitize=fuzzer-no-link)
+    add_link_options(-fsanitize=fuzzer-no-link)
+  endif()
   if(XSP_SANITIZE MATCHES thread AND CMAKE_C_COMPILER_ID STREQUAL GNU)
     add_compile_options(-Wno-tsan) # it does not model fences; what they guard is stated where they stand
   endif()
