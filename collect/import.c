@@ -106,6 +106,8 @@ static enum status import_file(struct sink *sink, struct store *store, const cha
                                                : recognise(&input, &import.importer, err);
   if (status == STATUS_OK)
     status = sink_begin(sink, &import, path, err);
+  if (status == STATUS_OK && options->threads != 1)
+    input_read_ahead(&input);
   if (status == STATUS_OK)
     status = import.importer->read(&import, err);
   if (status == STATUS_OK)

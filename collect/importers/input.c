@@ -8,6 +8,7 @@
 #include "collect/importers/input.h"
 
 #include "collect/importers/byte_source.h"
+#include "collect/importers/read_ahead.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -18,6 +19,7 @@
 
 struct input_private {
   struct byte_source source;
+  struct read_ahead *ahead; // the source belongs to its thread; NULL: none
   uint64_t limit_bytes;
   char *block;
   size_t capacity; // of the block, without the padding
@@ -68,6 +70,11 @@ static enum status make_room(struct input *input, size_t kept, struct error *err
   return STATUS_OK;
 }
 
+static enum status read_more(void *own, char *to, size_t room, size_t *ret_got, struct error *err)
+{
+  return byte_source_read(&((struct input_private *)own)->source, to, room, ret_got, err);
+}
+
 enum status input_more(struct input *input, struct error *err)
 {
   struct input_private *own = input->private_;
@@ -80,7 +87,10 @@ enum status input_more(struct input *input, struct error *err)
   input->at = own->block;
   input->end = own->block + kept;
   memset(own->block + kept, 0, INPUT_PADDING);
-  XSP_TRY(byte_source_read(&own->source, own->block + kept, room, &got, err));
+  if (own->ahead != NULL)
+    XSP_TRY(read_ahead_read(own->ahead, own->block + kept, room, &got, err));
+  else
+    XSP_TRY(read_more(own, own->block + kept, room, &got, err));
   input->end += got;
   input->end_offset += got;
   input->is_last = got < room;
@@ -131,6 +141,13 @@ enum status input_open(const char *path, uint64_t limit_bytes, struct input *ret
   return input_open_window(path, limit_bytes, INPUT_WINDOW_BYTES, ret_input, err);
 }
 
+void input_read_ahead(struct input *input)
+{
+  struct input_private *own = input->private_;
+  if (own->ahead == NULL && input->is_compressed && own->source.is_regular && !input->is_last)
+    own->ahead = read_ahead_start(read_more, own);
+}
+
 enum status input_rewind(struct input *input, struct error *err)
 {
   struct input_private *own = input->private_;
@@ -141,6 +158,8 @@ enum status input_rewind(struct input *input, struct error *err)
   if (!own->source.is_regular)
     return error_set(err, STATUS_INPUT, "cannot import", input->path, "saving it to a file first",
                      "what comes through a pipe can be read only once");
+  read_ahead_stop(own->ahead);
+  own->ahead = NULL;
   byte_source_close(&own->source);
   XSP_TRY(byte_source_open(input->path, &own->source, err));
   return fill_first(input, err);
@@ -209,6 +228,7 @@ void input_close(struct input *input)
 {
   struct input_private *own = input->private_;
   if (own != NULL) {
+    read_ahead_stop(own->ahead);
     byte_source_close(&own->source);
     if (own->temporary != NULL)
       unlink(own->temporary);

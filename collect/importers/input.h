@@ -43,6 +43,9 @@ static inline uint64_t input_offset(const struct input *input, const char *at)
 {
   return input->end_offset - (uint64_t)(input->end - at);
 }
+// From here on a thread of its own decompresses a little ahead of what is asked for; rewinding ends it. Does nothing where
+// the file is not compressed or comes through a pipe (which may keep the thread waiting), or no thread can be had.
+void input_read_ahead(struct input *input);
 // Back to the first byte: for recognizers. Costs a reopening where the window has moved.
 enum status input_rewind(struct input *input, struct error *err) MUST_CHECK;
 // For libraries that want a file of their own (SQLite): the path itself where it is not compressed, else a temporary file

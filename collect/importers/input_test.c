@@ -109,12 +109,14 @@ static struct bytes text(const char *literal)
   return (struct bytes){strdup(literal), strlen(literal)};
 }
 
-// Reads all with steps of odd lengths, checking the promises on the way; compares with `plain` and frees it.
-static void expect_bytes(size_t window_bytes, struct bytes plain)
+// Reads all with steps of odd lengths, checking the promises on the way.
+static void compare_bytes(size_t window_bytes, bool ahead, struct bytes plain)
 {
   struct input input;
   uint64_t at = 0;
   OK(input_open_window(path, plain.length, window_bytes, &input, err));
+  if (ahead)
+    input_read_ahead(&input);
   for (size_t step = 1;; step = step * 7 % 1001) {
     size_t left = (size_t)(input.end - input.at);
     assert_int_equal(input_offset(&input, input.at), at);
@@ -133,14 +135,23 @@ static void expect_bytes(size_t window_bytes, struct bytes plain)
   assert_int_equal(at, plain.length);
   assert_int_equal(input.end_offset, plain.length);
   input_close(&input);
+}
+
+// The file holds `plain`, which is freed, on one thread and on two.
+static void expect_bytes(size_t window_bytes, struct bytes plain)
+{
+  compare_bytes(window_bytes, false, plain);
+  compare_bytes(window_bytes, true, plain);
   free(plain.data);
 }
 
-static void expect_refused(uint64_t limit_bytes, const char *where, const char *why)
+static void read_refused(uint64_t limit_bytes, bool ahead, const char *where, const char *why)
 {
   struct input input;
   struct error err = {0};
   enum status status = input_open(path, limit_bytes, &input, &err);
+  if (status == STATUS_OK && ahead)
+    input_read_ahead(&input);
   while (status == STATUS_OK && !input.is_last) {
     input.at = input.end;
     status = input_more(&input, &err);
@@ -150,6 +161,12 @@ static void expect_refused(uint64_t limit_bytes, const char *where, const char *
   assert_non_null(strstr(err.where, where));
   if (strstr(err.why, why) == NULL)
     fail_msg("\"%s\" does not say \"%s\"", err.why, why);
+}
+
+static void expect_refused(uint64_t limit_bytes, const char *where, const char *why)
+{
+  read_refused(limit_bytes, false, where, why);
+  read_refused(limit_bytes, true, where, why);
 }
 
 static void test_plain(void **state)
@@ -228,6 +245,11 @@ static void test_corrupt(void **state)
   (void)state;
   struct bytes packed = gzip(counting(2000));
   packed.data[packed.length - 6] ^= 1; // of the checksum
+  save_copy(packed);
+  expect_refused(UINT64_MAX, "compressed byte", "incorrect data check");
+  free(packed.data);
+  packed = gzip(counting(3000000)); // far behind the first window
+  packed.data[packed.length - 6] ^= 1;
   save(packed);
   expect_refused(UINT64_MAX, "compressed byte", "incorrect data check");
   packed = joined(gzip(text("one")), text("and what is no member"));
@@ -297,6 +319,25 @@ static void test_rewind(void **state)
   assert_memory_equal(input.at, "0000000 ", 8);
   input_close(&input);
   expect_bytes(4096, counting(100000));
+}
+
+// Closed or rewound while the other thread is at work.
+static void test_leave_early(void **state)
+{
+  (void)state;
+  struct input input;
+  save(gzip(counting(6000000)));
+  for (int round = 0; round < 20; round++) {
+    OK(input_open_window(path, UINT64_MAX, 4096, &input, err));
+    input_read_ahead(&input);
+    for (int i = 0; i < round * 20; i++) {
+      input.at = input.end;
+      OK(input_more(&input, err));
+    }
+    if (round % 2 == 0)
+      OK(input_rewind(&input, err));
+    input_close(&input);
+  }
 }
 
 static void test_pipe(void **state)
@@ -372,9 +413,11 @@ static void test_as_file(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_plain),           cmocka_unit_test(test_compressed), cmocka_unit_test(test_missing),
-      cmocka_unit_test(test_truncated),       cmocka_unit_test(test_corrupt),    cmocka_unit_test(test_limit),
-      cmocka_unit_test(test_longest_element), cmocka_unit_test(test_rewind),     cmocka_unit_test(test_pipe),
+      cmocka_unit_test(test_plain),           cmocka_unit_test(test_compressed),
+      cmocka_unit_test(test_missing),         cmocka_unit_test(test_truncated),
+      cmocka_unit_test(test_corrupt),         cmocka_unit_test(test_limit),
+      cmocka_unit_test(test_longest_element), cmocka_unit_test(test_rewind),
+      cmocka_unit_test(test_leave_early),     cmocka_unit_test(test_pipe),
       cmocka_unit_test(test_as_file),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
