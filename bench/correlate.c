@@ -2,7 +2,7 @@
 // An imported run of 10^7 spans and its tags through the store and correlate: what a tag costs, what relating the stored
 // run costs with reading its columns and writing the derived ones, and how much memory that takes. The trace is of the
 // shape that PyTorch's profiler writes: operators of several threads first, then calls and kernels of several devices.
-// Prints one JSON line per figure. Arguments: spans, "interleaved" (each step by source) and "far" (high ids).
+// Prints one JSON line per figure. Arguments: spans, "ends" (each step by source) and "far" (high ids).
 #include "correlate/correlate.h"
 #include "bench/measure.h"
 
@@ -177,39 +177,72 @@ static uint32_t thread_at(uint64_t draw) // most work is done by two of the thre
   return draw % 16 < 7 ? 1 : draw % 16 < 14 ? 2 : 3 + (uint32_t)(draw / 16 % (THREADS - 2));
 }
 
-static void make_step(struct writer *writer, struct step *step, bool has_operators, bool has_calls)
+// Times of four operators, each with one inside it and a call inside that, under a fifth.
+struct layer {
+  int64_t begin, end, at[4], until[4];
+  uint64_t draw[4], which;
+};
+
+static void draw_layer(struct step *step, struct layer *layer)
+{
+  layer->begin = step->time;
+  layer->which = next_random();
+  step->time += 1500;
+  for (int k = 0; k < 4; k++) {
+    layer->draw[k] = next_random();
+    layer->at[k] = step->time;
+    step->time += 5000 + (int64_t)(layer->draw[k] & 511);
+    layer->until[k] = step->time;
+    step->time += 500;
+  }
+  layer->end = step->time;
+  step->time += 700;
+}
+
+static void put_layer(struct writer *writer, const struct step *step, const struct layer *layer)
+{
+  put_operator(writer, step, thread_at(layer->which), layer->begin, layer->end, layer->which);
+}
+
+// Operators by start, as today's profilers write them, or by end with the calls among them, as older ones did.
+static void make_step(struct writer *writer, struct step *step, bool has_operators, bool has_calls, bool is_by_end)
 {
   int64_t begin = step->time;
+  struct layer layers[24];
   step->time += 2000;
-  for (int layer = 0; layer < 24; layer++) {
-    int64_t outer = step->time;
-    uint64_t which = next_random();
-    step->time += 1500;
+  for (int i = 0; i < 24; i++)
+    draw_layer(step, &layers[i]);
+  const struct store_span annotation = {.start_ns = begin,
+                                        .duration_ns = step->time - begin,
+                                        .track_id = 1,
+                                        .name = writer->name[1],
+                                        .category = writer->category[3],
+                                        .level = XSP_LEVEL_MODEL,
+                                        .flags = STORE_SPAN_STEP};
+  if (has_operators && !is_by_end)
+    put_span(writer, annotation);
+  for (int i = 0; i < 24; i++) {
+    const struct layer *layer = &layers[i];
+    if (has_operators && !is_by_end)
+      put_layer(writer, step, layer);
     for (int k = 0; k < 4; k++) {
-      uint64_t draw = next_random();
-      int64_t at = step->time;
+      uint32_t thread = thread_at(layer->which);
+      uint64_t draw = layer->draw[k];
       step->external++;
+      if (has_operators && !is_by_end)
+        put_operator(writer, step, thread, layer->at[k], layer->until[k], draw / 3);
       if (has_calls)
-        put_launch(writer, step, thread_at(which), at + 900, at + 3400, draw);
-      step->time += 5000 + (int64_t)(draw & 511);
-      if (has_operators) {
-        put_operator(writer, step, thread_at(which), at + 700, step->time - 300, draw / 5);
-        put_operator(writer, step, thread_at(which), at, step->time, draw / 3);
-      }
-      step->time += 500;
+        put_launch(writer, step, thread, layer->at[k] + 900, layer->at[k] + 3400, draw);
+      if (has_operators)
+        put_operator(writer, step, thread, layer->at[k] + 700, layer->until[k] - 300, draw / 5);
+      if (has_operators && is_by_end)
+        put_operator(writer, step, thread, layer->at[k], layer->until[k], draw / 3);
     }
-    if (has_operators)
-      put_operator(writer, step, thread_at(which), outer, step->time, which);
-    step->time += 700;
+    if (has_operators && is_by_end)
+      put_layer(writer, step, layer);
   }
-  if (has_operators)
-    put_span(writer, (struct store_span){.start_ns = begin,
-                                         .duration_ns = step->time - begin,
-                                         .track_id = 1,
-                                         .name = writer->name[1],
-                                         .category = writer->category[3],
-                                         .level = XSP_LEVEL_MODEL,
-                                         .flags = STORE_SPAN_STEP});
+  if (has_operators && is_by_end)
+    put_span(writer, annotation);
   step->time += 5000;
   step->number++;
 }
@@ -250,14 +283,14 @@ static void start_writer(struct writer *writer, const char *path, bool is_far)
   }
 }
 
-static void write_trace(struct writer *writer, uint64_t span_count, bool is_interleaved)
+static void write_trace(struct writer *writer, uint64_t span_count, bool is_by_end)
 {
   const uint64_t seed = random_state;
-  for (int pass = 0; pass < (is_interleaved ? 1 : 2); pass++) {
+  for (int pass = 0; pass < (is_by_end ? 1 : 2); pass++) {
     struct step step = {.time = INT64_C(1700000000000000000)};
     random_state = seed;
     for (uint64_t at = 0; at < span_count; at += 24 * 17 + 1)
-      make_step(writer, &step, is_interleaved || pass == 0, is_interleaved || pass == 1);
+      make_step(writer, &step, is_by_end || pass == 0, is_by_end || pass == 1, is_by_end);
   }
   flush_spans(writer);
   flush_tags(writer);
@@ -296,9 +329,9 @@ static void print(const char *name, const char *form, double value, const char *
 int main(int argc, char **argv)
 {
   uint64_t span_count = argc > 1 ? strtoull(argv[1], NULL, 10) : 10000000;
-  bool is_interleaved = false, is_far = false;
+  bool is_by_end = false, is_far = false;
   for (int i = 2; i < argc; i++) {
-    is_interleaved |= strcmp(argv[i], "interleaved") == 0;
+    is_by_end |= strcmp(argv[i], "ends") == 0;
     is_far |= strcmp(argv[i], "far") == 0;
   }
   char path[512], form[64];
@@ -307,8 +340,8 @@ int main(int argc, char **argv)
   snprintf(path, sizeof path, "%s/xsp-bench-%d.xsp", getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp",
            (int)getpid());
   start_writer(&writer, path, is_far);
-  write_trace(&writer, span_count, is_interleaved);
-  snprintf(form, sizeof form, "%.0e spans%s%s", (double)span_count, is_interleaved ? ", interleaved" : "",
+  write_trace(&writer, span_count, is_by_end);
+  snprintf(form, sizeof form, "%.0e spans%s%s", (double)span_count, is_by_end ? ", by end" : "",
            is_far ? ", far ids" : "");
   double rows = (double)writer.span_total;
   print("store/import spans", form, writer.span_ns / rows, "ns/span", 0, 0);
@@ -319,7 +352,6 @@ int main(int argc, char **argv)
   print("store/span size", form, ask(writer.store, "select sum(length(data)) from chunk where series = 'span'") / rows,
         "bytes/span", 0, 0);
   reset_peak();
-  double before = peak_mib();
   double cpu = cpu_ns(), wall = wall_ns();
   check(correlate_store(writer.store, &err), &err);
   cpu = cpu_ns() - cpu;
@@ -327,7 +359,6 @@ int main(int argc, char **argv)
   print("correlate/store", form, cpu / rows, "ns/span", 0, 0);
   print("correlate/store wall", form, wall / rows, "ns/span", 0, 0);
   print("correlate/memory", form, peak_mib(), "MiB", 1100, 1);
-  print("correlate/memory before", form, before, "MiB", 0, 0);
   print("store/derived size", form,
         ask(writer.store,
             "select sum(length(data)) from chunk where \"column\" in ('parent_id', 'model_id', 'layer_id',"

@@ -6,10 +6,9 @@
 
 #define ROWS_AHEAD 1024u
 
-void launches_join(const struct launches *launches, const struct store_spans *spans, uint32_t *parent_row,
-                   uint8_t *basis)
+void launches_join(struct launches *launches, const struct store_spans *spans, uint32_t *parent_row, uint8_t *basis)
 {
-  const struct id_map rows = launches->row_of_correlation;
+  struct id_pages rows = launches->row_of_correlation;
   for (size_t i = 0; i < spans->count; i++) {
     if (i % 8 == 0 && i + ROWS_AHEAD < spans->count) { // a cache line of the widest column
       __builtin_prefetch(spans->correlation_id + i + ROWS_AHEAD);
@@ -17,7 +16,7 @@ void launches_join(const struct launches *launches, const struct store_spans *sp
     }
     if (spans->kind[i] != XSP_KIND_EXECUTION || (basis[i] & MARK_FINAL) || spans->correlation_id[i] == 0)
       continue;
-    uint32_t launch = id_map_find(&rows, (uint64_t)spans->correlation_id[i]);
+    uint32_t launch = id_pages_find(&rows, (uint64_t)spans->correlation_id[i]);
     if (launch == ROW_NONE)
       continue;
     parent_row[i] = parent_row[launch];
@@ -28,7 +27,7 @@ void launches_join(const struct launches *launches, const struct store_spans *sp
 #define CARRIED 0x80u // an execution has the launch's id
 
 // Calls that were stored as launches beside the outermost one of an id that an execution carries.
-static void depose_rivals(const struct launches *launches, const struct store_spans *spans, uint8_t *kind)
+static void depose_rivals(struct launches *launches, const struct store_spans *spans, uint8_t *kind)
 {
   for (size_t i = 0; i < spans->count; i++) {
     if (spans->kind[i] != XSP_KIND_LAUNCH || rows_correlation(spans, i) == 0)
@@ -39,7 +38,7 @@ static void depose_rivals(const struct launches *launches, const struct store_sp
   }
 }
 
-bool launches_kinds(const struct launches *launches, const struct store_spans *spans, const struct survey *survey,
+bool launches_kinds(struct launches *launches, const struct store_spans *spans, const struct survey *survey,
                     struct arena *arena, uint8_t **ret_kind)
 {
   *ret_kind = NULL;

@@ -3,12 +3,12 @@
 #ifndef XSP_CORRELATE_LAUNCHES_H
 #define XSP_CORRELATE_LAUNCHES_H
 
-#include "correlate/id_map.h"
+#include "correlate/id_pages.h"
 #include "correlate/survey.h"
 
 struct launches {
-  struct id_map row_of_correlation; // of the outermost call; empty where there are none
-  bool has_rivals;                  // one that was stored as a launch is among several of one id
+  struct id_pages row_of_correlation; // of the outermost call
+  bool has_rivals;                    // one that was stored as a launch is among several of one id
 };
 
 // Of several calls with one id the outermost: earliest start, then latest end, then file order.
@@ -25,7 +25,7 @@ static inline bool launches_note(struct launches *launches, const struct store_s
   if (rows_correlation(spans, row) == 0)
     return true;
   uint64_t id = (uint64_t)spans->correlation_id[row];
-  uint32_t *launch = id_map_grow(&launches->row_of_correlation, arena, id, spans->count);
+  uint32_t *launch = id_pages_slot(&launches->row_of_correlation, arena, id);
   if (launch == NULL)
     return false;
   if (*launch != ROW_NONE)
@@ -34,16 +34,15 @@ static inline bool launches_note(struct launches *launches, const struct store_s
     *launch = row;
   return true;
 }
-static inline uint32_t launches_find(const struct launches *launches, int64_t correlation_id) // ROW_NONE: none
+static inline uint32_t launches_find(struct launches *launches, int64_t correlation_id) // ROW_NONE: none
 {
-  return correlation_id == 0 ? ROW_NONE : id_map_find(&launches->row_of_correlation, (uint64_t)correlation_id);
+  return correlation_id == 0 ? ROW_NONE : id_pages_find(&launches->row_of_correlation, (uint64_t)correlation_id);
 }
 
 // Gives executions the parents of their launches: rows and bases. Bases may carry marks.
-void launches_join(const struct launches *launches, const struct store_spans *spans, uint32_t *parent_row,
-                   uint8_t *basis);
+void launches_join(struct launches *launches, const struct store_spans *spans, uint32_t *parent_row, uint8_t *basis);
 // *ret_kind NULL: as stored. False: out of memory.
-bool launches_kinds(const struct launches *launches, const struct store_spans *spans, const struct survey *survey,
+bool launches_kinds(struct launches *launches, const struct store_spans *spans, const struct survey *survey,
                     struct arena *arena, uint8_t **ret_kind);
 
 #endif

@@ -188,7 +188,7 @@ static inline enum settled settle_backward(const struct store_spans *spans, uint
       parents->basis[row] = marks | BASIS_CONTAINMENT;
       parents->row[row] = open->row;
     }
-  } else if (level < SWEEP_LEVELS)
+  } else if (level < SWEEP_LEVELS && track->level[level].count > 0)
     sweep_forget(&track->level[level], &span);
   if (level < SWEEP_LEVELS && !(marks & MARK_CLOSED) && !sweep_push(&track->level[level], &span, arena))
     return OUT_OF_MEMORY;
@@ -242,7 +242,7 @@ static bool sweep_block(const struct store_spans *spans, size_t first, size_t en
       return false;
     track->is_forward = true;
     for (unsigned level = 0; level < SWEEP_LEVELS; level++)
-      track->level[level].count = 0;
+      sweep_clear(&track->level[level]);
   }
   return true;
 }
@@ -331,7 +331,7 @@ PHASE bool sweep_forward(const struct store_spans *spans, struct parents *parent
       parents->basis[row] = marks | (answer == SWEEP_FOUND       ? BASIS_CONTAINMENT
                                      : answer == SWEEP_AMBIGUOUS ? BASIS_AMBIGUOUS
                                                                  : BASIS_NONE);
-    } else if (span.level < SWEEP_LEVELS)
+    } else if (span.level < SWEEP_LEVELS && track->level[span.level].count > 0)
       sweep_forget(&track->level[span.level], &span);
     if (span.level < SWEEP_LEVELS && !(marks & MARK_CLOSED) && !sweep_push(&track->level[span.level], &span, arena))
       return false;
@@ -360,7 +360,7 @@ static bool settle_links(const struct store_spans *spans, const struct survey *s
 {
   parents->has_links = survey->has_named || survey->has_executions;
   parents->has_bases = survey->has_bases;
-  if (parents->launches.row_of_correlation.value != NULL && survey->has_executions) // else they keep basis none
+  if (parents->launches.row_of_correlation.used > 0 && survey->has_executions) // else they keep basis none
     launches_join(&parents->launches, spans, parents->row, parents->basis);
   for (size_t i = 0; i < spans->count && survey->has_marks; i++)
     parents->basis[i] &= (uint8_t)~MARKS;

@@ -7,15 +7,15 @@
 void relation_forget_tree(struct relation *relation)
 {
   parents_forget_links(&relation->parents);
-  arena_done(&relation->tree_arena);
-  relation->depth = relation->model_row = relation->layer_row = relation->item_row = NULL;
+  relation->depth = relation->model_row = relation->layer_row = NULL;
   relation->observation = NULL;
+  relation->are_planes_free = relation->plane[0] != NULL && relation->plane[1] != NULL;
 }
 
 void relation_done(struct relation *relation)
 {
-  relation_forget_tree(relation);
   parents_done(&relation->parents);
+  arena_done(&relation->tree_arena);
   arena_done(&relation->self_arena);
   *relation = (struct relation){0};
 }
@@ -38,16 +38,16 @@ static int64_t absent_parent(const struct relation *relation, uint32_t row)
 }
 
 // Parents that are named but absent stay named; an execution takes over its launch's.
-static int64_t id_of_no_parent(const struct relation *relation, uint32_t row)
+static int64_t id_of_no_parent(struct relation *relation, uint32_t row)
 {
-  const struct parents *parents = &relation->parents;
+  struct parents *parents = &relation->parents;
   uint32_t from = row;
   if (parents->basis[row] == BASIS_CORRELATION && !is_recorded(relation, row))
     from = launches_find(&parents->launches, rows_correlation(relation->spans, row));
   return absent_parent(relation, from);
 }
 
-static void fill_parents(const struct relation *relation, size_t first, size_t count, int64_t *ids)
+static void fill_parents(struct relation *relation, size_t first, size_t count, int64_t *ids)
 {
   const struct parents *parents = &relation->parents;
   for (size_t i = 0; i < count; i++) {
@@ -67,7 +67,7 @@ static void fill_ids(const struct relation *relation, const uint32_t *rows, size
 
 void relation_fill(void *context, enum store_column column, size_t first_row, size_t count, void *ret_values)
 {
-  const struct relation *relation = context;
+  struct relation *relation = context;
   int64_t *wide = ret_values;
   switch (column) {
   case STORE_PARENT_ID:

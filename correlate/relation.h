@@ -18,6 +18,9 @@ struct relation { // {.spans = …} at first, then parents_find(…, &relation.p
   uint32_t *item_row;   // spans that are observations, as they were met
   size_t item_count, item_capacity;
   int64_t *self_ns; // relation_self
+  // Eight bytes a row each, first of the tree and, when that is forgotten, of relation_self: fresh memory is dear.
+  void *plane[2];
+  bool are_planes_free;
   struct arena tree_arena, self_arena;
 };
 
@@ -29,7 +32,7 @@ bool relation_observe(struct relation *relation, const int64_t *warmup_ids, size
                       struct store_observation **ret_observations, size_t *ret_count, size_t *ret_outside);
 // relation.c: a store_derived_source's fill, with a relation as its context.
 void relation_fill(void *context, enum store_column column, size_t first_row, size_t count, void *ret_values);
-void relation_forget_tree(struct relation *relation); // and what linked executions to launches
+void relation_forget_tree(struct relation *relation); // and what linked executions to launches; relation_done frees it
 void relation_done(struct relation *relation);
 
 #endif

@@ -124,37 +124,56 @@ enum sweep_answer sweep_judge(struct sweep_stack *stack, uint32_t place, int64_t
 }
 
 // ---- room ------------------------------------------------------------------------------------------------------------
+// Jumps over 1, 1, 3, 1, 1, 3, 7, … outers: any place of a path is a logarithm of its length away.
+void sweep_link_far(struct sweep_open *open, uint32_t place)
+{
+  uint32_t outer = open[place].outer;
+  if (outer == 0)
+    return;
+  uint32_t jump = open[outer].jump;
+  uint32_t far_jump = jump != 0 ? open[jump].jump : 0;
+  bool are_equal = far_jump != 0 && open[outer].height - open[jump].height == open[jump].height - open[far_jump].height;
+  open[place].height = (open[outer].height + 1) & INT32_MAX;
+  open[place].jump = are_equal ? far_jump : outer;
+}
+
 static bool grow(struct sweep_stack *stack, struct arena *arena)
 {
   uint32_t capacity = stack->capacity == 0 ? 16 : stack->capacity * 2;
   struct sweep_open *open = arena_alloc_array(arena, capacity, sizeof *open);
   if (open == NULL)
     return false;
+  open[0] = (struct sweep_open){.near = INT64_MIN, .far = INT64_MAX, .is_nested = 1};
   if (stack->count > 0)
     memcpy(open + 1, stack->open + 1, stack->count * sizeof *open);
   stack->open = open;
   stack->capacity = capacity;
+  stack->most = capacity - 1; // places count from 1
   return true;
 }
 
 static void drop_what_is_over(struct sweep_stack *stack, int64_t near)
 {
   uint32_t kept = 0;
-  for (uint32_t place = 1; place <= stack->count; place++)
-    if (stack->open[place].far >= near) {
-      stack->open[++kept] = stack->open[place];
-      sweep_link(stack->open, kept);
-    }
+  for (uint32_t place = 1; place <= stack->count; place++) {
+    struct sweep_open open = stack->open[place];
+    if (open.far < near)
+      continue;
+    open.outer = sweep_beyond(stack->open, kept, open.far);
+    open.jump = 0;
+    open.height = 0;
+    stack->open[++kept] = open;
+    if (kept > SWEEP_FEW)
+      sweep_link_far(stack->open, kept);
+  }
   stack->count = kept;
 }
 
+// Half of the room is free then, so that few pushes pay for many.
 bool sweep_make_room(struct sweep_stack *stack, int64_t near, struct arena *arena)
 {
-  if (stack->count >= stack->crowded) {
-    drop_what_is_over(stack, near);
-    stack->crowded = stack->count < 32 ? 64 : stack->count * 2;
-    if (stack->has_fars && !collect_fars(stack, arena)) // else they would grow without end
-      return false;
-  }
-  return stack->count + 1 < stack->capacity || grow(stack, arena);
+  drop_what_is_over(stack, near);
+  if (stack->count >= stack->capacity / 2 && !grow(stack, arena))
+    return false;
+  return !stack->has_fars || collect_fars(stack, arena); // what is over leaves them, too
 }

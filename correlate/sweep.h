@@ -19,19 +19,19 @@
 #define SWEEP_LEVELS XSP_LEVEL_KERNEL // kernel-level spans enclose nothing: their own level takes parents above it only
 #define SWEEP_FEW 24u                 // so many entries are looked through one by one
 
-struct sweep_open {
+struct sweep_open { // place 0 is no span: it reaches beyond all
   int64_t near, far;
   uint32_t row;
-  uint32_t outer;  // place of the nearest one below whose far is larger; 0: none
-  uint32_t jump;   // place of another on the path of outers
-  uint32_t height; // length of that path
-  bool is_nested;  // in all below it that it overlaps
+  uint32_t outer;         // place of the nearest one below whose far is larger; 0: none
+  uint32_t jump;          // place of another on the path of outers; 0: not yet so deep, or none
+  uint32_t height : 31;   // length of the path of outers
+  uint32_t is_nested : 1; // in all below it that it overlaps
 };
 struct sweep_fars; // the fars of a stack in order, for stacks of many that cross
 struct sweep_stack {
   struct sweep_open *open; // by place, from 1; of one level of one track, by (near, -far, file order)
   uint32_t count, capacity;
-  uint32_t crowded; // at this count, those that are over are taken out of the middle too
+  uint32_t most; // at this count, those that are over are taken out of the middle too, or there is more room
   bool has_fars;
   struct sweep_fars *fars;
 };
@@ -43,6 +43,7 @@ struct sweep_span {
 enum sweep_answer { SWEEP_NONE, SWEEP_FOUND, SWEEP_AMBIGUOUS, SWEEP_NO_MEMORY };
 
 // sweep.c: what is seldom needed
+void sweep_link_far(struct sweep_open *open, uint32_t place); // sets jump and height; the outer is there
 bool sweep_make_room(struct sweep_stack *stack, int64_t near, struct arena *arena); // false: out of memory
 bool sweep_note_far(struct sweep_stack *stack, int64_t far, struct arena *arena);   // while has_fars
 // Whether the entry at `place`, the innermost that encloses a span, crosses another that encloses it too. `has_passed`:
@@ -50,23 +51,29 @@ bool sweep_note_far(struct sweep_stack *stack, int64_t far, struct arena *arena)
 enum sweep_answer sweep_judge(struct sweep_stack *stack, uint32_t place, int64_t far, bool has_passed,
                               struct arena *arena);
 
-// Forgets what is over before `span`. What ends where the span begins stays, for spans of no length at that instant; of
-// a chain of spans that touch, only the last does.
+static inline void sweep_clear(struct sweep_stack *stack) // for another sweep
+{
+  stack->count = 0;
+  stack->has_fars = false;
+}
+
+// Forgets what is over before `span`, of a stack that is not empty. What ends where the span begins stays, for spans of no
+// length at that instant; of a chain of spans that touch, only the last does.
 SWEEP_HOT void sweep_forget(struct sweep_stack *stack, const struct sweep_span *span)
 {
   struct sweep_open *open = stack->open;
   uint32_t count = stack->count;
-  while (count > 0 && open[count].far < span->near)
+  while (open[count].far < span->near)
     count--;
-  for (; count > 1 && open[count].far == span->near && open[count - 1].far < span->near; count--)
+  for (; open[count].far == span->near && count > 1 && open[count - 1].far < span->near; count--)
     open[count - 1] = open[count]; // its path does not lead through what is over
   stack->count = count;
 }
 
-// The first on the path from `place` (may be 0) that reaches `far`; 0: none.
+// The first on the path from `place` that reaches `far`; 0: none.
 SWEEP_HOT uint32_t sweep_reaching(const struct sweep_open *open, uint32_t place, int64_t far)
 {
-  while (place != 0 && open[place].far < far) {
+  while (open[place].far < far) {
     uint32_t jump = open[place].jump;
     place = jump != 0 && open[jump].far < far ? jump : open[place].outer;
   }
@@ -79,10 +86,9 @@ SWEEP_HOT enum sweep_answer sweep_look(struct sweep_stack *stack, const struct s
 {
   struct sweep_open *open = stack->open;
   uint32_t place = stack->count;
-  if (place > 0 && open[place].far >= span->far && open[place].is_nested && span->near != span->far) {
-    *ret_open = &open[place]; // nearly always
-    return SWEEP_FOUND;
-  }
+  *ret_open = &open[place];
+  if (open[place].far >= span->far && open[place].is_nested && span->near != span->far) // nearly always
+    return place != 0 ? SWEEP_FOUND : SWEEP_NONE;
   place = sweep_reaching(open, place, span->far);
   bool has_passed = false;
   // A span of no length is not in a longer one of its level that starts with it and comes later in the file.
@@ -91,45 +97,39 @@ SWEEP_HOT enum sweep_answer sweep_look(struct sweep_stack *stack, const struct s
     place = sweep_reaching(open, place - 1, span->far);
     has_passed = true;
   }
+  *ret_open = &open[place];
   if (place == 0)
     return SWEEP_NONE;
-  *ret_open = &open[place];
   return open[place].is_nested ? SWEEP_FOUND : sweep_judge(stack, place, span->far, has_passed, arena);
 }
 
-// Sets the paths of the entry at `place` by those below it.
-SWEEP_HOT void sweep_link(struct sweep_open *open, uint32_t place)
+// The nearest below `place` that reaches beyond `far`; 0: none. In all, no more steps than entries: what is passed here is
+// not met again before what passed it is over.
+SWEEP_HOT uint32_t sweep_beyond(const struct sweep_open *open, uint32_t place, int64_t far)
 {
-  uint32_t outer = place - 1;
-  while (outer != 0 && open[outer].far <= open[place].far) // in all, no more steps than entries: these are passed once
-    outer = open[outer].outer;
-  open[place].outer = outer;
-  open[place].jump = 0;
-  open[place].height = 0;
-  if (outer == 0)
-    return;
-  uint32_t jump = open[outer].jump;
-  uint32_t far_jump = jump != 0 ? open[jump].jump : 0;
-  open[place].height = open[outer].height + 1;
-  bool are_equal =
-      jump != 0 && far_jump != 0 && open[outer].height - open[jump].height == open[jump].height - open[far_jump].height;
-  open[place].jump = are_equal ? far_jump : outer;
+  while (open[place].far <= far && place != 0)
+    place = open[place].outer;
+  return place;
 }
 
 // After sweep_forget.
 SWEEP_HOT bool sweep_push(struct sweep_stack *stack, const struct sweep_span *span, struct arena *arena)
 {
-  if ((stack->count >= stack->crowded || stack->count + 1 >= stack->capacity) &&
-      !sweep_make_room(stack, span->near, arena))
+  if (stack->count >= stack->most && !sweep_make_room(stack, span->near, arena))
     return false;
   struct sweep_open *open = stack->open;
-  uint32_t beyond = stack->count; // the innermost that goes on behind the span's near edge
-  while (beyond != 0 && open[beyond].far <= span->near)
-    beyond = open[beyond].outer;
-  bool is_nested = beyond == 0 || (open[beyond].is_nested && open[beyond].far >= span->far);
+  uint32_t overlapping = sweep_beyond(open, stack->count, span->near);
+  uint32_t outer = sweep_beyond(open, overlapping, span->far);
   uint32_t place = ++stack->count;
-  open[place] = (struct sweep_open){.near = span->near, .far = span->far, .row = span->row, .is_nested = is_nested};
-  sweep_link(open, place);
+  open[place] = (struct sweep_open){
+      .near = span->near,
+      .far = span->far,
+      .row = span->row,
+      .outer = outer,
+      .is_nested = open[overlapping].is_nested && open[overlapping].far >= span->far,
+  };
+  if (place > SWEEP_FEW)
+    sweep_link_far(open, place);
   return !stack->has_fars || sweep_note_far(stack, span->far, arena);
 }
 

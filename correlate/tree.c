@@ -100,13 +100,13 @@ bool relation_climb(struct relation *relation)
   size_t count = relation->spans->count;
   struct arena *arena = &relation->tree_arena;
   struct path path = {0};
-  relation->depth = arena_alloc_array(arena, count + 1, sizeof *relation->depth);
-  relation->model_row = arena_alloc_array(arena, count + 1, sizeof *relation->model_row);
-  relation->layer_row = arena_alloc_array(arena, count + 1, sizeof *relation->layer_row);
-  relation->observation = arena_alloc_array(arena, count + 1, sizeof *relation->observation);
-  if (relation->depth == NULL || relation->model_row == NULL || relation->layer_row == NULL ||
-      relation->observation == NULL)
-    return false;
+  for (int i = 0; i < 2; i++)
+    if ((relation->plane[i] = arena_alloc_array(arena, count + 1, 2 * sizeof(uint32_t))) == NULL)
+      return false;
+  relation->depth = relation->plane[0];
+  relation->model_row = relation->depth + count;
+  relation->layer_row = relation->plane[1];
+  relation->observation = (int32_t *)(relation->layer_row + count);
   memset(relation->depth, 0xff, count * sizeof *relation->depth);
   for (size_t i = 0; i < count; i++) {
     if (relation->depth[i] != UNKNOWN)
@@ -144,22 +144,36 @@ static void cover(const struct relation *relation, uint32_t row, bool is_backwar
   reach[parent] = (int64_t)to;
 }
 
+// Room for self times and for how far each span is covered, zeroed.
+static bool make_room(struct relation *relation, int64_t **ret_reach)
+{
+  size_t count = relation->spans->count;
+  if (relation->are_planes_free) {
+    relation->self_ns = relation->plane[0];
+    *ret_reach = relation->plane[1];
+    memset(*ret_reach, 0, count * sizeof **ret_reach);
+  } else {
+    relation->self_ns = arena_alloc_array(&relation->self_arena, count + 1, sizeof *relation->self_ns);
+    *ret_reach = arena_alloc_array(&relation->self_arena, count + 1, sizeof **ret_reach);
+  }
+  return relation->self_ns != NULL && *ret_reach != NULL;
+}
+
 bool relation_self(struct relation *relation)
 {
   const struct store_spans *spans = relation->spans;
   const struct parents *parents = &relation->parents;
-  struct arena scratch = {0};
-  int64_t *self = arena_alloc_array(&relation->self_arena, spans->count + 1, sizeof *self);
-  int64_t *reach = arena_alloc_array(&scratch, spans->count + 1, sizeof *reach);
-  relation->self_ns = self;
-  bool is_good = self != NULL && reach != NULL;
-  if (is_good)
+  int64_t *reach;
+  if (!make_room(relation, &reach))
+    return false;
+  int64_t *self = relation->self_ns;
+  if (spans->count > 0)
     memcpy(self, spans->duration_ns, spans->count * sizeof *self);
-  for (size_t i = 0; i < parents->forward_count && is_good; i++)
+  for (size_t i = 0; i < parents->forward_count; i++)
     cover(relation, parents->forward_row[i], false, reach);
   uint32_t last_id = 0;
   bool is_backward = false;
-  for (size_t i = spans->count; i-- > 0 && is_good;) {
+  for (size_t i = spans->count; i-- > 0;) {
     if (spans->track_id[i] != last_id) {
       last_id = spans->track_id[i];
       const struct parents_track *track = parents_track_of(parents, last_id);
@@ -168,9 +182,8 @@ bool relation_self(struct relation *relation)
     if (is_backward)
       cover(relation, (uint32_t)i, true, reach);
   }
-  for (size_t i = 0; i < spans->count && is_good; i++)
+  for (size_t i = 0; i < spans->count; i++)
     if (spans->kind[i] == XSP_KIND_EXECUTION || (rows_flags(spans, i) & STORE_SPAN_OPEN))
       self[i] = spans->duration_ns[i];
-  arena_done(&scratch);
-  return is_good;
+  return true;
 }
