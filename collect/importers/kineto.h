@@ -63,15 +63,21 @@ struct kineto_tracks { // starts as {0}
 };
 
 // ---- one file
+enum kineto_kind {
+  KINETO_HOST,
+  KINETO_CALL,
+  KINETO_DEVICE
+};                // of a span: of the host, a call there to a runtime, on a device
 enum kineto_key { // what an argument's key means
   KEY_TAG = 0,    // nothing more than itself
   KEY_DROP,       // says what stands elsewhere
   KEY_CORRELATION,
   KEY_DEVICE,
   KEY_STREAM,
-  KEY_CALL_STACK, // "inner;outer"
-  KEY_QUEUED,     // 0: not known
-  KEY_SEQUENCE,   // negative: none
+  KEY_EXTERNAL_ID, // calls carry their operator's too
+  KEY_CALL_STACK,  // "inner;outer"
+  KEY_QUEUED,      // 0: not known
+  KEY_SEQUENCE,    // negative: none
 };
 struct kineto_strings { // import_string of what is used all the time
   uint32_t api, kernel, memcpy, memset, sync, other, module, layer_type, copy_kind, call_path;
@@ -104,7 +110,7 @@ enum status kineto_event(struct kineto *kineto, const struct trace_event *event,
 // kineto_tags.c
 bool kineto_tags_start(struct kineto *kineto);
 // Tags the span that is about to be added, and finds what that needs itself.
-void kineto_tags(struct kineto *kineto, const struct trace_event *event, int64_t span_id, bool is_device,
+void kineto_tags(struct kineto *kineto, const struct trace_event *event, int64_t span_id, enum kineto_kind kind,
                  struct kineto_facts *ret_facts);
 
 // kineto_tracks.c. NULL, or STATUS_MEMORY: out of memory.

@@ -296,7 +296,11 @@ static enum status add_span(struct kineto *kineto, const struct trace_event *eve
                          "the duration of this event is beyond 64 bits of nanoseconds");
   bool is_device = class >= CLASS_KERNEL && class <= CLASS_OTHER;
   struct kineto_facts facts;
-  kineto_tags(kineto, event, span.span_id, is_device, &facts);
+  kineto_tags(kineto, event, span.span_id,
+              is_device             ? KINETO_DEVICE
+              : class == CLASS_CALL ? KINETO_CALL
+                                    : KINETO_HOST,
+              &facts);
   struct kineto_track *track =
       is_device ? kineto_track(kineto, TRACK_DEVICE, event, facts.device != NULL ? facts.device : &event->process_id,
                                facts.stream != NULL ? facts.stream : &event->thread_id)

@@ -5,14 +5,16 @@
 
 #include <string.h>
 
+#define SHORT_JSON 256
+
 static const struct {
   const char *key;
   enum kineto_key meaning;
   const char *tag; // NULL: the key itself
 } known[] = {
     {"correlation", KEY_CORRELATION, "recorded_correlation"},
-    {"External id", KEY_TAG, "external_id"},
-    {"external id", KEY_TAG, "external_id"},
+    {"External id", KEY_EXTERNAL_ID, "external_id"},
+    {"external id", KEY_EXTERNAL_ID, "external_id"},
     {"device", KEY_DEVICE, NULL},
     {"stream", KEY_STREAM, NULL},
     {"queued", KEY_QUEUED, NULL},
@@ -21,7 +23,10 @@ static const struct {
     {"Sequence number", KEY_SEQUENCE, "sequence"},
     {"Output Dims", KEY_TAG, "layer_shape"},
     {"Call stack", KEY_CALL_STACK, "call_path"},
-    {"Device", KEY_DROP, NULL}, // 2021: the process id
+    {"cbid", KEY_DROP, NULL},                 // the number of the call whose name the span has
+    {"Ev Idx", KEY_DROP, NULL},               // the event's place in the file
+    {"Profiler Event Index", KEY_DROP, NULL}, // the same, 2022
+    {"Device", KEY_DROP, NULL},               // 2021: the process id
     {"Trace name", KEY_DROP, NULL},
     {"Trace iteration", KEY_DROP, NULL},
 };
@@ -70,27 +75,44 @@ static const struct kineto_word *word_of(struct kineto *kineto, const struct tra
 }
 
 // ---- texts -----------------------------------------------------------------------------------------------------------
-// A tag of JSON without the space between its elements, so that equal values are equal texts.
-static void tag_compact(struct kineto *kineto, int64_t span_id, uint32_t key, struct text json)
+// JSON without the space between its elements, so that equal values are equal texts. `to` has room for all of it; returns
+// the length.
+static size_t compact(struct text json, char *to)
 {
-  struct buf *scratch = &kineto->scratch;
-  buf_clear(scratch);
-  if (!buf_reserve(scratch, json.length))
-    return;
   const char *at = json.at, *end = at + json.length;
-  char *to = scratch->data;
-  bool in_string = false;
-  for (; at < end; at++) {
-    char byte = *at;
-    if (!in_string && (byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t'))
+  char *begin = to;
+  if (memchr(json.at, '\\', json.length) == NULL) { // no quote within a text
+    for (unsigned in_string = 0; at < end; at++) {
+      *to = *at;
+      in_string ^= *at == '"';
+      to += in_string | ((unsigned char)*at > ' ');
+    }
+    return (size_t)(to - begin);
+  }
+  for (bool in_string = false; at < end; at++) {
+    if (!in_string && (unsigned char)*at <= ' ')
       continue;
-    if (in_string && byte == '\\' && at + 1 < end)
+    if (in_string && *at == '\\' && at + 1 < end)
       *to++ = *at++;
-    else if (byte == '"')
+    else if (*at == '"')
       in_string = !in_string;
     *to++ = *at;
   }
-  import_tag_bytes(kineto->import, kineto->run_id, span_id, key, scratch->data, (size_t)(to - scratch->data));
+  return (size_t)(to - begin);
+}
+
+static void tag_json(struct kineto *kineto, int64_t span_id, uint32_t key, struct text json)
+{
+  char few[SHORT_JSON];
+  struct buf *scratch = &kineto->scratch;
+  char *to = few;
+  if (json.length > sizeof few) {
+    buf_clear(scratch);
+    if (!buf_reserve(scratch, json.length))
+      return;
+    to = scratch->data;
+  }
+  import_tag_bytes(kineto->import, kineto->run_id, span_id, key, to, compact(json, to));
 }
 
 // "inner;outer" becomes "outer;inner", as call paths are written everywhere.
@@ -211,7 +233,7 @@ static void tag_value(struct kineto *kineto, int64_t span_id, uint32_t key, cons
     break;
   case TRACE_OBJECT:
   case TRACE_ARRAY:
-    tag_compact(kineto, span_id, key, value->raw);
+    tag_json(kineto, span_id, key, value->raw);
     return;
   }
   tag_text(kineto, span_id, key, text);
@@ -248,7 +270,7 @@ static bool is_at_least(const struct trace_value *value, int64_t least)
 }
 
 static void tag_argument(struct kineto *kineto, const struct kineto_word *word, const struct trace_value *value,
-                         int64_t span_id, bool is_device, struct kineto_facts *facts)
+                         int64_t span_id, enum kineto_kind kind, struct kineto_facts *facts)
 {
   int64_t number;
   switch ((enum kineto_key)word->meaning) {
@@ -261,10 +283,14 @@ static void tag_argument(struct kineto *kineto, const struct kineto_word *word, 
     break;
   case KEY_DEVICE:
   case KEY_STREAM: // on the host no track tells them
-    if (!is_device)
+    if (kind != KINETO_DEVICE)
       break;
     *(word->meaning == KEY_DEVICE ? &facts->device : &facts->stream) = value;
     return;
+  case KEY_EXTERNAL_ID:
+    if (kind == KINETO_CALL)
+      return;
+    break;
   case KEY_CALL_STACK:
     if (value->type != TRACE_STRING)
       break;
@@ -282,7 +308,7 @@ static void tag_argument(struct kineto *kineto, const struct kineto_word *word, 
   tag_value(kineto, span_id, word->string, value);
 }
 
-void kineto_tags(struct kineto *kineto, const struct trace_event *event, int64_t span_id, bool is_device,
+void kineto_tags(struct kineto *kineto, const struct trace_event *event, int64_t span_id, enum kineto_kind kind,
                  struct kineto_facts *ret_facts)
 {
   *ret_facts = (struct kineto_facts){0};
@@ -292,6 +318,6 @@ void kineto_tags(struct kineto *kineto, const struct trace_event *event, int64_t
     struct kineto_word spare;
     const struct kineto_word *word = word_of(kineto, argument, &spare);
     if (word != NULL && !(has_repeats && is_repeated(event, i)))
-      tag_argument(kineto, word, &argument->value, span_id, is_device, ret_facts);
+      tag_argument(kineto, word, &argument->value, span_id, kind, ret_facts);
   }
 }

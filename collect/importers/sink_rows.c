@@ -61,8 +61,8 @@ static enum status wrong_run(const struct import *import, int64_t run_id, struct
 static bool has_room(const struct batch *batch)
 {
   return batch->span_count < BATCH_SPANS && batch->tag_count < BATCH_TAGS && batch->segment_count < BATCH_SEGMENTS &&
-         batch->text_count < BATCH_TEXTS - SINK_LATE_TEXTS && batch->trace_count < BATCH_TRACES && batch->log_count < BATCH_LOGS &&
-         batch->log_bytes < BATCH_LOG_BYTES;
+         batch->text_count < BATCH_TEXTS - SINK_LATE_TEXTS && batch->trace_count < BATCH_TRACES &&
+         batch->log_count < BATCH_LOGS && batch->log_bytes < BATCH_LOG_BYTES;
 }
 
 // A batch with room for one more row of each kind. NULL: failed, kept in the sink.
@@ -102,19 +102,20 @@ static struct batch *batch_of_run(struct import *import, int64_t run_id)
 }
 
 // ---- texts -----------------------------------------------------------------------------------------------------------
+// Room is made before a text gets its id: texts go to the storing side in the order of their ids, and making room may
+// number others.
 uint32_t import_string(struct import *import, const char *text, size_t length)
 {
   struct sink *sink = import->sink;
+  if (sink->batch == NULL || sink->batch->text_count >= BATCH_TEXTS - SINK_LATE_TEXTS)
+    (void)open_batch(import);
   uint32_t before = sink->texts.count, id = 0;
   if (!texts_intern(&sink->texts, text, length, &id)) {
     sink_fail_memory(import);
     return 0;
   }
-  if (sink->texts.count == before)
-    return id;
-  struct batch *batch = open_batch(import);
-  if (batch != NULL && id != 0)
-    batch->texts[batch->text_count++] = sink->texts.entries[id];
+  if (sink->texts.count != before && id != 0 && sink->batch != NULL && sink->status == STATUS_OK)
+    sink->batch->texts[sink->batch->text_count++] = sink->texts.entries[id];
   return id;
 }
 
