@@ -34,6 +34,7 @@ struct import {
 // Begins a run and returns its id in *ret_run_id. levels may be empty: then those are stored that the run's spans have.
 // `run_id` and `experiment_id` of *run are ignored (the file's own experiment), unless the importer made experiments
 // itself by import_experiment. Everything a run needs may be corrected later by import_run_set.
+#define IMPORT_EXPERIMENT_LATER INT64_MAX // as experiment_id: import_run_set will say, at the file's end at the latest
 enum status import_run(struct import *import, const struct store_run *run, int64_t *ret_run_id,
                        struct error *err) MUST_CHECK;
 enum status import_run_set(struct import *import, int64_t run_id, const struct store_run *run,

@@ -106,7 +106,7 @@ static const struct {
   uint64_t head_key, item_key;
   part_reader *head, *rest; // rest: all fields from one on, in memory
 } levels[] = {
-    [REQUEST] = {UINT64_MAX, WIRE_KEY(OTLP_REQUEST_RESOURCE_SPANS, WIRE_BYTES), NULL, NULL},
+    [REQUEST] = {0, WIRE_KEY(OTLP_REQUEST_RESOURCE_SPANS, WIRE_BYTES), NULL, NULL},
     [RESOURCE_SPANS] = {WIRE_KEY(OTLP_RESOURCE_SPANS_RESOURCE, WIRE_BYTES),
                         WIRE_KEY(OTLP_RESOURCE_SPANS_SCOPE_SPANS, WIRE_BYTES), otlp_proto_resource,
                         otlp_proto_resource_spans},
@@ -161,7 +161,7 @@ static enum status read_fields(struct reader *reader, enum level level, uint64_t
       input->at = field; // still there: what was needed lay in the window
       return read_part(reader, levels[level].rest, end - offset(reader), err);
     }
-    if (is_item || key == levels[level].head_key)
+    if (is_item || (key == levels[level].head_key && level != REQUEST))
       XSP_TRY(read_known(reader, level, key, end, &has_missed, &has_head, err));
     else if (key >> 3 == 1 || (key >> 3 == 2 && level != REQUEST))
       return import_broken(reader->import, err, offset(reader), OTLP_WRONG_TYPE);

@@ -355,7 +355,7 @@ static enum status add_run(struct otlp_model *model, const struct said *said, st
   if (all == NULL || run == NULL)
     return import_no_memory(model->import, err);
   run->row = said->row;
-  run->row.experiment_id = 1; // the experiment's own comes at the file's end
+  run->row.experiment_id = IMPORT_EXPERIMENT_LATER;
   run->experiment = experiment;
   run->ids_are_unique = said->ids_are_unique;
   run->trace = said->trace;

@@ -10,7 +10,7 @@ void otlp_text_json(struct otlp_text text, struct buf *out)
 {
   struct json_writer json;
   json_start(&json, out);
-  json_string_n(&json, text.at, text.length);
+  json_string_n(&json, text.at != NULL ? text.at : "", text.length);
 }
 
 void otlp_base64(struct otlp_text bytes, struct buf *out)
@@ -32,7 +32,7 @@ void otlp_scalar_json(const struct otlp_value *value, struct buf *out)
   json_start(&json, out);
   switch (value->type) {
   case OTLP_TEXT:
-    json_string_n(&json, value->text.at, value->text.length);
+    otlp_text_json(value->text, out);
     break;
   case OTLP_BOOL:
     json_bool(&json, value->integer != 0);
