@@ -473,6 +473,43 @@ class Spans(WithFolder):
             os.unlink(self.path)
 
 
+class Random(WithFolder):
+    """Ranges that nest, touch and cross, calls within calls, equal ids in two processes: as the independent reader says."""
+
+    def export(self, generator):
+        export = Export()
+        threads = [gtid(process, thread) for process in (100, 200) for thread in (1, 2)]
+        for number in range(150):
+            start = generator.randrange(1000)
+            text = generator.choice((f"aten::op{number % 9}", f"aten::op{number % 9}, seq = {number}, op_id = 5", "plain",
+                                     f"custom::op{number % 3}, op_id = {number}"))
+            export.nvtx(text, start, start + generator.choice((0, 5, 5, 40, 300)), tid=generator.choice(threads),
+                        kind=generator.choice((59, 59, 59, 60)), registered=generator.random() < 0.3)
+        for number in range(200):
+            start, tid = generator.randrange(1000), generator.choice(threads)
+            length, correlation = generator.choice((0, 1, 4, 20)), generator.randrange(120)
+            export.call("cudaLaunchKernel", start, start + length, correlation, tid=tid)
+            if generator.random() < 0.3:
+                export.call("cuLaunchKernel", start, start + length - length // 2, correlation, tid=tid)
+        for number in range(150):
+            start = generator.randrange(2000)
+            export.kernel(f"k{number % 5}", start, start + generator.randrange(100), generator.randrange(140),
+                          pid=generator.choice((gpid(100), gpid(200))), device=number % 2)
+        return export
+
+    def test_device_time_by_operator(self):
+        generator = random.Random(1)
+        for turn in range(6):
+            path = self.export(generator).write(self.path)
+            report, out = import_file(path, self.folder)
+            found = {row["name"]: (row["count"], row["ns"]) for row in rows(out, BY_OPERATOR)}
+            trace = trace_reader.read(path)
+            expected = trace_reader.device_time(trace, trace_reader.relate(trace))
+            self.assertGreater(len(expected), 5)
+            expected.pop(None, None)
+            self.assertEqual(found, expected)
+
+
 # ---- schemas ---------------------------------------------------------------------------------------------------------
 class Schemas(WithFolder):
     def test_versions(self):
