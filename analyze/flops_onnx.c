@@ -36,19 +36,38 @@ static bool quantized_convolution(struct flop_work *work) // x, its scale and ze
   return count_convolution(work, 3);
 }
 
+static double kernel_elements(const struct flop_work *work)
+{
+  const struct value *kernel = flop_attribute(work->operation, "kernel_shape");
+  double elements = kernel != NULL && kernel->kind == VALUE_NUMBERS && kernel->count > 0 ? 1 : NAN;
+  for (size_t i = 0; !isnan(elements) && i < kernel->count; i++)
+    elements *= kernel->numbers[i];
+  return elements;
+}
+
+// Weights that were packed away follow from the window, where that is known.
 static bool transposed_convolution(struct flop_work *work)
 {
-  const struct shape *input = flop_tensor(work->operation, 0);
-  const struct shape *weights = flop_tensor(work->operation, 1);
-  const struct shape *output = flop_output(work->operation);
+  const struct flop_operation *operation = work->operation;
+  const struct shape *input = flop_tensor(operation, 0);
+  const struct shape *weights = flop_tensor(operation, 1);
+  const struct shape *output = flop_output(operation);
   work->missing_elements = NAN;
-  if (input == NULL || weights == NULL || output == NULL || weights->rank < 3 || weights->rank != input->rank)
+  if (input == NULL || output == NULL || input->rank < 3 || output->rank != input->rank)
     return false;
-  work->missing_elements = 0;
-  bool has_bias = flop_tensor(work->operation, 2) != NULL;
-  flop_set(work, shape_elements(input) * flop_product(weights, 1, weights->rank), has_bias ? shape_elements(output) : 0,
-           0, 0);
-  return true;
+  bool has_weights = weights != NULL && weights->rank == input->rank;
+  bool has_bias = flop_tensor(operation, has_weights ? 2 : 1) != NULL;
+  double each = NAN; // multiply-adds of an element of the input
+  if (has_weights) {
+    each = flop_product(weights, 1, weights->rank);
+  } else {
+    const struct value *group = flop_attribute(operation, "group");
+    double groups = group != NULL && group->kind == VALUE_NUMBERS && group->count == 1 ? group->numbers[0] : 1;
+    each = output->dims[1] / groups * kernel_elements(work);
+  }
+  work->missing_elements = has_weights ? 0 : input->dims[1] * each;
+  flop_set(work, shape_elements(input) * each, has_bias ? shape_elements(output) : 0, 0, 0);
+  return !isnan(each);
 }
 
 // ---- products of matrices --------------------------------------------------------------------------------------------
@@ -132,15 +151,6 @@ static bool attention(struct flop_work *work)
 }
 
 // ---- pooling, norms, reductions --------------------------------------------------------------------------------------
-static double kernel_elements(const struct flop_work *work)
-{
-  const struct value *kernel = flop_attribute(work->operation, "kernel_shape");
-  double elements = kernel != NULL && kernel->kind == VALUE_NUMBERS && kernel->count > 0 ? 1 : NAN;
-  for (size_t i = 0; !isnan(elements) && i < kernel->count; i++)
-    elements *= kernel->numbers[i];
-  return elements;
-}
-
 static bool max_pool(struct flop_work *work)
 {
   const struct shape *output = flop_output(work->operation);

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads shapes from the tags that predictors and importers give layers, and has their operators counted, each different
 // one once. Called by flops_layers.c. Tags: ONNX Runtime's input_shape, layer_shape, …_bytes (tracers/onnxruntime); Kineto's
-// "Input Dims", "Input type", "Concrete Inputs"; kernel_shape, size, mode from whoever knows them.
+// "Input Dims", "Input type", "Concrete Inputs"; kernel_shape, group, size, mode from whoever knows them
+// (`xsp profile` reads them from the model).
 #include "analyze/flops_tags.h"
 
 #include <math.h>
 #include <string.h>
 
 // ---- reading ---------------------------------------------------------------------------------------------------------
-enum { TEXTS = 8, NUMBERS = 4 };
+enum { TEXTS = 8, NUMBERS = 5 };
 static const char *const text_keys[TEXTS] = {"layer_type", "layer_shape",     "input_shape",  "Input Dims",
                                              "Input type", "Concrete Inputs", "kernel_shape", "mode"};
-static const char *const number_keys[NUMBERS] = {"size", "activation_bytes", "parameter_bytes", "output_bytes"};
+static const char *const number_keys[NUMBERS] = {"size", "group", "activation_bytes", "parameter_bytes",
+                                                 "output_bytes"};
 
 static void find_keys(struct store *store, uint32_t keys[TEXTS + NUMBERS])
 {
@@ -26,7 +28,8 @@ static void read_tag(struct flop_facts *facts, const struct store_tag *tag, cons
 {
   uint32_t *texts[TEXTS] = {&facts->type,  &facts->shape,  &facts->inputs,       &facts->dims,
                             &facts->types, &facts->values, &facts->kernel_shape, &facts->mode};
-  int64_t *numbers[NUMBERS] = {&facts->size, &facts->input_bytes, &facts->parameter_bytes, &facts->output_bytes};
+  int64_t *numbers[NUMBERS] = {&facts->size, &facts->group, &facts->input_bytes, &facts->parameter_bytes,
+                               &facts->output_bytes};
   for (size_t i = 0; i < TEXTS; i++)
     if (tag->key == keys[i] && tag->type == STORE_TEXT)
       *texts[i] = tag->value.string;
@@ -51,7 +54,7 @@ enum status flop_tags_load(const struct run_columns *columns, const uint32_t *la
     struct flop_facts *facts = &ret_tags->facts[layer_of[i]];
     memset(facts, 0, sizeof *facts); // padding too: facts are compared as bytes
     facts->name = columns->spans.name[i];
-    facts->size = facts->input_bytes = facts->parameter_bytes = facts->output_bytes = STORE_NONE;
+    facts->size = facts->group = facts->input_bytes = facts->parameter_bytes = facts->output_bytes = STORE_NONE;
   }
   find_keys(store, keys);
   struct store_tag *tags;
@@ -108,9 +111,14 @@ static void read_aten(struct flop_tags *tags, const struct flop_facts *facts, st
     operation->values = &tags->values;
 }
 
+static struct flop_attribute number(const char *name, int64_t value)
+{
+  return (struct flop_attribute){name, {.kind = VALUE_NUMBERS, .count = 1, .numbers = {(double)value}}};
+}
+
 static struct flop_counts count(struct flop_tags *tags, const struct flop_facts *facts)
 {
-  struct flop_attribute attributes[3];
+  struct flop_attribute attributes[4];
   struct flop_operation operation = {
       .type = type_of(tags, facts),
       .attributes = attributes,
@@ -136,8 +144,9 @@ static struct flop_counts count(struct flop_tags *tags, const struct flop_facts 
     attributes[operation.attribute_count++] = (struct flop_attribute){"mode", value_read(text, length)};
   }
   if (facts->size != STORE_NONE)
-    attributes[operation.attribute_count++] =
-        (struct flop_attribute){"size", {.kind = VALUE_NUMBERS, .count = 1, .numbers = {(double)facts->size}}};
+    attributes[operation.attribute_count++] = number("size", facts->size);
+  if (facts->group != STORE_NONE)
+    attributes[operation.attribute_count++] = number("group", facts->group);
   return flops_count(&operation);
 }
 

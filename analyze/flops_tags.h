@@ -8,7 +8,7 @@
 
 struct flop_facts { // what a layer's tags say; string ids, 0: nothing
   uint32_t type, name, shape, inputs, dims, types, values, kernel_shape, mode;
-  int64_t size, input_bytes, parameter_bytes, output_bytes; // STORE_NONE: not said
+  int64_t size, group, input_bytes, parameter_bytes, output_bytes; // STORE_NONE: not said
 };
 struct flop_memo {
   struct flop_facts facts;

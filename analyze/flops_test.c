@@ -229,6 +229,37 @@ static void test_onnx_by_hand(void **unused)
   }
 }
 
+// Windows that no profile says, from the model.
+static void test_onnx_windows(void **unused)
+{
+  (void)unused;
+  struct flop_counts counts = onnx("ConvTranspose", "[1,24,80,80]", "[1,6,160,160]", "kernel_shape", "[2,2]");
+  assert_counts(&counts, 24 * 6400 * 24, 0, 0, 0, "repacked");
+  counts = onnx("ConvTranspose", "[1,24,80,80] [6]", "[1,6,160,160]", "kernel_shape", "[2,2]");
+  assert_counts(&counts, 24 * 6400 * 24, 6 * 25600, 0, 0, "repacked, with a bias");
+  counts = onnx("AveragePool", "[1,8,4,4]", "[1,8,2,2]", "kernel_shape", "[2,2]");
+  assert_counts(&counts, 0, 128, 0, 32, "average");
+  counts = onnx("Resize", "[1,8,4,4]", "[1,8,8,8]", "mode", "nearest");
+  assert_counts(&counts, 0, 0, 0, 0, "nearest");
+  counts = onnx("Resize", "[1,8,4,4]", "[1,8,8,8]", "mode", "linear");
+  assert_true(isnan(counts.multiply_adds));
+  struct shapes in;
+  struct shapes out;
+  assert_true(shapes_read("[1,24,80,80]", 12, &in) && shapes_read("[1,6,160,160]", 13, &out));
+  const struct flop_attribute attributes[] = {{"kernel_shape", value_read("[2,2]", 5)}, {"group", value_read("3", 1)}};
+  struct flop_operation operation = {.type = "ConvTranspose",
+                                     .inputs = &in,
+                                     .outputs = &out,
+                                     .attributes = attributes,
+                                     .attribute_count = 2,
+                                     .input_bytes = 614400,
+                                     .parameter_bytes = 0,
+                                     .output_bytes = 614400};
+  counts = flops_count(&operation);
+  assert_counts(&counts, 24 * 6400 * 8, 0, 0, 0, "groups");
+  assert_true(counts.bytes == 2 * 614400 + 4 * 24 * 8); // the weights are put back
+}
+
 static void test_onnx_unknown(void **unused)
 {
   (void)unused;
@@ -440,9 +471,10 @@ static void test_aten_unknown(void **unused)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_own_form),   cmocka_unit_test(test_forms_of_others), cmocka_unit_test(test_values),
-      cmocka_unit_test(test_alexnet),    cmocka_unit_test(test_onnx_by_hand),    cmocka_unit_test(test_onnx_unknown),
-      cmocka_unit_test(test_onnx_bytes), cmocka_unit_test(test_aten_by_hand),    cmocka_unit_test(test_aten_unknown),
+      cmocka_unit_test(test_own_form),     cmocka_unit_test(test_forms_of_others), cmocka_unit_test(test_values),
+      cmocka_unit_test(test_alexnet),      cmocka_unit_test(test_onnx_by_hand),    cmocka_unit_test(test_onnx_unknown),
+      cmocka_unit_test(test_onnx_windows), cmocka_unit_test(test_onnx_bytes),      cmocka_unit_test(test_aten_by_hand),
+      cmocka_unit_test(test_aten_unknown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -118,6 +118,9 @@ class SecondImplementationTest(unittest.TestCase):
             xsp(*arguments, check=1)
             return 0
         rows, summary = getattr(expected, analysis.lower())()
+        if use == "layer" and mode == "module" and not rows:
+            xsp(*arguments, check=1)
+            return 0
         got = xsp_json(*arguments)
         where = f"{analysis} {stat} {mode}"
         self.assertEqual(len(got["rows"]), len(rows), where)
@@ -195,7 +198,7 @@ class ModelsTest(unittest.TestCase):
             self.assertIn(counted / exact, (1, 1.008))
         self.assertLessEqual(sum(counted != exact for counted, exact in zip(found, macs)), 1)
         self.assertAlmostEqual(sum(macs) / 1e9, expected_gmacs, delta=0.01 * expected_gmacs)
-        self.assertLess(answer["summary"]["analytic_unknown_pct"], 15)
+        self.assertEqual(answer["summary"]["analytic_unknown_layers"], 0)  # pools too: their windows are in the model
         self.assertGreaterEqual(answer["summary"]["analytic_multiply_adds"], sum(macs))
         self.assertIn("flops = 2 * multiply_adds", " ".join(answer["notes"]))
         xsp("analyze", "A12", out, check=1)

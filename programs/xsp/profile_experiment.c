@@ -6,6 +6,7 @@
 #include "analyze/analyze.h"
 #include "collect/collect.h"
 #include "correlate/correlate.h"
+#include "programs/xsp/profile_windows.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -343,6 +344,8 @@ static enum status run_experiment(struct experiment *experiment, struct error *e
   XSP_TRY(finish(experiment, err));
   noise_finish(&experiment->result->noise, &before, &after);
   XSP_TRY(write_notes(experiment, err));
+  if (strcmp(options->runner.predictor, "onnxruntime") == 0)
+    XSP_TRY(profile_windows(experiment->store, options->runner.model_path, err));
   XSP_TRY(correlate_store(experiment->store, err));
   return store_finish(experiment->store, err);
 }

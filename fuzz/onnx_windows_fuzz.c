@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fuzzes predictors/onnx_windows: any bytes give windows whose parts are within bounds.
+#include "predictors/onnx_windows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+  struct arena arena = {0};
+  struct onnx_window *windows;
+  size_t count;
+  (void)onnx_windows(data, size, &arena, &windows, &count);
+  for (size_t i = 0; i < count; i++)
+    if (windows[i].kernel_rank > ONNX_WINDOW_RANK || strlen(windows[i].name) > size || strlen(windows[i].output) > size)
+      abort();
+  arena_done(&arena);
+  return 0;
+}
