@@ -160,7 +160,7 @@ def observe(run, number, mode, has_layers):
             place = layer and layer["key"]
             group = place if has_layers else None
             kernels.append({"key": (group, ordinals[group], span["name"]), "place": (ordinals["all"], span["name"]),
-                            "name": span["name"], "layer": place, "ms": span["duration_ns"] / 1e6,
+                            "name": span["name"], "layer": place, "ns": span["duration_ns"],
                             "tags": span["tags"]})
             ordinals[group] += 1
             ordinals["all"] += 1
@@ -223,7 +223,7 @@ class Kernels:
                                      for row in run["observations"] if not row["warmup"]])
         self.measured = {name for observation in self.metric_observations for kernel in observation["kernels"]
                          for name in METRICS if metric(kernel["tags"], name) is not None}
-        self.kernel_ms = {key: self.reduce([kernel["ms"] for observation in self.observations
+        self.kernel_ms = {key: self.reduce([kernel["ns"] / 1e6 for observation in self.observations
                                             for kernel in observation["kernels"] if kernel["key"] == key])
                           for key in order_of(self.observations, "kernels")}
 
@@ -245,7 +245,7 @@ class Kernels:
         for observation in self.observations:
             mine = [kernel for kernel in observation["kernels"] if belongs(kernel)]
             if mine or (is_there and is_there(observation)):
-                sums.append(math.fsum(kernel["ms"] for kernel in mine))
+                sums.append(sum(kernel["ns"] for kernel in mine) / 1e6)
                 calls.append(len(mine))
         found = {"count": self.reduce(calls), "latency_ms": self.reduce(sums), **spread(sums)}
         for name in METRICS:
@@ -278,10 +278,10 @@ class Kernels:
         return row
 
     def outside(self):
-        groups = [[kernel["ms"] for kernel in observation["kernels"] if kernel["layer"] is None]
+        groups = [[kernel["ns"] for kernel in observation["kernels"] if kernel["layer"] is None]
                   for observation in self.observations]
         return {"kernels_without_layer": self.reduce([len(group) for group in groups]),
-                "kernels_without_layer_ms": self.reduce([math.fsum(group) for group in groups])}
+                "kernels_without_layer_ms": self.reduce([sum(group) / 1e6 for group in groups])}
 
     def gpu_ms(self, layer=None):
         found = []
