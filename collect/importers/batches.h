@@ -13,9 +13,9 @@
 #include "collect/importers/texts.h"
 #include "store/store.h"
 
-#define BATCH_SPANS 4096u
-#define BATCH_TAGS 16384u
-#define BATCH_TEXTS 4096u
+#define BATCH_SPANS 2048u // small enough that a batch is in the second-level cache when it is stored
+#define BATCH_TAGS 8192u
+#define BATCH_TEXTS 2048u
 #define BATCH_SEGMENTS 1024u
 #define BATCH_TRACES 1024u
 #define BATCH_LOGS 1024u

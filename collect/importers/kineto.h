@@ -91,7 +91,7 @@ struct kineto {
   int64_t run_id, span_count;
   struct kineto_words categories, keys;
   const struct kineto_word *numbered_keys[KINETO_KEY_NUMBERS]; // by key_number, into `keys`; NULL: not met yet
-  const struct kineto_word *last_category;
+  const struct kineto_word *recent_categories[8];              // by length and first letter
   struct kineto_tracks tracks;
   struct kineto_strings strings;
   struct buf scratch;            // one text at a time
