@@ -711,7 +711,7 @@ def random_value(rng, depth=0):
     if kind == 1:
         return {"boolValue": rng.random() < 0.5}
     if kind == 2:
-        return {"intValue": str(rng.choice([0, 1, -1, 2**63 - 1, -2**63, rng.randrange(2**40)]))}
+        return {"intValue": str(rng.choice([0, 1, -1, 2**63 - 1, -2**63, 1 << rng.randrange(63), (1 << rng.randrange(63)) - 1]))}
     if kind == 3:
         return {"doubleValue": rng.choice([0.0, -0.5, 1e-300, 1.7976931348623157e308, rng.random()])}
     if kind == 4:

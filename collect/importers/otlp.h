@@ -97,6 +97,11 @@ static inline void otlp_parts_clear(struct otlp_parts *parts, bool is_json)
 }
 // One more, all zero; NULL: there are too many, or memory is out.
 struct otlp_attribute *otlp_parts_attribute(struct otlp_parts *parts);
+// The same on the hot path, not cleared; NULL: use the other one.
+static inline struct otlp_attribute *otlp_parts_ready_attribute(struct otlp_parts *parts)
+{
+  return parts->attribute_count < parts->attribute_capacity ? &parts->attributes[parts->attribute_count] : NULL;
+}
 struct otlp_attribute *otlp_parts_inner(struct otlp_parts *parts);
 struct otlp_event *otlp_parts_event(struct otlp_parts *parts);
 struct otlp_link *otlp_parts_link(struct otlp_parts *parts);

@@ -4,6 +4,7 @@
 #define XSP_COLLECT_IMPORTERS_OTLP_PROTO_H
 
 #include "collect/importers/otlp.h"
+#include "collect/importers/wire.h"
 
 struct otlp_proto { // starts as {0}; one at a time per thread; used again and again without allocation
   struct otlp_parts parts;
@@ -28,11 +29,22 @@ enum status otlp_proto_span(struct otlp_proto *proto, const char *message, size_
                             const struct otlp_visitor *visitor, struct error *err) MUST_CHECK;
 void otlp_proto_done(struct otlp_proto *proto);
 
-// ---- for otlp_proto_value.c ------------------------------------------------------------------------------------------
-struct wire;
+// ---- between the files of the decoder --------------------------------------------------------------------------------
 #define OTLP_WRONG_TYPE "a field has another wire type than OTLP gives it"
+#define OTLP_FIELD(number) (UINT32_C(1) << (number))
+
+// Passes over a field; `known` is the mask of the message's field numbers, all of which the caller has looked for with
+// the wire type that they should have.
+bool otlp_proto_skip(struct wire *wire, uint64_t key, uint32_t known);
+bool otlp_proto_text(struct wire *wire, struct otlp_text *ret_text);
 // At the length of an AnyValue, of a KeyValue. False: wire->problem.
 bool otlp_proto_value(struct wire *wire, struct otlp_value *ret_value);
 bool otlp_proto_pair(struct wire *wire, struct otlp_attribute *attribute);
+bool otlp_proto_attribute(struct wire *wire, struct otlp_attribute *attribute); // NULL: there are too many
+bool otlp_proto_field(struct wire *wire, struct otlp_parts *parts);             // any field of a span, at its key
+static inline bool otlp_proto_key(struct wire *wire, uint64_t *ret_key)         // false: the message's end, or broken
+{
+  return wire->at < wire->end && wire_varint(wire, ret_key);
+}
 
 #endif

@@ -2,7 +2,6 @@
 // Arrays and maps of OTLP's protobuf as JSON text, without recursion. Called by otlp_value_text.
 #include "collect/importers/otlp_proto.h"
 #include "collect/importers/otlp_value.h"
-#include "collect/importers/wire.h"
 #include "format/otlp.h"
 
 struct frame { // an ArrayValue or a KeyValueList, and what is left of it

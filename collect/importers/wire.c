@@ -50,14 +50,5 @@ bool wire_skip(struct wire *wire, uint64_t key)
 
 bool wire_is_utf8(const char *text, size_t length)
 {
-  size_t at = 0;
-  for (uint64_t word; length - at >= sizeof word; at += sizeof word) {
-    memcpy(&word, text + at, sizeof word);
-    if (word & UINT64_C(0x8080808080808080))
-      return json_is_utf8(text + at, length - at);
-  }
-  for (; at < length; at++)
-    if ((signed char)text[at] < 0)
-      return json_is_utf8(text + at, length - at);
-  return true;
+  return wire_is_ascii(text, length) || json_is_utf8(text, length);
 }

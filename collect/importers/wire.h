@@ -62,4 +62,29 @@ static inline bool wire_bytes(struct wire *wire, const char **ret_bytes, size_t 
 bool wire_skip(struct wire *wire, uint64_t key);
 bool wire_is_utf8(const char *text, size_t length);
 
+// Nearly all texts of traces are. Loads that overlap instead of a loop over the rest.
+static inline bool wire_is_ascii(const char *text, size_t length)
+{
+  uint64_t seen = 0;
+  uint64_t word;
+  uint32_t half, other;
+  if (length >= 8) {
+    const char *last = text + length - 8;
+    for (; text < last; text += 8) {
+      memcpy(&word, text, 8);
+      seen |= word;
+    }
+    memcpy(&word, last, 8);
+    return ((seen | word) & UINT64_C(0x8080808080808080)) == 0;
+  }
+  if (length >= 4) {
+    memcpy(&half, text, 4);
+    memcpy(&other, text + length - 4, 4);
+    return ((half | other) & UINT32_C(0x80808080)) == 0;
+  }
+  for (size_t i = 0; i < length; i++)
+    seen |= (unsigned char)text[i];
+  return seen < 0x80;
+}
+
 #endif
