@@ -147,30 +147,27 @@ static const char *scan_word(struct json_scan *scan, const char *at)
   return at + length;
 }
 
-// A bit a level: 1 for objects.
+// Which of the containers around a position are objects: a bit each, the innermost lowest. Full words go to `outer`.
 struct nesting {
-  uint64_t bits[JSON_SCAN_DEPTH / 64];
-  unsigned depth, around;
+  uint64_t bits;
+  unsigned depth;
+  uint64_t outer[JSON_SCAN_DEPTH / 64];
 };
 
-static const char *open_container(struct json_scan *scan, struct nesting *nesting, const char *at)
+static void enter(struct nesting *nesting, bool object)
 {
-  unsigned depth = nesting->depth;
-  if (depth + nesting->around >= JSON_SCAN_DEPTH)
-    return json_scan_fail(scan, at, "it is nested deeper than 512");
-  uint64_t bit = (uint64_t)1 << (depth & 63);
-  if (*at == '{')
-    nesting->bits[depth / 64] |= bit;
-  else
-    nesting->bits[depth / 64] &= ~bit;
+  if (nesting->depth % 64 == 0 && nesting->depth > 0)
+    nesting->outer[nesting->depth / 64 - 1] = nesting->bits;
+  nesting->bits = nesting->bits << 1 | object;
   nesting->depth++;
-  return at + 1;
 }
 
-static bool in_object(const struct nesting *nesting)
+static void leave(struct nesting *nesting)
 {
-  unsigned depth = nesting->depth - 1;
-  return (nesting->bits[depth / 64] >> (depth & 63) & 1) != 0;
+  nesting->bits >>= 1;
+  nesting->depth--;
+  if (nesting->depth % 64 == 0 && nesting->depth > 0)
+    nesting->bits = nesting->outer[nesting->depth / 64 - 1];
 }
 
 // A key, its colon, and the space around them.
@@ -182,52 +179,60 @@ static const char *scan_key(struct json_scan *scan, const char *at, bool *is_pla
   if ((at = json_scan_string(scan, at + 1, &key)) == NULL)
     return NULL;
   *is_plain &= key.is_plain;
-  at = json_scan_space(at);
+  at = json_skip_space(at);
   if (*at != ':')
     return json_scan_short(scan, at, "':' was expected behind a key");
-  return json_scan_space(at + 1);
+  return json_skip_space(at + 1);
+}
+
+// Behind a value, or behind what opens a container (`opened`): out of what ends here, to the next value. Depth 0 is the end.
+static const char *next_value(struct json_scan *scan, struct nesting *nesting, const char *at, bool opened,
+                              bool *is_plain)
+{
+  while (nesting->depth > 0) {
+    bool object = (nesting->bits & 1) != 0;
+    at = json_skip_space(at);
+    if (*at == (object ? '}' : ']')) {
+      leave(nesting);
+      at++;
+      opened = false;
+      continue;
+    }
+    if (!opened) {
+      if (*at != ',')
+        return json_scan_short(scan, at, object ? "',' or '}' was expected" : "',' or ']' was expected");
+      at = json_skip_space(at + 1);
+    }
+    return object ? scan_key(scan, at, is_plain) : at;
+  }
+  return at;
 }
 
 const char *json_scan_value(struct json_scan *scan, const char *at, unsigned depth, bool *ret_is_plain)
 {
-  struct nesting nesting = {.around = depth};
+  struct nesting nesting;
   struct json_string string;
+  nesting.bits = 0;
+  nesting.depth = 0;
   *ret_is_plain = true;
-  for (;;) { // at a value
+  do {
     bool opened = false;
     if (*at == '"') {
       at = json_scan_string(scan, at + 1, &string);
       if (at != NULL)
         *ret_is_plain &= string.is_plain;
     } else if (*at == '{' || *at == '[') {
+      if (nesting.depth + depth >= JSON_SCAN_DEPTH)
+        return json_scan_fail(scan, at, "it is nested deeper than 512");
       opened = true;
-      at = open_container(scan, &nesting, at);
+      enter(&nesting, *at++ == '{');
     } else {
       at = *at == '-' || is_digit(*at) ? json_scan_number(scan, at) : scan_word(scan, at);
     }
-    if (at == NULL)
+    if (at == NULL || (at = next_value(scan, &nesting, at, opened, ret_is_plain)) == NULL)
       return NULL;
-    for (;;) { // behind a value, or behind what opens a container
-      if (nesting.depth == 0)
-        return at;
-      at = json_scan_space(at);
-      bool object = in_object(&nesting);
-      if (*at == (object ? '}' : ']')) {
-        nesting.depth--;
-        at++;
-        opened = false;
-        continue;
-      }
-      if (!opened) {
-        if (*at != ',')
-          return json_scan_short(scan, at, object ? "',' or '}' was expected" : "',' or ']' was expected");
-        at = json_scan_space(at + 1);
-      }
-      if (object && (at = scan_key(scan, at, ret_is_plain)) == NULL)
-        return NULL;
-      break;
-    }
-  }
+  } while (nesting.depth > 0);
+  return at;
 }
 
 static size_t put_code_point(char *to, uint32_t code)

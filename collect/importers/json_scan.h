@@ -48,6 +48,11 @@ size_t json_decode(const char *text, size_t length, char *to);
 size_t json_repair_utf8(const char *text, size_t length, char *to);
 bool json_is_utf8(const char *text, size_t length);
 
+static inline const char *json_skip_space(const char *at) // json_scan_space, quick where there is none
+{
+  return (unsigned char)*at > ' ' ? at : json_scan_space(at);
+}
+
 static inline const char *json_scan_string(struct json_scan *scan, const char *at, struct json_string *ret_string)
 {
   uint32_t stops = block_string_stops(at);

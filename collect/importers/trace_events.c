@@ -167,10 +167,27 @@ static enum status read_one_event(struct trace_reader *reader, struct error *err
   return STATUS_OK;
 }
 
+// Behind an event: over the comma to the next one, where it stands in this window; false: trace_next must look.
+static bool skip_to_event(struct trace_reader_private *own)
+{
+  const char *at = own->input->at;
+  if (own->place != PLACE_AFTER_EVENT || *at != ',')
+    return false;
+  at = json_skip_space(at + 1);
+  if (*at != '{')
+    return false;
+  own->input->at = at;
+  return true;
+}
+
 enum status trace_next(struct trace_reader *reader, enum trace_item *ret_item, struct error *err)
 {
   struct trace_reader_private *own = reader->private_;
   bool is_key = false;
+  if (skip_to_event(own)) {
+    *ret_item = TRACE_EVENT;
+    return run_step(reader, event_step, err);
+  }
   for (;;) {
     XSP_TRY(skip_space(own, err));
     switch (own->place) {
