@@ -105,7 +105,7 @@ const struct verb verb_export = {
                    "  chrome      Chrome's trace event JSON, for chrome://tracing and many other viewers\n"
                    "  otlp        OpenTelemetry's traces as JSON, one request a line; `xsp import` gives the\n"
                    "              same trace back\n"
-                   "  otlp-proto  the same as protobuf, a third of the size\n"
+                   "  otlp-proto  the same as protobuf, in less than half the bytes\n"
                    "  sqlite      plain tables, for tools that cannot load the xsp extension\n"
                    "  csv         the spans, one a line\n\n"
                    "Spans that cross each other on one track are drawn on further lanes of it. Tracks with a clock of "
