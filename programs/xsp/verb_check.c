@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp check: which frameworks and tracers can be used here, which not and why; what the machine is like.
 #include "base/json_write.h"
+#include "programs/xsp/check_links.h"
 #include "programs/xsp/check_machine.h"
 #include "programs/xsp/check_probe.h"
 #include "programs/xsp/install.h"
@@ -306,10 +307,20 @@ static enum status verdict(const struct invocation *invocation, const struct sub
   return STATUS_OK;
 }
 
+static enum status check_links(const struct invocation *invocation, enum report_format format, struct error *err)
+{
+  if (invocation->argument_count > 0)
+    return error_set(err, STATUS_USE, "wrong use", invocation->arguments[0], "one of the two",
+                     "--links checks a file, names check what is installed");
+  return check_links_run(invocation_value(invocation, "links"), format, err);
+}
+
 static enum status run(const struct invocation *invocation, struct error *err)
 {
   enum report_format format;
   XSP_TRY(reader_format(invocation, &format, err));
+  if (invocation_has(invocation, "links"))
+    return check_links(invocation, format, err);
   XSP_TRY(check_library_options(invocation, err));
   char pattern[PATH_MAX + 16];
   glob_t tracers = {0};
@@ -346,12 +357,18 @@ static const struct option_description options[] = {
      .repeatable = true,
      .help = "Take this library for the framework NAME and search no further; also by the environment variable "
              "XSP_LIBRARY_NAME."},
+    {.name = "links",
+     .value_name = "FILE",
+     .help =
+         "Look at no framework: relate FILE's spans anew, without the parents and operators that its source recorded, "
+         "and compare."},
     {.name = "peaks",
      .help = "Measure what the CPUs can do at best, arithmetic and memory: all of them, for a quarter of a second."},
     {0},
 };
 static const struct verb_example examples[] = {
     {"xsp check", "all frameworks and tracers, and the machine"},
+    {"xsp check --links trace.xsp", "do the links that a profiler recorded agree with ours?"},
     {"xsp check onnxruntime && xsp profile model.onnx -o out.xsp", "profile only where ONNX Runtime is usable"},
     {0},
 };
@@ -359,14 +376,18 @@ static const struct verb_example examples[] = {
 const struct verb verb_check = {
     .name = "check",
     .summary = "say which frameworks and tracers can be used here, and why others not",
-    .synopsis = "[NAME...] [OPTION...]",
+    .synopsis = "[NAME... | --links FILE] [OPTION...]",
     .description =
         "Looks for each framework (predictor) and each tracer, opens it in a process of its own, and says where it was "
         "found, which version it is, or what is missing and what to try. Without a name also what the machine is like: "
         "CPUs and quota, clock, shared memory, permission to use performance counters.\n\n"
         "With a name the status is 1 where it is not usable. A library given by --library or XSP_LIBRARY_NAME that "
         "does "
-        "not open is status 3.",
+        "not open is status 3.\n\n"
+        "With --links, a trace's recorded parents, and the operators that PyTorch's external ids name, are compared "
+        "with "
+        "what is found without them, by level and basis of what was found; disagreements are named. Status 1 where a "
+        "link disagrees. External ids that are only correlation ids name no operator: this is said, and not judged.",
     .most_arguments = SIZE_MAX,
     .options = options,
     .is_reader = true,
