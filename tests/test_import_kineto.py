@@ -495,13 +495,15 @@ class Values(Case):
                     "numSms": 100 + i, "nested": {"id": 9, "list": [{"name": "x"}]}} for i in range(3)]
         keys = {"deviceProperties": devices, "cuda_driver_version": 12040, "cupti_version": "18", "record_shapes": 1,
                 "distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8, "pg_config": [{"rank": 7}],
-                                    "nccl_version": "2.17.1"}, "INFO": ["a_version"], "torch_version": "2.4.1"}
+                                    "nccl_version": "2.17.1"}, "INFO": ["a_version"], "torch_version": "2.4.1", "host_name": "node7"}
         for place in ({"before": keys}, {"after": keys}):
             self.load([kernel(1, 0, 5, device=1), kernel(2, 10, 5, device=2), kernel(3, 20, 5, device=2, stream=9)], **place)
             self.assertEqual({row["key"]: row["value"] for row in rows(self.out, "select key, value from system")}, {
                 "gpu": "GPU 2", "gpu_count": 3, "gpu_memory_bytes": 1002, "gpu_multiprocessors": 102,
                 "gpu_compute_capability": "8.2", "cuda_driver_version": 12040, "cupti_version": "18", "world_size": 8,
-                "distributed_backend": "nccl", "nccl_version": "2.17.1"})
+                "distributed_backend": "nccl", "nccl_version": "2.17.1", "host": "node7"})
+            self.assertEqual({row["host"] for row in rows(self.out, "select host from track")},
+                             {"node7" if "before" in place else None})
             self.assertEqual(rows(self.out, "select framework, framework_version from experiment"),
                              [{"framework": "pytorch", "framework_version": "2.4.1"}])
             self.assertIn("recorded by rank 3 of 8", self.report["files"][0]["notes"])

@@ -99,6 +99,7 @@ struct kineto {
   int64_t base_ns, first_start_ns, least_start_ns, most_end_ns;
   bool has_base;
   uint64_t frame_count, path_count;
+  const char *host_name;   // NULL: not said
   char *device_properties; // JSON, of deviceProperties; NULL: not said
   size_t device_properties_length;
 };

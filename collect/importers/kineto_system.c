@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define PROPERTIES_BYTES_MOST ((size_t)1 << 20)
+#define HOST_BYTES_MOST 255u
 
 // ---- devices ---------------------------------------------------------------------------------------------------------
 struct device {
@@ -171,6 +172,15 @@ static void keep_version(struct kineto *kineto, struct text key, const struct tr
   }
 }
 
+static enum status keep_host(struct kineto *kineto, struct text name, struct error *err)
+{
+  kineto->host_name = arena_copy(kineto->import->arena, name.at, name.length);
+  if (kineto->host_name == NULL)
+    return import_no_memory(kineto->import, err);
+  import_system_text(kineto->import, "host", kineto->host_name);
+  return STATUS_OK;
+}
+
 enum status kineto_top_key(struct kineto *kineto, struct text key, const struct trace_value *value, struct error *err)
 {
   char version[32];
@@ -178,6 +188,9 @@ enum status kineto_top_key(struct kineto *kineto, struct text key, const struct 
     return keep_base(kineto, value, err);
   if (text_is(key, "deviceProperties") && value->type == TRACE_ARRAY)
     return keep_devices(kineto, value->raw, err);
+  if (text_is(key, "host_name") && value->type == TRACE_STRING && value->raw.length > 0 &&
+      value->raw.length <= HOST_BYTES_MOST)
+    return keep_host(kineto, value->raw, err);
   if (text_is(key, "distributedInfo") && value->type == TRACE_OBJECT && value->raw.length <= PROPERTIES_BYTES_MOST)
     read_distributed(kineto, value->raw);
   else if (text_is(key, "schemaVersion") && value->raw.length < sizeof version) {

@@ -173,6 +173,7 @@ enum status kineto_track_use(struct kineto *kineto, struct kineto_track *track, 
   bool is_device = track->kind == TRACK_DEVICE;
   int64_t first = number_of(track->place[0]), second = number_of(track->place[1]);
   struct store_track row = {
+      .host = kineto->host_name, // in files that name it, before the events
       .process_id = is_device ? STORE_NONE : first,
       .thread_id = is_device ? STORE_NONE : second,
       .device_id = is_device ? first : STORE_NONE,

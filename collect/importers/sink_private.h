@@ -55,7 +55,8 @@ struct sink {
   unsigned file; // from 1
   struct arena arena;
   struct texts texts;
-  struct batch *batch; // the current one; NULL: to be taken
+  struct batch *batch;  // the current one; NULL: to be taken
+  int64_t batch_run_id; // whom its last segment belongs to; 0: it has none
   struct sink_late late[SINK_LATE_TEXTS];
   uint32_t late_count;
   uint32_t default_tracer;

@@ -75,20 +75,18 @@ static struct batch *open_batch(struct import *import)
     return NULL;
   if (sink->batch == NULL) {
     sink->batch = batches_current(sink->batches);
+    sink->batch_run_id = 0;
     if (sink->batch == NULL)
       sink_fail_memory(import);
   }
   return sink->batch;
 }
 
-// The same, with its last segment belonging to `run_id`.
-static struct batch *batch_of_run(struct import *import, int64_t run_id)
+static struct batch *begin_segment(struct import *import, int64_t run_id)
 {
   struct sink *sink = import->sink;
   struct batch *batch = open_batch(import);
-  if (batch == NULL)
-    return NULL;
-  if (batch->segment_count > 0 && batch->segments[batch->segment_count - 1].run_id == run_id)
+  if (batch == NULL || sink->batch_run_id == run_id)
     return batch;
   if (sink_run(sink, run_id) == NULL) {
     struct error error = {0};
@@ -98,7 +96,16 @@ static struct batch *batch_of_run(struct import *import, int64_t run_id)
   }
   batch->segments[batch->segment_count++] =
       (struct batch_segment){.run_id = run_id, .span_from = batch->span_count, .tag_from = batch->tag_count};
+  sink->batch_run_id = run_id;
   return batch;
+}
+
+// The same, with its last segment belonging to `run_id`.
+static inline struct batch *batch_of_run(struct import *import, int64_t run_id)
+{
+  const struct sink *sink = import->sink;
+  bool is_open = sink->batch != NULL && sink->batch_run_id == run_id && sink->status == STATUS_OK;
+  return is_open && has_room(sink->batch) ? sink->batch : begin_segment(import, run_id);
 }
 
 // ---- texts -----------------------------------------------------------------------------------------------------------
