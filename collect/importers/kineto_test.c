@@ -316,8 +316,7 @@ static void test_odd_facts(void **state)
   (void)state;
   static const char *const facts[] = {"\"deviceProperties\": {}",
                                       "\"deviceProperties\": [1, {\"id\": \"x\", \"name\": 5}]",
-                                      "\"deviceProperties\": [{\"id\":"
-                                      " 9223372036854775808, \"computeMajor\": 1e5}]",
+                                      "\"deviceProperties\": [{\"id\": 9223372036854775808, \"numSms\": 1e5}]",
                                       "\"deviceProperties\": [[[{}]]]",
                                       "\"distributedInfo\": []",
                                       "\"distributedInfo\": {\"rank\": {\"rank\": 1}, \"world_size\": \"2\"}",
