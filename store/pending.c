@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define FIRST_ROWS 256u
-#define SLICE_ROWS 256u // spans turned into columns at a time: they stay in the first-level cache
+#define SLICE_ROWS 256u // rows turned into columns at a time: they stay in the first-level cache
 
 void pending_free(struct store *store)
 {
@@ -162,17 +162,19 @@ static void append_spans(struct pending_series *series, const struct store_span 
   COPY(uint8_t, STORE_FLAGS, flags);
 }
 
+// A text's id is the lower half of the value (the file's integers are little-endian, see chunk.c); a mask, not a branch:
+// texts and numbers come in any order.
 static void append_tags(struct pending_series *series, const struct store_tag *restrict rows, uint32_t count)
 {
   COPY(int64_t, TAG_SPAN_ID, span_id);
   COPY(uint32_t, TAG_KEY, key);
   COPY(uint8_t, TAG_TYPE, type);
-  int64_t *to = (int64_t *)series->columns[TAG_VALUE] + series->row_count;
-  for (uint32_t i = 0; i < count; i++)
-    if (rows[i].type == STORE_TEXT)
-      to[i] = rows[i].value.string;
-    else
-      memcpy(&to[i], &rows[i].value, sizeof to[i]);
+  uint64_t *restrict to = (uint64_t *)series->columns[TAG_VALUE] + series->row_count;
+  for (uint32_t i = 0; i < count; i++) {
+    uint64_t value;
+    memcpy(&value, &rows[i].value, sizeof value);
+    to[i] = value & (rows[i].type == STORE_TEXT ? UINT32_MAX : UINT64_MAX);
+  }
 }
 
 // What a reader would refuse must not get into a file.
@@ -196,13 +198,15 @@ static const char *find_bad_span(const struct store *store, const struct store_s
 static const char *find_bad_tag(const struct store *store, const struct store_tag *tags, size_t count)
 {
   uint32_t strings = store->strings.count == 0 ? 1 : store->strings.count;
+  bool is_bad_type = false;
+  bool is_bad_string = false;
   for (size_t i = 0; i < count; i++) {
-    if (tags[i].type < STORE_INT || tags[i].type > STORE_TEXT)
-      return "a tag's type does not exist";
-    if (tags[i].key >= strings || (tags[i].type == STORE_TEXT && tags[i].value.string >= strings))
-      return "a tag refers to a string that was never interned";
+    is_bad_type |= (tags[i].type < STORE_INT) | (tags[i].type > STORE_TEXT);
+    is_bad_string |= (tags[i].key >= strings) | ((tags[i].type == STORE_TEXT) & (tags[i].value.string >= strings));
   }
-  return NULL;
+  return is_bad_type     ? "a tag's type does not exist"
+         : is_bad_string ? "a tag refers to a string that was never interned"
+                         : NULL;
 }
 
 enum status store_add_spans(struct store *store, int64_t run_id, const struct store_span *spans, size_t count,
@@ -251,8 +255,11 @@ enum status store_add_tags(struct store *store, int64_t run_id, const struct sto
     uint32_t fits = reserve(series, SERIES_TAG, count);
     if (fits == 0)
       return writer_memory(store, err);
-    append_tags(series, tags, fits);
-    series->row_count += fits;
+    for (uint32_t from = 0; from < fits; from += SLICE_ROWS) {
+      uint32_t rows = fits - from < SLICE_ROWS ? fits - from : SLICE_ROWS;
+      append_tags(series, tags + from, rows);
+      series->row_count += rows;
+    }
     series->is_dirty = true;
     tags += fits;
     count -= fits;
