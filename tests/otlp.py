@@ -100,7 +100,7 @@ def with_ids(item, change):
             for key, one in item.items()}
 
 
-# ---- protobuf by hand, for what the official package does not write ---------------------------------------------------
+# ---- protobuf by hand, for what the official package does not write --------------------------------------------------
 def varint(number):
     out = b""
     while True:
