@@ -163,6 +163,20 @@ static void test_circles_are_broken_and_absent_parents_stay_named(void **unused)
   arena_done(&result.arena);
 }
 
+// A child that names its parent and comes first in the file, with the times of its parent.
+static void test_a_parent_does_not_lie_within_its_child(void **unused)
+{
+  (void)unused;
+  static const struct row rows[] = {{2, 1, L, 0, 1, 10, 20, 0}, {1, 0, L, 0, 1, 10, 20, 0}};
+  struct result result;
+  RELATE(rows, &result);
+  assert_int_equal(result.derived.parent_id[0], 1);
+  assert_int_equal(result.derived.basis[0], BASIS_EXPLICIT);
+  assert_int_equal(result.derived.parent_id[1], 0);
+  assert_int_equal(result.derived.basis[1], BASIS_NONE);
+  arena_done(&result.arena);
+}
+
 static void test_broken_input_is_refused(void **unused)
 {
   (void)unused;
@@ -358,6 +372,7 @@ int main(void)
       cmocka_unit_test(test_crossing_layers_are_ambiguous_and_touching_ones_are_not),
       cmocka_unit_test(test_open_spans_enclose_but_last_no_time),
       cmocka_unit_test(test_circles_are_broken_and_absent_parents_stay_named),
+      cmocka_unit_test(test_a_parent_does_not_lie_within_its_child),
       cmocka_unit_test(test_broken_input_is_refused),
       cmocka_unit_test(test_outermost_models_are_the_observations),
       cmocka_unit_test(test_steps_alone_are_observations_and_time_finds_the_latest),

@@ -60,12 +60,19 @@ static bool settle(struct relation *relation, uint32_t row)
   return true;
 }
 
-// Rows path[first..] are a circle: the first in the file loses its parent.
+// Rows path[first..] are a circle: the first in the file loses its parent, of those whose parent the source did not name
+// if there are any. (A parent with the times of its child, which comes first in the file, would else lie within it.)
 static void break_circle(struct relation *relation, const struct path *path, size_t first)
 {
+  const uint8_t *basis = relation->parents.basis;
   uint32_t least = path->row[first];
-  for (size_t i = first; i < path->count; i++)
-    least = path->row[i] < least ? path->row[i] : least;
+  for (size_t i = first; i < path->count; i++) {
+    uint32_t row = path->row[i];
+    bool is_named = basis[row] == BASIS_EXPLICIT;
+    bool least_is_named = basis[least] == BASIS_EXPLICIT;
+    if (is_named == least_is_named ? row < least : least_is_named)
+      least = row;
+  }
   relation->parents.row[least] = ROW_NONE;
   relation->parents.basis[least] = BASIS_NONE;
 }

@@ -86,14 +86,16 @@ def parents(spans):
 
 
 def without_circles(spans, result):
-    """Of spans that would be their own ancestors, the first in the file loses its parent."""
+    """Of spans that would be their own ancestors, the first in the file loses its parent; of those whose parent the source
+    did not name if there are any."""
     row = {span.span_id: at for at, span in enumerate(spans)}
     for at in range(len(spans)):
         path = [at]
         while (above := row.get(result[path[-1]][0])) is not None and above not in path:
             path.append(above)
-        if above is not None and at == min(path[path.index(above):]):
-            result[at] = (None, NONE)
+        if above is not None:
+            circle = path[path.index(above):]
+            result[min(circle, key=lambda i: (result[i][1] == EXPLICIT, i))] = (None, NONE)
     return result
 
 

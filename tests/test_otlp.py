@@ -246,6 +246,11 @@ class ParentsTest(OtlpTest):
                          [(1, None, "none"), (2, 1, "explicit"), (3, 2, "explicit"), (4, 77, "explicit")])
         self.assertEqual(said["files"][0]["notes"], ["1 parent that spans name is not in the file"])
 
+    def test_a_named_parent_with_the_times_of_its_child(self):
+        out, _ = self.spans([span(2, "child", parent=1), span(1, "parent")])
+        self.assertEqual(self.rows(out, "select span_id, parent_id, basis from span order by 1"),
+                         [(1, None, "none"), (2, 1, "explicit")])
+
     def test_ids_of_traces_are_apart(self):
         other = "ff" * 16
         out, _ = self.spans([span(2, "a2", 5, parent=1), span(2, "b2", 5, trace=other, parent=1), span(1, "b1", trace=other),
