@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define CALL_PATH_BYTES ((size_t)16 << 10)        // of one path; beyond, its outermost frames are left out: "…;inner"
-#define CALL_PATHS_BYTES_MOST ((size_t)256 << 20) // of all different paths of one file
+#define CALL_PATHS_BYTES_MOST ((size_t)128 << 20) // of all different paths of one file
 
 struct call_block;
 struct call_list { // intervals, packed

@@ -256,8 +256,8 @@ static void test_frames_within_frames(void **state)
   write_input(text.data, text.length);
   struct result result = import("select count(*) from tag where key = 'call_path'");
   assert_int_equal(result.status, STATUS_OK);
-  // 256 MiB of paths, each of at most 16 KiB
-  assert_in_range(result.answer, 16384, 18000);
+  // 128 MiB of paths, each of at most 16 KiB
+  assert_in_range(result.answer, 8192, 12000);
   buf_done(&text);
 }
 
