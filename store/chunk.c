@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Column codec: residuals, byte planes, zstd. Called by the writer and by the column cache. Decoding trusts nothing: the
+// Column codec: residuals, byte planes, zstd. The loops over values are in chunk_kernels. Called by the writer and by the column cache. Decoding trusts nothing: the
 // checksum finds accidents, the bounds checks find malice. Must not allocate after chunk_codec_create.
 //
 //   values      v0 v1 v2 …                      (int64, widened)
@@ -10,6 +10,8 @@
 // kind side by side.
 #include "store/chunk.h"
 
+#include "store/chunk_kernels.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
@@ -17,10 +19,9 @@
 #define VERSION 1u
 #define HEAD_BYTES 24u
 #define PLANE_BYTES 8u // per plane, behind the head
-#define PLANES_MAXIMUM 8u
+#define PLANES_MAXIMUM CHUNK_PLANES_MAXIMUM
 #define ZSTD_LEVEL 1
 #define SAMPLE 2048u
-#define BLOCK 1024u // rows split at a time
 
 enum transform { TRANSFORM_PLAIN = 0, TRANSFORM_DELTA = 1 };
 enum plane_mode { PLANE_CONSTANT = 0, PLANE_RAW = 1, PLANE_ZSTD = 2 };
@@ -43,10 +44,10 @@ _Static_assert(sizeof(struct head) == HEAD_BYTES && sizeof(struct plane) == PLAN
 #endif
 
 struct chunk_codec {
+  const struct chunk_kernels *kernels;
   ZSTD_CCtx *compressor;
   ZSTD_DCtx *decompressor;
   size_t blob_size;
-  uint64_t residual[CHUNK_ROWS_MAXIMUM];
   uint8_t plane[PLANES_MAXIMUM][CHUNK_ROWS_MAXIMUM];
   uint8_t blob[]; // room for the largest chunk
 };
@@ -62,6 +63,7 @@ struct chunk_codec *chunk_codec_create(void)
   struct chunk_codec *codec = malloc(sizeof *codec + blob_size);
   if (codec == NULL)
     return NULL;
+  codec->kernels = chunk_kernels();
   codec->blob_size = blob_size;
   codec->compressor = ZSTD_createCCtx();
   codec->decompressor = ZSTD_createDCtx();
@@ -109,95 +111,28 @@ static uint64_t checksum(const uint8_t *data, size_t size)
 }
 
 // ---- encode ----------------------------------------------------------------------------------------------------------
-static uint64_t zigzag(uint64_t difference)
-{
-  return (difference << 1) ^ (uint64_t)((int64_t)difference >> 63);
-}
-
-static uint64_t unzigzag(uint64_t value)
-{
-  return (value >> 1) ^ (~(value & 1) + 1);
-}
-
 static unsigned bit_length(uint64_t value)
 {
   return value == 0 ? 0 : 64 - (unsigned)__builtin_clzll(value);
 }
 
-// int64 values are read where they are; narrower ones are widened into the codec's scratch first.
-static const uint64_t *widen(enum chunk_type type, const void *values, uint32_t count, uint64_t *restrict wide)
+static uint64_t value_at(enum chunk_type type, const void *values, uint32_t i)
 {
-  if (type == CHUNK_INT64)
-    return values;
-  if (type == CHUNK_UINT32) {
-    const uint32_t *restrict from = values;
-    for (uint32_t i = 0; i < count; i++)
-      wide[i] = from[i];
-  } else {
-    const uint8_t *restrict from = values;
-    for (uint32_t i = 0; i < count; i++)
-      wide[i] = from[i];
-  }
-  return wide;
-}
-
-static void find_range(const uint64_t *values, uint32_t count, int64_t *ret_minimum, int64_t *ret_maximum)
-{
-  int64_t minimum = (int64_t)values[0];
-  int64_t maximum = (int64_t)values[0];
-  for (uint32_t i = 1; i < count; i++) {
-    int64_t value = (int64_t)values[i];
-    minimum = value < minimum ? value : minimum;
-    maximum = value > maximum ? value : maximum;
-  }
-  *ret_minimum = minimum;
-  *ret_maximum = maximum;
+  return type == CHUNK_INT64 ? ((const uint64_t *)values)[i] : ((const uint32_t *)values)[i];
 }
 
 // Bits that either transform would need, over evenly spread pairs of neighbours.
-static enum transform choose_transform(const uint64_t *values, uint32_t count, uint64_t minimum)
+static enum transform choose_transform(enum chunk_type type, const void *values, uint32_t count, uint64_t minimum)
 {
   uint32_t step = count / SAMPLE + 1;
   uint64_t plain_bits = 0;
   uint64_t delta_bits = 0;
   for (uint32_t i = 1; i < count; i += step) {
-    plain_bits += bit_length(values[i] - minimum);
-    delta_bits += bit_length(zigzag(values[i] - values[i - 1]));
+    uint64_t value = value_at(type, values, i);
+    plain_bits += bit_length(value - minimum);
+    delta_bits += bit_length(chunk_zigzag(value - value_at(type, values, i - 1)));
   }
   return delta_bits < plain_bits ? TRANSFORM_DELTA : TRANSFORM_PLAIN;
-}
-
-// The OR of all residuals of TRANSFORM_DELTA: how many planes they need.
-static uint64_t residual_bits(const uint64_t *restrict values, uint32_t count, uint64_t base)
-{
-  uint64_t bits = zigzag(values[0] - base);
-  for (uint32_t i = 1; i < count; i++)
-    bits |= zigzag(values[i] - values[i - 1]);
-  return bits;
-}
-
-// Residuals by blocks that stay in the first-level cache while they are split.
-static void split(struct chunk_codec *codec, enum transform transform, const uint64_t *restrict values, uint32_t count,
-                  uint64_t base, unsigned planes)
-{
-  uint64_t residual[BLOCK];
-  for (uint32_t from = 0; from < count; from += BLOCK) {
-    uint32_t rows = count - from < BLOCK ? count - from : BLOCK;
-    const uint64_t *restrict value = values + from;
-    if (transform == TRANSFORM_PLAIN) {
-      for (uint32_t i = 0; i < rows; i++)
-        residual[i] = value[i] - base;
-    } else {
-      residual[0] = zigzag(value[0] - (from == 0 ? base : values[from - 1]));
-      for (uint32_t i = 1; i < rows; i++)
-        residual[i] = zigzag(value[i] - value[i - 1]);
-    }
-    for (unsigned k = 0; k < planes; k++) {
-      uint8_t *restrict plane = codec->plane[k] + from;
-      for (uint32_t i = 0; i < rows; i++)
-        plane[i] = (uint8_t)(residual[i] >> (8 * k));
-    }
-  }
 }
 
 // Whether compressing is hopeless: bytes evenly spread in a sample, and zstd finds nothing in the first part either.
@@ -282,17 +217,19 @@ static void lay_out(struct chunk_codec *codec, enum chunk_type type, const void 
     layout->planes[0] = bytes;
     return;
   }
-  const uint64_t *wide = widen(type, values, count, codec->residual);
-  find_range(wide, count, &blob->minimum, &blob->maximum);
-  uint64_t base = (uint64_t)blob->minimum;
-  enum transform transform = choose_transform(wide, count, base);
-  uint64_t bits = (uint64_t)blob->maximum - base;
-  if (transform == TRANSFORM_DELTA) {
-    base = 2 * wide[0] - wide[1]; // as if the step before the first value were the same as the one behind it
-    bits = residual_bits(wide, count, base);
+  struct chunk_survey survey;
+  codec->kernels->survey(type, values, count, &survey);
+  blob->minimum = survey.minimum;
+  blob->maximum = survey.maximum;
+  uint64_t base = (uint64_t)survey.minimum;
+  enum transform transform = choose_transform(type, values, count, base);
+  uint64_t bits = (uint64_t)survey.maximum - base;
+  if (transform == TRANSFORM_DELTA) { // as if the step before the first value were the same as the one behind it
+    base = 2 * value_at(type, values, 0) - value_at(type, values, 1);
+    bits = survey.step_bits;
   }
   unsigned planes = (bit_length(bits) + 7) / 8;
-  split(codec, transform, wide, count, base, planes);
+  codec->kernels->split(type, values, count, transform == TRANSFORM_DELTA, base, planes, codec->plane[0]);
   layout->head.transform = (uint8_t)transform;
   layout->head.planes = (uint8_t)planes;
   layout->head.base = base;
@@ -360,8 +297,7 @@ static const char *read_plane(struct chunk_codec *codec, const struct plane *ent
   case PLANE_CONSTANT:
     if (entry->size != 0)
       return "a constant plane has data";
-    memset(plane, entry->constant, count);
-    return NULL;
+    return NULL; // chunk_decode adds it to all residuals
   case PLANE_RAW:
     if (entry->size != count)
       return "a plane has the wrong size";
@@ -374,60 +310,6 @@ static const char *read_plane(struct chunk_codec *codec, const struct plane *ent
   default:
     return "a plane has an unknown mode";
   }
-}
-
-static void merge(struct chunk_codec *codec, const struct plane *table, unsigned planes, uint32_t count)
-{
-  uint64_t *restrict residual = codec->residual;
-  uint64_t constant = 0;
-  for (unsigned k = 0; k < planes; k++)
-    if (table[k].mode == PLANE_CONSTANT)
-      constant |= (uint64_t)table[k].constant << (8 * k);
-  for (uint32_t i = 0; i < count; i++)
-    residual[i] = constant;
-  for (unsigned k = 0; k < planes; k++) {
-    const uint8_t *restrict plane = codec->plane[k];
-    if (table[k].mode != PLANE_CONSTANT)
-      for (uint32_t i = 0; i < count; i++)
-        residual[i] |= (uint64_t)plane[i] << (8 * k);
-  }
-}
-
-static void undo_residuals(enum transform transform, uint64_t *values, uint32_t count, uint64_t base)
-{
-  if (transform == TRANSFORM_PLAIN) {
-    for (uint32_t i = 0; i < count; i++)
-      values[i] += base;
-    return;
-  }
-  uint64_t last = base;
-  for (uint32_t i = 0; i < count; i++) {
-    last += unzigzag(values[i]);
-    values[i] = last;
-  }
-}
-
-static const char *narrow(enum chunk_type type, const uint64_t *restrict values, uint32_t count, void *ret_values)
-{
-  if (type == CHUNK_INT64) {
-    memcpy(ret_values, values, (size_t)count * 8);
-    return NULL;
-  }
-  uint64_t bits = 0;
-  if (type == CHUNK_UINT32) {
-    uint32_t *restrict to = ret_values;
-    for (uint32_t i = 0; i < count; i++) {
-      to[i] = (uint32_t)values[i];
-      bits |= values[i];
-    }
-    return bits > UINT32_MAX ? "a value is out of range" : NULL;
-  }
-  uint8_t *restrict to = ret_values;
-  for (uint32_t i = 0; i < count; i++) {
-    to[i] = (uint8_t)values[i];
-    bits |= values[i];
-  }
-  return bits > UINT8_MAX ? "a value is out of range" : NULL;
 }
 
 const char *chunk_decode(struct chunk_codec *codec, enum chunk_type type, const uint8_t *data, size_t size,
@@ -448,16 +330,22 @@ const char *chunk_decode(struct chunk_codec *codec, enum chunk_type type, const 
   }
   if (at != end)
     return "bytes follow its last plane";
-  if (type == CHUNK_UINT8 && head.transform == TRANSFORM_PLAIN && head.base == 0 && head.planes <= 1) {
-    if (head.planes == 0)
-      memset(ret_values, 0, count);
-    else
-      memcpy(ret_values, codec->plane[0], count);
+  if (type == CHUNK_UINT8 && head.transform == TRANSFORM_PLAIN && head.base == 0 && head.planes == 1 &&
+      table[0].mode != PLANE_CONSTANT) {
+    memcpy(ret_values, codec->plane[0], count);
     return NULL;
   }
-  merge(codec, table, head.planes, count);
-  undo_residuals(head.transform, codec->residual, count, head.base);
-  return narrow(type, codec->residual, count, ret_values);
+  uint64_t constant = 0;
+  unsigned used = 0;
+  for (unsigned k = 0; k < head.planes; k++) {
+    if (table[k].mode == PLANE_CONSTANT)
+      constant |= (uint64_t)table[k].constant << (8 * k);
+    else
+      used |= 1u << k;
+  }
+  bool fits = codec->kernels->merge(type, codec->plane[0], head.planes, used, constant,
+                                    head.transform == TRANSFORM_DELTA, head.base, count, ret_values);
+  return fits ? NULL : "a value is out of range";
 }
 
 bool chunk_is_counting(struct chunk_codec *codec, const uint8_t *data, size_t size, uint32_t count, int64_t *ret_first)
@@ -467,7 +355,7 @@ bool chunk_is_counting(struct chunk_codec *codec, const uint8_t *data, size_t si
   if (read_head(codec, CHUNK_INT64, data, size, count, &head, table) != NULL)
     return false;
   if (head.transform != TRANSFORM_DELTA || head.planes != 1 || table[0].mode != PLANE_CONSTANT ||
-      table[0].constant != (uint8_t)zigzag(1) || table[0].size != 0 || size != HEAD_BYTES + PLANE_BYTES)
+      table[0].constant != (uint8_t)chunk_zigzag(1) || table[0].size != 0 || size != HEAD_BYTES + PLANE_BYTES)
     return false;
   *ret_first = (int64_t)(head.base + 1);
   return true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Round trips of hard columns, and blobs that were tampered with.
 #include "store/chunk.h"
+#include "store/chunk_kernels.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -138,12 +139,63 @@ static void test_tampered_blobs_are_refused(void **state)
   chunk_codec_free(codec);
 }
 
+// Every instruction set that this machine has makes the same bytes of the same values, and the same values of them.
+static void check_variant(const struct chunk_kernels *variant, const struct chunk_kernels *plain, enum chunk_type type,
+                          int64_t (*value)(uint32_t), uint32_t count)
+{
+  const size_t size = (size_t)CHUNK_PLANES_MAXIMUM * CHUNK_ROWS_MAXIMUM, width = chunk_type_size(type);
+  char *in = malloc(count * width), *out = malloc(count * width);
+  uint8_t *planes = calloc(1, size), *expected = calloc(1, size);
+  struct chunk_survey survey, expected_survey;
+  for (uint32_t i = 0; i < count; i++) {
+    uint64_t bits = (uint64_t)value(i);
+    memcpy(in + i * width, &bits, width);
+  }
+  variant->survey(type, in, count, &survey);
+  plain->survey(type, in, count, &expected_survey);
+  assert_int_equal(survey.minimum, expected_survey.minimum);
+  assert_int_equal(survey.maximum, expected_survey.maximum);
+  assert_int_equal(survey.step_bits, expected_survey.step_bits);
+  for (int delta = 0; delta < 2; delta++) {
+    uint64_t base = delta ? 5 : (uint64_t)survey.minimum;
+    variant->split(type, in, count, delta != 0, base, CHUNK_PLANES_MAXIMUM, planes);
+    plain->split(type, in, count, delta != 0, base, CHUNK_PLANES_MAXIMUM, expected);
+    assert_memory_equal(planes, expected, size);
+    assert_true(variant->merge(type, planes, CHUNK_PLANES_MAXIMUM, 0xff, 0, delta != 0, base, count, out));
+    assert_memory_equal(in, out, count * width);
+  }
+  free(in);
+  free(out);
+  free(planes);
+  free(expected);
+}
+
+static void test_variants_agree(void **state)
+{
+  (void)state;
+  int64_t (*const values[])(uint32_t) = {constant_value, dense_value, extreme_value, random_value, falling_value};
+  const uint32_t counts[] = {1, 2, 7, 8, 1023, 1024, 1025, 5000, CHUNK_ROWS_MAXIMUM};
+  unsigned variants = 0;
+  while (chunk_kernels_at(variants) != NULL)
+    variants++;
+  assert_true(variants >= 1);
+  const struct chunk_kernels *plain = chunk_kernels_at(variants - 1);
+  for (unsigned i = 0; i < variants; i++)
+    for (size_t v = 0; v < sizeof values / sizeof values[0]; v++)
+      for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++)
+        for (enum chunk_type type = CHUNK_INT64; type <= CHUNK_UINT32; type++) {
+          random_state = 88172645463325252u; // the same values for both
+          check_variant(chunk_kernels_at(i), plain, type, values[v], counts[c]);
+        }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_round_trips),
       cmocka_unit_test(test_dense_and_constant_columns_cost_nothing),
       cmocka_unit_test(test_tampered_blobs_are_refused),
+      cmocka_unit_test(test_variants_agree),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
