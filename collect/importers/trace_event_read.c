@@ -172,7 +172,7 @@ static const char *scan_gap(struct trace_reader_private *own, const char *at, bo
 // Room for more arguments; NULL: out of memory.
 static struct trace_argument *more_arguments(struct trace_reader_private *own)
 {
-  size_t capacity = own->argument_capacity > 0 ? own->argument_capacity * 2 : 64;
+  size_t capacity = own->argument_capacity * 2;
   struct trace_argument *bigger = realloc(own->arguments, capacity * sizeof *bigger);
   if (bigger == NULL) {
     own->out_of_memory = true;

@@ -229,11 +229,13 @@ enum status trace_open(struct input *input, struct trace_reader *ret_reader, str
   *ret_reader = (struct trace_reader){0};
   struct trace_reader_private *own = calloc(1, sizeof *own);
   ret_reader->private_ = own;
-  if (own == NULL || (own->scratch = malloc(SCRATCH_BYTES)) == NULL || !shapes_init(&own->shapes)) {
+  if (own == NULL || (own->scratch = malloc(SCRATCH_BYTES)) == NULL ||
+      (own->arguments = malloc(ARGUMENTS_FIRST * sizeof *own->arguments)) == NULL || !shapes_init(&own->shapes)) {
     trace_close(ret_reader);
     return error_set(err, STATUS_MEMORY, "cannot import", input->path, NULL, "out of memory");
   }
   own->input = input;
+  own->argument_capacity = ARGUMENTS_FIRST;
   while (input->end - input->at < 3 && !input->is_last)
     XSP_TRY(input_more(input, err));
   if (input->end - input->at >= 3 && memcmp(input->at, "\xef\xbb\xbf", 3) == 0) // a byte order mark

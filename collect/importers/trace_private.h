@@ -19,6 +19,7 @@ enum trace_place {
 };
 
 #define SCRATCH_BYTES ((size_t)64 << 10)
+#define ARGUMENTS_FIRST 64 // room for more comes when it is needed
 
 struct trace_reader_private {
   struct input *input;
