@@ -10,6 +10,7 @@
 
 #define FIRST_CAPACITY 256u
 #define STRINGS_MAXIMUM (UINT32_C(1) << 30)
+#define SEARCHES_MOST 4 // from one end to the other, before building slots pays: it costs some 50 of them
 
 void strings_done(struct strings *strings)
 {
@@ -133,12 +134,28 @@ bool strings_add(struct strings *strings, const char *text, size_t length, uint3
   return true;
 }
 
+// Once or twice, comparing lengths is far cheaper than hashing all texts.
+static uint32_t search(const struct strings *strings, const char *text, size_t length)
+{
+  for (uint32_t id = 1; id < strings->count; id++)
+    if (strings->length[id] == length && memcmp(strings->text[id], text, length) == 0)
+      return id;
+  return 0;
+}
+
 bool strings_find(struct strings *strings, const char *text, size_t length, uint32_t *ret_id)
 {
   *ret_id = 0;
   if (length == 0)
     return true;
-  if (strings->count == 0 || (strings->slots == NULL && !build_slots(strings)))
+  if (strings->count == 0)
+    return false;
+  if (strings->slots == NULL && strings->searches < SEARCHES_MOST) {
+    strings->searches++;
+    *ret_id = search(strings, text, length);
+    return *ret_id != 0;
+  }
+  if (strings->slots == NULL && !build_slots(strings))
     return false;
   *ret_id = *find_slot(strings, text, length);
   return *ret_id != 0;

@@ -16,13 +16,14 @@ struct strings { // starts as {0}
   size_t *length;
   uint32_t count; // ids are 1 … count - 1; 0 while nothing was ever loaded or interned
   uint32_t capacity;
-  uint32_t *slots; // open addressing, ids; 0: free. Built at the first lookup by text.
+  uint32_t *slots; // open addressing, ids; 0: free. Built when texts are looked up again and again.
   uint32_t slot_count;
+  uint32_t searches; // without slots
 };
 
 void strings_done(struct strings *strings);
 bool strings_intern(struct strings *strings, const char *text, size_t length, uint32_t *ret_id); // false: memory
-// A text that the caller knows is not there: no look-up. The next look-up by text builds the table anew.
+// A text that the caller knows is not there: no look-up. Later look-ups by text build the table anew.
 bool strings_add(struct strings *strings, const char *text, size_t length, uint32_t *ret_id); // false: memory
 bool strings_find(struct strings *strings, const char *text, size_t length, uint32_t *ret_id);
 // Reads what the file has beyond what is already here.
