@@ -19,7 +19,7 @@
 #define ALIGNMENT 16u
 #define FIRST_BLOCK_BYTES 4096u
 #define LARGEST_BLOCK_BYTES (1u << 20)
-#define HUGE_BLOCK_BYTES (8u << 20)
+#define HUGE_BLOCK_BYTES (2u << 20)
 
 struct arena_block {
   struct arena_block *next;
