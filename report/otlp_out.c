@@ -61,9 +61,27 @@ void otlp_out_list_end(struct otlp_out *out)
 }
 
 // ---- fields ----------------------------------------------------------------------------------------------------------
-// Protobuf's readers refuse what is not UTF-8.
+static bool is_ascii(const char *text, size_t length)
+{
+  uint64_t word;
+  for (; length >= sizeof word; text += sizeof word, length -= sizeof word) {
+    memcpy(&word, text, sizeof word);
+    if ((word & UINT64_C(0x8080808080808080)) != 0)
+      return false;
+  }
+  for (size_t i = 0; i < length; i++)
+    if ((unsigned char)text[i] >= 0x80)
+      return false;
+  return true;
+}
+
+// Protobuf's readers refuse what is not UTF-8. Nearly all texts are ASCII.
 static void put_text(struct otlp_out *out, unsigned field, const char *text, size_t length)
 {
+  if (is_ascii(text, length)) {
+    protobuf_bytes(out->buf, field, text, length);
+    return;
+  }
   size_t place = protobuf_begin(out->buf, field);
   export_utf8(out->buf, text, length);
   protobuf_end(out->buf, place);

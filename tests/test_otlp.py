@@ -591,6 +591,19 @@ class ProtobufTest(OtlpTest):
         found = {pair.key: pair.value for pair in one.attributes}
         self.assertEqual((found["whole"].int_value, found["xsp.basis"].string_value), (-5, "explicit"))
 
+    def test_texts_that_are_no_utf8_are_repaired(self):
+        script = scripted.Script()
+        script.experiment()
+        script.run()
+        script.track()
+        script.span(b"a\xff\xc3b", START, 5, tags={"layer_type": b"\xed\xa0\x80"})
+        source = script.write(self.path("xsp"))
+        data = otlp.trace_pb2.TracesData.FromString(self.exported(source, "otlp-proto").read_bytes())
+        one = data.resource_spans[0].scope_spans[0].spans[0]
+        self.assertEqual(one.name, "a\ufffd\ufffdb")
+        text = json.loads(self.exported(source, "otlp").read_bytes())
+        self.assertEqual(text["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["name"], one.name)
+
     def test_unknown_fields_are_passed_over(self):
         unknown = (otlp.field(1000, b"\0\1\2") + otlp.field(77, otlp.varint(2**64 - 1), 0) + otlp.field(31, b"12345678", 1) +
                    otlp.field(2**29 - 1, b"1234", 5))
