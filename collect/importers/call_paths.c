@@ -4,6 +4,8 @@
 // cost no more than those that nest: what starts later cuts what runs on behind it.
 #include "collect/importers/call_paths.h"
 
+#include "base/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -137,7 +139,8 @@ struct call_paths {
   size_t count, capacity;
   uint32_t *slots; // ids of nodes by (parent, name); open addressing, at most half full
   size_t slot_count;
-  size_t bytes; // of texts
+  uint64_t seed; // of the hash
+  size_t bytes;  // of texts
   uint64_t left_out;
   char text[CALL_PATH_BYTES];
 };
@@ -147,7 +150,8 @@ struct call_paths *call_paths_create(const struct call_sink *sink)
   struct call_paths *paths = malloc(sizeof *paths);
   if (paths == NULL)
     return NULL;
-  *paths = (struct call_paths){.sink = *sink, .count = 1, .capacity = 1024, .slot_count = 2048};
+  *paths =
+      (struct call_paths){.sink = *sink, .count = 1, .capacity = 1024, .slot_count = 2048, .seed = hash_new_seed()};
   paths->nodes = calloc(paths->capacity, sizeof *paths->nodes);
   paths->slots = calloc(paths->slot_count, sizeof *paths->slots);
   if (paths->nodes != NULL && paths->slots != NULL)
@@ -172,8 +176,8 @@ uint64_t call_paths_left_out(const struct call_paths *paths)
 
 static uint32_t *find_slot(const struct call_paths *paths, uint32_t parent, uint32_t name)
 {
-  uint64_t hash = ((uint64_t)parent << 32 | name) * UINT64_C(0x9e3779b97f4a7c15);
-  for (size_t at = hash >> 20 & (paths->slot_count - 1);; at = (at + 1) & (paths->slot_count - 1)) {
+  size_t mask = paths->slot_count - 1;
+  for (size_t at = hash_number((uint64_t)parent << 32 | name, paths->seed) & mask;; at = (at + 1) & mask) {
     const struct node *node = &paths->nodes[paths->slots[at]];
     if (paths->slots[at] == 0 || (node->parent == parent && node->name == name))
       return &paths->slots[at];

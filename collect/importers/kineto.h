@@ -59,6 +59,7 @@ struct kineto_tracks { // starts as {0}
   struct kineto_track *first, *last;
   struct kineto_track **slots;
   size_t count, slot_count;
+  uint64_t seed; // of the hash
   struct kineto_recent recent[KINETO_RECENT];
 };
 

@@ -3,6 +3,8 @@
 // Numbers may be written as numbers or as texts ("25738"), streams as "stream 7" too; what is no number is a name.
 #include "collect/importers/kineto.h"
 
+#include "base/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,10 +47,8 @@ static size_t slot_of(const struct kineto_tracks *tracks, enum kineto_track_kind
                       const struct kineto_place place[2])
 {
   uint64_t hash = (uint64_t)kind * 3 + (uint64_t)place[0].kind * 9 + (uint64_t)place[1].kind * 27;
-  for (int i = 0; i < 2; i++) {
-    hash = (hash ^ (uint64_t)place[i].value) * UINT64_C(0x9e3779b97f4a7c15);
-    hash ^= hash >> 31;
-  }
+  for (int i = 0; i < 2; i++)
+    hash = hash_number(hash ^ (uint64_t)place[i].value, tracks->seed);
   return (size_t)hash & (tracks->slot_count - 1);
 }
 
@@ -70,6 +70,8 @@ static bool grow(struct kineto_tracks *tracks)
   struct kineto_track **slots = calloc(slot_count, sizeof(struct kineto_track *));
   if (slots == NULL)
     return false;
+  if (tracks->slots == NULL)
+    tracks->seed = hash_new_seed();
   free(tracks->slots);
   tracks->slots = slots;
   tracks->slot_count = slot_count;

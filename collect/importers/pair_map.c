@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Open addressing over 12-byte slots, at most half of them used. Keys are small numbers that count up, so a multiplication
-// spreads them well enough.
+// Open addressing over 12-byte slots, at most half of them used. Which ids stand together in a pair is up to the file.
 #include "collect/importers/pair_map.h"
+
+#include "base/hash.h"
 
 #include <stdlib.h>
 
 static struct pair_slot *find(const struct pair_map *map, uint32_t a, uint32_t b)
 {
-  uint64_t hash = ((uint64_t)a << 32 | b) * UINT64_C(0x9e3779b97f4a7c15);
-  uint32_t at = (uint32_t)(hash >> 32 ^ hash >> 17) & (map->slot_count - 1);
+  uint32_t at = (uint32_t)hash_number((uint64_t)a << 32 | b, map->seed) & (map->slot_count - 1);
   while (map->slots[at].value != 0 && (map->slots[at].a != a || map->slots[at].b != b))
     at = (at + 1) & (map->slot_count - 1);
   return &map->slots[at];
@@ -20,7 +20,7 @@ static bool grow(struct pair_map *map)
   struct pair_slot *slots = slot_count == 0 ? NULL : calloc(slot_count, sizeof *slots);
   if (slots == NULL)
     return false;
-  struct pair_map grown = {.slots = slots, .slot_count = slot_count, .used = map->used};
+  struct pair_map grown = {.slots = slots, .slot_count = slot_count, .used = map->used, .seed = hash_new_seed()};
   for (uint32_t i = 0; i < map->slot_count; i++)
     if (map->slots[i].value != 0)
       *find(&grown, map->slots[i].a, map->slots[i].b) = map->slots[i];

@@ -13,6 +13,7 @@ struct pair_slot {
 struct pair_map { // starts as {0}
   struct pair_slot *slots;
   uint32_t slot_count, used;
+  uint64_t seed; // of the hash
 };
 // Where the pair's value is, 0 where it is new: the caller sets it (not to 0) before the next call. NULL: out of memory.
 uint32_t *pair_map_at(struct pair_map *map, uint32_t a, uint32_t b);

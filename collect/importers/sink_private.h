@@ -70,6 +70,7 @@ struct sink {
   struct sink_trace *traces;
   uint32_t *trace_slots;
   uint32_t trace_count, trace_slot_count;
+  uint64_t trace_seed; // of their hash
   uint64_t events, kept;
   struct import_count *skipped;
   size_t skipped_count, skipped_capacity, last_skipped;

@@ -3,6 +3,8 @@
 // import. Rows go into batches; what is said seldom is in sink_facts.c.
 #include "collect/importers/sink_private.h"
 
+#include "base/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -228,8 +230,8 @@ void import_tag_bytes(struct import *import, int64_t run_id, int64_t span_id, ui
 // A trace is known by its run and text. Slots hold trace ids (from 1), at most half of them.
 static uint32_t *find_trace(struct sink *sink, int64_t run_id, uint32_t text)
 {
-  uint64_t key = (uint64_t)run_id << 32 ^ text;
-  uint32_t at = (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (sink->trace_slot_count - 1);
+  uint64_t hash = hash_number((uint64_t)run_id << 32 ^ text, sink->trace_seed);
+  uint32_t at = (uint32_t)hash & (sink->trace_slot_count - 1);
   for (;; at = (at + 1) & (sink->trace_slot_count - 1)) {
     uint32_t id = sink->trace_slots[at];
     if (id == 0 || (sink->traces[id - 1].run_id == run_id && sink->traces[id - 1].text == text))
@@ -248,6 +250,8 @@ static bool grow_traces(struct sink *sink)
     free(slots);
     return false;
   }
+  if (sink->trace_slots == NULL)
+    sink->trace_seed = hash_new_seed();
   free(sink->trace_slots);
   sink->trace_slots = slots;
   sink->trace_slot_count = slot_count;

@@ -3,45 +3,17 @@
 // they find. Called for every name and value of an imported file.
 #include "collect/importers/texts.h"
 
+#include "base/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <time.h>
 
 #define FIRST_CAPACITY 1024u
 #define CAPACITY_MAXIMUM (UINT32_C(1) << 30)
 
-static uint64_t multiply_fold(uint64_t a, uint64_t b)
+static uint32_t hash_of(const struct texts *texts, const char *text, size_t length)
 {
-  __extension__ unsigned __int128 product = (unsigned __int128)a * b;
-  return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-static uint64_t word_at(const char *text)
-{
-  uint64_t word;
-  memcpy(&word, text, sizeof word);
-  return word;
-}
-
-// 16 bytes a step. The last step reads the last 16 bytes, which may overlap the step before: the length tells them apart.
-static uint32_t hash_text(const char *text, size_t length, uint64_t seed)
-{
-  const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
-  uint64_t hash = seed ^ length * odd;
-  if (length >= 16) {
-    const char *last = text + length - 16;
-    for (; text < last; text += 16)
-      hash = multiply_fold(word_at(text) ^ hash, word_at(text + 8) ^ odd ^ seed);
-    hash = multiply_fold(word_at(last) ^ hash, word_at(last + 8) ^ odd ^ seed);
-  } else if (length >= 8) {
-    hash = multiply_fold(word_at(text) ^ hash, word_at(text + length - 8) ^ odd ^ seed);
-  } else {
-    uint64_t word = 0;
-    for (size_t i = 0; i < length; i++)
-      word = word << 8 | (unsigned char)text[i];
-    hash = multiply_fold(word ^ hash, odd ^ seed);
-  }
+  uint64_t hash = hash_text(text, length, texts->seed);
   return (uint32_t)(hash ^ hash >> 32);
 }
 
@@ -59,11 +31,7 @@ static bool grow(struct texts *texts)
   if (slots == NULL)
     return false;
   if (texts->count == 0) {
-    struct timespec now;
-    if (getrandom(&texts->seed, sizeof texts->seed, GRND_NONBLOCK) != sizeof texts->seed) {
-      clock_gettime(CLOCK_MONOTONIC, &now);
-      texts->seed = (uint64_t)now.tv_nsec ^ (uint64_t)(uintptr_t)slots;
-    }
+    texts->seed = hash_new_seed();
     entries[0] = (struct text_entry){"", 0};
     texts->count = 1;
   }
@@ -97,7 +65,7 @@ uint32_t texts_hash(struct texts *texts, const char *text, size_t length)
 {
   if (texts->slots == NULL && !grow(texts))
     return 0; // the look-up will fail in its turn
-  uint32_t hash = hash_text(text, length, texts->seed);
+  uint32_t hash = hash_of(texts, text, length);
   __builtin_prefetch(&texts->slots[hash & texts->slot_mask]);
   return hash;
 }
@@ -147,7 +115,7 @@ bool texts_intern(struct texts *texts, const char *text, size_t length, uint32_t
     return true;
   if (texts->count == texts->capacity && !grow(texts))
     return false;
-  return texts_intern_hashed(texts, text, length, hash_text(text, length, texts->seed), ret_id);
+  return texts_intern_hashed(texts, text, length, hash_of(texts, text, length), ret_id);
 }
 
 void texts_done(struct texts *texts)
