@@ -3,14 +3,9 @@
 // the direct table is never larger than four entries an id.
 #include "correlate/id_map.h"
 
-#include <string.h>
+#include "base/hash.h"
 
-static uint64_t mix(uint64_t id)
-{
-  id ^= id >> 31;
-  id *= UINT64_C(0x9e3779b97f4a7c15);
-  return id ^ id >> 29;
-}
+#include <string.h>
 
 bool id_map_init(struct id_map *map, struct arena *arena, size_t count, uint64_t largest)
 {
@@ -24,6 +19,7 @@ bool id_map_init(struct id_map *map, struct arena *arena, size_t count, uint64_t
     while (entries < count * 2)
       entries *= 2;
     map->mask = entries - 1;
+    map->seed = hash_new_seed();
     map->key = arena_alloc_array(arena, entries, sizeof *map->key);
     if (map->key == NULL)
       return false;
@@ -39,7 +35,7 @@ uint32_t *id_map_slot(struct id_map *map, uint64_t id)
 {
   if (map->key == NULL)
     return &map->value[id];
-  uint64_t at = mix(id) & map->mask;
+  uint64_t at = hash_number(id, map->seed) & map->mask;
   while (map->value[at] != ROW_NONE && map->key[at] != id)
     at = (at + 1) & map->mask;
   map->key[at] = id;
@@ -89,7 +85,7 @@ uint32_t *id_map_grow_slow(struct id_map *map, struct arena *arena, uint64_t id,
 
 uint32_t id_map_find_hashed(const struct id_map *map, uint64_t id)
 {
-  uint64_t at = mix(id) & map->mask;
+  uint64_t at = hash_number(id, map->seed) & map->mask;
   while (map->value[at] != ROW_NONE && map->key[at] != id)
     at = (at + 1) & map->mask;
   return map->value[at];

@@ -15,6 +15,7 @@ struct id_map {
   uint64_t limit;  // direct: ids below it fit
   uint64_t mask;   // hashed: slots - 1
   size_t used;     // hashed, of a map that grows: slots in use
+  uint64_t seed;   // hashed
 };
 
 // Room for `count` different ids, none above `largest`. False: out of memory.

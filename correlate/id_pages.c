@@ -2,20 +2,16 @@
 // Correlation ids to rows. Called for every call and every execution, nearly always for a neighbour of the id before.
 #include "correlate/id_pages.h"
 
+#include "base/hash.h"
+
 #include <string.h>
 
 #define FEW_PAGES 64u         // may be as empty as they like
 #define IDS_IN_EACH_PAGE 512u // of more pages, on average: else new ids are hashed
 
-static uint64_t mix(uint64_t number)
-{
-  number *= UINT64_C(0x9e3779b97f4a7c15);
-  return number ^ number >> 32;
-}
-
 static struct id_page *find_page(const struct id_pages *pages, uint64_t number)
 {
-  uint64_t at = mix(number) & pages->mask;
+  uint64_t at = hash_number(number, pages->seed) & pages->mask;
   while (pages->slot[at].row != NULL && pages->slot[at].number != number)
     at = (at + 1) & pages->mask;
   return &pages->slot[at];
@@ -24,7 +20,8 @@ static struct id_page *find_page(const struct id_pages *pages, uint64_t number)
 static bool grow(struct id_pages *pages, struct arena *arena)
 {
   size_t count = pages->slot == NULL ? 64 : 2 * (pages->mask + 1);
-  struct id_pages larger = {.slot = arena_alloc_array(arena, count, sizeof *larger.slot), .mask = count - 1};
+  struct id_pages larger = {
+      .slot = arena_alloc_array(arena, count, sizeof *larger.slot), .mask = count - 1, .seed = hash_new_seed()};
   if (larger.slot == NULL)
     return false;
   for (size_t i = 0; pages->slot != NULL && i <= pages->mask; i++)
@@ -32,6 +29,7 @@ static bool grow(struct id_pages *pages, struct arena *arena)
       *find_page(&larger, pages->slot[i].number) = pages->slot[i];
   pages->slot = larger.slot;
   pages->mask = larger.mask;
+  pages->seed = larger.seed;
   return true;
 }
 

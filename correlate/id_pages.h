@@ -16,6 +16,7 @@ struct id_page {
 struct id_pages { // starts as {0}
   struct id_page *slot;
   uint64_t mask; // slots - 1
+  uint64_t seed; // of the hash
   size_t page_count, used;
   uint64_t last_number; // of the page that was looked at last, + 1; 0: none
   uint32_t *last_row;
