@@ -2,6 +2,7 @@
 // String table. Used by the writer (interning) and by every reader (names of spans, keys of tags).
 #include "store/strings.h"
 
+#include "base/hash.h"
 #include "store/problem.h"
 #include "store/sqlite_api.h"
 
@@ -21,27 +22,11 @@ void strings_done(struct strings *strings)
   *strings = (struct strings){0};
 }
 
-static uint64_t hash_text(const char *text, size_t length)
-{
-  uint64_t hash = length * UINT64_C(0x9e3779b97f4a7c15);
-  while (length >= 8) {
-    uint64_t word;
-    memcpy(&word, text, 8);
-    hash = (hash ^ word) * UINT64_C(0xff51afd7ed558ccd);
-    hash ^= hash >> 32;
-    text += 8;
-    length -= 8;
-  }
-  for (; length > 0; length--, text++)
-    hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-  return hash ^ hash >> 29;
-}
-
 // Where `text` is, or the free slot where it belongs.
 static uint32_t *find_slot(const struct strings *strings, const char *text, size_t length)
 {
   uint32_t mask = strings->slot_count - 1;
-  for (uint32_t at = (uint32_t)hash_text(text, length) & mask;; at = (at + 1) & mask) {
+  for (uint32_t at = (uint32_t)hash_text(text, length, strings->seed) & mask;; at = (at + 1) & mask) {
     uint32_t id = strings->slots[at];
     if (id == 0 || (strings->length[id] == length && memcmp(strings->text[id], text, length) == 0))
       return &strings->slots[at];
@@ -55,6 +40,8 @@ static bool build_slots(struct strings *strings)
   uint32_t *slots = calloc(wanted, sizeof *slots);
   if (slots == NULL)
     return false;
+  if (strings->seed == 0)
+    strings->seed = hash_new_seed();
   free(strings->slots);
   strings->slots = slots;
   strings->slot_count = wanted;

@@ -19,6 +19,7 @@ struct strings { // starts as {0}
   uint32_t *slots; // open addressing, ids; 0: free. Built when texts are looked up again and again.
   uint32_t slot_count;
   uint32_t searches; // without slots
+  uint64_t seed;     // of the hash: a file may hold any texts
 };
 
 void strings_done(struct strings *strings);
