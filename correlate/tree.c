@@ -64,12 +64,11 @@ static bool settle(struct relation *relation, uint32_t row)
 // if there are any. (A parent with the times of its child, which comes first in the file, would else lie within it.)
 static void break_circle(struct relation *relation, const struct path *path, size_t first)
 {
-  const uint8_t *basis = relation->parents.basis;
   uint32_t least = path->row[first];
   for (size_t i = first; i < path->count; i++) {
     uint32_t row = path->row[i];
-    bool is_named = basis[row] == BASIS_EXPLICIT;
-    bool least_is_named = basis[least] == BASIS_EXPLICIT;
+    bool is_named = rows_recorded_parent(relation->spans, row) != 0;
+    bool least_is_named = rows_recorded_parent(relation->spans, least) != 0;
     if (is_named == least_is_named ? row < least : least_is_named)
       least = row;
   }

@@ -87,7 +87,7 @@ def parents(spans):
 
 def without_circles(spans, result):
     """Of spans that would be their own ancestors, the first in the file loses its parent; of those whose parent the source
-    did not name if there are any."""
+    did not name, with a basis or without, if there are any."""
     row = {span.span_id: at for at, span in enumerate(spans)}
     for at in range(len(spans)):
         path = [at]
@@ -95,7 +95,7 @@ def without_circles(spans, result):
             path.append(above)
         if above is not None:
             circle = path[path.index(above):]
-            result[min(circle, key=lambda i: (result[i][1] == EXPLICIT, i))] = (None, NONE)
+            result[min(circle, key=lambda i: (spans[i].recorded_parent != 0, i))] = (None, NONE)
     return result
 
 
