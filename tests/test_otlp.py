@@ -896,8 +896,8 @@ class RoundTripTest(OtlpTest):
         model = self.folder / "scripted.xspscript"
         model.write_text("input data float N,8\nlayer a Conv 200us\nkernel k1 50us\nkernel k2 20us\nlayer b Relu 100us\n")
         out = self.path("xsp")
-        xsp("profile", model, "--batch", "1,2", "--levels", "M,M/L,M/L/K", "--tracer", "fake", "--runs", "3", "--warmup",
-            "1", "-o", out, check=0)
+        xsp("profile", model, "--batch", "1,2", "--levels", "M,M/L,M/L/K", "--tracer", "fake:kernel_delay_ns=1000",
+            "--runs", "3", "--warmup", "1", "-o", out, check=0)
         self.assertGreater(self.sql(out, "select count(*) as n from span where level = 'kernel'")[0]["n"], 10)
         self.there_and_back(out)
 
