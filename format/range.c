@@ -222,8 +222,7 @@ static bool is_operator(struct slice text, const struct range *range)
 {
   if (range->name_length > 0 && (range->sequence != RANGE_NO_NUMBER || range->op_id != RANGE_NO_NUMBER))
     return true;
-  return (begins(text, "aten::") && text.length > strlen("aten::")) ||
-         begins(text, "autograd::engine::evaluate_function: ") || is_forward_layer(text);
+  return (begins(text, "aten::") && text.length > strlen("aten::")) || is_forward_layer(text);
 }
 
 // "ProfilerStep#12": PyTorch's own step, whatever wrote it down.
