@@ -142,6 +142,22 @@ class CommandLineTest(ImportTest):
         for threads in "12":
             self.refuse(self.file(events), "-o", self.out, "--threads", threads, status=3, preexec_fn=no_room)
 
+    def test_an_account_that_cannot_be_written(self):
+        with open("/dev/full", "wb") as full:
+            before = self.contents() + [(str(self.file(CHROME)), hashlib.sha1(CHROME.encode()).hexdigest())]
+            result = subprocess.run([XSP, "import", self.folder / "trace.json", "-o", self.out, "--json"], stdout=full,
+                                    stderr=subprocess.PIPE, check=False)
+        self.assertEqual((result.returncode, result.stderr.count(b"\n")), (3, 1))
+        self.assertEqual(self.contents(), before)
+        # a reader that leaves early is no error
+        reader, writer = os.pipe()
+        os.close(reader)
+        result = subprocess.run([XSP, "import", self.folder / "trace.json", "-o", self.out, "--json"], stdout=writer,
+                                stderr=subprocess.PIPE, check=False)
+        os.close(writer)
+        self.assertEqual(result.returncode, 0)
+        self.assertEqual(self.rows("select count(*) from span"), [(2,)])
+
     def test_an_interrupted_import_leaves_nothing(self):
         pipe = self.folder / "pipe.json"
         os.mkfifo(pipe)

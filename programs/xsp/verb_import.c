@@ -107,7 +107,7 @@ static enum status fill(struct store *store, const struct invocation *invocation
   report->file_count = invocation->argument_count;
   XSP_TRY(correlate_store(store, err));
   XSP_TRY(import_account(store, &report->account, err));
-  return store_finish(store, err);
+  return store_commit(store, err); // what is left for store_finish hardly fails
 }
 
 static enum status print(const struct import_report *report, bool is_json, struct error *err)
@@ -136,13 +136,17 @@ static enum status run(const struct invocation *invocation, struct error *err)
   XSP_TRY(store_create(path, invocation_has(invocation, "force"), &store, err));
   struct arena arena = {0};
   struct import_report report = {.output = path};
-  enum status status = fill(store, invocation, &options, &arena, &report, err);
+  enum status status = fill(store, invocation, &options, &arena, &report, err), printed = STATUS_OK;
+  if (status == STATUS_OK) // before the file appears: where its account cannot be written, there is none
+    printed = print(&report, invocation_has(invocation, "json"), err);
+  if (status == STATUS_OK)
+    status = printed == STATUS_OK || output_reader_left() ? store_finish(store, err) : printed;
   if (status != STATUS_OK) {
     store_discard(store);
     end_by_signal();
   } else {
     store_close(store);
-    status = print(&report, invocation_has(invocation, "json"), err);
+    status = printed;
   }
   if (status == STATUS_OK)
     output_talk("xsp: wrote %s", path);
