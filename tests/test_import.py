@@ -403,7 +403,7 @@ class OnnxRuntimeTest(ImportTest):
         self.assertEqual(account["files"][0]["kept"], 5)
         self.assertEqual(self.rows("select name, level, start_ns, duration_ns from span order by span_id"), [
             ("conv", "layer", 10000, 5000), ("conv_fence_before", "application", 9000, 0),
-            ("_kernel_time", "application", 15000, 1000), ("model_run", "model", 8000, 12000),
+            ("Relu", "layer", 15000, 1000), ("model_run", "model", 8000, 12000),
             ("SequentialExecutor::Execute", "application", 8000, 11000)])
         self.assertEqual(dict(self.rows("select key, value from tag where span_id = 1")), {
             "layer_index": 3, "layer_type": "Conv", "layer_shape": "[1,2,3]", "provider": "CPUExecutionProvider",
@@ -424,6 +424,14 @@ class OnnxRuntimeTest(ImportTest):
                          [("block", "[64,1,1]"), ("grid", "[1,2,3]")])
         self.assertEqual(self.rows("select name, stream_id from track where process_id is null"),
                          [("stream 7", 7), ("stream", None)])
+
+    def test_calls_of_a_gpus_runtime(self):
+        self.take("[" + ",".join([
+            ort_event("Node", "conv_kernel_time", 10, 50, **NODE), ort_event("Api", "cudaLaunchKernel", 20, 30),
+            ort_event("Api", "hipModuleLaunchKernel", 25, 5), ort_event("Session", "model_run", 8, 60)]) + "]")
+        self.assertEqual(self.rows("select s.name, s.kind, s.category, p.name from span s left join span p on p.run_id = "
+                                   "s.run_id and p.span_id = s.parent_id where s.level = 'kernel' order by s.span_id"),
+                         [("cudaLaunchKernel", "sync", "api", "conv"), ("hipModuleLaunchKernel", "sync", "api", "conv")])
 
     def test_what_makes_no_sense_is_skipped(self):
         account = self.take("[" + ",".join([

@@ -78,7 +78,7 @@ struct reading {
   struct pair_map nodes; // name of a node's event → its latest span
   int64_t run_id, last_span_id;
   uint32_t keys[NODE_TAGS];
-  uint32_t grid, block, kernel, memcpy_, memset_;
+  uint32_t grid, block, api, kernel, memcpy_, memset_;
   uint64_t event_count;
 };
 
@@ -259,12 +259,20 @@ static enum status read_event(struct reading *reading, const struct trace_event 
     XSP_TRY(read_kernel(reading, event, &span, err));
   } else {
     XSP_TRY(event_track(&reading->tracks, import, event, &span.track_id, err));
-    if (text_is(event->category, "Node") && name.length > suffix &&
-        memcmp(name.at + name.length - suffix, NODE_SUFFIX, suffix) == 0) {
+    if (text_is(event->category, "Api")) { // of the host, to a GPU's runtime
+      span.level = XSP_LEVEL_KERNEL;
+      span.category = reading->api;
+      span.flags = STORE_SPAN_CALL;
+    } else if (text_is(event->category, "Node") && name.length >= suffix &&
+               memcmp(name.at + name.length - suffix, NODE_SUFFIX, suffix) == 0) {
       span.level = XSP_LEVEL_LAYER;
       XSP_TRY(remember_node(reading, event, span.span_id, err));
       tag_node(reading, span.span_id, event);
       name.length -= suffix;
+      const struct trace_argument *op =
+          name.length == 0 ? trace_find(event, "op_name") : NULL; // of a node without a name
+      if (op != NULL && op->value.type == TRACE_STRING)
+        name = op->value.raw;
     } else if (text_is(event->category, "Session") && text_is(name, "model_run")) {
       span.level = XSP_LEVEL_MODEL;
     }
@@ -295,6 +303,7 @@ static void prepare(struct reading *reading)
     reading->keys[i] = import_string(import, node_tags[i].key, strlen(node_tags[i].key));
   reading->grid = import_string(import, "grid", 4);
   reading->block = import_string(import, "block", 5);
+  reading->api = import_string(import, "api", 3);
   reading->kernel = import_string(import, "kernel", 6);
   reading->memcpy_ = import_string(import, "memcpy", 6);
   reading->memset_ = import_string(import, "memset", 6);
