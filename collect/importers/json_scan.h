@@ -64,21 +64,33 @@ static inline const char *json_scan_string(struct json_scan *scan, const char *a
 }
 
 // Up to 15 digits with their point; what goes beyond, has a sign or an exponent, or may go on behind the window is long.
-static inline const char *json_scan_number(struct json_scan *scan, const char *at)
+// *ret_digits: how many digits the number is where it is nothing else (at most 16), else 0.
+static inline const char *json_scan_digits(struct json_scan *scan, const char *at, unsigned *ret_digits)
 {
   uint32_t digits = block_digits(at);
   uint32_t others = ~digits & (BLOCK_ALL << 1 | 1);
   unsigned length = block_first(others);
   bool is_odd = (digits & 1) == 0 || (*at == '0' && (digits & 2) != 0);
+  *ret_digits = length;
   if (at[length] == '.') {
     others &= others - 1;
     is_odd |= (others & (uint32_t)1 << (length + 1)) != 0;
     length = block_first(others | (uint32_t)1 << BLOCK_BYTES);
+    *ret_digits = 0;
   }
   char next = at[length];
   if (next != ',' && (length == BLOCK_BYTES || (next | 0x20) == 'e' || next == 0))
     is_odd = true;
-  return is_odd ? json_scan_long_number(scan, at) : at + length;
+  if (!is_odd)
+    return at + length;
+  *ret_digits = 0;
+  return json_scan_long_number(scan, at);
+}
+
+static inline const char *json_scan_number(struct json_scan *scan, const char *at)
+{
+  unsigned ignored;
+  return json_scan_digits(scan, at, &ignored);
 }
 
 #endif

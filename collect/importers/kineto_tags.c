@@ -143,24 +143,6 @@ static bool is_digit(char byte)
   return byte >= '0' && byte <= '9';
 }
 
-// Whole numbers of up to 18 digits, which cannot overflow.
-static bool read_short(struct text text, int64_t *ret_number)
-{
-  const char *at = text.at, *end = at + text.length;
-  bool is_negative = at < end && *at == '-';
-  at += is_negative;
-  if (at == end || end - at > 18)
-    return false;
-  int64_t number = 0;
-  for (; at < end; at++) {
-    if (!is_digit(*at))
-      return false;
-    number = number * 10 + (*at - '0');
-  }
-  *ret_number = is_negative ? -number : number;
-  return true;
-}
-
 // "12.375": digits and fraction of at most 15 digits together are a whole number that a double holds exactly, and so is
 // the power of ten below it, so that one division gives the nearest double.
 static bool read_short_decimal(struct text text, double *ret_number)
@@ -199,7 +181,7 @@ static void tag_number(struct kineto *kineto, int64_t span_id, uint32_t key, con
 {
   int64_t whole;
   double real;
-  if (read_short(value->raw, &whole) || trace_int64(value, &whole))
+  if (trace_int64(value, &whole))
     import_tag_int(kineto->import, kineto->run_id, span_id, key, whole);
   else if (read_short_decimal(value->raw, &real) || (!is_whole(value->raw) && trace_double(value, &real)))
     import_tag_double(kineto->import, kineto->run_id, span_id, key, real);

@@ -39,6 +39,32 @@ static struct text decode_text(struct trace_reader_private *own, const struct js
 
 // ---- values
 
+static uint64_t eight_digits(uint64_t word) // the first digit in the lowest byte, '0' taken off
+{
+  word = word * 10 + (word >> 8);
+  return ((word & UINT64_C(0x000000ff000000ff)) * UINT64_C(0x000f424000000064) +
+          (word >> 16 & UINT64_C(0x000000ff000000ff)) * UINT64_C(0x0000271000000001)) >>
+         32;
+}
+
+// A number of up to 16 digits; 16 bytes may be read at `at`.
+static uint64_t few_digits(const char *at, unsigned count)
+{
+  uint64_t first, second;
+  memcpy(&first, at, sizeof first);
+  memcpy(&second, at + 8, sizeof second);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+  first = __builtin_bswap64(first);
+  second = __builtin_bswap64(second);
+#endif
+  first -= UINT64_C(0x3030303030303030);
+  if (count <= 8)
+    return count == 0 ? 0 : eight_digits(first << (64 - 8 * count));
+  second -= UINT64_C(0x3030303030303030);
+  static const uint32_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+  return eight_digits(first) * powers[count - 8] + eight_digits(second << (128 - 8 * count));
+}
+
 static enum trace_value_type value_type(char first)
 {
   switch (first) {
@@ -66,14 +92,18 @@ static const char *read_string(struct trace_reader_private *own, const char *at,
   if ((at = json_scan_string(&own->scan, at, &string)) == NULL)
     return NULL;
   ret_value->type = TRACE_STRING;
+  ret_value->is_whole = false;
   ret_value->raw = decode_text(own, &string);
   return at;
 }
 
 static const char *read_number(struct trace_reader_private *own, const char *at, struct trace_value *ret_value)
 {
-  const char *end = json_scan_number(&own->scan, at);
+  unsigned digits;
+  const char *end = json_scan_digits(&own->scan, at, &digits);
   ret_value->type = TRACE_NUMBER;
+  ret_value->is_whole = digits > 0;
+  ret_value->whole = (int64_t)few_digits(at, digits);
   ret_value->raw = (struct text){at, (size_t)(end - at)};
   return end;
 }
@@ -88,6 +118,7 @@ const char *trace_read_value(struct trace_reader_private *own, const char *at, u
   if ((at = json_scan_value(&own->scan, at, depth, &is_plain)) == NULL)
     return NULL;
   ret_value->type = value_type(*start);
+  ret_value->is_whole = false;
   ret_value->raw = (struct text){start, (size_t)(at - start)};
   if (!is_plain && !json_is_utf8(start, ret_value->raw.length)) {
     char *room = scratch_room(own, ret_value->raw.length * 3);
@@ -185,32 +216,6 @@ static struct trace_argument *more_arguments(struct trace_reader_private *own)
 }
 
 // ---- times
-
-static uint64_t eight_digits(uint64_t word) // the first digit in the lowest byte, '0' taken off
-{
-  word = word * 10 + (word >> 8);
-  return ((word & UINT64_C(0x000000ff000000ff)) * UINT64_C(0x000f424000000064) +
-          (word >> 16 & UINT64_C(0x000000ff000000ff)) * UINT64_C(0x0000271000000001)) >>
-         32;
-}
-
-// A number of up to 16 digits; 16 bytes may be read at `at`.
-static uint64_t few_digits(const char *at, unsigned count)
-{
-  uint64_t first, second;
-  memcpy(&first, at, sizeof first);
-  memcpy(&second, at + 8, sizeof second);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-  first = __builtin_bswap64(first);
-  second = __builtin_bswap64(second);
-#endif
-  first -= UINT64_C(0x3030303030303030);
-  if (count <= 8)
-    return count == 0 ? 0 : eight_digits(first << (64 - 8 * count));
-  second -= UINT64_C(0x3030303030303030);
-  static const uint32_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
-  return eight_digits(first) * powers[count - 8] + eight_digits(second << (128 - 8 * count));
-}
 
 // µs with up to 16 digits and three decimals or none, as nearly all are; false: let json_time look.
 static bool read_time_fast(const struct text *number, int64_t *ret_ns)

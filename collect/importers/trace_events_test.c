@@ -325,7 +325,7 @@ static void test_values(void **state)
   (void)state;
   int64_t whole;
   double real;
-#define VALUE(kind, literal) (&(struct trace_value){kind, {literal, sizeof literal - 1}})
+#define VALUE(kind, literal) (&(struct trace_value){.type = kind, .raw = {literal, sizeof literal - 1}})
   assert_true(trace_int64(VALUE(TRACE_NUMBER, "9223372036854775807"), &whole));
   assert_int_equal(whole, INT64_MAX);
   assert_true(trace_int64(VALUE(TRACE_STRING, "-9223372036854775808"), &whole));

@@ -14,7 +14,8 @@ bool text_is(struct text text, const char *literal)
   return text.length == length && memcmp(text.at, literal, length) == 0;
 }
 
-bool trace_int64(const struct trace_value *value, int64_t *ret_value)
+// Without the reader's help: negative numbers, long ones, and numbers in quotes.
+bool trace_any_int64(const struct trace_value *value, int64_t *ret_value)
 {
   if (value->type != TRACE_NUMBER && value->type != TRACE_STRING)
     return false;
