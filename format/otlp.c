@@ -21,6 +21,7 @@ static const char *const well_known_tags[] = {
     "layer_index", "layer_type",      "layer_shape",      "alloc_bytes",            // layer
     "provider",    "sequence",                                                      // layer
     "flops",       "dram_read_bytes", "dram_write_bytes", "achieved_occupancy_pct", // kernel
+    "flops_half",  "flops_single",    "flops_double",     "flops_tensor",           // kernel
     "grid",        "block",           "registers",        "shared_bytes",           // kernel
     "bytes",       "copy_kind",                                                     // kernel
 };

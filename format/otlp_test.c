@@ -50,6 +50,7 @@ static void tags_survive(void **state)
     assert_role(attribute, OTLP_IS_TAG, keys[i]);
   }
   assert_string_equal(otlp_tag_prefix("flops", 5), "xsp.");
+  assert_string_equal(otlp_tag_prefix("flops_half", 10), "xsp.");
   assert_string_equal(otlp_tag_prefix("own_ns", 6), "");
   assert_string_equal(otlp_tag_prefix("xsp.level", 9), "xsp.tag.");
 }
