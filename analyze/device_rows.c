@@ -113,15 +113,20 @@ enum status device_rows_find(const struct run_columns *columns, const struct lay
 }
 
 // ---- metrics ---------------------------------------------------------------------------------------------------------
+static double *values_of_none(struct arena *arena, size_t count)
+{
+  double *values = arena_alloc_array(arena, count, sizeof *values);
+  for (size_t i = 0; values != NULL && i < count; i++)
+    values[i] = NAN;
+  return values;
+}
+
 static bool set_metric(struct device_rows *devices, struct arena *arena, size_t metric, uint32_t item,
                        const struct store_tag *tag)
 {
   double **values = &devices->metrics[metric];
-  if (*values == NULL) {
-    *values = arena_alloc_array(arena, devices->count, sizeof **values);
-    for (size_t i = 0; *values != NULL && i < devices->count; i++)
-      (*values)[i] = NAN;
-  }
+  if (*values == NULL)
+    *values = values_of_none(arena, devices->count);
   if (*values == NULL)
     return false;
   double value = tag->type == STORE_INT ? (double)tag->value.integer : tag->value.real;
@@ -129,27 +134,44 @@ static bool set_metric(struct device_rows *devices, struct arena *arena, size_t 
   return true;
 }
 
-// Where the counters came by precision only, the flops are their sum.
+// A kernel that has counters of some precisions did nothing in the others, and one that has a total alone did it in single:
+// else one such kernel would hide, in a sum over several, in which precision most of the work was done. Where the counters
+// came by precision only, the flops are their sum.
+static void add_precisions_of(double *const *parts, double *flops)
+{
+  double sum = NAN;
+  for (size_t p = 0; p < PRECISION_COUNT; p++)
+    if (parts[p] != NULL && !isnan(*parts[p]))
+      sum = isnan(sum) ? *parts[p] : sum + *parts[p];
+  if (isnan(sum) && isnan(*flops))
+    return;
+  for (size_t p = 0; p < PRECISION_COUNT; p++)
+    if (parts[p] != NULL && isnan(*parts[p]))
+      *parts[p] = isnan(sum) && p == PRECISION_SINGLE ? *flops : 0;
+  if (isnan(*flops))
+    *flops = sum;
+}
+
 static bool add_precisions(struct device_rows *devices, struct arena *arena)
 {
-  for (size_t p = 0; p < PRECISION_COUNT; p++) {
-    const double *part = devices->metrics[KERNEL_FLOPS_BY_PRECISION + p];
-    if (part == NULL)
-      continue;
-    double *sums = arena_alloc_array(arena, devices->count, sizeof *sums);
-    if (sums == NULL)
-      return false;
-    const double *flops = devices->metrics[KERNEL_FLOPS];
-    for (size_t i = 0; i < devices->count; i++) {
-      sums[i] = flops == NULL ? NAN : flops[i];
-      for (size_t k = p; k < PRECISION_COUNT && (flops == NULL || isnan(flops[i])); k++) {
-        const double *other = devices->metrics[KERNEL_FLOPS_BY_PRECISION + k];
-        if (other != NULL && !isnan(other[i]))
-          sums[i] = isnan(sums[i]) ? other[i] : sums[i] + other[i];
-      }
-    }
-    devices->metrics[KERNEL_FLOPS] = sums;
+  double **parts = &devices->metrics[KERNEL_FLOPS_BY_PRECISION];
+  bool is_any = false;
+  for (size_t p = 0; p < PRECISION_COUNT; p++)
+    is_any |= parts[p] != NULL;
+  if (!is_any)
     return true;
+  double **needed[] = {&devices->metrics[KERNEL_FLOPS], &parts[PRECISION_SINGLE]};
+  for (size_t k = 0; k < 2; k++) {
+    if (*needed[k] == NULL)
+      *needed[k] = values_of_none(arena, devices->count);
+    if (*needed[k] == NULL)
+      return false;
+  }
+  for (size_t i = 0; i < devices->count; i++) {
+    double *of_kernel[PRECISION_COUNT];
+    for (size_t p = 0; p < PRECISION_COUNT; p++)
+      of_kernel[p] = parts[p] == NULL ? NULL : &parts[p][i];
+    add_precisions_of(of_kernel, &devices->metrics[KERNEL_FLOPS][i]);
   }
   return true;
 }

@@ -153,6 +153,35 @@ static void test_roof_of_the_precision_that_did_most(void **unused)
   fixture_done(&fixture);
 }
 
+// Kernels with counters of different precisions, and one with a total alone: together they did most in matrix units.
+static void test_roof_of_kernels_with_different_counters(void **unused)
+{
+  (void)unused;
+  static const struct store_system_value system[] = {
+      {.key = "peak_flops_per_s", .number = 15.7e12, .is_number = true},
+      {.key = "peak_flops_per_s.tensor", .number = 125e12, .is_number = true},
+      {.key = "memory_bandwidth_bytes_per_s", .number = 900e9, .is_number = true},
+  };
+  struct fixture fixture;
+  fixture_start(&fixture);
+  fixture_experiment_on(&fixture, "mixed", system, 3);
+  fixture_run(&fixture, "M/K+metrics", 1);
+  int64_t start = fixture.now_ns;
+  fixture_model(&fixture, 10 * MS, false);
+  fixture_real(&fixture, kernel(&fixture, start + 100, MS, NULL), "flops_tensor", 30e9);
+  fixture_real(&fixture, kernel(&fixture, start + 2 * MS, MS, NULL), "flops_single", 2e9);
+  fixture_real(&fixture, kernel(&fixture, start + 4 * MS, MS, NULL), "flops", 1e9);
+  fixture_ready(&fixture);
+  ask(&fixture, "A15");
+  ASSERT_NEAR(fixture_number(&fixture, 0, "flops"), 33e9);
+  assert_string_equal(fixture_text(&fixture, 0, "precision"), "tensor");
+  ask(&fixture, "A9");
+  assert_string_equal(fixture_text(&fixture, 0, "precision"), "tensor");
+  assert_string_equal(fixture_text(&fixture, 1, "precision"), "single");
+  assert_string_equal(fixture_text(&fixture, 2, "precision"), "single");
+  fixture_done(&fixture);
+}
+
 // ---- A12 -------------------------------------------------------------------------------------------------------------
 // Three layers in five observations, the metrics of which grow; a layer without kernels; a kernel outside of layers.
 static void growing(struct fixture *fixture, bool is_lacking)
@@ -441,6 +470,7 @@ int main(void)
       cmocka_unit_test(test_a9_puts_kernels_under_roofs),
       cmocka_unit_test(test_a9_without_metrics_or_roofs),
       cmocka_unit_test(test_roof_of_the_precision_that_did_most),
+      cmocka_unit_test(test_roof_of_kernels_with_different_counters),
       cmocka_unit_test(test_a12_series_and_thirds),
       cmocka_unit_test(test_a12_where_a_kernel_lacks_a_metric),
       cmocka_unit_test(test_a12_needs_metrics),
