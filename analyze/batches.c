@@ -124,7 +124,8 @@ static size_t best_with_levels(const struct batches *batches, const struct view 
   for (size_t i = 0; i < batches->count; i++) {
     if (!has_levels(view, batches->points[i].batch_size))
       continue;
-    if (best == SIZE_MAX || batches->points[i].throughput_per_s > batches->points[best].throughput_per_s)
+    if (best == SIZE_MAX || isnan(batches->points[best].throughput_per_s) ||
+        batches->points[i].throughput_per_s > batches->points[best].throughput_per_s)
       best = i;
   }
   return best;

@@ -127,8 +127,9 @@ static enum status fill_overhead(struct question *question, const struct view_se
   }
   if (!has_level(set, XSP_LEVEL_KERNEL))
     return STATUS_OK;
-  struct layers layers;
-  XSP_TRY(layers_load(question, set, NULL, &layers, err));
+  struct layers layers; // of any mode: kernels are counted whatever layers they are in
+  struct layers_part part = {.set = set};
+  XSP_TRY(layers_load_parts(question, &part, 1, &layers, err));
   double kernels = question_statistic(question, layers.kernels, layers.observation_count);
   row[KERNELS] = cell_number(kernels);
   if (!has_level(before, XSP_LEVEL_KERNEL))

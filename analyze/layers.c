@@ -372,6 +372,15 @@ double layers_total(const struct question *question, const struct layers *layers
   return layers_statistic(question, layers_sums(question, layers, NULL, 1, which), layers->observation_count);
 }
 
+// Of fewer than three layers there are thirds without any.
+static bool has_third(size_t count, size_t third)
+{
+  for (size_t i = 0; i < count; i++)
+    if (3 * i / count == third)
+      return true;
+  return false;
+}
+
 void layers_stages(struct question *question, const struct layers *layers, enum layer_value which)
 {
   static const char *const keys[] = {"beginning_pct", "middle_pct", "end_pct"};
@@ -386,7 +395,7 @@ void layers_stages(struct question *question, const struct layers *layers, enum 
   for (size_t third = 0; third < 3; third++) {
     double sum = layers_statistic(question, sums == NULL ? NULL : sums + third * layers->observation_count,
                                   layers->observation_count);
-    if (isnan(sum) && layers->count > 0 && layers->count < 3) // a third without any layer
+    if (layers->count > 0 && !has_third(layers->count, third))
       sum = 0;
     double share = total != 0 ? sum / total * 100 : NAN;
     table_summary(&question->table, keys[third], cell_real(share));

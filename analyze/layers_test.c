@@ -247,6 +247,62 @@ static void test_default_batch_falls_back_to_the_best_with_layers(void **unused)
   fixture_done(&fixture);
 }
 
+static void predict(struct fixture *fixture, const char *levels, int64_t batch, int64_t layer_ns)
+{
+  fixture_run(fixture, levels, batch);
+  int64_t start = fixture->now_ns;
+  if (strchr(levels, 'M') != NULL)
+    fixture_model(fixture, 10 * MS, false);
+  fixture_layer(fixture, &conv1, start, layer_ns);
+}
+
+static void test_the_named_set_serves_before_one_of_fewer_levels(void **unused)
+{
+  (void)unused;
+  struct fixture fixture;
+  fixture_start(&fixture);
+  predict(&fixture, "L/K", 1, 5 * MS);
+  predict(&fixture, "M/L/K", 1, 6 * MS);
+  fixture_ready(&fixture);
+  assert_int_equal(fixture_ask(&fixture, "A2"), STATUS_OK);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "latency_ms"), 6);
+  assert_string_equal(fixture_text(&fixture, 0, "latency_from"), "M/L/K");
+  fixture_done(&fixture);
+}
+
+static void test_a_known_batch_size_serves_before_an_unknown_one(void **unused)
+{
+  (void)unused;
+  struct fixture fixture;
+  fixture_start(&fixture);
+  fixture_run(&fixture, "M", 4); // of maximum throughput, without layers
+  fixture_model(&fixture, MS, false);
+  predict(&fixture, "M/L", 0, 5 * MS);
+  predict(&fixture, "M/L", 2, 6 * MS);
+  fixture_ready(&fixture);
+  assert_int_equal(fixture_ask(&fixture, "A2"), STATUS_OK);
+  assert_int_equal(fixture.tables[0].batch_size, 2);
+  fixture_done(&fixture);
+}
+
+static void test_a_third_that_does_not_say_is_unknown(void **unused)
+{
+  (void)unused;
+  struct fixture fixture;
+  fixture_start(&fixture);
+  fixture_run(&fixture, "M/L", 1);
+  int64_t start = fixture.now_ns;
+  fixture_model(&fixture, 10 * MS, false);
+  fixture_layer(&fixture, &conv1, start, MS);
+  fixture_layer(&fixture, &conv2, start + 2 * MS, MS);
+  fixture_ready(&fixture);
+  assert_int_equal(fixture_ask(&fixture, "A4"), STATUS_OK);
+  ASSERT_NEAR(fixture_summary(&fixture, "beginning_pct"), 100);
+  ASSERT_NEAR(fixture_summary(&fixture, "middle_pct"), NAN); // conv2 lies there
+  ASSERT_NEAR(fixture_summary(&fixture, "end_pct"), 0);      // no layer does
+  fixture_done(&fixture);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -257,6 +313,9 @@ int main(void)
       cmocka_unit_test(test_lost_layers_are_partial_and_shift_nothing),
       cmocka_unit_test(test_nested_layers_by_mode),
       cmocka_unit_test(test_default_batch_falls_back_to_the_best_with_layers),
+      cmocka_unit_test(test_the_named_set_serves_before_one_of_fewer_levels),
+      cmocka_unit_test(test_a_known_batch_size_serves_before_an_unknown_one),
+      cmocka_unit_test(test_a_third_that_does_not_say_is_unknown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

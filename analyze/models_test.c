@@ -212,6 +212,9 @@ static void test_l0_overhead_of_each_set(void **unused)
   ASSERT_NEAR(fixture_number(&fixture, 5, "overhead_pct"), NAN);
   assert_true(fixture_has_note(&fixture, "negative"));
   ASSERT_NEAR(fixture_number(&fixture, 7, "overhead_ms"), 0);
+  fixture.request.layer = "module"; // there are none, and none are needed
+  assert_int_equal(fixture_ask(&fixture, "L0"), STATUS_OK);
+  ASSERT_NEAR(fixture_number(&fixture, 2, "kernels"), 2);
   fixture.request.batch = 2;
   assert_int_equal(fixture_ask(&fixture, "L0"), STATUS_OK);
   assert_int_equal(fixture.tables[0].row_count, 2);

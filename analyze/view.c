@@ -107,17 +107,13 @@ enum status view_load(struct store *store, const struct store_experiment *experi
 #define LAYER_MASK XSP_LEVEL_MASK(XSP_LEVEL_LAYER)
 #define KERNEL_MASK XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)
 
-// 0 for the set that the definitions name for the level, more for the others.
+// 0 for the sets that the definitions name (M, M/L, M/L/K), more for the others. M/K serves kernels second, else as well.
 static unsigned name_rank(uint32_t mask, unsigned level)
 {
-  if (mask == MODEL_MASK && level == XSP_LEVEL_MODEL)
+  if (mask == MODEL_MASK || mask == (MODEL_MASK | LAYER_MASK) || mask == (MODEL_MASK | LAYER_MASK | KERNEL_MASK))
     return 0;
-  if (mask == (MODEL_MASK | LAYER_MASK) && level == XSP_LEVEL_LAYER)
-    return 0;
-  if (mask == (MODEL_MASK | LAYER_MASK | KERNEL_MASK) && level == XSP_LEVEL_KERNEL)
-    return 0;
-  if (mask == (MODEL_MASK | KERNEL_MASK) && level == XSP_LEVEL_KERNEL)
-    return 1;
+  if (mask == (MODEL_MASK | KERNEL_MASK))
+    return level == XSP_LEVEL_KERNEL ? 1 : 0;
   return 2;
 }
 
