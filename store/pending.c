@@ -98,12 +98,13 @@ static enum status write_strings(struct store *store, struct error *err)
       return writer_failed(store, err);
     for (uint32_t i = 0; i < rows; i++) {
       uint32_t id = store->strings_written + i;
-      sqlite3_bind_int64(statement, (int)(2 * i + 1), id);
-      sqlite3_bind_text64(statement, (int)(2 * i + 2), store->strings.text[id], store->strings.length[id],
-                          SQLITE_STATIC, SQLITE_UTF8);
+      sqlite3_bind_text64(statement, (int)i + 1, store->strings.text[id], store->strings.length[id], SQLITE_STATIC,
+                          SQLITE_UTF8);
     }
     XSP_TRY(writer_step(store, statement, err));
     store->strings_written += rows;
+    if (sqlite3_last_insert_rowid(store->db) != (int64_t)store->strings_written - 1)
+      return writer_failed(store, err); // nobody else writes to the table
   }
   return STATUS_OK;
 }

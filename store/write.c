@@ -58,15 +58,15 @@ enum status writer_memory(struct store *store, struct error *err)
 }
 
 // ---- statements ------------------------------------------------------------------------------------------------------
-#define STRINGS_8 "(?, ?), (?, ?), (?, ?), (?, ?), (?, ?), (?, ?), (?, ?), (?, ?)"
+#define STRINGS_8 "(?), (?), (?), (?), (?), (?), (?), (?)"
 _Static_assert(WRITER_STRINGS == 32, "four times eight");
 static const char *const statement_sql[STATEMENT_COUNT] = {
     [STATEMENT_CHUNK] =
         "INSERT OR REPLACE INTO chunk(run_id, series, part, \"column\", row_count, minimum, maximum, data)"
         " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-    [STATEMENT_STRING] = "INSERT INTO string(string_id, text) VALUES(?, ?)",
-    [STATEMENT_STRINGS] =
-        "INSERT INTO string(string_id, text) VALUES" STRINGS_8 "," STRINGS_8 "," STRINGS_8 "," STRINGS_8,
+    // Their ids count up from 1, as SQLite numbers rows by itself: then it appends, without looking for the place.
+    [STATEMENT_STRING] = "INSERT INTO string(text) VALUES(?)",
+    [STATEMENT_STRINGS] = "INSERT INTO string(text) VALUES" STRINGS_8 "," STRINGS_8 "," STRINGS_8 "," STRINGS_8,
     [STATEMENT_LOG] = "INSERT INTO log(run_id, span_id, time_ns, message) VALUES(?1, ?2, ?3, ?4)",
     [STATEMENT_TRACK] = "INSERT OR REPLACE INTO track(run_id, track_id, name, host, process_id, thread_id, device_id,"
                         " stream_id, clock) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
