@@ -583,7 +583,7 @@ class ChromeTest(ImportTest):
         self.assertEqual(account["spans"], {})
 
     def test_events_that_make_no_sense(self):
-        account = self.take([event(dur=-1), event(dur="1"), {"ph": "X", "name": "x", "dur": 1}, event(ts="1"), event()])
+        account = self.take([event(dur=-1), event(dur="1 s"), {"ph": "X", "name": "x", "dur": 1}, event(ts="now"), event()])
         self.assertEqual(account["files"][0]["skipped"], {"negative duration": 1, "no duration": 1, "no start": 2})
         self.assertEqual(account["files"][0]["kept"], 1)
 

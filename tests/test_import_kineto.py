@@ -472,9 +472,17 @@ class Values(Case):
                           for row in rows(self.out, "select * from track order by track_id")],
                          [("main", None, None, None, None), ("copy", None, None, None, None), (None,) * 5])
 
+    def test_times_in_quotes(self):
+        self.load([operator("aten::a", "1700000000000000.1239", "2.0002"), call(1, "1700000000000000.125", 1),
+                   kernel(1, "1700000000000010", "3.5")])
+        self.assertEqual([(row["start_ns"], row["end_ns"]) for row in rows(self.out, "select * from span order by span_id")],
+                         [(1700000000000000123, 1700000000000002124), (1700000000000000125, 1700000000000001125),
+                          (1700000000000010000, 1700000000000013500)])
+        self.assertEqual(device_time(self.out), {"aten::a": (1, 3500)})
+
     def test_nonsense_is_skipped_and_counted(self):
         spans = self.load([operator("a", 0, 1), operator("b", 10, -1), {"ph": "X", "cat": "cpu_op", "name": "c", "dur": 1},
-                           {"ph": "X", "cat": "cpu_op", "name": "d", "ts": 1}, {"ph": "Q"}, {}, operator("e", "1", 2),
+                           {"ph": "X", "cat": "cpu_op", "name": "d", "ts": 1}, {"ph": "Q"}, {}, operator("e", "one", 2),
                            {"ph": "C", "name": "n", "ts": 1}])
         self.assertEqual(list(spans), ["a"])
         self.assertEqual(self.report["files"][0]["skipped"], {

@@ -46,6 +46,9 @@ class Members(list):
         return found[-1] if found else None
 
 
+QUOTED_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+
+
 def refuse(constant):
     raise ValueError(constant)
 
@@ -84,6 +87,11 @@ def representable(number):
     return number
 
 
+def is_time(value):
+    """A number, in quotes or not."""
+    return isinstance(value, Number) or isinstance(value, str) and QUOTED_NUMBER.fullmatch(value) is not None
+
+
 def event_of(document):
     if not isinstance(document, Members):
         raise Refused("no object")
@@ -91,8 +99,7 @@ def event_of(document):
     name, category, phase = (event[key] if type(event[key]) is str else "" for key in ("name", "cat", "ph"))
     result = {"name": whole_text(name), "cat": whole_text(category),
               "ph": phase.encode(errors="replace")[0] if len(whole_text(phase).encode()) == 1 else 0}
-    start = nanoseconds(event["ts"]) if isinstance(event["ts"], Number) else None
-    duration = nanoseconds(event["dur"]) if isinstance(event["dur"], Number) else None
+    start, duration = (nanoseconds(event[key]) if is_time(event[key]) else None for key in ("ts", "dur"))
     if start is not None:
         result["start"] = representable(math.floor(start))
         if duration is not None:

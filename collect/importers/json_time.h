@@ -12,4 +12,7 @@
 bool json_time(const char *start, size_t start_length, const char *duration, size_t duration_length,
                int64_t *ret_start_ns, int64_t *ret_end_ns);
 
+// Whether all of the text is one JSON number.
+bool json_time_is_number(const char *text, size_t length);
+
 #endif

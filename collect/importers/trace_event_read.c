@@ -234,14 +234,22 @@ static bool read_time_fast(const struct text *number, int64_t *ret_ns)
   return ns < INT64_MAX / 2; // so that a start and a duration have a sum
 }
 
+// Some write times as strings, so that no reader of JSON makes doubles of them.
+static bool is_time(const struct trace_value *value)
+{
+  return value->type == TRACE_NUMBER ||
+         (value->type == TRACE_STRING && json_time_is_number(value->raw.at, value->raw.length));
+}
+
 // False where a time cannot be represented.
 static bool set_times(struct trace_event *event, const struct trace_value *time, const struct trace_value *duration)
 {
   int64_t duration_ns = 0;
-  event->has_start = time->type == TRACE_NUMBER;
-  event->has_duration = duration->type == TRACE_NUMBER;
+  event->has_start = is_time(time);
+  event->has_duration = is_time(duration);
   event->start_ns = event->end_ns = 0;
-  if (event->has_start && read_time_fast(&time->raw, &event->start_ns) &&
+  bool is_string = time->type == TRACE_STRING || duration->type == TRACE_STRING; // may lie where no 16 bytes follow
+  if (event->has_start && !is_string && read_time_fast(&time->raw, &event->start_ns) &&
       (!event->has_duration || read_time_fast(&duration->raw, &duration_ns))) {
     event->end_ns = event->start_ns + duration_ns;
     return true;

@@ -38,7 +38,8 @@ struct trace_event {
   struct text name, category; // "" where absent
   char phase;                 // 'X', 'B', 'E', 'i', 'M', 's', 'f', …; 0: absent
   bool has_start, has_duration;
-  // Microseconds in the file, decimals read exactly. end is ts + dur rounded down to ns, so dur is end_ns - start_ns.
+  // Microseconds in the file, in quotes or not, decimals read exactly. end is ts + dur rounded down to ns, so dur is
+  // end_ns - start_ns.
   int64_t start_ns, end_ns;                     // end == start without dur
   struct trace_value process_id, thread_id, id; // numbers or strings
   const struct trace_argument *arguments;       // of "args" in order; a repeated key stands twice

@@ -243,7 +243,7 @@ static void test_shapes(void **state)
   (void)state;
   expect("[{\"ts\":5},{\"ts\":\"5\"},{\"ts\": 5},{\"ts\":[5]},{\"ts\":null},{\"ts\":-5},{\"ts\":\n5},{\"ts\":5 "
          "},{\"ts\" :5}]",
-         "1 - | [5000, 5000]? pid:0: tid:0: id:0:\n10 - | pid:0: tid:0: id:0:\n"
+         "1 - | [5000, 5000]? pid:0: tid:0: id:0:\n10 - | [5000, 5000]? pid:0: tid:0: id:0:\n"
          "21 - | [5000, 5000]? pid:0: tid:0: id:0:\n31 - | pid:0: tid:0: id:0:\n42 - | pid:0: tid:0: id:0:\n"
          "54 - | [-5000, -5000]? pid:0: tid:0: id:0:\n64 - | [5000, 5000]? pid:0: tid:0: id:0:\n"
          "74 - | [5000, 5000]? pid:0: tid:0: id:0:\n84 - | [5000, 5000]? pid:0: tid:0: id:0:\nend\n");
@@ -257,6 +257,24 @@ static void test_shapes(void **state)
          "54 - | pid:0: tid:0: id:0: a= :2:1\nend\n");
   expect("[{\"n\\u0061me\":\"x\"},{\"n\\u0061me\":\"y\"},{\"name\":\"x\",\"name\":5}]",
          "1 - x| pid:0: tid:0: id:0:\n19 - y| pid:0: tid:0: id:0:\n37 - | pid:0: tid:0: id:0:\nend\n");
+}
+
+// Times in quotes are times where all that stands there is a number.
+static void test_quoted_times(void **state)
+{
+  (void)state;
+  expect(
+      "[{\"ts\":\"1700000000000000.1239\",\"dur\":\"0.0001\"},{\"ts\":\"-1e-1\",\"dur\":2},{\"ts\":7,\"dur\":\"\\u0031."
+      "5\"}]",
+      "1 - | [1700000000000000123, 1700000000000000124] pid:0: tid:0: id:0:\n47 - | [-100, 1900] pid:0: tid:0: id:0:\n"
+      "70 - | [7000, 8500] pid:0: tid:0: id:0:\nend\n");
+  expect(
+      "[{\"ts\":\"\"},{\"ts\":\"5 "
+      "\"},{\"ts\":\"+5\"},{\"ts\":\"05\"},{\"ts\":\"5.\"},{\"ts\":\".5\"},{\"ts\":\"5e\"},{\"ts\":\"-\"}]",
+      "1 - | pid:0: tid:0: id:0:\n11 - | pid:0: tid:0: id:0:\n23 - | pid:0: tid:0: id:0:\n35 - | pid:0: tid:0: id:0:\n"
+      "47 - | pid:0: tid:0: id:0:\n59 - | pid:0: tid:0: id:0:\n71 - | pid:0: tid:0: id:0:\n83 - | pid:0: tid:0: "
+      "id:0:\nend\n");
+  expect_refused("[{\"ts\":\"9223372036854775.808\"}]", 1, "beyond 64 bits of nanoseconds");
 }
 
 // More keys than the tree of shapes holds, at one place and behind each other.
@@ -345,10 +363,10 @@ static void test_values(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_sample),      cmocka_unit_test(test_every_window), cmocka_unit_test(test_every_cut),
-      cmocka_unit_test(test_unclosed),    cmocka_unit_test(test_refused),      cmocka_unit_test(test_shapes),
-      cmocka_unit_test(test_many_shapes), cmocka_unit_test(test_invalid_utf8), cmocka_unit_test(test_key_numbers),
-      cmocka_unit_test(test_values),
+      cmocka_unit_test(test_sample),       cmocka_unit_test(test_every_window), cmocka_unit_test(test_every_cut),
+      cmocka_unit_test(test_unclosed),     cmocka_unit_test(test_refused),      cmocka_unit_test(test_shapes),
+      cmocka_unit_test(test_quoted_times), cmocka_unit_test(test_many_shapes),  cmocka_unit_test(test_invalid_utf8),
+      cmocka_unit_test(test_key_numbers),  cmocka_unit_test(test_values),
   };
   return cmocka_run_group_tests(tests, make_file, remove_file);
 }
