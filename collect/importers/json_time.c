@@ -24,6 +24,37 @@ static bool is_digit(const char *at, const char *end)
   return at < end && *at >= '0' && *at <= '9';
 }
 
+static const char *skip_digits(const char *at, const char *end)
+{
+  while (is_digit(at, end))
+    at++;
+  return at;
+}
+
+bool json_time_is_number(const char *text, size_t length)
+{
+  const char *at = text, *end = text + length;
+  if (at < end && *at == '-')
+    at++;
+  if (!is_digit(at, end))
+    return false;
+  at = *at == '0' ? at + 1 : skip_digits(at, end);
+  if (at < end && *at == '.') {
+    if (!is_digit(at + 1, end))
+      return false;
+    at = skip_digits(at + 1, end);
+  }
+  if (at < end && (*at == 'e' || *at == 'E')) {
+    at++;
+    if (at < end && (*at == '+' || *at == '-'))
+      at++;
+    if (!is_digit(at, end))
+      return false;
+    at = skip_digits(at, end);
+  }
+  return at == end;
+}
+
 static int digit_at(const struct decimal *decimal, int64_t i)
 {
   if (i < 0 || i >= decimal->digit_count)
