@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole files: any bytes as an .xsp file, opened and read in all ways.
-#include "store/store.h"
+// Whole files: any bytes as an .xsp file, opened, read in all ways, correlated and read again.
+#include "correlate/correlate.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +33,34 @@ static void check(enum status status, const struct error *err)
     abort(); // an error without words
 }
 
+static enum status touch(void *context, size_t first_row, const struct store_spans *spans,
+                         const struct store_derived *derived, struct error *err)
+{
+  (void)err;
+  for (size_t i = 0; i < spans->count; i++)
+    *(uint64_t *)context += first_row + (uint64_t)spans->start_ns[i] + spans->name[i] + spans->kind[i];
+  for (size_t i = 0; i < derived->count && derived->parent_id != NULL; i++)
+    *(uint64_t *)context += (uint64_t)derived->parent_id[i] + (uint64_t)derived->observation[i];
+  return STATUS_OK;
+}
+
+static void read_parts(struct store *store, int64_t run_id, struct arena *arena)
+{
+  static const uint32_t keys[] = {1, 2, 0};
+  const uint32_t base = STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_NAME) | STORE_BIT(STORE_KIND);
+  struct error err = {0};
+  struct store_spans spans;
+  struct store_derived derived;
+  struct store_tag *tags;
+  size_t count;
+  uint64_t sum = 0;
+  check(store_load_spans(store, run_id, STORE_ALL_BASE | STORE_LEAN | STORE_KIND_AS_STORED, arena, &spans, &err), &err);
+  check(store_load_tags_of(store, run_id, keys, 3, arena, &tags, &count, &err), &err);
+  check(store_load_derived_columns(store, run_id, STORE_BIT(STORE_DERIVED_KIND), arena, &derived, &err), &err);
+  check(store_walk_spans(store, run_id, base, touch, &sum, &err), &err);
+  check(store_walk_spans(store, run_id, base | STORE_ALL_DERIVED, touch, &sum, &err), &err);
+}
+
 static void read_all(struct store *store)
 {
   static const char *const questions[] = {
@@ -63,6 +91,7 @@ static void read_all(struct store *store)
     check(store_tracks(store, runs[i].run_id, &arena, &tracks, &count, &err), &err);
     check(store_observations(store, runs[i].run_id, &arena, &observations, &count, &err), &err);
     check(store_load_derived(store, runs[i].run_id, &arena, &derived, &err), &err);
+    read_parts(store, runs[i].run_id, &arena);
   }
   for (size_t i = 0; i < sizeof questions / sizeof questions[0]; i++) {
     uint64_t sums[2] = {0};
@@ -88,9 +117,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   struct error err = {0};
   enum status status = store_open(path, &store, &err);
   check(status, &err);
-  if (status == STATUS_OK)
+  if (status == STATUS_OK) {
     read_all(store);
-  if (status == STATUS_OK)
+    check(correlate_ensure(store, &err), &err);
+    read_all(store);
     store_close(store);
+  }
   return 0;
 }

@@ -348,6 +348,14 @@ const char *chunk_decode(struct chunk_codec *codec, enum chunk_type type, const 
   return fits ? NULL : "a value is out of range";
 }
 
+bool chunk_is_zero(struct chunk_codec *codec, enum chunk_type type, const uint8_t *data, size_t size, uint32_t count)
+{
+  struct head head;
+  struct plane table[PLANES_MAXIMUM];
+  return size == HEAD_BYTES && read_head(codec, type, data, size, count, &head, table) == NULL && head.planes == 0 &&
+         head.transform == TRANSFORM_PLAIN && head.base == 0;
+}
+
 bool chunk_is_counting(struct chunk_codec *codec, const uint8_t *data, size_t size, uint32_t count, int64_t *ret_first)
 {
   struct head head;

@@ -32,6 +32,8 @@ bool chunk_encode(struct chunk_codec *codec, enum chunk_type type, const void *v
 const char *chunk_decode(struct chunk_codec *codec, enum chunk_type type, const uint8_t *data, size_t size,
                          uint32_t count, void *ret_values) MUST_CHECK;
 
+// Whether the blob holds nothing but zeros, told without decoding. A broken blob does not.
+bool chunk_is_zero(struct chunk_codec *codec, enum chunk_type type, const uint8_t *data, size_t size, uint32_t count);
 // Whether the blob holds first, first + 1, first + 2 …, told without decoding. A broken blob does not.
 bool chunk_is_counting(struct chunk_codec *codec, const uint8_t *data, size_t size, uint32_t count, int64_t *ret_first);
 // Adds `offset` to every value of an int64 blob that is known to be sound. The caller sees to it that none overflows.

@@ -25,7 +25,7 @@ static enum status load_column(struct store *store, const struct series *series,
   XSP_TRY(alloc_column(store, series, column, arena, ret_array, err));
   void *array;
   memcpy(&array, ret_array, sizeof array);
-  return reader_column(&store->reader, series, column, array, err);
+  return reader_column(&store->reader, series, column, true, array, err); // the arena's memory is zeroed
 }
 
 // The run's series; `*ret_series` is NULL where the run has no rows of it.
@@ -375,17 +375,20 @@ bool store_has_derived(struct store *store, int64_t run_id)
   return series == NULL || has_derived; // a run without spans lacks nothing
 }
 
+// Observations are stored wide, and part by part made narrow.
 static enum status load_observations(struct store *store, const struct series *series, struct arena *arena,
                                      int32_t **ret_observation, struct error *err)
 {
   struct arena temporary = {0};
-  int64_t *wide = NULL;
   int32_t *narrow = arena_alloc_array(arena, series->row_count + 1, sizeof *narrow);
-  if (narrow == NULL)
-    return problem_memory(err, what, store->path);
-  enum status status = load_column(store, series, STORE_OBSERVATION, &temporary, &wide, err);
-  for (size_t i = 0; i < series->row_count && status == STATUS_OK; i++)
-    narrow[i] = (int32_t)wide[i]; // checked on decode
+  int64_t *wide = arena_alloc_array(&temporary, STORE_CHUNK_ROWS, sizeof *wide);
+  enum status status = narrow == NULL || wide == NULL ? problem_memory(err, what, store->path) : STATUS_OK;
+  for (size_t i = 0; i < series->part_count && status == STATUS_OK; i++) {
+    const struct part *part = &series->parts[i];
+    status = reader_part_column(&store->reader, series, part, STORE_OBSERVATION, wide, err);
+    for (uint32_t k = 0; k < part->row_count && status == STATUS_OK; k++)
+      narrow[part->first_row + k] = (int32_t)wide[k]; // checked on decode
+  }
   arena_done(&temporary);
   *ret_observation = narrow;
   return status;

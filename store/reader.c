@@ -103,26 +103,31 @@ struct run_chunks *reader_run(struct reader *reader, int64_t run_id)
 }
 
 // ---- one chunk -------------------------------------------------------------------------------------------------------
+// Signs and maxima instead of comparisons with an exit: vector code, of a column that is in the cache.
 static bool in_range(const struct column_kind *kind, uint32_t count, const void *values)
 {
   if (kind->type == CHUNK_INT64) {
     const int64_t *value = values;
-    int64_t least = kind->least, most = kind->most;
-    bool is_good = true;
-    if (least == INT64_MIN && most == INT64_MAX)
+    uint64_t outside = 0;
+    if (kind->least == INT64_MIN && kind->most == INT64_MAX)
       return true;
-    for (uint32_t i = 0; i < count; i++)
-      is_good &= value[i] >= least && value[i] <= most;
-    return is_good;
+    if (kind->least >= 0 && kind->most == INT64_MAX) // ids
+      for (uint32_t i = 0; i < count; i++)
+        outside |= (uint64_t)value[i] | ((uint64_t)value[i] - (uint64_t)kind->least);
+    else
+      for (uint32_t i = 0; i < count; i++)
+        outside |= (uint64_t)(value[i] < kind->least || value[i] > kind->most) << 63;
+    return outside >> 63 == 0;
   }
   uint32_t largest = 0;
+  uint8_t largest_byte = 0;
   if (kind->type == CHUNK_UINT32)
     for (uint32_t i = 0; i < count; i++)
       largest = ((const uint32_t *)values)[i] > largest ? ((const uint32_t *)values)[i] : largest;
   else
     for (uint32_t i = 0; i < count; i++)
-      largest = ((const uint8_t *)values)[i] > largest ? ((const uint8_t *)values)[i] : largest;
-  return (int64_t)largest <= kind->most;
+      largest_byte = ((const uint8_t *)values)[i] > largest_byte ? ((const uint8_t *)values)[i] : largest_byte;
+  return (int64_t)(largest | largest_byte) <= kind->most;
 }
 
 static enum status check_values(const struct reader *reader, const struct column_kind *kind, uint32_t count,
@@ -155,15 +160,17 @@ static enum status fetch_chunk(struct reader *reader, int64_t chunk_id, const ui
   return STATUS_OK;
 }
 
+// `are_zeros`: ret_values holds zeros already, which then are not written: memory that was never touched costs nothing.
 static enum status decode_chunk(struct reader *reader, const struct series *series, const struct part *part,
-                                unsigned column, void *ret_values, struct error *err)
+                                unsigned column, bool are_zeros, void *ret_values, struct error *err)
 {
   const struct column_kind *kind = &series_kinds[series->name].columns[column];
   int64_t chunk_id = part->slot[column].chunk_id;
-  const uint8_t *data;
-  size_t size;
+  const uint8_t *data = NULL;
+  size_t size = 0;
   enum status status = fetch_chunk(reader, chunk_id, &data, &size, err);
-  if (status == STATUS_OK) {
+  if (status == STATUS_OK &&
+      !(are_zeros && kind->least <= 0 && chunk_is_zero(reader->codec, kind->type, data, size, part->row_count))) {
     const char *why = chunk_decode(reader->codec, kind->type, data, size, part->row_count, ret_values);
     status = why == NULL ? check_values(reader, kind, part->row_count, ret_values, err)
                          : problem_broken(err, reader->path, "chunk %lld (column %s, rows from %llu): %s",
@@ -177,8 +184,8 @@ bool reader_is_counting(struct reader *reader, const struct series *series, unsi
 {
   for (size_t i = 0; i < series->part_count; i++) {
     const struct part *part = &series->parts[i];
-    const uint8_t *data;
-    size_t size;
+    const uint8_t *data = NULL;
+    size_t size = 0;
     int64_t first = 0;
     bool is_good = part->slot[column].chunk_id > 0 &&
                    fetch_chunk(reader, part->slot[column].chunk_id, &data, &size, NULL) == STATUS_OK &&
@@ -197,18 +204,20 @@ enum status reader_part_column(struct reader *reader, const struct series *serie
 {
   const struct block *block = part->slot[column].block;
   if (block == NULL)
-    return decode_chunk(reader, series, part, column, ret_values, err);
+    return decode_chunk(reader, series, part, column, false, ret_values, err);
   memcpy(ret_values, block->values, part->row_count * chunk_type_size(series_kinds[series->name].columns[column].type));
   return STATUS_OK;
 }
 
-enum status reader_column(struct reader *reader, const struct series *series, unsigned column, void *ret_values,
-                          struct error *err)
+enum status reader_column(struct reader *reader, const struct series *series, unsigned column, bool are_zeros,
+                          void *ret_values, struct error *err)
 {
   size_t width = chunk_type_size(series_kinds[series->name].columns[column].type);
   for (size_t i = 0; i < series->part_count; i++) {
     const struct part *part = &series->parts[i];
-    XSP_TRY(reader_part_column(reader, series, part, column, (char *)ret_values + part->first_row * width, err));
+    void *to = (char *)ret_values + part->first_row * width;
+    XSP_TRY(part->slot[column].block != NULL ? reader_part_column(reader, series, part, column, to, err)
+                                             : decode_chunk(reader, series, part, column, are_zeros, to, err));
   }
   return STATUS_OK;
 }
@@ -254,7 +263,7 @@ enum status reader_pin(struct reader *reader, const struct series *series, struc
     block = malloc(sizeof *block + size);
     if (block == NULL)
       return problem_memory(err, what, reader->path);
-    enum status status = decode_chunk(reader, series, part, column, block + 1, err);
+    enum status status = decode_chunk(reader, series, part, column, false, block + 1, err);
     if (status != STATUS_OK) {
       free(block);
       return status;
@@ -293,7 +302,7 @@ enum status reader_list(struct reader *reader, struct series *series, unsigned c
   int64_t *values = malloc(series->row_count * sizeof *values + 1);
   if (values == NULL)
     return problem_memory(err, what, reader->path);
-  enum status status = reader_column(reader, series, column, values, err);
+  enum status status = reader_column(reader, series, column, false, values, err);
   if (status == STATUS_OK) {
     series->lists[column] = key_list_create(values, series->row_count);
     if (series->lists[column] == NULL)

@@ -82,9 +82,9 @@ void reader_unpin(struct reader *reader, struct block *block);
 // A part's column into `ret_values` (row_count values of the column's type), past the cache.
 enum status reader_part_column(struct reader *reader, const struct series *series, const struct part *part,
                                unsigned column, void *ret_values, struct error *err) MUST_CHECK;
-// A whole column into `ret_values` (row_count values of the column's type), past the cache.
-enum status reader_column(struct reader *reader, const struct series *series, unsigned column, void *ret_values,
-                          struct error *err) MUST_CHECK;
+// A whole column into `ret_values` (row_count values of the column's type), past the cache. `are_zeros`: it holds zeros.
+enum status reader_column(struct reader *reader, const struct series *series, unsigned column, bool are_zeros,
+                          void *ret_values, struct error *err) MUST_CHECK;
 // Whether an int64 column counts up by one through all parts: the common case for span_id, which needs no array.
 bool reader_is_counting(struct reader *reader, const struct series *series, unsigned column, int64_t *ret_first);
 // The rows of each value of an int64 column. *ret_list NULL with STATUS_OK: too many rows for an index.
