@@ -149,8 +149,7 @@ static void test_one_deep_run_serves_all_levels(void **unused)
   fixture_ready(&fixture);
   assert_int_equal(fixture_ask(&fixture, "A2"), STATUS_OK);
   assert_string_equal(fixture_text(&fixture, 0, "latency_from"), "M/L/K");
-  assert_true(fixture_has_note(&fixture, "layer latencies come from runs at M/L/K"));
-  assert_true(fixture_has_note(&fixture, "model latencies come from runs at M/L/K"));
+  assert_true(fixture_has_note(&fixture, "layer and model latencies come from runs at M/L/K"));
   ASSERT_NEAR(fixture_summary(&fixture, "outside_layers_ms"), NAN);
   assert_true(fixture_has_note(&fixture, "negative"));
   fixture_done(&fixture);

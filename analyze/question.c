@@ -36,11 +36,47 @@ void question_uses(struct question *question, const struct view_set *set)
   question->used[question->used_count++] = set; // room for every set of the view
 }
 
+static void write_note_from(struct question *question, const struct note_from *noted)
+{
+  const char *const *levels = noted->levels;
+  const char *text = arena_format(question->arena,
+                                  "%s%s%s%s%s latencies come from runs at %s: the overhead of the deeper levels is "
+                                  "included",
+                                  levels[0], noted->level_count > 2 ? ", " : "",
+                                  noted->level_count > 2 ? levels[1] : "", noted->level_count > 1 ? " and " : "",
+                                  noted->level_count > 1 ? levels[noted->level_count - 1] : "", noted->from);
+  if (text == NULL)
+    question->table.failed = true;
+  else
+    question->table.notes[noted->note] = text;
+}
+
 void question_note_from(struct question *question, const char *level, const char *from)
 {
-  if (from != NULL)
-    table_note(&question->table, "%s latencies come from runs at %s: the overhead of the deeper levels is included",
-               level, from);
+  struct table *table = &question->table;
+  size_t at = 0;
+  if (from == NULL)
+    return;
+  while (at < question->noted_count && strcmp(question->noted[at].from, from) != 0)
+    at++;
+  if (at == sizeof question->noted / sizeof question->noted[0])
+    return; // there are no more sets to stand in than level sets have a deepest level
+  struct note_from *noted = &question->noted[at];
+  if (at == question->noted_count) {
+    size_t before = table->note_count;
+    table_note(table, "%s", from); // its text follows
+    if (table->note_count == before)
+      return;
+    *noted = (struct note_from){.from = from, .note = before};
+    question->noted_count++;
+  }
+  for (size_t i = 0; i < noted->level_count; i++)
+    if (strcmp(noted->levels[i], level) == 0)
+      return;
+  if (noted->level_count == sizeof noted->levels / sizeof noted->levels[0])
+    return;
+  noted->levels[noted->level_count++] = level;
+  write_note_from(question, noted);
 }
 
 double question_statistic(const struct question *question, const double *values, size_t count)

@@ -43,6 +43,13 @@ struct question {
   bool has_several_batches;
   const struct view_set **used;
   size_t used_count;
+  // whose latencies come from elsewhere, filled by question_note_from; what has one source stands in one note
+  struct note_from {
+    const char *from;
+    const char *levels[3];
+    size_t level_count, note; // note: its place in table.notes
+  } noted[8];
+  size_t noted_count;
 };
 
 // The set that answers for `level` at a batch size: one whose deepest level it is, without metrics; else the next deeper.
