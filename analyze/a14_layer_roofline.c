@@ -34,10 +34,10 @@ static const struct analyze_column columns[COLUMN_COUNT] = {
     COLUMN("analytic_bound", "", "an. bound"),
     COLUMN("analytic_precision", "", "an. precision"),
     COLUMN("analytic_above_roof", "", "an. above roof"),
-    COLUMN("multiply_adds", "", "mul-adds"),
-    COLUMN("adds", "", "adds"),
-    COLUMN("compares", "", "compares"),
-    COLUMN("specials", "", "specials"),
+    COLUMN("multiply_adds", "ops", "mul-adds"),
+    COLUMN("adds", "ops", "adds"),
+    COLUMN("compares", "ops", "compares"),
+    COLUMN("specials", "ops", "specials"),
 };
 
 static struct cell *row_at(struct question *question, size_t row)

@@ -40,6 +40,11 @@ static const struct scale scales[] = {
     {"flops/s", 1e12, 1e-9, "Gflop/s"},
     {"flops/s", INFINITY, 1e-12, "Tflop/s"},
     {"flops/byte", INFINITY, 1, "flop/B"},
+    {"ops", 1e4, 1, "op"},
+    {"ops", 1e6, 1e-3, "kop"},
+    {"ops", 1e9, 1e-6, "Mop"},
+    {"ops", 1e12, 1e-9, "Gop"},
+    {"ops", INFINITY, 1e-12, "Top"},
     {"1/s", INFINITY, 1, "/s"},
     {"%", INFINITY, 1, "%"},
 };
@@ -53,7 +58,8 @@ struct figure_style figure_style(const char *unit, double largest, bool only_int
 {
   struct figure_style style = {.factor = 1, .unit = unit != NULL ? unit : ""};
   for (size_t i = 0; i < sizeof scales / sizeof scales[0]; i++)
-    if (strcmp(scales[i].unit, style.unit) == 0 && largest < scales[i].below) {
+    if (strcmp(scales[i].unit, style.unit) == 0 && largest < scales[i].below &&
+        (largest > 0 || scales[i].factor <= 1)) {
       style.factor = scales[i].factor;
       style.unit = scales[i].shown;
       break;
@@ -113,9 +119,13 @@ void figure_put(struct buf *out, const struct cell *cell, const struct figure_st
     return;
   }
   char text[400];
-  snprintf(text, sizeof text, "%.*f", style->decimals, figure_value(cell) * style->factor);
-  if (text[0] == '-' && strspn(text, "-0.") == strlen(text))
-    buf_text(out, text + 1); // no "-0.000"
+  double shown = figure_value(cell) * style->factor;
+  snprintf(text, sizeof text, "%.*f", style->decimals, shown);
+  bool is_rounded_to_0 = strspn(text, "-0.") == strlen(text);
+  if (is_rounded_to_0 && shown > 0)
+    buf_format(out, "<%.*f", style->decimals, pow(10, -style->decimals)); // little is not nothing
+  else if (is_rounded_to_0)
+    buf_text(out, text + (text[0] == '-')); // no "-0.000"
   else
     buf_text(out, text);
 }
@@ -132,6 +142,7 @@ static const struct suffix suffixes[] = {
     {"_ns", "ns"},
     {"_bytes", "bytes"},
     {"_flops", "flops"},
+    {"_multiply_adds", "ops"},
     {"_pct", "%"},
 };
 
@@ -154,8 +165,35 @@ const char *figure_unit_of_key(const char *key)
   return strstr(key, "_pct_of_") != NULL ? "%" : strcmp(key, "flops") == 0 ? "flops" : "";
 }
 
+// Keys that the general rule makes no good label of.
+static const char *const labels[][2] = {
+    {"kernels_without_layer_ms", "their latency"},
+    {"gpu_latency_ms", "GPU latency"},
+    {"layer_sum_ms", "sum of layers"},
+    {"dram_read_bytes_beginning_pct", "DRAM reads beginning"},
+    {"dram_read_bytes_middle_pct", "DRAM reads middle"},
+    {"dram_read_bytes_end_pct", "DRAM reads end"},
+    {"dram_read_bytes_stage", "DRAM reads stage"},
+    {"dram_write_bytes_beginning_pct", "DRAM writes beginning"},
+    {"dram_write_bytes_middle_pct", "DRAM writes middle"},
+    {"dram_write_bytes_end_pct", "DRAM writes end"},
+    {"dram_write_bytes_stage", "DRAM writes stage"},
+    {"dram_bytes_beginning_pct", "DRAM beginning"},
+    {"dram_bytes_middle_pct", "DRAM middle"},
+    {"dram_bytes_end_pct", "DRAM end"},
+    {"dram_bytes_stage", "DRAM stage"},
+    {"analytic_flops", "analytic flops"},
+    {"analytic_multiply_adds", "analytic multiply-adds"},
+    {"analytic_unknown_pct", "their share of time"},
+};
+
 void figure_label_of_key(struct buf *out, const char *key)
 {
+  for (size_t i = 0; i < sizeof labels / sizeof labels[0]; i++)
+    if (strcmp(key, labels[i][0]) == 0) {
+      buf_text(out, labels[i][1]);
+      return;
+    }
   const struct suffix *suffix = find_suffix(key);
   size_t length = strlen(key);
   if (suffix != NULL)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a table leaves out for people: the middle of kernel names, the spread of a single observation, types that repeat
-// names, and what notes say of every row. Called before text and Markdown are made; exact outputs do not come here.
+// names, and what is the same in every row. Called before text and Markdown are made; exact outputs do not come here.
 #include "report/kernel_names.h"
 #include "report/tables.h"
 
@@ -16,16 +16,24 @@ static size_t find_column(const struct analyze_table *table, const char *key)
   return at;
 }
 
-static bool add_note(struct analyze_table *table, struct arena *arena)
+static bool add_note(struct analyze_table *table, struct arena *arena, const char *note)
 {
   const char **notes = arena_alloc_array(arena, table->note_count + 1, sizeof *notes);
   if (notes == NULL)
     return false;
   for (size_t i = 0; i < table->note_count; i++)
     notes[i] = table->notes[i];
-  notes[table->note_count++] = NOTE;
+  notes[table->note_count++] = note;
   table->notes = notes;
   return true;
+}
+
+static bool has_note(const struct analyze_table *table, const char *part)
+{
+  for (size_t i = 0; i < table->note_count; i++)
+    if (strstr(table->notes[i], part) != NULL)
+      return true;
+  return false;
 }
 
 static bool shorten_names(struct analyze_table *table, struct cell *rows, struct arena *arena)
@@ -50,7 +58,7 @@ static bool shorten_names(struct analyze_table *table, struct cell *rows, struct
     any_shorter |= strcmp(names[i], briefs[i]) != 0;
     rows[i * table->column_count + column].value.text = briefs[i];
   }
-  return !any_shorter || add_note(table, arena);
+  return !any_shorter || add_note(table, arena, NOTE);
 }
 
 static void empty_column(struct analyze_table *table, struct cell *rows, const char *key)
@@ -90,6 +98,119 @@ static void empty_repeated_types(struct analyze_table *table, struct cell *rows)
   empty_column(table, rows, "layer_type");
 }
 
+// ---- what is the same in every row -----------------------------------------------------------------------------------
+static bool are_equal(const struct cell *a, const struct cell *b)
+{
+  if (a->type != b->type)
+    return false;
+  switch (a->type) {
+  case CELL_INT:
+    return a->value.integer == b->value.integer;
+  case CELL_REAL:
+    return a->value.real == b->value.real;
+  case CELL_TEXT:
+    return strcmp(a->value.text, b->value.text) == 0;
+  case CELL_BOOL:
+    return a->value.truth == b->value.truth;
+  default:
+    return true;
+  }
+}
+
+// The cell that all rows have in this column; NULL where they differ or have none.
+static const struct cell *common_cell(const struct analyze_table *table, const struct cell *rows, const char *key)
+{
+  size_t column = find_column(table, key);
+  if (column == table->column_count || table->row_count == 0 || rows[column].type == CELL_NULL)
+    return NULL;
+  for (size_t i = 1; i < table->row_count; i++)
+    if (!are_equal(&rows[column], &rows[i * table->column_count + column]))
+      return NULL;
+  return &rows[column];
+}
+
+static bool is_text(const struct cell *cell, const char *text)
+{
+  return cell != NULL && cell->type == CELL_TEXT && strcmp(cell->value.text, text) == 0;
+}
+
+// What a note says already: the runs, the roofs of single precision.
+static void empty_what_is_said(struct analyze_table *table, struct cell *rows)
+{
+  static const char *const roofs[] = {"peak_flops_per_s", "memory_bandwidth_bytes_per_s", "ideal_arithmetic_intensity"};
+  const struct cell *precision = common_cell(table, rows, "precision");
+  size_t column = find_column(table, "precision");
+  bool is_single = is_text(precision, "single");
+  bool is_unknown = true; // of all points: the roofs are then those of single
+  for (size_t i = 0; i < table->row_count && column < table->column_count; i++)
+    is_unknown &= rows[i * table->column_count + column].type == CELL_NULL;
+  if (common_cell(table, rows, "latency_from") != NULL && has_note(table, "come from runs at"))
+    empty_column(table, rows, "latency_from");
+  empty_column(table, rows, "model_latency_from"); // a note says it
+  empty_column(table, rows, "layer_latency_from");
+  if (!has_note(table, ": single precision "))
+    return;
+  for (size_t k = 0; k < sizeof roofs / sizeof roofs[0] && (is_single || is_unknown); k++)
+    if (common_cell(table, rows, roofs[k]) != NULL)
+      empty_column(table, rows, roofs[k]);
+  if (is_single)
+    empty_column(table, rows, "precision");
+  if (is_text(common_cell(table, rows, "analytic_precision"), "single"))
+    empty_column(table, rows, "analytic_precision");
+}
+
+// What is the same in every row and need not stand in each: said once, in a note.
+static bool say_once(struct analyze_table *table, struct cell *rows, struct arena *arena)
+{
+  static const char *const keys[] = {"system",
+                                     "framework",
+                                     "precision",
+                                     "analytic_precision",
+                                     "peak_flops_per_s",
+                                     "memory_bandwidth_bytes_per_s",
+                                     "ideal_arithmetic_intensity"};
+  struct buf text;
+  buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  for (size_t k = 0; k < sizeof keys / sizeof keys[0] && table->row_count > 1; k++) {
+    const struct cell *cell = common_cell(table, rows, keys[k]);
+    if (cell == NULL)
+      continue;
+    size_t column = find_column(table, keys[k]);
+    struct column_look look = column_look(table, column);
+    buf_format(&text, "%s%s ", text.length > 0 ? ", " : "in every row: ", table->columns[column].label);
+    figure_put(&text, cell, &look.style);
+    buf_format(&text, "%s%s", look.style.unit[0] != 0 ? " " : "", look.style.unit);
+    empty_column(table, rows, keys[k]);
+  }
+  bool is_good = !text.failed;
+  if (text.length > 0 && is_good) {
+    const char *note = arena_copy(arena, text.data, text.length);
+    is_good = note != NULL && add_note(table, arena, note);
+  }
+  buf_done(&text);
+  return is_good;
+}
+
+// A12 tells three of its stages under two names each: scripts may use either, people read one.
+static bool drop_short_names(struct analyze_table *table, struct arena *arena)
+{
+  static const char *const keys[] = {"dram_read_stage", "dram_write_stage", "dram_stage"};
+  struct analyze_entry *summary = arena_alloc_array(arena, table->summary_count + 1, sizeof *summary);
+  size_t kept = 0;
+  if (summary == NULL)
+    return false;
+  for (size_t i = 0; i < table->summary_count; i++) {
+    bool is_short = false;
+    for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++)
+      is_short |= strcmp(table->summary[i].key, keys[k]) == 0;
+    if (!is_short)
+      summary[kept++] = table->summary[i];
+  }
+  table->summary = summary;
+  table->summary_count = kept;
+  return true;
+}
+
 bool table_for_people(const struct analyze_table *table, struct arena *arena, struct analyze_table *ret_table)
 {
   *ret_table = *table;
@@ -103,7 +224,7 @@ bool table_for_people(const struct analyze_table *table, struct arena *arena, st
   ret_table->rows = rows;
   empty_spread(ret_table, rows);
   empty_repeated_types(ret_table, rows);
-  empty_column(ret_table, rows, "model_latency_from"); // a note says it
-  empty_column(ret_table, rows, "layer_latency_from");
-  return shorten_names(ret_table, rows, arena);
+  empty_what_is_said(ret_table, rows);
+  return drop_short_names(ret_table, arena) && say_once(ret_table, rows, arena) &&
+         shorten_names(ret_table, rows, arena);
 }

@@ -81,11 +81,84 @@ static void test_what_tells_something_stays(void **unused)
   free(text);
 }
 
+// ---- what is the same in every row -----------------------------------------------------------------------------------
+#define ROOF_COLUMNS 6
+static const struct analyze_column roof_columns[ROOF_COLUMNS] = {
+    {"layer_name", "", "layer"},    {"latency_ms", "ms", "latency"},
+    {"precision", "", "precision"}, {"peak_flops_per_s", "flops/s", "peak"},
+    {"framework", "", "framework"}, {"latency_from", "", "from"},
+};
+
+static char *render_roofs(const char *precision, const char *last_from, const char *note, enum report_format format)
+{
+  const struct cell rows[] = {
+      TEXT("a"), REAL(12),   TEXT(precision), REAL(19.5e12), TEXT("pytorch"), TEXT("M/L/K"), //
+      TEXT("b"), REAL(1e-5), TEXT(precision), REAL(19.5e12), TEXT("pytorch"), TEXT(last_from),
+  };
+  const char *const notes[] = {"layer latencies come from runs at M/L/K: …", note};
+  const struct analyze_table table = {.id = "A14",
+                                      .title = "t",
+                                      .columns = roof_columns,
+                                      .column_count = ROOF_COLUMNS,
+                                      .rows = rows,
+                                      .row_count = 2,
+                                      .notes = notes,
+                                      .note_count = 2};
+  struct buf out;
+  buf_init(&out, BUF_MAXIMUM_DEFAULT);
+  report_tables(&table, 1, format, false, 0, &out);
+  assert_false(out.failed);
+  char *text = strdup(out.data);
+  buf_done(&out);
+  return text;
+}
+
+static void test_what_is_the_same_in_every_row_is_said_once(void **unused)
+{
+  (void)unused;
+  static const char roofs[] = "roofs (recorded): single precision 19.5 Tflop/s, …";
+  char *text = render_roofs("single", "M/L/K", roofs, REPORT_TEXT);
+  assert_null(strstr(text, "peak"));
+  assert_null(strstr(text, "  from"));
+  assert_null(strstr(text, "precision  "));
+  assert_non_null(strstr(text, "note: in every row: framework pytorch\n"));
+  assert_non_null(strstr(text, "<0.001")); // a latency that is not nothing
+  free(text);
+  text = render_roofs("tensor", "M/L", roofs, REPORT_TEXT);
+  assert_non_null(strstr(text, "note: in every row: framework pytorch, precision tensor, peak 19.500 Tflop/s\n"));
+  assert_non_null(strstr(text, "  from"));
+  free(text);
+  text = render_roofs("single", "M/L/K", roofs, REPORT_CSV);
+  assert_non_null(strstr(text, "peak_flops_per_s,framework,latency_from"));
+  free(text);
+}
+
+static void test_stages_have_one_name(void **unused)
+{
+  (void)unused;
+  static const struct analyze_entry summary[] = {{"dram_read_bytes_stage", TEXT("B")}, {"dram_read_stage", TEXT("B")}};
+  const struct analyze_table table = {.id = "A12", .title = "t", .summary = summary, .summary_count = 2};
+  for (enum report_format format = REPORT_TEXT; format <= REPORT_JSON; format++) {
+    struct buf out;
+    buf_init(&out, BUF_MAXIMUM_DEFAULT);
+    report_tables(&table, 1, format, false, 0, &out);
+    if (format == REPORT_JSON)
+      assert_non_null(strstr(out.data, "\"dram_read_stage\":\"B\""));
+    if (format == REPORT_TEXT || format == REPORT_MARKDOWN)
+      assert_non_null(strstr(out.data, "DRAM reads stage"));
+    if (format != REPORT_JSON)
+      assert_null(strstr(out.data, "dram read stage"));
+    buf_done(&out);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_people_read_less),
       cmocka_unit_test(test_what_tells_something_stays),
+      cmocka_unit_test(test_what_is_the_same_in_every_row_is_said_once),
+      cmocka_unit_test(test_stages_have_one_name),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

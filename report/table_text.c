@@ -60,8 +60,10 @@ static size_t total_width(const struct layout *layout)
 
 static size_t least_width(const struct layout *layout, size_t column, size_t least)
 {
-  bool is_kernel = strcmp(layout->table->columns[column].key, "kernel_name") == 0;
-  return is_kernel && least > NAME_LAST ? KERNEL_LEAST : least;
+  const char *key = layout->table->columns[column].key;
+  if (strcmp(key, "levels") == 0 || strcmp(key, "over") == 0) // words, not names
+    return layout->content[column];
+  return strcmp(key, "kernel_name") == 0 && least > NAME_LAST ? KERNEL_LEAST : least;
 }
 
 // Narrows the widest name column, one by one, until the table fits or all names are at the `least` width.
@@ -92,19 +94,30 @@ static const char *const dispensable[] = {
     "warmup_observations",
     "without_parent",
     "latency_from",
+    "analytic_precision",
     "precision",
+    "specials",
+    "compares",
+    "adds",
+    "multiply_adds",
     "layer_shape",
     "own_pct",
     "kernels_pct",
     "cv_pct",
     "max_ms",
     "min_ms",
-    "arithmetic_throughput_flops_per_s",
-    "arithmetic_intensity",
     "dram_write_bytes",
     "dram_read_bytes",
     "achieved_occupancy_pct",
     "is_latency_bound",
+    "flops",
+    "arithmetic_throughput_flops_per_s",
+    "arithmetic_intensity",
+    "spans",
+    "count",
+    "analytic_bytes",
+    "analytic_intensity",
+    "analytic_throughput_flops_per_s",
 };
 
 // Leaves out one more column; appends its label to `left_out`. False where none is left to leave out.

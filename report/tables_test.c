@@ -189,6 +189,7 @@ static void test_units(void **state)
       {"ms", 0.0005, false, "ns", 1e6, 2}, {"ms", 0.9, false, "µs", 1e3, 3},
       {"ms", 1, false, "ms", 1, 3},        {"ms", 275.05, false, "ms", 1, 3},
       {"ms", 65000, false, "s", 1e-3, 3},  {"bytes", 512, true, "B", 1, 0},
+      {"ms", 0, false, "ms", 1, 3},        {"ops", 5e9, true, "Gop", 1e-9, 3},
       {"bytes", 5e8, true, "MB", 1e-6, 2}, {"bytes", 0, true, "B", 1, 0},
       {"%", 30.87, false, "%", 1, 2},      {"flops/s", 1.282e13, false, "Tflop/s", 1e-12, 3},
       {"", 0.0012, false, "", 1, 6},       {"", 1234, true, "", 1, 0},
@@ -211,6 +212,9 @@ static void test_keys(void **state)
       {"overhead_per_kernel_ns", "overhead per kernel", "ns"},
       {"layers", "layers", ""},
       {"flops", "flops", "flops"},
+      {"gpu_latency_ms", "GPU latency", "ms"},
+      {"kernels_without_layer_ms", "their latency", "ms"},
+      {"analytic_multiply_adds", "analytic multiply-adds", "ops"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     buf_clear(&out);
