@@ -30,8 +30,9 @@ static const char *const kernels[] = {
     "void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<float, float>",
     "fmha_cutlassF_f32_aligned_64x64_rf_sm80",
     "void at::native::vectorized_elementwise_kernel<4, at::native::GeluCUDAKernelImpl, at::detail::Array<char*, 2> >",
-    "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, at::detail::Array<char*, 3> "
-    ">",
+    ("void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, at::detail::Array<char*, "
+     "3> "
+     ">"),
     "void softmax_warp_forward<float, float, float, 8, false, false>",
     "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8"};
 
