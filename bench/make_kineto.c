@@ -30,9 +30,8 @@ static const char *const kernels[] = {
     "void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<float, float>",
     "fmha_cutlassF_f32_aligned_64x64_rf_sm80",
     "void at::native::vectorized_elementwise_kernel<4, at::native::GeluCUDAKernelImpl, at::detail::Array<char*, 2> >",
-    ("void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, at::detail::Array<char*, "
-     "3> "
-     ">"),
+    ("void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, "
+     "at::detail::Array<char*, 3> >"),
     "void softmax_warp_forward<float, float, float, 8, false, false>",
     "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8"};
 
@@ -99,10 +98,11 @@ static uint64_t put_operator(uint64_t now, uint64_t *device_free, int correlatio
   *device_free = start + 3000 + below(40000);
   put_kernel(correlation, kernels[kind], start, *device_free);
   now += 300 + below(300);
-  put_event(
-      "cpu_op", inner_operators[kind], host(inner, now),
-      "\"External id\": %d,\"Ev Idx\": %d,\"Input Dims\": [[%d, %d], [%d]], \"Input type\": [\"float\", \"float\"]",
-      correlation * 3, correlation * 3, (int)below(4096), (int)below(4096), (int)below(4096));
+  int rows = (int)below(4096), columns = (int)below(4096), bias = (int)below(4096);
+  put_event("cpu_op", inner_operators[kind], host(inner, now),
+            "\"External id\": %d,\"Ev Idx\": %d,\"Input Dims\": [[%d, %d], [%d]], "
+            "\"Input type\": [\"float\", \"float\"]",
+            correlation * 3, correlation * 3, rows, columns, bias);
   now += 200 + below(200);
   put_event("cpu_op", operators[kind], host(outer, now), "\"External id\": %d,\"Ev Idx\": %d", correlation * 3 - 1,
             correlation * 3 - 1);
