@@ -389,9 +389,10 @@ class Attribution(Case):
             self.assertEqual({row["span_id"] for row in spans.values() if row["level"] == "model"}, {1, 2} | set(expected))
 
     def test_copies_of_annotations_on_the_device_are_no_spans(self):
-        spans = self.load([kernel(1, 0, 5), event("gpu_user_annotation", "copy", 0, 5, pid=0, tid=7)])
+        spans = self.load([kernel(1, 0, 5), event("gpu_user_annotation", "copy", 0, 5, pid=0, tid=7),
+                           event("MTIA_user_annotation", "copy", 0, 5, pid=0, tid=7)])
         self.assertEqual(list(spans), ["k"])
-        self.assertEqual(self.report["files"][0]["skipped"], {"device's copy of an annotation": 1})
+        self.assertEqual(self.report["files"][0]["skipped"], {"device's copy of an annotation": 2})
 
 
 class PythonFrames(Case):

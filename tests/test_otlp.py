@@ -574,6 +574,8 @@ class ProtobufTest(OtlpTest):
                 data = random_message(random.Random(seed))
                 proto, said = self.imported(data.SerializeToString())
                 self.assertEqual(said["files"][0]["format"], "otlp-proto")
+                _, named = self.imported(data.SerializeToString(), options=("--format", "otlp"))
+                self.assertEqual(named["spans"], said["spans"])  # the name of both
                 text, also = self.imported(lines(otlp.from_message(data)))
                 self.assertEqual(also["files"][0]["format"], "otlp")
                 self.assertGreater(said["files"][0]["kept"], 20)

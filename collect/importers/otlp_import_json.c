@@ -288,17 +288,6 @@ static enum status read_requests(struct reader *reader, struct error *err)
   return otlp_model_finish(&reader->model, err);
 }
 
-static enum status read_file(struct import *import, struct error *err)
-{
-  struct reader reader = {.import = import, .input = import->input};
-  enum status status = otlp_model_start(&reader.model, import, err);
-  if (status == STATUS_OK)
-    status = read_requests(&reader, err);
-  otlp_model_done(&reader.model);
-  otlp_json_done(&reader.json);
-  return status;
-}
-
 // ---- recognising -----------------------------------------------------------------------------------------------------
 // An object that has "resourceSpans" among its own keys, near its beginning.
 static int recognize(const char *head, size_t length, bool is_all)
@@ -325,6 +314,23 @@ static int recognize(const char *head, size_t length, bool is_all)
   }
   otlp_json_done(&json);
   return claim;
+}
+
+// ---- reading ----------------------------------------------------------------------------------------------------------
+static enum status read_file(struct import *import, struct error *err)
+{
+  struct input *input = import->input;
+  struct reader reader = {.import = import, .input = input};
+  size_t length = (size_t)(input->end - input->at);
+  if (recognize(input->at, length, input->is_last) == 0 && // --format otlp: the name of both
+      importer_otlp_proto.recognize(input->at, length, input->is_last) > 0)
+    return importer_otlp_proto.read(import, err);
+  enum status status = otlp_model_start(&reader.model, import, err);
+  if (status == STATUS_OK)
+    status = read_requests(&reader, err);
+  otlp_model_done(&reader.model);
+  otlp_json_done(&reader.json);
+  return status;
 }
 
 const struct importer importer_otlp = {
