@@ -10,6 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void free_run(struct run_chunks *run)
+{
+  for (unsigned s = 0; s < SERIES_COUNT; s++) {
+    for (unsigned column = 0; column < STORE_COLUMNS; column++)
+      key_list_free(run->series[s].lists[column]);
+    free(run->series[s].parts);
+  }
+}
+
 void catalogue_free(struct reader *reader)
 {
   for (struct block *block = reader->newest; block != NULL;) {
@@ -17,16 +26,12 @@ void catalogue_free(struct reader *reader)
     free(block);
     block = older;
   }
-  for (size_t i = 0; i < reader->run_count; i++) {
-    for (unsigned s = 0; s < SERIES_COUNT; s++) {
-      for (unsigned column = 0; column < STORE_COLUMNS; column++)
-        key_list_free(reader->runs[i].series[s].lists[column]);
-      free(reader->runs[i].series[s].parts);
-    }
-  }
+  for (size_t i = 0; i < reader->run_count; i++)
+    free_run(&reader->runs[i]);
   free(reader->runs);
   reader->runs = NULL;
   reader->run_count = 0;
+  reader->stale_run_id = 0;
   reader->newest = reader->oldest = NULL;
   reader->cached_bytes = 0;
   reader->is_loaded = false;
@@ -51,6 +56,13 @@ static void *grow(void **array, size_t *count, size_t size)
   return element;
 }
 
+static void start_run(struct run_chunks *run, int64_t run_id)
+{
+  *run = (struct run_chunks){.run_id = run_id};
+  for (unsigned s = 0; s < SERIES_COUNT; s++)
+    run->series[s].name = (enum series_name)s;
+}
+
 static struct run_chunks *add_run(struct reader *reader, int64_t run_id)
 {
   if (reader->run_count > 0 && reader->runs[reader->run_count - 1].run_id == run_id)
@@ -58,11 +70,8 @@ static struct run_chunks *add_run(struct reader *reader, int64_t run_id)
   void *runs = reader->runs;
   struct run_chunks *run = grow(&runs, &reader->run_count, sizeof *run);
   reader->runs = runs;
-  if (run == NULL)
-    return NULL;
-  run->run_id = run_id;
-  for (unsigned s = 0; s < SERIES_COUNT; s++)
-    run->series[s].name = (enum series_name)s;
+  if (run != NULL)
+    start_run(run, run_id);
   return run;
 }
 
@@ -102,9 +111,11 @@ static bool text_equal(sqlite3_stmt *statement, int column, const char *text)
 
 enum catalogue_field { AT_CHUNK_ID, AT_RUN_ID, AT_SERIES, AT_PART, AT_COLUMN, AT_ROW_COUNT, AT_MINIMUM, AT_MAXIMUM };
 
-static enum status add_row(struct reader *reader, sqlite3_stmt *row, struct error *err)
+// `run` NULL: that which the row says.
+static enum status add_row(struct reader *reader, struct run_chunks *run, sqlite3_stmt *row, struct error *err)
 {
-  struct run_chunks *run = add_run(reader, sqlite3_column_int64(row, AT_RUN_ID));
+  if (run == NULL)
+    run = add_run(reader, sqlite3_column_int64(row, AT_RUN_ID));
   if (run == NULL)
     return problem_memory(err, "cannot read trace", reader->path);
   for (unsigned s = 0; s < SERIES_COUNT; s++) {
@@ -206,20 +217,66 @@ static enum status apply_overlay(struct reader *reader, const struct overlay *ov
   return STATUS_OK;
 }
 
-enum status catalogue_load(struct reader *reader, struct error *err)
+#define CHUNKS "SELECT chunk_id, run_id, series, part, \"column\", row_count, minimum, maximum FROM main.chunk"
+#define IN_ORDER " ORDER BY run_id, series, part, \"column\""
+
+// Into `run`, which has the id `run_id`; NULL: into the runs that the rows say, all of them.
+static enum status read_rows(struct reader *reader, struct run_chunks *run, struct error *err)
 {
   sqlite3_stmt *statement = NULL;
-  const char *sql = "SELECT chunk_id, run_id, series, part, \"column\", row_count, minimum, maximum FROM main.chunk"
-                    " ORDER BY run_id, series, part, \"column\"";
+  const char *sql = run == NULL ? CHUNKS IN_ORDER : CHUNKS " WHERE run_id = ?1" IN_ORDER;
   if (sqlite3_prepare_v2(reader->db, sql, -1, &statement, NULL) != SQLITE_OK)
     return problem_sqlite(err, "cannot read trace", reader->path, reader->db);
+  if (run != NULL)
+    sqlite3_bind_int64(statement, 1, run->run_id);
   enum status status = STATUS_OK;
   int code = SQLITE_ROW;
   while (status == STATUS_OK && (code = sqlite3_step(statement)) == SQLITE_ROW)
-    status = add_row(reader, statement, err);
+    status = add_row(reader, run, statement, err);
   if (status == STATUS_OK && code != SQLITE_DONE)
     status = problem_sqlite(err, "cannot read trace", reader->path, reader->db);
   sqlite3_finalize(statement);
+  return status;
+}
+
+// Cached columns of a run, of which none is pinned.
+static void forget_blocks(struct reader *reader, struct run_chunks *run)
+{
+  for (unsigned s = 0; s < SERIES_COUNT; s++)
+    for (size_t i = 0; i < run->series[s].part_count; i++)
+      for (unsigned column = 0; column < STORE_COLUMNS; column++) {
+        struct block *block = run->series[s].parts[i].slot[column].block;
+        if (block == NULL)
+          continue;
+        *(block->newer != NULL ? &block->newer->older : &reader->newest) = block->older;
+        *(block->older != NULL ? &block->older->newer : &reader->oldest) = block->newer;
+        reader->cached_bytes -= block->size_bytes;
+        free(block);
+      }
+}
+
+enum status catalogue_load_run(struct reader *reader, int64_t run_id, struct error *err)
+{
+  struct run_chunks *known = reader_run(reader, run_id);
+  struct run_chunks fresh;
+  start_run(&fresh, run_id);
+  enum status status = read_rows(reader, &fresh, err);
+  if (status == STATUS_OK)
+    status = check_run(reader, &fresh, err);
+  if (status != STATUS_OK || known == NULL) {
+    free_run(&fresh);
+    catalogue_free(reader);
+    return status != STATUS_OK ? status : catalogue_load(reader, err);
+  }
+  forget_blocks(reader, known);
+  free_run(known);
+  *known = fresh;
+  return STATUS_OK;
+}
+
+enum status catalogue_load(struct reader *reader, struct error *err)
+{
+  enum status status = read_rows(reader, NULL, err);
   for (size_t i = 0; i < reader->run_count && status == STATUS_OK; i++)
     status = check_run(reader, &reader->runs[i], err);
   for (struct overlay *overlay = reader->overlays; overlay != NULL && status == STATUS_OK; overlay = overlay->next)

@@ -65,7 +65,7 @@ enum status store_drop_derived(struct store *store, int64_t run_id, struct error
       return writer_failed(store, err);
   }
   run->has_derived = false;
-  reader_invalidate(&store->reader);
+  reader_invalidate_run(&store->reader, run_id);
   return STATUS_OK;
 }
 
@@ -99,7 +99,7 @@ enum status store_put_derived_columns(struct store *store, int64_t run_id, const
   free(values);
   if (pending != NULL)
     pending->has_derived = true; // some, in any case
-  reader_invalidate(&store->reader);
+  reader_invalidate_run(&store->reader, run_id);
   return status;
 }
 

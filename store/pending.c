@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define FIRST_ROWS 256u
+#define INDEXED_RUNS_MOST (INT64_C(1) << 20)
 #define SLICE_ROWS 256u // rows turned into columns at a time: they stay in the first-level cache
 
 void pending_free(struct store *store)
@@ -21,13 +22,40 @@ void pending_free(struct store *store)
     free(run);
   }
   store->last_pending = NULL;
+  free(store->pending_of);
+  store->pending_of = NULL;
+  store->pending_of_count = 0;
+}
+
+// Where a run is found at once; *ret_place NULL: ids like this one are looked for. False: out of memory.
+static bool index_of(struct store *store, int64_t run_id, struct pending_run ***ret_place)
+{
+  *ret_place = NULL;
+  if (run_id < 0 || run_id >= INDEXED_RUNS_MOST)
+    return true;
+  size_t at = (size_t)run_id, count = store->pending_of_count == 0 ? 16 : store->pending_of_count;
+  while (count <= at)
+    count *= 2;
+  if (count > store->pending_of_count) {
+    struct pending_run **larger = realloc(store->pending_of, count * sizeof(struct pending_run *));
+    if (larger == NULL)
+      return false;
+    memset(larger + store->pending_of_count, 0, (count - store->pending_of_count) * sizeof(struct pending_run *));
+    store->pending_of = larger;
+    store->pending_of_count = count;
+  }
+  *ret_place = &store->pending_of[at];
+  return true;
 }
 
 struct pending_run *pending_find(struct store *store, int64_t run_id)
 {
   if (store->last_pending != NULL && store->last_pending->run_id == run_id)
     return store->last_pending;
-  struct pending_run *run = store->pending;
+  struct pending_run **indexed;
+  if (!index_of(store, run_id, &indexed))
+    return NULL;
+  struct pending_run *run = indexed != NULL ? *indexed : store->pending;
   while (run != NULL && run->run_id != run_id)
     run = run->next;
   if (run == NULL) {
@@ -37,6 +65,8 @@ struct pending_run *pending_find(struct store *store, int64_t run_id)
     run->run_id = run_id;
     run->next = store->pending;
     store->pending = run;
+    if (indexed != NULL)
+      *indexed = run;
   }
   store->last_pending = run;
   return run;
@@ -65,11 +95,7 @@ enum status pending_write_column(struct store *store, int64_t run_id, enum serie
 
 bool pending_is_dirty(const struct store *store)
 {
-  for (const struct pending_run *run = store->pending; run != NULL; run = run->next)
-    for (unsigned s = 0; s < SERIES_COUNT; s++)
-      if (run->series[s].is_dirty)
-        return true;
-  return false;
+  return store->dirty_count > 0;
 }
 
 static enum status write_part(struct store *store, struct pending_run *run, enum series_name name, struct error *err)
@@ -79,6 +105,7 @@ static enum status write_part(struct store *store, struct pending_run *run, enum
   for (unsigned column = 0; column < series_kinds[name].base_count; column++)
     XSP_TRY(pending_write_column(store, run->run_id, name, series->part, column, series->columns[column],
                                  series->row_count, err));
+  store->dirty_count -= series->is_dirty;
   series->is_dirty = false;
   if (series->row_count == STORE_CHUNK_ROWS) {
     series->part++;
@@ -111,7 +138,7 @@ static enum status write_strings(struct store *store, struct error *err)
 
 enum status pending_flush(struct store *store, struct error *err)
 {
-  for (struct pending_run *run = store->pending; run != NULL; run = run->next)
+  for (struct pending_run *run = store->pending; run != NULL && store->dirty_count > 0; run = run->next)
     for (unsigned s = 0; s < SERIES_COUNT; s++)
       if (run->series[s].is_dirty)
         XSP_TRY(write_part(store, run, (enum series_name)s, err));
@@ -232,6 +259,7 @@ enum status store_add_spans(struct store *store, int64_t run_id, const struct st
       append_spans(series, spans + from, rows);
       series->row_count += rows;
     }
+    store->dirty_count += !series->is_dirty;
     series->is_dirty = true;
     spans += fits;
     count -= fits;
@@ -261,6 +289,7 @@ enum status store_add_tags(struct store *store, int64_t run_id, const struct sto
       append_tags(series, tags + from, rows);
       series->row_count += rows;
     }
+    store->dirty_count += !series->is_dirty;
     series->is_dirty = true;
     tags += fits;
     count -= fits;

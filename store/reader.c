@@ -51,6 +51,15 @@ void reader_invalidate(struct reader *reader)
     catalogue_free(reader);
 }
 
+void reader_invalidate_run(struct reader *reader, int64_t run_id)
+{
+  bool is_only_one = reader->stale_run_id == 0 || reader->stale_run_id == run_id;
+  if (!is_only_one || reader->overlays != NULL)
+    reader_invalidate(reader);
+  else if (reader->is_loaded && reader->cursors == 0)
+    reader->stale_run_id = run_id;
+}
+
 // Changes whenever another connection commits.
 static enum status read_data_version(struct reader *reader, int64_t *ret_version, struct error *err)
 {
@@ -75,8 +84,14 @@ enum status reader_refresh(struct reader *reader, struct error *err)
   reader_rest(reader);
   if (status != STATUS_OK)
     return status;
-  if (reader->is_loaded && version == reader->data_version)
+  int64_t stale_run_id = reader->stale_run_id;
+  reader->stale_run_id = 0;
+  if (reader->is_loaded && version == reader->data_version) {
+    if (stale_run_id != 0)
+      XSP_TRY(catalogue_load_run(reader, stale_run_id, err));
+    reader->is_loaded = true;
     return STATUS_OK;
+  }
   catalogue_free(reader);
   if (!reader->is_writer) {
     reader->strings = &reader->own_strings;

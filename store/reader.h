@@ -60,6 +60,7 @@ struct reader {
   int64_t data_version; // of the catalogue
   struct run_chunks *runs;
   size_t run_count;
+  int64_t stale_run_id; // of the catalogue: to be read again; 0: none
   struct overlay *overlays;
   struct block *newest, *oldest;
   size_t cached_bytes, budget_bytes;
@@ -72,6 +73,7 @@ void reader_start(struct reader *reader, struct sqlite3 *db, const char *path, s
 void reader_done(struct reader *reader);       // before the connection is closed
 void reader_rest(struct reader *reader);       // a guest finalizes its statements; when the last cursor is gone
 void reader_invalidate(struct reader *reader); // after this connection wrote chunks
+void reader_invalidate_run(struct reader *reader, int64_t run_id); // of one run only
 // Makes catalogue and strings current. To be called before anything below.
 enum status reader_refresh(struct reader *reader, struct error *err) MUST_CHECK;
 struct run_chunks *reader_run(struct reader *reader, int64_t run_id); // NULL: no spans and no tags

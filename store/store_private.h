@@ -51,6 +51,9 @@ struct store {
   uint32_t strings_written;
   int64_t next_system_id;
   struct pending_run *pending, *last_pending;
+  struct pending_run **pending_of; // by run id, of small ones; NULL: none such
+  size_t pending_of_count;
+  size_t dirty_count; // of the series of all runs
   sqlite3_stmt *statements[STATEMENT_COUNT];
   struct reader reader;
   char *copy_path; // a recovered copy in a temporary place, already unlinked; NULL
