@@ -50,14 +50,20 @@ static enum status flag_steps(void *context, size_t first_row, const struct stor
   return STATUS_OK;
 }
 
+// Asked once for all runs: a file may have thousands of them and millions of strings.
+static bool has_step_names(struct store *store)
+{
+  for (uint32_t id = 1; id < store_string_count(store); id++)
+    if (is_step_name(store_text(store, id, NULL)))
+      return true;
+  return false;
+}
+
 static enum status find_steps(struct store *store, int64_t run_id, struct arena *arena, struct store_spans *spans,
                               struct error *err)
 {
   struct steps steps = {store, arena, spans};
-  for (uint32_t id = 1; id < store_string_count(store); id++)
-    if (is_step_name(store_text(store, id, NULL)))
-      return store_walk_spans(store, run_id, STORE_BIT(STORE_NAME) | STORE_BIT(STORE_LEVEL), flag_steps, &steps, err);
-  return STATUS_OK;
+  return store_walk_spans(store, run_id, STORE_BIT(STORE_NAME) | STORE_BIT(STORE_LEVEL), flag_steps, &steps, err);
 }
 
 static int compare_ids(const void *left, const void *right)
@@ -96,6 +102,7 @@ static enum status find_warmups(struct store *store, int64_t run_id, struct aren
 struct run {
   struct store *store;
   int64_t run_id;
+  bool may_have_steps;
   struct store_spans spans;
   struct arena arena;       // columns, tracks, observations
   struct arena links_arena; // the correlation ids
@@ -111,7 +118,8 @@ static enum status load(struct run *run, struct error *err)
   XSP_TRY(store_load_spans(run->store, run->run_id, STORE_BIT(STORE_CORRELATION_ID) | STORE_LEAN, &run->links_arena,
                            &links, err));
   run->spans.correlation_id = links.correlation_id;
-  XSP_TRY(find_steps(run->store, run->run_id, &run->arena, &run->spans, err));
+  if (run->may_have_steps)
+    XSP_TRY(find_steps(run->store, run->run_id, &run->arena, &run->spans, err));
   XSP_TRY(store_tracks(run->store, run->run_id, &run->arena, &run->tracks, &run->track_count, err));
   return find_warmups(run->store, run->run_id, &run->arena, &run->warmups, err);
 }
@@ -166,10 +174,11 @@ static enum status correlate_runs(struct store *store, bool is_overlay, struct e
   struct store_run *runs;
   size_t count;
   enum status status = store_runs(store, &arena, &runs, &count, err);
+  bool may_have_steps = status == STATUS_OK && has_step_names(store);
   for (size_t i = 0; i < count && status == STATUS_OK; i++) {
     if (is_overlay && store_has_derived(store, runs[i].run_id))
       continue;
-    struct run run = {.store = store, .run_id = runs[i].run_id};
+    struct run run = {.store = store, .run_id = runs[i].run_id, .may_have_steps = may_have_steps};
     status = load(&run, err);
     if (status == STATUS_OK)
       status = is_overlay ? correlate_and_overlay(&run, err) : correlate_and_write(&run, err);
