@@ -127,11 +127,11 @@ static void summarize(struct question *question, const struct analytic *sum, siz
     table_note(table, "the analytic work of %zu of %zu layers (%.3g %% of their time) is not known: sums lack it",
                layers - sum->known, layers, sum->latency_ms > 0 ? sum->unknown_ms / sum->latency_ms * 100 : 0.0);
   if (sum->above_roof > 0)
-    table_note(
-        table,
-        "%zu layers lie above their analytic roof: suspect counting, data that stayed in caches, or arithmetic in "
-        "another precision than the tensors' (TF32)",
-        sum->above_roof);
+    table_note(table,
+               "%zu layers lie above their analytic roof: algorithms that compute less (Winograd, Fourier), data that "
+               "stayed in "
+               "caches, arithmetic in another precision than the tensors' (TF32), or suspect counting",
+               sum->above_roof);
 }
 
 static void drop_unknown(struct question *question)

@@ -194,7 +194,9 @@ static const struct option_description options[] = {
 static const struct verb_example examples[] = {
     {"xsp analyze A1 resnet50.xsp", "latency and throughput by batch size"},
     {"xsp analyze A2 resnet50.xsp --batch 4 --sort latency_ms --top 10", "the ten slowest layers at batch size 4"},
-    {"xsp analyze A10 train.xsp --layer innermost --top 20", "the kernels that take most time"},
+    {"xsp analyze A10 train.xsp --top 20", "the kernels that take most time"},
+    {"xsp analyze A11 train.xsp --layer innermost --sort kernel_latency_ms --top 20",
+     "the operators whose kernels take most time"},
     {"xsp analyze L0 resnet50.xsp", "what each level of tracing cost"},
     {"xsp analyze A5 A6 A7 resnet50.xsp --json", "three analyses as one JSON array"},
     {0},
