@@ -80,6 +80,12 @@ enum kineto_key { // what an argument's key means
   KEY_QUEUED,      // 0: not known
   KEY_SEQUENCE,    // negative: none
 };
+#define KINETO_REPEAT_BYTES 47u
+struct kineto_repeat { // the list or object that a key had last: mostly it has the same again
+  uint8_t length;      // of the JSON as the file has it; 0: none, or a longer one
+  char json[KINETO_REPEAT_BYTES];
+  uint32_t text; // import_string of it without space; 0: not asked for yet
+};
 struct kineto_strings { // import_string of what is used all the time
   uint32_t api, kernel, memcpy, memset, sync, other, module, layer_type, copy_kind, call_path;
 };
@@ -92,6 +98,7 @@ struct kineto {
   int64_t run_id, span_count;
   struct kineto_words categories, keys;
   const struct kineto_word *numbered_keys[KINETO_KEY_NUMBERS]; // by key_number, into `keys`; NULL: not met yet
+  struct kineto_repeat repeats[KINETO_KEY_NUMBERS];            // by key_number
   const struct kineto_word *recent_categories[8];              // by length and first letter
   struct kineto_tracks tracks;
   struct kineto_strings strings;

@@ -101,11 +101,34 @@ static size_t compact(struct text json, char *to)
   return (size_t)(to - begin);
 }
 
-static void tag_json(struct kineto *kineto, int64_t span_id, uint32_t key, struct text json)
+// Where `json` is what the key had last: the text of that. Else remembers it, if it is short, and returns 0.
+static uint32_t repeated_text(struct kineto *kineto, uint32_t key_number, struct text json)
+{
+  if (key_number == 0 || key_number >= KINETO_KEY_NUMBERS || json.length > KINETO_REPEAT_BYTES)
+    return 0;
+  struct kineto_repeat *repeat = &kineto->repeats[key_number];
+  if (repeat->length != json.length || memcmp(repeat->json, json.at, json.length) != 0) {
+    memcpy(repeat->json, json.at, json.length);
+    repeat->length = (uint8_t)json.length;
+    repeat->text = 0;
+  } else if (repeat->text == 0) {
+    char few[KINETO_REPEAT_BYTES];
+    repeat->text = import_string(kineto->import, few, compact(json, few));
+  }
+  return repeat->text;
+}
+
+static void tag_json(struct kineto *kineto, int64_t span_id, uint32_t key, const struct trace_argument *argument)
 {
   char few[SHORT_JSON];
+  struct text json = argument->value.raw;
   struct buf *scratch = &kineto->scratch;
   char *to = few;
+  uint32_t text = repeated_text(kineto, argument->key_number, json);
+  if (text != 0) {
+    import_tag_text(kineto->import, kineto->run_id, span_id, key, text);
+    return;
+  }
   if (json.length > sizeof few) {
     buf_clear(scratch);
     if (!buf_reserve(scratch, json.length))
@@ -196,8 +219,9 @@ static void tag_text(struct kineto *kineto, int64_t span_id, uint32_t key, uint3
     import_tag_text(kineto->import, kineto->run_id, span_id, key, text);
 }
 
-static void tag_value(struct kineto *kineto, int64_t span_id, uint32_t key, const struct trace_value *value)
+static void tag_value(struct kineto *kineto, int64_t span_id, uint32_t key, const struct trace_argument *argument)
 {
+  const struct trace_value *value = &argument->value;
   uint32_t text = 0;
   switch (value->type) {
   case TRACE_NONE:
@@ -215,7 +239,7 @@ static void tag_value(struct kineto *kineto, int64_t span_id, uint32_t key, cons
     break;
   case TRACE_OBJECT:
   case TRACE_ARRAY:
-    tag_json(kineto, span_id, key, value->raw);
+    tag_json(kineto, span_id, key, argument);
     return;
   }
   tag_text(kineto, span_id, key, text);
@@ -251,9 +275,10 @@ static bool is_at_least(const struct trace_value *value, int64_t least)
   return !trace_int64(value, &number) || number >= least;
 }
 
-static void tag_argument(struct kineto *kineto, const struct kineto_word *word, const struct trace_value *value,
+static void tag_argument(struct kineto *kineto, const struct kineto_word *word, const struct trace_argument *argument,
                          int64_t span_id, enum kineto_kind kind, struct kineto_facts *facts)
 {
+  const struct trace_value *value = &argument->value;
   int64_t number;
   switch ((enum kineto_key)word->meaning) {
   case KEY_TAG:
@@ -287,7 +312,7 @@ static void tag_argument(struct kineto *kineto, const struct kineto_word *word, 
       return;
     break;
   }
-  tag_value(kineto, span_id, word->string, value);
+  tag_value(kineto, span_id, word->string, argument);
 }
 
 void kineto_tags(struct kineto *kineto, const struct trace_event *event, int64_t span_id, enum kineto_kind kind,
@@ -300,6 +325,6 @@ void kineto_tags(struct kineto *kineto, const struct trace_event *event, int64_t
     struct kineto_word spare;
     const struct kineto_word *word = word_of(kineto, argument, &spare);
     if (word != NULL && !(has_repeats && is_repeated(event, i)))
-      tag_argument(kineto, word, &argument->value, span_id, kind, ret_facts);
+      tag_argument(kineto, word, argument, span_id, kind, ret_facts);
   }
 }

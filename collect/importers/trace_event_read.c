@@ -58,8 +58,10 @@ static uint64_t few_digits(const char *at, unsigned count)
   second = __builtin_bswap64(second);
 #endif
   first -= UINT64_C(0x3030303030303030);
-  if (count <= 8)
-    return count == 0 ? 0 : eight_digits(first << (64 - 8 * count));
+  if (count - 1 < 8)
+    return eight_digits(first << (64 - 8 * count));
+  if (count == 0)
+    return 0;
   second -= UINT64_C(0x3030303030303030);
   static const uint32_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
   return eight_digits(first) * powers[count - 8] + eight_digits(second << (128 - 8 * count));
