@@ -85,12 +85,41 @@ const char *kernels_from(const struct kernels *kernels)
   return stands_in ? kernels->set->levels_text : NULL;
 }
 
+// No run that collected metrics has all of them of this kernel.
+static bool lacks_metrics(const struct kernels *kernels, size_t kernel)
+{
+  const struct kernel_calls *calls = &kernels->metric_calls;
+  for (size_t m = 0; m < KERNEL_FLOPS_BY_PRECISION; m++) {
+    bool is_known = !kernels->has_metric[m];
+    for (size_t i = calls->first[kernel]; i < calls->first[kernel + 1] && !is_known; i++)
+      is_known = !isnan(calls->metrics[m][i]);
+    if (!is_known)
+      return true;
+  }
+  return false;
+}
+
+static void note_lacking_metrics(struct question *question, const struct kernels *kernels)
+{
+  bool is_any = false;
+  for (size_t m = 0; m < KERNEL_FLOPS_BY_PRECISION; m++)
+    is_any |= kernels->has_metric[m];
+  size_t lacking = 0;
+  for (size_t k = 0; k < kernels->told && is_any; k++)
+    lacking += lacks_metrics(kernels, k);
+  if (lacking > 0)
+    table_note(&question->table, "%zu of %zu kernels lack metrics that others have: sums over them are not given",
+               lacking, kernels->told);
+}
+
 void kernels_note(struct question *question, const struct kernels *kernels)
 {
   struct table *table = &question->table;
   question_note_from(question, "kernel", kernels->from);
   if (kernels->metric_set != NULL && kernels->metric_set != kernels->set)
     table_note(table, "metrics come from runs at %s", kernels->metric_set->levels_text);
+  if (kernels->metric_set != NULL)
+    note_lacking_metrics(question, kernels);
   size_t partial = 0;
   for (size_t i = 0; i < kernels->told; i++)
     partial += kernels->items[i].present < kernels->observation_count;

@@ -113,6 +113,7 @@ static void test_what_is_not_measured_is_null(void **unused)
   ASSERT_NEAR(fixture_number(&fixture, 1, "dram_write_bytes"), 8);
   ASSERT_NEAR(fixture_number(&fixture, 1, "arithmetic_intensity"), NAN);
   ASSERT_NEAR(fixture_number(&fixture, 1, "arithmetic_throughput_flops_per_s"), 0);
+  assert_true(fixture_has_note(&fixture, "1 of 2 kernels lack metrics that others have")); // its reads
   ask(&fixture, "A10");
   ASSERT_NEAR(fixture_number(&fixture, 0, "flops"), 100); // of the observation where both were counted
   ASSERT_NEAR(fixture_number(&fixture, 0, "dram_read_bytes"), NAN);
@@ -149,6 +150,7 @@ static void test_a_kernel_that_metric_runs_lack(void **unused)
   ASSERT_NEAR(fixture_number(&fixture, 0, "layer_index"), 208);
   ASSERT_NEAR(fixture_number(&fixture, 1, "flops"), 200);
   ASSERT_NEAR(fixture_number(&fixture, 2, "flops"), NAN);
+  assert_true(fixture_has_note(&fixture, "1 of 3 kernels lack metrics that others have"));
   ask(&fixture, "A10");
   assert_string_equal(fixture_text(&fixture, 0, "kernel_name"), "b");
   ASSERT_NEAR(fixture_number(&fixture, 0, "flops"), NAN);
