@@ -2,7 +2,8 @@
 // Parent reconstruction over 10^7 spans, one core: as imported (each source's spans in an order of their own) and as our
 // own rings have them (in the order of their ends). The peer is an implicit augmented interval tree over the same
 // spans, already sorted, whose sorting is not counted. The floor is a plain pass that reads the same columns and writes
-// the same two. Prints one JSON line per case; disagreements make it fail.
+// the same two. Columns are as correlate_store loads them: ids that count up and parents that nobody recorded need none,
+// calls are flagged as importers do. Prints one JSON line per case; disagreements make it fail.
 #include "correlate/parents.h"
 #include "bench/measure.h"
 
@@ -131,6 +132,9 @@ static void make_trace(struct trace *trace, bool is_ring)
   int64_t correlation = 1;
   state = 88172645463325252u;
   spans->count = 0;
+  spans->first_id = 1;
+  if (is_ring)
+    spans->flags = NULL; // all 0
   while (spans->count < SPANS) {
     uint32_t order[STEP_EVENTS];
     uint32_t row_of[STEP_EVENTS];
@@ -144,14 +148,16 @@ static void make_trace(struct trace *trace, bool is_ring)
     for (uint32_t i = 0; i < step.count; i++) {
       const struct event *event = &step.event[order[i]];
       size_t row = spans->count++;
-      spans->span_id[row] = (int64_t)row + 1;
-      spans->recorded_parent_id[row] = 0;
       spans->start_ns[row] = event->start;
       spans->duration_ns[row] = event->end - event->start;
       spans->correlation_id[row] = event->correlation;
       spans->track_id[row] = event->track;
       spans->level[row] = event->level;
       spans->kind[row] = event->kind;
+      if (!is_ring && event->kind == XSP_KIND_LAUNCH) {
+        spans->kind[row] = XSP_KIND_SYNC;
+        spans->flags[row] = STORE_SPAN_CALL;
+      }
       trace->truth[row] = event->parent == UINT32_MAX ? ROW_NONE : row_of[event->parent];
     }
   }
@@ -161,14 +167,13 @@ static void allocate_trace(struct trace *trace)
 {
   size_t room = SPANS + STEP_EVENTS;
   *trace = (struct trace){.truth = allocate(room, 4)};
-  trace->spans.span_id = allocate(room, 8);
-  trace->spans.recorded_parent_id = allocate(room, 8);
   trace->spans.start_ns = allocate(room, 8);
   trace->spans.duration_ns = allocate(room, 8);
   trace->spans.correlation_id = allocate(room, 8);
   trace->spans.track_id = allocate(room, 4);
   trace->spans.level = allocate(room, 1);
   trace->spans.kind = allocate(room, 1);
+  trace->spans.flags = allocate(room, 1);
 }
 
 // ---- the peer --------------------------------------------------------------------------------------------------------
@@ -325,8 +330,7 @@ static double measure_floor(const struct store_spans *spans)
     if (row == NULL || basis == NULL)
       exit(3);
     for (size_t k = 0; k < spans->count; k++) {
-      row[k] = (uint32_t)(spans->span_id[k] ^ spans->recorded_parent_id[k] ^ spans->start_ns[k] ^
-                          spans->duration_ns[k] ^ spans->correlation_id[k] ^ spans->track_id[k]);
+      row[k] = (uint32_t)(spans->start_ns[k] ^ spans->duration_ns[k] ^ spans->correlation_id[k] ^ spans->track_id[k]);
       basis[k] = spans->level[k] ^ spans->kind[k];
     }
     times[i] = (now_ns() - start) / (double)spans->count;

@@ -9,6 +9,7 @@
 struct launches {
   struct id_pages row_of_correlation; // of the outermost call
   bool has_rivals;                    // one that was stored as a launch is among several of one id
+  uint8_t *carried;                   // a bit a row: a launch whose id an execution carries; NULL: kinds stay as stored
 };
 
 // Of several calls with one id the outermost: earliest start, then latest end, then file order.
@@ -39,10 +40,11 @@ static inline uint32_t launches_find(struct launches *launches, int64_t correlat
   return correlation_id == 0 ? ROW_NONE : id_pages_find(&launches->row_of_correlation, (uint64_t)correlation_id);
 }
 
-// Gives executions the parents of their launches: rows and bases. Bases may carry marks.
-void launches_join(struct launches *launches, const struct store_spans *spans, uint32_t *parent_row, uint8_t *basis);
-// *ret_kind NULL: as stored. False: out of memory.
-bool launches_kinds(struct launches *launches, const struct store_spans *spans, const struct survey *survey,
-                    struct arena *arena, uint8_t **ret_kind);
+// Gives executions the parents of their launches: rows and bases, which may carry marks. False: out of memory.
+bool launches_join(struct launches *launches, const struct store_spans *spans, const struct survey *survey,
+                   struct arena *arena, uint32_t *parent_row, uint8_t *basis);
+// What kinds rows [first_row, first_row + count) have in the end.
+void launches_kinds(struct launches *launches, const struct store_spans *spans, size_t first_row, size_t count,
+                    uint8_t *ret_kinds);
 
 #endif

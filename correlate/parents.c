@@ -212,8 +212,10 @@ SWEEP_HOT void fetch_ahead(const struct store_spans *spans, size_t row)
   __builtin_prefetch(spans->kind + row);
 }
 
-static bool sweep_block(const struct store_spans *spans, size_t first, size_t end, struct parents *parents)
+static bool sweep_block(const struct store_spans *spans, bool has_open, size_t first, size_t end,
+                        struct parents *parents)
 {
+  const struct store_spans view = rows_for_ends(spans, has_open);
   static const uint8_t no_flags[BLOCK_ROWS];
   const uint8_t *flags = spans->flags != NULL ? spans->flags + first : no_flags;
   uint32_t last_id = 0;
@@ -235,7 +237,7 @@ static bool sweep_block(const struct store_spans *spans, size_t first, size_t en
     if (track == NULL)
       continue;
     track->has_host |= (kind != XSP_KIND_EXECUTION) | (spans->level[i] != XSP_LEVEL_KERNEL);
-    enum settled settled = track->is_forward ? SETTLED : settle_backward(spans, (uint32_t)i, track, parents);
+    enum settled settled = track->is_forward ? SETTLED : settle_backward(&view, (uint32_t)i, track, parents);
     if (settled == SETTLED)
       continue;
     if (settled == OUT_OF_MEMORY)
@@ -259,7 +261,7 @@ PHASE enum status sweep_backward(const struct store_spans *spans, struct survey 
     memset(parents->row + first, 0xff, (end - first) * sizeof *parents->row);
     if (survey->needs_marks)
       survey_mark(spans, first, end, parents->basis);
-    if (!sweep_block(spans, first, end, parents))
+    if (!sweep_block(spans, survey->has_open, first, end, parents))
       return out_of_memory(err);
     end = first;
   }
@@ -307,8 +309,10 @@ SWEEP_HOT void fetch_row(const struct store_spans *spans, const struct parents *
   __builtin_prefetch(parents->basis + row, 1);
 }
 
-PHASE bool sweep_forward(const struct store_spans *spans, struct parents *parents)
+PHASE bool sweep_forward(const struct store_spans *all, struct parents *parents)
 {
+  const struct store_spans view = rows_for_ends(all, parents->has_open);
+  const struct store_spans *spans = &view;
   struct arena *arena = &parents->arena;
   uint32_t last_id = 0;
   struct parents_track *track = NULL;
@@ -342,7 +346,8 @@ PHASE bool sweep_forward(const struct store_spans *spans, struct parents *parent
 // Keeps the sorted rows and gives up what sorting needed.
 static bool sort_forward(const struct store_spans *spans, struct parents *parents)
 {
-  const struct order_input input = {spans->start_ns, spans->duration_ns, spans->level, spans->flags};
+  const struct order_input input = {spans->start_ns, spans->duration_ns, spans->level,
+                                    parents->has_open ? spans->flags : NULL};
   struct arena scratch = {0};
   const uint32_t *collected = parents->forward_row;
   bool is_good = order_rows(&input, &parents->forward_row, parents->forward_count, &scratch);
@@ -360,11 +365,10 @@ static bool settle_links(const struct store_spans *spans, const struct survey *s
 {
   parents->has_links = survey->has_named || survey->has_executions;
   parents->has_bases = survey->has_bases;
-  if (parents->launches.row_of_correlation.used > 0 && survey->has_executions) // else they keep basis none
-    launches_join(&parents->launches, spans, parents->row, parents->basis);
+  bool is_good = launches_join(&parents->launches, spans, survey, &parents->links_arena, parents->row, parents->basis);
   for (size_t i = 0; i < spans->count && survey->has_marks; i++)
     parents->basis[i] &= (uint8_t)~MARKS;
-  return launches_kinds(&parents->launches, spans, survey, &parents->links_arena, &parents->kind);
+  return is_good;
 }
 
 enum status parents_find(const struct store_spans *spans, const struct store_track *tracks, size_t track_count,
@@ -383,6 +387,7 @@ enum status parents_find(const struct store_spans *spans, const struct store_tra
     return out_of_memory(err);
   XSP_TRY(map_ids(spans, &survey, ret_parents, err));
   ret_parents->has_steps = survey.has_steps;
+  ret_parents->has_open = survey.has_open;
   if (survey.has_named)
     name_parents(spans, ret_parents);
   if (!collect_forward(spans, ret_parents) || !sort_forward(spans, ret_parents) || !sweep_forward(spans, ret_parents) ||
@@ -394,7 +399,6 @@ enum status parents_find(const struct store_spans *spans, const struct store_tra
 void parents_forget_links(struct parents *parents)
 {
   parents->launches = (struct launches){0};
-  parents->kind = NULL;
   arena_done(&parents->links_arena);
 }
 

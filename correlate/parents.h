@@ -18,7 +18,6 @@ struct parents_track {
 struct parents {
   uint32_t *row;  // the parent's row; ROW_NONE: none, or not in this run
   uint8_t *basis; // enum basis
-  uint8_t *kind;  // XSP_KIND_…; NULL: as stored
   // What the sweeps found out on the way, for those who come after.
   struct parents_track *track; // by slot
   size_t track_count;
@@ -29,7 +28,7 @@ struct parents {
   bool ids_are_dense;      // row = id - first id
   bool has_links;          // explicit or by correlation: may run in circles
   bool has_bases;          // some spans were recorded with their basis
-  bool has_steps;
+  bool has_steps, has_open;
   int64_t first_id; // where ids are dense
   struct launches launches;
   struct arena arena, order_arena, links_arena; // the order's: forward_row; the links': launches

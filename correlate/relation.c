@@ -90,7 +90,7 @@ void relation_fill(void *context, enum store_column column, size_t first_row, si
     memcpy(ret_values, relation->depth + first_row, count * sizeof *relation->depth);
     break;
   case STORE_DERIVED_KIND:
-    memcpy(ret_values, relation->parents.kind + first_row, count);
+    launches_kinds(&relation->parents.launches, relation->spans, first_row, count, ret_values);
     break;
   default:
     memcpy(ret_values, relation->parents.basis + first_row, count);

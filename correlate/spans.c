@@ -22,11 +22,11 @@ static bool fill_derived(struct relation *relation, struct arena *arena, struct 
   derived->observation = arena_alloc_array(arena, count + 1, sizeof *derived->observation);
   derived->depth = arena_alloc_array(arena, count + 1, sizeof *derived->depth);
   derived->basis = arena_alloc_array(arena, count + 1, sizeof *derived->basis);
-  if (relation->parents.kind != NULL)
+  if (relation->parents.launches.carried != NULL)
     derived->kind = arena_alloc_array(arena, count + 1, sizeof *derived->kind);
   if (derived->parent_id == NULL || derived->model_id == NULL || derived->layer_id == NULL ||
       derived->self_ns == NULL || derived->observation == NULL || derived->depth == NULL || derived->basis == NULL ||
-      (derived->kind == NULL && relation->parents.kind != NULL))
+      (derived->kind == NULL && relation->parents.launches.carried != NULL))
     return false;
   relation_fill(relation, STORE_PARENT_ID, 0, count, derived->parent_id);
   relation_fill(relation, STORE_MODEL_ID, 0, count, derived->model_id);

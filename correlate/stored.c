@@ -130,7 +130,7 @@ static enum status write_relation(struct run *run, struct relation *relation, st
   struct store_observation *observations;
   size_t observation_count, outside;
   struct store_derived_source source = {run->spans.count, TREE_COLUMNS, relation, relation_fill};
-  if (relation->parents.kind != NULL)
+  if (relation->parents.launches.carried != NULL)
     source.column_mask |= STORE_BIT(STORE_DERIVED_KIND);
   if (!relation_climb(relation) || !relation_observe(relation, run->warmups.id, run->warmups.count, &run->arena,
                                                      &observations, &observation_count, &outside))

@@ -26,6 +26,7 @@ static void survey_flags(const struct store_spans *spans, size_t first, size_t e
   survey->has_bases |= has_bases;
   survey->has_calls |= (flags & STORE_SPAN_CALL) != 0;
   survey->has_steps |= (flags & STORE_SPAN_STEP) != 0;
+  survey->has_open |= (flags & STORE_SPAN_OPEN) != 0;
   survey->needs_marks |= has_bases || (flags & STORE_SPAN_PLACED) || (closed & STORE_SPAN_CALL);
 }
 

@@ -8,7 +8,7 @@
 struct survey {
   uint64_t is_bad, ids_rise; // in the sign bit
   bool has_named;            // recorded parents
-  bool has_executions, has_calls, has_steps;
+  bool has_executions, has_calls, has_steps, has_open;
   bool has_bases;              // recorded with their basis
   bool needs_marks, has_marks; // some row of the last block does; of any block
 };

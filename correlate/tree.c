@@ -127,9 +127,9 @@ bool relation_climb(struct relation *relation)
 
 // Takes `row` off its parent where both are on one track. `reach` is how far the parent's children cover it so far: up
 // to there in a forward pass, down to there in a backward one.
-static void cover(const struct relation *relation, uint32_t row, bool is_backward, int64_t *reach)
+static inline void cover(const struct relation *relation, const struct store_spans *spans, uint32_t row,
+                         bool is_backward, int64_t *reach)
 {
-  const struct store_spans *spans = relation->spans;
   uint32_t parent = relation->parents.row[row];
   if (parent == ROW_NONE || spans->track_id[parent] != spans->track_id[row] || spans->track_id[row] == 0)
     return;
@@ -167,8 +167,9 @@ static bool make_room(struct relation *relation, int64_t **ret_reach)
 
 bool relation_self(struct relation *relation)
 {
-  const struct store_spans *spans = relation->spans;
   const struct parents *parents = &relation->parents;
+  const struct store_spans view = rows_for_ends(relation->spans, parents->has_open);
+  const struct store_spans *spans = &view;
   int64_t *reach;
   if (!make_room(relation, &reach))
     return false;
@@ -176,7 +177,7 @@ bool relation_self(struct relation *relation)
   if (spans->count > 0)
     memcpy(self, spans->duration_ns, spans->count * sizeof *self);
   for (size_t i = 0; i < parents->forward_count; i++)
-    cover(relation, parents->forward_row[i], false, reach);
+    cover(relation, spans, parents->forward_row[i], false, reach);
   uint32_t last_id = 0;
   bool is_backward = false;
   for (size_t i = spans->count; i-- > 0;) {
@@ -186,7 +187,7 @@ bool relation_self(struct relation *relation)
       is_backward = track != NULL && track->has_host && !track->is_forward;
     }
     if (is_backward)
-      cover(relation, (uint32_t)i, true, reach);
+      cover(relation, spans, (uint32_t)i, true, reach);
   }
   for (size_t i = 0; i < spans->count; i++)
     if (spans->kind[i] == XSP_KIND_EXECUTION || (rows_flags(spans, i) & STORE_SPAN_OPEN))
