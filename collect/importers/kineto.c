@@ -223,6 +223,7 @@ static enum status read_kineto(struct import *import, struct error *err)
   buf_init(&kineto->scratch, INPUT_WINDOW_MOST_BYTES);
   enum status status = read_file(kineto, err);
   kineto_tracks_done(&kineto->tracks);
+  kineto_tags_done(kineto);
   buf_done(&kineto->scratch);
   return status;
 }

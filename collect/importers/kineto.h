@@ -89,6 +89,12 @@ struct kineto_repeat { // the list or object that a key had last: mostly it has 
 struct kineto_strings { // import_string of what is used all the time
   uint32_t api, kernel, memcpy, memset, sync, other, module, layer_type, copy_kind, call_path;
 };
+struct kineto_many { // starts as {0}
+  uint32_t *slots;   // argument + 1; 0: free
+  bool *is_repeated; // by argument
+  size_t slot_count;
+  uint64_t seed; // of the hash
+};
 struct kineto_facts {                        // of one event, by its arguments
   int64_t correlation_id;                    // 0: none
   const struct trace_value *device, *stream; // NULL: not said
@@ -103,6 +109,7 @@ struct kineto {
   struct kineto_tracks tracks;
   struct kineto_strings strings;
   struct buf scratch;            // one text at a time
+  struct kineto_many many;       // of an event with many arguments
   uint32_t copy_name, copy_kind; // of the last copy
   int64_t base_ns, first_start_ns, least_start_ns, most_end_ns;
   bool has_base;
@@ -118,6 +125,7 @@ enum status kineto_event(struct kineto *kineto, const struct trace_event *event,
 
 // kineto_tags.c
 bool kineto_tags_start(struct kineto *kineto);
+void kineto_tags_done(struct kineto *kineto);
 // Tags the span that is about to be added, and finds what that needs itself.
 void kineto_tags(struct kineto *kineto, const struct trace_event *event, int64_t span_id, enum kineto_kind kind,
                  struct kineto_facts *ret_facts);

@@ -3,6 +3,9 @@
 // file's own key but where xsp has a well-known one. Called once an event, between reading and the next one.
 #include "collect/importers/kineto.h"
 
+#include "base/hash.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 #define SHORT_JSON 256
@@ -245,12 +248,19 @@ static void tag_value(struct kineto *kineto, int64_t span_id, uint32_t key, cons
   tag_text(kineto, span_id, key, text);
 }
 
+// ---- keys that stand twice -------------------------------------------------------------------------------------------
 // Of arguments with one key the last counts, as for all readers of JSON.
+#define FEW_ARGUMENTS 64 // compared with each other
+
+static bool is_same_key(const struct trace_argument *argument, struct text key)
+{
+  return argument->key.length == key.length && memcmp(argument->key.at, key.at, key.length) == 0;
+}
+
 static bool is_repeated(const struct trace_event *event, size_t at)
 {
   for (size_t i = at + 1; i < event->argument_count; i++)
-    if (event->arguments[i].key.length == event->arguments[at].key.length &&
-        memcmp(event->arguments[i].key.at, event->arguments[at].key.at, event->arguments[at].key.length) == 0)
+    if (is_same_key(&event->arguments[i], event->arguments[at].key))
       return true;
   return false;
 }
@@ -267,6 +277,46 @@ static bool may_repeat(const struct trace_event *event)
     seen |= bit;
   }
   return false;
+}
+
+void kineto_tags_done(struct kineto *kineto)
+{
+  free(kineto->many.slots);
+  free(kineto->many.is_repeated);
+  kineto->many = (struct kineto_many){0};
+}
+
+// Of many arguments: notes those whose key comes again, by a hash table of keys from the last one on. False: out of
+// memory; comparing them with each other needs none.
+static bool find_repeats(struct kineto *kineto, const struct trace_event *event)
+{
+  struct kineto_many *repeats = &kineto->many;
+  size_t count = event->argument_count, slot_count = 256;
+  while (slot_count < 2 * count)
+    slot_count *= 2;
+  if (slot_count > repeats->slot_count) {
+    free(repeats->slots);
+    free(repeats->is_repeated);
+    *repeats = (struct kineto_many){.slots = malloc(slot_count * sizeof *repeats->slots),
+                                    .is_repeated = malloc(slot_count * sizeof *repeats->is_repeated),
+                                    .slot_count = slot_count,
+                                    .seed = hash_new_seed()};
+  }
+  if (repeats->slots == NULL || repeats->is_repeated == NULL) {
+    kineto_tags_done(kineto);
+    return false;
+  }
+  memset(repeats->slots, 0, slot_count * sizeof *repeats->slots);
+  for (size_t i = count; i > 0; i--) {
+    struct text key = event->arguments[i - 1].key;
+    size_t at = hash_text(key.at, key.length, repeats->seed) & (slot_count - 1);
+    while (repeats->slots[at] != 0 && !is_same_key(&event->arguments[repeats->slots[at] - 1], key))
+      at = (at + 1) & (slot_count - 1);
+    repeats->is_repeated[i - 1] = repeats->slots[at] != 0;
+    if (repeats->slots[at] == 0)
+      repeats->slots[at] = (uint32_t)i;
+  }
+  return true;
 }
 
 static bool is_at_least(const struct trace_value *value, int64_t least)
@@ -320,11 +370,13 @@ void kineto_tags(struct kineto *kineto, const struct trace_event *event, int64_t
 {
   *ret_facts = (struct kineto_facts){0};
   bool has_repeats = may_repeat(event);
+  bool has_many = event->argument_count > FEW_ARGUMENTS && find_repeats(kineto, event);
   for (size_t i = 0; i < event->argument_count; i++) {
     const struct trace_argument *argument = &event->arguments[i];
     struct kineto_word spare;
     const struct kineto_word *word = word_of(kineto, argument, &spare);
-    if (word != NULL && !(has_repeats && is_repeated(event, i)))
+    bool comes_again = has_many ? kineto->many.is_repeated[i] : has_repeats && is_repeated(event, i);
+    if (word != NULL && !comes_again)
       tag_argument(kineto, word, argument, span_id, kind, ret_facts);
   }
 }

@@ -311,6 +311,38 @@ static void test_hostile_arguments(void **state)
   }
 }
 
+// An event with so many arguments, of so many different keys.
+static void write_arguments(unsigned count, unsigned keys)
+{
+  struct buf text;
+  buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  buf_text(&text, "[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"op\",\"ts\":1,\"dur\":2,\"args\":{");
+  for (unsigned i = 0; i < count; i++)
+    buf_format(&text, "%s\"key %u\":%u", i > 0 ? "," : "", i % keys, i);
+  buf_text(&text, "}}]");
+  assert_false(text.failed);
+  write_input(text.data, text.length);
+  buf_done(&text);
+}
+
+// Of 30,000 keys that come again the last value counts; more than 65,536 arguments are refused.
+static void test_many_arguments(void **state)
+{
+  (void)state;
+  write_arguments(60000, 30000);
+  struct result result = import("select count(*) from tag where key = 'key ' || (value - 30000)");
+  assert_int_equal(result.status, STATUS_OK);
+  assert_int_equal(result.answer, 30000);
+  write_arguments(60000, 30000);
+  assert_int_equal(import("select count(*) from tag where key glob 'key *'").answer, 30000);
+  write_arguments(65536, 65536);
+  assert_int_equal(import("select count(*) from tag where key glob 'key *'").answer, 65536);
+  write_arguments(65537, 10);
+  result = import(NULL);
+  assert_int_equal(result.status, STATUS_INPUT);
+  assert_string_equal(result.error.why, "an event has more than 65536 arguments");
+}
+
 static void test_odd_facts(void **state)
 {
   (void)state;
@@ -388,6 +420,7 @@ int main(void)
       cmocka_unit_test(test_frames_within_frames),
       cmocka_unit_test(test_hostile_fields),
       cmocka_unit_test(test_hostile_arguments),
+      cmocka_unit_test(test_many_arguments),
       cmocka_unit_test(test_odd_facts),
       cmocka_unit_test(test_claims),
       cmocka_unit_test(test_a_head_nested_deeply),

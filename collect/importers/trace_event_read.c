@@ -202,13 +202,14 @@ static const char *scan_gap(struct trace_reader_private *own, const char *at, bo
   return at + (*at == '"');
 }
 
-// Room for more arguments; NULL: out of memory.
-static struct trace_argument *more_arguments(struct trace_reader_private *own)
+// Room for more arguments; NULL: there are too many, or memory is out.
+static struct trace_argument *more_arguments(struct trace_reader_private *own, const char *at)
 {
   size_t capacity = own->argument_capacity * 2;
-  struct trace_argument *bigger = realloc(own->arguments, capacity * sizeof *bigger);
+  struct trace_argument *bigger = capacity > ARGUMENTS_MOST ? NULL : realloc(own->arguments, capacity * sizeof *bigger);
   if (bigger == NULL) {
-    own->out_of_memory = true;
+    json_scan_fail(&own->scan, at, "an event has more than 65536 arguments");
+    own->out_of_memory = capacity <= ARGUMENTS_MOST;
     return NULL;
   }
   struct trace_argument *next = bigger + own->argument_capacity;
@@ -327,8 +328,8 @@ const char *trace_read_event(struct trace_reader_private *own, const char *at, u
     }
     struct trace_value *value = &own->fields[gap->field];
     if (gap->field == FIELD_ARGUMENT) {
-      if (argument == own->arguments + own->argument_capacity && (argument = more_arguments(own)) == NULL)
-        return json_scan_fail(&own->scan, at, "out of memory");
+      if (argument == own->arguments + own->argument_capacity && (argument = more_arguments(own, at)) == NULL)
+        return NULL;
       argument->key = gap->key;
       argument->key_number = gap->key_number;
       value = &argument++->value;

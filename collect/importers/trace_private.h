@@ -20,6 +20,7 @@ enum trace_place {
 
 #define SCRATCH_BYTES ((size_t)64 << 10)
 #define ARGUMENTS_FIRST 64 // room for more comes when it is needed
+#define ARGUMENTS_MOST 65536
 
 struct trace_reader_private {
   struct input *input;
