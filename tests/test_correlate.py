@@ -32,6 +32,45 @@ def imported():
     return script
 
 
+def two_processes():
+    """The same numbers in two processes, each with a device; a simulator whose clock has nothing to do with theirs."""
+    script = Script()
+    script.experiment("processes")
+    script.run(1, "M/L/K", epoch="trace")
+    for process in (1, 2):
+        script.track(process, f"process {process}", process=process, thread=process)
+        script.track(2 + process, f"device {process}", process=process, thread=None, device=process, stream=7)
+    script.track(5, "simulator", clock="cycles", thread=None)
+    for process in (1, 2):
+        start = 40 * process  # their times overlap
+        correlation = (process << 32) + 17
+        script.span(f"model {process}", start, 100, track=process)
+        script.span(f"layer {process}", start + 5, 80, "layer", track=process)
+        script.span(f"launch {process}", start + 10, 20, "kernel", correlation=correlation, track=process, category="api",
+                    flags="call")
+        script.span(f"nested {process}", start + 12, 5, "kernel", correlation=correlation, track=process, category="api",
+                    flags="call")
+        for number in range(2):  # a graph: one launch, two executions
+            script.span(f"kernel {process}.{number}", start + 500 * (number + 1), 10, "kernel", "execution",
+                        track=2 + process, correlation=correlation, category="kernel")
+    script.span("cycle", 50, 10, "layer", track=5)
+    return script
+
+
+class Processes(unittest.TestCase):
+    def test_each_process_keeps_to_itself(self):
+        with temporary_folder() as folder:
+            path = two_processes().write(os.path.join(folder, "processes.xsp"))
+            rows = {row["name"]: row for row in xsp_json("sql", path, SPANS, "--json")}
+        for process in (1, 2):
+            self.assertEqual(rows[f"layer {process}"]["parent"], f"model {process}")
+            self.assertEqual((rows[f"launch {process}"]["kind"], rows[f"nested {process}"]["kind"]), ("launch", "sync"))
+            for number in range(2):
+                kernel = rows[f"kernel {process}.{number}"]
+                self.assertEqual((kernel["parent"], kernel["observation"]), (f"layer {process}", process - 1))
+        self.assertEqual((rows["cycle"]["basis"], rows["cycle"]["observation"]), ("none", None))
+
+
 class Flags(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
