@@ -8,7 +8,7 @@
 #include <ctype.h>
 #include <string.h>
 
-enum class {
+enum event_class {
   CLASS_RANGE = 0, // of no category that is known: an annotation by its text
   CLASS_OPERATOR,
   CLASS_ANNOTATION,
@@ -26,7 +26,7 @@ enum class {
 
 static const struct {
   const char *category;
-  enum class class;
+  enum event_class event_class;
 } classes[] = {
     {"cpu_op", CLASS_OPERATOR},
     {"operator", CLASS_OPERATOR},
@@ -63,25 +63,39 @@ static bool ends(const char *text, const char *suffix)
   return length >= end && strcmp(text + length - end, suffix) == 0;
 }
 
-static enum class judge(struct text category) {
-  char lower[KINETO_WORD_BYTES + 1]; if (category.length > KINETO_WORD_BYTES) return CLASS_RANGE;
-  for (size_t i = 0; i < category.length; i++) lower[i] = (char)tolower((unsigned char)category.at[i]);
+static enum event_class judge(struct text category)
+{
+  char lower[KINETO_WORD_BYTES + 1];
+  if (category.length > KINETO_WORD_BYTES)
+    return CLASS_RANGE;
+  for (size_t i = 0; i < category.length; i++)
+    lower[i] = (char)tolower((unsigned char)category.at[i]);
   lower[category.length] = 0;
-  for (size_t i = 0; i < sizeof classes / sizeof classes[0];
-       i++) if (strcmp(lower, classes[i].category) == 0) return classes[i]
-      .class;
-  if (ends(lower, "_runtime") || ends(lower, "_driver")) return CLASS_CALL;
-  if (begins(lower, "mtia_") || begins(lower, "hpu_") || begins(lower, "xpu_") ||
-      begins(lower, "privateuse1_")) return CLASS_OTHER;
+  for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++)
+    if (strcmp(lower, classes[i].category) == 0)
+      return classes[i].event_class;
+  if (ends(lower, "_user_annotation")) // of any device: gpu_, mtia_, …
+    return CLASS_DEVICE_ANNOTATION;
+  if (ends(lower, "_runtime") || ends(lower, "_driver"))
+    return CLASS_CALL;
+  if (begins(lower, "mtia_") || begins(lower, "hpu_") || begins(lower, "xpu_") || begins(lower, "privateuse1_"))
+    return CLASS_OTHER;
   return CLASS_RANGE;
 }
 
-static enum class class_of(struct kineto *kineto, struct text category) {
-  const struct kineto_word *word = kineto_word_find(&kineto->categories, category);
-  if (word != NULL) return (enum class)word->meaning;
-  enum class class = judge(category);
-  (void)kineto_word_add(&kineto->categories, category, class, 0); // no room: judged again next time
-  return class;
+static enum event_class class_of(struct kineto *kineto, struct text category)
+{
+  unsigned place = category.length > 0 ? ((unsigned)category.length + (unsigned char)category.at[0]) % 8 : 0;
+  const struct kineto_word *word = kineto->recent_categories[place];
+  if (word == NULL || word->length != category.length || memcmp(word->text, category.at, category.length) != 0)
+    word = kineto_word_find(&kineto->categories, category);
+  if (word != NULL) {
+    kineto->recent_categories[place] = word;
+    return (enum event_class)word->meaning;
+  }
+  enum event_class event_class = judge(category);
+  (void)kineto_word_add(&kineto->categories, category, event_class, 0); // no room: judged again next time
+  return event_class;
 }
 
 enum status kineto_events_start(struct kineto *kineto, struct error *err)
@@ -146,9 +160,9 @@ static const char *why_nonsense(const struct trace_event *event)
   return event->end_ns < event->start_ns ? "negative duration" : NULL;
 }
 
-static const char *why_left_out(enum class class)
+static const char *why_left_out(enum event_class event_class)
 {
-  switch (class) {
+  switch (event_class) {
   case CLASS_DEVICE_ANNOTATION:
     return "device's copy of an annotation";
   case CLASS_PROFILER:
@@ -173,30 +187,30 @@ static bool starts_with(struct text text, const char *prefix)
 
 // Whether the span is what observations are made of. "*" means what encloses operators, not them; "aten::linear*" means
 // what it says.
-static bool is_step(const struct kineto *kineto, const struct trace_event *event, enum class class)
+static bool is_step(const struct kineto *kineto, const struct trace_event *event, enum event_class event_class)
 {
   const char *model_range = kineto->import->options->model_range;
-  if (class != CLASS_PYTHON && starts_with(event->name, step_prefix))
+  if (event_class != CLASS_PYTHON && starts_with(event->name, step_prefix))
     return true;
-  if (model_range == NULL || (class != CLASS_ANNOTATION && strchr("*?[", model_range[0]) != NULL))
+  if (model_range == NULL || (event_class != CLASS_ANNOTATION && strchr("*?[", model_range[0]) != NULL))
     return false;
   return range_matches(model_range, event->name.at, event->name.length);
 }
 
 // A host span's level, from its class and name.
-static void set_host(const struct kineto *kineto, const struct trace_event *event, enum class class,
+static void set_host(const struct kineto *kineto, const struct trace_event *event, enum event_class event_class,
                      struct store_span *span)
 {
-  if (class == CLASS_CALL) {
+  if (event_class == CLASS_CALL) {
     span->level = XSP_LEVEL_KERNEL;
     span->category = kineto->strings.api;
     span->flags = STORE_SPAN_CALL;
     return;
   }
-  if (class == CLASS_PYTHON)
+  if (event_class == CLASS_PYTHON)
     span->category = kineto->strings.module;
-  span->level = class == CLASS_ANNOTATION ? XSP_LEVEL_MODEL : XSP_LEVEL_LAYER;
-  if (is_step(kineto, event, class)) {
+  span->level = event_class == CLASS_ANNOTATION ? XSP_LEVEL_MODEL : XSP_LEVEL_LAYER;
+  if (is_step(kineto, event, event_class)) {
     span->level = XSP_LEVEL_MODEL;
     span->flags = STORE_SPAN_STEP;
   }
@@ -245,21 +259,21 @@ static uint32_t copy_kind(struct kineto *kineto, struct text name)
   return length > 4 ? 0 : import_string(kineto->import, kind, length);
 }
 
-static uint32_t device_category(const struct kineto_strings *strings, enum class class)
+static uint32_t device_category(const struct kineto_strings *strings, enum event_class event_class)
 {
-  return class == CLASS_KERNEL   ? strings->kernel
-         : class == CLASS_MEMCPY ? strings->memcpy
-         : class == CLASS_MEMSET ? strings->memset
-         : class == CLASS_SYNC   ? strings->sync
-                                 : strings->other;
+  return event_class == CLASS_KERNEL   ? strings->kernel
+         : event_class == CLASS_MEMCPY ? strings->memcpy
+         : event_class == CLASS_MEMSET ? strings->memset
+         : event_class == CLASS_SYNC   ? strings->sync
+                                       : strings->other;
 }
 
-static void tag_by_name(struct kineto *kineto, const struct trace_event *event, enum class class,
+static void tag_by_name(struct kineto *kineto, const struct trace_event *event, enum event_class event_class,
                         const struct store_span *span)
 {
   struct import *import = kineto->import;
   uint32_t key = kineto->strings.layer_type, text = 0;
-  if (class == CLASS_MEMCPY) {
+  if (event_class == CLASS_MEMCPY) {
     if (kineto->copy_name != span->name) {
       kineto->copy_kind = copy_kind(kineto, event->name);
       kineto->copy_name = span->name;
@@ -267,7 +281,7 @@ static void tag_by_name(struct kineto *kineto, const struct trace_event *event, 
     key = kineto->strings.copy_kind;
     text = kineto->copy_kind;
   } else if (span->level == XSP_LEVEL_LAYER) {
-    text = class == CLASS_PYTHON ? module_type(kineto, event->name) : span->name;
+    text = event_class == CLASS_PYTHON ? module_type(kineto, event->name) : span->name;
   }
   if (text != 0)
     import_tag_text(import, kineto->run_id, span->span_id, key, text);
@@ -285,7 +299,8 @@ static void keep_times(struct kineto *kineto, const struct trace_event *event)
     kineto->most_end_ns = event->end_ns;
 }
 
-static enum status add_span(struct kineto *kineto, const struct trace_event *event, enum class class, struct error *err)
+static enum status add_span(struct kineto *kineto, const struct trace_event *event, enum event_class event_class,
+                            struct error *err)
 {
   struct store_span span = {.span_id = kineto->span_count + 1,
                             .start_ns = event->start_ns,
@@ -294,12 +309,12 @@ static enum status add_span(struct kineto *kineto, const struct trace_event *eve
   if (__builtin_sub_overflow(event->end_ns, event->start_ns, &span.duration_ns))
     return import_broken(kineto->import, err, event->offset,
                          "the duration of this event is beyond 64 bits of nanoseconds");
-  bool is_device = class >= CLASS_KERNEL && class <= CLASS_OTHER;
+  bool is_device = event_class >= CLASS_KERNEL && event_class <= CLASS_OTHER;
   struct kineto_facts facts;
   kineto_tags(kineto, event, span.span_id,
-              is_device             ? KINETO_DEVICE
-              : class == CLASS_CALL ? KINETO_CALL
-                                    : KINETO_HOST,
+              is_device                   ? KINETO_DEVICE
+              : event_class == CLASS_CALL ? KINETO_CALL
+                                          : KINETO_HOST,
               &facts);
   struct kineto_track *track =
       is_device ? kineto_track(kineto, TRACK_DEVICE, event, facts.device != NULL ? facts.device : &event->process_id,
@@ -312,13 +327,13 @@ static enum status add_span(struct kineto *kineto, const struct trace_event *eve
   if (is_device) {
     span.level = XSP_LEVEL_KERNEL;
     span.kind = XSP_KIND_EXECUTION;
-    span.category = device_category(&kineto->strings, class);
-    track->kernel_count += class == CLASS_KERNEL;
+    span.category = device_category(&kineto->strings, event_class);
+    track->kernel_count += event_class == CLASS_KERNEL;
   } else {
-    if (class == CLASS_RANGE)
+    if (event_class == CLASS_RANGE)
       set_range(kineto, event, &span);
     else
-      set_host(kineto, event, class, &span);
+      set_host(kineto, event, event_class, &span);
     if (!call_thread_span(&track->thread, kineto->import->arena, event->start_ns, event->end_ns, span.span_id))
       return import_no_memory(kineto->import, err);
   }
@@ -326,7 +341,7 @@ static enum status add_span(struct kineto *kineto, const struct trace_event *eve
   keep_times(kineto, event);
   XSP_TRY(import_span(kineto->import, kineto->run_id, &span, err));
   kineto->span_count++;
-  tag_by_name(kineto, event, class, &span);
+  tag_by_name(kineto, event, event_class, &span);
   return STATUS_OK;
 }
 
@@ -349,14 +364,14 @@ enum status kineto_event(struct kineto *kineto, const struct trace_event *event,
       XSP_TRY(keep_name(kineto, event, err));
     reason = why_no_span(event->phase);
   } else {
-    enum class class = class_of(kineto, event->category);
-    reason = why_left_out(class);
+    enum event_class event_class = class_of(kineto, event->category);
+    reason = why_left_out(event_class);
     if (reason == NULL)
       reason = why_nonsense(event);
-    if (reason == NULL && class == CLASS_PYTHON && !starts_with(event->name, module_prefix))
+    if (reason == NULL && event_class == CLASS_PYTHON && !starts_with(event->name, module_prefix))
       return keep_frame(kineto, event, err);
     if (reason == NULL)
-      return add_span(kineto, event, class, err);
+      return add_span(kineto, event, event_class, err);
   }
   import_skip(kineto->import, reason);
   return STATUS_OK;
