@@ -9,13 +9,13 @@
 
 #define RANGE_NO_NUMBER INT64_MIN
 
-struct range { // what was read out of a range's text
-  unsigned level;             // XSP_LEVEL_…
-  bool is_step;               // matches the model range: its occurrences are the observations
-  const char *name;           // into the text: "aten::mm" of "aten::mm, seq = 3, op_id = 12"
+struct range {      // what was read out of a range's text
+  unsigned level;   // XSP_LEVEL_…
+  bool is_step;     // matches the model range: its occurrences are the observations
+  const char *name; // into the text: "aten::mm" of "aten::mm, seq = 3, op_id = 12"
   size_t name_length;
-  int64_t sequence, op_id;    // RANGE_NO_NUMBER: not said
-  const char *sizes;          // "[[64, 3], [64]]" of ", sizes = …"; NULL
+  int64_t sequence, op_id; // RANGE_NO_NUMBER: not said
+  const char *sizes;       // "[[64, 3], [64]]" of ", sizes = …"; NULL
   size_t sizes_length;
 };
 // `domain` "" or NULL: the default one. `model_range`: a shell glob over the whole text or its name part; NULL: none.
