@@ -102,6 +102,7 @@ static enum status import_file(struct sink *sink, struct store *store, const cha
   struct input input = {0};
   struct import import = {.input = &input, .options = options};
   XSP_TRY(input_open(path, options->limit_bytes == 0 ? IMPORT_LIMIT_DEFAULT : options->limit_bytes, &input, err));
+  input.cancel = options->cancel;
   enum status status = options->format != NULL ? named_importer(options->format, &import.importer, err)
                                                : recognise(&input, &import.importer, err);
   if (status == STATUS_OK)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """xsp import: its command line, what it does with files it cannot take, ONNX Runtime profiles and generic Chrome traces."""
+import array
 import collections
 import concurrent.futures
 import decimal
+import fcntl
 import gzip
 import hashlib
 import json
@@ -14,7 +16,9 @@ import signal
 import sqlite3
 import stat
 import subprocess
+import termios
 import threading
+import time
 import unittest
 
 import trace_reader
@@ -179,6 +183,33 @@ class CommandLineTest(ImportTest):
         feeder.join(timeout=TIMEOUT_S)
         self.assertEqual(process.returncode, -signal.SIGINT)
         self.assertEqual([path.name for path in self.folder.iterdir()], ["pipe.json"])
+
+    def interrupt_while_waiting(self, signal_number, content, *options):
+        """The import has read `content` from a pipe that stays open, and waits for more."""
+        pipe = self.folder / "pipe.json"
+        os.mkfifo(pipe)
+        process = subprocess.Popen([XSP, "import", pipe, "-o", self.out, *options], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        with open(pipe, "wb", buffering=0) as out:
+            out.write(content)
+            deadline = time.monotonic() + TIMEOUT_S
+            left = array.array("i", [1])
+            state = ""
+            while left[0] > 0 or state != "S":  # all is read, and the next read waits
+                self.assertLess(time.monotonic(), deadline)
+                fcntl.ioctl(out, termios.FIONREAD, left)
+                state = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+            process.send_signal(signal_number)
+            process.communicate(timeout=TIMEOUT_S)
+        self.assertEqual(process.returncode, -signal_number)
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["pipe.json"])
+        pipe.unlink()
+
+    def test_an_import_that_waits_for_a_pipe_is_interrupted(self):
+        for signal_number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(signal_number):
+                self.interrupt_while_waiting(signal_number, b"[")
+                self.interrupt_while_waiting(signal_number, b"[" + b" " * 3_000_000, "--format", "chrome")
 
     def test_help_names_every_format(self):
         text = xsp("help", "import", check=0).stdout.decode()
@@ -385,6 +416,17 @@ class BadInputTest(ImportTest):
         self.refuse(bomb, "-o", self.out, "--limit-bytes", "1M", "--format", "chrome", says=["bomb.json.gz", "1048576"])
         self.refuse(self.file(CHROME), "-o", self.out, "--limit-bytes", "10", says=["--limit-bytes"])
         xsp("import", self.file(CHROME), "-o", self.out, "--limit-bytes", str(len(CHROME)), check=0)
+
+    def test_bombs_that_give_nothing_out(self):
+        """Empty members without end, and zeros behind the last: what comes out never reaches the limit."""
+        empty = gzip.compress(b"") * 200_000
+        for content in (CHROME.encode(), b""):
+            whole = gzip.compress(content) + empty
+            self.refuse(self.file(gzip.compress(whole), "empty.json.gz"), "-o", self.out, "--limit-bytes", "1M",
+                        "--format", "chrome", says=["empty.json.gz", "compressed form alone", "--limit-bytes"])
+        zeros = gzip.compress(gzip.compress(CHROME.encode()) + b"\0" * 8_000_000)
+        self.refuse(self.file(zeros, "zeros.json.gz"), "-o", self.out, "--limit-bytes", "1M", says=["zeros.json.gz"])
+        xsp("import", self.file(zeros, "zeros.json.gz"), "-o", self.out, "--limit-bytes", "16M", check=0)
 
     def test_invalid_utf8_is_replaced(self):
         self.take(b'[{"ph":"X","name":"a\xffb","ts":1,"dur":1,"args":{"k\xc3":"\xed\xa0\x80 \\ud800"}}]')

@@ -724,6 +724,17 @@ class Strangers(WithFolder):
             result = xsp("import", path, "-o", os.path.join(self.folder, "t.xsp"), "--limit-bytes", "50000", check=2)
             self.assertIn(b"50000 bytes", result.stderr)
 
+    def test_limit_beyond_what_is_looked_at(self):
+        """Also where the file is longer than what tells the format, and is read by SQLite."""
+        export = Export()
+        for number in range(40):
+            export.nvtx(f"{number}" + "a" * 100000, 1, 2)
+        export.write(self.path)
+        result = xsp("import", self.path, "-o", os.path.join(self.folder, "t.xsp"), "--limit-bytes", "3M", check=2)
+        self.assertIn(b"3145728 bytes", result.stderr)
+        self.assertIn(f"--limit-bytes {os.path.getsize(self.path)}".encode(), result.stderr)
+        xsp("import", self.path, "-o", os.path.join(self.folder, "t.xsp"), "--limit-bytes", "5M", check=0)
+
     def test_an_xsp_file(self):
         _, out = import_file(Export().nvtx("a", 1, 2).write(self.path), self.folder)
         self.refuse("is an .xsp file already", path=out)
@@ -811,6 +822,57 @@ class Strangers(WithFolder):
             file.seek(0)
             file.write(content)
         self.refuse("NVTX_EVENTS", "damaged")
+
+    def share_pages(self, table, short, long):
+        """Makes all texts of `short` bytes claim `long` bytes and the pages of the one that has them."""
+        def varint(number):
+            return bytes((0x80 | number >> 14 & 127, 0x80 | number >> 7 & 127, number & 127))  # of three bytes
+        with open(self.path, "r+b") as file:
+            content = bytearray(file.read())
+            cells = []
+            for page in range(0, len(content), 4096):
+                if content[page] != 13:  # leaf page of a table
+                    continue
+                for cell in range(struct.unpack(">H", content[page + 3:page + 5])[0]):
+                    cells.append(page + struct.unpack(">H", content[page + 8 + 2 * cell:page + 10 + 2 * cell])[0])
+            def texts(length):  # (payload, the text's type within it, place of the number of the first further page)
+                for at in cells:
+                    kind = content.find(varint(2 * length + 13), at, at + 40)
+                    if kind < 0:
+                        continue
+                    head = next(size for size in range(4, 24) if varint(length + size) == bytes(content[at:at + 3]))
+                    inside = 489 + (length + head - 489) % 4092
+                    behind = at + 3
+                    while content[behind] & 0x80:
+                        behind += 1
+                    yield at, kind, behind + 1 + (inside if inside <= 4061 else 489), head
+            (_, _, pages, _), = texts(long)
+            found = list(texts(short))
+            for at, kind, place, head in found:
+                content[at:at + 3] = varint(long + head)
+                content[kind:kind + 3] = varint(2 * long + 13)
+                content[place:place + 4] = content[pages:pages + 4]
+            file.seek(0)
+            file.write(content)
+        return len(found)
+
+    def test_texts_that_share_their_pages(self):
+        """300 texts of 840 KB, each another one, in a file of 6 MB."""
+        short = 17000
+        long = short + 200 * 4092
+        for registered, table in ((True, "StringIds"), (False, "NVTX_EVENTS")):
+            export = Export().nvtx("the longest ".ljust(long, "x"), 0, 1, registered=registered)
+            for number in range(300):
+                export.nvtx(f"range {number} ".ljust(short, "y"), number, number + 1, registered=registered)
+            export.write(self.path)
+            self.assertEqual(self.share_pages(table, short, long), 300)
+            data = sqlite3.connect(self.path)  # SQLite finds nothing wrong with them
+            column = "value" if registered else "text"
+            self.assertEqual(data.execute(f"select count(distinct substr({column}, 1, 50)), sum(length({column})) "
+                                          f"from {table} where length({column}) > 1000").fetchone(), (301, 301 * long))
+            data.close()
+            with self.subTest(table):
+                self.refuse(table, "more than the file can", "damaged")
 
     def test_every_truncation(self):
         export = self.everything()

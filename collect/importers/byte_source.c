@@ -27,6 +27,7 @@ struct byte_layer {
   char *buffer;             // LAYER_BYTES of what lies below, used in [at, length)
   size_t at, length;
   uint64_t buffer_offset; // of buffer[0] in the bytes below
+  uint64_t limit_bytes;   // of the bytes below
   bool below_ended;
   bool in_member; // between the first and the last byte of a gzip member or zstd frame
   z_stream gzip;
@@ -66,6 +67,26 @@ static enum status broken(const struct byte_layer *layer, const char *why, struc
                    layer_name(layer), why);
 }
 
+// A read that a signal ended: whoever catches signals without going on (SA_RESTART) wants it to end.
+static enum status file_failed(const char *path, struct error *err)
+{
+  if (errno == EINTR)
+    return error_set(err, STATUS_SYSTEM, "cannot import", path, "it again", "it was interrupted");
+  return error_set_errno(err, STATUS_INPUT, "cannot import", path, NULL);
+}
+
+// Compression that gives nothing out, or little, could go on for ever: members that are empty, zeros behind them, and all
+// that within another layer that makes gigabytes of it. No program writes more than it was given, but for heads and ends.
+static enum status too_much(const struct byte_layer *layer, struct error *err)
+{
+  char advice[64];
+  snprintf(advice, sizeof advice, "--limit-bytes %" PRIu64,
+           layer->limit_bytes > UINT64_MAX / 2 ? UINT64_MAX : layer->limit_bytes * 2);
+  return error_set(err, STATUS_INPUT, "cannot import", layer->path, advice,
+                   "its compressed form alone is more than %" PRIu64 " bytes, the limit for what is in it",
+                   layer->limit_bytes);
+}
+
 // Called with an empty buffer only.
 static enum status layer_refill(struct byte_layer *layer, struct error *err)
 {
@@ -73,6 +94,10 @@ static enum status layer_refill(struct byte_layer *layer, struct error *err)
   layer->at = layer->length = 0;
   XSP_TRY(layer_read(layer->below, layer->buffer, LAYER_BYTES, &layer->length, err));
   layer->below_ended = layer->length < LAYER_BYTES;
+  uint64_t slack = LAYER_BYTES + layer->limit_bytes / 64;
+  if (layer->kind != LAYER_PLAIN && layer->buffer_offset > layer->limit_bytes &&
+      layer->buffer_offset - layer->limit_bytes > slack)
+    return too_much(layer, err);
   return STATUS_OK;
 }
 
@@ -83,11 +108,8 @@ static enum status file_read(struct byte_layer *layer, char *to, size_t room, si
     ssize_t part = read(layer->fd, to + got, room - got);
     if (part == 0)
       break;
-    if (part < 0) {
-      if (errno == EINTR)
-        continue;
-      return error_set_errno(err, STATUS_INPUT, "cannot import", layer->path, NULL);
-    }
+    if (part < 0)
+      return file_failed(layer->path, err);
     got += (size_t)part;
   }
   *ret_got = got;
@@ -208,6 +230,7 @@ static enum status add_layer(struct byte_source *source, struct error *err)
     return no_memory(source->path, err);
   layer->kind = LAYER_PLAIN;
   layer->path = source->path;
+  layer->limit_bytes = source->limit_bytes;
   layer->below = source->top;
   source->top = layer; // owned from here on, also where what follows fails
   if ((layer->buffer = malloc(LAYER_BYTES)) == NULL)
@@ -239,12 +262,12 @@ static enum status add_layers(struct byte_source *source, struct error *err)
                    "it is compressed more than %d times over", LAYERS_MOST);
 }
 
-enum status byte_source_open(const char *path, struct byte_source *ret_source, struct error *err)
+enum status byte_source_open(const char *path, uint64_t limit_bytes, struct byte_source *ret_source, struct error *err)
 {
   struct stat facts;
-  *ret_source = (struct byte_source){.path = path, .fd = open(path, O_RDONLY | O_CLOEXEC)};
+  *ret_source = (struct byte_source){.path = path, .limit_bytes = limit_bytes, .fd = open(path, O_RDONLY | O_CLOEXEC)};
   if (ret_source->fd < 0)
-    return error_set_errno(err, STATUS_INPUT, "cannot import", path, NULL);
+    return file_failed(path, err);
   enum status status;
   if (fstat(ret_source->fd, &facts) != 0)
     status = error_set_errno(err, STATUS_INPUT, "cannot import", path, NULL);

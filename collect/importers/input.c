@@ -80,6 +80,8 @@ enum status input_more(struct input *input, struct error *err)
   struct input_private *own = input->private_;
   if (input->is_last)
     return STATUS_OK;
+  if (input->cancel != NULL && *input->cancel != 0)
+    return error_set(err, STATUS_SYSTEM, "cannot import", input->path, "it again", "it was interrupted");
   size_t kept = (size_t)(input->end - input->at);
   XSP_TRY(make_room(input, kept, err));
   size_t room = own->capacity - kept;
@@ -125,7 +127,7 @@ enum status input_open_window(const char *path, uint64_t limit_bytes, size_t win
   own->block = malloc(own->capacity + INPUT_PADDING);
   enum status status = own->block == NULL ? no_memory(ret_input, err) : STATUS_OK;
   if (status == STATUS_OK)
-    status = byte_source_open(path, &own->source, err);
+    status = byte_source_open(path, limit_bytes, &own->source, err);
   if (status == STATUS_OK)
     status = fill_first(ret_input, err);
   if (status == STATUS_OK && ret_input->at == ret_input->end)
@@ -161,7 +163,7 @@ enum status input_rewind(struct input *input, struct error *err)
   read_ahead_stop(own->ahead);
   own->ahead = NULL;
   byte_source_close(&own->source);
-  XSP_TRY(byte_source_open(input->path, &own->source, err));
+  XSP_TRY(byte_source_open(input->path, own->limit_bytes, &own->source, err));
   return fill_first(input, err);
 }
 
@@ -197,7 +199,7 @@ enum status input_as_file(struct input *input, const char **ret_path, struct err
   struct input_private *own = input->private_;
   *ret_path = input->path;
   if (!own->source.is_compressed && own->source.is_regular)
-    return STATUS_OK;
+    return own->source.size > own->limit_bytes ? over_limit(input, err) : STATUS_OK;
   if (own->temporary == NULL) {
     XSP_TRY(input_rewind(input, err));
     const char *folder = getenv("TMPDIR");
@@ -224,15 +226,22 @@ enum status input_as_file(struct input *input, const char **ret_path, struct err
   return STATUS_OK;
 }
 
+void input_forget_file(struct input *input)
+{
+  struct input_private *own = input->private_;
+  if (own->temporary != NULL)
+    unlink(own->temporary);
+  free(own->temporary);
+  own->temporary = NULL;
+}
+
 void input_close(struct input *input)
 {
   struct input_private *own = input->private_;
   if (own != NULL) {
     read_ahead_stop(own->ahead);
     byte_source_close(&own->source);
-    if (own->temporary != NULL)
-      unlink(own->temporary);
-    free(own->temporary);
+    input_forget_file(input);
     free(own->block);
     free(own);
   }

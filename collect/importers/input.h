@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,6 +28,7 @@ struct input {
   bool is_last;         // nothing comes behind `end`
   const char *path;
   bool is_compressed;
+  const volatile sig_atomic_t *cancel; // set by whoever opened it: not 0 ends the reading; NULL: never
   struct input_private *private_;
 };
 
@@ -49,8 +51,10 @@ void input_read_ahead(struct input *input);
 // Back to the first byte: for recognizers. Costs a reopening where the window has moved.
 enum status input_rewind(struct input *input, struct error *err) MUST_CHECK;
 // For libraries that want a file of their own (SQLite): the path itself where it is not compressed, else a temporary file
-// (unlinked by input_close) with all the bytes. `*ret_path` lives until input_close.
+// (unlinked by input_close) with all the bytes. `*ret_path` lives until input_close or input_forget_file.
 enum status input_as_file(struct input *input, const char **ret_path, struct error *err) MUST_CHECK;
+void input_forget_file(
+    struct input *input);              // it is open: a temporary one needs no name any more, and no death leaves it
 void input_close(struct input *input); // {0} and closed ones are fine
 
 #endif

@@ -257,6 +257,8 @@ static enum status nsys_read(struct import *import, struct error *err)
   XSP_TRY(input_as_file(import->input, &path, err));
   struct nsys_reader reader = {.import = import, .next_span_id = 1};
   XSP_TRY(nsys_database_open(&reader.database, path, import->input->path, import->arena, err));
+  reader.database.cancel = import->options->cancel;
+  input_forget_file(import->input);
   enum status status = read_parts(&reader, err);
   struct nsys_map *maps[] = {&reader.threads,    &reader.stream_tracks, &reader.wait_tracks,
                              &reader.processes,  &reader.thread_names,  &reader.domains,

@@ -23,6 +23,11 @@
 static const char what[] = "cannot import";
 
 // ---- errors ----------------------------------------------------------------------------------------------------------
+static bool is_cancelled(const struct nsys_database *database)
+{
+  return database->cancel != NULL && *database->cancel != 0;
+}
+
 enum status nsys_database_failed(struct nsys_database *database, const char *table, int64_t row, struct error *err)
 {
   int code = database->db != NULL ? sqlite3_errcode(database->db) : SQLITE_NOMEM;
@@ -35,6 +40,8 @@ enum status nsys_database_failed(struct nsys_database *database, const char *tab
     snprintf(where, sizeof where, "%s", database->path);
   if (code == SQLITE_NOMEM)
     return error_set(err, STATUS_MEMORY, what, where, NULL, "out of memory");
+  if (code == SQLITE_INTERRUPT && is_cancelled(database))
+    return error_set(err, STATUS_SYSTEM, what, database->path, "it again", "it was interrupted");
   if (database->is_exhausted)
     return error_set(err, STATUS_INPUT, what, where, NULL,
                      "the database is damaged: reading it takes more steps than a file of %llu bytes can need",
@@ -114,6 +121,8 @@ void nsys_database_refill(struct nsys_database *database)
 static int on_progress(void *context)
 {
   struct nsys_database *database = context;
+  if (is_cancelled(database))
+    return 1;
   if (database->calls_left > 0) {
     database->calls_left--;
     return 0;

@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,9 +28,10 @@ struct nsys_database {
   struct sqlite3 *db;
   const char *path; // as the user wrote it; borrowed
   uint64_t size_bytes;
-  uint64_t calls_left;       // of the progress handler, until the statement is ended
-  bool is_exhausted;         // it ended one
-  struct nsys_table *tables; // in the arena that was given
+  const volatile sig_atomic_t *cancel; // not 0: end the statement; NULL: never
+  uint64_t calls_left;                 // of the progress handler, until the statement is ended
+  bool is_exhausted;                   // it ended one
+  struct nsys_table *tables;           // in the arena that was given
   size_t table_count;
 };
 
@@ -94,6 +96,7 @@ struct nsys_lookup {
   struct nsys_database *database;
   struct sqlite3_stmt *statement; // NULL: `key` is no primary key, so that looking up would read the table each time
   const char *table;
+  uint64_t text_bytes;
 };
 enum status nsys_lookup_begin(struct nsys_database *database, const char *table, const char *key, const char *value,
                               struct nsys_lookup *ret_lookup, struct error *err) MUST_CHECK;

@@ -27,6 +27,13 @@ enum status nsys_scan_broken(const struct nsys_scan *scan, struct error *err, co
   return error_set(err, STATUS_INPUT, what, where, NULL, "%s", why);
 }
 
+// Overflow pages that several rows share: what was read cannot have been written. (Four times, because no text is read more
+// than twice in one pass, and UTF-16 grows by half when it becomes UTF-8.)
+static bool is_beyond_file(const struct nsys_database *database, uint64_t text_bytes)
+{
+  return text_bytes / 4 > database->size_bytes;
+}
+
 // ---- scans -----------------------------------------------------------------------------------------------------------
 // A column that the table has. One that is computed could compute for ever.
 static enum status note_column(struct nsys_scan *scan, const char *name, int64_t hidden, struct error *err)
@@ -246,8 +253,7 @@ const char *nsys_text(struct nsys_scan *scan, size_t column, size_t *ret_length)
   }
   *ret_length = (size_t)sqlite3_column_bytes(scan->statement, (int)column + 1);
   scan->text_bytes += *ret_length;
-  // Overflow pages that several rows share: what was read cannot have been written.
-  if (scan->text_bytes / 16 > scan->database->size_bytes + NSYS_LARGEST_VALUE_BYTES)
+  if (is_beyond_file(scan->database, scan->text_bytes))
     fail(scan, column, "holds more than the file can: the database is damaged");
   return text;
 }
@@ -286,6 +292,13 @@ enum status nsys_lookup_text(struct nsys_lookup *lookup, int64_t key, const char
     return STATUS_OK;
   *ret_text = (const char *)sqlite3_column_text(lookup->statement, 0);
   *ret_length = (size_t)sqlite3_column_bytes(lookup->statement, 0);
+  lookup->text_bytes += *ret_length;
+  if (is_beyond_file(lookup->database, lookup->text_bytes)) {
+    char where[sizeof err->where];
+    snprintf(where, sizeof where, "%s, table %s", lookup->database->path, lookup->table);
+    return error_set(err, STATUS_INPUT, what, where, NULL,
+                     "its texts hold more than the file can: the database is damaged");
+  }
   if (*ret_text == NULL && *ret_length == 0)
     *ret_text = "";
   return STATUS_OK;

@@ -79,12 +79,13 @@ static void on_signal(int signal)
   interrupted_by = signal;
 }
 
-// The first signal ends the import in good order; a second one ends it at once.
+// The first signal ends the import in good order, also where it waits for a pipe (no SA_RESTART); a second one ends it
+// at once.
 static void catch_signals(void)
 {
   static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
   for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
-    struct sigaction old, action = {.sa_handler = on_signal, .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
+    struct sigaction old, action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
     if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
       sigaction(signals[i], &action, NULL);
   }
@@ -106,6 +107,8 @@ static enum status fill(struct store *store, const struct invocation *invocation
   report->files = files;
   report->file_count = invocation->argument_count;
   XSP_TRY(correlate_store(store, err));
+  if (*options->cancel != 0)
+    return error_set(err, STATUS_SYSTEM, "cannot import", invocation->arguments[0], "it again", "it was interrupted");
   XSP_TRY(import_account(store, &report->account, err));
   return store_commit(store, err); // what is left for store_finish hardly fails
 }
