@@ -6,18 +6,25 @@
 
 #include "store/store.h"
 
-struct correlate_counts {
+struct correlate_question { // of one run
+  // Needs start_ns, duration_ns, track_id, level, kind and may have the others as STORE_LEAN loads them.
+  const struct store_spans *spans;
+  const struct store_track *tracks; // say which have foreign clocks
+  size_t track_count;
+  const int64_t *warmup_span_ids; // spans with a tag `warmup` (int, not 0)
+  size_t warmup_count;
+  uint32_t column_mask; // which derived columns are wanted, for example STORE_ALL_DERIVED
+};
+struct correlate_answer { // arrays live in the arena
+  struct store_derived derived;
+  struct store_observation *observations;
+  size_t observation_count;
   size_t basis[BASIS_COUNT];   // spans by basis
   size_t outside_observations; // spans in no observation
 };
-// The pure core: no store, no I/O. `spans` needs start_ns, duration_ns, track_id, level, kind and may have the others as
-// STORE_LEAN loads them; `tracks` of the run say which have foreign clocks. Warm-up spans are those with a tag `warmup`
-// (int, not 0). Result arrays live in `arena`. STATUS_INPUT where ids repeat or refer outside int64.
-enum status correlate_spans(const struct store_spans *spans, const struct store_track *tracks, size_t track_count,
-                            const int64_t *warmup_span_ids, size_t warmup_count, struct arena *arena,
-                            struct store_derived *ret_derived, struct store_observation **ret_observations,
-                            size_t *ret_observation_count, struct correlate_counts *ret_counts,
-                            struct error *err) MUST_CHECK;
+// The pure core: no store, no I/O. STATUS_INPUT where ids repeat or times lie outside int64.
+enum status correlate_spans(const struct correlate_question *question, struct arena *arena,
+                            struct correlate_answer *ret_answer, struct error *err) MUST_CHECK;
 // Correlates every run of a store that is being written and puts the result into it. Model spans named "ProfilerStep#N"
 // are steps, whether or not they are flagged so. At its peak some 60 bytes a span of the largest run.
 enum status correlate_store(struct store *store, struct error *err) MUST_CHECK;

@@ -62,20 +62,18 @@ static bool run_case(size_t count)
   for (size_t i = 0; i < count; i++)
     if (!read_span(&spans, i, &tracks[i]))
       return false;
-  struct store_derived derived;
-  struct store_observation *observations;
-  size_t observation_count;
-  struct correlate_counts counts;
+  const struct correlate_question question = {&spans, tracks, count, NULL, 0, STORE_ALL_DERIVED};
+  struct correlate_answer answer;
   struct error error;
-  if (correlate_spans(&spans, tracks, count, NULL, 0, &arena, &derived, &observations, &observation_count, &counts,
-                      &error) != STATUS_OK) {
+  if (correlate_spans(&question, &arena, &answer, &error) != STATUS_OK) {
     fprintf(stderr, "%s\n", error.why);
     return false;
   }
+  const struct store_derived *derived = &answer.derived;
   for (size_t i = 0; i < count; i++)
-    printf("%" PRId64 " %s %u %" PRId64 " %d %u\n", derived.parent_id[i], basis_name(derived.basis[i]),
-           derived.depth[i], derived.self_ns[i], derived.observation[i],
-           derived.kind != NULL ? derived.kind[i] : spans.kind[i]);
+    printf("%" PRId64 " %s %u %" PRId64 " %d %u\n", derived->parent_id[i], basis_name(derived->basis[i]),
+           derived->depth[i], derived->self_ns[i], derived->observation[i],
+           derived->kind != NULL ? derived->kind[i] : spans.kind[i]);
   arena_done(&arena);
   return true;
 }

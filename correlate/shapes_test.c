@@ -140,14 +140,13 @@ static void check_shape(struct row (*shape)(int64_t i))
     spans.track_id[i] = 1;
     spans.level[i] = row.level;
   }
-  struct store_derived derived;
-  struct store_observation *observations;
-  size_t observation_count;
-  struct correlate_counts counts;
+  const struct correlate_question question = {.spans = &spans,
+                                              .column_mask = STORE_BIT(STORE_PARENT_ID) | STORE_BIT(STORE_BASIS)};
+  struct correlate_answer answer;
   struct error error;
-  assert_int_equal(
-      correlate_spans(&spans, NULL, 0, NULL, 0, &arena, &derived, &observations, &observation_count, &counts, &error),
-      STATUS_OK);
+  assert_int_equal(correlate_spans(&question, &arena, &answer, &error), STATUS_OK);
+  const struct store_derived derived = answer.derived;
+  assert_true(derived.self_ns == NULL && derived.depth == NULL); // not asked for
   for (int64_t i = 0; i < SPANS; i++) {
     struct row row = shape(i);
     if (row.basis == derived.basis[i] &&
@@ -203,17 +202,14 @@ static void test_overlapping_observations_of_two_clocks(void **unused)
     if (is_model)
       tracks[i] = (struct store_track){.track_id = i + 1, .clock = i % 2 ? "simulator" : NULL};
   }
-  struct store_derived derived;
-  struct store_observation *observations;
-  size_t observation_count;
-  struct correlate_counts counts;
+  const struct correlate_question question = {
+      .spans = &spans, .tracks = tracks, .track_count = (size_t)half, .column_mask = STORE_BIT(STORE_OBSERVATION)};
+  struct correlate_answer answer;
   struct error error;
-  assert_int_equal(correlate_spans(&spans, tracks, (size_t)half, NULL, 0, &arena, &derived, &observations,
-                                   &observation_count, &counts, &error),
-                   STATUS_OK);
-  assert_int_equal(observation_count, half);
+  assert_int_equal(correlate_spans(&question, &arena, &answer, &error), STATUS_OK);
+  assert_int_equal(answer.observation_count, half);
   for (int64_t i = half; i < SPANS; i++)
-    assert_int_equal(derived.observation[i], (i - half) / 2 * 2); // the latest started of wall time
+    assert_int_equal(answer.derived.observation[i], (i - half) / 2 * 2); // the latest started of wall time
   arena_done(&arena);
 }
 

@@ -18,10 +18,7 @@ struct row {
 };
 struct result {
   struct arena arena;
-  struct store_derived derived;
-  struct store_observation *observations;
-  size_t observation_count;
-  struct correlate_counts counts;
+  struct correlate_answer answer;
   struct error error;
 };
 
@@ -60,8 +57,8 @@ static enum status relate(const struct row *rows, size_t count, const int64_t *w
   for (size_t i = 0; i < count; i++)
     for (size_t k = 0; k < step_count; k++)
       spans.flags[i] |= rows[i].id == steps[k] ? STORE_SPAN_STEP : 0;
-  return correlate_spans(&spans, tracks, 2, warmups, warmup_count, &result->arena, &result->derived,
-                         &result->observations, &result->observation_count, &result->counts, &result->error);
+  const struct correlate_question question = {&spans, tracks, 2, warmups, warmup_count, STORE_ALL_DERIVED};
+  return correlate_spans(&question, &result->arena, &result->answer, &result->error);
 }
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -84,21 +81,21 @@ static void test_levels_nest_and_self_times_add_up(void **unused)
   struct result result;
   RELATE(rows, &result);
   for (size_t i = 0; i < COUNT(rows); i++) {
-    assert_int_equal(result.derived.parent_id[i], parents[i]);
-    assert_int_equal(result.derived.self_ns[i], selves[i]);
-    assert_int_equal(result.derived.depth[i], depths[i]);
-    assert_int_equal(result.derived.layer_id[i], layers[i]);
-    assert_int_equal(result.derived.basis[i], bases[i]);
-    assert_int_equal(result.derived.model_id[i], i >= 1 && i <= 6 ? 2 : 0);
+    assert_int_equal(result.answer.derived.parent_id[i], parents[i]);
+    assert_int_equal(result.answer.derived.self_ns[i], selves[i]);
+    assert_int_equal(result.answer.derived.depth[i], depths[i]);
+    assert_int_equal(result.answer.derived.layer_id[i], layers[i]);
+    assert_int_equal(result.answer.derived.basis[i], bases[i]);
+    assert_int_equal(result.answer.derived.model_id[i], i >= 1 && i <= 6 ? 2 : 0);
   }
-  assert_int_equal(result.observation_count, 1);
-  assert_int_equal(result.observations[0].span_id, 2);
+  assert_int_equal(result.answer.observation_count, 1);
+  assert_int_equal(result.answer.observations[0].span_id, 2);
   // Span 1 starts before it and span 8, without a launch, after it; span 7 ends outside but was launched inside.
   static const int32_t observations[] = {-1, 0, 0, 0, 0, 0, 0, -1};
   for (size_t i = 0; i < COUNT(rows); i++)
-    assert_int_equal(result.derived.observation[i], observations[i]);
-  assert_int_equal(result.counts.outside_observations, 2);
-  assert_int_equal(result.counts.basis[BASIS_CONTAINMENT], 5);
+    assert_int_equal(result.answer.derived.observation[i], observations[i]);
+  assert_int_equal(result.answer.outside_observations, 2);
+  assert_int_equal(result.answer.basis[BASIS_CONTAINMENT], 5);
   arena_done(&result.arena);
 }
 
@@ -108,8 +105,8 @@ static void test_a_model_range_inside_a_layer_takes_no_kernels(void **unused)
   static const struct row rows[] = {{1, 0, L, 0, 1, 0, 100, 0}, {2, 0, M, 0, 1, 10, 90, 0}, {3, 0, K, 1, 1, 20, 30, 0}};
   struct result result;
   RELATE(rows, &result);
-  assert_int_equal(result.derived.parent_id[1], 0); // a layer is below the model level
-  assert_int_equal(result.derived.parent_id[2], 1);
+  assert_int_equal(result.answer.derived.parent_id[1], 0); // a layer is below the model level
+  assert_int_equal(result.answer.derived.parent_id[2], 1);
   arena_done(&result.arena);
 }
 
@@ -122,11 +119,11 @@ static void test_crossing_layers_are_ambiguous_and_touching_ones_are_not(void **
       {1, 0, L, 0, 1, 0, 50, 0}, {2, 0, L, 0, 1, 50, 100, 0}, {3, 0, K, 1, 1, 50, 50, 0}};
   struct result result;
   RELATE(crossing, &result);
-  assert_int_equal(result.derived.parent_id[2], 0);
-  assert_int_equal(result.derived.basis[2], BASIS_AMBIGUOUS);
+  assert_int_equal(result.answer.derived.parent_id[2], 0);
+  assert_int_equal(result.answer.derived.basis[2], BASIS_AMBIGUOUS);
   arena_done(&result.arena);
   RELATE(touching, &result);
-  assert_int_equal(result.derived.parent_id[2], 2);
+  assert_int_equal(result.answer.derived.parent_id[2], 2);
   arena_done(&result.arena);
 }
 
@@ -137,11 +134,11 @@ static void test_open_spans_enclose_but_last_no_time(void **unused)
       {1, 0, M, 0, 1, 0, INT64_MAX, 0}, {2, 0, L, 0, 1, 10, 20, 0}, {3, 0, L, 0, 1, 30, INT64_MAX, 0}};
   struct result result;
   RELATE(rows, &result);
-  assert_int_equal(result.derived.parent_id[1], 1);
-  assert_int_equal(result.derived.parent_id[2], 1);
-  assert_int_equal(result.derived.self_ns[0], 0);
-  assert_int_equal(result.observation_count, 0);
-  assert_int_equal(result.counts.outside_observations, 3);
+  assert_int_equal(result.answer.derived.parent_id[1], 1);
+  assert_int_equal(result.answer.derived.parent_id[2], 1);
+  assert_int_equal(result.answer.derived.self_ns[0], 0);
+  assert_int_equal(result.answer.observation_count, 0);
+  assert_int_equal(result.answer.outside_observations, 3);
   arena_done(&result.arena);
 }
 
@@ -156,10 +153,10 @@ static void test_circles_are_broken_and_absent_parents_stay_named(void **unused)
   struct result result;
   RELATE(rows, &result);
   for (size_t i = 0; i < COUNT(rows); i++) {
-    assert_int_equal(result.derived.parent_id[i], parents[i]);
-    assert_int_equal(result.derived.depth[i], depths[i]);
+    assert_int_equal(result.answer.derived.parent_id[i], parents[i]);
+    assert_int_equal(result.answer.derived.depth[i], depths[i]);
   }
-  assert_int_equal(result.derived.basis[0], BASIS_NONE);
+  assert_int_equal(result.answer.derived.basis[0], BASIS_NONE);
   arena_done(&result.arena);
 }
 
@@ -170,10 +167,10 @@ static void test_a_parent_does_not_lie_within_its_child(void **unused)
   static const struct row rows[] = {{2, 1, L, 0, 1, 10, 20, 0}, {1, 0, L, 0, 1, 10, 20, 0}};
   struct result result;
   RELATE(rows, &result);
-  assert_int_equal(result.derived.parent_id[0], 1);
-  assert_int_equal(result.derived.basis[0], BASIS_EXPLICIT);
-  assert_int_equal(result.derived.parent_id[1], 0);
-  assert_int_equal(result.derived.basis[1], BASIS_NONE);
+  assert_int_equal(result.answer.derived.parent_id[0], 1);
+  assert_int_equal(result.answer.derived.basis[0], BASIS_EXPLICIT);
+  assert_int_equal(result.answer.derived.parent_id[1], 0);
+  assert_int_equal(result.answer.derived.basis[1], BASIS_NONE);
   arena_done(&result.arena);
 }
 
@@ -210,13 +207,13 @@ static void test_outermost_models_are_the_observations(void **unused)
   static const int32_t expected[] = {1, 1, 0, 0, -1, -1};
   struct result result;
   assert_int_equal(relate(rows, COUNT(rows), warmups, 2, NULL, 0, &result), STATUS_OK);
-  assert_int_equal(result.observation_count, 2);
-  assert_int_equal(result.observations[0].span_id, 3);
-  assert_true(result.observations[0].warmup);
-  assert_int_equal(result.observations[1].span_id, 1);
-  assert_false(result.observations[1].warmup);
+  assert_int_equal(result.answer.observation_count, 2);
+  assert_int_equal(result.answer.observations[0].span_id, 3);
+  assert_true(result.answer.observations[0].warmup);
+  assert_int_equal(result.answer.observations[1].span_id, 1);
+  assert_false(result.answer.observations[1].warmup);
   for (size_t i = 0; i < COUNT(rows); i++)
-    assert_int_equal(result.derived.observation[i], expected[i]);
+    assert_int_equal(result.answer.derived.observation[i], expected[i]);
   arena_done(&result.arena);
 }
 
@@ -230,9 +227,9 @@ static void test_steps_alone_are_observations_and_time_finds_the_latest(void **u
   static const int32_t expected[] = {-1, 0, 1, 1, 0, -1};
   struct result result;
   assert_int_equal(relate(rows, COUNT(rows), NULL, 0, steps, 2, &result), STATUS_OK);
-  assert_int_equal(result.observation_count, 2);
+  assert_int_equal(result.answer.observation_count, 2);
   for (size_t i = 0; i < COUNT(rows); i++)
-    assert_int_equal(result.derived.observation[i], expected[i]);
+    assert_int_equal(result.answer.derived.observation[i], expected[i]);
   arena_done(&result.arena);
 }
 
@@ -242,12 +239,12 @@ static void test_a_run_without_models_is_one_observation(void **unused)
   static const struct row rows[] = {{1, 0, L, 0, 1, 50, 60, 0}, {2, 0, K, 2, 2, 20, 100, 0}, {3, 0, L, 0, 9, 1, 2, 0}};
   struct result result;
   RELATE(rows, &result);
-  assert_int_equal(result.observation_count, 1);
-  assert_int_equal(result.observations[0].span_id, 0);
-  assert_int_equal(result.observations[0].start_ns, 20);
-  assert_int_equal(result.observations[0].duration_ns, 80);
-  assert_int_equal(result.derived.observation[2], -1); // another clock
-  assert_int_equal(result.counts.outside_observations, 1);
+  assert_int_equal(result.answer.observation_count, 1);
+  assert_int_equal(result.answer.observations[0].span_id, 0);
+  assert_int_equal(result.answer.observations[0].start_ns, 20);
+  assert_int_equal(result.answer.observations[0].duration_ns, 80);
+  assert_int_equal(result.answer.derived.observation[2], -1); // another clock
+  assert_int_equal(result.answer.outside_observations, 1);
   arena_done(&result.arena);
 }
 
@@ -334,8 +331,8 @@ static void test_random_sets_agree_with_brute_force(void **unused)
       int64_t parent;
       enum basis basis = brute_force(rows, SPANS, i, &parent);
       ambiguous += basis == BASIS_AMBIGUOUS;
-      assert_int_equal(result.derived.basis[i], basis);
-      assert_int_equal(result.derived.parent_id[i], parent);
+      assert_int_equal(result.answer.derived.basis[i], basis);
+      assert_int_equal(result.answer.derived.parent_id[i], parent);
     }
     arena_done(&result.arena);
   }
@@ -357,8 +354,8 @@ static void test_a_million_spans_of_awkward_shape(void **unused)
     }
     struct result result;
     assert_int_equal(relate(rows, SPANS, NULL, 0, NULL, 0, &result), STATUS_OK);
-    assert_int_equal(result.counts.basis[BASIS_CONTAINMENT], shape == 2 ? SPANS - 1 : 0);
-    assert_int_equal(result.derived.depth[SPANS - 1], shape == 2 ? SPANS - 1 : 0);
+    assert_int_equal(result.answer.basis[BASIS_CONTAINMENT], shape == 2 ? SPANS - 1 : 0);
+    assert_int_equal(result.answer.derived.depth[SPANS - 1], shape == 2 ? SPANS - 1 : 0);
     arena_done(&result.arena);
   }
   free(rows);

@@ -159,13 +159,12 @@ static enum status correlate_and_write(struct run *run, struct error *err)
 
 static enum status correlate_and_overlay(struct run *run, struct error *err)
 {
-  struct store_derived derived;
-  struct store_observation *observations;
-  size_t observation_count;
-  struct correlate_counts counts;
-  XSP_TRY(correlate_spans(&run->spans, run->tracks, run->track_count, run->warmups.id, run->warmups.count, &run->arena,
-                          &derived, &observations, &observation_count, &counts, err));
-  return store_overlay_derived(run->store, run->run_id, &derived, observations, observation_count, err);
+  const struct correlate_question question = {&run->spans,     run->tracks,        run->track_count,
+                                              run->warmups.id, run->warmups.count, STORE_ALL_DERIVED};
+  struct correlate_answer answer;
+  XSP_TRY(correlate_spans(&question, &run->arena, &answer, err));
+  return store_overlay_derived(run->store, run->run_id, &answer.derived, answer.observations, answer.observation_count,
+                               err);
 }
 
 static enum status correlate_runs(struct store *store, bool is_overlay, struct error *err)

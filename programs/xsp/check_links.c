@@ -72,10 +72,10 @@ static bool has_recorded(const struct store_spans *spans)
 static enum status relate_blindly(struct work *work, struct error *err)
 {
   struct store_spans blind = work->spans;
+  struct correlate_question question = {
+      .spans = &blind, .column_mask = STORE_BIT(STORE_PARENT_ID) | STORE_BIT(STORE_LAYER_ID) | STORE_BIT(STORE_BASIS)};
+  struct correlate_answer answer;
   struct store_track *tracks;
-  size_t track_count, observation_count;
-  struct store_observation *observations;
-  struct correlate_counts counts;
   blind.recorded_parent_id = NULL;
   if (blind.flags != NULL) {
     blind.flags = arena_alloc_array(&work->arena, blind.count + 1, sizeof *blind.flags);
@@ -84,9 +84,11 @@ static enum status relate_blindly(struct work *work, struct error *err)
     for (size_t i = 0; i < blind.count; i++)
       blind.flags[i] = work->spans.flags[i] & (STORE_FLAG_BASIS(0) - 1);
   }
-  XSP_TRY(store_tracks(work->store, work->run_id, &work->arena, &tracks, &track_count, err));
-  return correlate_spans(&blind, tracks, track_count, NULL, 0, &work->arena, &work->found, &observations,
-                         &observation_count, &counts, err);
+  XSP_TRY(store_tracks(work->store, work->run_id, &work->arena, &tracks, &question.track_count, err));
+  question.tracks = tracks;
+  XSP_TRY(correlate_spans(&question, &work->arena, &answer, err));
+  work->found = answer.derived;
+  return STATUS_OK;
 }
 
 static enum status index_ids(struct work *work, struct error *err)
@@ -170,20 +172,10 @@ struct numbers {           // tags of one run
   int64_t *external, *correlation; // by row; 0: none
 };
 
-static enum status read_numbers(struct work *work, struct numbers *numbers, struct error *err)
+static enum status keep_numbers(struct work *work, const uint32_t keys[2], const struct store_tag *tags, size_t count,
+                                struct numbers *numbers, struct error *err)
 {
   const struct store_spans *spans = &work->spans;
-  uint32_t keys[2] = {0, 0};
-  struct store_tag *tags;
-  size_t count;
-  *numbers = (struct numbers){0};
-  if (!store_find_string(work->store, "external_id", 11, &keys[0]))
-    return STATUS_OK;
-  if (!store_find_string(work->store, "recorded_correlation", 20, &keys[1]))
-    keys[1] = 0;
-  XSP_TRY(store_load_tags_of(work->store, work->run_id, keys, 2, &work->arena, &tags, &count, err));
-  if (count == 0)
-    return STATUS_OK;
   numbers->operators = arena_alloc_array(&work->arena, count, sizeof *numbers->operators);
   numbers->external = arena_alloc_array(&work->arena, spans->count, sizeof *numbers->external);
   numbers->correlation = arena_alloc_array(&work->arena, spans->count, sizeof *numbers->correlation);
@@ -202,6 +194,24 @@ static enum status read_numbers(struct work *work, struct numbers *numbers, stru
   }
   qsort(numbers->operators, numbers->operator_count, sizeof *numbers->operators, compare_keyed);
   return STATUS_OK;
+}
+
+static enum status read_numbers(struct work *work, struct numbers *numbers, struct error *err)
+{
+  uint32_t keys[2] = {0, 0};
+  struct store_tag *tags;
+  struct arena arena = {0}; // of the tags
+  size_t count;
+  *numbers = (struct numbers){0};
+  if (!store_find_string(work->store, "external_id", 11, &keys[0]))
+    return STATUS_OK;
+  if (!store_find_string(work->store, "recorded_correlation", 20, &keys[1]))
+    keys[1] = 0;
+  enum status status = store_load_tags_of(work->store, work->run_id, keys, 2, &arena, &tags, &count, err);
+  if (status == STATUS_OK && count > 0)
+    status = keep_numbers(work, keys, tags, count, numbers, err);
+  arena_done(&arena);
+  return status;
 }
 
 // Of several operators with one external id ours is taken where it is among them. 0: none has it.
