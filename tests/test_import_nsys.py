@@ -579,6 +579,14 @@ class Schemas(WithFolder):
         _, spans = self.load(export)
         self.assertEqual([span["name"] for span in spans], ["registered"] * 2)
 
+    def test_a_long_registered_text_is_a_name_and_no_more(self):
+        """It may be that of a million rows; one that is written out was read as often as it stands there."""
+        long = "aten::mm, seq = 3" + ", x" * 30000
+        export = Export().nvtx(long, 1, 2, registered=True).nvtx("aten::mm, seq = 3", 3, 4, registered=True)
+        _, spans = self.load(export.nvtx(long, 5, 6))
+        self.assertEqual([(span["name"], span["level"]) for span in spans],
+                         [(long, "application"), ("aten::mm", "layer"), ("aten::mm", "layer")])
+
     def test_numbers_as_text(self):
         export = Export().nvtx("aten::mm", "100", "200").call("c", "120", "130", "7").kernel("k", "140", "150", "7")
         _, spans = self.load(export, types="")
@@ -873,6 +881,21 @@ class Strangers(WithFolder):
             data.close()
             with self.subTest(table):
                 self.refuse(table, "more than the file can", "damaged")
+
+    def test_tables_that_share_their_pages(self):
+        """2,500 names of one table of 60,000 rows."""
+        export = Export()
+        for number in range(60000):
+            export.add("EVENTS_0", start=number)
+        export.write(self.path)
+        data = sqlite3.connect(self.path)
+        root, = data.execute("select rootpage from sqlite_schema where name = 'EVENTS_0'").fetchone()
+        data.execute("pragma writable_schema = on")
+        data.executemany("insert into sqlite_schema values ('table', ?1, ?1, ?2, 'create table ' || ?1 || ' (start)')",
+                         [(f"EVENTS_{number}", root) for number in range(1, 2500)])
+        data.commit()
+        data.close()
+        self.refuse("EVENTS_", "more steps than a file of", "damaged")
 
     def test_every_truncation(self):
         export = self.everything()

@@ -17,6 +17,7 @@
 #define PROGRESS_STEPS 65536
 #define STEPS_PER_BYTE 64u // a row of six bytes of a table of 48 columns takes less
 #define STEPS_ALWAYS UINT64_C(10000000)
+#define STATEMENTS_ALWAYS 8
 #define LONGEST_SQL_BYTES 1000000 // also of the statements in its schema
 #define CACHE_KIB 32768
 
@@ -123,8 +124,9 @@ static int on_progress(void *context)
   struct nsys_database *database = context;
   if (is_cancelled(database))
     return 1;
-  if (database->calls_left > 0) {
+  if (database->calls_left > 0 && database->all_calls_left > 0) {
     database->calls_left--;
+    database->all_calls_left--;
     return 0;
   }
   database->is_exhausted = true;
@@ -168,6 +170,7 @@ static enum status distrust(struct nsys_database *database, struct error *err)
     sqlite3_limit(db, limits[i][0], limits[i][1]);
   sqlite3_progress_handler(db, PROGRESS_STEPS, on_progress, database);
   nsys_database_refill(database);
+  database->all_calls_left = STATEMENTS_ALWAYS * STEPS_ALWAYS / PROGRESS_STEPS + 2 * database->calls_left;
   char pragmas[160];
   snprintf(pragmas, sizeof pragmas,
            "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA cache_size = -%d; PRAGMA temp_store = MEMORY",

@@ -30,6 +30,7 @@ struct nsys_database {
   uint64_t size_bytes;
   const volatile sig_atomic_t *cancel; // not 0: end the statement; NULL: never
   uint64_t calls_left;                 // of the progress handler, until the statement is ended
+  uint64_t all_calls_left;             // the same of all statements: tables, too, may share their pages
   bool is_exhausted;                   // it ended one
   struct nsys_table *tables;           // in the arena that was given
   size_t table_count;

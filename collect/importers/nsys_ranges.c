@@ -71,6 +71,14 @@ static bool is_written_out(struct nsys_scan *scan)
   return nsys_type_of(scan, TEXT_ID) == NSYS_NULL || (nsys_text(scan, TEXT, &length) != NULL && length > 0);
 }
 
+// A registered text may be that of a million rows, so what it means is not asked of more than what anybody writes there.
+#define REGISTERED_TEXT_MOST ((size_t)64 << 10)
+
+static bool is_beyond_reading(struct nsys_scan *scan, size_t length)
+{
+  return length > REGISTERED_TEXT_MOST && !is_written_out(scan);
+}
+
 // The row's text. Valid until the next row.
 static enum status row_text(struct nsys_reader *reader, struct nsys_scan *scan, const char **ret_text,
                             size_t *ret_length, struct error *err)
@@ -266,8 +274,13 @@ static enum status read_range(struct nsys_reader *reader, struct nsys_scan *scan
   size_t length;
   struct range range;
   XSP_TRY(row_text(reader, scan, &text, &length, err));
-  range_read(domain == 0 ? "" : import_text(import, domain, NULL), text, length, import->options->model_range, &range);
-  XSP_TRY(nsys_intern(import, range.name, range.name_length, &span.name, err));
+  bool is_plain = is_beyond_reading(scan, length);
+  range_read(domain == 0 ? "" : import_text(import, domain, NULL), text, is_plain ? 0 : length,
+             import->options->model_range, &range);
+  if (is_plain)
+    XSP_TRY(nsys_column_string(reader, scan, TEXT_ID, &span.name, err));
+  else
+    XSP_TRY(nsys_intern(import, range.name, range.name_length, &span.name, err));
   span.level = (uint8_t)range.level;
   span.flags = range.is_step ? STORE_SPAN_STEP : 0;
   if (range.level == XSP_LEVEL_LAYER) {

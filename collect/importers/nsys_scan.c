@@ -27,11 +27,11 @@ enum status nsys_scan_broken(const struct nsys_scan *scan, struct error *err, co
   return error_set(err, STATUS_INPUT, what, where, NULL, "%s", why);
 }
 
-// Overflow pages that several rows share: what was read cannot have been written. (Four times, because no text is read more
-// than twice in one pass, and UTF-16 grows by half when it becomes UTF-8.)
+// Overflow pages that several rows share: what was read cannot have been written. (Six times, because a text is read up to
+// three times in one pass, and UTF-16 grows by half when it becomes UTF-8.)
 static bool is_beyond_file(const struct nsys_database *database, uint64_t text_bytes)
 {
-  return text_bytes / 4 > database->size_bytes;
+  return text_bytes / 6 > database->size_bytes;
 }
 
 // ---- scans -----------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MODULE_BYTES_MOST 4096u       // of a path; longer ones are none
 #define FRAMES_MOST 256u              // of one stack; its outermost frames are left out
 #define PATH_BYTES ((size_t)16 << 10) // of one path, as for other importers
 #define PATHS_BYTES_MOST ((size_t)256 << 20)
@@ -80,7 +81,7 @@ static enum status frame_name(struct nsys_reader *reader, struct nsys_scan *scan
     return nsys_column_string(reader, scan, SYMBOL, ret_name, err);
   XSP_TRY(nsys_column_string(reader, scan, MODULE, &module, err));
   const char *path = import_text(reader->import, module, &length);
-  const char *slash = memrchr(path, '/', length);
+  const char *slash = length < MODULE_BYTES_MOST ? memrchr(path, '/', length) : NULL;
   size_t folder = slash != NULL ? (size_t)(slash + 1 - path) : 0;
   if (length - folder == 0 || length - folder > sizeof text - 2)
     return nsys_column_string(reader, scan, SYMBOL, ret_name, err);
