@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ROUNDING 1e-12 // relative: what the arithmetic of doubles may add to a figure that is just at a limit
+
 static size_t find_batch(const struct batches *batches, int64_t batch_size)
 {
   for (size_t i = 0; i < batches->count; i++)
@@ -26,8 +28,8 @@ static void choose_by_doubling(struct batches *batches, double threshold_pct)
     if (twice == SIZE_MAX || isnan(point->throughput_per_s) || isnan(batches->points[twice].throughput_per_s))
       continue;
     has_doubling = true;
-    double gain_pct = (batches->points[twice].throughput_per_s / point->throughput_per_s - 1) * 100;
-    if (gain_pct <= threshold_pct)
+    double most_per_s = point->throughput_per_s * (1 + threshold_pct / 100);
+    if (batches->points[twice].throughput_per_s <= most_per_s * (1 + ROUNDING))
       batches->optimal = i;
   }
   if (batches->optimal == SIZE_MAX)
@@ -39,7 +41,7 @@ static void choose_within(struct batches *batches, double limit_ms)
 {
   for (size_t i = 0; i < batches->count; i++) {
     const struct batch_point *point = &batches->points[i];
-    if (isnan(point->throughput_per_s) || !(point->latency_ms <= limit_ms))
+    if (isnan(point->throughput_per_s) || !(point->latency_ms <= limit_ms * (1 + ROUNDING)))
       continue;
     if (batches->optimal == SIZE_MAX || point->throughput_per_s > batches->points[batches->optimal].throughput_per_s)
       batches->optimal = i;

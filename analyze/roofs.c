@@ -148,6 +148,10 @@ void roof_cells(const struct roof *roof, struct cell cells[ROOF_COLUMN_COUNT])
   cells[2] = cell_real(roof->ideal_arithmetic_intensity);
 }
 
+// Rounding alone must not raise suspicion, nor put what is just at a limit on the wrong side of it.
+#define TOLERANCE 1e-9
+#define ROUNDING 1e-12
+
 // ---- a point ---------------------------------------------------------------------------------------------------------
 static double quotient(double over, double under)
 {
@@ -168,7 +172,7 @@ const char *roof_bound(const struct roof *roof, double intensity)
 {
   if (isnan(intensity) || isnan(roof->ideal_arithmetic_intensity))
     return NULL;
-  return intensity < roof->ideal_arithmetic_intensity ? "memory" : "compute";
+  return intensity < roof->ideal_arithmetic_intensity * (1 - ROUNDING) ? "memory" : "compute";
 }
 
 struct cell roof_is_latency_bound(const struct roof *roof, double flops, double bytes, double latency_ms,
@@ -176,15 +180,13 @@ struct cell roof_is_latency_bound(const struct roof *roof, double flops, double 
 {
   double arithmetic_pct = quotient(flops, latency_ms / 1e3) / roof->peak_flops_per_s * 100;
   double memory_pct = quotient(bytes, latency_ms / 1e3) / roof->memory_bandwidth_bytes_per_s * 100;
-  if (arithmetic_pct >= threshold_pct || memory_pct >= threshold_pct)
+  double least_pct = threshold_pct * (1 - ROUNDING);
+  if (arithmetic_pct >= least_pct || memory_pct >= least_pct)
     return cell_bool(false);
   if (isnan(arithmetic_pct) || isnan(memory_pct))
     return (struct cell){0};
   return cell_bool(true);
 }
-
-// Rounding alone must not raise suspicion.
-#define TOLERANCE 1e-9
 
 struct cell roof_is_exceeded(const struct roof *roof, double intensity, double throughput_flops_per_s)
 {

@@ -264,6 +264,7 @@ static void test_edges(void **unused)
   assert_false(roof_is_latency_bound(&v100, 0.786e9, 44.9e6, 1, 5).value.truth);
   assert_false(roof_is_latency_bound(&v100, 0.784e9, 45.1e6, 1, 5).value.truth);
   assert_true(roof_is_latency_bound(&v100, 0.786e9, 44.9e6, 1, 6).value.truth);
+  assert_false(roof_is_latency_bound(&v100, 3925000, 1, 0.005, 5).value.truth); // 5 %, as doubles 4.999999999999999
   assert_int_equal(roof_is_latency_bound(&v100, NAN, 44.9e6, 1, 5).type, CELL_NULL);
   assert_int_equal(roof_is_latency_bound(&v100, NAN, 45.1e6, 1, 5).type, CELL_BOOL);
   assert_int_equal(roof_is_latency_bound(&v100, 1, 1, 0, 5).type, CELL_NULL);

@@ -115,6 +115,11 @@ static void test_optimal_batch_of_the_paper(void **unused)
   assert_int_equal(batches.points[batches.optimal].batch_size, 32);
   batches = choose(latencies, 9, 5, 6);
   assert_true(batches.optimal == SIZE_MAX);
+  static const double at_the_limit[] = {21, 40}; // doubling gains 5 %, as doubles 5.000000000000004
+  batches = choose(at_the_limit, 2, 5, NAN);
+  assert_int_equal(batches.points[batches.optimal].batch_size, 1);
+  batches = choose(at_the_limit, 2, 4.999999, NAN);
+  assert_true(batches.optimal == SIZE_MAX);
 }
 
 int main(void)
