@@ -139,7 +139,7 @@ void sweep_link_far(struct sweep_open *open, uint32_t place)
 
 static bool grow(struct sweep_stack *stack, struct arena *arena)
 {
-  uint32_t capacity = stack->capacity == 0 ? 16 : stack->capacity * 2;
+  uint32_t capacity = stack->capacity == 0 ? 2 : stack->capacity * 2; // few: a trace may have a million tracks
   struct sweep_open *open = arena_alloc_array(arena, capacity, sizeof *open);
   if (open == NULL)
     return false;

@@ -140,6 +140,18 @@ uint32_t import_string(struct import *import, const char *text, size_t length)
   return id;
 }
 
+uint64_t import_text_bytes_most(const struct import *import)
+{
+  (void)import;
+  return (uint64_t)1 << 30;
+}
+
+enum status import_too_many_texts(const struct import *import, struct error *err)
+{
+  (void)import;
+  return error_set(err, STATUS_INPUT, "cannot import", "fuzz", NULL, "too many texts");
+}
+
 const char *import_text(const struct import *import, uint32_t string, size_t *ret_length)
 {
   fuzz_text(import, string);

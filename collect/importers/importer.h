@@ -61,6 +61,10 @@ void import_note(struct import *import, const char *format, ...) __attribute__((
 // ---- spans
 // Interned text of this import; 0: empty. Never fails visibly: out of memory is reported by the next import_span.
 uint32_t import_string(struct import *import, const char *text, size_t length);
+// How many bytes of different texts one file may ask for, here or in an importer's own tables: a quarter of --limit-bytes, at
+// least 1 GiB; and what is said where they are more.
+uint64_t import_text_bytes_most(const struct import *import);
+enum status import_too_many_texts(const struct import *import, struct error *err);
 // Returns the text of an id of this import; "" for 0. Valid until the import ends.
 const char *import_text(const struct import *import, uint32_t string, size_t *ret_length);
 // A new track; `run_id` and `track_id` of *track are filled in: numbers from 1 in each run.

@@ -26,7 +26,7 @@ static void *room(void *array, size_t count, size_t *capacity, size_t size)
 {
   if (count < *capacity)
     return array;
-  size_t wanted = *capacity == 0 ? 8 : 2 * *capacity;
+  size_t wanted = *capacity == 0 ? 1 : 2 * *capacity; // a trace may have a million lanes
   void *larger = realloc(array, wanted * size);
   if (larger != NULL)
     *capacity = wanted;
@@ -103,6 +103,14 @@ const struct store_span *lanes_open(const struct lanes *lanes, uint32_t number)
   return lane->depth == 0 ? NULL : &lane->stack[lane->depth - 1].span;
 }
 
+// Lanes of asynchronous spans come by the million, are used once, and would keep their memory to the end.
+static void give_back(struct lane *lane)
+{
+  free(lane->stack);
+  free(lane->waiting);
+  *lane = (struct lane){.track_id = lane->track_id};
+}
+
 // The innermost open span is what it will be.
 static enum status leave(struct lanes *lanes, struct import *import, struct lane *lane, bool is_dropped,
                          struct error *err)
@@ -118,6 +126,8 @@ static enum status leave(struct lanes *lanes, struct import *import, struct lane
     if (!lane->waiting[i].is_dropped)
       XSP_TRY(import_span(import, lanes->run_id, &lane->waiting[i].span, err));
   lane->waiting_count = open->waiting_from;
+  if (lane->depth == 0)
+    give_back(lane);
   return STATUS_OK;
 }
 

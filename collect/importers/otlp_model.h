@@ -37,6 +37,7 @@ struct otlp_run {
 struct otlp_resource {
   struct otlp_run *run;
   const char *host; // NULL: not said
+  uint32_t host_id; // equal hosts, equal numbers: a text in every key of a track would be kept as often
   int64_t process_id;
 };
 struct otlp_key { // of a span's attribute
@@ -105,6 +106,13 @@ bool otlp_value_int(const struct otlp_value *value, int64_t *ret_number);
 // In the model's buffer, followed by a zero. STATUS_INPUT: the value is broken.
 enum status otlp_model_text(struct otlp_model *model, const struct otlp_value *value, const char **ret_text,
                             struct error *err) MUST_CHECK;
+// STATUS_INPUT where the model's own tables have become too large.
+static inline enum status otlp_check_texts(const struct otlp_model *model, struct error *err)
+{
+  uint64_t bytes = model->resource_texts.arena.used_bytes + model->track_texts.arena.used_bytes +
+                   model->key_texts.arena.used_bytes + model->import->arena->used_bytes;
+  return bytes <= import_text_bytes_most(model->import) ? STATUS_OK : import_too_many_texts(model->import, err);
+}
 // Room for an item at `index`, zero where it is new; NULL: out of memory.
 void *otlp_grow(void *items, size_t index, size_t *capacity, size_t size);
 

@@ -417,6 +417,9 @@ static enum status new_resource(struct otlp_model *model, uint32_t id, const str
     else if (key_is(attributes[i].key, OTLP_PROCESS_PID) &&
              !otlp_value_int(&attributes[i].value, &resource->process_id))
       resource->process_id = STORE_NONE;
+  const char *host = resource->host != NULL ? resource->host : "";
+  if (!texts_intern(&model->track_texts, host, strlen(host), &resource->host_id))
+    return import_no_memory(model->import, err);
   *ret_resource = resource;
   return STATUS_OK;
 }
@@ -467,6 +470,7 @@ enum status otlp_take_resource(void *context, const struct otlp_attribute *attri
 {
   struct otlp_model *model = context;
   uint32_t id;
+  XSP_TRY(otlp_check_texts(model, err));
   if (!write_canonical(model, attributes, count) || !intern_text(model, &model->resource_texts, &id))
     return import_no_memory(model->import, err);
   struct otlp_resource **resources =

@@ -443,6 +443,7 @@ enum status otlp_take_span(void *context, const struct otlp_span *span, struct e
   struct otlp_model *model = context;
   if (model->resource == NULL)
     XSP_TRY(otlp_take_resource(model, NULL, 0, err));
+  XSP_TRY(otlp_check_texts(model, err));
   const struct otlp_resource *resource = model->resource;
   struct otlp_run *run = resource->run;
   struct store_span row = {0};

@@ -83,7 +83,7 @@ static void write_key(struct otlp_model *model, const struct otlp_resource *reso
     buf_put(out, numbers, sizeof numbers);
     put_text(out, place->host);
     put_text(out, place->clock);
-    buf_put(out, resource->host != NULL ? resource->host : "", resource->host != NULL ? strlen(resource->host) : 0);
+    buf_put(out, &resource->host_id, sizeof resource->host_id);
     if (place->has_thread && place->thread.type == OTLP_TEXT)
       put_text(out, place->thread.text);
   }

@@ -51,6 +51,8 @@ static void forget_file(struct sink *sink)
   sink->last_run = NULL;
   sink->last_run_id = 0;
   texts_done(&sink->texts);
+  texts_done(&sink->track_texts);
+  sink->track_count = 0;
   free(sink->traces);
   free(sink->trace_slots);
   sink->traces = NULL;

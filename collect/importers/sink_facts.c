@@ -186,17 +186,29 @@ enum status import_experiment(struct import *import, const struct store_experime
 }
 
 // ---- tracks ----------------------------------------------------------------------------------------------------------
+// What many tracks are called is kept once, and cut where nobody reads on: between two characters.
 static bool copy_text(struct sink *sink, const char **text)
 {
+  struct texts *texts = &sink->track_texts;
+  uint32_t id;
   if (*text == NULL)
     return true;
-  *text = arena_copy(&sink->arena, *text, strlen(*text));
-  return *text != NULL;
+  size_t length = strnlen(*text, SINK_TRACK_TEXT_MOST + 1);
+  if (length > SINK_TRACK_TEXT_MOST)
+    for (length = SINK_TRACK_TEXT_MOST; length > 0 && ((*text)[length] & 0xc0) == 0x80;)
+      length--;
+  if (!texts_intern(texts, *text, length, &id))
+    return false;
+  *text = id == 0 ? "" : texts->entries[id].text;
+  return true;
 }
 
 static enum status add_track(struct import *import, struct sink_run *run, const struct store_track *track,
                              int64_t track_id, struct error *err)
 {
+  if (import->sink->track_count == SINK_TRACKS_MOST)
+    return error_set(err, STATUS_INPUT, "cannot import", import->sink->path, "importing parts of it",
+                     "it has more than %u threads, streams and groups of asynchronous spans", SINK_TRACKS_MOST);
   struct store_track *tracks = sink_grow(run->tracks, run->track_count, &run->track_capacity, sizeof *tracks);
   if (tracks == NULL)
     return import_no_memory(import, err);
@@ -209,6 +221,7 @@ static enum status add_track(struct import *import, struct sink_run *run, const 
       !copy_text(import->sink, &row->clock))
     return import_no_memory(import, err);
   run->track_count++;
+  import->sink->track_count++;
   return STATUS_OK;
 }
 
@@ -281,6 +294,10 @@ static void believe_system(struct import *import, const struct store_system_valu
     }
     return;
   }
+  if (sink->fact_count == SINK_FACTS_MOST) {
+    import_note(import, "more than %u facts about the system: \"%.40s\" is left out", SINK_FACTS_MOST, value->key);
+    return;
+  }
   struct sink_fact *facts = sink_grow(sink->facts, sink->fact_count, &sink->fact_capacity, sizeof *facts);
   if (facts == NULL) {
     sink_fail_memory(import);
@@ -311,8 +328,8 @@ void import_system_number(struct import *import, const char *key, double number)
 
 void import_version(struct import *import, const char *format_version)
 {
-  import->sink->version = format_version;
-  if (!copy_text(import->sink, &import->sink->version))
+  import->sink->version = arena_copy(&import->sink->arena, format_version, strlen(format_version));
+  if (import->sink->version == NULL)
     sink_fail_memory(import);
 }
 

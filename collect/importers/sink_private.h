@@ -7,6 +7,10 @@
 #include "collect/importers/sink.h"
 
 #define SINK_NOTES_MOST 64u
+#define SINK_FACTS_MOST 1024u
+#define SINK_TRACKS_MOST (1u << 22)               // of a file: some 700 bytes each until it is correlated
+#define SINK_TRACK_TEXT_MOST 1024u                // bytes of a name: one of a megabyte may be that of a million tracks
+#define SINK_TEXT_BYTES_LEAST ((uint64_t)1 << 30) // of all different texts of a file, which are kept twice
 
 // Texts of tags that are in the batch already, but whose ids are not known yet.
 #define SINK_LATE_TEXTS 32u
@@ -55,6 +59,8 @@ struct sink {
   unsigned file; // from 1
   struct arena arena;
   struct texts texts;
+  struct texts track_texts; // names of tracks, of hosts and clocks
+  size_t track_count;
   struct batch *batch;  // the current one; NULL: to be taken
   int64_t batch_run_id; // whom its last segment belongs to; 0: it has none
   struct sink_late late[SINK_LATE_TEXTS];

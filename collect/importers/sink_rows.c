@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,6 +112,29 @@ static inline struct batch *batch_of_run(struct import *import, int64_t run_id)
 }
 
 // ---- texts -----------------------------------------------------------------------------------------------------------
+// Kilobytes of a compressed file may be gigabytes of texts, each another one.
+uint64_t import_text_bytes_most(const struct import *import)
+{
+  uint64_t limit_bytes = import->options->limit_bytes / 4;
+  return limit_bytes > SINK_TEXT_BYTES_LEAST ? limit_bytes : SINK_TEXT_BYTES_LEAST;
+}
+
+enum status import_too_many_texts(const struct import *import, struct error *err)
+{
+  uint64_t most = import_text_bytes_most(import);
+  char advice[64];
+  snprintf(advice, sizeof advice, "--limit-bytes %llu", (unsigned long long)(most < UINT64_MAX / 8 ? 8 * most : most));
+  return error_set(err, STATUS_INPUT, "cannot import", import->input->path, advice,
+                   "its texts, each counted once, are more than %llu bytes", (unsigned long long)most);
+}
+
+static void check_texts(struct import *import)
+{
+  struct error error = {0};
+  if (import->sink->texts.arena.used_bytes > import_text_bytes_most(import))
+    sink_fail_later(import->sink, import_too_many_texts(import, &error), &error);
+}
+
 // Room is made before a text gets its id: texts go to the storing side in the order of their ids, and making room may
 // number others.
 uint32_t import_string(struct import *import, const char *text, size_t length)
@@ -123,8 +147,10 @@ uint32_t import_string(struct import *import, const char *text, size_t length)
     sink_fail_memory(import);
     return 0;
   }
-  if (sink->texts.count != before && id != 0 && sink->batch != NULL && sink->status == STATUS_OK)
+  if (sink->texts.count != before && id != 0 && sink->batch != NULL && sink->status == STATUS_OK) {
     sink->batch->texts[sink->batch->text_count++] = sink->texts.entries[id];
+    check_texts(import);
+  }
   return id;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sink with a hand-driven importer: what goes in comes out of the store, with one thread and with two; a store that
 // fails stops the importer; an import that is given up leaves nothing behind.
-#include "collect/importers/sink.h"
+#include "collect/importers/sink_private.h"
 
 #include "collect/importers/batches.h"
 
@@ -300,6 +300,54 @@ static void a_flood_of_notes_is_cut(void **state)
   bench_done(&bench);
 }
 
+// One name may be that of a million tracks: it is cut, between characters, and kept once.
+static void names_of_tracks_are_cut(void **state)
+{
+  (void)state;
+  struct bench bench;
+  char name[3002], host[1026];
+  uint32_t track = 0;
+  memset(host, 'h', sizeof host);
+  host[1024] = 0; // as long as may be
+  for (size_t i = 0; i < sizeof name - 2; i += 3)
+    memcpy(name + i, "\xe2\x82\xac", 3);
+  name[sizeof name - 2] = 0;
+  bench_start(&bench, 1);
+  int64_t run_id = begin_run(&bench, (struct store_run){0});
+  struct store_track row = {.name = name, .host = host};
+  OK(import_track(&bench.import, run_id, &row, &track, err));
+  size_t before = bench.sink->track_texts.arena.used_bytes;
+  for (int i = 0; i < 1000; i++)
+    OK(import_track(&bench.import, run_id, &row, &track, err));
+  OK(import_track_name(&bench.import, run_id, 1, "\xe2\x82\xac", err));
+  assert_in_range(bench.sink->track_texts.arena.used_bytes - before, 1, 64);
+  end_file(&bench);
+  assert_int_equal(count_of(bench.store, "select count(*) from track where length(name) = 341 and length(host) = 1024"),
+                   1000);
+  assert_int_equal(count_of(bench.store, "select count(*) from track where name = char(8364) and track_id = 1"), 1);
+  bench_done(&bench);
+}
+
+static void a_flood_of_facts_is_cut(void **state)
+{
+  (void)state;
+  struct bench bench;
+  bench_start(&bench, 1);
+  begin_run(&bench, (struct store_run){0});
+  for (int i = 0; i < 1030; i++) {
+    char key[32];
+    snprintf(key, sizeof key, "fact %d", i);
+    import_system_number(&bench.import, key, i);
+    import_system_text(&bench.import, "fact 7", "7");
+  }
+  struct import_file file = end_file(&bench);
+  assert_int_equal(file.note_count, 6);
+  assert_non_null(strstr(file.notes[0], "\"fact 1024\" is left out"));
+  OK(sink_finish(bench.sink, "name", err));
+  assert_int_equal(count_of(bench.store, "select count(*) from system"), 1024);
+  bench_done(&bench);
+}
+
 static void runs_say_the_levels_that_they_have(void **state)
 {
   (void)state;
@@ -522,6 +570,8 @@ int main(void)
       cmocka_unit_test_teardown(texts_are_told_apart_and_kept, clear_folder),
       cmocka_unit_test_teardown(events_are_kept_and_skipped, clear_folder),
       cmocka_unit_test_teardown(a_flood_of_notes_is_cut, clear_folder),
+      cmocka_unit_test_teardown(names_of_tracks_are_cut, clear_folder),
+      cmocka_unit_test_teardown(a_flood_of_facts_is_cut, clear_folder),
       cmocka_unit_test_teardown(runs_say_the_levels_that_they_have, clear_folder),
       cmocka_unit_test_teardown(the_first_file_is_believed, clear_folder),
       cmocka_unit_test_teardown(importers_bring_experiments, clear_folder),
