@@ -107,15 +107,22 @@ static enum status execute(struct store *store, const char *sql, struct error *e
 }
 
 // ---- create ----------------------------------------------------------------------------------------------------------
-// A leftover of a killed writer is set aside, never overwritten: it may be all that is left of a long capture.
+// A leftover of a killed writer is set aside, never overwritten: it may be all that is left of a long capture. A link is
+// not followed: in a folder that everybody writes to it may lead anywhere.
 static enum status claim_partial(struct store *store, struct error *err)
 {
   const char *path = store->partial_path;
-  int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (file < 0)
+  int file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+  struct stat facts;
+  if (file < 0 && errno != ELOOP)
     return error_set_errno(err, STATUS_SYSTEM, "cannot create trace", path,
                            "check the folder's existence and permissions");
-  struct stat facts;
+  if (file < 0 || fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+    if (file >= 0)
+      close(file);
+    return error_set(err, STATUS_SYSTEM, "cannot create trace", path, "removing it, or another output path",
+                     "it stands there already, and is no regular file");
+  }
   if (flock(file, LOCK_EX | LOCK_NB) != 0) {
     close(file);
     return error_set(err, STATUS_SYSTEM, "cannot create trace", path, "another output path",

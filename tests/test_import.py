@@ -138,6 +138,19 @@ class CommandLineTest(ImportTest):
             closed.mkdir(mode=stat.S_IRUSR | stat.S_IXUSR)
             self.refuse(trace, "-o", closed / "out.xsp", status=3)
 
+    def test_what_stands_where_it_is_written_is_not_followed(self):
+        trace, partial = self.file(CHROME), self.folder / "out.xsp.partial"
+        (self.folder / "victim").write_text("precious")
+        for target in ("victim", "nothing"):  # anybody may put a link into a folder like /tmp
+            partial.symlink_to(target)
+            self.refuse(trace, "-o", self.out, status=3, says=["out.xsp.partial", "no regular file"])
+            partial.unlink()
+        os.mkfifo(partial)
+        self.refuse(trace, "-o", self.out, status=3, says=["out.xsp.partial", "no regular file"])
+        partial.unlink()
+        partial.write_bytes(b"")  # of one that died before it wrote anything
+        xsp("import", trace, "-o", self.out, check=0)
+
     def test_a_disk_that_is_full(self):
         def no_room():  # a write beyond this fails as on a full disk
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
