@@ -3,6 +3,8 @@
 // share. Works group by group in scratch of one value per observation.
 #include "analyze/kernels.h"
 
+#include "base/saturate.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -149,7 +151,7 @@ static void sum_latencies(struct kernel_groups *groups, size_t group)
     for (size_t i = calls->first[groups->row[g]]; i < calls->first[groups->row[g] + 1]; i++) {
       uint32_t observation = calls->observation[i];
       touch(scratch->calls, scratch->touched, &scratch->touched_count, observation);
-      scratch->sum_ns[observation] += calls->duration_ns[i];
+      scratch->sum_ns[observation] = saturate_add(scratch->sum_ns[observation], calls->duration_ns[i]);
     }
   for (uint32_t i = 0; groups->kind != GROUPS_SPARSE && i < calls->observation_count; i++)
     if (scratch->calls[i] == 0 && is_there(groups, group, i))

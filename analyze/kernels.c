@@ -6,6 +6,7 @@
 #include "analyze/keep.h"
 #include "analyze/kernel_keys.h"
 #include "analyze/kernel_sets.h"
+#include "base/saturate.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -316,12 +317,12 @@ struct unions { // of one layer, or of the observation
 
 static void add_interval(struct unions *of, const struct device_row *device)
 {
-  int64_t end_ns = device->start_ns + device->duration_ns;
+  int64_t end_ns = saturate_add(device->start_ns, device->duration_ns);
   if (!of->is_started || device->start_ns > of->reach_ns) {
-    of->sum_ns += device->duration_ns;
+    of->sum_ns = saturate_add(of->sum_ns, device->duration_ns);
     of->reach_ns = end_ns;
   } else if (end_ns > of->reach_ns) {
-    of->sum_ns += end_ns - of->reach_ns;
+    of->sum_ns = saturate_add(of->sum_ns, end_ns - of->reach_ns);
     of->reach_ns = end_ns;
   }
   of->is_started = true;
@@ -364,7 +365,7 @@ static enum status add_gpu(struct question *question, const struct pairing *pair
       if (layer != KERNEL_NO_LAYER) {
         add_interval(&of_layers[layer], &range->items[i]);
       } else if (range->items[i].name != DEVICE_COPY) {
-        outside_ns += range->items[i].duration_ns;
+        outside_ns = saturate_add(outside_ns, range->items[i].duration_ns);
         kernels->outside_count[r]++;
       }
     }

@@ -3,6 +3,8 @@
 // layers.c, which pairs them across observations.
 #include "analyze/layer_rows.h"
 
+#include "base/saturate.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,8 +135,8 @@ static bool leave_own_time(struct work *work)
     if (outer_at == ROW_NONE || spans->track_id[outer_row] != spans->track_id[item->row])
       continue;
     const struct layer_row *outer = &work->rows->items[outer_at];
-    int64_t from = item->start_ns > outer->start_ns ? item->start_ns - outer->start_ns : 0;
-    int64_t to = item->start_ns + item->duration_ns - outer->start_ns;
+    int64_t from = item->start_ns > outer->start_ns ? saturate_subtract(item->start_ns, outer->start_ns) : 0;
+    int64_t to = saturate_subtract(saturate_add(item->start_ns, item->duration_ns), outer->start_ns);
     to = to < outer->duration_ns ? to : outer->duration_ns;
     from = from > reach[outer_at] ? from : reach[outer_at];
     if (to <= from)

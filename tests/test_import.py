@@ -441,6 +441,49 @@ class BadInputTest(ImportTest):
         self.refuse(self.file(zeros, "zeros.json.gz"), "-o", self.out, "--limit-bytes", "1M", says=["zeros.json.gz"])
         xsp("import", self.file(zeros, "zeros.json.gz"), "-o", self.out, "--limit-bytes", "16M", check=0)
 
+    def ask_everything(self):
+        for name in ("L0", *(f"A{number}" for number in range(1, 16))):
+            for layer in ("outermost", "innermost"):
+                result = xsp("analyze", name, self.out, "--layer", layer, "--json")
+                self.assertIn(result.returncode, (0, 1), result.stderr)
+        for kind in ("perfetto", "chrome", "otlp", "otlp-proto", "csv", "sqlite"):
+            xsp("export", self.out, "--to", kind, "-o", self.folder / "exported", "--force", check=0)
+        xsp("check", "--links", self.out)
+        xsp("info", self.out, check=0)
+
+    def test_times_that_add_up_beyond_64_bits(self):
+        """Each can be represented, their sums cannot: sanitizers see what becomes of them."""
+        half = 4 * 10**15  # microseconds
+        events = []
+        for step, start in enumerate((0, -half)):
+            events.append(event(cat="user_annotation", name=f"ProfilerStep#{step}", ts=start, dur=half))
+            for number in range(4):
+                events.append(event(cat="cpu_op", name="aten::mm", ts=start + number, dur=half - 10, args={
+                    "External id": number + 1, "Input Dims": [[10**6, 10**6]] * 2, "Input type": ["float", "float"]}))
+                launch = {"correlation": 10 * step + number + 1}
+                events.append(event(cat="cuda_runtime", name="cudaLaunchKernel", ts=start + number + 5, args=launch))
+                for kernel in range(3):
+                    events.append(event(cat="kernel", name=f"k{kernel % 2}", ts=start + kernel, dur=half - 100, pid=0,
+                                        tid=7 + number, args={**launch, "External id": 1, "flops": 9e18}))
+        self.take({"schemaVersion": 1, "traceEvents": events})
+        self.ask_everything()
+        # parents that are named need not enclose
+        far = 9 * 10**18
+        spans = []
+        for number, (level, start, end, parent) in enumerate((
+                ("model", -far, -1, 0), ("layer", -far, -far + 5, 1), ("layer", far, far + 10**17, 2), ("layer", far, far, 3),
+                ("layer", -far, -far + 1, 3), ("kernel", 0, far, 2), ("kernel", -far, 0, 4), ("kernel", 1, far, 4))):
+            attributes = {"xsp.level": {"stringValue": level}, "xsp.start_ns": {"intValue": str(start)},
+                          "xsp.end_ns": {"intValue": str(end)}, "xsp.track": {"intValue": "1"}}
+            if level == "kernel":
+                attributes["xsp.kind"] = {"stringValue": "execution"}
+            spans.append({"traceId": "01" * 16, "spanId": f"{number + 1:016x}", "name": level,
+                          "parentSpanId": f"{parent:016x}" if parent else "",
+                          "attributes": [{"key": key, "value": value} for key, value in attributes.items()]})
+        self.take({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]})
+        self.assertEqual(self.rows("select count(*) from span where start_ns < 0"), [(4,)])
+        self.ask_everything()
+
     def test_invalid_utf8_is_replaced(self):
         self.take(b'[{"ph":"X","name":"a\xffb","ts":1,"dur":1,"args":{"k\xc3":"\xed\xa0\x80 \\ud800"}}]')
         self.assertEqual(self.rows("select name from span"), [("a\ufffdb",)])

@@ -3,6 +3,7 @@
 // run's columns are held at a time.
 #include "programs/xsp/check_links.h"
 
+#include "base/saturate.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/reader.h"
 
@@ -45,14 +46,14 @@ static int compare_keyed(const void *left, const void *right)
   return a->row < b->row ? -1 : a->row > b->row;
 }
 
-// The first of `count` with this key or a larger one.
-static size_t lower_bound(const struct keyed *keyed, size_t count, int64_t key)
+// The first of `count` with this key and row or a larger one.
+static size_t lower_bound(const struct keyed *keyed, size_t count, int64_t key, uint32_t row)
 {
   size_t low = 0;
   size_t high = count;
   while (low < high) {
     size_t middle = low + (high - low) / 2;
-    if (keyed[middle].key < key)
+    if (keyed[middle].key < key || (keyed[middle].key == key && keyed[middle].row < row))
       low = middle + 1;
     else
       high = middle;
@@ -112,7 +113,7 @@ static bool find_row(const struct work *work, int64_t span_id, size_t *ret_row)
     *ret_row = (size_t)((uint64_t)span_id - (uint64_t)work->spans.first_id);
     return span_id >= work->spans.first_id && *ret_row < count;
   }
-  size_t at = lower_bound(work->ids, count, span_id);
+  size_t at = lower_bound(work->ids, count, span_id, 0);
   *ret_row = at < count ? work->ids[at].row : 0;
   return at < count && work->ids[at].key == span_id;
 }
@@ -217,16 +218,17 @@ static enum status read_numbers(struct work *work, struct numbers *numbers, stru
 // Of several operators with one external id ours is taken where it is among them. 0: none has it.
 static int64_t recorded_operator(const struct work *work, const struct numbers *numbers, int64_t external, int64_t ours)
 {
-  int64_t first = 0;
-  size_t count = numbers->operator_count;
-  for (size_t i = lower_bound(numbers->operators, count, external);
-       external != 0 && i < count && numbers->operators[i].key == external; i++) {
-    int64_t id = id_of(work, numbers->operators[i].row);
-    if (id == ours)
-      return id;
-    first = first == 0 ? id : first;
+  const struct keyed *operators = numbers->operators;
+  size_t count = numbers->operator_count, our_row;
+  size_t first = external != 0 ? lower_bound(operators, count, external, 0) : count;
+  if (first == count || operators[first].key != external)
+    return 0;
+  if (ours != 0 && find_row(work, ours, &our_row)) {
+    size_t at = lower_bound(operators, count, external, (uint32_t)our_row);
+    if (at < count && operators[at].key == external && operators[at].row == our_row)
+      return ours;
   }
-  return first;
+  return id_of(work, operators[first].row);
 }
 
 static void compare_operators(const struct work *work, const struct numbers *numbers, struct run_links *links)
@@ -240,9 +242,9 @@ static void compare_operators(const struct work *work, const struct numbers *num
     int64_t ours = work->found.layer_id[i];
     int64_t recorded = recorded_operator(work, numbers, numbers->external[i], ours);
     if (has_kernels && spans->category[i] == kernel) {
-      links->kernel_ns += spans->duration_ns[i];
-      links->recorded_ns += recorded != 0 ? spans->duration_ns[i] : 0;
-      links->our_ns += ours != 0 ? spans->duration_ns[i] : 0;
+      links->kernel_ns = saturate_add(links->kernel_ns, spans->duration_ns[i]);
+      links->recorded_ns = saturate_add(links->recorded_ns, recorded != 0 ? spans->duration_ns[i] : 0);
+      links->our_ns = saturate_add(links->our_ns, ours != 0 ? spans->duration_ns[i] : 0);
     }
     bool has_both = numbers->external[i] != 0 && numbers->correlation[i] != 0;
     links->with_both += has_both;
