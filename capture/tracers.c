@@ -11,7 +11,7 @@
 #define TRACERS_MOST 16
 #define OPTIONS_MOST 16
 
-_Static_assert(sizeof(struct xsp_host) == 24 && offsetof(struct xsp_host, say) == 16, "frozen, version 1");
+_Static_assert(offsetof(struct xsp_host, say) == 16 && offsetof(struct xsp_host, found) == 24, "frozen, version 1");
 _Static_assert(sizeof(struct xsp_tracer) == 64 && offsetof(struct xsp_tracer, stop) == 56, "frozen, version 1");
 _Static_assert(sizeof(struct xsp_tracer_option) == 24, "frozen, version 1");
 
@@ -65,6 +65,14 @@ static const char *host_option(const struct xsp_host *host, const char *name)
     if (strcmp(tracer->name[i], name) == 0)
       return tracer->value[i];
   return NULL;
+}
+
+static void ignore_found(const struct xsp_host *host, const char *library, const char *version)
+{
+}
+
+static void ignore_advice(const struct xsp_host *host, const char *advice)
+{
 }
 
 // "PATH:option=value:option2=value" in place. A ':' begins an option only where name and '=' follow.
@@ -153,7 +161,8 @@ void tracers_load(const char *list)
       continue;
     }
     struct loaded *tracer = &loaded[loaded_count++];
-    tracer->host = (struct xsp_host){sizeof tracer->host, XSP_ABI_VERSION, host_option, host_say};
+    tracer->host = (struct xsp_host){sizeof tracer->host, XSP_ABI_VERSION, host_option,
+                                     host_say,            ignore_found,    ignore_advice};
     parse_options(tracer, item);
     load_one(tracer);
   }

@@ -53,6 +53,19 @@ void collect_set_levels(struct collect_session *session, const char *tracer, uin
 // What tracers in the session's processes said (xsp_host.say), newline-separated; in `arena`.
 const char *collect_messages(const struct collect_session *session, struct arena *arena);
 
+// A span that no process of the session published: the program as its launcher saw it. It lies on the track of thread
+// `process_id` of process `process_id`, where its level, name and category are as given; ids do not collide with drained
+// ones. `*ret_span_id` may be NULL. Before the final drain or after it.
+struct collect_outside_span {
+  int64_t process_id;
+  int64_t start_ns, end_ns; // Unix epoch
+  uint8_t level;
+  const char *name, *category, *tracer;
+};
+enum status collect_add_span(struct collect_session *session, struct store *store, int64_t run_id,
+                             const struct collect_outside_span *span, int64_t *ret_span_id,
+                             struct error *err) MUST_CHECK;
+
 // ---- for recovery
 // What an earlier collector drained this session into. In `arena`.
 struct collect_origin {

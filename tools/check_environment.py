@@ -17,5 +17,5 @@ for line in open(sys.argv[1], encoding="utf-8"):
         if file.size is not None and file.locate().stat().st_size != file.size:
             sys.exit(f"{name}: {file} is damaged")
 for module in ("numpy", "onnx", "onnxruntime", "google.protobuf", "perfetto.trace_processor",
-               "opentelemetry.proto.trace.v1.trace_pb2", "pip"):
+               "opentelemetry.proto.trace.v1.trace_pb2", "cv2", "nvtx", "tinygrad", "pip"):
     importlib.import_module(module)

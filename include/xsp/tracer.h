@@ -28,6 +28,10 @@ struct xsp_host {
   // One line for the user, kept with the trace (not printed into the program's output).
   void (*say)(const struct xsp_host *host, const char *message);
   // --- base ABI, version 1, ends here ---
+  // Called by `probe`, for `xsp check`: the library the tracer works with here and its version (NULL: unknown), and what
+  // the user can do where it is not usable, one line. Exist where `size` covers them. Strings are copied.
+  void (*found)(const struct xsp_host *host, const char *library, const char *version);
+  void (*advise)(const struct xsp_host *host, const char *advice);
 };
 
 // One static descriptor per tracer. Appended to only.

@@ -46,6 +46,28 @@ static void say_nothing(const struct xsp_host *host, const char *message)
 {
 }
 
+// The host of a probe: what the tracer says goes into the result.
+struct check_host {
+  struct xsp_host host; // first: the address is the tracer's handle
+  struct check_result *result;
+};
+
+static void note_found(const struct xsp_host *host, const char *library, const char *version)
+{
+  struct check_result *result = ((const struct check_host *)host)->result;
+  if (library != NULL)
+    snprintf(result->library, sizeof result->library, "%s", library);
+  if (version != NULL)
+    snprintf(result->version, sizeof result->version, "%s", version);
+}
+
+static void note_advice(const struct xsp_host *host, const char *advice)
+{
+  struct check_result *result = ((const struct check_host *)host)->result;
+  if (advice != NULL)
+    snprintf(result->advice, sizeof result->advice, "%s", advice);
+}
+
 static void refuse(struct check_result *result, enum status status, const char *reason)
 {
   result->status = status;
@@ -66,15 +88,16 @@ static void probe_tracer(const void *what, struct check_result *ret_result)
   }
   xsp_tracer_entry_fn entry;
   memcpy(&entry, &symbol, sizeof entry);
-  const struct xsp_host host = {sizeof host, XSP_ABI_VERSION, no_option, say_nothing};
-  const struct xsp_tracer *tracer = entry(&host);
+  const struct check_host host = {
+      {sizeof host.host, XSP_ABI_VERSION, no_option, say_nothing, note_found, note_advice}, ret_result};
+  const struct xsp_tracer *tracer = entry(&host.host);
   if (tracer == NULL || tracer->name == NULL) {
     refuse(ret_result, STATUS_NO, "it refused this version of xsp");
     return;
   }
   snprintf(ret_result->name, sizeof ret_result->name, "%s", tracer->name);
   char why[sizeof ret_result->reason] = "";
-  if (tracer->probe == NULL || tracer->probe(&host, why, sizeof why) == 0)
+  if (tracer->probe == NULL || tracer->probe(&host.host, why, sizeof why) == 0)
     ret_result->is_usable = true;
   else
     refuse(ret_result, STATUS_NO, why[0] != 0 ? why : "its probe says no, without a reason");

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// One execution of a program with tracers inside, drained into one run of a store. The traced program keeps its terminal,
+// process group, descriptors and signals; xsp stands beside it. One thread.
+#ifndef XSP_PROGRAMS_RUN_CAPTURE_H
+#define XSP_PROGRAMS_RUN_CAPTURE_H
+
+#include "base/error.h"
+#include "format/level.h"
+#include "store/store.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct run_options {              // what the user said; strings borrowed
+  char *const *command;           // argv of the program, NULL-terminated
+  const char *const *tracers;     // names or paths with options, NULL-terminated; {"auto"}: all that are usable
+  struct level_set levels;        // of this execution
+  const char *model_range;        // glob; NULL: none
+  const char *capture_range;      // glob; NULL: none
+  const char *functions;          // path of the list; NULL: none
+  double delay_s, duration_s;     // duration 0: to the end
+  uint64_t flight_recorder_bytes; // per thread; 0: drain
+  bool serialized;                // launches one after the other, for run_resolve
+  bool wait_all;                  // also for processes that outlive the program
+  bool quiet;
+};
+
+struct run_result {
+  bool was_started;              // else the error says why: status 127
+  int wait_status;               // of waitpid
+  bool was_interrupted;          // by a signal to xsp (Ctrl-C): no further executions
+  int64_t start_ns, end_ns;      // Unix epoch, of the program
+  int64_t span_id;               // of its application-level span in the run
+  uint64_t spans, dropped, open; // of the session
+  uint64_t own_ns;               // CPU time of draining
+  unsigned processes;            // that joined the session
+  unsigned left_running;         // that still ran when the last drain was made
+  char messages[4096];           // what tracers said, newline-separated
+};
+
+// On error nothing more is running. `run` is the row of the run (run_id, levels are set by the caller, who has added it);
+// its drop counts are filled in.
+enum status run_capture(const struct run_options *options, struct store *store, struct store_run *run,
+                        struct run_result *ret_result, struct error *err) MUST_CHECK;
+
+// 128 + signal, or the exit status.
+int run_exit_status(int wait_status);
+
+#endif

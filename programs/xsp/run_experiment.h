@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// `xsp run` between its options and its tables: executions of a program over level sets and repetitions, into one file.
+#ifndef XSP_PROGRAMS_RUN_EXPERIMENT_H
+#define XSP_PROGRAMS_RUN_EXPERIMENT_H
+
+#include "programs/xsp/run_capture.h"
+
+#define RUN_SETS_MAXIMUM 16
+
+struct run_experiment_options {
+  struct run_options run; // levels are set per execution
+  struct level_set sets[RUN_SETS_MAXIMUM];
+  size_t set_count;
+  bool sets_are_given; // by --levels: all are run. Else sets that add nothing to this program are left out
+  unsigned runs;       // executions per level set
+  unsigned warmups;    // before them, with the deepest set; kept as warm-up observations
+  bool resolve;
+  const char *output_path;  // patterns are expanded already
+  const char *command_line; // as typed
+  bool force;
+};
+
+struct run_experiment_result {
+  struct store *store;                      // finished, open for reading; owned by the caller
+  struct run_result first;                  // of the first execution of the deepest set: its status is the program's
+  int exit_status;                          // what xsp run exits with
+  size_t ambiguous_before, ambiguous_after; // with resolve
+  bool was_interrupted;
+};
+
+// On error no output file appears and an old one is untouched; result->first tells whether the program ran.
+enum status run_experiment(const struct run_experiment_options *options, struct run_experiment_result *ret_result,
+                           struct error *err) MUST_CHECK;
+// The tables, on stderr: what ran, L0 where there are level sets, the layers and kernels that took most.
+enum status run_summary(const struct run_experiment_options *options, const struct run_experiment_result *result,
+                        struct error *err) MUST_CHECK;
+
+#endif

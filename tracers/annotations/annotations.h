@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tracers of annotations (NVTX, ITT) share: a text in a domain becomes a site (level, name) and the tags that its
+// text carries, by format/range.h; push/pop nesting per thread and domain; capture ranges. Linked into each tracer.
+//
+// Every function may be called from any thread at any time. Looking up a text that was seen before takes no lock and
+// allocates nothing; a new text is copied. Nothing here fails towards the traced program: what could not be kept has
+// site NULL and is not recorded.
+#ifndef XSP_TRACERS_ANNOTATIONS_H
+#define XSP_TRACERS_ANNOTATIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <xsp/span.h>
+#include <xsp/tracer.h>
+
+struct annotation_domain; // lives as long as the process
+
+// One text of one domain and category, as its spans appear. Immutable.
+struct annotation {
+  struct xsp_site *site; // NULL: not recorded
+  bool is_capture_range; // matches XSP_CAPTURE_RANGE
+  // "aten::mm, seq = 3, op_id = 12, sizes = [[1]]" has the site of "aten::mm": what differs from one span to the next is
+  // read anew each time and becomes tags `sequence`, `op_id`, `sizes`.
+  bool has_varying_tags;
+};
+
+// Once, before anything else, from either entrance of the tracer; idempotent. Reads XSP_MODEL_RANGE, XSP_CAPTURE_RANGE.
+void annotations_start(const char *tracer_name);
+// The domain of this name; NULL or "": the default one. Equal names give the same domain.
+struct annotation_domain *annotation_domain(const char *name);
+const char *annotation_domain_name(const struct annotation_domain *domain);
+// `category` NULL: none. The text need not end with a NUL and may change after the call. Never NULL.
+const struct annotation *annotation_find(struct annotation_domain *domain, const char *category, const char *text,
+                                         size_t length);
+
+// ---- ranges that nest on the calling thread, per domain
+// Starts a span; the returned handle takes tags until the pop. `text` (may be NULL where the annotation has no varying
+// tags) as given to annotation_find. *ret_depth, may be NULL: nesting before the push, 0-based.
+struct xsp_span annotation_push(struct annotation_domain *domain, const struct annotation *annotation, const char *text,
+                                size_t length, int *ret_depth);
+int annotation_pop(struct annotation_domain *domain); // nesting after the pop; -1: nothing was open
+
+// ---- ranges that any thread may end: on no thread's track
+uint64_t annotation_range_start(struct annotation_domain *domain, const struct annotation *annotation, const char *text,
+                                size_t length); // an id, never 0
+void annotation_range_end(uint64_t id);
+// ---- instants: a span of no length, category "mark", at application level
+struct xsp_span annotation_mark(struct annotation_domain *domain, const char *text, size_t length);
+// A counter's value: a span of no length, category "counter", tag `value`.
+void annotation_counter_int(struct annotation_domain *domain, const char *name, int64_t value);
+void annotation_counter_double(struct annotation_domain *domain, const char *name, double value);
+
+#endif
