@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a program over level sets and repetitions and writes the .xsp file. Every execution is a run row of its own; runs of
+// one level set pool in analyses. One thread; run_capture.c has the program, this file has the experiment around it.
+#include "programs/xsp/run_experiment.h"
+
+#include "correlate/correlate.h"
+#include "programs/xsp/output.h"
+#include "programs/xsp/profile_system.h"
+#include "programs/xsp/run_plan.h"
+#include "programs/xsp/run_resolve.h"
+#include "programs/xsp/run_spans.h"
+#include "programs/xsp/run_streams.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SYSTEM_VALUES_MAXIMUM 32
+
+struct experiment {
+  const struct run_experiment_options *options;
+  struct run_experiment_result *result;
+  struct store *store;
+  struct run_streams streams;
+  struct level_set sets[RUN_SETS_MAXIMUM];
+  size_t set_count;
+  unsigned executions, planned; // begun; 0: not known yet
+  int64_t last_run_id;
+  uint32_t published_mask; // by the last execution, its own span apart
+  bool is_over;            // the program failed, or was interrupted: no more executions
+};
+
+static const char *program_name(const struct run_experiment_options *options)
+{
+  const char *path = options->run.command[0];
+  const char *slash = strrchr(path, '/');
+  return slash != NULL && slash[1] != 0 ? slash + 1 : path;
+}
+
+static enum status describe(struct experiment *experiment, struct error *err)
+{
+  const struct run_experiment_options *options = experiment->options;
+  struct arena arena = {0};
+  struct buf workload;
+  struct store_system_value values[SYSTEM_VALUES_MAXIMUM];
+  size_t count = system_describe(&arena, values, SYSTEM_VALUES_MAXIMUM);
+  buf_init(&workload, BUF_MAXIMUM_DEFAULT);
+  for (char *const *word = options->run.command; *word != NULL; word++)
+    buf_format(&workload, "%s%s", word == options->run.command ? "" : " ", *word);
+  int64_t system_id = 0;
+  enum status status = store_add_system(experiment->store, values, count, &system_id, err);
+  struct timespec created;
+  clock_gettime(CLOCK_REALTIME, &created);
+  const struct store_experiment row = {
+      .experiment_id = 1,
+      .name = program_name(options),
+      .workload = workload.data,
+      .command = options->command_line,
+      .created_ns = (int64_t)created.tv_sec * 1000000000 + created.tv_nsec,
+      .system_id = system_id,
+      .xsp_version = XSP_VERSION,
+  };
+  if (status == STATUS_OK)
+    status = store_add_experiment(experiment->store, &row, err);
+  buf_done(&workload);
+  arena_done(&arena);
+  return status;
+}
+
+// ---- one execution ---------------------------------------------------------------------------------------------------
+// CPU time of draining beside the program, of the program's time. What tracers cost inside the program is not in it: that
+// is the difference between level sets.
+static double own_pct(const struct run_result *ran)
+{
+  int64_t duration_ns = ran->end_ns - ran->start_ns;
+  return duration_ns > 0 ? 100 * (double)ran->own_ns / (double)duration_ns : NAN;
+}
+
+static enum status note_int(struct store *store, int64_t run_id, const char *key, int64_t value, struct error *err)
+{
+  char text[32];
+  snprintf(text, sizeof text, "%" PRId64, value);
+  return store_add_note(store, run_id, key, text, err);
+}
+
+static enum status write_run(struct experiment *experiment, struct store_run *run, const struct run_result *ran,
+                             struct error *err)
+{
+  struct store *store = experiment->store;
+  run->own_pct = own_pct(ran);
+  XSP_TRY(store_add_run(store, run, err));
+  XSP_TRY(note_int(store, run->run_id, "exit_status", run_exit_status(ran->wait_status), err));
+  XSP_TRY(note_int(store, run->run_id, "processes", ran->processes, err));
+  if (ran->left_running > 0)
+    XSP_TRY(note_int(store, run->run_id, "left_running", ran->left_running, err));
+  if (ran->messages[0] != 0)
+    XSP_TRY(store_add_note(store, run->run_id, "tracers", ran->messages, err));
+  return store_commit(store, err);
+}
+
+static void say(const struct experiment *experiment, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(const struct experiment *experiment, const char *format, ...)
+{
+  if (experiment->options->run.quiet)
+    return;
+  char text[512];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  output_talk("%s", text);
+}
+
+static void show_progress(const struct experiment *experiment, struct level_set levels)
+{
+  if (experiment->options->run.quiet || experiment->planned < 2 || isatty(STDERR_FILENO) != 1)
+    return;
+  char text[LEVEL_SET_TEXT_SIZE];
+  level_set_format(levels, text);
+  fprintf(stderr, "\r\033[Kxsp: execution %u of %u, %s", experiment->executions, experiment->planned, text);
+  if (experiment->executions == experiment->planned)
+    fputs("\r\033[K", stderr);
+}
+
+// A repetition that ends otherwise than the first execution measured something else: it stays, in no statistic.
+static void leave_failed(struct experiment *experiment, const struct run_result *ran)
+{
+  struct buf said;
+  buf_init(&said, BUF_MAXIMUM_DEFAULT);
+  run_streams_said(&experiment->streams, &said);
+  output_talk("execution %u ended with status %d, the first with %d: no more are made%s%s", experiment->executions,
+              run_exit_status(ran->wait_status), experiment->result->exit_status,
+              experiment->streams.input_is_lost ? "; its stdin was empty, because a pipe cannot be read twice" : "",
+              said.length > 0 ? "; the last it wrote to stderr:" : "");
+  if (said.length > 0)
+    fprintf(stderr, "%s%s", said.data, said.data[said.length - 1] == '\n' ? "" : "\n");
+  buf_done(&said);
+  experiment->result->exit_status = run_exit_status(ran->wait_status);
+}
+
+static bool is_first(const struct experiment *experiment)
+{
+  return experiment->executions == 1;
+}
+
+static enum status capture(struct experiment *experiment, struct store_run *run, struct run_result *ret_ran,
+                           struct error *err)
+{
+  struct run_options options = experiment->options->run;
+  options.levels = run->levels;
+  if (is_first(experiment))
+    return run_capture(&options, experiment->store, run, ret_ran, err);
+  XSP_TRY(run_streams_redirect(&experiment->streams, err));
+  enum status status = run_capture(&options, experiment->store, run, ret_ran, err);
+  run_streams_restore(&experiment->streams);
+  return status;
+}
+
+// Whether it counts is known only when it has ended: a first execution that stays the only one is what was asked for.
+static enum status execute(struct experiment *experiment, struct level_set levels, bool is_warmup, struct error *err)
+{
+  struct run_experiment_result *result = experiment->result;
+  struct run_result ran = {0};
+  struct store_run run = {
+      .run_id = ++experiment->last_run_id, .experiment_id = 1, .levels = levels, .epoch_is_unix = true, .own_pct = NAN};
+  experiment->executions++;
+  if (!is_first(experiment))
+    show_progress(experiment, levels);
+  XSP_TRY(store_add_run(experiment->store, &run, err));
+  enum status status = capture(experiment, &run, &ran, err);
+  if (is_first(experiment)) {
+    result->first = ran;
+    result->exit_status = run_exit_status(ran.wait_status);
+  }
+  XSP_TRY(status);
+  XSP_TRY(write_run(experiment, &run, &ran, err));
+  bool has_failed = run_exit_status(ran.wait_status) != 0;
+  result->was_interrupted |= ran.was_interrupted;
+  experiment->is_over = has_failed || ran.was_interrupted;
+  if (has_failed && !ran.was_interrupted && !is_first(experiment))
+    leave_failed(experiment, &ran);
+  if (ran.was_interrupted)
+    result->exit_status = run_exit_status(ran.wait_status);
+  XSP_TRY(run_spans_levels(experiment->store, run.run_id, ran.span_id, &experiment->published_mask, err));
+  bool counts = experiment->is_over ? is_first(experiment) : !is_warmup;
+  if (counts)
+    return STATUS_OK;
+  return run_spans_mark_warmup(experiment->store, run.run_id, ran.span_id, err);
+}
+
+// ---- all of them -----------------------------------------------------------------------------------------------------
+static struct level_set deepest(const struct run_experiment_options *options)
+{
+  struct level_set all = {0, false};
+  for (size_t i = 0; i < options->set_count; i++)
+    if (level_set_contains(options->sets[i], all))
+      all = options->sets[i];
+  return all;
+}
+
+static enum status plan_by_first(struct experiment *experiment, struct level_set heard, struct error *err)
+{
+  struct run_plan plan;
+  struct buf text;
+  run_plan_make(heard, experiment->published_mask, &plan);
+  experiment->set_count = plan.set_count;
+  for (size_t i = 0; i < plan.set_count; i++)
+    experiment->sets[i] = plan.sets[i];
+  enum status status = STATUS_OK;
+  buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  run_plan_explain(&plan, &text);
+  if (text.length > 0) {
+    say(experiment, "%s", text.data);
+    status = store_add_note(experiment->store, 0, "level_sets", text.data, err);
+  }
+  buf_done(&text);
+  return status;
+}
+
+// Every repetition visits every level set, beginning with another one each time, so that a drift of the machine's speed
+// falls on all sets alike.
+static enum status repeat(struct experiment *experiment, struct error *err)
+{
+  for (unsigned repetition = 0; repetition < experiment->options->runs; repetition++)
+    for (size_t i = 0; i < experiment->set_count && !experiment->is_over; i++)
+      XSP_TRY(execute(experiment, experiment->sets[(i + repetition) % experiment->set_count], false, err));
+  return STATUS_OK;
+}
+
+static void announce(struct experiment *experiment)
+{
+  unsigned left = experiment->options->runs * (unsigned)experiment->set_count;
+  experiment->planned = experiment->executions + left;
+  if (experiment->is_over || experiment->planned < 2)
+    return;
+  char sets[RUN_SETS_MAXIMUM * LEVEL_SET_TEXT_SIZE] = "";
+  for (size_t i = 0; i < experiment->set_count; i++) {
+    char text[LEVEL_SET_TEXT_SIZE];
+    level_set_format(experiment->sets[i], text);
+    snprintf(sets + strlen(sets), sizeof sets - strlen(sets), "%s%s", i == 0 ? "" : ", ", text);
+  }
+  say(experiment, "%u more execution%s: %u at each of %s; what they write to stdout is dropped", left,
+      left == 1 ? "" : "s", experiment->options->runs, sets);
+  if (experiment->streams.input_is_lost)
+    say(experiment, "stdin is a pipe: they find it empty; a file would be read again by each");
+}
+
+static enum status measure(struct experiment *experiment, struct error *err)
+{
+  const struct run_experiment_options *options = experiment->options;
+  bool is_planned = !options->sets_are_given && options->set_count > 1;
+  struct level_set first = is_planned ? run_plan_everything() : deepest(options);
+  unsigned warmups = is_planned && options->warmups == 0 ? 1 : options->warmups;
+  experiment->set_count = options->set_count;
+  memcpy(experiment->sets, options->sets, sizeof experiment->sets);
+  for (unsigned i = 0; i < warmups && !experiment->is_over; i++) {
+    XSP_TRY(execute(experiment, first, true, err));
+    if (i == 0 && is_planned && !experiment->is_over)
+      XSP_TRY(plan_by_first(experiment, first, err));
+    if (i + 1 == warmups)
+      announce(experiment);
+  }
+  if (warmups == 0 && options->set_count * options->runs > 1)
+    experiment->planned = (unsigned)options->set_count * options->runs;
+  return experiment->is_over ? STATUS_OK : repeat(experiment, err);
+}
+
+static enum status finish(struct experiment *experiment, struct error *err)
+{
+  const struct run_experiment_result *result = experiment->result;
+  if (result->was_interrupted)
+    XSP_TRY(store_add_note(experiment->store, 0, "interrupted", "the user ended the experiment early", err));
+  if (experiment->streams.input_is_lost && experiment->executions > 1)
+    XSP_TRY(store_add_note(experiment->store, 0, "stdin", "a pipe: only the first execution read it", err));
+  XSP_TRY(correlate_store(experiment->store, err));
+  return store_finish(experiment->store, err);
+}
+
+// What was measured before the failure stays in OUTPUT.partial; where nothing was, nothing stays.
+static void give_up(struct experiment *experiment)
+{
+  if (experiment->last_run_id > 1 && store_commit(experiment->store, NULL) == STATUS_OK) {
+    output_talk("what was measured until then is in %s.partial", store_path(experiment->store));
+    store_close(experiment->store);
+  } else {
+    store_discard(experiment->store);
+  }
+}
+
+enum status run_experiment(const struct run_experiment_options *options, struct run_experiment_result *ret_result,
+                           struct error *err)
+{
+  *ret_result = (struct run_experiment_result){0};
+  struct experiment experiment = {.options = options, .result = ret_result};
+  XSP_TRY(store_create(options->output_path, options->force, &experiment.store, err));
+  run_streams_look(&experiment.streams);
+  enum status status = describe(&experiment, err);
+  if (status == STATUS_OK)
+    status = measure(&experiment, err);
+  if (status == STATUS_OK)
+    status = finish(&experiment, err);
+  run_streams_done(&experiment.streams);
+  if (status != STATUS_OK)
+    give_up(&experiment);
+  else
+    ret_result->store = experiment.store;
+  return status;
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `xsp run` asks of the spans of one execution, and what it says about them.
+#ifndef XSP_PROGRAMS_RUN_SPANS_H
+#define XSP_PROGRAMS_RUN_SPANS_H
+
+#include "store/store.h"
+
+// The levels that have spans, that of the program itself (`program_id`) not counted.
+enum status run_spans_levels(struct store *store, int64_t run_id, int64_t program_id, uint32_t *ret_mask,
+                             struct error *err) MUST_CHECK;
+// Tags whatever an observation of the run can be, so that all of them are warm-up: in the file, in no statistic.
+enum status run_spans_mark_warmup(struct store *store, int64_t run_id, int64_t program_id,
+                                  struct error *err) MUST_CHECK;
+
+#endif

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// stdin, stdout and stderr of a program that is run several times: the first execution has the real ones, so that a user
+// and a pipe see one program; the others have the same input where it can be had twice, and their output is dropped.
+#ifndef XSP_PROGRAMS_RUN_STREAMS_H
+#define XSP_PROGRAMS_RUN_STREAMS_H
+
+#include "base/buf.h"
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct run_streams {
+  int saved[3];       // xsp's own descriptors; -1: not open
+  int talk;           // what a repetition writes to stderr; a file without a name
+  off_t input_at;     // stdin is a file, read from here on
+  bool input_is_file; // later executions read it again
+  bool input_is_lost; // stdin is a pipe or the like: later executions find it empty
+  bool is_redirected;
+};
+// Before the first execution.
+void run_streams_look(struct run_streams *streams);
+// Around each later one. Between the two xsp must write nothing to stdout or stderr.
+enum status run_streams_redirect(struct run_streams *streams, struct error *err) MUST_CHECK;
+void run_streams_restore(struct run_streams *streams);
+// The last lines that the execution wrote to stderr.
+void run_streams_said(const struct run_streams *streams, struct buf *out);
+void run_streams_done(struct run_streams *streams);
+
+#endif
