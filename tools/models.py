@@ -9,7 +9,7 @@ demo:    squeezenet, resnet50, densenet121: the onnx package's light models (rea
          dimension; and `trained`.
 trained: ppocr_cls, ppocr_det: PP-OCR models with their trained weights, from the Python package rapidocr-onnxruntime
          (fetched by pip); the picture's height and width are fixed to what the package uses, the batch stays free.
-test:    squeezenet, and small models for every case that the tests need, broken ones too.
+test:    squeezenet, inception_v1, and small models for every case that the tests need, broken ones too.
 
 A model that is there and whole is left alone; a new one is written beside its place and renamed.
 """
@@ -229,6 +229,7 @@ def huge():
 
 TEST = {
     "squeezenet.onnx": lambda: Light("squeezenet").bytes(),
+    "inception_v1.onnx": lambda: Light("inception_v1").bytes(),
     "tiny.onnx": tiny,
     "branches.onnx": branches,
     "text.onnx": text,
