@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "store/store.h"
 
+#include <stdbool.h>
+
 struct collect_session;
 
 struct collect_options {
@@ -65,6 +67,17 @@ struct collect_outside_span {
 enum status collect_add_span(struct collect_session *session, struct store *store, int64_t run_id,
                              const struct collect_outside_span *span, int64_t *ret_span_id,
                              struct error *err) MUST_CHECK;
+
+// ---- for a collector that looks on
+struct collect_process { // a process image of the session: of one process there is another after each exec
+  int64_t process_id;
+  int64_t start_ns; // Unix epoch
+  bool has_ended;   // it left through exit; false says nothing
+};
+// The `index`-th that a drain has seen; false behind the last.
+bool collect_process(const struct collect_session *session, size_t index, struct collect_process *ret_process);
+// The part of the fullest ring that waits for a drain, 0 to 1 (a flight recorder's passes 1). Costs a look at each ring.
+double collect_fullness(struct collect_session *session);
 
 // ---- for recovery
 // What an earlier collector drained this session into. In `arena`.

@@ -109,17 +109,28 @@ static bool make_tag(struct names *names, const struct catalog_site_tag *from, s
   return ret_tag->key != 0;
 }
 
+static bool is_step_mark(struct names *names, const struct catalog_site_tag *tag)
+{
+  char key[sizeof "step" + 1];
+  return tag->value_type == VALUE_INT && tag->value == 1 && names_text(names, tag->key, key, sizeof key) &&
+         strcmp(key, "step") == 0;
+}
+
 // Reads the list of a site's tags; the list is built by prepending, so it is turned round.
 static void load_tags(struct names *names, struct names_site *site, uint32_t first)
 {
   struct store_tag tags[CATALOG_SITE_TAGS_MAXIMUM];
   uint32_t count = 0;
+  bool is_step = false;
   struct catalog_site_tag tag;
   for (uint32_t id = first, steps = 0; steps < CATALOG_SITE_TAGS_MAXIMUM; steps++, id = tag.next) {
     if (id == 0 || !(catalog_read_site_tag(&names->catalog, id, &tag) ||
                      (names_refresh(names) && catalog_read_site_tag(&names->catalog, id, &tag))))
       break;
-    count += make_tag(names, &tag, &tags[count]);
+    if (is_step_mark(names, &tag))
+      is_step = true;
+    else
+      count += make_tag(names, &tag, &tags[count]);
   }
   struct store_tag *kept = count ? malloc(count * sizeof *kept) : NULL;
   if (count && !kept)
@@ -129,6 +140,7 @@ static void load_tags(struct names *names, struct names_site *site, uint32_t fir
   free(site->tags);
   site->tags = kept;
   site->tag_count = count;
+  site->is_step = is_step;
   site->first_tag = first;
 }
 

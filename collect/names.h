@@ -14,6 +14,7 @@ struct names_site {
   uint32_t catalog_id;
   uint32_t first_tag; // as read from the catalog: another value means that tags were added
   uint8_t level;
+  bool is_step;           // has the tag `step` = 1, which is a mark of the spans and no tag of theirs
   struct store_tag *tags; // owned; span_id 0, to be filled in
   uint32_t tag_count;
 };

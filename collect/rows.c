@@ -240,7 +240,8 @@ void rows_span(void *context, const struct decoded_span *span)
                            .tracer = site->tracer,
                            .level = site->level,
                            .kind = span->kind,
-                           .flags = span->open ? STORE_SPAN_OPEN : 0};
+                           .flags =
+                               (uint8_t)((span->open ? STORE_SPAN_OPEN : 0) | (site->is_step ? STORE_SPAN_STEP : 0))};
   if (!span->open && __builtin_sub_overflow(to_ns(session, span->clock, end), row.start_ns, &row.duration_ns))
     row.duration_ns = INT64_MAX;
   if (span->correlation)

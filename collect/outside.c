@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the collector knows of a session beside its rings: spans that its launcher adds, the processes that joined, how full
+// the rings are. Called by the verbs that start programs.
+#include "collect/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define OUTSIDE_RING 0u // rings are numbered from 1: ids of this one are the collector's own
+
+// ---- a span of the launcher -------------------------------------------------------------------------------------------
+
+// The thread's track: the one that spans of this run lie on already, else of the last image that joined, else one of no
+// process at all (number 0). NULL: out of memory.
+static struct track_entry *main_track(struct collect_session *session, int64_t run_id, uint64_t pid)
+{
+  struct tracks *tracks = &session->tracks;
+  for (uint32_t i = 0; i < tracks->count; i++) {
+    struct track_entry *entry = &tracks->entries[i];
+    const struct process_head *head = session_process(session, entry->process);
+    if (entry->run_id == run_id && entry->number == 0 && entry->thread == pid && head && head->pid == pid)
+      return entry;
+  }
+  uint32_t process = 0;
+  for (uint32_t i = 0; i < session->process_count; i++) {
+    const struct process_head *head = session_process(session, i);
+    if (head && head->pid == pid)
+      process = i;
+  }
+  return tracks_find(tracks, process, pid, 0);
+}
+
+static enum status publish(struct collect_session *session, struct track_entry *entry, int64_t run_id,
+                           const struct collect_outside_span *span, struct error *err)
+{
+  if (entry->run_id == run_id)
+    return STATUS_OK;
+  const struct process_head *head = session_process(session, entry->process);
+  char command[257];
+  memcpy(command, head ? head->command : "", head ? sizeof head->command : 1);
+  command[256] = '\0';
+  command[strcspn(command, " ")] = '\0';
+  const struct track_process process = {(uint32_t)span->process_id, command[0] ? command : span->name, 0};
+  return tracks_publish(&session->tracks, entry, &process, &session->names, run_id, err);
+}
+
+static uint32_t string(struct store *store, const char *text)
+{
+  return text ? store_string(store, text, strlen(text)) : 0;
+}
+
+static enum status add_span(struct drain *drain, const struct collect_outside_span *span, int64_t *ret_span_id)
+{
+  struct collect_session *session = drain->session;
+  rows_begin(drain);
+  if (rows_failed(drain))
+    return drain->status;
+  struct track_entry *entry = main_track(session, drain->run_id, (uint64_t)span->process_id);
+  if (!entry)
+    return error_set(drain->err, STATUS_MEMORY, "cannot add a span", session->directory, NULL, "out of memory");
+  XSP_TRY(publish(session, entry, drain->run_id, span, drain->err));
+  // On the line of the session's first clock reading, like every other time: spans of the program lie inside.
+  int64_t start_ns = clock_map_realtime(&session->clock, span->start_ns);
+  int64_t end_ns = clock_map_realtime(&session->clock, span->end_ns);
+  struct store_span row = {.span_id = ring_span_id(OUTSIDE_RING, ++session->outside_spans),
+                           .start_ns = start_ns,
+                           .duration_ns = end_ns > start_ns ? end_ns - start_ns : 0,
+                           .trace_id = session->run_trace,
+                           .track_id = tracks_id(&session->tracks, entry),
+                           .name = string(drain->store, span->name),
+                           .category = string(drain->store, span->category),
+                           .tracer = string(drain->store, span->tracer),
+                           .level = span->level};
+  XSP_TRY(store_add_spans(drain->store, drain->run_id, &row, 1, drain->err));
+  if (ret_span_id)
+    *ret_span_id = row.span_id;
+  return STATUS_OK;
+}
+
+enum status collect_add_span(struct collect_session *session, struct store *store, int64_t run_id,
+                             const struct collect_outside_span *span, int64_t *ret_span_id, struct error *err)
+{
+  struct drain *drain = malloc(sizeof *drain);
+  if (!drain)
+    return error_set(err, STATUS_MEMORY, "cannot add a span", session->directory, NULL, "out of memory");
+  memset(drain, 0, offsetof(struct drain, spans));
+  drain->session = session;
+  drain->store = store;
+  drain->run_id = run_id;
+  drain->err = err;
+  session_find_files(session, false);
+  enum status status = add_span(drain, span, ret_span_id);
+  free(drain);
+  return status;
+}
+
+// ---- processes ----------------------------------------------------------------------------------------------------------
+
+bool collect_process(const struct collect_session *session, size_t index, struct collect_process *ret_process)
+{
+  for (uint32_t i = 0; i < session->process_count; i++) {
+    const struct process_head *head = session_process(session, i);
+    if (!head || index-- != 0)
+      continue;
+    *ret_process = (struct collect_process){.process_id = head->pid,
+                                            .start_ns = head->start_realtime_ns,
+                                            .has_ended = __atomic_load_n(&head->ended, __ATOMIC_ACQUIRE) != 0};
+    return true;
+  }
+  return false;
+}
+
+// ---- how full -----------------------------------------------------------------------------------------------------------
+
+double collect_fullness(struct collect_session *session)
+{
+  double most = 0;
+  session_find_files(session, false);
+  for (uint32_t i = 0; i < session->ring_count; i++) {
+    const struct ring_file *ring = &session->rings[i];
+    if (ring->state != FILE_MAPPED)
+      continue;
+    uint64_t head = __atomic_load_n(&ring->view.head->producer.head, __ATOMIC_ACQUIRE);
+    double part = head > ring->position ? (double)(head - ring->position) / (double)ring->view.record_count : 0;
+    most = part > most ? part : most;
+  }
+  session_note_faults(session);
+  return most;
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the launcher of a program adds: its span on the program's own track, steps by a site's mark, processes, fullness.
+#include "collect/collect.h"
+
+#include "collect/clock_read.h"
+#include "collect/hand_writer_workload.h"
+
+#include <unistd.h>
+
+#include "tests/expect.h" // needs cmocka.h, which hand_writer_workload.h brings
+
+#define RUN 3
+#define PID 1000
+
+static struct {
+  char folder[64], path[128];
+  struct collect_session *session;
+  struct store *store;
+  struct hand hand;
+  struct arena arena;
+} now;
+
+static int setup(void **state)
+{
+  struct error err = {0};
+  memset(&now, 0, sizeof now);
+  snprintf(now.folder, sizeof now.folder, "/tmp/xsp-outside-test-XXXXXX");
+  assert_non_null(mkdtemp(now.folder));
+  snprintf(now.path, sizeof now.path, "%s/out.xsp", now.folder);
+  assert_int_equal(setenv("XSP_CLOCK", "monotonic", 1), 0);
+  const struct collect_options options = {.level_mask = XSP_LEVEL_MASK_ALL, .ring_records = HAND_RING_RECORDS};
+  ok(collect_create(&options, &now.session, &err), &err);
+  hand_join(&now.hand, collect_directory(now.session));
+  ok(store_create(now.path, false, &now.store, &err), &err);
+  return 0;
+}
+
+static int teardown(void **state)
+{
+  hand_leave(&now.hand);
+  collect_close(now.session, true);
+  store_discard(now.store);
+  arena_done(&now.arena);
+  return rmdir(now.folder);
+}
+
+static int64_t add(int64_t pid, int64_t start_ns, int64_t end_ns)
+{
+  const struct collect_outside_span span = {.process_id = pid,
+                                            .start_ns = start_ns,
+                                            .end_ns = end_ns,
+                                            .level = XSP_LEVEL_APPLICATION,
+                                            .name = "python3 train.py",
+                                            .category = "program",
+                                            .tracer = "xsp"};
+  int64_t id = 0;
+  OK(collect_add_span(now.session, now.store, RUN, &span, &id, err));
+  return id;
+}
+
+static void drain(bool is_final)
+{
+  OK((is_final ? collect_drain_final : collect_drain)(now.session, now.store, RUN, err));
+}
+
+static struct store_spans spans(void)
+{
+  struct store_spans loaded = {0};
+  OK(store_commit(now.store, err));
+  OK(store_load_spans(now.store, RUN, STORE_ALL_BASE, &now.arena, &loaded, err));
+  return loaded;
+}
+
+static size_t tracks(struct store_track **ret_tracks)
+{
+  size_t count = 0;
+  OK(store_tracks(now.store, RUN, &now.arena, ret_tracks, &count, err));
+  return count;
+}
+
+static const char *text(uint32_t id)
+{
+  size_t length = 0;
+  return store_text(now.store, id, &length);
+}
+
+static void assert_program(const struct store_spans *got, size_t row)
+{
+  assert_int_equal(got->level[row], XSP_LEVEL_APPLICATION);
+  assert_int_equal(got->kind[row], XSP_KIND_SYNC);
+  assert_string_equal(text(got->name[row]), "python3 train.py");
+  assert_string_equal(text(got->category[row]), "program");
+  assert_string_equal(text(got->tracer[row]), "xsp");
+}
+
+// On the track that the main thread's spans lie on, around them, with times on the same line.
+static void test_on_the_programs_own_track(void **state)
+{
+  now.hand.ring->owner_tid = PID;
+  uint32_t site = hand_site(&now.hand, XSP_LEVEL_LAYER, "convolution", NULL);
+  struct session_calibration before = clock_read(SESSION_TICKS_MONOTONIC);
+  hand_span(&now.hand, site, 1, before.ticks, 5);
+  drain(true);
+  int64_t id = add(PID, before.realtime_ns, before.realtime_ns + 1000);
+  assert_true(id >= 1);
+  struct store_spans got = spans();
+  assert_int_equal(got.count, 2);
+  assert_int_equal(got.span_id[1], id);
+  assert_int_not_equal(got.span_id[0], id);
+  assert_program(&got, 1);
+  assert_int_equal(got.track_id[1], got.track_id[0]);
+  assert_int_equal(got.trace_id[1], got.trace_id[0]);
+  assert_int_equal(got.duration_ns[1], 1000);
+  assert_true(llabs(got.start_ns[1] - got.start_ns[0]) < 100000); // both were read at once
+  struct store_track *track;
+  assert_int_equal(tracks(&track), 1);
+}
+
+// Added first, then drained: the same track row again.
+static void test_before_the_drain(void **state)
+{
+  now.hand.ring->owner_tid = PID;
+  uint32_t site = hand_site(&now.hand, XSP_LEVEL_LAYER, "convolution", NULL);
+  hand_span(&now.hand, site, 1, clock_read(SESSION_TICKS_MONOTONIC).ticks, 5);
+  add(PID, 1000, 2000);
+  drain(true);
+  struct store_spans got = spans();
+  assert_int_equal(got.count, 2);
+  assert_int_equal(got.track_id[1], got.track_id[0]);
+}
+
+static void test_a_program_that_never_joined(void **state)
+{
+  int64_t first = add(4711, 1000, 2000), second = add(4711, 3000, 2500);
+  assert_int_not_equal(first, second);
+  struct store_spans got = spans();
+  assert_int_equal(got.count, 2);
+  assert_int_equal(got.duration_ns[1], 0); // ends before it starts
+  struct store_track *track;
+  assert_int_equal(tracks(&track), 1);
+  assert_int_equal(track->process_id, 4711);
+  assert_int_equal(track->thread_id, 4711);
+  assert_string_equal(track->name, "python3 train.py");
+}
+
+static void test_a_step_is_a_mark_and_no_tag(void **state)
+{
+  uint32_t step = hand_site(&now.hand, XSP_LEVEL_MODEL, "step", NULL);
+  hand_site_tag(&now.hand, step, "batch_size", 8);
+  hand_site_tag(&now.hand, step, "step", 1);
+  uint32_t other = hand_site(&now.hand, XSP_LEVEL_MODEL, "other", NULL);
+  hand_site_tag(&now.hand, other, "step", 2);   // a number, not the mark
+  hand_site_tag(&now.hand, other, "step_2", 1); // another key
+  uint64_t begin = clock_read(SESSION_TICKS_MONOTONIC).ticks;
+  hand_span(&now.hand, step, 1, begin, 5);
+  hand_span(&now.hand, other, 2, begin + 10, 5);
+  hand_span(&now.hand, step, 3, begin + 20, 5);
+  drain(true);
+  struct store_spans got = spans();
+  assert_int_equal(got.count, 3);
+  assert_int_equal(got.flags[0], STORE_SPAN_STEP);
+  assert_int_equal(got.flags[1], 0);
+  assert_int_equal(got.flags[2], STORE_SPAN_STEP);
+  struct store_tag *tags;
+  size_t count;
+  OK(store_load_tags(now.store, RUN, &now.arena, &tags, &count, err));
+  assert_int_equal(count, 4);
+  for (size_t i = 0; i < count; i++)
+    if (tags[i].span_id != got.span_id[1])
+      assert_string_equal(text(tags[i].key), "batch_size");
+}
+
+static void test_processes(void **state)
+{
+  struct collect_process process;
+  drain(false);
+  assert_true(collect_process(now.session, 0, &process));
+  assert_int_equal(process.process_id, PID);
+  assert_false(process.has_ended);
+  assert_false(collect_process(now.session, 1, &process));
+  now.hand.process->ended = 1;
+  assert_true(collect_process(now.session, 0, &process));
+  assert_true(process.has_ended);
+}
+
+static void test_fullness(void **state)
+{
+  uint32_t site = hand_site(&now.hand, XSP_LEVEL_LAYER, "convolution", NULL);
+  uint64_t begin = clock_read(SESSION_TICKS_MONOTONIC).ticks;
+  assert_true(collect_fullness(now.session) == 0);
+  for (uint32_t i = 0; i < HAND_RING_RECORDS / 4; i++)
+    hand_span(&now.hand, site, i + 1, begin + i, 1);
+  assert_true(collect_fullness(now.session) == 0.25);
+  drain(false);
+  assert_true(collect_fullness(now.session) == 0);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(test_on_the_programs_own_track, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_before_the_drain, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_a_program_that_never_joined, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_a_step_is_a_mark_and_no_tag, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_processes, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_fullness, setup, teardown),
+  };
+  return cmocka_run_group_tests_name("outside", tests, NULL, NULL);
+}
