@@ -14,6 +14,8 @@
 #include <xsp/span.h>
 #include <xsp/tracer.h>
 
+#include "tracers/annotations/tags.h"
+
 struct annotation_domain; // lives as long as the process
 
 // One text of one domain and category, as its spans appear. Immutable.
@@ -27,16 +29,25 @@ struct annotation {
 
 // Once, before anything else, from either entrance of the tracer; idempotent. Reads XSP_MODEL_RANGE, XSP_CAPTURE_RANGE.
 void annotations_start(const char *tracer_name);
+// Whom to tell what could not be kept; from xsp_tracer.start.
+void annotations_host(const struct xsp_host *host);
 // The domain of this name; NULL or "": the default one. Equal names give the same domain.
 struct annotation_domain *annotation_domain(const char *name);
+// One that was made but has no name: ranges in it that begin with "nccl" are NCCL's, of library level.
+struct annotation_domain *annotation_domain_nameless(void);
 const char *annotation_domain_name(const struct annotation_domain *domain);
 // `category` NULL: none. The text need not end with a NUL and may change after the call. Never NULL.
 const struct annotation *annotation_find(struct annotation_domain *domain, const char *category, const char *text,
                                          size_t length);
 
+// The same for a text that ends with a NUL: a text seen before at the same address is not measured first.
+const struct annotation *annotation_find_text(struct annotation_domain *domain, const char *category, const char *text);
+// Nothing of this tracer is recorded now and no range could change that: texts need not be looked up.
+bool annotations_are_off(void);
+
 // ---- ranges that nest on the calling thread, per domain
-// Starts a span; the returned handle takes tags until the pop. `text` (may be NULL where the annotation has no varying
-// tags) as given to annotation_find. *ret_depth, may be NULL: nesting before the push, 0-based.
+// Starts a span; the returned handle takes tags until the pop. `annotation` NULL: not recorded, it only nests. `text`
+// (may be NULL where the annotation has no varying tags) as given to annotation_find. *ret_depth, may be NULL: nesting before the push, 0-based.
 struct xsp_span annotation_push(struct annotation_domain *domain, const struct annotation *annotation, const char *text,
                                 size_t length, int *ret_depth);
 int annotation_pop(struct annotation_domain *domain); // nesting after the pop; -1: nothing was open
@@ -45,6 +56,10 @@ int annotation_pop(struct annotation_domain *domain); // nesting after the pop; 
 uint64_t annotation_range_start(struct annotation_domain *domain, const struct annotation *annotation, const char *text,
                                 size_t length); // an id, never 0
 void annotation_range_end(uint64_t id);
+// The same with tags, which are copied.
+uint64_t annotation_range_start_tagged(struct annotation_domain *domain, const struct annotation *annotation,
+                                       const char *text, size_t length, const struct annotation_tags *tags);
+void annotation_range_end_tagged(uint64_t id, const struct annotation_tags *tags);
 // ---- instants: a span of no length, category "mark", at application level
 struct xsp_span annotation_mark(struct annotation_domain *domain, const char *text, size_t length);
 // A counter's value: a span of no length, category "counter", tag `value`.

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranges, marks and counters of annotation APIs as spans; nesting per thread and domain; capture ranges. Called by the
+// tracers of such APIs, on whatever thread the program calls them.
+#include "tracers/annotations/state.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define DOMAINS_MOST 1024
+#define DOMAIN_TEXT_BYTES (64 * 1024)
+#define GLOB_MOST 1024
+
+char annotation_tracer[32] = "annotations";
+const char *annotation_model_range, *annotation_capture_range;
+const volatile uint32_t *annotation_switches;
+
+static const struct xsp_host *host;   // atomic
+static const char *tracer_name_given; // atomic
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t key; // its destructor hands a thread's block on
+static bool has_key;
+static struct annotation_thread *blocks; // atomic: all of them
+static uint32_t capturing;               // atomic: capture ranges open in this process
+// One that dlopen finds room for among the thread's first ones: a pointer.
+static __thread struct annotation_thread *own_block __attribute__((tls_model("initial-exec")));
+
+void annotation_say(const char *message)
+{
+  const struct xsp_host *known = __atomic_load_n(&host, __ATOMIC_ACQUIRE);
+  if (known != NULL && known->say != NULL)
+    known->say(known, message);
+}
+
+void annotations_host(const struct xsp_host *given)
+{
+  __atomic_store_n(&host, given, __ATOMIC_RELEASE);
+}
+
+// ---- capture ranges
+// The switches are the session's: all tracers of all its processes. This tracer's own word of this name is 0 as soon as a
+// first process has switched the others off, so that a child that starts inside of a range leaves them on.
+static const char capture_marker[] = "capture-range";
+
+static void switch_all(bool on)
+{
+  xsp_tracer_set_levels("*", on ? XSP_LEVEL_MASK_ALL : 0);
+  xsp_tracer_set_levels(capture_marker, 0);
+}
+
+// Whoever stores last looks again afterwards, so that the last change of the count decides.
+static void switch_as_counted(void)
+{
+  bool on;
+  do {
+    on = __atomic_load_n(&capturing, __ATOMIC_SEQ_CST) > 0;
+    switch_all(on);
+  } while (on != (__atomic_load_n(&capturing, __ATOMIC_SEQ_CST) > 0));
+}
+
+void annotation_capture_enter(void)
+{
+  if (__atomic_fetch_add(&capturing, 1, __ATOMIC_SEQ_CST) == 0)
+    switch_as_counted();
+}
+
+void annotation_capture_leave(void)
+{
+  uint32_t before = __atomic_load_n(&capturing, __ATOMIC_SEQ_CST);
+  do
+    if (before == 0) // entered before a fork
+      return;
+  while (!__atomic_compare_exchange_n(&capturing, &before, before - 1, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+  if (before == 1)
+    switch_as_counted();
+}
+
+// ---- threads
+// Ranges of other threads that share the session stay what they are; what the thread had open is open for ever.
+static void thread_ends(void *block)
+{
+  struct annotation_thread *own = block;
+  for (uint32_t i = own->depth; i-- > 0;)
+    if (own->open[i].annotation != NULL && own->open[i].annotation->is_capture_range)
+      annotation_capture_leave();
+  own->depth = own->beyond = 0;
+  own_block = NULL;
+  __atomic_store_n(&own->in_use, 0, __ATOMIC_RELEASE);
+}
+
+// The forking thread lives on alone. What was open is its parent's: it still nests here, but is not recorded twice.
+static void child_starts(void)
+{
+  struct annotation_thread *own = own_block;
+  for (struct annotation_thread *block = blocks; block != NULL; block = block->next)
+    if (block != own) {
+      block->depth = block->beyond = 0;
+      block->in_use = 0;
+    }
+  for (uint32_t i = 0; own != NULL && i < own->depth; i++) {
+    own->open[i].annotation = NULL;
+    own->open[i].span = (struct xsp_span){0, 0, 0};
+  }
+  capturing = 0;
+  annotation_started_forget();
+}
+
+static __attribute__((noinline)) struct annotation_thread *thread_begins(void)
+{
+  int saved_errno = errno;
+  struct annotation_thread *own = __atomic_load_n(&blocks, __ATOMIC_ACQUIRE);
+  for (; own != NULL; own = own->next) {
+    uint32_t free_block = 0;
+    if (__atomic_compare_exchange_n(&own->in_use, &free_block, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+      break;
+  }
+  if (own == NULL) {
+    own = mmap(NULL, sizeof *own, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (own == MAP_FAILED) {
+      errno = saved_errno;
+      return NULL;
+    }
+    own->in_use = 1;
+    own->next = __atomic_load_n(&blocks, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&blocks, &own->next, own, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+      ;
+  }
+  own_block = own;
+  if (has_key)
+    pthread_setspecific(key, own);
+  errno = saved_errno;
+  return own;
+}
+
+struct annotation_thread *annotation_thread_own(void)
+{
+  struct annotation_thread *own = own_block;
+  return __builtin_expect(own != NULL, 1) ? own : thread_begins();
+}
+
+// ---- start
+// Environment variables may be changed by the program later.
+static const char *keep_variable(const char *name, char *to)
+{
+  const char *text = secure_getenv(name);
+  if (text == NULL || *text == '\0' || strlen(text) >= GLOB_MOST)
+    return NULL;
+  return strcpy(to, text);
+}
+
+static void start_once(void)
+{
+  static char model_range[GLOB_MOST], capture_range[GLOB_MOST];
+  const char *name = __atomic_load_n(&tracer_name_given, __ATOMIC_ACQUIRE);
+  if (strlen(name) < sizeof annotation_tracer)
+    strcpy(annotation_tracer, name);
+  has_key = pthread_key_create(&key, thread_ends) == 0;
+  pthread_atfork(NULL, NULL, child_starts);
+  annotation_model_range = keep_variable("XSP_MODEL_RANGE", model_range);
+  annotation_capture_range = keep_variable("XSP_CAPTURE_RANGE", capture_range);
+  if (annotation_capture_range != NULL && xsp_tracer_levels(capture_marker) != 0)
+    switch_all(false);
+}
+
+void annotations_start(const char *tracer_name)
+{
+  int saved_errno = errno;
+  __atomic_store_n(&tracer_name_given, tracer_name, __ATOMIC_RELEASE);
+  pthread_once(&once, start_once);
+  errno = saved_errno;
+}
+
+bool annotations_are_off(void)
+{
+  const volatile uint32_t *switches = __atomic_load_n(&annotation_switches, __ATOMIC_ACQUIRE);
+  return switches != NULL && *switches == 0 && annotation_capture_range == NULL;
+}
+
+// ---- domains
+static struct annotation_domain default_domain = {.name = ""};
+static struct annotation_domain nameless_domain = {.name = "", .number = 1, .is_nameless = true};
+static struct annotation_domain more_domains = {.name = "more domains", .number = 2};
+static struct annotation_domain domains[DOMAINS_MOST]; // `name` atomic: NULL where free
+static char domain_text[DOMAIN_TEXT_BYTES];
+static uint32_t domain_text_used; // atomic
+
+static const char *keep_domain_name(const char *name)
+{
+  size_t bytes = strlen(name) + 1;
+  uint32_t used = __atomic_load_n(&domain_text_used, __ATOMIC_RELAXED);
+  do
+    if (bytes > sizeof domain_text - used)
+      return NULL;
+  while (!__atomic_compare_exchange_n(&domain_text_used, &used, used + (uint32_t)bytes, false, __ATOMIC_RELAXED,
+                                      __ATOMIC_RELAXED));
+  return memcpy(domain_text + used, name, bytes);
+}
+
+struct annotation_domain *annotation_domain(const char *name)
+{
+  if (name == NULL || *name == '\0')
+    return &default_domain;
+  const char *copy = NULL;
+  for (uint32_t i = 0; i < DOMAINS_MOST; i++) {
+    const char *known = __atomic_load_n(&domains[i].name, __ATOMIC_ACQUIRE);
+    if (known == NULL) {
+      if (copy == NULL && (copy = keep_domain_name(name)) == NULL)
+        break;
+      __atomic_store_n(&domains[i].number, i + 3, __ATOMIC_RELAXED); // the same, whoever claims it
+      if (__atomic_compare_exchange_n(&domains[i].name, &known, copy, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
+        return &domains[i];
+    }
+    if (strcmp(known, name) == 0)
+      return &domains[i];
+  }
+  return &more_domains;
+}
+
+struct annotation_domain *annotation_domain_nameless(void)
+{
+  return &nameless_domain;
+}
+
+const char *annotation_domain_name(const struct annotation_domain *domain)
+{
+  return domain->name;
+}
+
+// ---- ranges of a thread
+void annotation_put_range(const struct range *range, const struct xsp_span *span, char *scratch, size_t scratch_size)
+{
+  if (range->sequence != RANGE_NO_NUMBER)
+    xsp_span_tag_int(span, "sequence", range->sequence);
+  if (range->op_id != RANGE_NO_NUMBER)
+    xsp_span_tag_int(span, "op_id", range->op_id);
+  if (range->sizes != NULL) {
+    size_t length = range->sizes_length < scratch_size ? range->sizes_length : scratch_size - 1;
+    memcpy(scratch, range->sizes, length);
+    scratch[length] = '\0';
+    xsp_span_tag_string(span, "sizes", scratch);
+  }
+}
+
+// What annotation_find has just read of this text need not be read again.
+static void put_varying(struct annotation_thread *own, const struct annotation *annotation, const char *text,
+                        size_t length, const struct xsp_span *span)
+{
+  struct range range;
+  if (own->read_annotation == annotation && own->read_text == text && own->read_length == length) {
+    range = own->read;
+  } else {
+    const struct annotation_text *known = (const struct annotation_text *)(const void *)annotation;
+    range_read(known->domain->name, text, length, annotation_model_range, &range);
+  }
+  own->read_annotation = NULL;
+  annotation_put_range(&range, span, own->scratch, sizeof own->scratch);
+}
+
+static int level_in(const struct annotation_thread *own, uint32_t depth, const struct annotation_domain *domain)
+{
+  for (uint32_t i = depth; i-- > 0;)
+    if (own->open[i].domain == domain)
+      return own->open[i].level + 1;
+  return 0;
+}
+
+struct xsp_span annotation_push(struct annotation_domain *domain, const struct annotation *annotation, const char *text,
+                                size_t length, int *ret_depth)
+{
+  struct annotation_thread *own = annotation_thread_own();
+  struct xsp_span span = {0, 0, 0};
+  if (own == NULL || own->depth == ANNOTATION_OPEN_MOST) {
+    if (ret_depth != NULL)
+      *ret_depth = own == NULL ? 0 : ANNOTATION_OPEN_MOST + (int)own->beyond;
+    if (own != NULL)
+      own->beyond++;
+    return span;
+  }
+  // Depth first: a handler's ranges go above this one and leave the stack as they found it.
+  uint32_t depth = own->depth;
+  own->depth = depth + 1;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  struct annotation_open *open = &own->open[depth];
+  open->domain = domain;
+  open->annotation = annotation;
+  open->level = level_in(own, depth, domain);
+  if (ret_depth != NULL)
+    *ret_depth = open->level;
+  if (annotation != NULL) {
+    if (__builtin_expect(annotation->is_capture_range, 0))
+      annotation_capture_enter();
+    span = xsp_span_start(annotation->site);
+    if (annotation->has_varying_tags && span.start != 0 && text != NULL)
+      put_varying(own, annotation, text, length, &span);
+  }
+  open->span = span;
+  return span;
+}
+
+int annotation_pop(struct annotation_domain *domain)
+{
+  struct annotation_thread *own = own_block;
+  if (own == NULL)
+    return -1;
+  if (own->beyond > 0) {
+    own->beyond--;
+    return ANNOTATION_OPEN_MOST + (int)own->beyond;
+  }
+  uint32_t place = own->depth;
+  while (place > 0 && own->open[place - 1].domain != domain)
+    place--;
+  if (place-- == 0)
+    return -1;
+  struct annotation_open *open = &own->open[place];
+  xsp_span_finish(&open->span);
+  int level = open->level;
+  bool captures = open->annotation != NULL && open->annotation->is_capture_range;
+  if (place + 1 != own->depth)
+    memmove(open, open + 1, (own->depth - place - 1) * sizeof *open);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  own->depth--;
+  if (__builtin_expect(captures, 0))
+    annotation_capture_leave();
+  return level;
+}
+
+// ---- instants
+static struct xsp_span instant(struct xsp_site *site)
+{
+  struct xsp_span none = {0, 0, 0};
+  if (annotation_site_is_off(site))
+    return none;
+  struct xsp_interval now = {.size = sizeof now};
+  now.start = now.end = xsp_clock_ticks();
+  return xsp_span_emit(site, &now);
+}
+
+struct xsp_span annotation_mark(struct annotation_domain *domain, const char *text, size_t length)
+{
+  return instant(annotation_find_kind(domain, NULL, text, length, ANNOTATION_TEXT_MARK)->site);
+}
+
+void annotation_counter_int(struct annotation_domain *domain, const char *name, int64_t value)
+{
+  struct xsp_span span = instant(annotation_find_kind(domain, NULL, name, strlen(name), ANNOTATION_TEXT_COUNTER)->site);
+  xsp_span_tag_int(&span, "value", value);
+}
+
+void annotation_counter_double(struct annotation_domain *domain, const char *name, double value)
+{
+  struct xsp_span span = instant(annotation_find_kind(domain, NULL, name, strlen(name), ANNOTATION_TEXT_COUNTER)->site);
+  xsp_span_tag_double(&span, "value", value);
+}
