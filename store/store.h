@@ -170,6 +170,13 @@ enum status store_add_log(struct store *store, int64_t run_id, int64_t span_id, 
 // A fact that concerns a whole run or experiment, kept in table `note(run_id, key, value)`; run_id 0: the file.
 enum status store_add_note(struct store *store, int64_t run_id, const char *key, const char *value,
                            struct error *err) MUST_CHECK;
+// Names parents of spans that are written already: each link's span gets `parent_id` as its recorded parent. Sorts `links`;
+// span ids are unique. Derived columns stay as they are: correlate again.
+struct store_link {
+  int64_t span_id, parent_id;
+};
+enum status store_name_parents(struct store *store, int64_t run_id, struct store_link *links, size_t count,
+                               struct error *err) MUST_CHECK;
 // Adds `offset_ns` to all times of a run: starts of spans, logs, observations. Cheap: nothing is coded again. For sources
 // that say only at their end what their times count from. STATUS_INPUT: a start would not fit into int64 any more; the
 // file is then to be discarded.

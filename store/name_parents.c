@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parents that become known after a run was written: the recorded column is written again, part by part. Called by `xsp
+// run --resolve`, before it correlates again.
+#include "store/problem.h"
+#include "store/store_private.h"
+
+#include <stdlib.h>
+
+static int compare_links(const void *left, const void *right)
+{
+  const struct store_link *a = left, *b = right;
+  return a->span_id < b->span_id ? -1 : a->span_id > b->span_id;
+}
+
+struct naming {
+  const struct store_link *links; // by span id
+  size_t count, named;
+};
+
+static bool name_in(struct naming *naming, const int64_t *span_ids, int64_t *parent_ids, uint32_t count)
+{
+  bool has_any = false;
+  for (uint32_t i = 0; i < count; i++) {
+    struct store_link wanted = {.span_id = span_ids[i]};
+    const struct store_link *link =
+        bsearch(&wanted, naming->links, naming->count, sizeof *naming->links, compare_links);
+    if (link == NULL)
+      continue;
+    parent_ids[i] = link->parent_id;
+    naming->named++;
+    has_any = true;
+  }
+  return has_any;
+}
+
+// The part that is still open is written again when rows are added to it: its copy in memory must agree.
+static void name_pending(struct store *store, int64_t run_id, struct naming *naming)
+{
+  struct pending_run *run = pending_find(store, run_id);
+  struct pending_series *series = run != NULL ? &run->series[SERIES_SPAN] : NULL;
+  size_t named = naming->named;
+  if (series != NULL && series->row_count > 0)
+    (void)name_in(naming, series->columns[STORE_SPAN_ID], series->columns[STORE_RECORDED_PARENT_ID], series->row_count);
+  naming->named = named;
+}
+
+static enum status name_parts(struct store *store, int64_t run_id, const struct series *series, struct naming *naming,
+                              int64_t *span_ids, int64_t *parent_ids, struct error *err)
+{
+  for (size_t i = 0; i < series->part_count; i++) {
+    const struct part *part = &series->parts[i];
+    XSP_TRY(reader_part_column(&store->reader, series, part, STORE_SPAN_ID, span_ids, err));
+    XSP_TRY(reader_part_column(&store->reader, series, part, STORE_RECORDED_PARENT_ID, parent_ids, err));
+    if (name_in(naming, span_ids, parent_ids, part->row_count))
+      XSP_TRY(pending_write_column(store, run_id, SERIES_SPAN, (int64_t)i, STORE_RECORDED_PARENT_ID, parent_ids,
+                                   part->row_count, err));
+  }
+  return STATUS_OK;
+}
+
+enum status store_name_parents(struct store *store, int64_t run_id, struct store_link *links, size_t count,
+                               struct error *err)
+{
+  XSP_TRY(writer_check(store, err));
+  XSP_TRY(pending_flush(store, err));
+  XSP_TRY(reader_refresh(&store->reader, err));
+  const struct run_chunks *run = reader_run(&store->reader, run_id);
+  int64_t *values = malloc(2 * STORE_CHUNK_ROWS * sizeof *values);
+  if (values == NULL)
+    return writer_memory(store, err);
+  qsort(links, count, sizeof *links, compare_links);
+  struct naming naming = {.links = links, .count = count};
+  enum status status = STATUS_OK;
+  if (run != NULL)
+    status = name_parts(store, run_id, &run->series[SERIES_SPAN], &naming, values, values + STORE_CHUNK_ROWS, err);
+  free(values);
+  if (status == STATUS_OK && naming.named != count)
+    status = error_set(err, STATUS_USE, "cannot name parents", store->path, NULL, "%zu of %zu spans are not there",
+                       count - naming.named, count);
+  name_pending(store, run_id, &naming);
+  reader_invalidate_run(&store->reader, run_id);
+  return status;
+}
