@@ -148,10 +148,29 @@ static size_t assign(struct relation *relation, const struct list *list)
   return outside;
 }
 
-// A run without model spans is one observation, from its first start to its last end, of wall time where it has any.
-static bool whole_run(struct relation *relation, struct arena *arena, struct store_observation **ret_observations,
-                      size_t *ret_count, size_t *ret_outside)
+static int compare_ids(const void *left, const void *right)
 {
+  int64_t a = *(const int64_t *)left;
+  int64_t b = *(const int64_t *)right;
+  return a < b ? -1 : a > b;
+}
+
+struct warmups { // spans with the tag, by id
+  const int64_t *id;
+  size_t count;
+};
+
+static bool is_warmup(const struct warmups *warmups, int64_t id)
+{
+  return warmups->count > 0 && bsearch(&id, warmups->id, warmups->count, sizeof id, compare_ids) != NULL;
+}
+
+// A run without model spans is one observation, from its first start to its last end, of wall time where it has any. It is
+// warm-up where an application's span says so: that of the program, which has no span above it to say it.
+static bool whole_run(struct relation *relation, const struct warmups *warmups, struct arena *arena,
+                      struct store_observation **ret_observations, size_t *ret_count, size_t *ret_outside)
+{
+  bool has_warmup = false;
   const struct store_spans *spans = relation->spans;
   uint32_t clock = clock_of(relation, 0);
   for (size_t i = 0; i < spans->count && clock != 0; i++)
@@ -165,6 +184,7 @@ static bool whole_run(struct relation *relation, struct arena *arena, struct sto
     *ret_outside += !is_inside;
     if (!is_inside)
       continue;
+    has_warmup |= spans->level[i] == XSP_LEVEL_APPLICATION && is_warmup(warmups, rows_id(spans, i));
     start = spans->start_ns[i] < start ? spans->start_ns[i] : start;
     int64_t span_end = spans->start_ns[i] + spans->duration_ns[i]; // an open span counts as far as it is known
     end = span_end > end ? span_end : end;
@@ -175,22 +195,17 @@ static bool whole_run(struct relation *relation, struct arena *arena, struct sto
   int64_t duration;
   if (__builtin_sub_overflow(end, start, &duration))
     duration = INT64_MAX;
-  **ret_observations = (struct store_observation){.observation = 0, .start_ns = start, .duration_ns = duration};
+  **ret_observations =
+      (struct store_observation){.observation = 0, .start_ns = start, .duration_ns = duration, .warmup = has_warmup};
   *ret_count = 1;
   return true;
-}
-
-static int compare_ids(const void *left, const void *right)
-{
-  int64_t a = *(const int64_t *)left;
-  int64_t b = *(const int64_t *)right;
-  return a < b ? -1 : a > b;
 }
 
 bool relation_observe(struct relation *relation, const int64_t *warmup_ids, size_t warmup_count, struct arena *arena,
                       struct store_observation **ret_observations, size_t *ret_count, size_t *ret_outside)
 {
   const struct store_spans *spans = relation->spans;
+  const struct warmups warmups = {warmup_ids, warmup_count};
   *ret_observations = NULL;
   *ret_count = 0;
   *ret_outside = 0;
@@ -198,7 +213,7 @@ bool relation_observe(struct relation *relation, const int64_t *warmup_ids, size
   for (size_t i = 0; i < spans->count && !has_models; i++)
     has_models = spans->level[i] == XSP_LEVEL_MODEL;
   if (!has_models && spans->count > 0)
-    return whole_run(relation, arena, ret_observations, ret_count, ret_outside);
+    return whole_run(relation, &warmups, arena, ret_observations, ret_count, ret_outside);
   struct list list;
   *ret_observations = arena_alloc_array(arena, relation->item_count + 1, sizeof **ret_observations);
   if (*ret_observations == NULL || !list_items(relation, &relation->tree_arena, &list))
@@ -206,12 +221,11 @@ bool relation_observe(struct relation *relation, const int64_t *warmup_ids, size
   for (size_t i = 0; i < list.count; i++) {
     const struct item *item = &list.item[i + 1];
     int64_t id = rows_id(spans, item->row);
-    (*ret_observations)[i] = (struct store_observation){
-        .observation = (int64_t)i,
-        .span_id = id,
-        .start_ns = item->start,
-        .duration_ns = spans->duration_ns[item->row],
-        .warmup = warmup_count > 0 && bsearch(&id, warmup_ids, warmup_count, sizeof id, compare_ids) != NULL};
+    (*ret_observations)[i] = (struct store_observation){.observation = (int64_t)i,
+                                                        .span_id = id,
+                                                        .start_ns = item->start,
+                                                        .duration_ns = spans->duration_ns[item->row],
+                                                        .warmup = is_warmup(&warmups, id)};
   }
   *ret_count = list.count;
   index_times(&list);

@@ -248,6 +248,23 @@ static void test_a_run_without_models_is_one_observation(void **unused)
   arena_done(&result.arena);
 }
 
+// The program's own span says it for a run without models; a layer's tag says nothing about the run.
+static void test_a_warm_up_run_without_models(void **unused)
+{
+  (void)unused;
+  static const struct row rows[] = {{1, 0, A, 0, 1, 0, 100, 0}, {2, 0, L, 0, 1, 10, 20, 0}};
+  static const int64_t program[] = {1}, layer[] = {2};
+  struct result result;
+  assert_int_equal(relate(rows, COUNT(rows), program, 1, NULL, 0, &result), STATUS_OK);
+  assert_int_equal(result.answer.observation_count, 1);
+  assert_int_equal(result.answer.observations[0].span_id, 0);
+  assert_true(result.answer.observations[0].warmup);
+  arena_done(&result.arena);
+  assert_int_equal(relate(rows, COUNT(rows), layer, 1, NULL, 0, &result), STATUS_OK);
+  assert_false(result.answer.observations[0].warmup);
+  arena_done(&result.arena);
+}
+
 // ---- brute force -----------------------------------------------------------------------------------------------------
 static uint64_t state = 88172645463325252u;
 
@@ -374,6 +391,7 @@ int main(void)
       cmocka_unit_test(test_outermost_models_are_the_observations),
       cmocka_unit_test(test_steps_alone_are_observations_and_time_finds_the_latest),
       cmocka_unit_test(test_a_run_without_models_is_one_observation),
+      cmocka_unit_test(test_a_warm_up_run_without_models),
       cmocka_unit_test(test_random_sets_agree_with_brute_force),
       cmocka_unit_test(test_a_million_spans_of_awkward_shape),
   };
