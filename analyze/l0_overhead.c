@@ -110,15 +110,24 @@ static bool has_level(const struct view_set *set, unsigned level)
   return set != NULL && (set->levels.mask & XSP_LEVEL_MASK(level));
 }
 
+// " at batch size 4" for notes; "" where the batch size is unknown, as of programs that are no models.
+static const char *at_batch(int64_t batch_size, const char *words, char text[48])
+{
+  text[0] = 0;
+  if (batch_size != 0)
+    snprintf(text, 48, "%s %lld", words, (long long)batch_size);
+  return text;
+}
+
 static enum status fill_overhead(struct question *question, const struct view_set *set, double latency_ms,
                                  struct cell *row, struct error *err)
 {
   const struct view_set *before = set_before(question->view, set);
   double overhead_ms = NAN;
   if (before != NULL) {
-    char what[128];
-    snprintf(what, sizeof what, "overhead of %s over %s at batch size %lld", set->levels_text, before->levels_text,
-             (long long)set->batch_size);
+    char what[128], batch[48];
+    snprintf(what, sizeof what, "overhead of %s over %s%s", set->levels_text, before->levels_text,
+             at_batch(set->batch_size, " at batch size", batch));
     double before_ms = question_model_latency(question, before);
     overhead_ms = question_difference_ms(question, latency_ms, before_ms, what);
     row[OVER] = cell_text(before->levels_text);
@@ -161,9 +170,10 @@ static enum status answer_by_set(struct question *question, struct error *err)
     row[OWN_PCT] = cell_real(own_pct(set));
     cell_spread(&row[SPREAD], set->latencies_ms, set->observation_count);
     XSP_TRY(fill_overhead(question, set, latency_ms, row, err));
+    char batch[48];
     if (dropped > 0)
-      table_note(&question->table, "%lld spans were dropped at %s, batch size %lld", (long long)dropped,
-                 set->levels_text, (long long)set->batch_size);
+      table_note(&question->table, "%lld spans were dropped at %s%s", (long long)dropped, set->levels_text,
+                 at_batch(set->batch_size, ", batch size", batch));
     first_batch = question->used_count == 0 ? set->batch_size : first_batch;
     question->has_several_batches |= set->batch_size != first_batch;
     question->batch_size = set->batch_size;
