@@ -13,6 +13,7 @@ const char *const unattributed_names[UNATTRIBUTED_REASONS] = {
 struct counting {
   struct store_spans spans;
   struct store_derived derived;
+  int64_t program_id; // a parent that is none; 0: there is none such
   int64_t *ambiguous; // correlation ids of launches that could have had two parents, ascending
   size_t ambiguous_count;
 };
@@ -53,37 +54,56 @@ static enum unattributed_reason reason_of(const struct counting *counting, size_
              : UNATTRIBUTED_OUTSIDE;
 }
 
+static int64_t add_saturated(int64_t a, int64_t b)
+{
+  int64_t sum;
+  return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+static void find_program(struct counting *counting, uint32_t program)
+{
+  const struct store_spans *spans = &counting->spans;
+  for (size_t row = 0; row < spans->count && program != 0 && counting->program_id == 0; row++)
+    if (spans->category[row] == program && spans->level[row] == XSP_LEVEL_APPLICATION)
+      counting->program_id = spans->span_id[row];
+}
+
 static void count_rows(const struct counting *counting, uint32_t kernel, struct import_account *account)
 {
   const struct store_spans *spans = &counting->spans;
   for (size_t row = 0; row < spans->count; row++) {
     account->spans_by_level[spans->level[row]]++;
     account->parents[counting->derived.basis[row]]++;
+    account->open += (spans->flags[row] & STORE_SPAN_OPEN) != 0;
     if (kernel == 0 || spans->category[row] != kernel || spans->level[row] != XSP_LEVEL_KERNEL ||
         counting->spans.kind[row] == XSP_KIND_LAUNCH)
       continue;
     account->kernels++;
-    if (counting->derived.parent_id[row] != 0)
+    account->kernels_ns = add_saturated(account->kernels_ns, spans->duration_ns[row]);
+    int64_t parent_id = counting->derived.parent_id[row];
+    if (parent_id != 0 && parent_id != counting->program_id)
       continue;
     account->unattributed[reason_of(counting, row)]++;
-    if (__builtin_add_overflow(account->unattributed_ns, spans->duration_ns[row], &account->unattributed_ns))
-      account->unattributed_ns = INT64_MAX;
+    account->unattributed_ns = add_saturated(account->unattributed_ns, spans->duration_ns[row]);
   }
 }
 
-static enum status count_run(struct store *store, int64_t run_id, struct arena *arena, struct import_account *account,
-                             struct error *err)
+static enum status count_run(struct store *store, int64_t run_id, bool has_program, struct arena *arena,
+                             struct import_account *account, struct error *err)
 {
   struct counting counting = {0};
   uint32_t columns = STORE_BIT(STORE_LEVEL) | STORE_BIT(STORE_KIND) | STORE_BIT(STORE_CATEGORY) |
-                     STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_CORRELATION_ID);
+                     STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_CORRELATION_ID) | STORE_BIT(STORE_FLAGS) |
+                     STORE_BIT(STORE_SPAN_ID);
   XSP_TRY(store_load_spans(store, run_id, columns, arena, &counting.spans, err));
   XSP_TRY(store_load_derived_columns(store, run_id, STORE_BIT(STORE_PARENT_ID) | STORE_BIT(STORE_BASIS), arena,
                                      &counting.derived, err));
   if (!list_ambiguous_launches(&counting, arena))
     return error_set(err, STATUS_MEMORY, "cannot count what was imported", NULL, NULL, "out of memory");
-  uint32_t kernel = 0;
+  uint32_t kernel = 0, program = 0;
   (void)store_find_string(store, "kernel", 6, &kernel);
+  if (has_program && store_find_string(store, "program", 7, &program))
+    find_program(&counting, program);
   count_rows(&counting, kernel, account);
   return STATUS_OK;
 }
@@ -97,9 +117,19 @@ enum status import_account(struct store *store, struct import_account *ret_accou
   enum status status = store_runs(store, &arena, &runs, &count, err);
   for (size_t i = 0; i < count && status == STATUS_OK; i++) {
     struct arena columns = {0};
-    status = count_run(store, runs[i].run_id, &columns, ret_account, err);
+    status = count_run(store, runs[i].run_id, false, &columns, ret_account, err);
     arena_done(&columns);
   }
   arena_done(&arena);
+  return status;
+}
+
+enum status import_account_run(struct store *store, int64_t run_id, struct import_account *ret_account,
+                               struct error *err)
+{
+  struct arena columns = {0};
+  *ret_account = (struct import_account){0};
+  enum status status = count_run(store, run_id, true, &columns, ret_account, err);
+  arena_done(&columns);
   return status;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an import made of its files, counted from the correlated store: spans by level, parents by basis, and the kernels
-// that belong to nothing, by reason. Called by verb_import.c. Prints nothing.
+// that belong to nothing, by reason. Called by verb_import.c and run_summary.c. Prints nothing.
 #ifndef XSP_PROGRAMS_XSP_IMPORT_ACCOUNT_H
 #define XSP_PROGRAMS_XSP_IMPORT_ACCOUNT_H
 
@@ -20,8 +20,15 @@ struct import_account {
   uint64_t kernels;              // spans of category kernel but launches
   uint64_t unattributed[UNATTRIBUTED_REASONS];
   int64_t unattributed_ns; // of all three together
+  int64_t kernels_ns;
+  uint64_t open; // spans that never finished
 };
 // All runs of a store that was correlated.
 enum status import_account(struct store *store, struct import_account *ret_account, struct error *err) MUST_CHECK;
+
+// One run of `xsp run`: the span of the program itself (category program) encloses what lies in no range of the program, and
+// does not make it attributed.
+enum status import_account_run(struct store *store, int64_t run_id, struct import_account *ret_account,
+                               struct error *err) MUST_CHECK;
 
 #endif

@@ -73,6 +73,8 @@ void noise_explain(const struct noise *noise, struct buf *out)
   buf_format(out, "Noise: %s.\n", verdicts[noise->grade]);
   if (isnan(noise->spread_pct))
     buf_text(out, "  spread not known (fewer than 4 observations)");
+  else if (noise->spread_batch == 0)
+    buf_format(out, "  spread of the latency up to %.1f %% (quartiles)", noise->spread_pct);
   else
     buf_format(out, "  spread of the model latency up to %.1f %% (quartiles, batch %" PRId64 ")", noise->spread_pct,
                noise->spread_batch);

@@ -11,7 +11,7 @@ enum noise_grade { NOISE_QUIET, NOISE_FAIR, NOISE_NOISY };
 struct noise {
   enum noise_grade grade;
   double spread_pct; // largest over batches: (75th − 25th percentile) / median of the model latency; NaN: fewer than 4
-  int64_t spread_batch; // where it was
+  int64_t spread_batch; // where it was; 0: there are no batches
   double steal_pct;     // of the machine's CPU time while measuring
   double throttled_pct; // of wall time
   double other_pct;     // CPU time of others, of the machine's CPU time

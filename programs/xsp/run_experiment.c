@@ -5,7 +5,7 @@
 
 #include "correlate/correlate.h"
 #include "programs/xsp/output.h"
-#include "programs/xsp/profile_system.h"
+#include "programs/xsp/run_facts.h"
 #include "programs/xsp/run_plan.h"
 #include "programs/xsp/run_resolve.h"
 #include "programs/xsp/run_spans.h"
@@ -31,8 +31,9 @@ struct experiment {
   size_t set_count;
   unsigned executions, planned; // begun; 0: not known yet
   int64_t last_run_id;
-  uint32_t published_mask; // by the last execution, its own span apart
-  bool is_over;            // the program failed, or was interrupted: no more executions
+  struct disturbance before; // of the first execution
+  uint32_t published_mask;   // by the last execution, its own span apart
+  bool is_over;              // the program failed, or was interrupted: no more executions
 };
 
 static const char *program_name(const struct run_experiment_options *options)
@@ -113,7 +114,7 @@ static void say(const struct experiment *experiment, const char *format, ...)
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  output_talk("%s", text);
+  output_talk("xsp: %s", text);
 }
 
 static void show_progress(const struct experiment *experiment, struct level_set levels)
@@ -133,7 +134,7 @@ static void leave_failed(struct experiment *experiment, const struct run_result 
   struct buf said;
   buf_init(&said, BUF_MAXIMUM_DEFAULT);
   run_streams_said(&experiment->streams, &said);
-  output_talk("execution %u ended with status %d, the first with %d: no more are made%s%s", experiment->executions,
+  output_talk("xsp: execution %u ended with status %d, the first with %d: no more are made%s%s", experiment->executions,
               run_exit_status(ran->wait_status), experiment->result->exit_status,
               experiment->streams.input_is_lost ? "; its stdin was empty, because a pipe cannot be read twice" : "",
               said.length > 0 ? "; the last it wrote to stderr:" : "");
@@ -270,14 +271,100 @@ static enum status measure(struct experiment *experiment, struct error *err)
   return experiment->is_over ? STATUS_OK : repeat(experiment, err);
 }
 
+// ---- ambiguous parents -----------------------------------------------------------------------------------------------
+static enum status run_serialized(struct experiment *experiment, struct store *scratch, struct store_run *run,
+                                  struct run_result *ret_ran, struct error *err)
+{
+  struct run_options options = experiment->options->run;
+  options.levels = run->levels;
+  options.serialized = true;
+  experiment->executions++;
+  XSP_TRY(run_streams_redirect(&experiment->streams, err));
+  enum status status = run_capture(&options, scratch, run, ret_ran, err);
+  run_streams_restore(&experiment->streams);
+  experiment->result->was_interrupted |= status == STATUS_OK && ret_ran->was_interrupted;
+  return status;
+}
+
+// The serialised execution is in no statistic and in no file: only the parents that it showed are.
+static enum status resolve_by(struct experiment *experiment, struct run_resolution *resolution, struct buf *text,
+                              struct error *err)
+{
+  struct store *scratch;
+  struct store_run run;
+  struct run_result ran = {0};
+  enum status status =
+      run_resolve_scratch(experiment->options->output_path, resolution->level_mask, &scratch, &run, err);
+  if (status == STATUS_OK)
+    status = run_serialized(experiment, scratch, &run, &ran, err);
+  bool has_failed = status == STATUS_OK && (ran.was_interrupted || run_exit_status(ran.wait_status) != 0);
+  if (status == STATUS_OK && !has_failed)
+    status = run_resolve_join(experiment->store, scratch, resolution, err);
+  store_discard(scratch);
+  if (status != STATUS_OK)
+    return status;
+  if (has_failed)
+    buf_format(text, "%zu ambiguous parents stay: the execution with launches one after the other ended with status %d",
+               resolution->before, run_exit_status(ran.wait_status));
+  else
+    run_resolve_explain(resolution, text);
+  return has_failed ? STATUS_OK : correlate_store(experiment->store, err);
+}
+
+static enum status resolve(struct experiment *experiment, struct error *err)
+{
+  struct run_resolution resolution;
+  struct buf text;
+  XSP_TRY(run_resolve_count(experiment->store, &resolution, err));
+  buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  enum status status = STATUS_OK;
+  if (resolution.before > 0)
+    status = resolve_by(experiment, &resolution, &text, err);
+  else
+    run_resolve_explain(&resolution, &text);
+  if (status == STATUS_OK)
+    status = store_add_note(experiment->store, 0, "resolve", text.data != NULL ? text.data : "", err);
+  if (status == STATUS_OK && text.data != NULL)
+    say(experiment, "%s", text.data);
+  buf_done(&text);
+  experiment->result->ambiguous_before = resolution.before;
+  experiment->result->ambiguous_after = resolution.after;
+  return status;
+}
+
+// How far the latencies can be trusted: only where there are several.
+static enum status judge_noise(struct experiment *experiment, struct error *err)
+{
+  struct run_experiment_result *result = experiment->result;
+  struct disturbance after;
+  struct buf text;
+  if (experiment->executions < 2)
+    return STATUS_OK;
+  disturbance_read(&after);
+  XSP_TRY(run_facts_noise(experiment->store, &result->noise, &result->has_noise, err));
+  noise_finish(&result->noise, &experiment->before, &after);
+  if (!result->has_noise)
+    return STATUS_OK;
+  buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  noise_explain(&result->noise, &text);
+  enum status status = store_add_note(experiment->store, 0, "noise", text.data != NULL ? text.data : "", err);
+  buf_done(&text);
+  XSP_TRY(status);
+  return store_add_note(experiment->store, 0, "noise_grade", noise_grade_name(result->noise.grade), err);
+}
+
 static enum status finish(struct experiment *experiment, struct error *err)
 {
-  const struct run_experiment_result *result = experiment->result;
+  struct run_experiment_result *result = experiment->result;
   if (result->was_interrupted)
     XSP_TRY(store_add_note(experiment->store, 0, "interrupted", "the user ended the experiment early", err));
   if (experiment->streams.input_is_lost && experiment->executions > 1)
     XSP_TRY(store_add_note(experiment->store, 0, "stdin", "a pipe: only the first execution read it", err));
   XSP_TRY(correlate_store(experiment->store, err));
+  XSP_TRY(judge_noise(experiment, err));
+  if (experiment->options->resolve && !experiment->is_over)
+    XSP_TRY(resolve(experiment, err));
+  result->executions = experiment->executions;
   return store_finish(experiment->store, err);
 }
 
@@ -285,7 +372,7 @@ static enum status finish(struct experiment *experiment, struct error *err)
 static void give_up(struct experiment *experiment)
 {
   if (experiment->last_run_id > 1 && store_commit(experiment->store, NULL) == STATUS_OK) {
-    output_talk("what was measured until then is in %s.partial", store_path(experiment->store));
+    output_talk("xsp: what was measured until then is in %s.partial", store_path(experiment->store));
     store_close(experiment->store);
   } else {
     store_discard(experiment->store);
@@ -299,6 +386,8 @@ enum status run_experiment(const struct run_experiment_options *options, struct 
   struct experiment experiment = {.options = options, .result = ret_result};
   XSP_TRY(store_create(options->output_path, options->force, &experiment.store, err));
   run_streams_look(&experiment.streams);
+  noise_start(&ret_result->noise);
+  disturbance_read(&experiment.before);
   enum status status = describe(&experiment, err);
   if (status == STATUS_OK)
     status = measure(&experiment, err);

@@ -3,6 +3,7 @@
 #ifndef XSP_PROGRAMS_RUN_EXPERIMENT_H
 #define XSP_PROGRAMS_RUN_EXPERIMENT_H
 
+#include "programs/xsp/profile_noise.h"
 #include "programs/xsp/run_capture.h"
 
 #define RUN_SETS_MAXIMUM 16
@@ -26,6 +27,9 @@ struct run_experiment_result {
   int exit_status;                          // what xsp run exits with
   size_t ambiguous_before, ambiguous_after; // with resolve
   bool was_interrupted;
+  unsigned executions; // made, warm-up and the serialised one too
+  bool has_noise;      // several were counted
+  struct noise noise;
 };
 
 // On error no output file appears and an old one is untouched; result->first tells whether the program ran.

@@ -3,18 +3,24 @@
 #ifndef XSP_PROGRAMS_RUN_RESOLVE_H
 #define XSP_PROGRAMS_RUN_RESOLVE_H
 
-#include "programs/xsp/run_experiment.h"
+#include "base/buf.h"
+#include "programs/xsp/run_capture.h"
+#include "programs/xsp/run_join.h"
 
 struct run_resolution {
-  size_t before, after; // spans without a parent because two candidates cross
-  bool was_needed;      // before > 0
-  bool was_repeated;    // the serialised execution ran and ended as the first did
-  char why_not[256];    // of what stayed ambiguous; "" where nothing did
+  size_t before, after;      // spans without a parent because two candidates cross, in all runs of the file
+  size_t left[JOIN_REASONS]; // of those that stay so
+  uint32_t level_mask;       // of the runs that have any
 };
-// Reruns the program serialised, at the levels of run `run_id` of `store` (correlated, being written), into a file of its
-// own beside `scratch_path` that is gone when this returns, and names in `run_id` the parents that were found there.
-// The caller has redirected stdout and stdin, and correlates again where something was found.
-enum status run_resolve(struct store *store, int64_t run_id, const struct run_options *options,
-                        const char *scratch_path, struct run_resolution *ret_resolution, struct error *err) MUST_CHECK;
+// Counts what is ambiguous. The runs are correlated.
+enum status run_resolve_count(struct store *store, struct run_resolution *ret_resolution, struct error *err) MUST_CHECK;
+// A file for the serialised execution, beside the output, and its one run. It never appears under its own name.
+enum status run_resolve_scratch(const char *output_path, uint32_t level_mask, struct store **ret_scratch,
+                                struct store_run *ret_run, struct error *err) MUST_CHECK;
+// Names the parents that `scratch` knows, and notes what was found. Correlate `store` again afterwards.
+enum status run_resolve_join(struct store *store, struct store *scratch, struct run_resolution *resolution,
+                             struct error *err) MUST_CHECK;
+// "12 of 14 ambiguous parents were found by …": one sentence without a newline.
+void run_resolve_explain(const struct run_resolution *resolution, struct buf *out);
 
 #endif

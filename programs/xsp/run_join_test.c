@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// Joining two executions: what is found, what is left and for which reason; and the level sets of an experiment.
+#include "programs/xsp/run_join.h"
+#include "programs/xsp/run_plan.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+enum { CONV = 1, RELU, GEMM, BIAS }; // names
+#define NONE JOIN_NO_ROW
+#define LAYER(name, start, end)                                                                                        \
+  {                                                                                                                    \
+    name, NONE, 0, 1, start, end, XSP_LEVEL_LAYER, XSP_KIND_SYNC, BASIS_NONE                                           \
+  }
+#define LAUNCH(name, parent, start, basis)                                                                             \
+  {                                                                                                                    \
+    name, parent, 0, 1, start, (start) + 1, XSP_LEVEL_KERNEL, XSP_KIND_LAUNCH, basis                                   \
+  }
+#define AMBIGUOUS(name, start) LAUNCH(name, NONE, start, BASIS_AMBIGUOUS)
+#define INSIDE(name, parent, start) LAUNCH(name, parent, start, BASIS_CONTAINMENT)
+
+struct joined {
+  struct arena arena;
+  struct join_answer answer;
+};
+
+static struct joined join(const struct join_span *original, size_t original_count, const struct join_span *serial,
+                          size_t serial_count)
+{
+  struct joined joined = {0};
+  const struct join_side sides[2] = {{original, original_count}, {serial, serial_count}};
+  assert_int_equal(join_executions(&sides[0], &sides[1], &joined.arena, &joined.answer, NULL), STATUS_OK);
+  size_t left = 0;
+  for (unsigned reason = 0; reason < JOIN_REASONS; reason++)
+    left += joined.answer.left[reason];
+  assert_int_equal(joined.answer.ambiguous, joined.answer.link_count + left);
+  return joined;
+}
+#define JOIN(original, serial) join(original, COUNT(original), serial, COUNT(serial))
+
+// conv and relu cross; each launches gemm twice and conv a bias.
+static const struct join_span crossing[] = {LAYER(CONV, 0, 100), LAYER(RELU, 50, 150), INSIDE(GEMM, 0, 10),
+                                            AMBIGUOUS(GEMM, 60), AMBIGUOUS(GEMM, 70),  AMBIGUOUS(BIAS, 80),
+                                            INSIDE(GEMM, 1, 120)};
+static const struct join_span one_by_one[] = {LAYER(CONV, 0, 90),  INSIDE(GEMM, 0, 10),   INSIDE(GEMM, 0, 20),
+                                              INSIDE(BIAS, 0, 30), LAYER(RELU, 100, 190), INSIDE(GEMM, 4, 110),
+                                              INSIDE(GEMM, 4, 120)};
+
+static void test_crossing_layers(void **state)
+{
+  (void)state;
+  struct joined joined = JOIN(crossing, one_by_one);
+  static const struct join_link expected[] = {{3, 0}, {4, 1}, {5, 0}};
+  assert_int_equal(joined.answer.link_count, COUNT(expected));
+  assert_memory_equal(joined.answer.links, expected, sizeof expected);
+  arena_done(&joined.arena);
+}
+
+static void test_other_counts_leave_that_name_alone(void **state)
+{
+  (void)state;
+  struct joined joined = join(crossing, COUNT(crossing), one_by_one, COUNT(one_by_one) - 1); // a gemm is missing
+  assert_int_equal(joined.answer.link_count, 1);
+  assert_int_equal(joined.answer.links[0].row, 5);
+  assert_int_equal(joined.answer.left[JOIN_COUNTS], 2);
+  arena_done(&joined.arena);
+}
+
+static void test_other_counts_of_the_parent(void **state)
+{
+  (void)state;
+  static const struct join_span serial[] = {LAYER(CONV, 0, 90), LAYER(CONV, 91, 95), INSIDE(BIAS, 0, 30)};
+  struct joined joined = JOIN(crossing, serial);
+  assert_int_equal(joined.answer.link_count, 0);
+  assert_int_equal(joined.answer.left[JOIN_COUNTS], 3);
+  arena_done(&joined.arena);
+}
+
+static void test_known_parents_contradict(void **state)
+{
+  (void)state;
+  // relu went first: the first gemm here is relu's, there conv's.
+  static const struct join_span serial[] = {LAYER(RELU, 0, 90),    INSIDE(GEMM, 0, 10),  INSIDE(GEMM, 0, 20),
+                                            LAYER(CONV, 100, 190), INSIDE(GEMM, 3, 110), INSIDE(GEMM, 3, 120),
+                                            INSIDE(BIAS, 3, 130)};
+  struct joined joined = JOIN(crossing, serial);
+  assert_int_equal(joined.answer.link_count, 1); // the bias
+  assert_int_equal(joined.answer.left[JOIN_ORDER], 2);
+  arena_done(&joined.arena);
+}
+
+static void test_a_parent_that_does_not_enclose(void **state)
+{
+  (void)state;
+  static const struct join_span original[] = {LAYER(CONV, 0, 100), LAYER(RELU, 50, 150), LAYER(7, 200, 300),
+                                              AMBIGUOUS(BIAS, 80)};
+  static const struct join_span serial[] = {LAYER(CONV, 0, 10), LAYER(RELU, 20, 30), LAYER(7, 200, 300),
+                                            INSIDE(BIAS, 2, 210)};
+  struct joined joined = JOIN(original, serial);
+  assert_int_equal(joined.answer.link_count, 0);
+  assert_int_equal(joined.answer.left[JOIN_ORDER], 1);
+  arena_done(&joined.arena);
+}
+
+static void test_ambiguous_there_too(void **state)
+{
+  (void)state;
+  struct joined joined = JOIN(crossing, crossing);
+  assert_int_equal(joined.answer.link_count, 0);
+  assert_int_equal(joined.answer.left[JOIN_NO_PARENT], 3);
+  arena_done(&joined.arena);
+}
+
+static void test_observations_and_executions(void **state)
+{
+  (void)state;
+  struct join_span original[COUNT(crossing)];
+  memcpy(original, crossing, sizeof original);
+  original[3].observation = -1; // in none
+  original[4].kind = XSP_KIND_EXECUTION;
+  struct joined joined = JOIN(original, one_by_one);
+  assert_int_equal(joined.answer.ambiguous, 2);
+  assert_int_equal(joined.answer.left[JOIN_COUNTS], 1);
+  assert_int_equal(joined.answer.link_count, 1); // the bias
+  arena_done(&joined.arena);
+  memcpy(original, crossing, sizeof original);
+  original[0].observation = 1; // another number of observations
+  joined = JOIN(original, one_by_one);
+  assert_int_equal(joined.answer.link_count, 0);
+  assert_int_equal(joined.answer.left[JOIN_COUNTS], 3);
+  arena_done(&joined.arena);
+  joined = join(NULL, 0, NULL, 0);
+  assert_int_equal(joined.answer.ambiguous, 0);
+  arena_done(&joined.arena);
+}
+
+static void test_unknown_names_pair_with_nothing(void **state)
+{
+  (void)state;
+  static const struct join_span original[] = {LAYER(0, 0, 100), LAYER(0, 50, 150), AMBIGUOUS(0, 80)};
+  static const struct join_span serial[] = {LAYER(0, 0, 10), LAYER(0, 20, 30), INSIDE(0, 0, 5)};
+  struct joined joined = JOIN(original, serial);
+  assert_int_equal(joined.answer.link_count, 0);
+  arena_done(&joined.arena);
+}
+
+// ---- level sets ------------------------------------------------------------------------------------------------------
+static void expect_sets(uint32_t published_mask, const char *expected)
+{
+  struct run_plan plan;
+  char text[RUN_PLAN_SETS_MAXIMUM * (LEVEL_SET_TEXT_SIZE + 1)] = "";
+  run_plan_make(run_plan_everything(), published_mask, &plan);
+  for (size_t i = 0; i < plan.set_count; i++) {
+    char set[LEVEL_SET_TEXT_SIZE];
+    level_set_format(plan.sets[i], set);
+    strcat(strcat(text, i == 0 ? "" : ","), set);
+  }
+  assert_string_equal(text, expected);
+}
+
+static void test_level_sets(void **state)
+{
+  (void)state;
+  const uint32_t a = 1, m = 2, l = 4, lib = 8, k = 16;
+  expect_sets(m | l | k, "M,M/L,M/L/K");
+  expect_sets(l, "M,M/L");
+  expect_sets(k, "M,M/K");
+  expect_sets(a | l | k, "M,A/M,A/M/L,A/M/L/K");
+  expect_sets(l | lib | k, "M,M/L,M/L/Lib,M/L/K");
+  expect_sets(lib, "M,M/Lib");
+  expect_sets(0, "M,M/L/K");
+  expect_sets(m, "M,M/L/K");
+  expect_sets(XSP_LEVEL_MASK_ALL, "M,A/M,A/M/L,A/M/L/Lib,A/M/L/K");
+}
+
+static void test_what_is_left_out_is_said(void **state)
+{
+  (void)state;
+  struct run_plan plan;
+  struct buf text;
+  buf_init(&text, 1000);
+  run_plan_make(run_plan_everything(), 4, &plan);
+  run_plan_explain(&plan, &text);
+  assert_string_equal(text.data,
+                      "nothing was published at level application, library, kernel: level sets with it are left out");
+  buf_clear(&text);
+  run_plan_make(run_plan_everything(), XSP_LEVEL_MASK_ALL, &plan);
+  run_plan_explain(&plan, &text);
+  assert_int_equal(text.length, 0);
+  buf_done(&text);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_crossing_layers),
+      cmocka_unit_test(test_other_counts_leave_that_name_alone),
+      cmocka_unit_test(test_other_counts_of_the_parent),
+      cmocka_unit_test(test_known_parents_contradict),
+      cmocka_unit_test(test_a_parent_that_does_not_enclose),
+      cmocka_unit_test(test_ambiguous_there_too),
+      cmocka_unit_test(test_observations_and_executions),
+      cmocka_unit_test(test_unknown_names_pair_with_nothing),
+      cmocka_unit_test(test_level_sets),
+      cmocka_unit_test(test_what_is_left_out_is_said),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
