@@ -67,7 +67,9 @@ class WrongUseTest(CliTest):
 
     def test_options(self):
         for verb in verbs():
-            self.fails(2, verb, "--no-such-option-at-all", says=["--no-such-option-at-all", f"xsp help {verb}"])
+            wrong_use = 125 if verb == "run" else 2
+            self.fails(wrong_use, verb, "--no-such-option-at-all",
+                       says=["--no-such-option-at-all", f"xsp help {verb}"])
         self.fails(2, "info", self.file, "--jason", says=["--json"])
         self.fails(2, "info", self.file, "--format", "yaml", says=["yaml", "markdown"])
         self.fails(2, "info", self.file, "--format", says=["--format=FORMAT"])

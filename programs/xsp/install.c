@@ -16,7 +16,7 @@ enum status install_find(const char *part, char *path, size_t size, struct error
   program[length] = 0;
   char *slash = strrchr(program, '/');
   *slash = 0;
-  static const char *const places[] = {"", "/../lib/xsp"};
+  static const char *const places[] = {"", "/../lib/xsp", "/../lib"}; // the last one: libxsp.so
   for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
     int needed = snprintf(path, size, "%s%s/%s", program, places[i], part);
     if (needed > 0 && (size_t)needed < size && access(path, F_OK) == 0)

@@ -11,6 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
+static int exit_code(enum status status, const struct verb *verb)
+{
+  if (verb != NULL && verb->wrong_use_status != 0 && status == STATUS_USE)
+    return verb->wrong_use_status;
+  return status_exit_code(status);
+}
+
 // A handler, not SIG_IGN: writes then fail with EPIPE here, and programs that are started get the default back.
 static void on_broken_pipe(int signal_number)
 {
@@ -51,14 +58,14 @@ static enum status run_verb(const struct verb *verb, int count, char **texts, st
   return status;
 }
 
-static enum status run(int argc, char **argv, struct error *err)
+static enum status run(int argc, char **argv, const struct verb **ret_verb, struct error *err)
 {
   if (argc < 2)
     return error_set(err, STATUS_USE, "wrong use", NULL, "`xsp help`", "a verb is missing");
   if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
     return show_help(NULL, err);
   const char *name = strcmp(argv[1], "--version") == 0 ? "version" : argv[1];
-  const struct verb *verb = verb_find(name);
+  const struct verb *verb = *ret_verb = verb_find(name);
   if (verb == NULL)
     return unknown_verb(name, err);
   return run_verb(verb, argc - 2, argv + 2, err);
@@ -67,10 +74,12 @@ static enum status run(int argc, char **argv, struct error *err)
 int main(int argc, char **argv)
 {
   setlocale(LC_CTYPE, "C.UTF-8"); // for the widths of characters; numbers stay in the C locale
-  struct sigaction action = {.sa_handler = on_broken_pipe};
-  sigaction(SIGPIPE, &action, NULL);
+  struct sigaction action = {.sa_handler = on_broken_pipe}, before;
+  if (sigaction(SIGPIPE, NULL, &before) == 0 && before.sa_handler != SIG_IGN) // ignored: programs that are started, too
+    sigaction(SIGPIPE, &action, NULL);
   struct error err = {0};
-  enum status status = run(argc, argv, &err);
+  const struct verb *verb = NULL;
+  enum status status = run(argc, argv, &verb, &err);
   struct error finish_err = {0};
   enum status finish_status = output_finish(&finish_err);
   if (output_reader_left())
@@ -81,5 +90,5 @@ int main(int argc, char **argv)
     output_talk_error(&finish_err);
     status = finish_status;
   }
-  return status_exit_code(status);
+  return exit_code(status, verb);
 }

@@ -157,6 +157,7 @@ enum status invocation_parse(const struct verb *verb, int count, char **texts, s
     const char *text = texts[i];
     if (options_over || text[0] != '-' || text[1] == 0) {
       ret_invocation->arguments[ret_invocation->argument_count++] = text;
+      options_over = options_over || verb->takes_command;
     } else if (strcmp(text, "--") == 0) {
       options_over = true;
     } else if (text[1] == '-') {

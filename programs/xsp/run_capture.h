@@ -26,7 +26,8 @@ struct run_options {              // what the user said; strings borrowed
 };
 
 struct run_result {
-  bool was_started;              // else the error says why: status 127
+  bool was_started;              // else the error says why
+  bool cannot_exec;              // it was not started because there is no such program, or none that can be: status 127
   int wait_status;               // of waitpid
   bool was_interrupted;          // by a signal to xsp (Ctrl-C): no further executions
   int64_t start_ns, end_ns;      // Unix epoch, of the program

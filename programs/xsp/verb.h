@@ -39,6 +39,8 @@ struct verb {
   size_t least_arguments, most_arguments;   // plain arguments; SIZE_MAX: any number
   const struct option_description *options; // own ones; NULL: none. Every verb also has --help
   bool is_reader;                           // also has --format and --json (reader.h)
+  bool takes_command;                       // the first plain argument ends the options: it begins a command
+  int wrong_use_status;                     // exit status of wrong use; 0: the one of all verbs
   const struct verb_example *examples;      // NULL: none
   const char *see_also;                     // "info, sql"; NULL: none
   enum status (*run)(const struct invocation *invocation, struct error *err);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 extern const struct verb verb_profile;
+extern const struct verb verb_run;
 extern const struct verb verb_import;
 extern const struct verb verb_analyze;
 extern const struct verb verb_info;
@@ -19,6 +20,9 @@ extern const struct verb verb_help;
 const struct verb *const verbs[] = {
 #ifdef XSP_HAVE_PROFILE
     &verb_profile,
+#endif
+#ifdef XSP_HAVE_RUN
+    &verb_run,
 #endif
 #ifdef XSP_HAVE_IMPORT
     &verb_import,

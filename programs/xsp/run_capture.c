@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+// One execution: a session, the program in it, drains beside it, its own span at the end. Called by run_experiment.c. What
+// goes wrong while the program runs never reaches the program: it is drained no further, and the error comes when it ended.
+#include "programs/xsp/run_capture.h"
+
+#include "collect/collect.h"
+#include "programs/xsp/run_environment.h"
+#include "programs/xsp/run_file_name.h"
+#include "programs/xsp/run_process.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SECOND_NS INT64_C(1000000000)
+// Between two looks at the rings. The longest is what a ring of the default size takes of some 3 million records a second
+// that begin without a warning; while they come, the look is where a ring is expected to be a third full.
+#define LOOK_LEAST_NS 500000
+#define LOOK_MOST_NS 20000000
+#define DRAIN_AT 0.25             // of the fullest ring; below it a drain would cost more than it frees
+#define DRAIN_EVERY_NS SECOND_NS  // and at least so often, where anything waits
+#define WAIT_ALL_LOOK_NS 50000000 // for processes that nobody tells us the end of
+#define FLIGHT_RECORD_BYTES 32    // of a record in a ring
+#define PROCESSES_LOOKED_AT 4096
+
+extern char **environ;
+
+struct capture {
+  const struct run_options *options;
+  struct store *store;
+  struct store_run *run;
+  struct run_result *result;
+  struct collect_session *session;
+  struct run_program program;
+  struct run_process process;
+  struct arena arena;
+  int64_t started_ns, drained_ns, looked_ns; // monotonic
+  double fullness;                           // at the last look
+  uint32_t level_mask_in_force;
+  enum status status; // of draining; sticky
+  struct error *err;
+};
+
+static int64_t now_ns(void)
+{
+  struct timespec now = {0, 0};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
+}
+
+int run_exit_status(int wait_status)
+{
+  return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
+
+// ---- levels over time -----------------------------------------------------------------------------------------------------
+static int64_t to_ns(double seconds)
+{
+  return seconds < 1e9 ? (int64_t)(seconds * 1e9) : INT64_MAX / 2;
+}
+
+// What is on so long after the start. Inside a capture range it is the tracers of annotations that switch.
+static uint32_t wanted_levels(const struct capture *capture, int64_t since_start_ns, int64_t *ret_next_ns)
+{
+  const struct run_options *options = capture->options;
+  int64_t delay_ns = to_ns(options->delay_s), end_ns = INT64_MAX;
+  if (options->duration_s > 0)
+    end_ns = delay_ns + to_ns(options->duration_s);
+  *ret_next_ns = since_start_ns < delay_ns ? delay_ns : since_start_ns < end_ns ? end_ns : INT64_MAX;
+  return since_start_ns >= delay_ns && since_start_ns < end_ns ? options->levels.mask : 0;
+}
+
+// Returns how long until they change again.
+static int64_t switch_levels(struct capture *capture)
+{
+  int64_t since_start_ns = now_ns() - capture->started_ns, next_ns = INT64_MAX;
+  if (capture->options->capture_range != NULL)
+    return INT64_MAX;
+  uint32_t wanted = wanted_levels(capture, since_start_ns, &next_ns);
+  if (wanted != capture->level_mask_in_force)
+    collect_set_levels(capture->session, NULL, wanted);
+  capture->level_mask_in_force = wanted;
+  return next_ns == INT64_MAX ? INT64_MAX : next_ns - since_start_ns;
+}
+
+// ---- draining beside the program --------------------------------------------------------------------------------------------
+static void drain(struct capture *capture)
+{
+  if (capture->status == STATUS_OK)
+    capture->status = collect_drain(capture->session, capture->store, capture->run->run_id, capture->err);
+  if (capture->status == STATUS_OK)
+    capture->status = collect_commit(capture->session, capture->store, capture->err);
+  capture->drained_ns = now_ns();
+}
+
+// Looks, drains where it is worth it, returns when to look again.
+static int64_t look(struct capture *capture)
+{
+  if (capture->options->flight_recorder_bytes != 0 || capture->status != STATUS_OK)
+    return LOOK_MOST_NS;
+  double before = capture->fullness, fullness = collect_fullness(capture->session);
+  int64_t now = now_ns(), since_ns = now - capture->looked_ns;
+  double per_ns = since_ns > 0 && fullness > before ? (fullness - before) / (double)since_ns : 0;
+  capture->looked_ns = now;
+  capture->fullness = fullness;
+  if (fullness >= DRAIN_AT || (fullness > 0 && now - capture->drained_ns >= DRAIN_EVERY_NS)) {
+    drain(capture);
+    fullness = capture->fullness = collect_fullness(capture->session);
+    capture->looked_ns = now_ns();
+  }
+  double next_ns = per_ns > 0 ? (DRAIN_AT * 1.3 - fullness) / per_ns : (double)LOOK_MOST_NS;
+  return next_ns < LOOK_LEAST_NS ? LOOK_LEAST_NS : next_ns > LOOK_MOST_NS ? LOOK_MOST_NS : (int64_t)next_ns;
+}
+
+// A drain takes its turn among the program's threads instead of cutting in. Not SCHED_IDLE: nobody without rights comes back
+// from it, and on a busy machine rings would fill meanwhile.
+static void set_gentle(bool is_gentle)
+{
+  const struct sched_param parameter = {0};
+  int policy = sched_getscheduler(0);
+  if (policy == (is_gentle ? SCHED_OTHER : SCHED_BATCH))
+    (void)sched_setscheduler(0, is_gentle ? SCHED_BATCH : SCHED_OTHER, &parameter);
+}
+
+static void stand_beside(struct capture *capture)
+{
+  set_gentle(true);
+  while (!capture->process.has_ended) {
+    int64_t change_ns = switch_levels(capture), look_ns = look(capture);
+    run_process_wait(&capture->process, change_ns < look_ns ? change_ns : look_ns);
+  }
+  set_gentle(false);
+}
+
+// ---- processes -----------------------------------------------------------------------------------------------------------------
+static bool is_repeated(const struct collect_session *session, size_t index, int64_t process_id)
+{
+  struct collect_process other;
+  for (size_t i = 0; i < index && collect_process(session, i, &other); i++)
+    if (other.process_id == process_id)
+      return true;
+  return false;
+}
+
+// How many joined, and how many of them run on although the program has ended.
+static void count_processes(struct capture *capture, unsigned *ret_joined, unsigned *ret_living, bool *ret_has_program)
+{
+  struct collect_process process;
+  *ret_joined = *ret_living = 0;
+  *ret_has_program = false;
+  for (size_t i = 0; i < PROCESSES_LOOKED_AT && collect_process(capture->session, i, &process); i++) {
+    bool is_program = process.process_id == capture->process.process;
+    *ret_has_program |= is_program;
+    if (is_repeated(capture->session, i, process.process_id))
+      continue;
+    ++*ret_joined;
+    *ret_living += !is_program && run_process_lives((pid_t)process.process_id, process.start_ns);
+  }
+}
+
+// No subreaper: a daemon would see xsp where it waits to be adopted by process 1. The session knows who joined it, so that
+// is who is waited for.
+static void wait_for_others(struct capture *capture)
+{
+  unsigned joined = 0, living = 1;
+  bool has_program = false;
+  const struct timespec pause_time = {0, WAIT_ALL_LOOK_NS};
+  set_gentle(true);
+  while (capture->options->wait_all && living > 0 && !run_process_is_asked_to_end(&capture->process)) {
+    (void)look(capture);
+    (void)switch_levels(capture);
+    count_processes(capture, &joined, &living, &has_program);
+    if (living > 0)
+      (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause_time, NULL);
+  }
+  set_gentle(false);
+}
+
+// ---- the end ---------------------------------------------------------------------------------------------------------------------
+static void say(struct run_result *result, const char *text, size_t length)
+{
+  size_t used = strlen(result->messages);
+  while (length > 0 && text[length - 1] == '\n')
+    length--;
+  snprintf(result->messages + used, sizeof result->messages - used, "%s%.*s", used > 0 ? "\n" : "", (int)length, text);
+}
+
+static void explain_absence(struct capture *capture, bool has_program)
+{
+  if (has_program)
+    return;
+  const char *why = run_program_why(capture->program.kind);
+  char text[512];
+  if (why == NULL)
+    why = capture->result->processes > 0 ? "it became another program before it could, or cleared its environment"
+                                         : "its loader did not bring libxsp.so in, or it saw no session folder";
+  snprintf(text, sizeof text, "xsp: the program itself did not join the session: %s%s", why,
+           capture->result->processes > 0 ? "; processes that it started did" : "");
+  say(capture->result, text, strlen(text));
+}
+
+// "python3 train.py": the command, and of an interpreter's arguments the script.
+static void span_name(char *const *command, char *name, size_t size)
+{
+  const char *base = strrchr(command[0], '/'), *script = run_file_name_script(command);
+  base = base != NULL && base[1] != '\0' ? base + 1 : command[0];
+  if (script != NULL && strrchr(script, '/') != NULL)
+    script = strrchr(script, '/') + 1;
+  snprintf(name, size, "%s%s%s", base, script != NULL ? " " : "", script != NULL ? script : "");
+}
+
+static enum status add_program(struct capture *capture)
+{
+  char name[256];
+  span_name(capture->options->command, name, sizeof name);
+  const struct collect_outside_span span = {.process_id = capture->process.process,
+                                            .start_ns = capture->process.start_ns,
+                                            .end_ns = capture->process.end_ns,
+                                            .level = XSP_LEVEL_APPLICATION,
+                                            .name = name,
+                                            .category = "program",
+                                            .tracer = "xsp"};
+  return collect_add_span(capture->session, capture->store, capture->run->run_id, &span, &capture->result->span_id,
+                          capture->err);
+}
+
+static void fill_result(struct capture *capture)
+{
+  struct run_result *result = capture->result;
+  struct collect_counts counts;
+  bool has_program = false;
+  collect_counts(capture->session, &counts);
+  result->spans = counts.spans;
+  // A flight recorder is meant to overwrite.
+  uint64_t overwritten = capture->options->flight_recorder_bytes != 0 ? 0 : counts.overwritten;
+  result->dropped = counts.dropped + counts.lost + overwritten;
+  result->open = counts.open;
+  result->own_ns = counts.own_ns;
+  capture->run->dropped_count = (int64_t)result->dropped;
+  capture->run->misused_count = (int64_t)counts.misused;
+  count_processes(capture, &result->processes, &result->left_running, &has_program);
+  const char *messages = collect_messages(capture->session, &capture->arena);
+  if (messages[0] != '\0')
+    say(result, messages, strlen(messages));
+  explain_absence(capture, has_program);
+}
+
+static enum status finish(struct capture *capture)
+{
+  XSP_TRY(capture->status);
+  collect_set_levels(capture->session, NULL, 0); // for those that run on
+  XSP_TRY(collect_drain_final(capture->session, capture->store, capture->run->run_id, capture->err));
+  XSP_TRY(add_program(capture));
+  return collect_commit(capture->session, capture->store, capture->err);
+}
+
+// ---- the beginning ------------------------------------------------------------------------------------------------------------------
+static enum status start(struct capture *capture)
+{
+  const struct run_options *options = capture->options;
+  struct run_tracers tracers;
+  char **environment = NULL;
+  const struct collect_options session = {
+      .level_mask = options->levels.mask,
+      .ring_records = (uint32_t)(options->flight_recorder_bytes / FLIGHT_RECORD_BYTES),
+      .flight_recorder = options->flight_recorder_bytes != 0,
+  };
+  run_process_prepare(); // before the session's mappings are guarded by a handler
+  XSP_TRY(run_tracers_choose(options, &capture->arena, &tracers, capture->err));
+  XSP_TRY(collect_create(&session, &capture->session, capture->err));
+  run_program_look(options->command[0], &capture->program);
+  XSP_TRY(run_environment_make(options, &tracers, &capture->program, collect_directory(capture->session), environ,
+                               &capture->arena, &environment, capture->err));
+  capture->level_mask_in_force = options->levels.mask;
+  if (options->capture_range != NULL)
+    collect_set_levels(capture->session, NULL, 0);
+  capture->started_ns = now_ns();
+  (void)switch_levels(capture);
+  drain(capture); // nothing yet, but now the session says which file it belongs to, for `xsp recover`
+  XSP_TRY(capture->status);
+  capture->looked_ns = capture->started_ns = now_ns();
+  return run_process_start(options->command, environment, &capture->process, &capture->result->cannot_exec,
+                           capture->err);
+}
+
+enum status run_capture(const struct run_options *options, struct store *store, struct store_run *run,
+                        struct run_result *ret_result, struct error *err)
+{
+  struct capture capture = {.options = options, .store = store, .run = run, .result = ret_result, .err = err};
+  *ret_result = (struct run_result){0};
+  enum status status = start(&capture);
+  if (status == STATUS_OK) {
+    ret_result->was_started = true;
+    stand_beside(&capture);
+    wait_for_others(&capture);
+    run_process_done(&capture.process);
+    ret_result->wait_status = capture.process.wait_status;
+    ret_result->was_interrupted = capture.process.was_interrupted;
+    ret_result->start_ns = capture.process.start_ns;
+    ret_result->end_ns = capture.process.end_ns;
+    status = finish(&capture);
+    fill_result(&capture);
+  }
+  bool is_kept = ret_result->was_started && status != STATUS_OK; // the rings are all that is left of the execution
+  if (is_kept && err != NULL)
+    snprintf(err->advice, sizeof err->advice, "xsp recover %.150s -o another path", collect_directory(capture.session));
+  collect_close(capture.session, !is_kept);
+  arena_done(&capture.arena);
+  return status;
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the output of `xsp run` is called. Called by verb_run.c before anything runs; run_capture.c names its span alike.
+#include "programs/xsp/run_file_name.h"
+
+#include "base/buf.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static enum status wrong(const char *pattern, const char *advice, struct error *err, const char *why)
+{
+  return error_set(err, STATUS_USE, "cannot make a file name", pattern, advice, "%s", why);
+}
+
+// `*at` is behind "%q".
+static enum status put_variable(const char *pattern, const char **at, struct buf *name, struct error *err)
+{
+  char variable[256];
+  size_t length = **at == '{' ? strcspn(*at, "}") : 0;
+  if (length < 2 || (*at)[length] != '}' || length >= sizeof variable)
+    return wrong(pattern, "%q{NAME}, as in %q{RANK}", err, "%q without a name in braces");
+  memcpy(variable, *at + 1, length - 1);
+  variable[length - 1] = '\0';
+  const char *value = getenv(variable);
+  if (value == NULL)
+    return error_set(err, STATUS_USE, "cannot make a file name", pattern, "%p, or a variable that is set",
+                     "the environment has no %s", variable);
+  buf_text(name, value);
+  *at += length + 1;
+  return STATUS_OK;
+}
+
+static enum status put_host(const char *pattern, struct buf *name, struct error *err)
+{
+  char host[256];
+  if (gethostname(host, sizeof host - 1) != 0)
+    return error_set_errno(err, STATUS_SYSTEM, "cannot make a file name", pattern, NULL);
+  host[sizeof host - 1] = '\0';
+  buf_text(name, host);
+  return STATUS_OK;
+}
+
+static enum status expand(const char *pattern, struct buf *name, struct error *err)
+{
+  for (const char *at = pattern; *at != '\0';) {
+    size_t plain = strcspn(at, "%");
+    buf_put(name, at, plain);
+    at += plain;
+    if (*at == '\0')
+      break;
+    at += 2;
+    switch (at[-1]) {
+    case 'h':
+      XSP_TRY(put_host(pattern, name, err));
+      break;
+    case 'p':
+      buf_format(name, "%ld", (long)getpid());
+      break;
+    case 'q':
+      XSP_TRY(put_variable(pattern, &at, name, err));
+      break;
+    case '%':
+      buf_put(name, "%", 1);
+      break;
+    default:
+      return wrong(pattern, "%h, %p, %q{NAME}, or %% for a percent sign", err, "'%' with something else behind it");
+    }
+  }
+  if (name->length == 0)
+    return wrong(pattern, "-o FILE.xsp", err, "the output's name is empty");
+  return STATUS_OK;
+}
+
+enum status run_file_name_expand(const char *pattern, struct arena *arena, const char **ret_name, struct error *err)
+{
+  struct buf name;
+  buf_init(&name, PATH_MAX);
+  enum status status = expand(pattern, &name, err);
+  if (status == STATUS_OK && name.failed)
+    status = wrong(pattern, "a shorter one", err, "the name is too long");
+  if (status == STATUS_OK && (*ret_name = arena_copy(arena, name.data, name.length)) == NULL)
+    status = error_set(err, STATUS_MEMORY, "cannot make a file name", NULL, NULL, "out of memory");
+  buf_done(&name);
+  return status;
+}
+
+const char *run_file_name_script(char *const *command)
+{
+  for (char *const *word = command + 1; *word != NULL; word++) {
+    if ((*word)[0] == '-')
+      continue;
+    const char *slash = strrchr(*word, '/'), *base = slash != NULL ? slash + 1 : *word, *dot = strrchr(base, '.');
+    struct stat status;
+    bool is_script = dot != NULL && dot != base && isalpha((unsigned char)dot[1]) && stat(*word, &status) == 0 &&
+                     S_ISREG(status.st_mode);
+    return is_script ? *word : NULL;
+  }
+  return NULL;
+}
+
+static bool is_interpreter(const char *command)
+{
+  static const char *const names[] = {"python", "pypy", "perl", "ruby",  "node",    "bash",
+                                      "sh",     "dash", "zsh",  "julia", "Rscript", "lua"};
+  const char *slash = strrchr(command, '/'), *base = slash != NULL ? slash + 1 : command;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    size_t length = strlen(names[i]);
+    if (strncmp(base, names[i], length) == 0 && strspn(base + length, "0123456789.") == strlen(base + length))
+      return true;
+  }
+  return false;
+}
+
+const char *run_file_name_default(char *const *command, struct arena *arena)
+{
+  const char *script = is_interpreter(command[0]) ? run_file_name_script(command) : NULL;
+  const char *path = script != NULL ? script : command[0];
+  size_t length = strlen(path);
+  while (length > 1 && path[length - 1] == '/')
+    length--;
+  size_t begin = length;
+  while (begin > 0 && path[begin - 1] != '/')
+    begin--;
+  const char *dot = memrchr(path + begin, '.', length - begin);
+  if (script != NULL && dot != NULL && dot > path + begin)
+    length = (size_t)(dot - path);
+  return length == begin ? arena_format(arena, "run.xsp")
+                         : arena_format(arena, "%.*s.xsp", (int)(length - begin), path + begin);
+}

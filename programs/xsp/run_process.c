@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starts the program and stands beside it. Called by run_capture.c.
+//
+// Signals. The terminal and `kill -PGID` send to the whole process group, so the program has them already; what is sent to
+// xsp's own number has to be sent on. Which it was cannot be seen from a signal, so there is a *sentinel*: a child in the
+// same group that blocks everything and does nothing. A signal that is pending there too was sent to the group.
+#include "programs/xsp/run_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SECOND_NS INT64_C(1000000000)
+#define GROUP_WAIT_NS 2000000 // the kernel sends to one process of a group after the other
+#define WATCH_EVERY_NS 50000000
+
+extern char **environ;
+
+static struct {
+  bool is_known;
+  sigset_t mask;
+  struct sigaction action[NSIG];
+} given; // what xsp was started with
+
+static const int watched_signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGTERM,
+                                      SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT, SIGCHLD, SIGWINCH};
+
+static void watched_set(sigset_t *ret_set)
+{
+  sigemptyset(ret_set);
+  for (size_t i = 0; i < sizeof watched_signals / sizeof *watched_signals; i++)
+    sigaddset(ret_set, watched_signals[i]);
+  for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
+    sigaddset(ret_set, number);
+}
+
+static int64_t now_ns(clockid_t clock)
+{
+  struct timespec now = {0, 0};
+  clock_gettime(clock, &now);
+  return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
+}
+
+static void sleep_ns(int64_t duration_ns)
+{
+  struct timespec time = {duration_ns / SECOND_NS, duration_ns % SECOND_NS};
+  (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
+}
+
+void run_process_prepare(void)
+{
+  if (given.is_known)
+    return;
+  sigprocmask(SIG_SETMASK, NULL, &given.mask);
+  for (int number = 1; number < NSIG; number++)
+    if (sigaction(number, NULL, &given.action[number]) != 0)
+      given.action[number].sa_handler = SIG_DFL;
+  given.is_known = true;
+}
+
+// ---- what /proc says -----------------------------------------------------------------------------------------------------
+static bool read_proc(pid_t process, const char *name, char *text, size_t size)
+{
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%ld/%s", (long)process, name);
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  ssize_t got = file >= 0 ? read(file, text, size - 1) : -1;
+  if (file >= 0)
+    close(file);
+  text[got > 0 ? got : 0] = '\0';
+  return got > 0;
+}
+
+// 'R', 'S', 'T', 'Z', …; 0: there is no such process. *ret_start_ticks: since the machine's start; may be NULL.
+static char process_state(pid_t process, unsigned long long *ret_start_ticks)
+{
+  char text[1024];
+  if (!read_proc(process, "stat", text, sizeof text))
+    return 0;
+  const char *end = strrchr(text, ')'); // the command may hold anything
+  char state = 0;
+  unsigned long long start = 0;
+  if (end == NULL || sscanf(end + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
+                            &state, &start) < 2)
+    return 0;
+  if (ret_start_ticks != NULL)
+    *ret_start_ticks = start;
+  return state;
+}
+
+bool run_process_lives(pid_t process, int64_t start_ns)
+{
+  unsigned long long ticks = 0;
+  char state = process_state(process, &ticks);
+  if (state == 0 || state == 'Z' || state == 'X')
+    return false;
+  long per_second = sysconf(_SC_CLK_TCK);
+  int64_t boot_ns = now_ns(CLOCK_REALTIME) - now_ns(CLOCK_BOOTTIME);
+  int64_t began_ns = boot_ns + (int64_t)(ticks * (unsigned long long)(SECOND_NS / (per_second > 0 ? per_second : 100)));
+  return began_ns <= start_ns + SECOND_NS; // else the number was given to another process
+}
+
+static bool has_pending(pid_t process, int number)
+{
+  char text[4096];
+  if (!read_proc(process, "status", text, sizeof text))
+    return false;
+  const char *line = strstr(text, "\nShdPnd:");
+  unsigned long long pending = line != NULL ? strtoull(line + 8, NULL, 16) : 0;
+  return pending >> (number - 1) & 1;
+}
+
+// ---- helpers in xsp's process group ----------------------------------------------------------------------------------------
+// A child that dies with xsp, has no descriptor, and takes no signal. Returns 0 in the child, -1 where there is none.
+static pid_t fork_helper(void)
+{
+  sigset_t all, before;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, &before);
+  pid_t parent = getpid(), child = fork();
+  if (child != 0) {
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return child;
+  }
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent)
+    _exit(0);
+  prctl(PR_SET_NAME, "xsp-signals");
+  if (close_range(0, ~0u, 0) != 0) // Linux < 5.9
+    for (int file = 0; file < 1024; file++)
+      close(file);
+  return 0;
+}
+
+static void end_helper(pid_t helper)
+{
+  if (helper <= 0)
+    return;
+  kill(helper, SIGKILL);
+  while (waitpid(helper, NULL, 0) < 0 && errno == EINTR)
+    continue;
+}
+
+static pid_t start_sentinel(void)
+{
+  pid_t sentinel = fork_helper();
+  if (sentinel == 0)
+    for (;;)
+      pause();
+  return sentinel > 0 ? sentinel : 0;
+}
+
+// Continues a stopped xsp when the program was continued by somebody who does not know of xsp.
+static pid_t start_watcher(pid_t program)
+{
+  pid_t parent = getpid(), watcher = fork_helper();
+  if (watcher != 0)
+    return watcher;
+  for (;;) {
+    char state = process_state(program, NULL), own = process_state(parent, NULL);
+    if (own == 'T' && state != 'T' && state != 't')
+      kill(parent, SIGCONT);
+    sleep_ns(WATCH_EVERY_NS);
+  }
+}
+
+// ---- starting ------------------------------------------------------------------------------------------------------------
+struct start_note { // from the child, just before it becomes the program; error: it could not
+  int64_t start_ns;
+  int error;
+};
+
+static void become(char *const *command, char *const *environment, int notes)
+{
+  for (int number = 1; number < NSIG; number++) // others have no handler that an exec would keep
+    if (given.action[number].sa_handler == SIG_IGN || given.action[number].sa_handler == SIG_DFL)
+      (void)sigaction(number, &given.action[number], NULL);
+  environ = (char **)environment;
+  struct start_note note = {now_ns(CLOCK_REALTIME), 0};
+  ssize_t written = write(notes, &note, sizeof note);
+  sigprocmask(SIG_SETMASK, &given.mask, NULL);
+  if (written == (ssize_t)sizeof note)
+    execvp(command[0], command);
+  note.error = errno;
+  written = write(notes, &note, sizeof note);
+  _exit(127);
+}
+
+static bool read_note(int notes, struct start_note *ret_note)
+{
+  ssize_t got;
+  do
+    got = read(notes, ret_note, sizeof *ret_note);
+  while (got < 0 && errno == EINTR);
+  return got == (ssize_t)sizeof *ret_note;
+}
+
+static enum status cannot_start(const char *command, int error, struct error *err)
+{
+  errno = error;
+  const char *advice = error == ENOENT && strchr(command, '/') == NULL ? "its path, or a look at PATH" : NULL;
+  if (error == EACCES)
+    advice = "chmod +x, or the interpreter before it";
+  return error_set_errno(err, STATUS_SYSTEM, "cannot start the program", command, advice);
+}
+
+enum status run_process_start(char *const *command, char *const *environment, struct run_process *ret_process,
+                              bool *ret_cannot_exec, struct error *err)
+{
+  sigset_t watched;
+  int notes[2];
+  *ret_process = (struct run_process){0};
+  *ret_cannot_exec = false;
+  run_process_prepare();
+  watched_set(&watched);
+  sigprocmask(SIG_BLOCK, &watched, NULL);
+  for (size_t i = 0; i < sizeof watched_signals / sizeof *watched_signals; i++)
+    signal(watched_signals[i], SIG_DFL); // one that is ignored would never be seen, and children never be waited for
+  if (pipe2(notes, O_CLOEXEC) != 0)
+    return error_set_errno(err, STATUS_SYSTEM, "cannot start the program", command[0], NULL);
+  ret_process->sentinel = start_sentinel();
+  ret_process->process = fork();
+  if (ret_process->process == 0)
+    become(command, environment, notes[1]);
+  int fork_error = ret_process->process < 0 ? errno : EIO;
+  close(notes[1]);
+  struct start_note note = {0};
+  bool was_begun = ret_process->process > 0 && read_note(notes[0], &note);
+  ret_process->start_ns = note.start_ns;
+  bool has_failed = was_begun && read_note(notes[0], &note);
+  close(notes[0]);
+  if (was_begun && !has_failed)
+    return STATUS_OK;
+  if (ret_process->process > 0)
+    while (waitpid(ret_process->process, NULL, 0) < 0 && errno == EINTR)
+      continue;
+  end_helper(ret_process->sentinel);
+  *ret_cannot_exec = has_failed;
+  return cannot_start(command[0], has_failed ? note.error : fork_error, err);
+}
+
+// ---- beside it -------------------------------------------------------------------------------------------------------------
+
+// Stops as the program stopped, so that the shell that waits for xsp sees it; goes on when it is continued.
+static void stop_too(struct run_process *process, int number)
+{
+  pid_t watcher = start_watcher(process->process);
+  sigset_t one;
+  sigemptyset(&one);
+  sigaddset(&one, number);
+  kill(getpid(), number);
+  sigprocmask(SIG_UNBLOCK, &one, NULL); // here; an orphaned group is not stopped by the terminal's signals
+  sigset_t watched;
+  watched_set(&watched);
+  sigprocmask(SIG_BLOCK, &watched, NULL);
+  end_helper(watcher);
+}
+
+static void look_at_program(struct run_process *process)
+{
+  int how = 0;
+  for (;;) {
+    pid_t got = waitpid(process->process, &how, WNOHANG | WUNTRACED | WCONTINUED);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got != process->process)
+      return;
+    if (WIFSTOPPED(how)) {
+      stop_too(process, WSTOPSIG(how));
+    } else if (!WIFCONTINUED(how)) {
+      process->end_ns = now_ns(CLOCK_REALTIME);
+      process->wait_status = how;
+      process->has_ended = true;
+      return;
+    }
+  }
+}
+
+// Did the whole group get it? The sentinel keeps it pending, so the next question needs a new one.
+static bool was_for_group(struct run_process *process, const siginfo_t *info)
+{
+  if (process->sentinel == 0)
+    return info->si_signo != SIGTERM && info->si_signo != SIGHUP; // better once too few than twice
+  bool is_pending = has_pending(process->sentinel, info->si_signo);
+  if (!is_pending) {
+    sleep_ns(GROUP_WAIT_NS);
+    is_pending = has_pending(process->sentinel, info->si_signo);
+  }
+  if (is_pending) {
+    end_helper(process->sentinel);
+    process->sentinel = start_sentinel();
+  }
+  return is_pending || (info->si_code == SI_KERNEL && info->si_signo != SIGALRM); // an alarm set before xsp's exec
+}
+
+static void handle(struct run_process *process, const siginfo_t *info)
+{
+  int number = info->si_signo;
+  bool is_end = number == SIGINT || number == SIGQUIT || number == SIGTERM || number == SIGHUP;
+  process->was_interrupted |= is_end;
+  if (was_for_group(process, info))
+    return;
+  if (number == SIGCONT && process_state(process->process, NULL) != 'T')
+    return;
+  if (info->si_code == SI_QUEUE)
+    (void)sigqueue(process->process, number, info->si_value);
+  else
+    (void)kill(process->process, number); // not reaped yet, so the number is still its own
+}
+
+void run_process_wait(struct run_process *process, int64_t timeout_ns)
+{
+  sigset_t watched;
+  watched_set(&watched);
+  int64_t deadline_ns = now_ns(CLOCK_MONOTONIC) + timeout_ns;
+  look_at_program(process);
+  while (!process->has_ended) {
+    int64_t left_ns = deadline_ns - now_ns(CLOCK_MONOTONIC);
+    if (left_ns <= 0)
+      return;
+    const struct timespec timeout = {left_ns / SECOND_NS, left_ns % SECOND_NS};
+    siginfo_t info = {0};
+    int number = sigtimedwait(&watched, &info, &timeout);
+    if (number == SIGCHLD)
+      look_at_program(process);
+    else if (number > 0)
+      handle(process, &info);
+  }
+}
+
+bool run_process_is_asked_to_end(struct run_process *process)
+{
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGINT);
+  sigaddset(&ends, SIGQUIT);
+  sigaddset(&ends, SIGTERM);
+  sigaddset(&ends, SIGHUP);
+  const struct timespec at_once = {0, 0};
+  bool is_asked = sigtimedwait(&ends, NULL, &at_once) > 0;
+  process->was_interrupted |= is_asked;
+  return is_asked;
+}
+
+void run_process_done(struct run_process *process)
+{
+  end_helper(process->sentinel);
+  process->sentinel = 0;
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the head of the file that a command starts. Called before the program runs, so that a loader that would refuse
+// libxsp.so is not asked to load it, and afterwards to say why nothing was recorded. Any file may stand there.
+#include "programs/xsp/run_program.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#define HEAD_BYTES 4096
+#define SCRIPTS_MOST 5 // as in the kernel: interpreters that are scripts themselves
+#define PROGRAM_HEADERS_MOST 64
+
+#if defined(__x86_64__)
+#define OWN_MACHINE EM_X86_64
+#elif defined(__aarch64__)
+#define OWN_MACHINE EM_AARCH64
+#else
+#define OWN_MACHINE EM_NONE // not compared
+#endif
+
+static void read_script(const char *text, size_t size, char interpreter[PATH_MAX])
+{
+  size_t at = 2;
+  while (at < size && (text[at] == ' ' || text[at] == '\t'))
+    at++;
+  size_t length = 0;
+  while (at + length < size && length + 1 < PATH_MAX && !strchr(" \t\n", text[at + length])) // also stops at a NUL
+    length++;
+  memcpy(interpreter, text + at, length);
+  interpreter[length] = '\0';
+}
+
+// The loader's path lies in the file where a PT_INTERP says; a head that does not reach so far says nothing.
+static enum run_program_kind read_loader(const uint8_t *bytes, size_t size, const Elf64_Ehdr *head)
+{
+  for (unsigned i = 0; i < head->e_phnum && i < PROGRAM_HEADERS_MOST; i++) {
+    Elf64_Phdr part;
+    if (head->e_phoff > size || i * sizeof part > size - head->e_phoff ||
+        size - head->e_phoff - i * sizeof part < sizeof part)
+      return RUN_PROGRAM_UNKNOWN;
+    memcpy(&part, bytes + head->e_phoff + i * sizeof part, sizeof part);
+    if (part.p_type != PT_INTERP)
+      continue;
+    if (part.p_offset > size || part.p_filesz > size - part.p_offset || part.p_filesz >= PATH_MAX)
+      return RUN_PROGRAM_DYNAMIC;
+    char loader[PATH_MAX];
+    memcpy(loader, bytes + part.p_offset, part.p_filesz);
+    loader[part.p_filesz] = '\0';
+    return strstr(loader, "/ld-musl") ? RUN_PROGRAM_OTHER_LIBC : RUN_PROGRAM_DYNAMIC;
+  }
+  return RUN_PROGRAM_STATIC;
+}
+
+enum run_program_kind run_program_of_bytes(const uint8_t *bytes, size_t size, char interpreter[PATH_MAX])
+{
+  interpreter[0] = '\0';
+  if (size >= 2 && memcmp(bytes, "#!", 2) == 0) {
+    read_script((const char *)bytes, size, interpreter);
+    return RUN_PROGRAM_UNKNOWN;
+  }
+  Elf64_Ehdr head;
+  if (size < EI_NIDENT || memcmp(bytes, ELFMAG, SELFMAG) != 0)
+    return RUN_PROGRAM_UNKNOWN;
+  if (bytes[EI_CLASS] != ELFCLASS64 || bytes[EI_DATA] != ELFDATA2LSB)
+    return RUN_PROGRAM_OTHER_MACHINE;
+  if (size < sizeof head)
+    return RUN_PROGRAM_UNKNOWN;
+  memcpy(&head, bytes, sizeof head);
+  if (OWN_MACHINE != EM_NONE && head.e_machine != OWN_MACHINE)
+    return RUN_PROGRAM_OTHER_MACHINE;
+  if (head.e_phentsize != sizeof(Elf64_Phdr))
+    return RUN_PROGRAM_UNKNOWN;
+  return read_loader(bytes, size, &head);
+}
+
+// As execvp: the first file of PATH that may be executed.
+static void find(const char *command, char path[PATH_MAX])
+{
+  path[0] = '\0';
+  if (strchr(command, '/')) {
+    if (strlen(command) < PATH_MAX)
+      strcpy(path, command);
+    return;
+  }
+  const char *folders = getenv("PATH");
+  if (!folders)
+    folders = "/bin:/usr/bin";
+  for (const char *at = folders;; at++) {
+    size_t length = strcspn(at, ":");
+    int needed = snprintf(path, PATH_MAX, "%.*s%s%s", (int)length, at, length ? "/" : "", command);
+    struct stat status;
+    if (needed > 0 && needed < PATH_MAX && access(path, X_OK) == 0 && stat(path, &status) == 0 &&
+        S_ISREG(status.st_mode))
+      return;
+    at += length;
+    if (*at == '\0')
+      break;
+  }
+  path[0] = '\0';
+}
+
+static bool is_privileged(const char *path, const struct stat *status)
+{
+  return ((status->st_mode & S_ISUID) && status->st_uid != geteuid()) ||
+         ((status->st_mode & S_ISGID) && (status->st_mode & S_IXGRP) && status->st_gid != getegid()) ||
+         (getxattr(path, "security.capability", NULL, 0) > 0 && geteuid() != 0);
+}
+
+static size_t read_head(const char *path, uint8_t head[HEAD_BYTES])
+{
+  int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); // no FIFO is waited for
+  ssize_t got = file >= 0 ? pread(file, head, HEAD_BYTES, 0) : -1;
+  if (file >= 0)
+    close(file);
+  return got > 0 ? (size_t)got : 0;
+}
+
+void run_program_look(const char *command, struct run_program *ret_program)
+{
+  uint8_t head[HEAD_BYTES];
+  char interpreter[PATH_MAX];
+  ret_program->kind = RUN_PROGRAM_UNKNOWN;
+  find(command, ret_program->path);
+  for (int scripts = 0; scripts <= SCRIPTS_MOST && ret_program->path[0] != '\0'; scripts++) {
+    struct stat status;
+    if (stat(ret_program->path, &status) != 0 || !S_ISREG(status.st_mode))
+      return;
+    ret_program->kind = run_program_of_bytes(head, read_head(ret_program->path, head), interpreter);
+    if (interpreter[0] == '\0') {
+      if (ret_program->kind <= RUN_PROGRAM_UNKNOWN && is_privileged(ret_program->path, &status))
+        ret_program->kind = RUN_PROGRAM_PRIVILEGED;
+      return;
+    }
+    memcpy(ret_program->path, interpreter, sizeof interpreter);
+  }
+}
+
+const char *run_program_why(enum run_program_kind kind)
+{
+  switch (kind) {
+  case RUN_PROGRAM_STATIC:
+    return "it is statically linked, so that no library can be brought into it";
+  case RUN_PROGRAM_PRIVILEGED:
+    return "it runs with other rights than its caller's (setuid), and ignores the caller's libraries";
+  case RUN_PROGRAM_OTHER_MACHINE:
+    return "it is made for another processor than xsp";
+  case RUN_PROGRAM_OTHER_LIBC:
+    return "it is linked with musl, where libxsp.so needs glibc";
+  case RUN_PROGRAM_DYNAMIC:
+  case RUN_PROGRAM_UNKNOWN:
+    break;
+  }
+  return NULL;
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which tracers a program is given: by name, by path, or all that xsp has. What each of them can say is a table here,
+// because at a level set a program gets only those that have something to say at it.
+#include "programs/xsp/install.h"
+#include "programs/xsp/nearest.h"
+#include "programs/xsp/run_environment.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAMES_MAXIMUM 64
+
+#define A XSP_LEVEL_MASK(XSP_LEVEL_APPLICATION)
+#define M XSP_LEVEL_MASK(XSP_LEVEL_MODEL)
+#define L XSP_LEVEL_MASK(XSP_LEVEL_LAYER)
+#define LIB XSP_LEVEL_MASK(XSP_LEVEL_LIBRARY)
+#define K XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)
+
+static const struct known_tracer {
+  const char *name;
+  uint32_t level_mask; // what it says of a program that nobody prepared
+  bool is_annotations; // with --model-range also models; and only these see a --capture-range
+  bool is_for_all;     // belongs to `auto`
+} known_tracers[] = {
+    {"nvtx", A | L | LIB, true, true},   {"itt", A | L | LIB, true, true},           {"opencl", K, false, true},
+    {"onnxruntime", M | L, false, true}, {"fake", XSP_LEVEL_MASK_ALL, false, false},
+};
+// In the folder of tracers, but brought in by another door.
+static const char *const not_chosen[] = {"frameworks", "functions", "functions_audit"};
+
+static const struct known_tracer *find_known(const char *name)
+{
+  for (size_t i = 0; i < sizeof known_tracers / sizeof *known_tracers; i++)
+    if (strcmp(known_tracers[i].name, name) == 0)
+      return &known_tracers[i];
+  return NULL;
+}
+
+static bool is_wanted(const struct run_options *options, const char *name)
+{
+  const struct known_tracer *tracer = find_known(name);
+  if (tracer == NULL) // of another maker: it knows its levels itself
+    return true;
+  uint32_t mask = tracer->level_mask;
+  if (tracer->is_annotations && options->model_range != NULL)
+    mask |= M;
+  return (mask & options->levels.mask) != 0 || (tracer->is_annotations && options->capture_range != NULL);
+}
+
+// ---- the folder --------------------------------------------------------------------------------------------------------
+struct names {
+  const char *list[NAMES_MAXIMUM];
+  size_t count;
+};
+
+static int by_name(const void *a, const void *b)
+{
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool may_be_chosen(const char *name)
+{
+  for (size_t i = 0; i < sizeof not_chosen / sizeof *not_chosen; i++)
+    if (strcmp(not_chosen[i], name) == 0)
+      return false;
+  return true;
+}
+
+static enum status list_folder(const char *folder, struct arena *arena, struct names *ret_names, struct error *err)
+{
+  ret_names->count = 0;
+  DIR *directory = opendir(folder);
+  if (directory == NULL)
+    return error_set_errno(err, STATUS_SYSTEM, "cannot list xsp's tracers", folder, "reinstall xsp");
+  for (struct dirent *entry; (entry = readdir(directory)) != NULL && ret_names->count < NAMES_MAXIMUM;) {
+    size_t length = strlen(entry->d_name);
+    if (length <= 3 || strcmp(entry->d_name + length - 3, ".so") != 0)
+      continue;
+    const char *name = arena_copy(arena, entry->d_name, length - 3);
+    if (name != NULL && may_be_chosen(name))
+      ret_names->list[ret_names->count++] = name;
+  }
+  closedir(directory);
+  qsort(ret_names->list, ret_names->count, sizeof *ret_names->list, by_name);
+  return STATUS_OK;
+}
+
+static bool has_name(const struct names *names, const char *name)
+{
+  for (size_t i = 0; i < names->count; i++)
+    if (strcmp(names->list[i], name) == 0)
+      return true;
+  return false;
+}
+
+static enum status no_such_tracer(const struct names *names, const char *name, struct error *err)
+{
+  struct nearest nearest;
+  char advice[160];
+  nearest_start(&nearest, name);
+  for (size_t i = 0; i < names->count; i++)
+    nearest_offer(&nearest, names->list[i]);
+  if (nearest.best != NULL)
+    snprintf(advice, sizeof advice, "-t %s; `xsp check` lists them", nearest.best);
+  else
+    snprintf(advice, sizeof advice, "`xsp check` lists them");
+  return error_set(err, STATUS_USE, "no such tracer", name, advice, "xsp has none of this name");
+}
+
+// ---- choosing ----------------------------------------------------------------------------------------------------------
+static enum status add(const struct run_options *options, struct run_tracers *tracers, struct run_tracer tracer,
+                       struct error *err)
+{
+  if (!is_wanted(options, tracer.name))
+    return STATUS_OK;
+  for (size_t i = 0; i < tracers->count; i++)
+    if (strcmp(tracers->list[i].path, tracer.path) == 0) {
+      if (tracer.options[0] != 0) // `auto`, and one of them with options
+        tracers->list[i].options = tracer.options;
+      return STATUS_OK;
+    }
+  if (strpbrk(tracer.path, ",: ") != NULL)
+    return error_set(err, STATUS_USE, "cannot pass this path on", tracer.path, "a path without ',', ':' and spaces",
+                     "lists of tracers are separated by them");
+  if (tracers->count == RUN_TRACERS_MAXIMUM)
+    return error_set(err, STATUS_USE, "too many tracers", tracer.name, NULL, "a process loads at most %d",
+                     RUN_TRACERS_MAXIMUM);
+  tracers->list[tracers->count++] = tracer;
+  return STATUS_OK;
+}
+
+// `text` is NAME[:OPTIONS] or PATH[:OPTIONS].
+static enum status add_text(const struct run_options *options, const char *folder, const struct names *names,
+                            const char *text, struct arena *arena, struct run_tracers *tracers, struct error *err)
+{
+  size_t length = strcspn(text, ":");
+  char *file = arena_copy(arena, text, length);
+  char *real = arena_alloc(arena, PATH_MAX);
+  if (file == NULL || real == NULL)
+    return error_set(err, STATUS_MEMORY, "cannot choose tracers", NULL, NULL, "out of memory");
+  struct run_tracer tracer = {file, real, text + length};
+  if (strchr(file, '/') == NULL) {
+    if (!has_name(names, file))
+      return no_such_tracer(names, file, err);
+    file = arena_format(arena, "%s/%s.so", folder, file);
+  } else {
+    const char *base = strrchr(file, '/') + 1;
+    size_t base_length = strlen(base);
+    bool has_ending = base_length > 3 && strcmp(base + base_length - 3, ".so") == 0;
+    tracer.name = arena_copy(arena, base, has_ending ? base_length - 3 : base_length);
+  }
+  if (file == NULL || tracer.name == NULL)
+    return error_set(err, STATUS_MEMORY, "cannot choose tracers", NULL, NULL, "out of memory");
+  if (realpath(file, real) == NULL)
+    return error_set_errno(err, STATUS_USE, "no such tracer", file, "`xsp check`");
+  return add(options, tracers, tracer, err);
+}
+
+static enum status add_all(const struct run_options *options, const char *folder, const struct names *names,
+                           struct arena *arena, struct run_tracers *tracers, struct error *err)
+{
+  for (size_t i = 0; i < names->count; i++) {
+    const struct known_tracer *tracer = find_known(names->list[i]);
+    if (tracer == NULL || tracer->is_for_all)
+      XSP_TRY(add_text(options, folder, names, names->list[i], arena, tracers, err));
+  }
+  return STATUS_OK;
+}
+
+enum status run_tracers_choose(const struct run_options *options, struct arena *arena, struct run_tracers *ret_tracers,
+                               struct error *err)
+{
+  char folder[PATH_MAX];
+  struct names names;
+  ret_tracers->count = 0;
+  XSP_TRY(install_find("tracers", folder, sizeof folder, err));
+  XSP_TRY(list_folder(folder, arena, &names, err));
+  for (const char *const *text = options->tracers; *text != NULL; text++)
+    if (strcmp(*text, "auto") == 0)
+      XSP_TRY(add_all(options, folder, &names, arena, ret_tracers, err));
+    else
+      XSP_TRY(add_text(options, folder, &names, *text, arena, ret_tracers, err));
+  return STATUS_OK;
+}

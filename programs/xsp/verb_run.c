@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+// `xsp run`: options in, executions, tables on stderr, the program's own exit status out. The running is in run_capture.c,
+// the repetition in run_experiment.c. Nothing is written to stdout.
+#include "base/arena.h"
+#include "programs/xsp/output.h"
+#include "programs/xsp/run_environment.h"
+#include "programs/xsp/run_experiment.h"
+#include "programs/xsp/run_file_name.h"
+#include "programs/xsp/run_process.h"
+#include "programs/xsp/verb.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define WRONG_USE 125
+#define CANNOT_EXECUTE 127
+#define LEVELED_RUNS 3
+#define LEVELED_WARMUPS 1
+
+static const struct option_description options[] = {
+    {"tracer", 't', "NAME,NAME,...", "auto", true,
+     "Tracers to put into the program: nvtx, itt, opencl, onnxruntime (xsp check lists them), or the path of one, with "
+     "options as in PATH:OPTION=VALUE. auto: all that xsp has; which of them speak depends on the program."},
+    {"levels", 'l', "SET,SET,...", NULL, false,
+     "Level sets to record: levels A, M, L, Lib, K joined by '/'. One set: one execution with these levels. Several: "
+     "as --leveled. Default: all levels in one execution."},
+    {"leveled", 0, NULL, NULL, false,
+     "Run the program once per level set and repetition, interleaved, so that the figures of a level are free of what "
+     "recording the levels below it costs. Without --levels: M, M/L, M/L/K, less those that add nothing here."},
+    {"runs", 'r', "N", NULL, false, "Counted executions per level set. Default: 1, with --leveled 3."},
+    {"warmup", 'w', "N", NULL, false,
+     "Executions before them, kept in the file but in no statistic. Default: 0, with --leveled 1."},
+    {"model-range", 'm', "PATTERN", NULL, false,
+     "Ranges of NVTX and ITT whose text matches are model level, one step each; * and ? match any text and character."},
+    {"delay", 0, "SECONDS", "0", false, "Record nothing until so long after the program's start."},
+    {"duration", 0, "SECONDS", "0", false, "Record for so long, then no more; the program runs on. 0: to its end."},
+    {"capture-range", 0, "PATTERN", NULL, false,
+     "Record only inside ranges of NVTX and ITT whose text matches; * and ? as in --model-range."},
+    {"flight-recorder", 0, "SIZE", NULL, false,
+     "Keep only the last SIZE bytes of records of each thread, as in 64M; nothing is read until the program has "
+     "ended."},
+    {"functions", 0, "FILE", NULL, false,
+     "Functions of any library, by name, one a line, that become spans at library level."},
+    {"resolve", 0, NULL, NULL, false,
+     "Where kernels launched in parallel have two possible parents: run once more, one launch after the other, and "
+     "take "
+     "the parents from there."},
+    {"wait", 0, "WHOM", "program", false,
+     "program: be done when the program has ended. all: also wait for processes that it left running."},
+    {"output", 'o', "FILE", NULL, false,
+     "The .xsp file to write; %h is the host, %p xsp's process number, %q{NAME} a variable of the environment, %% a "
+     "percent sign. Default: the program's or script's name, in the current folder."},
+    {"force", 'f', NULL, NULL, false, "Overwrite an existing output file."},
+    {"quiet", 'q', NULL, NULL, false, "No tables and no progress on stderr."},
+    {0},
+};
+
+static const struct verb_example examples[] = {
+    {"xsp run -- python3 infer.py", "one execution with everything that its libraries announce"},
+    {"xsp run --leveled -- ./program --its-option", "the same at several level sets: what each level costs"},
+    {"mpirun xsp run -o out.%q{OMPI_COMM_WORLD_RANK}.xsp -- python3 train.py", "a file for each rank"},
+    {0},
+};
+
+struct request {
+  const struct invocation *invocation;
+  struct arena arena;
+  struct run_experiment_options experiment;
+};
+
+static enum status fail_memory(struct error *err)
+{
+  return error_set(err, STATUS_MEMORY, "cannot run the program", NULL, NULL, "out of memory");
+}
+
+// ---- options --------------------------------------------------------------------------------------------------------------
+static enum status add_set(struct run_experiment_options *experiment, const char *text, size_t length,
+                           struct error *err)
+{
+  struct level_set set;
+  if (!level_set_parse(text, length, &set))
+    return error_set(err, STATUS_USE, "not a level set", "--levels",
+                     "levels A, M, L, Lib, K in this order, as in M,M/L", "'%.*s'", (int)length, text);
+  if (set.metrics)
+    return error_set(err, STATUS_USE, "no hardware metrics here", "--levels", "the same set without +metrics",
+                     "no tracer of this version collects metrics");
+  for (size_t i = 0; i < experiment->set_count; i++)
+    if (level_set_equal(experiment->sets[i], set))
+      return error_set(err, STATUS_USE, "a level set is given twice", "--levels", NULL, "'%.*s'", (int)length, text);
+  if (experiment->set_count == RUN_SETS_MAXIMUM)
+    return error_set(err, STATUS_USE, "too many level sets", "--levels", NULL, "at most %d", RUN_SETS_MAXIMUM);
+  experiment->sets[experiment->set_count++] = set;
+  return STATUS_OK;
+}
+
+static enum status add_sets(struct run_experiment_options *experiment, const char *text, struct error *err)
+{
+  for (const char *at = text;; at++) {
+    size_t length = strcspn(at, ",");
+    XSP_TRY(add_set(experiment, at, length, err));
+    at += length;
+    if (*at == '\0')
+      return STATUS_OK;
+  }
+}
+
+static enum status fill_sets(struct request *request, struct error *err)
+{
+  struct run_experiment_options *experiment = &request->experiment;
+  const char *given = invocation_value(request->invocation, "levels");
+  bool is_leveled = invocation_has(request->invocation, "leveled");
+  experiment->sets_are_given = given != NULL;
+  if (given == NULL) // with --functions there is a library level to leave out, too
+    given = !is_leveled ? "A/M/L/Lib/K" : experiment->run.functions != NULL ? "M,M/L,M/L/Lib,M/L/Lib/K" : "M,M/L,M/L/K";
+  XSP_TRY(add_sets(experiment, given, err));
+  is_leveled = is_leveled || experiment->set_count > 1;
+  int64_t runs = is_leveled ? LEVELED_RUNS : 1, warmups = is_leveled ? LEVELED_WARMUPS : 0;
+  XSP_TRY(invocation_int64(request->invocation, "runs", 1, 1000000, &runs, err));
+  XSP_TRY(invocation_int64(request->invocation, "warmup", 0, 1000000, &warmups, err));
+  experiment->runs = (unsigned)runs;
+  experiment->warmups = (unsigned)warmups;
+  return STATUS_OK;
+}
+
+// Every -t, each a list; a copy cut at its commas.
+static enum status fill_tracers(struct request *request, struct error *err)
+{
+  const struct invocation *invocation = request->invocation;
+  size_t most = 2;
+  const char *text;
+  for (size_t i = 0; (text = invocation_value_at(invocation, "tracer", i)) != NULL; i++)
+    most += strlen(text) + 1;
+  const char **names = arena_alloc_array(&request->arena, most, sizeof *names);
+  if (names == NULL)
+    return fail_memory(err);
+  size_t count = 0;
+  for (size_t i = 0; (text = invocation_value_at(invocation, "tracer", i)) != NULL; i++) {
+    char *rest = arena_copy(&request->arena, text, strlen(text));
+    if (rest == NULL)
+      return fail_memory(err);
+    for (char *name; (name = strsep(&rest, ",")) != NULL;) {
+      if (name[0] == '\0')
+        return error_set(err, STATUS_USE, "wrong use", "--tracer", "-t nvtx,itt; `xsp check` lists them",
+                         "a tracer's name is empty");
+      names[count++] = name;
+    }
+  }
+  if (count == 0)
+    names[count++] = "auto";
+  request->experiment.run.tracers = names;
+  return STATUS_OK;
+}
+
+// "64M"; bytes of records of each thread.
+static enum status fill_flight_recorder(struct request *request, struct error *err)
+{
+  const char *text = invocation_value(request->invocation, "flight-recorder");
+  if (text == NULL)
+    return STATUS_OK;
+  char *end = NULL;
+  errno = 0;
+  unsigned long long bytes = strtoull(text, &end, 10);
+  unsigned shift = *end == 'K' || *end == 'k'   ? 10
+                   : *end == 'M' || *end == 'm' ? 20
+                   : *end == 'G' || *end == 'g' ? 30
+                                                : 0;
+  end += shift != 0;
+  bool is_number = isdigit((unsigned char)text[0]) && errno == 0 && *end == '\0' && bytes <= UINT64_MAX >> 30;
+  bytes = is_number ? bytes << shift : 0;
+  if (bytes < 64 << 10 || bytes > UINT64_C(2) << 30)
+    return error_set(err, STATUS_USE, "not a size", "--flight-recorder", "--flight-recorder 64M",
+                     "'%s' is none from 64K to 2G", text);
+  request->experiment.run.flight_recorder_bytes = bytes;
+  return STATUS_OK;
+}
+
+static enum status fill_ranges(struct request *request, struct error *err)
+{
+  const struct invocation *invocation = request->invocation;
+  struct run_options *run = &request->experiment.run;
+  run->model_range = invocation_value(invocation, "model-range");
+  run->capture_range = invocation_value(invocation, "capture-range");
+  if ((run->model_range != NULL && run->model_range[0] == '\0') ||
+      (run->capture_range != NULL && run->capture_range[0] == '\0'))
+    return error_set(err, STATUS_USE, "wrong use", run->model_range != NULL ? "--model-range" : "--capture-range",
+                     "a pattern such as 'step*'", "the pattern is empty");
+  XSP_TRY(invocation_double(invocation, "delay", 0, 1e9, &run->delay_s, err));
+  XSP_TRY(invocation_double(invocation, "duration", 0, 1e9, &run->duration_s, err));
+  if (run->capture_range != NULL && (run->delay_s > 0 || run->duration_s > 0))
+    return error_set(err, STATUS_USE, "wrong use", "--capture-range", "one of the two",
+                     "a range and --delay or --duration both say when to record");
+  const char *whom = invocation_value(invocation, "wait");
+  if (strcmp(whom, "program") != 0 && strcmp(whom, "all") != 0)
+    return error_set(err, STATUS_USE, "wrong use", "--wait", "--wait program, or --wait all", "'%s' is neither", whom);
+  run->wait_all = strcmp(whom, "all") == 0;
+  return STATUS_OK;
+}
+
+static enum status fill_functions(struct request *request, struct error *err)
+{
+  const char *path = invocation_value(request->invocation, "functions");
+  if (path == NULL)
+    return STATUS_OK;
+  char real[PATH_MAX]; // the program, and what it starts, may be elsewhere
+  if (realpath(path, real) == NULL || access(real, R_OK) != 0)
+    return error_set_errno(err, STATUS_USE, "cannot read the list of functions", path, "another path");
+  request->experiment.run.functions = arena_copy(&request->arena, real, strlen(real));
+  return request->experiment.run.functions != NULL ? STATUS_OK : fail_memory(err);
+}
+
+static enum status fill_output(struct request *request, struct error *err)
+{
+  struct run_experiment_options *experiment = &request->experiment;
+  const char *pattern = invocation_value(request->invocation, "output");
+  if (pattern != NULL)
+    XSP_TRY(run_file_name_expand(pattern, &request->arena, &experiment->output_path, err));
+  else if ((experiment->output_path = run_file_name_default(experiment->run.command, &request->arena)) == NULL)
+    return fail_memory(err);
+  experiment->force = invocation_has(request->invocation, "force");
+  if (!experiment->force && access(experiment->output_path, F_OK) == 0) // before the program runs, not after
+    return error_set(err, STATUS_USE, "the output exists", experiment->output_path, "--force, or another -o",
+                     "it is not overwritten unasked");
+  return STATUS_OK;
+}
+
+// As typed, for a person: arguments joined by spaces.
+static const char *command_line(struct request *request)
+{
+  struct buf text;
+  buf_init(&text, 1 << 16);
+  buf_text(&text, "xsp run");
+  for (size_t i = 0; i < request->invocation->option_count; i++) {
+    const struct invocation_option *option = &request->invocation->options[i];
+    buf_format(&text, option->value != NULL ? " --%s %s" : " --%s", option->description->name, option->value);
+  }
+  buf_text(&text, " --");
+  for (size_t i = 0; i < request->invocation->argument_count; i++)
+    buf_format(&text, " %s", request->invocation->arguments[i]);
+  const char *copy = arena_copy(&request->arena, text.data != NULL ? text.data : "", text.length);
+  buf_done(&text);
+  return copy;
+}
+
+static enum status fill(struct request *request, struct error *err)
+{
+  struct run_experiment_options *experiment = &request->experiment;
+  experiment->run.command = (char *const *)request->invocation->arguments; // NULL-terminated, argv's own strings
+  experiment->run.quiet = invocation_has(request->invocation, "quiet");
+  experiment->resolve = invocation_has(request->invocation, "resolve");
+  XSP_TRY(fill_functions(request, err));
+  XSP_TRY(fill_sets(request, err));
+  XSP_TRY(fill_tracers(request, err));
+  XSP_TRY(fill_ranges(request, err));
+  XSP_TRY(fill_flight_recorder(request, err));
+  XSP_TRY(fill_output(request, err));
+  experiment->command_line = command_line(request);
+  struct run_tracers tracers; // a wrong name is wrong use, and said before a file is made
+  struct run_options everything = experiment->run;
+  everything.levels = (struct level_set){XSP_LEVEL_MASK_ALL, false};
+  return run_tracers_choose(&everything, &request->arena, &tracers, err);
+}
+
+// ---- the end --------------------------------------------------------------------------------------------------------------
+static int exit_status_of(enum status status)
+{
+  return status == STATUS_USE || status == STATUS_INPUT ? WRONG_USE : status_exit_code(status);
+}
+
+// xsp's own failure shows where the program's status says nothing else.
+static int leave(enum status status, const struct run_experiment_result *result, const struct error *err)
+{
+  if (status != STATUS_OK && err->what[0] != '\0')
+    output_talk_error(err);
+  if (result->first.cannot_exec)
+    return CANNOT_EXECUTE;
+  if (!result->first.was_started)
+    return exit_status_of(status);
+  int own = status == STATUS_OK ? result->exit_status : run_exit_status(result->first.wait_status);
+  return status != STATUS_OK && own == 0 ? status_exit_code(STATUS_SYSTEM) : own;
+}
+
+static enum status run(const struct invocation *invocation, struct error *err)
+{
+  struct request request = {.invocation = invocation};
+  struct run_experiment_result result = {0};
+  struct error own_err = {0};
+  run_process_prepare();
+  enum status status = fill(&request, &own_err);
+  if (status == STATUS_OK)
+    status = run_experiment(&request.experiment, &result, &own_err);
+  if (status == STATUS_OK && !request.experiment.run.quiet)
+    status = run_summary(&request.experiment, &result, &own_err);
+  int exit_status = leave(status, &result, &own_err);
+  store_close(result.store);
+  arena_done(&request.arena);
+  exit(exit_status); // the program's status is none of ours
+}
+
+const struct verb verb_run = {
+    .name = "run",
+    .summary = "trace any program, unmodified",
+    .synopsis = "[OPTION...] -- COMMAND [ARGUMENT...]",
+    .description =
+        "Starts the program with tracers inside, in it and in the processes that it starts, and writes an .xsp file: "
+        "what its libraries announce (NVTX, ITT), launch (OpenCL) and run (ONNX Runtime). The program keeps its "
+        "terminal, input, output and signals; Ctrl-C ends it and keeps what was recorded. Tables come on stderr when "
+        "it "
+        "has ended, nothing is written to stdout.\n\n"
+        "Exit status: the program's own, or 128 and the number of the signal that ended it; 127 where it cannot be "
+        "started, 125 for wrong use of xsp run, 3 where the program ended with 0 and xsp failed.\n\n"
+        "With --leveled the program runs several times: its first execution has your terminal, the others read the "
+        "same input where it is a file, and what they print is dropped.",
+    .least_arguments = 1,
+    .most_arguments = SIZE_MAX,
+    .options = options,
+    .takes_command = true,
+    .wrong_use_status = WRONG_USE,
+    .examples = examples,
+    .see_also = "profile, check, recover",
+    .run = run,
+};
