@@ -5,6 +5,10 @@
 
 #include "store/store.h"
 
+struct info_note {
+  int64_t run_id; // 0: the file
+  const char *key, *value;
+};
 struct info_run {
   const struct store_run *run;
   size_t span_count;
@@ -28,6 +32,8 @@ struct info_file {
   int64_t size_bytes; // -1: unknown
   struct info_experiment *experiments;
   size_t experiment_count;
+  struct info_note *notes; // in the order they were made
+  size_t note_count;
 };
 
 // Everything lives in `arena` and in the store.

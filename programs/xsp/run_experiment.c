@@ -129,8 +129,9 @@ static void show_progress(const struct experiment *experiment, struct level_set 
 }
 
 // A repetition that ends otherwise than the first execution measured something else: it stays, in no statistic.
-static void leave_failed(struct experiment *experiment, const struct run_result *ran)
+static enum status leave_failed(struct experiment *experiment, const struct run_result *ran, struct error *err)
 {
+  char note[128];
   struct buf said;
   buf_init(&said, BUF_MAXIMUM_DEFAULT);
   run_streams_said(&experiment->streams, &said);
@@ -141,7 +142,10 @@ static void leave_failed(struct experiment *experiment, const struct run_result 
   if (said.length > 0)
     fprintf(stderr, "%s%s", said.data, said.data[said.length - 1] == '\n' ? "" : "\n");
   buf_done(&said);
+  snprintf(note, sizeof note, "execution %u ended with status %d, the first with %d: no more were made",
+           experiment->executions, run_exit_status(ran->wait_status), experiment->result->exit_status);
   experiment->result->exit_status = run_exit_status(ran->wait_status);
+  return store_add_note(experiment->store, 0, "failed", note, err);
 }
 
 static bool is_first(const struct experiment *experiment)
@@ -184,7 +188,7 @@ static enum status execute(struct experiment *experiment, struct level_set level
   result->was_interrupted |= ran.was_interrupted;
   experiment->is_over = has_failed || ran.was_interrupted;
   if (has_failed && !ran.was_interrupted && !is_first(experiment))
-    leave_failed(experiment, &ran);
+    XSP_TRY(leave_failed(experiment, &ran, err));
   if (ran.was_interrupted)
     result->exit_status = run_exit_status(ran.wait_status);
   XSP_TRY(run_spans_levels(experiment->store, run.run_id, ran.span_id, &experiment->published_mask, err));

@@ -161,7 +161,7 @@ static void join_group(struct joining *joining, const struct group *group)
     } else if (!has_parent) {
       left[reason]++;
     } else if (!encloses(&spans[parent], place->span)) {
-      left[JOIN_ORDER]++;
+      is_in_order = false;
     } else {
       joining->pending[found++] = (struct join_link){place->row, parent};
     }

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -36,7 +37,43 @@ static void json_text_key(struct json_writer *json, const char *key, const char 
   json_string(json, text);
 }
 
-static void json_run(struct json_writer *json, const struct info_run *info)
+static const char *find_note(const struct info_file *file, int64_t run_id, const char *key)
+{
+  for (size_t i = 0; i < file->note_count; i++)
+    if (file->notes[i].run_id == run_id && strcmp(file->notes[i].key, key) == 0)
+      return file->notes[i].value;
+  return NULL;
+}
+
+static void json_notes(struct json_writer *json, const struct info_file *file, int64_t run_id)
+{
+  json_key(json, "notes");
+  json_array(json);
+  for (size_t i = 0; i < file->note_count; i++)
+    if (file->notes[i].run_id == run_id) {
+      json_object(json);
+      json_text_key(json, "key", file->notes[i].key);
+      json_text_key(json, "value", file->notes[i].value);
+      json_object_end(json);
+    }
+  json_array_end(json);
+}
+
+// `xsp run --resolve`: how many parents were ambiguous before a serialised execution was asked, and are still.
+static void json_resolved(struct json_writer *json, const struct info_file *file, int64_t run_id)
+{
+  const char *before = find_note(file, run_id, "ambiguous_before");
+  const char *after = find_note(file, run_id, "ambiguous_after");
+  if (before == NULL || after == NULL)
+    return;
+  json_key(json, "resolved");
+  json_object(json);
+  json_int_key(json, "before", strtoll(before, NULL, 10));
+  json_int_key(json, "after", strtoll(after, NULL, 10));
+  json_object_end(json);
+}
+
+static void json_run(struct json_writer *json, const struct info_file *file, const struct info_run *info)
 {
   const struct store_run *run = info->run;
   json_object(json);
@@ -68,10 +105,12 @@ static void json_run(struct json_writer *json, const struct info_run *info)
   json_key(json, "own_pct");
   json_double(json, run->own_pct);
   json_int_key(json, "tracks", (int64_t)info->track_count);
+  json_resolved(json, file, run->run_id);
+  json_notes(json, file, run->run_id);
   json_object_end(json);
 }
 
-static void json_experiment(struct json_writer *json, const struct info_experiment *info)
+static void json_experiment(struct json_writer *json, const struct info_file *file, const struct info_experiment *info)
 {
   const struct store_experiment *experiment = info->experiment;
   json_object(json);
@@ -96,7 +135,7 @@ static void json_experiment(struct json_writer *json, const struct info_experime
   json_key(json, "runs");
   json_array(json);
   for (size_t i = 0; i < info->run_count; i++)
-    json_run(json, &info->runs[i]);
+    json_run(json, file, &info->runs[i]);
   json_array_end(json);
   json_object_end(json);
 }
@@ -112,11 +151,12 @@ static void print_json(const struct info_file *file, struct buf *out)
   json_text_key(&json, "path", file->path);
   json_key(&json, "size_bytes");
   file->size_bytes >= 0 ? json_int(&json, file->size_bytes) : json_null(&json);
+  json_notes(&json, file, 0);
   json_object_end(&json);
   json_key(&json, "experiments");
   json_array(&json);
   for (size_t i = 0; i < file->experiment_count; i++)
-    json_experiment(&json, &file->experiments[i]);
+    json_experiment(&json, file, &file->experiments[i]);
   json_array_end(&json);
   json_object_end(&json);
   buf_text(out, "\n");
@@ -146,6 +186,14 @@ static void put_framework(struct buf *out, const struct store_experiment *experi
     buf_format(&text, " %s", experiment->framework_version);
   put_field(out, "framework", text.data, width);
   buf_done(&text);
+}
+
+// What `xsp run` has to say about the experiment as a whole.
+static void put_notes(struct buf *out, const struct info_file *file, unsigned width)
+{
+  static const char *const keys[] = {"level_sets", "resolve", "interrupted", "stdin", "failed"};
+  for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+    put_field(out, "note", find_note(file, 0, keys[i]), width);
 }
 
 static void put_created(struct buf *out, const struct store_experiment *experiment, unsigned width)
@@ -317,6 +365,7 @@ static void print_text(const struct info_file *file, enum report_format format, 
     put_framework(out, experiment, width);
     put_field(out, "command", experiment->command, width);
     put_created(out, experiment, width);
+    put_notes(out, file, width);
     put_system(out, &file->experiments[i], width);
     buf_text(out, is_markdown ? "```\n\n" : "\n");
     print_runs(&file->experiments[i], format, width, out);
@@ -374,7 +423,9 @@ const struct verb verb_info = {
                    "were dropped, "
                    "the spans that never finished (open), the spans without a parent (roots) or with an ambiguous one, "
                    "and xsp's own "
-                   "measured share of the time.",
+                   "measured share of the time. --json has the notes that were made of the file and of each run "
+                   "besides, and for runs "
+                   "of xsp run --resolve how many parents were ambiguous before and after.",
     .least_arguments = 1,
     .most_arguments = 1,
     .is_reader = true,
