@@ -16,6 +16,7 @@
 char annotation_tracer[32] = "annotations";
 const char *annotation_model_range, *annotation_capture_range;
 const volatile uint32_t *annotation_switches;
+uint64_t annotation_started_ticks;
 
 static const struct xsp_host *host;   // atomic
 static const char *tracer_name_given; // atomic
@@ -152,6 +153,7 @@ static const char *keep_variable(const char *name, char *to)
 
 static void start_once(void)
 {
+  annotation_started_ticks = xsp_clock_ticks();
   static char model_range[GLOB_MOST], capture_range[GLOB_MOST];
   const char *name = __atomic_load_n(&tracer_name_given, __ATOMIC_ACQUIRE);
   if (strlen(name) < sizeof annotation_tracer)
@@ -324,6 +326,16 @@ int annotation_pop(struct annotation_domain *domain)
   if (__builtin_expect(captures, 0))
     annotation_capture_leave();
   return level;
+}
+
+struct xsp_span annotation_innermost(struct annotation_domain *domain)
+{
+  const struct annotation_thread *own = own_block;
+  if (own != NULL && own->beyond == 0)
+    for (uint32_t i = own->depth; i-- > 0;)
+      if (own->open[i].domain == domain)
+        return own->open[i].span;
+  return (struct xsp_span){0, 0, 0};
 }
 
 // ---- instants

@@ -52,6 +52,9 @@ struct xsp_span annotation_push(struct annotation_domain *domain, const struct a
                                 size_t length, int *ret_depth);
 int annotation_pop(struct annotation_domain *domain); // nesting after the pop; -1: nothing was open
 
+// The span of the innermost open range, for tags; not recorded: all zero.
+struct xsp_span annotation_innermost(struct annotation_domain *domain);
+
 // ---- ranges that any thread may end: on no thread's track
 uint64_t annotation_range_start(struct annotation_domain *domain, const struct annotation *annotation, const char *text,
                                 size_t length); // an id, never 0
@@ -60,6 +63,9 @@ void annotation_range_end(uint64_t id);
 uint64_t annotation_range_start_tagged(struct annotation_domain *domain, const struct annotation *annotation,
                                        const char *text, size_t length, const struct annotation_tags *tags);
 void annotation_range_end_tagged(uint64_t id, const struct annotation_tags *tags);
+// A range that is over, in ticks. One that does not lie between the start of this tracer and now is not recorded.
+void annotation_publish(struct annotation_domain *domain, const struct annotation *annotation, uint64_t start,
+                        uint64_t end, const struct annotation_tags *tags);
 // ---- instants: a span of no length, category "mark", at application level
 struct xsp_span annotation_mark(struct annotation_domain *domain, const char *text, size_t length);
 // A counter's value: a span of no length, category "counter", tag `value`.

@@ -147,6 +147,19 @@ void annotation_range_end_tagged(uint64_t id, const struct annotation_tags *tags
     annotation_capture_leave();
 }
 
+// On the first track that is free from `start` on would be best; slots hold no history, so on one of their own.
+void annotation_publish(struct annotation_domain *domain, const struct annotation *annotation, uint64_t start,
+                        uint64_t end, const struct annotation_tags *tags)
+{
+  if (start < annotation_started_ticks || end < start || end > xsp_clock_ticks() ||
+      annotation_site_is_off(annotation->site))
+    return;
+  struct xsp_interval interval = {.size = sizeof interval, .start = start, .end = end};
+  interval.track = track_of(TRACKS - 1);
+  struct xsp_span span = xsp_span_emit(annotation->site, &interval);
+  annotation_tags_put(tags, &span);
+}
+
 uint64_t annotation_range_start(struct annotation_domain *domain, const struct annotation *annotation, const char *text,
                                 size_t length)
 {

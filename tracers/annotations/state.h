@@ -66,6 +66,7 @@ extern char annotation_tracer[32];                   // name
 extern const char *annotation_model_range;           // NULL: none
 extern const char *annotation_capture_range;         // NULL: none
 extern const volatile uint32_t *annotation_switches; // atomic; the tracer's levels. NULL: no site was made yet
+extern uint64_t annotation_started_ticks;            // when the tracer started
 void annotation_say(const char *message);
 struct annotation_thread *annotation_thread_own(void); // NULL: no memory
 void annotation_capture_enter(void);

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers the calls of NVTX's extensions: payloads with schemas, counters. Memory annotations are accepted and ignored.
+#include "tracers/nvtx/callbacks.h"
+#include "tracers/nvtx/handles.h"
+#include "tracers/nvtx/schemas.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define SAMPLES_MOST 65536u // of one batch
+
+// ---- what decoding asks for
+static const struct payload_schema *context_schema(void *domain, uint64_t id)
+{
+  return schema_find(domain, id);
+}
+
+static const char *context_string(void *domain, uint64_t handle)
+{
+  const struct nvtx_string *string = string_of((const void *)(uintptr_t)handle);
+  return string == NULL ? NULL : string->text;
+}
+
+// By the kernel, which says so where an address is wrong. Up to the end of the page that can be read.
+static size_t context_read(void *domain, uint64_t address, void *to, size_t bytes)
+{
+  size_t to_page_end = 4096 - (size_t)(address & 4095);
+  struct iovec own = {to, bytes};
+  struct iovec from[2] = {{(void *)(uintptr_t)address, bytes < to_page_end ? bytes : to_page_end}, {NULL, 0}};
+  if (bytes > to_page_end)
+    from[1] = (struct iovec){(void *)(uintptr_t)(address + to_page_end), bytes - to_page_end};
+  ssize_t got = process_vm_readv(getpid(), &own, 1, from, bytes > to_page_end ? 2 : 1, 0);
+  return got > 0 ? (size_t)got : 0;
+}
+
+void extensions_read(const void *domain, const struct nvtx_blob *blobs, size_t count, struct payload_event *event)
+{
+  const struct payload_context context = {(void *)(uintptr_t)domain, context_schema, context_string, context_read};
+  payload_event_clear(event);
+  if (blobs != NULL)
+    payload_read(&context, blobs, count, event);
+}
+
+// ---- events that are nothing but payloads
+static const struct annotation *find(const void *domain, const struct payload_event *event)
+{
+  return annotation_find(domain_of(domain), category_of(domain, event->category),
+                         event->message[0] == '\0' ? "(unnamed)" : event->message,
+                         event->message[0] == '\0' ? strlen("(unnamed)") : strlen(event->message));
+}
+
+static void payload_mark(const void *domain, const struct nvtx_blob *blobs, size_t count)
+{
+  struct payload_event event;
+  extensions_read(domain, blobs, count, &event);
+  const char *text = event.message[0] == '\0' ? "(unnamed)" : event.message;
+  struct xsp_span span = annotation_mark(domain_of(domain), text, strlen(text));
+  const char *category = category_of(domain, event.category);
+  if (category != NULL)
+    xsp_span_tag_string(&span, "category", category);
+  if (span.start != 0)
+    annotation_tags_put(&event.tags, &span);
+}
+
+static int payload_push(const void *domain, const struct nvtx_blob *blobs, size_t count)
+{
+  struct payload_event event;
+  int level = 0;
+  extensions_read(domain, blobs, count, &event);
+  struct xsp_span span =
+      annotation_push(domain_of(domain), find(domain, &event), event.message, strlen(event.message), &level);
+  if (span.start != 0)
+    annotation_tags_put(&event.tags, &span);
+  return level;
+}
+
+static int payload_pop(const void *domain, const struct nvtx_blob *blobs, size_t count)
+{
+  struct payload_event event;
+  struct xsp_span span = annotation_innermost(domain_of(domain));
+  if (span.start != 0 && count > 0) {
+    extensions_read(domain, blobs, count, &event);
+    annotation_tags_put(&event.tags, &span);
+  }
+  return annotation_pop(domain_of(domain));
+}
+
+static uint64_t payload_start(const void *domain, const struct nvtx_blob *blobs, size_t count)
+{
+  struct payload_event event;
+  extensions_read(domain, blobs, count, &event);
+  return annotation_range_start_tagged(domain_of(domain), find(domain, &event), event.message, strlen(event.message),
+                                       &event.tags);
+}
+
+static void payload_end(const void *domain, uint64_t id, const struct nvtx_blob *blobs, size_t count)
+{
+  struct payload_event event;
+  extensions_read(domain, blobs, count, &event);
+  annotation_range_end_tagged(id, &event.tags);
+}
+
+// Headers of 3.2.0 and 3.2.1 take a domain for switched off where a tool does not answer.
+static uint8_t is_enabled(const void *domain)
+{
+  return 1;
+}
+
+// ---- deferred events: their times are those of timestamp()
+static int64_t timestamp(void)
+{
+  return (int64_t)xsp_clock_ticks();
+}
+
+// An event whose times are not ours (before this process was traced, or after now) is not recorded: there is no telling
+// what clock they are of.
+static void publish_deferred(const void *domain, struct payload_event *event)
+{
+  if (event->has_begin && !event->has_end)
+    event->end = event->begin;
+  if (event->has_begin)
+    annotation_publish(domain_of(domain), find(domain, event), (uint64_t)event->begin, (uint64_t)event->end,
+                       &event->tags);
+}
+
+static void event_submit(const void *domain, const struct nvtx_blob *blobs, size_t count)
+{
+  struct payload_event event;
+  extensions_read(domain, blobs, count, &event);
+  publish_deferred(domain, &event);
+}
+
+static void event_batch(const void *domain, const struct nvtx_event_batch *batch)
+{
+  const struct payload_schema *schema = batch == NULL ? NULL : schema_find(domain, batch->schema);
+  if (schema == NULL || schema->is_enum || schema->size == 0 || batch->events == NULL)
+    return; // events of no fixed size cannot be told apart
+  for (size_t at = 0; schema->size <= batch->size - at && at / schema->size < SAMPLES_MOST; at += schema->size) {
+    struct nvtx_blob blobs[2] = {
+        {batch->schema, schema->size, (const char *)batch->events + at},
+        {NVTX_SCHEMA_REFERENCED, batch->flexible_size + batch->flexible_offset, batch->flexible}};
+    event_submit(domain, blobs, batch->flexible == NULL ? 1 : 2);
+  }
+}
+
+// ---- counters
+static void counter_int64(const void *domain, uint64_t id, int64_t value)
+{
+  const struct nvtx_counter *counter = counter_find(domain, id);
+  if (counter != NULL)
+    annotation_counter_int(domain_of(domain), counter->name, value);
+}
+
+static void counter_double(const void *domain, uint64_t id, double value)
+{
+  const struct nvtx_counter *counter = counter_find(domain, id);
+  if (counter != NULL)
+    annotation_counter_double(domain_of(domain), counter->name, value);
+}
+
+// A group's numbers are counters of their own, "group.number"; a single number is the counter itself.
+static void counter_sample(const void *domain, uint64_t id, const void *bytes, size_t size)
+{
+  const struct nvtx_counter *counter = counter_find(domain, id);
+  if (counter == NULL || bytes == NULL)
+    return;
+  struct nvtx_blob blob = {counter->schema, size, bytes};
+  struct payload_event event;
+  extensions_read(domain, &blob, 1, &event);
+  for (uint32_t i = 0; i < event.tags.count; i++) {
+    const struct annotation_tag *tag = &event.tags.tag[i];
+    char name[512];
+    if (counter->schema < NVTX_SCHEMA_STATIC_START)
+      snprintf(name, sizeof name, "%s", counter->name);
+    else
+      snprintf(name, sizeof name, "%s.%s", counter->name, event.tags.text + tag->key);
+    if (tag->type == ANNOTATION_TAG_INT)
+      annotation_counter_int(domain_of(domain), name, tag->value.integer);
+    else if (tag->type == ANNOTATION_TAG_DOUBLE)
+      annotation_counter_double(domain_of(domain), name, tag->value.real);
+  }
+}
+
+static void counter_no_value(const void *domain, uint64_t id, uint8_t reason)
+{
+  if (reason == NVTX_COUNTER_NO_VALUE_ZERO)
+    counter_int64(domain, id, 0);
+}
+
+// Recorded with the time of the call: a batch's own times are of any clock.
+static void counter_batch(const void *domain, const struct nvtx_counter_batch *batch)
+{
+  static const struct payload_context plain = {NULL, context_schema, context_string, context_read};
+  struct payload_context context = plain;
+  context.own = (void *)(uintptr_t)domain;
+  const struct nvtx_counter *counter = batch == NULL ? NULL : counter_find(domain, batch->id);
+  size_t size = counter == NULL ? 0 : payload_type_size(&context, counter->schema);
+  if (size == 0 || batch->samples == NULL)
+    return;
+  for (size_t at = 0; size <= batch->samples_size - at && at / size < SAMPLES_MOST; at += size)
+    counter_sample(domain, batch->id, (const char *)batch->samples + at, size);
+}
+
+// ---- tables
+static void fill(const struct nvtx_extension *module, size_t slot, void (*callback)(void))
+{
+  if (module->segment_count > 0 && module->segments != NULL && slot < module->segments[0].slot_count)
+    module->segments[0].slots[slot] = (intptr_t)callback;
+}
+#define FILL(slot, callback) fill(module, slot, (void (*)(void))(callback))
+
+void extensions_fill(const struct nvtx_extension *module)
+{
+  if (module->module == NVTX_EXTENSION_PAYLOAD) {
+    FILL(NVTX_PAYLOAD_SCHEMA_REGISTER_SLOT, schema_register);
+    FILL(NVTX_PAYLOAD_ENUM_REGISTER_SLOT, schema_register_enum);
+    FILL(NVTX_PAYLOAD_MARK_SLOT, payload_mark);
+    FILL(NVTX_PAYLOAD_PUSH_SLOT, payload_push);
+    FILL(NVTX_PAYLOAD_POP_SLOT, payload_pop);
+    FILL(NVTX_PAYLOAD_START_SLOT, payload_start);
+    FILL(NVTX_PAYLOAD_END_SLOT, payload_end);
+    FILL(NVTX_PAYLOAD_IS_ENABLED_SLOT, is_enabled);
+    FILL(NVTX_PAYLOAD_TIMESTAMP_SLOT, timestamp);
+    FILL(NVTX_PAYLOAD_EVENT_SLOT, event_submit);
+    FILL(NVTX_PAYLOAD_EVENTS_SLOT, event_batch);
+  } else if (module->module == NVTX_EXTENSION_COUNTERS) {
+    FILL(NVTX_COUNTER_REGISTER_SLOT, counter_register);
+    FILL(NVTX_COUNTER_INT64_SLOT, counter_int64);
+    FILL(NVTX_COUNTER_DOUBLE_SLOT, counter_double);
+    FILL(NVTX_COUNTER_SAMPLE_SLOT, counter_sample);
+    FILL(NVTX_COUNTER_NO_VALUE_SLOT, counter_no_value);
+    FILL(NVTX_COUNTER_BATCH_SLOT, counter_batch);
+  }
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// Domains, registered strings, categories, threads' names; see handles.h. Called by the callbacks, mostly once a thing.
+#include "tracers/nvtx/handles.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define COPIES_BYTES (UINT64_C(16) << 20) // reserved; touched as it fills
+#define STRING_SLOTS (UINT32_C(1) << 16)
+#define STRINGS_MOST (UINT32_C(1) << 15)
+#define DOMAINS_MOST 1024u
+#define CATEGORY_SLOTS 4096u
+#define CATEGORIES_MOST 3072u
+#define THREAD_NAMES_MOST 256u
+
+struct nvtx_domain {
+  struct annotation_domain *domain; // atomic; NULL: free
+};
+static struct nvtx_domain domains[DOMAINS_MOST];
+
+// ---- memory
+struct copies {
+  uint64_t used;                                // atomic
+  const struct nvtx_string *slot[STRING_SLOTS]; // atomic, by hash
+  char bytes[];
+};
+static struct copies *copies; // atomic
+static uint32_t string_count; // atomic
+
+static struct copies *all_copies(void)
+{
+  struct copies *known = __atomic_load_n(&copies, __ATOMIC_ACQUIRE);
+  if (known != NULL)
+    return known;
+  int saved_errno = errno;
+  struct copies *fresh =
+      mmap(NULL, COPIES_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  errno = saved_errno;
+  if (fresh == MAP_FAILED)
+    return NULL;
+  fresh->used = sizeof *fresh;
+  if (__atomic_compare_exchange_n(&copies, &known, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    return fresh;
+  munmap(fresh, COPIES_BYTES);
+  return known;
+}
+
+void *handles_reserve(size_t bytes)
+{
+  struct copies *all = all_copies();
+  if (all == NULL || bytes > COPIES_BYTES)
+    return NULL;
+  bytes = (bytes + 7) & ~(size_t)7;
+  uint64_t used = __atomic_load_n(&all->used, __ATOMIC_RELAXED);
+  do
+    if (used + bytes > COPIES_BYTES)
+      return NULL;
+  while (!__atomic_compare_exchange_n(&all->used, &used, used + bytes, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+  return (char *)all + used;
+}
+
+const char *handles_copy(const char *text)
+{
+  if (text == NULL || *text == '\0')
+    return "";
+  size_t bytes = strlen(text) + 1;
+  char *copy = handles_reserve(bytes);
+  return copy == NULL ? "" : memcpy(copy, text, bytes);
+}
+
+// ---- domains
+struct nvtx_domain *domain_create(const char *name)
+{
+  struct annotation_domain *wanted =
+      name == NULL || *name == '\0' ? annotation_domain_nameless() : annotation_domain(name);
+  for (uint32_t i = 0; i < DOMAINS_MOST; i++) {
+    struct annotation_domain *known = __atomic_load_n(&domains[i].domain, __ATOMIC_ACQUIRE);
+    if (known == NULL &&
+        __atomic_compare_exchange_n(&domains[i].domain, &known, wanted, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
+      return &domains[i];
+    if (known == wanted)
+      return &domains[i];
+  }
+  return &domains[DOMAINS_MOST - 1];
+}
+
+static uint32_t domain_index(const void *handle) // DOMAINS_MOST: none of ours
+{
+  uintptr_t distance = (uintptr_t)handle - (uintptr_t)domains;
+  return distance < sizeof domains ? (uint32_t)(distance / sizeof domains[0]) : DOMAINS_MOST;
+}
+
+struct annotation_domain *domain_of(const void *handle)
+{
+  uint32_t index = domain_index(handle);
+  struct annotation_domain *known =
+      index == DOMAINS_MOST ? NULL : __atomic_load_n(&domains[index].domain, __ATOMIC_ACQUIRE);
+  return known == NULL ? annotation_domain(NULL) : known;
+}
+
+uint32_t domain_number(const void *handle)
+{
+  uint32_t index = domain_index(handle);
+  return index == DOMAINS_MOST ? 0 : index + 1;
+}
+
+// ---- registered strings
+static uint32_t hash_string(const struct annotation_domain *domain, const char *text, size_t length)
+{
+  uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ (uint64_t)(uintptr_t)domain;
+  for (size_t i = 0; i < length; i++)
+    hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+  return (uint32_t)(hash ^ hash >> 32);
+}
+
+static bool same_string(const struct nvtx_string *known, const struct annotation_domain *domain, const char *text,
+                        size_t length)
+{
+  return known->domain == domain && known->length == length && memcmp(known->text, text, length) == 0;
+}
+
+static struct nvtx_string *new_string(struct annotation_domain *domain, const char *text, size_t length)
+{
+  struct nvtx_string *fresh = NULL;
+  if (__atomic_load_n(&string_count, __ATOMIC_RELAXED) < STRINGS_MOST)
+    fresh = handles_reserve(sizeof *fresh + length + 1);
+  if (fresh == NULL)
+    return NULL;
+  fresh->domain = domain;
+  fresh->length = (uint32_t)length;
+  memcpy(fresh->text, text, length);
+  fresh->annotation = annotation_find(domain, NULL, fresh->text, length);
+  return fresh;
+}
+
+const struct nvtx_string *string_register(const void *domain_handle, const char *text, size_t length)
+{
+  static const struct nvtx_string no_room = {.domain = NULL};
+  struct annotation_domain *domain = domain_of(domain_handle);
+  struct copies *all = all_copies();
+  if (length > 65535)
+    length = 65535;
+  struct nvtx_string *fresh = NULL;
+  for (uint32_t place = hash_string(domain, text, length); all != NULL; place++) {
+    const struct nvtx_string **slot = &all->slot[place % STRING_SLOTS];
+    const struct nvtx_string *known = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+    if (known == NULL) {
+      if (fresh == NULL && (fresh = new_string(domain, text, length)) == NULL)
+        break;
+      if (__atomic_compare_exchange_n(slot, &known, fresh, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE)) {
+        __atomic_add_fetch(&string_count, 1, __ATOMIC_RELAXED);
+        return fresh;
+      }
+    }
+    if (same_string(known, domain, text, length))
+      return known;
+  }
+  return &no_room; // a handle like any other; string_of knows that it has no text
+}
+
+const struct nvtx_string *string_of(const void *handle)
+{
+  const struct copies *all = __atomic_load_n(&copies, __ATOMIC_ACQUIRE);
+  uintptr_t distance = (uintptr_t)handle - (uintptr_t)all;
+  return all != NULL && distance >= sizeof *all && distance < COPIES_BYTES && distance % 8 == 0 ? handle : NULL;
+}
+
+// ---- categories
+struct category {
+  uint64_t key;     // atomic: domain's number + 1 << 32 | category; 0: free
+  const char *name; // atomic; NULL: not yet
+};
+static struct category categories[CATEGORY_SLOTS];
+static uint32_t category_count; // atomic
+
+static struct category *find_category(const void *domain, uint32_t category)
+{
+  uint64_t key = ((uint64_t)domain_number(domain) + 1) << 32 | category;
+  uint32_t place = (uint32_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 40);
+  for (;; place++) { // ends: not all slots are ever taken
+    struct category *slot = &categories[place % CATEGORY_SLOTS];
+    uint64_t known = __atomic_load_n(&slot->key, __ATOMIC_ACQUIRE);
+    if (known == key)
+      return slot;
+    if (known != 0)
+      continue;
+    if (__atomic_load_n(&category_count, __ATOMIC_RELAXED) >= CATEGORIES_MOST)
+      return NULL;
+    if (__atomic_compare_exchange_n(&slot->key, &known, key, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+      __atomic_add_fetch(&category_count, 1, __ATOMIC_RELAXED);
+      return slot;
+    }
+    if (known == key)
+      return slot;
+  }
+}
+
+void category_name(const void *domain, uint32_t category, const char *name)
+{
+  struct category *slot = find_category(domain, category);
+  if (slot == NULL || name == NULL)
+    return;
+  const char *known = __atomic_load_n(&slot->name, __ATOMIC_ACQUIRE);
+  if (known == NULL || strcmp(known, name) != 0)
+    __atomic_store_n(&slot->name, handles_copy(name), __ATOMIC_RELEASE);
+}
+
+const char *category_of(const void *domain, uint32_t category)
+{
+  if (category == 0)
+    return NULL;
+  struct category *slot = find_category(domain, category);
+  if (slot == NULL)
+    return NULL;
+  const char *name = __atomic_load_n(&slot->name, __ATOMIC_ACQUIRE);
+  if (name == NULL) {
+    char number[16];
+    snprintf(number, sizeof number, "%u", (unsigned)category);
+    name = handles_copy(number);
+    __atomic_store_n(&slot->name, name, __ATOMIC_RELEASE);
+  }
+  return *name == '\0' ? NULL : name;
+}
+
+// ---- threads
+struct thread_entry {
+  uint32_t number;  // atomic; 0: free
+  const char *name; // atomic
+};
+static struct thread_entry threads[THREAD_NAMES_MOST];
+uint32_t thread_names_given;
+
+void thread_name(uint32_t number, const char *name)
+{
+  if (name == NULL)
+    return;
+  if (number == (uint32_t)syscall(SYS_gettid)) {
+    xsp_thread_name(name);
+    return;
+  }
+  for (uint32_t i = 0; i < THREAD_NAMES_MOST && number != 0; i++) {
+    uint32_t known = __atomic_load_n(&threads[i].number, __ATOMIC_ACQUIRE);
+    if (known == 0 &&
+        __atomic_compare_exchange_n(&threads[i].number, &known, number, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+      known = number;
+    if (known != number)
+      continue;
+    __atomic_store_n(&threads[i].name, handles_copy(name), __ATOMIC_RELEASE);
+    __atomic_add_fetch(&thread_names_given, 1, __ATOMIC_RELEASE);
+    return;
+  }
+}
+
+void thread_take_name(void)
+{
+  uint32_t own = (uint32_t)syscall(SYS_gettid);
+  for (uint32_t i = 0; i < THREAD_NAMES_MOST; i++) {
+    uint32_t known = __atomic_load_n(&threads[i].number, __ATOMIC_ACQUIRE);
+    if (known == 0)
+      return;
+    const char *name = __atomic_load_n(&threads[i].name, __ATOMIC_ACQUIRE);
+    if (known == own && name != NULL)
+      xsp_thread_name(name);
+  }
+}

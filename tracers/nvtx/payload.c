@@ -1,0 +1,641 @@
+// SPDX-License-Identifier: Apache-2.0
+// Payloads of NVTX events as tags; see payload.h. Schemas and bytes are whatever the program says: nested schemas are
+// walked with a stack of bounded depth, and all work together is bounded by ENTRIES_MOST.
+#include "tracers/nvtx/payload.h"
+
+#include "tracers/nvtx/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define DEPTH_MOST 6
+#define ENTRIES_MOST 512 // looked at, per event
+#define ELEMENTS_MOST 64 // of an array
+#define KEY_MOST 192
+#define TEXT_MOST 1024
+#define LENGTHS_MOST 64 // entries of a schema whose values may be lengths
+
+struct frame {
+  const struct payload_schema *schema;
+  uint64_t base;                // of the schema, in the blob
+  uint64_t cursor;              // behind the last entry, in the blob
+  uint32_t next;                // entry
+  uint32_t only;                // of a union: the one entry that is there; else UINT32_MAX
+  uint16_t key_length;          // of the prefix for the entries' names
+  int64_t length[LENGTHS_MOST]; // values of the integer entries so far; 0
+};
+
+struct walk {
+  const struct payload_context *context;
+  const struct nvtx_blob *blobs;
+  size_t blob_count;
+  const unsigned char *bytes;
+  uint64_t size;
+  struct payload_event *event;
+  uint32_t looked_at;
+  uint32_t depth;
+  char key[KEY_MOST];
+  struct frame frame[DEPTH_MOST];
+};
+
+void payload_event_clear(struct payload_event *event)
+{
+  annotation_tags_clear(&event->tags);
+  event->message[0] = '\0';
+  event->category = 0;
+  event->has_begin = event->has_end = false;
+  event->begin = event->end = 0;
+}
+
+// ---- predefined types
+enum class {
+  CLASS_NONE,
+  CLASS_SIGNED,
+  CLASS_UNSIGNED,
+  CLASS_REAL,
+  CLASS_ADDRESS,
+  CLASS_TEXT,
+  CLASS_CHARACTER,
+  CLASS_STRING
+};
+struct type {
+  uint8_t class, size;
+};
+
+static struct type type_of(uint64_t type)
+{
+  static const struct type types[] = {
+      [NVTX_TYPE_CHAR] = {CLASS_CHARACTER, 1},
+      [NVTX_TYPE_UCHAR] = {CLASS_UNSIGNED, 1},
+      [NVTX_TYPE_SHORT] = {CLASS_SIGNED, sizeof(short)},
+      [NVTX_TYPE_USHORT] = {CLASS_UNSIGNED, sizeof(short)},
+      [NVTX_TYPE_INT] = {CLASS_SIGNED, sizeof(int)},
+      [NVTX_TYPE_UINT] = {CLASS_UNSIGNED, sizeof(int)},
+      [NVTX_TYPE_LONG] = {CLASS_SIGNED, sizeof(long)},
+      [NVTX_TYPE_ULONG] = {CLASS_UNSIGNED, sizeof(long)},
+      [NVTX_TYPE_LONGLONG] = {CLASS_SIGNED, sizeof(long long)},
+      [NVTX_TYPE_ULONGLONG] = {CLASS_UNSIGNED, sizeof(long long)},
+      [NVTX_TYPE_INT8] = {CLASS_SIGNED, 1},
+      [NVTX_TYPE_UINT8] = {CLASS_UNSIGNED, 1},
+      [NVTX_TYPE_INT16] = {CLASS_SIGNED, 2},
+      [NVTX_TYPE_UINT16] = {CLASS_UNSIGNED, 2},
+      [NVTX_TYPE_INT32] = {CLASS_SIGNED, 4},
+      [NVTX_TYPE_UINT32] = {CLASS_UNSIGNED, 4},
+      [NVTX_TYPE_INT64] = {CLASS_SIGNED, 8},
+      [NVTX_TYPE_UINT64] = {CLASS_UNSIGNED, 8},
+      [NVTX_TYPE_FLOAT] = {CLASS_REAL, 4},
+      [NVTX_TYPE_DOUBLE] = {CLASS_REAL, 8},
+      [NVTX_TYPE_LONGDOUBLE] = {CLASS_REAL, sizeof(long double)},
+      [NVTX_TYPE_SIZE] = {CLASS_UNSIGNED, sizeof(size_t)},
+      [NVTX_TYPE_ADDRESS] = {CLASS_ADDRESS, sizeof(void *)},
+      [NVTX_TYPE_WCHAR] = {CLASS_CHARACTER, sizeof(wchar_t)},
+      [NVTX_TYPE_CHAR8] = {CLASS_CHARACTER, 1},
+      [NVTX_TYPE_CHAR16] = {CLASS_CHARACTER, 2},
+      [NVTX_TYPE_CHAR32] = {CLASS_CHARACTER, 4},
+      [NVTX_TYPE_BYTE] = {CLASS_UNSIGNED, 1},
+      [NVTX_TYPE_INT128] = {CLASS_NONE, 16},
+      [NVTX_TYPE_UINT128] = {CLASS_NONE, 16},
+      [NVTX_TYPE_FLOAT16] = {CLASS_REAL, 2},
+      [NVTX_TYPE_FLOAT32] = {CLASS_REAL, 4},
+      [NVTX_TYPE_FLOAT64] = {CLASS_REAL, 8},
+      [NVTX_TYPE_FLOAT128] = {CLASS_NONE, 16},
+      [NVTX_TYPE_BF16] = {CLASS_REAL, 2},
+      [NVTX_TYPE_TF32] = {CLASS_REAL, 4},
+      [NVTX_TYPE_RANGE_ID] = {CLASS_UNSIGNED, 8},
+      [NVTX_TYPE_CATEGORY] = {CLASS_UNSIGNED, 4},
+      [NVTX_TYPE_COLOR] = {CLASS_UNSIGNED, 4},
+      [NVTX_TYPE_SCOPE_ID] = {CLASS_UNSIGNED, 8},
+      [NVTX_TYPE_PID_UINT32] = {CLASS_UNSIGNED, 4},
+      [NVTX_TYPE_PID_UINT64] = {CLASS_UNSIGNED, 8},
+      [NVTX_TYPE_TID_UINT32] = {CLASS_UNSIGNED, 4},
+      [NVTX_TYPE_TID_UINT64] = {CLASS_UNSIGNED, 8},
+      [NVTX_TYPE_TEXT] = {CLASS_TEXT, 1},
+      [NVTX_TYPE_TEXT_UTF8] = {CLASS_TEXT, 1},
+      [NVTX_TYPE_TEXT_UTF16] = {CLASS_TEXT, 2},
+      [NVTX_TYPE_TEXT_UTF32] = {CLASS_TEXT, 4},
+      [NVTX_TYPE_STRING] = {CLASS_STRING, sizeof(void *)},
+      [NVTX_TYPE_UNION_SELECTOR] = {CLASS_NONE, 8},
+  };
+  return type < sizeof types / sizeof types[0] ? types[type] : (struct type){CLASS_NONE, 0};
+}
+
+size_t payload_type_size(const struct payload_context *context, uint64_t type)
+{
+  if (type < NVTX_SCHEMA_STATIC_START)
+    return type_of(type).size;
+  const struct payload_schema *schema = context->schema(context->own, type);
+  return schema == NULL ? 0 : schema->size;
+}
+
+// ---- values
+static double small_float(uint32_t bits, unsigned exponent_bits, unsigned fraction_bits)
+{
+  uint32_t exponent = bits >> fraction_bits & ((1u << exponent_bits) - 1);
+  uint32_t fraction = bits & ((1u << fraction_bits) - 1);
+  uint32_t most = (1u << exponent_bits) - 1, bias = most >> 1;
+  double sign = bits >> (exponent_bits + fraction_bits) & 1 ? -1 : 1;
+  double part = (double)fraction / (double)(1u << fraction_bits);
+  if (exponent == most)
+    return sign * (fraction == 0 ? __builtin_inf() : __builtin_nan(""));
+  if (exponent == 0)
+    return sign * __builtin_ldexp(part, 1 - (int)bias);
+  return sign * __builtin_ldexp(1 + part, (int)exponent - (int)bias);
+}
+
+static double read_real(uint64_t type, const unsigned char *at)
+{
+  uint16_t half;
+  float single;
+  double real;
+  long double extended;
+  switch (type) {
+  case NVTX_TYPE_FLOAT16:
+  case NVTX_TYPE_BF16:
+    memcpy(&half, at, sizeof half);
+    return type == NVTX_TYPE_BF16 ? small_float(half, 8, 7) : small_float(half, 5, 10);
+  case NVTX_TYPE_DOUBLE:
+  case NVTX_TYPE_FLOAT64:
+    memcpy(&real, at, sizeof real);
+    return real;
+  case NVTX_TYPE_LONGDOUBLE:
+    memcpy(&extended, at, sizeof extended);
+    return (double)extended;
+  default:
+    memcpy(&single, at, sizeof single);
+    return (double)single;
+  }
+}
+
+static uint64_t read_integer(const unsigned char *at, size_t size, bool is_signed)
+{
+  uint8_t one;
+  uint16_t two;
+  uint32_t four;
+  uint64_t eight = 0;
+  switch (size) {
+  case 1:
+    memcpy(&one, at, 1);
+    return is_signed ? (uint64_t)(int64_t)(int8_t)one : one;
+  case 2:
+    memcpy(&two, at, 2);
+    return is_signed ? (uint64_t)(int64_t)(int16_t)two : two;
+  case 4:
+    memcpy(&four, at, 4);
+    return is_signed ? (uint64_t)(int64_t)(int32_t)four : four;
+  case 8:
+    memcpy(&eight, at, 8);
+    return eight;
+  default:
+    return 0;
+  }
+}
+
+static void tag_number(struct walk *walk, const char *key, uint64_t type, struct type known, const unsigned char *at)
+{
+  struct annotation_tags *tags = &walk->event->tags;
+  char text[32];
+  if (known.class == CLASS_REAL) {
+    annotation_tags_double(tags, key, read_real(type, at));
+    return;
+  }
+  uint64_t value = read_integer(at, known.size, known.class == CLASS_SIGNED || known.class == CLASS_CHARACTER);
+  if (known.class == CLASS_ADDRESS) {
+    annotation_tags_text(tags, key, text, (size_t)snprintf(text, sizeof text, "0x%llx", (unsigned long long)value));
+  } else if (known.class == CLASS_STRING) {
+    const char *string = walk->context->string(walk->context->own, value);
+    if (string != NULL)
+      annotation_tags_text(tags, key, string, strnlen(string, TEXT_MOST));
+  } else if (known.class == CLASS_UNSIGNED && value > INT64_MAX) {
+    annotation_tags_text(tags, key, text, (size_t)snprintf(text, sizeof text, "%llu", (unsigned long long)value));
+  } else {
+    annotation_tags_int(tags, key, (int64_t)value);
+  }
+}
+
+static void tag_enum(struct walk *walk, const char *key, const struct payload_schema *schema, const unsigned char *at)
+{
+  uint64_t value = read_integer(at, schema->size, false), rest = value;
+  char text[256];
+  size_t length = 0;
+  for (uint32_t i = 0; i < schema->count; i++)
+    if (!schema->values[i].is_flag && schema->values[i].value == value) {
+      annotation_tags_text(&walk->event->tags, key, schema->values[i].name, strlen(schema->values[i].name));
+      return;
+    }
+  for (uint32_t i = 0; i < schema->count; i++) {
+    const struct payload_value *flag = &schema->values[i];
+    if (!flag->is_flag || flag->value == 0 || (rest & flag->value) != flag->value)
+      continue;
+    int more = snprintf(text + length, sizeof text - length, "%s%s", length > 0 ? "|" : "", flag->name);
+    if (more < 0 || (size_t)more >= sizeof text - length)
+      break;
+    length += (size_t)more;
+    rest &= ~flag->value;
+  }
+  if (length > 0 && rest == 0)
+    annotation_tags_text(&walk->event->tags, key, text, length);
+  else
+    annotation_tags_int(&walk->event->tags, key, (int64_t)read_integer(at, schema->size, true));
+}
+
+// Numbers of an array as "[1, 2, 3, …]"; one that is to be read as characters does not come here.
+static void tag_array(struct walk *walk, const char *key, uint64_t type, struct type known, const unsigned char *at,
+                      uint64_t count)
+{
+  char text[TEXT_MOST];
+  size_t length = 1;
+  text[0] = '[';
+  for (uint64_t i = 0; i < count; i++) {
+    const unsigned char *element = at + i * known.size;
+    char one[48];
+    int bytes;
+    if (i == ELEMENTS_MOST)
+      bytes = snprintf(one, sizeof one, ", …");
+    else if (known.class == CLASS_REAL)
+      bytes = snprintf(one, sizeof one, "%s%.9g", i > 0 ? ", " : "", read_real(type, element));
+    else if (known.class == CLASS_SIGNED)
+      bytes =
+          snprintf(one, sizeof one, "%s%lld", i > 0 ? ", " : "", (long long)read_integer(element, known.size, true));
+    else
+      bytes = snprintf(one, sizeof one, "%s%llu", i > 0 ? ", " : "",
+                       (unsigned long long)read_integer(element, known.size, false));
+    if (bytes < 0 || length + (size_t)bytes + 2 > sizeof text)
+      break;
+    memcpy(text + length, one, (size_t)bytes);
+    length += (size_t)bytes;
+    if (i == ELEMENTS_MOST)
+      break;
+  }
+  text[length++] = ']';
+  annotation_tags_text(&walk->event->tags, key, text, length);
+}
+
+// `units` code units at most, up to a NUL.
+static void take_text(struct walk *walk, const char *key, uint64_t flags, const unsigned char *at, uint64_t units,
+                      unsigned unit_bytes)
+{
+  char utf8[TEXT_MOST];
+  const char *text = utf8;
+  size_t length;
+  if (unit_bytes == 1) {
+    text = (const char *)at;
+    length = strnlen(text, units < TEXT_MOST ? units : TEXT_MOST);
+  } else {
+    length = text_to_utf8(at, units, unit_bytes, utf8, sizeof utf8);
+  }
+  struct payload_event *event = walk->event;
+  if ((flags & NVTX_ENTRY_ATTRIBUTE) == NVTX_ENTRY_MESSAGE) {
+    if (length >= sizeof event->message)
+      length = sizeof event->message - 1;
+    memcpy(event->message, text, length);
+    event->message[length] = '\0';
+  } else {
+    annotation_tags_text(&event->tags, key, text, length);
+  }
+}
+
+// Where `address` points into one of the event's payloads: how many bytes lie from there to its end; else 0.
+static size_t bytes_at(const struct walk *walk, uint64_t address)
+{
+  for (size_t i = 0; i < walk->blob_count; i++) {
+    uint64_t first = (uint64_t)(uintptr_t)walk->blobs[i].bytes;
+    if (walk->blobs[i].size != SIZE_MAX && address >= first && address - first < walk->blobs[i].size)
+      return (size_t)(walk->blobs[i].size - (address - first));
+  }
+  return 0;
+}
+
+// A text that the payload points to: inside of the event's payloads, or anywhere where the program promised it.
+static void take_pointed_text(struct walk *walk, const char *key, uint64_t flags, uint64_t address, unsigned unit_bytes)
+{
+  unsigned char copy[TEXT_MOST];
+  size_t bytes = bytes_at(walk, address);
+  if (bytes > 0) {
+    take_text(walk, key, flags, (const unsigned char *)(uintptr_t)address, bytes / unit_bytes, unit_bytes);
+    return;
+  }
+  bytes = address == 0 ? 0 : walk->context->read(walk->context->own, address, copy, sizeof copy);
+  if (bytes >= unit_bytes && bytes <= sizeof copy)
+    take_text(walk, key, flags, copy, bytes / unit_bytes, unit_bytes);
+}
+
+// ---- attributes of the event
+// True: the entry says something of the event itself and is no tag.
+static bool take_attribute(struct walk *walk, const struct payload_entry *entry, struct type known,
+                           const unsigned char *at)
+{
+  struct payload_event *event = walk->event;
+  if (entry->type == NVTX_TYPE_COLOR)
+    return true;
+  if (entry->type == NVTX_TYPE_CATEGORY) {
+    event->category = (uint32_t)read_integer(at, 4, false);
+    return true;
+  }
+  if ((entry->flags & NVTX_ENTRY_ATTRIBUTE) == NVTX_ENTRY_MESSAGE && known.class == CLASS_STRING) {
+    const char *string = walk->context->string(walk->context->own, read_integer(at, known.size, false));
+    if (string != NULL)
+      take_text(walk, "", entry->flags, (const unsigned char *)string, strnlen(string, TEXT_MOST), 1);
+    return true;
+  }
+  if ((entry->flags & NVTX_ENTRY_ATTRIBUTE) != NVTX_ENTRY_TIMESTAMP || known.size != 8 ||
+      (known.class != CLASS_SIGNED && known.class != CLASS_UNSIGNED))
+    return false;
+  int64_t time = (int64_t)read_integer(at, 8, true);
+  uint64_t role = entry->flags & NVTX_ENTRY_ROLE;
+  if (role == NVTX_ENTRY_RANGE_BEGIN || role == NVTX_ENTRY_MARK) {
+    event->begin = time;
+    event->has_begin = true;
+  } else if (role == NVTX_ENTRY_RANGE_END) {
+    event->end = time;
+    event->has_end = true;
+  }
+  return role == NVTX_ENTRY_RANGE_BEGIN || role == NVTX_ENTRY_RANGE_END || role == NVTX_ENTRY_MARK;
+}
+
+// ---- entries
+static uint64_t aligned(uint64_t at, uint64_t alignment)
+{
+  return alignment > 1 ? (at + alignment - 1) / alignment * alignment : at;
+}
+
+// Of a nested schema: of its widest entry, looked at one level deep.
+static uint64_t alignment_of(const struct walk *walk, const struct payload_schema *within, uint64_t type)
+{
+  uint64_t widest = 1;
+  if (type < NVTX_SCHEMA_STATIC_START) {
+    widest = type_of(type).size;
+    if (widest > 16)
+      widest = 16;
+  } else {
+    const struct payload_schema *schema = walk->context->schema(walk->context->own, type);
+    if (schema != NULL && schema->is_enum)
+      widest = schema->size;
+    for (uint32_t i = 0; schema != NULL && !schema->is_enum && i < schema->count && i < LENGTHS_MOST; i++) {
+      const struct payload_entry *entry = &schema->entries[i];
+      bool is_pointer = (entry->flags & NVTX_ENTRY_POINTER) != 0;
+      uint64_t size = is_pointer || entry->type >= NVTX_SCHEMA_STATIC_START ? 8 : type_of(entry->type).size;
+      if (size > widest && size <= 16)
+        widest = size;
+    }
+    if (schema != NULL && schema->alignment != 0 && schema->alignment < widest)
+      widest = schema->alignment;
+  }
+  if (within->alignment != 0 && within->alignment < widest)
+    widest = within->alignment;
+  return widest == 0 ? 1 : widest;
+}
+
+// Elements of an array entry that lies in the payload itself; `at` and `size` bound it. False: not to be known.
+static bool array_count(const struct walk *walk, const struct frame *frame, const struct payload_entry *entry,
+                        const unsigned char *at, uint64_t bytes, unsigned element_bytes, uint64_t *ret_count)
+{
+  uint64_t most = bytes / element_bytes, count = 0;
+  switch (entry->flags & NVTX_ENTRY_ARRAY) {
+  case NVTX_ENTRY_ARRAY_FIXED:
+    count = entry->detail;
+    break;
+  case NVTX_ENTRY_ARRAY_TERMINATED:
+    while (count < most) {
+      bool is_zero = true;
+      for (unsigned i = 0; i < element_bytes; i++)
+        is_zero &= at[count * element_bytes + i] == 0;
+      if (is_zero)
+        break;
+      count++;
+    }
+    break;
+  case NVTX_ENTRY_ARRAY_LENGTH_ENTRY:
+    if (entry->detail >= LENGTHS_MOST || entry->detail >= frame->next)
+      return false;
+    count = frame->length[entry->detail] < 0 ? 0 : (uint64_t)frame->length[entry->detail];
+    break;
+  case NVTX_ENTRY_ARRAY_LENGTH_BLOB: {
+    if (entry->detail >= walk->blob_count)
+      return false;
+    const struct nvtx_blob *blob = &walk->blobs[entry->detail];
+    struct type known = type_of(blob->schema);
+    if (blob->bytes == NULL || known.size == 0 || known.size > 8 || blob->size < known.size || blob->size == SIZE_MAX)
+      return false;
+    count = read_integer(blob->bytes, known.size, false);
+    break;
+  }
+  default:
+    return false;
+  }
+  if (count > most) // says more than there is
+    return false;
+  *ret_count = count;
+  return true;
+}
+
+static bool push_frame(struct walk *walk, const struct payload_schema *schema, uint64_t base, size_t key_length,
+                       uint32_t only)
+{
+  if (walk->depth == DEPTH_MOST || schema->is_enum)
+    return false;
+  struct frame *frame = &walk->frame[walk->depth++];
+  memset(frame, 0, sizeof *frame);
+  frame->schema = schema;
+  frame->base = frame->cursor = base;
+  frame->key_length = (uint16_t)key_length;
+  frame->only = only;
+  return true;
+}
+
+// The name of the entry behind the names of what it lies in: "outer.inner".
+static size_t make_key(struct walk *walk, const struct frame *frame, const struct payload_entry *entry, uint32_t index)
+{
+  char number[32];
+  const char *name = entry->name;
+  size_t at = frame->key_length;
+  if (name[0] == '\0') {
+    snprintf(number, sizeof number, frame->schema->count == 1 ? "payload" : "field %u", (unsigned)index);
+    name = number;
+  }
+  if (at > 0 && at + 1 < sizeof walk->key)
+    walk->key[at++] = '.';
+  size_t length = strnlen(name, sizeof walk->key - 1 - at);
+  memcpy(walk->key + at, name, length);
+  walk->key[at + length] = '\0';
+  return at + length;
+}
+
+static void leave_out(struct walk *walk)
+{
+  walk->event->tags.left_out++;
+}
+
+// A nested schema, or an enumeration. Returns the bytes it takes, 0: not known.
+static uint64_t take_nested(struct walk *walk, struct frame *frame, const struct payload_entry *entry, uint64_t at,
+                            size_t key_length)
+{
+  const struct payload_schema *schema = walk->context->schema(walk->context->own, entry->type);
+  if (schema == NULL || (entry->flags & (NVTX_ENTRY_POINTER | NVTX_ENTRY_ARRAY)) != 0) {
+    leave_out(walk);
+    return schema == NULL ? 0 : (entry->flags & NVTX_ENTRY_POINTER) != 0 ? 8 : 0;
+  }
+  if (schema->is_enum) {
+    if (schema->size > 8 || walk->size - at < schema->size || schema->size == 0)
+      leave_out(walk);
+    else if ((entry->flags & NVTX_ENTRY_HIDE) == 0)
+      tag_enum(walk, walk->key, schema, walk->bytes + at);
+    return schema->size;
+  }
+  uint32_t only = UINT32_MAX;
+  if (schema->kind == NVTX_SCHEMA_UNION) {
+    if (entry->detail >= LENGTHS_MOST || entry->detail >= frame->next || frame->length[entry->detail] < 0 ||
+        frame->length[entry->detail] >= (int64_t)schema->count) {
+      leave_out(walk);
+      return schema->size;
+    }
+    only = (uint32_t)frame->length[entry->detail];
+  } else if (schema->kind == NVTX_SCHEMA_UNION_INSIDE) {
+    leave_out(walk);
+    return schema->size;
+  }
+  if (!push_frame(walk, schema, at, key_length, only))
+    leave_out(walk);
+  return schema->size;
+}
+
+// One value or array of a predefined type at `at`. Returns the bytes it takes, 0: not known.
+static uint64_t take_plain(struct walk *walk, struct frame *frame, const struct payload_entry *entry, uint32_t index,
+                           uint64_t at)
+{
+  struct type known = type_of(entry->type);
+  const unsigned char *bytes = walk->bytes + at;
+  uint64_t room = walk->size - at, count = 1;
+  bool hidden = (entry->flags & NVTX_ENTRY_HIDE) != 0;
+  uint64_t array = entry->flags & NVTX_ENTRY_ARRAY;
+  bool is_fixed_text = known.class == CLASS_TEXT && array == 0 && entry->detail > 0;
+  if ((entry->flags & NVTX_ENTRY_POINTER) != 0 || (known.class == CLASS_TEXT && array == 0 && entry->detail == 0)) {
+    if (room >= 8 && known.class == CLASS_TEXT && !hidden)
+      take_pointed_text(walk, walk->key, entry->flags, read_integer(bytes, 8, false), known.size);
+    else if (!hidden)
+      leave_out(walk);
+    return 8;
+  }
+  if (known.size == 0)
+    return 0;
+  if (is_fixed_text)
+    count = entry->detail <= room / known.size ? entry->detail : room / known.size;
+  else if (array != 0 && !array_count(walk, frame, entry, bytes, room, known.size, &count)) {
+    leave_out(walk);
+    return 0;
+  }
+  uint64_t taken = (count + (array == NVTX_ENTRY_ARRAY_TERMINATED)) * known.size;
+  if (room < known.size * count) {
+    leave_out(walk);
+    return taken;
+  }
+  if (array == 0 && (known.class == CLASS_SIGNED || known.class == CLASS_UNSIGNED) && index < LENGTHS_MOST)
+    frame->length[index] = (int64_t)read_integer(bytes, known.size, known.class == CLASS_SIGNED);
+  if (hidden || (array == 0 && !is_fixed_text && take_attribute(walk, entry, known, bytes)))
+    return taken;
+  if (known.class == CLASS_TEXT || (known.class == CLASS_CHARACTER && array != 0))
+    take_text(walk, walk->key, entry->flags, bytes, count, known.size);
+  else if (known.class == CLASS_NONE || (known.class == CLASS_STRING && array != 0))
+    leave_out(walk);
+  else if (array != 0)
+    tag_array(walk, walk->key, entry->type, known, bytes, count);
+  else
+    tag_number(walk, walk->key, entry->type, known, bytes);
+  return taken;
+}
+
+static void take_entry(struct walk *walk, struct frame *frame)
+{
+  uint32_t index = frame->next++;
+  const struct payload_entry *entry = &frame->schema->entries[index];
+  bool in_union = frame->only != UINT32_MAX;
+  uint64_t at = frame->base;
+  if (in_union || (entry->offset == 0 && index == 0)) {
+    at = frame->base;
+  } else if (entry->offset != 0) {
+    if (entry->offset > walk->size || frame->base + entry->offset > walk->size) {
+      leave_out(walk);
+      return;
+    }
+    at = frame->base + entry->offset;
+  } else {
+    bool is_pointer =
+        (entry->flags & NVTX_ENTRY_POINTER) != 0 ||
+        (type_of(entry->type).class == CLASS_TEXT && (entry->flags & NVTX_ENTRY_ARRAY) == 0 && entry->detail == 0);
+    uint64_t alignment = is_pointer ? 8 : alignment_of(walk, frame->schema, entry->type);
+    if (frame->schema->alignment != 0 && frame->schema->alignment < alignment)
+      alignment = frame->schema->alignment;
+    at = frame->base + aligned(frame->cursor - frame->base, alignment);
+  }
+  if (at > walk->size || (entry->flags & (NVTX_ENTRY_OFFSET_BASE | NVTX_ENTRY_OFFSET_HERE)) != 0) {
+    leave_out(walk);
+    return;
+  }
+  size_t key_length = make_key(walk, frame, entry, index);
+  uint64_t taken = entry->type >= NVTX_SCHEMA_STATIC_START ? take_nested(walk, frame, entry, at, key_length)
+                                                           : take_plain(walk, frame, entry, index, at);
+  if (taken > walk->size - at)
+    taken = walk->size - at;
+  frame->cursor = at + taken;
+}
+
+static void walk_schema(struct walk *walk, const struct payload_schema *schema)
+{
+  walk->depth = 0;
+  if (!push_frame(walk, schema, 0, 0, UINT32_MAX)) {
+    leave_out(walk);
+    return;
+  }
+  while (walk->depth > 0) {
+    struct frame *frame = &walk->frame[walk->depth - 1];
+    if (frame->only != UINT32_MAX && frame->next == 0)
+      frame->next = frame->only;
+    bool is_done = frame->next >= frame->schema->count || (frame->only != UINT32_MAX && frame->next > frame->only);
+    if (is_done) {
+      walk->depth--;
+      if (walk->depth > 0 && frame->only == UINT32_MAX && frame->schema->size == 0) // as long as what lay in it
+        walk->frame[walk->depth - 1].cursor = frame->cursor;
+      continue;
+    }
+    if (walk->looked_at++ == ENTRIES_MOST) {
+      leave_out(walk);
+      return;
+    }
+    take_entry(walk, frame);
+  }
+}
+
+// ---- payloads
+static void read_blob(struct walk *walk, const struct nvtx_blob *blob)
+{
+  if (blob->bytes == NULL || blob->size == 0 || blob->schema == NVTX_SCHEMA_REFERENCED)
+    return;
+  struct type known = type_of(blob->schema);
+  walk->bytes = blob->bytes;
+  walk->size = blob->size;
+  if (blob->schema >= NVTX_SCHEMA_STATIC_START) {
+    const struct payload_schema *schema = walk->context->schema(walk->context->own, blob->schema);
+    if (schema == NULL || schema->is_enum || blob->size == SIZE_MAX)
+      leave_out(walk);
+    else
+      walk_schema(walk, schema);
+  } else if (known.class == CLASS_TEXT || known.class == CLASS_CHARACTER) {
+    uint64_t bytes = blob->size == SIZE_MAX ? TEXT_MOST : blob->size; // its NUL ends it
+    take_text(walk, "payload", 0, blob->bytes, bytes / known.size, known.size);
+  } else if (known.class == CLASS_NONE || blob->size == SIZE_MAX || blob->size < known.size) {
+    leave_out(walk);
+  } else if (blob->size / known.size == 1) {
+    tag_number(walk, "payload", blob->schema, known, blob->bytes);
+  } else if (known.class == CLASS_STRING) {
+    leave_out(walk);
+  } else {
+    tag_array(walk, "payload", blob->schema, known, blob->bytes, blob->size / known.size);
+  }
+}
+
+void payload_read(const struct payload_context *context, const struct nvtx_blob *blobs, size_t count,
+                  struct payload_event *event)
+{
+  struct walk walk = {.context = context, .blobs = blobs, .blob_count = count, .event = event};
+  for (size_t i = 0; i < count && i < 16; i++)
+    read_blob(&walk, &blobs[i]);
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// Registered schemas, enumerations and counters; see schemas.h. Called once a schema by programs, and by decoding.
+#include "tracers/nvtx/schemas.h"
+
+#include "tracers/nvtx/handles.h"
+
+#include <string.h>
+
+#define SLOTS 8192u
+#define REGISTERED_MOST 6144u
+#define ENTRIES_MOST 1024u
+
+enum kind { KIND_SCHEMA = 1, KIND_COUNTER = 2 };
+
+struct registered { // immutable
+  const void *domain;
+  uint64_t id;
+  enum kind kind;
+  struct payload_schema schema;
+  struct nvtx_counter counter;
+};
+static const struct registered *slots[SLOTS]; // atomic, by hash
+static uint32_t registered_count;             // atomic
+static uint64_t last_id;                      // atomic: of those that we choose
+
+static uint32_t hash(const void *domain, uint64_t id, enum kind kind)
+{
+  uint64_t word = (id ^ (uint64_t)domain_number(domain) << 48 ^ (uint64_t)kind << 60) * UINT64_C(0x9e3779b97f4a7c15);
+  return (uint32_t)(word >> 40);
+}
+
+static bool is_it(const struct registered *known, const void *domain, uint64_t id, enum kind kind)
+{
+  return known->id == id && known->kind == kind && domain_number(known->domain) == domain_number(domain);
+}
+
+static const struct registered *find(const void *domain, uint64_t id, enum kind kind)
+{
+  for (uint32_t place = hash(domain, id, kind);; place++) { // ends: not all slots are ever taken
+    const struct registered *known = __atomic_load_n(&slots[place % SLOTS], __ATOMIC_ACQUIRE);
+    if (known == NULL || is_it(known, domain, id, kind))
+      return known;
+  }
+}
+
+static uint64_t enter(struct registered *fresh)
+{
+  if (__atomic_load_n(&registered_count, __ATOMIC_RELAXED) >= REGISTERED_MOST)
+    return 0;
+  for (uint32_t place = hash(fresh->domain, fresh->id, fresh->kind);; place++) {
+    const struct registered *known = NULL;
+    if (__atomic_compare_exchange_n(&slots[place % SLOTS], &known, fresh, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE)) {
+      __atomic_add_fetch(&registered_count, 1, __ATOMIC_RELAXED);
+      return fresh->id;
+    }
+    if (is_it(known, fresh->domain, fresh->id, fresh->kind))
+      return known->id;
+  }
+}
+
+static uint64_t choose_id(uint64_t wanted, uint64_t static_start, uint64_t dynamic_start)
+{
+  if (wanted >= static_start && wanted < dynamic_start)
+    return wanted;
+  return dynamic_start + __atomic_fetch_add(&last_id, 1, __ATOMIC_RELAXED);
+}
+
+static struct registered *begin(const void *domain, enum kind kind, uint64_t id)
+{
+  struct registered *fresh = handles_reserve(sizeof *fresh);
+  if (fresh != NULL) {
+    fresh->domain = domain;
+    fresh->kind = kind;
+    fresh->id = fresh->schema.id = id;
+  }
+  return fresh;
+}
+
+// What a struct of these entries takes; 0: some entry's size is not known.
+static size_t static_size(const void *domain, const struct payload_schema *schema)
+{
+  const struct payload_context context = {(void *)(uintptr_t)domain, NULL, NULL, NULL};
+  size_t end = 0, widest = 1;
+  for (uint32_t i = 0; i < schema->count; i++) {
+    const struct payload_entry *entry = &schema->entries[i];
+    size_t size = 8;
+    if (entry->type >= NVTX_SCHEMA_STATIC_START) {
+      const struct payload_schema *nested = schema_find(domain, entry->type);
+      size = nested == NULL ? 0 : nested->size;
+    } else if ((entry->flags & NVTX_ENTRY_POINTER) == 0) {
+      size = payload_type_size(&context, entry->type);
+    }
+    bool is_text = entry->type >= NVTX_TYPE_TEXT && entry->type <= NVTX_TYPE_TEXT_UTF32;
+    if (is_text && (entry->flags & NVTX_ENTRY_ARRAY) == 0 && entry->detail == 0)
+      size = 8; // a pointer
+    if (size == 0)
+      return 0;
+    size_t alignment = size > 16 ? 8 : size;
+    if (schema->alignment != 0 && schema->alignment < alignment)
+      alignment = schema->alignment;
+    if (alignment > widest)
+      widest = alignment;
+    if (entry->offset != 0)
+      end = entry->offset;
+    else
+      end = (end + alignment - 1) / alignment * alignment;
+    if ((entry->flags & NVTX_ENTRY_ARRAY) == NVTX_ENTRY_ARRAY_FIXED || (is_text && entry->detail > 0))
+      if (__builtin_mul_overflow(size, entry->detail, &size))
+        return 0;
+    if (__builtin_add_overflow(end, size, &end) || end > SIZE_MAX / 2)
+      return 0;
+  }
+  return (end + widest - 1) / widest * widest;
+}
+
+static const char *name_of(const void *has, const char *name)
+{
+  return has == NULL ? "" : handles_copy(name);
+}
+
+uint64_t schema_register(const void *domain, const struct nvtx_schema_attributes *attributes)
+{
+  const uint64_t needed = NVTX_FIELD_TYPE | NVTX_FIELD_ENTRIES | NVTX_FIELD_ENTRY_COUNT;
+  if (attributes == NULL || (attributes->fields & needed) != needed || attributes->entries == NULL ||
+      attributes->entry_count == 0 || attributes->entry_count > ENTRIES_MOST || attributes->type < NVTX_SCHEMA_STATIC ||
+      attributes->type > NVTX_SCHEMA_UNION_INSIDE)
+    return 0;
+  uint64_t wanted = (attributes->fields & NVTX_FIELD_ID) != 0 ? attributes->id : 0;
+  if (wanted != 0 && find(domain, wanted, KIND_SCHEMA) != NULL)
+    return wanted;
+  struct registered *fresh =
+      begin(domain, KIND_SCHEMA, choose_id(wanted, NVTX_SCHEMA_STATIC_START, NVTX_SCHEMA_DYNAMIC_START));
+  struct payload_entry *entries = handles_reserve(attributes->entry_count * sizeof *entries);
+  if (fresh == NULL || entries == NULL)
+    return 0;
+  for (size_t i = 0; i < attributes->entry_count; i++) {
+    const struct nvtx_schema_entry *entry = &attributes->entries[i];
+    entries[i] =
+        (struct payload_entry){entry->flags, entry->type, entry->detail, entry->offset, name_of(entry, entry->name)};
+  }
+  fresh->schema.kind = (uint32_t)attributes->type;
+  fresh->schema.count = (uint32_t)attributes->entry_count;
+  fresh->schema.entries = entries;
+  fresh->schema.name = (attributes->fields & NVTX_FIELD_NAME) != 0 ? handles_copy(attributes->name) : "";
+  fresh->schema.flags = (attributes->fields & NVTX_FIELD_FLAGS) != 0 ? attributes->flags : 0;
+  fresh->schema.alignment = (attributes->fields & NVTX_FIELD_ALIGNMENT) != 0 ? attributes->alignment : 0;
+  if ((attributes->fields & NVTX_FIELD_SIZE) != 0)
+    fresh->schema.size = attributes->size;
+  if (fresh->schema.size == 0 && attributes->type == NVTX_SCHEMA_STATIC)
+    fresh->schema.size = static_size(domain, &fresh->schema);
+  return enter(fresh);
+}
+
+uint64_t schema_register_enum(const void *domain, const struct nvtx_enum_attributes *attributes)
+{
+  const uint64_t needed = NVTX_ENUM_FIELD_ENTRIES | NVTX_ENUM_FIELD_ENTRY_COUNT | NVTX_ENUM_FIELD_SIZE;
+  if (attributes == NULL || (attributes->fields & needed) != needed || attributes->entries == NULL ||
+      attributes->entry_count > ENTRIES_MOST || attributes->size == 0 || attributes->size > 8)
+    return 0;
+  uint64_t wanted = (attributes->fields & NVTX_ENUM_FIELD_ID) != 0 ? attributes->id : 0;
+  if (wanted != 0 && find(domain, wanted, KIND_SCHEMA) != NULL)
+    return wanted;
+  struct registered *fresh =
+      begin(domain, KIND_SCHEMA, choose_id(wanted, NVTX_SCHEMA_STATIC_START, NVTX_SCHEMA_DYNAMIC_START));
+  struct payload_value *values = handles_reserve(attributes->entry_count * sizeof *values);
+  if (fresh == NULL || values == NULL)
+    return 0;
+  for (size_t i = 0; i < attributes->entry_count; i++) {
+    const struct nvtx_enum_entry *entry = &attributes->entries[i];
+    values[i] = (struct payload_value){entry->value, entry->is_flag != 0, name_of(entry, entry->name)};
+  }
+  fresh->schema.is_enum = true;
+  fresh->schema.size = attributes->size;
+  fresh->schema.count = (uint32_t)attributes->entry_count;
+  fresh->schema.values = values;
+  fresh->schema.name = "";
+  return enter(fresh);
+}
+
+uint64_t counter_register(const void *domain, const struct nvtx_counter_attributes *given)
+{
+  struct nvtx_counter_attributes attributes = {0};
+  if (given == NULL || given->struct_size < offsetof(struct nvtx_counter_attributes, description))
+    return 0;
+  memcpy(&attributes, given, given->struct_size < sizeof attributes ? given->struct_size : sizeof attributes);
+  if (attributes.id != 0 && find(domain, attributes.id, KIND_COUNTER) != NULL)
+    return attributes.id;
+  struct registered *fresh =
+      begin(domain, KIND_COUNTER, choose_id(attributes.id, NVTX_COUNTER_STATIC_START, NVTX_COUNTER_DYNAMIC_START));
+  if (fresh == NULL)
+    return 0;
+  fresh->counter.schema = attributes.schema;
+  fresh->counter.name = attributes.name == NULL || *attributes.name == '\0' ? "counter" : handles_copy(attributes.name);
+  return enter(fresh);
+}
+
+const struct payload_schema *schema_find(const void *domain, uint64_t id)
+{
+  const struct registered *known = find(domain, id, KIND_SCHEMA);
+  if (known == NULL && domain_number(domain) != 0)
+    known = find(NULL, id, KIND_SCHEMA);
+  return known == NULL ? NULL : &known->schema;
+}
+
+const struct nvtx_counter *counter_find(const void *domain, uint64_t id)
+{
+  const struct registered *known = find(domain, id, KIND_COUNTER);
+  return known == NULL ? NULL : &known->counter;
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Texts of other encodings as UTF-8. Pure.
+#ifndef XSP_TRACERS_NVTX_TEXT_H
+#define XSP_TRACERS_NVTX_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+// Up to a NUL or `units` code units of `unit_bytes` (2: UTF-16, 4: UTF-32; any alignment). What is no character becomes
+// U+FFFD; what does not fit is left out. Writes a NUL; returns the length before it. `size` at least 1.
+size_t text_to_utf8(const void *wide, size_t units, unsigned unit_bytes, char *utf8, size_t size);
+
+#endif
