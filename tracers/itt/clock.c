@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Times that modules hand in become ticks of the session. Those of itt_get_timestamp are ticks already; a clock domain of
+// the program's own is tied to them by one reading of both clocks, when it is made and when it is reset.
+#include "tracers/itt/itt.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define FREQUENCY_MOST UINT64_C(1000000000000)
+
+struct reading {
+  uint64_t ticks, ns;
+};
+struct tied_clock { // published whole: a reset replaces it, and leaves the old one where others may be reading it
+  struct reading at;
+  uint64_t base, frequency;
+};
+
+static struct reading first;             // when the tracer started; ticks 0: not yet
+static struct itt_clock_domain *domains; // atomic list
+
+static uint64_t monotonic_ns(void)
+{
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+static struct reading read_both(void)
+{
+  struct reading now;
+  uint64_t before = xsp_clock_ticks();
+  now.ns = monotonic_ns();
+  now.ticks = before + (xsp_clock_ticks() - before) / 2;
+  return now;
+}
+
+void itt_clock_start(void)
+{
+  if (first.ticks == 0)
+    first = read_both();
+}
+
+itt_stamp itt_get_timestamp(void)
+{
+  return xsp_clock_ticks();
+}
+
+// Times of modules are data: what lies before this process's tracer or in the future is no time of its own. Processors
+// may disagree a little about now.
+bool itt_is_possible(uint64_t start, uint64_t end)
+{
+  const uint64_t slack = 10000000;
+  return start != 0 && start <= end && start + slack >= first.ticks && end <= xsp_clock_ticks() + slack;
+}
+
+static void tie(struct itt_clock_domain *clock)
+{
+  struct tied_clock *fresh = malloc(sizeof *fresh);
+  if (fresh == NULL)
+    return;
+  struct itt_clock_info info = {0, 0};
+  clock->read(&info, clock->data);
+  fresh->at = read_both();
+  fresh->base = info.base;
+  fresh->frequency = info.frequency;
+  __atomic_store_n(&clock->extra2, fresh, __ATOMIC_RELEASE);
+}
+
+struct itt_clock_domain *itt_clock_domain_create(itt_clock_reader read, void *data)
+{
+  if (read == NULL)
+    return NULL;
+  int saved_errno = errno;
+  struct itt_clock_domain *fresh = calloc(1, sizeof *fresh);
+  if (fresh != NULL) {
+    fresh->read = read;
+    fresh->data = data;
+    read(&fresh->info, data);
+    tie(fresh);
+    fresh->next = __atomic_load_n(&domains, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&domains, &fresh->next, fresh, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+      ;
+  }
+  errno = saved_errno;
+  return fresh;
+}
+
+void itt_clock_domain_reset(void)
+{
+  int saved_errno = errno;
+  for (struct itt_clock_domain *clock = __atomic_load_n(&domains, __ATOMIC_ACQUIRE); clock != NULL; clock = clock->next)
+    tie(clock);
+  errno = saved_errno;
+}
+
+// How many ticks a nanosecond has: measured since the tracer started; the longer ago, the better.
+static double ticks_per_ns(struct reading now)
+{
+  if (first.ticks == 0 || now.ns <= first.ns || now.ticks <= first.ticks)
+    return 1;
+  return (double)(now.ticks - first.ticks) / (double)(now.ns - first.ns);
+}
+
+uint64_t itt_ticks(const struct itt_clock_domain *clock, itt_stamp stamp)
+{
+  const struct tied_clock *tied = clock == NULL ? NULL : __atomic_load_n(&clock->extra2, __ATOMIC_ACQUIRE);
+  if (clock == NULL)
+    return stamp;
+  if (tied == NULL || tied->frequency == 0 || tied->frequency > FREQUENCY_MOST)
+    return 0;
+  double seconds = (double)(int64_t)(stamp - tied->base) / (double)tied->frequency;
+  if (!(seconds > -1e6 && seconds < 1e6)) // eleven days: nothing that was recorded
+    return 0;
+  return tied->at.ticks + (uint64_t)(int64_t)(seconds * 1e9 * ticks_per_ns(read_both()));
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// Texts that modules give us once and name ever after: domains, string handles, counters, events. One table without
+// locks for all modules; programs look a text up before each event, so finding one allocates nothing. Never freed:
+// a module keeps its handles for as long as it likes, and one module's may be used by another.
+#include "tracers/itt/itt.h"
+
+#include "base/hash.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BUCKETS 16384u // power of two
+#define NAMES_MOST 65536u
+#define NUMBERS_MOST 4096u
+#define TEXT_MOST 65535u
+#define USES_MOST 16 // domains that a string remembers
+
+static struct itt_name *buckets[BUCKETS];       // atomic
+static uint32_t name_count;                     // atomic
+static struct itt_name *numbered[NUMBERS_MOST]; // atomic; events and marks, by number - 1
+static uint32_t number_count;                   // atomic
+static uint64_t losses[ITT_LOSSES];             // atomic
+
+void itt_lose(enum itt_loss reason)
+{
+  __atomic_add_fetch(&losses[reason], 1, __ATOMIC_RELAXED);
+}
+
+uint64_t itt_lost(enum itt_loss reason)
+{
+  return __atomic_load_n(&losses[reason], __ATOMIC_RELAXED);
+}
+
+// ---- the table
+struct key {
+  enum itt_name_kind kind;
+  int type;
+  const char *text, *second;
+  size_t length, second_length;
+  uint64_t hash;
+};
+
+static struct key key_of(enum itt_name_kind kind, const char *text, const char *second, int type)
+{
+  struct key key = {.kind = kind, .type = type, .text = text, .second = second == NULL ? "" : second};
+  key.length = strnlen(text, TEXT_MOST);
+  key.second_length = strnlen(key.second, TEXT_MOST);
+  uint64_t seed = UINT64_C(0x9e3779b97f4a7c15) ^ (uint64_t)kind << 32 ^ (uint64_t)(unsigned)type;
+  key.hash = hash_text(key.text, key.length, seed);
+  if (key.second_length > 0)
+    key.hash ^= hash_text(key.second, key.second_length, ~seed);
+  return key;
+}
+
+static bool is_key_of(const struct itt_name *name, const struct key *key)
+{
+  return name->hash == key->hash && name->kind == key->kind && name->length == key->length &&
+         (key->kind != ITT_NAME_COUNTER || name->shared.counter.type == key->type) &&
+         memcmp(name->text, key->text, key->length) == 0 && strlen(name->second) == key->second_length &&
+         memcmp(name->second, key->second, key->second_length) == 0;
+}
+
+static struct itt_name *find(struct itt_name *from, const struct itt_name *until, const struct key *key)
+{
+  for (struct itt_name *name = from; name != until; name = name->next)
+    if (is_key_of(name, key))
+      return name;
+  return NULL;
+}
+
+static void fill(struct itt_name *name, const struct key *key)
+{
+  name->hash = key->hash;
+  name->kind = key->kind;
+  name->length = (uint32_t)key->length;
+  memcpy(name->text, key->text, key->length); // what lies behind is zero
+  char *second = name->text + key->length + 1;
+  memcpy(second, key->second, key->second_length);
+  name->second = second;
+  if (key->kind == ITT_NAME_DOMAIN) {
+    name->shared.domain.flags = 1;
+    name->shared.domain.name = name->text;
+  } else if (key->kind == ITT_NAME_STRING) {
+    name->shared.string.text = name->text;
+  } else if (key->kind == ITT_NAME_COUNTER) {
+    name->shared.counter.name = name->text;
+    name->shared.counter.domain = *name->second == '\0' ? NULL : name->second;
+    name->shared.counter.type = key->type;
+    name->shared.counter.extra2 = name;
+  }
+}
+
+// Numbers go to entries that are in the table only, so that none is lost to a race.
+static void number(struct itt_name *name)
+{
+  uint32_t place = __atomic_fetch_add(&number_count, 1, __ATOMIC_RELAXED);
+  if (place >= NUMBERS_MOST) {
+    __atomic_store_n(&number_count, NUMBERS_MOST, __ATOMIC_RELAXED);
+    return; // its number stays 0: legal, and unknown
+  }
+  uint32_t none = 0;
+  if (__atomic_compare_exchange_n(&name->number, &none, place + 1, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+    __atomic_store_n(&numbered[place], name, __ATOMIC_RELEASE);
+}
+
+static struct itt_name *make(const struct key *key, struct itt_name **bucket, struct itt_name *first)
+{
+  static const char beyond[] = "(further names)";
+  if (__atomic_add_fetch(&name_count, 1, __ATOMIC_RELAXED) > NAMES_MOST && strcmp(key->text, beyond) != 0) {
+    __atomic_store_n(&name_count, NAMES_MOST, __ATOMIC_RELAXED);
+    itt_lose(ITT_LOSS_NAME);
+    return itt_name(key->kind, beyond, NULL, key->type);
+  }
+  struct itt_name *fresh = calloc(1, sizeof *fresh + key->length + key->second_length + 2);
+  if (fresh == NULL)
+    return NULL;
+  fill(fresh, key);
+  fresh->next = first;
+  while (!__atomic_compare_exchange_n(bucket, &fresh->next, fresh, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE)) {
+    struct itt_name *found = find(fresh->next, first, key); // another thread was faster
+    if (found != NULL) {
+      free(fresh);
+      return found;
+    }
+    first = fresh->next;
+  }
+  return fresh;
+}
+
+struct itt_name *itt_name(enum itt_name_kind kind, const char *text, const char *second, int type)
+{
+  int saved_errno = errno;
+  struct key key = key_of(kind, text, second, type);
+  struct itt_name **bucket = &buckets[key.hash & (BUCKETS - 1)];
+  struct itt_name *first = __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
+  struct itt_name *name = find(first, NULL, &key);
+  if (name == NULL)
+    name = make(&key, bucket, first);
+  bool wants_number = kind == ITT_NAME_EVENT || kind == ITT_NAME_MARK;
+  if (wants_number && name != NULL && __atomic_load_n(&name->number, __ATOMIC_ACQUIRE) == 0)
+    number(name);
+  errno = saved_errno;
+  return name;
+}
+
+struct itt_name *itt_name_of_number(enum itt_name_kind kind, int number)
+{
+  if (number < 1 || number > (int)NUMBERS_MOST)
+    return NULL;
+  struct itt_name *name = __atomic_load_n(&numbered[number - 1], __ATOMIC_ACQUIRE);
+  return name != NULL && name->kind == kind ? name : NULL;
+}
+
+// ---- handles
+struct annotation_domain *itt_domain_of(const struct itt_domain *domain)
+{
+  if (domain == NULL)
+    return annotation_domain(NULL);
+  struct itt_domain *shared = (struct itt_domain *)domain; // const is the module's promise; extra2 is ours
+  struct annotation_domain *known = __atomic_load_n(&shared->extra2, __ATOMIC_ACQUIRE);
+  if (known == NULL) {
+    known = annotation_domain(domain->name);
+    __atomic_store_n(&shared->extra2, known, __ATOMIC_RELEASE); // the same, whoever stores it
+  }
+  return known;
+}
+
+const char *itt_text_of(const struct itt_string *string)
+{
+  return string == NULL || string->text == NULL ? "(unnamed)" : string->text;
+}
+
+static const struct itt_use *remember(struct itt_string *string, struct itt_use *first, const struct itt_use *use)
+{
+  struct itt_use *fresh = malloc(sizeof *fresh);
+  if (fresh == NULL)
+    return use;
+  *fresh = *use;
+  fresh->next = first;
+  // Two threads may remember the same use: both are right.
+  while (!__atomic_compare_exchange_n(&string->extra2, (void **)(void *)&fresh->next, fresh, false, __ATOMIC_RELEASE,
+                                      __ATOMIC_ACQUIRE))
+    ;
+  return fresh;
+}
+
+const struct itt_use *itt_use_of(const struct itt_domain *domain, struct itt_string *string,
+                                 struct itt_use *ret_storage)
+{
+  struct annotation_domain *wanted = itt_domain_of(domain);
+  struct itt_use *first = string == NULL ? NULL : __atomic_load_n(&string->extra2, __ATOMIC_ACQUIRE);
+  int uses = 0;
+  for (struct itt_use *use = first; use != NULL; use = use->next, uses++)
+    if (use->domain == wanted)
+      return use;
+  int saved_errno = errno;
+  const char *text = itt_text_of(string);
+  *ret_storage = (struct itt_use){.domain = wanted, .text = text};
+  ret_storage->annotation = annotation_find_text(wanted, NULL, text);
+  if (itt_opencv_is(wanted))
+    ret_storage->role = itt_opencv_role(text, ret_storage->annotation);
+  const struct itt_use *use = ret_storage;
+  if (string != NULL && uses < USES_MOST && ret_storage->annotation->site != NULL) // without a session: not yet
+    use = remember(string, first, ret_storage);
+  errno = saved_errno;
+  return use;
+}
