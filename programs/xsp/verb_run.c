@@ -19,7 +19,7 @@
 
 #define WRONG_USE 125
 #define CANNOT_EXECUTE 127
-#define LEVELED_RUNS 3
+#define LEVELED_RUNS 5 // a trimmed mean leaves one out at either end, and four are the fewest whose spread is judged
 #define LEVELED_WARMUPS 1
 
 static const struct option_description options[] = {
@@ -31,8 +31,9 @@ static const struct option_description options[] = {
      "as --leveled. Default: all levels in one execution."},
     {"leveled", 0, NULL, NULL, false,
      "Run the program once per level set and repetition, interleaved, so that the figures of a level are free of what "
-     "recording the levels below it costs. Without --levels: M, M/L, M/L/K, less those that add nothing here."},
-    {"runs", 'r', "N", NULL, false, "Counted executions per level set. Default: 1, with --leveled 3."},
+     "recording the levels below it costs. Without --levels a first execution finds out which levels this program has, "
+     "and sets that add nothing are left out."},
+    {"runs", 'r', "N", NULL, false, "Counted executions per level set. Default: 1, with --leveled 5."},
     {"warmup", 'w', "N", NULL, false,
      "Executions before them, kept in the file but in no statistic. Default: 0, with --leveled 1."},
     {"model-range", 'm', "PATTERN", NULL, false,
