@@ -149,7 +149,10 @@ static const struct variable {
     {"OPENCL_LAYERS", PREPEND, "opencl", 0, tracer_path, "opencl"},
     {"LD_AUDIT", PREPEND, NULL, 0, audit, NULL},
     {"XSP_FUNCTIONS", OWN, NULL, 0, functions, NULL},
-    {"OPENCV_TRACE_DEPTH_OPENCV", IF_ABSENT, "itt", XSP_LEVEL_MASK(XSP_LEVEL_LAYER), always, "5"},
+    // 0: no limit. With one, OpenCV leaves layers out, and says so on the program's stderr when it ends.
+    {"OPENCV_TRACE_DEPTH_OPENCV", IF_ABSENT, "itt", XSP_LEVEL_MASK(XSP_LEVEL_LAYER), always, "0"},
+    {"OPENCV_TRACE_MAX_CHILDREN_OPENCV", IF_ABSENT, "itt", XSP_LEVEL_MASK(XSP_LEVEL_LAYER), always, "0"},
+    {"OPENCV_TRACE_MAX_CHILDREN", IF_ABSENT, "itt", XSP_LEVEL_MASK(XSP_LEVEL_LAYER), always, "0"},
     {"CUDA_LAUNCH_BLOCKING", SET, NULL, 0, if_serialized, "1"},
     {"OMP_NUM_THREADS", SET, NULL, 0, if_serialized, "1"},
 };
