@@ -135,6 +135,14 @@ static void stand_beside(struct capture *capture)
   set_gentle(false);
 }
 
+// So far: what is drained when the program has ended takes nothing from it.
+static uint64_t own_ns(const struct capture *capture)
+{
+  struct collect_counts counts;
+  collect_counts(capture->session, &counts);
+  return counts.own_ns;
+}
+
 // ---- processes -----------------------------------------------------------------------------------------------------------------
 static bool is_repeated(const struct collect_session *session, size_t index, int64_t process_id)
 {
@@ -238,7 +246,6 @@ static void fill_result(struct capture *capture)
   uint64_t overwritten = capture->options->flight_recorder_bytes != 0 ? 0 : counts.overwritten;
   result->dropped = counts.dropped + counts.lost + overwritten;
   result->open = counts.open;
-  result->own_ns = counts.own_ns;
   capture->run->dropped_count = (int64_t)result->dropped;
   capture->run->misused_count = (int64_t)counts.misused;
   count_processes(capture, &result->processes, &result->left_running, &has_program);
@@ -295,6 +302,7 @@ enum status run_capture(const struct run_options *options, struct store *store, 
   if (status == STATUS_OK) {
     ret_result->was_started = true;
     stand_beside(&capture);
+    ret_result->own_ns = own_ns(&capture);
     wait_for_others(&capture);
     run_process_done(&capture.process);
     ret_result->wait_status = capture.process.wait_status;
