@@ -135,7 +135,7 @@ static void stand_beside(struct capture *capture)
   set_gentle(false);
 }
 
-// So far: what is drained when the program has ended takes nothing from it.
+// So far. What is drained before the program begins and when it has ended takes nothing from it.
 static uint64_t own_ns(const struct capture *capture)
 {
   struct collect_counts counts;
@@ -300,9 +300,10 @@ enum status run_capture(const struct run_options *options, struct store *store, 
   *ret_result = (struct run_result){0};
   enum status status = start(&capture);
   if (status == STATUS_OK) {
+    uint64_t before_ns = own_ns(&capture);
     ret_result->was_started = true;
     stand_beside(&capture);
-    ret_result->own_ns = own_ns(&capture);
+    ret_result->own_ns = own_ns(&capture) - before_ns;
     wait_for_others(&capture);
     run_process_done(&capture.process);
     ret_result->wait_status = capture.process.wait_status;
