@@ -177,7 +177,7 @@ void annotations_start(const char *tracer_name)
 bool annotations_are_off(void)
 {
   const volatile uint32_t *switches = __atomic_load_n(&annotation_switches, __ATOMIC_ACQUIRE);
-  return switches != NULL && *switches == 0 && annotation_capture_range == NULL;
+  return switches != NULL && __atomic_load_n(switches, __ATOMIC_RELAXED) == 0 && annotation_capture_range == NULL;
 }
 
 // ---- domains

@@ -75,7 +75,8 @@ void annotation_put_range(const struct range *range, const struct xsp_span *span
 
 static inline bool annotation_site_is_off(const struct xsp_site *site)
 {
-  return site == NULL || (*__atomic_load_n(&site->levels, __ATOMIC_RELAXED) & site->mask) == 0;
+  return site == NULL ||
+         (__atomic_load_n(__atomic_load_n(&site->levels, __ATOMIC_RELAXED), __ATOMIC_RELAXED) & site->mask) == 0;
 }
 
 // ---- texts.c
