@@ -18,13 +18,14 @@
 
 #define THREADS 4
 #define ROUNDS 2000
-#if defined(__SANITIZE_THREAD__)
-#define THREAD_SANITIZER 1
-#elif defined(__has_feature)
-#define THREAD_SANITIZER __has_feature(thread_sanitizer)
-#else
-#define THREAD_SANITIZER 0
-#endif
+
+// On a span's inline path the site's mask and the switches are read plainly while others store them: the mask anew with
+// the value it has, the switches to be seen soon or later. Frozen with version 1 of that path.
+const char *__tsan_default_suppressions(void);
+const char *__tsan_default_suppressions(void)
+{
+  return "race:xsp_span_start\n";
+}
 
 static struct session_read result;
 
@@ -375,12 +376,10 @@ static void capture(void)
   range(NULL, NULL, "inside");
   annotation_range_end(id);
   range(NULL, NULL, "between");
-  // The switches' word is read as volatile on a span's path, which the thread sanitizer takes for a race.
-  const int together = THREAD_SANITIZER ? 1 : THREADS;
   pthread_t threads[THREADS];
-  for (int i = 0; i < together; i++)
+  for (int i = 0; i < THREADS; i++)
     DEMAND(pthread_create(&threads[i], NULL, capture_again, NULL) == 0);
-  for (int i = 0; i < together; i++)
+  for (int i = 0; i < THREADS; i++)
     pthread_join(threads[i], NULL);
   DEMAND(xsp_tracer_levels("test") == 0);
   range(NULL, NULL, "after");
