@@ -21,7 +21,7 @@
 
 // On a span's inline path the site's mask and the switches are read plainly while others store them: the mask anew with
 // the value it has, the switches to be seen soon or later. Frozen with version 1 of that path.
-const char *__tsan_default_suppressions(void);
+__attribute__((visibility("default"))) const char *__tsan_default_suppressions(void);
 const char *__tsan_default_suppressions(void)
 {
   return "race:xsp_span_start\n";
