@@ -63,6 +63,11 @@ uint32_t xsp_tracer_levels(const char *tracer)
   return slot < 0 ? 0 : __atomic_load_n(&capture.control->levels[slot], __ATOMIC_RELAXED);
 }
 
+uint32_t xsp_session_levels(void)
+{
+  return capture_attached() ? capture.session->levels : 0;
+}
+
 uint32_t xsp_tracer_set_levels(const char *tracer, uint32_t level_mask)
 {
   if (!capture_attached())

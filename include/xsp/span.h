@@ -177,6 +177,7 @@ XSP_API uint64_t xsp_clock_ticks(void); // the session's tick clock: TSC where i
 // (xsp_tracer_levels then returns what at least one has on).
 XSP_API uint32_t xsp_tracer_set_levels(const char *tracer, uint32_t level_mask);
 XSP_API uint32_t xsp_tracer_levels(const char *tracer);
+XSP_API uint32_t xsp_session_levels(void); // what may be switched on at all; 0 without a session
 
 // ---- W3C trace context ----
 #define XSP_TRACEPARENT_SIZE 56 // "00-<32 hex>-<16 hex>-<2 hex>" and a NUL
