@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// Readings of a device's clock between two of the session's. Before the first command of a device: markers on a queue of
+// our own, the closest first. If they say that the device's clock is one of the host's (on CPUs it is), that one is read
+// from then on. Else every command of the program says when it was queued, and the device's timer is asked.
+#include "tracers/opencl/calibrate.h"
+
+#include <time.h>
+
+#define MARKERS 24
+#define TIMER_INTERVAL_NS 100e6
+#define HOST_CLOCK_INTERVAL_NS 10e6
+#define RATE_ERROR_OF_HOST_CLOCK 5e-5 // of what start measured over milliseconds; then it is measured again
+// Until it is measured: a clock that is steered (NTP) runs at most 500 ppm off, and no quartz is worse than 100 ppm.
+#define RATE_ERROR_FIRST 6e-4
+
+struct reading {
+  uint64_t ticks, raw_ns;
+};
+static struct reading first;
+
+static const clockid_t host_clocks[] = {CLOCK_MONOTONIC_RAW, CLOCK_MONOTONIC, CLOCK_REALTIME, CLOCK_BOOTTIME};
+#define HOST_CLOCKS (sizeof host_clocks / sizeof host_clocks[0])
+
+static uint64_t read_ns(clockid_t clock)
+{
+  struct timespec now = {0, 0};
+  clock_gettime(clock, &now);
+  return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+// Of a few readings the closest: an interrupt in between would be an error of microseconds.
+static struct clock_observation read_closely(clockid_t clock)
+{
+  struct clock_observation best = {0, 0, 0, UINT64_MAX};
+  for (int i = 0; i < 5; i++) {
+    uint64_t before = xsp_clock_ticks();
+    uint64_t ns = read_ns(clock);
+    uint64_t after = xsp_clock_ticks();
+    if (after - before < best.ticks_high - best.ticks_low)
+      best = (struct clock_observation){ns, before, ns, after};
+  }
+  return best;
+}
+
+static struct reading read_both(void)
+{
+  struct clock_observation seen = read_closely(CLOCK_MONOTONIC_RAW);
+  return (struct reading){seen.ticks_low + (seen.ticks_high - seen.ticks_low) / 2, seen.device_low};
+}
+
+void calibrate_start(void)
+{
+  first = read_both();
+}
+
+// Ticks a nanosecond. Right to some 100 ns over the time since start, which loading a driver makes long enough.
+static double measure_tick_rate(void)
+{
+  struct reading now = read_both();
+  const struct timespec pause = {0, 1000000};
+  while (now.raw_ns - first.raw_ns < 2000000) {
+    nanosleep(&pause, NULL);
+    now = read_both();
+  }
+  return (double)(now.ticks - first.ticks) / (double)(now.raw_ns - first.raw_ns);
+}
+
+static cl_command_queue make_queue(cl_context context, cl_device_id device)
+{
+  cl_int error = CL_SUCCESS;
+  const cl_queue_properties properties[] = {CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE, 0};
+  cl_command_queue queue = NULL;
+  if (layer_next.clCreateCommandQueueWithProperties != NULL)
+    queue = layer_next.clCreateCommandQueueWithProperties(context, device, properties, &error);
+  if (queue == NULL && layer_next.clCreateCommandQueue != NULL)
+    queue = layer_next.clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, &error);
+  return queue;
+}
+
+struct marker {
+  struct clock_observation seen;
+  uint64_t before_ns[HOST_CLOCKS], after_ns[HOST_CLOCKS];
+};
+
+static cl_int enqueue_marker(cl_command_queue queue, cl_event *ret_event)
+{
+  return layer_next.clEnqueueMarkerWithWaitList != NULL
+             ? layer_next.clEnqueueMarkerWithWaitList(queue, 0, NULL, ret_event)
+             : layer_next.clEnqueueMarker(queue, ret_event);
+}
+
+static bool read_marker(cl_command_queue queue, struct marker *ret_marker)
+{
+  cl_event event = NULL;
+  cl_ulong queued = 0;
+  for (uint32_t i = 0; i < HOST_CLOCKS; i++)
+    ret_marker->before_ns[i] = read_ns(host_clocks[i]);
+  uint64_t before = xsp_clock_ticks();
+  cl_int error = enqueue_marker(queue, &event);
+  uint64_t after = xsp_clock_ticks();
+  for (uint32_t i = 0; i < HOST_CLOCKS; i++)
+    ret_marker->after_ns[i] = read_ns(host_clocks[i]);
+  if (error != CL_SUCCESS || event == NULL)
+    return false;
+  error = layer_next.clWaitForEvents(1, &event);
+  if (error == CL_SUCCESS)
+    error = layer_next.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_QUEUED, sizeof queued, &queued, NULL);
+  layer_next.clReleaseEvent(event);
+  ret_marker->seen = (struct clock_observation){queued, before, queued, after};
+  return error == CL_SUCCESS && queued != 0;
+}
+
+// The host's clock that stood before and behind what the device noted, each time: with windows of microseconds in a range
+// of years that is no accident.
+static bool find_host_clock(const struct marker *markers, uint32_t count, clockid_t *ret_clock)
+{
+  for (uint32_t clock = 0; clock < HOST_CLOCKS; clock++) {
+    uint32_t agree = 0;
+    for (uint32_t i = 0; i < count; i++)
+      agree += markers[i].before_ns[clock] <= markers[i].seen.device_low &&
+               markers[i].seen.device_low <= markers[i].after_ns[clock];
+    if (count >= MARKERS / 2 && agree == count) {
+      *ret_clock = host_clocks[clock];
+      return true;
+    }
+  }
+  return false;
+}
+
+static void measure(struct device *device, cl_command_queue queue)
+{
+  struct marker markers[MARKERS];
+  uint32_t count = 0, best = 0;
+  while (count < MARKERS && read_marker(queue, &markers[count])) {
+    const struct clock_observation *seen = &markers[count].seen, *least = &markers[best].seen;
+    if (seen->ticks_high - seen->ticks_low < least->ticks_high - least->ticks_low)
+      best = count;
+    count++;
+  }
+  device->has_host_clock = find_host_clock(markers, count, &device->host_clock);
+  if (device->has_host_clock) {
+    struct clock_observation seen = read_closely(device->host_clock);
+    device_clock_start(&device->clock, device->clock.first_rate, RATE_ERROR_OF_HOST_CLOCK);
+    device_clock_observe(&device->clock, &seen);
+    return;
+  }
+  for (uint32_t i = best; i < count; i++)
+    device_clock_observe(&device->clock, &markers[i].seen);
+}
+
+void calibrate_device(struct device *device, cl_context context)
+{
+  device_clock_start(&device->clock, measure_tick_rate(), RATE_ERROR_FIRST);
+  cl_ulong device_ns = 0, host_ns = 0;
+  device->has_timer = layer_next.clGetDeviceAndHostTimer != NULL &&
+                      layer_next.clGetDeviceAndHostTimer(device->handle, &device_ns, &host_ns) == CL_SUCCESS;
+  cl_command_queue queue = make_queue(context, device->handle);
+  if (queue == NULL)
+    return; // the first command's own times will do
+  measure(device, queue);
+  layer_next.clReleaseCommandQueue(queue);
+}
+
+// True for one thread at a time, when the last reading is old.
+static bool is_due(struct device *device, uint64_t now_ticks, double interval_ns)
+{
+  uint64_t asked = __atomic_load_n(&device->asked_ticks, __ATOMIC_RELAXED);
+  return now_ticks > asked && (double)(now_ticks - asked) >= interval_ns * device->clock.first_rate &&
+         __atomic_compare_exchange_n(&device->asked_ticks, &asked, now_ticks, false, __ATOMIC_RELAXED,
+                                     __ATOMIC_RELAXED);
+}
+
+void calibrate_by_timer(struct device *device, uint64_t now_ticks)
+{
+  if (!device->has_timer || device->has_host_clock || !is_due(device, now_ticks, TIMER_INTERVAL_NS))
+    return;
+  cl_ulong device_ns = 0, host_ns = 0;
+  uint64_t before = xsp_clock_ticks();
+  if (layer_next.clGetDeviceAndHostTimer(device->handle, &device_ns, &host_ns) != CL_SUCCESS)
+    return;
+  const struct clock_observation seen = {device_ns, before, device_ns, xsp_clock_ticks()};
+  device_clock_observe(&device->clock, &seen);
+}
+
+void calibrate_by_host_clock(struct device *device, uint64_t now_ticks)
+{
+  if (!device->has_host_clock || !is_due(device, now_ticks, HOST_CLOCK_INTERVAL_NS))
+    return;
+  const struct clock_observation seen = read_closely(device->host_clock);
+  device_clock_observe(&device->clock, &seen);
+}

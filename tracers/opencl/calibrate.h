@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the device's clock is measured with: markers before the first command, the program's own commands, the device's
+// timer where it has one, and a clock of the host where the device uses one.
+#ifndef XSP_TRACERS_OPENCL_CALIBRATE_H
+#define XSP_TRACERS_OPENCL_CALIBRATE_H
+
+#include "tracers/opencl/queues.h"
+
+void calibrate_start(void); // once, early: the session's ticks against CLOCK_MONOTONIC_RAW are measured from here
+void calibrate_device(struct device *device, cl_context context);
+// Reads it again, where that is due and there is a way. `now_ticks`: about now.
+void calibrate_by_timer(struct device *device, uint64_t now_ticks);      // asks the device: not from a callback
+void calibrate_by_host_clock(struct device *device, uint64_t now_ticks); // from any thread
+
+#endif

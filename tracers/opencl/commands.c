@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launch and execution of a command. The launch is a span on the calling thread; the execution is published on the
+// driver's thread that reports the completion. Neither takes a lock, and neither allocates once the pool has its size.
+#include "tracers/opencl/commands.h"
+
+#include "tracers/opencl/calibrate.h"
+#include "tracers/opencl/drain.h"
+#include "tracers/opencl/pending.h"
+#include "tracers/opencl/serial.h"
+
+#include <errno.h>
+
+// Above what other tracers of the same process number with 32 bits, below what collect keeps as it is (2^40).
+#define CORRELATION_BASE (UINT64_C(1) << 33)
+
+struct command_name {
+  const char *function, *execution, *category, *copy_kind;
+};
+static const struct command_name command_names[COMMAND_KINDS] = {
+    [COMMAND_KERNEL] = {"clEnqueueNDRangeKernel", "kernel", "kernel", NULL},
+    [COMMAND_TASK] = {"clEnqueueTask", "task", "kernel", NULL},
+    [COMMAND_NATIVE_KERNEL] = {"clEnqueueNativeKernel", "native kernel", "kernel", NULL},
+    [COMMAND_READ_BUFFER] = {"clEnqueueReadBuffer", "read buffer", "memcpy", "DtoH"},
+    [COMMAND_READ_BUFFER_RECT] = {"clEnqueueReadBufferRect", "read buffer rect", "memcpy", "DtoH"},
+    [COMMAND_WRITE_BUFFER] = {"clEnqueueWriteBuffer", "write buffer", "memcpy", "HtoD"},
+    [COMMAND_WRITE_BUFFER_RECT] = {"clEnqueueWriteBufferRect", "write buffer rect", "memcpy", "HtoD"},
+    [COMMAND_COPY_BUFFER] = {"clEnqueueCopyBuffer", "copy buffer", "memcpy", "DtoD"},
+    [COMMAND_COPY_BUFFER_RECT] = {"clEnqueueCopyBufferRect", "copy buffer rect", "memcpy", "DtoD"},
+    [COMMAND_FILL_BUFFER] = {"clEnqueueFillBuffer", "fill buffer", "memset", NULL},
+    [COMMAND_MAP_BUFFER] = {"clEnqueueMapBuffer", "map buffer", "memcpy", "DtoH"},
+    [COMMAND_UNMAP] = {"clEnqueueUnmapMemObject", "unmap", "memcpy", "HtoD"},
+    [COMMAND_MIGRATE] = {"clEnqueueMigrateMemObjects", "migrate", "memcpy", NULL},
+    [COMMAND_READ_IMAGE] = {"clEnqueueReadImage", "read image", "memcpy", "DtoH"},
+    [COMMAND_WRITE_IMAGE] = {"clEnqueueWriteImage", "write image", "memcpy", "HtoD"},
+    [COMMAND_COPY_IMAGE] = {"clEnqueueCopyImage", "copy image", "memcpy", "DtoD"},
+    [COMMAND_FILL_IMAGE] = {"clEnqueueFillImage", "fill image", "memset", NULL},
+    [COMMAND_COPY_IMAGE_TO_BUFFER] = {"clEnqueueCopyImageToBuffer", "copy image to buffer", "memcpy", "DtoD"},
+    [COMMAND_COPY_BUFFER_TO_IMAGE] = {"clEnqueueCopyBufferToImage", "copy buffer to image", "memcpy", "DtoD"},
+    [COMMAND_MAP_IMAGE] = {"clEnqueueMapImage", "map image", "memcpy", "DtoH"},
+    [COMMAND_SVM_FREE] = {"clEnqueueSVMFree", "free shared memory", "other", NULL},
+    [COMMAND_SVM_COPY] = {"clEnqueueSVMMemcpy", "copy shared memory", "memcpy", NULL},
+    [COMMAND_SVM_FILL] = {"clEnqueueSVMMemFill", "fill shared memory", "memset", NULL},
+    [COMMAND_SVM_MAP] = {"clEnqueueSVMMap", "map shared memory", "memcpy", "DtoH"},
+    [COMMAND_SVM_UNMAP] = {"clEnqueueSVMUnmap", "unmap shared memory", "memcpy", "HtoD"},
+    [COMMAND_SVM_MIGRATE] = {"clEnqueueSVMMigrateMem", "migrate shared memory", "memcpy", NULL},
+    [COMMAND_MARKER] = {"clEnqueueMarkerWithWaitList", "marker", "sync", NULL},
+    [COMMAND_BARRIER] = {"clEnqueueBarrierWithWaitList", "barrier", "sync", NULL},
+};
+
+struct xsp_site command_launch_sites[COMMAND_KINDS];
+static struct xsp_site execution_sites[COMMAND_KINDS];
+static uint64_t next_correlation = CORRELATION_BASE;     // atomic
+static uint64_t executions, failed, without_times, lost; // atomic
+
+static struct xsp_site make_site(const char *name, const char *category)
+{
+  return (struct xsp_site){.size = sizeof(struct xsp_site),
+                           .mask = XSP_LEVEL_MASK(XSP_LEVEL_KERNEL),
+                           .levels = &xsp_unregistered_v1,
+                           .level = XSP_LEVEL_KERNEL,
+                           .name = name,
+                           .category = category,
+                           .tracer = OPENCL_TRACER};
+}
+
+void commands_start(void)
+{
+  for (int kind = 0; kind < COMMAND_KINDS; kind++) {
+    const struct command_name *name = &command_names[kind];
+    command_launch_sites[kind] = make_site(name->function, "api");
+    execution_sites[kind] = make_site(name->execution, name->category);
+    if (name->copy_kind != NULL)
+      xsp_site_tag_string(&execution_sites[kind], "copy_kind", name->copy_kind);
+  }
+}
+
+void commands_count(struct command_counts *ret_counts)
+{
+  ret_counts->launches = __atomic_load_n(&next_correlation, __ATOMIC_RELAXED) - CORRELATION_BASE;
+  ret_counts->executions = __atomic_load_n(&executions, __ATOMIC_RELAXED);
+  ret_counts->failed = __atomic_load_n(&failed, __ATOMIC_RELAXED);
+  ret_counts->without_times = __atomic_load_n(&without_times, __ATOMIC_RELAXED);
+  ret_counts->lost = __atomic_load_n(&lost, __ATOMIC_RELAXED);
+  ret_counts->in_flight = drain_in_flight();
+  ret_counts->waited_ns = drain_waited_ns();
+}
+
+static void count(uint64_t *counter)
+{
+  __atomic_add_fetch(counter, 1, __ATOMIC_RELAXED);
+}
+
+// ---- completion, on the driver's threads
+static uint64_t event_time(cl_event event, cl_profiling_info what)
+{
+  cl_ulong ns = 0;
+  cl_int error = layer_next.clGetEventProfilingInfo(event, what, sizeof ns, &ns, NULL);
+  return error == CL_SUCCESS ? ns : 0;
+}
+
+static void tag_execution(const struct pending *pending, const struct xsp_span *span)
+{
+  char text[SHAPE_TEXT_SIZE];
+  if (pending->bytes != BYTES_UNKNOWN)
+    xsp_span_tag_int(span, "bytes", (int64_t)pending->bytes);
+  if (pending->shape.dimensions == 0)
+    return;
+  launch_shape_text(3, pending->shape.global, text);
+  xsp_span_tag_string(span, pending->shape_is_region ? "region" : "grid", text);
+  if (pending->shape.has_local) {
+    launch_shape_text(3, pending->shape.local, text);
+    xsp_span_tag_string(span, "block", text);
+  }
+}
+
+static void note_error(struct device *device, double error_ns)
+{
+  uint64_t error = (uint64_t)error_ns + 1, known = __atomic_load_n(&device->error_ns, __ATOMIC_RELAXED);
+  while (error > known &&
+         !__atomic_compare_exchange_n(&device->error_ns, &known, error, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    ;
+}
+
+static void publish(const struct pending *pending, cl_event event)
+{
+  uint64_t now = xsp_clock_ticks();
+  uint64_t queued = event_time(event, CL_PROFILING_COMMAND_QUEUED);
+  uint64_t start = event_time(event, CL_PROFILING_COMMAND_START);
+  uint64_t end = event_time(event, CL_PROFILING_COMMAND_END);
+  if (start == 0 || end < start) {
+    count(&without_times);
+    return;
+  }
+  struct device *device = pending->queue->device;
+  struct device_clock *clock = &device->clock;
+  struct xsp_interval interval = {.size = sizeof interval,
+                                  .kind = XSP_KIND_EXECUTION,
+                                  .clock = XSP_CLOCK_TICKS,
+                                  .correlation_id = pending->correlation_id};
+  double start_error = 0, end_error = 0;
+  calibrate_by_host_clock(device, now);
+  if (queued != 0 && queued <= start)
+    device_clock_observe(clock, &(struct clock_observation){queued, pending->before, queued, pending->after});
+  interval.end = device_clock_ticks(clock, end, &end_error);
+  // Where the device did not note when it was queued, or its clock has moved since: it ran between call and callback.
+  if (queued == 0 || queued > start || interval.end > now) {
+    device_clock_observe(clock, &(struct clock_observation){start, pending->before, end, now});
+    interval.end = device_clock_ticks(clock, end, &end_error);
+  }
+  interval.start = device_clock_ticks(clock, start, &start_error);
+  if (interval.end < interval.start) // a correction lies between the two
+    interval.end = interval.start;
+  note_error(device, start_error > end_error ? start_error : end_error);
+  interval.track = queue_track(pending->queue, interval.start, interval.end);
+  struct xsp_span span = xsp_span_emit(pending->site, &interval);
+  if (span.start == 0)
+    return;
+  tag_execution(pending, &span);
+  count(&executions);
+}
+
+static void CL_CALLBACK completed(cl_event event, cl_int status, void *data)
+{
+  int saved_errno = errno;
+  struct pending *pending = data;
+  if (status == CL_COMPLETE)
+    publish(pending, event);
+  else
+    count(&failed);
+  if (pending->injected != NULL)
+    layer_next.clReleaseEvent(pending->injected);
+  if (!pending->is_awaited || !serial_report(pending))
+    pending_give(pending);
+  drain_finished();
+  errno = saved_errno;
+}
+
+// ---- launch, on the program's threads
+static cl_event *begin(struct command *command, struct xsp_site *launch, struct xsp_site *execution,
+                       cl_command_queue queue, cl_event *event)
+{
+  command->event = event;
+  command->injected = NULL;
+  command->is_watched = false;
+  command->before = 0;
+  if (opencl_serializes())
+    serial_enter();
+  command->span = xsp_span_start(launch);
+  if (command->span.start == 0 && !opencl_serializes())
+    return event;
+  command->queue = queue_of(queue);
+  command->is_watched = true;
+  command->site = execution;
+  command->bytes = BYTES_UNKNOWN;
+  command->shape = NULL;
+  if (command->event == NULL && command->queue != NULL && (command->queue->has_times || opencl_serializes()))
+    command->event = &command->injected;
+  if (command->span.start != 0) {
+    command->correlation_id = __atomic_fetch_add(&next_correlation, 1, __ATOMIC_RELAXED);
+    xsp_span_correlate(&command->span, XSP_KIND_LAUNCH, command->correlation_id);
+  }
+  command->before = xsp_clock_ticks();
+  return command->event;
+}
+
+cl_event *command_begin(struct command *command, enum command_kind kind, cl_command_queue queue, cl_event *event)
+{
+  return begin(command, &command_launch_sites[kind], &execution_sites[kind], queue, event);
+}
+
+cl_event *command_begin_kernel(struct command *command, enum command_kind kind, cl_command_queue queue,
+                               struct kernel *kernel, const struct launch_shape *shape, cl_event *event)
+{
+  bool has_tags = true;
+  struct xsp_site *site = kernel_site(kernel, shape, &has_tags);
+  struct xsp_site *launch =
+      kind == COMMAND_KERNEL && kernel->launch != NULL ? kernel->launch : &command_launch_sites[kind];
+  cl_event *to_driver = begin(command, launch, site, queue, event);
+  if (!has_tags && command->is_watched) {
+    command->shape = shape;
+    command->shape_is_region = false;
+  }
+  return to_driver;
+}
+
+// True where `completed` will be called for the command; it may have been, then.
+static bool follow(const struct command *command, uint64_t after)
+{
+  struct pending *pending = pending_take();
+  if (pending == NULL) {
+    count(&lost);
+    return false;
+  }
+  pending->queue = command->queue;
+  pending->site = command->span.start != 0 ? command->site : NULL;
+  pending->correlation_id = command->correlation_id;
+  pending->before = command->before;
+  pending->after = after;
+  pending->bytes = command->bytes;
+  pending->injected = command->injected;
+  pending->shape = command->shape != NULL ? *command->shape : (struct launch_shape){0};
+  pending->shape_is_region = command->shape_is_region;
+  pending->is_awaited = opencl_serializes();
+  __atomic_store_n(&pending->state, PENDING_RUNNING, __ATOMIC_RELAXED);
+  drain_started();
+  if (layer_next.clSetEventCallback(*command->event, CL_COMPLETE, completed, pending) != CL_SUCCESS) {
+    drain_finished();
+    pending_give(pending);
+    count(&lost);
+    return false;
+  }
+  if (opencl_serializes())
+    serial_wait(pending, command->queue->handle);
+  return true;
+}
+
+static void end_watched(struct command *command, cl_int error, uint64_t bytes)
+{
+  uint64_t after = xsp_clock_ticks();
+  if (error != CL_SUCCESS)
+    xsp_span_tag_int(&command->span, "error", error);
+  xsp_span_finish(&command->span);
+  command->bytes = bytes;
+  if (error != CL_SUCCESS || command->queue == NULL || command->event == NULL || *command->event == NULL ||
+      layer_next.clSetEventCallback == NULL)
+    return;
+  if (command->queue->has_times || opencl_serializes()) {
+    calibrate_by_timer(command->queue->device, after);
+    if (!follow(command, after) && command->injected != NULL)
+      layer_next.clReleaseEvent(command->injected);
+  } else {
+    count(&without_times);
+  }
+}
+
+cl_int command_end(struct command *command, cl_int error, uint64_t bytes)
+{
+  if (command->is_watched) {
+    int saved_errno = errno;
+    end_watched(command, error, bytes);
+    errno = saved_errno;
+  }
+  if (opencl_serializes())
+    serial_leave();
+  return error;
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// A command that the program enqueues: its launch span around the driver's call, and its execution when the driver says
+// that it has completed.
+#ifndef XSP_TRACERS_OPENCL_COMMANDS_H
+#define XSP_TRACERS_OPENCL_COMMANDS_H
+
+#include "tracers/opencl/kernels.h"
+#include "tracers/opencl/queues.h"
+
+// Order as in command_names of commands.c.
+enum command_kind {
+  COMMAND_KERNEL,
+  COMMAND_TASK,
+  COMMAND_NATIVE_KERNEL,
+  COMMAND_READ_BUFFER,
+  COMMAND_READ_BUFFER_RECT,
+  COMMAND_WRITE_BUFFER,
+  COMMAND_WRITE_BUFFER_RECT,
+  COMMAND_COPY_BUFFER,
+  COMMAND_COPY_BUFFER_RECT,
+  COMMAND_FILL_BUFFER,
+  COMMAND_MAP_BUFFER,
+  COMMAND_UNMAP,
+  COMMAND_MIGRATE,
+  COMMAND_READ_IMAGE,
+  COMMAND_WRITE_IMAGE,
+  COMMAND_COPY_IMAGE,
+  COMMAND_FILL_IMAGE,
+  COMMAND_COPY_IMAGE_TO_BUFFER,
+  COMMAND_COPY_BUFFER_TO_IMAGE,
+  COMMAND_MAP_IMAGE,
+  COMMAND_SVM_FREE,
+  COMMAND_SVM_COPY,
+  COMMAND_SVM_FILL,
+  COMMAND_SVM_MAP,
+  COMMAND_SVM_UNMAP,
+  COMMAND_SVM_MIGRATE,
+  COMMAND_MARKER,
+  COMMAND_BARRIER,
+  COMMAND_KINDS
+};
+
+#define BYTES_UNKNOWN UINT64_MAX
+
+struct command { // on the stack of the function that the program called
+  struct xsp_span span;
+  struct queue *queue; // NULL: not known
+  cl_event *event;     // where the driver puts the event
+  cl_event injected;
+  struct xsp_site *site; // of the execution
+  uint64_t correlation_id;
+  uint64_t before;
+  uint64_t bytes;
+  const struct launch_shape *shape; // NULL: the site has its tags
+  bool shape_is_region;
+  bool is_watched; // something is to be done after the call
+};
+
+extern struct xsp_site command_launch_sites[COMMAND_KINDS];
+void commands_start(void);
+
+// Before and after the driver's call. `event` is the program's, may be NULL; what is returned goes to the driver.
+cl_event *command_begin(struct command *command, enum command_kind kind, cl_command_queue queue, cl_event *event);
+cl_event *command_begin_kernel(struct command *command, enum command_kind kind, cl_command_queue queue,
+                               struct kernel *kernel, const struct launch_shape *shape, cl_event *event);
+cl_int command_end(struct command *command, cl_int error, uint64_t bytes);
+
+struct command_counts { // since the process began
+  uint64_t launches, executions, failed, without_times, lost;
+  uint64_t in_flight;
+  uint64_t waited_ns; // at exit
+};
+void commands_count(struct command_counts *ret_counts);
+
+#endif

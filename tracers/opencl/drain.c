@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// The count of commands in flight is a futex: exit sleeps on it. Queues are flushed by a thread of its own, because a
+// driver may hold its locks when exit is called from one of its callbacks; that thread is left behind if it hangs.
+// The wait comes before all that was registered with atexit: the driver's threads use the statics of their libraries
+// (a compiler's) while a command runs, and waiting after those were destroyed made such a program crash (measured).
+#include "tracers/opencl/drain.h"
+
+#include "tracers/opencl/layer.h"
+#include "tracers/opencl/queues.h"
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static uint32_t in_flight;  // atomic, futex
+static uint32_t is_awaited; // atomic
+static uint64_t longest = UINT64_C(2000000000), waited;
+static pid_t owner;
+
+static uint64_t now_ns(void)
+{
+  struct timespec now = {0, 0};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+// The child of a fork has none of the driver's threads: nothing that its parent waits for will come.
+static void start_clean(void)
+{
+  __atomic_store_n(&in_flight, 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&is_awaited, 0, __ATOMIC_RELAXED);
+}
+
+void drain_start(uint64_t longest_ns)
+{
+  longest = longest_ns;
+  drain_at_exit();
+  pthread_atfork(NULL, NULL, start_clean);
+}
+
+void drain_started(void)
+{
+  __atomic_add_fetch(&in_flight, 1, __ATOMIC_RELAXED);
+}
+
+void drain_finished(void)
+{
+  uint32_t count = __atomic_load_n(&in_flight, __ATOMIC_RELAXED);
+  do
+    if (count == 0) // a fork lies between
+      return;
+  while (!__atomic_compare_exchange_n(&in_flight, &count, count - 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+  if (__atomic_load_n(&is_awaited, __ATOMIC_ACQUIRE) != 0)
+    syscall(SYS_futex, &in_flight, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+uint64_t drain_in_flight(void)
+{
+  return __atomic_load_n(&in_flight, __ATOMIC_ACQUIRE);
+}
+
+uint64_t drain_waited_ns(void)
+{
+  return waited;
+}
+
+static void flush_queue(struct queue *queue)
+{
+  cl_command_queue handle = __atomic_load_n(&queue->handle, __ATOMIC_ACQUIRE);
+  if (handle != NULL && layer_next.clFlush != NULL)
+    layer_next.clFlush(handle);
+}
+
+static void *flush_queues(void *unused)
+{
+  queues_each(flush_queue);
+  return unused;
+}
+
+static void flush_aside(void)
+{
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before); // the thread takes no signal of the program's
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, flush_queues, NULL) == 0)
+    pthread_detach(thread);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void drain_wait(void)
+{
+  if (getpid() != owner || drain_in_flight() == 0 || waited >= longest)
+    return;
+  uint64_t begin = now_ns(), limit = longest - waited;
+  __atomic_store_n(&is_awaited, 1, __ATOMIC_SEQ_CST);
+  flush_aside();
+  for (uint64_t spent = 0; spent < limit; spent = now_ns() - begin) {
+    uint32_t count = __atomic_load_n(&in_flight, __ATOMIC_ACQUIRE);
+    if (count == 0)
+      break;
+    uint64_t rest = limit - spent < 50000000 ? limit - spent : 50000000; // a wake-up that is missed costs this much
+    struct timespec pause = {0, (long)rest};
+    syscall(SYS_futex, &in_flight, FUTEX_WAIT_PRIVATE, count, &pause, NULL, 0);
+  }
+  __atomic_store_n(&is_awaited, 0, __ATOMIC_RELAXED);
+  waited += now_ns() - begin;
+}
+
+// glibc: calls `function` when the calling thread ends, or first of all when it calls exit.
+extern int __cxa_thread_atexit_impl(void (*function)(void *), void *object, void *dso_symbol) __attribute__((weak));
+
+static void main_thread_ends(void *unused)
+{
+  drain_wait();
+}
+
+void drain_at_exit(void)
+{
+  static uint32_t is_registered;
+  if (getpid() != gettid() || __cxa_thread_atexit_impl == NULL ||
+      __atomic_exchange_n(&is_registered, 1, __ATOMIC_RELAXED) != 0)
+    return;
+  owner = getpid();
+  __cxa_thread_atexit_impl(main_thread_ends, NULL, &is_registered);
+}

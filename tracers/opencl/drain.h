@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many commands are in flight, and waiting for them at exit: a program that exits without waiting still has its
+// executions recorded, if they end in time.
+#ifndef XSP_TRACERS_OPENCL_DRAIN_H
+#define XSP_TRACERS_OPENCL_DRAIN_H
+
+#include <stdint.h>
+
+void drain_start(uint64_t longest_ns); // once: how long exit may wait
+void drain_started(void);              // one more command in flight
+void drain_finished(void);             // one less; on the driver's threads
+// From then on exit of the main thread waits, where this is the main thread. Exit of another thread does not: there is no
+// moment at which that would be safe.
+void drain_at_exit(void);
+void drain_wait(void); // flushes queues and waits; all calls together as long as drain_start said
+uint64_t drain_in_flight(void);
+uint64_t drain_waited_ns(void);
+
+#endif

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernel objects to names and sites. A name is read when the kernel is created, so that an address that the driver gives
+// out again has its new name, and a launch costs one lookup without a lock. Called from the program's threads.
+#include "tracers/opencl/kernels.h"
+
+#include "tracers/opencl/table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SHAPES_MOST 32u // of one kernel
+#define NAMES_CAPACITY (UINT32_C(1) << 16)
+
+struct kernel_shape {
+  struct kernel_shape *next;
+  struct launch_shape shape;
+  struct xsp_site *site;
+};
+
+static struct table kernels = {.capacity = UINT32_C(1) << 20};
+static struct kernel *names[NAMES_CAPACITY]; // atomic; by hash of the name, linear probing, never removed
+
+static struct kernel unnamed = {.name = "(kernel without a name)"};
+
+static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
+{
+  for (size_t i = 0; i < size; i++)
+    hash = (hash ^ ((const unsigned char *)bytes)[i]) * UINT64_C(0x100000001b3);
+  return hash;
+}
+
+static uint64_t hash_text(const char *text)
+{
+  return hash_bytes(UINT64_C(0xcbf29ce484222325), text, strlen(text));
+}
+
+// Sites are shared by all processes of the session: what tells variants apart must mean the same in each.
+static uint32_t variant_of(uint64_t hash)
+{
+  return (uint32_t)(hash >> 32 ^ hash) | 1;
+}
+
+static void make_sites(struct kernel *kernel)
+{
+  kernel->launch = xsp_site_create_variant(OPENCL_TRACER, XSP_LEVEL_KERNEL, "clEnqueueNDRangeKernel", "api",
+                                           variant_of(kernel->hash));
+  if (kernel->launch != NULL)
+    xsp_site_tag_string(kernel->launch, "kernel", kernel->name);
+  kernel->execution = xsp_site_create(OPENCL_TRACER, XSP_LEVEL_KERNEL, kernel->name, "kernel");
+}
+
+void kernels_start(void)
+{
+  make_sites(&unnamed);
+}
+
+static struct kernel *make_kernel(const char *name, uint64_t hash)
+{
+  size_t length = strlen(name);
+  struct kernel *kernel = calloc(1, sizeof *kernel + length + 1);
+  if (kernel == NULL)
+    return NULL;
+  memcpy(kernel + 1, name, length + 1);
+  kernel->name = (const char *)(kernel + 1);
+  kernel->hash = hash;
+  make_sites(kernel);
+  return kernel;
+}
+
+static struct kernel *kernel_named(const char *name)
+{
+  uint64_t hash = hash_text(name);
+  struct kernel *made = NULL;
+  for (uint32_t i = 0; i < 64; i++) {
+    struct kernel **place = &names[((uint32_t)(hash >> 20) + i) % NAMES_CAPACITY];
+    struct kernel *found = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+    if (found == NULL) {
+      if (made == NULL && (made = make_kernel(name, hash)) == NULL)
+        break;
+      if (__atomic_compare_exchange_n(place, &found, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return made;
+    }
+    if (found->hash == hash && strcmp(found->name, name) == 0) {
+      free(made);
+      return found;
+    }
+  }
+  return made != NULL ? made : &unnamed; // 64 others in its places: it stands for itself
+}
+
+static struct kernel *ask_driver(cl_kernel handle)
+{
+  size_t size = 0;
+  char small[512];
+  if (layer_next.clGetKernelInfo == NULL ||
+      layer_next.clGetKernelInfo(handle, CL_KERNEL_FUNCTION_NAME, 0, NULL, &size) != CL_SUCCESS || size == 0)
+    return &unnamed;
+  char *name = size < sizeof small ? small : malloc(size + 1);
+  struct kernel *kernel = &unnamed;
+  if (name != NULL && layer_next.clGetKernelInfo(handle, CL_KERNEL_FUNCTION_NAME, size, name, NULL) == CL_SUCCESS) {
+    name[size] = '\0';
+    kernel = kernel_named(name);
+  }
+  if (name != small)
+    free(name);
+  return kernel;
+}
+
+struct kernel *kernel_of(cl_kernel handle)
+{
+  struct kernel *kernel = table_get(&kernels, handle);
+  if (__builtin_expect(kernel != NULL, 1))
+    return kernel;
+  kernel = handle == NULL ? &unnamed : ask_driver(handle);
+  if (kernel != &unnamed)
+    table_put(&kernels, handle, kernel);
+  return kernel;
+}
+
+// ---- shapes
+void launch_shape_set(struct launch_shape *shape, cl_uint dimensions, const size_t *global, const size_t *local)
+{
+  *shape = (struct launch_shape){0};
+  if (dimensions < 1 || dimensions > 3 || global == NULL)
+    return;
+  shape->dimensions = dimensions;
+  shape->has_local = local != NULL;
+  for (cl_uint i = 0; i < 3; i++) {
+    shape->global[i] = i < dimensions ? global[i] : 1;
+    shape->local[i] = local == NULL ? 0 : i < dimensions ? local[i] : 1;
+  }
+}
+
+void launch_shape_text(uint32_t dimensions, const size_t *values, char text[SHAPE_TEXT_SIZE])
+{
+  size_t of[3] = {1, 1, 1};
+  memcpy(of, values, (dimensions > 3 ? 3 : dimensions) * sizeof of[0]);
+  snprintf(text, SHAPE_TEXT_SIZE, "[%zu,%zu,%zu]", of[0], of[1], of[2]);
+}
+
+static bool same_shape(const struct launch_shape *a, const struct launch_shape *b)
+{
+  return a->dimensions == b->dimensions && a->has_local == b->has_local && a->global[0] == b->global[0] &&
+         a->global[1] == b->global[1] && a->global[2] == b->global[2] && a->local[0] == b->local[0] &&
+         a->local[1] == b->local[1] && a->local[2] == b->local[2];
+}
+
+static struct xsp_site *make_shape_site(const struct kernel *kernel, const struct launch_shape *shape)
+{
+  uint64_t hash = hash_bytes(kernel->hash, shape->global, sizeof shape->global);
+  hash = hash_bytes(hash, shape->local, sizeof shape->local);
+  struct xsp_site *site =
+      xsp_site_create_variant(OPENCL_TRACER, XSP_LEVEL_KERNEL, kernel->name, "kernel", variant_of(hash));
+  char text[SHAPE_TEXT_SIZE];
+  launch_shape_text(3, shape->global, text);
+  xsp_site_tag_string(site, "grid", text);
+  if (shape->has_local) {
+    launch_shape_text(3, shape->local, text);
+    xsp_site_tag_string(site, "block", text);
+  }
+  return site;
+}
+
+struct xsp_site *kernel_site(struct kernel *kernel, const struct launch_shape *shape, bool *ret_has_tags)
+{
+  *ret_has_tags = true;
+  if (shape->dimensions == 0)
+    return kernel->execution;
+  for (const struct kernel_shape *known = __atomic_load_n(&kernel->shapes, __ATOMIC_ACQUIRE); known != NULL;
+       known = known->next)
+    if (same_shape(&known->shape, shape))
+      return known->site;
+  if (__atomic_load_n(&kernel->shape_count, __ATOMIC_RELAXED) < SHAPES_MOST && kernel != &unnamed) {
+    struct kernel_shape *made = malloc(sizeof *made);
+    struct xsp_site *site = made == NULL ? NULL : make_shape_site(kernel, shape);
+    if (site != NULL) {
+      __atomic_add_fetch(&kernel->shape_count, 1, __ATOMIC_RELAXED);
+      *made = (struct kernel_shape){__atomic_load_n(&kernel->shapes, __ATOMIC_ACQUIRE), *shape, site};
+      while (
+          !__atomic_compare_exchange_n(&kernel->shapes, &made->next, made, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
+        ;
+      return site;
+    }
+    free(made);
+  }
+  *ret_has_tags = false;
+  return kernel->execution;
+}
+
+// ---- what the program calls
+cl_kernel CL_API_CALL layer_clCreateKernel(cl_program program, const char *name, cl_int *ret_error)
+{
+  cl_kernel kernel = layer_next.clCreateKernel(program, name, ret_error);
+  if (kernel != NULL && name != NULL)
+    table_put(&kernels, kernel, kernel_named(name));
+  return kernel;
+}
+
+cl_int CL_API_CALL layer_clCreateKernelsInProgram(cl_program program, cl_uint most, cl_kernel *ret_kernels,
+                                                  cl_uint *ret_count)
+{
+  cl_uint count = 0;
+  cl_int error = layer_next.clCreateKernelsInProgram(program, most, ret_kernels, &count);
+  if (error == CL_SUCCESS && ret_count != NULL)
+    *ret_count = count;
+  for (cl_uint i = 0; error == CL_SUCCESS && ret_kernels != NULL && i < count && i < most; i++)
+    table_put(&kernels, ret_kernels[i], ask_driver(ret_kernels[i]));
+  return error;
+}
+
+cl_kernel CL_API_CALL layer_clCloneKernel(cl_kernel source, cl_int *ret_error)
+{
+  cl_kernel kernel = layer_next.clCloneKernel(source, ret_error);
+  if (kernel != NULL)
+    table_put(&kernels, kernel, ask_driver(kernel));
+  return kernel;
+}

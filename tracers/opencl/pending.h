@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Commands that the driver has and that are not finished: what their execution will be published with. From a pool that
+// grows with the greatest number in flight, and is taken from and given back without a lock, by any thread.
+#ifndef XSP_TRACERS_OPENCL_PENDING_H
+#define XSP_TRACERS_OPENCL_PENDING_H
+
+#include "tracers/opencl/kernels.h"
+#include "tracers/opencl/queues.h"
+
+struct pending {
+  uint32_t index; // its own place in the pool; set once
+  uint32_t next;  // atomic: free list
+  struct queue *queue;
+  struct xsp_site *site;
+  uint64_t correlation_id;
+  uint64_t before, after;    // ticks around the call that enqueued it
+  uint64_t bytes;            // UINT64_MAX: not known or nothing to say
+  cl_event injected;         // ours to release; NULL: the program's event
+  struct launch_shape shape; // where the site has no tags for it
+  bool shape_is_region;      // of an image
+  bool is_awaited;           // a thread waits for it (XSP_SERIALIZE) and gives it back, unless it gave up
+  uint32_t state;            // atomic, enum pending_state
+};
+enum pending_state { PENDING_RUNNING, PENDING_DONE, PENDING_ABANDONED };
+
+struct pending *pending_take(void); // NULL: too many
+void pending_give(struct pending *pending);
+
+#endif

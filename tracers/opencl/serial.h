@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// XSP_SERIALIZE=1: a command is waited for before the next is enqueued, by any thread, so that no two executions overlap
+// and no kernel has two possible parents.
+#ifndef XSP_TRACERS_OPENCL_SERIAL_H
+#define XSP_TRACERS_OPENCL_SERIAL_H
+
+#include "tracers/opencl/pending.h"
+
+// Around one command of a thread.
+void serial_enter(void);
+void serial_leave(void);
+// Waits for the command and gives its record back. Not for ever: one that waits for a user event, or that was enqueued by
+// a callback, may need this very thread to go on.
+void serial_wait(struct pending *pending, cl_command_queue queue);
+// On the driver's thread. True: the waiting thread gives the record back.
+bool serial_report(struct pending *pending);
+
+#endif

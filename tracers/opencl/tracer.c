@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Capture's door: options, what is said at the end, and what both doors need once. A program that the loader gives the
+// layer to without capture knowing (OPENCL_LAYERS alone) is traced as well, but nobody hears what is said.
+#include "tracers/opencl/calibrate.h"
+#include "tracers/opencl/commands.h"
+#include "tracers/opencl/drain.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXIT_WAIT_MS_DEFAULT 2000
+#define EXIT_WAIT_MS_MOST 600000
+
+static const struct xsp_host *host; // NULL: capture has not started us
+static uint32_t is_initialised;     // atomic
+static bool serializes, may_record;
+
+static const struct xsp_tracer_option options[] = {
+    {"exit_wait_ms", "N", "how long exit may wait for commands in flight (2000)"},
+    {NULL, NULL, NULL},
+};
+
+bool opencl_serializes(void)
+{
+  return serializes;
+}
+
+bool opencl_may_record(void)
+{
+  return may_record;
+}
+
+static uint64_t exit_wait_ms(void)
+{
+  const char *text = host == NULL ? NULL : host->option(host, "exit_wait_ms");
+  char *end = NULL;
+  unsigned long long wish = text == NULL ? EXIT_WAIT_MS_DEFAULT : strtoull(text, &end, 10);
+  if (text != NULL && (*text < '0' || *text > '9' || *end != '\0' || wish > EXIT_WAIT_MS_MOST)) {
+    host->say(host, "exit_wait_ms wants a number from 0 to 600000; 2000 is taken");
+    wish = EXIT_WAIT_MS_DEFAULT;
+  }
+  return wish;
+}
+
+void opencl_initialise(void)
+{
+  if (__atomic_exchange_n(&is_initialised, 1, __ATOMIC_ACQ_REL) != 0)
+    return;
+  int saved_errno = errno;
+  xsp_attach(NULL);
+  may_record = (xsp_session_levels() & XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)) != 0;
+  const char *serialize = getenv("XSP_SERIALIZE");
+  serializes = serialize != NULL && strcmp(serialize, "1") == 0;
+  if (may_record) {
+    calibrate_start();
+    commands_start();
+    kernels_start();
+    drain_start(exit_wait_ms() * 1000000);
+  }
+  errno = saved_errno;
+}
+
+static int start(const struct xsp_host *started_by)
+{
+  host = started_by;
+  opencl_initialise();
+  return 0;
+}
+
+// ---- what is said at the end
+static void say_clock(struct device *device)
+{
+  char line[256];
+  double error_ns = (double)__atomic_load_n(&device->error_ns, __ATOMIC_RELAXED);
+  double step_ns = device_clock_step_ns(&device->clock);
+  if (error_ns == 0)
+    return; // nothing ran there
+  snprintf(line, sizeof line, "clock of device %lld (%s) known to +-%.2f us", (long long)device->number, device->name,
+           (error_ns > step_ns ? error_ns : step_ns) / 1000);
+  host->say(host, line);
+}
+
+static void say_if(uint64_t count, const char *what)
+{
+  char line[160];
+  if (count == 0)
+    return;
+  snprintf(line, sizeof line, "%llu %s", (unsigned long long)count, what);
+  host->say(host, line);
+}
+
+static void stop(void)
+{
+  if (!may_record)
+    return;
+  struct command_counts counts = {0};
+  commands_count(&counts);
+  if (counts.launches == 0)
+    return;
+  devices_each(say_clock);
+  say_if(counts.in_flight, "commands had not finished at exit: they have a launch and no execution");
+  say_if(counts.failed, "commands failed on the device: they have a launch and no execution");
+  say_if(counts.without_times, "commands without times of the device: they have a launch and no execution");
+  say_if(counts.lost, "commands could not be followed: they have a launch and no execution");
+  if (counts.waited_ns >= 1000000)
+    say_if(counts.waited_ns / 1000000, "ms were waited at exit for commands in flight");
+}
+
+static const struct xsp_tracer tracer = {
+    .size = sizeof tracer,
+    .level_mask = XSP_LEVEL_MASK(XSP_LEVEL_KERNEL),
+    .name = OPENCL_TRACER,
+    .summary = "OpenCL kernels, copies and host calls, through the loader's layers",
+    .options = options,
+    .probe = opencl_probe,
+    .start = start,
+    .stop = stop,
+};
+
+const struct xsp_tracer *xsp_tracer_entry(const struct xsp_host *loaded_by)
+{
+  return &tracer;
+}
