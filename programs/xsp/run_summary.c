@@ -76,7 +76,7 @@ static void put_kernels(struct buf *out, const struct import_account *account)
   }
   buf_format(out, ", %" PRIu64 " in no range of the program", unattributed);
   if (account->kernels_ns > 0)
-    buf_format(out, " (%.2g %% of their time)", 100 * (double)account->unattributed_ns / (double)account->kernels_ns);
+    buf_format(out, " (%.3g %% of their time)", 100 * (double)account->unattributed_ns / (double)account->kernels_ns);
   const char *joint = ": ";
   for (unsigned reason = 0; reason < UNATTRIBUTED_REASONS; reason++)
     put_count(out, &joint, account->unattributed[reason], unattributed_names[reason]);
@@ -191,11 +191,11 @@ static enum status ask(struct store *store, const struct question *question, str
   return status == STATUS_NO ? STATUS_OK : status; // the file lacks what this analysis needs
 }
 
-// Of the terminal behind stderr: stdout is the program's.
+// Of the terminal behind stderr: stdout is the program's. Where there is none, names of functions are cut all the same.
 static unsigned talk_width(void)
 {
   struct winsize size;
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 120;
 }
 
 static enum status put_tables(struct buf *out, struct store *store, const struct run_facts *facts, struct error *err)

@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`xsp run` repeated: level sets and repetitions of programs that nobody prepared, ambiguous parents resolved by a
+serialised execution, and what is said when it has ended."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BUILD = pathlib.Path(os.environ["XSP_BUILD"])
+XSP = BUILD / "xsp"
+WORKLOAD = BUILD / "test-programs" / "run_workload"
+SANITIZED = os.environ.get("XSP_SANITIZE", "") not in ("", "OFF")  # libxsp.so would be loaded before the sanitizer's own
+PYTHON = sys.executable
+
+
+def xsp(*arguments, status=0, **options):
+    result = subprocess.run([XSP, *map(str, arguments)], capture_output=True, text=True, timeout=120, **options)
+    if result.returncode != status:
+        raise AssertionError(f"xsp {arguments}: status {result.returncode}, not {status}\n{result.stdout}{result.stderr}")
+    return result
+
+
+class RunTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.output = self.folder / "out.xsp"
+
+    def run_xsp(self, *arguments, status=0, **options):
+        return xsp("run", "-o", self.output, *arguments, status=status, **options)
+
+    def script(self, text):
+        path = self.folder / "any_script.py"
+        path.write_text(text)
+        return [PYTHON, path]
+
+    def sql(self, query):
+        return json.loads(xsp("sql", self.output, query, "--json").stdout)
+
+    def analyze(self, *arguments):
+        return json.loads(xsp("analyze", *arguments, self.output, "--json").stdout)
+
+    def runs(self):
+        return json.loads(xsp("info", self.output, "--json").stdout)["experiments"][0]["runs"]
+
+    def notes(self):
+        document = json.loads(xsp("info", self.output, "--json").stdout)
+        return {note["key"]: note["value"] for note in document["file"]["notes"]}
+
+
+@unittest.skipIf(SANITIZED, "the workload is preloaded with an instrumented library")
+class LeveledTest(RunTest):
+    def test_a_slow_kernel_tracer_comes_back_from_l0(self):
+        """The tracer wastes 10 µs before each kernel; the figures of the levels above stay free of that."""
+        result = self.run_xsp("--leveled", "--runs", 15, "-t", "fake:kernel_delay_ns=10000", "--", WORKLOAD, "layers", 10)
+        rows = {row["levels"]: row for row in self.analyze("L0", "--stat", "min")["rows"]}
+        self.assertEqual(list(rows), ["M", "M/L", "M/L/K"])
+        self.assertEqual((rows["M"]["over"], rows["M/L"]["over"], rows["M/L/K"]["over"]), (None, "M", "M/L"))
+        self.assertEqual([row["n"] for row in rows.values()], [15, 15, 15])
+        layers = self.analyze("L0", "--by", "layer", "--stat", "min")["rows"]
+        self.assertEqual([(row["layer_name"], row["kernels"]) for row in layers], [(f"layer{i}", 2) for i in range(10)])
+        for row in layers[1:]:  # each execution meets the kernels' names for the first time in layer0
+            self.assertGreater(row["overhead_per_kernel_ns"], 9000)
+            self.assertLess(row["overhead_per_kernel_ns"], 13000)
+        self.assertLess(self.analyze("A2", "--stat", "min")["rows"][0]["latency_ms"], 0.2 + 0.015,
+                        "layer figures come from M/L, without the kernel tracer's cost")
+        self.assertIn("application, library", self.notes()["level_sets"])
+        self.assertIn("L0  leveled overhead", result.stderr)
+        self.assertIn("A10  kernels by name", result.stderr)
+
+    def test_executions_are_interleaved_and_the_first_is_warm_up(self):
+        self.run_xsp("--leveled", "--", WORKLOAD, "layers", 2)
+        rows = self.sql("select levels, warmup, o.start_ns, o.span_id from observation o join run using (run_id) order by 3")
+        self.assertEqual([(row["levels"], row["warmup"]) for row in rows[:1]], [("A/M/L/Lib/K", 1)])
+        self.assertEqual([row["warmup"] for row in rows[1:]], [0] * 10)
+        self.assertEqual([row["levels"] for row in rows[1:]], ["M", "M/L", "M/L", "M"] * 2 + ["M", "M/L"])
+        self.assertEqual({row["span_id"] for row in rows}, {None}, "runs without models have no span for their observation")
+        for run in self.runs():
+            self.assertEqual(run["observations"], 1)
+            self.assertEqual(run["spans"].get("layer", 0), 2 if "layer" in run["levels"] else 0)
+            self.assertEqual(run["spans"]["application"], 1, "the program's own")
+            self.assertEqual(run["dropped"], 0)
+
+    def test_a_script_that_nobody_prepared(self):
+        result = self.run_xsp("--leveled", "--", *self.script("print(sum(range(1000)))"))
+        self.assertEqual(result.stdout, "499500\n", "eleven executions print once")
+        table = self.analyze("L0")
+        self.assertEqual([(row["levels"], row["n"]) for row in table["rows"]], [("M", 5), ("M/L/K", 5)])
+        self.assertGreater(table["rows"][0]["latency_ms"], 1)
+        self.assertIn("L0  leveled overhead", result.stderr)
+        self.assertIn("listening", result.stderr)
+        self.assertNotIn("at batch size", result.stderr)
+        experiment = json.loads(xsp("info", self.output, "--json").stdout)["experiments"][0]
+        self.assertEqual(experiment["framework"], None)
+        self.assertIn("any_script.py", experiment["workload"])
+
+    def test_models_are_observations_and_those_of_warm_up_are_none(self):
+        self.run_xsp("--leveled", "--runs", 2, "--warmup", 2, "--", WORKLOAD, "models", 3)
+        self.assertEqual([(row["levels"], row["n"]) for row in self.analyze("L0")["rows"]], [("M", 6), ("M/L", 6)])
+        runs = self.runs()
+        self.assertEqual([(run["observations"], run["warmup_observations"]) for run in runs], [(3, 3)] * 2 + [(3, 0)] * 4)
+        self.assertIsNotNone(self.analyze("A1")["summary"]["cold_latency_ms"])
+
+    def test_given_sets_all_run(self):
+        self.run_xsp("--levels", "M,M/L,M/L/Lib", "--runs", 2, "--warmup", 0, "--", "true")
+        self.assertEqual([row["levels"] for row in self.analyze("L0")["rows"]], ["M", "M/L", "M/L/Lib"])
+        self.assertEqual(len(self.runs()), 6)
+
+    def test_repetitions_of_one_set(self):
+        self.run_xsp("--runs", 3, "--", WORKLOAD, "layers", 2)
+        self.assertEqual([row["n"] for row in self.analyze("A2")["rows"]], [3, 3])
+
+    def test_a_program_that_fails_runs_once(self):
+        result = self.run_xsp("--leveled", "--", WORKLOAD, "layers", 2, 7, status=7)
+        self.assertEqual(result.stdout, "layers: 0 lines\n")
+        self.assertEqual([(run["observations"], run["warmup_observations"]) for run in self.runs()], [(1, 0)])
+        self.assertEqual(len(self.analyze("A2")["rows"]), 2)
+
+    def test_a_file_as_input_is_read_by_every_execution(self):
+        path = self.folder / "input"
+        path.write_text("skipped\na\nb\n")
+        script = self.script("import sys\ntext = sys.stdin.read()\nprint(text)\nsys.exit(text != 'a\\nb\\n')")
+        with path.open() as file:
+            os.lseek(file.fileno(), len("skipped\n"), os.SEEK_SET)
+            result = self.run_xsp("--leveled", "--runs", 2, "--", *script, stdin=file)
+        self.assertEqual(result.stdout, "a\nb\n\n")
+        self.assertEqual(len(self.runs()), 5)
+
+    def test_a_pipe_as_input_is_read_by_the_first(self):
+        script = self.script("import sys\ntext = sys.stdin.read()\nprint('what is missing', file=sys.stderr)\n"
+                             "sys.exit(0 if text else 5)")
+        result = self.run_xsp("--leveled", "--", *script, input="text", status=5)
+        self.assertIn("pipe", result.stderr)
+        self.assertEqual(result.stderr.count("what is missing"), 2, "the first one's own, and what the second one said")
+        self.assertEqual([run["warmup_observations"] for run in self.runs()], [1, 1])
+        self.assertIn("status 5", self.notes()["failed"])
+
+    def test_an_interrupted_experiment_keeps_what_was_measured(self):
+        count = self.folder / "count"
+        script = self.script(f"""
+import os, pathlib, signal
+count = pathlib.Path({str(count)!r})
+number = int(count.read_text()) + 1 if count.exists() else 1
+count.write_text(str(number))
+if number == 4:
+    os.kill(os.getppid(), signal.SIGINT)
+    signal.pause()
+""")
+        result = self.run_xsp("--leveled", "--", *script, status=130)
+        self.assertEqual(count.read_text(), "4")
+        self.assertIn("interrupted", result.stderr)
+        self.assertIn("interrupted", self.notes())
+        self.assertEqual([run["warmup_observations"] for run in self.runs()], [1, 0, 0, 1])
+
+    def test_quiet_says_nothing(self):
+        result = self.run_xsp("-q", "--leveled", "--runs", 1, "--", WORKLOAD, "layers", 2)
+        self.assertEqual(result.stderr, "layers: working\n")
+        self.assertEqual(result.stdout, "layers: 0 lines\n")
+
+    def test_an_existing_file_stays(self):
+        self.output.write_text("mine")
+        self.run_xsp("--leveled", "--", "true", status=125)
+        self.assertEqual(self.output.read_text(), "mine")
+        self.run_xsp("-f", "--", "nonesuch-program", status=127)
+        self.assertEqual(self.output.read_text(), "mine")
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["out.xsp"])
+
+
+@unittest.skipIf(SANITIZED, "the workload is preloaded with an instrumented library")
+class ResolveTest(RunTest):
+    PARENTS = """select e.name, substr(l.name, 1, 4) as parent, count(*) as count, min(launch.basis) as basis
+        from span e left join span l on l.run_id = e.run_id and l.span_id = e.layer_id
+        join span launch on launch.run_id = e.run_id and launch.correlation_id = e.correlation_id
+        and launch.kind = 'launch' where e.kind = 'execution' group by 1, 2 order by 1, 2"""
+
+    def test_without(self):
+        self.run_xsp("--", WORKLOAD, "crossing")
+        self.assertEqual(self.runs()[0]["parents"]["ambiguous"], 8)
+        self.assertNotIn("resolved", self.runs()[0])
+
+    def test_launches_find_their_layers(self):
+        result = self.run_xsp("--resolve", "--", WORKLOAD, "crossing")
+        run = self.runs()[0]
+        self.assertEqual(run["resolved"], {"before": 8, "after": 4})
+        self.assertEqual(run["parents"]["ambiguous"], 4)
+        self.assertEqual(run["parents"]["explicit"], 4)
+        # Kernels that one thread launches keep their order; those of both threads do not, and are left alone.
+        rows = [(row["name"], row["parent"], row["count"]) for row in self.sql(self.PARENTS)]
+        self.assertEqual(rows, [("both", None, 4), ("gemm0", "conv", 2), ("gemm0", "relu", 2), ("gemm1", "conv", 2),
+                                ("gemm1", "relu", 2)])
+        self.assertIn("4 of 8 ambiguous parents", result.stderr)
+        self.assertIn("another order", self.notes()["resolve"])
+        self.assertEqual(len(self.runs()), 1, "the serialised execution is in no statistic")
+        self.assertEqual(result.stdout, "crossing: 0 lines\n")
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["out.xsp"])
+
+    def test_every_run_of_an_experiment_is_resolved(self):
+        self.run_xsp("--resolve", "--leveled", "--runs", 2, "--", WORKLOAD, "crossing")
+        found = [(run["levels"], run.get("resolved")) for run in self.runs()]
+        self.assertEqual(len(found), 7)
+        for levels, resolved in found:
+            self.assertEqual(resolved, {"before": 8, "after": 4} if "kernel" in levels else None)
+
+    def test_nothing_to_resolve(self):
+        result = self.run_xsp("--resolve", "--", WORKLOAD, "layers", 2)
+        self.assertIn("no parent is ambiguous", result.stderr)
+        self.assertEqual(self.notes()["resolve"], "no parent is ambiguous")
+
+    def test_a_serialised_execution_that_fails(self):
+        script = self.script(f"""
+import os, subprocess, sys
+sys.exit(subprocess.call([{str(WORKLOAD)!r}, "crossing"]) or 3 * ("XSP_SERIALIZE" in os.environ))
+""")
+        self.run_xsp("--resolve", "--", *script)
+        self.assertEqual(self.runs()[0]["parents"]["ambiguous"], 8)
+        self.assertIn("status 3", self.notes()["resolve"])
+
+
+@unittest.skipIf(SANITIZED, "the workload is preloaded with an instrumented library")
+class ShapesTest(RunTest):
+    """What `xsp run` writes is read by everything that reads, whatever the program did."""
+
+    def read_all(self):
+        xsp("info", self.output)
+        for analysis in ("L0", "A1"):
+            xsp("analyze", analysis, self.output)
+        for analysis in ("A2", "A6", "A10", "A15"):
+            result = subprocess.run([XSP, "analyze", analysis, self.output, "--json"], capture_output=True, timeout=60)
+            self.assertIn(result.returncode, (0, 1), result.stderr)
+        for kind in ("perfetto", "chrome", "otlp", "otlp-proto", "csv", "sqlite"):
+            xsp("export", self.output, "--to", kind, "-o", self.folder / f"out.{kind}")
+        xsp("import", self.folder / "out.otlp", "--format", "otlp", "-o", self.folder / "again.xsp")
+        for query in ("select run_id, levels from run", "select * from observation",
+                      "select run_id, span_id, parent_id, level, name, basis from span order by 1, 2"):
+            texts = [xsp("sql", path, query, "--json").stdout for path in (self.output, self.folder / "again.xsp")]
+            self.assertEqual(*texts)
+
+    def test_a_program_that_says_nothing(self):
+        result = self.run_xsp("--", "true")
+        self.assertIn("none but the program's own", result.stderr)
+        self.assertEqual(result.stdout, "")
+        rows = self.sql("select name, level, category, basis, parent_id, depth from span")
+        self.assertEqual(rows, [{"name": "true", "level": "application", "category": "program", "basis": "none",
+                                 "parent_id": None, "depth": 0}])
+        self.read_all()
+
+    def test_several_processes(self):
+        result = self.run_xsp("--", "sh", "-c", f"{WORKLOAD} layers 2; {WORKLOAD} layers 3; exit 4", status=4)
+        self.assertIn("exit status 4", result.stderr)
+        self.assertIn("processes", result.stderr)
+        self.assertEqual(self.runs()[0]["spans"]["layer"], 5)
+        self.read_all()
+
+    def test_a_killed_program(self):
+        result = self.run_xsp("--", "sh", "-c", f"{WORKLOAD} layers 2; kill -9 $$", status=137)
+        self.assertIn("killed by signal 9", result.stderr)
+        self.read_all()
+
+    def test_a_leveled_file(self):
+        self.run_xsp("--leveled", "--runs", 2, "--", WORKLOAD, "models", 2)
+        self.read_all()
+
+    def test_kernels_outside_of_all_ranges_are_said(self):
+        result = self.run_xsp("-t", "fake:kernel_delay_ns=0", "--levels", "M/K", "--", WORKLOAD, "layers", 3)
+        self.assertIn("6, 6 in no range of the program (100 % of their time)", result.stderr)
+        self.assertIn("launched outside any range", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
