@@ -30,6 +30,12 @@ struct ort_graph_support_info;
 struct ort_profiling_event;
 struct ort_profiling_container;
 struct ort_ep_api;
+struct ort_binding;
+struct ort_prepacked;
+struct ort_model_metadata;
+// Called on a thread of the runtime when run_async has ended; owns `status`.
+typedef void (*ort_async_callback)(void *data, struct ort_value **outputs, size_t output_count,
+                                   struct ort_status *status);
 
 #define ORT_API_LEAST 12u    // oldest API version the predictor asks for (ONNX Runtime 1.12)
 #define ORT_API_PLUGIN 22u   // plug-in execution providers exist
@@ -61,11 +67,16 @@ enum ort_event_category { ORT_EVENT_SESSION = 0, ORT_EVENT_NODE = 1, ORT_EVENT_K
   X(create_env, 3, 1, struct ort_status *, (int log_level, const char *log_id, struct ort_env **))                     \
   X(create_session, 7, 1, struct ort_status *,                                                                         \
     (const struct ort_env *, const char *path, const struct ort_session_options *, struct ort_session **))             \
+  X(create_session_from_array, 8, 1, struct ort_status *,                                                              \
+    (const struct ort_env *, const void *model, size_t size_bytes, const struct ort_session_options *,                 \
+     struct ort_session **))                                                                                           \
   X(run, 9, 1, struct ort_status *,                                                                                    \
     (struct ort_session *, const struct ort_run_options *, const char *const *input_names,                             \
      const struct ort_value *const *inputs, size_t input_count, const char *const *output_names, size_t output_count,  \
      struct ort_value **outputs))                                                                                      \
   X(create_session_options, 10, 1, struct ort_status *, (struct ort_session_options **))                               \
+  X(clone_session_options, 12, 1, struct ort_status *,                                                                 \
+    (const struct ort_session_options *, struct ort_session_options **))                                               \
   X(enable_profiling, 14, 1, struct ort_status *, (struct ort_session_options *, const char *path_prefix))             \
   X(set_intra_op_threads, 24, 1, struct ort_status *, (struct ort_session_options *, int threads))                     \
   X(input_count, 30, 1, struct ort_status *, (const struct ort_session *, size_t *))                                   \
@@ -73,11 +84,13 @@ enum ort_event_category { ORT_EVENT_SESSION = 0, ORT_EVENT_NODE = 1, ORT_EVENT_K
   X(input_type, 33, 1, struct ort_status *, (const struct ort_session *, size_t, struct ort_type_info **))             \
   X(input_name, 36, 1, struct ort_status *, (const struct ort_session *, size_t, struct ort_allocator *, char **))     \
   X(output_name, 37, 1, struct ort_status *, (const struct ort_session *, size_t, struct ort_allocator *, char **))    \
+  X(create_run_options, 39, 1, struct ort_status *, (struct ort_run_options **))                                       \
   X(create_tensor, 48, 1, struct ort_status *,                                                                         \
     (struct ort_allocator *, const int64_t *shape, size_t rank, int element_type, struct ort_value **))                \
   X(create_tensor_over, 49, 1, struct ort_status *,                                                                    \
     (const struct ort_memory_info *, void *data, size_t size_bytes, const int64_t *shape, size_t rank,                 \
      int element_type, struct ort_value **))                                                                           \
+  X(is_tensor, 50, 1, struct ort_status *, (const struct ort_value *, int *))                                          \
   X(fill_strings, 52, 1, struct ort_status *, (struct ort_value *, const char *const *texts, size_t count))            \
   X(tensor_info_of, 55, 1, struct ort_status *, (const struct ort_type_info *, const struct ort_tensor_info **))       \
   X(value_kind, 56, 1, struct ort_status *, (const struct ort_type_info *, int *))                                     \
@@ -85,6 +98,7 @@ enum ort_event_category { ORT_EVENT_SESSION = 0, ORT_EVENT_NODE = 1, ORT_EVENT_K
   X(dimension_count, 61, 1, struct ort_status *, (const struct ort_tensor_info *, size_t *))                           \
   X(dimensions, 62, 1, struct ort_status *, (const struct ort_tensor_info *, int64_t *, size_t))                       \
   X(dimension_names, 63, 1, struct ort_status *, (const struct ort_tensor_info *, const char **, size_t))              \
+  X(tensor_info_of_value, 65, 1, struct ort_status *, (const struct ort_value *, struct ort_tensor_info **))           \
   X(create_cpu_memory_info, 69, 1, struct ort_status *,                                                                \
     (int allocator_kind, int memory_kind, struct ort_memory_info **))                                                  \
   X(allocator_free, 76, 1, struct ort_status *, (struct ort_allocator *, void *))                                      \
@@ -94,12 +108,31 @@ enum ort_event_category { ORT_EVENT_SESSION = 0, ORT_EVENT_NODE = 1, ORT_EVENT_K
   X(release_memory_info, 94, 1, void, (struct ort_memory_info *))                                                      \
   X(release_session, 95, 1, void, (struct ort_session *))                                                              \
   X(release_value, 96, 1, void, (struct ort_value *))                                                                  \
+  X(release_run_options, 97, 1, void, (struct ort_run_options *))                                                      \
   X(release_type_info, 98, 1, void, (struct ort_type_info *))                                                          \
+  X(release_tensor_info, 99, 1, void, (struct ort_tensor_info *))                                                      \
   X(release_session_options, 100, 1, void, (struct ort_session_options *))                                             \
   X(end_profiling, 110, 2, struct ort_status *, (struct ort_session *, struct ort_allocator *, char **path))           \
+  X(model_metadata, 111, 2, struct ort_status *, (const struct ort_session *, struct ort_model_metadata **))           \
+  X(graph_name, 113, 2, struct ort_status *, (const struct ort_model_metadata *, struct ort_allocator *, char **))     \
+  X(release_model_metadata, 118, 2, void, (struct ort_model_metadata *))                                               \
   X(add_session_config, 130, 6, struct ort_status *,                                                                   \
     (struct ort_session_options *, const char *key, const char *value))                                                \
+  X(run_with_binding, 133, 5, struct ort_status *,                                                                     \
+    (struct ort_session *, const struct ort_run_options *, const struct ort_binding *))                                \
+  X(release_binding, 135, 5, void, (struct ort_binding *))                                                             \
+  X(bind_input, 136, 5, struct ort_status *, (struct ort_binding *, const char *name, const struct ort_value *))       \
   X(profiling_start_ns, 146, 8, struct ort_status *, (const struct ort_session *, uint64_t *))                         \
+  X(create_session_prepacked, 168, 8, struct ort_status *,                                                             \
+    (const struct ort_env *, const char *path, const struct ort_session_options *, struct ort_prepacked *,             \
+     struct ort_session **))                                                                                           \
+  X(create_session_from_array_prepacked, 169, 8, struct ort_status *,                                                  \
+    (const struct ort_env *, const void *model, size_t size_bytes, const struct ort_session_options *,                 \
+     struct ort_prepacked *, struct ort_session **))                                                                   \
+  X(run_async, 260, 16, struct ort_status *,                                                                           \
+    (struct ort_session *, const struct ort_run_options *, const char *const *input_names,                             \
+     const struct ort_value *const *inputs, size_t input_count, const char *const *output_names, size_t output_count,  \
+     struct ort_value **outputs, ort_async_callback callback, void *callback_data))                                    \
   X(register_ep_library, 301, ORT_API_PLUGIN, struct ort_status *,                                                     \
     (struct ort_env *, const char *registration_name, const char *path))                                               \
   X(ep_devices, 303, ORT_API_PLUGIN, struct ort_status *,                                                              \
@@ -109,7 +142,10 @@ enum ort_event_category { ORT_EVENT_SESSION = 0, ORT_EVENT_NODE = 1, ORT_EVENT_K
      const char *const *keys, const char *const *values, size_t option_count))                                         \
   X(hardware_device_kind, 307, ORT_API_PLUGIN, int, (const struct ort_hardware_device *))                              \
   X(ep_device_name, 312, ORT_API_PLUGIN, const char *, (const struct ort_ep_device *))                                 \
-  X(ep_api, 317, ORT_API_PLUGIN, const struct ort_ep_api *, (void))
+  X(ep_api, 317, ORT_API_PLUGIN, const struct ort_ep_api *, (void))                                                    \
+  X(enable_run_profiling, 415, ORT_API_LISTENER, struct ort_status *,                                                  \
+    (struct ort_run_options *, const char *path_prefix))                                                               \
+  X(disable_run_profiling, 416, ORT_API_LISTENER, struct ort_status *, (struct ort_run_options *))
 
 struct ort_api { // NULL where the library is older than the slot
 #define X(member, slot, version, result, parameters) result(*member) parameters;

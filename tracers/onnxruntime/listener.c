@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// onnxruntime.so: a plug-in execution provider that takes no node and only listens. ONNX Runtime (>= 1.25, with session
+// onnxruntime.so: a plug-in execution provider that takes no node and only listens. ONNX Runtime (>= 1.25, with
 // profiling on) calls it around every node on the thread that executes it; each call pair becomes one layer span.
-// Loaded by ONNX Runtime itself: by xsp's predictor, or by a program's own ort.register_execution_provider_library().
+// Loaded by ONNX Runtime itself: for xsp's predictor, for frameworks.so, or by a program's own
+// ort.register_execution_provider_library(). A process may have several copies of the runtime, each with its own tables.
 // A guest: no lock, no allocation while nodes run, no output, and no failure that a session could see.
+#include "tracers/onnxruntime/listener.h"
 #include "tracers/onnxruntime/abi.h"
 #include "tracers/onnxruntime/layers.h"
+#include "tracers/onnxruntime/probe.h"
 #include <xsp/span.h>
 #include <xsp/tracer.h>
 
@@ -28,8 +31,34 @@ static __thread struct {
   struct open_node nodes[DEPTH_MAXIMUM];
 } open_nodes;
 
-static struct ort_api api;
-static struct ort_ep_functions functions;
+// A copy of ONNX Runtime in this process, and what it was given.
+struct runtime {
+  uint32_t state; // atomic: 0 free, 1 being filled, 2 in use
+  const struct ort_api_base *base;
+  struct ort_api api;
+  struct ort_ep_functions functions;
+  struct ort_ep_factory factory;
+};
+#define RUNTIMES_MAXIMUM 8
+static struct runtime runtimes[RUNTIMES_MAXIMUM];
+
+struct listener_ep {
+  struct ort_ep ep; // first: the address is the runtime's handle
+  const struct runtime *runtime;
+};
+
+// One per session, or per inference where single inferences are profiled.
+struct listener_profiler {
+  struct ort_profiler profiler; // first
+  const struct runtime *runtime;
+  const void *thread;       // that began the inference: its stack of open nodes
+  struct xsp_context model; // what layers on other threads are children of
+};
+
+static __thread struct xsp_context current_model;
+static __thread const struct ort_api_base *last_base;
+
+static const struct xsp_host *the_host;
 static uint64_t own_ticks_total; // read by the runner around each inference
 
 XSP_API uint64_t xsp_listener_own_ticks(void);
@@ -101,49 +130,53 @@ static uint64_t end_of_node(uint64_t start, int64_t duration_us, uint64_t stoppe
 
 // ---- the profiler: called around every event ------------------------------------------------------------------------
 
-static const char *argument(const struct ort_profiling_event *event, const char *key)
+static const char *argument(const struct runtime *runtime, const struct ort_profiling_event *event, const char *key)
 {
   const char *value = NULL;
-  struct ort_status *status = functions.event_argument(event, key, &value);
+  struct ort_status *status = runtime->functions.event_argument(event, key, &value);
   if (status != NULL) {
-    api.release_status(status);
+    runtime->api.release_status(status);
     return NULL;
   }
   return value;
 }
 
-static bool is_node(const struct ort_profiling_event *event, const char **ret_name, int64_t *ret_duration_us)
+static bool is_node(const struct runtime *runtime, const struct ort_profiling_event *event, const char **ret_name,
+                    int64_t *ret_duration_us)
 {
+  const struct ort_ep_functions *functions = &runtime->functions;
   int category = -1;
-  struct ort_status *status = functions.event_category(event, &category);
+  struct ort_status *status = functions->event_category(event, &category);
   if (status == NULL && category == ORT_EVENT_SESSION)
     look_around();
   if (status == NULL && category == ORT_EVENT_NODE)
-    status = functions.event_name(event, ret_name);
+    status = functions->event_name(event, ret_name);
   if (status == NULL && category == ORT_EVENT_NODE)
-    status = functions.event_duration_us(event, ret_duration_us);
+    status = functions->event_duration_us(event, ret_duration_us);
   if (status != NULL) {
-    api.release_status(status);
+    runtime->api.release_status(status);
     return false;
   }
   return category == ORT_EVENT_NODE && *ret_name != NULL;
 }
 
-static struct xsp_site *site_of(const struct ort_profiling_event *event, const char *name)
+static struct xsp_site *site_of(const struct runtime *runtime, const struct ort_profiling_event *event,
+                                const char *name)
 {
-  struct layer_key key = {name, argument(event, ORT_ARGUMENT_INDEX), argument(event, ORT_ARGUMENT_OUTPUTS)};
+  struct layer_key key = {name, argument(runtime, event, ORT_ARGUMENT_INDEX),
+                          argument(runtime, event, ORT_ARGUMENT_OUTPUTS)};
   struct xsp_site *site = layers_find(&key);
   if (site != NULL)
     return site;
   // The first inference of a shape is the only one whose memory figures mean something: later ones reuse its pattern.
   struct layer_facts facts = {
-      .operator_type = argument(event, ORT_ARGUMENT_OPERATOR),
-      .provider = argument(event, ORT_ARGUMENT_PROVIDER),
-      .inputs = argument(event, ORT_ARGUMENT_INPUTS),
-      .parameter_bytes = argument(event, ORT_ARGUMENT_PARAMETER_BYTES),
-      .activation_bytes = argument(event, ORT_ARGUMENT_ACTIVATION_BYTES),
-      .output_bytes = argument(event, ORT_ARGUMENT_OUTPUT_BYTES),
-      .alloc_bytes = argument(event, ORT_ARGUMENT_ALLOC_BYTES),
+      .operator_type = argument(runtime, event, ORT_ARGUMENT_OPERATOR),
+      .provider = argument(runtime, event, ORT_ARGUMENT_PROVIDER),
+      .inputs = argument(runtime, event, ORT_ARGUMENT_INPUTS),
+      .parameter_bytes = argument(runtime, event, ORT_ARGUMENT_PARAMETER_BYTES),
+      .activation_bytes = argument(runtime, event, ORT_ARGUMENT_ACTIVATION_BYTES),
+      .output_bytes = argument(runtime, event, ORT_ARGUMENT_OUTPUT_BYTES),
+      .alloc_bytes = argument(runtime, event, ORT_ARGUMENT_ALLOC_BYTES),
   };
   return layers_add(&key, &facts);
 }
@@ -170,9 +203,10 @@ static struct ort_status *stop_event(struct ort_profiler *profiler, uint64_t eve
   if (depth >= DEPTH_MAXIMUM)
     return NULL;
   const struct open_node *node = &open_nodes.nodes[depth];
+  const struct listener_profiler *listener = (const struct listener_profiler *)profiler;
   const char *name = NULL;
   int64_t duration_us = -1;
-  if (is_node(event, &name, &duration_us)) {
+  if (is_node(listener->runtime, event, &name, &duration_us)) {
     struct xsp_interval interval = {
         .size = sizeof interval,
         .kind = XSP_KIND_SYNC,
@@ -180,7 +214,9 @@ static struct ort_status *stop_event(struct ort_profiler *profiler, uint64_t eve
         .start = node->start,
         .end = end_of_node(node->start, duration_us, stopped),
     };
-    xsp_span_emit(site_of(event, name), &interval);
+    if (listener->thread != &open_nodes)
+      interval.parent = listener->model;
+    xsp_span_emit(site_of(listener->runtime, event, name), &interval);
   }
   __atomic_fetch_add(&own_ticks_total, node->own_ticks + (xsp_clock_ticks() - stopped), __ATOMIC_RELAXED);
   return NULL;
@@ -188,6 +224,7 @@ static struct ort_status *stop_event(struct ort_profiler *profiler, uint64_t eve
 
 static struct ort_status *start_profiling(struct ort_profiler *profiler, int64_t start_offset_ns)
 {
+  look_around(); // a profiler of one inference is told of its end only
   return NULL;
 }
 
@@ -217,7 +254,8 @@ static struct ort_status *ep_capability(struct ort_ep *ep, const struct ort_grap
 static struct ort_status *ep_compile(struct ort_ep *ep, const struct ort_graph **graphs, const void *nodes,
                                      size_t count, void *infos, void *contexts)
 {
-  return api.create_status(ORT_ERROR_NOT_IMPLEMENTED, "xsp's listener compiles nothing");
+  return ((const struct listener_ep *)ep)
+      ->runtime->api.create_status(ORT_ERROR_NOT_IMPLEMENTED, "xsp's listener compiles nothing");
 }
 
 static void ep_release_compute_infos(struct ort_ep *ep, void *infos, size_t count)
@@ -232,12 +270,17 @@ static struct ort_status *ep_is_concurrent_run_supported(struct ort_ep *ep, bool
 
 static struct ort_status *ep_create_profiler(struct ort_ep *ep, struct ort_profiler **ret_profiler)
 {
-  struct ort_profiler *profiler = calloc(1, sizeof *profiler);
-  if (profiler == NULL)
-    return api.create_status(ORT_ERROR_FAIL, "out of memory");
-  *profiler = (struct ort_profiler){ORT_API_LISTENER, release_profiler, start_profiling,
-                                    start_event,      stop_event,       end_profiling};
-  *ret_profiler = profiler;
+  const struct runtime *runtime = ((const struct listener_ep *)ep)->runtime;
+  struct listener_profiler *listener = calloc(1, sizeof *listener);
+  if (listener == NULL)
+    return runtime->api.create_status(ORT_ERROR_FAIL, "out of memory");
+  *listener = (struct listener_profiler){
+      .profiler = {ORT_API_LISTENER, release_profiler, start_profiling, start_event, stop_event, end_profiling},
+      .runtime = runtime,
+      .thread = &open_nodes,
+      .model = current_model,
+  };
+  *ret_profiler = &listener->profiler;
   return NULL;
 }
 
@@ -264,15 +307,21 @@ static const char *factory_version(const struct ort_ep_factory *factory)
 }
 
 // One device, on the first CPU: enough to be asked for a session's execution provider.
+static const struct runtime *runtime_of(const struct ort_ep_factory *factory)
+{
+  return (const struct runtime *)((const char *)factory - offsetof(struct runtime, factory));
+}
+
 static struct ort_status *factory_devices(struct ort_ep_factory *factory,
                                           const struct ort_hardware_device *const *devices, size_t device_count,
                                           struct ort_ep_device **ret_devices, size_t maximum, size_t *ret_count)
 {
+  const struct runtime *runtime = runtime_of(factory);
   *ret_count = 0;
   for (size_t i = 0; i < device_count && maximum > 0; i++) {
-    if (api.hardware_device_kind(devices[i]) != ORT_DEVICE_CPU)
+    if (runtime->api.hardware_device_kind(devices[i]) != ORT_DEVICE_CPU)
       continue;
-    struct ort_status *status = functions.create_ep_device(factory, devices[i], NULL, NULL, &ret_devices[0]);
+    struct ort_status *status = runtime->functions.create_ep_device(factory, devices[i], NULL, NULL, &ret_devices[0]);
     if (status == NULL)
       *ret_count = 1;
     return status;
@@ -286,10 +335,12 @@ static struct ort_status *factory_create_ep(struct ort_ep_factory *factory,
                                             const struct ort_session_options *options, const struct ort_logger *logger,
                                             struct ort_ep **ret_ep)
 {
-  struct ort_ep *ep = calloc(1, sizeof *ep);
-  if (ep == NULL)
-    return api.create_status(ORT_ERROR_FAIL, "out of memory");
-  *ep = (struct ort_ep){
+  const struct runtime *runtime = runtime_of(factory);
+  struct listener_ep *listener = calloc(1, sizeof *listener);
+  if (listener == NULL)
+    return runtime->api.create_status(ORT_ERROR_FAIL, "out of memory");
+  listener->runtime = runtime;
+  listener->ep = (struct ort_ep){
       .version = ORT_API_LISTENER,
       .name = ep_name,
       .capability = ep_capability,
@@ -298,7 +349,7 @@ static struct ort_status *factory_create_ep(struct ort_ep_factory *factory,
       .is_concurrent_run_supported = ep_is_concurrent_run_supported,
       .create_profiler = ep_create_profiler,
   };
-  *ret_ep = ep;
+  *ret_ep = &listener->ep;
   return NULL;
 }
 
@@ -330,7 +381,7 @@ static bool factory_is_stream_aware(const struct ort_ep_factory *factory)
   return false;
 }
 
-static struct ort_ep_factory the_factory = {
+static const struct ort_ep_factory factory_functions = {
     .version = ORT_API_LISTENER,
     .name = factory_name,
     .vendor = factory_vendor,
@@ -345,6 +396,27 @@ static struct ort_ep_factory the_factory = {
     .is_stream_aware = factory_is_stream_aware,
 };
 
+// The place of this copy of the runtime: one that it had before (its tables may lie elsewhere now, so they are read
+// again only where nothing of it can be in use: the address of `base` is that of the library), or a free one.
+static struct runtime *runtime_for(const struct ort_api_base *base)
+{
+  for (int i = 0; i < RUNTIMES_MAXIMUM; i++) {
+    struct runtime *runtime = &runtimes[i];
+    if (__atomic_load_n(&runtime->state, __ATOMIC_ACQUIRE) == 2 && runtime->base == base)
+      return runtime;
+    uint32_t none = 0;
+    if (!__atomic_compare_exchange_n(&runtime->state, &none, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+      continue;
+    runtime->base = base;
+    ort_api_load(base->get_api(ORT_API_LISTENER), ORT_API_LISTENER, &runtime->api);
+    ort_ep_functions_load(runtime->api.ep_api(), ORT_API_LISTENER, &runtime->functions);
+    runtime->factory = factory_functions;
+    __atomic_store_n(&runtime->state, 2, __ATOMIC_RELEASE);
+    return runtime;
+  }
+  return NULL;
+}
+
 struct ort_status *CreateEpFactories(const char *registration_name, const struct ort_api_base *base,
                                      const struct ort_logger *logger, struct ort_ep_factory **factories, size_t maximum,
                                      size_t *ret_count)
@@ -352,16 +424,19 @@ struct ort_status *CreateEpFactories(const char *registration_name, const struct
   *ret_count = 0;
   // Asked for more than it has, the runtime prints to stderr: take the version from its own name.
   uint32_t version = ort_api_version(base->version_string());
-  if (version < ORT_API_LISTENER) {
-    ort_api_load(base->get_api(version), version, &api);
+  struct ort_api api;
+  ort_api_load(base->get_api(version < ORT_API_LISTENER ? version : ORT_API_LISTENER), version, &api);
+  if (version < ORT_API_LISTENER)
     return api.create_status(ORT_ERROR_NOT_IMPLEMENTED, "xsp's listener needs ONNX Runtime 1.25 or later");
-  }
-  ort_api_load(base->get_api(ORT_API_LISTENER), ORT_API_LISTENER, &api);
-  first_reading = take_reading();
-  ort_ep_functions_load(api.ep_api(), ORT_API_LISTENER, &functions);
+  if (first_reading.ns == 0)
+    first_reading = take_reading();
+  struct runtime *runtime = runtime_for(base);
+  if (runtime == NULL)
+    return api.create_status(ORT_ERROR_FAIL, "too many copies of ONNX Runtime in this process for xsp's listener");
   if (maximum == 0)
     return api.create_status(ORT_ERROR_INVALID_ARGUMENT, "no room for a factory");
-  factories[0] = &the_factory;
+  last_base = base;
+  factories[0] = &runtime->factory;
   *ret_count = 1;
   return NULL;
 }
@@ -371,18 +446,35 @@ struct ort_status *ReleaseEpFactory(struct ort_ep_factory *factory)
   return NULL; // static
 }
 
-// ---- the tracer's descriptor, for `xsp check` and XSP_TRACERS -------------------------------------------------------
+// ---- for frameworks.so -----------------------------------------------------------------------------------------------
 
-static int tracer_probe(const struct xsp_host *host, char *why, size_t why_size)
+static const struct ort_api_base *last_registered(void)
 {
-  return 0; // what it needs is ONNX Runtime's doing: it loads this file, and refuses it where it is too old
+  return last_base;
 }
+
+static void set_model(struct xsp_context model)
+{
+  current_model = model;
+}
+
+static void say(const char *message)
+{
+  if (the_host != NULL)
+    the_host->say(the_host, message);
+}
+
+const struct ort_listener *xsp_listener(void)
+{
+  static const struct ort_listener listener = {sizeof listener, last_registered, set_model, say};
+  return &listener;
+}
+
+// ---- the tracer's descriptor, for `xsp check` and XSP_TRACERS -------------------------------------------------------
 
 static int tracer_start(const struct xsp_host *host)
 {
-  if (host != NULL && host->say != NULL)
-    host->say(host, "onnxruntime: waits for ONNX Runtime 1.25 or later to load this file as an execution provider "
-                    "(register_execution_provider_library), with session profiling on");
+  the_host = host;
   return 0;
 }
 
@@ -390,10 +482,10 @@ const struct xsp_tracer *xsp_tracer_entry(const struct xsp_host *host)
 {
   static const struct xsp_tracer tracer = {
       .size = sizeof tracer,
-      .level_mask = XSP_LEVEL_MASK(XSP_LEVEL_LAYER),
+      .level_mask = XSP_LEVEL_MASK(XSP_LEVEL_MODEL) | XSP_LEVEL_MASK(XSP_LEVEL_LAYER),
       .name = "onnxruntime",
-      .summary = "layers of ONNX Runtime (1.25 or later) sessions, through a listening execution provider",
-      .probe = tracer_probe,
+      .summary = "models and (1.25 or later) layers of ONNX Runtime, in C programs and in Python",
+      .probe = onnxruntime_probe,
       .start = tracer_start,
   };
   return &tracer;

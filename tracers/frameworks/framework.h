@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// frameworks.so: how tracers come into frameworks of programs that know nothing of them. It is preloaded beside libxsp.so
+// and waits in the two places where a program gets hold of a framework: a look-up of its C entrance, and the start of
+// its Python module. One file here and one line in the table of frameworks.c is a framework.
+//
+// A framework is traced where its tracer (build/tracers/NAME.so) is among those of XSP_TRACERS. Everything here runs in
+// the program: nothing fails towards it, nothing is printed, and where anything is not as expected the program gets what
+// it would have got without xsp.
+#ifndef XSP_TRACERS_FRAMEWORKS_FRAMEWORK_H
+#define XSP_TRACERS_FRAMEWORKS_FRAMEWORK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <xsp/span.h>
+
+struct python;
+
+struct framework {
+  const char *name; // of its tracer, too
+  // A C function whose address the program looks up (dlsym), or NULL. `found` is what it found; returned is what it gets
+  // instead: something with the same signature that passes on, or `found` itself. Programs that are linked against the
+  // library do not look anything up: for them the file exports a function of this name, which finds the next one.
+  const char *symbol;
+  void *(*symbol_found)(void *found);
+  // An extension module of Python ("onnxruntime_pybind11_state"), or NULL. Called with the module complete and the
+  // interpreter held; `module` is borrowed. May replace what is in it (python.h). Errors of Python must not be left set.
+  const char *python_module;
+  void (*python_loaded)(const struct python *python, void *module);
+};
+
+extern const struct framework framework_onnxruntime;
+
+// ---- frameworks.c
+// Path of the framework's tracer, as XSP_TRACERS has it; NULL: not traced. Valid while the process lives.
+const char *framework_tracer(const struct framework *framework);
+// What a look-up of `name` gives, where it gave `found`. `caller` is where the look-up was made.
+void *framework_offer(void *handle, const char *name, void *found, const void *caller);
+// The function that our export of `name` stands before, for a call from `caller`; NULL: there is none.
+void *framework_next(const char *name, const void *caller);
+// Is there one for a look-up in the default scope? Only asked for names in the table.
+bool framework_hides(const char *name);
+
+// ---- interpose.c
+// The loader's own dlsym, as called from frameworks.so.
+void *frameworks_lookup(void *handle, const char *name);
+
+#endif

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of frameworks, and which of them are traced here. Called by interpose.c for every look-up of the program:
+// what is not in the table costs a comparison of names.
+#include "tracers/frameworks/framework.h"
+
+#include "tracers/frameworks/python.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct framework *const frameworks[] = {&framework_onnxruntime};
+#define FRAMEWORKS (sizeof frameworks / sizeof frameworks[0])
+#define PYTHON_ENTRANCE "PyInit_"
+
+static char tracer_paths[FRAMEWORKS][4096]; // empty: not traced. Written before main, then only read.
+static bool any_traced;
+
+// "/a/onnxruntime.so:option=x,/b/nvtx.so": the item whose file is NAME.so.
+static void find_tracer(const char *list, const char *name, char *path, size_t size)
+{
+  size_t length = strlen(name);
+  for (const char *item = list; *item != 0;) {
+    size_t item_length = strcspn(item, ",");
+    size_t end = strcspn(item, ":,");
+    const char *file = memrchr(item, '/', end);
+    if (file != NULL && end < size && (size_t)(item + end - file) == 1 + length + 3 &&
+        memcmp(file + 1, name, length) == 0 && memcmp(file + 1 + length, ".so", 3) == 0) {
+      memcpy(path, item, end);
+      path[end] = 0;
+      return;
+    }
+    item += item_length;
+    item += *item == ',';
+  }
+}
+
+// secure_getenv: a program with more rights than its caller loads nothing that the caller names.
+__attribute__((constructor)) static void read_environment(void)
+{
+  const char *session = secure_getenv("XSP_SESSION"), *tracers = secure_getenv("XSP_TRACERS");
+  if (session == NULL || *session == 0 || tracers == NULL)
+    return;
+  for (size_t i = 0; i < FRAMEWORKS; i++) {
+    find_tracer(tracers, frameworks[i]->name, tracer_paths[i], sizeof tracer_paths[i]);
+    any_traced = any_traced || tracer_paths[i][0] != 0;
+  }
+}
+
+const char *framework_tracer(const struct framework *framework)
+{
+  for (size_t i = 0; i < FRAMEWORKS; i++)
+    if (frameworks[i] == framework && tracer_paths[i][0] != 0)
+      return tracer_paths[i];
+  return NULL;
+}
+
+// A namespace of dlmopen has libraries of its own, libxsp.so among them if it were drawn in: not ours.
+static bool is_of_program(void *handle)
+{
+  Lmid_t namespace_id;
+  return dlinfo(handle, RTLD_DI_LMID, &namespace_id) == 0 && namespace_id == LM_ID_BASE;
+}
+
+static void *offer_to(const struct framework *framework, const char *name, void *found, const void *caller)
+{
+  if (framework->symbol != NULL && strcmp(name, framework->symbol) == 0)
+    return framework->symbol_found(found);
+  return python_entrance(framework, found, caller);
+}
+
+static bool is_entrance(const struct framework *framework, const char *name)
+{
+  if (framework->symbol != NULL && strcmp(name, framework->symbol) == 0)
+    return true;
+  const size_t prefix = sizeof PYTHON_ENTRANCE - 1;
+  return framework->python_module != NULL && strncmp(name, PYTHON_ENTRANCE, prefix) == 0 &&
+         strcmp(name + prefix, framework->python_module) == 0;
+}
+
+void *framework_offer(void *handle, const char *name, void *found, const void *caller)
+{
+  for (size_t i = 0; i < FRAMEWORKS && any_traced; i++) {
+    if (tracer_paths[i][0] == 0 || !is_entrance(frameworks[i], name))
+      continue;
+    int saved_errno = errno;
+    if (is_of_program(handle))
+      found = offer_to(frameworks[i], name, found, caller);
+    dlerror(); // the look-up succeeded: what we tried in between is no error of the program's
+    errno = saved_errno;
+  }
+  return found;
+}
+
+// First where the loader would have looked without us: in the scope of the program, then among the libraries that the
+// caller was loaded with.
+void *framework_next(const char *name, const void *caller)
+{
+  int saved_errno = errno;
+  void *found = frameworks_lookup(RTLD_NEXT, name);
+  Dl_info info;
+  struct link_map *map = NULL;
+  // (The program itself has no name; all of its scope was looked through.)
+  if (found == NULL && dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) != 0 && map != NULL &&
+      map->l_name[0] != 0) {
+    void *handle = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+    if (handle != NULL) {
+      found = frameworks_lookup(handle, name);
+      dlclose(handle);
+    }
+  }
+  if (found == NULL)
+    dlerror();
+  errno = saved_errno;
+  return found;
+}
+
+bool framework_hides(const char *name)
+{
+  for (size_t i = 0; i < FRAMEWORKS; i++)
+    if (frameworks[i]->symbol != NULL && strcmp(name, frameworks[i]->symbol) == 0)
+      return frameworks_lookup(RTLD_NEXT, name) == NULL; // leaves the loader's error, as a look-up in vain would
+  return false;
+}
