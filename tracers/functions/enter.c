@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// The way of every traced call. Compiled without vector registers and without sanitizers, because the traced function's
+// arguments and results are in those registers: what is called from here is inline or goes through functions_keep.
+
+// The inline path's way out, led through functions_keep. Before any header that declares it.
+#define xsp_span_start_slow_v1 functions_start_out
+#define xsp_span_finish_slow_v1 functions_finish_out
+#include "tracers/functions/frame.h"
+#include "tracers/functions/keep.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+
+// A start or finish on the slow path is going on in this thread: what it calls, if traced too, is not recorded.
+static __thread uint32_t busy __attribute__((tls_model("initial-exec")));
+// A run of pages found readable, most often the thread's stack.
+static __thread uintptr_t readable_low __attribute__((tls_model("initial-exec")));
+static __thread uintptr_t readable_high __attribute__((tls_model("initial-exec")));
+
+struct xsp_span functions_start_out(struct xsp_site *site)
+{
+  if (busy != 0)
+    return (struct xsp_span){0, 0, 0};
+  busy = 1;
+  struct xsp_span span = functions_keep(site, 0, functions_start_slow);
+  busy = 0;
+  return span;
+}
+
+void functions_finish_out(struct xsp_span span, uint64_t now)
+{
+  uint32_t before = busy;
+  busy = 1;
+  functions_keep(&span, now, functions_finish_slow);
+  busy = before;
+}
+
+void functions_enter(struct functions_entry *entry, struct xsp_span *ret_span)
+{
+  struct xsp_site *site = __atomic_load_n(&entry->site, __ATOMIC_ACQUIRE);
+  if (__builtin_expect(site == NULL, 0)) {
+    if (busy != 0)
+      return;
+    busy = 1;
+    functions_keep(entry, 0, functions_first_call);
+    busy = 0;
+    site = __atomic_load_n(&entry->site, __ATOMIC_ACQUIRE);
+  }
+  *ret_span = xsp_span_start(site);
+}
+
+void functions_leave(struct xsp_span *span)
+{
+  xsp_span_finish(span);
+}
+
+#if defined(__x86_64__)
+// The kernel copies a signal mask in before it looks at what to do with it, which is nothing it knows.
+static int is_readable(uintptr_t address)
+{
+  register long r10 __asm__("r10") = 8;
+  long result;
+  __asm__ volatile("syscall"
+                   : "=a"(result)
+                   : "a"(SYS_rt_sigprocmask), "D"(-1L), "S"(address), "d"(0L), "r"(r10)
+                   : "rcx", "r11", "memory");
+  return result != -EFAULT;
+}
+#else
+static int is_readable(uintptr_t address)
+{
+  return 0;
+}
+#endif
+
+// Arguments lie without a gap above the return address: where the next page is not there, they end before it.
+uint64_t functions_window(uintptr_t from, uint64_t bytes)
+{
+  uintptr_t end = from + bytes, page = (from | (FUNCTIONS_PAGE - 1)) + 1;
+  if (from >= readable_low && end <= readable_high)
+    return bytes;
+  for (uintptr_t at = page; at < end; at += FUNCTIONS_PAGE) {
+    if (!is_readable(at))
+      return at - from;
+    uintptr_t low = at - FUNCTIONS_PAGE, high = at + FUNCTIONS_PAGE;
+    if (low <= readable_high && high >= readable_low) { // they touch: one run
+      readable_low = low < readable_low ? low : readable_low;
+      readable_high = high > readable_high ? high : readable_high;
+    } else {
+      readable_low = low;
+      readable_high = high;
+    }
+  }
+  return bytes;
+}
