@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A model in OpenCV's DNN module, as any program would run it; on OpenCL, or on OpenCV's own CPU code.
 
-    opencv_dnn.py MODEL.onnx [--runs 10] [--warmup 2] [--target opencl|cpu] [--seed 0] [--output ANSWERS.npy] [--json]
+    opencv_dnn.py MODEL.onnx [--runs 10] [--warmup 2] [--threads 1] [--target opencl|cpu] [--output FILE.npy] [--json]
 
 It knows nothing of xsp. One line of it helps any profiler: the NVTX range `inference` around what is to be measured (by
 the package nvtx; without it the program runs as well). What the program prints is what it knows itself: how long each
@@ -17,6 +17,7 @@ import contextlib
 import hashlib
 import json
 import sys
+import threading
 import time
 
 import cv2
@@ -49,11 +50,31 @@ def profile_of(network):
     return layers, total / ticks_per_ms
 
 
+def infer(options, picture, said):
+    """What one thread does, with a network of its own."""
+    network = read_network(options.model, options.target)
+    for _ in range(options.warmup):
+        with annotate("warm-up"):
+            network.setInput(picture)
+            network.forward()
+    for _ in range(options.runs):
+        started = time.perf_counter()
+        with annotate("inference"):
+            network.setInput(picture)
+            answer = network.forward()
+        said["forward_ms"].append((time.perf_counter() - started) * 1e3)
+        said["answers"].append(answer.copy())
+        layers, total_ms = profile_of(network)
+        said["perf_profile_ms"].append(total_ms)
+        said["perf_profile_layers"] = layers
+
+
 def main():
     parser = argparse.ArgumentParser(description="run a model in OpenCV's DNN module")
     parser.add_argument("model")
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--warmup", type=int, default=2, help="inferences before: the first builds the kernels")
+    parser.add_argument("--threads", type=int, default=1, help="each does all of it")
     parser.add_argument("--target", choices=TARGETS, default="opencl")
     parser.add_argument("--seed", type=int, default=0, help="of the random picture")
     parser.add_argument("--output", help="write the answers here, as .npy")
@@ -63,33 +84,25 @@ def main():
         sys.exit("opencv_dnn.py: OpenCV sees no OpenCL device; try: OPENCV_OPENCL_DEVICE=:CPU:, and an OpenCL driver "
                  "such as pocl-opencl-icd")
     device = cv2.ocl.Device.getDefault().name() if options.target == "opencl" else "OpenCV's own CPU code"
-    network = read_network(options.model, options.target)
     picture = numpy.random.default_rng(options.seed).standard_normal((1, 3, 224, 224)).astype(numpy.float32)
-    for _ in range(options.warmup):
-        with annotate("warm-up"):
-            network.setInput(picture)
-            network.forward()
-    answers, forward_ms, perf_profile_ms = [], [], []
-    for _ in range(options.runs):
-        started = time.perf_counter()
-        with annotate("inference"):
-            network.setInput(picture)
-            answer = network.forward()
-        forward_ms.append((time.perf_counter() - started) * 1e3)
-        answers.append(answer.copy())
-        layers, total_ms = profile_of(network)
-        perf_profile_ms.append(total_ms)
+    said = {"opencv": cv2.__version__, "device": device, "runs": options.runs, "forward_ms": [], "perf_profile_ms": [],
+            "answers": []}
+    threads = [threading.Thread(target=infer, args=(options, picture, said)) for _ in range(options.threads - 1)]
+    for thread in threads:
+        thread.start()
+    infer(options, picture, said)
+    for thread in threads:
+        thread.join()
+    answers = numpy.stack(said["answers"])
     if options.output:
-        numpy.save(options.output, numpy.stack(answers))
-    said = {"opencv": cv2.__version__, "device": device, "runs": options.runs, "forward_ms": forward_ms,
-            "perf_profile_ms": perf_profile_ms, "perf_profile_layers": layers,
-            "answers": hashlib.sha256(b"".join(answer.tobytes() for answer in answers)).hexdigest()}
+        numpy.save(options.output, answers)
+    said["answers"] = hashlib.sha256(answers.tobytes()).hexdigest()
     if options.json:
         print(json.dumps(said))
         return
-    print(f"OpenCV {cv2.__version__} on {device}: {options.runs} inferences")
-    print(f"  forward()         {numpy.median(forward_ms):9.3f} ms   (median; by the program's own clock)")
-    print(f"  getPerfProfile()  {numpy.median(perf_profile_ms):9.3f} ms   (median; what OpenCV says its layers took)")
+    print(f"OpenCV {cv2.__version__} on {device}: {len(answers)} inferences")
+    print(f"  forward()         {numpy.median(said['forward_ms']):9.3f} ms   (median; by the program's own clock)")
+    print(f"  getPerfProfile()  {numpy.median(said['perf_profile_ms']):9.3f} ms   (median; what OpenCV says its layers took)")
     print(f"  answers           {said['answers'][:16]}")
 
 
