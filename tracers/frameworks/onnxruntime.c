@@ -230,59 +230,14 @@ static struct ort_status *run_binding(struct copy *copy, struct ort_session *ses
   return status;
 }
 
-// The first input that is bound to a binding says its batch; bound anew it says it anew.
-static void note_binding(const struct copy *copy, const struct ort_binding *binding, const struct ort_value *value)
-{
-  struct known *known = known_find(&known_bindings, binding);
-  if (known == NULL)
-    known = known_add(&known_bindings, binding);
-  if (known != NULL)
-    known->batch = batch_of(copy, value);
-}
-
-// ---- inferences that end elsewhere -----------------------------------------------------------------------------------
-
-struct pending {   // one asynchronous inference
-  uint32_t in_use; // atomic
-  struct copy *copy;
-  struct xsp_site *site;
-  struct known *options;
-  uint64_t asked; // ticks
-  int64_t batch;
-  ort_async_callback callback;
-  void *callback_data;
-};
-#define PENDING_MAXIMUM 256
-static struct pending pendings[PENDING_MAXIMUM];
-
-static struct pending *take_pending(void)
-{
-  for (int i = 0; i < PENDING_MAXIMUM; i++) {
-    uint32_t none = 0;
-    if (__atomic_compare_exchange_n(&pendings[i].in_use, &none, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-      return &pendings[i];
-  }
-  return NULL;
-}
-
-// On the runtime's thread that computed it. It began when it was asked for, or when that thread was free again.
+// On the runtime's thread that computed it.
 static void async_ended(void *data, struct ort_value **outputs, size_t output_count, struct ort_status *status)
 {
-  static __thread uint64_t thread_free_at;
-  struct pending pending = *(struct pending *)data;
-  uint64_t now = xsp_clock_ticks();
-  struct xsp_interval interval = {
-      .size = sizeof interval,
-      .start = pending.asked > thread_free_at ? pending.asked : thread_free_at,
-      .end = now,
-  };
-  options_leave(pending.options);
-  struct xsp_span span = xsp_span_emit(pending.site, &interval);
-  if (pending.batch >= 0)
-    xsp_span_tag_int(&span, "batch_size", pending.batch);
-  thread_free_at = now;
-  __atomic_store_n(&((struct pending *)data)->in_use, 0, __ATOMIC_RELEASE);
-  pending.callback(pending.callback_data, outputs, output_count, status);
+  struct pending *pending = data;
+  ort_async_callback callback = pending->callback;
+  void *callback_data = pending->callback_data;
+  pending_end(pending);
+  callback(callback_data, outputs, output_count, status);
 }
 
 static struct ort_status *run_later(struct copy *copy, struct ort_session *session,
@@ -290,25 +245,23 @@ static struct ort_status *run_later(struct copy *copy, struct ort_session *sessi
                                     ort_async_callback callback, void *data)
 {
   const struct known *known = known_find(&known_sessions, session);
-  struct pending *pending = known == NULL || callback == NULL ? NULL : take_pending();
-  if (pending == NULL)
-    return copy->runtime.api.run_async(session, options, feed->input_names, feed->inputs, feed->input_count,
-                                       feed->output_names, feed->output_count, feed->outputs, callback, data);
-  pending->copy = copy;
-  pending->site = known->site;
-  pending->batch = feed->inputs != NULL && feed->input_count > 0 ? batch_of(copy, feed->inputs[0]) : -1;
-  pending->callback = callback;
-  pending->callback_data = data;
-  const struct ort_run_options *given = options_enter(&copy->runtime, known, options, &pending->options);
-  struct known *left = pending->options;
-  pending->asked = xsp_clock_ticks();
-  struct ort_status *status =
-      copy->runtime.api.run_async(session, given, feed->input_names, feed->inputs, feed->input_count,
-                                  feed->output_names, feed->output_count, feed->outputs, async_ended, pending);
-  if (status != NULL) { // it will not be called
-    options_leave(left);
-    __atomic_store_n(&pending->in_use, 0, __ATOMIC_RELEASE);
+  struct pending *pending = NULL;
+  if (known != NULL && callback != NULL) {
+    int64_t batch = feed->inputs != NULL && feed->input_count > 0 ? batch_of(copy, feed->inputs[0]) : -1;
+    pending = pending_begin(&copy->runtime, known, options, batch);
   }
+  if (pending != NULL) {
+    pending->callback = callback;
+    pending->callback_data = data;
+    options = pending->given;
+    callback = async_ended;
+    data = pending;
+  }
+  struct ort_status *status =
+      copy->runtime.api.run_async(session, options, feed->input_names, feed->inputs, feed->input_count,
+                                  feed->output_names, feed->output_count, feed->outputs, callback, data);
+  if (status != NULL && pending != NULL) // the callback will not be called
+    pending_cancel(pending);
   return status;
 }
 
@@ -389,7 +342,7 @@ static struct ort_status *list_devices(struct copy *copy, const struct ort_env *
   static struct ort_status *bind_input_##n(struct ort_binding *binding, const char *name,                              \
                                            const struct ort_value *value)                                              \
   {                                                                                                                    \
-    note_binding(&copies[n], binding, value);                                                                          \
+    binding_note(binding, name, batch_of(&copies[n], value));                                                          \
     return copies[n].runtime.api.bind_input(binding, name, value);                                                     \
   }                                                                                                                    \
   static void release_binding_##n(struct ort_binding *binding)                                                         \

@@ -187,6 +187,15 @@ static const struct ort_run_options *profiled_options(struct ort_runtime *runtim
   return options;
 }
 
+bool runs_profile(struct ort_runtime *runtime, struct ort_run_options *options)
+{
+  struct ort_status *status = runtime->api.enable_run_profiling(options, NOWHERE);
+  drop(runtime, status);
+  if (status == NULL)
+    __atomic_store_n(&runtime->profiled, options, __ATOMIC_RELEASE);
+  return status == NULL;
+}
+
 static void change(const struct ort_runtime *runtime, struct known *known, const struct ort_run_options *options,
                    bool profile, uint32_t state)
 {
@@ -276,4 +285,62 @@ void run_end(struct run *run)
 {
   options_leave(run->options);
   xsp_span_finish(&run->span);
+}
+
+// ---- inferences that end elsewhere -----------------------------------------------------------------------------------
+
+static struct pending pendings[256];
+
+struct pending *pending_begin(struct ort_runtime *runtime, const struct known *session,
+                              const struct ort_run_options *options, int64_t batch)
+{
+  for (size_t i = 0; i < sizeof pendings / sizeof pendings[0]; i++) {
+    struct pending *pending = &pendings[i];
+    uint32_t free_now = 0;
+    if (!__atomic_compare_exchange_n(&pending->in_use, &free_now, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+      continue;
+    pending->site = session->site;
+    pending->batch = batch;
+    pending->given = options_enter(runtime, session, options, &pending->options);
+    pending->asked = xsp_clock_ticks();
+    return pending;
+  }
+  return NULL;
+}
+
+// It began when it was asked for, or when the thread that computed it had ended its last one.
+void pending_end(struct pending *pending)
+{
+  static __thread uint64_t thread_free_at;
+  uint64_t now = xsp_clock_ticks();
+  struct xsp_interval interval = {
+      .size = sizeof interval,
+      .start = pending->asked > thread_free_at ? pending->asked : thread_free_at,
+      .end = now,
+  };
+  thread_free_at = now;
+  struct xsp_span span = xsp_span_emit(pending->site, &interval);
+  if (pending->batch >= 0)
+    xsp_span_tag_int(&span, "batch_size", pending->batch);
+  pending_cancel(pending);
+}
+
+void pending_cancel(struct pending *pending)
+{
+  options_leave(pending->options);
+  __atomic_store_n(&pending->in_use, 0, __ATOMIC_RELEASE);
+}
+
+void binding_note(const void *binding, const char *input_name, int64_t batch)
+{
+  uint32_t input = 1;
+  for (const char *at = input_name; at != NULL && *at != 0; at++)
+    input = (input ^ (unsigned char)*at) * 16777619u | 1;
+  struct known *known = known_find(&known_bindings, binding);
+  if (known == NULL)
+    known = known_add(&known_bindings, binding);
+  if (known == NULL || (known->state != 0 && known->state != input))
+    return;
+  known->state = input;
+  known->batch = batch;
 }

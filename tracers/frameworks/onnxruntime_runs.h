@@ -14,7 +14,7 @@
 struct known {
   uintptr_t key;         // atomic; 0: free, 1: was removed
   struct xsp_site *site; // of a session: its model span
-  uint32_t state;        // atomic: of a session: enum known_session; of run options: private; of an async run: in use
+  uint32_t state;        // atomic: of a session: enum known_session; of the others: private
   int64_t batch;         // of a binding: the first dimension of its first input
 };
 enum known_session { SESSION_LISTENS = 1, SESSION_PROFILES_ITSELF = 2, SESSION_NAMES_PROVIDERS = 4 };
@@ -59,10 +59,32 @@ struct run {
 struct run run_begin(struct ort_runtime *runtime, const struct known *session, const struct ort_run_options *options,
                      int64_t batch);
 void run_end(struct run *run);
+// An inference that ends elsewhere: begun where it is asked for, ended on the runtime's thread that computed it.
+struct pending {
+  uint32_t in_use; // private
+  struct xsp_site *site;
+  struct known *options;
+  uint64_t asked; // ticks
+  int64_t batch;
+  const struct ort_run_options *given; // to the runtime
+  ort_async_callback callback;         // the program's
+  void *callback_data;
+};
+// NULL: too many at a time; it is not traced.
+struct pending *pending_begin(struct ort_runtime *runtime, const struct known *session,
+                              const struct ort_run_options *options, int64_t batch);
+void pending_end(struct pending *pending);    // publishes it; `pending` is free again
+void pending_cancel(struct pending *pending); // it was refused
+
+// What a binding says of its batch: the first input that is bound, and the same one bound anew.
+void binding_note(const void *binding, const char *input_name, int64_t batch);
+
 // Options under which an inference is to be profiled or not; NULL in, none needed: NULL out. `ret_known` to options_leave.
 const struct ort_run_options *options_enter(struct ort_runtime *runtime, const struct known *session,
                                             const struct ort_run_options *options, struct known **ret_known);
 void options_leave(struct known *known);
+// Takes `options` (the caller's, kept for ever) as those for programs that give none. False: the runtime refuses.
+bool runs_profile(struct ort_runtime *runtime, struct ort_run_options *options);
 // The program switches the profiling of its own options: it has the say from now on.
 void options_taken(const struct ort_run_options *options, bool by_program);
 

@@ -176,28 +176,28 @@ void *python_entrance(const struct framework *framework, void *found, const void
 
 // ---- wrapping --------------------------------------------------------------------------------------------------------
 
-struct definition { // PyMethodDef
-  const char *name;
-  void *function;
-  int flags;
-  const char *documentation;
-};
 #define TAKES_ALL 3 // METH_VARARGS | METH_KEYWORDS
+
+void *python_function(const struct python *python, struct python_definition *definition, const char *name,
+                      python_wrapper wrapper, void *original)
+{
+  definition->name = name;
+  memcpy(&definition->function, &wrapper, sizeof wrapper);
+  definition->flags = TAKES_ALL;
+  return python->new_function(definition, original, NULL);
+}
 
 static void *make_wrapper(const struct python *python, void *original, const char *name, bool is_method,
                           python_wrapper wrapper)
 {
-  struct definition *definition = calloc(1, sizeof *definition); // the interpreter keeps a pointer to it
-  void *documentation = python->get_attribute(original, "__doc__");
+  struct python_definition *definition = calloc(1, sizeof *definition); // never freed: a class lives on somewhere
   if (definition == NULL)
     return NULL;
-  definition->name = name;
-  memcpy(&definition->function, &wrapper, sizeof wrapper);
-  definition->flags = TAKES_ALL;
+  void *documentation = python->get_attribute(original, "__doc__");
   if (documentation != NULL && documentation != python->none) // its text lives as long as it: it is never given back
     definition->documentation = python->text(documentation);
   python->error_clear();
-  void *function = python->new_function(definition, original, NULL);
+  void *function = python_function(python, definition, name, wrapper, original);
   if (function == NULL || !is_method)
     return function;
   void *method = python->new_method(function);

@@ -58,6 +58,16 @@ struct python {
 
 // A function of ours in place of one of Python's: called as that would be, with the one that it stands for.
 typedef void *(*python_wrapper)(void *original, void *arguments, void *keywords);
+// PyMethodDef. The interpreter keeps a pointer to it: static, or never freed.
+struct python_definition {
+  const char *name;
+  void *function;
+  int flags;
+  const char *documentation;
+};
+// A function that calls `wrapper` with `original`, whatever that is. NULL: an error of Python's is set.
+void *python_function(const struct python *python, struct python_definition *definition, const char *name,
+                      python_wrapper wrapper, void *original);
 // Replaces `object.name` (a function of a module, or, where `is_method`, of a class) where there is one. The definition is
 // kept for ever. False: nothing is replaced, and no error is left set.
 bool python_wrap(const struct python *python, void *object, const char *name, bool is_method, python_wrapper wrapper);
