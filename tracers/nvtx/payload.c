@@ -3,16 +3,16 @@
 // walked with a stack of bounded depth, and all work together is bounded by ENTRIES_MOST.
 #include "tracers/nvtx/payload.h"
 
+#include "tracers/nvtx/payload_value.h"
 #include "tracers/nvtx/text.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define DEPTH_MOST 6
+#define BLOBS_MOST 16    // of one event
 #define ENTRIES_MOST 512 // looked at, per event
-#define ELEMENTS_MOST 64 // of an array
 #define KEY_MOST 192
-#define TEXT_MOST 1024
 #define LENGTHS_MOST 64 // entries of a schema whose values may be lengths
 
 struct frame {
@@ -47,239 +47,16 @@ void payload_event_clear(struct payload_event *event)
   event->begin = event->end = 0;
 }
 
-// ---- predefined types
-enum class {
-  CLASS_NONE,
-  CLASS_SIGNED,
-  CLASS_UNSIGNED,
-  CLASS_REAL,
-  CLASS_ADDRESS,
-  CLASS_TEXT,
-  CLASS_CHARACTER,
-  CLASS_STRING
-};
-struct type {
-  uint8_t class, size;
-};
-
-static struct type type_of(uint64_t type)
-{
-  static const struct type types[] = {
-      [NVTX_TYPE_CHAR] = {CLASS_CHARACTER, 1},
-      [NVTX_TYPE_UCHAR] = {CLASS_UNSIGNED, 1},
-      [NVTX_TYPE_SHORT] = {CLASS_SIGNED, sizeof(short)},
-      [NVTX_TYPE_USHORT] = {CLASS_UNSIGNED, sizeof(short)},
-      [NVTX_TYPE_INT] = {CLASS_SIGNED, sizeof(int)},
-      [NVTX_TYPE_UINT] = {CLASS_UNSIGNED, sizeof(int)},
-      [NVTX_TYPE_LONG] = {CLASS_SIGNED, sizeof(long)},
-      [NVTX_TYPE_ULONG] = {CLASS_UNSIGNED, sizeof(long)},
-      [NVTX_TYPE_LONGLONG] = {CLASS_SIGNED, sizeof(long long)},
-      [NVTX_TYPE_ULONGLONG] = {CLASS_UNSIGNED, sizeof(long long)},
-      [NVTX_TYPE_INT8] = {CLASS_SIGNED, 1},
-      [NVTX_TYPE_UINT8] = {CLASS_UNSIGNED, 1},
-      [NVTX_TYPE_INT16] = {CLASS_SIGNED, 2},
-      [NVTX_TYPE_UINT16] = {CLASS_UNSIGNED, 2},
-      [NVTX_TYPE_INT32] = {CLASS_SIGNED, 4},
-      [NVTX_TYPE_UINT32] = {CLASS_UNSIGNED, 4},
-      [NVTX_TYPE_INT64] = {CLASS_SIGNED, 8},
-      [NVTX_TYPE_UINT64] = {CLASS_UNSIGNED, 8},
-      [NVTX_TYPE_FLOAT] = {CLASS_REAL, 4},
-      [NVTX_TYPE_DOUBLE] = {CLASS_REAL, 8},
-      [NVTX_TYPE_LONGDOUBLE] = {CLASS_REAL, sizeof(long double)},
-      [NVTX_TYPE_SIZE] = {CLASS_UNSIGNED, sizeof(size_t)},
-      [NVTX_TYPE_ADDRESS] = {CLASS_ADDRESS, sizeof(void *)},
-      [NVTX_TYPE_WCHAR] = {CLASS_CHARACTER, sizeof(wchar_t)},
-      [NVTX_TYPE_CHAR8] = {CLASS_CHARACTER, 1},
-      [NVTX_TYPE_CHAR16] = {CLASS_CHARACTER, 2},
-      [NVTX_TYPE_CHAR32] = {CLASS_CHARACTER, 4},
-      [NVTX_TYPE_BYTE] = {CLASS_UNSIGNED, 1},
-      [NVTX_TYPE_INT128] = {CLASS_NONE, 16},
-      [NVTX_TYPE_UINT128] = {CLASS_NONE, 16},
-      [NVTX_TYPE_FLOAT16] = {CLASS_REAL, 2},
-      [NVTX_TYPE_FLOAT32] = {CLASS_REAL, 4},
-      [NVTX_TYPE_FLOAT64] = {CLASS_REAL, 8},
-      [NVTX_TYPE_FLOAT128] = {CLASS_NONE, 16},
-      [NVTX_TYPE_BF16] = {CLASS_REAL, 2},
-      [NVTX_TYPE_TF32] = {CLASS_REAL, 4},
-      [NVTX_TYPE_RANGE_ID] = {CLASS_UNSIGNED, 8},
-      [NVTX_TYPE_CATEGORY] = {CLASS_UNSIGNED, 4},
-      [NVTX_TYPE_COLOR] = {CLASS_UNSIGNED, 4},
-      [NVTX_TYPE_SCOPE_ID] = {CLASS_UNSIGNED, 8},
-      [NVTX_TYPE_PID_UINT32] = {CLASS_UNSIGNED, 4},
-      [NVTX_TYPE_PID_UINT64] = {CLASS_UNSIGNED, 8},
-      [NVTX_TYPE_TID_UINT32] = {CLASS_UNSIGNED, 4},
-      [NVTX_TYPE_TID_UINT64] = {CLASS_UNSIGNED, 8},
-      [NVTX_TYPE_TEXT] = {CLASS_TEXT, 1},
-      [NVTX_TYPE_TEXT_UTF8] = {CLASS_TEXT, 1},
-      [NVTX_TYPE_TEXT_UTF16] = {CLASS_TEXT, 2},
-      [NVTX_TYPE_TEXT_UTF32] = {CLASS_TEXT, 4},
-      [NVTX_TYPE_STRING] = {CLASS_STRING, sizeof(void *)},
-      [NVTX_TYPE_UNION_SELECTOR] = {CLASS_NONE, 8},
-  };
-  return type < sizeof types / sizeof types[0] ? types[type] : (struct type){CLASS_NONE, 0};
-}
-
-size_t payload_type_size(const struct payload_context *context, uint64_t type)
-{
-  if (type < NVTX_SCHEMA_STATIC_START)
-    return type_of(type).size;
-  const struct payload_schema *schema = context->schema(context->own, type);
-  return schema == NULL ? 0 : schema->size;
-}
-
-// ---- values
-static double small_float(uint32_t bits, unsigned exponent_bits, unsigned fraction_bits)
-{
-  uint32_t exponent = bits >> fraction_bits & ((1u << exponent_bits) - 1);
-  uint32_t fraction = bits & ((1u << fraction_bits) - 1);
-  uint32_t most = (1u << exponent_bits) - 1, bias = most >> 1;
-  double sign = bits >> (exponent_bits + fraction_bits) & 1 ? -1 : 1;
-  double part = (double)fraction / (double)(1u << fraction_bits);
-  if (exponent == most)
-    return sign * (fraction == 0 ? __builtin_inf() : __builtin_nan(""));
-  if (exponent == 0)
-    return sign * __builtin_ldexp(part, 1 - (int)bias);
-  return sign * __builtin_ldexp(1 + part, (int)exponent - (int)bias);
-}
-
-static double read_real(uint64_t type, const unsigned char *at)
-{
-  uint16_t half;
-  float single;
-  double real;
-  long double extended;
-  switch (type) {
-  case NVTX_TYPE_FLOAT16:
-  case NVTX_TYPE_BF16:
-    memcpy(&half, at, sizeof half);
-    return type == NVTX_TYPE_BF16 ? small_float(half, 8, 7) : small_float(half, 5, 10);
-  case NVTX_TYPE_DOUBLE:
-  case NVTX_TYPE_FLOAT64:
-    memcpy(&real, at, sizeof real);
-    return real;
-  case NVTX_TYPE_LONGDOUBLE:
-    memcpy(&extended, at, sizeof extended);
-    return (double)extended;
-  default:
-    memcpy(&single, at, sizeof single);
-    return (double)single;
-  }
-}
-
-static uint64_t read_integer(const unsigned char *at, size_t size, bool is_signed)
-{
-  uint8_t one;
-  uint16_t two;
-  uint32_t four;
-  uint64_t eight = 0;
-  switch (size) {
-  case 1:
-    memcpy(&one, at, 1);
-    return is_signed ? (uint64_t)(int64_t)(int8_t)one : one;
-  case 2:
-    memcpy(&two, at, 2);
-    return is_signed ? (uint64_t)(int64_t)(int16_t)two : two;
-  case 4:
-    memcpy(&four, at, 4);
-    return is_signed ? (uint64_t)(int64_t)(int32_t)four : four;
-  case 8:
-    memcpy(&eight, at, 8);
-    return eight;
-  default:
-    return 0;
-  }
-}
-
-static void tag_number(struct walk *walk, const char *key, uint64_t type, struct type known, const unsigned char *at)
-{
-  struct annotation_tags *tags = &walk->event->tags;
-  char text[32];
-  if (known.class == CLASS_REAL) {
-    annotation_tags_double(tags, key, read_real(type, at));
-    return;
-  }
-  uint64_t value = read_integer(at, known.size, known.class == CLASS_SIGNED || known.class == CLASS_CHARACTER);
-  if (known.class == CLASS_ADDRESS) {
-    annotation_tags_text(tags, key, text, (size_t)snprintf(text, sizeof text, "0x%llx", (unsigned long long)value));
-  } else if (known.class == CLASS_STRING) {
-    const char *string = walk->context->string(walk->context->own, value);
-    if (string != NULL)
-      annotation_tags_text(tags, key, string, strnlen(string, TEXT_MOST));
-  } else if (known.class == CLASS_UNSIGNED && value > INT64_MAX) {
-    annotation_tags_text(tags, key, text, (size_t)snprintf(text, sizeof text, "%llu", (unsigned long long)value));
-  } else {
-    annotation_tags_int(tags, key, (int64_t)value);
-  }
-}
-
-static void tag_enum(struct walk *walk, const char *key, const struct payload_schema *schema, const unsigned char *at)
-{
-  uint64_t value = read_integer(at, schema->size, false), rest = value;
-  char text[256];
-  size_t length = 0;
-  for (uint32_t i = 0; i < schema->count; i++)
-    if (!schema->values[i].is_flag && schema->values[i].value == value) {
-      annotation_tags_text(&walk->event->tags, key, schema->values[i].name, strlen(schema->values[i].name));
-      return;
-    }
-  for (uint32_t i = 0; i < schema->count; i++) {
-    const struct payload_value *flag = &schema->values[i];
-    if (!flag->is_flag || flag->value == 0 || (rest & flag->value) != flag->value)
-      continue;
-    int more = snprintf(text + length, sizeof text - length, "%s%s", length > 0 ? "|" : "", flag->name);
-    if (more < 0 || (size_t)more >= sizeof text - length)
-      break;
-    length += (size_t)more;
-    rest &= ~flag->value;
-  }
-  if (length > 0 && rest == 0)
-    annotation_tags_text(&walk->event->tags, key, text, length);
-  else
-    annotation_tags_int(&walk->event->tags, key, (int64_t)read_integer(at, schema->size, true));
-}
-
-// Numbers of an array as "[1, 2, 3, …]"; one that is to be read as characters does not come here.
-static void tag_array(struct walk *walk, const char *key, uint64_t type, struct type known, const unsigned char *at,
-                      uint64_t count)
-{
-  char text[TEXT_MOST];
-  size_t length = 1;
-  text[0] = '[';
-  for (uint64_t i = 0; i < count; i++) {
-    const unsigned char *element = at + i * known.size;
-    char one[48];
-    int bytes;
-    if (i == ELEMENTS_MOST)
-      bytes = snprintf(one, sizeof one, ", …");
-    else if (known.class == CLASS_REAL)
-      bytes = snprintf(one, sizeof one, "%s%.9g", i > 0 ? ", " : "", read_real(type, element));
-    else if (known.class == CLASS_SIGNED)
-      bytes =
-          snprintf(one, sizeof one, "%s%lld", i > 0 ? ", " : "", (long long)read_integer(element, known.size, true));
-    else
-      bytes = snprintf(one, sizeof one, "%s%llu", i > 0 ? ", " : "",
-                       (unsigned long long)read_integer(element, known.size, false));
-    if (bytes < 0 || length + (size_t)bytes + 2 > sizeof text)
-      break;
-    memcpy(text + length, one, (size_t)bytes);
-    length += (size_t)bytes;
-    if (i == ELEMENTS_MOST)
-      break;
-  }
-  text[length++] = ']';
-  annotation_tags_text(&walk->event->tags, key, text, length);
-}
-
 // `units` code units at most, up to a NUL.
 static void take_text(struct walk *walk, const char *key, uint64_t flags, const unsigned char *at, uint64_t units,
                       unsigned unit_bytes)
 {
-  char utf8[TEXT_MOST];
+  char utf8[VALUE_TEXT_MOST];
   const char *text = utf8;
   size_t length;
   if (unit_bytes == 1) {
     text = (const char *)at;
-    length = strnlen(text, units < TEXT_MOST ? units : TEXT_MOST);
+    length = strnlen(text, units < VALUE_TEXT_MOST ? units : VALUE_TEXT_MOST);
   } else {
     length = text_to_utf8(at, units, unit_bytes, utf8, sizeof utf8);
   }
@@ -308,7 +85,7 @@ static size_t bytes_at(const struct walk *walk, uint64_t address)
 // A text that the payload points to: inside of the event's payloads, or anywhere where the program promised it.
 static void take_pointed_text(struct walk *walk, const char *key, uint64_t flags, uint64_t address, unsigned unit_bytes)
 {
-  unsigned char copy[TEXT_MOST];
+  unsigned char copy[VALUE_TEXT_MOST];
   size_t bytes = bytes_at(walk, address);
   if (bytes > 0) {
     take_text(walk, key, flags, (const unsigned char *)(uintptr_t)address, bytes / unit_bytes, unit_bytes);
@@ -321,26 +98,26 @@ static void take_pointed_text(struct walk *walk, const char *key, uint64_t flags
 
 // ---- attributes of the event
 // True: the entry says something of the event itself and is no tag.
-static bool take_attribute(struct walk *walk, const struct payload_entry *entry, struct type known,
+static bool take_attribute(struct walk *walk, const struct payload_entry *entry, struct value_type known,
                            const unsigned char *at)
 {
   struct payload_event *event = walk->event;
   if (entry->type == NVTX_TYPE_COLOR)
     return true;
   if (entry->type == NVTX_TYPE_CATEGORY) {
-    event->category = (uint32_t)read_integer(at, 4, false);
+    event->category = (uint32_t)value_integer(at, 4, false);
     return true;
   }
   if ((entry->flags & NVTX_ENTRY_ATTRIBUTE) == NVTX_ENTRY_MESSAGE && known.class == CLASS_STRING) {
-    const char *string = walk->context->string(walk->context->own, read_integer(at, known.size, false));
+    const char *string = walk->context->string(walk->context->own, value_integer(at, known.size, false));
     if (string != NULL)
-      take_text(walk, "", entry->flags, (const unsigned char *)string, strnlen(string, TEXT_MOST), 1);
+      take_text(walk, "", entry->flags, (const unsigned char *)string, strnlen(string, VALUE_TEXT_MOST), 1);
     return true;
   }
   if ((entry->flags & NVTX_ENTRY_ATTRIBUTE) != NVTX_ENTRY_TIMESTAMP || known.size != 8 ||
       (known.class != CLASS_SIGNED && known.class != CLASS_UNSIGNED))
     return false;
-  int64_t time = (int64_t)read_integer(at, 8, true);
+  int64_t time = (int64_t)value_integer(at, 8, true);
   uint64_t role = entry->flags & NVTX_ENTRY_ROLE;
   if (role == NVTX_ENTRY_RANGE_BEGIN || role == NVTX_ENTRY_MARK) {
     event->begin = time;
@@ -363,7 +140,7 @@ static uint64_t alignment_of(const struct walk *walk, const struct payload_schem
 {
   uint64_t widest = 1;
   if (type < NVTX_SCHEMA_STATIC_START) {
-    widest = type_of(type).size;
+    widest = value_type(type).size;
     if (widest > 16)
       widest = 16;
   } else {
@@ -373,7 +150,7 @@ static uint64_t alignment_of(const struct walk *walk, const struct payload_schem
     for (uint32_t i = 0; schema != NULL && !schema->is_enum && i < schema->count && i < LENGTHS_MOST; i++) {
       const struct payload_entry *entry = &schema->entries[i];
       bool is_pointer = (entry->flags & NVTX_ENTRY_POINTER) != 0;
-      uint64_t size = is_pointer || entry->type >= NVTX_SCHEMA_STATIC_START ? 8 : type_of(entry->type).size;
+      uint64_t size = is_pointer || entry->type >= NVTX_SCHEMA_STATIC_START ? 8 : value_type(entry->type).size;
       if (size > widest && size <= 16)
         widest = size;
     }
@@ -413,10 +190,10 @@ static bool array_count(const struct walk *walk, const struct frame *frame, cons
     if (entry->detail >= walk->blob_count)
       return false;
     const struct nvtx_blob *blob = &walk->blobs[entry->detail];
-    struct type known = type_of(blob->schema);
+    struct value_type known = value_type(blob->schema);
     if (blob->bytes == NULL || known.size == 0 || known.size > 8 || blob->size < known.size || blob->size == SIZE_MAX)
       return false;
-    count = read_integer(blob->bytes, known.size, false);
+    count = value_integer(blob->bytes, known.size, false);
     break;
   }
   default:
@@ -478,7 +255,7 @@ static uint64_t take_nested(struct walk *walk, struct frame *frame, const struct
     if (schema->size > 8 || walk->size - at < schema->size || schema->size == 0)
       leave_out(walk);
     else if ((entry->flags & NVTX_ENTRY_HIDE) == 0)
-      tag_enum(walk, walk->key, schema, walk->bytes + at);
+      value_tag_enum(&walk->event->tags, walk->key, schema, walk->bytes + at);
     return schema->size;
   }
   uint32_t only = UINT32_MAX;
@@ -502,7 +279,7 @@ static uint64_t take_nested(struct walk *walk, struct frame *frame, const struct
 static uint64_t take_plain(struct walk *walk, struct frame *frame, const struct payload_entry *entry, uint32_t index,
                            uint64_t at)
 {
-  struct type known = type_of(entry->type);
+  struct value_type known = value_type(entry->type);
   const unsigned char *bytes = walk->bytes + at;
   uint64_t room = walk->size - at, count = 1;
   bool hidden = (entry->flags & NVTX_ENTRY_HIDE) != 0;
@@ -510,7 +287,7 @@ static uint64_t take_plain(struct walk *walk, struct frame *frame, const struct 
   bool is_fixed_text = known.class == CLASS_TEXT && array == 0 && entry->detail > 0;
   if ((entry->flags & NVTX_ENTRY_POINTER) != 0 || (known.class == CLASS_TEXT && array == 0 && entry->detail == 0)) {
     if (room >= 8 && known.class == CLASS_TEXT && !hidden)
-      take_pointed_text(walk, walk->key, entry->flags, read_integer(bytes, 8, false), known.size);
+      take_pointed_text(walk, walk->key, entry->flags, value_integer(bytes, 8, false), known.size);
     else if (!hidden)
       leave_out(walk);
     return 8;
@@ -529,7 +306,7 @@ static uint64_t take_plain(struct walk *walk, struct frame *frame, const struct 
     return taken;
   }
   if (array == 0 && (known.class == CLASS_SIGNED || known.class == CLASS_UNSIGNED) && index < LENGTHS_MOST)
-    frame->length[index] = (int64_t)read_integer(bytes, known.size, known.class == CLASS_SIGNED);
+    frame->length[index] = (int64_t)value_integer(bytes, known.size, known.class == CLASS_SIGNED);
   if (hidden || (array == 0 && !is_fixed_text && take_attribute(walk, entry, known, bytes)))
     return taken;
   if (known.class == CLASS_TEXT || (known.class == CLASS_CHARACTER && array != 0))
@@ -537,9 +314,9 @@ static uint64_t take_plain(struct walk *walk, struct frame *frame, const struct 
   else if (known.class == CLASS_NONE || (known.class == CLASS_STRING && array != 0))
     leave_out(walk);
   else if (array != 0)
-    tag_array(walk, walk->key, entry->type, known, bytes, count);
+    value_tag_array(&walk->event->tags, walk->key, entry->type, known, bytes, count);
   else
-    tag_number(walk, walk->key, entry->type, known, bytes);
+    value_tag(walk->context, &walk->event->tags, walk->key, entry->type, known, bytes);
   return taken;
 }
 
@@ -560,7 +337,7 @@ static void take_entry(struct walk *walk, struct frame *frame)
   } else {
     bool is_pointer =
         (entry->flags & NVTX_ENTRY_POINTER) != 0 ||
-        (type_of(entry->type).class == CLASS_TEXT && (entry->flags & NVTX_ENTRY_ARRAY) == 0 && entry->detail == 0);
+        (value_type(entry->type).class == CLASS_TEXT && (entry->flags & NVTX_ENTRY_ARRAY) == 0 && entry->detail == 0);
     uint64_t alignment = is_pointer ? 8 : alignment_of(walk, frame->schema, entry->type);
     if (frame->schema->alignment != 0 && frame->schema->alignment < alignment)
       alignment = frame->schema->alignment;
@@ -609,7 +386,7 @@ static void read_blob(struct walk *walk, const struct nvtx_blob *blob)
 {
   if (blob->bytes == NULL || blob->size == 0 || blob->schema == NVTX_SCHEMA_REFERENCED)
     return;
-  struct type known = type_of(blob->schema);
+  struct value_type known = value_type(blob->schema);
   walk->bytes = blob->bytes;
   walk->size = blob->size;
   if (blob->schema >= NVTX_SCHEMA_STATIC_START) {
@@ -619,23 +396,28 @@ static void read_blob(struct walk *walk, const struct nvtx_blob *blob)
     else
       walk_schema(walk, schema);
   } else if (known.class == CLASS_TEXT || known.class == CLASS_CHARACTER) {
-    uint64_t bytes = blob->size == SIZE_MAX ? TEXT_MOST : blob->size; // its NUL ends it
+    uint64_t bytes = blob->size == SIZE_MAX ? VALUE_TEXT_MOST : blob->size; // its NUL ends it
     take_text(walk, "payload", 0, blob->bytes, bytes / known.size, known.size);
   } else if (known.class == CLASS_NONE || blob->size == SIZE_MAX || blob->size < known.size) {
     leave_out(walk);
   } else if (blob->size / known.size == 1) {
-    tag_number(walk, "payload", blob->schema, known, blob->bytes);
+    value_tag(walk->context, &walk->event->tags, "payload", blob->schema, known, blob->bytes);
   } else if (known.class == CLASS_STRING) {
     leave_out(walk);
   } else {
-    tag_array(walk, "payload", blob->schema, known, blob->bytes, blob->size / known.size);
+    value_tag_array(&walk->event->tags, "payload", blob->schema, known, blob->bytes, blob->size / known.size);
   }
 }
 
 void payload_read(const struct payload_context *context, const struct nvtx_blob *blobs, size_t count,
                   struct payload_event *event)
 {
-  struct walk walk = {.context = context, .blobs = blobs, .blob_count = count, .event = event};
-  for (size_t i = 0; i < count && i < 16; i++)
+  struct walk walk; // frames are cleared when they are entered
+  walk.context = context;
+  walk.blobs = blobs;
+  walk.blob_count = count < BLOBS_MOST ? count : BLOBS_MOST;
+  walk.event = event;
+  walk.looked_at = walk.depth = 0;
+  for (size_t i = 0; i < walk.blob_count; i++)
     read_blob(&walk, &blobs[i]);
 }
