@@ -81,6 +81,12 @@ static bool is_wanted(const struct invocation *invocation, const char *name)
   return invocation->argument_count == 0;
 }
 
+// Lie among the tracers but are parts of some: not asked.
+static bool is_part(const char *name)
+{
+  return strcmp(name, "frameworks") == 0 || strcmp(name, "functions_audit") == 0;
+}
+
 static void tracer_name(const char *path, char *name, size_t size)
 {
   const char *slash = strrchr(path, '/');
@@ -119,7 +125,7 @@ static enum status check_names(const struct invocation *invocation, const glob_t
     for (size_t j = 0; j < tracers->gl_pathc; j++) {
       char candidate[64];
       tracer_name(tracers->gl_pathv[j], candidate, sizeof candidate);
-      is_known |= strcmp(candidate, name) == 0;
+      is_known |= strcmp(candidate, name) == 0 && !is_part(name);
     }
     if (!is_known)
       return unknown_name(name, tracers, err);
@@ -149,7 +155,7 @@ static enum status probe_all(const struct invocation *invocation, const glob_t *
   for (size_t i = 0; i < tracers->gl_pathc; i++) {
     char name[64];
     tracer_name(tracers->gl_pathv[i], name, sizeof name);
-    if (!is_wanted(invocation, name))
+    if (is_part(name) || !is_wanted(invocation, name))
       continue;
     struct subject *subject = &subjects->items[subjects->count++];
     subject->kind = SUBJECT_TRACER;
@@ -213,6 +219,14 @@ static const struct analyze_column columns[CHECK_COLUMNS] = {
     [CHECK_ADVICE] = {"advice", "", "try"},
 };
 
+#define VERSION_WIDTH 44 // some name all they were built with
+
+static const char *shortened(struct arena *arena, const char *version)
+{
+  size_t length = strlen(version);
+  return length <= VERSION_WIDTH ? version : arena_format(arena, "%.*s…", VERSION_WIDTH - 1, version);
+}
+
 static struct cell text_cell(const char *text)
 {
   return text[0] != 0 ? (struct cell){CELL_TEXT, {.text = text}} : (struct cell){0};
@@ -233,7 +247,12 @@ static void print_table(const struct subjects *subjects, enum report_format form
     row[CHECK_KIND] = text_cell(kind_keys[subjects->items[i].kind]);
     row[CHECK_NAME] = text_cell(result->name);
     row[CHECK_USABLE] = text_cell(result->is_usable ? "yes" : "no");
-    row[CHECK_VERSION] = text_cell(result->version);
+    const char *version = format == REPORT_CSV ? result->version : shortened(&arena, result->version);
+    if (version == NULL) {
+      out->failed = true;
+      break;
+    }
+    row[CHECK_VERSION] = text_cell(version);
     row[CHECK_LIBRARY] = text_cell(result->library);
     if (format == REPORT_CSV) {
       row[CHECK_REASON] = text_cell(result->reason);
