@@ -42,8 +42,9 @@ static void fill_row(struct question *question, const struct kernels *kernels, c
   struct cell *row = table_row(&question->table);
   double model_ms = kernels->model_latency_ms;
   double gpu_ms = question_statistic(question, kernels->gpu_ms, kernels->observation_count);
-  char what[64];
-  snprintf(what, sizeof what, "non-GPU latency at batch size %lld", (long long)kernels->batch_size);
+  char what[64] = "non-GPU latency";
+  if (kernels->batch_size != 0) // unknown, as of programs that are no models
+    snprintf(what, sizeof what, "non-GPU latency at batch size %lld", (long long)kernels->batch_size);
   row[BATCH] = kernels->batch_size == 0 ? (struct cell){0} : cell_int(kernels->batch_size);
   row[MODEL_LATENCY] = cell_real(model_ms);
   row[KERNEL_LATENCY] = cell_real(figures->latency_ms);
