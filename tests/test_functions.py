@@ -14,7 +14,7 @@ SANITIZE = os.environ.get("XSP_SANITIZE", "")
 PROGRAMS = BUILD / "test-programs"
 GUEST = PROGRAMS / "zoo-guest"
 THROWING = PROGRAMS / "zoo-throw-guest"
-EVERYTHING = "zoo_many stack 1024\nzoo_*\n"
+EVERYTHING = "zoo_many stack 2048\nzoo_*\n"
 NUMPY = """
 import numpy
 numbers = numpy.random.default_rng(7)
@@ -94,8 +94,8 @@ class FunctionsTest(unittest.TestCase):
         self.assertEqual(nested, [{"n": 100}])
 
     def test_too_small_a_stack_is_what_it_says(self):
-        # The zoo's 768 bytes of argument do not arrive through 64: the comparison in the guest is no formality.
-        self.list.write_text("zoo_many stack 64\n")
+        # The zoo's 1,280 bytes of argument do not arrive through 1,024: the comparison in the guest is no formality.
+        self.list.write_text("zoo_many\n")
         result = subprocess.run([GUEST, "values"], timeout=60, capture_output=True, env=self.environment())
         self.assertEqual(result.returncode, 1)
         self.assertIn("many differs", result.stderr.decode())

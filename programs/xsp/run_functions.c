@@ -54,7 +54,7 @@ static enum status list_read(const char *path, struct list *list, struct error *
     return STATUS_OK;
   char where[512];
   snprintf(where, sizeof where, "%.480s:%u", path, fault.line);
-  return error_set(err, STATUS_INPUT, "cannot use the list of functions", where, "see docs/run.md", "%s%s%s%s",
+  return error_set(err, STATUS_INPUT, "cannot use the list of functions", where, "see docs/functions.md", "%s%s%s%s",
                    fault.word[0] != 0 ? "'" : "", fault.word, fault.word[0] != 0 ? "': " : "", fault.what);
 }
 

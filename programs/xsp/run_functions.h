@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-// Reads the whole list. Errors say `FILE:LINE`. docs/run.md has the grammar.
+// Reads the whole list. Errors say `FILE:LINE`. docs/functions.md has the grammar.
 enum status functions_file_check(const char *path, struct error *err) MUST_CHECK;
 
 // One line for the user about all processes of an execution: "not found in any process: a, b". `messages`: what tracers

@@ -186,6 +186,8 @@ static bool read_function(struct line *line, char *word, struct function_rule *r
       return fail(line, "is not the name of a function; C++ names are written as `nm -D` prints them", rule->name);
     }
   }
+  if (own == 0 && !rule->is_pattern)
+    return fail(line, "is not the name of a function: it is empty", rule->name);
   if (rule->is_pattern && own < PATTERN_OWN_LEAST)
     return fail(line, "matches too much: a pattern needs three characters that are no wildcard", rule->name);
   if (stars > PATTERN_STARS_MOST)

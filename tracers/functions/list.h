@@ -7,7 +7,7 @@
 //   cudnn*Forward                        '*' and '?' in both; a name keeps at least three characters of its own
 //   sgemm_ as "Fortran sgemm"            what its spans are called
 //   dnnl_sgemm level kernel              application, model, layer, library (the default) or kernel
-//   many_arguments stack 2048            bytes of arguments on the stack that are handed on (default 512)
+//   many_arguments stack 2048            bytes of arguments on the stack that are handed on (default 1024)
 //
 // Free of libc, because the loader's namespace that reads the list has none; pure, no recursion, no allocation.
 #ifndef XSP_TRACERS_FUNCTIONS_LIST_H
@@ -19,7 +19,7 @@
 
 #define FUNCTIONS_RULES_MOST 1024
 #define FUNCTIONS_LIST_BYTES_MOST (UINT32_C(256) << 10)
-#define FUNCTIONS_STACK_DEFAULT 512
+#define FUNCTIONS_STACK_DEFAULT 1024
 #define FUNCTIONS_STACK_MOST 4096
 
 struct function_rule {

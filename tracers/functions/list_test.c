@@ -61,6 +61,7 @@ static void test_faults(void **state)
       {"ok\nfoo(int)", 2, "is not the name of a function", "foo(int)"},
       {"ok\n\n:x", 3, "there is no library before", ":x"},
       {"lib:", 1, "there is no function behind", "lib:"},
+      {"\"\"", 1, "is not the name of a function", ""},
       {"2x", 1, "is not the name of a function", "2x"},
       {"*", 1, "matches too much", "*"},
       {"lib*:ab*", 1, "matches too much", "ab*"},

@@ -131,7 +131,7 @@ EXPORT int ZOO(error)(int value)
 EXPORT int64_t ZOO(many)(int64_t a, struct zoo_heap heap, int64_t b)
 {
   uint64_t sum = (uint64_t)a * 7 + (uint64_t)b;
-  for (int i = 0; i < 96; i++)
+  for (int i = 0; i < 160; i++)
     sum = sum * 31 + (uint64_t)heap.word[i];
   return (int64_t)sum;
 }

@@ -25,7 +25,7 @@ struct zoo_words { // rax and rdx
   uint64_t low, high;
 };
 struct zoo_heap { // more on the stack than is copied without being told
-  int64_t word[96];
+  int64_t word[160];
 };
 struct zoo_big { // in memory: a hidden pointer, or bytes on the stack
   double value[7];

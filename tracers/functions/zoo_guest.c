@@ -10,6 +10,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +58,7 @@ static void same(const char *what, const void *a, const void *b, size_t size)
 
 static __int128 wide(uint64_t *s)
 {
-  return (__int128)R << 64 | (unsigned __int128)R;
+  return (__int128)((unsigned __int128)R << 64 | (uint64_t)R);
 }
 
 static struct zoo_big big(uint64_t *s)
@@ -102,7 +103,7 @@ static void structs(uint64_t *s)
   struct zoo_big a = big(s), b = big(s);
   BOTH_BYTES(struct zoo_big, big, offsetof(struct zoo_big, number) + 4, a, (int)R, b, D);
   struct zoo_heap heap;
-  for (int i = 0; i < 96; i++)
+  for (int i = 0; i < 160; i++)
     heap.word[i] = R;
   BOTH(int64_t, many, R, heap, R);
 }
