@@ -6,7 +6,7 @@
 #include <float.h>
 
 #define WINDOW_FIRST_NS UINT64_C(1000000)
-#define WINDOW_LAST_NS UINT64_C(250000000)
+#define WINDOW_LAST_NS UINT64_C(50000000)
 #define RATE_ERROR_LEAST 5e-6           // a clock that is steered changes its rate by so much
 #define ANCHOR_NS UINT64_C(10000000000) // the rate is measured over this much to twice as much
 
@@ -140,6 +140,9 @@ static void measure_rate(struct device_clock *clock, uint64_t device, uint64_t t
 // allow together. One wide observation (a call that compiled a kernel) then moves nothing.
 static void close_window(struct device_clock *clock, const struct clock_knot *knot, uint64_t device)
 {
+  double drift = clock->rate_error * clock->rate * difference(device, clock->window_device);
+  clock->lower -= drift; // what the first of them said is that much less sure by now
+  clock->upper += drift;
   double known = knot->half + knot->rate_error * knot->rate * difference(device, knot->device);
   double lower = clock->lower > -known ? clock->lower : -known;
   double upper = clock->upper < known ? clock->upper : known;

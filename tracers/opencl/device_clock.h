@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CLOCK_KNOTS 64u
+#define CLOCK_KNOTS 256u
 
 struct
     clock_knot {   // from `device` on: ticks = this.ticks + (device - this.device) * rate. Read and written atomically.

@@ -71,6 +71,9 @@ static void describe_platforms(const struct loader *loader, const cl_platform_id
       devices = 0;
     platform_text(loader, platforms[i], CL_PLATFORM_NAME, name, sizeof name);
     platform_text(loader, platforms[i], CL_PLATFORM_VERSION, version, sizeof version);
+    char *rest = strstr(version, "  "); // how it was built
+    if (rest != NULL || (rest = strchr(version, ',')) != NULL)
+      *rest = '\0';
     int length = snprintf(text + used, size - used, "%s%s, %s, %u device%s", i == 0 ? "" : "; ", name, version, devices,
                           devices == 1 ? "" : "s");
     used += length > 0 ? (size_t)length : 0;

@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The OpenCL tracer in real programs on a real driver: launches and executions, clocks, exits, and that the program sees
+nothing of it. Skipped where there is no OpenCL platform (Debian: apt-get install pocl-opencl-icd)."""
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import tempfile
+import unittest
+
+BUILD = pathlib.Path(os.environ["XSP_BUILD"]).resolve()
+XSP, LIBXSP, LAYER = BUILD / "xsp", BUILD / "libxsp.so", BUILD / "tracers" / "opencl.so"
+GUEST = BUILD / "test-programs" / "test-opencl"
+SANITIZED = bool(os.environ.get("XSP_SANITIZE"))
+TIMEOUT = 120
+
+
+def why_not():
+    if not GUEST.exists():
+        return "built without OpenCL's headers or library (apt-get install opencl-c-headers ocl-icd-opencl-dev)"
+    found = subprocess.run([GUEST, "devices"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=TIMEOUT,
+                           env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
+    return None if found.returncode == 0 else "no OpenCL platform (apt-get install pocl-opencl-icd)"
+
+
+WHY_NOT = why_not()
+
+
+@unittest.skipIf(WHY_NOT, WHY_NOT)
+class OpenclTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.kept = tempfile.TemporaryDirectory(prefix="xsp-opencl-cache-")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.kept.cleanup()
+
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory(prefix="xsp-opencl-")
+        self.folder = pathlib.Path(self.temporary.name)
+        self.session, self.out = self.folder / "session", self.folder / "out.xsp"
+
+    def tearDown(self):
+        self.temporary.cleanup()
+
+    def environment(self, **more):
+        plain = {key: value for key, value in os.environ.items() if not key.startswith(("XSP_SESSION", "OPENCL_LAYERS"))}
+        return {**plain, "POCL_CACHE_DIR": self.kept.name, "ASAN_OPTIONS": "detect_leaks=0", **more}
+
+    def run_guest(self, arguments, environment, command=()):
+        done = subprocess.run([*command, GUEST, *arguments], env=environment, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT)
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+    def plain(self, *arguments):
+        return self.run_guest(arguments, self.environment())[:2]
+
+    def traced(self, *arguments, options="", **more):
+        """Status and output of the scenario; what it left is in self.out, what the tracer said in self.said."""
+        environment = self.environment(XSP_SESSION=str(self.session), XSP_TRACERS=f"{LAYER}{options}",
+                                       OPENCL_LAYERS=str(LAYER), **more)
+        if not SANITIZED:  # else its runtime has to come first, and the layer brings libxsp.so itself
+            environment["LD_PRELOAD"] = str(LIBXSP)
+        status, output, talk = self.run_guest(arguments, environment)
+        done = subprocess.run([XSP, "recover", self.session, "--force", "-o", self.out], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=TIMEOUT)
+        self.assertEqual(done.returncode, 0, done.stderr.decode() + talk)
+        self.said = done.stderr.decode()
+        self.assertRegex(self.said, r"\b0 dropped, 0 overwritten, 0 torn")
+        return status, output
+
+    def sql(self, query):
+        done = subprocess.run([XSP, "sql", self.out, query, "--json"], check=True, timeout=TIMEOUT,
+                              stdout=subprocess.PIPE)
+        return json.loads(done.stdout)
+
+    def one(self, query):
+        return list(self.sql(query)[0].values())[0]
+
+    def clock_error_ns(self):
+        errors = re.findall(r"clock of device .* known to \+-([0-9.]+) us", self.said)
+        return max((float(error) * 1000 for error in errors), default=0)
+
+    def check_all(self, launches=None, executions=None):
+        """What holds in every trace."""
+        counts = {row["kind"]: row["n"] for row in self.sql(
+            "select kind, count(*) as n from span where level = 'kernel' group by 1")}
+        if launches is not None:
+            self.assertEqual(counts.get("launch", 0), launches)
+        if executions is not None:
+            self.assertEqual(counts.get("execution", 0), executions)
+        self.assertEqual(self.sql("select level, count(*) as n from span where level <> 'kernel' group by 1"), [])
+        self.assertEqual(self.sql(
+            "select e.span_id from span e left join span l on l.run_id = e.run_id and l.kind = 'launch' "
+            "and l.correlation_id = e.correlation_id where e.kind = 'execution' group by e.span_id "
+            "having count(l.span_id) <> 1"), [], "every execution has one launch")
+        self.assertEqual(self.sql("select correlation_id from span where kind = 'execution' group by 1 "
+                                  "having count(*) > 1"), [], "a command is executed once")
+        self.assertEqual(self.sql("select distinct basis from span where kind = 'execution'"),
+                         [{"basis": "correlation"}] if counts.get("execution") else [])
+        self.assertEqual(self.sql("select distinct category from span where kind <> 'execution'"), [{"category": "api"}])
+        self.assertEqual(self.sql("select name from span where kind = 'execution' and category not in "
+                                  "('kernel', 'memcpy', 'memset', 'sync', 'other')"), [])
+        self.assertEqual(self.sql(
+            "select name, before, start_ns from (select s.name, s.start_ns, max(s.end_ns) over (partition by s.track_id "
+            "order by s.start_ns, s.end_ns rows between unbounded preceding and 1 preceding) as before from span s "
+            "where s.kind = 'execution') where before > start_ns limit 5"), [], "executions overlap on one track")
+        if counts.get("execution"):
+            least = self.one("select min(e.start_ns - l.start_ns) from span e join span l using (run_id, correlation_id) "
+                             "where e.kind = 'execution' and l.kind = 'launch'")
+            self.assertGreaterEqual(least, -self.clock_error_ns(), "a command ran before it was enqueued")
+            self.assertEqual(self.sql("select t.track_id from span s join track t using (run_id, track_id) where "
+                                      "s.kind = 'execution' and (t.device_id is null or t.stream_id is null or "
+                                      "t.name not like '% queue %' or t.thread_id is not null)"), [])
+            self.assertEqual(self.sql("select t.track_id from span s join track t using (run_id, track_id) where "
+                                      "s.kind <> 'execution' and t.thread_id is null"), [])
+        return counts
+
+    def test_every_kind_of_command(self):
+        self.assertEqual(self.traced("commands"), self.plain("commands"))
+        counts = self.check_all()
+        failed = self.sql("select s.name, t.value from span s join tag t using (run_id, span_id) where t.key = 'error' "
+                          "order by s.span_id")
+        self.assertEqual([row["name"] for row in failed],
+                         ["clEnqueueReadBuffer", "clEnqueueReadBuffer", "clEnqueueFillBuffer"])
+        self.assertTrue(all(row["value"] < 0 for row in failed))
+        self.assertEqual(counts["launch"], counts["execution"] + len(failed))
+        found = {(row["name"], row["category"]) for row in self.sql("select name, category from span "
+                                                                    "where kind = 'execution'")}
+        self.assertLessEqual({("write buffer", "memcpy"), ("copy buffer rect", "memcpy"), ("fill buffer", "memset"),
+                              ("map buffer", "memcpy"), ("unmap", "memcpy"), ("migrate", "memcpy"),
+                              ("read image", "memcpy"), ("fill image", "memset"), ("map image", "memcpy"),
+                              ("busy", "kernel"), ("marker", "sync"), ("barrier", "sync")}, found)
+        host = {row["name"] for row in self.sql("select name from span where kind = 'sync'")}
+        self.assertLessEqual({"clFinish", "clWaitForEvents", "clFlush", "clBuildProgram", "clEnqueueBarrier"}, host)
+
+        def tags(name):
+            return {(row["key"], row["value"]) for row in self.sql(
+                f"select t.key, t.value from tag t join span s using (run_id, span_id) where s.name = '{name}' "
+                "and s.kind = 'execution' and t.key <> 'recorded_correlation'")}
+        self.assertEqual(tags("write buffer"), {("bytes", 4096), ("copy_kind", "HtoD")})
+        self.assertEqual(tags("read buffer rect"), {("bytes", 256), ("copy_kind", "DtoH")})
+        self.assertEqual(tags("copy image"), {("bytes", 256), ("copy_kind", "DtoD"), ("region", "[8,8,1]")})
+        self.assertLessEqual({("grid", "[16,8,1]"), ("block", "[4,2,1]"), ("grid", "[1,1,1]")}, tags("busy"))
+        self.assertEqual({row["value"] for row in self.sql("select value from tag where key = 'kernel'")}, {"busy"})
+
+    def test_queries_are_answered_as_without_it(self):
+        plain = self.plain("queries")
+        self.assertIn("times -7 -7 -7 -7", plain[1])
+        self.assertIn("times 0 0 0 0", plain[1])
+        self.assertEqual(self.traced("queries"), plain)
+        self.check_all(14, 14)
+
+    def test_queues_of_four_threads(self):
+        self.assertEqual(self.traced("own-queues"), self.plain("own-queues"))
+        self.check_all(32, 32)
+        tracks = self.sql("select t.stream_id, t.device_id, count(*) as n from span s join track t using (run_id, track_id) "
+                          "where s.kind = 'execution' group by 1, 2 order by 1")
+        self.assertEqual([(row["stream_id"], row["device_id"], row["n"]) for row in tracks],
+                         [(1, 0, 8), (2, 0, 8), (3, 0, 8), (4, 0, 8)])
+        self.assertEqual(self.one("select count(distinct track_id) from span where kind = 'launch'"), 4)
+        if os.cpu_count() > 1:
+            self.assertGreater(self.overlaps(), 0, "four queues never ran side by side")
+
+    def overlaps(self):
+        return self.one("select count(*) from span a join span b on a.run_id = b.run_id and a.span_id < b.span_id and "
+                        "a.start_ns < b.end_ns and b.start_ns < a.end_ns where a.kind = 'execution' and "
+                        "b.kind = 'execution'")
+
+    def test_one_queue_out_of_order(self):
+        self.assertEqual(self.traced("out-of-order"), self.plain("out-of-order"))
+        self.check_all(32, 32)
+        lanes = self.sql("select distinct t.name, t.stream_id from span s join track t using (run_id, track_id) "
+                         "where s.kind = 'execution' order by length(t.name), t.name")
+        self.assertEqual({row["stream_id"] for row in lanes}, {1})
+        if self.overlaps() > 0:
+            self.assertGreater(len(lanes), 1)
+            self.assertTrue(lanes[1]["name"].endswith(" queue 1 lane 2"), lanes)
+
+    def test_a_hundred_thousand_launches(self):
+        self.assertEqual(self.traced("many", "100000"), (0, ""))
+        self.check_all(100000, 100000)
+        self.assertEqual(self.one("select count(distinct track_id) from span where kind = 'execution'"), 1)
+        finish = self.one("select max(end_ns) from span where name = 'clFinish'")
+        self.assertLessEqual(self.one("select max(end_ns) from span where kind = 'execution'"),
+                             finish + self.clock_error_ns())
+
+    def test_an_exit_without_waiting(self):
+        self.assertEqual(self.traced("leave", "3", options=":exit_wait_ms=60000"), (7, ""))
+        self.check_all(3, 3)
+
+    def test_an_exit_whose_commands_never_end(self):
+        self.assertEqual(self.traced("never", options=":exit_wait_ms=100"), (0, ""))
+        self.check_all(1, 0)
+        self.assertIn("1 commands had not finished at exit", self.said)
+
+    def test_an_abrupt_exit(self):
+        self.assertEqual(self.traced("leave-at-once", "3"), (8, ""))
+        self.check_all(launches=3)
+
+    def test_a_killed_program(self):
+        self.assertEqual(self.traced("die", "3"), (-signal.SIGKILL, ""))
+        self.check_all(launches=3)
+
+    def test_a_program_that_aborts_in_a_callback(self):
+        self.assertEqual(self.traced("abort-in-callback"), (-signal.SIGABRT, ""))
+        self.check_all(launches=1)
+
+    def test_an_exit_of_another_thread(self):
+        self.assertEqual(self.traced("thread-exits"), (9, ""))
+        self.check_all(8, 8)
+
+    def test_names_of_any_length(self):
+        self.assertEqual(self.traced("names"), self.plain("names"))
+        self.check_all(9, 9)
+        names = self.sql("select name, count(*) as n from span where category = 'kernel' group by 1 order by 1")
+        self.assertEqual([(row["name"], row["n"]) for row in names], [("k" * 200, 3), ("m" * 100, 3), ("s", 3)])
+
+    def test_everything_made_and_released(self):
+        self.assertEqual(self.traced("storm", options=":exit_wait_ms=60000"), (0, ""))
+        counts = self.check_all(launches=4 * 60 * 7)
+        self.assertEqual(counts["execution"], counts["launch"])
+
+    def test_forks(self):
+        self.assertEqual(self.traced("forks"), self.plain("forks"))
+        self.check_all(24, 24)
+
+    def test_user_events_and_callbacks_that_enqueue(self):
+        for serialize in ("0", "1"):
+            with self.subTest(serialize=serialize):
+                self.assertEqual(self.traced("user-event", XSP_SERIALIZE=serialize), (0, "both ran\n"))
+                self.check_all(2, 2)
+
+    def test_one_after_the_other(self):
+        for scenario in ("own-queues", "out-of-order"):
+            with self.subTest(scenario=scenario):
+                self.assertEqual(self.traced(scenario, XSP_SERIALIZE="1"), (0, ""))
+                self.check_all(32, 32)
+                self.assertEqual(self.overlaps(), 0)
+                self.assertEqual(self.sql(  # none is launched while another is under way
+                    "select l.span_id from span l join span e on e.kind = 'execution' and l.kind = 'launch' and "
+                    "l.correlation_id <> e.correlation_id and l.start_ns between e.start_ns and e.end_ns limit 3"), [])
+
+    def test_serialised_queries_are_answered_as_ever(self):
+        self.assertEqual(self.traced("queries", XSP_SERIALIZE="1"), self.plain("queries"))
+
+    def test_without_the_kernel_level(self):
+        status, output, talk = self.run_guest(
+            ["queries"], self.environment(), [XSP, "run", "-q", "-t", "opencl", "--levels", "M", "-o", self.out, "--"])
+        self.assertEqual((status, output), self.plain("queries"), talk)
+        self.assertEqual(self.one("select count(*) from span where level = 'kernel'"), 0)
+
+    def test_through_xsp_run(self):
+        status, output, talk = self.run_guest(
+            ["commands"], self.environment(), [XSP, "run", "-q", "-t", "opencl", "-o", self.out, "--"])
+        self.assertEqual((status, output), self.plain("commands"), talk)
+        self.assertGreater(self.one("select count(*) from span where kind = 'execution' and category = 'kernel'"), 2)
+
+    def test_check_says_what_there_is(self):
+        done = subprocess.run([XSP, "check", "opencl", "--json"], env=self.environment(), timeout=TIMEOUT,
+                              stdout=subprocess.PIPE)
+        found = [row for row in json.loads(done.stdout) if row.get("tracer") == "opencl"]
+        self.assertEqual(len(found), 1, done.stdout)
+        self.assertTrue(found[0]["usable"], found)
+        self.assertIn("libOpenCL", found[0]["library"])
+        self.assertRegex(found[0]["version"], r"OpenCL \d.* \d+ device")
+
+    def test_check_says_what_is_missing(self):
+        with tempfile.TemporaryDirectory() as nothing:
+            for environment, reason, advice in (
+                    ({"OCL_ICD_VENDORS": nothing}, "no platform", "OCL_ICD_VENDORS"),
+                    ({"XSP_LIBRARY_OPENCL": f"{nothing}/no.so"}, "no.so", "XSP_LIBRARY_OPENCL")):
+                done = subprocess.run([XSP, "check", "opencl", "--json"], env=self.environment(**environment),
+                                      timeout=TIMEOUT, stdout=subprocess.PIPE)
+                found = [row for row in json.loads(done.stdout) if row.get("tracer") == "opencl"][0]
+                self.assertFalse(found["usable"], found)
+                self.assertIn(reason, found["reason"])
+                self.assertIn(advice, found["advice"])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
