@@ -79,6 +79,7 @@ static uint64_t next_correlation;
 
 static void launch(const struct crossing *crossing, const char *name, uint16_t device)
 {
+  XSP_SITE_FULL(call, XSP_LEVEL_KERNEL, "launch", "api", "app"); // of whatever: its name tells nothing
   struct xsp_site *site = xsp_site_create("app", XSP_LEVEL_KERNEL, name, "kernel");
   uint64_t correlation = __atomic_add_fetch(&next_correlation, 1, __ATOMIC_RELAXED);
   for (int thread = 0; thread < 2; thread++) {
@@ -86,7 +87,7 @@ static void launch(const struct crossing *crossing, const char *name, uint16_t d
       pthread_barrier_wait(&turn);
     if (thread != crossing->thread)
       continue;
-    struct xsp_span span = xsp_span_start(site);
+    struct xsp_span span = xsp_span_start(&call);
     xsp_span_correlate(&span, XSP_KIND_LAUNCH, correlation);
     uint64_t start = xsp_clock_ticks();
     work(1000);

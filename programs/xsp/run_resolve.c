@@ -105,6 +105,47 @@ static uint32_t translate(struct store *store, struct store *from, uint32_t name
   return known[name] == UINT32_MAX ? 0 : known[name];
 }
 
+struct executed { // what a launch launched
+  int64_t correlation_id;
+  uint32_t row;
+};
+
+static int compare_executed(const void *left, const void *right)
+{
+  const struct executed *a = left, *b = right;
+  if (a->correlation_id != b->correlation_id)
+    return a->correlation_id < b->correlation_id ? -1 : 1;
+  return a->row < b->row ? -1 : a->row > b->row;
+}
+
+// Launches of all kernels have one name, their call's; what they launched tells them apart.
+static bool name_launches(const struct store_spans *spans, struct join_span *items, struct arena *arena)
+{
+  struct executed *executed = arena_alloc_array(arena, spans->count + 1, sizeof *executed);
+  size_t count = 0;
+  if (executed == NULL)
+    return false;
+  for (size_t i = 0; i < spans->count; i++)
+    if (spans->kind[i] == XSP_KIND_EXECUTION && spans->correlation_id[i] != 0)
+      executed[count++] = (struct executed){spans->correlation_id[i], (uint32_t)i};
+  qsort(executed, count, sizeof *executed, compare_executed);
+  for (size_t i = 0; i < spans->count; i++) {
+    if (spans->kind[i] != XSP_KIND_LAUNCH || spans->correlation_id[i] == 0)
+      continue;
+    size_t low = 0, high = count; // the first execution of this id
+    while (low < high) {
+      size_t middle = low + (high - low) / 2;
+      if (executed[middle].correlation_id < spans->correlation_id[i])
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    if (low < count && executed[low].correlation_id == spans->correlation_id[i])
+      items[i].name = items[executed[low].row].name;
+  }
+  return true;
+}
+
 static bool fill_side(struct store *store, struct store *from, const struct store_spans *spans,
                       const struct store_derived *derived, struct arena *arena, struct side *ret_side)
 {
@@ -132,7 +173,7 @@ static bool fill_side(struct store *store, struct store *from, const struct stor
                                   .basis = derived->basis[i]};
   }
   *ret_side = (struct side){{items, spans->count}, spans->span_id};
-  return true;
+  return name_launches(spans, items, arena);
 }
 
 static enum status load_side(struct store *store, struct store *from, int64_t run_id, struct arena *arena,
@@ -142,7 +183,7 @@ static enum status load_side(struct store *store, struct store *from, int64_t ru
   struct store_derived derived;
   uint32_t columns = STORE_BIT(STORE_SPAN_ID) | STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) |
                      STORE_BIT(STORE_TRACK_ID) | STORE_BIT(STORE_NAME) | STORE_BIT(STORE_LEVEL) |
-                     STORE_BIT(STORE_KIND) | STORE_BIT(STORE_FLAGS);
+                     STORE_BIT(STORE_KIND) | STORE_BIT(STORE_FLAGS) | STORE_BIT(STORE_CORRELATION_ID);
   uint32_t found = STORE_BIT(STORE_PARENT_ID) | STORE_BIT(STORE_OBSERVATION) | STORE_BIT(STORE_BASIS);
   XSP_TRY(store_load_spans(from, run_id, columns, arena, &spans, err));
   XSP_TRY(store_load_derived_columns(from, run_id, found, arena, &derived, err));
