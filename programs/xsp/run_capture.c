@@ -21,6 +21,7 @@
 #define LOOK_LEAST_NS 500000
 #define LOOK_MOST_NS 20000000
 #define DRAIN_AT 0.25             // of the fullest ring; below it a drain would cost more than it frees
+#define HURRY_AT 0.1              // from here on draining must not wait for its turn
 #define DRAIN_EVERY_NS SECOND_NS  // and at least so often, where anything waits
 #define WAIT_ALL_LOOK_NS 50000000 // for processes that nobody tells us the end of
 #define FLIGHT_RECORD_BYTES 32    // of a record in a ring
@@ -96,6 +97,16 @@ static void drain(struct capture *capture)
   capture->drained_ns = now_ns();
 }
 
+// A gentle xsp takes its turn among the program's threads instead of cutting in when it wakes. Not SCHED_IDLE: nobody
+// without rights comes back from it, and on a busy machine rings would fill meanwhile.
+static void set_gentle(bool is_gentle)
+{
+  const struct sched_param parameter = {0};
+  int policy = sched_getscheduler(0);
+  if (policy == (is_gentle ? SCHED_OTHER : SCHED_BATCH))
+    (void)sched_setscheduler(0, is_gentle ? SCHED_BATCH : SCHED_OTHER, &parameter);
+}
+
 // Looks, drains where it is worth it, returns when to look again.
 static int64_t look(struct capture *capture)
 {
@@ -106,6 +117,7 @@ static int64_t look(struct capture *capture)
   double per_ns = since_ns > 0 && fullness > before ? (fullness - before) / (double)since_ns : 0;
   capture->looked_ns = now;
   capture->fullness = fullness;
+  set_gentle(fullness < HURRY_AT);
   if (fullness >= DRAIN_AT || (fullness > 0 && now - capture->drained_ns >= DRAIN_EVERY_NS)) {
     drain(capture);
     fullness = capture->fullness = collect_fullness(capture->session);
@@ -113,16 +125,6 @@ static int64_t look(struct capture *capture)
   }
   double next_ns = per_ns > 0 ? (DRAIN_AT * 1.3 - fullness) / per_ns : (double)LOOK_MOST_NS;
   return next_ns < LOOK_LEAST_NS ? LOOK_LEAST_NS : next_ns > LOOK_MOST_NS ? LOOK_MOST_NS : (int64_t)next_ns;
-}
-
-// A drain takes its turn among the program's threads instead of cutting in. Not SCHED_IDLE: nobody without rights comes back
-// from it, and on a busy machine rings would fill meanwhile.
-static void set_gentle(bool is_gentle)
-{
-  const struct sched_param parameter = {0};
-  int policy = sched_getscheduler(0);
-  if (policy == (is_gentle ? SCHED_OTHER : SCHED_BATCH))
-    (void)sched_setscheduler(0, is_gentle ? SCHED_BATCH : SCHED_OTHER, &parameter);
 }
 
 static void stand_beside(struct capture *capture)

@@ -1,0 +1,445 @@
+# SPDX-License-Identifier: Apache-2.0
+"""xsp run: a program with xsp before it ends, prints and looks as it does without; what xsp says and leaves is right."""
+import json
+import os
+import pathlib
+import pty
+import re
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from run_guests import BUILD, WAIT_S, XSP, all_cases, guest, own_children, read_line, sessions, wait_until
+
+
+class RunTest(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name)
+        self.file = self.folder / "out.xsp"
+
+    def xsp(self, *arguments, check=0, **options):
+        options = {"stdin": subprocess.DEVNULL, "cwd": self.folder, "timeout": WAIT_S, **options}
+        result = subprocess.run([XSP, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
+                                **options)
+        if check is not None:
+            self.assertEqual(result.returncode, check, result.stderr.decode())
+        return result
+
+    def run_it(self, *arguments, **options):
+        return self.xsp("run", "-o", self.file, *arguments, **options)
+
+    def sql(self, query, file=None):
+        return json.loads(self.xsp("sql", file or self.file, query, "--json").stdout)
+
+    def program_span(self, file=None):
+        spans = self.sql("select * from span where category = 'program'", file)
+        self.assertEqual(len(spans), 1)
+        return spans[0]
+
+    def note(self, key):
+        rows = self.sql(f"select value from note where key = '{key}'")
+        return rows[0]["value"] if rows else None
+
+    def start(self, *arguments, options=(), **more):
+        return subprocess.Popen([XSP, "run", "-o", self.file, *options, "--", *map(str, arguments)], cwd=self.folder,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+
+
+class Guests(unittest.TestCase):
+    def test_each_ends_as_without_xsp(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for case in all_cases():
+                with self.subTest(case.name):
+                    self.assertIsNone(case.compare(folder))
+
+
+class What(RunTest):
+    def test_the_program_is_a_span_around_its_own(self):
+        result = self.run_it("--", *guest("run-guest-traced", "fork"), check=3)
+        self.assertEqual(result.stdout, b"0\n1\n2\n3\n4\n")
+        program = self.program_span()
+        self.assertEqual((program["name"], program["level"], program["kind"], program["tracer"]),
+                         ("run-guest-traced", "application", "sync", "xsp"))
+        own = self.sql("select count(*) as n, sum(parent_id = (select span_id from span where category = 'program')) as "
+                       f"inside from span where name = 'work' and track_id = {program['track_id']}")
+        self.assertEqual(own, [{"n": 100, "inside": 100}])
+        self.assertEqual(self.sql("select count(*) as n from span where name = 'work'"), [{"n": 600}])  # and 5 children
+        self.assertEqual(self.note("processes"), "6")
+        self.assertEqual(self.sql("select dropped_count from run"), [{"dropped_count": 0}])
+
+    def test_a_script_is_named(self):
+        script = self.folder / "train.py"
+        script.write_text("print('trained')\n", encoding="utf-8")
+        result = self.run_it("--", sys.executable, "-B", "train.py", "--epochs", "3")
+        self.assertEqual(result.stdout, b"trained\n")
+        self.assertEqual(self.program_span()["name"], f"{pathlib.Path(sys.executable).name} train.py")
+
+    def test_a_program_that_cannot_join(self):
+        result = self.run_it("--", *guest("run-guest-static", "exit", "3"), check=3)
+        self.assertEqual(result.stdout, b"")
+        self.assertIn("statically linked", self.note("tracers"))
+        self.assertEqual(self.program_span()["name"], "run-guest-static")
+
+    def test_levels(self):
+        self.run_it("--levels", "M", "--", *guest("run-guest-traced", "exit", "0"))
+        self.assertEqual(self.sql("select levels from run"), [{"levels": "M"}])
+        self.assertEqual(self.sql("select count(*) as n from span where name = 'work'"), [{"n": 0}])
+
+    def test_delay(self):
+        """The guest publishes at once, then waits: nothing of it is after the delay."""
+        self.run_it("--delay", "3600", "--", *guest("run-guest-traced", "exit", "0"))
+        self.assertEqual(self.sql("select count(*) as n from span where name = 'work'"), [{"n": 0}])
+        self.program_span()
+
+    def test_delay_and_duration_switch(self):
+        """What the guest publishes when it is told to: before the delay, inside, behind the duration."""
+        process = self.start(*guest("run-guest-traced", "signals"), options=["-q", "--delay", "0.3", "--duration", "0.3"],
+                             process_group=0)
+        self.assertEqual(read_line(process), b"ready\n")
+        levels = self.switch_word(process.pid)
+        wait_until(lambda: levels() != 0, "nothing is switched on")
+        os.kill(process.pid, signal.SIGUSR1)
+        self.assertEqual(read_line(process), b"got 10\n")
+        wait_until(lambda: levels() == 0, "nothing is switched off")
+        os.kill(process.pid, signal.SIGUSR2)
+        process.communicate(timeout=WAIT_S)
+        self.assertEqual(process.returncode, 7)
+        # A loaded machine may take the signal behind the duration's end, but never records before or behind it.
+        self.assertIn(self.sql("select count(*) as n from span where name = 'work'")[0]["n"], (0, 100))
+
+    @staticmethod
+    def switch_word(collector):
+        """The first tracer's levels, in the control page of the session's head."""
+        folder = sessions(collector)[0]
+
+        def levels():
+            with open(folder / "session", "rb") as file:
+                file.seek(4096)
+                return int.from_bytes(file.read(4), "little")
+        return levels
+
+    def test_flight_recorder_keeps_the_last(self):
+        self.run_it("--flight-recorder", "64K", "--", *guest("run-guest-traced", "flood", "100000"))
+        last = self.sql("select count(*) as n, max(t.value) as last from span s join tag t using (run_id, span_id) "
+                        "where s.name = 'flood' and t.key = 'i'")[0]
+        self.assertEqual(last["last"], 99999)
+        self.assertTrue(500 <= last["n"] <= 1024, last)
+        self.assertEqual(self.sql("select dropped_count from run"), [{"dropped_count": 0}])
+
+    def test_what_is_dropped_is_counted(self):
+        """A million spans in a second or so, drained meanwhile: here or counted, and none of them twice."""
+        self.run_it("--", *guest("run-guest-traced", "paced", "1000000"))
+        got = self.sql("select count(*) as n, count(distinct span_id) as ids from span where name = 'paced'")[0]
+        dropped = self.sql("select dropped_count from run")[0]["dropped_count"]
+        self.assertEqual((got["n"] + dropped, got["ids"]), (1000000, got["n"]))
+        self.assertGreater(got["n"], 65536)  # more than a ring: it was drained beside the program
+
+    def test_processes_that_are_left(self):
+        done = self.folder / "done"
+        process = self.start(*guest("run-guest-traced", "outlive", self.folder / "go", done), options=["-q"])
+        process.communicate(timeout=WAIT_S)
+        self.assertEqual(process.returncode, 8)
+        self.assertEqual(self.note("left_running"), "1")
+        self.assertEqual(self.sql("select count(*) as n from span where name = 'late'"), [{"n": 0}])
+        self.assertEqual(sessions(process.pid), [])
+        (self.folder / "go").touch()
+        wait_until(done.exists, "it does not go on")  # without its session
+
+    def test_wait_for_all(self):
+        done = self.folder / "done"
+        process = self.start(*guest("run-guest-traced", "outlive", self.folder / "go", done),
+                             options=["-q", "--wait", "all"], start_new_session=True)
+        # stdout is the daemon's, too: the program has ended when /proc says so.
+        wait_until(lambda: self.has_only_daemon(process.pid), "the program does not end")
+        self.assertIsNone(process.poll())
+        (self.folder / "go").touch()
+        process.communicate(timeout=WAIT_S)
+        self.assertEqual(process.returncode, 8)
+        self.assertTrue(done.exists())
+        self.assertIsNone(self.note("left_running"))
+        self.assertEqual(self.sql("select count(*) as n from span where name = 'late'"), [{"n": 100}])
+
+    @staticmethod
+    def has_only_daemon(pid):
+        children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+        names = [pathlib.Path(f"/proc/{child}/comm").read_text(encoding="ascii").strip() for child in children]
+        return sessions(pid) != [] and "run-guest-trace" not in names
+
+    def test_the_users_own_libraries_stay(self):
+        own = BUILD / "test-programs" / "test-plugin.so"
+        if not own.exists():
+            own = next(iter(sorted((BUILD / "test-programs").glob("*test-plugin*.so"))), None)
+        if own is None:
+            self.skipTest("no library to preload")
+        result = self.run_it("--", "sh", "-c", "echo $LD_PRELOAD", env={**os.environ, "LD_PRELOAD": str(own)})
+        first, *rest = result.stdout.decode().strip().split(":")
+        self.assertRegex(first, r"/libxsp\.so[.0-9]*$")
+        self.assertEqual(rest[-1], str(own))
+
+    def test_inside_another_xsp_run(self):
+        inner = self.folder / "inner.xsp"
+        self.run_it("-q", "--", XSP, "run", "-q", "-o", inner, "--", *guest("run-guest-traced", "exit", "6"), check=6)
+        self.assertEqual(self.sql("select count(*) as n from span where name = 'work'", inner), [{"n": 100}])
+        self.assertEqual(self.sql("select count(*) as n from span where name = 'work'"), [{"n": 0}])
+        self.assertEqual(self.program_span()["name"], "xsp")
+
+
+class Names(RunTest):
+    def test_default(self):
+        self.xsp("run", "-q", "--", "true")
+        self.assertTrue((self.folder / "true.xsp").exists())
+        (self.folder / "work.py").write_text("pass\n", encoding="utf-8")
+        self.xsp("run", "-q", "--", sys.executable, "-B", "work.py", "a.txt")
+        self.assertTrue((self.folder / "work.xsp").exists())
+        self.xsp("run", "-q", "--", "/usr/bin/env", "true")
+        self.assertTrue((self.folder / "env.xsp").exists())
+
+    def test_patterns(self):
+        self.xsp("run", "-q", "-o", "a%%%h-%q{RANK}.xsp", "--", "true", env={**os.environ, "RANK": "3"})
+        self.assertTrue((self.folder / f"a%{socket.gethostname()}-3.xsp").exists())
+        self.xsp("run", "-q", "-o", "p%p.xsp", "--", "true")
+        self.assertRegex(str(list(self.folder.glob("p*.xsp"))[0].name), r"^p[0-9]+\.xsp$")
+
+    def test_ranks_at_once(self):
+        ranks = [subprocess.Popen([XSP, "run", "-q", "-o", "r%q{RANK}.xsp", "--", *guest("run-guest-traced", "exit", rank)],
+                                  cwd=self.folder, env={**os.environ, "RANK": str(rank)}) for rank in range(4)]
+        self.assertEqual([rank.wait(WAIT_S) for rank in ranks], [0, 1, 2, 3])
+        for rank in range(4):
+            self.assertEqual(self.sql("select count(*) as n from span where name = 'work'", self.folder / f"r{rank}.xsp"),
+                             [{"n": 100}])
+
+    def test_ranks_into_one_file(self):
+        """Only one can have it; the others do not start their program, and say so."""
+        go = self.folder / "go"
+        first = self.start("sh", "-c", f"while [ ! -e {go} ]; do :; done; echo first")
+        wait_until(lambda: sessions(first.pid) != [], "it does not start")
+        for _ in range(3):
+            result = self.run_it("--", "echo", "another", check=3)
+            self.assertEqual(result.stdout, b"")
+            self.assertIn(b"another process is writing it", result.stderr)
+        go.touch()
+        self.assertEqual(first.communicate(timeout=WAIT_S)[0], b"first\n")
+        self.assertEqual(first.returncode, 0)
+        self.program_span()
+
+
+class WrongUse(RunTest):
+    def refuses(self, *arguments, says, **options):
+        result = self.xsp("run", *arguments, check=125, **options)
+        self.assertEqual(result.stdout, b"")
+        error = result.stderr.decode()
+        self.assertRegex(error, r"^xsp: [^\n]+\n$")
+        self.assertIn(says, error)
+
+    def test_wrong_use(self):
+        echo = ["--", "echo", "it runs"]
+        self.refuses(says="its arguments are missing")
+        self.refuses("-o", "x.xsp", says="its arguments are missing")
+        self.refuses("--no-such", *echo, says="xsp help run")
+        self.refuses("-t", "nvtxx,fake", *echo, says="no such tracer: nvtxx")
+        self.refuses("-t", "fake,,fake", *echo, says="name is empty")
+        self.refuses("-t", "functions_audit", *echo, says="no such tracer")
+        self.refuses("-t", "/no/such/file.so", *echo, says="/no/such/file.so")
+        self.refuses("--levels", "M,X", *echo, says="'X'")
+        self.refuses("--levels", "M,M", *echo, says="twice")
+        self.refuses("--levels", "M+metrics", *echo, says="metrics")
+        self.refuses("--runs", "0", *echo, says="--runs=0")
+        self.refuses("--delay", "-1", *echo, says="--delay=-1")
+        self.refuses("--delay", "1", "--capture-range", "x", *echo, says="both say when")
+        self.refuses("--model-range", "", *echo, says="pattern is empty")
+        self.refuses("--flight-recorder", "7", *echo, says="'7'")
+        self.refuses("--flight-recorder", "1T", *echo, says="'1T'")
+        self.refuses("--wait", "me", *echo, says="'me'")
+        self.refuses("--functions", "/no/such/list", *echo, says="/no/such/list")
+        self.refuses("-o", "%q{NO_SUCH_VARIABLE}.xsp", *echo, says="no NO_SUCH_VARIABLE")
+        self.refuses("-o", "%q{}.xsp", *echo, says="%q{NAME}")
+        self.refuses("-o", "%n.xsp", *echo, says="%%")
+        self.refuses("-o", "100%", *echo, says="%%")
+        self.refuses("-o", "", *echo, says="name is empty")
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_nearest_tracer(self):
+        self.refuses("-t", "fke", "--", "true", says="-t fake")
+
+    def test_an_existing_file(self):
+        self.file.write_text("precious", encoding="utf-8")
+        self.refuses("-o", self.file, "--", "touch", "ran", says="--force")
+        self.assertEqual(self.file.read_text(encoding="utf-8"), "precious")
+        self.assertFalse((self.folder / "ran").exists())
+        self.xsp("run", "-q", "-f", "-o", self.file, "--", "true")
+        self.program_span()
+
+    def test_options_of_the_program_are_its_own(self):
+        self.assertEqual(self.xsp("run", "-q", "echo", "-q", "--levels", "--").stdout, b"-q --levels --\n")
+        self.assertEqual(self.xsp("run", "-q", "-f", "--", "echo", "--", "-f").stdout, b"-- -f\n")
+
+    def test_cannot_be_started(self):
+        for command, why in (("nosuchprogram", "No such file"), ("/etc/passwd", "Permission denied"),
+                             (str(self.folder), "Permission denied"), ("", "No such file")):
+            result = self.run_it("--", command, check=127)
+            self.assertIn(why, result.stderr.decode())
+            self.assertEqual(result.stdout, b"")
+            self.assertFalse(self.file.exists())
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_output_that_cannot_be_written(self):
+        result = self.xsp("run", "-o", "/no/such/folder/x.xsp", "--", "touch", "ran", check=3)
+        self.assertIn(b"/no/such/folder", result.stderr)
+        self.assertFalse((self.folder / "ran").exists())
+
+
+class Ends(RunTest):
+    def test_interrupted_from_the_terminal(self):
+        process = self.start(sys.executable, "-uc", "print('ready'); import time; time.sleep(60)", process_group=0)
+        self.assertEqual(read_line(process), b"ready\n")
+        os.killpg(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=WAIT_S)
+        self.assertEqual(process.returncode, 128 + signal.SIGINT)
+        self.assertIn(b"KeyboardInterrupt", errors)
+        self.program_span()
+
+    def test_xsp_is_killed(self):
+        """The program goes on and ends as ever; what it published before and after is recovered."""
+        process = self.start(*guest("run-guest-traced", "signals"), process_group=0)
+        self.assertEqual(read_line(process), b"ready\n")
+        folder, program = sessions(process.pid)[0], self.program_of(process.pid)
+        helpers = self.others_of(process.pid, program)
+        process.send_signal(signal.SIGKILL)
+        process.wait(WAIT_S)
+        os.kill(program, signal.SIGTERM)
+        self.assertEqual(read_line(process), b"got 15\n")
+        os.kill(program, signal.SIGUSR2)
+        output, errors = process.communicate(timeout=WAIT_S)  # both ends are closed when the program has ended
+        self.assertIn(b"15: 1\n", output)
+        self.assertEqual(errors, b"")
+        wait_until(lambda: not any(pathlib.Path(f"/proc/{helper}").exists() for helper in helpers), "helpers are left")
+        self.assertFalse(self.file.exists())
+        self.xsp("recover", folder)
+        self.assertEqual(self.sql("select count(*) as n from span where name = 'work'"), [{"n": 300}])
+        self.assertFalse(folder.exists())
+
+    def children(self, pid):
+        return [int(child) for child in
+                pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
+
+    def program_of(self, pid):
+        return next(child for child in self.children(pid)
+                    if pathlib.Path(f"/proc/{child}/comm").read_text(encoding="ascii").startswith("run-guest"))
+
+    def others_of(self, pid, program):
+        return [child for child in self.children(pid) if child != program]
+
+    def test_the_disk_is_full_in_the_end(self):
+        """The program's status stands where it is not 0; the rings are kept for xsp recover."""
+        if os.geteuid() != 0 or shutil.which("unshare") is None:
+            self.skipTest("needs mounts of its own")
+        work = f"{' '.join(guest('run-guest-traced', 'paced', '1000000'))}"
+        script = (f"mount -t tmpfs -o size=300k none {self.folder} || exit 99; "
+                  f"{XSP} run -q -o {self.folder}/x.xsp -- {work}")
+        result = subprocess.run(["unshare", "-m", "sh", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                stdin=subprocess.DEVNULL, timeout=WAIT_S, check=False)
+        if result.returncode == 99 or b"unshare failed" in result.stderr:
+            self.skipTest("no mounts of its own here")
+        error = result.stderr.decode()
+        self.assertEqual(result.returncode, 3, error)
+        session = re.search(r"xsp recover (\S+)", error).group(1)
+        self.xsp("recover", session, "-o", self.file)
+        self.assertEqual(self.sql("select count(*) > 10000 as many from span where name = 'paced'"), [{"many": 1}])
+
+    def test_shared_memory_is_small_or_closed(self):
+        if os.geteuid() != 0 or shutil.which("unshare") is None:
+            self.skipTest("needs mounts of its own")
+        for options in ("size=2m", "size=16k", "ro"):
+            script = (f"mount -t tmpfs -o {options} none /dev/shm || exit 99; exec {XSP} run -q -f -o {self.file} -- "
+                      f"{' '.join(guest('run-guest-traced', 'fork'))}")
+            result = subprocess.run(["unshare", "-m", "sh", "-c", script], stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=WAIT_S, check=False)
+            if result.returncode == 99 or b"unshare failed" in result.stderr:
+                self.skipTest("no mounts of its own here")
+            self.assertEqual((result.returncode, result.stdout, result.stderr), (3, b"0\n1\n2\n3\n4\n", b""), options)
+            self.assertEqual(self.sql("select count(*) as n from span where name = 'work'"), [{"n": 600}])
+
+
+class Terminal(RunTest):
+    """A shell with job control on a terminal of its own, told what a person would type."""
+
+    def setUp(self):
+        super().setUp()
+        if shutil.which("bash") is None:
+            self.skipTest("needs bash")
+        self.pid, self.terminal = pty.fork()
+        if self.pid == 0:
+            os.chdir(self.folder)
+            os.environ["PS1"] = "$ "
+            os.environ.pop("PROMPT_COMMAND", None)
+            os.execlp("bash", "bash", "--norc", "--noediting", "-i")
+        self.seen = ""
+        self.addCleanup(self.leave)
+        self.type("set -b; PS1='pro''mpt> '\n", "prompt> ")
+
+    def leave(self):
+        os.kill(self.pid, signal.SIGHUP)
+        os.close(self.terminal)
+        os.waitpid(self.pid, 0)
+
+    def type(self, text, answer):
+        """Types, and reads until the answer is there."""
+        os.write(self.terminal, text.encode())
+        seen = ""
+        while answer not in seen:
+            ready, _, _ = select.select([self.terminal], [], [], WAIT_S)
+            self.assertTrue(ready, f"{answer!r} does not come behind {text!r}: {seen!r}")
+            seen += os.read(self.terminal, 4096).decode(errors="replace")
+        return seen
+
+    def begin(self, *command):
+        return f"{XSP} run -q -f -o {self.file} -- {' '.join(command)}\n"
+
+    def test_a_program_that_talks(self):
+        self.type(self.begin(*guest("run-guest", "terminal")), "111 foreground 1")
+        self.type("hello\n", "read hello")
+        self.type("\x04", "prompt> ")
+        self.type("echo status $?\n", "status 17")
+        self.program_span()
+
+    def test_interrupt(self):
+        self.type(self.begin("cat"), "\n")
+        self.wait_for_program("cat")
+        self.type("\x03", "prompt> ")
+        self.type("echo status $?\n", "status 130")
+        self.program_span()
+
+    def test_stop_and_go_on(self):
+        self.type(self.begin("cat"), "\n")
+        self.wait_for_program("cat")
+        self.type("\x1a", "Stopped")
+        self.type("jobs\n", "xsp run")
+        self.type("fg\n", "cat")
+        self.type("again\n", "again\r\nagain")
+        self.type("\x1a", "Stopped")
+        self.type("kill %1; fg\n", "prompt> ")
+        self.wait_for_file()
+
+    def wait_for_file(self):
+        wait_until(self.file.exists, "no file is written")
+        self.program_span()
+
+    def wait_for_program(self, name):
+        def runs():
+            children = [self.pid]
+            for _ in range(2):
+                children = [int(child) for pid in children
+                            for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split()]
+            return any(pathlib.Path(f"/proc/{child}/comm").read_text("ascii").strip() == name for child in children)
+        wait_until(runs, f"{name} does not start")
+
+
+if __name__ == "__main__":
+    unittest.main()
