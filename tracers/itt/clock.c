@@ -12,9 +12,14 @@
 struct reading {
   uint64_t ticks, ns;
 };
-struct tied_clock { // published whole: a reset replaces it, and leaves the old one where others may be reading it
-  struct reading at;
-  uint64_t base, frequency;
+#define READINGS 8 // resets that may pass while a thread reads one
+struct own_clock {
+  struct itt_clock_domain shared; // first
+  uint32_t resets;                // atomic
+  struct tied_clock {             // complete before shared.extra2 points to it
+    struct reading at;
+    uint64_t base, frequency;
+  } tied[READINGS];
 };
 
 static struct reading first;             // when the tracer started; ticks 0: not yet
@@ -57,9 +62,8 @@ bool itt_is_possible(uint64_t start, uint64_t end)
 
 static void tie(struct itt_clock_domain *clock)
 {
-  struct tied_clock *fresh = malloc(sizeof *fresh);
-  if (fresh == NULL)
-    return;
+  struct own_clock *own = (struct own_clock *)(void *)clock;
+  struct tied_clock *fresh = &own->tied[__atomic_fetch_add(&own->resets, 1, __ATOMIC_RELAXED) % READINGS];
   struct itt_clock_info info = {0, 0};
   clock->read(&info, clock->data);
   fresh->at = read_both();
@@ -73,7 +77,8 @@ struct itt_clock_domain *itt_clock_domain_create(itt_clock_reader read, void *da
   if (read == NULL)
     return NULL;
   int saved_errno = errno;
-  struct itt_clock_domain *fresh = calloc(1, sizeof *fresh);
+  struct own_clock *own = calloc(1, sizeof *own);
+  struct itt_clock_domain *fresh = own == NULL ? NULL : &own->shared;
   if (fresh != NULL) {
     fresh->read = read;
     fresh->data = data;
