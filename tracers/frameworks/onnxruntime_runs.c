@@ -108,8 +108,7 @@ void runs_say(const char *format, const char *version)
 
 bool runs_layers_possible(void)
 {
-  // A name under which nothing is published: what can be on at all, without touching what is.
-  return (xsp_tracer_set_levels("frameworks", XSP_LEVEL_MASK_ALL) & XSP_LEVEL_MASK(XSP_LEVEL_LAYER)) != 0;
+  return (xsp_session_levels() & XSP_LEVEL_MASK(XSP_LEVEL_LAYER)) != 0;
 }
 
 static bool layers_are_on(void)
