@@ -9,13 +9,13 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define DOMAINS_MOST 1024
 #define DOMAIN_TEXT_BYTES (64 * 1024)
 #define GLOB_MOST 1024
 
 char annotation_tracer[32] = "annotations";
 const char *annotation_model_range, *annotation_capture_range;
-const volatile uint32_t *annotation_switches;
+static const volatile uint32_t all_on = UINT32_MAX;
+const volatile uint32_t *annotation_switches = &all_on;
 uint64_t annotation_started_ticks;
 
 static const struct xsp_host *host;   // atomic
@@ -26,7 +26,7 @@ static bool has_key;
 static struct annotation_thread *blocks; // atomic: all of them
 static uint32_t capturing;               // atomic: capture ranges open in this process
 // One that dlopen finds room for among the thread's first ones: a pointer.
-static __thread struct annotation_thread *own_block __attribute__((tls_model("initial-exec")));
+__thread struct annotation_thread *annotation_own __attribute__((tls_model("initial-exec")));
 
 void annotation_say(const char *message)
 {
@@ -84,31 +84,31 @@ static void thread_ends(void *block)
 {
   struct annotation_thread *own = block;
   for (uint32_t i = own->depth; i-- > 0;)
-    if (own->open[i].annotation != NULL && own->open[i].annotation->is_capture_range)
+    if (own->open[i].captures)
       annotation_capture_leave();
   own->depth = own->beyond = 0;
-  own_block = NULL;
+  annotation_own = NULL;
   __atomic_store_n(&own->in_use, 0, __ATOMIC_RELEASE);
 }
 
 // The forking thread lives on alone. What was open is its parent's: it still nests here, but is not recorded twice.
 static void child_starts(void)
 {
-  struct annotation_thread *own = own_block;
+  struct annotation_thread *own = annotation_own;
   for (struct annotation_thread *block = blocks; block != NULL; block = block->next)
     if (block != own) {
       block->depth = block->beyond = 0;
       block->in_use = 0;
     }
   for (uint32_t i = 0; own != NULL && i < own->depth; i++) {
-    own->open[i].annotation = NULL;
+    own->open[i].captures = 0;
     own->open[i].span = (struct xsp_span){0, 0, 0};
   }
   capturing = 0;
   annotation_started_forget();
 }
 
-static __attribute__((noinline)) struct annotation_thread *thread_begins(void)
+struct annotation_thread *annotation_thread_begins(void)
 {
   int saved_errno = errno;
   struct annotation_thread *own = __atomic_load_n(&blocks, __ATOMIC_ACQUIRE);
@@ -128,17 +128,11 @@ static __attribute__((noinline)) struct annotation_thread *thread_begins(void)
     while (!__atomic_compare_exchange_n(&blocks, &own->next, own, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
       ;
   }
-  own_block = own;
+  annotation_own = own;
   if (has_key)
     pthread_setspecific(key, own);
   errno = saved_errno;
   return own;
-}
-
-struct annotation_thread *annotation_thread_own(void)
-{
-  struct annotation_thread *own = own_block;
-  return __builtin_expect(own != NULL, 1) ? own : thread_begins();
 }
 
 // ---- start
@@ -177,14 +171,15 @@ void annotations_start(const char *tracer_name)
 bool annotations_are_off(void)
 {
   const volatile uint32_t *switches = __atomic_load_n(&annotation_switches, __ATOMIC_ACQUIRE);
-  return switches != NULL && __atomic_load_n(switches, __ATOMIC_RELAXED) == 0 && annotation_capture_range == NULL;
+  return __atomic_load_n(switches, __ATOMIC_RELAXED) == 0 && annotation_capture_range == NULL;
 }
 
 // ---- domains
-static struct annotation_domain default_domain = {.name = ""};
-static struct annotation_domain nameless_domain = {.name = "", .number = 1, .is_nameless = true};
-static struct annotation_domain more_domains = {.name = "more domains", .number = 2};
-static struct annotation_domain domains[DOMAINS_MOST]; // `name` atomic: NULL where free
+struct annotation_domain annotation_domains[ANNOTATION_DOMAINS_MOST] = {
+    {.name = ""},
+    {.name = "", .number = 1, .is_nameless = true},
+    {.name = "more domains", .number = 2},
+};
 static char domain_text[DOMAIN_TEXT_BYTES];
 static uint32_t domain_text_used; // atomic
 
@@ -203,26 +198,27 @@ static const char *keep_domain_name(const char *name)
 struct annotation_domain *annotation_domain(const char *name)
 {
   if (name == NULL || *name == '\0')
-    return &default_domain;
+    return &annotation_domains[0];
   const char *copy = NULL;
-  for (uint32_t i = 0; i < DOMAINS_MOST; i++) {
-    const char *known = __atomic_load_n(&domains[i].name, __ATOMIC_ACQUIRE);
+  for (uint32_t i = 3; i < ANNOTATION_DOMAINS_MOST; i++) {
+    struct annotation_domain *domain = &annotation_domains[i];
+    const char *known = __atomic_load_n(&domain->name, __ATOMIC_ACQUIRE);
     if (known == NULL) {
       if (copy == NULL && (copy = keep_domain_name(name)) == NULL)
         break;
-      __atomic_store_n(&domains[i].number, i + 3, __ATOMIC_RELAXED); // the same, whoever claims it
-      if (__atomic_compare_exchange_n(&domains[i].name, &known, copy, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
-        return &domains[i];
+      __atomic_store_n(&domain->number, i, __ATOMIC_RELAXED); // the same, whoever claims it
+      if (__atomic_compare_exchange_n(&domain->name, &known, copy, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
+        return domain;
     }
     if (strcmp(known, name) == 0)
-      return &domains[i];
+      return domain;
   }
-  return &more_domains;
+  return &annotation_domains[2];
 }
 
 struct annotation_domain *annotation_domain_nameless(void)
 {
-  return &nameless_domain;
+  return &annotation_domains[1];
 }
 
 const char *annotation_domain_name(const struct annotation_domain *domain)
@@ -260,7 +256,7 @@ static void put_varying(struct annotation_thread *own, const struct annotation *
   annotation_put_range(&range, span, own->scratch, sizeof own->scratch);
 }
 
-static int level_in(const struct annotation_thread *own, uint32_t depth, const struct annotation_domain *domain)
+static uint32_t level_in(const struct annotation_thread *own, uint32_t depth, const struct annotation_domain *domain)
 {
   for (uint32_t i = depth; i-- > 0;)
     if (own->open[i].domain == domain)
@@ -286,12 +282,12 @@ struct xsp_span annotation_push(struct annotation_domain *domain, const struct a
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   struct annotation_open *open = &own->open[depth];
   open->domain = domain;
-  open->annotation = annotation;
   open->level = level_in(own, depth, domain);
+  open->captures = annotation != NULL && annotation->is_capture_range;
   if (ret_depth != NULL)
-    *ret_depth = open->level;
+    *ret_depth = (int)open->level;
   if (annotation != NULL) {
-    if (__builtin_expect(annotation->is_capture_range, 0))
+    if (open->captures)
       annotation_capture_enter();
     span = xsp_span_start(annotation->site);
     if (annotation->has_varying_tags && span.start != 0 && text != NULL)
@@ -303,7 +299,7 @@ struct xsp_span annotation_push(struct annotation_domain *domain, const struct a
 
 int annotation_pop(struct annotation_domain *domain)
 {
-  struct annotation_thread *own = own_block;
+  struct annotation_thread *own = annotation_own;
   if (own == NULL)
     return -1;
   if (own->beyond > 0) {
@@ -317,20 +313,20 @@ int annotation_pop(struct annotation_domain *domain)
     return -1;
   struct annotation_open *open = &own->open[place];
   xsp_span_finish(&open->span);
-  int level = open->level;
-  bool captures = open->annotation != NULL && open->annotation->is_capture_range;
+  int level = (int)open->level;
+  bool captures = open->captures != 0;
   if (place + 1 != own->depth)
     memmove(open, open + 1, (own->depth - place - 1) * sizeof *open);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   own->depth--;
-  if (__builtin_expect(captures, 0))
+  if (captures)
     annotation_capture_leave();
   return level;
 }
 
 struct xsp_span annotation_innermost(struct annotation_domain *domain)
 {
-  const struct annotation_thread *own = own_block;
+  const struct annotation_thread *own = annotation_own;
   if (own != NULL && own->beyond == 0)
     for (uint32_t i = own->depth; i-- > 0;)
       if (own->open[i].domain == domain)
@@ -339,29 +335,45 @@ struct xsp_span annotation_innermost(struct annotation_domain *domain)
 }
 
 // ---- instants
-static struct xsp_span instant(struct xsp_site *site)
+static struct xsp_span instant(struct xsp_site *site, uint64_t ticks)
 {
   struct xsp_span none = {0, 0, 0};
   if (annotation_site_is_off(site))
     return none;
-  struct xsp_interval now = {.size = sizeof now};
-  now.start = now.end = xsp_clock_ticks();
-  return xsp_span_emit(site, &now);
+  struct xsp_interval at = {.size = sizeof at};
+  uint64_t now = xsp_clock_ticks();
+  at.start = at.end = ticks >= annotation_started_ticks && ticks <= now ? ticks : now;
+  return xsp_span_emit(site, &at);
 }
 
 struct xsp_span annotation_mark(struct annotation_domain *domain, const char *text, size_t length)
 {
-  return instant(annotation_find_kind(domain, NULL, text, length, ANNOTATION_TEXT_MARK)->site);
+  return instant(annotation_find_kind(domain, NULL, text, length, ANNOTATION_TEXT_MARK)->site, 0);
+}
+
+static struct xsp_span counted(struct annotation_domain *domain, const char *name, uint64_t ticks)
+{
+  return instant(annotation_find_kind(domain, NULL, name, strlen(name), ANNOTATION_TEXT_COUNTER)->site, ticks);
+}
+
+void annotation_counter_int_at(struct annotation_domain *domain, const char *name, int64_t value, uint64_t ticks)
+{
+  struct xsp_span span = counted(domain, name, ticks);
+  xsp_span_tag_int(&span, "value", value);
+}
+
+void annotation_counter_double_at(struct annotation_domain *domain, const char *name, double value, uint64_t ticks)
+{
+  struct xsp_span span = counted(domain, name, ticks);
+  xsp_span_tag_double(&span, "value", value);
 }
 
 void annotation_counter_int(struct annotation_domain *domain, const char *name, int64_t value)
 {
-  struct xsp_span span = instant(annotation_find_kind(domain, NULL, name, strlen(name), ANNOTATION_TEXT_COUNTER)->site);
-  xsp_span_tag_int(&span, "value", value);
+  annotation_counter_int_at(domain, name, value, 0);
 }
 
 void annotation_counter_double(struct annotation_domain *domain, const char *name, double value)
 {
-  struct xsp_span span = instant(annotation_find_kind(domain, NULL, name, strlen(name), ANNOTATION_TEXT_COUNTER)->site);
-  xsp_span_tag_double(&span, "value", value);
+  annotation_counter_double_at(domain, name, value, 0);
 }

@@ -160,7 +160,7 @@ static void test_texts(void **state)
   assert_site("plain", XSP_LEVEL_APPLICATION, NULL, NULL);
   assert_site("load", XSP_LEVEL_APPLICATION, "io", "mine");
   assert_site("ncclAllReduce", XSP_LEVEL_LIBRARY, NULL, "NCCL");
-  assert_site("ncclBroadcast", XSP_LEVEL_LIBRARY, NULL, NULL);
+  assert_site("ncclBroadcast", XSP_LEVEL_LIBRARY, NULL, "NCCL");
   assert_site("aten::mm", XSP_LEVEL_LAYER, NULL, NULL);
   assert_int_equal(span_tag("aten::mm", "sequence")->record.start, 3);
   assert_int_equal(span_tag("aten::mm", "op_id")->record.start, 12);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of this folder share. Private to it.
+// What the files of this folder share. Private to it, and to fast.h, which tracers may include.
 //
 // Memory: one mapping for all texts (texts.c), one for ranges that any thread may end (started.c), one block a thread
 // (annotations.c); none is ever given back, a thread's block goes to the next thread. No locks: what is published is
@@ -14,11 +14,15 @@
 #define ANNOTATION_OPEN_MOST 512  // ranges open on one thread, in all domains together
 #define ANNOTATION_CACHE_SIZE 256 // power of two
 
+#define ANNOTATION_DOMAINS_MOST 1024
+
 struct annotation_domain {
-  const char *name; // "": the default one, and the nameless one
-  uint32_t number;  // variant of its sites; 0: the default one
+  const char *name; // atomic; NULL: free. "": the default one, and the nameless one
+  uint32_t number;  // its place in the table; variant of its sites
   bool is_nameless;
 };
+// The default one, the nameless one, the one for all beyond the table, and those that were asked for.
+extern struct annotation_domain annotation_domains[ANNOTATION_DOMAINS_MOST];
 
 // What a text is kept under. Texts of different kinds are different.
 enum annotation_text_kind {
@@ -32,17 +36,20 @@ enum annotation_text_kind {
 struct annotation_text {
   struct annotation annotation; // first: what users of this folder see
   struct annotation_domain *domain;
+  // The domain where the whole text is known in no category and a span is all that is to be done; else NULL.
+  struct annotation_domain *plain_domain;
   const char *category; // own copy; NULL: none
   uint32_t hash, length;
   uint8_t kind, level; // `level`: of VARYING and REDUCED; else 0
-  char text[];         // and a NUL
+  // And a NUL; of a text without a category zeros up to the next multiple of 8.
+  _Alignas(8) char text[];
 };
 
 struct annotation_open {
   struct annotation_domain *domain;
-  const struct annotation *annotation; // NULL: not recorded
-  struct xsp_span span;
-  int level; // in its domain, 0-based
+  struct xsp_span span; // all zero: not recorded
+  uint32_t level;       // in its domain, 0-based
+  uint32_t captures;    // 1: of a capture range
 };
 
 // One a thread. A signal handler of the thread may nest whole calls between any two instructions.
@@ -62,16 +69,31 @@ struct annotation_thread {
 };
 
 // ---- annotations.c
-extern char annotation_tracer[32];                   // name
-extern const char *annotation_model_range;           // NULL: none
-extern const char *annotation_capture_range;         // NULL: none
-extern const volatile uint32_t *annotation_switches; // atomic; the tracer's levels. NULL: no site was made yet
-extern uint64_t annotation_started_ticks;            // when the tracer started
+extern char annotation_tracer[32];           // name
+extern const char *annotation_model_range;   // NULL: none
+extern const char *annotation_capture_range; // NULL: none
+// Atomic; the tracer's levels, all ones before its first site.
+extern const volatile uint32_t *annotation_switches;
+extern uint64_t annotation_started_ticks; // when the tracer started
+extern __thread struct annotation_thread *annotation_own __attribute__((tls_model("initial-exec")));
 void annotation_say(const char *message);
-struct annotation_thread *annotation_thread_own(void); // NULL: no memory
+struct annotation_thread *annotation_thread_begins(void); // NULL: no memory
 void annotation_capture_enter(void);
 void annotation_capture_leave(void);
 void annotation_put_range(const struct range *range, const struct xsp_span *span, char *scratch, size_t scratch_size);
+
+static inline struct annotation_thread *annotation_thread_own(void)
+{
+  struct annotation_thread *own = annotation_own;
+  return __builtin_expect(own != NULL, 1) ? own : annotation_thread_begins();
+}
+
+// Where a text at this address is looked for.
+static inline const struct annotation_text **annotation_cache_place(struct annotation_thread *own, const char *text)
+{
+  return &own->cache[((uint64_t)(uintptr_t)text * UINT64_C(0x9e3779b97f4a7c15)) >> 56];
+}
+_Static_assert(ANNOTATION_CACHE_SIZE == 256, "the eight bits that annotation_cache_place takes");
 
 static inline bool annotation_site_is_off(const struct xsp_site *site)
 {

@@ -148,6 +148,8 @@ static struct xsp_site *make_site(const struct annotation_text *text, unsigned l
     return NULL;
   if (text->domain->name[0] != '\0')
     xsp_site_tag_string(site, "domain", text->domain->name);
+  else if (text->domain->is_nameless && level == XSP_LEVEL_LIBRARY)
+    xsp_site_tag_string(site, "domain", "NCCL");
   if (shown != NULL)
     xsp_site_tag_string(site, "category", shown);
   if (is_step)
@@ -171,8 +173,10 @@ static const struct annotation_text *make(const struct key *key, uint32_t hash, 
     return NULL;
   size_t category_bytes = key->category == NULL ? 0 : strlen(key->category) + 1;
   // The last eighth is for texts that stand for many.
-  struct annotation_text *fresh = reserve(all, sizeof *fresh + key->length + 1 + category_bytes,
-                                          texts_most == TEXTS_MOST ? all->bytes : all->bytes / 8 * 7);
+  struct annotation_text *fresh =
+      reserve(all, sizeof *fresh + key->length + 1 + category_bytes, // a multiple of 8, all of it zero
+
+              texts_most == TEXTS_MOST ? all->bytes : all->bytes / 8 * 7);
   if (fresh == NULL)
     return NULL;
   fresh->domain = key->domain;
@@ -189,6 +193,9 @@ static const struct annotation_text *make(const struct key *key, uint32_t hash, 
   fresh->annotation.has_varying_tags = key->kind == ANNOTATION_TEXT_VARYING;
   fresh->annotation.is_capture_range = is_range && range_matches(annotation_capture_range, key->text, key->length);
   fresh->annotation.site = make_site(fresh, range->level, range->is_step);
+  if (key->kind == ANNOTATION_TEXT_EXACT && key->category == NULL && !fresh->annotation.is_capture_range &&
+      fresh->annotation.site != NULL)
+    fresh->plain_domain = key->domain;
   for (uint32_t place = hash;; place++) {
     struct annotation_text *known = NULL;
     if (__atomic_compare_exchange_n(&all->slot[place % TABLE_SLOTS], &known, fresh, false, __ATOMIC_RELEASE,
@@ -306,11 +313,8 @@ static const struct annotation *find_range(struct annotation_domain *domain, con
 static const struct annotation_text **cache_place(const char *text)
 {
   struct annotation_thread *own = annotation_thread_own();
-  if (own == NULL)
-    return NULL;
-  return &own->cache[((uint64_t)(uintptr_t)text * UINT64_C(0x9e3779b97f4a7c15)) >> 56];
+  return own == NULL ? NULL : annotation_cache_place(own, text);
 }
-_Static_assert(ANNOTATION_CACHE_SIZE == 256, "the eight bits that cache_place takes");
 
 // Only whole texts are cached. One whose site is shared is known by another text, so it never hits.
 static bool is_cached(const struct annotation_text *known, const struct annotation_domain *domain, const char *category)

@@ -318,6 +318,8 @@ struct nvtx_counter_batch {
   const int64_t *times;
   size_t times_size;
 };
-#define NVTX_COUNTER_BATCH_INTERVAL (UINT64_C(3) << 32) // flags: `times` are one time and the interval
+// Flags of a batch: `times` are one time, of the first or of the last sample, and the interval.
+#define NVTX_COUNTER_BATCH_BEGIN (UINT64_C(1) << 32)
+#define NVTX_COUNTER_BATCH_END (UINT64_C(2) << 32)
 
 #endif

@@ -135,7 +135,7 @@ static bool read_payload(const void *handle, const struct nvtx_event *event, str
 }
 
 // ---- ranges of a thread
-static int push(struct annotation_domain *domain, struct said said)
+static __attribute__((noinline)) int push(struct annotation_domain *domain, struct said said)
 {
   int level = 0;
   annotation_push(domain, said.annotation, said.text, said.length, &level);
@@ -149,19 +149,27 @@ static int push_nothing(struct annotation_domain *domain)
   return level;
 }
 
-static int push_a(const char *text)
+static __attribute__((noinline)) int push_text(struct annotation_domain *domain, const char *text)
 {
-  struct annotation_domain *domain = annotation_domain(NULL);
-  note_thread();
   if (annotations_are_off())
     return push_nothing(domain);
   return push(domain, said_text(domain, NULL, text));
 }
 
+static int push_a(const char *text)
+{
+  struct annotation_domain *domain = &annotation_domains[0];
+  note_thread();
+  int level = annotation_push_off(domain);
+  if (level < 0)
+    level = annotation_push_known(domain, text);
+  return __builtin_expect(level >= 0, 1) ? level : push_text(domain, text);
+}
+
 static int push_w(const wchar_t *wide)
 {
   char utf8[UTF8_MOST];
-  struct annotation_domain *domain = annotation_domain(NULL);
+  struct annotation_domain *domain = &annotation_domains[0];
   note_thread();
   if (annotations_are_off())
     return push_nothing(domain);
@@ -171,6 +179,8 @@ static int push_w(const wchar_t *wide)
 static __attribute__((noinline)) int push_full(const void *handle, struct annotation_domain *domain,
                                                const struct nvtx_event *given)
 {
+  if (annotations_are_off())
+    return push_nothing(domain);
   struct nvtx_event copy;
   const struct nvtx_event *event = whole_event(given, &copy);
   char utf8[UTF8_MOST];
@@ -187,15 +197,19 @@ static int domain_push_ex(const void *handle, const struct nvtx_event *event)
 {
   struct annotation_domain *domain = domain_of(handle);
   note_thread();
-  if (annotations_are_off())
-    return push_nothing(domain);
+  int level = annotation_push_off(domain);
+  if (level >= 0)
+    return level;
   if (event != NULL && event->size >= sizeof *event && event->category == 0 && event->value_type == NVTX_VALUE_NONE) {
-    if (event->message_type == NVTX_MESSAGE_STRING)
-      return push(domain, said_string(domain, NULL, event->message.string));
-    if (event->message_type == NVTX_MESSAGE_TEXT)
-      return push(domain, said_text(domain, NULL, event->message.text));
+    if (event->message_type == NVTX_MESSAGE_TEXT) {
+      level = annotation_push_known(domain, event->message.text);
+    } else if (event->message_type == NVTX_MESSAGE_STRING && annotation_own != NULL) {
+      const struct nvtx_string *string = string_of(event->message.string);
+      if (string != NULL && string->is_plain && string->domain == domain)
+        level = annotation_push_plain(annotation_own, domain, string->annotation->site);
+    }
   }
-  return push_full(handle, domain, event);
+  return __builtin_expect(level >= 0, 1) ? level : push_full(handle, domain, event);
 }
 
 static int push_ex(const struct nvtx_event *event)
@@ -205,12 +219,12 @@ static int push_ex(const struct nvtx_event *event)
 
 static int domain_pop(const void *handle)
 {
-  return annotation_pop(domain_of(handle));
+  return annotation_pop_plain(domain_of(handle));
 }
 
 static int pop(void)
 {
-  return annotation_pop(annotation_domain(NULL));
+  return annotation_pop_plain(&annotation_domains[0]);
 }
 
 // ---- ranges that any thread may end
@@ -221,7 +235,7 @@ static uint64_t start(struct annotation_domain *domain, struct said said, const 
 
 static uint64_t start_a(const char *text)
 {
-  struct annotation_domain *domain = annotation_domain(NULL);
+  struct annotation_domain *domain = &annotation_domains[0];
   note_thread();
   return start(domain, said_text(domain, NULL, text), NULL);
 }
@@ -229,7 +243,7 @@ static uint64_t start_a(const char *text)
 static uint64_t start_w(const wchar_t *wide)
 {
   char utf8[UTF8_MOST];
-  struct annotation_domain *domain = annotation_domain(NULL);
+  struct annotation_domain *domain = &annotation_domains[0];
   note_thread();
   return start(domain, said_wide(domain, NULL, wide, utf8), NULL);
 }
@@ -263,7 +277,7 @@ static void mark_a(const char *text)
   note_thread();
   if (text == NULL)
     text = NO_NAME;
-  annotation_mark(annotation_domain(NULL), text, strlen(text));
+  annotation_mark(&annotation_domains[0], text, strlen(text));
 }
 
 static void mark_w(const wchar_t *wide)

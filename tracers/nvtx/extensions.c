@@ -161,7 +161,7 @@ static void counter_double(const void *domain, uint64_t id, double value)
 }
 
 // A group's numbers are counters of their own, "group.number"; a single number is the counter itself.
-static void counter_sample(const void *domain, uint64_t id, const void *bytes, size_t size)
+static void counter_sample_at(const void *domain, uint64_t id, const void *bytes, size_t size, uint64_t ticks)
 {
   const struct nvtx_counter *counter = counter_find(domain, id);
   if (counter == NULL || bytes == NULL)
@@ -177,10 +177,15 @@ static void counter_sample(const void *domain, uint64_t id, const void *bytes, s
     else
       snprintf(name, sizeof name, "%s.%s", counter->name, event.tags.text + tag->key);
     if (tag->type == ANNOTATION_TAG_INT)
-      annotation_counter_int(domain_of(domain), name, tag->value.integer);
+      annotation_counter_int_at(domain_of(domain), name, tag->value.integer, ticks);
     else if (tag->type == ANNOTATION_TAG_DOUBLE)
-      annotation_counter_double(domain_of(domain), name, tag->value.real);
+      annotation_counter_double_at(domain_of(domain), name, tag->value.real, ticks);
   }
+}
+
+static void counter_sample(const void *domain, uint64_t id, const void *bytes, size_t size)
+{
+  counter_sample_at(domain, id, bytes, size, 0);
 }
 
 static void counter_no_value(const void *domain, uint64_t id, uint8_t reason)
@@ -189,18 +194,29 @@ static void counter_no_value(const void *domain, uint64_t id, uint8_t reason)
     counter_int64(domain, id, 0);
 }
 
-// Recorded with the time of the call: a batch's own times are of any clock.
+// When sample `index` of `count` was read, in what timestamp() gives; 0: not said.
+static uint64_t sample_time(const struct nvtx_counter_batch *batch, size_t index, size_t count)
+{
+  size_t times = batch->times == NULL ? 0 : batch->times_size / sizeof batch->times[0];
+  if ((batch->flags & (NVTX_COUNTER_BATCH_BEGIN | NVTX_COUNTER_BATCH_END)) == 0)
+    return index < times ? (uint64_t)batch->times[index] : 0;
+  if (times < 2)
+    return 0;
+  uint64_t steps =
+      (batch->flags & NVTX_COUNTER_BATCH_BEGIN) != 0 ? index : index - (count - 1); // wraps, as the sum does
+  return (uint64_t)batch->times[0] + steps * (uint64_t)batch->times[1];
+}
+
 static void counter_batch(const void *domain, const struct nvtx_counter_batch *batch)
 {
-  static const struct payload_context plain = {NULL, context_schema, context_string, context_read};
-  struct payload_context context = plain;
-  context.own = (void *)(uintptr_t)domain;
+  const struct payload_context context = {(void *)(uintptr_t)domain, context_schema, context_string, context_read};
   const struct nvtx_counter *counter = batch == NULL ? NULL : counter_find(domain, batch->id);
   size_t size = counter == NULL ? 0 : payload_type_size(&context, counter->schema);
   if (size == 0 || batch->samples == NULL)
     return;
-  for (size_t at = 0; size <= batch->samples_size - at && at / size < SAMPLES_MOST; at += size)
-    counter_sample(domain, batch->id, (const char *)batch->samples + at, size);
+  size_t count = batch->samples_size / size;
+  for (size_t i = 0; i < count && i < SAMPLES_MOST; i++)
+    counter_sample_at(domain, batch->id, (const char *)batch->samples + i * size, size, sample_time(batch, i, count));
 }
 
 // ---- tables

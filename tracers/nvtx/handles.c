@@ -9,18 +9,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define COPIES_BYTES (UINT64_C(16) << 20) // reserved; touched as it fills
 #define STRING_SLOTS (UINT32_C(1) << 16)
 #define STRINGS_MOST (UINT32_C(1) << 15)
-#define DOMAINS_MOST 1024u
 #define CATEGORY_SLOTS 4096u
 #define CATEGORIES_MOST 3072u
 #define THREAD_NAMES_MOST 256u
-
-struct nvtx_domain {
-  struct annotation_domain *domain; // atomic; NULL: free
-};
-static struct nvtx_domain domains[DOMAINS_MOST];
 
 // ---- memory
 struct copies {
@@ -29,6 +22,7 @@ struct copies {
   char bytes[];
 };
 static struct copies *copies; // atomic
+const char *handles_memory;
 static uint32_t string_count; // atomic
 
 static struct copies *all_copies(void)
@@ -38,26 +32,28 @@ static struct copies *all_copies(void)
     return known;
   int saved_errno = errno;
   struct copies *fresh =
-      mmap(NULL, COPIES_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      mmap(NULL, HANDLES_MEMORY_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   errno = saved_errno;
   if (fresh == MAP_FAILED)
     return NULL;
   fresh->used = sizeof *fresh;
-  if (__atomic_compare_exchange_n(&copies, &known, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+  if (__atomic_compare_exchange_n(&copies, &known, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    __atomic_store_n(&handles_memory, (const char *)fresh, __ATOMIC_RELEASE);
     return fresh;
-  munmap(fresh, COPIES_BYTES);
+  }
+  munmap(fresh, HANDLES_MEMORY_BYTES);
   return known;
 }
 
 void *handles_reserve(size_t bytes)
 {
   struct copies *all = all_copies();
-  if (all == NULL || bytes > COPIES_BYTES)
+  if (all == NULL || bytes > HANDLES_MEMORY_BYTES)
     return NULL;
   bytes = (bytes + 7) & ~(size_t)7;
   uint64_t used = __atomic_load_n(&all->used, __ATOMIC_RELAXED);
   do
-    if (used + bytes > COPIES_BYTES)
+    if (used + bytes > HANDLES_MEMORY_BYTES)
       return NULL;
   while (!__atomic_compare_exchange_n(&all->used, &used, used + bytes, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
   return (char *)all + used;
@@ -73,39 +69,9 @@ const char *handles_copy(const char *text)
 }
 
 // ---- domains
-struct nvtx_domain *domain_create(const char *name)
+struct annotation_domain *domain_create(const char *name)
 {
-  struct annotation_domain *wanted =
-      name == NULL || *name == '\0' ? annotation_domain_nameless() : annotation_domain(name);
-  for (uint32_t i = 0; i < DOMAINS_MOST; i++) {
-    struct annotation_domain *known = __atomic_load_n(&domains[i].domain, __ATOMIC_ACQUIRE);
-    if (known == NULL &&
-        __atomic_compare_exchange_n(&domains[i].domain, &known, wanted, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
-      return &domains[i];
-    if (known == wanted)
-      return &domains[i];
-  }
-  return &domains[DOMAINS_MOST - 1];
-}
-
-static uint32_t domain_index(const void *handle) // DOMAINS_MOST: none of ours
-{
-  uintptr_t distance = (uintptr_t)handle - (uintptr_t)domains;
-  return distance < sizeof domains ? (uint32_t)(distance / sizeof domains[0]) : DOMAINS_MOST;
-}
-
-struct annotation_domain *domain_of(const void *handle)
-{
-  uint32_t index = domain_index(handle);
-  struct annotation_domain *known =
-      index == DOMAINS_MOST ? NULL : __atomic_load_n(&domains[index].domain, __ATOMIC_ACQUIRE);
-  return known == NULL ? annotation_domain(NULL) : known;
-}
-
-uint32_t domain_number(const void *handle)
-{
-  uint32_t index = domain_index(handle);
-  return index == DOMAINS_MOST ? 0 : index + 1;
+  return name == NULL || *name == '\0' ? annotation_domain_nameless() : annotation_domain(name);
 }
 
 // ---- registered strings
@@ -134,6 +100,8 @@ static struct nvtx_string *new_string(struct annotation_domain *domain, const ch
   fresh->length = (uint32_t)length;
   memcpy(fresh->text, text, length);
   fresh->annotation = annotation_find(domain, NULL, fresh->text, length);
+  fresh->is_plain =
+      fresh->annotation->site != NULL && !fresh->annotation->has_varying_tags && !fresh->annotation->is_capture_range;
   return fresh;
 }
 
@@ -160,13 +128,6 @@ const struct nvtx_string *string_register(const void *domain_handle, const char 
       return known;
   }
   return &no_room; // a handle like any other; string_of knows that it has no text
-}
-
-const struct nvtx_string *string_of(const void *handle)
-{
-  const struct copies *all = __atomic_load_n(&copies, __ATOMIC_ACQUIRE);
-  uintptr_t distance = (uintptr_t)handle - (uintptr_t)all;
-  return all != NULL && distance >= sizeof *all && distance < COPIES_BYTES && distance % 8 == 0 ? handle : NULL;
 }
 
 // ---- categories

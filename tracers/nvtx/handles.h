@@ -4,25 +4,38 @@
 #ifndef XSP_TRACERS_NVTX_HANDLES_H
 #define XSP_TRACERS_NVTX_HANDLES_H
 
-#include "tracers/annotations/annotations.h"
+#include "tracers/annotations/fast.h"
 
 #include <stdbool.h>
 
-struct nvtx_domain;
 struct nvtx_string {
   const struct annotation *annotation; // of its text, without a category
   struct annotation_domain *domain;
   uint32_t length;
+  bool is_plain; // needs nothing but a span
   char text[];
 };
 
-struct nvtx_domain *domain_create(const char *name);
+struct annotation_domain *domain_create(const char *name); // a handle is the domain itself
 // A handle as the program gave it: what is none of ours is the default domain's.
-struct annotation_domain *domain_of(const void *handle);
-uint32_t domain_number(const void *handle);
+static inline struct annotation_domain *domain_of(const void *handle)
+{
+  return annotation_domain_checked(handle);
+}
+static inline uint32_t domain_number(const void *handle)
+{
+  return annotation_domain_checked(handle)->number;
+}
 
 const struct nvtx_string *string_register(const void *domain, const char *text, size_t length); // never NULL
-const struct nvtx_string *string_of(const void *handle);                                        // NULL: none of ours
+extern const char *handles_memory;                                                              // atomic
+#define HANDLES_MEMORY_BYTES (UINT64_C(16) << 20)                     // reserved; touched as it fills
+static inline const struct nvtx_string *string_of(const void *handle) // NULL: none of ours
+{
+  const char *memory = __atomic_load_n(&handles_memory, __ATOMIC_ACQUIRE);
+  uintptr_t distance = (uintptr_t)handle - (uintptr_t)memory;
+  return memory != NULL && distance < HANDLES_MEMORY_BYTES && distance % 8 == 0 ? handle : NULL;
+}
 
 void category_name(const void *domain, uint32_t category, const char *name);
 const char *category_of(const void *domain, uint32_t category); // its number where it has no name; NULL: none

@@ -225,6 +225,8 @@ static size_t make_key(struct walk *walk, const struct frame *frame, const struc
   char number[32];
   const char *name = entry->name;
   size_t at = frame->key_length;
+  if (at > 0 && frame->schema->count == 1) // a value that was given a schema of its own is what its field says
+    return at;
   if (name[0] == '\0') {
     snprintf(number, sizeof number, frame->schema->count == 1 ? "payload" : "field %u", (unsigned)index);
     name = number;
@@ -240,39 +242,6 @@ static size_t make_key(struct walk *walk, const struct frame *frame, const struc
 static void leave_out(struct walk *walk)
 {
   walk->event->tags.left_out++;
-}
-
-// A nested schema, or an enumeration. Returns the bytes it takes, 0: not known.
-static uint64_t take_nested(struct walk *walk, struct frame *frame, const struct payload_entry *entry, uint64_t at,
-                            size_t key_length)
-{
-  const struct payload_schema *schema = walk->context->schema(walk->context->own, entry->type);
-  if (schema == NULL || (entry->flags & (NVTX_ENTRY_POINTER | NVTX_ENTRY_ARRAY)) != 0) {
-    leave_out(walk);
-    return schema == NULL ? 0 : (entry->flags & NVTX_ENTRY_POINTER) != 0 ? 8 : 0;
-  }
-  if (schema->is_enum) {
-    if (schema->size > 8 || walk->size - at < schema->size || schema->size == 0)
-      leave_out(walk);
-    else if ((entry->flags & NVTX_ENTRY_HIDE) == 0)
-      value_tag_enum(&walk->event->tags, walk->key, schema, walk->bytes + at);
-    return schema->size;
-  }
-  uint32_t only = UINT32_MAX;
-  if (schema->kind == NVTX_SCHEMA_UNION) {
-    if (entry->detail >= LENGTHS_MOST || entry->detail >= frame->next || frame->length[entry->detail] < 0 ||
-        frame->length[entry->detail] >= (int64_t)schema->count) {
-      leave_out(walk);
-      return schema->size;
-    }
-    only = (uint32_t)frame->length[entry->detail];
-  } else if (schema->kind == NVTX_SCHEMA_UNION_INSIDE) {
-    leave_out(walk);
-    return schema->size;
-  }
-  if (!push_frame(walk, schema, at, key_length, only))
-    leave_out(walk);
-  return schema->size;
 }
 
 // One value or array of a predefined type at `at`. Returns the bytes it takes, 0: not known.
@@ -320,6 +289,54 @@ static uint64_t take_plain(struct walk *walk, struct frame *frame, const struct 
   return taken;
 }
 
+// A schema around one value of a predefined type, as NumPy's scalars have it.
+static bool is_single_value(const struct payload_schema *schema)
+{
+  return schema != NULL && !schema->is_enum && schema->count == 1 && schema->kind == NVTX_SCHEMA_STATIC &&
+         schema->entries[0].flags == 0 && schema->entries[0].offset == 0 &&
+         schema->entries[0].type < NVTX_SCHEMA_STATIC_START &&
+         value_type(schema->entries[0].type).class != CLASS_TEXT &&
+         value_type(schema->entries[0].type).size == schema->size;
+}
+
+// A nested schema, or an enumeration. Returns the bytes it takes, 0: not known.
+static uint64_t take_nested(struct walk *walk, struct frame *frame, const struct payload_entry *entry, uint32_t index,
+                            uint64_t at, size_t key_length)
+{
+  const struct payload_schema *schema = walk->context->schema(walk->context->own, entry->type);
+  if ((entry->flags & NVTX_ENTRY_ARRAY) != 0 && is_single_value(schema)) { // an array of such values
+    struct payload_entry values = *entry;
+    values.type = schema->entries[0].type;
+    return take_plain(walk, frame, &values, index, at);
+  }
+  if (schema == NULL || (entry->flags & (NVTX_ENTRY_POINTER | NVTX_ENTRY_ARRAY)) != 0) {
+    leave_out(walk);
+    return schema == NULL ? 0 : (entry->flags & NVTX_ENTRY_POINTER) != 0 ? 8 : 0;
+  }
+  if (schema->is_enum) {
+    if (schema->size > 8 || walk->size - at < schema->size || schema->size == 0)
+      leave_out(walk);
+    else if ((entry->flags & NVTX_ENTRY_HIDE) == 0)
+      value_tag_enum(&walk->event->tags, walk->key, schema, walk->bytes + at);
+    return schema->size;
+  }
+  uint32_t only = UINT32_MAX;
+  if (schema->kind == NVTX_SCHEMA_UNION) {
+    if (entry->detail >= LENGTHS_MOST || entry->detail >= frame->next || frame->length[entry->detail] < 0 ||
+        frame->length[entry->detail] >= (int64_t)schema->count) {
+      leave_out(walk);
+      return schema->size;
+    }
+    only = (uint32_t)frame->length[entry->detail];
+  } else if (schema->kind == NVTX_SCHEMA_UNION_INSIDE) {
+    leave_out(walk);
+    return schema->size;
+  }
+  if (!push_frame(walk, schema, at, key_length, only))
+    leave_out(walk);
+  return schema->size;
+}
+
 static void take_entry(struct walk *walk, struct frame *frame)
 {
   uint32_t index = frame->next++;
@@ -348,7 +365,7 @@ static void take_entry(struct walk *walk, struct frame *frame)
     return;
   }
   size_t key_length = make_key(walk, frame, entry, index);
-  uint64_t taken = entry->type >= NVTX_SCHEMA_STATIC_START ? take_nested(walk, frame, entry, at, key_length)
+  uint64_t taken = entry->type >= NVTX_SCHEMA_STATIC_START ? take_nested(walk, frame, entry, index, at, key_length)
                                                            : take_plain(walk, frame, entry, index, at);
   if (taken > walk->size - at)
     taken = walk->size - at;

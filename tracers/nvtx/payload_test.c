@@ -79,7 +79,15 @@ static const struct payload_entry members[] = {{0, NVTX_TYPE_INT32, 0, 0, "whole
 static const struct payload_entry chooser[] = {{0, NVTX_TYPE_INT32, 0, 0, "which"}, {0, STATIC(17), 0, 4, "it"}};
 static const struct payload_entry handle[] = {{0, NVTX_TYPE_STRING, 0, 0, "file"}};
 
+static const struct payload_entry one_int[] = {{0, NVTX_TYPE_INT32, 0, 0, "int32"}}; // as the nvtx package has NumPy's
+static const struct payload_entry rank[] = {{0, STATIC(21), 0, 0, "rank"}, {0, STATIC(21), 0, 4, "size"}};
+static const struct payload_entry array[] = {{0, NVTX_TYPE_UINT64, 0, 0, "size"},
+                                             {NVTX_ENTRY_ARRAY_LENGTH_ENTRY, STATIC(21), 0, 0, "data"}};
+
 static const struct payload_schema schemas[] = {
+    {.id = STATIC(21), .kind = NVTX_SCHEMA_STATIC, .size = 4, ENTRIES(one_int)},
+    {.id = STATIC(22), .kind = NVTX_SCHEMA_STATIC, .size = 8, ENTRIES(rank)},
+    {.id = STATIC(23), .kind = NVTX_SCHEMA_DYNAMIC, ENTRIES(array)},
     {.id = STATIC(10), .kind = NVTX_SCHEMA_STATIC, .size = sizeof(struct all_reduce), ENTRIES(all_reduce)},
     {.id = STATIC(11), .is_enum = true, .size = 4, .count = 3, .values = operations},
     {.id = STATIC(12), .is_enum = true, .size = 1, .count = 3, .values = modes},
@@ -268,6 +276,19 @@ static void test_plain_payloads(void **state)
   assert_int_equal(event.tags.left_out, 1);
 }
 
+static void test_values_with_schemas_of_their_own(void **state)
+{
+  const int32_t two[] = {3, 4};
+  read_one(STATIC(22), two, sizeof two);
+  assert_string_equal(tags_text(), "rank=3; size=4");
+  const struct {
+    uint64_t size;
+    int32_t data[3];
+  } some = {3, {7, 8, 9}};
+  read_one(STATIC(23), &some, 20);
+  assert_string_equal(tags_text(), "size=3; data='[7, 8, 9]'");
+}
+
 static void test_too_short(void **state)
 {
   struct numbers all = {0};
@@ -310,6 +331,7 @@ int main(void)
       cmocka_unit_test(test_unions),
       cmocka_unit_test(test_attributes_of_the_event),
       cmocka_unit_test(test_plain_payloads),
+      cmocka_unit_test(test_values_with_schemas_of_their_own),
       cmocka_unit_test(test_too_short),
       cmocka_unit_test(test_wide_texts),
   };
