@@ -12,6 +12,7 @@ import unittest
 
 BUILD = pathlib.Path(os.environ["XSP_BUILD"]).resolve()
 XSP, LIBXSP, LAYER = BUILD / "xsp", BUILD / "libxsp.so", BUILD / "tracers" / "opencl.so"
+FAKE = BUILD / "test-programs" / "test-opencl-fake"
 GUEST = BUILD / "test-programs" / "test-opencl"
 SANITIZED = bool(os.environ.get("XSP_SANITIZE"))
 TIMEOUT = 120
@@ -28,8 +29,9 @@ def why_not():
 WHY_NOT = why_not()
 
 
-@unittest.skipIf(WHY_NOT, WHY_NOT)
-class OpenclTest(unittest.TestCase):
+class TracedTest(unittest.TestCase):
+    """Runs a program with the layer and looks at what it left."""
+
     @classmethod
     def setUpClass(cls):
         cls.kept = tempfile.TemporaryDirectory(prefix="xsp-opencl-cache-")
@@ -50,21 +52,21 @@ class OpenclTest(unittest.TestCase):
         plain = {key: value for key, value in os.environ.items() if not key.startswith(("XSP_SESSION", "OPENCL_LAYERS"))}
         return {**plain, "POCL_CACHE_DIR": self.kept.name, "ASAN_OPTIONS": "detect_leaks=0", **more}
 
-    def run_guest(self, arguments, environment, command=()):
-        done = subprocess.run([*command, GUEST, *arguments], env=environment, stdin=subprocess.DEVNULL,
+    def run_guest(self, arguments, environment, command=(), guest=GUEST):
+        done = subprocess.run([*command, guest, *arguments], env=environment, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT)
         return done.returncode, done.stdout.decode(), done.stderr.decode()
 
     def plain(self, *arguments):
         return self.run_guest(arguments, self.environment())[:2]
 
-    def traced(self, *arguments, options="", **more):
+    def traced(self, *arguments, options="", guest=GUEST, **more):
         """Status and output of the scenario; what it left is in self.out, what the tracer said in self.said."""
         environment = self.environment(XSP_SESSION=str(self.session), XSP_TRACERS=f"{LAYER}{options}",
                                        OPENCL_LAYERS=str(LAYER), **more)
         if not SANITIZED:  # else its runtime has to come first, and the layer brings libxsp.so itself
             environment["LD_PRELOAD"] = str(LIBXSP)
-        status, output, talk = self.run_guest(arguments, environment)
+        status, output, talk = self.run_guest(arguments, environment, guest=guest)
         done = subprocess.run([XSP, "recover", self.session, "--force", "-o", self.out], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, timeout=TIMEOUT)
         self.assertEqual(done.returncode, 0, done.stderr.decode() + talk)
@@ -118,6 +120,11 @@ class OpenclTest(unittest.TestCase):
             self.assertEqual(self.sql("select t.track_id from span s join track t using (run_id, track_id) where "
                                       "s.kind <> 'execution' and t.thread_id is null"), [])
         return counts
+
+
+@unittest.skipIf(WHY_NOT, WHY_NOT)
+class DriverTest(TracedTest):
+    """On the driver of the machine."""
 
     def test_every_kind_of_command(self):
         self.assertEqual(self.traced("commands"), self.plain("commands"))
@@ -279,6 +286,91 @@ class OpenclTest(unittest.TestCase):
                 self.assertFalse(found["usable"], found)
                 self.assertIn(reason, found["reason"])
                 self.assertIn(advice, found["advice"])
+
+
+@unittest.skipUnless(FAKE.exists(), "built without OpenCL's headers")
+class FakeDriverTest(TracedTest):
+    """Above a driver that does what no real one can be asked to; it runs each command inside the call."""
+
+    def fake(self, scenario):
+        status, output = self.traced(str(LAYER), scenario, guest=FAKE)
+        self.assertEqual(status, 0)
+        return output
+
+    def test_names_are_never_cut(self):
+        self.fake("names")
+        self.check_all(5, 5)
+        self.assertEqual([row["n"] for row in self.sql("select length(name) as n from span where kind = 'execution' "
+                                                       "order by start_ns")], [1, 64, 65, 1001, 60000])
+
+    def check_clock(self, most_us):
+        self.check_all()
+        error = self.clock_error_ns()
+        self.assertGreater(error, 0)
+        self.assertLess(error, most_us * 1000)
+        outside = self.sql(
+            f"select e.start_ns - l.start_ns as late, l.end_ns - e.end_ns as early from span e join span l using (run_id, "
+            f"correlation_id) where e.kind = 'execution' and l.kind = 'launch' and (e.start_ns < l.start_ns - {error} or "
+            f"e.end_ns > l.end_ns + {error}) limit 5")
+        self.assertEqual(outside, [], "an execution is outside the call that ran it by more than the clock's error")
+        off = self.sql("select e.duration_ns as ns, count(*) over () as n from span e where e.kind = 'execution' "
+                       "order by 1")
+        self.assertAlmostEqual(off[len(off) // 2]["ns"], 20000, delta=1500)
+
+    def test_a_clock_of_its_own(self):
+        self.fake("clock-off")
+        self.check_clock(2000)
+
+    def test_a_clock_that_can_be_asked(self):
+        self.assertEqual(self.fake("clock-timer"), "timer asked\n")
+        self.check_clock(2000)
+
+    def test_a_clock_of_which_little_is_known(self):
+        self.fake("clock-bare")
+        self.check_clock(20000)
+
+    def test_a_clock_that_steps(self):
+        self.fake("clock-steps")
+        self.check_all(200, 200)
+        self.assertGreater(self.clock_error_ns(), 3e6)  # it says so
+
+    def test_what_fails_is_counted(self):
+        self.assertEqual(self.fake("failures").split("\n"),
+                         ["error -5", "times -7", "switched 0 from 0", "times 0", "switched 0 from 2", "times -7",
+                          "0 events, 1 queues left", ""])
+        self.check_all(7, 3)
+        for reason in ("failed on the device", "without times of the device", "could not be followed"):
+            self.assertIn(f"1 commands {reason}", self.said)
+        self.assertEqual(self.one("select value from tag where key = 'error'"), -5)
+
+    def test_a_queue_that_cannot_have_times(self):
+        self.assertEqual(self.fake("refused"), "a queue, 0 events left\n")
+        self.check_all(1, 0)
+        self.assertIn("1 commands without times", self.said)
+
+    def test_a_queue_that_was_not_seen_made(self):
+        self.assertEqual(self.fake("unseen"), "0 events left\n")
+        self.check_all(2, 1)
+        self.assertIn("1 commands without times", self.said)
+
+    def test_more_queues_than_tracks(self):
+        self.assertEqual(self.fake("many-queues"), "0 events, 0 queues left\n")
+        self.check_all(3000, 3000)
+        self.assertLess(self.one("select count(distinct track_id) from span"), 1200)
+
+    def test_more_shapes_than_sites(self):
+        self.fake("shapes")
+        self.check_all(200, 200)
+        shapes = self.sql("select g.value as grid, b.value as block, count(*) as n from span s join tag g using (run_id, "
+                          "span_id) join tag b using (run_id, span_id) where g.key = 'grid' and b.key = 'block' group by 1, 2")
+        self.assertEqual({(row["grid"], row["block"], row["n"]) for row in shapes},
+                         {(f"[{i},7,1]", f"[1,{i},1]", 2) for i in range(1, 101)})
+
+    def test_drivers_that_lack_functions(self):
+        for scenario in ("no-callbacks", "short-table"):
+            self.assertEqual(self.fake(scenario), "0, 0 events left\n")
+            self.check_all(1, 0)
+            self.assertIn("1 commands could not be followed", self.said)
 
 
 if __name__ == "__main__":

@@ -84,9 +84,9 @@ struct marker {
 
 static cl_int enqueue_marker(cl_command_queue queue, cl_event *ret_event)
 {
-  return layer_next.clEnqueueMarkerWithWaitList != NULL
-             ? layer_next.clEnqueueMarkerWithWaitList(queue, 0, NULL, ret_event)
-             : layer_next.clEnqueueMarker(queue, ret_event);
+  if (layer_next.clEnqueueMarkerWithWaitList != NULL)
+    return layer_next.clEnqueueMarkerWithWaitList(queue, 0, NULL, ret_event);
+  return layer_next.clEnqueueMarker == NULL ? CL_INVALID_OPERATION : layer_next.clEnqueueMarker(queue, ret_event);
 }
 
 static bool read_marker(cl_command_queue queue, struct marker *ret_marker)

@@ -261,16 +261,20 @@ static void end_watched(struct command *command, cl_int error, uint64_t bytes)
     xsp_span_tag_int(&command->span, "error", error);
   xsp_span_finish(&command->span);
   command->bytes = bytes;
-  if (error != CL_SUCCESS || command->queue == NULL || command->event == NULL || *command->event == NULL ||
-      layer_next.clSetEventCallback == NULL)
+  if (error != CL_SUCCESS || command->queue == NULL)
     return;
-  if (command->queue->has_times || opencl_serializes()) {
-    calibrate_by_timer(command->queue->device, after);
-    if (!follow(command, after) && command->injected != NULL)
-      layer_next.clReleaseEvent(command->injected);
-  } else {
+  if (!command->queue->has_times && !opencl_serializes()) {
     count(&without_times);
+    return;
   }
+  bool is_followed = false;
+  if (command->event == NULL || *command->event == NULL || layer_next.clSetEventCallback == NULL)
+    count(&lost);
+  else
+    is_followed = follow(command, after);
+  if (!is_followed && command->injected != NULL)
+    layer_next.clReleaseEvent(command->injected);
+  calibrate_by_timer(command->queue->device, after);
 }
 
 cl_int command_end(struct command *command, cl_int error, uint64_t bytes)
