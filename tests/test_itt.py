@@ -31,6 +31,9 @@ class Trace:
             variables["XSP_LEVELS"] = levels
         if not SANITIZED:
             variables["LD_PRELOAD"] = str(BUILD / "libxsp.so")
+        elif os.environ["XSP_SANITIZE"] == "thread":  # of a site, the same values are written again while others read
+            (folder / "suppressions").write_text("race:xsp_site_create_variant\n")
+            variables["TSAN_OPTIONS"] = f"suppressions={folder}/suppressions"
         result = subprocess.run([str(part) for part in command], env=variables, capture_output=True, text=True,
                                 timeout=TIMEOUT_S, stdin=subprocess.DEVNULL)
         if result.returncode != expect:

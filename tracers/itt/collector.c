@@ -44,13 +44,13 @@ static const struct itt_id none = {0, 0, 0};
 
 static void task_begin(const struct itt_domain *domain, struct itt_id id, struct itt_id parent, struct itt_string *name)
 {
-  itt_task_begin_at(domain, 0, id, parent, name);
+  itt_task_begin_at(domain, 0, &id, &parent, name);
 }
 
 static void task_begin_ex(const struct itt_domain *domain, struct itt_clock_domain *clock, itt_stamp stamp,
                           struct itt_id id, struct itt_id parent, struct itt_string *name)
 {
-  itt_task_begin_at(domain, itt_ticks(clock, stamp), id, parent, name);
+  itt_task_begin_at(domain, itt_ticks(clock, stamp), &id, &parent, name);
 }
 
 // A task may be named by a function: its symbol where there is one.
@@ -71,13 +71,13 @@ static struct itt_string *function_name(void *function)
 
 static void task_begin_fn(const struct itt_domain *domain, struct itt_id id, struct itt_id parent, void *function)
 {
-  itt_task_begin_at(domain, 0, id, parent, function_name(function));
+  itt_task_begin_at(domain, 0, &id, &parent, function_name(function));
 }
 
 static void task_begin_fn_ex(const struct itt_domain *domain, struct itt_clock_domain *clock, itt_stamp stamp,
                              struct itt_id id, struct itt_id parent, void *function)
 {
-  itt_task_begin_at(domain, itt_ticks(clock, stamp), id, parent, function_name(function));
+  itt_task_begin_at(domain, itt_ticks(clock, stamp), &id, &parent, function_name(function));
 }
 
 static void task_end(const struct itt_domain *domain)

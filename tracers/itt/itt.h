@@ -66,6 +66,12 @@ struct itt_use {
   const char *text;
   enum itt_role role;
 };
+// Its fields may be written again, by the same, while we read.
+static inline bool itt_is_off(const struct xsp_site *site)
+{
+  return site == NULL ||
+         (*__atomic_load_n(&site->levels, __ATOMIC_RELAXED) & __atomic_load_n(&site->mask, __ATOMIC_RELAXED)) == 0;
+}
 // NULL handles are legal: the default domain, "(unnamed)".
 struct annotation_domain *itt_domain_of(const struct itt_domain *domain);
 const char *itt_text_of(const struct itt_string *string);
@@ -85,8 +91,8 @@ void itt_clock_start(void);
 bool itt_metadata_read(struct annotation_tags *tags, const char *key, int type, size_t count, const void *data);
 
 // ---- tasks.c: what nests on a thread
-void itt_task_begin_at(const struct itt_domain *domain, uint64_t start, struct itt_id id, struct itt_id parent,
-                       struct itt_string *name); // start 0: now
+void itt_task_begin_at(const struct itt_domain *domain, uint64_t start, const struct itt_id *id,
+                       const struct itt_id *parent, struct itt_string *name); // start 0: now
 void itt_task_end_at(const struct itt_domain *domain, uint64_t end);
 void itt_event_start_now(const struct itt_name *event);
 bool itt_event_end_now(const struct itt_name *event);

@@ -28,6 +28,7 @@ struct task {
   struct xsp_context parent; // of these
   struct itt_layer *pending; // of these; NULL: none was free, or it takes no tags
   uint8_t how, role;
+  bool has_id;
 };
 
 struct event {
@@ -194,12 +195,6 @@ struct xsp_context itt_task_context(struct itt_id id)
 }
 
 // ---- begin
-static bool is_off(const struct annotation *annotation)
-{
-  const struct xsp_site *site = annotation->site;
-  return site == NULL || (*__atomic_load_n(&site->levels, __ATOMIC_RELAXED) & site->mask) == 0;
-}
-
 static struct itt_layer *take_pending(struct thread *own)
 {
   for (uint32_t i = 0; i < PENDING_MOST; i++)
@@ -226,7 +221,7 @@ static enum how how_of(const struct itt_use *use, uint64_t start)
     return HOW_PUSHED;
   if (use->role == ITT_ROLE_LAYER) // also while its level is off: names are learned in a net's first pass
     return HOW_LAYER;
-  if (is_off(use->annotation))
+  if (itt_is_off(use->annotation->site))
     return HOW_NOTHING;
   return start != 0 ? HOW_STAMPED : HOW_SPAN;
 }
@@ -246,8 +241,19 @@ static void put_parent(struct task *task, struct itt_id parent)
     xsp_span_tag_string(&task->span, "task_group", group);
 }
 
-void itt_task_begin_at(const struct itt_domain *domain, uint64_t start, struct itt_id id, struct itt_id parent,
-                       struct itt_string *name)
+static void identify(struct task *task, struct itt_id id)
+{
+  uint64_t context = 0;
+  if ((task->how == HOW_SPAN || task->how == HOW_PUSHED) && task->span.start != 0) {
+    struct xsp_context own = xsp_span_context(&task->span);
+    context = (uint64_t)own.ring << 32 | own.id;
+  }
+  task->has_id = true;
+  publish(task, id, context);
+}
+
+void itt_task_begin_at(const struct itt_domain *domain, uint64_t start, const struct itt_id *id,
+                       const struct itt_id *parent, struct itt_string *name)
 {
   struct thread *own = this_thread();
   struct itt_use storage;
@@ -268,6 +274,7 @@ void itt_task_begin_at(const struct itt_domain *domain, uint64_t start, struct i
   task->annotation = use->annotation;
   task->role = (uint8_t)use->role;
   task->how = (uint8_t)how_of(use, start);
+  task->has_id = false;
   task->pending = NULL;
   task->parent = (struct xsp_context){0, 0};
   task->domain = use->domain;
@@ -281,15 +288,10 @@ void itt_task_begin_at(const struct itt_domain *domain, uint64_t start, struct i
   } else if (task->how == HOW_PUSHED) {
     task->span = annotation_push(use->domain, use->annotation, use->text, strlen(use->text), NULL);
   }
-  bool is_open = task->how == HOW_SPAN || task->how == HOW_PUSHED;
-  if (is_open && task->span.start != 0 && !is_none(id)) {
-    struct xsp_context context = xsp_span_context(&task->span);
-    publish(task, id, (uint64_t)context.ring << 32 | context.id);
-  } else {
-    publish(task, id, 0);
-  }
-  if (!is_none(parent) && task->how != HOW_NOTHING)
-    put_parent(task, parent);
+  if (!is_none(*id))
+    identify(task, *id);
+  if (!is_none(*parent) && task->how != HOW_NOTHING)
+    put_parent(task, *parent);
 }
 
 // ---- end
@@ -324,6 +326,7 @@ static void close_gap(struct thread *own, uint32_t place)
     to->pending = from->pending;
     to->how = from->how;
     to->role = from->role;
+    to->has_id = from->has_id;
     __atomic_store_n(&from->context, 0, __ATOMIC_RELAXED);
     publish(to, id, context);
   }
@@ -370,7 +373,7 @@ static struct task *find_open(struct thread *own, const struct itt_domain *domai
 {
   struct annotation_domain *wanted = itt_domain_of(domain);
   for (uint32_t i = own == NULL ? 0 : own->depth; i-- > 0;)
-    if (id == NULL || is_none(*id) ? own->task[i].domain == wanted : has_id(&own->task[i], *id))
+    if (id == NULL || is_none(*id) ? own->task[i].domain == wanted : own->task[i].has_id && has_id(&own->task[i], *id))
       return &own->task[i];
   return NULL;
 }
