@@ -6,6 +6,7 @@
 #include "collect/collect.h"
 #include "programs/xsp/run_environment.h"
 #include "programs/xsp/run_file_name.h"
+#include "programs/xsp/run_functions.h"
 #include "programs/xsp/run_process.h"
 
 #include <sched.h>
@@ -252,8 +253,11 @@ static void fill_result(struct capture *capture)
   capture->run->misused_count = (int64_t)counts.misused;
   count_processes(capture, &result->processes, &result->left_running, &has_program);
   const char *messages = collect_messages(capture->session, &capture->arena);
-  if (messages[0] != '\0')
-    say(result, messages, strlen(messages));
+  char *copy = arena_copy(&capture->arena, messages, strlen(messages));
+  if (copy != NULL && capture->options->functions != NULL)
+    functions_put_together(capture->options->functions, copy);
+  if (copy != NULL && copy[0] != '\0')
+    say(result, copy, strlen(copy));
   explain_absence(capture, has_program);
 }
 

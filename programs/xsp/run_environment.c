@@ -147,8 +147,8 @@ static const struct variable {
     {"NVTX_INJECTION64_PATH", SET, "nvtx", 0, tracer_path, "nvtx"},
     {"INTEL_LIBITTNOTIFY64", SET, "itt", 0, tracer_path, "itt"},
     {"OPENCL_LAYERS", PREPEND, "opencl", 0, tracer_path, "opencl"},
-    {"LD_AUDIT", PREPEND, NULL, 0, audit, NULL},
-    {"XSP_FUNCTIONS", OWN, NULL, 0, functions, NULL},
+    {"LD_AUDIT", PREPEND, "functions", 0, audit, NULL},
+    {"XSP_FUNCTIONS", OWN, "functions", 0, functions, NULL},
     // 0: no limit. With one, OpenCV leaves layers out, and says so on the program's stderr when it ends.
     {"OPENCV_TRACE_DEPTH_OPENCV", IF_ABSENT, "itt", XSP_LEVEL_MASK(XSP_LEVEL_LAYER), always, "0"},
     {"OPENCV_TRACE_MAX_CHILDREN_OPENCV", IF_ABSENT, "itt", XSP_LEVEL_MASK(XSP_LEVEL_LAYER), always, "0"},

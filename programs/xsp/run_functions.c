@@ -55,7 +55,7 @@ static enum status list_read(const char *path, struct list *list, struct error *
   char where[512];
   snprintf(where, sizeof where, "%.480s:%u", path, fault.line);
   return error_set(err, STATUS_INPUT, "cannot use the list of functions", where, "see docs/functions.md", "%s%s%s%s",
-                   fault.word[0] != 0 ? "'" : "", fault.word, fault.word[0] != 0 ? "': " : "", fault.what);
+                   fault.word[0] != 0 ? "'" : "", fault.word, fault.word[0] != 0 ? "' " : "", fault.what);
 }
 
 static bool same_text(const char *a, const char *b)
@@ -113,37 +113,84 @@ static bool line_lacks(const char *text, size_t length, const char *name)
   return end - names >= 3 && memcmp(end - 3, "…", 3) == 0;
 }
 
-static bool is_missing(const char *messages, const char *name)
+// The next line that says what was found, from `at` on; NULL: none.
+static const char *next_found(const char *at)
 {
-  bool was_said = false;
-  for (size_t length; *messages != '\0'; messages += length + (messages[length] == '\n')) {
-    length = strcspn(messages, "\n");
-    if (strncmp(messages, FOUND_LINE, strlen(FOUND_LINE)) != 0)
-      continue;
-    was_said = true;
-    if (!line_lacks(messages, length, name))
-      return false;
+  for (size_t length; *at != '\0'; at += length + (at[length] == '\n')) {
+    length = strcspn(at, "\n");
+    if (strncmp(at, FOUND_LINE, strlen(FOUND_LINE)) == 0)
+      return at;
   }
-  return was_said;
+  return NULL;
 }
 
-size_t functions_missing(const char *path, const char *messages, char *line, size_t size)
+static bool is_missing(const char *messages, const char *name)
+{
+  for (const char *line = messages; (line = next_found(line)) != NULL; line += strcspn(line, "\n"))
+    if (!line_lacks(line, strcspn(line, "\n"), name))
+      return false;
+  return true;
+}
+
+uint32_t functions_file_levels(const char *path)
 {
   struct list list;
-  size_t length = 0;
-  line[0] = '\0';
+  uint32_t levels = 0;
   if (list_read(path, &list, NULL) == STATUS_OK)
-    for (uint32_t i = 0; i < list.count; i++) {
-      if (!is_missing(messages, list.rules[i].name))
-        continue;
-      const char *before = length == 0 ? "not found in any process: " : ", ";
-      if (length + strlen(before) + strlen(list.rules[i].name) + 8 >= size) {
-        if (length + 6 < size)
-          length += (size_t)snprintf(line + length, size - length, ", …");
-        break;
-      }
-      length += (size_t)snprintf(line + length, size - length, "%s%s", before, list.rules[i].name);
-    }
+    for (uint32_t i = 0; i < list.count; i++)
+      levels |= UINT32_C(1) << list.rules[i].level;
   list_done(&list);
-  return length;
+  return levels;
+}
+
+// "functions: of 4, in 3 processes; not found: a, b", cut to `size`.
+static void describe(const struct list *list, const char *messages, unsigned processes, char *line, size_t size)
+{
+  size_t length = (size_t)snprintf(line, size, "functions: %u processes looked for %u", processes, list->count);
+  const char *before = "; not found in any: ";
+  for (uint32_t i = 0; i < list->count; i++) {
+    if (!is_missing(messages, list->rules[i].name))
+      continue;
+    if (length + strlen(before) + strlen(list->rules[i].name) + 8 >= size) {
+      if (length + 8 < size)
+        snprintf(line + length, size - length, ", …");
+      return;
+    }
+    length += (size_t)snprintf(line + length, size - length, "%s%s", before, list->rules[i].name);
+    before = ", ";
+  }
+}
+
+void functions_put_together(const char *path, char *messages)
+{
+  unsigned processes = 0;
+  size_t room = 0;
+  for (const char *line = messages; (line = next_found(line)) != NULL; line += strcspn(line, "\n")) {
+    room += strcspn(line, "\n") + 1;
+    processes++;
+  }
+  if (processes < 2)
+    return;
+  char together[1024] = "";
+  struct list list;
+  if (list_read(path, &list, NULL) == STATUS_OK)
+    describe(&list, messages, processes, together, room < sizeof together ? room : sizeof together);
+  bool is_read = together[0] != '\0';
+  list_done(&list);
+  if (!is_read)
+    return;
+  char *to = messages;
+  for (const char *line = messages; *line != '\0';) {
+    size_t length = strcspn(line, "\n");
+    const char *next = line + length + (line[length] == '\n');
+    if (strncmp(line, FOUND_LINE, strlen(FOUND_LINE)) != 0) {
+      memmove(to, line, (size_t)(next - line));
+      to += next - line;
+    }
+    line = next;
+  }
+  size_t length = strlen(together); // shorter than the lines that went: they had room for it and an end each
+  if (to > messages && to[-1] != '\n')
+    *to++ = '\n';
+  memcpy(to, together, length + 1);
 }

@@ -6,12 +6,16 @@
 #include "base/error.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 // Reads the whole list. Errors say `FILE:LINE`. docs/functions.md has the grammar.
 enum status functions_file_check(const char *path, struct error *err) MUST_CHECK;
 
-// One line for the user about all processes of an execution: "not found in any process: a, b". `messages`: what tracers
-// said (run_result.messages). Returns its length (< size), 0 where nothing is missing or the list cannot be read.
-size_t functions_missing(const char *path, const char *messages, char *line, size_t size);
+// The levels that functions of the list are of, as a mask; 0 where the list cannot be read.
+uint32_t functions_file_levels(const char *path);
+
+// What tracers said, one process after the other, where there were several: that each of them lacked some of the functions
+// becomes one line about all of them. In place; the text never grows.
+void functions_put_together(const char *path, char *messages);
 
 #endif

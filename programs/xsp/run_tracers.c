@@ -4,6 +4,7 @@
 #include "programs/xsp/install.h"
 #include "programs/xsp/nearest.h"
 #include "programs/xsp/run_environment.h"
+#include "programs/xsp/run_functions.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -170,6 +171,21 @@ static enum status add_all(const struct run_options *options, const char *folder
   return STATUS_OK;
 }
 
+// --functions brings its own tracer: it is no use without a list, and of none where the list's levels are off.
+static enum status add_functions(const struct run_options *options, const char *folder, struct arena *arena,
+                                 struct run_tracers *tracers, struct error *err)
+{
+  if (options->functions == NULL || (functions_file_levels(options->functions) & options->levels.mask) == 0)
+    return STATUS_OK;
+  const char *file = arena_format(arena, "%s/functions.so", folder);
+  char *real = arena_alloc(arena, PATH_MAX);
+  if (file == NULL || real == NULL)
+    return error_set(err, STATUS_MEMORY, "cannot choose tracers", NULL, NULL, "out of memory");
+  if (realpath(file, real) == NULL)
+    return error_set_errno(err, STATUS_SYSTEM, "cannot trace functions", file, "reinstall xsp");
+  return add(options, tracers, (struct run_tracer){"functions", real, ""}, err);
+}
+
 enum status run_tracers_choose(const struct run_options *options, struct arena *arena, struct run_tracers *ret_tracers,
                                struct error *err)
 {
@@ -183,5 +199,5 @@ enum status run_tracers_choose(const struct run_options *options, struct arena *
       XSP_TRY(add_all(options, folder, &names, arena, ret_tracers, err));
     else
       XSP_TRY(add_text(options, folder, &names, *text, arena, ret_tracers, err));
-  return STATUS_OK;
+  return add_functions(options, folder, arena, ret_tracers, err);
 }

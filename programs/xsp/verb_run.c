@@ -6,6 +6,7 @@
 #include "programs/xsp/run_environment.h"
 #include "programs/xsp/run_experiment.h"
 #include "programs/xsp/run_file_name.h"
+#include "programs/xsp/run_functions.h"
 #include "programs/xsp/run_process.h"
 #include "programs/xsp/verb.h"
 
@@ -210,6 +211,7 @@ static enum status fill_functions(struct request *request, struct error *err)
   char real[PATH_MAX]; // the program, and what it starts, may be elsewhere
   if (realpath(path, real) == NULL || access(real, R_OK) != 0)
     return error_set_errno(err, STATUS_USE, "cannot read the list of functions", path, "another path");
+  XSP_TRY(functions_file_check(path, err));
   request->experiment.run.functions = arena_copy(&request->arena, real, strlen(real));
   return request->experiment.run.functions != NULL ? STATUS_OK : fail_memory(err);
 }

@@ -43,35 +43,35 @@ static const struct {
   const char *name; // ends with '*': all that begin so
   const char *why;
 } refusals[] = {
-    {"setjmp", "it returns twice"},
-    {"_setjmp", "it returns twice"},
-    {"sigsetjmp", "it returns twice"},
-    {"__sigsetjmp", "it returns twice"},
-    {"savectx", "it returns twice"},
-    {"getcontext", "it returns twice"},
-    {"vfork", "it returns twice"},
-    {"__vfork", "it returns twice"},
-    {"clone", "its child returns on another stack"},
-    {"__clone", "its child returns on another stack"},
-    {"clone3", "its child returns on another stack"},
-    {"syscall", "some system calls return twice"},
-    {"dlopen", "it depends on who calls it"},
-    {"dlmopen", "it depends on who calls it"},
-    {"dlsym", "it depends on who calls it"},
-    {"dlvsym", "it depends on who calls it"},
-    {"_dl_*", "it belongs to the loader"},
-    {"__tls_get_addr*", "it belongs to the loader"},
-    {"__libc_*", "it belongs to the C library's start"},
-    {"_Unwind_*", "it unwinds the stack of who calls it"},
-    {"mcount", "compilers call it in a way of their own"},
-    {"_mcount", "compilers call it in a way of their own"},
-    {"__fentry__", "compilers call it in a way of their own"},
-    {"__morestack*", "compilers call it in a way of their own"},
-    {"__cyg_profile_func_*", "it asks who calls it"},
-    {"_init", "it is no function to be called by name"},
-    {"_fini", "it is no function to be called by name"},
-    {"_start", "it is no function to be called by name"},
-    {"xsp_*", "it belongs to xsp"},
+    {"setjmp", "cannot be traced: it returns twice"},
+    {"_setjmp", "cannot be traced: it returns twice"},
+    {"sigsetjmp", "cannot be traced: it returns twice"},
+    {"__sigsetjmp", "cannot be traced: it returns twice"},
+    {"savectx", "cannot be traced: it returns twice"},
+    {"getcontext", "cannot be traced: it returns twice"},
+    {"vfork", "cannot be traced: it returns twice"},
+    {"__vfork", "cannot be traced: it returns twice"},
+    {"clone", "cannot be traced: its child returns on another stack"},
+    {"__clone", "cannot be traced: its child returns on another stack"},
+    {"clone3", "cannot be traced: its child returns on another stack"},
+    {"syscall", "cannot be traced: some system calls return twice"},
+    {"dlopen", "cannot be traced: it depends on who calls it"},
+    {"dlmopen", "cannot be traced: it depends on who calls it"},
+    {"dlsym", "cannot be traced: it depends on who calls it"},
+    {"dlvsym", "cannot be traced: it depends on who calls it"},
+    {"_dl_*", "cannot be traced: it belongs to the loader"},
+    {"__tls_get_addr*", "cannot be traced: it belongs to the loader"},
+    {"__libc_*", "cannot be traced: it belongs to the C library's start"},
+    {"_Unwind_*", "cannot be traced: it unwinds the stack of who calls it"},
+    {"mcount", "cannot be traced: compilers call it in a way of their own"},
+    {"_mcount", "cannot be traced: compilers call it in a way of their own"},
+    {"__fentry__", "cannot be traced: compilers call it in a way of their own"},
+    {"__morestack*", "cannot be traced: compilers call it in a way of their own"},
+    {"__cyg_profile_func_*", "cannot be traced: it asks who calls it"},
+    {"_init", "cannot be traced: it is no function to be called by name"},
+    {"_fini", "cannot be traced: it is no function to be called by name"},
+    {"_start", "cannot be traced: it is no function to be called by name"},
+    {"xsp_*", "cannot be traced: it belongs to xsp"},
 };
 
 const char *functions_refusal(const char *name)
@@ -166,9 +166,9 @@ static bool read_function(struct line *line, char *word, struct function_rule *r
     if (*at == ':')
       colon = at; // the last: a path may have one, a symbol has none
   if (colon == word)
-    return fail(line, "there is no library before the ':'", word);
+    return fail(line, "has no library before its ':'", word);
   if (colon != NULL && colon[1] == '\0')
-    return fail(line, "there is no function behind the ':'", word);
+    return fail(line, "has no function behind its ':'", word);
   if (colon != NULL)
     *colon = '\0';
   rule->library = colon == NULL ? NULL : word;
@@ -193,11 +193,7 @@ static bool read_function(struct line *line, char *word, struct function_rule *r
   if (stars > PATTERN_STARS_MOST)
     return fail(line, "has too many '*'", rule->name);
   const char *why = rule->is_pattern ? NULL : functions_refusal(rule->name);
-  if (why != NULL) {
-    fail(line, why, rule->name);
-    return false;
-  }
-  return true;
+  return why == NULL || fail(line, why, rule->name);
 }
 
 // "as NAME", "level LEVEL", "stack BYTES", each once at most, in any order.
@@ -254,8 +250,9 @@ bool functions_list_parse(char *text, size_t length, struct function_rule rules[
     char *word = next_word(&line, &unclosed);
     if (word != NULL) {
       if (unclosed || *ret_count == FUNCTIONS_RULES_MOST)
-        return fail(&line, unclosed ? "has a quote that is not closed, or that goes on" : "are too many lines: 1,024",
-                    unclosed ? word : NULL);
+        return fail(
+            &line, unclosed ? "has a quote that is not closed, or that goes on" : "there are more than 1,024 functions",
+            unclosed ? word : NULL);
       struct function_rule rule = {
           .line = line.number, .level = XSP_LEVEL_LIBRARY, .stack_bytes = FUNCTIONS_STACK_DEFAULT};
       if (!read_function(&line, word, &rule) || !read_options(&line, &rule))
