@@ -38,7 +38,7 @@ def sessions(collector):
                 head = path.read_bytes()[:84]
             except OSError:
                 continue
-            if len(head) < 84 or struct.unpack_from("<I", head, 80)[0] == collector:
+            if len(head) == 84 and struct.unpack_from("<I", head, 80)[0] == collector:
                 found.append(path.parent)
     return found
 

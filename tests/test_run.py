@@ -14,7 +14,7 @@ import sys
 import tempfile
 import unittest
 
-from run_guests import BUILD, WAIT_S, XSP, all_cases, guest, own_children, read_line, sessions, wait_until
+from run_guests import BUILD, DOCUMENTED, WAIT_S, XSP, all_cases, guest, read_line, sessions, wait_until
 
 
 class RunTest(unittest.TestCase):
@@ -189,6 +189,83 @@ class What(RunTest):
         self.assertEqual(self.sql("select count(*) as n from span where name = 'work'", inner), [{"n": 100}])
         self.assertEqual(self.sql("select count(*) as n from span where name = 'work'"), [{"n": 0}])
         self.assertEqual(self.program_span()["name"], "xsp")
+
+
+class Environment(RunTest):
+    """The table of docs/internals/run.md."""
+    TRACERS = BUILD / "tracers"
+
+    def variables(self, *options, **more):
+        environment = {**{key: value for key, value in os.environ.items() if key not in DOCUMENTED}, **more}
+        result = self.run_it("-q", "-f", *options, "--", "env", "-0", env=environment)
+        found = dict(entry.split("=", 1) for entry in result.stdout.decode().split("\0") if entry)
+        return {key: value for key, value in found.items() if environment.get(key) != value}
+
+    def has(self, *names):
+        for name in names:
+            if not (self.TRACERS / f"{name}.so").exists():
+                self.skipTest(f"this build has no {name}.so")
+
+    def test_without_a_tracer_that_has_a_variable(self):
+        found = self.variables("-t", "fake")
+        self.assertEqual(set(found), {"XSP_SESSION", "XSP_TRACERS", "LD_PRELOAD"})
+        self.assertEqual(found["XSP_TRACERS"], str(self.TRACERS / "fake.so"))
+        self.assertRegex(found["LD_PRELOAD"], r"^/.*/libxsp\.so[.0-9]*$")
+        self.assertRegex(found["XSP_SESSION"], r"^/.*/xsp-[0-9]+-[0-9a-f]+$")
+
+    def test_options_of_a_tracer(self):
+        found = self.variables("-t", "fake:script=/a/b:c=d", "-t", f"{self.TRACERS}/fake.so")
+        self.assertEqual(found["XSP_TRACERS"], f"{self.TRACERS}/fake.so:script=/a/b:c=d")
+
+    def test_auto(self):
+        self.has("nvtx", "itt", "opencl", "onnxruntime", "frameworks")
+        found = self.variables(OPENCL_LAYERS="/mine.so", LD_PRELOAD="/nothing.so")
+        self.assertEqual(found["XSP_TRACERS"],
+                         ",".join(str(self.TRACERS / f"{name}.so") for name in ("itt", "nvtx", "onnxruntime", "opencl")))
+        self.assertEqual(found["NVTX_INJECTION64_PATH"], str(self.TRACERS / "nvtx.so"))
+        self.assertEqual(found["INTEL_LIBITTNOTIFY64"], str(self.TRACERS / "itt.so"))
+        self.assertEqual(found["OPENCL_LAYERS"], f"{self.TRACERS / 'opencl.so'}:/mine.so")
+        libraries = found["LD_PRELOAD"].split(":")
+        self.assertEqual(libraries[1:], [str(self.TRACERS / "frameworks.so"), "/nothing.so"])
+        self.assertEqual(found["OPENCV_TRACE_DEPTH_OPENCV"], "0")
+        self.assertLessEqual(set(found), DOCUMENTED)
+
+    def test_the_users_own_value_of_a_framework_stays(self):
+        self.has("itt")
+        self.assertNotIn("OPENCV_TRACE_DEPTH_OPENCV", self.variables("-t", "itt", OPENCV_TRACE_DEPTH_OPENCV="7"))
+
+    def tracers(self, *options):
+        listed = self.variables(*options).get("XSP_TRACERS", "")
+        return {pathlib.Path(path).stem for path in listed.split(",") if path}
+
+    def test_levels_choose(self):
+        """A program gets only tracers that have something to say at its level set."""
+        self.has("nvtx", "itt", "opencl", "onnxruntime")
+        self.assertEqual(self.tracers("--levels", "M"), {"onnxruntime"})
+        self.assertEqual(self.tracers("--levels", "M/L"), {"onnxruntime", "nvtx", "itt"})
+        self.assertEqual(self.tracers("--levels", "M/K"), {"onnxruntime", "opencl"})
+        self.assertEqual(self.tracers("--levels", "A"), {"nvtx", "itt"})
+        self.assertEqual(self.tracers("--levels", "M", "--model-range", "step*"), {"onnxruntime", "nvtx", "itt"})
+        self.assertEqual(self.tracers("--levels", "K", "--capture-range", "step*"), {"opencl", "nvtx", "itt"})
+        self.assertEqual(self.tracers("--levels", "M", "-t", "opencl"), set())
+        self.assertNotIn("OPENCL_LAYERS", self.variables("--levels", "M", "-t", "opencl"))
+        self.assertNotIn("OPENCV_TRACE_DEPTH_OPENCV", self.variables("--levels", "M", "-m", "x", "-t", "itt"))
+
+    def test_ranges(self):
+        found = self.variables("-t", "fake", "--model-range", "step *", "--capture-range", "a,b")
+        self.assertEqual((found["XSP_MODEL_RANGE"], found["XSP_CAPTURE_RANGE"]), ("step *", "a,b"))
+        # What an outer xsp run, or a user, set means another session.
+        found = self.variables("-t", "fake", XSP_MODEL_RANGE="old", XSP_SERIALIZE="1")
+        self.assertNotIn("XSP_MODEL_RANGE", found)
+        result = self.run_it("-q", "-f", "-t", "fake", "--", "env", env={**os.environ, "XSP_SERIALIZE": "1"})
+        self.assertNotIn(b"XSP_SERIALIZE", result.stdout)
+
+    def test_functions(self):
+        self.has("functions_audit")
+        (self.folder / "list").write_text("cos\n", encoding="utf-8")
+        found = self.variables("-t", "fake", "--functions", "list")
+        self.assertEqual((found["LD_AUDIT"], found["XSP_FUNCTIONS"]),
+                         (str(self.TRACERS / "functions_audit.so"), str(self.folder.resolve() / "list")))
 
 
 class Names(RunTest):

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random bytes as the head of a program: a kind comes out, an interpreter only of a script, and it is a string.
+#include "programs/xsp/run_program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+  static char interpreter[PATH_MAX];
+  memset(interpreter, 'x', sizeof interpreter);
+  enum run_program_kind kind = run_program_of_bytes(data, size, interpreter);
+  if (kind > RUN_PROGRAM_OTHER_LIBC || memchr(interpreter, '\0', sizeof interpreter) == NULL)
+    abort();
+  if (interpreter[0] != '\0' && (size < 3 || data[0] != '#'))
+    abort();
+  return 0;
+}
