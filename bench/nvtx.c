@@ -187,6 +187,8 @@ int main(void)
   compare_loops("registered string, against a span", loop_registered, loop_span, "1.1");
   compare_loops("operator with seq, op_id and sizes, against a span with three tags", loop_operator, loop_tagged_span,
                 "null");
+  xsp_tracer_set_levels("nvtx", XSP_LEVEL_MASK(XSP_LEVEL_MODEL));
+  compare_loops("operator whose level is off, against two flag tests", loop_operator, loop_two_flags, "null");
   xsp_tracer_set_levels("nvtx", 0);
   compare_loops("switched off, against two flag tests", loop_literal, loop_two_flags, "null");
   remove_folder(folder);

@@ -72,6 +72,15 @@ static inline int annotation_push_known(struct annotation_domain *domain, const 
   return annotation_push_plain(own, domain, known->annotation.site);
 }
 
+// Of a text with a NUL that annotation_find_text has just found: most likely measured there.
+static inline size_t annotation_length_of(const struct annotation *annotation, const char *text)
+{
+  const struct annotation_thread *own = annotation_own;
+  if (own != NULL && own->read_annotation == annotation && own->read_text == text)
+    return own->read_length;
+  return annotation_site_is_off(annotation->site) ? 0 : __builtin_strlen(text);
+}
+
 // Only nesting is kept while the tracer is off; -1: it is on, or a capture range may switch it on.
 static inline int annotation_push_off(struct annotation_domain *domain)
 {

@@ -271,6 +271,26 @@ const struct annotation *annotation_find_kind(struct annotation_domain *domain, 
   return found;
 }
 
+// "aten::mm, seq = 3, …" of a name that is known and whose site is off: it need not be read to know that nothing will be
+// recorded. NULL: not so, or not known yet.
+static const struct annotation *find_off(struct key key)
+{
+  const char *comma = memchr(key.text, ',', key.length);
+  if (comma == NULL || comma == key.text)
+    return NULL;
+  size_t rest = key.length - (size_t)(comma - key.text);
+  bool has_field =
+      (rest > 8 && memcmp(comma, ", seq = ", 8) == 0) || (rest > 10 && memcmp(comma, ", op_id = ", 10) == 0);
+  if (!has_field || annotation_capture_range != NULL || range_matches(annotation_model_range, key.text, key.length) ||
+      range_matches(annotation_model_range, key.text, (size_t)(comma - key.text)))
+    return NULL;
+  key.length = (size_t)(comma - key.text);
+  key.kind = ANNOTATION_TEXT_VARYING;
+  key.level = XSP_LEVEL_LAYER;
+  const struct annotation_text *known = look_up(&key, hash_key(&key));
+  return known != NULL && annotation_site_is_off(known->annotation.site) ? &known->annotation : NULL;
+}
+
 // A range's text that is not in the thread's cache.
 static const struct annotation *find_range(struct annotation_domain *domain, const char *category, const char *text,
                                            size_t length, const struct annotation_text **cached)
@@ -288,6 +308,8 @@ static const struct annotation *find_range(struct annotation_domain *domain, con
     if (known != NULL)
       found = &known->annotation;
   }
+  if (found == NULL)
+    found = find_off(key);
   if (found == NULL) {
     range_read(domain_name, text, key.length, annotation_model_range, &range);
     if (range.sequence != RANGE_NO_NUMBER || range.op_id != RANGE_NO_NUMBER || range.sizes != NULL) {

@@ -36,7 +36,7 @@ static struct said said_text(struct annotation_domain *domain, const char *categ
     text = NO_NAME;
   struct said said = {annotation_find_text(domain, category, text), text, 0};
   if (__builtin_expect(said.annotation->has_varying_tags, 0))
-    said.length = strlen(text);
+    said.length = annotation_length_of(said.annotation, text);
   return said;
 }
 
