@@ -4,7 +4,6 @@
 #include "analyze/layers.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 enum { INDEX, NAME, TYPE, LATENCY, DEEPER, OVERHEAD, KERNELS, PER_KERNEL, SPREAD, COLUMN_COUNT = SPREAD + 4 };
@@ -78,7 +77,8 @@ static const struct layer *find_partner(const struct partners *partners, const s
   return found == NULL ? NULL : *found;
 }
 
-static void fill_row(struct question *question, const struct layers *shallow, const struct layer *layer,
+// Returns whether the layer's difference is negative.
+static bool fill_row(struct question *question, const struct layers *shallow, const struct layer *layer,
                      const struct layers *deep, const struct layer *partner, double *values)
 {
   struct cell *row = table_row(&question->table);
@@ -90,16 +90,15 @@ static void fill_row(struct question *question, const struct layers *shallow, co
   row[LATENCY] = cell_real(latency_ms);
   cell_spread(&row[SPREAD], values, count);
   if (partner == NULL)
-    return;
+    return false;
   double deeper_ms = layers_statistic(question, partner->latency_ms, deep->observation_count);
   double kernels = layers_statistic(question, partner->kernels, deep->observation_count);
-  char what[192];
-  snprintf(what, sizeof what, "overhead in layer %lld %.100s", (long long)layer->index, layer->name_text);
-  double overhead_ms = question_difference_ms(question, deeper_ms, latency_ms, what);
+  double overhead_ms = difference_of_runs_ms(deeper_ms, latency_ms);
   row[DEEPER] = cell_real(deeper_ms);
   row[OVERHEAD] = cell_real(overhead_ms);
   row[KERNELS] = cell_number(kernels);
   row[PER_KERNEL] = cell_real(overhead_per_kernel_ns(overhead_ms, kernels));
+  return isnan(overhead_ms) && deeper_ms < latency_ms;
 }
 
 static void summarize(struct question *question, const struct layers *shallow, const struct layers *deep)
@@ -131,12 +130,16 @@ enum status overhead_by_layer(struct question *question, struct error *err)
   if (values == NULL || !sort_partners(question, &deep, &partners))
     return question_no_memory(err);
   table_columns(&question->table, columns, COLUMN_COUNT);
-  size_t unpaired = 0;
+  size_t unpaired = 0, negative = 0;
   for (size_t i = 0; i < shallow.count; i++) {
     const struct layer *partner = find_partner(&partners, &shallow.items[i]);
     unpaired += partner == NULL;
-    fill_row(question, &shallow, &shallow.items[i], &deep, partner, values);
+    negative += fill_row(question, &shallow, &shallow.items[i], &deep, partner, values);
   }
+  if (negative > 0) // one note: short layers have no overhead that shows above the noise
+    table_note(&question->table,
+               "overhead in %zu of %zu layers: the difference is negative, within noise or not comparable; not given",
+               negative, shallow.count);
   if (unpaired > 0)
     table_note(&question->table, "%zu layers at %s have no partner at %s", unpaired, shallow_set->levels_text,
                deep_set->levels_text);
