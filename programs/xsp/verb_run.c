@@ -117,8 +117,8 @@ static enum status fill_sets(struct request *request, struct error *err)
   const char *given = invocation_value(request->invocation, "levels");
   bool is_leveled = invocation_has(request->invocation, "leveled");
   experiment->sets_are_given = given != NULL;
-  if (given == NULL) // with --functions there is a library level to leave out, too
-    given = !is_leveled ? "A/M/L/Lib/K" : experiment->run.functions != NULL ? "M,M/L,M/L/Lib,M/L/Lib/K" : "M,M/L,M/L/K";
+  if (given == NULL) // leveled: the first execution finds out which sets say something
+    given = is_leveled ? "M,M/L,M/L/K" : "A/M/L/Lib/K";
   XSP_TRY(add_sets(experiment, given, err));
   is_leveled = is_leveled || experiment->set_count > 1;
   int64_t runs = is_leveled ? LEVELED_RUNS : 1, warmups = is_leveled ? LEVELED_WARMUPS : 0;

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `xsp run` costs beside the program: its start and end around a program that does nothing, and draining while a
+// program publishes a million spans a second from one thread on each of two processors. The program is this one, a second
+// time. Pairs are interleaved; medians. Prints one JSON line per case.
+#include "bench/measure.h"
+#include "store/store.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <xsp/span.h>
+
+#define STARTS 31
+#define ROUNDS 5
+#define SPANS 400000
+#define SPACING_NS 1000 // a million a second
+
+extern char **environ;
+static char folder[] = "/dev/shm/xsp-bench-run-XXXXXX";
+
+static _Noreturn void fail(const char *what)
+{
+  fprintf(stderr, "run_program bench: %s\n", what);
+  exit(1);
+}
+
+static double now_ns(clockid_t clock)
+{
+  struct timespec time;
+  clock_gettime(clock, &time);
+  return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+
+// ---- the traced program: what a thread does does not depend on the clock, so that its time says what disturbed it
+static void *publish(void *context)
+{
+  volatile uint64_t work = 1;
+  XSP_SITE(site, XSP_LEVEL_APPLICATION, "work");
+  uint64_t turns = *(const uint64_t *)context;
+  for (unsigned i = 0; i < SPANS; i++) {
+    struct xsp_span span = xsp_span_start(&site);
+    for (uint64_t turn = 0; turn < turns; turn++)
+      work = work * 3 + 1;
+    xsp_span_finish(&span);
+  }
+  return NULL;
+}
+
+// As many turns of the loop as take a microsecond here.
+static uint64_t calibrate(void)
+{
+  volatile uint64_t work = 1;
+  uint64_t turns = 1000000;
+  double start = now_ns(CLOCK_MONOTONIC);
+  for (uint64_t turn = 0; turn < turns; turn++)
+    work = work * 3 + 1;
+  double each = (now_ns(CLOCK_MONOTONIC) - start) / (double)turns;
+  return (uint64_t)(SPACING_NS / each);
+}
+
+static int be_the_program(int thread_count, uint64_t turns)
+{
+  pthread_t threads[2];
+  double start = now_ns(CLOCK_MONOTONIC);
+  for (int i = 0; i < thread_count; i++)
+    if (pthread_create(&threads[i], NULL, publish, &turns) != 0)
+      return 1;
+  for (int i = 0; i < thread_count; i++)
+    pthread_join(threads[i], NULL);
+  printf("%.0f\n", now_ns(CLOCK_MONOTONIC) - start);
+  return 0;
+}
+
+// ---- running it
+static double run(char *const *command, char *output, size_t size)
+{
+  int ends[2];
+  posix_spawn_file_actions_t actions;
+  pid_t child;
+  if (pipe(ends) != 0)
+    fail("no pipe");
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_addclose(&actions, ends[0]);
+  posix_spawn_file_actions_addclose(&actions, ends[1]);
+  double start = now_ns(CLOCK_MONOTONIC);
+  if (posix_spawn(&child, command[0], &actions, NULL, command, environ) != 0)
+    fail("a program cannot be started");
+  close(ends[1]);
+  size_t length = 0;
+  for (ssize_t got; (got = read(ends[0], output + length, size - 1 - length)) > 0;)
+    length += (size_t)got;
+  output[length] = '\0';
+  int status = 0;
+  if (waitpid(child, &status, 0) != child || status != 0)
+    fail("a program failed");
+  double end = now_ns(CLOCK_MONOTONIC);
+  close(ends[0]);
+  posix_spawn_file_actions_destroy(&actions);
+  return end - start;
+}
+
+static void print(const char *name, const char *what, double value, const char *unit, double floor)
+{
+  printf("{\"bench\":\"run/%s\",\"case\":\"%s\",\"value\":%.3f,\"unit\":\"%s\",", name, what, value, unit);
+  if (isnan(floor))
+    printf("\"floor\":null,\"ratio\":null,\"target\":null}\n");
+  else
+    printf("\"floor\":%.3f,\"ratio\":%.4f,\"target\":null}\n", floor, value / floor);
+  fflush(stdout);
+}
+
+static void measure_start(char *xsp, char *file)
+{
+  char output[64];
+  double plain[STARTS], bare[STARTS], all[STARTS];
+  char *const program[] = {"/bin/true", NULL};
+  char *const without[] = {xsp, "run", "-q", "-f", "--levels", "K", "-t", "nvtx", "-o", file, "--", "/bin/true", NULL};
+  char *const with[] = {xsp, "run", "-q", "-f", "-o", file, "--", "/bin/true", NULL};
+  for (int i = 0; i < STARTS; i++) {
+    plain[i] = run(program, output, sizeof output) / 1e6;
+    bare[i] = run(without, output, sizeof output) / 1e6;
+    all[i] = run(with, output, sizeof output) / 1e6;
+  }
+  double floor = median(plain, STARTS);
+  print("start", "/bin/true, no tracer", median(bare, STARTS), "ms", floor);
+  print("start", "/bin/true, all tracers", median(all, STARTS), "ms", floor);
+}
+
+struct facts { // of a file that xsp run wrote
+  double own_pct;
+  int64_t dropped;
+};
+
+static struct facts read_file(const char *file)
+{
+  struct store *store = NULL;
+  struct store_run *runs = NULL;
+  struct arena arena = {0};
+  size_t count = 0;
+  if (store_open(file, &store, NULL) != STATUS_OK || store_runs(store, &arena, &runs, &count, NULL) != STATUS_OK ||
+      count != 1)
+    fail("the file of xsp run cannot be read");
+  struct facts facts = {runs[0].own_pct, runs[0].dropped_count};
+  store_close(store);
+  arena_done(&arena);
+  return facts;
+}
+
+// The same work with draining beside it and, as a flight recorder, without.
+static void measure_drain(char *self, char *xsp, char *file, int threads, uint64_t turns)
+{
+  char output[64], thread_text[16], turn_text[32], what[80];
+  double drained[ROUNDS], kept[ROUNDS], own[ROUNDS];
+  int64_t dropped = 0;
+  snprintf(thread_text, sizeof thread_text, "%d", threads);
+  snprintf(turn_text, sizeof turn_text, "%llu", (unsigned long long)turns);
+  char *const with[] = {xsp, "run", "-q", "-f", "-t", "nvtx", "-o", file, "--", self, thread_text, turn_text, NULL};
+  char *const without[] = {xsp,  "run", "-q", "-f",        "-t",      "nvtx", "--flight-recorder", "2M", "-o",
+                           file, "--",  self, thread_text, turn_text, NULL};
+  for (int i = 0; i < ROUNDS; i++) {
+    run(without, output, sizeof output);
+    kept[i] = atof(output) / 1e6;
+    run(with, output, sizeof output);
+    drained[i] = atof(output) / 1e6;
+    struct facts facts = read_file(file);
+    own[i] = facts.own_pct;
+    dropped += facts.dropped;
+  }
+  double rate = SPANS * (double)threads / median(drained, ROUNDS) / 1e3;
+  snprintf(what, sizeof what, "%d thread%s, %.2f M spans/s", threads, threads == 1 ? "" : "s", rate);
+  print("drained program", what, median(drained, ROUNDS), "ms", median(kept, ROUNDS));
+  print("drain", what, median(own, ROUNDS), "% of a processor", NAN);
+  print("dropped", what, 100.0 * (double)dropped / ((double)SPANS * threads * ROUNDS), "%", NAN);
+}
+
+int main(int argc, char **argv)
+{
+  if (argc == 3)
+    return be_the_program(atoi(argv[1]), strtoull(argv[2], NULL, 10));
+  const char *build = getenv("XSP_BUILD");
+  char xsp[4096], self[4096], file[64];
+  ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+  if (build == NULL || length < 0 || mkdtemp(folder) == NULL)
+    fail("no XSP_BUILD, or no folder");
+  self[length] = '\0';
+  snprintf(xsp, sizeof xsp, "%s/xsp", build);
+  snprintf(file, sizeof file, "%s/out.xsp", folder);
+  measure_start(xsp, file);
+  uint64_t turns = calibrate();
+  for (int threads = 1; threads <= 2; threads++)
+    measure_drain(self, xsp, file, threads, turns);
+  unlink(file);
+  return rmdir(folder);
+}
