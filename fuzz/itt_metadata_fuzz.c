@@ -25,7 +25,7 @@ static void check(const struct annotation_tags *tags, bool is_list)
     demand(tag->at < sizeof tags->text && memchr(text, 0, sizeof tags->text - tag->at) != NULL);
     demand(strlen(text) < 256);
     if (is_list && tags->left_out == 0)
-      demand(text[0] == '[');
+      demand(text[0] == '[' || text[0] == '\0'); // cut to nothing by what is there already
   }
 }
 
