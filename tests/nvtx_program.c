@@ -7,6 +7,7 @@
 #include <nvtx3/nvToolsExtMem.h>
 #include <nvtx3/nvToolsExtPayload.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -340,6 +341,50 @@ static void forks(void)
   nvtxRangePop();
 }
 
+static int storm_goes_on = 1;
+
+static void *push_on(void *number)
+{
+  char text[64];
+  for (long i = 0; __atomic_load_n(&storm_goes_on, __ATOMIC_RELAXED); i++) {
+    snprintf(text, sizeof text, "thread %ld text %ld", (long)(intptr_t)number, i % 5000);
+    nvtxRangePushA(text);
+    nvtxRangeEnd(nvtxRangeStartA("started"));
+    nvtxMarkA("mark");
+    nvtxRangePop();
+  }
+  return NULL;
+}
+
+// Forks while other threads are anywhere in the tool: children must not wait for what nobody will finish.
+static void storm(void)
+{
+  pthread_t thread[3];
+  for (long i = 0; i < 3; i++)
+    pthread_create(&thread[i], NULL, push_on, (void *)(intptr_t)i);
+  for (int i = 0; i < 40; i++) {
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+      char text[64];
+      for (int j = 0; j < 20; j++) {
+        snprintf(text, sizeof text, "child text %d", j);
+        nvtxRangePushA(text);
+        nvtxRangePop();
+      }
+      nvtxRangePushA("child");
+      nvtxRangePop();
+      _exit(0);
+    }
+    int status = 1;
+    waitpid(child, &status, 0);
+    DEMAND(status == 0);
+  }
+  __atomic_store_n(&storm_goes_on, 0, __ATOMIC_RELAXED);
+  for (int i = 0; i < 3; i++)
+    pthread_join(thread[i], NULL);
+}
+
 static void *leave(void *unused)
 {
   (void)unused;
@@ -373,7 +418,7 @@ int main(int count, char **arguments)
     void (*run)(void);
   } sections[] = {
       {"core", core},       {"domains", domains}, {"payloads", payloads}, {"counters", counters}, {"threads", threads},
-      {"library", library}, {"forks", forks},     {"exits", exits},       {"steps", steps},
+      {"library", library}, {"forks", forks},     {"exits", exits},       {"steps", steps},       {"storm", storm},
   };
   for (int i = 1; i < count; i++)
     for (size_t j = 0; j < sizeof sections / sizeof sections[0]; j++)

@@ -73,6 +73,8 @@ class ProgramTest(Traced):
         cls.library = f"{cls.programs.name}/library.so"
         source = str(SOURCE / "tests" / "nvtx_program.c")
         compiler = [os.environ.get("CC", "cc"), "-g", "-isystem", HEADERS[0], source, "-ldl", "-lpthread"]
+        if os.environ.get("XSP_SANITIZE"):
+            compiler.append("-fsanitize=" + os.environ["XSP_SANITIZE"])
         subprocess.run([*compiler, "-o", cls.program], check=True, timeout=120)
         subprocess.run([*compiler, "-DLIBRARY", "-shared", "-fPIC", "-o", cls.library], check=True, timeout=120)
 
@@ -163,6 +165,11 @@ class ProgramTest(Traced):
     def test_fork(self):
         self.run_section("forks")
         self.assertEqual(sorted(self.spans()), ["around the fork", "in the child"])
+
+    @unittest.skipIf("thread" in os.environ.get("XSP_SANITIZE", ""), "the thread sanitizer does not follow such forks")
+    def test_forks_while_threads_annotate(self):
+        self.run_section("storm", XSP_RING_RECORDS="4096", XSP_FLIGHT_RECORDER="1")
+        self.assertEqual(self.sql("select count(*) as n from span where name = 'child'"), [{"n": 40}])
 
     def test_exit_from_a_thread(self):
         talk = self.run_section("exits", status=3, output="")

@@ -458,6 +458,40 @@ static void test_thread_ends_inside(void **state)
   assert_int_equal(count_spans(&result, "same"), 0);
 }
 
+// ---- levels
+static void switch_levels(void)
+{
+  struct annotation_domain *domain = annotation_domain(NULL);
+  const char *first = "aten::mul, seq = 1, op_id = 2", *second = "aten::mul, seq = 3, op_id = 4";
+  range(NULL, NULL, first);
+  DEMAND(xsp_tracer_set_levels("test", XSP_LEVEL_MASK(XSP_LEVEL_MODEL)) != 0);
+  DEMAND(!annotations_are_off());
+  int depth;
+  DEMAND(annotation_push(domain, annotation_find_text(domain, NULL, first), first, strlen(first), &depth).start == 0);
+  range(NULL, NULL, "plain");
+  range(NULL, NULL, "step 1, op_id = 5"); // is on: matches the model range
+  DEMAND(depth == 0 && annotation_pop(domain) == 0);
+  xsp_tracer_set_levels("test", 0);
+  DEMAND(annotations_are_off());
+  range(NULL, NULL, first);
+  xsp_tracer_set_levels("test", XSP_LEVEL_MASK_ALL);
+  range(NULL, NULL, second);
+}
+
+static void test_levels(void **state)
+{
+  record(switch_levels, "step *", NULL);
+  assert_int_equal(count_spans(&result, "aten::mul"), 2);
+  assert_int_equal(count_spans(&result, "plain"), 0);
+  assert_int_equal(count_spans(&result, "step 1"), 1);
+  assert_int_equal(site_of("step 1")->level, XSP_LEVEL_MODEL);
+  size_t tags = 0; // both that were recorded have theirs
+  for (size_t i = 0; i < result.count; i++)
+    tags += result.records[i].record.type == RECORD_TAG_INT &&
+            (result.records[i].record.start == 3 || result.records[i].record.start == 1);
+  assert_int_equal(tags, 2);
+}
+
 // ---- forks
 static void fork_inside(void)
 {
@@ -509,8 +543,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_teardown(test_##name, tear_down)
   const struct CMUnitTest tests[] = {
-      TEST(texts),         TEST(look_up), TEST(nesting), TEST(started_ranges),     TEST(limits),
-      TEST(capture_range), TEST(threads), TEST(fork),    TEST(thread_ends_inside),
+      TEST(texts),         TEST(look_up), TEST(nesting), TEST(started_ranges), TEST(limits),
+      TEST(capture_range), TEST(threads), TEST(fork),    TEST(levels),         TEST(thread_ends_inside),
       TEST(no_session), // last: starts this process's tracer
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
