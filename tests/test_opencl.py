@@ -254,12 +254,14 @@ class DriverTest(TracedTest):
     def test_serialised_queries_are_answered_as_ever(self):
         self.assertEqual(self.traced("queries", XSP_SERIALIZE="1"), self.plain("queries"))
 
+    @unittest.skipIf(SANITIZED, "the sanitizer's runtime must be preloaded before libxsp.so")
     def test_without_the_kernel_level(self):
         status, output, talk = self.run_guest(
             ["queries"], self.environment(), [XSP, "run", "-q", "-t", "opencl", "--levels", "M", "-o", self.out, "--"])
         self.assertEqual((status, output), self.plain("queries"), talk)
         self.assertEqual(self.one("select count(*) from span where level = 'kernel'"), 0)
 
+    @unittest.skipIf(SANITIZED, "the sanitizer's runtime must be preloaded before libxsp.so")
     def test_through_xsp_run(self):
         status, output, talk = self.run_guest(
             ["commands"], self.environment(), [XSP, "run", "-q", "-t", "opencl", "-o", self.out, "--"])
@@ -332,7 +334,7 @@ class FakeDriverTest(TracedTest):
     def test_a_clock_that_steps(self):
         self.fake("clock-steps")
         self.check_all(200, 200)
-        self.assertGreater(self.clock_error_ns(), 3e6)  # it says so
+        self.assertGreater(self.clock_error_ns(), 3e9)  # it says so
 
     def test_what_fails_is_counted(self):
         self.assertEqual(self.fake("failures").split("\n"),

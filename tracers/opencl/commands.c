@@ -193,6 +193,7 @@ static cl_event *begin(struct command *command, struct xsp_site *launch, struct 
   command->site = execution;
   command->bytes = BYTES_UNKNOWN;
   command->shape = NULL;
+  command->shape_is_region = false;
   if (command->event == NULL && command->queue != NULL && (command->queue->has_times || opencl_serializes()))
     command->event = &command->injected;
   if (command->span.start != 0) {
@@ -216,10 +217,8 @@ cl_event *command_begin_kernel(struct command *command, enum command_kind kind, 
   struct xsp_site *launch =
       kind == COMMAND_KERNEL && kernel->launch != NULL ? kernel->launch : &command_launch_sites[kind];
   cl_event *to_driver = begin(command, launch, site, queue, event);
-  if (!has_tags && command->is_watched) {
+  if (!has_tags && command->is_watched)
     command->shape = shape;
-    command->shape_is_region = false;
-  }
   return to_driver;
 }
 

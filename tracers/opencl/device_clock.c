@@ -72,7 +72,7 @@ static uint64_t on_line(const struct clock_knot *knot, uint64_t device)
 
 uint64_t device_clock_ticks(const struct device_clock *clock, uint64_t device_ns, double *ret_error_ns)
 {
-  struct clock_knot knot, next;
+  struct clock_knot knot = {0}, next = {0};
   bool has_next;
   if (!find(clock, device_ns, &knot, &next, &has_next))
     return 0;

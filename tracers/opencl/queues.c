@@ -71,16 +71,28 @@ static int64_t number_on(const struct device *device)
   return __atomic_add_fetch(&numbers[device - devices], 1, __ATOMIC_RELAXED);
 }
 
-// A fresh record, or the one of its address once there are many: a program that makes queues for ever has few at a time.
+// A record whose queue the program has released; its number and tracks go on with the new one.
+static struct queue *released_record(cl_command_queue handle, const struct device *device)
+{
+  for (uint32_t i = 0; i < QUEUES_MOST; i++) {
+    struct queue *queue = __atomic_load_n(&all_queues[i], __ATOMIC_ACQUIRE);
+    cl_command_queue none = NULL;
+    if (queue != NULL && queue->device == device &&
+        __atomic_compare_exchange_n(&queue->handle, &none, handle, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+      return queue;
+  }
+  return NULL;
+}
+
+// A fresh record, or a used one once there are many: a program that makes queues for ever has few at a time.
 static struct queue *record_for(cl_command_queue handle, struct device *device)
 {
-  struct queue *queue = table_get(&queues, handle);
-  uint32_t count = __atomic_load_n(&queue_count, __ATOMIC_RELAXED);
-  if (queue != NULL && count >= QUEUES_MOST && queue->device == device)
+  struct queue *queue = NULL;
+  if (__atomic_load_n(&queue_count, __ATOMIC_RELAXED) >= QUEUES_MOST)
+    queue = released_record(handle, device);
+  if (queue != NULL || (queue = calloc(1, sizeof *queue)) == NULL)
     return queue;
-  queue = calloc(1, sizeof *queue);
-  if (queue == NULL)
-    return NULL;
+  queue->handle = handle;
   queue->device = device;
   queue->number = number_on(device);
   uint32_t place = __atomic_fetch_add(&queue_count, 1, __ATOMIC_RELAXED);
@@ -117,7 +129,6 @@ static void know_queue(cl_command_queue handle, struct device *device, cl_comman
   queue->has_times = (given & CL_QUEUE_PROFILING_ENABLE) != 0;
   set_properties(queue, properties);
   __atomic_store_n(&queue->references, 1, __ATOMIC_RELAXED);
-  __atomic_store_n(&queue->handle, handle, __ATOMIC_RELEASE);
   table_put(&queues, handle, queue);
   drain_at_exit();
 }

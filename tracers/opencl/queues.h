@@ -10,7 +10,7 @@
 #include <time.h>
 
 #define DEVICES_MOST 64u
-#define QUEUES_MOST 1024u // with numbers and tracks of their own; later ones take over those of their address
+#define QUEUES_MOST 1024u // with numbers and tracks of their own; later ones take over those of released ones
 
 struct device {
   cl_device_id handle; // atomic; set once

@@ -294,7 +294,7 @@ static void clock_that_steps(void)
   fake.run_ns = 20000;
   cl_command_queue queue = queue_with(0);
   for (int i = 0; i < 200; i++) {
-    fake.clock_offset += i == 100 ? 5000000 : 0;
+    fake.clock_offset += i == 100 ? 5000000000 : 0;
     launch(queue, "kernel", NULL);
   }
 }
