@@ -156,6 +156,15 @@ if number == 4:
         self.assertIn("interrupted", self.notes())
         self.assertEqual([run["warmup_observations"] for run in self.runs()], [1, 0, 0, 1])
 
+    def test_without_streams(self):
+        """No file of xsp takes the places of streams that it was started without."""
+        script = ('for n in 0 1 2; do [ ! -e /proc/$$/fd/$n ] || [ /proc/$$/fd/$n -ef /dev/null ] || [ $n = 2 ] || exit 9; done;'
+                  ' [ ! /proc/$$/fd/2 -ef "$0.partial" ] || exit 8')
+        command = ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", XSP, "run", "-o", self.output, "--leveled", "--runs", "2",
+                   "--", "sh", "-c", script, self.output]
+        self.assertEqual(subprocess.run(command, timeout=60).returncode, 0)
+        self.assertEqual(len(self.runs()), 5)
+
     def test_quiet_says_nothing(self):
         result = self.run_xsp("-q", "--leveled", "--runs", 1, "--", WORKLOAD, "layers", 2)
         self.assertEqual(result.stderr, "layers: working\n")

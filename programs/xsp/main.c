@@ -5,6 +5,7 @@
 #include "programs/xsp/output.h"
 #include "programs/xsp/verb.h"
 
+#include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,6 +23,15 @@ static int exit_code(enum status status, const struct verb *verb)
 static void on_broken_pipe(int signal_number)
 {
   (void)signal_number;
+}
+
+// Where xsp was started without one of the three streams, a file would take its place, and what is said would be written
+// into the file. What stands there instead fails as a closed one does, and programs that are started do not have it.
+static void keep_streams_apart(void)
+{
+  for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++)
+    if (fcntl(stream, F_GETFD) < 0)
+      (void)open("/dev/null", (stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
 }
 
 static enum status unknown_verb(const char *name, struct error *err)
@@ -73,6 +83,7 @@ static enum status run(int argc, char **argv, const struct verb **ret_verb, stru
 
 int main(int argc, char **argv)
 {
+  keep_streams_apart();
   setlocale(LC_CTYPE, "C.UTF-8"); // for the widths of characters; numbers stay in the C locale
   struct sigaction action = {.sa_handler = on_broken_pipe}, before;
   if (sigaction(SIGPIPE, NULL, &before) == 0 && before.sa_handler != SIG_IGN) // ignored: programs that are started, too

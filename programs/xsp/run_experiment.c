@@ -117,14 +117,23 @@ static void say(const struct experiment *experiment, const char *format, ...)
   output_talk("xsp: %s", text);
 }
 
+static bool has_progress(const struct experiment *experiment)
+{
+  return !experiment->options->run.quiet && experiment->planned > 1 && isatty(STDERR_FILENO) == 1;
+}
+
 static void show_progress(const struct experiment *experiment, struct level_set levels)
 {
-  if (experiment->options->run.quiet || experiment->planned < 2 || isatty(STDERR_FILENO) != 1)
+  if (!has_progress(experiment))
     return;
   char text[LEVEL_SET_TEXT_SIZE];
   level_set_format(levels, text);
   fprintf(stderr, "\r\033[Kxsp: execution %u of %u, %s", experiment->executions, experiment->planned, text);
-  if (experiment->executions == experiment->planned)
+}
+
+static void clear_progress(const struct experiment *experiment)
+{
+  if (has_progress(experiment))
     fputs("\r\033[K", stderr);
 }
 
@@ -135,6 +144,7 @@ static enum status leave_failed(struct experiment *experiment, const struct run_
   struct buf said;
   buf_init(&said, BUF_MAXIMUM_DEFAULT);
   run_streams_said(&experiment->streams, &said);
+  clear_progress(experiment);
   output_talk("xsp: execution %u ended with status %d, the first with %d: no more are made%s%s", experiment->executions,
               run_exit_status(ran->wait_status), experiment->result->exit_status,
               experiment->streams.input_is_lost ? "; its stdin was empty, because a pipe cannot be read twice" : "",
@@ -272,7 +282,9 @@ static enum status measure(struct experiment *experiment, struct error *err)
   }
   if (warmups == 0 && options->set_count * options->runs > 1)
     experiment->planned = (unsigned)options->set_count * options->runs;
-  return experiment->is_over ? STATUS_OK : repeat(experiment, err);
+  enum status status = experiment->is_over ? STATUS_OK : repeat(experiment, err);
+  clear_progress(experiment);
+  return status;
 }
 
 // ---- ambiguous parents -----------------------------------------------------------------------------------------------
@@ -375,12 +387,13 @@ static enum status finish(struct experiment *experiment, struct error *err)
 // What was measured before the failure stays in OUTPUT.partial; where nothing was, nothing stays.
 static void give_up(struct experiment *experiment)
 {
-  if (experiment->last_run_id > 1 && store_commit(experiment->store, NULL) == STATUS_OK) {
-    output_talk("xsp: what was measured until then is in %s.partial", store_path(experiment->store));
-    store_close(experiment->store);
-  } else {
+  if (!experiment->result->first.was_started) {
     store_discard(experiment->store);
+    return;
   }
+  if (store_commit(experiment->store, NULL) == STATUS_OK)
+    output_talk("xsp: what was measured until then is in %s.partial", store_path(experiment->store));
+  store_close(experiment->store);
 }
 
 enum status run_experiment(const struct run_experiment_options *options, struct run_experiment_result *ret_result,

@@ -3,7 +3,6 @@
 // run_experiment.c; writes nothing itself.
 #include "programs/xsp/run_streams.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -49,7 +48,7 @@ enum status run_streams_redirect(struct run_streams *streams, struct error *err)
   for (int stream = 0; stream < 3 && is_open; stream++) {
     streams->saved[stream] = fcntl(stream, F_DUPFD_CLOEXEC, 3);
     streams->is_redirected = true;
-    is_open = (streams->saved[stream] >= 0 || errno == EBADF) && dup2(wanted[stream], stream) == stream;
+    is_open = streams->saved[stream] >= 0 && dup2(wanted[stream], stream) == stream;
   }
   enum status status = STATUS_OK;
   if (!is_open) {
@@ -66,10 +65,8 @@ enum status run_streams_redirect(struct run_streams *streams, struct error *err)
 void run_streams_restore(struct run_streams *streams)
 {
   for (int stream = 0; stream < 3 && streams->is_redirected; stream++) {
-    if (streams->saved[stream] < 0) {
-      close(stream); // as it was
+    if (streams->saved[stream] < 0)
       continue;
-    }
     dup2(streams->saved[stream], stream);
     close(streams->saved[stream]);
     streams->saved[stream] = -1;

@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 struct run_streams {
-  int saved[3];       // xsp's own descriptors; -1: not open
+  int saved[3];       // xsp's own descriptors (main makes sure that there are three)
   int talk;           // what a repetition writes to stderr; a file without a name
   off_t input_at;     // stdin is a file, read from here on
   bool input_is_file; // later executions read it again
