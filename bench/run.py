@@ -32,7 +32,8 @@ def say(text):
 def run_program(program, build, *arguments, timeout=240):
     """The JSON lines that a bench program prints."""
     environment = dict(os.environ, XSP_BUILD=str(build), XSP_SOURCE=str(SOURCE), XSP_PYTHON=sys.executable)
-    result = subprocess.run([program, *arguments], env=environment, stdout=subprocess.PIPE, text=True, timeout=timeout)
+    command = [sys.executable, "-B", program] if program.suffix == ".py" else [program]
+    result = subprocess.run([*command, *arguments], env=environment, stdout=subprocess.PIPE, text=True, timeout=timeout)
     if result.returncode != 0:
         raise RuntimeError(f"{program.name} ended with status {result.returncode}")
     return [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
@@ -229,6 +230,7 @@ def main():
     build = options.build.resolve()
     programs = build / "bench-programs"
     names = sorted(source.stem for source in (SOURCE / "bench").glob("*.c") if not source.stem.startswith("make_"))
+    names.append("workloads")
     if options.only:
         names = [name for name in names if re.search(options.only, name)]
     lines, problems, peers = [], [], {}
@@ -238,7 +240,7 @@ def main():
         say(f"{position} of {len(names)}: {name}")
         try:
             lines += measure_import(programs, build, options.import_events, problems) if name == "import" \
-                else run_program(programs / name, build)
+                else run_program(SOURCE / "bench/workloads.py" if name == "workloads" else programs / name, build)
         except (OSError, RuntimeError, ValueError, subprocess.TimeoutExpired) as error:
             problems.append(f"{name}: {error}")
     for name, measure in (("lttng-ust", measure_lttng), ("uftrace", measure_uftrace)):

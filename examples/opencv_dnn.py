@@ -58,11 +58,12 @@ def infer(options, picture, said):
             network.setInput(picture)
             network.forward()
     for _ in range(options.runs):
-        started = time.perf_counter()
+        started, cpu_started = time.perf_counter(), time.process_time()
         with annotate("inference"):
             network.setInput(picture)
             answer = network.forward()
         said["forward_ms"].append((time.perf_counter() - started) * 1e3)
+        said["cpu_ms"].append((time.process_time() - cpu_started) * 1e3)  # of all threads, the device's too
         said["answers"].append(answer.copy())
         layers, total_ms = profile_of(network)
         said["perf_profile_ms"].append(total_ms)
@@ -85,8 +86,8 @@ def main():
                  "such as pocl-opencl-icd")
     device = cv2.ocl.Device.getDefault().name() if options.target == "opencl" else "OpenCV's own CPU code"
     picture = numpy.random.default_rng(options.seed).standard_normal((1, 3, 224, 224)).astype(numpy.float32)
-    said = {"opencv": cv2.__version__, "device": device, "runs": options.runs, "forward_ms": [], "perf_profile_ms": [],
-            "answers": []}
+    said = {"opencv": cv2.__version__, "device": device, "runs": options.runs, "forward_ms": [], "cpu_ms": [],
+            "perf_profile_ms": [], "answers": []}
     threads = [threading.Thread(target=infer, args=(options, picture, said)) for _ in range(options.threads - 1)]
     for thread in threads:
         thread.start()

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Python program that runs a small transformer in PyTorch: plain, with `--emit-itt` (each operator announced to whoever
+collects ITT), or with `--own-profiler` (torch.profiler on the CPU). Prints one JSON object: the CPU times of its
+inferences, and how many operators it has."""
+import contextlib
+import json
+import sys
+import time
+
+import torch
+
+RUNS, WARMUPS = 60, 20
+
+
+def main():
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    layer = torch.nn.TransformerEncoderLayer(16, 2, 32, dropout=0.0, batch_first=True)
+    model = torch.nn.TransformerEncoder(layer, 4, enable_nested_tensor=False).eval()
+    batch = torch.randn(1, 4, 16)
+    cpu = [torch.profiler.ProfilerActivity.CPU]
+    with torch.no_grad(), torch.profiler.profile(activities=cpu) as counted:
+        model(batch)
+    operators = len([event for event in counted.events() if event.name.startswith("aten::")])
+    profiler = contextlib.nullcontext()
+    if "--emit-itt" in sys.argv:
+        profiler = torch.autograd.profiler.emit_itt()
+    elif "--own-profiler" in sys.argv:
+        profiler = torch.profiler.profile(activities=cpu)
+    taken = []
+    with torch.no_grad(), profiler:
+        for _ in range(WARMUPS + RUNS):
+            started = time.process_time_ns()
+            model(batch)
+            taken.append((time.process_time_ns() - started) / 1e6)
+    print(json.dumps({"cpu_ms": taken[WARMUPS:], "events": operators}))
+
+
+if __name__ == "__main__":
+    main()
