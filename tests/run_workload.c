@@ -119,6 +119,8 @@ static void *cross(void *argument)
     relu = xsp_span_start(xsp_site_create("app", XSP_LEVEL_LAYER, relu_name, NULL));
   launch(crossing, own_kernel, device); // conv's, by the order of the program
   launch(crossing, "both", device);     // conv's
+  if (!crossing->is_serial)
+    launch(crossing, "once", device); // whose, nothing tells
   if (crossing->is_serial) {
     xsp_span_finish(&conv);
     relu = xsp_span_start(xsp_site_create("app", XSP_LEVEL_LAYER, relu_name, NULL));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pairs spans of two executions. Within an observation and a level, the i-th span of a name is the i-th of that name in the
-// other one, whatever threads they are on; where counts differ nothing of that name is paired. A pairing is believed only
-// where it agrees with every parent that is known, and the parent that it gives encloses the span. Called by run_resolve.c.
+// other one, whatever threads they are on; where that fails, the i-th of those whose parents are on one thread. Where counts
+// differ nothing of that name is paired. A pairing is believed only where it agrees with every parent that is known, and
+// each parent that it gives encloses the span. Called by run_resolve.c.
 #include "programs/xsp/run_join.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct place { // a span among those of its name
   const struct join_span *span;
@@ -121,60 +121,121 @@ static bool encloses(const struct join_span *outer, const struct join_span *inne
          outer->end_ns >= inner->end_ns;
 }
 
+struct pair { // a span of the original and what the serialised execution says of it
+  const struct place *place;
+  uint32_t parent; // JOIN_NO_ROW: none, for the reason
+  enum join_reason reason;
+};
+struct threaded { // a span of a group by the thread that it, or its parent, is on
+  uint32_t track, ordinal, parent;
+};
 struct joining {
   const struct ranked *original, *serial;
   struct join_answer *answer;
-  struct join_link *pending; // of the group at hand
+  struct pair *pairs; // of the group at hand
+  struct threaded *here, *there;
 };
 
-// What the serialised execution says of one span: a parent, or why none.
-static bool find_parent(const struct joining *joining, const struct place *there, uint32_t *ret_parent,
-                        enum join_reason *ret_reason)
+static struct pair find_parent(const struct joining *joining, const struct place *place, const struct place *there)
 {
-  *ret_reason = JOIN_NO_PARENT;
+  struct pair pair = {place, JOIN_NO_ROW, JOIN_NO_PARENT};
   if (there->span->basis == BASIS_AMBIGUOUS || there->span->parent == JOIN_NO_ROW)
-    return false;
-  *ret_reason = JOIN_COUNTS;
-  *ret_parent = partner_of(joining->original, joining->serial, there->span->parent);
+    return pair;
+  pair.parent = partner_of(joining->original, joining->serial, there->span->parent);
+  pair.reason = JOIN_COUNTS;
+  return pair;
+}
 
-  return *ret_parent != JOIN_NO_ROW;
+// Takes the parents of `count` pairs into the answer. False: they contradict what is known, and none is taken.
+static bool believe(struct joining *joining, size_t count)
+{
+  struct join_answer *answer = joining->answer;
+  const struct join_span *spans = joining->original->side->spans;
+  for (size_t i = 0; i < count; i++) {
+    const struct pair *pair = &joining->pairs[i];
+    const struct join_span *span = pair->place->span;
+    if (pair->parent == JOIN_NO_ROW)
+      continue;
+    if (span->basis == BASIS_AMBIGUOUS ? !encloses(&spans[pair->parent], span)
+                                       : span->parent != JOIN_NO_ROW && span->parent != pair->parent)
+      return false;
+  }
+  for (size_t i = 0; i < count; i++) {
+    const struct pair *pair = &joining->pairs[i];
+    if (pair->place->span->basis != BASIS_AMBIGUOUS)
+      continue;
+    if (pair->parent == JOIN_NO_ROW)
+      answer->left[pair->reason]++;
+    else
+      answer->links[answer->link_count++] = (struct join_link){pair->place->row, pair->parent};
+  }
+  return true;
+}
+
+static size_t count_ambiguous(const struct joining *joining, size_t count)
+{
+  size_t ambiguous = 0;
+  for (size_t i = 0; i < count; i++)
+    ambiguous += joining->pairs[i].place->span->basis == BASIS_AMBIGUOUS;
+  return ambiguous;
+}
+
+static int compare_threaded(const void *left, const void *right)
+{
+  const struct threaded *a = left, *b = right;
+  if (a->track != b->track)
+    return a->track < b->track ? -1 : 1;
+  return a->ordinal < b->ordinal ? -1 : a->ordinal > b->ordinal;
+}
+
+static size_t same_thread(const struct threaded *spans, size_t count)
+{
+  size_t same = 0;
+  while (same < count && spans[same].track == spans[0].track)
+    same++;
+  return same;
+}
+
+// Threads took turns in another order than one after the other; each of them kept its own.
+static void join_by_thread(struct joining *joining, const struct group *group, const struct group *there)
+{
+  const struct join_span *spans = joining->original->side->spans;
+  size_t here_count = 0, there_count = 0;
+  for (size_t i = 0; i < group->count; i++) {
+    const struct join_span *span = group->places[i].span;
+    if (span->basis == BASIS_AMBIGUOUS || span->parent != JOIN_NO_ROW)
+      joining->here[here_count++] = (struct threaded){span->track, (uint32_t)i, JOIN_NO_ROW};
+    uint32_t parent = find_parent(joining, &group->places[i], &there->places[i]).parent;
+    if (parent != JOIN_NO_ROW)
+      joining->there[there_count++] = (struct threaded){spans[parent].track, (uint32_t)i, parent};
+  }
+  qsort(joining->here, here_count, sizeof *joining->here, compare_threaded);
+  qsort(joining->there, there_count, sizeof *joining->there, compare_threaded);
+  for (size_t i = 0, k = 0; i < here_count;) {
+    size_t count = same_thread(&joining->here[i], here_count - i);
+    while (k < there_count && joining->there[k].track < joining->here[i].track)
+      k++;
+    bool is_there = k < there_count && joining->there[k].track == joining->here[i].track &&
+                    same_thread(&joining->there[k], there_count - k) == count;
+    for (size_t j = 0; j < count; j++)
+      joining->pairs[j] = (struct pair){&group->places[joining->here[i + j].ordinal],
+                                        is_there ? joining->there[k + j].parent : JOIN_NO_ROW, JOIN_ORDER};
+    if (!believe(joining, count))
+      joining->answer->left[JOIN_ORDER] += count_ambiguous(joining, count);
+    i += count;
+  }
 }
 
 static void join_group(struct joining *joining, const struct group *group)
 {
-  struct join_answer *answer = joining->answer;
-  const struct join_span *spans = joining->original->side->spans;
   struct group there = group_like(joining->serial, group->places);
   bool is_paired = there.count == group->count && group->places->span->name != 0;
-  bool is_in_order = true;
-  size_t found = 0, ambiguous = 0, left[JOIN_REASONS] = {0};
-  for (size_t i = 0; i < group->count; i++) {
-    const struct place *place = &group->places[i];
-    bool is_ambiguous = place->span->basis == BASIS_AMBIGUOUS;
-    enum join_reason reason = JOIN_COUNTS;
-    uint32_t parent = JOIN_NO_ROW;
-    ambiguous += is_ambiguous;
-    bool has_parent = is_paired && find_parent(joining, &there.places[i], &parent, &reason);
-    if (!is_ambiguous) {
-      if (has_parent && place->span->parent != JOIN_NO_ROW && place->span->parent != parent)
-        is_in_order = false;
-    } else if (!has_parent) {
-      left[reason]++;
-    } else if (!encloses(&spans[parent], place->span)) {
-      is_in_order = false;
-    } else {
-      joining->pending[found++] = (struct join_link){place->row, parent};
-    }
-  }
-  answer->ambiguous += ambiguous;
-  if (!is_in_order) {
-    answer->left[JOIN_ORDER] += ambiguous;
-    return;
-  }
-  for (unsigned reason = 0; reason < JOIN_REASONS; reason++)
-    answer->left[reason] += left[reason];
-  memcpy(answer->links + answer->link_count, joining->pending, found * sizeof *joining->pending);
-  answer->link_count += found;
+  for (size_t i = 0; i < group->count; i++)
+    joining->pairs[i] = is_paired ? find_parent(joining, &group->places[i], &there.places[i])
+                                  : (struct pair){&group->places[i], JOIN_NO_ROW, JOIN_COUNTS};
+  joining->answer->ambiguous += count_ambiguous(joining, group->count);
+  if (!believe(joining, group->count))
+    join_by_thread(joining, group, &there);
 }
 
 static int compare_links(const void *left, const void *right)
@@ -206,10 +267,12 @@ enum status join_executions(const struct join_side *original, const struct join_
   struct ranked here, there;
   *ret_answer = (struct join_answer){0};
   ret_answer->links = arena_alloc_array(arena, original->count + 1, sizeof *ret_answer->links);
-  struct joining joining = {&here, &there, ret_answer, NULL};
-  joining.pending = arena_alloc_array(arena, original->count + 1, sizeof *joining.pending);
-  if (ret_answer->links == NULL || joining.pending == NULL || !rank(original, arena, &here) ||
-      !rank(serial, arena, &there))
+  struct joining joining = {.original = &here, .serial = &there, .answer = ret_answer};
+  joining.pairs = arena_alloc_array(arena, original->count + 1, sizeof *joining.pairs);
+  joining.here = arena_alloc_array(arena, original->count + 1, sizeof *joining.here);
+  joining.there = arena_alloc_array(arena, original->count + 1, sizeof *joining.there);
+  if (ret_answer->links == NULL || joining.pairs == NULL || joining.here == NULL || joining.there == NULL ||
+      !rank(original, arena, &here) || !rank(serial, arena, &there))
     return error_set(err, STATUS_MEMORY, "cannot resolve ambiguous parents", NULL, NULL, "out of memory");
   if (here.observations != there.observations)
     there.count = 0;

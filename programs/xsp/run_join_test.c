@@ -108,6 +108,33 @@ static void test_a_parent_that_does_not_enclose(void **state)
   arena_done(&joined.arena);
 }
 
+// Two threads launch gemm in turns, each from two layers that cross; serialised, one thread is done before the other.
+static void test_threads_in_turns(void **state)
+{
+  (void)state;
+  enum { OTHER_CONV = 10, OTHER_RELU };
+  struct join_span original[] = {LAYER(CONV, 0, 100),        LAYER(RELU, 50, 150), LAYER(OTHER_CONV, 1, 101),
+                                 LAYER(OTHER_RELU, 51, 151), AMBIGUOUS(GEMM, 60),  AMBIGUOUS(GEMM, 65),
+                                 AMBIGUOUS(GEMM, 70),        AMBIGUOUS(GEMM, 75),  INSIDE(GEMM, 1, 120)};
+  for (size_t i = 2; i < 8; i++)
+    original[i].track = i == 2 || i == 3 || i == 5 || i == 7 ? 2 : 1;
+  static const struct join_span serial[] = {
+      LAYER(CONV, 0, 90),   INSIDE(GEMM, 0, 10),         LAYER(RELU, 100, 190),
+      INSIDE(GEMM, 2, 110), INSIDE(GEMM, 2, 120),        LAYER(OTHER_CONV, 200, 290),
+      INSIDE(GEMM, 5, 210), LAYER(OTHER_RELU, 300, 390), INSIDE(GEMM, 7, 310)};
+  struct joined joined = JOIN(original, serial);
+  static const struct join_link expected[] = {{4, 0}, {5, 2}, {6, 1}, {7, 3}};
+  assert_int_equal(joined.answer.link_count, COUNT(expected));
+  assert_memory_equal(joined.answer.links, expected, sizeof expected);
+  arena_done(&joined.arena);
+  original[8].track = 2; // known, on the other thread: then each has another number than its layers have there
+  original[8].parent = 3;
+  joined = JOIN(original, serial);
+  assert_int_equal(joined.answer.link_count, 0);
+  assert_int_equal(joined.answer.left[JOIN_ORDER], 4);
+  arena_done(&joined.arena);
+}
+
 static void test_ambiguous_there_too(void **state)
 {
   (void)state;
@@ -204,6 +231,7 @@ int main(void)
       cmocka_unit_test(test_other_counts_of_the_parent),
       cmocka_unit_test(test_known_parents_contradict),
       cmocka_unit_test(test_a_parent_that_does_not_enclose),
+      cmocka_unit_test(test_threads_in_turns),
       cmocka_unit_test(test_ambiguous_there_too),
       cmocka_unit_test(test_observations_and_executions),
       cmocka_unit_test(test_unknown_names_pair_with_nothing),
