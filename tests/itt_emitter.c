@@ -438,6 +438,41 @@ static void case_killed(void)
   raise(SIGKILL);
 }
 
+// ---- case names: more of them than are kept
+static void case_names(void)
+{
+  char name[32];
+  for (int i = 0; i < 70000; i++) {
+    snprintf(name, sizeof name, "name %d of many", i);
+    begin(name);
+    itt.task_end(domain);
+  }
+}
+
+// ---- case capture: XSP_CAPTURE_RANGE=record*
+static void case_capture(void)
+{
+  begin("outside");
+  itt.task_end(domain);
+  begin("record a task");
+  begin("inside");
+  itt.task_end(domain);
+  itt.task_end(domain);
+  begin("outside");
+  itt.task_end(domain);
+  itt.region_begin(domain, id_of(1), none, text("record a region"));
+  begin("inside");
+  itt.task_end(domain);
+  itt.metadata_str_add(domain, id_of(1), text("of"), "the region", (size_t)-1);
+  itt.region_end(domain, id_of(1));
+  itt.frame_begin_v3(itt.domain_create("record a frame"), NULL);
+  begin("inside");
+  itt.task_end(domain);
+  itt.frame_end_v3(itt.domain_create("record a frame"), NULL);
+  begin("outside");
+  itt.task_end(domain);
+}
+
 static void case_steps(void)
 {
   struct itt_domain *frames = itt.domain_create("step frame");
@@ -459,7 +494,8 @@ int main(int count, char **arguments)
   } cases[] = {{"tasks", case_tasks},     {"ranges", case_ranges},   {"frames", case_frames},
                {"numbers", case_numbers}, {"control", case_control}, {"hostile", case_hostile},
                {"threads", case_threads}, {"fork", case_fork},       {"early", case_early},
-               {"tables", case_tables},   {"killed", case_killed},   {"steps", case_steps}};
+               {"tables", case_tables},   {"killed", case_killed},   {"steps", case_steps},
+               {"names", case_names},     {"capture", case_capture}};
   const char *wanted = count > 1 ? arguments[1] : "";
   if (!itt_open())
     return 2;

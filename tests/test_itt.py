@@ -226,6 +226,19 @@ class Emitter(Case):
         trace = self.emit("steps", XSP_MODEL_RANGE="step 1")
         self.assertEqual(trace.one("step frame")["level"], "application")
 
+    def test_more_names_than_are_kept(self):
+        trace = self.emit("names")
+        self.assertEqual(len(trace.spans), 70000)
+        names = {span["name"] for span in trace.spans}
+        self.assertIn("name # of many", names)
+        self.assertIn("name 0 of many", names)
+        self.assertLess(len(names), 66000)
+
+    def test_capture_ranges(self):
+        trace = self.emit("capture", XSP_CAPTURE_RANGE="record*")
+        self.assertEqual(sorted(trace.names()), ["inside"] * 3 + ["record a frame", "record a region", "record a task"])
+        self.assertEqual(trace.one("record a region")["tags"], {"domain": "emitter", "of": "the region"})
+
     def test_without_a_session(self):
         variables = {name: value for name, value in os.environ.items() if not name.startswith("XSP_SESSION")}
         variables["INTEL_LIBITTNOTIFY64"] = str(TRACER)
@@ -330,6 +343,19 @@ class OpenCV(Case):
         trace, answer = self.run_models("tiny", "squeezenet")
         for number, layers in enumerate(self.layers_of_passes(trace)):
             self.check(layers, answer["layers"][number % 2])
+
+    def test_under_xsp_run(self):
+        file = self.folder / "run.xsp"
+        command = [sys.executable, "-c", OPENCV, self.model("squeezenet")]
+        result = subprocess.run([XSP, "run", "-t", "itt", "--levels", "L", "-o", file, "--", *command],
+                                capture_output=True, text=True, timeout=TIMEOUT_S)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        plain = subprocess.run(command, capture_output=True, text=True, check=True, timeout=TIMEOUT_S)
+        self.assertEqual(result.stdout, plain.stdout)
+        self.assertNotIn("WARN", result.stderr)
+        count = subprocess.run([XSP, "sql", file, "select count(*) n from span where level = 'layer'", "--json"],
+                               capture_output=True, text=True, check=True, timeout=TIMEOUT_S)
+        self.assertEqual(json.loads(count.stdout), [{"n": 3 * (1 + len(json.loads(plain.stdout)["layers"][0]))}])
 
     def test_outputs_stay_the_same(self):
         _, traced = self.run_models("squeezenet")

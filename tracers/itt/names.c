@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUCKETS 16384u // power of two
-#define NAMES_MOST 65536u
+#define BUCKETS 16384u     // power of two
+#define NAMES_MOST 65536u  // texts that are kept as they are
+#define REDUCED_MOST 8192u // and those that stand for many
 #define NUMBERS_MOST 4096u
 #define TEXT_MOST 65535u
 #define USES_MOST 16 // domains that a string remembers
@@ -104,24 +105,44 @@ static void number(struct itt_name *name)
     __atomic_store_n(&numbered[place], name, __ATOMIC_RELEASE);
 }
 
-static struct itt_name *make(const struct key *key, struct itt_name **bucket, struct itt_name *first)
+// "frame 4711" as "frame #": each run of digits becomes one sign.
+static struct key reduced_key(const struct key *key, char reduced[256])
 {
-  static const char beyond[] = "(further names)";
-  if (__atomic_add_fetch(&name_count, 1, __ATOMIC_RELAXED) > NAMES_MOST && strcmp(key->text, beyond) != 0) {
-    __atomic_store_n(&name_count, NAMES_MOST, __ATOMIC_RELAXED);
-    itt_lose(ITT_LOSS_NAME);
-    return itt_name(key->kind, beyond, NULL, key->type);
+  size_t to = 0;
+  for (size_t i = 0; i < key->length && to < 255; i++) {
+    bool is_digit = key->text[i] >= '0' && key->text[i] <= '9';
+    if (!is_digit || i == 0 || key->text[i - 1] < '0' || key->text[i - 1] > '9')
+      reduced[to++] = is_digit ? '#' : key->text[i];
   }
+  reduced[to] = '\0';
+  return key_of(key->kind, reduced, key->second, key->type);
+}
+
+static struct itt_name *find_or_make(const struct key *key, bool is_reduced)
+{
+  struct itt_name **bucket = &buckets[key->hash & (BUCKETS - 1)];
+  struct itt_name *first = __atomic_load_n(bucket, __ATOMIC_ACQUIRE), *known = find(first, NULL, key);
+  if (known != NULL)
+    return known;
+  if (__atomic_load_n(&name_count, __ATOMIC_RELAXED) >= (is_reduced ? NAMES_MOST + REDUCED_MOST : NAMES_MOST)) {
+    char reduced[256];
+    if (is_reduced)
+      return NULL;
+    itt_lose(ITT_LOSS_NAME);
+    struct key other = reduced_key(key, reduced);
+    return find_or_make(&other, true);
+  }
+  __atomic_add_fetch(&name_count, 1, __ATOMIC_RELAXED);
   struct itt_name *fresh = calloc(1, sizeof *fresh + key->length + key->second_length + 2);
   if (fresh == NULL)
     return NULL;
   fill(fresh, key);
   fresh->next = first;
   while (!__atomic_compare_exchange_n(bucket, &fresh->next, fresh, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE)) {
-    struct itt_name *found = find(fresh->next, first, key); // another thread was faster
-    if (found != NULL) {
+    known = find(fresh->next, first, key); // another thread was faster
+    if (known != NULL) {
       free(fresh);
-      return found;
+      return known;
     }
     first = fresh->next;
   }
@@ -132,11 +153,7 @@ struct itt_name *itt_name(enum itt_name_kind kind, const char *text, const char 
 {
   int saved_errno = errno;
   struct key key = key_of(kind, text, second, type);
-  struct itt_name **bucket = &buckets[key.hash & (BUCKETS - 1)];
-  struct itt_name *first = __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
-  struct itt_name *name = find(first, NULL, &key);
-  if (name == NULL)
-    name = make(&key, bucket, first);
+  struct itt_name *name = find_or_make(&key, false);
   bool wants_number = kind == ITT_NAME_EVENT || kind == ITT_NAME_MARK;
   if (wants_number && name != NULL && __atomic_load_n(&name->number, __ATOMIC_ACQUIRE) == 0)
     number(name);
