@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads the tracers that XSP_TRACERS names into the traced process and stops them at its exit. Runs while attaching,
-// before the program's main work; whatever fails becomes a line in the trace and the program goes on.
+// Loads the tracers that XSP_TRACERS names into the traced process, takes in those that their vendors' doors loaded, and
+// stops them at its exit. Loading runs while attaching, before the program's main work; joining at any time on any
+// thread. Whatever fails becomes a line in the trace and the program goes on.
 #include "capture/capture.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 #include <xsp/tracer.h>
@@ -21,11 +23,12 @@ struct loaded {
   const char *path;
   const char *name[OPTIONS_MOST], *value[OPTIONS_MOST];
   uint32_t option_count;
-  bool started;
+  bool is_awaited;  // "@PATH": not loaded by us
+  uint32_t claimed; // atomic: taken by a tracer that joined
+  pid_t started_by; // atomic; 0: not started. A forked child has the tracer's data but not its threads
 };
 static struct loaded loaded[TRACERS_MOST];
-static uint32_t loaded_count;
-static pid_t loaded_by;
+static uint32_t loaded_count; // atomic: slots handed out; may pass TRACERS_MOST
 static char list_copy[16384]; // paths and options, cut into strings
 static uint32_t said;         // atomic: bytes of process_head.message in use
 
@@ -112,6 +115,22 @@ static bool knows_options(const struct loaded *tracer)
   return true;
 }
 
+static int start_one(struct loaded *tracer)
+{
+  int error = tracer->tracer->start(&tracer->host);
+  if (error != 0)
+    say_line(tracer->tracer->name, "failed to start", NULL);
+  else
+    __atomic_store_n(&tracer->started_by, getpid(), __ATOMIC_RELEASE);
+  return error;
+}
+
+static bool is_usable(const struct xsp_tracer *descriptor)
+{
+  return descriptor != NULL && descriptor->size >= sizeof(struct xsp_tracer) && descriptor->name != NULL &&
+         descriptor->start != NULL;
+}
+
 static void load_one(struct loaded *tracer)
 {
   void *library = dlopen(tracer->path, RTLD_NOW | RTLD_LOCAL);
@@ -124,8 +143,7 @@ static void load_one(struct loaded *tracer)
   xsp_tracer_entry_fn entry;
   memcpy(&entry, &symbol, sizeof entry);
   const struct xsp_tracer *descriptor = symbol == NULL ? NULL : entry(&tracer->host);
-  if (descriptor == NULL || descriptor->size < sizeof(struct xsp_tracer) || descriptor->name == NULL ||
-      descriptor->start == NULL) {
+  if (!is_usable(descriptor)) {
     say_line(tracer->path, "not started",
              symbol == NULL ? "exports no " XSP_TRACER_ENTRY : "gives no usable descriptor");
     return;
@@ -139,15 +157,24 @@ static void load_one(struct loaded *tracer)
     say_line(descriptor->name, "not usable here", why);
     return;
   }
-  if (descriptor->start(&tracer->host) != 0)
-    say_line(descriptor->name, "failed to start", NULL);
-  else
-    __atomic_store_n(&tracer->started, true, __ATOMIC_RELEASE);
+  start_one(tracer);
+}
+
+// A slot with its host in place; NULL: too many.
+static struct loaded *take_slot(void)
+{
+  uint32_t slot = __atomic_fetch_add(&loaded_count, 1, __ATOMIC_RELAXED);
+  if (slot >= TRACERS_MOST) {
+    __atomic_store_n(&loaded_count, TRACERS_MOST, __ATOMIC_RELAXED);
+    return NULL;
+  }
+  loaded[slot].host =
+      (struct xsp_host){sizeof loaded[slot].host, XSP_ABI_VERSION, host_option, host_say, ignore_found, ignore_advice};
+  return &loaded[slot];
 }
 
 void tracers_load(const char *list)
 {
-  loaded_by = getpid();
   if (strlen(list) >= sizeof list_copy) {
     say_line("XSP_TRACERS", "not loaded", "the list is too long");
     return;
@@ -156,25 +183,62 @@ void tracers_load(const char *list)
   for (char *rest = list_copy, *item; (item = strsep(&rest, ",")) != NULL;) {
     if (*item == '\0')
       continue;
-    if (loaded_count == TRACERS_MOST) {
+    struct loaded *tracer = take_slot();
+    if (tracer == NULL) {
       say_line(item, "not loaded", "too many tracers");
       continue;
     }
-    struct loaded *tracer = &loaded[loaded_count++];
-    tracer->host = (struct xsp_host){sizeof tracer->host, XSP_ABI_VERSION, host_option,
-                                     host_say,            ignore_found,    ignore_advice};
-    parse_options(tracer, item);
-    load_one(tracer);
+    tracer->is_awaited = *item == '@';
+    parse_options(tracer, tracer->is_awaited ? item + 1 : item);
+    if (!tracer->is_awaited)
+      load_one(tracer);
   }
 }
 
-// Only in the image that started them: a forked child has the tracer's data but not its threads.
+// "/path/opencl.so" waits for the tracer "opencl".
+static bool is_name_of(const char *path, const char *name)
+{
+  const char *slash = strrchr(path, '/');
+  const char *file = slash != NULL ? slash + 1 : path;
+  size_t length = strlen(name);
+  return strncmp(file, name, length) == 0 && strcmp(file + length, ".so") == 0;
+}
+
+int xsp_tracer_join(const struct xsp_tracer *descriptor)
+{
+  if (!is_usable(descriptor))
+    return -EINVAL;
+  session_attach_by_environment();
+  if (!capture_attached())
+    return -ENOENT;
+  uint32_t count = __atomic_load_n(&loaded_count, __ATOMIC_RELAXED);
+  struct loaded *tracer = NULL;
+  for (uint32_t i = 0; i < count && i < TRACERS_MOST; i++) {
+    uint32_t unclaimed = 0;
+    if (__atomic_load_n(&loaded[i].tracer, __ATOMIC_ACQUIRE) == descriptor)
+      return 0;
+    if (!loaded[i].is_awaited || !is_name_of(loaded[i].path, descriptor->name))
+      continue;
+    if (!__atomic_compare_exchange_n(&loaded[i].claimed, &unclaimed, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+      return 0; // another thread is about to start it
+    tracer = &loaded[i];
+    break;
+  }
+  if (tracer == NULL && (tracer = take_slot()) == NULL) {
+    say_line(descriptor->name, "not started", "too many tracers");
+    return -ENOSPC;
+  }
+  __atomic_store_n(&tracer->tracer, descriptor, __ATOMIC_RELEASE);
+  if (!knows_options(tracer))
+    return -EINVAL;
+  return start_one(tracer);
+}
+
 void tracers_stop(void)
 {
-  if (getpid() != loaded_by)
-    return;
-  for (uint32_t i = 0; i < loaded_count; i++) {
-    if (!__atomic_load_n(&loaded[i].started, __ATOMIC_ACQUIRE))
+  uint32_t count = __atomic_load_n(&loaded_count, __ATOMIC_RELAXED);
+  for (uint32_t i = 0; i < count && i < TRACERS_MOST; i++) {
+    if (__atomic_load_n(&loaded[i].started_by, __ATOMIC_ACQUIRE) != getpid())
       continue;
     if (loaded[i].tracer->flush != NULL)
       loaded[i].tracer->flush();

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tracer that comes by another door: started once whatever number of threads it joins from, with the options that
+// XSP_TRACERS keeps for it, stopped at exit in the process that started it.
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <xsp/tracer.h>
+
+#include <cmocka.h>
+
+#define THREADS 8
+
+static struct shared { // seen by the parent when the child is gone
+  uint32_t starts, stops;
+  char label[32];
+} * shared;
+
+static int late_start(const struct xsp_host *host)
+{
+  const char *label = host->option(host, "label");
+  snprintf(shared->label, sizeof shared->label, "%s", label != NULL ? label : "none");
+  __atomic_add_fetch(&shared->starts, 1, __ATOMIC_RELAXED);
+  host->say(host, "joined");
+  return 0;
+}
+
+static void late_stop(void)
+{
+  __atomic_add_fetch(&shared->stops, 1, __ATOMIC_RELAXED);
+}
+
+static const struct xsp_tracer_option options[] = {{"label", "TEXT", "kept for it"}, {NULL, NULL, NULL}};
+static const struct xsp_tracer late = {.size = sizeof late,
+                                       .name = "late",
+                                       .summary = "joins",
+                                       .options = options,
+                                       .start = late_start,
+                                       .stop = late_stop};
+
+static void *join(void *unused)
+{
+  return (void *)(intptr_t)xsp_tracer_join(&late);
+}
+
+// Joins from threads in a process of its own. The number of joins that failed.
+static int joined(const char *tracers)
+{
+  char directory[] = "/tmp/xsp-join-XXXXXX", command[64];
+  assert_non_null(mkdtemp(directory));
+  memset(shared, 0, sizeof *shared);
+  pid_t child = fork();
+  if (child == 0) {
+    setenv("XSP_TRACERS", tracers, 1);
+    pthread_t threads[THREADS];
+    int failed = xsp_attach(directory) != 0;
+    for (int i = 0; i < THREADS; i++)
+      failed += pthread_create(&threads[i], NULL, join, NULL) != 0;
+    for (int i = 0; i < THREADS; i++) {
+      void *result = NULL;
+      pthread_join(threads[i], &result);
+      failed += result != NULL;
+    }
+    if (fork() == 0)
+      exit(0); // started nothing, so stops nothing
+    wait(NULL);
+    exit(failed);
+  }
+  int status = -1;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  snprintf(command, sizeof command, "rm -rf %s", directory);
+  assert_int_equal(system(command), 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void test_awaited(void **state)
+{
+  assert_int_equal(joined("@/nowhere/late.so:label=kept,@/nowhere/later.so"), 0);
+  assert_int_equal(shared->starts, 1);
+  assert_int_equal(shared->stops, 1);
+  assert_string_equal(shared->label, "kept");
+}
+
+static void test_unknown_option(void **state)
+{
+  assert_int_not_equal(joined("@/nowhere/late.so:colour=red"), 0);
+  assert_int_equal(shared->starts, 0);
+  assert_int_equal(shared->stops, 0);
+}
+
+static void test_without_session(void **state)
+{
+  assert_int_equal(xsp_tracer_join(&late), -ENOENT);
+  assert_int_equal(xsp_tracer_join(NULL), -EINVAL);
+}
+
+int main(void)
+{
+  unsetenv("XSP_SESSION");
+  shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED)
+    return 1;
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_without_session),
+      cmocka_unit_test(test_awaited),
+      cmocka_unit_test(test_unknown_option),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
