@@ -65,7 +65,7 @@ class FunctionsTest(unittest.TestCase):
         return json.loads(result.stdout)
 
     def counts(self):
-        return {row["name"]: row["n"] for row in self.sql("select name, count(*) as n from span group by 1")}
+        return {row["name"]: row["n"] for row in self.sql("select name, count(*) as n from span where tracer = 'functions' group by 1")}
 
     def info(self):
         result = subprocess.run([BUILD / "xsp", "info", self.out, "--json"], check=True, timeout=60, stdout=subprocess.PIPE)
@@ -198,6 +198,50 @@ class FunctionsTest(unittest.TestCase):
 
     def test_functions_of_a_shell(self):
         self.trace("malloc\nread\nwrite\nfork\nexecve\nwaitpid\n", "/bin/sh", "-c", "echo $(echo a; seq 3 | sort -r)")
+
+    def run_xsp(self, *arguments, status=0):
+        result = subprocess.run([BUILD / "xsp", "run", "-o", self.out, "--force", "--functions", self.list, *arguments],
+                                timeout=120, capture_output=True)
+        self.assertEqual(result.returncode, status, result.stderr.decode())
+        return result.stdout.decode(), result.stderr.decode()
+
+    def test_xsp_run(self):
+        self.list.write_text("zoo_tail\nzoo_deep level kernel\nno_such_function\n")
+        plain = subprocess.run([GUEST, "values"], timeout=60, check=True, capture_output=True)
+        out, talk = self.run_xsp("--", GUEST, "values")
+        self.assertEqual(out, plain.stdout.decode())
+        self.assertIn("not found: no_such_function", talk)
+        self.assertEqual(self.counts(), {"zoo_tail": 100, "zoo_deep": 10105})
+        # At level sets without such functions the program gets nothing of this.
+        self.run_xsp("--levels", "M/Lib", "--", GUEST, "values")
+        self.assertEqual(self.counts()["zoo_tail"], 100)
+        self.assertNotIn("zoo_deep", self.counts())
+        _, talk = self.run_xsp("--levels", "M", "--", "/bin/sh", "-c", "echo \"[$LD_AUDIT$XSP_FUNCTIONS]\"")
+        self.assertNotIn("zoo_tail", self.counts())
+
+    def test_xsp_run_of_several_processes(self):
+        self.list.write_text("zoo_tail\nzoo_throw\nno_such_function\n")
+        _, talk = self.run_xsp("--", "/usr/bin/env", "python3", "-c",
+                               f"import subprocess\nfor p in ['{GUEST}', '{THROWING}']: subprocess.run([p])")
+        self.assertIn("not found in any: no_such_function", talk)
+        self.assertEqual(self.counts()["zoo_throw"], 550)
+
+    def test_xsp_run_refuses_a_list(self):
+        for text, said in (("a\nb c\n", f"{self.list}:2: 'c' is not known here"), ("a\na\n", ":2: 'a' is in line 1 already"),
+                           ("getcontext\n", ":1: 'getcontext' cannot be traced: it returns twice"), ("", "it names none")):
+            self.list.write_text(text)
+            out, talk = self.run_xsp("--", "/bin/echo", "started", status=125)
+            self.assertEqual(out, "")
+            self.assertIn(said, talk)
+            self.assertEqual(talk.count("\n"), 1)
+            self.assertFalse(self.out.exists())
+
+    def test_xsp_check(self):
+        result = subprocess.run([BUILD / "xsp", "check", "functions", "--json"], timeout=60, capture_output=True)
+        row = json.loads(result.stdout)
+        row = row[0] if isinstance(row, list) else row
+        self.assertTrue(row["usable"], row)
+        self.assertIn("LD_AUDIT", row["library"])
 
     def test_numpy(self):
         python = os.environ.get("XSP_PYTHON", "python3")

@@ -7,8 +7,10 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <gnu/libc-version.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <unwind.h>
 #include <xsp/tracer.h>
 
@@ -112,9 +114,19 @@ static int probe(const struct xsp_host *asked_by, char *why, size_t why_size)
   snprintf(why, why_size, "functions are traced on x86-64 only");
   return -1;
 #endif
-  if (asked_by->size > offsetof(struct xsp_host, found)) // `xsp check`: nothing but the loader is needed
-    asked_by->found(asked_by, "the loader (LD_AUDIT)", NULL);
-  return 0;
+  if (asked_by->size <= offsetof(struct xsp_host, advise)) // to be started: that says more
+    return 0;
+  asked_by->found(asked_by, "glibc's loader (LD_AUDIT)", gnu_get_libc_version());
+  asked_by->advise(asked_by, "xsp run --functions FILE -- PROGRAM; see docs/functions.md");
+  char path[4096];
+  Dl_info self;
+  int length = dladdr((const void *)functions_trampoline, &self) == 0 || self.dli_fname == NULL
+                   ? 0
+                   : snprintf(path, sizeof path, "%.*s_audit.so", (int)strlen(self.dli_fname) - 3, self.dli_fname);
+  if (length > 0 && access(path, R_OK) == 0)
+    return 0;
+  snprintf(why, why_size, "functions_audit.so is not beside functions.so");
+  return -1;
 }
 
 static int start(const struct xsp_host *started_by)
