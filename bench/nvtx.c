@@ -12,6 +12,8 @@ int main(void)
 #else
 #include <dirent.h>
 #include <nvtx3/nvToolsExt.h>
+#include <nvtx3/nvToolsExtPayload.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -27,6 +29,12 @@ XSP_SITE(site, XSP_LEVEL_APPLICATION, "span");
 
 static nvtxDomainHandle_t domain;
 static nvtxEventAttributes_t registered;
+struct all_reduce {
+  uint64_t communicator;
+  size_t bytes;
+  int32_t operation;
+};
+static uint64_t schema_id;
 static char texts[TEXTS][160], sizes[TEXTS][48];
 static const volatile uint32_t zero;
 
@@ -66,6 +74,42 @@ __attribute__((noinline)) static void loop_operator(long count)
     nvtxRangePushA(texts[i % TEXTS]);
     __asm__ volatile("" ::: "memory");
     nvtxRangePop();
+  }
+}
+
+__attribute__((noinline)) static void loop_payload(long count)
+{
+  nvtxEventAttributes_t event = registered;
+  event.payloadType = NVTX_PAYLOAD_TYPE_INT64;
+  for (long i = 0; i < count; i++) {
+    event.payload.llValue = i;
+    nvtxDomainRangePushEx(domain, &event);
+    nvtxDomainRangePop(domain);
+  }
+}
+
+// As NCCL calls it: a communicator, a size and an operation.
+__attribute__((noinline)) static void loop_schema(long count)
+{
+  struct all_reduce call = {0xc0ffee, 0, 1};
+  nvtxPayloadData_t data = {schema_id, sizeof call, &call};
+  nvtxEventAttributes_t event = registered;
+  event.payloadType = NVTX_PAYLOAD_TYPE_EXT;
+  event.reserved0 = 1;
+  event.payload.ullValue = NVTX_POINTER_AS_PAYLOAD_ULLVALUE(&data);
+  for (long i = 0; i < count; i++) {
+    call.bytes = (size_t)i;
+    nvtxDomainRangePushEx(domain, &event);
+    nvtxDomainRangePop(domain);
+  }
+}
+
+__attribute__((noinline)) static void loop_one_tag(long count)
+{
+  for (long i = 0; i < count; i++) {
+    struct xsp_span span = xsp_span_start(&site);
+    xsp_span_tag_int(&span, "payload", i);
+    xsp_span_finish(&span);
   }
 }
 
@@ -167,7 +211,20 @@ static int prepare(const char *folder, const char *build)
   registered.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
   registered.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
   registered.message.registered = nvtxDomainRegisterStringA(domain, "a registered range");
-  return domain == NULL ? -1 : 0;
+  static const nvtxPayloadSchemaEntry_t entries[] = {
+      {0, NVTX_PAYLOAD_ENTRY_TYPE_UINT64, "communicator", NULL, 0, 0, NULL, NULL},
+      {0, NVTX_PAYLOAD_ENTRY_TYPE_SIZE, "bytes", NULL, 0, offsetof(struct all_reduce, bytes), NULL, NULL},
+      {0, NVTX_PAYLOAD_ENTRY_TYPE_INT32, "operation", NULL, 0, offsetof(struct all_reduce, operation), NULL, NULL},
+  };
+  nvtxPayloadSchemaAttr_t schema = {0};
+  schema.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES |
+                     NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE;
+  schema.type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC;
+  schema.entries = entries;
+  schema.numEntries = sizeof entries / sizeof entries[0];
+  schema.payloadStaticSize = sizeof(struct all_reduce);
+  schema_id = nvtxPayloadSchemaRegister(domain, &schema);
+  return domain == NULL || schema_id == 0 ? -1 : 0;
 }
 
 int main(void)
@@ -185,6 +242,9 @@ int main(void)
   }
   compare_loops("literal text, against a span", loop_literal, loop_span, "1.1");
   compare_loops("registered string, against a span", loop_registered, loop_span, "1.1");
+  compare_loops("registered string and a number, against a span with a tag", loop_payload, loop_one_tag, "null");
+  compare_loops("payload of three fields by schema, against a span with three tags", loop_schema, loop_tagged_span,
+                "null");
   compare_loops("operator with seq, op_id and sizes, against a span with three tags", loop_operator, loop_tagged_span,
                 "null");
   xsp_tracer_set_levels("nvtx", XSP_LEVEL_MASK(XSP_LEVEL_MODEL));

@@ -264,6 +264,50 @@ static void counters(void)
   nvtxCounterSampleInt64(domain, 99, 1); // never registered
 }
 
+// Events that are over when they are told, with times that NVTX gave.
+static void deferred(void)
+{
+  struct told {
+    int64_t begin, end;
+    int32_t request;
+    char text[12];
+  };
+  static const nvtxPayloadSchemaEntry_t entries[] = {
+      {NVTX_PAYLOAD_ENTRY_FLAG_TIMESTAMP | NVTX_PAYLOAD_ENTRY_FLAG_RANGE_BEGIN, NVTX_PAYLOAD_ENTRY_TYPE_INT64, "begin",
+       NULL, 0, 0, NULL, NULL},
+      {NVTX_PAYLOAD_ENTRY_FLAG_TIMESTAMP | NVTX_PAYLOAD_ENTRY_FLAG_RANGE_END, NVTX_PAYLOAD_ENTRY_TYPE_INT64, "end",
+       NULL, 0, 0, NULL, NULL},
+      {0, NVTX_PAYLOAD_ENTRY_TYPE_INT32, "request", NULL, 0, 0, NULL, NULL},
+      {NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE, NVTX_PAYLOAD_ENTRY_TYPE_CSTRING, "text", NULL, 12, 0, NULL, NULL},
+  };
+  nvtxDomainHandle_t domain = nvtxDomainCreateA("told later");
+  nvtxPayloadSchemaAttr_t schema = {0};
+  schema.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES |
+                     NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE;
+  schema.type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC;
+  schema.entries = entries;
+  schema.numEntries = 4;
+  schema.payloadStaticSize = sizeof(struct told);
+  uint64_t id = nvtxPayloadSchemaRegister(domain, &schema);
+  struct told all[3];
+  for (int i = 0; i < 3; i++) {
+    all[i].begin = nvtxTimestampGet();
+    all[i].request = i;
+    strcpy(all[i].text, "request");
+    all[i].end = nvtxTimestampGet();
+  }
+  nvtxEventBatch_t batch = {0};
+  batch.eventSchemaId = id;
+  batch.size = sizeof all;
+  batch.events = all;
+  nvtxEventBatchSubmit(domain, &batch);
+  all[0].request = 10;
+  nvtxPayloadData_t one = {id, sizeof all[0], &all[0]};
+  nvtxEventSubmit(domain, &one, 1);
+  all[0].begin = 1; // of another clock
+  nvtxEventSubmit(domain, &one, 1);
+}
+
 static void *named_later(void *out)
 {
   uint32_t *number = out;
@@ -417,8 +461,9 @@ int main(int count, char **arguments)
     const char *name;
     void (*run)(void);
   } sections[] = {
-      {"core", core},       {"domains", domains}, {"payloads", payloads}, {"counters", counters}, {"threads", threads},
-      {"library", library}, {"forks", forks},     {"exits", exits},       {"steps", steps},       {"storm", storm},
+      {"core", core},       {"domains", domains}, {"payloads", payloads}, {"counters", counters},
+      {"threads", threads}, {"library", library}, {"forks", forks},       {"exits", exits},
+      {"steps", steps},     {"storm", storm},     {"deferred", deferred},
   };
   for (int i = 1; i < count; i++)
     for (size_t j = 0; j < sizeof sections / sizeof sections[0]; j++)

@@ -140,6 +140,12 @@ class ProgramTest(Traced):
         self.assertEqual({(level, category, tags["domain"]) for level, category, tags in spans["queue"] + spans["load"]},
                          {("application", "counter", "counted")})
 
+    def test_deferred_events(self):
+        self.run_section("deferred")
+        told = self.spans()["request"]
+        self.assertEqual(sorted(tags["request"] for _, _, tags in told), [0, 1, 2, 10])
+        self.assertEqual({(level, tags["domain"]) for level, _, tags in told}, {("application", "told later")})
+
     def test_threads(self):
         self.run_section("threads")
         counts = self.sql("select name, level, count(*) as n, count(distinct track_id) as tracks from span group by 1, 2")

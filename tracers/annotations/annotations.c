@@ -78,6 +78,13 @@ void annotation_capture_leave(void)
     switch_as_counted();
 }
 
+void annotation_capture_check(void)
+{
+  const volatile uint32_t *switches = __atomic_load_n(&annotation_switches, __ATOMIC_ACQUIRE);
+  if (__atomic_load_n(switches, __ATOMIC_RELAXED) == 0 && __atomic_load_n(&capturing, __ATOMIC_RELAXED) > 0)
+    switch_as_counted();
+}
+
 // ---- threads
 // Ranges of other threads that share the session stay what they are; what the thread had open is open for ever.
 static void thread_ends(void *block)
@@ -289,6 +296,8 @@ struct xsp_span annotation_push(struct annotation_domain *domain, const struct a
   if (annotation != NULL) {
     if (open->captures)
       annotation_capture_enter();
+    else if (annotation_capture_range != NULL)
+      annotation_capture_check();
     span = xsp_span_start(annotation->site);
     if (annotation->has_varying_tags && span.start != 0 && text != NULL)
       put_varying(own, annotation, text, length, &span);

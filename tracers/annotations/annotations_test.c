@@ -503,11 +503,13 @@ static void fork_inside(void)
     range(NULL, NULL, "of the child");
     annotation_range_end(id);
     DEMAND(annotation_pop(domain) == 0 && annotation_pop(domain) == -1);
+    range(NULL, NULL, "measured"); // switches off at its end, for all
+    range(NULL, NULL, "outside");
     _exit(0);
   }
   int status;
   DEMAND(waitpid(child, &status, 0) == child && status == 0);
-  range(NULL, NULL, "of the parent"); // the child has not switched it off
+  range(NULL, NULL, "of the parent"); // still inside
   annotation_range_end(id);
   annotation_pop(domain);
 }
@@ -517,7 +519,8 @@ static void test_fork(void **state)
   record(fork_inside, NULL, "measured");
   assert_int_equal(count_spans(&result, "of the child"), 1);
   assert_int_equal(count_spans(&result, "of the parent"), 1);
-  assert_int_equal(count_spans(&result, "measured"), 1);
+  assert_int_equal(count_spans(&result, "measured"), 2);
+  assert_int_equal(count_spans(&result, "outside"), 0);
   assert_int_equal(count_spans(&result, "any"), 1);
   assert_int_equal(result.misused, 0);
 }

@@ -85,9 +85,12 @@ static inline size_t annotation_length_of(const struct annotation *annotation, c
 static inline int annotation_push_off(struct annotation_domain *domain)
 {
   const volatile uint32_t *switches = __atomic_load_n(&annotation_switches, __ATOMIC_RELAXED);
-  if (__builtin_expect(__atomic_load_n(switches, __ATOMIC_RELAXED) != 0, 1) || annotation_capture_range != NULL ||
-      annotation_own == NULL)
+  if (__builtin_expect(__atomic_load_n(switches, __ATOMIC_RELAXED) != 0, 1) || annotation_own == NULL)
     return -1;
+  if (annotation_capture_range != NULL) {
+    annotation_capture_check();
+    return -1;
+  }
   return annotation_push_plain(annotation_own, domain, NULL);
 }
 

@@ -80,6 +80,7 @@ void annotation_say(const char *message);
 struct annotation_thread *annotation_thread_begins(void); // NULL: no memory
 void annotation_capture_enter(void);
 void annotation_capture_leave(void);
+void annotation_capture_check(void); // another process's end of a range does not end one that is open here
 void annotation_put_range(const struct range *range, const struct xsp_span *span, char *scratch, size_t scratch_size);
 
 static inline struct annotation_thread *annotation_thread_own(void)

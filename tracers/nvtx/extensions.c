@@ -54,6 +54,8 @@ static const struct annotation *find(const void *domain, const struct payload_ev
 static void payload_mark(const void *domain, const struct nvtx_blob *blobs, size_t count)
 {
   struct payload_event event;
+  if (annotations_are_off())
+    return;
   extensions_read(domain, blobs, count, &event);
   const char *text = event.message[0] == '\0' ? "(unnamed)" : event.message;
   struct xsp_span span = annotation_mark(domain_of(domain), text, strlen(text));
@@ -68,6 +70,10 @@ static int payload_push(const void *domain, const struct nvtx_blob *blobs, size_
 {
   struct payload_event event;
   int level = 0;
+  if (annotations_are_off()) {
+    annotation_push(domain_of(domain), NULL, NULL, 0, &level);
+    return level;
+  }
   extensions_read(domain, blobs, count, &event);
   struct xsp_span span =
       annotation_push(domain_of(domain), find(domain, &event), event.message, strlen(event.message), &level);
