@@ -48,6 +48,8 @@ static const struct command_name command_names[COMMAND_KINDS] = {
 };
 
 struct xsp_site command_launch_sites[COMMAND_KINDS];
+bool commands_serialize;
+const volatile uint32_t *commands_levels = &xsp_unregistered_v1;
 static struct xsp_site execution_sites[COMMAND_KINDS];
 static uint64_t next_correlation = CORRELATION_BASE;     // atomic
 static uint64_t executions, failed, without_times, lost; // atomic
@@ -65,6 +67,9 @@ static struct xsp_site make_site(const char *name, const char *category)
 
 void commands_start(void)
 {
+  const struct xsp_site *any = xsp_site_create(OPENCL_TRACER, XSP_LEVEL_KERNEL, "clEnqueueNDRangeKernel", "api");
+  if (any != NULL) // its switches are those of all our sites
+    commands_levels = any->levels;
   for (int kind = 0; kind < COMMAND_KINDS; kind++) {
     const struct command_name *name = &command_names[kind];
     command_launch_sites[kind] = make_site(name->function, "api");
@@ -183,10 +188,10 @@ static cl_event *begin(struct command *command, struct xsp_site *launch, struct 
   command->injected = NULL;
   command->is_watched = false;
   command->before = 0;
-  if (opencl_serializes())
+  if (commands_serialize)
     serial_enter();
   command->span = xsp_span_start(launch);
-  if (command->span.start == 0 && !opencl_serializes())
+  if (command->span.start == 0 && !commands_serialize)
     return event;
   command->queue = queue_of(queue);
   command->is_watched = true;
@@ -194,7 +199,7 @@ static cl_event *begin(struct command *command, struct xsp_site *launch, struct 
   command->bytes = BYTES_UNKNOWN;
   command->shape = NULL;
   command->shape_is_region = false;
-  if (command->event == NULL && command->queue != NULL && (command->queue->has_times || opencl_serializes()))
+  if (command->event == NULL && command->queue != NULL && (command->queue->has_times || commands_serialize))
     command->event = &command->injected;
   if (command->span.start != 0) {
     command->correlation_id = __atomic_fetch_add(&next_correlation, 1, __ATOMIC_RELAXED);
@@ -239,7 +244,7 @@ static bool follow(const struct command *command, uint64_t after)
   pending->injected = command->injected;
   pending->shape = command->shape != NULL ? *command->shape : (struct launch_shape){0};
   pending->shape_is_region = command->shape_is_region;
-  pending->is_awaited = opencl_serializes();
+  pending->is_awaited = commands_serialize;
   __atomic_store_n(&pending->state, PENDING_RUNNING, __ATOMIC_RELAXED);
   drain_started();
   if (layer_next.clSetEventCallback(*command->event, CL_COMPLETE, completed, pending) != CL_SUCCESS) {
@@ -248,7 +253,7 @@ static bool follow(const struct command *command, uint64_t after)
     count(&lost);
     return false;
   }
-  if (opencl_serializes())
+  if (commands_serialize)
     serial_wait(pending, command->queue->handle);
   return true;
 }
@@ -262,7 +267,7 @@ static void end_watched(struct command *command, cl_int error, uint64_t bytes)
   command->bytes = bytes;
   if (error != CL_SUCCESS || command->queue == NULL)
     return;
-  if (!command->queue->has_times && !opencl_serializes()) {
+  if (!command->queue->has_times && !commands_serialize) {
     count(&without_times);
     return;
   }
@@ -283,7 +288,7 @@ cl_int command_end(struct command *command, cl_int error, uint64_t bytes)
     end_watched(command, error, bytes);
     errno = saved_errno;
   }
-  if (opencl_serializes())
+  if (commands_serialize)
     serial_leave();
   return error;
 }

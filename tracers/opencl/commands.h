@@ -58,6 +58,15 @@ struct command { // on the stack of the function that the program called
 
 extern struct xsp_site command_launch_sites[COMMAND_KINDS];
 void commands_start(void);
+extern bool commands_serialize; // XSP_SERIALIZE=1; set once
+
+extern const volatile uint32_t *commands_levels; // this tracer's switches
+
+// Whether anything is to be done about a command now. Where it is not, the program's call goes straight to the driver.
+static inline bool commands_are_on(void)
+{
+  return (*commands_levels & XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)) != 0 || commands_serialize;
+}
 
 // Before and after the driver's call. `event` is the program's, may be NULL; what is returned goes to the driver.
 cl_event *command_begin(struct command *command, enum command_kind kind, cl_command_queue queue, cl_event *event);

@@ -6,6 +6,8 @@ cl_int CL_API_CALL layer_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kerne
                                                 const size_t *offset, const size_t *global, const size_t *local,
                                                 cl_uint waits, const cl_event *wait_list, cl_event *event)
 {
+  if (!commands_are_on())
+    return layer_next.clEnqueueNDRangeKernel(queue, handle, dimensions, offset, global, local, waits, wait_list, event);
   struct command command;
   struct launch_shape shape;
   launch_shape_set(&shape, dimensions, global, local);

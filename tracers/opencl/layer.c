@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The vendor's door: the OpenCL loader loads this file as a layer (OPENCL_LAYERS) and puts our functions in front of the
 // driver's. Where the session never records kernels nothing is put in front: such a program runs as without a layer.
-#include "tracers/opencl/layer.h"
+#include "tracers/opencl/commands.h"
 
 #include <string.h>
 
@@ -47,7 +47,7 @@ __attribute__((visibility("default"))) cl_int CL_API_CALL clInitLayer(cl_uint co
   if (layer_next.name != NULL)                                                                                         \
     dispatch.name = layer_##name;
     LAYER_FUNCTIONS(LAYER_PUT)
-    if (opencl_serializes()) {
+    if (commands_serialize) {
       LAYER_SERIAL_FUNCTIONS(LAYER_PUT)
     }
 #undef LAYER_PUT

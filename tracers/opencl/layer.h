@@ -100,7 +100,6 @@ LAYER_SERIAL_FUNCTIONS(LAYER_DECLARE)
 // Idempotent; from either entrance.
 void opencl_initialise(void);
 bool opencl_may_record(void); // the session may have kernel level on at some time
-bool opencl_serializes(void);
 int opencl_probe(const struct xsp_host *host, char *why, size_t why_size);
 
 #endif

@@ -4,6 +4,7 @@
 #include "tracers/opencl/queues.h"
 
 #include "tracers/opencl/calibrate.h"
+#include "tracers/opencl/commands.h"
 #include "tracers/opencl/drain.h"
 #include "tracers/opencl/table.h"
 
@@ -192,7 +193,7 @@ static cl_command_queue_properties given_for(cl_command_queue_properties asked)
 {
   if (asked & CL_QUEUE_ON_DEVICE) // nothing of the host's runs there
     return asked;
-  if (opencl_serializes())
+  if (commands_serialize)
     asked &= ~(cl_command_queue_properties)CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
   return asked | CL_QUEUE_PROFILING_ENABLE;
 }

@@ -15,17 +15,12 @@
 
 static const struct xsp_host *host; // NULL: capture has not started us
 static uint32_t is_initialised;     // atomic
-static bool serializes, may_record;
+static bool may_record;
 
 static const struct xsp_tracer_option options[] = {
     {"exit_wait_ms", "N", "how long exit may wait for commands in flight (2000)"},
     {NULL, NULL, NULL},
 };
-
-bool opencl_serializes(void)
-{
-  return serializes;
-}
 
 bool opencl_may_record(void)
 {
@@ -52,7 +47,7 @@ void opencl_initialise(void)
   xsp_attach(NULL);
   may_record = (xsp_session_levels() & XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)) != 0;
   const char *serialize = getenv("XSP_SERIALIZE");
-  serializes = serialize != NULL && strcmp(serialize, "1") == 0;
+  commands_serialize = serialize != NULL && strcmp(serialize, "1") == 0;
   if (may_record) {
     calibrate_start();
     commands_start();
