@@ -182,6 +182,16 @@ class OpenCV(Workload):
                     self.assertIn(node.op_type, operators, name)
             self.assertEqual(counts, +collections.Counter({node.name: KERNELS_OF[node.op_type] for node in self.graph.node}))
 
+    def test_model_range_of_opencv_itself(self):
+        """A program without any range of its own: OpenCV's function that runs a network is the model."""
+        path = self.folder / f"{type(self).__name__}-own.xsp"
+        workloads.run([XSP, "run", "-t", "itt,opencl", "--levels", "M/L/K", "--model-range", "*::Net::forward(*", "-o", path,
+                       "--", *self.command])
+        recorded = Recorded(path, "M/L/K")
+        self.assertEqual(len(recorded.observations), (RUNS + WARMUPS) * self.THREADS)
+        expected = [len(self.recorded.launches(row)) for row in self.recorded.observations]
+        self.assertEqual([len(recorded.launches(row)) for row in recorded.observations[-len(expected):]], expected)
+
     def test_layers_are_named(self):
         rows = workloads.read("analyze", "A11", self.path)["rows"]
         with_kernels = [row for row in rows if row["count"]]
