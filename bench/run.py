@@ -240,7 +240,8 @@ def main():
         say(f"{position} of {len(names)}: {name}")
         try:
             lines += measure_import(programs, build, options.import_events, problems) if name == "import" \
-                else run_program(SOURCE / "bench/workloads.py" if name == "workloads" else programs / name, build)
+                else run_program(SOURCE / "bench/workloads.py", build, timeout=900) if name == "workloads" \
+                else run_program(programs / name, build)
         except (OSError, RuntimeError, ValueError, subprocess.TimeoutExpired) as error:
             problems.append(f"{name}: {error}")
     for name, measure in (("lttng-ust", measure_lttng), ("uftrace", measure_uftrace)):
