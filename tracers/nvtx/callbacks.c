@@ -85,52 +85,97 @@ static struct said said_event(const void *handle, struct annotation_domain *doma
   }
 }
 
-static void value_tags(const struct nvtx_event *event, struct annotation_tags *tags)
+// The number that an event carries, as a tag.
+struct number {
+  enum annotation_tag_type type;
+  int64_t integer;
+  double real;
+  const char *text;
+  char digits[24];
+};
+static const char payload_key[] = "payload";
+
+static bool read_number(const struct nvtx_event *event, struct number *number)
 {
-  static const char key[] = "payload";
+  number->type = ANNOTATION_TAG_INT;
   switch (event->value_type) {
   case NVTX_VALUE_UINT64:
-    if (event->value.unsigned64 <= INT64_MAX) {
-      annotation_tags_int(tags, key, event->value.signed64);
-    } else { // more than an integer tag holds: 20 digits
-      char digits[24], *at = digits + sizeof digits;
+    if (event->value.unsigned64 > INT64_MAX) { // more than an integer tag holds: 20 digits
+      number->type = ANNOTATION_TAG_TEXT;
+      char *at = number->digits + sizeof number->digits;
+      *--at = '\0';
       for (uint64_t rest = event->value.unsigned64; rest > 0; rest /= 10)
         *--at = (char)('0' + rest % 10);
-      annotation_tags_text(tags, key, at, (size_t)(digits + sizeof digits - at));
+      number->text = at;
+      return true;
     }
-    break;
+    // fallthrough
   case NVTX_VALUE_INT64:
-    annotation_tags_int(tags, key, event->value.signed64);
-    break;
-  case NVTX_VALUE_DOUBLE:
-    annotation_tags_double(tags, key, event->value.real);
-    break;
+    number->integer = event->value.signed64;
+    return true;
   case NVTX_VALUE_UINT32:
-    annotation_tags_int(tags, key, event->value.unsigned32);
-    break;
+    number->integer = event->value.unsigned32;
+    return true;
   case NVTX_VALUE_INT32:
-    annotation_tags_int(tags, key, event->value.signed32);
-    break;
+    number->integer = event->value.signed32;
+    return true;
+  case NVTX_VALUE_DOUBLE:
   case NVTX_VALUE_FLOAT:
-    annotation_tags_double(tags, key, (double)event->value.real32);
-    break;
+    number->type = ANNOTATION_TAG_DOUBLE;
+    number->real = event->value_type == NVTX_VALUE_FLOAT ? (double)event->value.real32 : event->value.real;
+    return true;
   default:
-    break;
+    return false;
   }
+}
+
+static void put_number(const struct nvtx_event *event, const struct xsp_span *span)
+{
+  struct number number;
+  if (span->start == 0 || !read_number(event, &number))
+    return;
+  if (number.type == ANNOTATION_TAG_INT)
+    xsp_span_tag_int(span, payload_key, number.integer);
+  else if (number.type == ANNOTATION_TAG_DOUBLE)
+    xsp_span_tag_double(span, payload_key, number.real);
+  else
+    xsp_span_tag_string(span, payload_key, number.text);
+}
+
+static void put_payload(const void *handle, const struct nvtx_event *event, const struct xsp_span *span)
+{
+  struct payload_event payload;
+  if (span->start == 0 || event->value_type == NVTX_VALUE_NONE)
+    return;
+  if (event->value_type != NVTX_VALUE_EXTENDED) {
+    put_number(event, span);
+    return;
+  }
+  const struct nvtx_blob *blobs = (const struct nvtx_blob *)(uintptr_t)event->value.unsigned64;
+  extensions_read(handle, blobs, event->reserved > 0 ? (size_t)event->reserved : 0, &payload);
+  annotation_tags_put(&payload.tags, span);
 }
 
 // False: the event has no payload, and `payload` was not touched.
 static bool read_payload(const void *handle, const struct nvtx_event *event, struct payload_event *payload)
 {
+  struct number number;
   if (event->value_type == NVTX_VALUE_NONE)
     return false;
   if (event->value_type == NVTX_VALUE_EXTENDED) {
     const struct nvtx_blob *blobs = (const struct nvtx_blob *)(uintptr_t)event->value.unsigned64;
-    extensions_read(handle, blobs, event->reserved > 0 && blobs != NULL ? (size_t)event->reserved : 0, payload);
-  } else {
-    payload_event_clear(payload);
-    value_tags(event, &payload->tags);
+    extensions_read(handle, blobs, event->reserved > 0 ? (size_t)event->reserved : 0, payload);
+    return true;
   }
+  payload_event_clear(payload);
+  if (!read_number(event, &number))
+    return false;
+  if (number.type == ANNOTATION_TAG_INT)
+    annotation_tags_int(&payload->tags, payload_key, number.integer);
+  else if (number.type == ANNOTATION_TAG_DOUBLE)
+    annotation_tags_double(&payload->tags, payload_key, number.real);
+  else
+    annotation_tags_text(&payload->tags, payload_key, number.text, strlen(number.text));
   return true;
 }
 
@@ -187,9 +232,7 @@ static __attribute__((noinline)) int push_full(const void *handle, struct annota
   struct said said = said_event(handle, domain, event, category_of(handle, event->category), utf8);
   int level = 0;
   struct xsp_span span = annotation_push(domain, said.annotation, said.text, said.length, &level);
-  struct payload_event payload;
-  if (span.start != 0 && read_payload(handle, event, &payload))
-    annotation_tags_put(&payload.tags, &span);
+  put_payload(handle, event, &span);
   return level;
 }
 
@@ -200,7 +243,7 @@ static int domain_push_ex(const void *handle, const struct nvtx_event *event)
   int level = annotation_push_off(domain);
   if (level >= 0)
     return level;
-  if (event != NULL && event->size >= sizeof *event && event->category == 0 && event->value_type == NVTX_VALUE_NONE) {
+  if (event != NULL && event->size >= sizeof *event && event->category == 0) {
     if (event->message_type == NVTX_MESSAGE_TEXT) {
       level = annotation_push_known(domain, event->message.text);
     } else if (event->message_type == NVTX_MESSAGE_STRING && annotation_own != NULL) {
@@ -208,6 +251,8 @@ static int domain_push_ex(const void *handle, const struct nvtx_event *event)
       if (string != NULL && string->is_plain && string->domain == domain)
         level = annotation_push_plain(annotation_own, domain, string->annotation->site);
     }
+    if (level >= 0 && event->value_type != NVTX_VALUE_NONE)
+      put_payload(handle, event, &annotation_own->open[annotation_own->depth - 1].span);
   }
   return __builtin_expect(level >= 0, 1) ? level : push_full(handle, domain, event);
 }
@@ -308,13 +353,9 @@ static void domain_mark_ex(const void *handle, const struct nvtx_event *given)
     text = NO_NAME;
   struct xsp_span span = annotation_mark(domain_of(handle), text, strlen(text));
   const char *category = category_of(handle, event->category);
-  struct payload_event payload;
-  if (span.start == 0)
-    return;
   if (category != NULL) // a mark's own category says that it is one
     xsp_span_tag_string(&span, "category", category);
-  if (read_payload(handle, event, &payload))
-    annotation_tags_put(&payload.tags, &span);
+  put_payload(handle, event, &span);
 }
 
 static void mark_ex(const struct nvtx_event *event)
