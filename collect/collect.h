@@ -74,8 +74,8 @@ struct collect_process { // a process image of the session: of one process there
   int64_t start_ns; // Unix epoch
   bool has_ended;   // it left through exit; false says nothing
 };
-// The `index`-th that a drain has seen; false behind the last.
-bool collect_process(const struct collect_session *session, size_t index, struct collect_process *ret_process);
+// The next that a drain has seen, in the order of their joining; `*cursor` begins with 0; false behind the last.
+bool collect_process(const struct collect_session *session, size_t *cursor, struct collect_process *ret_process);
 // The part of the fullest ring that waits for a drain, 0 to 1 (a flight recorder's passes 1). Costs a look at each ring.
 double collect_fullness(struct collect_session *session);
 

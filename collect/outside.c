@@ -96,11 +96,11 @@ enum status collect_add_span(struct collect_session *session, struct store *stor
 
 // ---- processes ----------------------------------------------------------------------------------------------------------
 
-bool collect_process(const struct collect_session *session, size_t index, struct collect_process *ret_process)
+bool collect_process(const struct collect_session *session, size_t *cursor, struct collect_process *ret_process)
 {
-  for (uint32_t i = 0; i < session->process_count; i++) {
-    const struct process_head *head = session_process(session, i);
-    if (!head || index-- != 0)
+  while (*cursor < session->process_count) {
+    const struct process_head *head = session_process(session, (uint32_t)(*cursor)++);
+    if (!head)
       continue;
     *ret_process = (struct collect_process){.process_id = head->pid,
                                             .start_ns = head->start_realtime_ns,

@@ -173,13 +173,15 @@ static void test_a_step_is_a_mark_and_no_tag(void **state)
 static void test_processes(void **state)
 {
   struct collect_process process;
+  size_t cursor = 0;
   drain(false);
-  assert_true(collect_process(now.session, 0, &process));
+  assert_true(collect_process(now.session, &cursor, &process));
   assert_int_equal(process.process_id, PID);
   assert_false(process.has_ended);
-  assert_false(collect_process(now.session, 1, &process));
+  assert_false(collect_process(now.session, &cursor, &process));
   now.hand.process->ended = 1;
-  assert_true(collect_process(now.session, 0, &process));
+  cursor = 0;
+  assert_true(collect_process(now.session, &cursor, &process));
   assert_true(process.has_ended);
 }
 

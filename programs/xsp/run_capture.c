@@ -11,6 +11,7 @@
 
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -26,7 +27,7 @@
 #define DRAIN_EVERY_NS SECOND_NS  // and at least so often, where anything waits
 #define WAIT_ALL_LOOK_NS 50000000 // for processes that nobody tells us the end of
 #define FLIGHT_RECORD_BYTES 32    // of a record in a ring
-#define PROCESSES_LOOKED_AT 4096
+#define PROCESSES_LOOKED_AT 65536
 
 extern char **environ;
 
@@ -147,44 +148,62 @@ static uint64_t own_ns(const struct capture *capture)
 }
 
 // ---- processes -----------------------------------------------------------------------------------------------------------------
-static bool is_repeated(const struct collect_session *session, size_t index, int64_t process_id)
+static int by_number(const void *a, const void *b)
 {
-  struct collect_process other;
-  for (size_t i = 0; i < index && collect_process(session, i, &other); i++)
-    if (other.process_id == process_id)
-      return true;
-  return false;
+  int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+  return (left > right) - (left < right);
 }
 
-// How many joined, and how many of them run on although the program has ended.
-static void count_processes(struct capture *capture, unsigned *ret_joined, unsigned *ret_living, bool *ret_has_program)
+static unsigned count_different(int64_t *numbers, size_t count)
 {
+  unsigned different = 0;
+  qsort(numbers, count, sizeof *numbers, by_number);
+  for (size_t i = 0; i < count; i++)
+    different += i == 0 || numbers[i] != numbers[i - 1];
+  return different;
+}
+
+struct processes {
+  unsigned joined, living; // living: although the program has ended
+  bool has_program;        // the program itself joined
+};
+
+// Process images become processes: an exec makes another image of the same number.
+static struct processes count_processes(const struct capture *capture)
+{
+  struct processes counts = {0, 0, false};
   struct collect_process process;
-  *ret_joined = *ret_living = 0;
-  *ret_has_program = false;
-  for (size_t i = 0; i < PROCESSES_LOOKED_AT && collect_process(capture->session, i, &process); i++) {
+  size_t cursor = 0, joined = 0, living = 0;
+  int64_t *numbers = malloc(PROCESSES_LOOKED_AT * sizeof *numbers);
+  int64_t *alive = malloc(PROCESSES_LOOKED_AT * sizeof *alive);
+  while (numbers && alive && joined < PROCESSES_LOOKED_AT && collect_process(capture->session, &cursor, &process)) {
     bool is_program = process.process_id == capture->process.process;
-    *ret_has_program |= is_program;
-    if (is_repeated(capture->session, i, process.process_id))
-      continue;
-    ++*ret_joined;
-    *ret_living += !is_program && run_process_lives((pid_t)process.process_id, process.start_ns);
+    counts.has_program |= is_program;
+    numbers[joined++] = process.process_id;
+    if (!is_program && !process.has_ended && run_process_lives((pid_t)process.process_id, process.start_ns))
+      alive[living++] = process.process_id;
   }
+  if (joined > 0)
+    counts.joined = count_different(numbers, joined);
+  if (living > 0)
+    counts.living = count_different(alive, living);
+  free(numbers);
+  free(alive);
+  return counts;
 }
 
 // No subreaper: a daemon would see xsp where it waits to be adopted by process 1. The session knows who joined it, so that
 // is who is waited for.
 static void wait_for_others(struct capture *capture)
 {
-  unsigned joined = 0, living = 1;
-  bool has_program = false;
+  bool is_waiting = capture->options->wait_all;
   const struct timespec pause_time = {0, WAIT_ALL_LOOK_NS};
   set_gentle(true);
-  while (capture->options->wait_all && living > 0 && !run_process_is_asked_to_end(&capture->process)) {
+  while (is_waiting && !run_process_is_asked_to_end(&capture->process)) {
     (void)look(capture);
     (void)switch_levels(capture);
-    count_processes(capture, &joined, &living, &has_program);
-    if (living > 0)
+    is_waiting = count_processes(capture).living > 0;
+    if (is_waiting)
       (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause_time, NULL);
   }
   set_gentle(false);
@@ -242,7 +261,6 @@ static void fill_result(struct capture *capture)
 {
   struct run_result *result = capture->result;
   struct collect_counts counts;
-  bool has_program = false;
   collect_counts(capture->session, &counts);
   result->spans = counts.spans;
   // A flight recorder is meant to overwrite.
@@ -251,14 +269,16 @@ static void fill_result(struct capture *capture)
   result->open = counts.open;
   capture->run->dropped_count = (int64_t)result->dropped;
   capture->run->misused_count = (int64_t)counts.misused;
-  count_processes(capture, &result->processes, &result->left_running, &has_program);
+  struct processes processes = count_processes(capture);
+  result->processes = processes.joined;
+  result->left_running = processes.living;
   const char *messages = collect_messages(capture->session, &capture->arena);
   char *copy = arena_copy(&capture->arena, messages, strlen(messages));
   if (copy != NULL && capture->options->functions != NULL)
     functions_put_together(capture->options->functions, copy);
   if (copy != NULL && copy[0] != '\0')
     say(result, copy, strlen(copy));
-  explain_absence(capture, has_program);
+  explain_absence(capture, processes.has_program);
 }
 
 static enum status finish(struct capture *capture)
