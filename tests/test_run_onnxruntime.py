@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import textwrap
 import unittest
@@ -50,6 +51,7 @@ class Trace:
     def __init__(self, path):
         self.layers = sql(path, LAYERS)
         self.models = sql(path, MODELS)
+        self.messages = ""
         self.dropped = sql(path, "select sum(dropped_count) as dropped from run")[0]["dropped"]
 
     def names(self):
@@ -124,7 +126,9 @@ class Case(unittest.TestCase):
         path = session.parent / "trace.xsp"
         done = subprocess.run([XSP, "recover", session, "-o", path], capture_output=True, text=True, timeout=WAIT_S)
         self.assertEqual(done.returncode, 0, done.stderr)
-        return outcome, Trace(path)
+        trace = Trace(path)
+        trace.messages = done.stderr
+        return outcome, trace
 
     def check_same(self, command, levels="M/L"):
         """Runs it without and inside, compares the outcomes, and returns the outcome and the trace."""
@@ -259,6 +263,23 @@ class CProgram(Case):
         for mode in ("fork-first", "fork-later"):
             for _, trace in self.modes(mode):
                 self.assertEqual((len(trace.models), len(trace.layers)), (8, 24))
+
+    def test_library_of_a_plugin(self):
+        """A library that was linked against the runtime and is opened out of sight of the program."""
+        plugin, host = self.folder / "plugin.so", self.folder / "host"
+        self.build("plugin.so", "-DLINKED", "-Dmain=plugin_main", "-shared", "-fPIC", f"-L{self.folder}", "-lonnxruntime",
+                   f"-Wl,-rpath,{self.folder}")
+        (self.folder / "host.c").write_text(textwrap.dedent(f"""
+            #include <dlfcn.h>
+            int main(int count, char **arguments)
+            {{
+              void *plugin = dlopen("{plugin}", RTLD_NOW | RTLD_LOCAL);
+              return plugin == 0 ? 9 : ((int (*)(int, char **))dlsym(plugin, "plugin_main"))(count, arguments);
+            }}
+            """))
+        subprocess.run([COMPILER, self.folder / "host.c", "-o", host, "-ldl"], check=True)
+        outcome, trace = self.check_same([host, "plain", self.models / "tiny.onnx", 4, 2])
+        self.assertEqual((outcome.status, len(trace.models), len(trace.layers)), (0, 4, 12), outcome.out)
 
     def test_killed(self):
         for outcome, trace in self.modes("killed"):
@@ -461,6 +482,91 @@ class PythonProgram(Case):
         self.assertEqual(outcome.status, 0, outcome.err)
         self.assertIn("own_ 6", outcome.out)
         self.assertEqual((len(trace.models), len(trace.layers)), (3, 9))
+
+    def test_options_that_name_providers(self):
+        outcome, trace = self.check_same(self.script("""
+            [device] = [d for d in onnxruntime.get_ep_devices() if d.ep_name == "CPUExecutionProvider"]
+            options = onnxruntime.SessionOptions()
+            options.add_provider_for_devices([device], {})
+            for i in range(3):
+                session = onnxruntime.InferenceSession(model, options)
+                show(session.run(None, {"image": image}))
+                print(session.get_providers(), session.get_provider_options(), options.has_providers())
+            session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+            show(session.run(None, {"image": image}))
+            options = onnxruntime.SessionOptions()
+            options.set_provider_selection_policy(onnxruntime.OrtExecutionProviderDevicePolicy.PREFER_CPU)
+            session = onnxruntime.InferenceSession(model, options)
+            show(session.run(None, {"image": image}))
+            print(session.get_providers(), options.has_providers())
+            """))
+        self.assertEqual(outcome.status, 0, outcome.err)
+        self.assertEqual([len(layers) for layers in trace.by_model()], [3, 3, 3, 3, 0])
+
+    SWITCHED = """
+        import ctypes
+        paths = [line.split()[-1] for line in open("/proc/self/maps") if "/libxsp.so" in line]
+        def levels(mask):
+            if paths:
+                ctypes.CDLL(paths[0]).xsp_tracer_set_levels(b"onnxruntime", mask)
+        session, options = onnxruntime.InferenceSession(model), onnxruntime.RunOptions()
+        for mask in (6, 2, 0, 6):
+            levels(mask)
+            show(session.run(None, {"image": image}))
+            show(session.run(None, {"image": image}, options))
+        """
+
+    def test_levels_that_are_switched(self):
+        """Models and layers, models alone, nothing, and again, while the program runs."""
+        outcome, trace = self.check_same(self.script(self.SWITCHED))
+        self.assertEqual(outcome.status, 0, outcome.err)
+        self.assertEqual([len(layers) for layers in trace.by_model()], [3, 3, 0, 0, 3, 3])
+
+    def test_many_short_lived_objects(self):
+        """More sessions, options and bindings than are kept in mind at a time, at whatever addresses."""
+        outcome, trace = self.check_same(self.script("""
+            import random
+            session, kept = onnxruntime.InferenceSession(model), []
+            for i in range(6000):
+                kept.append((onnxruntime.RunOptions(), session.io_binding()))
+                if len(kept) > 500:
+                    kept.pop(random.randrange(500))
+                if i % 100 == 0:
+                    session.run(None, {"image": image}, kept[-1][0])
+            """))
+        self.assertEqual(outcome.status, 0, outcome.err)
+        self.assertEqual([len(layers) for layers in trace.by_model()], [3] * 60)
+
+    def test_module_made_in_two_steps(self):
+        """A module whose entrance gives a definition (as later makers of modules do) is met when it is complete."""
+        headers = sysconfig.get_paths()["include"]
+        if COMPILER is None or not pathlib.Path(headers, "Python.h").exists():
+            self.skipTest("no headers of Python")
+        folder = self.new_folder()
+        (folder / "module.c").write_text(textwrap.dedent("""
+            #include <Python.h>
+            static PyObject *version(PyObject *self, PyObject *arguments) { return PyUnicode_FromString("0.1.2"); }
+            static PyMethodDef methods[] = {{"get_version_string", version, METH_NOARGS, NULL},
+                                            {"get_available_providers", version, METH_NOARGS, "names"}, {NULL}};
+            static int execute(PyObject *module) { return PyModule_AddIntConstant(module, "executed", 1); }
+            static PyModuleDef_Slot slots[] = {{Py_mod_exec, execute}, {0, NULL}};
+            static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "onnxruntime_pybind11_state", NULL, 0, methods,
+                                                    slots, NULL, NULL, NULL};
+            PyMODINIT_FUNC PyInit_onnxruntime_pybind11_state(void) { return PyModuleDef_Init(&definition); }
+            """))
+        subprocess.run([COMPILER, "-shared", "-fPIC", f"-I{headers}", folder / "module.c", "-o",
+                        folder / "onnxruntime_pybind11_state.so"], check=True)
+        script = folder / "script.py"
+        script.write_text(textwrap.dedent(f"""
+            import importlib, sys
+            sys.path.insert(0, {str(folder)!r})
+            import onnxruntime_pybind11_state as module
+            print(module.executed, module.get_available_providers(), module.get_available_providers.__doc__)
+            print(importlib.reload(module).get_available_providers())
+            """))
+        outcome, trace = self.check_same([sys.executable, "-B", script])
+        self.assertEqual(outcome.status, 0, outcome.err)
+        self.assertIn("ONNX Runtime 0.1.2 in Python calls no listener", trace.messages)
 
     def test_listener_of_its_own(self):
         """A program that registers the listener itself, as the documentation shows, is recorded once."""

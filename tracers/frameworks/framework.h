@@ -39,6 +39,8 @@ void *framework_offer(void *handle, const char *name, void *found, const void *c
 void *framework_next(const char *name, const void *caller);
 // Is there one for a look-up in the default scope? Only asked for names in the table.
 bool framework_hides(const char *name);
+// How many bytes can be read from `address` on, which lies in a library's data; 0: it lies elsewhere.
+size_t framework_readable(const void *address);
 
 // ---- interpose.c
 // The loader's own dlsym, as called from frameworks.so.

@@ -94,23 +94,35 @@ void *framework_offer(void *handle, const char *name, void *found, const void *c
   return found;
 }
 
+static void *find_in(const struct link_map *map, const char *name)
+{
+  if (map->l_name == NULL || map->l_name[0] == 0) // the program itself: all of its scope was looked through
+    return NULL;
+  void *handle = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD), *found = NULL;
+  if (handle != NULL) {
+    found = frameworks_lookup(handle, name);
+    dlclose(handle);
+  }
+  return found;
+}
+
 // First where the loader would have looked without us: in the scope of the program, then among the libraries that the
-// caller was loaded with.
+// caller was loaded with. A caller that jumped to us instead of calling cannot be told: then whoever has one.
 void *framework_next(const char *name, const void *caller)
 {
   int saved_errno = errno;
   void *found = frameworks_lookup(RTLD_NEXT, name);
   Dl_info info;
   struct link_map *map = NULL;
-  // (The program itself has no name; all of its scope was looked through.)
-  if (found == NULL && dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) != 0 && map != NULL &&
-      map->l_name[0] != 0) {
-    void *handle = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
-    if (handle != NULL) {
-      found = frameworks_lookup(handle, name);
-      dlclose(handle);
-    }
-  }
+  if (found == NULL && dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) != 0 && map != NULL)
+    found = find_in(map, name);
+  while (map != NULL && map->l_prev != NULL)
+    map = map->l_prev;
+  void *own = NULL;
+  if (found == NULL && dladdr1((const void *)tracer_paths, &info, &own, RTLD_DL_LINKMAP) != 0)
+    for (; found == NULL && map != NULL; map = map->l_next)
+      if (map != own)
+        found = find_in(map, name);
   if (found == NULL)
     dlerror();
   errno = saved_errno;
@@ -123,4 +135,28 @@ bool framework_hides(const char *name)
     if (frameworks[i]->symbol != NULL && strcmp(name, frameworks[i]->symbol) == 0)
       return frameworks_lookup(RTLD_NEXT, name) == NULL; // leaves the loader's error, as a look-up in vain would
   return false;
+}
+
+struct search {
+  uintptr_t address;
+  size_t readable;
+};
+
+static int find_segment(struct dl_phdr_info *info, size_t size, void *data)
+{
+  struct search *search = data;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+    uintptr_t start = info->dlpi_addr + segment->p_vaddr, end = start + segment->p_memsz;
+    if (segment->p_type == PT_LOAD && (segment->p_flags & PF_R) && search->address >= start && search->address < end)
+      search->readable = end - search->address;
+  }
+  return search->readable != 0;
+}
+
+size_t framework_readable(const void *address)
+{
+  struct search search = {(uintptr_t)address, 0};
+  dl_iterate_phdr(find_segment, &search);
+  return search.readable;
 }

@@ -10,13 +10,13 @@
 #include "tracers/onnxruntime/listener.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #define EACH_COPY(X) X(0) X(1) X(2) X(3)
 #define COPIES 4
+#define WAITS_MAXIMUM 100000
 #define SLOTS_MAXIMUM 1024u // of any table yet to come; 1.31 has about 430
 
 struct copy {
@@ -413,37 +413,19 @@ static const struct ort_api ours[COPIES] = {
 #undef X
 };
 
-// How much can be read from `table` on: a table's length follows from its version only for versions that are out by now,
-// but it is a constant of its library, so it ends where the library's data end at the latest.
-struct search {
-  uintptr_t address;
-  size_t readable;
-};
-
-static int find_segment(struct dl_phdr_info *info, size_t size, void *data)
-{
-  struct search *search = data;
-  for (int i = 0; i < info->dlpi_phnum; i++) {
-    const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-    uintptr_t start = info->dlpi_addr + segment->p_vaddr, end = start + segment->p_memsz;
-    if (segment->p_type == PT_LOAD && (segment->p_flags & PF_R) && search->address >= start && search->address < end)
-      search->readable = end - search->address;
-  }
-  return search->readable != 0;
-}
-
+// A table's length follows from its version only for versions that are out by now, but it is a constant of its library:
+// it ends where the library's data end at the latest.
 static const void **copy_table(struct copy *copy, const void *real_table)
 {
-  struct search search = {(uintptr_t)real_table, 0};
-  dl_iterate_phdr(find_segment, &search);
-  if (search.readable > SLOTS_MAXIMUM * sizeof(void *))
-    search.readable = SLOTS_MAXIMUM * sizeof(void *);
+  size_t readable = framework_readable(real_table);
+  if (readable > SLOTS_MAXIMUM * sizeof(void *))
+    readable = SLOTS_MAXIMUM * sizeof(void *);
   uint32_t version = copy->runtime.version;
   const void **table =
       mmap(NULL, SLOTS_MAXIMUM * sizeof(void *), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (search.readable == 0 || table == MAP_FAILED) // made by hand somewhere: left alone
+  if (readable == 0 || table == MAP_FAILED) // made by hand somewhere: left alone
     return NULL;
-  memcpy(table, real_table, search.readable);
+  memcpy(table, real_table, readable);
 #define X(member, slot, first, result, parameters)                                                                     \
   if (version >= (first) && ours[copy - copies].member != NULL)                                                        \
     memcpy(&table[slot], &ours[copy - copies].member, sizeof table[slot]);
@@ -506,13 +488,16 @@ static ort_get_api_base_fn entrance_of(ort_get_api_base_fn get_base)
       copy->get_base = get_base;
       __atomic_store_n(&copy->state, state, __ATOMIC_RELEASE);
     }
-    while (state == 1) { // another thread fills it
+    for (int waits = 0; state == 1 && waits < WAITS_MAXIMUM; waits++) { // another thread fills it
       sched_yield();
       state = __atomic_load_n(&copy->state, __ATOMIC_ACQUIRE);
     }
+    if (state == 1) // it never will: it was filled while the process forked
+      continue;
     if (copy->get_base == get_base)
       return state == 2 ? get_bases[i] : get_base;
   }
+  runs_say("more than %s copies of ONNX Runtime in this process: the others are not traced", "4");
   return get_base;
 }
 

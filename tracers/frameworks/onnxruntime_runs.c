@@ -17,8 +17,9 @@
 #define NOWHERE "/dev/null/xsp"
 #define PROBES 64
 #define REMOVED 1u
+#define WAITS_MAXIMUM 100000
 
-struct known_table known_sessions, known_options, known_bindings;
+struct known_table known_sessions, known_options, known_bindings, known_session_options;
 
 // ---- addresses -------------------------------------------------------------------------------------------------------
 
@@ -60,6 +61,7 @@ struct known *known_add(struct known_table *table, const void *address)
     return NULL;
   // Nobody else has the address yet: the program gets it when we return.
   known->site = NULL;
+  known->guard = NULL;
   known->batch = -1;
   __atomic_store_n(&known->state, 0, __ATOMIC_RELEASE);
   return known;
@@ -223,7 +225,7 @@ const struct ort_run_options *options_enter(struct ort_runtime *runtime, const s
     known = known_add(&known_options, options);
   if (known == NULL)
     return options;
-  for (;;) {
+  for (int waits = 0; waits < WAITS_MAXIMUM; waits++) { // for ever only where the process forked in between
     uint32_t state = __atomic_load_n(&known->state, __ATOMIC_ACQUIRE);
     if (state & OPTIONS_BUSY) {
       sched_yield();
@@ -239,6 +241,7 @@ const struct ort_run_options *options_enter(struct ort_runtime *runtime, const s
     *ret_known = known;
     return options;
   }
+  return options;
 }
 
 void options_leave(struct known *known)

@@ -15,13 +15,19 @@ struct known {
   uintptr_t key;         // atomic; 0: free, 1: was removed
   struct xsp_site *site; // of a session: its model span
   uint32_t state;        // atomic: of a session: enum known_session; of the others: private
+  void *guard;           // of an object of Python's: a weak reference that tells of its end
   int64_t batch;         // of a binding: the first dimension of its first input
 };
-enum known_session { SESSION_LISTENS = 1, SESSION_PROFILES_ITSELF = 2, SESSION_NAMES_PROVIDERS = 4 };
+enum known_session {
+  SESSION_LISTENS = 1,
+  SESSION_PROFILES_ITSELF = 2,
+  SESSION_NAMES_PROVIDERS = 4, // in its options
+  SESSION_OPTIONS_LISTEN = 8,  // ours is among those
+};
 struct known_table {
   struct known entries[4096];
 };
-extern struct known_table known_sessions, known_options, known_bindings;
+extern struct known_table known_sessions, known_options, known_bindings, known_session_options;
 
 struct known *known_find(struct known_table *table, const void *address);
 // As new, also where the address was known before. NULL: the table is full; what is not known is not traced.

@@ -46,6 +46,7 @@ typedef intptr_t python_size;
   X(error_fetch, PyErr_Fetch, void, (void **type, void **value, void **traceback))                                     \
   X(error_restore, PyErr_Restore, void, (void *type, void *value, void *traceback))                                    \
   X(error_clear, PyErr_Clear, void, (void))                                                                            \
+  X(new_weak_reference, PyWeakref_NewRef, void *, (void *, void *callback))                                            \
   X(to_text, PyObject_Str, void *, (void *))
 
 struct python {

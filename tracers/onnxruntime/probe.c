@@ -34,7 +34,7 @@ int onnxruntime_probe(const struct xsp_host *host, char *why, size_t why_size)
   setenv("ORT_DISABLE_TELEMETRY", "1", 0); // we are a process of our own here, made to look and to end
   struct library library;
   struct error err = {0};
-  char reason[512];
+  char reason[1024];
   if (library_open(&library_names, NULL, &library, &err) != STATUS_OK) {
     snprintf(reason, sizeof reason, "%s: %s", err.what, err.why);
     return not_usable(host, why, why_size, reason, err.advice[0] != 0 ? err.advice : library_names.advice);
