@@ -4,6 +4,7 @@ serialised execution, and what is said when it has ended."""
 import json
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 import tempfile
@@ -130,11 +131,47 @@ class LeveledTest(RunTest):
         self.assertEqual(result.stdout, "a\nb\n\n")
         self.assertEqual(len(self.runs()), 5)
 
-    def test_a_pipe_as_input_is_read_by_the_first(self):
+    def test_a_pipe_as_input_is_read_by_every_execution(self):
+        text = "".join(f"line {i}\n" for i in range(100000))
+        script = self.script(f"import sys\ntext = sys.stdin.read()\nprint(len(text))\nsys.exit(len(text) != {len(text)})")
+        result = self.run_xsp("--leveled", "--runs", 2, "--", *script, input=text)
+        self.assertEqual(result.stdout, f"{len(text)}\n")
+        self.assertEqual(len(self.runs()), 5)
+
+    def test_a_conversation_through_a_pipe(self):
+        """What comes is passed on as it comes: the other end waits for an answer before it goes on."""
+        script = self.script("import sys\nfor line in sys.stdin:\n    print('heard', line, end='', flush=True)")
+        command = [XSP, "run", "-o", self.output, "--runs", "2", "--", *script]
+        with subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True) as program:
+            for word in ("one", "two"):
+                program.stdin.write(word + "\n")
+                program.stdin.flush()
+                self.assertEqual(program.stdout.readline(), f"heard {word}\n")
+            self.assertEqual(program.communicate(timeout=60)[0], "")
+            self.assertEqual(program.returncode, 0)
+        self.assertEqual(len(self.runs()), 2)
+
+    def test_a_pipe_that_nobody_writes_or_reads(self):
+        reader, writer = os.pipe()
+        try:
+            self.run_xsp("--runs", 3, "--", "true", stdin=reader)
+            os.write(writer, b"x" * 60000)
+            self.run_xsp("-f", "--runs", 3, "--", "true", stdin=reader)
+        finally:
+            os.close(reader)
+            os.close(writer)
+        self.assertEqual(len(self.runs()), 3)
+
+    def test_a_socket_as_input_is_read_by_the_first(self):
         script = self.script("import sys\ntext = sys.stdin.read()\nprint('what is missing', file=sys.stderr)\n"
                              "sys.exit(0 if text else 5)")
-        result = self.run_xsp("--leveled", "--", *script, input="text", status=5)
-        self.assertIn("pipe", result.stderr)
+        ours, theirs = socket.socketpair()
+        ours.sendall(b"text")
+        ours.close()
+        with theirs:
+            result = self.run_xsp("--leveled", "--", *script, stdin=theirs, status=5)
+        self.assertIn("stdin", result.stderr)
         self.assertEqual(result.stderr.count("what is missing"), 2, "the first one's own, and what the second one said")
         self.assertEqual([run["warmup_observations"] for run in self.runs()], [1, 1])
         self.assertIn("status 5", self.notes()["failed"])

@@ -147,7 +147,7 @@ static enum status leave_failed(struct experiment *experiment, const struct run_
   clear_progress(experiment);
   output_talk("xsp: execution %u ended with status %d, the first with %d: no more are made%s%s", experiment->executions,
               run_exit_status(ran->wait_status), experiment->result->exit_status,
-              experiment->streams.input_is_lost ? "; its stdin was empty, because a pipe cannot be read twice" : "",
+              experiment->streams.input_is_lost ? "; its stdin was empty, because it could not be read twice" : "",
               said.length > 0 ? "; the last it wrote to stderr:" : "");
   if (said.length > 0)
     fprintf(stderr, "%s%s", said.data, said.data[said.length - 1] == '\n' ? "" : "\n");
@@ -168,8 +168,11 @@ static enum status capture(struct experiment *experiment, struct store_run *run,
 {
   struct run_options options = experiment->options->run;
   options.levels = run->levels;
-  if (is_first(experiment))
-    return run_capture(&options, experiment->store, run, ret_ran, err);
+  if (is_first(experiment)) {
+    enum status first = run_capture(&options, experiment->store, run, ret_ran, err);
+    run_streams_first_ended(&experiment->streams);
+    return first;
+  }
   XSP_TRY(run_streams_redirect(&experiment->streams, err));
   enum status status = run_capture(&options, experiment->store, run, ret_ran, err);
   run_streams_restore(&experiment->streams);
@@ -262,7 +265,7 @@ static void announce(struct experiment *experiment)
   say(experiment, "%u more execution%s: %u at each of %s; what they write to stdout is dropped", left,
       left == 1 ? "" : "s", experiment->options->runs, sets);
   if (experiment->streams.input_is_lost)
-    say(experiment, "stdin is a pipe: they find it empty; a file would be read again by each");
+    say(experiment, "stdin cannot be read twice: they find it empty; a file would be read again by each");
 }
 
 static enum status measure(struct experiment *experiment, struct error *err)
@@ -375,7 +378,7 @@ static enum status finish(struct experiment *experiment, struct error *err)
   if (result->was_interrupted)
     XSP_TRY(store_add_note(experiment->store, 0, "interrupted", "the user ended the experiment early", err));
   if (experiment->streams.input_is_lost && experiment->executions > 1)
-    XSP_TRY(store_add_note(experiment->store, 0, "stdin", "a pipe: only the first execution read it", err));
+    XSP_TRY(store_add_note(experiment->store, 0, "stdin", "only the first execution could read it", err));
   XSP_TRY(correlate_store(experiment->store, err));
   XSP_TRY(judge_noise(experiment, err));
   if (experiment->options->resolve && !experiment->is_over)
@@ -396,13 +399,21 @@ static void give_up(struct experiment *experiment)
   store_close(experiment->store);
 }
 
+// Whether there may be a second execution.
+static bool is_repeated(const struct run_experiment_options *options)
+{
+  return options->resolve || options->set_count > 1 || options->runs + options->warmups > 1;
+}
+
 enum status run_experiment(const struct run_experiment_options *options, struct run_experiment_result *ret_result,
                            struct error *err)
 {
   *ret_result = (struct run_experiment_result){0};
   struct experiment experiment = {.options = options, .result = ret_result};
+  experiment.streams = (struct run_streams){.saved = {-1, -1, -1}, .talk = -1, .input = {.copy = -1, .original = -1}};
   XSP_TRY(store_create(options->output_path, options->force, &experiment.store, err));
-  run_streams_look(&experiment.streams);
+  if (is_repeated(options))
+    run_streams_begin(&experiment.streams);
   noise_start(&ret_result->noise);
   disturbance_read(&experiment.before);
   enum status status = describe(&experiment, err);

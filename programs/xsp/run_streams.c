@@ -12,22 +12,34 @@
 
 #define SAID_BYTES 2000
 
-void run_streams_look(struct run_streams *streams)
+void run_streams_begin(struct run_streams *streams)
 {
-  *streams = (struct run_streams){.saved = {-1, -1, -1}, .talk = -1};
+  *streams = (struct run_streams){.saved = {-1, -1, -1}, .talk = -1, .input = {.copy = -1, .original = -1}};
   struct stat facts;
   if (fstat(STDIN_FILENO, &facts) != 0)
     return;
   streams->input_is_file = S_ISREG(facts.st_mode);
   streams->input_is_lost = S_ISFIFO(facts.st_mode) || S_ISSOCK(facts.st_mode);
   streams->input_at = streams->input_is_file ? lseek(STDIN_FILENO, 0, SEEK_CUR) : 0;
+  if (S_ISFIFO(facts.st_mode))
+    run_input_begin(&streams->input);
 }
 
-// A descriptor of its own on the same file: reading it moves nobody else's place.
+void run_streams_first_ended(struct run_streams *streams)
+{
+  run_input_end(&streams->input);
+  int input = run_input_open(&streams->input);
+  if (input < 0)
+    return;
+  close(input);
+  streams->input_is_lost = false;
+}
+
+// A descriptor of its own on the same bytes: reading it moves nobody else's place.
 static int open_input(const struct run_streams *streams)
 {
-  int input = streams->input_is_file ? open("/proc/self/fd/0", O_RDONLY | O_CLOEXEC) : -1;
-  if (input >= 0 && lseek(input, streams->input_at, SEEK_SET) >= 0)
+  int input = streams->input_is_file ? open("/proc/self/fd/0", O_RDONLY | O_CLOEXEC) : run_input_open(&streams->input);
+  if (input >= 0 && (!streams->input_is_file || lseek(input, streams->input_at, SEEK_SET) >= 0))
     return input;
   if (input >= 0)
     close(input);
@@ -97,4 +109,6 @@ void run_streams_done(struct run_streams *streams)
   if (streams->talk >= 0)
     close(streams->talk);
   streams->talk = -1;
+  run_input_end(&streams->input);
+  run_input_done(&streams->input);
 }

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "programs/xsp/run_input.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -15,11 +16,13 @@ struct run_streams {
   int talk;           // what a repetition writes to stderr; a file without a name
   off_t input_at;     // stdin is a file, read from here on
   bool input_is_file; // later executions read it again
-  bool input_is_lost; // stdin is a pipe or the like: later executions find it empty
+  bool input_is_lost; // no file, and no copy of it: later executions find it empty
   bool is_redirected;
+  struct run_input input; // stdin is a pipe: a copy of it
 };
-// Before the first execution.
-void run_streams_look(struct run_streams *streams);
+// Before and after the first execution, where others may follow.
+void run_streams_begin(struct run_streams *streams);
+void run_streams_first_ended(struct run_streams *streams);
 // Around each later one. Between the two xsp must write nothing to stdout or stderr.
 enum status run_streams_redirect(struct run_streams *streams, struct error *err) MUST_CHECK;
 void run_streams_restore(struct run_streams *streams);

@@ -317,7 +317,7 @@ const struct verb verb_run = {
         "Exit status: the program's own, or 128 and the number of the signal that ended it; 127 where it cannot be "
         "started, 125 for wrong use of xsp run, 3 where the program ended with 0 and xsp failed.\n\n"
         "With --leveled the program runs several times: its first execution has your terminal, the others read the "
-        "same input where it is a file, and what they print is dropped.",
+        "same input where it is a file or a pipe, and what they print is dropped.",
     .least_arguments = 1,
     .most_arguments = SIZE_MAX,
     .options = options,
