@@ -169,6 +169,7 @@ static void case_numbers(void)
   itt.marker_ex(domain, NULL, itt.get_timestamp(), none, text("there"), ITT_SCOPE_GLOBAL);
   int mark = itt.mark_create("old mark");
   itt.mark(mark, "with a parameter");
+  itt.metadata_add(domain, none, text("of no task"), ITT_TYPE_S32, 2, (int[]){7, 8});
   int event = itt.event_create("event cut here", 5), other = itt.event_create("single", 6);
   itt.event_start(event);
   itt.event_start(event);
@@ -224,6 +225,7 @@ static void case_hostile(void)
   itt.metadata_add(NULL, none, NULL, ITT_TYPE_U64, 1, &(unsigned long long){1});
   itt.metadata_str_add(NULL, none, NULL, "value", 5);
   itt.metadata_str_add(NULL, none, NULL, NULL, 5);
+  itt.metadata_str_add(NULL, id_of(55), NULL, "of nothing", 5);
   itt.metadata_add(NULL, none, NULL, 99, 1, "12345678");
   itt.metadata_add(NULL, none, NULL, ITT_TYPE_U64, 1, NULL);
   itt.task_end(NULL);

@@ -41,6 +41,14 @@ else:
 print(repr(losses))
 """
 
+CONVOLUTION = """
+import torch
+torch.manual_seed(0)
+model, batch = torch.nn.Conv2d(64, 64, 3), torch.randn(4, 64, 56, 56)
+with torch.autograd.profiler.emit_itt(), torch.no_grad():
+    model(batch)
+"""
+
 
 class Torch(unittest.TestCase):
     @classmethod
@@ -78,6 +86,20 @@ class Torch(unittest.TestCase):
         self.assertIs(trace.named("aten::relu")[-1]["parent"], pushed)
         self.assertEqual(pushed["level"], "application")
         self.assertNotIn("left out", trace.said)
+
+    def test_what_operators_call_is_library_level(self):
+        with tempfile.TemporaryDirectory(prefix="xsp-test-itt-torch-") as name:
+            folder = pathlib.Path(name)
+            (folder / "program.py").write_text(CONVOLUTION)
+            trace = Trace([self.python, folder / "program.py"], folder)
+        if not trace.named("aten::mkldnn_convolution"):
+            self.skipTest("PyTorch does not use oneDNN here")
+        found = [span for span in trace.spans if span["tags"].get("domain") == "dnnl::primitive::execute"]
+        self.assertEqual({span["level"] for span in found}, {"library"})
+        # oneDNN announces its part on each of its threads; the operator's own thread has the operator around it.
+        main = trace.one("aten::mkldnn_convolution")["track_id"]
+        convolutions = [span for span in found if span["name"] == "convolution" and span["track_id"] == main]
+        self.assertEqual([name_of(span["parent"]) for span in convolutions], ["aten::mkldnn_convolution"])
 
 
 if __name__ == "__main__":

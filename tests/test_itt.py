@@ -149,6 +149,7 @@ class Emitter(Case):
         self.assertEqual([span["category"] for span in (here, there, old)], ["mark"] * 3)
         self.assertEqual((here["tags"]["scope"], there["tags"]["scope"]), ("process", "global"))
         self.assertEqual(old["tags"]["parameter"], "with a parameter")
+        self.assertEqual(trace.one("of no task")["tags"], {"domain": "emitter", "of no task": "[7,8]"})
         events = trace.named("event")
         self.assertEqual(len(events), 2)
         self.assertTrue(all(event["duration_ns"] > 0 for event in events))
@@ -411,6 +412,7 @@ class OpenMP(Case):
             self.assertGreater(frame["duration_ns"], 1000)
         for first, second in zip(frames, frames[1:]):
             self.assertLessEqual(first["end_ns"], second["start_ns"])
+        self.assertNotIn("left out", trace.said)
         names = {track["name"] for track in trace.sql("select name from track")}
         self.assertTrue(any(name and name.startswith("OMP") for name in names), names)
 

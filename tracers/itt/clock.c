@@ -32,13 +32,19 @@ static uint64_t monotonic_ns(void)
   return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
+// Both clocks at one instant: of a few tries the one that was interrupted least.
 static struct reading read_both(void)
 {
-  struct reading now;
-  uint64_t before = xsp_clock_ticks();
-  now.ns = monotonic_ns();
-  now.ticks = before + (xsp_clock_ticks() - before) / 2;
-  return now;
+  struct reading best = {0, 0};
+  uint64_t best_width = UINT64_MAX;
+  for (int i = 0; i < 4; i++) {
+    uint64_t before = xsp_clock_ticks(), ns = monotonic_ns(), width = xsp_clock_ticks() - before;
+    if (width < best_width) {
+      best = (struct reading){before + width / 2, ns};
+      best_width = width;
+    }
+  }
+  return best;
 }
 
 void itt_clock_start(void)
@@ -52,12 +58,12 @@ itt_stamp itt_get_timestamp(void)
   return xsp_clock_ticks();
 }
 
-// Times of modules are data: what lies before this process's tracer or in the future is no time of its own. Processors
-// may disagree a little about now.
+// Times of modules are data: what lies well before this process's tracer, or in the future, is no time of its own.
+// Processors may disagree a little about now.
 bool itt_is_possible(uint64_t start, uint64_t end)
 {
-  const uint64_t slack = 10000000;
-  return start != 0 && start <= end && start + slack >= first.ticks && end <= xsp_clock_ticks() + slack;
+  const uint64_t before = 1000000000, after = 10000000;
+  return start != 0 && start <= end && start + before >= first.ticks && end <= xsp_clock_ticks() + after;
 }
 
 static void tie(struct itt_clock_domain *clock)

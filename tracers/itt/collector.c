@@ -166,10 +166,19 @@ static void frame_submit(const struct itt_domain *domain, const struct itt_id *i
 }
 
 // ---- metadata
-static void add_tags(const struct itt_domain *domain, const struct itt_id *id, const struct annotation_tags *tags)
+// Said of the current task where there is none (as OpenMP's runtime does, of the process), it is an instant.
+static void add_tags(const struct itt_domain *domain, const struct itt_id *id, const struct itt_string *key,
+                     const struct annotation_tags *tags)
 {
-  if (!itt_task_tag(domain, id, tags) && (id == NULL || !itt_range_tag(domain, *id, tags)))
+  bool is_of_current = id == NULL || (id->d1 | id->d2 | id->d3) == 0;
+  if (itt_task_tag(domain, id, tags))
+    return;
+  if (is_of_current) {
+    struct xsp_span span = itt_instant(itt_text_of(key), domain == NULL ? NULL : domain->name, 0);
+    annotation_tags_put(tags, &span);
+  } else if (!itt_range_tag(domain, *id, tags)) {
     itt_lose(ITT_LOSS_METADATA);
+  }
 }
 
 static void add_values(const struct itt_domain *domain, const struct itt_id *id, const struct itt_string *key, int type,
@@ -180,7 +189,7 @@ static void add_values(const struct itt_domain *domain, const struct itt_id *id,
   if (count == 0)
     return;
   if (itt_metadata_read(&tags, itt_text_of(key), type, count, data))
-    add_tags(domain, id, &tags);
+    add_tags(domain, id, key, &tags);
   else
     itt_lose(ITT_LOSS_METADATA);
 }
@@ -195,7 +204,7 @@ static void add_text(const struct itt_domain *domain, const struct itt_id *id, c
     return;
   }
   annotation_tags_text(&tags, itt_text_of(key), text, strnlen(text, length < 65535 ? length : 65535)); // -1: to its NUL
-  add_tags(domain, id, &tags);
+  add_tags(domain, id, key, &tags);
 }
 
 static void metadata_add(const struct itt_domain *domain, struct itt_id id, struct itt_string *key, int type,
@@ -317,8 +326,9 @@ static void marker_ex(const struct itt_domain *domain, struct itt_clock_domain *
 {
   static const char *const scopes[] = {NULL, "global", "process", "thread", "task", "marker"};
   bool is_known = scope > ITT_SCOPE_UNKNOWN && scope <= ITT_SCOPE_MARKER;
-  itt_instant(itt_text_of(name), domain == NULL ? NULL : domain->name, itt_ticks(clock, stamp), "scope",
-              is_known ? scopes[scope] : NULL);
+  struct xsp_span span = itt_instant(itt_text_of(name), domain == NULL ? NULL : domain->name, itt_ticks(clock, stamp));
+  if (is_known)
+    xsp_span_tag_string(&span, "scope", scopes[scope]);
 }
 
 static void marker(const struct itt_domain *domain, struct itt_id id, struct itt_string *name, int scope)
@@ -335,8 +345,11 @@ static int mark_create(const char *name)
 static int mark(int number, const char *parameter)
 {
   const struct itt_name *known = itt_name_of_number(ITT_NAME_MARK, number);
+  struct xsp_span span = {0, 0, 0};
   if (known != NULL)
-    itt_instant(known->text, NULL, 0, "parameter", parameter);
+    span = itt_instant(known->text, NULL, 0);
+  if (parameter != NULL)
+    xsp_span_tag_string(&span, "parameter", parameter);
   return 0;
 }
 

@@ -85,12 +85,8 @@ struct itt_name *itt_counter_by_handle(const struct itt_domain *domain, const st
   return itt_name(ITT_NAME_COUNTER, itt_text_of(name), domain == NULL ? NULL : domain->name, ITT_TYPE_U64);
 }
 
-void itt_instant(const char *text, const char *domain, uint64_t stamp, const char *key, const char *value)
+struct xsp_span itt_instant(const char *text, const char *domain, uint64_t stamp)
 {
   struct itt_name *name = itt_name(ITT_NAME_INSTANT, text, domain, 0);
-  if (name == NULL)
-    return;
-  struct xsp_span span = emit_at(site_of(name, "mark"), stamp);
-  if (value != NULL)
-    xsp_span_tag_string(&span, key, value);
+  return emit_at(name == NULL ? NULL : site_of(name, "mark"), stamp);
 }

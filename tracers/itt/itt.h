@@ -135,6 +135,6 @@ void itt_opencv_free(struct itt_opencv **state);
 void itt_counter_add(struct itt_counter *counter, int64_t delta);
 void itt_counter_set(struct itt_counter *counter, uint64_t stamp, const void *value);
 struct itt_name *itt_counter_by_handle(const struct itt_domain *domain, const struct itt_string *name);
-void itt_instant(const char *text, const char *domain, uint64_t stamp, const char *key, const char *value);
+struct xsp_span itt_instant(const char *text, const char *domain, uint64_t stamp); // takes tags
 
 #endif
