@@ -95,6 +95,13 @@ enum status functions_file_check(const char *path, struct error *err)
 #define FOUND_LINE "functions: found "
 #define NOT_FOUND "; not found: "
 
+// As the tracer writes a rule: with its library, where it has one.
+static void rule_text(const struct function_rule *rule, char *text, size_t size)
+{
+  snprintf(text, size, "%s%s%s", rule->library != NULL ? rule->library : "", rule->library != NULL ? ":" : "",
+           rule->name);
+}
+
 // Whether the line, of `length` bytes, says that the process lacked `name`. A cut list lacks what it does not show.
 static bool line_lacks(const char *text, size_t length, const char *name)
 {
@@ -149,14 +156,16 @@ static void describe(const struct list *list, const char *messages, unsigned pro
   size_t length = (size_t)snprintf(line, size, "functions: %u processes looked for %u", processes, list->count);
   const char *before = "; not found in any: ";
   for (uint32_t i = 0; i < list->count; i++) {
-    if (!is_missing(messages, list->rules[i].name))
+    char name[1024];
+    rule_text(&list->rules[i], name, sizeof name);
+    if (!is_missing(messages, name))
       continue;
-    if (length + strlen(before) + strlen(list->rules[i].name) + 8 >= size) {
+    if (length + strlen(before) + strlen(name) + 8 >= size) {
       if (length + 8 < size)
         snprintf(line + length, size - length, ", …");
       return;
     }
-    length += (size_t)snprintf(line + length, size - length, "%s%s", before, list->rules[i].name);
+    length += (size_t)snprintf(line + length, size - length, "%s%s", before, name);
     before = ", ";
   }
 }

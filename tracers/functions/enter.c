@@ -11,39 +11,45 @@
 #include <errno.h>
 #include <sys/syscall.h>
 
-// A start or finish on the slow path is going on in this thread: what it calls, if traced too, is not recorded.
-static __thread uint32_t busy __attribute__((tls_model("initial-exec")));
+// Where on the stack a start or finish on the slow path is going on in this thread; 0: nowhere. What it calls, if traced
+// too, is not recorded: its own finish might be on the slow path again, without end. An address and not a flag: after a
+// jump out of a handler out of the slow path, calls from higher up are recorded again.
+static __thread uintptr_t busy __attribute__((tls_model("initial-exec")));
 // A run of pages found readable, most often the thread's stack.
 static __thread uintptr_t readable_low __attribute__((tls_model("initial-exec")));
 static __thread uintptr_t readable_high __attribute__((tls_model("initial-exec")));
 
+static inline bool is_busy(void)
+{
+  return __builtin_expect(busy != 0, 0) && (uintptr_t)__builtin_frame_address(0) < busy;
+}
+
+static struct xsp_span go_out(const void *a, uint64_t b, struct xsp_span (*fn)(const void *, uint64_t))
+{
+  uintptr_t before = is_busy() ? busy : 0;
+  busy = (uintptr_t)__builtin_frame_address(0);
+  struct xsp_span span = functions_keep(a, b, fn);
+  busy = before;
+  return span;
+}
+
 struct xsp_span functions_start_out(struct xsp_site *site)
 {
-  if (busy != 0)
-    return (struct xsp_span){0, 0, 0};
-  busy = 1;
-  struct xsp_span span = functions_keep(site, 0, functions_start_slow);
-  busy = 0;
-  return span;
+  return go_out(site, 0, functions_start_slow);
 }
 
 void functions_finish_out(struct xsp_span span, uint64_t now)
 {
-  uint32_t before = busy;
-  busy = 1;
-  functions_keep(&span, now, functions_finish_slow);
-  busy = before;
+  go_out(&span, now, functions_finish_slow);
 }
 
 void functions_enter(struct functions_entry *entry, struct xsp_span *ret_span)
 {
+  if (is_busy())
+    return; // the trampoline has made the span one that is not recorded
   struct xsp_site *site = __atomic_load_n(&entry->site, __ATOMIC_ACQUIRE);
   if (__builtin_expect(site == NULL, 0)) {
-    if (busy != 0)
-      return;
-    busy = 1;
-    functions_keep(entry, 0, functions_first_call);
-    busy = 0;
+    go_out(entry, 0, functions_first_call);
     site = __atomic_load_n(&entry->site, __ATOMIC_ACQUIRE);
   }
   *ret_span = xsp_span_start(site);

@@ -168,9 +168,10 @@ struct report { // one line of at most what a process can say
   size_t length, listed;
 };
 
-static void report_name(struct report *report, const char *before, const char *name, const char *more)
+static void report_rule(struct report *report, const char *before, const struct function_rule *rule)
 {
-  size_t need = strlen(before) + strlen(name) + strlen(more) + 4;
+  const char *library = rule->library != NULL ? rule->library : "", *colon = rule->library != NULL ? ":" : "";
+  size_t need = strlen(before) + strlen(library) + strlen(rule->name) + 4;
   if (report->length + need + 16 > sizeof report->text) {
     if (report->listed != SIZE_MAX)
       report->length += (size_t)snprintf(report->text + report->length, 8, ", …");
@@ -179,8 +180,8 @@ static void report_name(struct report *report, const char *before, const char *n
   }
   if (report->listed == SIZE_MAX)
     return;
-  report->length += (size_t)snprintf(report->text + report->length, sizeof report->text - report->length, "%s%s%s",
-                                     report->listed++ == 0 ? before : ", ", name, more);
+  report->length += (size_t)snprintf(report->text + report->length, sizeof report->text - report->length, "%s%s%s%s",
+                                     report->listed++ == 0 ? before : ", ", library, colon, rule->name);
 }
 
 static bool is_noted(uint32_t rule)
@@ -206,7 +207,7 @@ static void stop(void)
                                    table->rule_count, entries, called);
   for (uint32_t i = 0; i < table->rule_count; i++)
     if (table->rules[i].found == 0 && !is_noted(i))
-      report_name(&report, "; not found: ", table->rules[i].name, "");
+      report_rule(&report, "; not found: ", &table->rules[i]);
   host->say(host, report.text);
   uint32_t notes = __atomic_load_n(&table->note_count, __ATOMIC_ACQUIRE);
   for (uint32_t i = 0; i < notes && i < 8; i++) {

@@ -4,6 +4,7 @@
 #include "tracers/functions/zoo.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -159,9 +160,10 @@ static void forks(unsigned count)
 {
   int64_t sum = 0;
   for (unsigned i = 0; i < count; i++) {
+    errno = 0;
     pid_t child = fork();
     if (child == 0) {
-      int64_t result = zoo_deep(3, 1, 2);
+      int64_t result = zoo_deep(3, 1, 2) + errno;
       _exit(result == direct_deep(3, 1, 2) ? 3 : 4);
     }
     int status = 0;
