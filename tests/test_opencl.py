@@ -235,6 +235,10 @@ class DriverTest(TracedTest):
         self.assertEqual(self.traced("forks"), self.plain("forks"))
         self.check_all(24, 24)
 
+    def test_a_forked_worker_that_exits_without_waiting(self):
+        self.assertEqual(self.traced("forked-worker", options=":exit_wait_ms=60000"), (0, "child 6\n"))
+        self.check_all(3, 3)
+
     def test_user_events_and_callbacks_that_enqueue(self):
         for serialize in ("0", "1"):
             with self.subTest(serialize=serialize):

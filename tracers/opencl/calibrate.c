@@ -12,6 +12,8 @@
 #define RATE_ERROR_OF_HOST_CLOCK 5e-5 // of what start measured over milliseconds; then it is measured again
 // Until it is measured: a clock that is steered (NTP) runs at most 500 ppm off, and no quartz is worse than 100 ppm.
 #define RATE_ERROR_FIRST 6e-4
+#define RATE_ERROR_LEAST 5e-6
+#define RATE_ERROR_LEAST_OF_RAW 1e-7 // nobody steers it: the same counter as our ticks, in other units
 
 struct reading {
   uint64_t ticks, raw_ns;
@@ -140,7 +142,8 @@ static void measure(struct device *device, cl_command_queue queue)
   device->has_host_clock = find_host_clock(markers, count, &device->host_clock);
   if (device->has_host_clock) {
     struct clock_observation seen = read_closely(device->host_clock);
-    device_clock_start(&device->clock, device->clock.first_rate, RATE_ERROR_OF_HOST_CLOCK);
+    device_clock_start(&device->clock, device->clock.first_rate, RATE_ERROR_OF_HOST_CLOCK,
+                       device->host_clock == CLOCK_MONOTONIC_RAW ? RATE_ERROR_LEAST_OF_RAW : RATE_ERROR_LEAST);
     device_clock_observe(&device->clock, &seen);
     return;
   }
@@ -150,7 +153,7 @@ static void measure(struct device *device, cl_command_queue queue)
 
 void calibrate_device(struct device *device, cl_context context)
 {
-  device_clock_start(&device->clock, measure_tick_rate(), RATE_ERROR_FIRST);
+  device_clock_start(&device->clock, measure_tick_rate(), RATE_ERROR_FIRST, RATE_ERROR_LEAST);
   cl_ulong device_ns = 0, host_ns = 0;
   device->has_timer = layer_next.clGetDeviceAndHostTimer != NULL &&
                       layer_next.clGetDeviceAndHostTimer(device->handle, &device_ns, &host_ns) == CL_SUCCESS;

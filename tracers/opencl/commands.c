@@ -211,12 +211,16 @@ static cl_event *begin(struct command *command, struct xsp_site *launch, struct 
 
 cl_event *command_begin(struct command *command, enum command_kind kind, cl_command_queue queue, cl_event *event)
 {
-  return begin(command, &command_launch_sites[kind], &execution_sites[kind], queue, event);
+  int saved_errno = errno;
+  cl_event *to_driver = begin(command, &command_launch_sites[kind], &execution_sites[kind], queue, event);
+  errno = saved_errno;
+  return to_driver;
 }
 
 cl_event *command_begin_kernel(struct command *command, enum command_kind kind, cl_command_queue queue,
                                struct kernel *kernel, const struct launch_shape *shape, cl_event *event)
 {
+  int saved_errno = errno;
   bool has_tags = true;
   struct xsp_site *site = kernel_site(kernel, shape, &has_tags);
   struct xsp_site *launch =
@@ -224,6 +228,7 @@ cl_event *command_begin_kernel(struct command *command, enum command_kind kind, 
   cl_event *to_driver = begin(command, launch, site, queue, event);
   if (!has_tags && command->is_watched)
     command->shape = shape;
+  errno = saved_errno;
   return to_driver;
 }
 

@@ -3,11 +3,8 @@
 // the clocks show is given by the caller. Differences are taken in integers first: doubles hold 53 bits.
 #include "tracers/opencl/device_clock.h"
 
-#include <float.h>
-
 #define WINDOW_FIRST_NS UINT64_C(1000000)
 #define WINDOW_LAST_NS UINT64_C(50000000)
-#define RATE_ERROR_LEAST 5e-6           // a clock that is steered changes its rate by so much
 #define ANCHOR_NS UINT64_C(10000000000) // the rate is measured over this much to twice as much
 
 static void put_knot(struct device_clock *clock, uint64_t device, uint64_t ticks, double half)
@@ -86,27 +83,38 @@ uint64_t device_clock_ticks(const struct device_clock *clock, uint64_t device_ns
   return on_line(&knot, device_ns);
 }
 
-void device_clock_start(struct device_clock *clock, double rate, double rate_error)
+void device_clock_start(struct device_clock *clock, double rate, double rate_error, double rate_error_least)
 {
-  *clock =
-      (struct device_clock){.first_rate = rate, .rate = rate, .rate_error = rate_error, .window_ns = WINDOW_FIRST_NS};
+  *clock = (struct device_clock){.first_rate = rate,
+                                 .rate = rate,
+                                 .rate_error = rate_error,
+                                 .rate_error_least = rate_error_least,
+                                 .window_ns = WINDOW_FIRST_NS};
 }
 
-static void open_window(struct device_clock *clock, uint64_t device)
+// What is known grows less sure with time, because the rate is not known exactly.
+static double drift(const struct device_clock *clock, uint64_t from, uint64_t to)
 {
-  clock->lower = -DBL_MAX;
-  clock->upper = DBL_MAX;
-  clock->window_device = device;
+  double ns = difference(to, from);
+  return (ns < 0 ? -ns : ns) * clock->rate_error * clock->rate;
 }
 
-static void narrow(struct device_clock *clock, const struct clock_knot *knot, const struct clock_observation *seen)
+// Takes what an observation says, in ticks above the map, together with what was known.
+static void narrow(struct device_clock *clock, uint64_t device, double lower, double upper)
 {
-  double lower = above(knot, seen->device_low, seen->ticks_low);
-  double upper = above(knot, seen->device_high, seen->ticks_high);
-  if (lower > clock->lower)
-    clock->lower = lower;
-  if (upper < clock->upper)
-    clock->upper = upper;
+  double loss = drift(clock, clock->bound_device, device);
+  if (device > clock->bound_device) {
+    clock->lower -= loss;
+    clock->upper += loss;
+    clock->bound_device = device;
+  } else {
+    lower -= loss;
+    upper += loss;
+  }
+  double low = lower > clock->lower ? lower : clock->lower, high = upper < clock->upper ? upper : clock->upper;
+  bool agree = low <= high; // else the clock or its rate moved: what was known is worth nothing
+  clock->lower = agree ? low : lower;
+  clock->upper = agree ? high : upper;
 }
 
 // The rate from the anchor to here, where that is surer than what was known. Anchors move on, so that a clock whose rate
@@ -124,9 +132,9 @@ static void measure_rate(struct device_clock *clock, uint64_t device, uint64_t t
     return;
   double rate = difference(ticks, clock->anchor[0].ticks) / run_ns;
   double rate_error = (error + clock->anchor_error[0]) / (run_ns * clock->rate);
-  if (rate > 0 && (rate_error < clock->rate_error || rate_error < RATE_ERROR_LEAST)) {
+  if (rate > 0 && (rate_error < clock->rate_error || rate_error < clock->rate_error_least)) {
     clock->rate = rate;
-    clock->rate_error = rate_error > RATE_ERROR_LEAST ? rate_error : RATE_ERROR_LEAST;
+    clock->rate_error = rate_error > clock->rate_error_least ? rate_error : clock->rate_error_least;
   }
   if (device - clock->anchor[1].device >= ANCHOR_NS) {
     clock->anchor[0] = clock->anchor[1];
@@ -136,49 +144,29 @@ static void measure_rate(struct device_clock *clock, uint64_t device, uint64_t t
   }
 }
 
-// Ends the window at `device`: the map goes on from the middle of what its observations and what was known before it
-// allow together. One wide observation (a call that compiled a kernel) then moves nothing.
-static void close_window(struct device_clock *clock, const struct clock_knot *knot, uint64_t device)
+// The map goes on at `device` from the middle of what is possible. One wide observation (a call that compiled a kernel)
+// moves nothing then.
+static void put_middle(struct device_clock *clock, const struct clock_knot *knot, uint64_t device)
 {
-  double drift = clock->rate_error * clock->rate * difference(device, clock->window_device);
-  clock->lower -= drift; // what the first of them said is that much less sure by now
-  clock->upper += drift;
-  double known = knot->half + knot->rate_error * knot->rate * difference(device, knot->device);
-  double lower = clock->lower > -known ? clock->lower : -known;
-  double upper = clock->upper < known ? clock->upper : known;
-  if (lower > upper) { // what was known is wrong: the clock or its rate moved
-    lower = clock->lower < clock->upper ? clock->lower : clock->upper;
-    upper = clock->lower < clock->upper ? clock->upper : clock->lower;
-  }
-  double half = (upper - lower) / 2;
-  uint64_t ticks = on_line(knot, device) + (uint64_t)(int64_t)((lower + upper) / 2);
+  double middle = (clock->lower + clock->upper) / 2, half = (clock->upper - clock->lower) / 2;
+  uint64_t ticks = on_line(knot, device) + (uint64_t)(int64_t)middle;
   measure_rate(clock, device, ticks, half);
   put_knot(clock, device, ticks, half);
-  if (clock->window_ns < WINDOW_LAST_NS)
-    clock->window_ns *= 2;
-  open_window(clock, device);
-}
-
-// An observation proves the map wrong: it is moved `by` so many ticks, to the nearest edge of what is possible.
-static void step(struct device_clock *clock, const struct clock_knot *knot, const struct clock_observation *seen,
-                 double by, double width)
-{
-  double size = by < 0 ? -by : by;
-  if (size > clock->step_ticks)
-    clock->step_ticks = size;
-  clock->steps++;
-  put_knot(clock, seen->device_low, on_line(knot, seen->device_low) + (uint64_t)(int64_t)by,
-           width < knot->half + size ? width : knot->half + size);
-  open_window(clock, seen->device_low);
+  clock->lower = -half;
+  clock->upper = half;
+  clock->bound_device = device;
+  clock->window_device = device;
 }
 
 static void observe(struct device_clock *clock, const struct clock_observation *seen)
 {
   clock->observations++;
   if (clock->count == 0) { // the first: its middle
-    uint64_t middle = seen->ticks_low + (seen->ticks_high - seen->ticks_low) / 2;
-    put_knot(clock, seen->device_low, middle, (double)(seen->ticks_high - seen->ticks_low) / 2);
-    open_window(clock, seen->device_low);
+    double half = (double)(seen->ticks_high - seen->ticks_low) / 2;
+    clock->lower = -half;
+    clock->upper = half;
+    clock->bound_device = clock->window_device = seen->device_low;
+    put_knot(clock, seen->device_low, seen->ticks_low + (seen->ticks_high - seen->ticks_low) / 2, half);
     return;
   }
   struct clock_knot newest = read_knot(clock, clock->count - 1);
@@ -186,14 +174,18 @@ static void observe(struct device_clock *clock, const struct clock_observation *
     return; // about a time that is settled
   double lower = above(&newest, seen->device_low, seen->ticks_low);
   double upper = above(&newest, seen->device_high, seen->ticks_high);
-  if (lower > 0 && upper > lower) {
-    step(clock, &newest, seen, lower, upper - lower);
-  } else if (upper < 0 && upper > lower) {
-    step(clock, &newest, seen, upper, upper - lower);
-  } else {
-    narrow(clock, &newest, seen);
-    if (seen->device_low - clock->window_device >= clock->window_ns)
-      close_window(clock, &newest, seen->device_low);
+  if (upper < lower)
+    return; // not of this clock
+  narrow(clock, seen->device_low, lower, upper);
+  if (lower > 0 || upper < 0) { // the map is proved wrong
+    double size = lower > 0 ? lower : -upper;
+    clock->steps++;
+    clock->step_ticks = size > clock->step_ticks ? size : clock->step_ticks;
+    put_middle(clock, &newest, seen->device_low);
+  } else if (seen->device_low - clock->window_device >= clock->window_ns) {
+    put_middle(clock, &newest, seen->device_low);
+    if (clock->window_ns < WINDOW_LAST_NS)
+      clock->window_ns *= 2;
   }
 }
 

@@ -27,10 +27,12 @@ struct device_clock {
   // ---- the rest belongs to whoever holds is_busy
   uint32_t is_busy;
   uint32_t reserved;
-  double rate, rate_error;      // relative
-  struct clock_knot anchor[2];  // what the rate is measured from, and what comes next
-  double anchor_error[2];       // ticks
-  double lower, upper;          // of the window: how many ticks the map is to be raised at least and at most
+  double rate, rate_error;     // relative
+  double rate_error_least;     // it may change by so much while nobody looks
+  struct clock_knot anchor[2]; // what the rate is measured from, and what comes next
+  double anchor_error[2];      // ticks
+  double lower, upper;         // how many ticks the map is to be raised at least and at most, as of bound_device
+  uint64_t bound_device;
   uint64_t window_device;       // where the window began
   uint64_t window_ns;           // its length
   double step_ticks;            // the greatest correction that an observation forced
@@ -42,8 +44,9 @@ struct clock_observation {
   uint64_t device_high, ticks_high;
 };
 
-// `rate`: ticks per ns as far as known, `rate_error` how wrong it may be (relative).
-void device_clock_start(struct device_clock *clock, double rate, double rate_error);
+// `rate`: ticks per ns as far as known, `rate_error` how wrong it may be (relative), and how wrong at least after it was
+// measured for long: a clock that is steered changes its rate.
+void device_clock_start(struct device_clock *clock, double rate, double rate_error, double rate_error_least);
 void device_clock_observe(struct device_clock *clock, const struct clock_observation *observation);
 // 0 where nothing is known yet. *ret_error_ns: how wrong it may be.
 uint64_t device_clock_ticks(const struct device_clock *clock, uint64_t device_ns, double *ret_error_ns);

@@ -60,7 +60,7 @@ static void test_nothing_is_known_at_first(void **state)
 {
   struct device_clock clock;
   double error = 5;
-  device_clock_start(&clock, TICKS_PER_NS, 1e-4);
+  device_clock_start(&clock, TICKS_PER_NS, 1e-4, 5e-6);
   assert_int_equal(device_clock_ticks(&clock, 77, &error), 0);
 }
 
@@ -70,7 +70,7 @@ static void test_it_is_closer_than_one_call(void **state)
   for (int i = 0; i < 4; i++) {
     struct world world = {rates[i], (uint32_t)i};
     struct device_clock clock;
-    device_clock_start(&clock, TICKS_PER_NS, 6e-4);
+    device_clock_start(&clock, TICKS_PER_NS, 6e-4, 5e-6);
     uint64_t ns = 1000000;
     for (int calls = 0; calls < 20000; calls++) {
       ns += 50000 + random_below(&world, 100000);
@@ -87,7 +87,7 @@ static void test_a_wide_call_moves_nothing(void **state)
 {
   struct world world = {1, 4};
   struct device_clock clock;
-  device_clock_start(&clock, TICKS_PER_NS, 1e-6);
+  device_clock_start(&clock, TICKS_PER_NS, 1e-6, 5e-6);
   uint64_t ns = 1000000;
   for (int i = 0; i < 100; i++)
     call(&world, &clock, ns += 100000, 1000);
@@ -101,7 +101,7 @@ static void test_an_observation_is_always_obeyed(void **state)
 {
   struct world world = {1, 5};
   struct device_clock clock;
-  device_clock_start(&clock, TICKS_PER_NS, 1e-6);
+  device_clock_start(&clock, TICKS_PER_NS, 1e-6, 5e-6);
   for (uint64_t ns = 1000000; ns < 5000000; ns += 100000)
     call(&world, &clock, ns, 1000);
   world.device_rate = 1.001; // it lied about its rate
@@ -120,7 +120,7 @@ static void test_the_past_lies_between_readings(void **state)
 {
   struct world world = {1.0003, 6};
   struct device_clock clock;
-  device_clock_start(&clock, TICKS_PER_NS, 6e-4);
+  device_clock_start(&clock, TICKS_PER_NS, 6e-4, 5e-6);
   call(&world, &clock, 1000000, 100);
   call(&world, &clock, 2000000, 100);
   call(&world, &clock, UINT64_C(3000000000), 100); // three seconds without a command, and a rate that is off
@@ -133,7 +133,7 @@ static void test_order_is_kept(void **state)
 {
   struct world world = {0.99995, 7};
   struct device_clock clock;
-  device_clock_start(&clock, TICKS_PER_NS, 6e-4);
+  device_clock_start(&clock, TICKS_PER_NS, 6e-4, 5e-6);
   uint64_t last = 0;
   double error;
   for (uint64_t ns = 1000000; ns < 900000000; ns += 1000 + random_below(&world, 300000)) {
@@ -147,7 +147,7 @@ static void test_order_is_kept(void **state)
 static void test_nonsense_is_left_alone(void **state)
 {
   struct device_clock clock;
-  device_clock_start(&clock, TICKS_PER_NS, 6e-4);
+  device_clock_start(&clock, TICKS_PER_NS, 6e-4, 5e-6);
   device_clock_observe(&clock, &(struct clock_observation){10, 20, 10, 5});
   device_clock_observe(&clock, &(struct clock_observation){10, 20, 5, 30});
   assert_int_equal(clock.count, 0);
@@ -179,7 +179,7 @@ static void *observe_and_read(void *argument)
 static void test_threads(void **state)
 {
   pthread_t threads[4];
-  device_clock_start(&shared, TICKS_PER_NS, 1e-5);
+  device_clock_start(&shared, TICKS_PER_NS, 1e-5, 5e-6);
   for (uintptr_t i = 0; i < 4; i++)
     assert_int_equal(pthread_create(&threads[i], NULL, observe_and_read, (void *)(i + 1)), 0);
   for (int i = 0; i < 4; i++) {

@@ -19,7 +19,8 @@
 static uint32_t in_flight;  // atomic, futex
 static uint32_t is_awaited; // atomic
 static uint64_t longest = UINT64_C(2000000000), waited;
-static pid_t owner;
+static pid_t owner; // the process whose main thread waits; 0: none yet
+static _Thread_local bool is_registered_here;
 
 static uint64_t now_ns(void)
 {
@@ -28,11 +29,14 @@ static uint64_t now_ns(void)
   return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-// The child of a fork has none of the driver's threads: nothing that its parent waits for will come.
+// The child of a fork has none of the driver's threads: nothing that its parent waits for will come. What it enqueues
+// itself is waited for when its only thread ends, as in its parent.
 static void start_clean(void)
 {
   __atomic_store_n(&in_flight, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&is_awaited, 0, __ATOMIC_RELAXED);
+  waited = 0;
+  owner = is_registered_here ? getpid() : 0;
 }
 
 void drain_start(uint64_t longest_ns)
@@ -121,10 +125,10 @@ static void main_thread_ends(void *unused)
 
 void drain_at_exit(void)
 {
-  static uint32_t is_registered;
-  if (getpid() != gettid() || __cxa_thread_atexit_impl == NULL ||
-      __atomic_exchange_n(&is_registered, 1, __ATOMIC_RELAXED) != 0)
+  if (owner == getpid() || getpid() != gettid() || __cxa_thread_atexit_impl == NULL)
     return;
   owner = getpid();
-  __cxa_thread_atexit_impl(main_thread_ends, NULL, &is_registered);
+  if (!is_registered_here)
+    __cxa_thread_atexit_impl(main_thread_ends, NULL, &in_flight);
+  is_registered_here = true;
 }

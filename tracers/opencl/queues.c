@@ -8,6 +8,7 @@
 #include "tracers/opencl/drain.h"
 #include "tracers/opencl/table.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,9 +120,12 @@ static void set_properties(struct queue *queue, const cl_queue_properties *prope
   queue->property_count = count + 1;
 }
 
-static void know_queue(cl_command_queue handle, struct device *device, cl_command_queue_properties asked,
-                       cl_command_queue_properties given, const cl_queue_properties *properties)
+static void know_queue(cl_command_queue handle, cl_context context, cl_device_id device_handle,
+                       cl_command_queue_properties asked, cl_command_queue_properties given,
+                       const cl_queue_properties *properties)
 {
+  int saved_errno = errno;
+  struct device *device = device_of(context, device_handle);
   struct queue *queue = record_for(handle, device);
   if (queue == NULL)
     return;
@@ -132,6 +136,7 @@ static void know_queue(cl_command_queue handle, struct device *device, cl_comman
   __atomic_store_n(&queue->references, 1, __ATOMIC_RELAXED);
   table_put(&queues, handle, queue);
   drain_at_exit();
+  errno = saved_errno;
 }
 
 // Made by an extension's function or before this layer: it is as it is.
@@ -145,7 +150,7 @@ static struct queue *adopt(cl_command_queue handle)
       layer_next.clGetCommandQueueInfo(handle, CL_QUEUE_CONTEXT, sizeof context, &context, NULL) != CL_SUCCESS ||
       layer_next.clGetCommandQueueInfo(handle, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL) != CL_SUCCESS)
     return NULL; // no queue: the driver will say so
-  know_queue(handle, device_of(context, device), properties, properties, NULL);
+  know_queue(handle, context, device, properties, properties, NULL);
   struct queue *queue = table_get(&queues, handle);
   if (queue != NULL)
     queue->is_adopted = true;
@@ -208,7 +213,7 @@ cl_command_queue CL_API_CALL layer_clCreateCommandQueue(cl_context context, cl_d
     queue = layer_next.clCreateCommandQueue(context, device, given, ret_error);
   }
   if (queue != NULL)
-    know_queue(queue, device_of(context, device), asked, given, NULL);
+    know_queue(queue, context, device, asked, given, NULL);
   return queue;
 }
 
@@ -246,7 +251,7 @@ cl_command_queue CL_API_CALL layer_clCreateCommandQueueWithProperties(cl_context
     queue = layer_next.clCreateCommandQueueWithProperties(context, device, properties, ret_error);
   }
   if (queue != NULL)
-    know_queue(queue, device_of(context, device), asked, given, properties);
+    know_queue(queue, context, device, asked, given, properties);
   return queue;
 }
 

@@ -239,6 +239,21 @@ static void forks(void)
   CHECK(clFinish(queue));
 }
 
+// A worker that its parent forked before either used OpenCL, and that exits without waiting.
+static void forked_worker(void)
+{
+  pid_t child = fork();
+  if (child == 0) {
+    test_open();
+    clFlush(launches(3, 1000000));
+    exit(6);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  printf("child %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
+  exit(0);
+}
+
 static void *work_and_exit(void *unused)
 {
   eight_launches(NULL);
@@ -282,6 +297,8 @@ int main(int argc, char **argv)
     cl_uint platforms = 0;
     return clGetPlatformIDs(0, NULL, &platforms) == CL_SUCCESS && platforms > 0 ? 0 : 1;
   }
+  if (argc > 1 && strcmp(argv[1], "forked-worker") == 0)
+    forked_worker();
   for (size_t i = 0; argc > 1 && i < sizeof scenarios / sizeof scenarios[0]; i++)
     if (strcmp(scenarios[i].name, argv[1]) == 0) {
       test_open();
