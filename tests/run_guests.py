@@ -198,6 +198,10 @@ def limit(which, amount):
     return lambda: resource.setrlimit(which, (amount, amount))
 
 
+def soft_limit(which, amount):
+    return lambda: resource.setrlimit(which, (amount, resource.getrlimit(which)[1]))
+
+
 def facts(_=None):
     return guest("run-guest", "facts", os.getpid())
 
@@ -267,6 +271,8 @@ def all_cases():
         Case("facts-batch", facts(), clean=only_undocumented,
              prepare=lambda: os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))),
         Case("facts-files", facts(), clean=only_undocumented, prepare=limit(resource.RLIMIT_NOFILE, 64)),
+        Case("facts-file-size", facts(), clean=only_undocumented, prepare=soft_limit(resource.RLIMIT_FSIZE, 4096)),
+        Case("facts-memory", facts(), clean=only_undocumented, prepare=soft_limit(resource.RLIMIT_AS, 300 << 20)),
         Case("arguments", guest("run-guest", "arguments", "", "-x", "--", "a b", "\n", "é", *many)),
         Case("environment", facts(), clean=only_undocumented,
              environment={**{f"LONG_{i}": "y" * 1000 for i in range(500)}, "ODD": "a=b\nc"}),
@@ -291,7 +297,9 @@ def all_cases():
         Case("timeout", ["timeout", "0.05", "sleep", "20"]),
         Case("alarm", ["perl", "-e", "alarm 1; exec 'sleep', '20'"]),
     ]
-    if not SANITIZED:  # its shadow memory is address space
+    if SANITIZED:
+        cases = [case for case in cases if case.name != "facts-memory"]
+    else:  # its shadow memory is address space
         cases.append(Case("address-space", guest("run-guest-traced", "fork"),
                           prepare=limit(resource.RLIMIT_AS, 600 << 20)))
     return cases

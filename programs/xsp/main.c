@@ -81,8 +81,18 @@ static enum status run(int argc, char **argv, const struct verb **ret_verb, stru
   return run_verb(verb, argc - 2, argv + 2, err);
 }
 
+// Where a standard descriptor is closed, the next file opened would take its number, and be written to by what is meant
+// for a person. Read only: writing to a closed stdout stays an error. Closed again in a program that is started.
+static void fill_standard_descriptors(void)
+{
+  for (int number = STDIN_FILENO; number <= STDERR_FILENO; number++)
+    if (fcntl(number, F_GETFD) < 0)
+      (void)open("/dev/null", O_RDONLY | O_CLOEXEC); // the lowest free number is this one
+}
+
 int main(int argc, char **argv)
 {
+  fill_standard_descriptors();
   keep_streams_apart();
   setlocale(LC_CTYPE, "C.UTF-8"); // for the widths of characters; numbers stay in the C locale
   struct sigaction action = {.sa_handler = on_broken_pipe}, before;

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,7 +29,11 @@ static struct {
   bool is_known;
   sigset_t mask;
   struct sigaction action[NSIG];
+  struct rlimit limit[RLIM_NLIMITS];
 } given; // what xsp was started with
+
+// Meant for the program; xsp's own file, rings and descriptors take what the hard limit allows.
+static const int raised_limits[] = {RLIMIT_FSIZE, RLIMIT_NOFILE, RLIMIT_AS, RLIMIT_DATA};
 
 static const int watched_signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGTERM,
                                       SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT, SIGCHLD, SIGWINCH};
@@ -63,6 +68,14 @@ void run_process_prepare(void)
   for (int number = 1; number < NSIG; number++)
     if (sigaction(number, NULL, &given.action[number]) != 0)
       given.action[number].sa_handler = SIG_DFL;
+  for (size_t i = 0; i < sizeof raised_limits / sizeof *raised_limits; i++) {
+    struct rlimit *limit = &given.limit[raised_limits[i]];
+    if (getrlimit((__rlimit_resource_t)raised_limits[i], limit) != 0)
+      *limit = (struct rlimit){RLIM_INFINITY, RLIM_INFINITY};
+    const struct rlimit raised = {limit->rlim_max, limit->rlim_max};
+    (void)setrlimit((__rlimit_resource_t)raised_limits[i], &raised);
+  }
+  signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error, no end
   given.is_known = true;
 }
 
@@ -183,6 +196,8 @@ static void become(char *const *command, char *const *environment, int notes)
   for (int number = 1; number < NSIG; number++) // others have no handler that an exec would keep
     if (given.action[number].sa_handler == SIG_IGN || given.action[number].sa_handler == SIG_DFL)
       (void)sigaction(number, &given.action[number], NULL);
+  for (size_t i = 0; i < sizeof raised_limits / sizeof *raised_limits; i++)
+    (void)setrlimit((__rlimit_resource_t)raised_limits[i], &given.limit[raised_limits[i]]);
   environ = (char **)environment;
   struct start_note note = {now_ns(CLOCK_REALTIME), 0};
   ssize_t written = write(notes, &note, sizeof note);
@@ -305,7 +320,7 @@ static void handle(struct run_process *process, const siginfo_t *info)
 {
   int number = info->si_signo;
   bool is_end = number == SIGINT || number == SIGQUIT || number == SIGTERM || number == SIGHUP;
-  process->was_interrupted |= is_end;
+  process->was_interrupted |= is_end && given.action[number].sa_handler != SIG_IGN; // nohup
   if (was_for_group(process, info))
     return;
   if (number == SIGCONT && process_state(process->process, NULL) != 'T')
