@@ -411,6 +411,30 @@ class PythonProgram(Case):
         self.assertEqual(outcome.status, 1)
         self.assertIn("InvalidArgument", outcome.err)
 
+    def test_wrong_use_of_the_classes(self):
+        """The module's own classes, called in every wrong way: the same errors, with the same arguments in them."""
+        outcome, _ = self.check_same(self.script("""
+            import re
+            from onnxruntime.capi import onnxruntime_pybind11_state as C
+            session = onnxruntime.InferenceSession(model)
+            own = session._sess
+            def attempt(function, *arguments):
+                try:
+                    print("done", re.sub("0x[0-9a-f]+", "P", repr(function(*arguments))))
+                except Exception as error:
+                    print(type(error).__name__, re.sub("0x[0-9a-f]+", "P", str(error)))
+            for wrong in ((), (1,), (1, 2), (None, {}), ("a", "b", "c"), (1, 2, 3, 4), ([], {}, None, None, None),
+                          ([], {"image": "no"}), ("names", {"image": image}), ([], {"image": image}, 5)):
+                for name in ("run", "run_async", "run_with_ort_values", "run_with_iobinding", "run_with_ortvaluevector",
+                             "initialize_session", "get_providers", "get_provider_options"):
+                    attempt(getattr(C.InferenceSession, name), *wrong)
+                    attempt(getattr(own, name), *wrong)
+                for name in ("InferenceSession", "SessionIOBinding", "RunOptions", "SessionOptions"):
+                    attempt(getattr(C, name), *wrong)
+                    attempt(getattr(C, name).__init__, *wrong)
+            """))
+        self.assertEqual(outcome.status, 0, outcome.err)
+
     def test_exit_status(self):
         outcome, trace = self.check_same(self.script("""
             show(onnxruntime.InferenceSession(model).run(None, {"image": image}))

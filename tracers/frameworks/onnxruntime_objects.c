@@ -19,19 +19,15 @@ void *argument_of(void *arguments, python_size index)
   return index < ort_module.python->tuple_size(arguments) ? ort_module.python->tuple_item(arguments, index) : NULL;
 }
 
-// The arguments with one replaced, or one more at the end.
 void *arguments_with(void *arguments, python_size index, void *value)
 {
-  python_size size = ort_module.python->tuple_size(arguments);
-  void *changed = index > size ? NULL : ort_module.python->new_tuple(index == size ? size + 1 : size);
+  const struct python *python = ort_module.python;
+  python_size size = python->tuple_size(arguments);
+  void *changed = index < size ? python->new_tuple(size) : NULL;
   for (python_size i = 0; changed != NULL && i < size; i++) {
-    void *item = i == index ? value : ort_module.python->tuple_item(arguments, i);
-    ort_module.python->incref(item);
-    ort_module.python->set_tuple_item(changed, i, item);
-  }
-  if (changed != NULL && index == size) {
-    ort_module.python->incref(value);
-    ort_module.python->set_tuple_item(changed, size, value);
+    void *item = i == index ? value : python->tuple_item(arguments, i);
+    python->incref(item);
+    python->set_tuple_item(changed, i, item);
   }
   return changed;
 }

@@ -26,7 +26,7 @@ const char *text_of(void *object);                     // NULL: no text
 int64_t first_of_sequence(void *sequence);             // -1: none
 int64_t batch_of(void *value);                         // first dimension of an array or a value; -1: it does not say
 void *object_held_by(void *object);                    // the address that an object of the module's classes holds
-// The arguments with one replaced, or one more at the end; NULL: neither.
+// The arguments with one replaced; NULL: there are not so many.
 void *arguments_with(void *arguments, python_size index, void *value);
 
 enum known_kind { SESSIONS, BINDINGS, OPTIONS, SESSION_OPTIONS };

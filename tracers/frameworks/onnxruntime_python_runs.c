@@ -35,11 +35,23 @@ static bool options_of(void *given, const struct ort_run_options **ret_options)
 static void *with_options(void *arguments, python_size index, const struct ort_run_options *given)
 {
   void *there = argument_of(arguments, index);
-  if (given == NULL || given != ort_module.runtime.profiled || (there != NULL && there != ort_module.python->none))
+  if (given == NULL || given != ort_module.runtime.profiled || there != ort_module.python->none)
     return NULL;
   void *changed = arguments_with(arguments, index, ort_module.profiled_options);
   ort_module.python->error_clear();
   return changed;
+}
+
+// With `changed` arguments (NULL: as they are). Arguments that the method does not take are shown in its error: then those
+// of the program are given, nothing having run.
+static void *call_changed(void *original, void *changed, void *arguments, void *keywords)
+{
+  const struct python *python = ort_module.python;
+  void *done = python->call(original, changed != NULL ? changed : arguments, keywords);
+  if (done != NULL || changed == NULL || !python->error_matches(python->type_error))
+    return done;
+  python->error_clear();
+  return python->call(original, arguments, keywords);
 }
 
 static void *run_in_span(void *original, void *arguments, void *keywords, python_size options_index, int64_t batch)
@@ -57,7 +69,7 @@ static void *run_in_span(void *original, void *arguments, void *keywords, python
   }
   struct run run = run_begin(&ort_module.runtime, known, options, batch);
   void *changed = with_options(arguments, options_index, run.given);
-  void *done = ort_module.python->call(original, changed != NULL ? changed : arguments, keywords);
+  void *done = call_changed(original, changed, arguments, keywords);
   run_end(&run);
   if (changed != NULL)
     ort_module.python->decref(changed);
@@ -124,7 +136,7 @@ void *run_async_in_span(void *original, void *arguments,
   const struct ort_run_options *options;
   bool has_keywords = keywords != NULL && ort_module.python->dict_size(keywords) > 0;
   void *callback = argument_of(arguments, 3);
-  if (known == NULL || known->site == NULL || callback == NULL || has_keywords ||
+  if (known == NULL || known->site == NULL || callback == NULL || callback == ort_module.python->none || has_keywords ||
       !options_of(argument_of(arguments, 5), &options))
     return ort_module.python->call(original, arguments, keywords);
   struct pending *pending =
@@ -139,7 +151,7 @@ void *run_async_in_span(void *original, void *arguments,
     return ort_module.python->call(original, arguments, keywords);
   }
   void *changed = with_options(with_callback, 5, pending->given);
-  void *done = ort_module.python->call(original, changed != NULL ? changed : with_callback, keywords);
+  void *done = call_changed(original, changed != NULL ? changed : with_callback, arguments, keywords);
   if (done == NULL)
     pending_cancel(pending);
   object_release(changed);

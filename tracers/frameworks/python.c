@@ -47,9 +47,11 @@ static bool find_functions(void *interpreter, struct python *python)
   PYTHON_LIST(X)
 #undef X
   python->none = look_up(interpreter, "_Py_NoneStruct");
+  void **type_error = look_up(interpreter, "PyExc_TypeError");
   void *base_type = look_up(interpreter, "PyBaseObject_Type"); // object's own size is what every object begins with
-  if (python->none == NULL || base_type == NULL)
+  if (python->none == NULL || type_error == NULL || base_type == NULL)
     return false;
+  python->type_error = *type_error;
   void *size = python->get_attribute(base_type, "__basicsize__");
   python->object_size = size == NULL ? 0 : (size_t)python->int_value(size);
   if (size != NULL)

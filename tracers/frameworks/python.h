@@ -45,6 +45,7 @@ typedef intptr_t python_size;
   X(int_value, PyLong_AsLongLong, long long, (void *))                                                                 \
   X(error_fetch, PyErr_Fetch, void, (void **type, void **value, void **traceback))                                     \
   X(error_restore, PyErr_Restore, void, (void *type, void *value, void *traceback))                                    \
+  X(error_matches, PyErr_ExceptionMatches, int, (void *class))                                                         \
   X(error_clear, PyErr_Clear, void, (void))                                                                            \
   X(new_weak_reference, PyWeakref_NewRef, void *, (void *, void *callback))                                            \
   X(to_text, PyObject_Str, void *, (void *))
@@ -54,6 +55,7 @@ struct python {
   PYTHON_LIST(X)
 #undef X
   void *none;         // borrowed
+  void *type_error;   // borrowed; the class
   size_t object_size; // of what every object begins with
 };
 
