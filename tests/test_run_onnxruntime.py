@@ -547,16 +547,14 @@ class PythonProgram(Case):
         self.assertEqual([len(layers) for layers in trace.by_model()], [3, 3, 0, 0, 3, 3])
 
     def test_many_short_lived_objects(self):
-        """More sessions, options and bindings than are kept in mind at a time, at whatever addresses."""
+        """More options and bindings than are kept in mind at a time, at whatever addresses: what ended is forgotten."""
         outcome, trace = self.check_same(self.script("""
-            import random
-            session, kept = onnxruntime.InferenceSession(model), []
-            for i in range(6000):
-                kept.append((onnxruntime.RunOptions(), session.io_binding()))
-                if len(kept) > 500:
-                    kept.pop(random.randrange(500))
-                if i % 100 == 0:
-                    session.run(None, {"image": image}, kept[-1][0])
+            session = onnxruntime.InferenceSession(model)
+            for i in range(3):
+                many = [(onnxruntime.RunOptions(), session.io_binding()) for j in range(6000)]
+                del many
+            for options in [onnxruntime.RunOptions() for j in range(60)]:
+                session.run(None, {"image": image}, options)
             """))
         self.assertEqual(outcome.status, 0, outcome.err)
         self.assertEqual([len(layers) for layers in trace.by_model()], [3] * 60)
