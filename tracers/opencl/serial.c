@@ -29,20 +29,32 @@ static uint64_t longest_wait_ns(void)
   return __atomic_load_n(&open_user_events, __ATOMIC_RELAXED) > 0 ? LONGEST_WITH_USER_EVENTS_NS : LONGEST_NS;
 }
 
+// In the child of a fork the thread that held it does not exist.
+static void start_clean(void)
+{
+  pthread_mutex_init(&one_at_a_time, NULL);
+  holds = false;
+}
+
+void serial_start(void)
+{
+  pthread_atfork(NULL, NULL, start_clean);
+}
+
 void serial_enter(void)
 {
   if (is_in_callback || holds)
     return;
   uint64_t longest = longest_wait_ns();
   struct timespec until = {0, 0};
-  clock_gettime(CLOCK_MONOTONIC, &until);
+  clock_gettime(CLOCK_REALTIME, &until);
   until.tv_sec += (time_t)(longest / 1000000000);
   until.tv_nsec += (long)(longest % 1000000000);
   if (until.tv_nsec >= 1000000000) {
     until.tv_sec++;
     until.tv_nsec -= 1000000000;
   }
-  holds = pthread_mutex_clocklock(&one_at_a_time, CLOCK_MONOTONIC, &until) == 0;
+  holds = pthread_mutex_timedlock(&one_at_a_time, &until) == 0;
 }
 
 void serial_leave(void)

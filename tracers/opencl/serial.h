@@ -6,6 +6,7 @@
 
 #include "tracers/opencl/pending.h"
 
+void serial_start(void); // once
 // Around one command of a thread.
 void serial_enter(void);
 void serial_leave(void);

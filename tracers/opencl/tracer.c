@@ -4,6 +4,7 @@
 #include "tracers/opencl/calibrate.h"
 #include "tracers/opencl/commands.h"
 #include "tracers/opencl/drain.h"
+#include "tracers/opencl/serial.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -53,6 +54,8 @@ void opencl_initialise(void)
     commands_start();
     kernels_start();
     drain_start(exit_wait_ms() * 1000000);
+    if (commands_serialize)
+      serial_start();
   }
   errno = saved_errno;
 }
