@@ -308,6 +308,27 @@ static void deferred(void)
   nvtxEventSubmit(domain, &one, 1);
 }
 
+// More texts than anyone reads, pushed and registered.
+static void flood(void)
+{
+  char text[64];
+  nvtxEventAttributes_t event = text_event(NULL);
+  event.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+  nvtxDomainHandle_t domain = nvtxDomainCreateA("flood");
+  for (int i = 0; i < 40000; i++) {
+    snprintf(text, sizeof text, "request %d", i);
+    nvtxRangePushA(text);
+    nvtxRangePop();
+  }
+  for (int i = 0; i < 40000; i++) {
+    snprintf(text, sizeof text, "registered %d", i);
+    event.message.registered = nvtxDomainRegisterStringA(domain, text);
+    DEMAND(event.message.registered != NULL);
+    nvtxDomainRangePushEx(domain, &event);
+    nvtxDomainRangePop(domain);
+  }
+}
+
 static void *named_later(void *out)
 {
   uint32_t *number = out;
@@ -464,7 +485,7 @@ int main(int count, char **arguments)
   } sections[] = {
       {"core", core},       {"domains", domains}, {"payloads", payloads}, {"counters", counters},
       {"threads", threads}, {"library", library}, {"forks", forks},       {"exits", exits},
-      {"steps", steps},     {"storm", storm},     {"deferred", deferred},
+      {"steps", steps},     {"storm", storm},     {"deferred", deferred}, {"flood", flood},
   };
   for (int i = 1; i < count; i++)
     for (size_t j = 0; j < sizeof sections / sizeof sections[0]; j++)

@@ -146,6 +146,12 @@ class ProgramTest(Traced):
         self.assertEqual(sorted(tags["request"] for _, _, tags in told), [0, 1, 2, 10])
         self.assertEqual({(level, tags["domain"]) for level, _, tags in told}, {("application", "told later")})
 
+    def test_too_many_texts(self):
+        talk = self.run_section("flood")
+        shared = self.sql("select name, count(*) as n from span where name like '%#%' group by 1 order by 1")
+        self.assertEqual(shared, [{"name": "registered #", "n": 40000}, {"name": "request #", "n": 40000 - 32768}])
+        self.assertIn("share a name with '#'", talk)
+
     def test_threads(self):
         self.run_section("threads")
         counts = self.sql("select name, level, count(*) as n, count(distinct track_id) as tracks from span group by 1, 2")

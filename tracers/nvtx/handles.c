@@ -11,6 +11,7 @@
 
 #define STRING_SLOTS (UINT32_C(1) << 16)
 #define STRINGS_MOST (UINT32_C(1) << 15)
+#define MORE (UINT32_C(1) << 13) // strings that stand for many
 #define CATEGORY_SLOTS 4096u
 #define CATEGORIES_MOST 3072u
 #define THREAD_NAMES_MOST 256u
@@ -89,10 +90,10 @@ static bool same_string(const struct nvtx_string *known, const struct annotation
   return known->domain == domain && known->length == length && memcmp(known->text, text, length) == 0;
 }
 
-static struct nvtx_string *new_string(struct annotation_domain *domain, const char *text, size_t length)
+static struct nvtx_string *new_string(struct annotation_domain *domain, const char *text, size_t length, uint32_t most)
 {
   struct nvtx_string *fresh = NULL;
-  if (__atomic_load_n(&string_count, __ATOMIC_RELAXED) < STRINGS_MOST)
+  if (__atomic_load_n(&string_count, __ATOMIC_RELAXED) < most)
     fresh = handles_reserve(sizeof *fresh + length + 1);
   if (fresh == NULL)
     return NULL;
@@ -105,20 +106,17 @@ static struct nvtx_string *new_string(struct annotation_domain *domain, const ch
   return fresh;
 }
 
-const struct nvtx_string *string_register(const void *domain_handle, const char *text, size_t length)
+// NULL: there are `most` already.
+static const struct nvtx_string *find_or_make(struct copies *all, struct annotation_domain *domain, const char *text,
+                                              size_t length, uint32_t most)
 {
-  static const struct nvtx_string no_room = {.domain = NULL};
-  struct annotation_domain *domain = domain_of(domain_handle);
-  struct copies *all = all_copies();
-  if (length > 65535)
-    length = 65535;
   struct nvtx_string *fresh = NULL;
-  for (uint32_t place = hash_string(domain, text, length); all != NULL; place++) {
+  for (uint32_t place = hash_string(domain, text, length);; place++) { // ends: not all slots are ever taken
     const struct nvtx_string **slot = &all->slot[place % STRING_SLOTS];
     const struct nvtx_string *known = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
     if (known == NULL) {
-      if (fresh == NULL && (fresh = new_string(domain, text, length)) == NULL)
-        break;
+      if (fresh == NULL && (fresh = new_string(domain, text, length, most)) == NULL)
+        return NULL;
       if (__atomic_compare_exchange_n(slot, &known, fresh, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE)) {
         __atomic_add_fetch(&string_count, 1, __ATOMIC_RELAXED);
         return fresh;
@@ -127,7 +125,22 @@ const struct nvtx_string *string_register(const void *domain_handle, const char 
     if (same_string(known, domain, text, length))
       return known;
   }
-  return &no_room; // a handle like any other; string_of knows that it has no text
+}
+
+const struct nvtx_string *string_register(const void *domain_handle, const char *text, size_t length)
+{
+  static const struct nvtx_string no_room = {.domain = NULL};
+  struct annotation_domain *domain = domain_of(domain_handle);
+  struct copies *all = all_copies();
+  if (length > 65535)
+    length = 65535;
+  const struct nvtx_string *string = all == NULL ? NULL : find_or_make(all, domain, text, length, STRINGS_MOST);
+  if (string == NULL && all != NULL) { // as ranges do: by a text that stands for many
+    const struct annotation *annotation = annotation_find(domain, NULL, text, length);
+    if (annotation->site != NULL)
+      string = find_or_make(all, domain, annotation->site->name, strlen(annotation->site->name), STRINGS_MOST + MORE);
+  }
+  return string != NULL ? string : &no_room; // a handle like any other; string_of knows that it has no text
 }
 
 // ---- categories
