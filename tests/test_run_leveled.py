@@ -4,6 +4,7 @@ serialised execution, and what is said when it has ended."""
 import json
 import os
 import pathlib
+import select
 import socket
 import statistics
 import subprocess
@@ -23,6 +24,13 @@ def xsp(*arguments, status=0, **options):
     if result.returncode != status:
         raise AssertionError(f"xsp {arguments}: status {result.returncode}, not {status}\n{result.stdout}{result.stderr}")
     return result
+
+
+def wait_for_end(process):
+    try:
+        select.select([os.pidfd_open(process)], [], [], 60)
+    except ProcessLookupError:
+        pass
 
 
 @unittest.skipIf(SANITIZED, "an instrumented libxsp.so cannot be preloaded into programs that are not")
@@ -195,6 +203,28 @@ if number == 4:
         self.assertIn("interrupted", result.stderr)
         self.assertIn("interrupted", self.notes())
         self.assertEqual([run["warmup_observations"] for run in self.runs()], [1, 0, 0, 1])
+
+    def test_a_killed_xsp_leaves_what_was_measured(self):
+        count = self.folder / "count"
+        script = self.script(f"""
+import os, pathlib, signal
+count = pathlib.Path({str(count)!r})
+number = int(count.read_text()) + 1 if count.exists() else 1
+count.write_text(str(number))
+if number == 3:
+    pathlib.Path({str(self.folder / "session")!r}).write_text(os.environ["XSP_SESSION"])
+    pathlib.Path({str(self.folder / "process")!r}).write_text(str(os.getpid()))
+    os.kill(os.getppid(), signal.SIGKILL)
+""")
+        self.run_xsp("--leveled", "--", *script, status=-9)
+        wait_for_end(int((self.folder / "process").read_text()))
+        self.assertFalse(self.output.exists())
+        self.output = pathlib.Path(f"{self.output}.partial")
+        runs = [(run["levels"], run["warmup_observations"]) for run in self.runs()]
+        self.assertEqual(runs[:2], [(["application", "model", "layer", "library", "kernel"], 1), (["model"], 0)])
+        self.output = self.folder / "recovered.xsp"
+        xsp("recover", (self.folder / "session").read_text(), "-o", self.output)
+        self.assertEqual([run["warmup_observations"] for run in self.runs()][:2], [1, 0])
 
     def test_without_streams(self):
         """No file of xsp takes the places of streams that it was started without."""

@@ -208,7 +208,8 @@ static enum status execute(struct experiment *experiment, struct level_set level
   bool counts = experiment->is_over ? is_first(experiment) : !is_warmup;
   if (counts)
     return STATUS_OK;
-  return run_spans_mark_warmup(experiment->store, run.run_id, ran.span_id, err);
+  XSP_TRY(run_spans_mark_warmup(experiment->store, run.run_id, ran.span_id, err));
+  return store_commit(experiment->store, err);
 }
 
 // ---- all of them -----------------------------------------------------------------------------------------------------
