@@ -23,7 +23,7 @@ struct run_experiment_options {
 
 struct run_experiment_result {
   struct store *store;                      // finished, open for reading; owned by the caller
-  struct run_result first;                  // of the first execution of the deepest set: its status is the program's
+  struct run_result first;                  // of the first execution of all: the summary's
   int exit_status;                          // what xsp run exits with
   size_t ambiguous_before, ambiguous_after; // with resolve
   bool was_interrupted;
