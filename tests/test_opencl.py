@@ -372,6 +372,12 @@ class FakeDriverTest(TracedTest):
         self.assertEqual({(row["grid"], row["block"], row["n"]) for row in shapes},
                          {(f"[{i},7,1]", f"[1,{i},1]", 2) for i in range(1, 101)})
 
+    @unittest.skipIf(SANITIZED, "libxsp.so is not preloaded there")
+    def test_recording_is_switched_while_the_program_runs(self):
+        self.assertEqual(self.fake("switched"), "0 events\n" * 5)
+        self.check_all(20, 20)
+        self.assertEqual(self.sql("select distinct name from span where kind = 'execution'"), [{"name": "on"}])
+
     def test_drivers_that_lack_functions(self):
         for scenario in ("no-callbacks", "short-table"):
             self.assertEqual(self.fake(scenario), "0, 0 events left\n")

@@ -367,6 +367,22 @@ static void many_shapes(void)
       top.clEnqueueNDRangeKernel(queue, kernel, 2, NULL, (const size_t[]){i, 7}, (const size_t[]){1, i}, 0, NULL, NULL);
 }
 
+// Recording is switched off and on by the session while the program runs.
+static void switched(void)
+{
+  uint32_t (*set_levels)(const char *, uint32_t);
+  void *symbol = dlsym(RTLD_DEFAULT, "xsp_tracer_set_levels");
+  memcpy(&set_levels, &symbol, sizeof symbol);
+  set_levels("opencl", 0); // at first, as with a delay
+  cl_command_queue queue = queue_with(0);
+  for (int part = 0; part < 5; part++) {
+    set_levels("opencl", part % 2 == 0 ? 0 : UINT32_MAX);
+    for (int i = 0; i < 10; i++)
+      launch(queue, part % 2 == 0 ? "off" : "on", NULL);
+    printf("%u events\n", fake.events);
+  }
+}
+
 static const struct scenario {
   const char *name;
   void (*run)(void);
@@ -381,6 +397,7 @@ static const struct scenario {
     {"unseen", unseen_queue},
     {"many-queues", many_queues},
     {"shapes", many_shapes},
+    {"switched", switched},
 };
 
 int main(int argc, char **argv)
