@@ -103,7 +103,7 @@ def traced(tracers, levels, *options):
 def onnxruntime(folder):
     bench = Bench(folder, [PYTHON, SOURCE / "bench/workloads/onnxruntime_program.py", models() / "squeezenet.onnx"],
                   {"plain": ([], [], {}), "M": (traced("nvtx,onnxruntime", "M"), [], {}),
-                   "M/L": (traced("nvtx,onnxruntime", "M/L"), [], {}), "own": ([], ["--own-profiler"], {})}, 7)
+                   "M/L": (traced("nvtx,onnxruntime", "M/L"), [], {}), "own": ([], ["--own-profiler"], {})}, 5)
     peers = [("its own profiler", "own")]
     return [bench.line("workload/onnxruntime", "squeezenet, M", "M", "CPU ms/inference", target=MODEL_TARGET),
             bench.line("workload/onnxruntime", "squeezenet, M/L", "M/L", "CPU ms/inference", peers),
@@ -112,7 +112,7 @@ def onnxruntime(folder):
 
 
 def opencv(folder):
-    program = [PYTHON, SOURCE / "examples/opencv_dnn.py", models() / "squeezenet.onnx", "--runs", 9, "--json"]
+    program = [PYTHON, SOURCE / "examples/opencv_dnn.py", models() / "squeezenet.onnx", "--runs", 6, "--json"]
     own = {"OPENCV_TRACE": "1", "OPENCV_TRACE_LOCATION": str(folder / "opencv-trace"), "OPENCV_TRACE_DEPTH_OPENCV": "5"}
     bench = Bench(folder, program,
                   {"plain": ([], [], {}), "M": (traced("nvtx,itt,opencl", "M"), [], {}),
@@ -124,9 +124,9 @@ def opencv(folder):
 
 
 def tinygrad(folder):
-    program = [PYTHON, SOURCE / "examples/tinygrad_transformer.py", "--runs", 40, "--json"]
+    program = [PYTHON, SOURCE / "examples/tinygrad_transformer.py", "--runs", 30, "--json"]
     bench = Bench(folder, program, {"plain": ([], [], {}), "M": (traced("nvtx,opencl", "M"), [], {}),
-                                    "M/K": (traced("nvtx,opencl", "M/K"), [], {})}, 5,
+                                    "M/K": (traced("nvtx,opencl", "M/K"), [], {})}, 3,
                   opencl_variables())
     return [bench.line("workload/tinygrad-opencl", f"transformer, {way}", way, "CPU ms/inference")
             for way in ("M", "M/K")]
