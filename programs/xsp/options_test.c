@@ -83,6 +83,28 @@ static void expect_use(struct parsed parsed, const char *where, const char *advi
   invocation_done(&parsed.invocation);
 }
 
+// The first plain argument begins a command, whose options are its own; before it stand only the verb's.
+static void test_a_command(void **state)
+{
+  static const struct verb runs = {.name = "run",
+                                   .synopsis = "COMMAND",
+                                   .least_arguments = 1,
+                                   .most_arguments = SIZE_MAX,
+                                   .options = options,
+                                   .takes_command = true};
+  static const char *const texts[][5] = {{"-f", "program", "--batch", "--", "-f"}, {"-f", "--", "program", "-f", "-x"}};
+  for (size_t i = 0; i < 2; i++) {
+    struct invocation invocation;
+    assert_int_equal(invocation_parse(&runs, 5, (char **)texts[i], &invocation, NULL), STATUS_OK);
+    assert_int_equal(invocation.option_count, 1);
+    assert_string_equal(invocation.arguments[0], "program");
+    assert_string_equal(invocation.arguments[invocation.argument_count - 1], texts[i][4]);
+    assert_int_equal(invocation.argument_count, i == 0 ? 4 : 3);
+    assert_null(invocation.arguments[invocation.argument_count]);
+    invocation_done(&invocation);
+  }
+}
+
 static void test_wrong_use(void **state)
 {
   expect_use(PARSE("file", "--bacth=3"), "--bacth", "--batch");
@@ -178,7 +200,7 @@ int main(void)
       cmocka_unit_test(test_wrong_use), cmocka_unit_test(test_the_last_one_counts),
       cmocka_unit_test(test_numbers),   cmocka_unit_test(test_help_needs_no_arguments),
       cmocka_unit_test(test_reals),     cmocka_unit_test(test_lists),
-      cmocka_unit_test(test_nearest),
+      cmocka_unit_test(test_nearest),   cmocka_unit_test(test_a_command),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
