@@ -32,6 +32,8 @@ def environment():
 @functools.cache
 def missing():
     """Why the programs cannot run here, or None."""
+    if os.environ.get("XSP_SANITIZE"):
+        return "a sanitizer's library would have to come first in Python, which is built without it"
     absent = [name for name in ("nvtx", "itt", "opencl") if not (BUILD / f"tracers/{name}.so").exists()]
     if absent:
         return f"built without the tracers {', '.join(absent)}"
