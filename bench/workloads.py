@@ -19,7 +19,6 @@ BUILD = pathlib.Path(os.environ["XSP_BUILD"])
 SOURCE = pathlib.Path(os.environ["XSP_SOURCE"])
 XSP, PROGRAMS = BUILD / "xsp", BUILD / "bench-programs"
 PYTHON = sys.executable
-TORCH = os.environ.get("XSP_TORCH_PYTHON")  # PyTorch is too large to be fetched for a bench
 MODEL_TARGET, NVTX_TARGET = 1.01, 1.1
 
 
@@ -162,10 +161,17 @@ def ranges(folder):
     return lines
 
 
+def torch_python():
+    """Of the environment that the long tests made; PyTorch is too large to be fetched for a bench."""
+    named = os.environ.get("XSP_TORCH_PYTHON")
+    made = [path.parent / "bin/python3" for path in sorted(SOURCE.glob("build/torch-*/complete"))]
+    if not named and not made:
+        raise RuntimeError("no PyTorch: XSP_TORCH_PYTHON names no Python that has it, and `make test-all` has made none")
+    return named or made[-1]
+
+
 def pytorch(folder):
-    if not TORCH:
-        raise RuntimeError("XSP_TORCH_PYTHON does not name a Python that has PyTorch")
-    bench = Bench(folder, [TORCH, SOURCE / "bench/workloads/pytorch_program.py"],
+    bench = Bench(folder, [torch_python(), SOURCE / "bench/workloads/pytorch_program.py"],
                   {"plain": ([], [], {}), "itt": (["-t", "itt", "--levels", "L"], ["--emit-itt"], {}),
                    "emit": ([], ["--emit-itt"], {}), "own": ([], ["--own-profiler"], {})}, 3)
     line = bench.line("workload/pytorch", "transformer, operators by ITT", "itt", "CPU ms/inference",
