@@ -110,6 +110,8 @@ static void unload(struct loaded *loaded)
   free(loaded->data);
 }
 
+static void find_more(void);
+
 // slot 51: the values; not in abi.h, because xsp never looks at them
 static struct ort_status *(*tensor_data)(struct ort_value *, void **);
 static struct ort_status *(*element_count)(const struct ort_tensor_info *, size_t *);
@@ -368,6 +370,26 @@ static void killed(void)
   kill(getpid(), 9);
 }
 
+// The environment is released and made again, then the library is closed and opened again.
+static void again(void)
+{
+  for (int i = 0; i < 6; i++) {
+    plain();
+    api.release_memory_info(memory);
+    api.release_env(env);
+#ifndef LINKED
+    if (i >= 3) { // opened in open_library and in main
+      void *library = dlopen(getenv("ORT_LIBRARY"), RTLD_NOW | RTLD_NOLOAD);
+      for (int k = 0; library != NULL && k < 8 && dlclose(library) == 0; k++)
+        ;
+      printf("still there: %d\n", dlopen(getenv("ORT_LIBRARY"), RTLD_NOW | RTLD_NOLOAD) != NULL);
+    }
+#endif
+    open_library();
+    find_more();
+  }
+}
+
 static long resident_kb(void)
 {
   long all = 0, resident = 0;
@@ -425,23 +447,8 @@ static void measure_profiled(void)
   measure(true);
 }
 
-static const struct {
-  const char *name;
-  void (*run)(void);
-} modes[] = {
-    {"plain", plain},       {"array", from_array}, {"options", with_options},  {"threads", threads},
-    {"binding", binding},   {"async", later},      {"many", many_sessions},    {"profile", own_profile},
-    {"wrong", wrong_input}, {"devices", devices},  {"fork-first", fork_first}, {"fork-later", fork_later},
-    {"killed", killed},     {"grow", grow},        {"measure", measure_plain}, {"measure-profiled", measure_profiled}};
-
-int main(int argument_count, char **arguments)
+static void find_more(void)
 {
-  if (argument_count != 5)
-    return 2;
-  model = arguments[2];
-  inferences = atoi(arguments[3]);
-  batch = atoi(arguments[4]);
-  open_library();
 #ifdef LINKED
   const void *const *table = OrtGetApiBase()->get_api(12);
 #else
@@ -452,6 +459,38 @@ int main(int argument_count, char **arguments)
   memcpy(&element_count, &table[64], sizeof element_count);
   memcpy(&create_binding, &table[134], sizeof create_binding);
   memcpy(&bind_output, &table[138], sizeof bind_output);
+}
+
+static const struct {
+  const char *name;
+  void (*run)(void);
+} modes[] = {{"plain", plain},
+             {"array", from_array},
+             {"options", with_options},
+             {"threads", threads},
+             {"binding", binding},
+             {"async", later},
+             {"many", many_sessions},
+             {"profile", own_profile},
+             {"wrong", wrong_input},
+             {"devices", devices},
+             {"fork-first", fork_first},
+             {"fork-later", fork_later},
+             {"killed", killed},
+             {"grow", grow},
+             {"again", again},
+             {"measure", measure_plain},
+             {"measure-profiled", measure_profiled}};
+
+int main(int argument_count, char **arguments)
+{
+  if (argument_count != 5)
+    return 2;
+  model = arguments[2];
+  inferences = atoi(arguments[3]);
+  batch = atoi(arguments[4]);
+  open_library();
+  find_more();
   for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)
     if (strcmp(arguments[1], modes[i].name) == 0) {
       modes[i].run();

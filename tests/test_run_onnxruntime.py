@@ -264,6 +264,10 @@ class CProgram(Case):
             for _, trace in self.modes(mode):
                 self.assertEqual((len(trace.models), len(trace.layers)), (8, 24))
 
+    def test_library_that_is_opened_again(self):
+        for _, trace in self.modes("again"):
+            self.assertEqual((len(trace.models), len(trace.layers)), (24, 72))
+
     def test_library_of_a_plugin(self):
         """A library that was linked against the runtime and is opened out of sight of the program."""
         plugin, host = self.folder / "plugin.so", self.folder / "host"
