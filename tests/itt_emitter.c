@@ -204,6 +204,17 @@ static void case_control(void)
   itt.resume();
   begin("after");
   itt.task_end(domain);
+  void *symbol = dlsym(RTLD_DEFAULT, "xsp_tracer_set_levels");
+  uint32_t (*set_levels)(const char *, uint32_t);
+  memcpy(&set_levels, &symbol, sizeof set_levels);
+  if (symbol != NULL) { // what was off before a pause stays off
+    set_levels("itt", 1u << 2);
+    itt.pause();
+    itt.resume();
+    begin("switched off by somebody else");
+    itt.task_end(domain);
+    set_levels("itt", 0x1f);
+  }
   itt.detach();
   begin("detached");
   itt.task_end(domain);
@@ -297,6 +308,7 @@ static void *thread_work(void *argument)
   itt.thread_set_name(name);
   pthread_barrier_wait(&shared->begun);
   itt.task_begin(domain, id_of(1000 + number), id_of(1), text("child"));
+  pthread_barrier_wait(&shared->begun); // all of them are open
   for (int i = 0; i < ROUNDS; i++) {
     snprintf(name, sizeof name, "name %d", i % 100);
     itt.task_begin(domain, id_of(number << 32 | (unsigned)i), none, text(name));
@@ -317,15 +329,34 @@ static void *thread_work(void *argument)
   return NULL;
 }
 
+static void *leaves_open(void *unused)
+{
+  itt.task_begin(domain, id_of(555), none, text("left open"));
+  return NULL;
+}
+
+static void *comes_later(void *unused)
+{
+  itt.task_begin(domain, none, id_of(555), text("of a parent whose thread has ended"));
+  itt.task_end(domain);
+  itt.task_end(domain); // that of the thread before is not open here
+  return NULL;
+}
+
 static void case_threads(void)
 {
   struct shared shared;
   pthread_t threads[THREADS];
+  pthread_create(&threads[0], NULL, leaves_open, NULL);
+  pthread_join(threads[0], NULL);
+  pthread_create(&threads[0], NULL, comes_later, NULL);
+  pthread_join(threads[0], NULL);
   pthread_barrier_init(&shared.begun, NULL, THREADS + 1);
   pthread_barrier_init(&shared.done, NULL, THREADS + 1);
   itt.task_begin(domain, id_of(1), none, text("parent"));
   for (int i = 0; i < THREADS; i++)
     pthread_create(&threads[i], NULL, thread_work, &shared);
+  pthread_barrier_wait(&shared.begun);
   pthread_barrier_wait(&shared.begun);
   pthread_barrier_wait(&shared.done);
   for (unsigned i = 1; i <= THREADS; i++)
@@ -339,10 +370,12 @@ static void case_threads(void)
 static void case_fork(void)
 {
   begin("around the fork");
+  itt.task_begin_ex(domain, NULL, itt.get_timestamp(), none, none, text("stamped around the fork"));
   itt.region_begin(domain, id_of(1), none, text("region around the fork"));
   pid_t child = fork();
   if (child == 0) {
     itt.task_end(domain); // the parent's: not recorded twice
+    itt.task_end(domain);
     itt.region_end(domain, id_of(1));
     begin("in the child");
     itt.task_end(domain);
@@ -350,6 +383,7 @@ static void case_fork(void)
   }
   waitpid(child, NULL, 0);
   itt.region_end(domain, id_of(1));
+  itt.task_end(domain);
   itt.task_end(domain);
 }
 
@@ -411,13 +445,14 @@ static void case_tables(void)
   void (*initialize)(struct itt_global *, int);
   memcpy(&initialize, &symbol, sizeof initialize);
   initialize(NULL, -1);
-  wrong.slots = itt_slots; // no magic: left alone
+  wrong.slots = itt_slots;
+  wrong.major = 3;
+  wrong.build = 20230630; // no magic: left alone
   itt.task_begin = NULL;
   initialize(&wrong, -1);
   if (itt.task_begin != NULL)
     exit(8);
   memcpy(wrong.magic, ITT_MAGIC, sizeof wrong.magic);
-  wrong.major = 3;
   wrong.build = 20101001; // slots of another size
   initialize(&wrong, -1);
   if (itt.task_begin != NULL)
@@ -449,6 +484,8 @@ static void case_names(void)
     begin(name);
     itt.task_end(domain);
   }
+  if (text("name 80000 of many") != text("name 90000 of many") || text("name 1 of many") == text("name 2 of many"))
+    exit(11);
 }
 
 // ---- case capture: XSP_CAPTURE_RANGE=record*

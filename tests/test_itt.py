@@ -184,6 +184,8 @@ class Emitter(Case):
         self.assertEqual(len(children), 4)
         for child in children:
             self.assertEqual((child["parent"], child["basis"]), (parent, "explicit"))
+        self.assertIsNone(trace.one("of a parent whose thread has ended")["parent"])
+        self.assertIn("itt: left out: 1 ends without a begin\n", trace.said)
         related = trace.named("by relation")
         self.assertEqual(sorted(name_of(span["parent"]) or "" for span in related), [""] * 4 + ["parent"] * 4)
         self.assertEqual({span["track"] for span in children}, {f"worker {i}" for i in range(1, 5)})
@@ -200,7 +202,8 @@ class Emitter(Case):
 
     def test_a_fork_records_nothing_twice(self):
         trace = self.emit("fork")
-        self.assertEqual(sorted(trace.names()), ["around the fork", "in the child", "region around the fork"])
+        self.assertEqual(sorted(trace.names()), ["around the fork", "in the child", "region around the fork",
+                                                 "stamped around the fork"])
 
     def test_modules_share_their_handles(self):
         trace = self.emit("modules", MODULE)

@@ -149,6 +149,20 @@ static void test_passes_inside_of_layers(void **unused)
   itt_opencv_instance(&state, "nobody");
 }
 
+static void test_a_network_has_one_plan(void **unused)
+{
+  static const char *const last_net[] = {"__NetInputLayer__", "Last", NULL};
+  struct itt_opencv *state = NULL;
+  for (int i = 0; i < 200; i++)
+    set_up_net(&state, first_net); // for another shape each time
+  set_up_net(&state, last_net);
+  itt_opencv_begin(&state, ITT_ROLE_PASS);
+  expect_layer(&state, "", "_input");
+  expect_layer(&state, "", "Last (unnamed)");
+  itt_opencv_end(&state, ITT_ROLE_PASS);
+  itt_opencv_free(&state);
+}
+
 static void test_more_plans_than_are_kept(void **unused)
 {
   struct itt_opencv *state = NULL;
@@ -177,9 +191,8 @@ static void test_more_plans_than_are_kept(void **unused)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_names_and_types_of_a_pass),
-      cmocka_unit_test(test_networks_in_turns_and_on_other_threads),
-      cmocka_unit_test(test_passes_inside_of_layers),
+      cmocka_unit_test(test_names_and_types_of_a_pass), cmocka_unit_test(test_networks_in_turns_and_on_other_threads),
+      cmocka_unit_test(test_passes_inside_of_layers),   cmocka_unit_test(test_a_network_has_one_plan),
       cmocka_unit_test(test_more_plans_than_are_kept),
   };
   char session[64], command[96];
