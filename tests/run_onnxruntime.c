@@ -380,7 +380,7 @@ static void again(void)
 #ifndef LINKED
     if (i >= 3) { // opened in open_library and in main
       void *library = dlopen(getenv("ORT_LIBRARY"), RTLD_NOW | RTLD_NOLOAD);
-      for (int k = 0; library != NULL && k < 8 && dlclose(library) == 0; k++)
+      for (int k = 0; library != NULL && k < 100 && dlclose(library) == 0; k++)
         ;
       printf("still there: %d\n", dlopen(getenv("ORT_LIBRARY"), RTLD_NOW | RTLD_NOLOAD) != NULL);
     }
