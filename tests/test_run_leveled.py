@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`xsp run` repeated: level sets and repetitions of programs that nobody prepared, ambiguous parents resolved by a
 serialised execution, and what is said when it has ended."""
+import importlib.util
 import json
 import os
 import pathlib
@@ -116,6 +117,29 @@ class LeveledTest(RunTest):
         runs = self.runs()
         self.assertEqual([(run["observations"], run["warmup_observations"]) for run in runs], [(3, 3)] * 2 + [(3, 0)] * 4)
         self.assertIsNotNone(self.analyze("A1")["summary"]["cold_latency_ms"])
+
+    def test_a_model_range_that_matches_nothing_is_said(self):
+        result = self.run_xsp("-m", "nonesuch*", "--", WORKLOAD, "layers", 2)
+        self.assertIn("no range matched --model-range 'nonesuch*': the whole program is the observation", result.stderr)
+        self.assertIn("nonesuch", self.notes()["model_range"])
+        self.run_xsp("-f", "-m", "nonesuch*", "--", WORKLOAD, "models", 2)
+        self.assertIn("models that the program ran", self.notes()["model_range"])
+
+    def test_ranges_that_match_are_the_observations(self):
+        if importlib.util.find_spec("nvtx") is None:
+            self.skipTest("the package nvtx is not there")
+        script = self.script("""
+import nvtx
+for i in range(4):
+    with nvtx.annotate(f"step {i}"):
+        with nvtx.annotate("load"):
+            pass
+""")
+        self.run_xsp("--leveled", "--runs", 2, "-m", "step *", "--", *script)
+        rows = self.analyze("L0")["rows"]
+        self.assertEqual([(row["levels"], row["n"], row["over"]) for row in rows], [("M", 8, None), ("A/M", 8, "M")])
+        self.assertNotIn("model_range", self.notes())
+        self.assertEqual([run["spans"].get("application") for run in self.runs() if run["levels"] == ["model"]], [1, 1])
 
     def test_given_sets_all_run(self):
         self.run_xsp("--levels", "M,M/L,M/L/Lib", "--runs", 2, "--warmup", 0, "--", "true")

@@ -31,9 +31,9 @@ struct experiment {
   size_t set_count;
   unsigned executions, planned; // begun; 0: not known yet
   int64_t last_run_id;
-  struct disturbance before; // of the first execution
-  uint32_t published_mask;   // by the last execution, its own span apart
-  bool is_over;              // the program failed, or was interrupted: no more executions
+  struct disturbance before;  // of the first execution
+  struct run_spans published; // by the last execution
+  bool is_over;               // the program failed, or was interrupted: no more executions
 };
 
 static const char *program_name(const struct run_experiment_options *options)
@@ -179,6 +179,21 @@ static enum status capture(struct experiment *experiment, struct store_run *run,
   return status;
 }
 
+// A pattern that matches nothing would silently make the whole program the observation.
+static enum status miss_steps(struct experiment *experiment, struct level_set levels, struct error *err)
+{
+  char text[256];
+  const char *range = experiment->options->run.model_range;
+  if (range == NULL || experiment->published.has_steps || !(levels.mask & XSP_LEVEL_MASK(XSP_LEVEL_MODEL)))
+    return STATUS_OK;
+  snprintf(text, sizeof text, "no range matched --model-range '%.150s': %s", range,
+           experiment->published.level_mask & XSP_LEVEL_MASK(XSP_LEVEL_MODEL)
+               ? "the models that the program ran are the observations"
+               : "the whole program is the observation");
+  say(experiment, "%s", text);
+  return store_add_note(experiment->store, 0, "model_range", text, err);
+}
+
 // Whether it counts is known only when it has ended: a first execution that stays the only one is what was asked for.
 static enum status execute(struct experiment *experiment, struct level_set levels, bool is_warmup, struct error *err)
 {
@@ -204,7 +219,9 @@ static enum status execute(struct experiment *experiment, struct level_set level
     XSP_TRY(leave_failed(experiment, &ran, err));
   if (ran.was_interrupted)
     result->exit_status = run_exit_status(ran.wait_status);
-  XSP_TRY(run_spans_levels(experiment->store, run.run_id, ran.span_id, &experiment->published_mask, err));
+  XSP_TRY(run_spans_look(experiment->store, run.run_id, ran.span_id, &experiment->published, err));
+  if (is_first(experiment))
+    XSP_TRY(miss_steps(experiment, levels, err));
   bool counts = experiment->is_over ? is_first(experiment) : !is_warmup;
   if (counts)
     return STATUS_OK;
@@ -226,7 +243,7 @@ static enum status plan_by_first(struct experiment *experiment, struct level_set
 {
   struct run_plan plan;
   struct buf text;
-  run_plan_make(heard, experiment->published_mask, &plan);
+  run_plan_make(heard, experiment->published.level_mask, &plan);
   experiment->set_count = plan.set_count;
   for (size_t i = 0; i < plan.set_count; i++)
     experiment->sets[i] = plan.sets[i];

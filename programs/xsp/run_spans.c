@@ -6,7 +6,7 @@
 
 struct walk {
   int64_t program_id;
-  uint32_t mask;
+  struct run_spans found;
   uint32_t key;    // of the tag
   struct buf tags; // of struct store_tag
 };
@@ -16,18 +16,21 @@ static enum status visit_levels(void *context, size_t first_row, const struct st
 {
   struct walk *walk = context;
   (void)first_row, (void)derived, (void)err;
-  for (size_t i = 0; i < spans->count; i++)
+  for (size_t i = 0; i < spans->count; i++) {
     if (spans->span_id[i] != walk->program_id)
-      walk->mask |= XSP_LEVEL_MASK(spans->level[i]);
+      walk->found.level_mask |= XSP_LEVEL_MASK(spans->level[i]);
+    walk->found.has_steps |= (spans->flags[i] & STORE_SPAN_STEP) != 0;
+  }
   return STATUS_OK;
 }
 
-enum status run_spans_levels(struct store *store, int64_t run_id, int64_t program_id, uint32_t *ret_mask,
-                             struct error *err)
+enum status run_spans_look(struct store *store, int64_t run_id, int64_t program_id, struct run_spans *ret_spans,
+                           struct error *err)
 {
   struct walk walk = {.program_id = program_id};
-  XSP_TRY(store_walk_spans(store, run_id, STORE_BIT(STORE_SPAN_ID) | STORE_BIT(STORE_LEVEL), visit_levels, &walk, err));
-  *ret_mask = walk.mask;
+  uint32_t columns = STORE_BIT(STORE_SPAN_ID) | STORE_BIT(STORE_LEVEL) | STORE_BIT(STORE_FLAGS);
+  XSP_TRY(store_walk_spans(store, run_id, columns, visit_levels, &walk, err));
+  *ret_spans = walk.found;
   return STATUS_OK;
 }
 

@@ -191,7 +191,7 @@ static void put_framework(struct buf *out, const struct store_experiment *experi
 // What `xsp run` has to say about the experiment as a whole.
 static void put_notes(struct buf *out, const struct info_file *file, unsigned width)
 {
-  static const char *const keys[] = {"level_sets", "resolve", "interrupted", "stdin", "failed"};
+  static const char *const keys[] = {"model_range", "level_sets", "resolve", "interrupted", "stdin", "failed"};
   for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
     put_field(out, "note", find_note(file, 0, keys[i]), width);
 }
