@@ -2,15 +2,17 @@
 // Texts, nesting, ranges of any thread, limits, capture ranges, threads and forks: each in a child process with a session
 // of its own, read by a reader that shares no code with capture.
 #include "capture/test_reader.h"
-#include "tracers/annotations/annotations.h"
+#include "tracers/annotations/fast.h"
 
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -525,6 +527,45 @@ static void test_fork(void **state)
   assert_int_equal(result.misused, 0);
 }
 
+// ---- signals
+static volatile sig_atomic_t handled;
+
+static void handle(int signal)
+{
+  char text[32];
+  struct annotation_domain *domain = annotation_domain(handled % 2 == 0 ? NULL : "of signals");
+  snprintf(text, sizeof text, "signal %d", (int)(handled++ % 50)); // new ones, too
+  int level;
+  annotation_push(domain, annotation_find_text(domain, NULL, text), NULL, 0, &level);
+  DEMAND(annotation_pop(domain) == level);
+}
+
+static void interrupt(void)
+{
+  struct sigaction action = {.sa_handler = handle};
+  struct itimerval often = {{0, 100}, {0, 100}}, never = {{0, 0}, {0, 0}};
+  struct annotation_domain *domain = annotation_domain(NULL);
+  range(NULL, NULL, "main");
+  DEMAND(sigaction(SIGALRM, &action, NULL) == 0 && setitimer(ITIMER_REAL, &often, NULL) == 0);
+  for (int i = 0; i < 20000 || (handled < 200 && i < 100000000); i++) {
+    int level = annotation_push_known(domain, "main"); // inline, or not yet known at this address
+    if (level < 0)
+      annotation_push(domain, annotation_find_text(domain, NULL, "main"), NULL, 0, &level);
+    DEMAND(level == 0 && annotation_pop_plain(domain) == 0);
+  }
+  DEMAND(setitimer(ITIMER_REAL, &never, NULL) == 0);
+  DEMAND(annotation_pop(domain) == -1 && handled >= 200);
+}
+
+static void test_signals(void **state)
+{
+  record(interrupt, NULL, NULL);
+  assert_true(count_spans(&result, "main") > 20000);
+  assert_true(count_spans(&result, "signal 0") >= 4);
+  assert_int_equal(result.misused, 0);
+  assert_int_equal(result.open_count, 0);
+}
+
 // ---- without a session
 static void test_no_session(void **state)
 {
@@ -546,8 +587,17 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_teardown(test_##name, tear_down)
   const struct CMUnitTest tests[] = {
-      TEST(texts),         TEST(look_up), TEST(nesting), TEST(started_ranges), TEST(limits),
-      TEST(capture_range), TEST(threads), TEST(fork),    TEST(levels),         TEST(thread_ends_inside),
+      TEST(texts),
+      TEST(look_up),
+      TEST(nesting),
+      TEST(started_ranges),
+      TEST(limits),
+      TEST(capture_range),
+      TEST(threads),
+      TEST(fork),
+      TEST(levels),
+      TEST(signals),
+      TEST(thread_ends_inside),
       TEST(no_session), // last: starts this process's tracer
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -98,8 +98,8 @@ _Static_assert(ANNOTATION_CACHE_SIZE == 256, "the eight bits that annotation_cac
 
 static inline bool annotation_site_is_off(const struct xsp_site *site)
 {
-  return site == NULL ||
-         (__atomic_load_n(__atomic_load_n(&site->levels, __ATOMIC_RELAXED), __ATOMIC_RELAXED) & site->mask) == 0;
+  return site == NULL || (__atomic_load_n(__atomic_load_n(&site->levels, __ATOMIC_RELAXED), __ATOMIC_RELAXED) &
+                          __atomic_load_n(&site->mask, __ATOMIC_RELAXED)) == 0;
 }
 
 // ---- texts.c

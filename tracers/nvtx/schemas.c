@@ -95,7 +95,9 @@ static size_t static_size(const void *domain, const struct payload_schema *schem
       size = 8; // a pointer
     if (size == 0)
       return 0;
-    size_t alignment = size > 16 ? 8 : size;
+    size_t alignment = size & -size; // of a nested schema: no more than its size allows
+    if (alignment > 16 || (entry->type >= NVTX_SCHEMA_STATIC_START && alignment > 8))
+      alignment = 8;
     if (schema->alignment != 0 && schema->alignment < alignment)
       alignment = schema->alignment;
     if (alignment > widest)
