@@ -147,7 +147,9 @@ for i in range(4):
         self.assertEqual(len(self.runs()), 6)
 
     def test_repetitions_of_one_set(self):
-        self.run_xsp("--runs", 3, "--", WORKLOAD, "layers", 2)
+        result = self.run_xsp("--runs", 3, "--", WORKLOAD, "layers", 2)
+        self.assertEqual(result.stdout, "layers: 0 lines\n")
+        self.assertIn("2 more executions", result.stderr)
         self.assertEqual([row["n"] for row in self.analyze("A2")["rows"]], [3, 3])
 
     def test_a_program_that_fails_runs_once(self):
@@ -380,6 +382,10 @@ class ShapesTest(RunTest):
 
     def test_a_leveled_file(self):
         self.run_xsp("--leveled", "--runs", 2, "--", WORKLOAD, "models", 2)
+        self.read_all()
+
+    def test_a_resolved_file(self):
+        self.run_xsp("--resolve", "--", WORKLOAD, "crossing")
         self.read_all()
 
     def test_kernels_outside_of_all_ranges_are_said(self):

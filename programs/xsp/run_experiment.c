@@ -258,21 +258,16 @@ static enum status plan_by_first(struct experiment *experiment, struct level_set
   return status;
 }
 
-// Every repetition visits every level set, beginning with another one each time, so that a drift of the machine's speed
-// falls on all sets alike.
-static enum status repeat(struct experiment *experiment, struct error *err)
+static unsigned count_planned(const struct experiment *experiment)
 {
-  for (unsigned repetition = 0; repetition < experiment->options->runs; repetition++)
-    for (size_t i = 0; i < experiment->set_count && !experiment->is_over; i++)
-      XSP_TRY(execute(experiment, experiment->sets[(i + repetition) % experiment->set_count], false, err));
-  return STATUS_OK;
+  return experiment->options->runs * (unsigned)experiment->set_count;
 }
 
-static void announce(struct experiment *experiment)
+// Said when the first execution has ended: it is the one whose output is seen.
+static void announce(struct experiment *experiment, unsigned left)
 {
-  unsigned left = experiment->options->runs * (unsigned)experiment->set_count;
   experiment->planned = experiment->executions + left;
-  if (experiment->is_over || experiment->planned < 2)
+  if (experiment->is_over || left == 0)
     return;
   char sets[RUN_SETS_MAXIMUM * LEVEL_SET_TEXT_SIZE] = "";
   for (size_t i = 0; i < experiment->set_count; i++) {
@@ -280,10 +275,23 @@ static void announce(struct experiment *experiment)
     level_set_format(experiment->sets[i], text);
     snprintf(sets + strlen(sets), sizeof sets - strlen(sets), "%s%s", i == 0 ? "" : ", ", text);
   }
-  say(experiment, "%u more execution%s: %u at each of %s; what they write to stdout is dropped", left,
+  say(experiment, "%u more execution%s, for %u at each of %s; what they write to stdout is dropped", left,
       left == 1 ? "" : "s", experiment->options->runs, sets);
   if (experiment->streams.input_is_lost)
     say(experiment, "stdin cannot be read twice: they find it empty; a file would be read again by each");
+}
+
+// Every repetition visits every level set, beginning with another one each time, so that a drift of the machine's speed
+// falls on all sets alike.
+static enum status repeat(struct experiment *experiment, struct error *err)
+{
+  for (unsigned repetition = 0; repetition < experiment->options->runs; repetition++)
+    for (size_t i = 0; i < experiment->set_count && !experiment->is_over; i++) {
+      XSP_TRY(execute(experiment, experiment->sets[(i + repetition) % experiment->set_count], false, err));
+      if (is_first(experiment))
+        announce(experiment, count_planned(experiment) - 1);
+    }
+  return STATUS_OK;
 }
 
 static enum status measure(struct experiment *experiment, struct error *err)
@@ -298,11 +306,9 @@ static enum status measure(struct experiment *experiment, struct error *err)
     XSP_TRY(execute(experiment, first, true, err));
     if (i == 0 && is_planned && !experiment->is_over)
       XSP_TRY(plan_by_first(experiment, first, err));
-    if (i + 1 == warmups)
-      announce(experiment);
+    if (i == 0)
+      announce(experiment, warmups - 1 + count_planned(experiment));
   }
-  if (warmups == 0 && options->set_count * options->runs > 1)
-    experiment->planned = (unsigned)options->set_count * options->runs;
   enum status status = experiment->is_over ? STATUS_OK : repeat(experiment, err);
   clear_progress(experiment);
   return status;
@@ -332,6 +338,8 @@ static enum status resolve_by(struct experiment *experiment, struct run_resoluti
   struct run_result ran = {0};
   enum status status =
       run_resolve_scratch(experiment->options->output_path, resolution->level_mask, &scratch, &run, err);
+  say(experiment, "%zu parents are ambiguous: one more execution, its launches one after the other",
+      resolution->before);
   if (status == STATUS_OK)
     status = run_serialized(experiment, scratch, &run, &ran, err);
   bool has_failed = status == STATUS_OK && (ran.was_interrupted || run_exit_status(ran.wait_status) != 0);
