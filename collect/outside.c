@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LOOKS_PER_SEARCH 8u
 #define OUTSIDE_RING 0u // rings are numbered from 1: ids of this one are the collector's own
 
 // ---- a span of the launcher -------------------------------------------------------------------------------------------
@@ -112,10 +113,22 @@ bool collect_process(const struct collect_session *session, size_t *cursor, stru
 
 // ---- how full -----------------------------------------------------------------------------------------------------------
 
+// Files are looked for where numbers were given out, and now and then, because a number comes before its file.
+static void find_new_files(struct collect_session *session)
+{
+  uint32_t processes = __atomic_load_n(&session->head->next_process, __ATOMIC_RELAXED);
+  uint32_t rings = __atomic_load_n(&session->head->next_ring, __ATOMIC_RELAXED);
+  bool has_new = processes != session->seen_processes || rings != session->seen_rings;
+  session->seen_processes = processes;
+  session->seen_rings = rings;
+  if (has_new || session->looks++ % LOOKS_PER_SEARCH == 0)
+    session_find_files(session, false);
+}
+
 double collect_fullness(struct collect_session *session)
 {
   double most = 0;
-  session_find_files(session, false);
+  find_new_files(session);
   for (uint32_t i = 0; i < session->ring_count; i++) {
     const struct ring_file *ring = &session->rings[i];
     if (ring->state != FILE_MAPPED)

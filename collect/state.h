@@ -59,6 +59,8 @@ struct collect_session {
   uint32_t process_count;
   struct collect_counts counts;         // what is counted here and not in the files
   struct collect_counts retired;        // of rings that are gone
+  uint32_t seen_processes, seen_rings;  // numbers given out when collect_fullness last looked for files
+  uint32_t looks;                       // of collect_fullness
   uint32_t process_cursor, ring_cursor; // where the search for files that are not there yet goes on
   uint64_t faults_seen;                 // of guard.h
   uint64_t broken_files;

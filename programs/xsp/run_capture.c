@@ -43,6 +43,8 @@ struct capture {
   int64_t started_ns, drained_ns, looked_ns; // monotonic
   double fullness;                           // at the last look
   uint32_t level_mask_in_force;
+  int given_policy; // of the scheduler
+  bool is_gentle;
   enum status status; // of draining; sticky
   struct error *err;
 };
@@ -101,12 +103,13 @@ static void drain(struct capture *capture)
 
 // A gentle xsp takes its turn among the program's threads instead of cutting in when it wakes. Not SCHED_IDLE: nobody
 // without rights comes back from it, and on a busy machine rings would fill meanwhile.
-static void set_gentle(bool is_gentle)
+static void set_gentle(struct capture *capture, bool is_gentle)
 {
   const struct sched_param parameter = {0};
-  int policy = sched_getscheduler(0);
-  if (policy == (is_gentle ? SCHED_OTHER : SCHED_BATCH))
-    (void)sched_setscheduler(0, is_gentle ? SCHED_BATCH : SCHED_OTHER, &parameter);
+  if (capture->is_gentle == is_gentle || capture->given_policy != SCHED_OTHER) // another one was chosen by the user
+    return;
+  capture->is_gentle = is_gentle;
+  (void)sched_setscheduler(0, is_gentle ? SCHED_BATCH : SCHED_OTHER, &parameter);
 }
 
 // Looks, drains where it is worth it, returns when to look again.
@@ -119,7 +122,7 @@ static int64_t look(struct capture *capture)
   double per_ns = since_ns > 0 && fullness > before ? (fullness - before) / (double)since_ns : 0;
   capture->looked_ns = now;
   capture->fullness = fullness;
-  set_gentle(fullness < HURRY_AT);
+  set_gentle(capture, fullness < HURRY_AT);
   if (fullness >= DRAIN_AT || (fullness > 0 && now - capture->drained_ns >= DRAIN_EVERY_NS)) {
     drain(capture);
     fullness = capture->fullness = collect_fullness(capture->session);
@@ -131,12 +134,12 @@ static int64_t look(struct capture *capture)
 
 static void stand_beside(struct capture *capture)
 {
-  set_gentle(true);
+  set_gentle(capture, true);
   while (!capture->process.has_ended) {
     int64_t change_ns = switch_levels(capture), look_ns = look(capture);
     run_process_wait(&capture->process, change_ns < look_ns ? change_ns : look_ns);
   }
-  set_gentle(false);
+  set_gentle(capture, false);
 }
 
 // So far. What is drained before the program begins and when it has ended takes nothing from it.
@@ -198,7 +201,7 @@ static void wait_for_others(struct capture *capture)
 {
   bool is_waiting = capture->options->wait_all;
   const struct timespec pause_time = {0, WAIT_ALL_LOOK_NS};
-  set_gentle(true);
+  set_gentle(capture, true);
   while (is_waiting && !run_process_is_asked_to_end(&capture->process)) {
     (void)look(capture);
     (void)switch_levels(capture);
@@ -206,7 +209,7 @@ static void wait_for_others(struct capture *capture)
     if (is_waiting)
       (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause_time, NULL);
   }
-  set_gentle(false);
+  set_gentle(capture, false);
 }
 
 // ---- the end ---------------------------------------------------------------------------------------------------------------------
@@ -301,6 +304,7 @@ static enum status start(struct capture *capture)
       .ring_records = (uint32_t)(options->flight_recorder_bytes / FLIGHT_RECORD_BYTES),
       .flight_recorder = options->flight_recorder_bytes != 0,
   };
+  capture->given_policy = sched_getscheduler(0);
   run_process_prepare(); // before the session's mappings are guarded by a handler
   XSP_TRY(run_tracers_choose(options, &capture->arena, &tracers, capture->err));
   XSP_TRY(collect_create(&session, &capture->session, capture->err));

@@ -336,8 +336,7 @@ void run_process_wait(struct run_process *process, int64_t timeout_ns)
   sigset_t watched;
   watched_set(&watched);
   int64_t deadline_ns = now_ns(CLOCK_MONOTONIC) + timeout_ns;
-  look_at_program(process);
-  while (!process->has_ended) {
+  while (!process->has_ended) { // a SIGCHLD that came before is pending
     int64_t left_ns = deadline_ns - now_ns(CLOCK_MONOTONIC);
     if (left_ns <= 0)
       return;
