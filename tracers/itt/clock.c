@@ -22,7 +22,7 @@ struct own_clock {
   } tied[READINGS];
 };
 
-static struct reading first;             // when the tracer started; ticks 0: not yet
+static struct reading first;             // when the tracer started
 static struct itt_clock_domain *domains; // atomic list
 
 static uint64_t monotonic_ns(void)
@@ -49,8 +49,7 @@ static struct reading read_both(void)
 
 void itt_clock_start(void)
 {
-  if (first.ticks == 0)
-    first = read_both();
+  first = read_both();
 }
 
 itt_stamp itt_get_timestamp(void)

@@ -165,79 +165,6 @@ static void frame_submit(const struct itt_domain *domain, const struct itt_id *i
   itt_range_emit(itt_frame_annotation(domain), begin, end == ITT_STAMP_NOW ? xsp_clock_ticks() : end);
 }
 
-// ---- metadata
-// Said of the current task where there is none (as OpenMP's runtime does, of the process), it is an instant.
-static void add_tags(const struct itt_domain *domain, const struct itt_id *id, const struct itt_string *key,
-                     const struct annotation_tags *tags)
-{
-  bool is_of_current = id == NULL || (id->d1 | id->d2 | id->d3) == 0;
-  if (itt_task_tag(domain, id, tags))
-    return;
-  if (is_of_current) {
-    struct xsp_span span = itt_instant(itt_text_of(key), domain == NULL ? NULL : domain->name, 0);
-    annotation_tags_put(tags, &span);
-  } else if (!itt_range_tag(domain, *id, tags)) {
-    itt_lose(ITT_LOSS_METADATA);
-  }
-}
-
-static void add_values(const struct itt_domain *domain, const struct itt_id *id, const struct itt_string *key, int type,
-                       size_t count, const void *data)
-{
-  struct annotation_tags tags;
-  annotation_tags_clear(&tags);
-  if (count == 0)
-    return;
-  if (itt_metadata_read(&tags, itt_text_of(key), type, count, data))
-    add_tags(domain, id, key, &tags);
-  else
-    itt_lose(ITT_LOSS_METADATA);
-}
-
-static void add_text(const struct itt_domain *domain, const struct itt_id *id, const struct itt_string *key,
-                     const char *text, size_t length)
-{
-  struct annotation_tags tags;
-  annotation_tags_clear(&tags);
-  if (text == NULL) {
-    itt_lose(ITT_LOSS_METADATA);
-    return;
-  }
-  annotation_tags_text(&tags, itt_text_of(key), text, strnlen(text, length < 65535 ? length : 65535)); // -1: to its NUL
-  add_tags(domain, id, key, &tags);
-}
-
-static void metadata_add(const struct itt_domain *domain, struct itt_id id, struct itt_string *key, int type,
-                         size_t count, void *data)
-{
-  add_values(domain, &id, key, type, count, data);
-}
-
-static void metadata_str_add(const struct itt_domain *domain, struct itt_id id, struct itt_string *key,
-                             const char *text, size_t length)
-{
-  add_text(domain, &id, key, text, length);
-}
-
-// Of scopes, only that of the current task is something that is recorded.
-static void metadata_add_with_scope(const struct itt_domain *domain, int scope, struct itt_string *key, int type,
-                                    size_t count, void *data)
-{
-  if (scope == ITT_SCOPE_TASK)
-    add_values(domain, NULL, key, type, count, data);
-  else
-    itt_lose(ITT_LOSS_METADATA);
-}
-
-static void metadata_str_add_with_scope(const struct itt_domain *domain, int scope, struct itt_string *key,
-                                        const char *text, size_t length)
-{
-  if (scope == ITT_SCOPE_TASK)
-    add_text(domain, NULL, key, text, length);
-  else
-    itt_lose(ITT_LOSS_METADATA);
-}
-
 static void relation_add(const struct itt_domain *domain, struct itt_id head, int relation, struct itt_id tail)
 {
   bool is_kept = relation == ITT_RELATION_CHILD_OF    ? itt_task_set_parent(head, tail)
@@ -245,139 +172,6 @@ static void relation_add(const struct itt_domain *domain, struct itt_id head, in
                                                       : false;
   if (!is_kept)
     itt_lose(ITT_LOSS_RELATION);
-}
-
-// ---- counters, markers, events
-static struct itt_counter *counter_create_typed(const char *name, const char *domain, int type)
-{
-  struct itt_name *counter = name == NULL ? NULL : itt_name(ITT_NAME_COUNTER, name, domain, type);
-  return counter == NULL ? NULL : &counter->shared.counter;
-}
-
-static struct itt_counter *counter_create(const char *name, const char *domain)
-{
-  return counter_create_typed(name, domain, ITT_TYPE_U64);
-}
-
-static struct itt_counter *counter_create_v3(const struct itt_domain *domain, const char *name, int type)
-{
-  return counter_create_typed(name, domain == NULL ? NULL : domain->name, type);
-}
-
-static void counter_inc(struct itt_counter *counter)
-{
-  itt_counter_add(counter, 1);
-}
-
-static void counter_dec(struct itt_counter *counter)
-{
-  itt_counter_add(counter, -1);
-}
-
-static void counter_inc_delta(struct itt_counter *counter, unsigned long long delta)
-{
-  itt_counter_add(counter, (int64_t)delta);
-}
-
-static void counter_dec_delta(struct itt_counter *counter, unsigned long long delta)
-{
-  itt_counter_add(counter, (int64_t)(0 - delta));
-}
-
-static void add_by_handle(const struct itt_domain *domain, const struct itt_string *name, int64_t delta)
-{
-  struct itt_name *counter = itt_counter_by_handle(domain, name);
-  itt_counter_add(counter == NULL ? NULL : &counter->shared.counter, delta);
-}
-
-static void counter_inc_v3(const struct itt_domain *domain, struct itt_string *name)
-{
-  add_by_handle(domain, name, 1);
-}
-
-static void counter_dec_v3(const struct itt_domain *domain, struct itt_string *name)
-{
-  add_by_handle(domain, name, -1);
-}
-
-static void counter_inc_delta_v3(const struct itt_domain *domain, struct itt_string *name, unsigned long long delta)
-{
-  add_by_handle(domain, name, (int64_t)delta);
-}
-
-static void counter_dec_delta_v3(const struct itt_domain *domain, struct itt_string *name, unsigned long long delta)
-{
-  add_by_handle(domain, name, (int64_t)(0 - delta));
-}
-
-static void counter_set_value(struct itt_counter *counter, void *value)
-{
-  itt_counter_set(counter, 0, value);
-}
-
-static void counter_set_value_ex(struct itt_counter *counter, struct itt_clock_domain *clock, itt_stamp stamp,
-                                 void *value)
-{
-  itt_counter_set(counter, itt_ticks(clock, stamp), value);
-}
-
-static void marker_ex(const struct itt_domain *domain, struct itt_clock_domain *clock, itt_stamp stamp,
-                      struct itt_id id, struct itt_string *name, int scope)
-{
-  static const char *const scopes[] = {NULL, "global", "process", "thread", "task", "marker"};
-  bool is_known = scope > ITT_SCOPE_UNKNOWN && scope <= ITT_SCOPE_MARKER;
-  struct xsp_span span = itt_instant(itt_text_of(name), domain == NULL ? NULL : domain->name, itt_ticks(clock, stamp));
-  if (is_known)
-    xsp_span_tag_string(&span, "scope", scopes[scope]);
-}
-
-static void marker(const struct itt_domain *domain, struct itt_id id, struct itt_string *name, int scope)
-{
-  marker_ex(domain, NULL, 0, id, name, scope);
-}
-
-static int mark_create(const char *name)
-{
-  struct itt_name *mark = name == NULL ? NULL : itt_name(ITT_NAME_MARK, name, NULL, 0);
-  return mark == NULL ? 0 : (int)__atomic_load_n(&mark->number, __ATOMIC_ACQUIRE);
-}
-
-static int mark(int number, const char *parameter)
-{
-  const struct itt_name *known = itt_name_of_number(ITT_NAME_MARK, number);
-  struct xsp_span span = {0, 0, 0};
-  if (known != NULL)
-    span = itt_instant(known->text, NULL, 0);
-  if (parameter != NULL)
-    xsp_span_tag_string(&span, "parameter", parameter);
-  return 0;
-}
-
-static int event_create(const char *name, int length)
-{
-  char text[256];
-  if (name == NULL)
-    return 0;
-  size_t most = length < 0 || (size_t)length >= sizeof text ? sizeof text - 1 : (size_t)length;
-  snprintf(text, sizeof text, "%.*s", (int)most, name);
-  struct itt_name *event = itt_name(ITT_NAME_EVENT, text, NULL, 0);
-  return event == NULL ? 0 : (int)__atomic_load_n(&event->number, __ATOMIC_ACQUIRE);
-}
-
-static int event_start(int number)
-{
-  const struct itt_name *event = itt_name_of_number(ITT_NAME_EVENT, number);
-  if (event != NULL)
-    itt_event_start_now(event);
-  return 0;
-}
-
-static int event_end(int number)
-{
-  const struct itt_name *event = itt_name_of_number(ITT_NAME_EVENT, number);
-  if (event == NULL || !itt_event_end_now(event))
-    itt_lose(ITT_LOSS_END);
-  return 0;
 }
 
 // ---- threads, control
@@ -428,86 +222,51 @@ static const char *api_version(void)
 }
 
 // ---- the table
-#define SLOT(name)                                                                                                     \
-  {                                                                                                                    \
-    "__itt_" #name, (void *)(uintptr_t)(name)                                                                          \
-  }
-#define SLOT_AS(api_name, name)                                                                                        \
-  {                                                                                                                    \
-    "__itt_" #api_name, (void *)(uintptr_t)(name)                                                                      \
-  }
-static const struct {
-  const char *name;
-  void *function;
-} functions[] = {
-    SLOT(api_version),
-    SLOT_AS(clock_domain_create, itt_clock_domain_create),
-    SLOT_AS(clock_domain_reset, itt_clock_domain_reset),
-    SLOT(counter_create),
-    SLOT(counter_create_typed),
-    SLOT(counter_create_v3),
-    SLOT(counter_dec),
-    SLOT(counter_dec_delta),
-    SLOT(counter_dec_delta_v3),
-    SLOT(counter_dec_v3),
-    SLOT(counter_inc),
-    SLOT(counter_inc_delta),
-    SLOT(counter_inc_delta_v3),
-    SLOT(counter_inc_v3),
-    SLOT(counter_set_value),
-    SLOT(counter_set_value_ex),
-    SLOT_AS(counter_set_value_v3, counter_set_value),
-    SLOT_AS(detach, pause_collection),
-    SLOT(domain_create),
-    SLOT(event_create),
-    SLOT(event_end),
-    SLOT(event_start),
-    SLOT_AS(frame_begin_v3, frame_begin),
-    SLOT_AS(frame_end_v3, frame_end),
-    SLOT_AS(frame_submit_v3, frame_submit),
-    SLOT_AS(get_timestamp, itt_get_timestamp),
-    SLOT(id_destroy),
-    SLOT(id_destroy_ex),
-    SLOT(mark),
-    SLOT(mark_create),
-    SLOT_AS(mark_global, mark),
-    SLOT(marker),
-    SLOT(marker_ex),
-    SLOT(metadata_add),
-    SLOT(metadata_add_with_scope),
-    SLOT(metadata_str_add),
-    SLOT(metadata_str_add_with_scope),
-    SLOT_AS(pause, pause_collection),
-    SLOT(pause_scoped),
-    SLOT(region_begin),
-    SLOT(region_end),
-    SLOT(relation_add),
-    SLOT_AS(resume, resume_collection),
-    SLOT(resume_scoped),
-    SLOT(string_handle_create),
-    SLOT(task_begin),
-    SLOT(task_begin_ex),
-    SLOT(task_begin_fn),
-    SLOT(task_begin_fn_ex),
-    SLOT(task_begin_overlapped),
-    SLOT(task_begin_overlapped_ex),
-    SLOT(task_end),
-    SLOT(task_end_ex),
-    SLOT(task_end_overlapped),
-    SLOT(task_end_overlapped_ex),
-    SLOT(task_group),
-    SLOT(thr_name_set),
-    SLOT(thread_set_name),
+static const struct itt_function functions[] = {
+    ITT_FUNCTION(api_version),
+    ITT_FUNCTION_AS(clock_domain_create, itt_clock_domain_create),
+    ITT_FUNCTION_AS(clock_domain_reset, itt_clock_domain_reset),
+    ITT_FUNCTION_AS(detach, pause_collection),
+    ITT_FUNCTION(domain_create),
+    ITT_FUNCTION_AS(frame_begin_v3, frame_begin),
+    ITT_FUNCTION_AS(frame_end_v3, frame_end),
+    ITT_FUNCTION_AS(frame_submit_v3, frame_submit),
+    ITT_FUNCTION_AS(get_timestamp, itt_get_timestamp),
+    ITT_FUNCTION(id_destroy),
+    ITT_FUNCTION(id_destroy_ex),
+    ITT_FUNCTION_AS(pause, pause_collection),
+    ITT_FUNCTION(pause_scoped),
+    ITT_FUNCTION(region_begin),
+    ITT_FUNCTION(region_end),
+    ITT_FUNCTION(relation_add),
+    ITT_FUNCTION_AS(resume, resume_collection),
+    ITT_FUNCTION(resume_scoped),
+    ITT_FUNCTION(string_handle_create),
+    ITT_FUNCTION(task_begin),
+    ITT_FUNCTION(task_begin_ex),
+    ITT_FUNCTION(task_begin_fn),
+    ITT_FUNCTION(task_begin_fn_ex),
+    ITT_FUNCTION(task_begin_overlapped),
+    ITT_FUNCTION(task_begin_overlapped_ex),
+    ITT_FUNCTION(task_end),
+    ITT_FUNCTION(task_end_ex),
+    ITT_FUNCTION(task_end_overlapped),
+    ITT_FUNCTION(task_end_overlapped_ex),
+    ITT_FUNCTION(task_group),
+    ITT_FUNCTION(thr_name_set),
+    ITT_FUNCTION(thread_set_name),
+    {NULL, NULL},
 };
-#define FUNCTIONS (sizeof functions / sizeof functions[0])
 #define SLOTS_MOST 4096
 
-// Wrong order would lose functions without a word, so the list is searched from one end: it is done once a module.
+// Searched from one end: it is done once a module.
 static void *function_of(const char *name)
 {
-  for (size_t i = 0; i < FUNCTIONS; i++)
-    if (strcmp(functions[i].name, name) == 0)
-      return functions[i].function;
+  const struct itt_function *const lists[] = {functions, itt_value_functions};
+  for (size_t list = 0; list < sizeof lists / sizeof lists[0]; list++)
+    for (const struct itt_function *one = lists[list]; one->name != NULL; one++)
+      if (strcmp(one->name, name) == 0)
+        return one->function;
   return NULL;
 }
 
@@ -521,11 +280,18 @@ static void fill(const struct itt_global *global, bool is_recording)
   }
 }
 
-static void start_once(void)
+static void start_parts(void)
 {
   annotations_start(ITT_TRACER);
   itt_clock_start();
   itt_tasks_start();
+}
+
+// From either entrance, and from the first calls of several modules at once.
+static void start_once(void)
+{
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, start_parts);
 }
 
 // Without a session the module works as it does without a collector.

@@ -14,6 +14,21 @@
 
 #define ITT_TRACER "itt"
 
+// ---- functions of the API, by the name that modules know them under; a list ends with NULL
+struct itt_function {
+  const char *name;
+  void *function;
+};
+#define ITT_FUNCTION(name)                                                                                             \
+  {                                                                                                                    \
+    "__itt_" #name, (void *)(uintptr_t)(name)                                                                          \
+  }
+#define ITT_FUNCTION_AS(api_name, name)                                                                                \
+  {                                                                                                                    \
+    "__itt_" #api_name, (void *)(uintptr_t)(name)                                                                      \
+  }
+extern const struct itt_function itt_value_functions[]; // values.c
+
 // ---- counts of what was left out, by reason; told when the process ends
 enum itt_loss {
   ITT_LOSS_END,      // an end without its begin
@@ -85,7 +100,7 @@ struct itt_clock_domain *itt_clock_domain_create(itt_clock_reader read, void *da
 void itt_clock_domain_reset(void);
 uint64_t itt_ticks(const struct itt_clock_domain *clock, itt_stamp stamp);
 bool itt_is_possible(uint64_t start, uint64_t end); // both lie between the tracer's start and now
-void itt_clock_start(void);
+void itt_clock_start(void);                         // once
 
 // ---- metadata.c: values as tags. Reads `count` values of `type` at `data`, which may be unaligned. False: unknown type.
 bool itt_metadata_read(struct annotation_tags *tags, const char *key, int type, size_t count, const void *data);
@@ -96,7 +111,7 @@ void itt_task_begin_at(const struct itt_domain *domain, uint64_t start, const st
 void itt_task_end_at(const struct itt_domain *domain, uint64_t end);
 void itt_event_start_now(const struct itt_name *event);
 bool itt_event_end_now(const struct itt_name *event);
-void itt_tasks_start(void);
+void itt_tasks_start(void); // once
 // The open task of this id on the calling thread (id NULL: the innermost one of the domain) takes the tags. False: none.
 bool itt_task_tag(const struct itt_domain *domain, const struct itt_id *id, const struct annotation_tags *tags);
 // The span of a task that is open on any thread; {0}: none is.

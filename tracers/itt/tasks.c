@@ -50,7 +50,6 @@ struct thread {
 };
 
 static struct thread *threads; // atomic
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 static bool has_key;
 static __thread struct thread *own_thread
@@ -101,15 +100,10 @@ static void child_starts(void)
   itt_ranges_forget();
 }
 
-static void start_once(void)
+void itt_tasks_start(void)
 {
   has_key = pthread_key_create(&key, thread_ends) == 0;
   pthread_atfork(NULL, NULL, child_starts);
-}
-
-void itt_tasks_start(void)
-{
-  pthread_once(&once, start_once);
 }
 
 static __attribute__((noinline)) struct thread *thread_begins(void)
