@@ -475,6 +475,25 @@ class PythonProgram(Case):
         self.assertEqual(len(trace.models), (4 + 4 + 30) * 20)
         self.assertEqual({len(layers) for layers in trace.by_model()}, {3})
 
+    def test_nodes_on_other_threads(self):
+        """The runtime computes nodes side by side: each names the inference that it belongs to, or lies in a node."""
+        text = """
+            options = onnxruntime.SessionOptions()
+            options.execution_mode = onnxruntime.ExecutionMode.ORT_PARALLEL
+            options.inter_op_num_threads = 3
+            session = onnxruntime.InferenceSession(model, options)
+            [one] = session.get_inputs()
+            feed = {one.name: numpy.ones([size if isinstance(size, int) else 1 for size in one.shape], numpy.float32)}
+            for i in range(4):
+                show(session.run(None, feed))
+            """
+        for model in ("inception_v1.onnx", "branches.onnx"):
+            expected = self.profile(model).by_model()
+            outcome, trace = self.check_same(self.script(text, model))
+            self.assertEqual(outcome.status, 0, outcome.err)
+            self.assertEqual([sorted((name, parent) for name, parent, _ in layers) for layers in trace.by_model()],
+                             [sorted((name, parent) for name, parent, _ in layers) for layers in expected])
+
     def test_workers(self):
         for method in ("spawn", "fork", "forkserver"):
             outcome, trace = self.check_same(self.script(f"""

@@ -214,7 +214,7 @@ static struct ort_status *stop_event(struct ort_profiler *profiler, uint64_t eve
         .start = node->start,
         .end = end_of_node(node->start, duration_us, stopped),
     };
-    if (listener->thread != &open_nodes)
+    if (depth == 0 && listener->thread != &open_nodes) // the nodes of a sub-graph lie in the one that runs them
       interval.parent = listener->model;
     xsp_span_emit(site_of(listener->runtime, event, name), &interval);
   }
