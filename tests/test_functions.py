@@ -257,6 +257,15 @@ class FunctionsTest(unittest.TestCase):
             self.assertEqual(talk.count("\n"), 1)
             self.assertFalse(self.out.exists())
 
+    def test_xsp_run_with_the_tracer_by_name(self):
+        self.list.write_text("zoo_tail\n")
+        self.run_xsp("-t", "functions", "--", GUEST, "values")
+        self.assertEqual(self.counts(), {"zoo_tail": 100})
+        result = subprocess.run([BUILD / "xsp", "run", "-t", "functions", "-o", self.folder / "no.xsp", "--", "/bin/true"],
+                                timeout=60, capture_output=True)
+        self.assertEqual(result.returncode, 125)
+        self.assertIn("--functions FILE", result.stderr.decode())
+
     def test_xsp_check(self):
         result = subprocess.run([BUILD / "xsp", "check", "functions", "--json"], timeout=60, capture_output=True)
         row = json.loads(result.stdout)

@@ -143,6 +143,10 @@ static enum status add_text(const struct run_options *options, const char *folde
   if (file == NULL || real == NULL)
     return error_set(err, STATUS_MEMORY, "cannot choose tracers", NULL, NULL, "out of memory");
   struct run_tracer tracer = {file, real, text + length};
+  if (strcmp(file, "functions") == 0) // added at the end
+    return options->functions != NULL ? STATUS_OK
+                                      : error_set(err, STATUS_USE, "no functions to trace", "--tracer functions",
+                                                  "--functions FILE", "a list names them");
   if (strchr(file, '/') == NULL) {
     if (!has_name(names, file))
       return no_such_tracer(names, file, err);
