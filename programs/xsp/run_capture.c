@@ -13,12 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define SECOND_NS INT64_C(1000000000)
-// Between two looks at the rings. The longest is what a ring of the default size takes of some 3 million records a second
+// Between two looks at the rings. The longest is what a ring takes of some 3 million records a second
 // that begin without a warning; while they come, the look is where a ring is expected to be a third full.
 #define LOOK_LEAST_NS 500000
 #define LOOK_MOST_NS 20000000
@@ -26,7 +27,9 @@
 #define HURRY_AT 0.1              // from here on draining must not wait for its turn
 #define DRAIN_EVERY_NS SECOND_NS  // and at least so often, where anything waits
 #define WAIT_ALL_LOOK_NS 50000000 // for processes that nobody tells us the end of
-#define FLIGHT_RECORD_BYTES 32    // of a record in a ring
+#define RING_RECORDS_PLENTY (UINT32_C(1) << 17)
+#define PLENTY_BYTES (UINT64_C(1) << 30) // of shared memory
+#define FLIGHT_RECORD_BYTES 32           // of a record in a ring
 #define PROCESSES_LOOKED_AT 65536
 
 extern char **environ;
@@ -294,6 +297,17 @@ static enum status finish(struct capture *capture)
 }
 
 // ---- the beginning ------------------------------------------------------------------------------------------------------------------
+// Rings are storage from their thread's first span on: twice the default where there is plenty, against drops while other
+// programs keep the processors from us. 0: the default.
+static uint32_t ring_records(const struct run_options *options)
+{
+  struct statvfs room;
+  if (options->flight_recorder_bytes != 0)
+    return (uint32_t)(options->flight_recorder_bytes / FLIGHT_RECORD_BYTES);
+  bool has_plenty = statvfs("/dev/shm", &room) == 0 && (uint64_t)room.f_bavail * room.f_frsize >= PLENTY_BYTES;
+  return has_plenty ? RING_RECORDS_PLENTY : 0;
+}
+
 static enum status start(struct capture *capture)
 {
   const struct run_options *options = capture->options;
@@ -301,7 +315,7 @@ static enum status start(struct capture *capture)
   char **environment = NULL;
   const struct collect_options session = {
       .level_mask = options->levels.mask,
-      .ring_records = (uint32_t)(options->flight_recorder_bytes / FLIGHT_RECORD_BYTES),
+      .ring_records = ring_records(options),
       .flight_recorder = options->flight_recorder_bytes != 0,
   };
   capture->given_policy = sched_getscheduler(0);
