@@ -271,9 +271,8 @@ const struct annotation *annotation_find_kind(struct annotation_domain *domain, 
   return found;
 }
 
-// "aten::mm, seq = 3, …" of a name that is known and whose site is off: it need not be read to know that nothing will be
-// recorded. NULL: not so, or not known yet.
-static const struct annotation *find_off(struct key key)
+// What "aten::mm, seq = 3, …" most likely is: the operator of that name, where it is known. NULL: not so.
+static const struct annotation_text *guess_operator(struct key key)
 {
   const char *comma = memchr(key.text, ',', key.length);
   if (comma == NULL || comma == key.text)
@@ -281,27 +280,59 @@ static const struct annotation *find_off(struct key key)
   size_t rest = key.length - (size_t)(comma - key.text);
   bool has_field =
       (rest > 8 && memcmp(comma, ", seq = ", 8) == 0) || (rest > 10 && memcmp(comma, ", op_id = ", 10) == 0);
-  if (!has_field || annotation_capture_range != NULL || range_matches(annotation_model_range, key.text, key.length) ||
+  if (!has_field || range_matches(annotation_model_range, key.text, key.length) ||
       range_matches(annotation_model_range, key.text, (size_t)(comma - key.text)))
     return NULL;
   key.length = (size_t)(comma - key.text);
   key.kind = ANNOTATION_TEXT_VARYING;
   key.level = XSP_LEVEL_LAYER;
-  const struct annotation_text *known = look_up(&key, hash_key(&key));
-  return known != NULL && annotation_site_is_off(known->annotation.site) ? &known->annotation : NULL;
+  return look_up(&key, hash_key(&key));
+}
+
+static void remember_reading(const struct annotation *found, const char *text, size_t length, const struct range *range)
+{
+  struct annotation_thread *own = annotation_thread_own();
+  if (own == NULL || !found->has_varying_tags)
+    return;
+  own->read = *range;
+  own->read_text = text;
+  own->read_length = length;
+  own->read_annotation = found;
+}
+
+// A text that was not found whole.
+static const struct annotation *read_text(const struct annotation_domain *domain, struct key *key, size_t length)
+{
+  static const char nccl[] = "nccl";
+  const struct annotation_text *guess = guess_operator(*key);
+  if (guess != NULL && annotation_capture_range == NULL && annotation_site_is_off(guess->annotation.site))
+    return &guess->annotation; // nothing will be recorded: what else it says need not be read
+  const char *domain_name = domain->name;
+  if (domain->is_nameless && key->length >= sizeof nccl - 1 && memcmp(key->text, nccl, sizeof nccl - 1) == 0)
+    domain_name = nccl;
+  struct range range;
+  range_read(domain_name, key->text, key->length, annotation_model_range, &range);
+  if (range.sequence != RANGE_NO_NUMBER || range.op_id != RANGE_NO_NUMBER || range.sizes != NULL) {
+    key->kind = ANNOTATION_TEXT_VARYING;
+    key->level = (uint8_t)range.level;
+    key->length = range.name_length;
+  }
+  const struct annotation *found;
+  if (guess != NULL && key->kind == ANNOTATION_TEXT_VARYING && key->level == guess->level &&
+      key->length == guess->length)
+    found = &guess->annotation;
+  else
+    found = find_or_make(key, &range);
+  remember_reading(found, key->text, length, &range);
+  return found;
 }
 
 // A range's text that is not in the thread's cache.
 static const struct annotation *find_range(struct annotation_domain *domain, const char *category, const char *text,
                                            size_t length, const struct annotation_text **cached)
 {
-  static const char nccl[] = "nccl";
   int saved_errno = errno;
   struct key key = {domain, category, text, usable_length(text, length), ANNOTATION_TEXT_EXACT, 0};
-  const char *domain_name = domain->name;
-  if (domain->is_nameless && key.length >= sizeof nccl - 1 && memcmp(text, nccl, sizeof nccl - 1) == 0)
-    domain_name = nccl;
-  struct range range;
   const struct annotation *found = NULL;
   if (memchr(text, ',', key.length) == NULL) { // then it has no varying tags, and may be known
     const struct annotation_text *known = look_up(&key, hash_key(&key));
@@ -309,23 +340,7 @@ static const struct annotation *find_range(struct annotation_domain *domain, con
       found = &known->annotation;
   }
   if (found == NULL)
-    found = find_off(key);
-  if (found == NULL) {
-    range_read(domain_name, text, key.length, annotation_model_range, &range);
-    if (range.sequence != RANGE_NO_NUMBER || range.op_id != RANGE_NO_NUMBER || range.sizes != NULL) {
-      key.kind = ANNOTATION_TEXT_VARYING;
-      key.level = (uint8_t)range.level;
-      key.length = range.name_length;
-    }
-    found = find_or_make(&key, &range);
-    struct annotation_thread *own = annotation_thread_own();
-    if (own != NULL && found->has_varying_tags) {
-      own->read = range;
-      own->read_text = text;
-      own->read_length = length;
-      own->read_annotation = found;
-    }
-  }
+    found = read_text(domain, &key, length);
   if (cached != NULL && !found->has_varying_tags && found != &not_recorded)
     *cached = (const struct annotation_text *)(const void *)found;
   errno = saved_errno;
