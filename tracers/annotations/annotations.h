@@ -39,7 +39,6 @@ const char *annotation_domain_name(const struct annotation_domain *domain);
 // `category` NULL: none. The text need not end with a NUL and may change after the call. Never NULL.
 const struct annotation *annotation_find(struct annotation_domain *domain, const char *category, const char *text,
                                          size_t length);
-
 // The same for a text that ends with a NUL: a text seen before at the same address is not measured first.
 const struct annotation *annotation_find_text(struct annotation_domain *domain, const char *category, const char *text);
 // Nothing of this tracer is recorded now and no range could change that: texts need not be looked up.
@@ -47,11 +46,11 @@ bool annotations_are_off(void);
 
 // ---- ranges that nest on the calling thread, per domain
 // Starts a span; the returned handle takes tags until the pop. `annotation` NULL: not recorded, it only nests. `text`
-// (may be NULL where the annotation has no varying tags) as given to annotation_find. *ret_depth, may be NULL: nesting before the push, 0-based.
+// (may be NULL where the annotation has no varying tags) as given to annotation_find. *ret_depth, may be NULL: nesting
+// before the push, 0-based.
 struct xsp_span annotation_push(struct annotation_domain *domain, const struct annotation *annotation, const char *text,
                                 size_t length, int *ret_depth);
 int annotation_pop(struct annotation_domain *domain); // nesting after the pop; -1: nothing was open
-
 // The span of the innermost open range, for tags; not recorded: all zero.
 struct xsp_span annotation_innermost(struct annotation_domain *domain);
 
@@ -66,6 +65,7 @@ void annotation_range_end_tagged(uint64_t id, const struct annotation_tags *tags
 // A range that is over, in ticks. One that does not lie between the start of this tracer and now is not recorded.
 void annotation_publish(struct annotation_domain *domain, const struct annotation *annotation, uint64_t start,
                         uint64_t end, const struct annotation_tags *tags);
+
 // ---- instants: a span of no length, category "mark", at application level
 struct xsp_span annotation_mark(struct annotation_domain *domain, const char *text, size_t length);
 // A counter's value: a span of no length, category "counter", tag `value`.

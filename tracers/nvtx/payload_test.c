@@ -289,6 +289,16 @@ static void test_values_with_schemas_of_their_own(void **state)
   assert_string_equal(tags_text(), "size=3; data='[7, 8, 9]'");
 }
 
+static void test_small_floats(void **state)
+{
+  const uint16_t halves[] = {0x3c00, 0xc000, 0x7bff, 0x0001, 0x0400, 0x3555, 0x7c00, 0x8000};
+  read_one(NVTX_TYPE_FLOAT16, halves, sizeof halves);
+  assert_string_equal(tags_text(), "payload='[1, -2, 65504, 5.96046448e-08, 6.10351562e-05, 0.333251953, inf, -0]'");
+  const uint16_t brains[] = {0x3f80, 0xc000, 0x0080, 0x7f80};
+  read_one(NVTX_TYPE_BF16, brains, sizeof brains);
+  assert_string_equal(tags_text(), "payload='[1, -2, 1.17549435e-38, inf]'");
+}
+
 static void test_too_short(void **state)
 {
   struct numbers all = {0};
@@ -332,6 +342,7 @@ int main(void)
       cmocka_unit_test(test_attributes_of_the_event),
       cmocka_unit_test(test_plain_payloads),
       cmocka_unit_test(test_values_with_schemas_of_their_own),
+      cmocka_unit_test(test_small_floats),
       cmocka_unit_test(test_too_short),
       cmocka_unit_test(test_wide_texts),
   };

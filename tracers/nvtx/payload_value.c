@@ -75,18 +75,25 @@ size_t payload_type_size(const struct payload_context *context, uint64_t type)
 }
 
 // ---- values
-static double small_float(uint32_t bits, unsigned exponent_bits, unsigned fraction_bits)
+// bfloat16 is the upper half of a float.
+static double read_bfloat16(uint16_t bits)
 {
-  uint32_t exponent = bits >> fraction_bits & ((1u << exponent_bits) - 1);
-  uint32_t fraction = bits & ((1u << fraction_bits) - 1);
-  uint32_t most = (1u << exponent_bits) - 1, bias = most >> 1;
-  double sign = bits >> (exponent_bits + fraction_bits) & 1 ? -1 : 1;
-  double part = (double)fraction / (double)(1u << fraction_bits);
-  if (exponent == most)
-    return sign * (fraction == 0 ? __builtin_inf() : __builtin_nan(""));
-  if (exponent == 0)
-    return sign * __builtin_ldexp(part, 1 - (int)bias);
-  return sign * __builtin_ldexp(1 + part, (int)exponent - (int)bias);
+  uint32_t word = (uint32_t)bits << 16;
+  float value;
+  memcpy(&value, &word, sizeof value);
+  return (double)value;
+}
+
+static double read_float16(uint16_t bits)
+{
+  uint32_t exponent = bits >> 10 & 0x1f, fraction = bits & 0x3ff;
+  double sign = bits >> 15 != 0 ? -1 : 1, scale;
+  if (exponent == 0x1f)
+    return fraction == 0 ? sign * __builtin_inf() : __builtin_nan("");
+  // The last bit of the fraction is worth 2^(exponent - 25), of the smallest numbers 2^-24.
+  uint64_t word = (uint64_t)(1023 - 25 + (exponent == 0 ? 1 : exponent)) << 52;
+  memcpy(&scale, &word, sizeof scale);
+  return sign * (double)(fraction + (exponent == 0 ? 0u : 0x400u)) * scale;
 }
 
 static double read_real(uint64_t type, const unsigned char *at)
@@ -99,7 +106,7 @@ static double read_real(uint64_t type, const unsigned char *at)
   case NVTX_TYPE_FLOAT16:
   case NVTX_TYPE_BF16:
     memcpy(&half, at, sizeof half);
-    return type == NVTX_TYPE_BF16 ? small_float(half, 8, 7) : small_float(half, 5, 10);
+    return type == NVTX_TYPE_BF16 ? read_bfloat16(half) : read_float16(half);
   case NVTX_TYPE_DOUBLE:
   case NVTX_TYPE_FLOAT64:
     memcpy(&real, at, sizeof real);
