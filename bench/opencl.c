@@ -243,7 +243,7 @@ static bool run_child(const char *mode, const char *layer, bool in_session, doub
 
 static void print_line(const char *label, double value, double floor, double bare)
 {
-  printf("{\"bench\":\"tracer/opencl\",\"case\":\"%s\",\"value\":%.1f,\"unit\":\"ns/launch\",\"floor\":%.1f,"
+  printf("{\"bench\":\"opencl/launch\",\"case\":\"%s\",\"value\":%.1f,\"unit\":\"ns/launch\",\"floor\":%.1f,"
          "\"ratio\":%.4f,\"peers\":{\"no layer\":%.1f}}\n",
          label, value, floor, value / floor, bare);
 }
