@@ -175,15 +175,17 @@ struct xsp_site *xsp_site_create_variant(const char *tracer, enum xsp_level leve
     if (!__atomic_compare_exchange_n(&site->id, &id, wanted.id, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
         id != wanted.id)
       continue;
-    const struct catalog_string *text = catalog_entry(entry->name, CATALOG_STRING);
-    const struct catalog_string *kind = catalog_entry(entry->category, CATALOG_STRING);
-    __atomic_store_n(&site->size, sizeof *site, __ATOMIC_RELAXED);
-    __atomic_store_n(&site->level, (uint32_t)level, __ATOMIC_RELAXED);
-    __atomic_store_n(&site->name, text == NULL ? "" : text->text, __ATOMIC_RELAXED);
-    __atomic_store_n(&site->category, kind == NULL ? NULL : kind->text, __ATOMIC_RELAXED);
-    __atomic_store_n(&site->tracer, capture.control->tracer[entry->tracer].name, __ATOMIC_RELAXED);
-    __atomic_store_n(&site->levels, wanted.levels, __ATOMIC_RELAXED);
-    __atomic_store_n(&site->mask, wanted.mask, __ATOMIC_RELEASE);
+    if (__atomic_load_n(&site->mask, __ATOMIC_ACQUIRE) == 0) { // else complete: other threads read it, leave it alone
+      const struct catalog_string *text = catalog_entry(entry->name, CATALOG_STRING);
+      const struct catalog_string *kind = catalog_entry(entry->category, CATALOG_STRING);
+      __atomic_store_n(&site->size, sizeof *site, __ATOMIC_RELAXED);
+      __atomic_store_n(&site->level, (uint32_t)level, __ATOMIC_RELAXED);
+      __atomic_store_n(&site->name, text == NULL ? "" : text->text, __ATOMIC_RELAXED);
+      __atomic_store_n(&site->category, kind == NULL ? NULL : kind->text, __ATOMIC_RELAXED);
+      __atomic_store_n(&site->tracer, capture.control->tracer[entry->tracer].name, __ATOMIC_RELAXED);
+      __atomic_store_n(&site->levels, wanted.levels, __ATOMIC_RELAXED);
+      __atomic_store_n(&site->mask, wanted.mask, __ATOMIC_RELEASE);
+    }
     found = site;
     break;
   }
