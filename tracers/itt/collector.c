@@ -301,8 +301,10 @@ void __itt_api_init(struct itt_global *global, int groups)
   if (global != NULL && memcmp(global->magic, ITT_MAGIC, sizeof global->magic) == 0 && global->major == 3 &&
       global->build >= ITT_BUILD_OLDEST) {
     bool is_recording = xsp_attach(NULL) == 0;
-    if (is_recording)
+    if (is_recording) {
       start_once();
+      (void)xsp_tracer_join(xsp_tracer_entry(NULL));
+    }
     fill(global, is_recording);
   }
   errno = saved_errno;
