@@ -100,7 +100,7 @@ class What(RunTest):
 
     def test_delay_and_duration_switch(self):
         """What the guest publishes when it is told to: before the delay, inside, behind the duration."""
-        process = self.start(*guest("run-guest-traced", "signals"), options=["-q", "--delay", "0.3", "--duration", "0.3"],
+        process = self.start(*guest("run-guest-traced", "signals"), options=["-q", "--delay", "0.2", "--duration", "1"],
                              process_group=0)
         self.assertEqual(read_line(process), b"ready\n")
         levels = self.switch_word(process.pid)
@@ -131,6 +131,7 @@ class What(RunTest):
                         "where s.name = 'flood' and t.key = 'i'")[0]
         self.assertEqual(last["last"], 99999)
         self.assertTrue(500 <= last["n"] <= 1024, last)
+        self.assertIn("overwritten", self.note("tracers"))
         self.assertEqual(self.sql("select dropped_count from run"), [{"dropped_count": 0}])
 
     def test_what_is_dropped_is_counted(self):

@@ -9,6 +9,7 @@
 #include "programs/xsp/run_functions.h"
 #include "programs/xsp/run_process.h"
 
+#include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -221,7 +222,24 @@ static void say(struct run_result *result, const char *text, size_t length)
   size_t used = strlen(result->messages);
   while (length > 0 && text[length - 1] == '\n')
     length--;
+  if (length == 0)
+    return;
   snprintf(result->messages + used, sizeof result->messages - used, "%s%.*s", used > 0 ? "\n" : "", (int)length, text);
+}
+
+static void explain_counts(struct capture *capture, const struct collect_counts *counts)
+{
+  char text[256] = "";
+  if (capture->options->flight_recorder_bytes != 0 && counts->overwritten > 0)
+    snprintf(text, sizeof text, "xsp: %" PRIu64 " older records were overwritten, as a flight recorder does",
+             counts->overwritten);
+  say(capture->result, text, strlen(text));
+  text[0] = '\0';
+  if (counts->clock_step_ns != 0)
+    snprintf(text, sizeof text,
+             "xsp: the wall clock was set by %" PRId64 " ns meanwhile; times follow the clock as it was at first",
+             counts->clock_step_ns);
+  say(capture->result, text, strlen(text));
 }
 
 static void explain_absence(struct capture *capture, bool has_program)
@@ -282,8 +300,9 @@ static void fill_result(struct capture *capture)
   char *copy = arena_copy(&capture->arena, messages, strlen(messages));
   if (copy != NULL && capture->options->functions != NULL)
     functions_put_together(capture->options->functions, copy);
-  if (copy != NULL && copy[0] != '\0')
+  if (copy != NULL)
     say(result, copy, strlen(copy));
+  explain_counts(capture, &counts);
   explain_absence(capture, processes.has_program);
 }
 
