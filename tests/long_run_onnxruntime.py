@@ -7,8 +7,9 @@ import subprocess
 import sys
 import unittest
 
-import test_run_onnxruntime as today
-from runner_session import BUILD
+import test_run_onnxruntime as in_c
+import test_run_onnxruntime_python as in_python
+from run_programs import BUILD, COMPILER, Case
 
 VERSIONS = {"1.20.1": False, "1.24.1": False, "1.25.1": True}  # with layers?
 KEEP = BUILD / "test-wheels-python"
@@ -26,7 +27,7 @@ def package(version):
     return folder
 
 
-class OtherVersions(today.Case):
+class OtherVersions(Case):
     folder_of_package = None
 
     def environment(self):
@@ -47,7 +48,7 @@ class OtherVersions(today.Case):
     def test_python(self):
         for version, has_layers in VERSIONS.items():
             self.folder_of_package = package(version)
-            self.check(version, has_layers, today.PythonProgram.script(self, """
+            self.check(version, has_layers, in_python.PythonProgram.script(self, """
                 print(onnxruntime.__version__)
                 session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
                 for options in (None, onnxruntime.RunOptions(), None, None):
@@ -55,11 +56,11 @@ class OtherVersions(today.Case):
                 print(session.get_providers())
                 """))
 
-    START = today.PythonProgram.START
+    START = in_python.PythonProgram.START
 
-    @unittest.skipIf(today.COMPILER is None, "no C compiler")
+    @unittest.skipIf(COMPILER is None, "no C compiler")
     def test_c(self):
-        program = today.CProgram.build.__func__(type(self), "looking")
+        program = in_c.CProgram.build.__func__(type(self), "looking")
         for version, has_layers in VERSIONS.items():
             self.folder_of_package = package(version)
             self.check(version, has_layers, [program, "plain", self.models / "tiny.onnx", 4, 2])

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that looks symbols up in every way there is and prints what it gets; test_run_onnxruntime.py runs it without
+// A program that looks symbols up in every way there is and prints what it gets; test_run_lookups.py runs it without
 // and with frameworks.so preloaded and compares. With -DWRAPPER: a library that stands before libc's functions, as
 // wrappers of malloc do, and finds the next ones by RTLD_NEXT.
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An ordinary program that runs a model in ONNX Runtime's C API; it knows nothing of xsp. Started by
-// test_run_onnxruntime.py and bench/frameworks.c. It prints what it computes and what the runtime tells it, so that two
-// runs can be compared byte for byte.
+// test_run_onnxruntime.py. It prints what it computes and what the runtime tells it, so that two runs can be compared byte
+// for byte.
 //   run_onnxruntime MODE MODEL INFERENCES BATCH   (linked: -DLINKED; else the library is looked up: $ORT_LIBRARY)
 #include "tracers/onnxruntime/abi.h"
 
@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define RANK_MAXIMUM 8
@@ -413,40 +412,6 @@ static void grow(void)
   unload(&loaded);
 }
 
-static double cpu_ms(void)
-{
-  struct timespec time;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return (double)time.tv_sec * 1e3 + (double)time.tv_nsec / 1e6;
-}
-
-// For the bench: CPU time of each inference on one thread; "own": with the runtime's profiling of the session.
-static void measure(bool profiled)
-{
-  struct ort_session_options *options = NULL;
-  MUST(api.create_session_options(&options));
-  MUST(api.set_intra_op_threads(options, 1));
-  if (profiled)
-    MUST(api.enable_profiling(options, "own"));
-  struct loaded loaded = load_model(model, options);
-  for (int i = 0; i < inferences; i++) {
-    double before = cpu_ms();
-    run_once(&loaded, NULL);
-    printf("%.6f\n", cpu_ms() - before);
-  }
-  unload(&loaded);
-}
-
-static void measure_plain(void)
-{
-  measure(false);
-}
-
-static void measure_profiled(void)
-{
-  measure(true);
-}
-
 static void find_more(void)
 {
 #ifdef LINKED
@@ -478,9 +443,7 @@ static const struct {
              {"fork-later", fork_later},
              {"killed", killed},
              {"grow", grow},
-             {"again", again},
-             {"measure", measure_plain},
-             {"measure-profiled", measure_profiled}};
+             {"again", again}};
 
 int main(int argument_count, char **arguments)
 {
