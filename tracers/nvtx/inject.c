@@ -18,6 +18,7 @@ static bool begin(void)
   if (xsp_traceparent_out(NULL, header) != 0)
     return false; // no session: NVTX stays what it is without a tool
   annotations_start("nvtx");
+  (void)xsp_tracer_join(xsp_tracer_entry(NULL));
   return true;
 }
 
