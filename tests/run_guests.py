@@ -16,6 +16,7 @@ BUILD = pathlib.Path(os.environ["XSP_BUILD"])
 SANITIZED = bool(os.environ.get("XSP_SANITIZE"))
 XSP = BUILD / "xsp"
 GUESTS = BUILD / "test-programs"
+BEGAN_S = time.time() - 1
 WAIT_S = int(os.environ.get("XSP_TEST_WAIT_S", "60"))
 # What docs/internals/run.md says that a program is given.
 DOCUMENTED = {"XSP_SESSION", "XSP_TRACERS", "LD_PRELOAD", "XSP_MODEL_RANGE", "XSP_CAPTURE_RANGE", "XSP_SERIALIZE",
@@ -31,15 +32,17 @@ def guest(name, *arguments):
 
 
 def sessions(collector):
-    """The session folders of an xsp, known by the process number in their heads (others may run beside this test)."""
+    """The session folders of an xsp, known by the process number in their heads (others may run beside this test, and
+    older ones may have been left behind under a number that is used again)."""
     found = []
     for folder in {"/dev/shm", tempfile.gettempdir()}:
         for path in pathlib.Path(folder).glob(f"xsp-{os.getuid()}-*/session"):
             try:
                 head = path.read_bytes()[:84]
+                is_ours = path.stat().st_ctime >= BEGAN_S
             except OSError:
                 continue
-            if len(head) == 84 and struct.unpack_from("<I", head, 80)[0] == collector:
+            if is_ours and len(head) == 84 and struct.unpack_from("<I", head, 80)[0] == collector:
                 found.append(path.parent)
     return found
 
