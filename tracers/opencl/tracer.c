@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Capture's door: options, what is said at the end, and what both doors need once. A program that the loader gives the
-// layer to without capture knowing (OPENCL_LAYERS alone) is traced as well, but nobody hears what is said.
+// Capture's door: options, what is said at the end, and what both doors need once. A layer that the OpenCL loader brought
+// (OPENCL_LAYERS) joins the session by itself.
 #include "tracers/opencl/calibrate.h"
 #include "tracers/opencl/commands.h"
 #include "tracers/opencl/drain.h"
@@ -46,6 +46,7 @@ void opencl_initialise(void)
     return;
   int saved_errno = errno;
   xsp_attach(NULL);
+  (void)xsp_tracer_join(xsp_tracer_entry(NULL)); // comes back through start() where the loader brought us: options
   may_record = (xsp_session_levels() & XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)) != 0;
   const char *serialize = getenv("XSP_SERIALIZE");
   commands_serialize = serialize != NULL && strcmp(serialize, "1") == 0;
