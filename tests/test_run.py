@@ -383,6 +383,19 @@ class Ends(RunTest):
         self.assertIn(b"KeyboardInterrupt", errors)
         self.program_span()
 
+    def test_told_to_end_again_and_again(self):
+        """Who presses Ctrl-C twice still gets the file: what was recorded is written to its end."""
+        process = self.start(sys.executable, "-uc", "print('ready'); import time; time.sleep(60)", process_group=0)
+        self.assertEqual(read_line(process), b"ready\n")
+        os.killpg(process.pid, signal.SIGINT)
+        sent = 1
+        while process.poll() is None:
+            os.kill(process.pid, (signal.SIGINT, signal.SIGTERM)[sent % 2])
+            sent += 1
+        process.communicate(timeout=WAIT_S)
+        self.assertIn(process.returncode, (128 + signal.SIGINT, 128 + signal.SIGTERM))  # the program had some of them
+        self.program_span()
+
     def test_xsp_is_killed(self):
         """The program goes on and ends as ever; what it published before and after is recovered."""
         process = self.start(*guest("run-guest-traced", "signals"), process_group=0)
