@@ -23,8 +23,9 @@ DOCUMENTED = {"XSP_SESSION", "XSP_TRACERS", "LD_PRELOAD", "XSP_MODEL_RANGE", "XS
               "NVTX_INJECTION64_PATH", "INTEL_LIBITTNOTIFY64", "OPENCL_LAYERS", "LD_AUDIT", "XSP_FUNCTIONS",
               "OPENCV_TRACE_DEPTH_OPENCV", "OPENCV_TRACE_MAX_CHILDREN_OPENCV", "OPENCV_TRACE_MAX_CHILDREN"}
 if SANITIZED:  # a sanitized libxsp.so in a program that is not
-    os.environ["ASAN_OPTIONS"] = ":".join(["verify_asan_link_order=0", "detect_leaks=0", "handle_segv=0", "handle_sigbus=0",
-                                           "handle_abort=0", "handle_sigill=0", "handle_sigfpe=0"])
+    wanted = ["verify_asan_link_order=0", "detect_leaks=0"]
+    wanted += [f"handle_{name}=0" for name in ("segv", "sigbus", "abort", "sigill", "sigfpe")]
+    os.environ["ASAN_OPTIONS"] = ":".join(filter(None, [os.environ.get("ASAN_OPTIONS"), *wanted]))
 
 
 def guest(name, *arguments):
