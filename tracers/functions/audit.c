@@ -203,10 +203,24 @@ static void send(struct functions_entry *entry, void *real)
 
 // Some functions have a resolver that says at run time which code it is to be. The loader asks it while it binds; here it
 // is asked at the first call, when its library is sure to be ready.
+static void *ask(void *(*resolver)(void))
+{
+#if defined(__aarch64__) // it is told what the processor has, because it may not ask
+  const struct {
+    unsigned long size, hwcap, hwcap2;
+  } has = {sizeof has, system_auxiliary(AT_HWCAP), system_auxiliary(AT_HWCAP2)};
+  void *(*told)(uint64_t, const void *);
+  system_copy(&told, &resolver, sizeof told);
+  return told(has.hwcap | UINT64_C(1) << 62, &has);
+#else
+  return resolver();
+#endif
+}
+
 static struct xsp_span resolve(const void *which, uint64_t unused)
 {
   struct functions_entry *entry = &functions_entries[(const struct functions_entry *)which - functions_entries];
-  send(entry, entry->resolver());
+  send(entry, ask(entry->resolver));
   return (struct xsp_span){0, 0, 0};
 }
 

@@ -24,6 +24,17 @@ static inline bool is_busy(void)
   return __builtin_expect(busy != 0, 0) && (uintptr_t)__builtin_frame_address(0) < busy;
 }
 
+// Around a fork: between it and the child's fresh rings, a span would be written into the parent's.
+void functions_pause(void)
+{
+  busy = UINTPTR_MAX;
+}
+
+void functions_resume(void)
+{
+  busy = 0;
+}
+
 static struct xsp_span go_out(const void *a, uint64_t b, struct xsp_span (*fn)(const void *, uint64_t))
 {
   uintptr_t before = is_busy() ? busy : 0;
@@ -71,6 +82,17 @@ static int is_readable(uintptr_t address)
                    : "a"(SYS_rt_sigprocmask), "D"(-1L), "S"(address), "d"(0L), "r"(r10)
                    : "rcx", "r11", "memory");
   return result != -EFAULT;
+}
+#elif defined(__aarch64__)
+static int is_readable(uintptr_t address)
+{
+  register long x8 __asm__("x8") = SYS_rt_sigprocmask;
+  register long x0 __asm__("x0") = -1;
+  register long x1 __asm__("x1") = (long)address;
+  register long x2 __asm__("x2") = 0;
+  register long x3 __asm__("x3") = 8;
+  __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3) : "memory");
+  return x0 != -EFAULT;
 }
 #else
 static int is_readable(uintptr_t address)

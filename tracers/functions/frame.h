@@ -19,6 +19,9 @@ void functions_enter(struct functions_entry *entry, struct xsp_span *ret_span) _
 void functions_leave(struct xsp_span *span) __attribute__((visibility("hidden")));
 // How many of the `bytes` above `from` may be read; called where they are not all in one page.
 uint64_t functions_window(uintptr_t from, uint64_t bytes) __attribute__((visibility("hidden")));
+// The calling thread records nothing in between.
+void functions_pause(void) __attribute__((visibility("hidden")));
+void functions_resume(void) __attribute__((visibility("hidden")));
 
 // ---- functions.c: any registers; called through functions_keep
 struct xsp_span functions_first_call(const void *entry, uint64_t unused) __attribute__((visibility("hidden")));

@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <gnu/libc-version.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -111,7 +112,7 @@ __attribute__((visibility("hidden"))) _Unwind_Reason_Code functions_personality(
 static int probe(const struct xsp_host *asked_by, char *why, size_t why_size)
 {
 #ifndef FUNCTIONS_HAVE_STUBS
-  snprintf(why, why_size, "functions are traced on x86-64 only");
+  snprintf(why, why_size, "functions are traced on x86-64 and aarch64 only");
   return -1;
 #endif
   if (asked_by->size <= offsetof(struct xsp_host, advise)) // to be started: that says more
@@ -153,6 +154,7 @@ static int start(const struct xsp_host *started_by)
   }
   keep_prepare();
   table = door;
+  pthread_atfork(functions_pause, functions_resume, functions_resume); // after libxsp's: ours is the inner in the child
   // Partner: send() in audit.c, which has an entry complete before it looks for the trampoline.
   __atomic_store_n(&table->trampoline, (void *)functions_trampoline, __ATOMIC_SEQ_CST);
   uint32_t count = __atomic_load_n(&table->entry_count, __ATOMIC_SEQ_CST);

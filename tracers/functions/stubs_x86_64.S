@@ -4,7 +4,6 @@
 #define __ASSEMBLER__ 1
 #include "tracers/functions/table.h"
 
-#if defined(__x86_64__)
   .text
   .balign 64
   .globl functions_stubs
@@ -64,5 +63,4 @@ functions_resolve:
   jmp *FUNCTIONS_ENTRY_GO(%r11)
   .cfi_endproc
   .size functions_resolve, . - functions_resolve
-#endif
   .section .note.GNU-stack, "", @progbits

@@ -130,15 +130,21 @@ const char *system_environment(const char *name)
   return NULL;
 }
 
-const char *system_program_path(void)
+unsigned long system_auxiliary(unsigned long type)
 {
   char **at = first_environment();
   if (at == NULL)
-    return "";
+    return 0;
   while (*at != NULL)
     at++;
   for (ElfW(auxv_t) *entry = (ElfW(auxv_t) *)(at + 1); entry->a_type != AT_NULL; entry++)
-    if (entry->a_type == AT_EXECFN)
-      return (const char *)entry->a_un.a_val;
-  return "";
+    if (entry->a_type == type)
+      return entry->a_un.a_val;
+  return 0;
+}
+
+const char *system_program_path(void)
+{
+  const char *path = (const char *)system_auxiliary(AT_EXECFN);
+  return path == NULL ? "" : path;
 }

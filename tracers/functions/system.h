@@ -17,7 +17,8 @@ long system_read_file(const char *path, char *text, size_t size);
 bool system_is_writable(void *address);
 // Whether the 8 bytes at `address` may be read.
 bool system_is_readable(const void *address);
-const char *system_environment(const char *name); // as the process was started; NULL: not set
-const char *system_program_path(void);            // as it was started
+const char *system_environment(const char *name);   // as the process was started; NULL: not set
+unsigned long system_auxiliary(unsigned long type); // of the kernel's vector (AT_…); 0: not there
+const char *system_program_path(void);              // as it was started
 
 #endif

@@ -13,7 +13,7 @@
 #define FUNCTIONS_ENTRY_SITE 16
 #define FUNCTIONS_ENTRY_STACK 24
 #define FUNCTIONS_STUB_BYTES 16
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
 #define FUNCTIONS_HAVE_STUBS 1
 #endif
 
