@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <string.h>
 #include <unistd.h>
 #include <xsp/tracer.h>
@@ -204,6 +205,17 @@ static bool is_name_of(const char *path, const char *name)
   return strncmp(file, name, length) == 0 && strcmp(file + length, ".so") == 0;
 }
 
+// Its vendor may unload it before exit, when `stop` is to be called.
+static bool keep_loaded(const struct xsp_tracer *descriptor)
+{
+  Dl_info info;
+  struct link_map *map = NULL;
+  if (dladdr1(descriptor, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 || map == NULL)
+    return false;
+  return map->l_name[0] == '\0' || // the program itself
+         dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) != NULL;
+}
+
 int xsp_tracer_join(const struct xsp_tracer *descriptor)
 {
   if (!is_usable(descriptor))
@@ -224,8 +236,8 @@ int xsp_tracer_join(const struct xsp_tracer *descriptor)
     tracer = &loaded[i];
     break;
   }
-  if (tracer == NULL && (tracer = take_slot()) == NULL) {
-    say_line(descriptor->name, "not started", "too many tracers");
+  if (!keep_loaded(descriptor) || (tracer == NULL && (tracer = take_slot()) == NULL)) {
+    say_line(descriptor->name, "not started", "it cannot be kept loaded, or there are too many tracers");
     return -ENOSPC;
   }
   __atomic_store_n(&tracer->tracer, descriptor, __ATOMIC_RELEASE);

@@ -222,7 +222,7 @@ class Environment(RunTest):
         self.has("nvtx", "itt", "opencl", "onnxruntime", "frameworks")
         found = self.variables(OPENCL_LAYERS="/mine.so", LD_PRELOAD="/nothing.so")
         self.assertEqual(found["XSP_TRACERS"],
-                         ",".join(str(self.TRACERS / f"{name}.so") for name in ("itt", "nvtx", "onnxruntime", "opencl")))
+                         ",".join(f"@{self.TRACERS}/{name}.so" for name in ("itt", "nvtx", "onnxruntime", "opencl")))
         self.assertEqual(found["NVTX_INJECTION64_PATH"], str(self.TRACERS / "nvtx.so"))
         self.assertEqual(found["INTEL_LIBITTNOTIFY64"], str(self.TRACERS / "itt.so"))
         self.assertEqual(found["OPENCL_LAYERS"], f"{self.TRACERS / 'opencl.so'}:/mine.so")
@@ -237,7 +237,7 @@ class Environment(RunTest):
 
     def tracers(self, *options):
         listed = self.variables(*options).get("XSP_TRACERS", "")
-        return {pathlib.Path(path).stem for path in listed.split(",") if path}
+        return {pathlib.Path(path.lstrip("@")).stem for path in listed.split(",") if path}
 
     def test_levels_choose(self):
         """A program gets only tracers that have something to say at its level set."""

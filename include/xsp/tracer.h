@@ -56,7 +56,8 @@ XSP_API const struct xsp_tracer *xsp_tracer_entry(const struct xsp_host *host);
 // For a tracer that its vendor's own door loaded (NVTX_INJECTION64_PATH, OPENCL_LAYERS, …): makes it one of the session,
 // as if XSP_TRACERS had named it; `start` runs before this returns, `stop` at exit. Where XSP_TRACERS names it as
 // "@PATH:option=value" it is not loaded in processes that never use it, and has these options once it joins. `probe` is not
-// called. Any thread, any number of times for one descriptor. 0, or a negated errno: -ENOENT without a session.
+// called. Any thread, any number of times for one descriptor. The library stays loaded until exit. 0, or a negated errno:
+// -ENOENT without a session.
 XSP_API int xsp_tracer_join(const struct xsp_tracer *tracer);
 
 #ifdef __cplusplus

@@ -68,13 +68,23 @@ static const char *session(struct request *request, const char *text)
   return request->session_directory;
 }
 
+// Tracers that a door of their vendor's brings in: a process that never opens it need not load them.
+static bool has_own_door(const struct run_tracer *tracer)
+{
+  static const char *const names[] = {"nvtx", "itt", "opencl", "onnxruntime"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(tracer->name, names[i]) == 0)
+      return true;
+  return false;
+}
+
 static const char *tracer_list(struct request *request, const char *text)
 {
   const char *list = NULL;
   for (size_t i = 0; i < request->tracers->count; i++) {
     const struct run_tracer *tracer = &request->tracers->list[i];
-    list = list == NULL ? arena_format(request->arena, "%s%s", tracer->path, tracer->options)
-                        : arena_format(request->arena, "%s,%s%s", list, tracer->path, tracer->options);
+    list = arena_format(request->arena, "%s%s%s%s%s", list != NULL ? list : "", list != NULL ? "," : "",
+                        has_own_door(tracer) ? "@" : "", tracer->path, tracer->options);
   }
   return list;
 }

@@ -18,11 +18,12 @@ static const struct framework *const frameworks[] = {&framework_onnxruntime};
 static char tracer_paths[FRAMEWORKS][4096]; // empty: not traced. Written before main, then only read.
 static bool any_traced;
 
-// "/a/onnxruntime.so:option=x,/b/nvtx.so": the item whose file is NAME.so.
+// "@/a/onnxruntime.so:option=x,/b/other.so": the item whose file is NAME.so.
 static void find_tracer(const char *list, const char *name, char *path, size_t size)
 {
   size_t length = strlen(name);
   for (const char *item = list; *item != 0;) {
+    item += *item == '@';
     size_t item_length = strcspn(item, ",");
     size_t end = strcspn(item, ":,");
     const char *file = memrchr(item, '/', end);

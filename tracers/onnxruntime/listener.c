@@ -428,6 +428,7 @@ struct ort_status *CreateEpFactories(const char *registration_name, const struct
   ort_api_load(base->get_api(version < ORT_API_LISTENER ? version : ORT_API_LISTENER), version, &api);
   if (version < ORT_API_LISTENER)
     return api.create_status(ORT_ERROR_NOT_IMPLEMENTED, "xsp's listener needs ONNX Runtime 1.25 or later");
+  (void)xsp_tracer_join(xsp_tracer_entry(NULL));
   if (first_reading.ns == 0)
     first_reading = take_reading();
   struct runtime *runtime = runtime_for(base);
@@ -467,6 +468,7 @@ static void say(const char *message)
 const struct ort_listener *xsp_listener(void)
 {
   static const struct ort_listener listener = {sizeof listener, last_registered, set_model, say};
+  (void)xsp_tracer_join(xsp_tracer_entry(NULL));
   return &listener;
 }
 
