@@ -93,7 +93,7 @@ static void measure_calls(const char *traced_path, const char *plain_path)
     xsp_tracer_set_levels("functions", XSP_LEVEL_MASK_ALL);
   }
   double plain_ns = median(plains, ROUNDS), span_ns = median(spans, ROUNDS), call_ns = median(calls, ROUNDS);
-  print("call", "traced, against a native span", call_ns, "ns/call", span_ns, 2);
+  print("call", "traced, against a native span", call_ns, "ns/call", span_ns, 2.5);
   print("call", "its level is off, against a plain call", median(offs, ROUNDS), "ns/call", plain_ns, 0);
 }
 
