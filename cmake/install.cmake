@@ -1,6 +1,8 @@
 # What `cmake --install` and the tarball of `make dist` hold, in one place, so that nothing depends on where it is put:
 #   bin/xsp  lib/libxsp.so*  lib/xsp/{xsp-runner, tracers/*.so, xsp_sqlite.so}  include/xsp  lib/pkgconfig/xsp.pc  share/
 # (bin/xsp, man pages and completion: programs/CMakeLists.txt.)
+# One RUNPATH for both places: CMake pads one that it means to shorten later, and an empty entry is the current directory,
+# where a traced program would then look for libraries.
 if(TARGET xsp_capture)
   install(TARGETS xsp_capture LIBRARY DESTINATION lib)
   file(CONFIGURE OUTPUT xsp.pc @ONLY CONTENT [[
@@ -15,7 +17,7 @@ Libs: -L${prefix}/lib -lxsp
 endif()
 install(DIRECTORY include/xsp DESTINATION include FILES_MATCHING PATTERN "*.h")
 if(TARGET xsp) # its probing of frameworks shares code that can publish spans
-  set_target_properties(xsp PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
+  set_target_properties(xsp PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN:$ORIGIN/../lib")
 endif()
 if(TARGET xsp_sqlite)
   install(TARGETS xsp_sqlite LIBRARY DESTINATION lib/xsp)
@@ -24,7 +26,7 @@ if(TARGET xsp_sqlite)
 endif()
 if(TARGET xsp-runner)
   install(TARGETS xsp-runner RUNTIME DESTINATION lib/xsp)
-  set_target_properties(xsp-runner PROPERTIES INSTALL_RPATH "$ORIGIN/..")
+  set_target_properties(xsp-runner PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN:$ORIGIN/..")
 endif()
 # Every shared object that a folder of tracers/ puts into build/tracers/.
 function(xsp_install_tracers directory)
@@ -33,7 +35,12 @@ function(xsp_install_tracers directory)
     get_target_property(place ${target} LIBRARY_OUTPUT_DIRECTORY)
     if("${place}" STREQUAL "${XSP_OUTPUT}/tracers")
       install(TARGETS ${target} LIBRARY DESTINATION lib/xsp/tracers)
-      set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN/../..")
+      get_target_property(linked ${target} LINK_LIBRARIES)
+      if("${linked}" MATCHES "xsp_capture")
+        set_target_properties(${target} PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/..:$ORIGIN/../..")
+      else()
+        set_target_properties(${target} PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "")
+      endif()
     endif()
   endforeach()
   get_property(folders DIRECTORY ${directory} PROPERTY SUBDIRECTORIES)
