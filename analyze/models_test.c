@@ -146,6 +146,36 @@ static void test_unknown_batch_sizes(void **unused)
   fixture_done(&fixture);
 }
 
+static void test_different_batch_sizes_in_one_run(void **unused)
+{
+  (void)unused;
+  struct fixture fixture;
+  fixture_start(&fixture);
+  fixture_run(&fixture, "M", 0);
+  fixture_model(&fixture, 5 * MS, false);
+  fixture_int(&fixture, fixture.span_id, "batch_size", 2);
+  fixture_model(&fixture, 7 * MS, false); // does not say
+  fixture_ready(&fixture);
+  assert_int_equal(fixture_ask(&fixture, "A1"), STATUS_OK);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "batch_size"), 2);
+  assert_false(fixture_has_note(&fixture, "different batch sizes"));
+  fixture_done(&fixture);
+
+  fixture_start(&fixture);
+  fixture_run(&fixture, "M", 0);
+  for (int64_t batch = 1; batch <= 4; batch *= 2) {
+    fixture_model(&fixture, batch * MS, false);
+    fixture_int(&fixture, fixture.span_id, "batch_size", batch);
+  }
+  fixture_ready(&fixture);
+  assert_int_equal(fixture_ask(&fixture, "A1"), STATUS_OK);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "batch_size"), NAN);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "latency_ms"), 2);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "throughput_per_s"), NAN);
+  assert_true(fixture_has_note(&fixture, "different batch sizes"));
+  fixture_done(&fixture);
+}
+
 static void test_several_experiments_give_one_table_each(void **unused)
 {
   (void)unused;
@@ -276,6 +306,7 @@ int main(void)
       cmocka_unit_test(test_sort_and_top),
       cmocka_unit_test(test_level_rule_falls_back_to_the_next_deeper_set),
       cmocka_unit_test(test_unknown_batch_sizes),
+      cmocka_unit_test(test_different_batch_sizes_in_one_run),
       cmocka_unit_test(test_several_experiments_give_one_table_each),
       cmocka_unit_test(test_l0_overhead_of_each_set),
       cmocka_unit_test(test_l0_by_layer_gives_back_ten_microseconds_a_kernel),

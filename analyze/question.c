@@ -115,6 +115,15 @@ double question_difference_ms(struct question *question, double a_ms, double b_m
 }
 
 // ---- from a question to a table --------------------------------------------------------------------------------------
+static bool pools_batches(const struct question *question)
+{
+  for (size_t i = 0; i < question->used_count; i++)
+    for (size_t k = 0; k < question->used[i]->run_count; k++)
+      if (question->used[i]->runs[k]->has_several_batches)
+        return true;
+  return false;
+}
+
 static enum status finish(struct question *question, struct analyze_table *ret_table, struct error *err)
 {
   struct table *table = &question->table;
@@ -127,6 +136,9 @@ static enum status finish(struct question *question, struct analyze_table *ret_t
     observations += (int64_t)question->used[i]->observation_count;
     is_one_level_set = is_one_level_set && level_set_equal(question->used[i]->levels, question->used[0]->levels);
   }
+  if (pools_batches(question))
+    table_note(table,
+               "observations of different batch sizes are pooled: the batch size, and throughput, are not known");
   int64_t *run_ids = arena_alloc_array(arena, runs + 1, sizeof *run_ids);
   if (run_ids == NULL || table->failed)
     return question_no_memory(err);

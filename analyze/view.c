@@ -21,7 +21,14 @@ static int compare_sets(const void *left, const void *right)
   return a->levels.mask < b->levels.mask ? -1 : a->levels.mask > b->levels.mask;
 }
 
-// Imported runs say their batch size by a tag of the model span.
+static int compare_ids(const void *left, const void *right)
+{
+  const int64_t *a = left, *b = right;
+  return (*a > *b) - (*a < *b);
+}
+
+// Imported runs and traced programs say their batch size by a tag of the model spans. Where these differ within a run, it
+// has none: a latency pooled over batch sizes gives no throughput.
 static enum status batch_from_tags(struct store *store, struct view_run *run, struct arena *arena, struct error *err)
 {
   uint32_t key;
@@ -30,11 +37,25 @@ static enum status batch_from_tags(struct store *store, struct view_run *run, st
   if (run->batch_size != 0 || run->observation_count == 0 || !store_find_string(store, "batch_size", 10, &key))
     return STATUS_OK;
   XSP_TRY(store_load_tags_of(store, run->run->run_id, &key, 1, arena, &tags, &count, err));
-  for (size_t i = 0; i < count; i++)
-    if (tags[i].type == STORE_INT && tags[i].value.integer > 0 && tags[i].span_id == run->observations[0].span_id) {
-      run->batch_size = tags[i].value.integer;
-      break;
-    }
+  int64_t *spans = arena_alloc_array(arena, run->observation_count, sizeof *spans);
+  if (spans == NULL)
+    return question_no_memory(err);
+  for (size_t i = 0; i < run->observation_count; i++)
+    spans[i] = run->observations[i].span_id;
+  int64_t first = spans[0], found = 0;
+  qsort(spans, run->observation_count, sizeof *spans, compare_ids);
+  for (size_t i = 0; i < count; i++) {
+    int64_t value = tags[i].value.integer;
+    if (tags[i].type != STORE_INT || value <= 0 ||
+        bsearch(&tags[i].span_id, spans, run->observation_count, sizeof *spans, compare_ids) == NULL)
+      continue;
+    run->has_several_batches = run->has_several_batches || (found != 0 && value != found);
+    found = value;
+    if (tags[i].span_id == first)
+      run->batch_size = value;
+  }
+  if (run->has_several_batches)
+    run->batch_size = 0;
   return STATUS_OK;
 }
 

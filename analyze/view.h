@@ -10,7 +10,8 @@ struct view_run {
   const struct store_run *run;
   const struct store_observation *observations; // warm-up included
   size_t observation_count;
-  int64_t batch_size; // the run's, else its model's tag; 0: unknown
+  int64_t batch_size;       // the run's, else its models' tag; 0: unknown
+  bool has_several_batches; // its observations say different ones
 };
 struct view_set { // runs of one configuration: their observations are pooled, sets never are
   struct level_set levels;
