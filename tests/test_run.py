@@ -74,6 +74,11 @@ class What(RunTest):
         self.assertEqual(self.note("processes"), "6")
         self.assertEqual(self.sql("select dropped_count from run"), [{"dropped_count": 0}])
 
+    def test_its_own_share_is_never_nothing(self):
+        """Also where nothing was drained before the end: looking takes time, too."""
+        self.run_it("--", "true")
+        self.assertGreater(self.sql("select own_pct from run")[0]["own_pct"], 0)
+
     def test_a_script_is_named(self):
         script = self.folder / "train.py"
         script.write_text("print('trained')\n", encoding="utf-8")

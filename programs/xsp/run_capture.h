@@ -33,7 +33,7 @@ struct run_result {
   int64_t start_ns, end_ns;      // Unix epoch, of the program
   int64_t span_id;               // of its application-level span in the run
   uint64_t spans, dropped, open; // of the session
-  uint64_t own_ns;               // CPU time of draining while the program ran
+  uint64_t own_ns;               // CPU time of xsp while the program ran
   unsigned processes;            // that joined the session
   unsigned left_running;         // that still ran when the last drain was made
   char messages[4096];           // what tracers said, newline-separated

@@ -74,7 +74,7 @@ static enum status describe(struct experiment *experiment, struct error *err)
 }
 
 // ---- one execution ---------------------------------------------------------------------------------------------------
-// CPU time of draining beside the program, of the program's time. What tracers cost inside the program is not in it: that
+// CPU time of xsp beside the program, of the program's time. What tracers cost inside the program is not in it: that
 // is the difference between level sets.
 static double own_pct(const struct run_result *ran)
 {
