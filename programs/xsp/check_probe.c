@@ -88,8 +88,8 @@ static void probe_tracer(const void *what, struct check_result *ret_result)
   }
   xsp_tracer_entry_fn entry;
   memcpy(&entry, &symbol, sizeof entry);
-  const struct check_host host = {
-      {sizeof host.host, XSP_ABI_VERSION, no_option, say_nothing, note_found, note_advice}, ret_result};
+  const struct check_host host = {{sizeof host.host, XSP_ABI_VERSION, no_option, say_nothing, note_found, note_advice},
+                                  ret_result};
   const struct xsp_tracer *tracer = entry(&host.host);
   if (tracer == NULL || tracer->name == NULL) {
     refuse(ret_result, STATUS_NO, "it refused this version of xsp");
