@@ -97,9 +97,21 @@ class What(RunTest):
         self.assertEqual(self.sql("select levels from run"), [{"levels": "M"}])
         self.assertEqual(self.sql("select count(*) as n from span where name = 'work'"), [{"n": 0}])
 
+    def test_levels_that_nobody_named(self):
+        """The run has those that were heard of: of the others an analysis says that they lack, not that there was nothing."""
+        self.run_it("--", *guest("run-guest-traced", "exit", "0"))
+        found = self.sql("select distinct level from span")
+        self.assertEqual([row["level"] for row in found], ["application"])
+        self.assertEqual(self.sql("select levels from run"), [{"levels": "A/M"}])
+        self.assertIn(b"no run with the kernel level", self.xsp("analyze", "A8", self.file, check=1).stderr)
+        self.xsp("analyze", "A1", self.file)
+        self.run_it("-f", "--levels", "A/M/K", "--", *guest("run-guest-traced", "exit", "0"))
+        self.assertEqual(self.sql("select levels from run"), [{"levels": "A/M/K"}])
+
     def test_delay(self):
         """The guest publishes at once, then waits: nothing of it is after the delay."""
-        self.run_it("--delay", "3600", "--", *guest("run-guest-traced", "exit", "0"))
+        result = self.run_it("--delay", "3600", "--", *guest("run-guest-traced", "exit", "0"))
+        self.assertIn(b"it ended before --delay was over", result.stderr)
         self.assertEqual(self.sql("select count(*) as n from span where name = 'work'"), [{"n": 0}])
         self.program_span()
 
@@ -364,13 +376,23 @@ class WrongUse(RunTest):
         self.assertEqual(self.xsp("run", "-q", "-f", "--", "echo", "--", "-f").stdout, b"-- -f\n")
 
     def test_cannot_be_started(self):
-        for command, why in (("nosuchprogram", "No such file"), ("/etc/passwd", "Permission denied"),
-                             (str(self.folder), "Permission denied"), ("", "No such file")):
-            result = self.run_it("--", command, check=127)
-            self.assertIn(why, result.stderr.decode())
-            self.assertEqual(result.stdout, b"")
-            self.assertFalse(self.file.exists())
+        with tempfile.TemporaryDirectory() as elsewhere:
+            script = pathlib.Path(elsewhere) / "script"
+            script.write_text("#!/no/such/interpreter\n", encoding="utf-8")
+            script.chmod(0o755)
+            self.cannot_start(str(script), "No such file", "the interpreter")
+        self.cannot_start("nosuchprogram", "No such file", "PATH")
+        self.cannot_start("/no/such/program", "No such file", "another path")
+        self.cannot_start("/etc/passwd", "Permission denied", "chmod")
+        self.cannot_start(str(self.folder), "Permission denied", "a folder")
+        self.cannot_start("", "'': No such file", "its path")
         self.assertEqual(list(self.folder.iterdir()), [])
+
+    def cannot_start(self, command, why, advice):
+        result = self.run_it("--", command, check=127)
+        self.assertRegex(result.stderr.decode(), f"^xsp: [^\n]+{why}[^\n]*; try: [^\n]*{advice}[^\n]*\n$")
+        self.assertEqual(result.stdout, b"")
+        self.assertFalse(self.file.exists())
 
     def test_output_that_cannot_be_written(self):
         result = self.xsp("run", "-o", "/no/such/folder/x.xsp", "--", "touch", "ran", check=3)

@@ -194,6 +194,16 @@ static enum status miss_steps(struct experiment *experiment, struct level_set le
   return store_add_note(experiment->store, 0, "model_range", text, err);
 }
 
+// Where nobody named levels, the run has those at which something was said: of the others nothing is known, and an analysis
+// must say that it lacks them, not that a device did nothing. The program is there always: its duration stands for a model's.
+static uint32_t asked_levels(const struct experiment *experiment)
+{
+  const struct run_experiment_options *options = experiment->options;
+  if (options->sets_are_given || options->set_count > 1)
+    return XSP_LEVEL_MASK_ALL;
+  return experiment->published.level_mask | XSP_LEVEL_MASK(XSP_LEVEL_APPLICATION) | XSP_LEVEL_MASK(XSP_LEVEL_MODEL);
+}
+
 // Whether it counts is known only when it has ended: a first execution that stays the only one is what was asked for.
 static enum status execute(struct experiment *experiment, struct level_set levels, bool is_warmup, struct error *err)
 {
@@ -211,6 +221,8 @@ static enum status execute(struct experiment *experiment, struct level_set level
     result->exit_status = run_exit_status(ran.wait_status);
   }
   XSP_TRY(status);
+  XSP_TRY(run_spans_look(experiment->store, run.run_id, ran.span_id, &experiment->published, err));
+  run.levels.mask &= asked_levels(experiment);
   XSP_TRY(write_run(experiment, &run, &ran, err));
   bool has_failed = run_exit_status(ran.wait_status) != 0;
   result->was_interrupted |= ran.was_interrupted;
@@ -219,7 +231,6 @@ static enum status execute(struct experiment *experiment, struct level_set level
     XSP_TRY(leave_failed(experiment, &ran, err));
   if (ran.was_interrupted)
     result->exit_status = run_exit_status(ran.wait_status);
-  XSP_TRY(run_spans_look(experiment->store, run.run_id, ran.span_id, &experiment->published, err));
   if (is_first(experiment))
     XSP_TRY(miss_steps(experiment, levels, err));
   bool counts = experiment->is_over ? is_first(experiment) : !is_warmup;

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -220,11 +221,18 @@ static bool read_note(int notes, struct start_note *ret_note)
 
 static enum status cannot_start(const char *command, int error, struct error *err)
 {
+  struct stat file;
+  bool is_path = strchr(command, '/') != NULL, is_there = is_path && stat(command, &file) == 0;
+  const char *advice = NULL;
+  if (error == ENOENT && is_there)
+    advice = "the interpreter or loader that the file asks for: it is not on this machine";
+  else if (error == ENOENT)
+    advice = is_path ? "another path" : "its path, or a look at PATH";
+  else if (error == EACCES)
+    advice =
+        is_there && S_ISDIR(file.st_mode) ? "a program: this is a folder" : "chmod +x, or the interpreter before it";
   errno = error;
-  const char *advice = error == ENOENT && strchr(command, '/') == NULL ? "its path, or a look at PATH" : NULL;
-  if (error == EACCES)
-    advice = "chmod +x, or the interpreter before it";
-  return error_set_errno(err, STATUS_SYSTEM, "cannot start the program", command, advice);
+  return error_set_errno(err, STATUS_SYSTEM, "cannot start the program", command[0] == 0 ? "''" : command, advice);
 }
 
 enum status run_process_start(char *const *command, char *const *environment, struct run_process *ret_process,

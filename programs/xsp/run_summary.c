@@ -83,7 +83,20 @@ static void put_kernels(struct buf *out, const struct import_account *account)
   buf_text(out, "\n");
 }
 
-static void put_facts(struct buf *out, const struct run_facts *facts)
+// Where an option says when to record, nothing recorded may be its doing.
+static void put_silence(struct buf *out, const struct run_options *options, const struct run_result *ran)
+{
+  buf_text(out, "none but the program's own");
+  if (options->capture_range != NULL) {
+    buf_text(out, ": recorded was only inside ranges that match --capture-range '");
+    display_escape(out, options->capture_range, strlen(options->capture_range));
+    buf_text(out, "'");
+  } else if ((double)(ran->end_ns - ran->start_ns) < 1e9 * options->delay_s)
+    buf_text(out, ": it ended before --delay was over");
+}
+
+static void put_facts(struct buf *out, const struct run_facts *facts, const struct run_options *options,
+                      const struct run_result *ran)
 {
   static const enum basis order[] = {BASIS_EXPLICIT, BASIS_CORRELATION, BASIS_CONTAINMENT, BASIS_AMBIGUOUS, BASIS_NONE};
   const struct import_account *account = &facts->account;
@@ -95,7 +108,7 @@ static void put_facts(struct buf *out, const struct run_facts *facts)
     spans += account->spans_by_level[level];
   buf_format(out, LABEL, "spans");
   if (spans <= 1)
-    buf_text(out, "none but the program's own");
+    put_silence(out, options, ran);
   for (unsigned level = 0; level < XSP_LEVEL_COUNT && spans > 1; level++)
     put_count(out, &joint, account->spans_by_level[level], level_name(level));
   if (facts->set_count > 1)
@@ -225,7 +238,10 @@ static void put_next(struct buf *out, const char *path, const struct run_facts *
   buf_init(&escaped, BUF_MAXIMUM_DEFAULT);
   display_escape(&escaped, path, strlen(path));
   const char *file = escaped.data != NULL ? escaped.data : "";
-  const char *id = has_kernels(facts) ? "A11" : has_layers(facts) ? "A2" : facts->set_count > 1 ? "L0" : NULL;
+  const char *id = has_kernels(facts)     ? has_layers(facts) ? "A11" : "A8"
+                   : has_layers(facts)    ? "A2"
+                   : facts->set_count > 1 ? "L0"
+                                          : NULL;
   buf_format(out, "\nwritten: %s\nnext:    xsp info %s\n", file, file);
   if (id != NULL)
     buf_format(out, "         xsp analyze %s %s\n", id, file);
@@ -247,7 +263,7 @@ enum status run_summary(const struct run_experiment_options *options, const stru
   if (status == STATUS_OK) {
     buf_text(&out, "\nxsp: ");
     put_heading(&out, options, result);
-    put_facts(&out, &facts);
+    put_facts(&out, &facts, &options->run, &result->first);
     put_messages(&out, result->first.messages);
     if (result->has_noise)
       noise_explain(&result->noise, &out);
