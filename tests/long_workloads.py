@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The checks of test_workloads.py on what takes longer: Inception-v1, where OpenCV itself waits for the device before the
-last layers, and SqueezeNet in two threads at once, each with a queue of its own."""
+last layers, and SqueezeNet in two threads at once, on OpenCV's one queue."""
 import statistics
 import unittest
 
