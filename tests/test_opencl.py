@@ -283,11 +283,13 @@ class DriverTest(TracedTest):
 
     def test_check_says_what_is_missing(self):
         with tempfile.TemporaryDirectory() as nothing:
-            for environment, reason, advice in (
-                    ({"OCL_ICD_VENDORS": nothing}, "no platform", "OCL_ICD_VENDORS"),
-                    ({"XSP_LIBRARY_OPENCL": f"{nothing}/no.so"}, "no.so", "XSP_LIBRARY_OPENCL")):
-                done = subprocess.run([XSP, "check", "opencl", "--json"], env=self.environment(**environment),
-                                      timeout=TIMEOUT, stdout=subprocess.PIPE)
+            for environment, options, status, reason, advice in (
+                    ({"OCL_ICD_VENDORS": nothing}, [], 1, "no platform", "OCL_ICD_VENDORS"),
+                    ({"XSP_LIBRARY_OPENCL": f"{nothing}/no.so"}, [], 3, "no.so", "XSP_LIBRARY_OPENCL"),
+                    ({}, ["--library", f"opencl={nothing}/no.so"], 3, "no.so", "XSP_LIBRARY_OPENCL")):
+                done = subprocess.run([XSP, "check", "opencl", "--json", *options], env=self.environment(**environment),
+                                      timeout=TIMEOUT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                self.assertEqual(done.returncode, status, done.stderr)
                 found = [row for row in json.loads(done.stdout) if row.get("tracer") == "opencl"][0]
                 self.assertFalse(found["usable"], found)
                 self.assertIn(reason, found["reason"])

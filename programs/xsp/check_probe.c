@@ -99,8 +99,9 @@ static void probe_tracer(const void *what, struct check_result *ret_result)
   char why[sizeof ret_result->reason] = "";
   if (tracer->probe == NULL || tracer->probe(&host.host, why, sizeof why) == 0)
     ret_result->is_usable = true;
-  else
-    refuse(ret_result, STATUS_NO, why[0] != 0 ? why : "its probe says no, without a reason");
+  else // its own path still stands there where it found no library that opens
+    refuse(ret_result, strcmp(ret_result->library, what) == 0 ? STATUS_SYSTEM : STATUS_NO,
+           why[0] != 0 ? why : "its probe says no, without a reason");
 }
 
 // Probes, sends the result, and leaves without running the exit handlers of whatever was loaded.

@@ -46,16 +46,28 @@ static const char *given_library(const struct invocation *invocation, const char
   return path;
 }
 
+// Libraries that no predictor opens, only a tracer of this name.
+static bool is_tracer_library(const char *name)
+{
+  return strcmp(name, "opencl") == 0;
+}
+
+static void variable_name(const char *name, char *variable, size_t size)
+{
+  int length = snprintf(variable, size, "XSP_LIBRARY_%s", name);
+  for (int i = 0; i < length && i < (int)size - 1; i++)
+    variable[i] = variable[i] == '-' ? '_' : (char)toupper((unsigned char)variable[i]);
+}
+
 static bool environment_gives_library(const char *name)
 {
   char variable[96];
-  int length = snprintf(variable, sizeof variable, "XSP_LIBRARY_%s", name);
-  for (int i = 0; i < length && i < (int)sizeof variable - 1; i++)
-    variable[i] = variable[i] == '-' ? '_' : (char)toupper((unsigned char)variable[i]);
+  variable_name(name, variable, sizeof variable);
   const char *value = getenv(variable);
   return value != NULL && value[0] != 0;
 }
 
+// What was named holds for tracers, too: they look into the environment.
 static enum status check_library_options(const struct invocation *invocation, struct error *err)
 {
   const char *value;
@@ -66,8 +78,11 @@ static enum status check_library_options(const struct invocation *invocation, st
                        "it is not NAME=PATH");
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)(equals - value), value);
-    if (predictor_find(name) == NULL)
+    if (predictor_find(name) == NULL && !is_tracer_library(name))
       return error_set(err, STATUS_USE, "wrong use", name, "`xsp check`, which names all", "no such library");
+    char variable[96];
+    variable_name(name, variable, sizeof variable);
+    setenv(variable, equals + 1, 1);
   }
   return STATUS_OK;
 }
@@ -159,6 +174,7 @@ static enum status probe_all(const struct invocation *invocation, const glob_t *
       continue;
     struct subject *subject = &subjects->items[subjects->count++];
     subject->kind = SUBJECT_TRACER;
+    subject->has_given_library = environment_gives_library(name);
     check_tracer(tracers->gl_pathv[i], &subject->result);
   }
   return STATUS_OK;

@@ -114,8 +114,9 @@ static void *open_loader(const struct xsp_host *host, struct loader *ret_loader,
   if (library == NULL) {
     snprintf(why, why_size, "%s", dlerror());
     if (host->size >= sizeof *host)
-      host->advise(host,
-                   given != NULL ? "see XSP_LIBRARY_OPENCL" : "apt-get install ocl-icd-libopencl1 pocl-opencl-icd");
+      host->advise(host, given != NULL
+                             ? "give the file of an OpenCL loader: XSP_LIBRARY_OPENCL or --library opencl=PATH"
+                             : "apt-get install ocl-icd-libopencl1 pocl-opencl-icd");
     return NULL;
   }
   find(library, "clGetPlatformIDs", &ret_loader->get_platforms);
