@@ -168,6 +168,14 @@ for i in range(4):
         self.assertEqual(result.stdout, "a\nb\n\n")
         self.assertEqual(len(self.runs()), 5)
 
+    def test_what_ends_with_another_status_is_not_repeated(self):
+        for options in (["--leveled"], ["--runs", 2], ["--levels", "M,M/L"]):
+            result = self.run_xsp("-f", *options, "--", *self.script("raise SystemExit(4)"), status=4)
+            self.assertIn("xsp: it ended with status 4: it is not repeated\n", result.stderr)
+            self.assertEqual([run["observations"] for run in self.runs()], [1])
+        result = self.run_xsp("-f", "--", *self.script("raise SystemExit(4)"), status=4)
+        self.assertNotIn("repeated", result.stderr)
+
     def test_a_pipe_as_input_is_read_by_every_execution(self):
         text = "".join(f"line {i}\n" for i in range(100000))
         script = self.script(f"import sys\ntext = sys.stdin.read()\nprint(len(text))\nsys.exit(len(text) != {len(text)})")

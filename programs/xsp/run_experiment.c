@@ -194,6 +194,11 @@ static enum status miss_steps(struct experiment *experiment, struct level_set le
   return store_add_note(experiment->store, 0, "model_range", text, err);
 }
 
+static unsigned count_planned(const struct experiment *experiment)
+{
+  return experiment->options->runs * (unsigned)experiment->set_count;
+}
+
 // Where nobody named levels, the run has those at which something was said: of the others nothing is known, and an analysis
 // must say that it lacks them, not that a device did nothing. The program is there always: its duration stands for a model's.
 static uint32_t asked_levels(const struct experiment *experiment)
@@ -233,6 +238,8 @@ static enum status execute(struct experiment *experiment, struct level_set level
     result->exit_status = run_exit_status(ran.wait_status);
   if (is_first(experiment))
     XSP_TRY(miss_steps(experiment, levels, err));
+  if (is_first(experiment) && has_failed && !ran.was_interrupted && (is_warmup || count_planned(experiment) > 1))
+    say(experiment, "it ended with status %d: it is not repeated", result->exit_status);
   bool counts = experiment->is_over ? is_first(experiment) : !is_warmup;
   if (counts)
     return STATUS_OK;
@@ -267,11 +274,6 @@ static enum status plan_by_first(struct experiment *experiment, struct level_set
   }
   buf_done(&text);
   return status;
-}
-
-static unsigned count_planned(const struct experiment *experiment)
-{
-  return experiment->options->runs * (unsigned)experiment->set_count;
 }
 
 // Said when the first execution has ended: it is the one whose output is seen.
