@@ -50,13 +50,18 @@ def profile_of(network):
     return layers, total / ticks_per_ms
 
 
-def infer(options, picture, said):
-    """What one thread does, with a network of its own."""
-    network = read_network(options.model, options.target)
-    for _ in range(options.warmup):
-        with annotate("warm-up"):
-            network.setInput(picture)
-            network.forward()
+def infer(options, picture, said, warm):
+    """What one thread does, with a network of its own; no inference is measured while another thread warms up."""
+    try:
+        network = read_network(options.model, options.target)
+        for _ in range(options.warmup):
+            with annotate("warm-up"):
+                network.setInput(picture)
+                network.forward()
+    except BaseException:
+        warm.abort()  # else the others would wait for ever
+        raise
+    warm.wait()
     for _ in range(options.runs):
         started, cpu_started = time.perf_counter(), time.process_time()
         with annotate("inference"):
@@ -88,10 +93,11 @@ def main():
     picture = numpy.random.default_rng(options.seed).standard_normal((1, 3, 224, 224)).astype(numpy.float32)
     said = {"opencv": cv2.__version__, "device": device, "runs": options.runs, "forward_ms": [], "cpu_ms": [],
             "perf_profile_ms": [], "answers": []}
-    threads = [threading.Thread(target=infer, args=(options, picture, said)) for _ in range(options.threads - 1)]
+    work = (options, picture, said, threading.Barrier(options.threads))
+    threads = [threading.Thread(target=infer, args=work) for _ in range(options.threads - 1)]
     for thread in threads:
         thread.start()
-    infer(options, picture, said)
+    infer(*work)
     for thread in threads:
         thread.join()
     answers = numpy.stack(said["answers"])
