@@ -111,6 +111,24 @@ class LeveledTest(RunTest):
         self.assertEqual(experiment["framework"], None)
         self.assertIn("any_script.py", experiment["workload"])
 
+    def test_the_spread_is_that_of_the_worst_set(self):
+        """Every second execution of the deeper set takes long: a verdict on the other set alone would say nothing of it."""
+        script = ("import os, pathlib\n"
+                  "counted = pathlib.Path('counted')\n"
+                  "if 'nvtx' in os.environ.get('XSP_TRACERS', ''):\n"
+                  "    counted.write_text((counted.read_text() if counted.exists() else '') + 'x')\n"
+                  "    if len(counted.read_text()) % 2:\n"
+                  "        for _ in range(5_000_000): pass\n")
+        self.run_xsp("-t", "nvtx", "--levels", "M,M/L", "--runs", 4, "--warmup", 0, "--", *self.script(script), cwd=self.folder)
+        spreads = {}
+        for row in self.analyze("L0")["rows"]:
+            taken = [at["duration_ns"] for at in self.sql(
+                f"select duration_ns from observation join run using (run_id) where levels = '{row['levels']}' and not warmup")]
+            low, middle, high = statistics.quantiles(taken, method="inclusive")
+            spreads[row["levels"]] = 100 * (high - low) / middle
+        self.assertGreater(spreads["M/L"], spreads["M"])
+        self.assertIn(f"up to {spreads['M/L']:.1f} %", self.notes()["noise"])
+
     def test_models_are_observations_and_those_of_warm_up_are_none(self):
         self.run_xsp("--leveled", "--runs", 2, "--warmup", 2, "--", WORKLOAD, "models", 3)
         self.assertEqual([(row["levels"], row["n"]) for row in self.analyze("L0")["rows"]], [("M", 6), ("M/L", 6)])
