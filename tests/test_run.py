@@ -170,6 +170,12 @@ class What(RunTest):
         (self.folder / "go").touch()
         wait_until(done.exists, "it does not go on")  # without its session
 
+    def test_wait_for_one_that_was_forked_last(self):
+        """The program has ended before the process that it forked could join the session."""
+        for _ in range(8):
+            self.run_it("-q", "-f", "--wait", "all", "--", "sh", "-c", "(sleep 0.2; true) & exit 3", check=3)
+            self.assertIsNone(self.note("left_running"))
+
     def test_wait_for_all(self):
         done = self.folder / "done"
         process = self.start(*guest("run-guest-traced", "outlive", self.folder / "go", done),

@@ -201,17 +201,17 @@ static struct processes count_processes(const struct capture *capture)
 }
 
 // No subreaper: a daemon would see xsp where it waits to be adopted by process 1. The session knows who joined it, so that
-// is who is waited for.
+// is who is waited for; one look is not enough, because a process that was forked last may not have joined yet.
 static void wait_for_others(struct capture *capture)
 {
-  bool is_waiting = capture->options->wait_all;
+  unsigned looks_left = capture->options->wait_all ? 2 : 0;
   const struct timespec pause_time = {0, WAIT_ALL_LOOK_NS};
   set_gentle(capture, true);
-  while (is_waiting && !run_process_is_asked_to_end(&capture->process)) {
+  while (looks_left > 0 && !run_process_is_asked_to_end(&capture->process)) {
     (void)look(capture);
     (void)switch_levels(capture);
-    is_waiting = count_processes(capture).living > 0;
-    if (is_waiting)
+    looks_left = count_processes(capture).living > 0 ? 2 : looks_left - 1;
+    if (looks_left > 0)
       (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause_time, NULL);
   }
   set_gentle(capture, false);
