@@ -119,11 +119,12 @@ class LeveledTest(RunTest):
                   "    counted.write_text((counted.read_text() if counted.exists() else '') + 'x')\n"
                   "    if len(counted.read_text()) % 2:\n"
                   "        for _ in range(5_000_000): pass\n")
-        self.run_xsp("-t", "nvtx", "--levels", "M,M/L", "--runs", 4, "--warmup", 0, "--", *self.script(script), cwd=self.folder)
+        self.run_xsp("-t", "nvtx", "--levels", "M,M/L", "--runs", 4, "--warmup", 0, "--", *self.script(script),
+                     cwd=self.folder)
         spreads = {}
         for row in self.analyze("L0")["rows"]:
-            taken = [at["duration_ns"] for at in self.sql(
-                f"select duration_ns from observation join run using (run_id) where levels = '{row['levels']}' and not warmup")]
+            taken = [at["duration_ns"] for at in self.sql("select duration_ns from observation join run using (run_id) "
+                                                          f"where levels = '{row['levels']}' and not warmup")]
             low, middle, high = statistics.quantiles(taken, method="inclusive")
             spreads[row["levels"]] = 100 * (high - low) / middle
         self.assertGreater(spreads["M/L"], spreads["M"])
