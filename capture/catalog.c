@@ -19,6 +19,7 @@
 
 static uint64_t *table; // hash << 32 | id; private memory, touched only where used; 0: free
 static uint32_t table_used;
+static uint64_t reachable; // atomic: the first bytes of the window that may be touched
 
 bool catalog_create(const char *path)
 {
@@ -34,7 +35,9 @@ bool catalog_create(const char *path)
   return true;
 }
 
-// Maps more than the file holds, so that growing needs no new mapping; only allocated bytes are ever touched.
+// Maps more than the file holds, so that growing needs no new mapping. What the file does not hold cannot be read either:
+// a checker of memory in the program (valgrind looks for leaks in all that can be read) would meet a SIGBUS there for each
+// word.
 static struct catalog_head *map_window(const char *path, uint64_t *ret_window)
 {
   int file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
@@ -47,11 +50,33 @@ static struct catalog_head *map_window(const char *path, uint64_t *ret_window)
     most /= 2;
   if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && (size_t)status.st_size >= sizeof(struct catalog_head))
     for (uint64_t window = most; memory == MAP_FAILED && window >= WINDOW_LEAST; window /= 2) {
-      memory = mmap(NULL, window, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
+      memory = mmap(NULL, window, PROT_NONE, MAP_SHARED | MAP_NORESERVE, file, 0);
       *ret_window = window;
     }
   close(file);
-  return memory == MAP_FAILED ? NULL : memory;
+  if (memory == MAP_FAILED)
+    return NULL;
+  reachable = (uint64_t)status.st_size < *ret_window ? (uint64_t)status.st_size : *ret_window;
+  if (mprotect(memory, reachable, PROT_READ | PROT_WRITE) == 0)
+    return memory;
+  munmap(memory, *ret_window);
+  return NULL;
+}
+
+// Makes the window's first `end` bytes, which some process has allocated, touchable here. Any thread, any number of times.
+static bool reach(uint64_t end)
+{
+  uint64_t before = __atomic_load_n(&reachable, __ATOMIC_ACQUIRE);
+  if (__builtin_expect(end <= before, 1))
+    return true;
+  uint64_t bytes = __atomic_load_n(&capture.catalog->allocated, __ATOMIC_ACQUIRE);
+  bytes = bytes < capture.catalog_window ? bytes : capture.catalog_window;
+  if (end > bytes || mprotect(capture.catalog, bytes, PROT_READ | PROT_WRITE) != 0)
+    return false;
+  while (before < bytes &&
+         !__atomic_compare_exchange_n(&reachable, &before, bytes, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
+    ;
+  return true;
 }
 
 bool catalog_open(const char *path)
@@ -78,7 +103,8 @@ bool catalog_open(const char *path)
 void *catalog_entry(uint32_t id, enum catalog_type type)
 {
   uint64_t offset = (uint64_t)id * 8;
-  if (id == 0 || offset + sizeof(struct catalog_entry) > __atomic_load_n(&capture.catalog->used, __ATOMIC_RELAXED))
+  uint64_t used = __atomic_load_n(&capture.catalog->used, __ATOMIC_ACQUIRE);
+  if (id == 0 || offset + sizeof(struct catalog_entry) > used || !reach(used))
     return NULL;
   struct catalog_entry *entry = (struct catalog_entry *)((char *)capture.catalog + offset);
   if (__atomic_load_n(&entry->size, __ATOMIC_ACQUIRE) == 0 || entry->type != (uint32_t)type)
@@ -113,10 +139,10 @@ static void *append(size_t bytes, enum catalog_type type, uint32_t *ret_id)
     if (used + bytes > capture.catalog_window)
       return NULL;
     uint64_t allocated = __atomic_load_n(&catalog->allocated, __ATOMIC_ACQUIRE);
-    if (used + bytes > allocated && !grow(allocated, used + bytes))
+    if ((used + bytes > allocated && !grow(allocated, used + bytes)) || !reach(used + bytes))
       return NULL;
   } while (
-      !__atomic_compare_exchange_n(&catalog->used, &used, used + bytes, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+      !__atomic_compare_exchange_n(&catalog->used, &used, used + bytes, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
   struct catalog_entry *entry = (struct catalog_entry *)((char *)catalog + used);
   entry->type = (uint32_t)type;
   *ret_id = (uint32_t)(used / 8);
