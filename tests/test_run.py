@@ -188,6 +188,12 @@ class What(RunTest):
         (self.folder / "go").touch()
         wait_until(done.exists, "it does not go on")  # without its session
 
+    def test_wait_for_one_that_never_joins(self):
+        """A forked worker joins the session with its first span; this one publishes nothing."""
+        self.run_it("--wait", "all", "--", sys.executable, "-c", "import os, time\nif os.fork() == 0:\n    os.close(1)\n"
+                    "    os.close(2)\n    time.sleep(0.5)\n    open('done', 'w').close()\n    os._exit(0)")
+        self.assertTrue((self.folder / "done").exists())
+
     def test_wait_for_one_that_was_forked_last(self):
         """The program has ended before the process that it forked could join the session."""
         for _ in range(8):

@@ -200,8 +200,8 @@ static struct processes count_processes(const struct capture *capture)
   return counts;
 }
 
-// No subreaper: a daemon would see xsp where it waits to be adopted by process 1. The session knows who joined it, so that
-// is who is waited for; one look is not enough, because a process that was forked last may not have joined yet.
+// No subreaper: a daemon would see xsp where it waits to be adopted by process 1. Who has the session in its
+// environment is waited for; a second look finds what was forked during the first.
 static void wait_for_others(struct capture *capture)
 {
   unsigned looks_left = capture->options->wait_all ? 2 : 0;
@@ -210,7 +210,8 @@ static void wait_for_others(struct capture *capture)
   while (looks_left > 0 && !run_process_is_asked_to_end(&capture->process)) {
     (void)look(capture);
     (void)switch_levels(capture);
-    looks_left = count_processes(capture).living > 0 ? 2 : looks_left - 1;
+    bool is_alone = count_processes(capture).living == 0 && !run_process_any_in(collect_directory(capture->session));
+    looks_left = is_alone ? looks_left - 1 : 2;
     if (looks_left > 0)
       (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause_time, NULL);
   }

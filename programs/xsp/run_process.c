@@ -6,8 +6,10 @@
 // same group that blocks everything and does nothing. A signal that is pending there too was sent to the group.
 #include "programs/xsp/run_process.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -120,6 +122,30 @@ bool run_process_lives(pid_t process, int64_t start_ns)
   int64_t boot_ns = now_ns(CLOCK_REALTIME) - now_ns(CLOCK_BOOTTIME);
   int64_t began_ns = boot_ns + (int64_t)(ticks * (unsigned long long)(SECOND_NS / (per_second > 0 ? per_second : 100)));
   return began_ns <= start_ns + SECOND_NS; // else the number was given to another process
+}
+
+// Not by who joined: a process that was only forked joins with its first span.
+bool run_process_any_in(const char *session)
+{
+  char wanted[PATH_MAX + 16], path[64];
+  char *variable = NULL;
+  size_t room = 0;
+  bool is_found = false;
+  const struct dirent *entry;
+  DIR *all = opendir("/proc");
+  snprintf(wanted, sizeof wanted, "XSP_SESSION=%s", session);
+  while (all != NULL && !is_found && (entry = readdir(all)) != NULL) {
+    snprintf(path, sizeof path, "/proc/%ld/environ", strtol(entry->d_name, NULL, 10)); // 0: what is no process
+    FILE *environment = fopen(path, "re");                                             // not those of other users
+    while (environment != NULL && !is_found && getdelim(&variable, &room, 0, environment) > 0)
+      is_found = strcmp(variable, wanted) == 0;
+    if (environment != NULL)
+      fclose(environment);
+  }
+  if (all != NULL)
+    closedir(all);
+  free(variable);
+  return is_found;
 }
 
 static bool has_pending(pid_t process, int number)

@@ -34,5 +34,7 @@ void run_process_done(struct run_process *process);
 
 // Whether a process that was there at `start_ns` (Unix epoch) still runs; zombies do not.
 bool run_process_lives(pid_t process, int64_t start_ns);
+// Whether a process lives that was given this session's folder by its environment.
+bool run_process_any_in(const char *session);
 
 #endif
