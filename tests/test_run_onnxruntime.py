@@ -61,6 +61,16 @@ class CProgram(Case):
         self.assertEqual([tuple(row.values()) for row in counts],
                          [("M", "model", 8), ("M/L", "layer", 24), ("M/L", "model", 8)])
 
+    def test_model_range_picks_a_model(self):
+        """Of two models in one program one is the observations: the other's inferences are in none."""
+        script = self.folder / "two.sh"
+        script.write_text(f'"$1" plain {self.models}/tiny.onnx 3 1\n"$1" plain {self.models}/branches.onnx 2 1\n')
+        done, path = self.xsp_run(["sh", script, self.looking], "--levels", "M/L", "--model-range", "bran*")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(sql(path, """select s.name, count(*) as n from observation o join span s using (run_id, span_id)
+                                      group by 1"""), [{"name": "branches", "n": 2}])
+        self.assertEqual(sql(path, "select count(*) as n from span where level = 'model'"), [{"n": 5}])
+
     def test_models_without_layers(self):
         for program in (self.looking, self.linked):
             _, trace = self.check_same([program, "options", self.models / "tiny.onnx", 4, 2], levels="M")

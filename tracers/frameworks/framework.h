@@ -33,6 +33,7 @@ extern const struct framework framework_onnxruntime;
 // ---- frameworks.c
 // Path of the framework's tracer, as XSP_TRACERS has it; NULL: not traced. Valid while the process lives.
 const char *framework_tracer(const struct framework *framework);
+const char *framework_model_range(void); // the glob of --model-range; NULL: none
 // What a look-up of `name` gives, where it gave `found`. `caller` is where the look-up was made.
 void *framework_offer(void *handle, const char *name, void *found, const void *caller);
 // The function that our export of `name` stands before, for a call from `caller`; NULL: there is none.

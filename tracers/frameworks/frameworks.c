@@ -15,6 +15,7 @@ static const struct framework *const frameworks[] = {&framework_onnxruntime};
 #define FRAMEWORKS (sizeof frameworks / sizeof frameworks[0])
 #define PYTHON_ENTRANCE "PyInit_"
 
+static char model_range[1024];              // empty: none. Programs may change their environment
 static char tracer_paths[FRAMEWORKS][4096]; // empty: not traced. Written before main, then only read.
 static bool any_traced;
 
@@ -44,10 +45,18 @@ __attribute__((constructor)) static void read_environment(void)
   const char *session = secure_getenv("XSP_SESSION"), *tracers = secure_getenv("XSP_TRACERS");
   if (session == NULL || *session == 0 || tracers == NULL)
     return;
+  const char *range = secure_getenv("XSP_MODEL_RANGE");
+  if (range != NULL && strlen(range) < sizeof model_range)
+    strcpy(model_range, range);
   for (size_t i = 0; i < FRAMEWORKS; i++) {
     find_tracer(tracers, frameworks[i]->name, tracer_paths[i], sizeof tracer_paths[i]);
     any_traced = any_traced || tracer_paths[i][0] != 0;
   }
+}
+
+const char *framework_model_range(void)
+{
+  return model_range[0] != 0 ? model_range : NULL;
 }
 
 const char *framework_tracer(const struct framework *framework)

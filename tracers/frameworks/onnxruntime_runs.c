@@ -7,6 +7,7 @@
 // nothing.
 #include "tracers/frameworks/onnxruntime_runs.h"
 
+#include "format/range.h"
 #include "tracers/onnxruntime/listener.h"
 
 #include <dlfcn.h>
@@ -132,10 +133,15 @@ bool runs_load(struct ort_runtime *ret_runtime, const struct ort_api_base *base)
 
 // ---- names -----------------------------------------------------------------------------------------------------------
 
+// Of several models in one program --model-range picks those that are the observations, as it does with ranges.
 struct xsp_site *runs_site_of_name(const char *name)
 {
-  return xsp_site_create(framework_onnxruntime.name, XSP_LEVEL_MODEL, name != NULL && *name != 0 ? name : "model",
-                         NULL);
+  if (name == NULL || *name == 0)
+    name = "model";
+  struct xsp_site *site = xsp_site_create(framework_onnxruntime.name, XSP_LEVEL_MODEL, name, NULL);
+  if (site != NULL && range_matches(framework_model_range(), name, strlen(name)))
+    xsp_site_tag_int(site, "step", 1);
+  return site;
 }
 
 struct xsp_site *runs_site_of_file(const char *path)
