@@ -132,6 +132,40 @@ static void put_facts(struct buf *out, const struct run_facts *facts, const stru
   }
 }
 
+struct observed { // spans that are observations, by name
+  struct buf *out;
+  const char *joint;
+};
+
+static enum status put_observed(void *context, const struct store_cell *cells, size_t count, struct error *err)
+{
+  struct observed *observed = context;
+  buf_format(observed->out, "%s%" PRId64 " of ", observed->joint, cells[1].integer);
+  display_escape(observed->out, cells[0].text, cells[0].length);
+  observed->joint = ", ";
+  return STATUS_OK;
+}
+
+// Inferences of several models pool in the tables below.
+static enum status put_models(struct buf *out, struct store *store, const struct run_facts *facts, struct error *err)
+{
+  static const char from[] = "from observation o join span s using (run_id, span_id) where o.run_id = ";
+  char sql[512];
+  struct buf names;
+  buf_init(&names, BUF_MAXIMUM_DEFAULT);
+  struct observed observed = {&names, ""};
+  const struct store_query_sink sink = {&observed, NULL, put_observed};
+  snprintf(sql, sizeof sql,
+           "select s.name, count(*) %s%" PRId64 " group by 1 having (select count(distinct s.name) %s%" PRId64
+           ") between 2 and 9 order by 2 desc, 1",
+           from, facts->run_id, from, facts->run_id);
+  enum status status = facts->has_steps ? store_query(store, sql, &sink, err) : STATUS_OK;
+  if (status == STATUS_OK && names.length > 0)
+    buf_format(out, LABEL "%s; the tables have all together, --model-range NAME one\n", "models", names.data);
+  buf_done(&names);
+  return status;
+}
+
 static void put_messages(struct buf *out, const char *messages)
 {
   for (const char *line = messages; *line != 0;) {
@@ -267,6 +301,10 @@ enum status run_summary(const struct run_experiment_options *options, const stru
     put_messages(&out, result->first.messages);
     if (result->has_noise)
       noise_explain(&result->noise, &out);
+    if (options->run.model_range == NULL) // else its matches are the observations
+      status = put_models(&out, result->store, &facts, err);
+  }
+  if (status == STATUS_OK) {
     status = put_tables(&out, result->store, &facts, err);
   }
   if (status == STATUS_OK && out.failed)
