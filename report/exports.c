@@ -12,12 +12,11 @@
 #include <unistd.h>
 
 const struct report_export *const report_exports[] = {
-    &report_export_perfetto, &report_export_chrome,
-    &report_export_otlp,     &report_export_otlp_proto,
+    &report_export_perfetto, &report_export_chrome,     &report_export_otlp,   &report_export_otlp_proto,
 #ifdef XSP_HAVE_EXPORT_SQLITE
     &report_export_sqlite,
 #endif
-    &report_export_csv,      NULL,
+    &report_export_csv,      &report_export_speedscope, &report_export_folded, NULL,
 };
 
 static enum status find_export(const char *name, const struct report_export **ret_export, struct error *err)

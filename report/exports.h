@@ -11,5 +11,7 @@ extern const struct report_export report_export_otlp;
 extern const struct report_export report_export_otlp_proto;
 extern const struct report_export report_export_sqlite;
 extern const struct report_export report_export_csv;
+extern const struct report_export report_export_speedscope;
+extern const struct report_export report_export_folded;
 
 #endif

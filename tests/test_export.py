@@ -319,6 +319,72 @@ class CsvTest(ExportTest):
         self.assertTrue(data.endswith(b"\r\n"))
 
 
+class FlameTest(ExportTest):
+    """speedscope and folded stacks, recomputed from the rows of table span."""
+
+    def own_times(self, source):
+        """{(levels, chain of names): ns} by the parents and self times of table span."""
+        rows = self.spans(source, "t.clock is null")
+        by_id = {(row["run_id"], row["span_id"]): row for row in rows}
+        runs = {row["run_id"]: row for row in xsp_json("sql", source, "select * from run", "--json")}
+        times = {}
+        for row in rows:
+            if row["kind"] == "launch" or row["is_open"] or row["self_ns"] == 0:
+                continue
+            chain, at = [], row
+            while at is not None:
+                chain.insert(0, at["name"])
+                at = by_id.get((row["run_id"], at["parent_id"]))
+            if len(runs) > 1:
+                chain.insert(0, f"{runs[row['run_id']]['levels']} batch {runs[row['run_id']]['batch_size']}")
+            times[tuple(chain)] = times.get(tuple(chain), 0) + row["self_ns"]
+        return times
+
+    def test_folded_is_own_time_by_context(self):
+        for script in (leveled(), asynchronous()):
+            source, target = self.export(script, "folded", "folded")
+            found = {}
+            for line in target.read_text().splitlines():
+                chain, _, value = line.rpartition(" ")
+                found[tuple(chain.split(";"))] = found.get(tuple(chain.split(";")), 0) + int(value)
+            self.assertEqual(found, self.own_times(source))
+            self.assertGreater(len(found), 3)
+
+    def test_folded_names_cannot_break_lines(self):
+        script = Script()
+        script.experiment()
+        script.run(1, "M")
+        script.track()
+        script.span("a;b\nc", UNIX_START, 50)
+        _, target = self.export(script, "folded", "folded")
+        self.assertEqual(target.read_text(), "a:b c 50\n")
+
+    def test_speedscope_has_every_span_once(self):
+        for script in (leveled(), asynchronous()):
+            source, target = self.export(script, "speedscope", "json")
+            document = json.loads(target.read_text())
+            self.assertEqual(document["$schema"], "https://www.speedscope.app/file-format-schema.json")
+            names = [frame["name"] for frame in document["shared"]["frames"]]
+            found = []
+            for profile in document["profiles"]:
+                self.assertEqual((profile["type"], profile["unit"]), ("evented", "nanoseconds"))
+                stack, before = [], profile["startValue"]
+                for event in profile["events"]:
+                    self.assertGreaterEqual(event["at"], before)
+                    before = event["at"]
+                    if event["type"] == "O":
+                        stack.append(event)
+                    else:  # its reader wants what was opened last to be closed first
+                        opened = stack.pop()
+                        self.assertEqual(opened["frame"], event["frame"])
+                        found.append((names[event["frame"]], event["at"] - opened["at"]))
+                self.assertEqual(stack, [])
+                self.assertLessEqual(before, profile["endValue"])
+            expected = [(row["name"], row["duration_ns"])
+                        for row in self.spans(source, "t.clock is null") if not row["is_open"]]
+            self.assertEqual(sorted(found), sorted(expected))
+
+
 class SqliteTest(ExportTest):
     def test_plain_tables_answer_as_xsp_does(self):
         source, target = self.export(asynchronous(), "sqlite", "sqlite")

@@ -79,8 +79,9 @@ static enum status run(const struct invocation *invocation, struct error *err)
 static const struct option_description options[] = {
     {.name = "to",
      .value_name = "FORMAT",
-     .help = "perfetto, chrome, otlp, otlp-proto, sqlite or csv. Without it: what the output's ending says (.pftrace, "
-             ".json, .jsonl or .otlp, .pb or .otlp-proto, .sqlite or .db, .csv)."},
+     .help = "perfetto, chrome, otlp, otlp-proto, sqlite, csv, speedscope or folded. Without it: what the output's "
+             "ending says (.pftrace, "
+             ".json, .jsonl or .otlp, .pb or .otlp-proto, .sqlite or .db, .csv, .folded)."},
     {.name = "output",
      .letter = 'o',
      .value_name = "OUT",
@@ -97,7 +98,7 @@ static const struct verb_example examples[] = {
 
 const struct verb verb_export = {
     .name = "export",
-    .summary = "write a file for another tool: Perfetto, Chrome, OpenTelemetry, SQLite, CSV",
+    .summary = "write a file for another tool: Perfetto, Chrome, OpenTelemetry, SQLite, CSV, flame graphs",
     .synopsis = "FILE --to FORMAT -o OUT [OPTION...]",
     .description = "Converts an .xsp file.\n\n"
                    "  perfetto    a trace for ui.perfetto.dev: tracks, levels as categories, tags, arrows from\n"
@@ -107,10 +108,12 @@ const struct verb verb_export = {
                    "              same trace back\n"
                    "  otlp-proto  the same as protobuf, in less than half the bytes\n"
                    "  sqlite      plain tables, for tools that cannot load the xsp extension\n"
-                   "  csv         the spans, one a line\n\n"
+                   "  csv         the spans, one a line\n"
+                   "  speedscope  one profile a track, for https://www.speedscope.app\n"
+                   "  folded      own time by context, one a line, for flame graph tools\n\n"
                    "Spans that cross each other on one track are drawn on further lanes of it. Tracks with a clock of "
                    "their own (a "
-                   "simulator's) are not in perfetto and chrome.",
+                   "simulator's) are not in perfetto, chrome, speedscope and folded.",
     .least_arguments = 1,
     .most_arguments = 1,
     .options = options,
