@@ -31,7 +31,11 @@ static enum status chosen_format(const struct invocation *invocation, const char
 // Timelines cannot show times of other clocks beside wall time; says so.
 static enum status talk_about_foreign_clocks(struct store *store, const char *format, struct error *err)
 {
-  if (strcmp(format, "perfetto") != 0 && strcmp(format, "chrome") != 0)
+  static const char *const timelines[] = {"perfetto", "chrome", "speedscope", "folded"};
+  bool is_timeline = false;
+  for (size_t i = 0; i < sizeof timelines / sizeof *timelines; i++)
+    is_timeline = is_timeline || strcmp(format, timelines[i]) == 0;
+  if (!is_timeline)
     return STATUS_OK;
   struct arena arena = {0};
   struct store_run *runs = NULL;
