@@ -116,6 +116,7 @@ int main(int argument_count, char **arguments)
   void *apart = dlmopen(LM_ID_NEWLM, "libm.so.6", RTLD_NOW);
   show("apart", apart == NULL ? NULL : dlsym(apart, "cos"));
   show("apart, nothing", apart == NULL ? NULL : dlsym(apart, "no_such_function"));
+  show("program's framework", dlsym(own, "OrtGetApiBase") != NULL ? (void *)main : NULL);
   show("default framework", dlsym(RTLD_DEFAULT, "OrtGetApiBase") != NULL ? (void *)main : NULL);
   pthread_t thread[THREADS];
   for (int i = 0; i < THREADS; i++)

@@ -22,6 +22,7 @@ struct framework {
   // library do not look anything up: for them the file exports a function of this name, which finds the next one.
   const char *symbol;
   void *(*symbol_found)(void *found);
+  void (*own_export)(void); // that function
   // An extension module of Python ("onnxruntime_pybind11_state"), or NULL. Called with the module complete and the
   // interpreter held; `module` is borrowed. May replace what is in it (python.h). Errors of Python must not be left set.
   const char *python_module;
@@ -40,6 +41,8 @@ void *framework_offer(void *handle, const char *name, void *found, const void *c
 void *framework_next(const char *name, const void *caller);
 // Is there one for a look-up in the default scope? Only asked for names in the table.
 bool framework_hides(const char *name);
+// Whether `found`, which a look-up of `name` gave, is our export, and nothing stands behind it.
+bool framework_hides_found(const char *name, const void *found);
 // How many bytes can be read from `address` on, which lies in a library's data; 0: it lies elsewhere.
 size_t framework_readable(const void *address);
 

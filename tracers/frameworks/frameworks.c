@@ -147,6 +147,15 @@ bool framework_hides(const char *name)
   return false;
 }
 
+// A handle of the program's own scope (dlopen of NULL) leads to our exports, too.
+bool framework_hides_found(const char *name, const void *found)
+{
+  for (size_t i = 0; i < FRAMEWORKS; i++)
+    if ((uintptr_t)frameworks[i]->own_export == (uintptr_t)found && frameworks[i]->own_export != NULL)
+      return framework_hides(name);
+  return false;
+}
+
 struct search {
   uintptr_t address;
   size_t readable;

@@ -45,7 +45,9 @@ void *frameworks_dlsym(void *handle, const char *name)
 {
   const void *caller = __builtin_extract_return_addr(__builtin_return_address(0));
   void *found = real_dlsym()(handle, name);
-  return found == NULL || name == NULL ? found : framework_offer(handle, name, found, caller);
+  if (found == NULL || name == NULL)
+    return found;
+  return framework_hides_found(name, found) ? NULL : framework_offer(handle, name, found, caller);
 }
 
 // What to jump to for RTLD_NEXT and RTLD_DEFAULT. In the default scope our own exports come first: where there is

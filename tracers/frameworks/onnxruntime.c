@@ -529,6 +529,7 @@ const struct framework framework_onnxruntime = {
     .name = "onnxruntime",
     .symbol = ORT_GET_API_BASE,
     .symbol_found = symbol_found,
+    .own_export = (void (*)(void))OrtGetApiBase,
     .python_module = "onnxruntime_pybind11_state",
     .python_loaded = onnxruntime_python_loaded,
 };
