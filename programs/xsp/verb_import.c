@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define THREADS_MOST 2
 
@@ -74,15 +75,21 @@ static enum status refuse_own_input(const struct invocation *invocation, const c
 // ---- interruption ----------------------------------------------------------------------------------------------------
 static volatile sig_atomic_t interrupted_by; // the signal; 0: none
 
+// A read that begins just after the signal came would wait for ever: it is interrupted again until it is noticed.
 static void on_signal(int signal)
 {
-  interrupted_by = signal;
+  if (signal != SIGALRM)
+    interrupted_by = signal;
+  if (interrupted_by != 0)
+    alarm(1);
 }
 
 // The first signal ends the import in good order, also where it waits for a pipe (no SA_RESTART); a second one ends it
 // at once.
 static void catch_signals(void)
 {
+  const struct sigaction again = {.sa_handler = on_signal};
+  sigaction(SIGALRM, &again, NULL);
   static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
   for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
     struct sigaction old, action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
