@@ -70,16 +70,32 @@ static enum status move_into_place(const char *beside, const char *path, bool fo
   return STATUS_OK;
 }
 
-enum status report_export_file(struct store *store, const char *format, const char *path, bool force, struct error *err)
+// What writes an output beside its place.
+struct writer {
+  enum status (*write)(const struct writer *writer, struct store *store, const char *path, struct error *err);
+  const struct report_export *export;
+  const struct report_page_options *page;
+};
+
+static enum status write_export(const struct writer *writer, struct store *store, const char *path, struct error *err)
 {
-  const struct report_export *export = NULL;
-  XSP_TRY(find_export(format, &export, err));
+  return writer->export->write(store, path, err);
+}
+
+static enum status write_page(const struct writer *writer, struct store *store, const char *path, struct error *err)
+{
+  return report_page(store, writer->page, path, err);
+}
+
+static enum status write_in_place(const struct writer *writer, struct store *store, const char *path, bool force,
+                                  struct error *err)
+{
   XSP_TRY(check_place(store, path, force, err));
   char beside[PATH_MAX];
   int length = snprintf(beside, sizeof beside, "%s.%ld.partial", path, (long)getpid());
   if (length < 0 || (size_t)length >= sizeof beside)
     return error_set(err, STATUS_USE, "cannot write", path, NULL, "the name is too long");
-  enum status status = export->write(store, beside, err);
+  enum status status = writer->write(writer, store, beside, err);
   if (status == STATUS_OK)
     status = move_into_place(beside, path, force, err);
   if (status != STATUS_OK) {
@@ -88,4 +104,18 @@ enum status report_export_file(struct store *store, const char *format, const ch
       snprintf(err->where, sizeof err->where, "%s", path); // the name that the user knows
   }
   return status;
+}
+
+enum status report_export_file(struct store *store, const char *format, const char *path, bool force, struct error *err)
+{
+  struct writer writer = {.write = write_export};
+  XSP_TRY(find_export(format, &writer.export, err));
+  return write_in_place(&writer, store, path, force, err);
+}
+
+enum status report_page_file(struct store *store, const struct report_page_options *options, const char *path,
+                             bool force, struct error *err)
+{
+  const struct writer writer = {.write = write_page, .page = options};
+  return write_in_place(&writer, store, path, force, err);
 }

@@ -26,4 +26,16 @@ extern const struct report_export *const report_exports[]; // perfetto, chrome, 
 enum status report_export_file(struct store *store, const char *format, const char *path, bool force,
                                struct error *err) MUST_CHECK;
 
+// ---- the page
+struct report_page_options {
+  const char *name; // of the file, as the page shows it
+  size_t max_spans; // runs beyond are on the page as tables only
+};
+// Writes one HTML file that opens offline from disk. `path` is a temporary beside its place; the caller renames.
+enum status report_page(struct store *store, const struct report_page_options *options, const char *path,
+                        struct error *err) MUST_CHECK;
+// The same beside `path`, renamed when it is complete; refuses an existing path unless `force`.
+enum status report_page_file(struct store *store, const struct report_page_options *options, const char *path,
+                             bool force, struct error *err) MUST_CHECK;
+
 #endif

@@ -12,6 +12,7 @@ extern const struct verb verb_analyze;
 extern const struct verb verb_info;
 extern const struct verb verb_sql;
 extern const struct verb verb_export;
+extern const struct verb verb_report;
 extern const struct verb verb_recover;
 extern const struct verb verb_check;
 extern const struct verb verb_version;
@@ -38,6 +39,9 @@ const struct verb *const verbs[] = {
 #endif
 #ifdef XSP_HAVE_EXPORT
     &verb_export,
+#endif
+#ifdef XSP_HAVE_REPORT
+    &verb_report,
 #endif
 #ifdef XSP_HAVE_RECOVER
     &verb_recover,
