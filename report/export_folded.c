@@ -85,32 +85,10 @@ static uint32_t child_of(struct folded *folded, uint32_t parent, uint32_t name)
 
 struct run_rows {
   const struct timeline_run *run;
-  uint32_t *by_id;  // rows by span id
-  uint32_t *parent; // row of the parent; NO_NODE: none
+  uint32_t *parent; // row of the parent; TIMELINE_NO_ROW: none
   uint32_t *node;   // of the row; NO_NODE: not known yet
   int64_t *own_ns;
 };
-
-static int by_span_id(const void *left, const void *right, void *context)
-{
-  const int64_t *ids = context;
-  int64_t a = ids[*(const uint32_t *)left], b = ids[*(const uint32_t *)right];
-  return (a > b) - (a < b);
-}
-
-static uint32_t row_of(const struct run_rows *rows, int64_t span_id)
-{
-  size_t low = 0, high = rows->run->spans.count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (rows->run->spans.span_id[rows->by_id[middle]] < span_id)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  bool is_found = low < rows->run->spans.count && rows->run->spans.span_id[rows->by_id[low]] == span_id;
-  return is_found ? rows->by_id[low] : NO_NODE;
-}
 
 // Spans of tracks with a clock of their own lie in no lane: their times may not be added to the others'.
 static void find_own_times(struct run_rows *rows)
@@ -130,11 +108,11 @@ static enum status fold_row(struct folded *folded, struct run_rows *rows, uint32
 {
   uint32_t chain[DEPTH_MOST];
   uint32_t depth = 0, at = row;
-  while (at != NO_NODE && rows->node[at] == NO_NODE && depth < DEPTH_MOST) {
+  while (at != TIMELINE_NO_ROW && rows->node[at] == NO_NODE && depth < DEPTH_MOST) {
     chain[depth++] = at;
     at = rows->parent[at];
   }
-  uint32_t node = at != NO_NODE && rows->node[at] != NO_NODE ? rows->node[at] : 0;
+  uint32_t node = at != TIMELINE_NO_ROW && rows->node[at] != NO_NODE ? rows->node[at] : 0;
   while (depth > 0) {
     uint32_t next = chain[--depth];
     node = child_of(folded, node, rows->run->spans.name[next]);
@@ -156,16 +134,13 @@ static enum status fold_run(struct folded *folded, size_t index, struct error *e
   size_t count = status == STATUS_OK ? run.spans.count : 0;
   struct run_rows rows = {&run, arena_alloc_array(&arena, count + 1, sizeof(uint32_t)),
                           arena_alloc_array(&arena, count + 1, sizeof(uint32_t)),
-                          arena_alloc_array(&arena, count + 1, sizeof(uint32_t)),
                           arena_alloc_array(&arena, count + 1, sizeof(int64_t))};
-  if (status == STATUS_OK && (rows.by_id == NULL || rows.parent == NULL || rows.node == NULL || rows.own_ns == NULL))
+  uint32_t *by_id = status == STATUS_OK ? timeline_order_by_id(&run, &arena) : NULL;
+  if (status == STATUS_OK && (by_id == NULL || rows.parent == NULL || rows.node == NULL || rows.own_ns == NULL))
     status = out_of_memory(err);
   if (status == STATUS_OK) {
-    for (size_t i = 0; i < count; i++)
-      rows.by_id[i] = (uint32_t)i;
-    qsort_r(rows.by_id, count, sizeof *rows.by_id, by_span_id, run.spans.span_id);
     for (size_t i = 0; i < count; i++) {
-      rows.parent[i] = run.derived.parent_id[i] == 0 ? NO_NODE : row_of(&rows, run.derived.parent_id[i]);
+      rows.parent[i] = timeline_row_of(&run, by_id, run.derived.parent_id[i]);
       rows.node[i] = NO_NODE;
     }
     find_own_times(&rows);

@@ -144,42 +144,6 @@ static uint64_t zigzag(int64_t value)
   return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
 }
 
-static int64_t find_place(const struct timeline_run *run, const struct page_rows *rows, const uint32_t *by_id,
-                          int64_t span_id)
-{
-  size_t low = 0, high = run->spans.count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (run->spans.span_id[by_id[middle]] < span_id)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  if (low == run->spans.count || run->spans.span_id[by_id[low]] != span_id || rows->place[by_id[low]] == NOWHERE)
-    return -1;
-  return rows->place[by_id[low]];
-}
-
-static int by_span_id(const void *left, const void *right, void *context)
-{
-  const int64_t *ids = context;
-  int64_t a = ids[*(const uint32_t *)left], b = ids[*(const uint32_t *)right];
-  return (a > b) - (a < b);
-}
-
-static uint32_t *order_by_id(const struct timeline_run *run, struct arena *arena)
-{
-  uint32_t *by_id = arena_alloc_array(arena, run->spans.count + 1, sizeof *by_id);
-  bool is_sorted = true;
-  for (size_t i = 0; by_id != NULL && i < run->spans.count; i++) {
-    by_id[i] = (uint32_t)i;
-    is_sorted = is_sorted && (i == 0 || run->spans.span_id[i] > run->spans.span_id[i - 1]);
-  }
-  if (by_id != NULL && !is_sorted)
-    qsort_r(by_id, run->spans.count, sizeof *by_id, by_span_id, run->spans.span_id);
-  return by_id;
-}
-
 static enum status fill_times(const struct timeline_run *run, const struct page_rows *rows, bool is_gap,
                               uint64_t *values)
 {
@@ -197,13 +161,14 @@ static enum status fill_times(const struct timeline_run *run, const struct page_
 static enum status fill_parents(const struct timeline_run *run, const struct page_rows *rows, struct arena *arena,
                                 uint64_t *values, struct error *err)
 {
-  uint32_t *by_id = order_by_id(run, arena);
+  uint32_t *by_id = timeline_order_by_id(run, arena);
   if (by_id == NULL)
     return out_of_memory(err);
   int64_t before = 0;
   for (size_t i = 0; i < rows->span_count; i++) {
-    int64_t parent_id = run->derived.parent_id[rows->source[i]];
-    int64_t parent = parent_id == 0 ? -1 : find_place(run, rows, by_id, parent_id);
+    uint32_t row = timeline_row_of(run, by_id, run->derived.parent_id[rows->source[i]]);
+    bool is_shown = row != TIMELINE_NO_ROW && rows->place[row] != NOWHERE;
+    int64_t parent = is_shown ? (int64_t)rows->place[row] : -1;
     values[i] = zigzag(parent - before);
     before = parent;
   }

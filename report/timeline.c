@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static enum status no_memory(struct error *err)
@@ -253,4 +254,40 @@ void timeline_track_name(const struct timeline_track *track, char *name, size_t 
     snprintf(name, size, "device %" PRId64 " stream %" PRId64, source->device_id, source->stream_id);
   else
     snprintf(name, size, "track %" PRId64, source->track_id);
+}
+
+static int by_span_id(const void *left, const void *right, void *context)
+{
+  const int64_t *ids = context;
+  int64_t a = ids[*(const uint32_t *)left], b = ids[*(const uint32_t *)right];
+  return (a > b) - (a < b);
+}
+
+uint32_t *timeline_order_by_id(const struct timeline_run *run, struct arena *arena)
+{
+  uint32_t *by_id = arena_alloc_array(arena, run->spans.count + 1, sizeof *by_id);
+  bool is_sorted = true;
+  for (size_t i = 0; by_id != NULL && i < run->spans.count; i++) {
+    by_id[i] = (uint32_t)i;
+    is_sorted = is_sorted && (i == 0 || run->spans.span_id[i] > run->spans.span_id[i - 1]);
+  }
+  if (by_id != NULL && !is_sorted)
+    qsort_r(by_id, run->spans.count, sizeof *by_id, by_span_id, run->spans.span_id);
+  return by_id;
+}
+
+uint32_t timeline_row_of(const struct timeline_run *run, const uint32_t *by_id, int64_t span_id)
+{
+  size_t low = 0, high = run->spans.count;
+  if (span_id == 0)
+    return TIMELINE_NO_ROW;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (run->spans.span_id[by_id[middle]] < span_id)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  bool is_found = low < run->spans.count && run->spans.span_id[by_id[low]] == span_id;
+  return is_found ? by_id[low] : TIMELINE_NO_ROW;
 }

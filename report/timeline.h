@@ -79,6 +79,12 @@ bool timeline_has_launch(const struct timeline_run *run, uint32_t execution);
 // A number that is the same for both ends of one arrow and for no other arrow of the file. Never 0.
 uint64_t timeline_flow_id(const struct timeline_run *run, uint32_t execution);
 
+// Rows in the order of their span ids, in `arena`; NULL: out of memory.
+uint32_t *timeline_order_by_id(const struct timeline_run *run, struct arena *arena);
+#define TIMELINE_NO_ROW UINT32_MAX
+// The row of a span, by what timeline_order_by_id gave; TIMELINE_NO_ROW: there is none, or `span_id` is 0.
+uint32_t timeline_row_of(const struct timeline_run *run, const uint32_t *by_id, int64_t span_id);
+
 struct timeline_sink {
   void *context;
   enum status (*begin)(void *context, const struct timeline_lane *lane, uint32_t row, struct error *err);
