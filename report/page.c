@@ -250,13 +250,9 @@ static enum status put_experiments(struct page *page, struct json_writer *json, 
   return status;
 }
 
-struct note_sink {
-  struct json_writer *json;
-};
-
 static enum status put_note(void *context, const struct store_cell *cells, size_t count, struct error *err)
 {
-  struct json_writer *json = ((struct note_sink *)context)->json;
+  struct json_writer *json = context;
   json_object(json);
   json_key(json, "run_id");
   json_int(json, cells[0].integer);
@@ -273,8 +269,7 @@ static enum status put_note(void *context, const struct store_cell *cells, size_
 
 static enum status put_notes(struct page *page, struct json_writer *json, struct error *err)
 {
-  struct note_sink notes = {json};
-  const struct store_query_sink sink = {&notes, NULL, put_note};
+  const struct store_query_sink sink = {json, NULL, put_note};
   json_key(json, "notes");
   json_array(json);
   enum status status = store_query(page->timeline.store, "select run_id, key, value from note", &sink, err);

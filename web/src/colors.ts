@@ -30,7 +30,3 @@ export function palette(): { of: (level: number, name: number) => number; faded:
     line: dark ? "#e8ebf0" : "#1a1f27",
   };
 }
-export function levelColor(level: number): string {
-  const [r, g, b] = rgb(HUES[level][0], HUES[level][1], (isDark() ? DARK_SHADES : SHADES)[0]);
-  return `rgb(${r} ${g} ${b})`;
-}

@@ -7,7 +7,7 @@ import { kindOf, levelOf, LEVELS, type Spans } from "./data";
 import { isInside, matching } from "./find";
 import { digits, plural, time } from "./format";
 import { RunChooser, SelectionNote, Unpacked } from "./parts";
-import { documentData, flameMode, search, selection, spans } from "./state";
+import { documentData, flameMode, search, selection } from "./state";
 import { DataTable } from "./table";
 
 interface Node { name: number; level: number; parent: number; own: number; total: number; count: number; first: number; children: number[] }
@@ -155,4 +155,3 @@ function FlameGraph({ data }: { data: Spans }) {
     </>
   );
 }
-export { spans };

@@ -2,7 +2,7 @@
 // All tracks of a run over time. Keys and mouse as in Perfetto: W and S zoom, A and D pan, dragging selects a range, a
 // click selects a span; arrows lead from launches to their executions.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { levelColor, palette } from "./colors";
+import { palette } from "./colors";
 import { BASES, basisOf, KINDS, kindOf, levelOf, LEVELS, type Spans } from "./data";
 import { found, groups, matching, type Group } from "./find";
 import { count, digits, plural, time } from "./format";
@@ -393,4 +393,3 @@ function Groups({ data, names }: { data: Spans; names: string[] }) {
     for (let i = 0; i < data.count; i++) if (data.name[i] === group.name && (data.attributes[i] & 31) === (group.level | (group.kind << 3)) && (range === null || firstEndingAfter(data, i, i + 1, range.from) === i && data.start[i] < range.to)) { selected.value = i; break; }
   }} />;
 }
-export { levelColor };
