@@ -130,7 +130,11 @@ class PythonProgram(Case):
         self.assertIn("InvalidArgument", outcome.err)
 
     def test_wrong_use_of_the_classes(self):
-        """The module's own classes, called in every wrong way: the same errors, with the same arguments in them."""
+        """The module's own classes, called in every wrong way: the same errors, with the same arguments in them.
+
+        run_async takes None for its callback, calls it on a thread of its own, and aborts the program if the
+        interpreter ends meanwhile, with or without xsp: what it accepts is left out.
+        """
         outcome, _ = self.check_same(self.script("""
             import re
             from onnxruntime.capi import onnxruntime_pybind11_state as C
@@ -146,7 +150,8 @@ class PythonProgram(Case):
                 for name in ("run", "run_async", "run_with_ort_values", "run_with_iobinding", "run_with_ortvaluevector",
                              "initialize_session", "get_providers", "get_provider_options"):
                     attempt(getattr(C.InferenceSession, name), *wrong)
-                    attempt(getattr(own, name), *wrong)
+                    if name != "run_async" or len(wrong) < 5:
+                        attempt(getattr(own, name), *wrong)
                 for name in ("InferenceSession", "SessionIOBinding", "RunOptions", "SessionOptions"):
                     attempt(getattr(C, name), *wrong)
                     attempt(getattr(C, name).__init__, *wrong)
