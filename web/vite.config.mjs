@@ -12,7 +12,9 @@ const policy = {
   closeBundle() {
     let html = fs.readFileSync(page, "utf8");
     const hashes = (pattern) =>
-      [...html.matchAll(pattern)].map((match) => `'sha256-${createHash("sha256").update(match[1]).digest("base64")}'`).join(" ");
+      [...html.matchAll(pattern)]
+        .map((match) => `'sha256-${createHash("sha256").update(match[1]).digest("base64")}'`)
+        .join(" ");
     const scripts = hashes(/<script type="module"[^>]*>([\s\S]*?)<\/script>/g);
     const styles = hashes(/<style[^>]*>([\s\S]*?)<\/style>/g);
     html = html.replace(

@@ -17,13 +17,23 @@ export function time(ns: number, significant = 4): string {
   if (size >= 1e3) return `${digits(ns / 1e3, significant)} µs`;
   return `${digits(ns, significant)} ns`;
 }
-const PREFIXES: [number, string][] = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
+const PREFIXES: [number, string][] = [
+  [1e12, "T"],
+  [1e9, "G"],
+  [1e6, "M"],
+  [1e3, "k"],
+];
 export function scaled(value: number, unit: string): string {
-  for (const [factor, prefix] of PREFIXES) if (Math.abs(value) >= factor) return `${digits(value / factor)} ${prefix}${unit}`;
+  for (const [factor, prefix] of PREFIXES)
+    if (Math.abs(value) >= factor) return `${digits(value / factor)} ${prefix}${unit}`;
   return `${digits(value)} ${unit}`;
 }
 export function bytes(value: number): string {
-  for (const [factor, unit] of [[2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]] as [number, string][])
+  for (const [factor, unit] of [
+    [2 ** 30, "GiB"],
+    [2 ** 20, "MiB"],
+    [2 ** 10, "KiB"],
+  ] as [number, string][])
     if (Math.abs(value) >= factor) return `${digits(value / factor)} ${unit}`;
   return `${digits(value)} B`;
 }
@@ -31,10 +41,25 @@ export const count = (value: number) => value.toLocaleString("en-US");
 export const plural = (value: number, word: string) => `${count(value)} ${word}${value === 1 ? "" : "s"}`;
 
 const LABELS: Record<string, string> = {
-  latency_ms: "latency", layer_index: "#", layer_name: "layer", layer_type: "type", layer_shape: "shape", kernel_name: "kernel",
-  alloc_bytes: "allocated", batch_size: "batch", throughput_per_s: "throughput", n: "n", min_ms: "min", max_ms: "max", cv_pct: "cv",
-  dram_read_bytes: "DRAM read", dram_write_bytes: "DRAM written", achieved_occupancy_pct: "occupancy",
-  arithmetic_intensity: "intensity", arithmetic_throughput_flops_per_s: "arithmetic throughput", own_pct: "xsp's own share",
+  latency_ms: "latency",
+  layer_index: "#",
+  layer_name: "layer",
+  layer_type: "type",
+  layer_shape: "shape",
+  kernel_name: "kernel",
+  alloc_bytes: "allocated",
+  batch_size: "batch",
+  throughput_per_s: "throughput",
+  n: "n",
+  min_ms: "min",
+  max_ms: "max",
+  cv_pct: "cv",
+  dram_read_bytes: "DRAM read",
+  dram_write_bytes: "DRAM written",
+  achieved_occupancy_pct: "occupancy",
+  arithmetic_intensity: "intensity",
+  arithmetic_throughput_flops_per_s: "arithmetic throughput",
+  own_pct: "xsp's own share",
 };
 export function label(key: string): string {
   return LABELS[key] ?? key.replace(/_(ms|ns|pct|bytes|per_s|flops)$/, "").replaceAll("_", " ");

@@ -4,9 +4,22 @@ import { computed, effect, signal } from "@preact/signals";
 import type { Document_, RunFacts, Spans } from "./data";
 import { loadRun } from "./data";
 
-export const PAGES = ["overview", "timeline", "flame", "layers", "kernels", "roofline", "batch", "memory", "runs"] as const;
+export const PAGES = [
+  "overview",
+  "timeline",
+  "flame",
+  "layers",
+  "kernels",
+  "roofline",
+  "batch",
+  "memory",
+  "runs",
+] as const;
 export type Page = (typeof PAGES)[number];
-export interface Range { from: number; to: number } // ns from the run's first start
+export interface Range {
+  from: number;
+  to: number;
+} // ns from the run's first start
 
 export const documentData = signal<Document_ | null>(null);
 export const page = signal<Page>("overview");
@@ -22,7 +35,9 @@ export const helpIsOpen = signal(false);
 export const spans = signal<Spans | null>(null);
 export const failure = signal("");
 
-export const run = computed<RunFacts | undefined>(() => documentData.value?.runs.find((facts) => facts.run_id === runId.value));
+export const run = computed<RunFacts | undefined>(() =>
+  documentData.value?.runs.find((facts) => facts.run_id === runId.value),
+);
 
 const numbers = (text: string | null): Range | null => {
   const [from, to] = (text ?? "").split("-").map(Number);
@@ -45,13 +60,20 @@ function read() {
   batch.value = hash.has("batch") ? Number(hash.get("batch")) : null;
   const mode = hash.get("flame");
   flameMode.value = mode === "bottom-up" || mode === "left-heavy" || mode === "time" ? mode : "top-down";
-  sorts.value = Object.fromEntries([...hash].filter(([key]) => key.startsWith("sort.")).map(([key, value]) => [key.slice(5), value]));
+  sorts.value = Object.fromEntries(
+    [...hash].filter(([key]) => key.startsWith("sort.")).map(([key, value]) => [key.slice(5), value]),
+  );
 }
 
 // The run with most levels that can be seen.
 function defaultRun(document_: Document_): RunFacts | undefined {
-  const depth = (facts: RunFacts) => facts.levels_counted.reduce((most, counted, level) => (counted > 0 ? level : most), -1);
-  return document_.runs.filter((facts) => facts.is_shown && facts.spans > 0).sort((a, b) => depth(b) - depth(a) || b.spans - a.spans)[0] ?? document_.runs[0];
+  const depth = (facts: RunFacts) =>
+    facts.levels_counted.reduce((most, counted, level) => (counted > 0 ? level : most), -1);
+  return (
+    document_.runs
+      .filter((facts) => facts.is_shown && facts.spans > 0)
+      .sort((a, b) => depth(b) - depth(a) || b.spans - a.spans)[0] ?? document_.runs[0]
+  );
 }
 
 const span = (range: Range) => `${Math.round(range.from)}-${Math.round(range.to)}`;
@@ -71,21 +93,32 @@ export function fragment(): string {
 export function startState(document_: Document_) {
   documentData.value = document_;
   read();
-  addEventListener("hashchange", () => { if (location.hash !== fragment()) read(); });
-  let shownPage = page.value, timer = 0;
+  addEventListener("hashchange", () => {
+    if (location.hash !== fragment()) read();
+  });
+  let shownPage = page.value,
+    timer = 0;
   effect(() => {
     const next = fragment();
     const isNewPage = page.value !== shownPage;
     shownPage = page.value;
     clearTimeout(timer); // a drag changes the view sixty times a second
-    const write = () => { if (location.hash !== next) history[isNewPage ? "pushState" : "replaceState"](null, "", next); };
-    if (isNewPage) write(); else timer = window.setTimeout(write, 150);
+    const write = () => {
+      if (location.hash !== next) history[isNewPage ? "pushState" : "replaceState"](null, "", next);
+    };
+    if (isNewPage) write();
+    else timer = window.setTimeout(write, 150);
   });
   effect(() => {
     const facts = run.value;
     spans.value = null;
     if (facts === undefined || !facts.is_shown) return;
-    loadRun(facts).then((loaded) => { if (runId.value === facts.run_id) spans.value = loaded; }, (error) => (failure.value = String(error.message ?? error)));
+    loadRun(facts).then(
+      (loaded) => {
+        if (runId.value === facts.run_id) spans.value = loaded;
+      },
+      (error) => (failure.value = String(error.message ?? error)),
+    );
   });
 }
 export function chooseRun(id: number) {

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // One row of spans as one line of pixels: each pixel is written at most once, whatever number of spans lies in it, so that
 // a frame's cost follows the screen and not the trace. Spans of a row do not overlap: starts and ends are both sorted.
-import type { Spans } from "./data";
+import type { Spans } from "../data";
 
-export interface Label { x0: number; x1: number; span: number }
+export interface Label {
+  x0: number;
+  x1: number;
+  span: number;
+}
 
 // First span of [low, high) that ends after `time`.
 export function firstEndingAfter(spans: Spans, low: number, high: number, time: number): number {
@@ -17,14 +21,25 @@ export function firstEndingAfter(spans: Spans, low: number, high: number, time: 
 
 // Fills pixels[0 .. width) for the view [from, to); 0 stays where nothing is. Returns spans wide enough for a name.
 export function drawRow(
-  spans: Spans, low: number, high: number, from: number, to: number, width: number,
-  colors: (span: number) => number, pixels: Uint32Array, offset: number, leastLabel: number, labels: Label[],
+  spans: Spans,
+  low: number,
+  high: number,
+  from: number,
+  to: number,
+  width: number,
+  colors: (span: number) => number,
+  pixels: Uint32Array,
+  offset: number,
+  leastLabel: number,
+  labels: Label[],
 ) {
-  const scale = width / (to - from), perPixel = 1 / scale;
+  const scale = width / (to - from),
+    perPixel = 1 / scale;
   const { start, duration } = spans;
   let i = firstEndingAfter(spans, low, high, from);
   while (i < high && start[i] < to) {
-    const x0 = (start[i] - from) * scale, x1 = (start[i] + duration[i] - from) * scale;
+    const x0 = (start[i] - from) * scale,
+      x1 = (start[i] + duration[i] - from) * scale;
     const first = x0 < 0 ? 0 : x0 | 0;
     let last = x1 >= width ? width : Math.ceil(x1);
     if (last <= first) last = first + 1;
@@ -39,7 +54,8 @@ export function drawRow(
     const limit = from + last * perPixel;
     let next = i + 1;
     if (next < high && start[next] < limit && start[next] + duration[next] < limit) {
-      let step = 1, beyond = next;
+      let step = 1,
+        beyond = next;
       while (beyond < high && start[beyond] + duration[beyond] < limit) {
         next = beyond;
         beyond += step;

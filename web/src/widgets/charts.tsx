@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+// Charts as SVG: they scale, print, and can be read by name. Each stands beside a table of its numbers.
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { digits } from "../format";
+
+export interface Point {
+  x: number;
+  y: number;
+  title: string;
+  level?: number;
+  hollow?: boolean;
+  size?: number;
+  onOpen?: () => void;
+}
+interface Axis {
+  label: string;
+  log?: boolean;
+  format?: (value: number) => string;
+  from?: number;
+  to?: number;
+}
+const LEFT = 64,
+  RIGHT = 16,
+  TOP = 18,
+  BOTTOM = 40;
+
+// The width at hand, so that letters keep their size.
+function useWidth() {
+  const box = useRef<HTMLDivElement>(null),
+    [width, setWidth] = useState(860);
+  useLayoutEffect(() => {
+    const watch = new ResizeObserver(([entry]) => setWidth(Math.max(280, Math.round(entry.contentRect.width))));
+    watch.observe(box.current!);
+    return () => watch.disconnect();
+  }, []);
+  return { box, width };
+}
+
+function scaleOf(axis: Axis, values: number[], size: number) {
+  let low = axis.from ?? Math.min(...values),
+    high = axis.to ?? Math.max(...values);
+  if (axis.log) {
+    const a = Math.floor(Math.log10(low)),
+      b = Math.max(a + 1, Math.ceil(Math.log10(high)));
+    return {
+      at: (value: number) => ((Math.log10(value) - a) / (b - a)) * size,
+      ticks: Array.from({ length: b - a + 1 }, (_, i) => 10 ** (a + i)),
+      low: 10 ** a,
+      high: 10 ** b,
+    };
+  }
+  if (axis.from === undefined && low > 0) low = 0;
+  if (high <= low) high = low + 1;
+  const raw = (high - low) / 5,
+    magnitude = 10 ** Math.floor(Math.log10(raw)),
+    step = [1, 2, 5, 10].map((n) => n * magnitude).find((n) => n >= raw)!;
+  const top = Math.ceil(high / step) * step;
+  return {
+    at: (value: number) => ((value - low) / (top - low)) * size,
+    ticks: Array.from({ length: Math.round((top - low) / step) + 1 }, (_, i) => low + i * step),
+    low,
+    high: top,
+  };
+}
+
+function Frame({
+  title,
+  x,
+  y,
+  xs,
+  ys,
+  width: WIDTH,
+  height,
+  children,
+}: {
+  title: string;
+  x: Axis;
+  y: Axis;
+  xs: ReturnType<typeof scaleOf>;
+  ys: ReturnType<typeof scaleOf>;
+  width: number;
+  height: number;
+  children: preact.ComponentChildren;
+}) {
+  const bottom = height - BOTTOM,
+    show = (axis: Axis, value: number) => axis.format?.(value) ?? digits(value);
+  return (
+    <svg class="chart" width={WIDTH} height={height} viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label={title}>
+      {ys.ticks.map((value) => (
+        <g key={value}>
+          <line class="rule" x1={LEFT} x2={WIDTH - RIGHT} y1={bottom - ys.at(value)} y2={bottom - ys.at(value)} />
+          <text class="tick" x={LEFT - 8} y={bottom - ys.at(value) + 4} text-anchor="end">
+            {show(y, value)}
+          </text>
+        </g>
+      ))}
+      {xs.ticks.map((value) => (
+        <text key={value} class="tick" x={LEFT + xs.at(value)} y={bottom + 16} text-anchor="middle">
+          {show(x, value)}
+        </text>
+      ))}
+      <text class="axis" x={WIDTH - RIGHT} y={height - 6} text-anchor="end">
+        {x.label}
+      </text>
+      <text class="axis" x={0} y={TOP - 6}>
+        {y.label}
+      </text>
+      {children}
+    </svg>
+  );
+}
+
+export function Bars({
+  title,
+  x,
+  y,
+  points,
+  height = 260,
+}: {
+  title: string;
+  x: Axis;
+  y: Axis;
+  points: Point[];
+  height?: number;
+}) {
+  const { box, width: WIDTH } = useWidth();
+  if (points.length === 0) return null;
+  const inner = height - TOP - BOTTOM,
+    ys = scaleOf(
+      y,
+      points.map((point) => point.y),
+      inner,
+    );
+  const width = (WIDTH - LEFT - RIGHT) / points.length,
+    xs = scaleOf({ ...x, from: 0, to: points.length }, [0, points.length], WIDTH - LEFT - RIGHT);
+  const bar = Math.max(0.6, width - (width > 4 ? 1.5 : 0));
+  return (
+    <div ref={box}>
+      <Frame title={title} x={x} y={y} xs={xs} ys={ys} width={WIDTH} height={height}>
+        {points.map((point, i) => (
+          <rect
+            key={i}
+            class={`mark level-fill-${point.level ?? 2}`}
+            x={LEFT + i * width}
+            width={bar}
+            y={height - BOTTOM - Math.max(0.5, ys.at(point.y))}
+            height={Math.max(0.5, ys.at(point.y))}
+            onClick={point.onOpen}
+          >
+            <title>{point.title}</title>
+          </rect>
+        ))}
+      </Frame>
+    </div>
+  );
+}
+
+export function Lines({
+  title,
+  x,
+  y,
+  series,
+  height = 260,
+}: {
+  title: string;
+  x: Axis;
+  y: Axis;
+  series: { name: string; level: number; points: Point[] }[];
+  height?: number;
+}) {
+  const { box, width: WIDTH } = useWidth();
+  const all = series.flatMap((one) => one.points);
+  if (all.length === 0) return null;
+  const inner = height - TOP - BOTTOM,
+    xs = scaleOf(
+      x,
+      all.map((point) => point.x),
+      WIDTH - LEFT - RIGHT,
+    ),
+    ys = scaleOf(
+      y,
+      all.map((point) => point.y),
+      inner,
+    );
+  const place = (point: Point) => [LEFT + xs.at(point.x), height - BOTTOM - ys.at(point.y)] as const;
+  return (
+    <div ref={box}>
+      <Frame title={title} x={x} y={y} xs={xs} ys={ys} width={WIDTH} height={height}>
+        {series.map((one) => (
+          <g key={one.name} class={`level-line-${one.level}`}>
+            <polyline points={one.points.map((point) => place(point).join(",")).join(" ")} />
+            {one.points.map((point, i) => (
+              <circle key={i} cx={place(point)[0]} cy={place(point)[1]} r={4}>
+                <title>{point.title}</title>
+              </circle>
+            ))}
+            {one.points.length > 0 && (
+              <text
+                x={place(one.points.at(-1)!)[0] - 6}
+                y={place(one.points.at(-1)!)[1] - 10}
+                text-anchor="end"
+                class="series"
+              >
+                {one.name}
+              </text>
+            )}
+          </g>
+        ))}
+      </Frame>
+    </div>
+  );
+}
+
+export interface Roof {
+  name: string;
+  peak: number;
+  bandwidth: number;
+}
+// Intensity (flops a byte) against throughput (flops a second), both logarithmic; measured solid, analytic hollow.
+export function Roofline({
+  title,
+  points,
+  roofs,
+  height = 420,
+}: {
+  title: string;
+  points: Point[];
+  roofs: Roof[];
+  height?: number;
+}) {
+  const { box, width: WIDTH } = useWidth();
+  if (points.length === 0) return null;
+  const inner = height - TOP - BOTTOM,
+    ideal = roofs.map((roof) => roof.peak / roof.bandwidth);
+  const x: Axis = { label: "flops per byte", log: true },
+    y: Axis = { label: "flop/s", log: true, format: (value) => `10^${Math.round(Math.log10(value))}` };
+  const xs = scaleOf(x, [...points.map((point) => point.x), ...ideal], WIDTH - LEFT - RIGHT),
+    ys = scaleOf(y, [...points.map((point) => point.y), ...roofs.map((roof) => roof.peak)], inner);
+  const X = (value: number) => LEFT + xs.at(Math.min(Math.max(value, xs.low), xs.high)),
+    Y = (value: number) => height - BOTTOM - ys.at(Math.min(Math.max(value, ys.low), ys.high));
+  return (
+    <div ref={box}>
+      <Frame title={title} x={x} y={y} xs={xs} ys={ys} width={WIDTH} height={height}>
+        {roofs.map((roof) => {
+          const knee = roof.peak / roof.bandwidth,
+            left = Math.max(xs.low, ys.low / roof.bandwidth);
+          return (
+            <g key={roof.name} class="roof">
+              <polyline
+                points={`${X(left)},${Y(left * roof.bandwidth)} ${X(knee)},${Y(roof.peak)} ${X(xs.high)},${Y(roof.peak)}`}
+              />
+              <text x={X(xs.high) - 4} y={Y(roof.peak) - 6} text-anchor="end">
+                {roof.name}
+              </text>
+            </g>
+          );
+        })}
+        {points.map((point, i) => (
+          <circle
+            key={i}
+            class={`mark ${point.hollow ? "level-hollow" : "level-fill"}-${point.level ?? 4}`}
+            cx={X(point.x)}
+            cy={Y(point.y)}
+            r={point.size ?? 4}
+            onClick={point.onOpen}
+          >
+            <title>{point.title}</title>
+          </circle>
+        ))}
+      </Frame>
+    </div>
+  );
+}
+
+// A share of a whole as one bar with its figure beside it.
+export function Meter({
+  label,
+  value,
+  whole,
+  level,
+  text,
+  title,
+}: {
+  label: string;
+  value: number;
+  whole: number;
+  level: number;
+  text: string;
+  title?: string;
+}) {
+  const share = whole > 0 ? Math.min(1, value / whole) : 0;
+  return (
+    <div class="meter" title={title}>
+      <span class="meter-label">{label}</span>
+      <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
+        <rect class="meter-back" width="100" height="10" />
+        <rect class={`level-fill-${level}`} width={share * 100} height="10" />
+      </svg>
+      <span class="meter-text">{text}</span>
+    </div>
+  );
+}
