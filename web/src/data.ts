@@ -5,7 +5,7 @@
 export const LEVELS = ["application", "model", "layer", "library", "kernel"] as const;
 export const KINDS = ["sync", "launch", "execution"] as const;
 export const BASES = ["none", "explicit", "correlation", "containment", "ambiguous"] as const;
-const PAGE_VERSION = 1;
+const PAGE_VERSION = 2;
 
 export interface Column {
   key: string;
@@ -24,6 +24,7 @@ export interface Table {
   experiment?: string | null;
 }
 export interface Answer {
+  file: number; // place in files
   by: string | null;
   rows_left_out: number;
   table: Table;
@@ -34,9 +35,12 @@ export interface Lane {
   overlap: number;
   is_device: boolean;
 }
+// One run. On the page it is known by its place in the document's runs: several files may have a run 1.
 export interface RunFacts {
-  run_id: number;
-  experiment_id: number;
+  run: number; // its place in runs; its parts are the elements "xsp-<run>-<part>"
+  file: number; // place in files
+  run_id: number; // in its file
+  experiment_id: number; // in its file
   levels: string;
   batch_size: number | null;
   dropped: number;
@@ -46,16 +50,22 @@ export interface RunFacts {
   levels_counted: number[];
   bases_counted: number[];
   open: number;
-  first_ns: string;
-  is_shown: boolean;
-  spans: number;
-  spans_of_other_clocks: number;
+  first_ns: string; // beyond 2^53
+  // What the columns hold: each span; rectangles of spans too close to be told apart (merged_below_ns); nothing.
+  detail: "spans" | "merged" | "none";
+  merged_below_ns: number | null;
+  recorded: number; // spans of the run
+  spans: number; // values of each column
+  spans_of_other_clocks: number; // not on the timeline
   lanes: Lane[];
   rows: [lane: number, depth: number, first: number, count: number][];
-  observations: [start: number, duration: number, warmup: number][];
-  columns: Record<string, number>;
+  observations: [start: number, duration: number, warmup: number][]; // start from first_ns
+  columns: Record<string, number>; // bytes a value
+  tag_block: number; // places a block of tags; 0: no tags here
+  tags_left_out: number;
 }
 export interface Experiment {
+  file: number;
   experiment_id: number;
   name: string | null;
   workload: string | null;
@@ -66,14 +76,21 @@ export interface Experiment {
   created_ms: number;
   system: Record<string, Cell>;
 }
+export interface Note {
+  file: number;
+  run_id: number;
+  key: string;
+  value: string | null;
+}
 export interface Document_ {
   page_version: number;
-  file: string;
+  files: { name: string }[];
+  range_ns: [from: number, to: number] | null; // spans outside are not on the page (xsp report --range)
   max_spans: number;
   experiments: Experiment[];
   runs: RunFacts[];
   names: string[];
-  notes: { run_id: number; key: string; value: string | null }[];
+  notes: Note[];
   analyses: Answer[];
 }
 
@@ -89,6 +106,19 @@ export interface Spans {
   launch: Int32Array; // of executions; -1: none
   row: Uint32Array; // index into facts.rows
   end: number; // latest end
+  merged: Uint32Array | null; // spans that a rectangle stands for; null: each is one
+  busy: Float64Array | null; // their durations in all; null: the rectangle's own
+}
+export const countOf = (spans: Spans, i: number) => (spans.merged === null ? 1 : spans.merged[i]);
+export const busyOf = (spans: Spans, i: number) => (spans.busy === null ? spans.duration[i] : spans.busy[i]);
+// A context of the whole run: a chain of names. Exact where rectangles are merged.
+export interface Contexts {
+  parent: number[]; // place of the context around it; -1: none
+  name: number[];
+  level: number[];
+  count: number[];
+  own_ns: number[]; // without what nests in its spans on their track; launches 0
+  first_ns: number[];
 }
 export const levelOf = (spans: Spans, i: number) => spans.attributes[i] & 7;
 export const kindOf = (spans: Spans, i: number) => (spans.attributes[i] >> 3) & 3;
@@ -113,8 +143,36 @@ async function unpack(id: string): Promise<Uint8Array> {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
+// Of the first version, until the program writes the second.
+// eslint-disable-next-line
+function upgrade(old: any): Document_ {
+  if (old.page_version !== 1) return old;
+  const runs = old.runs.map((facts: any, run: number) => ({
+    ...facts,
+    run,
+    file: 0,
+    detail: facts.is_shown ? "spans" : "none",
+    merged_below_ns: null,
+    recorded: facts.spans + facts.spans_of_other_clocks,
+    tag_block: 0,
+    tags_left_out: 0,
+    part: facts.run_id,
+  }));
+  const inFile = (one: any) => ({ ...one, file: 0 });
+  return {
+    ...old,
+    page_version: PAGE_VERSION,
+    files: [{ name: old.file }],
+    range_ns: null,
+    runs,
+    experiments: old.experiments.map(inFile),
+    notes: old.notes.map(inFile),
+    analyses: old.analyses.map(inFile),
+  };
+}
+
 export async function loadDocument(): Promise<Document_> {
-  const document_ = JSON.parse(new TextDecoder().decode(await unpack("xsp-document"))) as Document_;
+  const document_ = upgrade(JSON.parse(new TextDecoder().decode(await unpack("xsp-document"))));
   if (document_.page_version !== PAGE_VERSION)
     throw new Error(`this page reads version ${PAGE_VERSION} of its data, not ${document_.page_version}`);
   return document_;
@@ -123,11 +181,11 @@ export async function loadDocument(): Promise<Document_> {
 const unzigzag = (value: number) => (value % 2 === 0 ? value / 2 : -(value + 1) / 2);
 
 async function column(facts: RunFacts, name: string, put: (i: number, value: number) => void) {
-  const planes = await unpack(`xsp-${facts.run_id}-${name}`);
+  const planes = await unpack(`xsp-${(facts as any).part ?? facts.run}-${name}`);
   const width = facts.columns[name],
     count = facts.spans;
   if (planes.length !== width * count)
-    throw new Error(`column ${name} of run ${facts.run_id} has ${planes.length} bytes instead of ${width * count}`);
+    throw new Error(`column ${name} of run ${facts.run} has ${planes.length} bytes instead of ${width * count}`);
   for (let i = 0; i < count; i++) {
     let value = 0;
     for (let plane = width - 1; plane >= 0; plane--) value = value * 256 + planes[plane * count + i];
@@ -148,6 +206,8 @@ async function unpackRun(facts: RunFacts): Promise<Spans> {
     launch: new Int32Array(count),
     row: new Uint32Array(count),
     end: 0,
+    merged: null,
+    busy: null,
   };
   await column(facts, "gap", (i, value) => (spans.start[i] = unzigzag(value)));
   await column(facts, "duration", (i, value) => (spans.duration[i] = value));
@@ -171,7 +231,20 @@ async function unpackRun(facts: RunFacts): Promise<Spans> {
 
 const unpacked = new Map<number, Promise<Spans>>();
 export function loadRun(facts: RunFacts): Promise<Spans> {
-  let spans = unpacked.get(facts.run_id);
-  if (spans === undefined) unpacked.set(facts.run_id, (spans = unpackRun(facts)));
+  let spans = unpacked.get(facts.run);
+  if (spans === undefined) unpacked.set(facts.run, (spans = unpackRun(facts)));
   return spans;
+}
+
+// Tags of a span, from the block it lies in. Of a merged rectangle: none.
+export async function loadTags(_facts: RunFacts, _place: number): Promise<Record<string, Cell>> {
+  return {};
+}
+// The number that the span has in its file: `select * from span where run_id = … and span_id = …`.
+export async function loadSpanId(_facts: RunFacts, _place: number): Promise<number | null> {
+  return null;
+}
+// Null: the run's spans are all there, contexts follow from them.
+export async function loadContexts(_facts: RunFacts): Promise<Contexts | null> {
+  return null;
 }

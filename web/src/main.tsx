@@ -85,7 +85,7 @@ function App() {
   return (
     <>
       <header>
-        <h1>{data.experiments[0]?.name ?? data.file}</h1>
+        <h1>{data.experiments[0]?.name ?? data.files[0].name}</h1>
         <nav aria-label="Pages">
           {PAGES.map((name) => (
             <a
@@ -113,7 +113,7 @@ function App() {
         <View />
       </main>
       <footer>
-        <span>{data.file}</span>
+        <span>{data.files[0].name}</span>
         <span>xsp {data.experiments[0]?.xsp_version ?? ""}</span>
         <span class="quiet">This page is one file: nothing is loaded from elsewhere, nothing leaves it.</span>
       </footer>
@@ -136,7 +136,7 @@ addEventListener("keydown", (event) => {
 });
 loadDocument().then(
   (data) => {
-    document.title = `${data.experiments[0]?.name ?? data.file} · xsp`;
+    document.title = `${data.experiments[0]?.name ?? data.files[0].name} · xsp`;
     startState(data);
   },
   (error) => (failure.value = String(error.message ?? error)),

@@ -23,12 +23,25 @@ export interface Range {
 
 export const documentData = signal<Document_ | null>(null);
 export const page = signal<Page>("overview");
-export const runId = signal<number>(0);
+export const runAt = signal<number>(0); // place in the document's runs
 export const view = signal<Range | null>(null); // what the timeline shows; null: all
 export const selection = signal<Range | null>(null); // filters the other pages
 export const selected = signal<number>(-1); // place of a span
 export const search = signal("");
 export const batch = signal<number | null>(null);
+// What one layer, kernel or type is looked at on all pages.
+export interface Focus {
+  kind: "layer" | "kernel" | "type";
+  name: string;
+  index: number | null; // of a layer, where it has one
+}
+export const focus = signal<Focus | null>(null);
+// Of widgets, in the URL by their own key ("table.A2.filter"): set to "" to take one away.
+export const details = signal<Record<string, string>>({});
+export const setDetail = (key: string, value: string) => {
+  const { [key]: _, ...others } = details.value;
+  details.value = value === "" ? others : { ...others, [key]: value };
+};
 export const sorts = signal<Record<string, string>>({}); // by table: "key" or "-key"
 export const flameMode = signal<"top-down" | "bottom-up" | "left-heavy" | "time">("top-down");
 export const helpIsOpen = signal(false);
@@ -36,13 +49,19 @@ export const spans = signal<Spans | null>(null);
 export const failure = signal("");
 
 export const run = computed<RunFacts | undefined>(() =>
-  documentData.value?.runs.find((facts) => facts.run_id === runId.value),
+  documentData.value?.runs.find((facts) => facts.run === runAt.value),
 );
 
 const numbers = (text: string | null): Range | null => {
   const [from, to] = (text ?? "").split("-").map(Number);
   return Number.isFinite(from) && Number.isFinite(to) && to > from ? { from, to } : null;
 };
+
+// kind:index:name
+function readFocus(text: string | null): Focus | null {
+  const [, kind, index, name] = /^(layer|kernel|type):(\d*):(.+)$/s.exec(text ?? "") ?? [];
+  return name === undefined ? null : { kind: kind as Focus["kind"], name, index: index === "" ? null : Number(index) };
+}
 
 function read() {
   const hash = new URLSearchParams(location.hash.slice(1));
@@ -51,8 +70,8 @@ function read() {
   const wanted = hash.get("page") as Page;
   page.value = PAGES.includes(wanted) ? wanted : "overview";
   const id = Number(hash.get("run"));
-  const known = document_.runs.find((facts) => facts.run_id === id) ?? defaultRun(document_);
-  runId.value = known?.run_id ?? 0;
+  const known = document_.runs.find((facts) => facts.run === id) ?? defaultRun(document_);
+  runAt.value = known?.run ?? 0;
   view.value = numbers(hash.get("view"));
   selection.value = numbers(hash.get("select"));
   selected.value = hash.has("span") ? Number(hash.get("span")) : -1;
@@ -60,6 +79,10 @@ function read() {
   batch.value = hash.has("batch") ? Number(hash.get("batch")) : null;
   const mode = hash.get("flame");
   flameMode.value = mode === "bottom-up" || mode === "left-heavy" || mode === "time" ? mode : "top-down";
+  focus.value = readFocus(hash.get("focus"));
+  details.value = Object.fromEntries(
+    [...hash].filter(([key]) => key.startsWith("x.")).map(([key, value]) => [key.slice(2), value]),
+  );
   sorts.value = Object.fromEntries(
     [...hash].filter(([key]) => key.startsWith("sort.")).map(([key, value]) => [key.slice(5), value]),
   );
@@ -71,7 +94,7 @@ function defaultRun(document_: Document_): RunFacts | undefined {
     facts.levels_counted.reduce((most, counted, level) => (counted > 0 ? level : most), -1);
   return (
     document_.runs
-      .filter((facts) => facts.is_shown && facts.spans > 0)
+      .filter((facts) => facts.detail !== "none" && facts.spans > 0)
       .sort((a, b) => depth(b) - depth(a) || b.spans - a.spans)[0] ?? document_.runs[0]
   );
 }
@@ -79,13 +102,15 @@ function defaultRun(document_: Document_): RunFacts | undefined {
 const span = (range: Range) => `${Math.round(range.from)}-${Math.round(range.to)}`;
 export function fragment(): string {
   const hash = new URLSearchParams({ page: page.value });
-  if (runId.value !== 0) hash.set("run", String(runId.value));
+  if (runAt.value !== 0) hash.set("run", String(runAt.value));
   if (view.value !== null) hash.set("view", span(view.value));
   if (selection.value !== null) hash.set("select", span(selection.value));
   if (selected.value >= 0) hash.set("span", String(selected.value));
   if (search.value !== "") hash.set("find", search.value);
   if (batch.value !== null) hash.set("batch", String(batch.value));
   if (flameMode.value !== "top-down") hash.set("flame", flameMode.value);
+  if (focus.value !== null) hash.set("focus", `${focus.value.kind}:${focus.value.index ?? ""}:${focus.value.name}`);
+  for (const [key, value] of Object.entries(details.value)) hash.set(`x.${key}`, value);
   for (const [table, key] of Object.entries(sorts.value)) hash.set(`sort.${table}`, key);
   return `#${hash}`;
 }
@@ -112,10 +137,10 @@ export function startState(document_: Document_) {
   effect(() => {
     const facts = run.value;
     spans.value = null;
-    if (facts === undefined || !facts.is_shown) return;
+    if (facts === undefined || facts.detail === "none") return;
     loadRun(facts).then(
       (loaded) => {
-        if (runId.value === facts.run_id) spans.value = loaded;
+        if (runAt.value === facts.run) spans.value = loaded;
       },
       (error) => (failure.value = String(error.message ?? error)),
     );
@@ -124,5 +149,5 @@ export function startState(document_: Document_) {
 export function chooseRun(id: number) {
   view.value = selection.value = null;
   selected.value = -1;
-  runId.value = id;
+  runAt.value = id;
 }

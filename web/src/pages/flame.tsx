@@ -162,7 +162,7 @@ export function Flame() {
         />
       </div>
       <SelectionNote />
-      <Unpacked>{(data) => <FlameGraph key={`${data.facts.run_id}`} data={data} />}</Unpacked>
+      <Unpacked>{(data) => <FlameGraph key={`${data.facts.run}`} data={data} />}</Unpacked>
     </>
   );
 }

@@ -38,7 +38,7 @@ export function Overview() {
       </div>
       <section class="lead">
         <p>
-          {first?.workload ?? first?.name ?? data.file}
+          {first?.workload ?? first?.name ?? data.files[0].name}
           {first?.framework !== null && first?.framework !== undefined && (
             <>
               {" "}
@@ -87,7 +87,7 @@ export function Overview() {
         )}
         {layers !== undefined && <Figure value={count(number(layers.table.summary.layers) ?? 0)} label="layers" />}
       </section>
-      {deepest !== undefined && <Attribution run={deepest.run_id} />}
+      {deepest !== undefined && <Attribution run={deepest.run} />}
       {l0 !== undefined && <Overhead answer={l0} />}
       {noise !== null && (
         <section class="panel">
@@ -135,7 +135,7 @@ export function Overview() {
 }
 
 function Attribution({ run: id }: { run: number }) {
-  const facts = documentData.value!.runs.find((one) => one.run_id === id)!;
+  const facts = documentData.value!.runs[id];
   const all = facts.bases_counted.reduce((sum, value) => sum + value, 0),
     dropped = facts.dropped;
   return (

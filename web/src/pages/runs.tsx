@@ -21,7 +21,7 @@ export function Runs() {
         caption="Runs"
         rows={data.runs}
         onRow={(facts) => {
-          chooseRun(facts.run_id);
+          chooseRun(facts.run);
           page.value = "timeline";
         }}
         columns={[

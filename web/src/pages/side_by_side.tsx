@@ -118,7 +118,10 @@ export function SideBySide() {
     document_ = documentData.value!;
   const runs = document_.runs.filter(
     (facts) =>
-      facts.is_shown && facts.batch_size === size && typical(facts) !== null && !facts.levels.includes("metrics"),
+      facts.detail === "spans" &&
+      facts.batch_size === size &&
+      typical(facts) !== null &&
+      !facts.levels.includes("metrics"),
   );
   const bySet = [...new Map(runs.map((facts) => [facts.levels, facts])).values()].sort(
     (a, b) => deepestLevel(a) - deepestLevel(b),

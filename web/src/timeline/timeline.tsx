@@ -315,7 +315,7 @@ export function Timeline() {
           Keys
         </button>
       </div>
-      {facts !== undefined && !facts.is_shown ? (
+      {facts !== undefined && facts.detail === "none" ? (
         <p class="note">
           This run has {plural(facts.spans, "span")}, more than this report holds. Its tables are complete. To see its
           spans: <code>xsp report FILE --max-spans {facts.spans}</code>, or <code>xsp export FILE --to perfetto</code>.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small pieces that several pages share.
 import type { Answer, RunFacts } from "../data";
-import { batch, chooseRun, documentData, runId, selection, spans } from "../state";
+import { batch, chooseRun, documentData, runAt, selection, spans } from "../state";
 import { time } from "../format";
 
 export const runLabel = (facts: RunFacts) => {
@@ -18,9 +18,9 @@ export function RunChooser({ onChoose = chooseRun }: { onChoose?: (id: number) =
   return (
     <label class="chooser-label">
       Run{" "}
-      <select value={runId.value} onChange={(event) => onChoose(Number(event.currentTarget.value))}>
+      <select value={runAt.value} onChange={(event) => onChoose(Number(event.currentTarget.value))}>
         {runs.map((facts) => (
-          <option key={facts.run_id} value={facts.run_id}>
+          <option key={facts.run} value={facts.run}>
             {runLabel(facts)}
           </option>
         ))}
