@@ -66,6 +66,12 @@ struct predictor {
   const char *name; // "onnxruntime"
   const char *summary;
   const char *extensions; // ".onnx .ort"
+  // Models that are no plain file of such a name (a folder, a file beside another): true where `path` is one. May be
+  // NULL. Asked before the extensions of any predictor are looked at.
+  bool (*recognises)(const char *path);
+  // What the framework does not tell of a layer, comma-separated of "start", "thread", "name", "type"; NULL: it tells
+  // all. It stands in `xsp check` and as tag "untold" on each layer.
+  const char *untold;
   // Is the framework usable here? Fills version and library on success.
   enum status (*probe)(const char *library_path, char *library, size_t library_size, char *version, size_t version_size,
                        struct error *err);

@@ -26,6 +26,9 @@ static bool ends_with(const char *path, const char *extension, size_t length)
 const struct predictor *predictor_for_file(const char *path)
 {
   for (size_t i = 0; predictors[i] != NULL; i++)
+    if (predictors[i]->recognises != NULL && predictors[i]->recognises(path))
+      return predictors[i];
+  for (size_t i = 0; predictors[i] != NULL; i++)
     for (const char *at = predictors[i]->extensions; *at != 0;) {
       size_t length = strcspn(at, " ");
       if (ends_with(path, at, length))
