@@ -17,5 +17,6 @@ for line in open(sys.argv[1], encoding="utf-8"):
         if file.size is not None and file.locate().stat().st_size != file.size:
             sys.exit(f"{name}: {file} is damaged")
 for module in ("numpy", "onnx", "onnxruntime", "google.protobuf", "perfetto.trace_processor",
-               "opentelemetry.proto.trace.v1.trace_pb2", "cv2", "nvtx", "tinygrad", "pip"):
+               "opentelemetry.proto.trace.v1.trace_pb2", "cv2", "nvtx", "tinygrad", "playwright.sync_api",
+               "axe_playwright_python.base", "pip"):
     importlib.import_module(module)
