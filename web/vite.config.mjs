@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import fs from "node:fs";
 
 const page = "dist/index.html";
-const template = "../report/page_template.html";
+const template = process.env.XSP_TEMPLATE ?? "../report/page_template.html";
 const policy = {
   name: "policy",
   closeBundle() {
