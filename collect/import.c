@@ -70,19 +70,13 @@ static enum status recognise(const struct input *input, const struct importer **
 }
 
 // ---- the account, in the file itself ---------------------------------------------------------------------------------
-static const char *base_name(const char *path)
-{
-  const char *slash = strrchr(path, '/');
-  return slash != NULL && slash[1] != 0 ? slash + 1 : path;
-}
-
 // Whoever gets the .xsp file later can read where a run comes from and what is not in it: table note, key "import".
 static enum status keep_account(struct store *store, const struct import_file *file, struct error *err)
 {
   int64_t run_id = file->run_count == 1 ? file->run_ids[0] : 0;
   struct buf text;
   buf_init(&text, BUF_MAXIMUM_DEFAULT);
-  buf_format(&text, "%s: %s%s%s; %" PRIu64 " events, %" PRIu64 " kept", base_name(file->path), file->format,
+  buf_format(&text, "%s: %s%s%s; %" PRIu64 " events, %" PRIu64 " kept", basename(file->path), file->format,
              file->version != NULL ? " " : "", file->version != NULL ? file->version : "", file->events, file->kept);
   for (size_t i = 0; i < file->skipped_count; i++)
     buf_format(&text, "%s%" PRIu64 " %s", i == 0 ? ", skipped: " : ", ", file->skipped[i].count,
@@ -139,7 +133,7 @@ enum status import_files(const char *const *paths, size_t count, const struct im
   for (size_t i = 0; i < count && status == STATUS_OK; i++)
     status = import_file(sink, store, paths[i], options, &files[i], err);
   if (status == STATUS_OK)
-    status = sink_finish(sink, base_name(paths[0]), err);
+    status = sink_finish(sink, basename(paths[0]), err);
   sink_free(sink);
   *ret_files = files;
   return status;

@@ -98,9 +98,7 @@ struct track_entry *tracks_find(struct tracks *tracks, uint32_t process, uint64_
 // "python3" for a main thread, "python3 4711" for another, until the thread is given a name.
 static void default_name(const struct track_entry *entry, const struct track_process *process, char *name, size_t size)
 {
-  const char *command = process->command ? process->command : "";
-  const char *base = strrchr(command, '/');
-  base = base ? base + 1 : command;
+  const char *base = basename(process->command ? process->command : "");
   if (entry->number)
     snprintf(name, size, "track %u", entry->number);
   else if (entry->thread == 0)

@@ -25,12 +25,6 @@ enum status otlp_model_start(struct otlp_model *model, struct import *import, st
 }
 
 // ---- the file's end --------------------------------------------------------------------------------------------------
-static const char *base_name(const char *path)
-{
-  const char *slash = strrchr(path, '/');
-  return slash != NULL && slash[1] != 0 ? slash + 1 : path;
-}
-
 // Resources that say nothing of an experiment belong to that of the call, like the files of any other format.
 static bool is_plain(const struct otlp_experiment *experiment)
 {
@@ -48,7 +42,7 @@ static enum status finish_experiments(struct otlp_model *model, struct error *er
       continue;
     }
     if (!experiment->has_name)
-      experiment->row.name = base_name(model->import->input->path);
+      experiment->row.name = basename(model->import->input->path);
     XSP_TRY(import_experiment(model->import, &experiment->row, experiment->system, experiment->system_count,
                               &experiment->experiment_id, err));
   }

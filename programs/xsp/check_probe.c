@@ -210,8 +210,7 @@ void check_predictor(const struct predictor *predictor, const char *library_path
 void check_tracer(const char *path, struct check_result *ret_result)
 {
   *ret_result = (struct check_result){0};
-  const char *slash = strrchr(path, '/');
-  snprintf(ret_result->name, sizeof ret_result->name, "%s", slash != NULL ? slash + 1 : path);
+  snprintf(ret_result->name, sizeof ret_result->name, "%s", basename(path));
   char *dot = strrchr(ret_result->name, '.');
   if (dot != NULL)
     *dot = 0;

@@ -261,11 +261,9 @@ static void explain_absence(struct capture *capture, bool has_program)
 // "python3 train.py": the command, and of an interpreter's arguments the script.
 static void span_name(char *const *command, char *name, size_t size)
 {
-  const char *base = strrchr(command[0], '/'), *script = run_file_name_script(command);
-  base = base != NULL && base[1] != '\0' ? base + 1 : command[0];
-  if (script != NULL && strrchr(script, '/') != NULL)
-    script = strrchr(script, '/') + 1;
-  snprintf(name, size, "%s%s%s", base, script != NULL ? " " : "", script != NULL ? script : "");
+  const char *script = run_file_name_script(command);
+  snprintf(name, size, "%s%s%s", basename(command[0]), script != NULL ? " " : "",
+           script != NULL ? basename(script) : "");
 }
 
 static enum status add_program(struct capture *capture)

@@ -36,13 +36,6 @@ struct experiment {
   bool is_over;               // the program failed, or was interrupted: no more executions
 };
 
-static const char *program_name(const struct run_experiment_options *options)
-{
-  const char *path = options->run.command[0];
-  const char *slash = strrchr(path, '/');
-  return slash != NULL && slash[1] != 0 ? slash + 1 : path;
-}
-
 static enum status describe(struct experiment *experiment, struct error *err)
 {
   const struct run_experiment_options *options = experiment->options;
@@ -59,7 +52,7 @@ static enum status describe(struct experiment *experiment, struct error *err)
   clock_gettime(CLOCK_REALTIME, &created);
   const struct store_experiment row = {
       .experiment_id = 1,
-      .name = program_name(options),
+      .name = basename(options->run.command[0]),
       .workload = workload.data,
       .command = options->command_line,
       .created_ns = (int64_t)created.tv_sec * 1000000000 + created.tv_nsec,

@@ -93,7 +93,7 @@ const char *run_file_name_script(char *const *command)
   for (char *const *word = command + 1; *word != NULL; word++) {
     if ((*word)[0] == '-')
       continue;
-    const char *slash = strrchr(*word, '/'), *base = slash != NULL ? slash + 1 : *word, *dot = strrchr(base, '.');
+    const char *base = basename(*word), *dot = strrchr(base, '.');
     struct stat status;
     bool is_script = dot != NULL && dot != base && isalpha((unsigned char)dot[1]) && stat(*word, &status) == 0 &&
                      S_ISREG(status.st_mode);
@@ -106,7 +106,7 @@ static bool is_interpreter(const char *command)
 {
   static const char *const names[] = {"python", "pypy", "perl", "ruby",  "node",    "bash",
                                       "sh",     "dash", "zsh",  "julia", "Rscript", "lua"};
-  const char *slash = strrchr(command, '/'), *base = slash != NULL ? slash + 1 : command;
+  const char *base = basename(command);
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     size_t length = strlen(names[i]);
     if (strncmp(base, names[i], length) == 0 && strspn(base + length, "0123456789.") == strlen(base + length))

@@ -104,8 +104,7 @@ static bool is_part(const char *name)
 
 static void tracer_name(const char *path, char *name, size_t size)
 {
-  const char *slash = strrchr(path, '/');
-  snprintf(name, size, "%s", slash != NULL ? slash + 1 : path);
+  snprintf(name, size, "%s", basename(path));
   name[strcspn(name, ".")] = 0;
 }
 

@@ -172,8 +172,7 @@ static const char *const *repeated(const struct invocation *invocation, const ch
 
 static const char *model_name(const char *path, struct arena *arena)
 {
-  const char *slash = strrchr(path, '/');
-  const char *base = slash != NULL ? slash + 1 : path;
+  const char *base = basename(path);
   const char *dot = strchr(base, '.');
   return arena_copy(arena, base, dot != NULL && dot != base ? (size_t)(dot - base) : strlen(base));
 }
