@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Intensity against throughput of kernels (A9), layers (A14) and the model over batch sizes (A15), under the system's roofs.
-import { Roofline, type Point, type Roof } from "../widgets/charts";
+import type { Point } from "../widgets/charts";
+import { Roofline, type Roof } from "../widgets/roofline_chart";
 import type { Answer } from "../data";
 import { digits, scaled } from "../format";
 import { answer, answers, BatchChooser } from "../widgets/parts";

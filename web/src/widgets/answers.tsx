@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What pages make of an analysis' rows.
-import { Meter, type Point } from "./charts";
+// What pages make of an analysis' rows: tables whose names are links and that the selected range filters, bars, and the
+// line that says what a file lacks.
+import { useMemo } from "preact/hooks";
 import type { Answer, Cell } from "../data";
-import { cell, digits } from "../format";
-import { page, search } from "../state";
+import { openLayer, isFocused, KernelLink, LayerLink, TypeLink } from "../focus";
+import { insideOf, picked } from "../filter";
+import { cell, count, digits, label, plural, time } from "../format";
+import { page, run, search, selection, spans } from "../state";
+import { Meter, type Point } from "./charts";
+import { runLabel } from "./parts";
+import { DataTable, Notes, type TableColumn } from "./table";
 
 export const number = (value: Cell | undefined) => (typeof value === "number" ? value : null);
 export const text = (value: Cell | undefined) => (value === null || value === undefined ? "" : String(value));
@@ -25,7 +31,7 @@ export const perLayer = (answer_: Answer, key: string, unit: string): Point[] =>
             y: value,
             title: `${row.layer_index} ${row.layer_name} (${row.layer_type ?? "–"}): ${cell(key, value)}${unit}`,
             level: 2,
-            onOpen: () => find(row.layer_name),
+            onOpen: () => openLayer(text(row.layer_name), number(row.layer_index)),
           },
         ];
   });
@@ -50,6 +56,110 @@ export function Missing({ what, how }: { what: string; how: string }) {
   return (
     <p class="note">
       This file has no {what}. To get them: {how}.
+    </p>
+  );
+}
+
+const BOUND: Record<string, string> = { memory: "memory-bound", compute: "compute-bound" };
+const SHOW: Record<string, (row: Row) => preact.ComponentChildren> = {
+  layer_name: (row) =>
+    row.layer_name !== null && <LayerLink name={text(row.layer_name)} index={number(row.layer_index)} />,
+  kernel_name: (row) => row.kernel_name !== null && <KernelLink name={text(row.kernel_name)} />,
+  layer_type: (row) => row.layer_type !== null && <TypeLink name={text(row.layer_type)} />,
+  bound: (row) => BOUND[text(row.bound)],
+  analytic_bound: (row) => BOUND[text(row.analytic_bound)],
+};
+const inSelection: TableColumn<Row> = {
+  key: "in_selection_ns",
+  label: "in selection",
+  title: "time of its spans inside the selected range, and how many they are",
+  value: (row) => insideOf(row)?.time_ns ?? null,
+  show: (row) => {
+    const inside = insideOf(row);
+    return inside && `${time(inside.time_ns)} · ${count(inside.count)}×`;
+  },
+};
+
+// An analysis as `xsp analyze` has it: columns that were measured nowhere are left out, its notes stand below. A selected
+// range leaves the rows that lie in it; their figures stay those of all observations.
+export function LinkedTable({
+  answer,
+  caption,
+  without = [],
+  height,
+}: {
+  answer: Answer;
+  caption?: string;
+  without?: string[];
+  height?: number;
+}) {
+  const table = answer.table,
+    inside = picked.value;
+  const isAbout = table.rows.length > 0 && inside !== null && insideOf(table.rows[0]) !== undefined;
+  const columns = useMemo(() => {
+    const all = table.columns
+      .map(({ key }) => key)
+      .filter((key) => !without.includes(key))
+      .filter((key) => table.rows.some((row) => row[key] !== null && row[key] !== undefined))
+      .map((key): TableColumn<Row> => ({
+        key,
+        label: label(key),
+        title: key,
+        isText: table.rows.some((row) => typeof row[key] === "string"),
+        value: (row) => row[key] ?? null,
+        show: SHOW[key],
+      }));
+    return isAbout ? [...all, inSelection] : all;
+  }, [table, isAbout, inside, without.join()]);
+  const rows = useMemo(
+    () => (isAbout ? table.rows.filter((row) => insideOf(row) !== null) : table.rows),
+    [table, isAbout, inside],
+  );
+  return (
+    <div class="answer" id={`table-${table.analysis}`}>
+      <DataTable
+        id={table.analysis}
+        caption={caption ?? `${table.analysis}  ${table.title ?? ""}`}
+        columns={columns}
+        rows={rows}
+        isMarked={isFocused}
+        height={height}
+      />
+      {answer.rows_left_out > 0 && (
+        <p class="note">
+          {plural(answer.rows_left_out, "row")} more: <code>xsp analyze {table.analysis} FILE</code>
+        </p>
+      )}
+      <Notes notes={table.notes} />
+    </div>
+  );
+}
+
+// What the selected range leaves of a page's rows, and the way back.
+export function PickedNote({ answer, what }: { answer: Answer | undefined; what: string }) {
+  const range = selection.value,
+    inside = picked.value,
+    facts = run.value;
+  if (range === null || facts === undefined) return null;
+  const rows = answer?.table.rows ?? [],
+    left = rows.filter((row) => insideOf(row) !== null).length;
+  return (
+    <p class="note picked-note" role="status">
+      {inside === null ? (
+        spans.value === null ? (
+          "A range is selected, but the spans of its run are not in this report: nothing is filtered. "
+        ) : (
+          "A range is selected. "
+        )
+      ) : (
+        <>
+          {count(left)} of {plural(rows.length, what)} lie in the {time(range.to - range.from)} selected in{" "}
+          {runLabel(facts)}; figures are those of all observations.{" "}
+        </>
+      )}
+      <button type="button" onClick={() => (selection.value = null)}>
+        Clear selection
+      </button>
     </p>
   );
 }

@@ -48,6 +48,7 @@ export function DataTable<Row>({
   columns,
   rows,
   onRow,
+  isMarked,
   height = 440,
 }: {
   id: string;
@@ -55,6 +56,7 @@ export function DataTable<Row>({
   columns: TableColumn<Row>[];
   rows: Row[];
   onRow?: (row: Row) => void;
+  isMarked?: (row: Row) => boolean; // what is looked at on all pages
   height?: number;
 }) {
   const [filter, setFilter] = useState(""),
@@ -193,7 +195,12 @@ export function DataTable<Row>({
               </tr>
             )}
             {ordered.slice(first, last).map((row, i) => (
-              <tr key={first + i} class={onRow === undefined ? "" : "can-open"} onClick={() => onRow?.(row)}>
+              <tr
+                key={first + i}
+                class={`${onRow === undefined ? "" : "can-open"}${isMarked?.(row) ? " is-marked" : ""}`}
+                aria-current={isMarked?.(row) ? "true" : undefined}
+                onClick={() => onRow?.(row)}
+              >
                 {shown.map((column) => {
                   const value = column.value(row);
                   return (
