@@ -12,7 +12,7 @@ import { Memory } from "./pages/memory";
 import { Overview } from "./pages/overview";
 import { RooflinePage } from "./pages/roofline";
 import { Runs } from "./pages/runs";
-import { documentData, failure, fragment, helpIsOpen, page, PAGES, startState, type Page } from "./state";
+import { documentData, failure, fragment, helpIsOpen, isUnpacking, page, PAGES, startState, type Page } from "./state";
 import { Timeline } from "./timeline/timeline";
 
 const VIEWS: Record<Page, () => preact.JSX.Element> = {
@@ -109,7 +109,7 @@ function App() {
           ?
         </button>
       </header>
-      <main id={`page-${page.value}`}>
+      <main id={`page-${page.value}`} aria-busy={isUnpacking.value}>
         <View />
       </main>
       <footer>

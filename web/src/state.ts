@@ -51,6 +51,10 @@ export const failure = signal("");
 export const run = computed<RunFacts | undefined>(() =>
   documentData.value?.runs.find((facts) => facts.run === runAt.value),
 );
+// The chosen run has spans, and they are not here yet.
+export const isUnpacking = computed(
+  () => run.value !== undefined && run.value.detail !== "none" && spans.value?.facts.run !== run.value.run,
+);
 
 const numbers = (text: string | null): Range | null => {
   const [from, to] = (text ?? "").split("-").map(Number);

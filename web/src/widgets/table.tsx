@@ -110,7 +110,7 @@ export function DataTable<Row>({
       ...ordered.map((row) => shown.map((column) => String(column.value(row) ?? "")).join("\t")),
     ].join("\n");
   return (
-    <section class="data-table" aria-label={caption}>
+    <section class="data-table" aria-label={caption} data-table={id}>
       <div class="table-tools">
         <h3>{caption}</h3>
         <span class="quiet">
@@ -169,13 +169,14 @@ export function DataTable<Row>({
         style={isPlain ? undefined : { height: `${height}px` }}
         onScroll={(event) => !isPlain && setScroll(event.currentTarget.scrollTop)}
       >
-        <table aria-rowcount={ordered.length}>
+        <table aria-rowcount={ordered.length + 1}>
           <thead>
-            <tr>
+            <tr aria-rowindex={1}>
               {shown.map((column) => (
                 <th
                   key={column.key}
                   scope="col"
+                  data-key={column.key}
                   class={column.isText ? "text" : ""}
                   title={column.title}
                   aria-sort={sort === column.key ? "ascending" : sort === `-${column.key}` ? "descending" : "none"}
@@ -197,6 +198,7 @@ export function DataTable<Row>({
             {ordered.slice(first, last).map((row, i) => (
               <tr
                 key={first + i}
+                  aria-rowindex={first + i + 2}
                 class={`${onRow === undefined ? "" : "can-open"}${isMarked?.(row) ? " is-marked" : ""}`}
                 aria-current={isMarked?.(row) ? "true" : undefined}
                 onClick={() => onRow?.(row)}
