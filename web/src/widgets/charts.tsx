@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Charts as SVG: they scale, print, and can be read by name. Each stands beside a table of its numbers.
+// The charts of all pages; each stands beside a table of its numbers.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { digits } from "../format";
 
+export { Bars, type Stages } from "./bars";
+export { Lines, type Band, type Mark, type Series } from "./lines";
+
 export interface Point {
-  x: number;
+  x: number; // of bars: what the axis calls them; they stand in the order given
   y: number;
+  low?: number; // spread
+  high?: number;
   title: string;
   level?: number;
   hollow?: boolean;
   size?: number;
+  isFocused?: boolean; // outlined and marked
+  isDimmed?: boolean; // a filter leaves it out
   onOpen?: () => void;
 }
 export interface Axis {
@@ -107,107 +114,6 @@ export function Frame({
       </text>
       {children}
     </svg>
-  );
-}
-
-export function Bars({
-  title,
-  x,
-  y,
-  points,
-  height = 260,
-}: {
-  title: string;
-  x: Axis;
-  y: Axis;
-  points: Point[];
-  height?: number;
-}) {
-  const { box, width: WIDTH } = useWidth();
-  if (points.length === 0) return null;
-  const inner = height - TOP - BOTTOM,
-    ys = scaleOf(
-      y,
-      points.map((point) => point.y),
-      inner,
-    );
-  const width = (WIDTH - LEFT - RIGHT) / points.length,
-    xs = scaleOf({ ...x, from: 0, to: points.length }, [0, points.length], WIDTH - LEFT - RIGHT);
-  const bar = Math.max(0.6, width - (width > 4 ? 1.5 : 0));
-  return (
-    <div ref={box}>
-      <Frame title={title} x={x} y={y} xs={xs} ys={ys} width={WIDTH} height={height}>
-        {points.map((point, i) => (
-          <rect
-            key={i}
-            class={`mark level-fill-${point.level ?? 2}`}
-            x={LEFT + i * width}
-            width={bar}
-            y={height - BOTTOM - Math.max(0.5, ys.at(point.y))}
-            height={Math.max(0.5, ys.at(point.y))}
-            onClick={point.onOpen}
-          >
-            <title>{point.title}</title>
-          </rect>
-        ))}
-      </Frame>
-    </div>
-  );
-}
-
-export function Lines({
-  title,
-  x,
-  y,
-  series,
-  height = 260,
-}: {
-  title: string;
-  x: Axis;
-  y: Axis;
-  series: { name: string; level: number; points: Point[] }[];
-  height?: number;
-}) {
-  const { box, width: WIDTH } = useWidth();
-  const all = series.flatMap((one) => one.points);
-  if (all.length === 0) return null;
-  const inner = height - TOP - BOTTOM,
-    xs = scaleOf(
-      x,
-      all.map((point) => point.x),
-      WIDTH - LEFT - RIGHT,
-    ),
-    ys = scaleOf(
-      y,
-      all.map((point) => point.y),
-      inner,
-    );
-  const place = (point: Point) => [LEFT + xs.at(point.x), height - BOTTOM - ys.at(point.y)] as const;
-  return (
-    <div ref={box}>
-      <Frame title={title} x={x} y={y} xs={xs} ys={ys} width={WIDTH} height={height}>
-        {series.map((one) => (
-          <g key={one.name} class={`level-line-${one.level}`}>
-            <polyline points={one.points.map((point) => place(point).join(",")).join(" ")} />
-            {one.points.map((point, i) => (
-              <circle key={i} cx={place(point)[0]} cy={place(point)[1]} r={4}>
-                <title>{point.title}</title>
-              </circle>
-            ))}
-            {one.points.length > 0 && (
-              <text
-                x={place(one.points.at(-1)!)[0] - 6}
-                y={place(one.points.at(-1)!)[1] - 10}
-                text-anchor="end"
-                class="series"
-              >
-                {one.name}
-              </text>
-            )}
-          </g>
-        ))}
-      </Frame>
-    </div>
   );
 }
 
