@@ -424,11 +424,13 @@ class CheckTest(CliTest):
         self.assertTrue(rows)
         for row in rows:
             self.assertEqual(len({"tracer", "predictor"} & set(row)), 1)
-            self.assertEqual(set(row) - {"tracer", "predictor"}, {"usable", "library", "version", "reason", "advice"})
+            keys = {"usable", "library", "version", "reason", "advice"} | ({"untold"} if "predictor" in row else set())
+            self.assertEqual(set(row) - {"tracer", "predictor"}, keys)
             self.assertIsInstance(row["usable"], bool)
             self.assertTrue(row["usable"] or row["reason"])
         self.assertIn("onnxruntime", [row.get("predictor") for row in rows])
         self.assertIn("onnxruntime", [row.get("tracer") for row in rows])
+        self.assertEqual([row["untold"] for row in rows if row.get("predictor") == "onnxruntime"], [None])
 
     def test_a_library_that_was_named_and_does_not_open_is_status_3(self):
         missing = self.folder / "libnothing.so"

@@ -30,6 +30,8 @@ static void probe_predictor(const void *what, struct check_result *ret_result)
   ret_result->status = probe->predictor->probe(probe->library_path, ret_result->library, sizeof ret_result->library,
                                                ret_result->version, sizeof ret_result->version, &err);
   ret_result->is_usable = ret_result->status == STATUS_OK;
+  snprintf(ret_result->untold, sizeof ret_result->untold, "%s",
+           probe->predictor->untold != NULL ? probe->predictor->untold : "");
   if (ret_result->is_usable)
     return;
   snprintf(ret_result->reason, sizeof ret_result->reason, "%s%s%s%s%s", err.what, err.where[0] != 0 ? ": " : "",

@@ -217,6 +217,8 @@ static void print_json(const struct subjects *subjects, const struct peaks *peak
     json_text(&json, "version", result->version);
     json_text(&json, "reason", result->reason);
     json_text(&json, "advice", result->advice);
+    if (subjects->items[i].kind == SUBJECT_PREDICTOR)
+      json_text(&json, "untold", result->untold);
     json_object_end(&json);
   }
   if (peaks != NULL)
@@ -304,6 +306,20 @@ static void print_reasons(const struct subjects *subjects, unsigned width, struc
   }
 }
 
+static void print_untold(const struct subjects *subjects, unsigned width, struct buf *out)
+{
+  for (size_t i = 0; i < subjects->count; i++) {
+    const struct check_result *result = &subjects->items[i].result;
+    if (!result->is_usable || result->untold[0] == 0)
+      continue;
+    char prefix[128];
+    snprintf(prefix, sizeof prefix, "\n%s %s: ", kind_keys[subjects->items[i].kind], result->name);
+    char sentence[128];
+    snprintf(sentence, sizeof sentence, "of a layer it does not tell: %s", result->untold);
+    put_wrapped(out, prefix, sentence, width);
+  }
+}
+
 static enum status print(const struct subjects *subjects, enum report_format format, bool with_machine,
                          const struct peaks *peaks, struct error *err)
 {
@@ -314,8 +330,10 @@ static enum status print(const struct subjects *subjects, enum report_format for
     print_json(subjects, peaks, &out);
   } else {
     print_table(subjects, format, width, &out);
-    if (format != REPORT_CSV)
+    if (format != REPORT_CSV) {
+      print_untold(subjects, width, &out);
       print_reasons(subjects, width, &out);
+    }
     if (format == REPORT_TEXT && (with_machine || peaks != NULL)) {
       buf_text(&out, "\n");
       check_machine(&out, width, peaks);
