@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the page shows, as signals, mirrored in the URL's fragment: a link reopens the same view, back goes back.
 import { computed, effect, signal } from "@preact/signals";
-import type { Document_, RunFacts, Spans } from "./data";
+import type { Document_, Experiment, RunFacts, Spans } from "./data";
 import { loadRun } from "./data";
 
 export const PAGES = [
@@ -28,6 +28,7 @@ export const view = signal<Range | null>(null); // what the timeline shows; null
 export const selection = signal<Range | null>(null); // filters the other pages
 export const selected = signal<number>(-1); // place of a span
 export const search = signal("");
+export const theme = signal<"" | "light" | "dark">(""); // "": as the system has it
 export const batch = signal<number | null>(null);
 // What one layer, kernel or type is looked at on all pages.
 export interface Focus {
@@ -55,6 +56,17 @@ export const run = computed<RunFacts | undefined>(() =>
 export const isUnpacking = computed(
   () => run.value !== undefined && run.value.detail !== "none" && spans.value?.facts.run !== run.value.run,
 );
+// What the page is about: the experiment of the run shown. Tables and choosers take only what belongs to it.
+export const sameExperiment = (a: RunFacts, b: RunFacts) => a.file === b.file && a.experiment_id === b.experiment_id;
+export const experiment = computed<Experiment | undefined>(() =>
+  documentData.value?.experiments.find(
+    (one) => one.file === run.value?.file && one.experiment_id === run.value.experiment_id,
+  ),
+);
+export const experimentRuns = computed<RunFacts[]>(() => {
+  const shown = run.value;
+  return shown === undefined ? [] : documentData.value!.runs.filter((facts) => sameExperiment(facts, shown));
+});
 
 const numbers = (text: string | null): Range | null => {
   const [from, to] = (text ?? "").split("-").map(Number);
@@ -73,14 +85,15 @@ function read() {
   if (document_ === null) return;
   const wanted = hash.get("page") as Page;
   page.value = PAGES.includes(wanted) ? wanted : "overview";
-  const id = Number(hash.get("run"));
-  const known = document_.runs.find((facts) => facts.run === id) ?? defaultRun(document_);
-  runAt.value = known?.run ?? 0;
+  const id = hash.has("run") ? Number(hash.get("run")) : -1;
+  runAt.value = (document_.runs.find((facts) => facts.run === id) ?? defaultRun(document_.runs))?.run ?? 0;
   view.value = numbers(hash.get("view"));
   selection.value = numbers(hash.get("select"));
   selected.value = hash.has("span") ? Number(hash.get("span")) : -1;
   search.value = hash.get("find") ?? "";
   batch.value = hash.has("batch") ? Number(hash.get("batch")) : null;
+  const wantedTheme = hash.get("theme");
+  theme.value = wantedTheme === "light" || wantedTheme === "dark" ? wantedTheme : "";
   const mode = hash.get("flame");
   flameMode.value = mode === "bottom-up" || mode === "left-heavy" || mode === "time" ? mode : "top-down";
   focus.value = readFocus(hash.get("focus"));
@@ -92,26 +105,45 @@ function read() {
   );
 }
 
-// The run with most levels that can be seen.
-function defaultRun(document_: Document_): RunFacts | undefined {
-  const depth = (facts: RunFacts) =>
-    facts.levels_counted.reduce((most, counted, level) => (counted > 0 ? level : most), -1);
+// The batch size that the analyses call optimal, else that of most throughput: where one looks first.
+function batchOfRuns(runs: RunFacts[]): number | null {
+  const ids = new Set(runs.map((facts) => facts.run_id));
+  const summary = documentData.value!.analyses.find(
+    (answer) =>
+      answer.table.analysis === "A1" &&
+      answer.file === runs[0]?.file &&
+      answer.table.run_set.run_ids.some((id) => ids.has(id)),
+  )?.table.summary;
+  const size = summary?.optimal_batch ?? summary?.maximum_throughput_batch;
+  return typeof size === "number" ? size : null;
+}
+
+const deepest = (facts: RunFacts) =>
+  facts.levels_counted.reduce((most, counted, level) => (counted > 0 ? level : most), -1);
+// Of these runs the one with most levels that can be seen, at the batch size one looks at first.
+export function defaultRun(runs: RunFacts[]): RunFacts | undefined {
+  const seen = runs.filter((facts) => facts.detail !== "none" && facts.spans > 0);
+  const first = [...seen].sort((a, b) => deepest(b) - deepest(a) || b.recorded - a.recorded)[0] ?? runs[0];
+  if (first === undefined) return undefined;
+  const size = batchOfRuns(runs.filter((facts) => sameExperiment(facts, first)));
   return (
-    document_.runs
-      .filter((facts) => facts.detail !== "none" && facts.spans > 0)
-      .sort((a, b) => depth(b) - depth(a) || b.spans - a.spans)[0] ?? document_.runs[0]
+    seen.find(
+      (facts) => sameExperiment(facts, first) && facts.batch_size === size && deepest(facts) === deepest(first),
+    ) ?? first
   );
 }
 
 const span = (range: Range) => `${Math.round(range.from)}-${Math.round(range.to)}`;
-export function fragment(): string {
-  const hash = new URLSearchParams({ page: page.value });
-  if (runAt.value !== 0) hash.set("run", String(runAt.value));
+let firstRun: number | undefined; // what is shown without a word in the URL
+export function fragment(at: Page = page.value): string {
+  const hash = new URLSearchParams({ page: at });
+  if (runAt.value !== (firstRun ?? 0)) hash.set("run", String(runAt.value));
   if (view.value !== null) hash.set("view", span(view.value));
   if (selection.value !== null) hash.set("select", span(selection.value));
   if (selected.value >= 0) hash.set("span", String(selected.value));
   if (search.value !== "") hash.set("find", search.value);
   if (batch.value !== null) hash.set("batch", String(batch.value));
+  if (theme.value !== "") hash.set("theme", theme.value);
   if (flameMode.value !== "top-down") hash.set("flame", flameMode.value);
   if (focus.value !== null) hash.set("focus", `${focus.value.kind}:${focus.value.index ?? ""}:${focus.value.name}`);
   for (const [key, value] of Object.entries(details.value)) hash.set(`x.${key}`, value);
@@ -121,6 +153,7 @@ export function fragment(): string {
 
 export function startState(document_: Document_) {
   documentData.value = document_;
+  firstRun = defaultRun(document_.runs)?.run;
   read();
   addEventListener("hashchange", () => {
     if (location.hash !== fragment()) read();
@@ -154,4 +187,13 @@ export function chooseRun(id: number) {
   view.value = selection.value = null;
   selected.value = -1;
   runAt.value = id;
+  batch.value = run.value?.batch_size ?? null;
+}
+// Tables show this batch size, and the pages of spans a run of it: of the same levels where there is one.
+export function chooseBatch(size: number) {
+  const shown = run.value,
+    runs = experimentRuns.value.filter((facts) => facts.batch_size === size);
+  const next = runs.find((facts) => facts.levels === shown?.levels && facts.detail !== "none") ?? defaultRun(runs);
+  if (next !== undefined && shown?.batch_size !== size) chooseRun(next.run);
+  batch.value = size;
 }

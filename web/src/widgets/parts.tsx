@@ -1,25 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small pieces that several pages share.
 import type { Answer, RunFacts } from "../data";
-import { batch, chooseRun, documentData, runAt, selection, spans } from "../state";
+import { batch, chooseBatch, chooseRun, documentData, experimentRuns, run, runAt, selection, spans } from "../state";
 import { time } from "../format";
 
-export const runLabel = (facts: RunFacts) => {
-  const many = documentData.value!.experiments.length > 1;
-  const experiment = many
-    ? (documentData.value!.experiments.find((one) => one.experiment_id === facts.experiment_id)?.name ?? "")
-    : "";
-  return [experiment, facts.batch_size === null ? "" : `batch ${facts.batch_size}`, facts.levels, `run ${facts.run_id}`]
+export const runLabel = (facts: RunFacts) =>
+  [facts.batch_size === null ? "" : `batch ${facts.batch_size}`, facts.levels, `run ${facts.run_id}`]
     .filter((part) => part !== "")
     .join(", ");
-};
 export function RunChooser({ onChoose = chooseRun }: { onChoose?: (id: number) => void }) {
-  const runs = documentData.value!.runs;
   return (
     <label class="chooser-label">
       Run{" "}
       <select value={runAt.value} onChange={(event) => onChoose(Number(event.currentTarget.value))}>
-        {runs.map((facts) => (
+        {experimentRuns.value.map((facts) => (
           <option key={facts.run} value={facts.run}>
             {runLabel(facts)}
           </option>
@@ -29,21 +23,23 @@ export function RunChooser({ onChoose = chooseRun }: { onChoose?: (id: number) =
   );
 }
 
-export const answers = (id: string, by: string | null = null): Answer[] =>
-  documentData.value!.analyses.filter((answer) => answer.table.analysis === id && answer.by === by);
+// Of the experiment shown: another one's tables have runs of their own.
+export const answers = (id: string, by: string | null = null): Answer[] => {
+  const ids = new Set(experimentRuns.value.map((facts) => facts.run_id));
+  return documentData.value!.analyses.filter(
+    (answer) =>
+      answer.table.analysis === id &&
+      answer.by === by &&
+      answer.file === (run.value?.file ?? 0) &&
+      (ids.size === 0 || answer.table.run_set.run_ids.some((one) => ids.has(one))),
+  );
+};
 export const batches = (): number[] =>
   [
-    ...new Set(
-      documentData.value!.runs.map((facts) => facts.batch_size).filter((size): size is number => size !== null),
-    ),
+    ...new Set(experimentRuns.value.map((facts) => facts.batch_size).filter((size): size is number => size !== null)),
   ].sort((a, b) => a - b);
-// The batch size that the tables show: as chosen, else the optimal one, else that of most throughput.
-export function shownBatch(): number | null {
-  if (batch.value !== null) return batch.value;
-  const summary = answers("A1")[0]?.table.summary;
-  const size = summary?.optimal_batch ?? summary?.maximum_throughput_batch ?? null;
-  return typeof size === "number" ? size : (batches()[0] ?? null);
-}
+// The batch size that the tables show: as chosen, else that of the run shown.
+export const shownBatch = (): number | null => batch.value ?? run.value?.batch_size ?? batches()[0] ?? null;
 export function answer(id: string, by: string | null = null): Answer | undefined {
   const all = answers(id, by),
     size = shownBatch();
@@ -55,10 +51,7 @@ export function BatchChooser() {
   return (
     <label class="chooser-label">
       Batch size{" "}
-      <select
-        value={String(shownBatch() ?? "")}
-        onChange={(event) => (batch.value = Number(event.currentTarget.value))}
-      >
+      <select value={String(shownBatch() ?? "")} onChange={(event) => chooseBatch(Number(event.currentTarget.value))}>
         {sizes.map((size) => (
           <option key={size} value={size}>
             {size}

@@ -5,6 +5,7 @@ import type { ComponentChildren } from "preact";
 import type { Answer, Cell } from "../data";
 import { cell, count, label, plural } from "../format";
 import { sorts } from "../state";
+import "./table.css";
 
 export interface TableColumn<Row> {
   key: string;
@@ -198,7 +199,7 @@ export function DataTable<Row>({
             {ordered.slice(first, last).map((row, i) => (
               <tr
                 key={first + i}
-                  aria-rowindex={first + i + 2}
+                aria-rowindex={first + i + 2}
                 class={`${onRow === undefined ? "" : "can-open"}${isMarked?.(row) ? " is-marked" : ""}`}
                 aria-current={isMarked?.(row) ? "true" : undefined}
                 onClick={() => onRow?.(row)}

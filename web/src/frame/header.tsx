@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// The head of every page: what this is, which run of it, the search, the pages and the filters that are on.
+import { useEffect, useRef } from "preact/hooks";
+import type { RunFacts } from "../data";
+import {
+  chooseRun,
+  defaultRun,
+  documentData,
+  experiment,
+  experimentRuns,
+  fragment,
+  helpIsOpen,
+  page,
+  PAGES,
+  run,
+  sameExperiment,
+} from "../state";
+import { BatchChooser, RunChooser } from "../widgets/parts";
+import { Chips } from "./chips";
+import { Finder } from "./finder";
+import { Mark, MoonIcon, SunIcon } from "./icons";
+import { themeWanted, toggleTheme } from "./theme";
+
+const experimentName = (facts: RunFacts | undefined) => {
+  const data = documentData.value!;
+  const one = data.experiments.find(
+    (other) => other.file === facts?.file && other.experiment_id === facts.experiment_id,
+  );
+  return one?.name ?? one?.workload ?? data.files[facts?.file ?? 0].name;
+};
+
+// One entry an experiment: the first run of each stands for it.
+function ExperimentChooser() {
+  const data = documentData.value!,
+    firsts = data.runs.filter((facts, i) => data.runs.findIndex((other) => sameExperiment(other, facts)) === i);
+  if (firsts.length < 2) return <h1 title={experimentName(run.value)}>{experimentName(run.value)}</h1>;
+  const label = (facts: RunFacts) =>
+    data.files.length > 1 ? `${data.files[facts.file].name}: ${experimentName(facts)}` : experimentName(facts);
+  return (
+    <>
+      <h1 class="unseen">{experimentName(run.value)}</h1>
+      <label class="chooser-label">
+        <span class="unseen">Experiment</span>
+        <select
+          class="experiment"
+          value={firsts.find((facts) => run.value !== undefined && sameExperiment(facts, run.value))?.run}
+          onChange={(event) => {
+            const first = data.runs[Number(event.currentTarget.value)];
+            chooseRun(defaultRun(data.runs.filter((facts) => sameExperiment(facts, first)))!.run);
+          }}
+        >
+          {firsts.map((facts) => (
+            <option key={facts.run} value={facts.run}>
+              {label(facts)}
+            </option>
+          ))}
+        </select>
+      </label>
+    </>
+  );
+}
+
+function Pages() {
+  const box = useRef<HTMLElement>(null);
+  useEffect(() => {
+    // where the pages do not fit side by side
+    const current = box.current!.querySelector<HTMLElement>("[aria-current]")!;
+    box.current!.scrollLeft = current.offsetLeft - (box.current!.clientWidth - current.offsetWidth) / 2;
+  }, [page.value]);
+  return (
+    <nav aria-label="Pages" ref={box}>
+      {PAGES.map((name) => (
+        <a key={name} href={fragment(name)} aria-current={page.value === name ? "page" : undefined}>
+          {name[0].toUpperCase() + name.slice(1)}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+export function Header() {
+  const isDark = themeWanted() === "dark",
+    facts = experiment.value;
+  return (
+    <header>
+      <div class="head-line">
+        <div class="what">
+          <Mark />
+          <ExperimentChooser />
+          {facts?.framework != null && (
+            <span class="quiet what-in">
+              {facts.framework} {facts.framework_version ?? ""}
+            </span>
+          )}
+        </div>
+        <div class="choosers">
+          <BatchChooser />
+          {experimentRuns.value.length > 1 && <RunChooser />}
+        </div>
+        <Finder />
+        <div class="head-buttons">
+          <button
+            type="button"
+            class="icon-button"
+            onClick={toggleTheme}
+            aria-label={isDark ? "Light colours" : "Dark colours"}
+            title={isDark ? "Light colours" : "Dark colours"}
+          >
+            {isDark ? <SunIcon /> : <MoonIcon />}
+          </button>
+          <button
+            type="button"
+            class="icon-button"
+            onClick={() => (helpIsOpen.value = true)}
+            aria-label="Keys and help"
+            title="Keys and help"
+          >
+            ?
+          </button>
+        </div>
+      </div>
+      <div class="nav-line">
+        <Pages />
+        <Chips />
+      </div>
+    </header>
+  );
+}

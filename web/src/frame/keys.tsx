@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// All keys of the page, in one table: the frame's own are handled from it, the others by the page that has them; the help
+// shows all of them.
+import { helpIsOpen, page, PAGES, type Page } from "../state";
+import { toggleTheme } from "./theme";
+
+interface Key {
+  keys: string[]; // as they stand on the keyboard
+  what: string;
+  pages?: Page[]; // none: on every page
+  hears?: (event: KeyboardEvent) => boolean;
+  run?: (event: KeyboardEvent) => void;
+}
+export const KEYS: { title: string; keys: Key[] }[] = [
+  {
+    title: "Everywhere",
+    keys: [
+      {
+        keys: ["1", "…", "9"],
+        what: "the pages",
+        hears: (event) => /^[1-9]$/.test(event.key),
+        run: (event) => (page.value = PAGES[Number(event.key) - 1]),
+      },
+      {
+        keys: ["/"],
+        what: "find spans by name",
+        hears: (event) => event.key === "/",
+        run: (event) => {
+          event.preventDefault();
+          document.getElementById("find")?.focus();
+        },
+      },
+      {
+        keys: ["?"],
+        what: "this help",
+        hears: (event) => event.key === "?",
+        run: () => (helpIsOpen.value = true),
+      },
+      { keys: ["T"], what: "light or dark", hears: (event) => event.key === "t", run: toggleTheme },
+    ],
+  },
+  {
+    title: "In the search",
+    keys: [
+      { keys: ["Enter"], what: "next match, on the timeline" },
+      { keys: ["Shift", "Enter"], what: "previous match" },
+      { keys: ["Esc"], what: "clear, then leave" },
+    ],
+  },
+  {
+    title: "Timeline",
+    keys: [
+      { keys: ["W", "S"], what: "zoom in and out at the pointer", pages: ["timeline"] },
+      { keys: ["A", "D"], what: "pan left and right", pages: ["timeline"] },
+      { keys: ["Ctrl", "wheel"], what: "zoom", pages: ["timeline"] },
+      { keys: ["Shift", "wheel"], what: "pan", pages: ["timeline"] },
+      { keys: ["drag"], what: "select a range: it filters every page", pages: ["timeline"] },
+      { keys: ["Shift", "drag"], what: "pan", pages: ["timeline"] },
+      { keys: ["click"], what: "select a span: parents, launch, executions", pages: ["timeline"] },
+      { keys: [",", "."], what: "previous and next span of the row", pages: ["timeline"] },
+      { keys: ["F"], what: "zoom to the selected span", pages: ["timeline"] },
+      { keys: ["0"], what: "show all", pages: ["timeline"] },
+      { keys: ["Esc"], what: "clear the selection", pages: ["timeline"] },
+    ],
+  },
+  {
+    title: "Tables",
+    keys: [
+      { keys: ["↑", "↓"], what: "previous and next row" },
+      { keys: ["Home", "End"], what: "first and last row" },
+      { keys: ["Enter"], what: "open the row" },
+    ],
+  },
+];
+
+export const isTyping = (event: Event) => /^(INPUT|TEXTAREA|SELECT)$/.test((event.target as Element).tagName ?? "");
+
+export function startKeys() {
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping(event)) return;
+    if (helpIsOpen.value) return; // a modal dialog: Esc closes it, the rest is not for the page below
+    for (const { keys } of KEYS)
+      for (const key of keys)
+        if (key.hears?.(event)) {
+          key.run!(event);
+          return;
+        }
+  });
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Light or dark: as the URL says, else as the system has it. Canvases hear of a change as the event "xsp-theme".
+import { effect, signal } from "@preact/signals";
+import { putLevelColors, type Theme } from "../colors";
+import { theme } from "../state";
+
+const systemIsDark = matchMedia("(prefers-color-scheme: dark)");
+const system = signal<Theme>(systemIsDark.matches ? "dark" : "light");
+// While printing: all rows of tables are in the document, and the page is black on white.
+export const isPrinting = signal(false);
+
+export const themeWanted = (): Theme => theme.value || system.value;
+export function toggleTheme() {
+  const next = themeWanted() === "dark" ? "light" : "dark";
+  theme.value = next === system.value ? "" : next;
+}
+
+export function startTheme() {
+  systemIsDark.addEventListener("change", (event) => (system.value = event.matches ? "dark" : "light"));
+  addEventListener("beforeprint", () => (isPrinting.value = true));
+  addEventListener("afterprint", () => (isPrinting.value = false));
+  matchMedia("print").addEventListener("change", (event) => (isPrinting.value = event.matches));
+  effect(() => {
+    const next = isPrinting.value ? "light" : themeWanted(),
+      root = document.documentElement;
+    root.dataset.theme = next;
+    putLevelColors(root, next);
+    dispatchEvent(new Event("xsp-theme"));
+  });
+}
