@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the page shows, as signals, mirrored in the URL's fragment: a link reopens the same view, back goes back.
-import { computed, effect, signal } from "@preact/signals";
+import { batch as together, computed, effect, signal } from "@preact/signals";
 import type { Document_, Experiment, RunFacts, Spans } from "./data";
 import { loadRun } from "./data";
 
@@ -155,8 +155,12 @@ export function startState(document_: Document_) {
   documentData.value = document_;
   firstRun = defaultRun(document_.runs)?.run;
   read();
+  // What the URL said when it was last read or written. Where it says something else, a link or the back button was
+  // followed and the event that tells so is on its way: writing now would undo the step.
+  let known = location.hash;
   addEventListener("hashchange", () => {
-    if (location.hash !== fragment()) read();
+    known = location.hash;
+    if (known !== fragment()) together(read);
   });
   let shownPage = page.value,
     timer = 0;
@@ -166,7 +170,9 @@ export function startState(document_: Document_) {
     shownPage = page.value;
     clearTimeout(timer); // a drag changes the view sixty times a second
     const write = () => {
-      if (location.hash !== next) history[isNewPage ? "pushState" : "replaceState"](null, "", next);
+      if (location.hash !== known || known === next) return;
+      history[isNewPage ? "pushState" : "replaceState"](null, "", next);
+      known = location.hash;
     };
     if (isNewPage) write();
     else timer = window.setTimeout(write, 150);
