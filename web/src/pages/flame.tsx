@@ -6,8 +6,8 @@ import { palette } from "../colors";
 import { kindOf, levelOf, LEVELS, type Spans } from "../data";
 import { isInside, matching } from "../find";
 import { digits, plural, time } from "../format";
-import { RunChooser, SelectionNote, Unpacked } from "../widgets/parts";
-import { documentData, flameMode, search, selection } from "../state";
+import { SelectionNote, Unpacked } from "../widgets/parts";
+import { documentData, flameMode, selection } from "../state";
 import { DataTable } from "../widgets/table";
 
 interface Node {
@@ -140,7 +140,6 @@ export function Flame() {
   return (
     <>
       <div class="tools">
-        <RunChooser />
         <div class="segments" role="group" aria-label="Order">
           {MODES.map(([mode, text]) => (
             <button
@@ -153,13 +152,6 @@ export function Flame() {
             </button>
           ))}
         </div>
-        <input
-          type="search"
-          placeholder="Highlight by name"
-          aria-label="Highlight by name"
-          value={search.value}
-          onInput={(event) => (search.value = event.currentTarget.value)}
-        />
       </div>
       <SelectionNote />
       <Unpacked>{(data) => <FlameGraph key={`${data.facts.run}`} data={data} />}</Unpacked>

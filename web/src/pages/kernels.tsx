@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Analyses of kernels: A8 each call, A10 by name.
-import { answer, BatchChooser, SelectionNote } from "../widgets/parts";
+import { answer, SelectionNote } from "../widgets/parts";
 import { find, Missing } from "../widgets/answers";
 import { AnswerTable, Summary } from "../widgets/table";
 
@@ -13,9 +13,6 @@ export function Kernels() {
     );
   return (
     <>
-      <div class="tools">
-        <BatchChooser />
-      </div>
       <SelectionNote />
       {a10 !== undefined && <Summary answer={a10} />}
       {a10 !== undefined && <AnswerTable answer={a10} onRow={(row) => find(row.kernel_name)} />}

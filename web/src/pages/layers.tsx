@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Analyses of layers: A2 to A7 and, where kernels were seen, A11 to A13.
 import { Bars } from "../widgets/charts";
-import { answer, BatchChooser, SelectionNote } from "../widgets/parts";
+import { answer, SelectionNote } from "../widgets/parts";
 import { find, Missing, perLayer, typeBars } from "../widgets/answers";
 import { AnswerTable, Summary } from "../widgets/table";
 
@@ -16,9 +16,6 @@ export function Layers() {
   if (a2 === undefined) return <Missing what="layers" how="xsp profile MODEL --levels M,M/L" />;
   return (
     <>
-      <div class="tools">
-        <BatchChooser />
-      </div>
       <SelectionNote />
       <Summary answer={a2} />
       {a3 !== undefined && (

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What layers allocated, in their order and by type: A4 and A7.
 import { Bars } from "../widgets/charts";
-import { answer, BatchChooser } from "../widgets/parts";
+import { answer } from "../widgets/parts";
 import { Missing, perLayer, typeBars } from "../widgets/answers";
 import { AnswerTable, Summary } from "../widgets/table";
 
@@ -12,9 +12,6 @@ export function Memory() {
     return <Missing what="allocations of layers" how="ONNX Runtime 1.31 or later, or a trace that records them" />;
   return (
     <>
-      <div class="tools">
-        <BatchChooser />
-      </div>
       <section class="panel">
         <h3>Allocated by layer, in execution order</h3>
         <Bars

@@ -3,7 +3,7 @@
 import { Meter } from "../widgets/charts";
 import { BASES, LEVELS, type Answer } from "../data";
 import { cell, count, digits, plural } from "../format";
-import { answer, answers, BatchChooser, batches, shownBatch } from "../widgets/parts";
+import { answer, answers, batches, shownBatch } from "../widgets/parts";
 import { number, text } from "../widgets/answers";
 import { documentData } from "../state";
 import { Notes } from "../widgets/table";
@@ -33,9 +33,6 @@ export function Overview() {
     noise = noteOf("noise");
   return (
     <>
-      <div class="tools">
-        <BatchChooser />
-      </div>
       <section class="lead">
         <p>
           {first?.workload ?? first?.name ?? data.files[0].name}

@@ -4,7 +4,7 @@ import type { Point } from "../widgets/charts";
 import { Roofline, type Roof } from "../widgets/roofline_chart";
 import type { Answer } from "../data";
 import { digits, scaled } from "../format";
-import { answer, answers, BatchChooser } from "../widgets/parts";
+import { answer, answers } from "../widgets/parts";
 import { find, Missing, number, text, type Row } from "../widgets/answers";
 import { AnswerTable } from "../widgets/table";
 
@@ -55,18 +55,12 @@ export function RooflinePage() {
   if (kernels.length + layers.length + models.length === 0)
     return (
       <>
-        <div class="tools">
-          <BatchChooser />
-        </div>
         <Missing what="points for a roofline" how="a run with metrics, or layers whose shapes are known" />
         {a14 !== undefined && <AnswerTable answer={a14} />}
       </>
     );
   return (
     <>
-      <div class="tools">
-        <BatchChooser />
-      </div>
       <p class="quiet">Solid: counted by hardware. Hollow: flops and bytes follow from shapes.</p>
       {kernels.length > 0 && (
         <section class="panel">

@@ -4,23 +4,11 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { palette } from "../colors";
 import { BASES, basisOf, KINDS, kindOf, levelOf, LEVELS, type Spans } from "../data";
-import { found, groups, matching, type Group } from "../find";
-import { count, digits, plural, time } from "../format";
+import { groups, matching, type Group } from "../find";
+import { plural, time } from "../format";
 import { drawRow, firstEndingAfter, spanAt, type Label } from "./lane_draw";
-import {
-  chooseRun,
-  documentData,
-  helpIsOpen,
-  run,
-  search,
-  selected,
-  selection,
-  spans,
-  view,
-  type Range,
-} from "../state";
+import { documentData, helpIsOpen, run, selected, selection, spans, view, type Range } from "../state";
 import { DataTable } from "../widgets/table";
-import { RunChooser } from "../widgets/parts";
 
 const ROW = 19,
   GAP = 10,
@@ -300,8 +288,6 @@ export function Timeline() {
   return (
     <div class="timeline-page">
       <div class="tools">
-        <RunChooser onChoose={chooseRun} />
-        <Finder />
         <span class="spacer-flex" />
         {selection.value !== null && (
           <button type="button" onClick={() => (view.value = selection.value)}>
@@ -524,39 +510,6 @@ function interact(
     stops.forEach((stop) => stop());
     for (const [target, type, handler] of listen) target.removeEventListener(type, handler);
   };
-}
-
-function Finder() {
-  const hits = found.value,
-    [at, setAt] = useState(-1);
-  const go = (by: number) => {
-    if (hits === null || hits.count === 0) return;
-    const next = (at + by + hits.count) % hits.count;
-    setAt(next);
-    selected.value = hits.first[next];
-  };
-  return (
-    <span class="finder">
-      <input
-        type="search"
-        placeholder="Find spans by name"
-        aria-label="Find spans by name"
-        value={search.value}
-        onInput={(event) => {
-          search.value = event.currentTarget.value;
-          setAt(-1);
-        }}
-        onKeyDown={(event) => event.key === "Enter" && go(event.shiftKey ? -1 : 1)}
-      />
-      {hits !== null && (
-        <span class="quiet" role="status">
-          {hits.count === 0
-            ? "none"
-            : `${at >= 0 ? `${count(at + 1)} of ` : ""}${plural(hits.count, "span")}, ${time(hits.time)}, ${digits(100 * hits.share, 3)} % of ${hits.share > 0 ? "their levels' time" : "the time"}`}
-        </span>
-      )}
-    </span>
-  );
 }
 
 function Tip({ data, names, span, x, y }: { data: Spans; names: string[]; span: number; x: number; y: number }) {
