@@ -50,6 +50,7 @@ struct predictor_options {
   const char *tracer_directory; // where xsp's own tracers lie
   const char *work_directory;   // for files a framework insists on writing; private to this process
   bool force_profile_file;      // ONNX Runtime: take the profile JSON route even where the listener works
+  bool unfused;                 // run the model's operators apart; only asked of a predictor that has_unfused
 };
 struct predictor_model { // filled by open; strings and arrays live in `arena` of the caller
   const char *framework, *framework_version, *library_path;
@@ -72,6 +73,7 @@ struct predictor {
   // What the framework does not tell of a layer, comma-separated of "start", "thread", "name", "type"; NULL: it tells
   // all. It stands in `xsp check` and as tag "untold" on each layer.
   const char *untold;
+  bool has_unfused; // can leave out the rewrites that make one layer of several operators (predictor_options.unfused)
   // Is the framework usable here? Fills version and library on success.
   enum status (*probe)(const char *library_path, char *library, size_t library_size, char *version, size_t version_size,
                        struct error *err);

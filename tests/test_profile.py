@@ -74,6 +74,11 @@ class ProfileTest(unittest.TestCase):
     def analyze(self, *arguments):
         return json.loads(xsp("analyze", *arguments, self.output, "--json").stdout)
 
+    def test_a_framework_without_unfused_layers_says_so(self):
+        result = xsp("profile", self.model(), "--unfused", "-o", self.output, status=2)
+        self.assertIn("--unfused: the predictor of script has no way to", result.stderr)
+        self.assertFalse(self.output.exists())
+
     def test_matrix_is_complete_and_interleaved(self):
         xsp("profile", self.model(), "--batch", "1,4", "--levels", "M,M/L", "--runs", 5, "--warmup", 2, "-o", self.output)
         rows = self.sql("select r.levels, r.batch_size, o.observation, o.warmup, o.start_ns, o.duration_ns from observation o"

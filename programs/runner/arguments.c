@@ -115,6 +115,10 @@ enum status arguments_parse(int count, char **values, struct arena *arena, struc
       ret_arguments->options.force_profile_file = true;
       continue;
     }
+    if (strcmp(values[i], "--unfused") == 0) {
+      ret_arguments->options.unfused = true;
+      continue;
+    }
     if (i + 1 == count)
       return wrong(values[i], "nothing follows", "a value expected", err);
     XSP_TRY(set_option(values[i], values[i + 1], arena, ret_arguments, err));

@@ -71,6 +71,8 @@ static size_t build_arguments(const struct runner_options *options, const struct
     PUT_OPTION("--dim", options->dims[i]);
   if (options->profile_file)
     PUT("--profile-file");
+  if (options->unfused)
+    PUT("--unfused");
 #undef PUT_OPTION
 #undef PUT
   arguments[count] = NULL;

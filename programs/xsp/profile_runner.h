@@ -24,6 +24,7 @@ struct runner_options {
   unsigned threads;          // 0: the framework's default
   uint64_t seed;
   bool profile_file;
+  bool unfused;
   unsigned timeout_s; // per answer; 0: none
   // Signals that asked for an end, may be NULL: at the second a runner that is awaited is killed.
   const volatile sig_atomic_t *interrupted;

@@ -54,6 +54,9 @@ static const struct option_description options[] = {
      "xsp's own (xsp check lists them)."},
     {"profile-file", 0, NULL, NULL, false,
      "Take layers from the framework's own profile file even where it can announce them while it runs."},
+    {"unfused", 0, NULL, NULL, false,
+     "Leave out the framework's rewrites that make one layer of several operators, so that each is a layer of its own. "
+     "The model is slower so."},
     {"no-peaks", 0, NULL, NULL, false,
      "Do not measure first what the CPUs can do at best (a quarter of a second), which rooflines need; also by the "
      "environment variable XSP_PEAKS=skip."},
@@ -196,7 +199,10 @@ static enum status fill_runner(const struct invocation *invocation, struct profi
                                struct arena *arena, struct error *err)
 {
   struct runner_options *runner = &profile->runner;
-  runner->model_path = invocation->arguments[0];
+  size_t length = strlen(invocation->arguments[0]);
+  while (length > 1 && invocation->arguments[0][length - 1] == '/') // a folder's name is its last part
+    length--;
+  runner->model_path = arena_copy(arena, invocation->arguments[0], length);
   if (access(runner->model_path, R_OK) != 0)
     return error_set_errno(err, STATUS_INPUT, "cannot read the model", runner->model_path, "another path");
   const char *framework = invocation_value(invocation, "framework");
@@ -226,6 +232,10 @@ static enum status fill_runner(const struct invocation *invocation, struct profi
   runner->inputs = repeated(invocation, "input", arena);
   runner->dims = repeated(invocation, "dim", arena);
   runner->profile_file = invocation_has(invocation, "profile-file");
+  runner->unfused = invocation_has(invocation, "unfused");
+  if (runner->unfused && !predictor->has_unfused)
+    return error_set(err, STATUS_USE, "cannot run the operators apart", "--unfused", "the same without --unfused",
+                     "the predictor of %s has no way to", predictor->name);
   return STATUS_OK;
 }
 
