@@ -72,30 +72,32 @@ static enum status move_into_place(const char *beside, const char *path, bool fo
 
 // What writes an output beside its place.
 struct writer {
-  enum status (*write)(const struct writer *writer, struct store *store, const char *path, struct error *err);
+  enum status (*write)(const struct writer *writer, const char *path, struct error *err);
+  const struct report_page_file *files; // what it reads
+  size_t file_count;
   const struct report_export *export;
   const struct report_page_options *page;
 };
 
-static enum status write_export(const struct writer *writer, struct store *store, const char *path, struct error *err)
+static enum status write_export(const struct writer *writer, const char *path, struct error *err)
 {
-  return writer->export->write(store, path, err);
+  return writer->export->write(writer->files[0].store, path, err);
 }
 
-static enum status write_page(const struct writer *writer, struct store *store, const char *path, struct error *err)
+static enum status write_page(const struct writer *writer, const char *path, struct error *err)
 {
-  return report_page(store, writer->page, path, err);
+  return report_page(writer->files, writer->file_count, writer->page, path, err);
 }
 
-static enum status write_in_place(const struct writer *writer, struct store *store, const char *path, bool force,
-                                  struct error *err)
+static enum status write_in_place(const struct writer *writer, const char *path, bool force, struct error *err)
 {
-  XSP_TRY(check_place(store, path, force, err));
+  for (size_t i = 0; i < writer->file_count; i++)
+    XSP_TRY(check_place(writer->files[i].store, path, force, err));
   char beside[PATH_MAX];
   int length = snprintf(beside, sizeof beside, "%s.%ld.partial", path, (long)getpid());
   if (length < 0 || (size_t)length >= sizeof beside)
     return error_set(err, STATUS_USE, "cannot write", path, NULL, "the name is too long");
-  enum status status = writer->write(writer, store, beside, err);
+  enum status status = writer->write(writer, beside, err);
   if (status == STATUS_OK)
     status = move_into_place(beside, path, force, err);
   if (status != STATUS_OK) {
@@ -108,14 +110,16 @@ static enum status write_in_place(const struct writer *writer, struct store *sto
 
 enum status report_export_file(struct store *store, const char *format, const char *path, bool force, struct error *err)
 {
-  struct writer writer = {.write = write_export};
+  const struct report_page_file file = {store, NULL};
+  struct writer writer = {.write = write_export, .files = &file, .file_count = 1};
   XSP_TRY(find_export(format, &writer.export, err));
-  return write_in_place(&writer, store, path, force, err);
+  return write_in_place(&writer, path, force, err);
 }
 
-enum status report_page_file(struct store *store, const struct report_page_options *options, const char *path,
-                             bool force, struct error *err)
+enum status report_page_write(const struct report_page_file *files, size_t count,
+                              const struct report_page_options *options, const char *path, bool force,
+                              struct error *err)
 {
-  const struct writer writer = {.write = write_page, .page = options};
-  return write_in_place(&writer, store, path, force, err);
+  const struct writer writer = {.write = write_page, .files = files, .file_count = count, .page = options};
+  return write_in_place(&writer, path, force, err);
 }

@@ -31,12 +31,11 @@ static size_t batch_sizes(const struct store_run *runs, size_t run_count, int64_
   return count;
 }
 
-static void put_table(struct analyze_table *table, const char *by, bool *is_first, struct buf *out)
+static void put_table(struct analyze_table *table, size_t file, const char *by, bool *is_first, struct buf *out)
 {
   size_t left_out = table->row_count > ROWS_MOST ? table->row_count - ROWS_MOST : 0;
   table->row_count -= left_out;
-  buf_text(out, *is_first ? "{\"by\":" : ",{\"by\":");
-  buf_text(out, by == NULL ? "null" : "\"layer\"");
+  buf_format(out, "%s{\"file\":%zu,\"by\":%s", *is_first ? "" : ",", file, by == NULL ? "null" : "\"layer\"");
   buf_format(out, ",\"rows_left_out\":%zu,\"table\":", left_out);
   table_json(table, 1, false, out);
   while (out->length > 0 && out->data[out->length - 1] == '\n')
@@ -45,8 +44,13 @@ static void put_table(struct analyze_table *table, const char *by, bool *is_firs
   *is_first = false;
 }
 
-static enum status answer(struct store *store, const char *id, int64_t batch, const char *by, bool *is_first,
-                          struct buf *out, struct error *err)
+struct asked {
+  struct store *store;
+  size_t file;
+  bool *is_first;
+};
+static enum status answer(const struct asked *asked, const char *id, int64_t batch, const char *by, struct buf *out,
+                          struct error *err)
 {
   struct arena arena = {0};
   struct analyze_request request;
@@ -56,9 +60,9 @@ static enum status answer(struct store *store, const char *id, int64_t batch, co
   struct analyze_table *tables = NULL;
   size_t count = 0;
   struct error why = {0};
-  enum status status = analyze_run(id, &store, 1, &request, &arena, &tables, &count, &why);
+  enum status status = analyze_run(id, &asked->store, 1, &request, &arena, &tables, &count, &why);
   for (size_t i = 0; i < count && status == STATUS_OK; i++)
-    put_table(&tables[i], by, is_first, out);
+    put_table(&tables[i], asked->file, by, asked->is_first, out);
   if (status == STATUS_NO || status == STATUS_USE) // the file lacks what this needs
     status = STATUS_OK;
   else if (status != STATUS_OK && err != NULL)
@@ -67,22 +71,20 @@ static enum status answer(struct store *store, const char *id, int64_t batch, co
   return status;
 }
 
-enum status page_put_tables(struct store *store, const struct store_run *runs, size_t run_count, struct buf *out,
-                            struct error *err)
+enum status page_put_tables(struct page *page, size_t file, bool *is_first, struct buf *out, struct error *err)
 {
+  const struct timeline *timeline = &page->files[file].timeline;
+  const struct asked asked = {timeline->store, file, is_first};
   int64_t batches[BATCHES_MOST];
-  size_t batch_count = batch_sizes(runs, run_count, batches);
-  bool is_first = true;
-  buf_text(out, "[");
+  size_t batch_count = batch_sizes(timeline->runs, timeline->run_count, batches);
   for (size_t i = 0; analyses[i] != NULL; i++) {
     const char *id = analyses[i]->id;
     if (!is_per_batch(id) || batch_count == 0)
-      XSP_TRY(answer(store, id, 0, NULL, &is_first, out, err));
+      XSP_TRY(answer(&asked, id, 0, NULL, out, err));
     for (size_t j = 0; is_per_batch(id) && j < batch_count; j++)
-      XSP_TRY(answer(store, id, batches[j], NULL, &is_first, out, err));
+      XSP_TRY(answer(&asked, id, batches[j], NULL, out, err));
   }
   for (size_t j = 0; j < batch_count; j++)
-    XSP_TRY(answer(store, "L0", batches[j], "layer", &is_first, out, err));
-  buf_text(out, "]");
+    XSP_TRY(answer(&asked, "L0", batches[j], "layer", out, err));
   return STATUS_OK;
 }

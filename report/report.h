@@ -27,15 +27,25 @@ enum status report_export_file(struct store *store, const char *format, const ch
                                struct error *err) MUST_CHECK;
 
 // ---- the page
+struct report_page_file {
+  struct store *store; // correlated
+  const char *name;    // as the page shows it
+};
 struct report_page_options {
-  const char *name; // of the file, as the page shows it
-  size_t max_spans; // runs beyond are on the page as tables only
+  size_t max_spans;               // rectangles of all runs; what is beyond is merged
+  const int64_t *run_ids;         // only these runs' spans
+  size_t run_count;               // 0: of all runs
+  const struct page_range *range; // only spans that overlap it, and what is above them; NULL: all
+};
+struct page_range {       // from each run's first start
+  int64_t from_ns, to_ns; // 0 <= from_ns <= to_ns
 };
 // Writes one HTML file that opens offline from disk. `path` is a temporary beside its place; the caller renames.
-enum status report_page(struct store *store, const struct report_page_options *options, const char *path,
-                        struct error *err) MUST_CHECK;
+enum status report_page(const struct report_page_file *files, size_t count, const struct report_page_options *options,
+                        const char *path, struct error *err) MUST_CHECK;
 // The same beside `path`, renamed when it is complete; refuses an existing path unless `force`.
-enum status report_page_file(struct store *store, const struct report_page_options *options, const char *path,
-                             bool force, struct error *err) MUST_CHECK;
+enum status report_page_write(const struct report_page_file *files, size_t count,
+                              const struct report_page_options *options, const char *path, bool force,
+                              struct error *err) MUST_CHECK;
 
 #endif

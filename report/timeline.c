@@ -151,8 +151,11 @@ static enum status run_first(struct timeline *timeline, size_t index, int64_t *r
   struct store_spans spans;
   uint32_t columns = STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_TRACK_ID);
   enum status status = store_load_spans(timeline->store, timeline->runs[index].run_id, columns, &arena, &spans, err);
-  if (status == STATUS_OK)
+  if (status == STATUS_OK) {
     *ret_first_ns = earliest(timeline, index, &spans);
+    timeline->run_span_counts[index] = spans.count;
+    timeline->run_firsts[index] = *ret_first_ns != INT64_MAX ? *ret_first_ns : 0;
+  }
   arena_done(&arena);
   return status;
 }
@@ -181,7 +184,10 @@ enum status timeline_open(struct store *store, struct timeline *ret_timeline, st
   timeline->run_tracks = arena_alloc_array(&timeline->arena, count, sizeof *timeline->run_tracks);
   timeline->run_track_counts = arena_alloc_array(&timeline->arena, count, sizeof *timeline->run_track_counts);
   timeline->run_track_processes = arena_alloc_array(&timeline->arena, count, sizeof *timeline->run_track_processes);
-  if (timeline->run_tracks == NULL || timeline->run_track_counts == NULL || timeline->run_track_processes == NULL)
+  timeline->run_span_counts = arena_alloc_array(&timeline->arena, count, sizeof *timeline->run_span_counts);
+  timeline->run_firsts = arena_alloc_array(&timeline->arena, count, sizeof *timeline->run_firsts);
+  if (timeline->run_tracks == NULL || timeline->run_track_counts == NULL || timeline->run_track_processes == NULL ||
+      timeline->run_span_counts == NULL || timeline->run_firsts == NULL)
     return no_memory(err);
   for (size_t i = 0; i < timeline->run_count; i++)
     XSP_TRY(store_tracks(store, timeline->runs[i].run_id, &timeline->arena, &timeline->run_tracks[i],

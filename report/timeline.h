@@ -57,6 +57,8 @@ struct timeline {
   struct store_track **run_tracks; // per run
   size_t *run_track_counts;
   size_t **run_track_processes; // per run and track
+  size_t *run_span_counts;      // per run
+  int64_t *run_firsts;          // per run: earliest start on a track that is drawn, as stored; 0: there is none
   int64_t first_ns;             // earliest start of a run that counts from the Unix epoch, else of all
   bool has_unix_time;
 };

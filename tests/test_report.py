@@ -30,7 +30,7 @@ class Page:
         self.document = json.loads(self.parts["xsp-document"])
 
     def column(self, run, name):
-        planes, count, width = self.parts[f"xsp-{run['run_id']}-{name}"], run["spans"], run["columns"][name]
+        planes, count, width = self.parts[f"xsp-{run['run']}-{name}"], run["spans"], run["columns"][name]
         assert len(planes) == count * width
         return [sum(planes[plane * count + i] << (8 * plane) for plane in range(width)) for i in range(count)]
 
@@ -121,7 +121,7 @@ class ReportTest(unittest.TestCase):
 
     def test_runs_beyond_the_limit_are_tables_only(self):
         _, page = self.report(leveled(), "--max-spans", "1")
-        self.assertFalse(any(run["is_shown"] for run in page.document["runs"]))
+        self.assertEqual({run["detail"] for run in page.document["runs"]}, {"none"})
         self.assertEqual([part for part in page.parts if part != "xsp-document"], [])
         self.assertGreater(len(page.document["analyses"]), 3)
 

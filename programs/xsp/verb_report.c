@@ -2,10 +2,10 @@
 // xsp report: one HTML file to look at, mail and keep.
 #include "programs/xsp/output.h"
 #include "programs/xsp/reader.h"
+#include "programs/xsp/report_range.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define MAX_SPANS_MOST 4000000
 
@@ -15,18 +15,69 @@ static const char *base_name(const char *path)
   return slash != NULL ? slash + 1 : path;
 }
 
+// Runs asked for; NULL: memory is out, or err says what is wrong.
+static enum status read_runs(const struct invocation *invocation, int64_t **ret_runs, size_t *ret_count,
+                             struct error *err)
+{
+  const char *text = NULL;
+  for (size_t i = 0; (text = invocation_value_at(invocation, "run", i)) != NULL; i++) {
+    int64_t *more = NULL;
+    size_t count = 0;
+    XSP_TRY(option_int64_list("run", text, 1, INT64_MAX, &more, &count, err));
+    int64_t *all = realloc(*ret_runs, (*ret_count + count) * sizeof *all);
+    if (all == NULL) {
+      free(more);
+      return error_set(err, STATUS_MEMORY, "cannot make the page", NULL, NULL, "out of memory");
+    }
+    memcpy(all + *ret_count, more, count * sizeof *all);
+    free(more);
+    *ret_runs = all;
+    *ret_count += count;
+  }
+  return STATUS_OK;
+}
+
+static enum status write_page(const struct invocation *invocation, const char *path,
+                              const struct report_page_options *options, struct error *err)
+{
+  size_t count = 0;
+  struct report_page_file *files = calloc(invocation->argument_count, sizeof *files);
+  enum status status =
+      files != NULL ? STATUS_OK : error_set(err, STATUS_MEMORY, "cannot make the page", NULL, NULL, "out of memory");
+  for (; status == STATUS_OK && count < invocation->argument_count; count++) {
+    files[count].name = base_name(invocation->arguments[count]);
+    status = reader_open(invocation->arguments[count], &files[count].store, err);
+  }
+  if (status == STATUS_OK)
+    status = report_page_write(files, count, options, path, invocation_has(invocation, "force"), err);
+  for (size_t i = 0; i < count; i++)
+    store_close(files[i].store);
+  free(files);
+  return status;
+}
+
 static enum status run(const struct invocation *invocation, struct error *err)
 {
-  const char *path = invocation_value(invocation, "output");
+  const char *path = invocation_value(invocation, "output"), *range_text = invocation_value(invocation, "range");
   if (path == NULL)
     return error_set(err, STATUS_USE, "wrong use", "report", "-o OUT.html", "the output's name is missing");
-  int64_t max_spans = 0;
+  struct page_range range;
+  int64_t max_spans = 0, *runs = NULL;
+  size_t run_count = 0;
   XSP_TRY(invocation_int64(invocation, "max-spans", 0, MAX_SPANS_MOST, &max_spans, err));
-  struct store *store = NULL;
-  XSP_TRY(reader_open(invocation->arguments[0], &store, err));
-  const struct report_page_options options = {base_name(invocation->arguments[0]), (size_t)max_spans};
-  enum status status = report_page_file(store, &options, path, invocation_has(invocation, "force"), err);
-  store_close(store);
+  if (range_text != NULL)
+    XSP_TRY(report_range_parse(range_text, &range, err));
+  enum status status = read_runs(invocation, &runs, &run_count, err);
+  if (status == STATUS_OK) {
+    const struct report_page_options options = {
+        .max_spans = (size_t)max_spans,
+        .run_ids = runs,
+        .run_count = run_count,
+        .range = range_text != NULL ? &range : NULL,
+    };
+    status = write_page(invocation, path, &options, err);
+  }
+  free(runs);
   if (status == STATUS_OK)
     output_talk("xsp: wrote %s (open it in a browser)", path);
   return status;
@@ -40,25 +91,33 @@ static const struct option_description options[] = {
     {.name = "max-spans",
      .value_name = "N",
      .default_value = "1000000",
-     .help = "Spans that the page holds. Runs beyond are there as tables only."},
+     .help = "Rectangles that the page holds. Runs of more spans are there as an overview: spans too close to be told "
+             "apart are merged and counted. 0: tables only."},
+    {.name = "run", .value_name = "ID,...", .repeatable = true, .help = "Holds the spans of these runs only."},
+    {.name = "range",
+     .value_name = "FROM-TO",
+     .help = "Holds the spans that overlap this range only, and what is above them: 1.2s-1.5s, 300ms-, -40us; times "
+             "count from each run's first start. Tables stay those of the whole file."},
     {.name = "force", .help = "Replace an existing file."},
     {0},
 };
 static const struct verb_example examples[] = {
     {"xsp report out.xsp -o out.html", "the page of a profile"},
+    {"xsp report before.xsp after.xsp -o both.html", "two files on one page"},
+    {"xsp report out.xsp --run 3 --range 1.2s-1.5s -o part.html", "each span of a part that an overview merges"},
     {0},
 };
 
 const struct verb verb_report = {
     .name = "report",
     .summary = "write one HTML page: timeline, flame graph, layers, kernels, rooflines, runs",
-    .synopsis = "FILE -o OUT.html [OPTION...]",
+    .synopsis = "FILE... -o OUT.html [OPTION...]",
     .description =
         "Writes one file that opens offline in any browser and can be mailed: nothing is loaded from "
         "elsewhere, and nothing leaves it. Pages: overview, timeline, flame graph, layers, kernels, rooflines, "
         "batch sizes, memory, runs; the key ? explains the others.",
     .least_arguments = 1,
-    .most_arguments = 1,
+    .most_arguments = SIZE_MAX,
     .options = options,
     .examples = examples,
     .see_also = "analyze, export",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The data that `xsp report` put behind the page: the document (facts, tables) and each run's spans as columns. Format:
-// report/page_columns.h and docs/internals/page.md. A run's columns are unpacked when they are first asked for.
+// report/page_spans.h and docs/internals/page.md. A run's columns are unpacked when they are first asked for. The page may
+// have been cut short or changed on its way: every count is checked before anything is made of its size.
 
 export const LEVELS = ["application", "model", "layer", "library", "kernel"] as const;
 export const KINDS = ["sync", "launch", "execution"] as const;
@@ -55,7 +56,8 @@ export interface RunFacts {
   detail: "spans" | "merged" | "none";
   merged_below_ns: number | null;
   recorded: number; // spans of the run
-  spans: number; // values of each column
+  kept: number; // of those on the timeline, in the range asked for
+  spans: number; // values of each column: kept, or the rectangles that stand for them
   spans_of_other_clocks: number; // not on the timeline
   lanes: Lane[];
   rows: [lane: number, depth: number, first: number, count: number][];
@@ -86,6 +88,7 @@ export interface Document_ {
   page_version: number;
   files: { name: string }[];
   range_ns: [from: number, to: number] | null; // spans outside are not on the page (xsp report --range)
+  run_ids: number[]; // only these runs' spans are on the page (xsp report --run); empty: all runs'
   max_spans: number;
   experiments: Experiment[];
   runs: RunFacts[];
@@ -119,114 +122,222 @@ export interface Contexts {
   count: number[];
   own_ns: number[]; // without what nests in its spans on their track; launches 0
   first_ns: number[];
+  folded: number; // spans that count in the context around theirs: there were too many contexts
+  left_out: number; // spans that count in none, for the same reason
+  totals: Totals;
+}
+// Names of the whole run, each by level and kind.
+export interface Totals {
+  name: number[];
+  level: number[];
+  kind: number[];
+  count: number[];
+  total_ns: number[];
+  least_ns: number[];
+  most_ns: number[];
+  left_out: number; // spans of names that there was no room for
 }
 export const levelOf = (spans: Spans, i: number) => spans.attributes[i] & 7;
 export const kindOf = (spans: Spans, i: number) => (spans.attributes[i] >> 3) & 3;
 export const basisOf = (spans: Spans, i: number) => spans.attributes[i] >> 5;
 
-function packed(id: string): Uint8Array {
+// ---- parts of the page
+const SPANS_MOST = 1 << 26; // no page has more: its numbers are not to be believed
+const GZIP_MOST = 1040; // bytes that one packed byte can become
+const broken = (what: string) => new Error(`this report is damaged: ${what}; write it again with xsp report`);
+
+// The bytes of a part. Its text goes away: a large page is held once.
+function packed(id: string, isKept = false): Uint8Array {
   const element = document.getElementById(id);
-  if (element === null)
-    throw new Error(`this report lacks its part "${id}": it was cut short; write it again with xsp report`);
+  if (element === null) throw broken(`its part "${id}" is missing`);
   const text = element.textContent ?? "";
-  element.remove(); // its text is no longer needed
-  const native = (Uint8Array as unknown as { fromBase64?: (text: string) => Uint8Array }).fromBase64;
-  if (native !== undefined) return native(text);
-  const binary = atob(text);
-  const bytes = new Uint8Array(binary.length);
-  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
-  return bytes;
-}
-
-async function unpack(id: string): Promise<Uint8Array> {
-  const stream = new Blob([packed(id) as BlobPart]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
-}
-
-// Of the first version, until the program writes the second.
-// eslint-disable-next-line
-function upgrade(old: any): Document_ {
-  if (old.page_version !== 1) return old;
-  const runs = old.runs.map((facts: any, run: number) => ({
-    ...facts,
-    run,
-    file: 0,
-    detail: facts.is_shown ? "spans" : "none",
-    merged_below_ns: null,
-    recorded: facts.spans + facts.spans_of_other_clocks,
-    tag_block: 0,
-    tags_left_out: 0,
-    part: facts.run_id,
-  }));
-  const inFile = (one: any) => ({ ...one, file: 0 });
-  return {
-    ...old,
-    page_version: PAGE_VERSION,
-    files: [{ name: old.file }],
-    range_ns: null,
-    runs,
-    experiments: old.experiments.map(inFile),
-    notes: old.notes.map(inFile),
-    analyses: old.analyses.map(inFile),
-  };
-}
-
-export async function loadDocument(): Promise<Document_> {
-  const document_ = upgrade(JSON.parse(new TextDecoder().decode(await unpack("xsp-document"))));
-  if (document_.page_version !== PAGE_VERSION)
-    throw new Error(`this page reads version ${PAGE_VERSION} of its data, not ${document_.page_version}`);
-  return document_;
-}
-
-const unzigzag = (value: number) => (value % 2 === 0 ? value / 2 : -(value + 1) / 2);
-
-async function column(facts: RunFacts, name: string, put: (i: number, value: number) => void) {
-  const planes = await unpack(`xsp-${(facts as any).part ?? facts.run}-${name}`);
-  const width = facts.columns[name],
-    count = facts.spans;
-  if (planes.length !== width * count)
-    throw new Error(`column ${name} of run ${facts.run} has ${planes.length} bytes instead of ${width * count}`);
-  for (let i = 0; i < count; i++) {
-    let value = 0;
-    for (let plane = width - 1; plane >= 0; plane--) value = value * 256 + planes[plane * count + i];
-    put(i, value);
+  if (!isKept) element.remove();
+  try {
+    const native = (Uint8Array as unknown as { fromBase64?: (text: string) => Uint8Array }).fromBase64;
+    if (native !== undefined) return native(text);
+    const binary = atob(text);
+    const bytes = new Uint8Array(binary.length);
+    for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+    return bytes;
+  } catch {
+    throw broken(`its part "${id}" is no base64`);
   }
 }
 
-async function unpackRun(facts: RunFacts): Promise<Spans> {
-  const count = facts.spans;
-  const spans: Spans = {
-    facts,
-    count,
-    start: new Float64Array(count),
-    duration: new Float64Array(count),
-    name: new Uint32Array(count),
-    parent: new Int32Array(count),
-    attributes: new Uint8Array(count),
-    launch: new Int32Array(count),
-    row: new Uint32Array(count),
-    end: 0,
-    merged: null,
-    busy: null,
-  };
-  await column(facts, "gap", (i, value) => (spans.start[i] = unzigzag(value)));
-  await column(facts, "duration", (i, value) => (spans.duration[i] = value));
-  await column(facts, "name", (i, value) => (spans.name[i] = value));
-  let parent = 0,
-    link = 0;
-  await column(facts, "parent", (i, value) => (spans.parent[i] = parent += unzigzag(value)));
-  await column(facts, "attributes", (i, value) => (spans.attributes[i] = value));
-  await column(facts, "link", (i, value) => (spans.launch[i] = value === 0 ? -1 : (link += unzigzag(value - 1)) - 1));
-  facts.rows.forEach(([, , first, rowCount], row) => {
+// Unpacks into exactly `length` bytes: a part of a few bytes may say that it is terabytes.
+async function unpackExactly(id: string, length: number, isKept = false): Promise<Uint8Array> {
+  const source = packed(id, isKept);
+  if (length > source.length * GZIP_MOST) throw broken(`its part "${id}" is shorter than it should be`);
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  await unpackInto(id, source, (chunk) => {
+    if (at + chunk.length > length) throw broken(`its part "${id}" is longer than the ${length} bytes it should be`);
+    bytes.set(chunk, at);
+    at += chunk.length;
+  });
+  if (at !== length) throw broken(`its part "${id}" has ${at} bytes instead of ${length}`);
+  return bytes;
+}
+
+async function unpackInto(id: string, source: Uint8Array, put: (chunk: Uint8Array) => void) {
+  const stream = new Blob([source as BlobPart]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const reader = stream.getReader();
+  for (;;) {
+    const { done, value } = await reader.read().catch(() => {
+      throw broken(`its part "${id}" cannot be unpacked`);
+    });
+    if (done) return;
+    put(value);
+  }
+}
+
+const JSON_MOST = 1 << 29;
+async function unpackJson(id: string, isKept = false): Promise<unknown> {
+  const decoder = new TextDecoder();
+  let text = "",
+    length = 0;
+  await unpackInto(id, packed(id, isKept), (chunk) => {
+    length += chunk.length;
+    if (length > JSON_MOST) throw broken(`its part "${id}" is larger than 512 MiB`);
+    text += decoder.decode(chunk, { stream: true });
+  });
+  try {
+    return JSON.parse(text + decoder.decode());
+  } catch {
+    throw broken(`its part "${id}" is no JSON`);
+  }
+}
+
+// ---- the document
+const isCount = (value: unknown, most = SPANS_MOST) =>
+  typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= most;
+
+function checkRun(facts: RunFacts, place: number, document_: Document_) {
+  const say = (what: string) => broken(`of run ${place}, ${what}`);
+  if (facts.run !== place || !isCount(facts.file, document_.files.length - 1)) throw say("the place is wrong");
+  if (!isCount(facts.spans)) throw say("the number of spans is impossible");
+  if (!Array.isArray(facts.lanes) || !Array.isArray(facts.rows) || !Array.isArray(facts.observations))
+    throw say("lanes, rows or observations are missing");
+  let next = 0;
+  for (const [lane, depth, first, count] of facts.rows) {
+    if (!isCount(lane, facts.lanes.length - 1) || !isCount(depth) || first !== next || !isCount(count))
+      throw say("the rows do not fit together");
+    next += count;
+  }
+  if (facts.detail !== "none" && next !== facts.spans) throw say("the rows do not hold all spans");
+  for (const width of Object.values(facts.columns))
+    if (!isCount(width, 8) || width === 0) throw say("a column has an impossible width");
+}
+
+let namesKnown = 0;
+export async function loadDocument(): Promise<Document_> {
+  const document_ = (await unpackJson("xsp-document")) as Document_;
+  if (document_?.page_version !== PAGE_VERSION)
+    throw new Error(`this page reads version ${PAGE_VERSION} of its data, not ${document_?.page_version}`);
+  for (const key of ["files", "experiments", "runs", "names", "notes", "analyses"] as const)
+    if (!Array.isArray(document_[key])) throw broken(`it has no ${key}`);
+  document_.runs.forEach((facts, place) => checkRun(facts, place, document_));
+  namesKnown = document_.names.length;
+  return document_;
+}
+
+// ---- columns: planes of bytes, the lowest first
+// A loop for each width: a value is put together with as few steps as it has bytes.
+function numbers(planes: Uint8Array, width: number, count: number): Float64Array | Uint32Array | Uint8Array {
+  if (width === 1) return planes;
+  if (width <= 4) {
+    const values = new Uint32Array(count);
+    for (let plane = 0; plane < width; plane++) {
+      const at = plane * count,
+        shift = 8 * plane;
+      for (let i = 0; i < count; i++) values[i] |= planes[at + i] << shift;
+    }
+    return values;
+  }
+  const values = new Float64Array(count);
+  for (let plane = width - 1; plane >= 0; plane--) {
+    const at = plane * count;
+    for (let i = 0; i < count; i++) values[i] = values[i] * 256 + planes[at + i];
+  }
+  return values;
+}
+const unzigzag = (value: number) => (value % 2 === 0 ? value / 2 : -(value + 1) / 2);
+
+async function column(facts: RunFacts, name: string, isKept = false) {
+  const width = facts.columns[name];
+  if (width === undefined) throw broken(`run ${facts.run} has no column "${name}"`);
+  return numbers(await unpackExactly(`xsp-${facts.run}-${name}`, width * facts.spans, isKept), width, facts.spans);
+}
+
+async function references(facts: RunFacts, name: string, hasNone: boolean): Promise<Int32Array> {
+  const values = await column(facts, name),
+    places = new Int32Array(facts.spans),
+    less = hasNone ? 1 : 0;
+  let place = 0;
+  for (let i = 0; i < places.length; i++) {
+    if (hasNone && values[i] === 0) {
+      places[i] = -1;
+      continue;
+    }
+    place += unzigzag(values[i] - less);
+    places[i] = place - less;
+    if (places[i] < -1 || places[i] >= places.length)
+      throw broken(`column "${name}" of run ${facts.run} leads nowhere`);
+  }
+  return places;
+}
+
+async function times(facts: RunFacts) {
+  const [gaps, durations] = await Promise.all([column(facts, "gap"), column(facts, "duration")]);
+  const count = facts.spans,
+    duration = Float64Array.from(durations),
+    start = new Float64Array(count),
+    row = new Uint32Array(count);
+  let end = 0;
+  facts.rows.forEach(([, , first, rowCount], at) => {
     let before = 0;
     for (let i = first; i < first + rowCount; i++) {
-      spans.start[i] += before;
-      before = spans.start[i] + spans.duration[i];
-      spans.row[i] = row;
-      if (before > spans.end) spans.end = before;
+      start[i] = before + unzigzag(gaps[i]);
+      before = start[i] + duration[i];
+      row[i] = at;
+      if (before > end) end = before;
     }
   });
-  return spans;
+  return { start, duration, row, end };
+}
+
+async function names(facts: RunFacts, known: number): Promise<Uint32Array> {
+  const values = Uint32Array.from(await column(facts, "name"));
+  for (let i = 0; i < values.length; i++) if (values[i] >= known) throw broken(`a name of run ${facts.run} is missing`);
+  return values;
+}
+
+async function mergedOf(facts: RunFacts): Promise<Pick<Spans, "merged"> & { idle: Float64Array | null }> {
+  if (facts.detail !== "merged") return { merged: null, idle: null };
+  const [merged, idle] = await Promise.all([column(facts, "merged"), column(facts, "idle")]);
+  return { merged: Uint32Array.from(merged), idle: Float64Array.from(idle, unzigzag) };
+}
+
+async function unpackRun(facts: RunFacts): Promise<Spans> {
+  const [time, name, parent, attributes, launch, { merged, idle }] = await Promise.all([
+    times(facts),
+    names(facts, namesKnown),
+    references(facts, "parent", false),
+    column(facts, "attributes"),
+    references(facts, "link", true),
+    mergedOf(facts),
+  ]);
+  return {
+    facts,
+    count: facts.spans,
+    ...time,
+    name,
+    parent,
+    attributes: attributes as Uint8Array,
+    launch,
+    merged,
+    busy: idle === null ? null : idle.map((free, i) => time.duration[i] - free),
+  };
 }
 
 const unpacked = new Map<number, Promise<Spans>>();
@@ -236,15 +347,53 @@ export function loadRun(facts: RunFacts): Promise<Spans> {
   return spans;
 }
 
-// Tags of a span, from the block it lies in. Of a merged rectangle: none.
-export async function loadTags(_facts: RunFacts, _place: number): Promise<Record<string, Cell>> {
-  return {};
+// ---- what is asked for one span
+// What a key stands for, made once; the last few are kept.
+function remembered<T>(most: number, make: (key: string) => Promise<T>): (key: string) => Promise<T> {
+  const known = new Map<string, Promise<T>>();
+  return (key) => {
+    let made = known.get(key);
+    if (made === undefined) {
+      if (known.size >= most) known.delete(known.keys().next().value!);
+      known.set(key, (made = make(key)));
+    }
+    return made;
+  };
 }
-// The number that the span has in its file: `select * from span where run_id = … and span_id = …`.
-export async function loadSpanId(_facts: RunFacts, _place: number): Promise<number | null> {
-  return null;
+type Tags = Record<string, Cell>;
+const tagBlocks = remembered(8, (id) => unpackJson(id, true) as Promise<Record<string, Tags>>);
+
+// Tags of a span, from the block it lies in. Of a rectangle that stands for several: none.
+export async function loadTags(facts: RunFacts, place: number): Promise<Tags> {
+  if (!isCount(place, facts.spans - 1) || !(facts.tag_block > 0)) return {};
+  const id = `xsp-${facts.run}-tags-${Math.floor(place / facts.tag_block)}`;
+  if (document.getElementById(id) === null) return {}; // none of its spans has any
+  return (await tagBlocks(id))[place] ?? {};
 }
+
+const idColumns = new Map<number, Promise<Float64Array>>();
+async function unpackIds(facts: RunFacts): Promise<Float64Array> {
+  const values = await column(facts, "id"),
+    ids = new Float64Array(facts.spans);
+  let id = 0;
+  for (let i = 0; i < ids.length; i++) ids[i] = id += unzigzag(values[i]);
+  return ids;
+}
+// The number that the span has in its file: `select * from span where run_id = … and span_id = …`. Null: a rectangle that
+// stands for several, or a number that JavaScript cannot hold.
+export async function loadSpanId(facts: RunFacts, place: number): Promise<number | null> {
+  if (!isCount(place, facts.spans - 1) || facts.columns.id > 6) return null;
+  let ids = idColumns.get(facts.run);
+  if (ids === undefined) idColumns.set(facts.run, (ids = unpackIds(facts)));
+  return (await ids)[place] || null;
+}
+
+const contexts = new Map<number, Promise<Contexts>>();
 // Null: the run's spans are all there, contexts follow from them.
-export async function loadContexts(_facts: RunFacts): Promise<Contexts | null> {
-  return null;
+export async function loadContexts(facts: RunFacts): Promise<Contexts | null> {
+  if (facts.detail !== "merged") return null;
+  let made = contexts.get(facts.run);
+  if (made === undefined)
+    contexts.set(facts.run, (made = unpackJson(`xsp-${facts.run}-contexts`) as Promise<Contexts>));
+  return made;
 }
