@@ -1,64 +1,237 @@
 // SPDX-License-Identifier: Apache-2.0
-// Analyses of layers: A2 to A7 and, where kernels were seen, A11 to A13.
-import { Bars } from "../widgets/charts";
-import { answer, SelectionNote } from "../widgets/parts";
-import { find, Missing, perLayer, typeBars } from "../widgets/answers";
-import { AnswerTable, Summary } from "../widgets/table";
+// Analyses of layers: A2 to A7 and, where kernels were seen, A11 to A13. The chart first, then types, then the tables.
+import type { Answer } from "../data";
+import { isFocused, openLayer, TypeLink } from "../focus";
+import { insideOf } from "../filter";
+import { cell, count, plural, scaled } from "../format";
+import { details, setDetail } from "../state";
+import { LinkedTable, Missing, number, PickedNote, text, type Row } from "../widgets/answers";
+import { WithFocus } from "../widgets/focus_panel";
+import { Bars, type Stages } from "../widgets/charts";
+import { answer } from "../widgets/parts";
+import { Summary } from "../widgets/table";
+import { Tabs, type Tab } from "../widgets/tabs";
+import "./layers.css";
+
+// Shares of the thirds in execution order, ⌊3·position/n⌋: as the analysis has them, else of the sums of the rows.
+function thirds(series: Series): Stages {
+  const { rows, summary } = series.of.table;
+  if (number(summary.beginning_pct) !== null && series.id !== "flops")
+    return {
+      shares: ["beginning_pct", "middle_pct", "end_pct"].map((key) => number(summary[key])),
+      largest: text(summary.stage),
+    };
+  const sums = [0, 0, 0];
+  rows.forEach((row, i) => (sums[Math.floor((3 * i) / rows.length)] += number(row[series.key]) ?? 0));
+  const all = sums[0] + sums[1] + sums[2];
+  return {
+    shares: sums.map((sum) => (all > 0 ? (100 * sum) / all : null)),
+    largest: "BME"[sums.indexOf(Math.max(...sums))],
+  };
+}
+interface Series {
+  id: string;
+  name: string;
+  of: Answer;
+  key: string;
+  level: number;
+}
+// What the chart can show: only what was measured of some layer.
+function seriesAtHand(): Series[] {
+  const all: [string, string, string, string, number][] = [
+    ["latency", "Latency", "A3", "latency_ms", 2],
+    ["device", "On the device", "A13", "gpu_latency_ms", 4],
+    ["memory", "Allocated", "A4", "alloc_bytes", 2],
+    ["flops", "Arithmetic (from shapes)", "A14", "analytic_flops", 2],
+  ];
+  return all.flatMap(([id, name, analysis, key, level]) => {
+    const of = answer(analysis);
+    return of !== undefined && of.table.rows.some((row) => (number(row[key]) ?? 0) > 0)
+      ? [{ id, name, of, key, level }]
+      : [];
+  });
+}
+
+function Chart({ types }: { types: Map<string, string> }) {
+  const series = seriesAtHand();
+  if (series.length === 0) return null;
+  const shown = series.find((one) => one.id === details.value["layers.chart"]) ?? series[0];
+  const points = shown.of.table.rows.map((row, i) => ({
+    x: number(row.layer_index) ?? i,
+    y: number(row[shown.key]) ?? NaN,
+    title: [`${text(row.layer_index)} ${row.layer_name}`, types.get(rowKey(row)) ?? "", cell(shown.key, row[shown.key])]
+      .filter((part) => part !== "")
+      .join(", "),
+    level: shown.level,
+    isFocused: isFocused(row),
+    isDimmed: insideOf(row) === null,
+    onOpen: () => openLayer(text(row.layer_name), number(row.layer_index)),
+  }));
+  return (
+    <section class="panel">
+      <div class="panel-head">
+        <h3>{shown.name} by layer, in execution order</h3>
+        <span class="spacer-flex" />
+        {series.length > 1 && (
+          <div class="segments" role="group" aria-label="What the bars show">
+            {series.map((one) => (
+              <button
+                key={one.id}
+                type="button"
+                aria-pressed={one === shown}
+                onClick={() => setDetail("layers.chart", one === series[0] ? "" : one.id)}
+              >
+                {one.name}
+              </button>
+            ))}
+          </div>
+        )}
+      </div>
+      <Bars
+        title={`${shown.name} by layer`}
+        x={{ label: "layer, in execution order" }}
+        y={
+          shown.id === "flops" ? { label: "flop", format: (value) => scaled(value, "") } : { label: "", key: shown.key }
+        }
+        points={points}
+        stages={thirds(shown)}
+        height={280}
+      />
+      <p class="quiet">
+        Click a bar, or walk along them by ← and → and press Enter, to open a layer. Beginning, middle and end are
+        thirds of the layers; the figures are their shares.
+      </p>
+    </section>
+  );
+}
+const rowKey = (row: Row) => `${row.layer_index}:${row.layer_name}`;
+
+function Bar({ share, level }: { share: number | null; level: number }) {
+  return (
+    <td class="type-bar">
+      <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
+        <rect class="meter-back" width="100" height="10" />
+        <rect class={`level-fill-${level}`} width={Math.min(100, Math.max(0, share ?? 0))} height="10" />
+      </svg>
+    </td>
+  );
+}
+const TYPES_SHOWN = 12;
+// Types by latency, each with its share of the time, of the number and of the memory.
+function Types() {
+  const a5 = answer("A5"),
+    a6 = answer("A6"),
+    a7 = answer("A7");
+  const main = a6 ?? a5;
+  if (main === undefined) return null;
+  const of = (one: Answer | undefined, type: string) => one?.table.rows.find((row) => text(row.layer_type) === type);
+  const groups: [string, Answer | undefined, string, string][] = [
+    ["latency", a6, "latency_ms", "latency_pct"],
+    ["layers", a5, "count", "count_pct"],
+    ["allocated", a7, "alloc_bytes", "alloc_pct"],
+  ];
+  const shown = groups.filter(([, one]) => one !== undefined);
+  const rows = main.table.rows.slice(0, TYPES_SHOWN);
+  return (
+    <section class="panel">
+      <h3>By type</h3>
+      <div class="type-scroll" tabIndex={0} role="region" aria-label="Layers by type">
+        <table class="type-rows">
+          <thead>
+            <tr>
+              <th scope="col">type</th>
+              {shown.map(([name]) => (
+                <th key={name} scope="colgroup" colSpan={3}>
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => {
+              const type = text(row.layer_type);
+              return (
+                <tr key={type}>
+                  <td class="type-name" title={type}>
+                    <TypeLink name={type} />
+                  </td>
+                  {shown.map(([name, one, key, share]) => {
+                    const at = of(one, type),
+                      part = number(at?.[share]);
+                    return [
+                      <Bar key={`${name} bar`} share={part} level={2} />,
+                      <td key={`${name} value`} title={text(at?.[key])}>
+                        {cell(key, at?.[key] ?? null)}
+                      </td>,
+                      <td key={`${name} share`} class="type-share" title={text(at?.[share])}>
+                        {cell(share, part)}
+                      </td>,
+                    ];
+                  })}
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </div>
+      {main.table.rows.length > TYPES_SHOWN && (
+        <p class="quiet">{plural(main.table.rows.length - TYPES_SHOWN, "more type")} in the tables below.</p>
+      )}
+      {a6 !== undefined && number(a6.table.summary.convolution_pct_of_layers) !== null && (
+        <p class="quiet">
+          Convolutions: {cell("x_pct", a6.table.summary.convolution_pct_of_layers)} of the layers' time,{" "}
+          {cell("x_pct", a6.table.summary.convolution_pct_of_model)} of the model's.
+        </p>
+      )}
+    </section>
+  );
+}
+
+function tables(): Tab[] {
+  const wanted: [string, string][] = [
+    ["A2", "Layers"],
+    ["A6", "Types, latency"],
+    ["A5", "Types, count"],
+    ["A7", "Types, memory"],
+    ["A11", "Kernels by layer"],
+    ["A13", "Device and host time"],
+    ["A12", "Metrics by layer"],
+  ];
+  return wanted.flatMap(([id, name]) => {
+    const one = answer(id);
+    return one === undefined ? [] : [{ id, name: `${name}`, show: () => <LinkedTable answer={one} height={520} /> }];
+  });
+}
 
 export function Layers() {
   const a2 = answer("A2"),
-    a3 = answer("A3"),
-    a5 = answer("A5"),
-    a6 = answer("A6"),
-    a11 = answer("A11"),
-    a12 = answer("A12"),
-    a13 = answer("A13");
-  if (a2 === undefined) return <Missing what="layers" how="xsp profile MODEL --levels M,M/L" />;
+    a11 = answer("A11");
+  if (a2 === undefined)
+    return (
+      <>
+        <Missing what="layers" how="xsp profile MODEL --levels M,M/L, or xsp import of a trace that names operators" />
+      </>
+    );
+  const types = new Map(a2.table.rows.map((row) => [rowKey(row), text(row.layer_type)]));
+  const without = number(a11?.table.summary.kernels_without_layer);
   return (
-    <>
-      <SelectionNote />
+    <WithFocus>
+      <PickedNote answer={a2} what="layer" />
       <Summary answer={a2} />
-      {a3 !== undefined && (
-        <section class="panel">
-          <h3>Latency by layer, in execution order</h3>
-          <Bars
-            title="Latency by layer"
-            x={{ label: "layer" }}
-            y={{ label: "ms" }}
-            points={perLayer(a3, "latency_ms", "")}
-          />
-          <Summary answer={a3} keys={["beginning_pct", "middle_pct", "end_pct", "stage"]} />
-        </section>
+      <Chart types={types} />
+      <Types />
+      {without !== null && without > 0 && (
+        <p class="note">
+          {plural(without, "kernel")} ({cell("x_ms", a11!.table.summary.kernels_without_layer_ms)}) lie in no layer:
+          they are in no row here, but on the Kernels page. <code>xsp check --links FILE</code> says why.
+        </p>
       )}
-      <div class="columns">
-        {a6 !== undefined && (
-          <section class="panel">
-            <h3>By type: latency</h3>
-            {typeBars(a6, "latency_ms")}
-          </section>
-        )}
-        {a5 !== undefined && (
-          <section class="panel">
-            <h3>By type: count</h3>
-            {typeBars(a5, "count")}
-          </section>
-        )}
-      </div>
-      <AnswerTable answer={a2} onRow={(row) => find(row.layer_name)} />
-      {a13 !== undefined && (
-        <section class="panel">
-          <h3>Device time by layer</h3>
-          <Bars
-            title="Device time by layer"
-            x={{ label: "layer" }}
-            y={{ label: "ms" }}
-            points={perLayer(a13, "gpu_latency_ms", "").map((point) => ({ ...point, level: 4 }))}
-          />
-        </section>
+      {without === 0 && (
+        <p class="quiet">
+          Each of the {count(number(a11!.table.summary.kernels) ?? 0)} kernels of a prediction lies in a layer.
+        </p>
       )}
-      {a11 !== undefined && <AnswerTable answer={a11} onRow={(row) => find(row.layer_name)} />}
-      {a12 !== undefined && <AnswerTable answer={a12} />}
-      {a13 !== undefined && <AnswerTable answer={a13} onRow={(row) => find(row.layer_name)} />}
-    </>
+      <Tabs id="layers" label="Tables of layers" tabs={tables()} />
+    </WithFocus>
   );
 }

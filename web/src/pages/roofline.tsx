@@ -1,87 +1,236 @@
 // SPDX-License-Identifier: Apache-2.0
 // Intensity against throughput of kernels (A9), layers (A14) and the model over batch sizes (A15), under the system's roofs.
-import type { Point } from "../widgets/charts";
-import { Roofline, type Roof } from "../widgets/roofline_chart";
 import type { Answer } from "../data";
-import { digits, scaled } from "../format";
+import { isFocused, openKernel, openLayer } from "../focus";
+import { insideOf } from "../filter";
+import { cell, digits, plural, scaled } from "../format";
+import { LinkedTable, Missing, number, PickedNote, text, type Row } from "../widgets/answers";
+import { WithFocus } from "../widgets/focus_panel";
+import type { PlotPoint } from "../widgets/log_plot";
 import { answer, answers } from "../widgets/parts";
-import { find, Missing, number, text, type Row } from "../widgets/answers";
-import { AnswerTable } from "../widgets/table";
+import { Roofline, RooflineLegend, RoofTable, type Roof } from "../widgets/roofline_chart";
+import { Tabs, type Tab } from "../widgets/tabs";
+import "./layers.css";
 
-function roofPoints(answer_: Answer, nameKey: string, level: number): Point[] {
-  return answer_.table.rows.flatMap((row) => {
-    const measured = number(row.arithmetic_intensity),
-      x = measured ?? number(row.analytic_intensity);
-    const y =
-      measured !== null ? number(row.arithmetic_throughput_flops_per_s) : number(row.analytic_throughput_flops_per_s);
+// Alike in all rows: they stand in the table of roofs.
+const ROOF_KEYS = ["peak_flops_per_s", "memory_bandwidth_bytes_per_s", "ideal_arithmetic_intensity"];
+
+interface What {
+  level: number;
+  name: (row: Row) => string;
+  time: (row: Row) => number | null;
+  open?: (row: Row) => void;
+}
+const KERNELS: What = {
+  level: 4,
+  name: (row) => text(row.kernel_name),
+  time: (row) => number(row.latency_ms),
+  open: (row) => openKernel(text(row.kernel_name)),
+};
+const LAYERS: What = {
+  level: 2,
+  name: (row) => `${text(row.layer_index)} ${text(row.layer_name)}`,
+  time: (row) => number(row.kernel_latency_ms) ?? number(row.layer_latency_ms),
+  open: (row) => openLayer(text(row.layer_name), number(row.layer_index)),
+};
+const MODELS: What = {
+  level: 1,
+  name: (row) => (row.batch_size === null ? "model" : `batch ${row.batch_size}`),
+  time: (row) => number(row.model_latency_ms),
+};
+
+// Rows that have both figures, measured where there is a measurement; the two are never mixed in one point.
+function pointsOf(rows: Row[], what: What): PlotPoint[] {
+  const all = rows.reduce((sum, row) => sum + (what.time(row) ?? 0), 0),
+    most = rows.reduce((longest, row) => Math.max(longest, what.time(row) ?? 0), 0);
+  return rows.flatMap((row, i): PlotPoint[] => {
+    const isHollow = number(row.arithmetic_intensity) === null;
+    const prefix = isHollow ? "analytic" : "arithmetic",
+      x = number(row[`${prefix}_intensity`]),
+      y = number(row[`${prefix}_throughput_flops_per_s`]),
+      bound = row[isHollow ? "analytic_bound" : "bound"],
+      took = what.time(row);
     if (x === null || y === null || x <= 0 || y <= 0) return [];
+    const isSuspect = row[isHollow ? "analytic_above_roof" : "above_roof"] === true;
     return [
       {
+        key: `${i}`,
         x,
         y,
-        level,
-        hollow: measured === null,
-        title: `${text(row[nameKey])}: ${digits(x)} flops/byte, ${scaled(y, "flop/s")}${measured === null ? ", analytic" : ""}${row.above_roof === true || row.analytic_above_roof === true ? ", above its roof: suspect counting" : ""}`,
-        onOpen: () => find(row[nameKey]),
+        weight: most > 0 ? (took ?? 0) / most : 0,
+        level: what.level,
+        name: what.name(row),
+        lines: [
+          `${digits(x)} flops/byte`,
+          scaled(y, "flop/s"),
+          ...(took === null
+            ? []
+            : [`${cell("x_ms", took)}${all > 0 ? ` (${cell("x_pct", (100 * took) / all)})` : ""}`]),
+          ...(typeof bound === "string" ? [`${bound}-bound`] : []),
+          ...(isHollow ? ["analytic"] : []),
+          ...(isSuspect ? ["above its roof: suspect counting"] : []),
+        ],
+        isHollow,
+        isSuspect,
+        isMarked: isFocused(row),
+        isOut: insideOf(row) === null,
+        onOpen: what.open && (() => what.open!(row)),
       },
     ];
   });
 }
 
-function roofs(all: (Answer | undefined)[]): Roof[] {
+// Roofs as the rows name them, a precision each; their source stands in the analysis' note.
+function roofsOf(all: (Answer | undefined)[]): Roof[] {
   const known = new Map<string, Roof>();
-  for (const one of all)
-    for (const row of [...(one?.table.rows ?? []), one?.table.summary ?? {}] as Row[]) {
+  for (const one of all) {
+    if (one === undefined) continue;
+    const source = one.table.notes
+      .map((note) => /^roofs \((.+?)\):/.exec(note)?.[1])
+      .find((found) => found !== undefined);
+    for (const row of one.table.rows) {
       const peak = number(row.peak_flops_per_s),
         bandwidth = number(row.memory_bandwidth_bytes_per_s);
-      if (peak !== null && bandwidth !== null && peak > 0 && bandwidth > 0)
-        known.set(`${peak}/${bandwidth}`, {
-          peak,
-          bandwidth,
-          name: `${text(row.precision) || text(row.analytic_precision) || "peak"} ${scaled(peak, "flop/s")}, ${scaled(bandwidth, "B/s")}`,
-        });
+      if (peak === null || bandwidth === null || peak <= 0 || bandwidth <= 0) continue;
+      const name = text(row.precision) || text(row.analytic_precision) || "single";
+      if (!known.has(`${name} ${peak}`))
+        known.set(`${name} ${peak}`, { name, peak, bandwidth, source: source ?? "recorded" });
     }
-  return [...known.values()];
+  }
+  return [...known.values()].filter(
+    // the same peak under "single", for want of a precision, is that roof once more
+    (roof, i, roofs) => !roofs.some((other, j) => j < i && other.peak === roof.peak && other.name === roof.name),
+  );
+}
+
+// A14's sums for each batch size, where no kernel of the model was measured: its layers' work over their time.
+function analyticSweep(): Row[] {
+  return answers("A14").flatMap(({ table }): Row[] => {
+    const sum = (key: string) => table.rows.reduce((total, row) => total + (number(row[key]) ?? 0), 0),
+      flops = sum("analytic_flops"),
+      moved = sum("analytic_bytes"),
+      took_ms = sum("layer_latency_ms");
+    const isWhole = number(table.summary.analytic_unknown_layers) === 0;
+    if (table.run_set.batch_size === null || !isWhole || flops <= 0 || moved <= 0 || took_ms <= 0) return [];
+    return [
+      {
+        batch_size: table.run_set.batch_size,
+        model_latency_ms: took_ms,
+        arithmetic_intensity: null,
+        analytic_intensity: flops / moved,
+        analytic_throughput_flops_per_s: flops / (took_ms / 1e3),
+      },
+    ];
+  });
+}
+
+interface Chart {
+  id: string;
+  name: string;
+  note?: string;
+  points: PlotPoint[];
+  rows: number;
+}
+function chartsAtHand(a9?: Answer, a14?: Answer, a15?: Answer): Chart[] {
+  const measured = pointsOf(a15?.table.rows ?? [], MODELS),
+    sweep = measured.length > 0 ? measured : pointsOf(analyticSweep(), MODELS);
+  const all: Chart[] = [
+    {
+      id: "layers",
+      name: "Layers",
+      points: pointsOf(a14?.table.rows ?? [], LAYERS),
+      rows: a14?.table.rows.length ?? 0,
+    },
+    {
+      id: "kernels",
+      name: "Kernels",
+      points: pointsOf(a9?.table.rows ?? [], KERNELS),
+      rows: a9?.table.rows.length ?? 0,
+    },
+    {
+      id: "model",
+      name: "Model over batch sizes",
+      points: sweep,
+      rows: sweep.length,
+      note:
+        measured.length > 0
+          ? undefined
+          : "Sums over the layers: analytic flops and bytes over the layers' time at each batch size.",
+    },
+  ];
+  return all.filter((chart) => chart.points.length > 0);
 }
 
 export function RooflinePage() {
   const a9 = answer("A9"),
     a14 = answer("A14"),
     a15 = answers("A15")[0];
-  const kernels = a9 === undefined ? [] : roofPoints(a9, "kernel_name", 4),
-    layers = a14 === undefined ? [] : roofPoints(a14, "layer_name", 2);
-  const models = a15 === undefined ? [] : roofPoints(a15, "batch_size", 1);
-  const lines = roofs([a9, a14, a15]);
-  if (kernels.length + layers.length + models.length === 0)
+  const charts = chartsAtHand(a9, a14, a15),
+    roofs = roofsOf([a9, a14, a15]);
+  const tables: Tab[] = [
+    ["A14", "Layers", a14],
+    ["A9", "Kernels", a9],
+    ["A15", "Model", a15],
+  ].flatMap(([id, name, one]) =>
+    one === undefined
+      ? []
+      : [
+          {
+            id: id as string,
+            name: name as string,
+            show: () => <LinkedTable answer={one as Answer} without={roofs.length > 0 ? ROOF_KEYS : []} height={520} />,
+          },
+        ],
+  );
+  if (charts.length === 0)
     return (
       <>
-        <Missing what="points for a roofline" how="a run with metrics, or layers whose shapes are known" />
-        {a14 !== undefined && <AnswerTable answer={a14} />}
+        <Missing
+          what="points for a roofline"
+          how="xsp profile MODEL --levels M,M/L (work follows from the layers' shapes), or xsp import of a trace whose kernels carry flops and DRAM bytes"
+        />
+        <RoofTable roofs={roofs} />
+        <Tabs id="roofline" label="Tables of the roofline" tabs={tables} />
       </>
     );
   return (
-    <>
-      <p class="quiet">Solid: counted by hardware. Hollow: flops and bytes follow from shapes.</p>
-      {kernels.length > 0 && (
-        <section class="panel">
-          <h3>Kernels</h3>
-          <Roofline title="Roofline of kernels" points={kernels} roofs={lines} />
-        </section>
-      )}
-      {layers.length > 0 && (
-        <section class="panel">
-          <h3>Layers</h3>
-          <Roofline title="Roofline of layers" points={layers} roofs={lines} />
-        </section>
-      )}
-      {models.length > 0 && (
-        <section class="panel">
-          <h3>The model over batch sizes</h3>
-          <Roofline title="Roofline of the model over batch sizes" points={models} roofs={lines} height={320} />
-        </section>
-      )}
-      {a9 !== undefined && <AnswerTable answer={a9} onRow={(row) => find(row.kernel_name)} />}
-      {a14 !== undefined && <AnswerTable answer={a14} onRow={(row) => find(row.layer_name)} />}
-    </>
+    <WithFocus>
+      <PickedNote answer={a14 ?? a9} what={a14 === undefined ? "kernel call" : "layer"} />
+      <Tabs
+        id="roofline.chart"
+        label="Rooflines"
+        tabs={charts.map((chart) => ({
+          id: chart.id,
+          name: chart.name,
+          show: () => (
+            <section class="panel">
+              <RooflineLegend points={chart.points} />
+              <Roofline
+                title={`Roofline: ${chart.name.toLowerCase()}`}
+                points={chart.points}
+                roofs={roofs}
+                isSweep={chart.id === "model"}
+              />
+              {chart.points.length < chart.rows && (
+                <p class="quiet">
+                  {plural(chart.rows - chart.points.length, "row")} of {chart.rows} have no point: their flops or bytes
+                  are not known, or 0.
+                </p>
+              )}
+              {chart.note !== undefined && <p class="quiet">{chart.note}</p>}
+              {roofs.length > 0 ? (
+                <RoofTable roofs={roofs} />
+              ) : (
+                <p class="note">
+                  No roofs: the file records neither the system's peak and bandwidth nor a GPU whose data sheet is
+                  known.
+                </p>
+              )}
+            </section>
+          ),
+        }))}
+      />
+      <Tabs id="roofline" label="Tables of the roofline" tabs={tables} />
+    </WithFocus>
   );
 }

@@ -80,6 +80,13 @@ const inSelection: TableColumn<Row> = {
   },
 };
 
+// Spread and origin of a figure come last: what differs from row to row comes first.
+const LAST = ["n", "min_ms", "max_ms", "cv_pct", "latency_from", "layer_latency_from", "model_latency_from"];
+const inOrder = (keys: string[]) => [
+  ...keys.filter((key) => !LAST.includes(key)),
+  ...LAST.filter((key) => keys.includes(key)),
+];
+
 // An analysis as `xsp analyze` has it: columns that were measured nowhere are left out, its notes stand below. A selected
 // range leaves the rows that lie in it; their figures stay those of all observations.
 export function LinkedTable({
@@ -97,8 +104,7 @@ export function LinkedTable({
     inside = picked.value;
   const isAbout = table.rows.length > 0 && inside !== null && insideOf(table.rows[0]) !== undefined;
   const columns = useMemo(() => {
-    const all = table.columns
-      .map(({ key }) => key)
+    const all = inOrder(table.columns.map(({ key }) => key))
       .filter((key) => !without.includes(key))
       .filter((key) => table.rows.some((row) => row[key] !== null && row[key] !== undefined))
       .map((key): TableColumn<Row> => ({

@@ -1,64 +1,152 @@
 // SPDX-License-Identifier: Apache-2.0
-// The roofline: intensity (flops a byte) against throughput (flops a second), both logarithmic.
-import { BOTTOM, Frame, LEFT, RIGHT, scaleOf, TOP, useWidth, type Axis, type Point } from "./charts";
+// The roofline: intensity (flops a byte) against throughput (flops a second). A roof per precision rises with memory's
+// bandwidth up to its ridge and is flat from there on. Measured points are solid, analytic ones hollow.
+import { digits, scaled } from "../format";
+import { LogPlot, type PlotPoint, type Scales } from "./log_plot";
 
 export interface Roof {
-  name: string;
+  name: string; // the precision
   peak: number;
   bandwidth: number;
+  source: string; // measured, recorded, or whose data sheet
 }
-// Intensity (flops a byte) against throughput (flops a second), both logarithmic; measured solid, analytic hollow.
+const ridge = (roof: Roof) => roof.peak / roof.bandwidth;
+
+function RoofLine({ roof, scales, isFirst }: { roof: Roof; scales: Scales; isFirst: boolean }) {
+  const { from, to } = scales,
+    knee = ridge(roof),
+    low = Math.min(from[0], from[1] / roof.bandwidth, knee);
+  const far = Math.max(to[0], knee * 10),
+    right = scales.x(to[0]) - 6;
+  const slopeAt = Math.sqrt(Math.max(from[0], from[1] / roof.bandwidth) * Math.min(knee, to[0]));
+  return (
+    <g class="roof">
+      <polyline
+        points={[
+          [low, low * roof.bandwidth],
+          [knee, roof.peak],
+          [far, roof.peak],
+        ]
+          .map(([x, y]) => `${scales.x(x)},${scales.y(y)}`)
+          .join(" ")}
+      />
+      <circle cx={scales.x(knee)} cy={scales.y(roof.peak)} r={4}>
+        <title>ridge: {digits(knee)} flops a byte; to its left memory is the limit, to its right arithmetic</title>
+      </circle>
+      <text x={right} y={scales.y(roof.peak) - 7} text-anchor="end">
+        {roof.name} {scaled(roof.peak, "flop/s")}
+      </text>
+      {isFirst && slopeAt > 0 && (
+        <text x={scales.x(slopeAt) - 8} y={scales.y(slopeAt * roof.bandwidth) - 6} text-anchor="end">
+          {scaled(roof.bandwidth, "B/s")}
+        </text>
+      )}
+    </g>
+  );
+}
+
+export function RoofTable({ roofs }: { roofs: Roof[] }) {
+  if (roofs.length === 0) return null;
+  return (
+    <table class="roof-table">
+      <thead>
+        <tr>
+          {["roof", "arithmetic", "memory", "ridge", "source"].map((name) => (
+            <th key={name} scope="col">
+              {name}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {roofs.map((roof) => (
+          <tr key={roof.name}>
+            <td>{roof.name}</td>
+            <td title={String(roof.peak)}>{scaled(roof.peak, "flop/s")}</td>
+            <td title={String(roof.bandwidth)}>{scaled(roof.bandwidth, "B/s")}</td>
+            <td title={String(ridge(roof))}>{digits(ridge(roof))} flop/B</td>
+            <td>{roof.source}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+export function RooflineLegend({ points }: { points: PlotPoint[] }) {
+  const entries: [boolean, string, preact.JSX.Element][] = [
+    [
+      points.some((point) => !point.isHollow),
+      "solid: counted by hardware",
+      <circle class={`level-fill-${points[0]?.level ?? 4}`} cx="7" cy="7" r="5" />,
+    ],
+    [
+      points.some((point) => point.isHollow),
+      "hollow: analytic, flops and bytes follow from shapes",
+      <circle class={`level-hollow-${points[0]?.level ?? 4}`} cx="7" cy="7" r="5" />,
+    ],
+    [points.length > 1, "area: share of the time", <circle class="level-hollow-2" cx="7" cy="7" r="6.5" />],
+    [
+      points.some((point) => point.isSuspect),
+      "above its roof: the count is suspect",
+      <path class="plot-suspect" d="M2,11L7,3L12,11Z" />,
+    ],
+  ];
+  return (
+    <ul class="plot-legend">
+      {entries
+        .filter(([is]) => is)
+        .map(([, name, mark]) => (
+          <li key={name}>
+            <svg viewBox="0 0 14 14" aria-hidden="true">
+              {mark}
+            </svg>
+            {name}
+          </li>
+        ))}
+    </ul>
+  );
+}
+
 export function Roofline({
   title,
   points,
   roofs,
-  height = 420,
+  isSweep = false,
+  height = 440,
 }: {
   title: string;
-  points: Point[];
+  points: PlotPoint[];
   roofs: Roof[];
+  isSweep?: boolean; // points follow each other: the batch sizes
   height?: number;
 }) {
-  const { box, width: WIDTH } = useWidth();
-  if (points.length === 0) return null;
-  const inner = height - TOP - BOTTOM,
-    ideal = roofs.map((roof) => roof.peak / roof.bandwidth);
-  const x: Axis = { label: "flops per byte", log: true },
-    y: Axis = { label: "flop/s", log: true, format: (value) => `10^${Math.round(Math.log10(value))}` };
-  const xs = scaleOf(x, [...points.map((point) => point.x), ...ideal], WIDTH - LEFT - RIGHT),
-    ys = scaleOf(y, [...points.map((point) => point.y), ...roofs.map((roof) => roof.peak)], inner);
-  const X = (value: number) => LEFT + xs.at(Math.min(Math.max(value, xs.low), xs.high)),
-    Y = (value: number) => height - BOTTOM - ys.at(Math.min(Math.max(value, ys.low), ys.high));
   return (
-    <div ref={box}>
-      <Frame title={title} x={x} y={y} xs={xs} ys={ys} width={WIDTH} height={height}>
-        {roofs.map((roof) => {
-          const knee = roof.peak / roof.bandwidth,
-            left = Math.max(xs.low, ys.low / roof.bandwidth);
-          return (
-            <g key={roof.name} class="roof">
-              <polyline
-                points={`${X(left)},${Y(left * roof.bandwidth)} ${X(knee)},${Y(roof.peak)} ${X(xs.high)},${Y(roof.peak)}`}
-              />
-              <text x={X(xs.high) - 4} y={Y(roof.peak) - 6} text-anchor="end">
-                {roof.name}
-              </text>
-            </g>
-          );
-        })}
-        {points.map((point, i) => (
-          <circle
-            key={i}
-            class={`mark ${point.hollow ? "level-hollow" : "level-fill"}-${point.level ?? 4}`}
-            cx={X(point.x)}
-            cy={Y(point.y)}
-            r={point.size ?? 4}
-            onClick={point.onOpen}
-          >
-            <title>{point.title}</title>
-          </circle>
-        ))}
-      </Frame>
-    </div>
+    <LogPlot
+      title={title}
+      x={{ label: "intensity, flops per byte", format: (value) => digits(value, 2) }}
+      y={{ label: "throughput", format: (value) => scaled(value, "flop/s") }}
+      points={points}
+      span={roofs.map((roof) => ({ x: ridge(roof), y: roof.peak * 1.6 }))}
+      height={height}
+      under={(scales) => (
+        <>
+          {roofs.map((roof, i) => (
+            <RoofLine
+              key={roof.name}
+              roof={roof}
+              scales={scales}
+              isFirst={roofs.findIndex((one) => one.bandwidth === roof.bandwidth) === i}
+            />
+          ))}
+          {isSweep && (
+            <polyline
+              class="sweep"
+              points={points.map((point) => `${scales.x(point.x)},${scales.y(point.y)}`).join(" ")}
+            />
+          )}
+        </>
+      )}
+    />
   );
 }
