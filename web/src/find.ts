@@ -1,50 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the search and the selected range pick out of a run, computed once for all pages.
+// What the search and the selected range pick out of a run, computed once for all pages. A keystroke costs what the table of
+// names is long; the spans are gone through once a range, and of each row only those inside it.
 import { computed } from "@preact/signals";
-import { kindOf, levelOf, type Spans } from "./data";
-import { documentData, search, selection, spans } from "./state";
+import { busyOf, countOf, levelOf, type Spans } from "./data";
+import { documentData, search, selection, spans, type Range } from "./state";
 
-// By name's place: 1 where it matches.
+const KIND_MASK = 31; // level | kind << 3
+const LAUNCH = 1;
+
+// What is searched for: plain text, or /a regular expression/.
+export const wanted = computed<{ test: ((name: string) => boolean) | null; error: string | null }>(() => {
+  const text = search.value.trim();
+  if (text === "") return { test: null, error: null };
+  const [, pattern] = /^\/(.*)\/i?$/s.exec(text) ?? [];
+  if (pattern === undefined || pattern === "") {
+    const plain = text.toLowerCase();
+    return { test: (name) => name.toLowerCase().includes(plain), error: null };
+  }
+  try {
+    const expression = new RegExp(pattern, "i");
+    return { test: (name) => expression.test(name), error: null };
+  } catch (error) {
+    return { test: null, error: String((error as Error).message).replace(/^Invalid regular expression: /, "") };
+  }
+});
+// By name's place: 1 where it matches. Null: nothing is searched for, or the pattern is none.
 export const matching = computed<Uint8Array | null>(() => {
   const names = documentData.value?.names,
-    wanted = search.value.trim().toLowerCase();
-  if (names === undefined || wanted === "") return null;
-  return Uint8Array.from(names, (name) => (name.toLowerCase().includes(wanted) ? 1 : 0));
+    { test } = wanted.value;
+  return names === undefined || test === null ? null : Uint8Array.from(names, (name) => (test(name) ? 1 : 0));
 });
 
-export const isInside = (data: Spans, i: number, range: { from: number; to: number } | null) =>
+export const isInside = (data: Spans, i: number, range: Range | null) =>
   range === null || (data.start[i] < range.to && data.start[i] + data.duration[i] > range.from);
 
-export interface Found {
-  count: number;
-  first: number[];
-  time: number;
-  share: number;
-}
-// Matches in the selected range, and their share of the time of all spans of their levels.
-export const found = computed<Found | null>(() => {
-  const data = spans.value,
-    names = matching.value;
-  if (data === null || names === null) return null;
-  const range = selection.value,
-    first: number[] = [],
-    all = new Float64Array(8),
-    hit = new Float64Array(8);
-  let count = 0;
-  for (let i = 0; i < data.count; i++) {
-    if (!isInside(data, i, range)) continue;
-    const level = levelOf(data, i);
-    if (kindOf(data, i) !== 1) all[level] += data.duration[i];
-    if (names[data.name[i]] === 0) continue;
-    if (kindOf(data, i) !== 1) hit[level] += data.duration[i];
-    count++;
-    first.push(i);
+// First span of [low, high), one row, that ends after `time`, or starts at or after it.
+export function firstFrom(data: Spans, low: number, high: number, time: number): number {
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (data.start[middle] + data.duration[middle] <= time && data.start[middle] < time) low = middle + 1;
+    else high = middle;
   }
-  first.sort((a, b) => data.start[a] - data.start[b]);
-  const time = hit.reduce((sum, value) => sum + value, 0);
-  const base = all.reduce((sum, value, level) => sum + (hit[level] > 0 ? value : 0), 0);
-  return { count, first, time, share: base > 0 ? time / base : 0 };
-});
+  return low;
+}
+function firstStartingAt(data: Spans, low: number, high: number, time: number): number {
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (data.start[middle] < time) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+// Of each row, the places of what lies in the range, wholly or in part.
+export function rowsInside(data: Spans, range: Range | null, visit: (low: number, high: number, row: number) => void) {
+  data.facts.rows.forEach(([, , first, count], row) => {
+    const end = first + count;
+    const low = range === null ? first : firstFrom(data, first, end, range.from);
+    const high = range === null ? end : firstStartingAt(data, low, end, range.to);
+    if (high > low) visit(low, high, row);
+  });
+}
+// What of the span's busy time lies in the range; of a merged rectangle the share that its length has inside.
+export function timeInside(data: Spans, i: number, range: Range | null): number {
+  if (range === null) return busyOf(data, i);
+  const start = data.start[i],
+    end = start + data.duration[i];
+  if (start >= range.from && end <= range.to) return busyOf(data, i);
+  const inside = Math.min(end, range.to) - Math.max(start, range.from);
+  return data.busy === null ? inside : (inside / data.duration[i]) * data.busy[i];
+}
 
 export interface Group {
   name: number;
@@ -52,39 +76,161 @@ export interface Group {
   kind: number;
   count: number;
   total: number;
-  least: number;
+  least: number; // NaN: not known, spans are merged
   most: number;
 }
-// Spans of the selected range by name, level and kind; time is what lies inside the range.
-export const groups = computed<Group[]>(() => {
-  const data = spans.value,
-    range = selection.value,
-    names = matching.value;
-  if (data === null) return [];
-  const byKey = new Map<number, Group>();
-  for (let i = 0; i < data.count; i++) {
-    if (!isInside(data, i, range) || (names !== null && names[data.name[i]] === 0)) continue;
-    const key = data.name[i] * 32 + (data.attributes[i] & 31);
-    let group = byKey.get(key);
-    if (group === undefined)
-      byKey.set(
-        key,
-        (group = {
-          name: data.name[i],
-          level: levelOf(data, i),
-          kind: kindOf(data, i),
-          count: 0,
-          total: 0,
-          least: Infinity,
-          most: 0,
-        }),
-      );
-    const from = range === null ? data.start[i] : Math.max(range.from, data.start[i]);
-    const to = range === null ? data.start[i] + data.duration[i] : Math.min(range.to, data.start[i] + data.duration[i]);
-    group.count++;
-    group.total += to - from;
-    group.least = Math.min(group.least, data.duration[i]);
-    group.most = Math.max(group.most, data.duration[i]);
+// By name, level and kind: a table without holes in which each span finds its group by two look-ups.
+interface Keys {
+  slots: Int8Array; // by level | kind << 3
+  width: number;
+  attributes: number[]; // by slot
+}
+const keysOf = new WeakMap<Spans, Keys>();
+function keys(data: Spans): Keys {
+  let known = keysOf.get(data);
+  if (known === undefined) {
+    const slots = new Int8Array(KIND_MASK + 1).fill(-1),
+      attributes: number[] = [];
+    for (let i = 0; i < data.count; i++) {
+      const attribute = data.attributes[i] & KIND_MASK;
+      if (slots[attribute] < 0) slots[attribute] = attributes.push(attribute) - 1;
+    }
+    keysOf.set(data, (known = { slots, width: attributes.length, attributes }));
   }
-  return [...byKey.values()].sort((a, b) => b.total - a.total);
+  return known;
+}
+
+function group(data: Spans, range: Range | null, nameCount: number): Group[] {
+  const { slots, width, attributes } = keys(data),
+    at = new Int32Array(nameCount * width).fill(-1),
+    all: Group[] = [];
+  rowsInside(data, range, (low, high) => {
+    for (let i = low; i < high; i++) {
+      const slot = slots[data.attributes[i] & KIND_MASK],
+        key = data.name[i] * width + slot,
+        count = countOf(data, i),
+        duration = count === 1 ? data.duration[i] : NaN;
+      if (at[key] < 0) {
+        const attribute = attributes[slot];
+        const one = { name: data.name[i], level: attribute & 7, kind: attribute >> 3, count: 0, total: 0 };
+        at[key] = all.push({ ...one, least: duration, most: duration }) - 1;
+      }
+      const found = all[at[key]];
+      found.count += count;
+      found.total += timeInside(data, i, range);
+      if (!(duration >= found.least)) found.least = duration;
+      if (!(duration <= found.most)) found.most = duration;
+      if (count > 1) found.least = found.most = NaN;
+    }
+  });
+  return all.sort((a, b) => b.total - a.total);
+}
+
+// All spans of the selected range, whatever is searched for.
+const everything = computed<Group[]>(() => {
+  const data = spans.value;
+  return data === null ? [] : group(data, selection.value, documentData.value!.names.length);
+});
+// Spans of the selected range by name, level and kind that match the search; time is what lies inside the range.
+export const groups = computed<Group[]>(() => {
+  const names = matching.value;
+  return names === null ? everything.value : everything.value.filter((one) => names[one.name] === 1);
+});
+
+export interface Found {
+  count: number;
+  names: number;
+  time: number; // without launches
+  share: number; // of the time of all spans of their levels
+}
+export const found = computed<Found | null>(() => {
+  if (spans.value === null || matching.value === null) return null;
+  const hit = new Float64Array(8),
+    base = new Float64Array(8),
+    names = new Set<number>();
+  let count = 0;
+  for (const one of groups.value) {
+    count += one.count;
+    names.add(one.name);
+    if (one.kind !== LAUNCH) hit[one.level] += one.total;
+  }
+  for (const one of everything.value) if (one.kind !== LAUNCH && hit[one.level] > 0) base[one.level] += one.total;
+  const time = hit.reduce((sum, value) => sum + value, 0),
+    all = base.reduce((sum, value) => sum + value, 0);
+  return { count, names: names.size, time, share: all > 0 ? time / all : 0 };
+});
+
+// The next match in time after `from` (before it: by = -1), around the ends; and its number among all of them.
+export function nextMatch(data: Spans, names: Uint8Array, range: Range | null, from: number, by: 1 | -1) {
+  const isLater = (a: number, b: number) => data.start[a] > data.start[b] || (data.start[a] === data.start[b] && a > b);
+  let best = -1,
+    outer = -1;
+  const isBetter = (a: number, b: number) => b < 0 || (by === 1 ? isLater(b, a) : isLater(a, b));
+  rowsInside(data, range, (low, high) => {
+    for (let i = low; i < high; i++) {
+      if (names[data.name[i]] === 0) continue;
+      if (isBetter(i, outer)) outer = i;
+      if (from >= 0 && i !== from && isLater(i, from) === (by === 1) && isBetter(i, best)) best = i;
+    }
+  });
+  const next = best >= 0 ? best : outer;
+  let number = 1;
+  rowsInside(data, range, (low, high) => {
+    for (let i = low; i < high; i++) if (names[data.name[i]] === 1 && isLater(next, i)) number++;
+  });
+  return next < 0 ? null : { span: next, number };
+}
+
+// Time inside the range by track and level, spans within spans of their level and track counted once; launches apart.
+export interface Busy {
+  lane: number;
+  byLevel: Float64Array;
+  any: number; // of whatever level
+  spans: number;
+}
+const outermostOf = new WeakMap<Spans, Uint8Array>();
+// By place: 1 where no span around it on its track is of its level, launches left out.
+function outermost(data: Spans): Uint8Array {
+  let known = outermostOf.get(data);
+  if (known !== undefined) return known;
+  known = new Uint8Array(data.count);
+  const within = new Uint8Array(data.count); // levels of the span and of those around it
+  let lane = -1,
+    above = 0,
+    aboveEnd = 0;
+  for (const [rowLane, , first, count] of data.facts.rows) {
+    if (rowLane !== lane) above = aboveEnd = first;
+    lane = rowLane;
+    for (let i = first, j = above; i < first + count; i++) {
+      while (j < aboveEnd && data.start[j] + data.duration[j] < data.start[i] + data.duration[i]) j++;
+      const around = j < aboveEnd && data.start[j] <= data.start[i] ? within[j] : 0;
+      const isLaunch = ((data.attributes[i] >> 3) & 3) === LAUNCH,
+        bit = isLaunch ? 0 : 1 << levelOf(data, i);
+      known[i] = !isLaunch && (around & bit) === 0 ? 1 : 0;
+      within[i] = around | bit;
+    }
+    above = first;
+    aboveEnd = first + count;
+  }
+  outermostOf.set(data, known);
+  return known;
+}
+export const busy = computed<Busy[]>(() => {
+  const data = spans.value,
+    range = selection.value;
+  if (data === null) return [];
+  const isOuter = outermost(data);
+  const all = data.facts.lanes.map((_, lane) => ({ lane, byLevel: new Float64Array(8), any: 0, spans: 0 }));
+  rowsInside(data, range, (low, high, row) => {
+    const [lane, depth] = data.facts.rows[row],
+      one = all[lane];
+    for (let i = low; i < high; i++) {
+      one.spans += countOf(data, i);
+      if (depth !== 0 && isOuter[i] === 0) continue;
+      const time = timeInside(data, i, range);
+      if (depth === 0) one.any += time;
+      if (isOuter[i] === 1) one.byLevel[levelOf(data, i)] += time;
+    }
+  });
+  return all.filter((one) => one.spans > 0);
 });

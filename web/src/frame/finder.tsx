@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // The search field of the head: highlights and counts spans by name on every page, Enter goes through them on the timeline.
 import { useState } from "preact/hooks";
-import { found } from "../find";
+import { found, matching, nextMatch, wanted } from "../find";
 import { count, digits, plural, time } from "../format";
-import { page, search, selected } from "../state";
+import { page, search, selected, selection, spans } from "../state";
 import { SearchIcon } from "./icons";
 
 export function Finder() {
   const hits = found.value,
-    [at, setAt] = useState(-1);
-  const go = (by: number) => {
-    if (hits === null || hits.first.length === 0) return;
-    const next = (Math.max(at, by < 0 ? 0 : -1) + by + hits.first.length) % hits.first.length;
-    setAt(next);
+    { error } = wanted.value,
+    [number, setNumber] = useState(0); // of the match last gone to, in time
+  const go = (by: 1 | -1) => {
+    const data = spans.value,
+      names = matching.value;
+    if (data === null || names === null) return;
+    const next = nextMatch(data, names, selection.value, selected.value, by);
+    if (next === null) return;
+    setNumber(next.number);
     page.value = "timeline";
-    selected.value = hits.first[next];
+    selected.value = next.span;
   };
   const onKeyDown = (event: KeyboardEvent & { currentTarget: HTMLInputElement }) => {
     if (event.key === "Enter") go(event.shiftKey ? -1 : 1);
@@ -30,23 +34,25 @@ export function Finder() {
       <input
         id="find"
         type="search"
-        placeholder="Find spans by name"
-        aria-label="Find spans by name"
+        placeholder="Find spans: text or /regex/"
+        aria-label="Find spans by name: text, or a regular expression between slashes"
+        aria-invalid={error !== null}
         autocomplete="off"
         spellcheck={false}
         value={search.value}
         onInput={(event) => {
           search.value = event.currentTarget.value;
-          setAt(-1);
+          setNumber(0);
         }}
         onKeyDown={onKeyDown}
       />
       <kbd aria-hidden="true">/</kbd>
       <span class="finder-found" role="status">
+        {error !== null && <span class="warn">no regular expression: {error}</span>}
         {hits !== null &&
           (hits.count === 0
             ? "no span of this run"
-            : `${at >= 0 ? `${count(at + 1)} of ` : ""}${plural(hits.count, "span")} · ${time(hits.time)} · ${digits(100 * hits.share, 3)} % of ${hits.share > 0 ? "their levels' time" : "the time"}`)}
+            : `${number > 0 ? `${count(number)} of ` : ""}${plural(hits.count, "span")} · ${time(hits.time)} · ${digits(100 * hits.share, 3)} % of ${hits.share > 0 ? "their levels' time" : "the time"}`)}
       </span>
     </div>
   );

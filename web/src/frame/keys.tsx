@@ -2,6 +2,7 @@
 // All keys of the page, in one table: the frame's own are handled from it, the others by the page that has them; the help
 // shows all of them.
 import { helpIsOpen, page, PAGES, type Page } from "../state";
+import { TIMELINE_KEYS } from "../timeline/key_help";
 import { toggleTheme } from "./theme";
 
 interface Key {
@@ -49,19 +50,7 @@ export const KEYS: { title: string; keys: Key[] }[] = [
   },
   {
     title: "Timeline",
-    keys: [
-      { keys: ["W", "S"], what: "zoom in and out at the pointer", pages: ["timeline"] },
-      { keys: ["A", "D"], what: "pan left and right", pages: ["timeline"] },
-      { keys: ["Ctrl", "wheel"], what: "zoom", pages: ["timeline"] },
-      { keys: ["Shift", "wheel"], what: "pan", pages: ["timeline"] },
-      { keys: ["drag"], what: "select a range: it filters every page", pages: ["timeline"] },
-      { keys: ["Shift", "drag"], what: "pan", pages: ["timeline"] },
-      { keys: ["click"], what: "select a span: parents, launch, executions", pages: ["timeline"] },
-      { keys: [",", "."], what: "previous and next span of the row", pages: ["timeline"] },
-      { keys: ["F"], what: "zoom to the selected span", pages: ["timeline"] },
-      { keys: ["0"], what: "show all", pages: ["timeline"] },
-      { keys: ["Esc"], what: "clear the selection", pages: ["timeline"] },
-    ],
+    keys: TIMELINE_KEYS,
   },
   {
     title: "Tables",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One row of spans as one line of pixels: each pixel is written at most once, whatever number of spans lies in it, so that
+// One row of spans as one line of pixels: each pixel is written at most twice, whatever number of spans lies in it, so that
 // a frame's cost follows the screen and not the trace. Spans of a row do not overlap: starts and ends are both sorted.
 import type { Spans } from "../data";
 
@@ -11,15 +11,50 @@ export interface Label {
 
 // First span of [low, high) that ends after `time`.
 export function firstEndingAfter(spans: Spans, low: number, high: number, time: number): number {
+  const { start, duration } = spans;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (spans.start[middle] + spans.duration[middle] <= time) low = middle + 1;
+    if (start[middle] + duration[middle] <= time) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 
-// Fills pixels[0 .. width) for the view [from, to); 0 stays where nothing is. Returns spans wide enough for a name.
+// First span of [from, high) that does not both start and end before `time`: in steps that double.
+function firstBeyond(spans: Spans, from: number, high: number, time: number): number {
+  const { start, duration } = spans;
+  let next = from;
+  if (next >= high || start[next] + duration[next] >= time) return next;
+  let step = 1,
+    beyond = next;
+  while (beyond < high && start[beyond] + duration[beyond] < time) {
+    next = beyond;
+    beyond += step;
+    step *= 2;
+  }
+  if (beyond > high) beyond = high;
+  next++;
+  while (next < beyond) {
+    const middle = (next + beyond) >> 1;
+    if (start[middle] + duration[middle] < time) next = middle + 1;
+    else beyond = middle;
+  }
+  return next;
+}
+
+// First place of [low, high) with a match; there is one.
+function firstMatch(matches: Uint32Array, low: number, high: number): number {
+  const before = matches[low];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (matches[middle + 1] === before) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+// Fills pixels[0 .. width) for the view [from, to); 0 stays where nothing is. Adds spans wide enough for a name to labels.
+// While something is searched for, `matches` counts the matches before each place: one is seen however small it is.
 export function drawRow(
   spans: Spans,
   low: number,
@@ -32,10 +67,11 @@ export function drawRow(
   offset: number,
   leastLabel: number,
   labels: Label[],
+  matches: Uint32Array | null = null,
 ) {
   const scale = width / (to - from),
-    perPixel = 1 / scale;
-  const { start, duration } = spans;
+    perPixel = 1 / scale,
+    { start, duration } = spans;
   let i = firstEndingAfter(spans, low, high, from);
   while (i < high && start[i] < to) {
     const x0 = (start[i] - from) * scale,
@@ -50,31 +86,27 @@ export function drawRow(
       if (last - first > 3 && x1 < width) pixels[offset + last - 1] = 0; // a gap between neighbours that touch
       if (last - first >= leastLabel) labels.push({ x0: first, x1: last, span: i });
     }
-    // What ends before the next pixel is not seen any more: skip it in steps that double.
-    const limit = from + last * perPixel;
-    let next = i + 1;
-    if (next < high && start[next] < limit && start[next] + duration[next] < limit) {
-      let step = 1,
-        beyond = next;
-      while (beyond < high && start[beyond] + duration[beyond] < limit) {
-        next = beyond;
-        beyond += step;
-        step *= 2;
-      }
-      if (beyond > high) beyond = high;
-      next++;
-      while (next < beyond) {
-        const middle = (next + beyond) >> 1;
-        if (start[middle] + duration[middle] < limit) next = middle + 1;
-        else beyond = middle;
-      }
-    }
+    // What ends before the next pixel is not seen any more.
+    const next = firstBeyond(spans, i + 1, high, from + last * perPixel);
+    if (matches !== null && next > i + 1 && matches[i + 1] === matches[i] && matches[next] > matches[i + 1])
+      pixels[offset + last - 1] = colors(firstMatch(matches, i + 1, next));
     i = next;
   }
 }
 
-// The span of [low, high) at `time`, within `slack` ns; -1: none.
+// The span of [low, high) at `time`, else the nearest within `slack` ns; -1: none.
 export function spanAt(spans: Spans, low: number, high: number, time: number, slack: number): number {
   const i = firstEndingAfter(spans, low, high, time - slack);
-  return i < high && spans.start[i] <= time + slack ? i : -1;
+  let best = -1,
+    nearest = slack;
+  for (let j = Math.max(low, i - 1); j < high && j < i + 64 && spans.start[j] <= time + slack; j++) {
+    const end = spans.start[j] + spans.duration[j];
+    if (spans.start[j] <= time && time < end) return j;
+    const distance = time < spans.start[j] ? spans.start[j] - time : time - end;
+    if (distance <= nearest) {
+      nearest = distance;
+      best = j;
+    }
+  }
+  return best;
 }

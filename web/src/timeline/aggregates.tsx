@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// The numbers of what is selected on the timeline, else of the whole run: how busy levels and tracks are, spans by name.
+import { useMemo } from "preact/hooks";
+import { KINDS, LEVELS, type Spans } from "../data";
+import { busy, groups, nextMatch, type Busy, type Group } from "../find";
+import { digits, plural, time } from "../format";
+import { details, search, selected, selection, setDetail, view, type Range } from "../state";
+import { DataTable } from "../widgets/table";
+import { widened } from "./geometry";
+
+const lengthOf = (data: Spans, range: Range | null) => Math.max(1, range === null ? data.end : range.to - range.from);
+
+function Headline({ data }: { data: Spans }) {
+  const range = selection.value,
+    all = busy.value,
+    length = lengthOf(data, range);
+  const levels = LEVELS.map((name, level) => {
+    const tracks = all.filter((one) => one.byLevel[level] > 0);
+    return { name, level, tracks: tracks.length, time: tracks.reduce((sum, one) => sum + one.byLevel[level], 0) };
+  }).filter((one) => one.time > 0);
+  return (
+    <section class="panel headline" aria-label="Busy time">
+      <div class="details-head">
+        <h3>
+          {range === null
+            ? `Whole run: ${time(data.end)}`
+            : `${time(range.to - range.from)} selected, from ${time(range.from, 7)}`}
+        </h3>
+        {range !== null && (
+          <span class="actions">
+            <button type="button" onClick={() => (view.value = widened(range, 0.02))}>
+              Zoom to selection
+            </button>
+            <button type="button" onClick={() => (selection.value = null)}>
+              Clear selection
+            </button>
+          </span>
+        )}
+      </div>
+      <dl class="facts">
+        {levels.map(({ name, level, tracks, time: sum }) => (
+          <div key={name}>
+            <dt>
+              <i class={`dot level-${level}`} />
+              {name} {tracks > 1 ? `on ${tracks} tracks` : ""}
+            </dt>
+            <dd title={`${sum} ns`}>
+              {time(sum)} <span class="quiet">{digits((100 * sum) / length / tracks, 3)} %</span>
+            </dd>
+          </div>
+        ))}
+      </dl>
+      <p class="quiet">
+        Busy time: on each track spans within spans of their level count once, launches do not count; tracks are added
+        up, the share is their mean.
+      </p>
+    </section>
+  );
+}
+
+function ByName({ data, names }: { data: Spans; names: string[] }) {
+  const range = selection.value,
+    length = lengthOf(data, range);
+  const columns = useMemo(
+    () => [
+      {
+        key: "name",
+        label: "name",
+        isText: true,
+        value: (group: Group) => names[group.name],
+        show: (group: Group) => (
+          <>
+            <i class={`dot level-${group.level}`} />
+            {names[group.name]}
+          </>
+        ),
+      },
+      { key: "level", label: "level", isText: true, value: (group: Group) => LEVELS[group.level] },
+      { key: "kind", label: "kind", isText: true, value: (group: Group) => KINDS[group.kind] },
+      { key: "count", label: "count", value: (group: Group) => group.count },
+      { key: "total_ns", label: range === null ? "total" : "total inside", value: (group: Group) => group.total },
+      {
+        key: "share_pct",
+        label: range === null ? "of the run" : "of the range",
+        title: "share of the length of time; several tracks may run at once",
+        value: (group: Group) => (100 * group.total) / length,
+      },
+      { key: "mean_ns", label: "mean", value: (group: Group) => group.total / group.count },
+      { key: "least_ns", label: "min", value: (group: Group) => (Number.isNaN(group.least) ? null : group.least) },
+      { key: "most_ns", label: "max", value: (group: Group) => (Number.isNaN(group.most) ? null : group.most) },
+    ],
+    [names, range, length],
+  );
+  const what = search.value === "" ? "" : ` that match “${search.value}”`;
+  const caption =
+    range === null
+      ? `Spans by name${what}, whole run`
+      : `Spans by name${what}, ${time(range.to - range.from)} selected`;
+  return (
+    <DataTable
+      id="groups"
+      caption={caption}
+      columns={columns}
+      rows={groups.value}
+      height={360}
+      onRow={(group) => {
+        const only = new Uint8Array(names.length);
+        only[group.name] = 1;
+        const next = nextMatch(data, only, range, selected.value, 1);
+        if (next !== null) selected.value = next.span;
+      }}
+    />
+  );
+}
+
+function ByTrack({ data }: { data: Spans }) {
+  const range = selection.value,
+    length = lengthOf(data, range);
+  const columns = useMemo(() => {
+    const lane = (one: Busy) => data.facts.lanes[one.lane];
+    const used = LEVELS.map((name, level) => ({ name, level })).filter(
+      ({ level }) => data.facts.levels_counted[level] > 0,
+    );
+    return [
+      {
+        key: "track",
+        label: "track",
+        isText: true,
+        value: (one: Busy) => `${lane(one).name}${lane(one).overlap > 0 ? ` (${lane(one).overlap + 1})` : ""}`,
+      },
+      { key: "process", label: "process", isText: true, value: (one: Busy) => lane(one).process },
+      { key: "spans", label: "spans", value: (one: Busy) => one.spans },
+      { key: "any_ns", label: "busy", title: "union of its spans of all levels", value: (one: Busy) => one.any },
+      { key: "used_pct", label: "utilisation", value: (one: Busy) => (100 * one.any) / length },
+      ...used.map(({ name, level }) => ({
+        key: `${name}_ns`,
+        label: name,
+        title: `union of its spans of the level ${name}, launches left out`,
+        value: (one: Busy) => (one.byLevel[level] > 0 ? one.byLevel[level] : null),
+      })),
+    ];
+  }, [data, length]);
+  const caption = range === null ? "Tracks, whole run" : `Tracks, ${time(range.to - range.from)} selected`;
+  return <DataTable id="tracks" caption={caption} columns={columns} rows={busy.value} height={360} />;
+}
+
+export function Aggregates({ data, names }: { data: Spans; names: string[] }) {
+  const shown = details.value["timeline.table"] === "tracks" ? "tracks" : "names";
+  return (
+    <>
+      <Headline data={data} />
+      <span class="segments" role="group" aria-label="Table">
+        <button type="button" aria-pressed={shown === "names"} onClick={() => setDetail("timeline.table", "")}>
+          By name
+        </button>
+        <button type="button" aria-pressed={shown === "tracks"} onClick={() => setDetail("timeline.table", "tracks")}>
+          By track ({plural(busy.value.length, "track")})
+        </button>
+      </span>
+      {shown === "names" ? <ByName data={data} names={names} /> : <ByTrack data={data} />}
+    </>
+  );
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+// All that is known of the selected span: what it is, how it lies among those of its name, who it is in and what is in it,
+// its launch and executions, its tags, and the query that finds it in the file.
+import { useEffect, useMemo, useState } from "preact/hooks";
+import {
+  basisOf,
+  busyOf,
+  countOf,
+  kindOf,
+  levelOf,
+  LEVELS,
+  loadSpanId,
+  loadTags,
+  type Cell,
+  type Spans,
+} from "../data";
+import { cell, count, digits, plural, time } from "../format";
+import { focus, page, search, selected } from "../state";
+import { children, executions } from "./links";
+import { fileOf } from "./notes";
+
+const SOME = 6; // of children and executions
+const KIND_WORDS = ["ran where it was called", "launch: hands work to a device", "execution: work of a launch"];
+const BASIS_WORDS = [
+  "no parent known",
+  "parent as it was recorded",
+  "parent by correlation: the number that launch and execution share",
+  "parent by containment: the shortest span around it",
+  "parent ambiguous: several spans fit, one was taken",
+];
+const LAYER = 2,
+  KERNEL = 4;
+
+function SpanLink({ data, names, span }: { data: Spans; names: string[]; span: number }) {
+  return (
+    <button type="button" class="link" onClick={() => (selected.value = span)}>
+      <i class={`dot level-${levelOf(data, span)}`} />
+      {names[data.name[span]]}
+    </button>
+  );
+}
+
+// Without what nests in it on its own track.
+function ownTime(data: Spans, span: number): number {
+  let own = data.duration[span];
+  const lane = data.facts.rows[data.row[span]][0];
+  for (const child of children(data).of(span))
+    if (data.facts.rows[data.row[child]][0] === lane) own -= data.duration[child];
+  return Math.max(0, own);
+}
+
+interface Siblings {
+  count: number;
+  median: number;
+  least: number;
+  most: number;
+  percentile: number; // share of them that are shorter
+}
+function siblings(data: Spans, span: number): Siblings | null {
+  const mask = data.attributes[span] & 31,
+    durations: number[] = [];
+  for (let i = 0; i < data.count; i++)
+    if (data.name[i] === data.name[span] && (data.attributes[i] & 31) === mask && countOf(data, i) === 1)
+      durations.push(data.duration[i]);
+  if (durations.length < 2) return null;
+  const sorted = Float64Array.from(durations).sort(),
+    middle = sorted.length >> 1,
+    own = data.duration[span];
+  let shorter = 0;
+  while (shorter < sorted.length && sorted[shorter] < own) shorter++;
+  return {
+    count: sorted.length,
+    median: sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2,
+    least: sorted[0],
+    most: sorted[sorted.length - 1],
+    percentile: (100 * shorter) / sorted.length,
+  };
+}
+
+function useLoaded<T>(load: () => Promise<T>, key: unknown[]): T | null {
+  const [loaded, setLoaded] = useState<T | null>(null);
+  useEffect(() => {
+    let isWanted = true;
+    setLoaded(null);
+    load().then(
+      (value) => isWanted && setLoaded(value),
+      () => {}, // a report that was cut short: the rest of the details stays
+    );
+    return () => {
+      isWanted = false;
+    };
+  }, key);
+  return loaded;
+}
+
+const Fact = ({
+  name,
+  children: value,
+  title,
+}: {
+  name: string;
+  children: preact.ComponentChildren;
+  title?: string;
+}) => (
+  <div>
+    <dt>{name}</dt>
+    <dd title={title}>{value}</dd>
+  </div>
+);
+
+function Times({ data, span }: { data: Spans; span: number }) {
+  const together = countOf(data, span),
+    launch = data.launch[span],
+    own = useMemo(() => ownTime(data, span), [data, span]);
+  return (
+    <>
+      {together > 1 ? (
+        <>
+          <Fact name="stands for">{plural(together, "span")}</Fact>
+          <Fact name="busy" title={`${busyOf(data, span)} ns`}>
+            {time(busyOf(data, span))} of {time(data.duration[span])}
+          </Fact>
+        </>
+      ) : (
+        <>
+          <Fact name="duration" title={`${data.duration[span]} ns`}>
+            {time(data.duration[span])}
+          </Fact>
+          <Fact name="own time" title="without what nests in it on its track">
+            {time(own)}
+          </Fact>
+        </>
+      )}
+      <Fact name="start" title={`${data.start[span]} ns from the run's first start`}>
+        {time(data.start[span], 7)}
+      </Fact>
+      {launch >= 0 && (
+        <Fact
+          name="waited"
+          title="from the launch's return to the start; negative: it started before the launch returned"
+        >
+          {time(data.start[span] - data.start[launch] - data.duration[launch])}
+        </Fact>
+      )}
+    </>
+  );
+}
+
+function Chains({ data, names, span }: { data: Spans; names: string[]; span: number }) {
+  const above: number[] = [];
+  for (let i = data.parent[span]; i >= 0 && above.length < 64; i = data.parent[i]) above.unshift(i);
+  const launch = data.launch[span],
+    ran = executions(data).of(span),
+    inside = children(data).of(span);
+  const some = (all: Uint32Array, extra: (i: number) => string) => (
+    <>
+      {[...all.subarray(0, SOME)].map((i, n) => (
+        <span key={i}>
+          {n > 0 && ", "}
+          <SpanLink data={data} names={names} span={i} /> <span class="quiet">{extra(i)}</span>
+        </span>
+      ))}
+      {all.length > SOME && <span class="quiet"> and {count(all.length - SOME)} more</span>}
+    </>
+  );
+  return (
+    <dl class="chains">
+      {above.length > 0 && (
+        <Fact name="in">
+          {above.map((i, n) => (
+            <span key={i}>
+              {n > 0 && " › "}
+              <SpanLink data={data} names={names} span={i} />
+            </span>
+          ))}
+        </Fact>
+      )}
+      {launch >= 0 && (
+        <Fact name="launched by">
+          <SpanLink data={data} names={names} span={launch} />
+        </Fact>
+      )}
+      {ran.length > 0 && (
+        <Fact name="executed as">
+          {some(ran, (i) => `${time(data.start[i] - data.start[span] - data.duration[span])} later`)}
+        </Fact>
+      )}
+      {inside.length > 0 && (
+        <Fact name={`${plural(inside.length, "child").replace("childs", "children")}`}>
+          {some(inside, (i) => time(data.duration[i]))}
+        </Fact>
+      )}
+    </dl>
+  );
+}
+
+function Actions({ data, names, span }: { data: Spans; names: string[]; span: number }) {
+  const level = levelOf(data, span),
+    name = names[data.name[span]];
+  const open = (kind: "layer" | "kernel") => {
+    focus.value = { kind, name, index: null };
+    page.value = kind === "layer" ? "layers" : "kernels";
+  };
+  return (
+    <span class="actions">
+      {level === LAYER && (
+        <button type="button" onClick={() => open("layer")}>
+          This layer
+        </button>
+      )}
+      {level === KERNEL && (
+        <button type="button" onClick={() => open("kernel")}>
+          This kernel
+        </button>
+      )}
+      <button type="button" onClick={() => (search.value = name)}>
+        Find all of this name
+      </button>
+      <button type="button" onClick={() => (selected.value = -1)} aria-label="Close the details" title="Esc">
+        ✕
+      </button>
+    </span>
+  );
+}
+
+function Tags({ tags }: { tags: Record<string, Cell> | null }) {
+  const entries = Object.entries(tags ?? {});
+  if (entries.length === 0) return null;
+  return (
+    <dl class="tags" aria-label="Tags">
+      {entries.map(([key, value]) => (
+        <div key={key}>
+          <dt>{key}</dt>
+          <dd title={String(value)}>{cell(key, value)}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+export function SpanDetails({ data, names, span }: { data: Spans; names: string[]; span: number }) {
+  const { facts } = data,
+    lane = facts.lanes[facts.rows[data.row[span]][0]],
+    same = useMemo(() => siblings(data, span), [data, span]),
+    tags = useLoaded(() => loadTags(facts, span), [facts, span]),
+    id = useLoaded(() => loadSpanId(facts, span), [facts, span]);
+  return (
+    <section class="panel span-details" aria-label="Selected span">
+      <div class="details-head">
+        <h3 class="wrap">
+          <i class={`dot level-${levelOf(data, span)}`} />
+          {names[data.name[span]]}
+        </h3>
+        <Actions data={data} names={names} span={span} />
+      </div>
+      <dl class="facts">
+        <Times data={data} span={span} />
+        <Fact name="level">{LEVELS[levelOf(data, span)]}</Fact>
+        <Fact name="track" title={lane.process}>
+          {lane.name}
+          {lane.overlap > 0 ? `, lane ${lane.overlap + 1}` : ""}
+        </Fact>
+        {same !== null && (
+          <Fact name="of its name in this run" title={`from ${time(same.least)} to ${time(same.most)}`}>
+            {count(same.count)}, median {time(same.median)}; {digits(same.percentile, 3)} % are shorter
+          </Fact>
+        )}
+      </dl>
+      <p class="quiet">
+        {KIND_WORDS[kindOf(data, span)]}; {BASIS_WORDS[basisOf(data, span)]}
+      </p>
+      <Chains data={data} names={names} span={span} />
+      <Tags tags={tags} />
+      {id !== null && (
+        <code>
+          xsp sql {fileOf(facts)} "select * from span where run_id = {facts.run_id} and span_id = {id}"
+        </code>
+      )}
+    </section>
+  );
+}

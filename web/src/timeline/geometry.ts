@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sizes of the timeline in CSS pixels, and arithmetic of the range of time in view.
+import type { Spans } from "../data";
+import type { Range } from "../state";
+
+export const ROW = 19,
+  BAR = 17, // of a row's height, what a span fills
+  GAP = 7,
+  GROUP_HEAD = 26,
+  RULER = 24,
+  OBSERVATIONS = 14,
+  LEAST_NS = 20;
+const SIDE = 216,
+  SIDE_NARROW = 104,
+  NARROW = 700;
+export const sideOf = (width: number) => (width < NARROW ? SIDE_NARROW : SIDE);
+export const headOf = (data: Spans) => RULER + (data.facts.observations.length > 0 ? OBSERVATIONS : 0);
+
+export const wholeOf = (data: Spans): Range => ({ from: -data.end * 0.005, to: Math.max(LEAST_NS, data.end * 1.005) });
+
+export function clamp(range: Range, whole: Range): Range {
+  const size = Math.min(Math.max(range.to - range.from, LEAST_NS), whole.to - whole.from);
+  const from = Math.min(Math.max(range.from, whole.from), whole.to - size);
+  return { from, to: from + size };
+}
+export const zoomed = ({ from, to }: Range, factor: number, at: number): Range => ({
+  from: at - (at - from) * factor,
+  to: at + (to - at) * factor,
+});
+export const panned = ({ from, to }: Range, share: number): Range => ({
+  from: from + (to - from) * share,
+  to: to + (to - from) * share,
+});
+export const widened = ({ from, to }: Range, share: number): Range => ({
+  from: from - (to - from) * share,
+  to: to + (to - from) * share,
+});
+
+export function ticks(from: number, to: number, most: number): { step: number; first: number } {
+  const raw = (to - from) / most,
+    magnitude = 10 ** Math.floor(Math.log10(raw));
+  const step =
+    [1, 2, 5, 10].map((factor) => factor * magnitude).find((candidate) => candidate >= raw) ?? magnitude * 10;
+  return { step, first: Math.ceil(from / step) * step };
+}

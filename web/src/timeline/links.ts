@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who launched whom and who nests in whom, the other way round: the columns say parent and launch of each span; here stand
+// the children and executions of each, as ranges of one array. Built when first asked for.
+import type { Spans } from "../data";
+
+export interface Inverse {
+  of: (i: number) => Uint32Array; // places, in their order
+}
+
+function invert(column: Int32Array): Inverse {
+  const first = new Uint32Array(column.length + 1);
+  let held = 0;
+  for (const to of column)
+    if (to >= 0) {
+      first[to + 1]++;
+      held++;
+    }
+  for (let i = 0; i < column.length; i++) first[i + 1] += first[i];
+  const places = new Uint32Array(held),
+    next = first.slice(0, column.length);
+  for (let i = 0; i < column.length; i++) if (column[i] >= 0) places[next[column[i]]++] = i;
+  return { of: (i) => places.subarray(first[i], first[i + 1]) };
+}
+
+const once = (column: (data: Spans) => Int32Array) => {
+  const known = new WeakMap<Spans, Inverse>();
+  return (data: Spans): Inverse => {
+    let inverse = known.get(data);
+    if (inverse === undefined) known.set(data, (inverse = invert(column(data))));
+    return inverse;
+  };
+};
+export const executions = once((data) => data.launch);
+export const children = once((data) => data.parent);

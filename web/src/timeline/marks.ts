@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// What lies over the spans: the selected range with its length, the selected span and the one under the pointer, the mark
+// from which distances are measured.
+import { time } from "../format";
+import type { Range } from "../state";
+import { RULER } from "./geometry";
+import type { Line } from "./layout";
+import type { Frame } from "./painter";
+
+export interface Marks {
+  selection: Range | null;
+  selected: number;
+  hovered: number;
+  mark: number | null; // ns
+  pointer: number | null; // ns; for the distance from the mark
+  areAllArrows: boolean;
+  visible: Line[];
+}
+
+// A text on a small plate around x, inside the tracks.
+export function plate(frame: Frame, text: string, x: number, y: number) {
+  const { context, inks, side, width } = frame;
+  context.font = "600 11px system-ui, sans-serif";
+  context.textBaseline = "middle";
+  const wide = context.measureText(text).width + 12,
+    left = Math.max(side + 2, Math.min(side + width - wide - 2, x - wide / 2));
+  context.fillStyle = inks.raised;
+  context.strokeStyle = inks.accent;
+  context.lineWidth = 1;
+  context.beginPath();
+  context.roundRect(left, y - 9, wide, 18, 5);
+  context.fill();
+  context.stroke();
+  context.fillStyle = inks.text;
+  context.fillText(text, left + 6, y + 0.5);
+}
+
+function outline(frame: Frame, span: number, width: number) {
+  const { context, data, layout } = frame,
+    line = layout.lineOf[data.row[span]];
+  if (line === undefined) return;
+  const isPinned = layout.isPinnedRow[line.row] === 1;
+  const least = frame.head + (isPinned ? 0 : layout.pinnedHeight),
+    top = frame.yOf(line);
+  if (top + line.height <= least) return;
+  const left = Math.max(-4, frame.x(data.start[span])),
+    right = Math.min(frame.side + frame.width + 4, frame.x(data.start[span] + data.duration[span]));
+  if (right < frame.side || left > frame.side + frame.width) return;
+  context.save();
+  context.beginPath();
+  context.rect(frame.side, least, frame.width, frame.height - least);
+  context.clip();
+  context.lineWidth = width;
+  context.strokeStyle = frame.inks.line;
+  context.strokeRect(left, top, Math.max(2, right - left), line.height);
+  context.restore();
+}
+
+function paintSelection(frame: Frame, range: Range) {
+  const { context, inks, side, width, head, height } = frame;
+  const left = Math.max(side - 2, frame.x(range.from)),
+    right = Math.min(side + width + 2, frame.x(range.to));
+  if (right < side || left > side + width) return;
+  context.fillStyle = inks.range;
+  context.fillRect(Math.max(side, left), RULER, Math.min(side + width, right) - Math.max(side, left), height);
+  context.fillStyle = inks.accent;
+  for (const x of [left, right])
+    if (x >= side && x <= side + width) {
+      context.fillRect(x - 0.5, RULER - 6, 1.5, height);
+      context.fillRect(x - 2.5, head + 6, 5, 16); // where it is grasped
+    }
+  plate(frame, time(range.to - range.from), (left + right) / 2, RULER / 2);
+}
+
+export function paintMarks(frame: Frame, marks: Marks) {
+  const { context, inks, side, width, height, data } = frame;
+  if (marks.selection !== null) {
+    context.save();
+    context.beginPath();
+    context.rect(side, 0, width, height);
+    context.clip();
+    paintSelection(frame, marks.selection);
+    context.restore();
+  }
+  if (marks.hovered >= 0 && marks.hovered < data.count) outline(frame, marks.hovered, 1);
+  if (marks.selected >= 0 && marks.selected < data.count) outline(frame, marks.selected, 2);
+  if (marks.mark === null) return;
+  const at = frame.x(marks.mark);
+  context.strokeStyle = inks.accent;
+  context.lineWidth = 1.5;
+  context.setLineDash([4, 3]);
+  context.beginPath();
+  if (at >= side && at <= side + width) {
+    context.moveTo(at, 0);
+    context.lineTo(at, height);
+  }
+  const to = marks.pointer === null ? at : frame.x(marks.pointer);
+  if (marks.pointer !== null) {
+    context.moveTo(to, RULER);
+    context.lineTo(to, height);
+  }
+  context.stroke();
+  context.setLineDash([]);
+  if (marks.pointer !== null) {
+    const y = frame.height - 14;
+    context.beginPath();
+    context.moveTo(Math.max(side, Math.min(at, to)), y);
+    context.lineTo(Math.min(side + width, Math.max(at, to)), y);
+    context.stroke();
+    plate(frame, `${marks.pointer < marks.mark ? "−" : "+"}${time(Math.abs(marks.pointer - marks.mark))}`, to, y);
+  } else if (at >= side && at <= side + width) plate(frame, "mark", at, RULER / 2);
+}

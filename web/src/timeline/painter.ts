@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// A frame of the timeline: rows of spans as lines of one image, names on those wide enough, then what lies over them. What a
+// frame allocates follows the number of rows in view.
+import { countOf, busyOf, type Spans } from "../data";
+import { count, digits } from "../format";
+import type { Range } from "../state";
+import { paintArrows, type ArrowCount } from "./arrows";
+import { headOf, sideOf } from "./geometry";
+import { Inks, matchesBefore } from "./inks";
+import { drawRow, type Label } from "./lane_draw";
+import { linesIn, type Layout, type Line } from "./layout";
+import { paintMarks, type Marks } from "./marks";
+import { paintGrid, paintRuler } from "./ruler";
+
+const LEAST_LABEL = 30,
+  LABELS_MOST = 900; // of one frame: text costs more than all the rest
+
+// What a frame shows, and where: one for all that paint over the rows.
+export interface Frame {
+  data: Spans;
+  layout: Layout;
+  inks: Inks;
+  context: CanvasRenderingContext2D;
+  range: Range;
+  side: number;
+  head: number;
+  width: number; // of the tracks, without the side
+  height: number;
+  scrollTop: number;
+  x: (at: number) => number;
+  yOf: (line: Line) => number; // its top on the canvas
+}
+
+export class Painter {
+  private image = document.createElement("canvas");
+  private pixels = new Uint32Array(0);
+  private imageData: ImageData | null = null;
+  private labels: Label[] = [];
+  private labelLines: Line[] = [];
+  private inks: Inks | null = null;
+  private hits: Uint8Array | null = null;
+  private before: Uint32Array | null = null;
+  private hatching: CanvasPattern | null = null;
+  constructor(
+    private canvas: HTMLCanvasElement,
+    private data: Spans,
+    private names: string[],
+  ) {}
+
+  // The theme is another one: all colours anew.
+  forget() {
+    this.inks = this.hatching = null;
+  }
+
+  paint(
+    layout: Layout,
+    range: Range,
+    scrollTop: number,
+    height: number,
+    hits: Uint8Array | null,
+    marks: Marks,
+  ): ArrowCount {
+    const { canvas, data } = this,
+      ratio = devicePixelRatio || 1,
+      full = canvas.clientWidth,
+      side = sideOf(full),
+      width = Math.max(1, full - side),
+      context = canvas.getContext("2d", { alpha: false })!;
+    if (canvas.width !== Math.round(full * ratio) || canvas.height !== Math.round(height * ratio)) {
+      canvas.width = Math.round(full * ratio);
+      canvas.height = Math.round(height * ratio);
+    }
+    this.inks ??= new Inks(canvas, this.names.length);
+    if (hits !== this.hits) {
+      this.hits = hits;
+      this.before = hits === null ? null : matchesBefore(data, hits);
+    }
+    const head = headOf(data),
+      split = head + layout.pinnedHeight;
+    const frame: Frame = {
+      data,
+      layout,
+      inks: this.inks,
+      context,
+      range,
+      side,
+      head,
+      width,
+      height,
+      scrollTop,
+      x: (at) => side + ((at - range.from) / (range.to - range.from)) * width,
+      yOf: (line) => (layout.isPinnedRow[line.row] === 1 ? line.top : line.top - scrollTop),
+    };
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.fillStyle = this.inks.surface;
+    context.fillRect(0, 0, full, height);
+    paintGrid(frame);
+    this.paintRows(frame, linesIn(layout.lines, scrollTop + split, scrollTop + height), ratio);
+    if (layout.pinned.length > 0) {
+      context.fillStyle = this.inks.raised;
+      context.fillRect(0, head, full, layout.pinnedHeight);
+      this.paintRows(frame, layout.pinned, ratio);
+    }
+    paintRuler(frame, marks);
+    const arrows = paintArrows(frame, marks);
+    paintMarks(frame, marks);
+    if (layout.pinned.length > 0) {
+      context.fillStyle = this.inks.quiet;
+      context.fillRect(0, split - 1, full, 1);
+    }
+    return arrows;
+  }
+
+  private paintRows(frame: Frame, lines: Line[], ratio: number) {
+    if (lines.length === 0) return;
+    const { context, range, side, width } = frame,
+      wide = Math.max(1, Math.round(width * ratio));
+    if (this.imageData === null || this.image.width !== wide || this.imageData.height < lines.length) {
+      this.image.width = wide;
+      this.image.height = Math.max(lines.length, 32);
+      this.pixels = new Uint32Array(wide * this.image.height);
+      const bytes = new Uint8ClampedArray(this.pixels.buffer as ArrayBuffer);
+      this.imageData = new ImageData(bytes, wide, this.image.height);
+    }
+    this.pixels.fill(0, 0, wide * lines.length);
+    const pixelOf = frame.inks.of(this.data, this.hits),
+      { labels, labelLines } = this;
+    labels.length = labelLines.length = 0;
+    lines.forEach((line, n) => {
+      const { first, count: spans } = line,
+        leastLabel = line.height < 12 ? Infinity : LEAST_LABEL * ratio;
+      drawRow(
+        this.data,
+        first,
+        first + spans,
+        range.from,
+        range.to,
+        wide,
+        pixelOf,
+        this.pixels,
+        n * wide,
+        leastLabel,
+        labels,
+        this.before,
+      );
+      while (labelLines.length < labels.length) labelLines.push(line);
+    });
+    this.image.getContext("2d")!.putImageData(this.imageData, 0, 0, 0, 0, wide, lines.length);
+    context.imageSmoothingEnabled = false;
+    lines.forEach((line, n) => context.drawImage(this.image, 0, n, wide, 1, side, frame.yOf(line), width, line.height));
+    this.paintLabels(frame, pixelOf, ratio);
+  }
+
+  // Stripes over what stands for several spans.
+  private hatch(context: CanvasRenderingContext2D): CanvasPattern {
+    if (this.hatching === null) {
+      const tile = document.createElement("canvas");
+      tile.width = tile.height = 6;
+      const inner = tile.getContext("2d")!;
+      inner.strokeStyle = this.inks!.surface;
+      inner.globalAlpha = 0.35;
+      inner.lineWidth = 1.2;
+      for (const shift of [-6, 0, 6]) {
+        inner.moveTo(shift, 6);
+        inner.lineTo(shift + 6, 0);
+      }
+      inner.stroke();
+      this.hatching = context.createPattern(tile, "repeat")!;
+    }
+    return this.hatching;
+  }
+
+  private paintLabels(frame: Frame, pixelOf: (span: number) => number, ratio: number) {
+    const { context, side } = frame,
+      { labels, data } = this,
+      least = labels.length > LABELS_MOST ? 60 * ratio : 0; // names in the narrowest are letters at best
+    context.font = "11px system-ui, sans-serif";
+    context.textBaseline = "middle";
+    let color = "";
+    labels.forEach(({ x0, x1, span }, i) => {
+      const line = this.labelLines[i],
+        left = side + x0 / ratio,
+        wide = (x1 - x0) / ratio,
+        top = frame.yOf(line),
+        together = countOf(data, span);
+      if (together > 1) {
+        context.fillStyle = this.hatch(context);
+        context.fillRect(left, top, wide - 1, line.height);
+        color = "";
+      }
+      if (wide * ratio < least) return;
+      const wanted = frame.inks.textOn(pixelOf(span));
+      if (wanted !== color) context.fillStyle = color = wanted;
+      const text = shorten(together > 1 ? this.mergedText(span, together) : this.names[data.name[span]], wide - 8);
+      if (text !== "") context.fillText(text, left + 4, top + line.height / 2 + 0.5);
+    });
+  }
+
+  private mergedText(span: number, together: number): string {
+    const share = (100 * busyOf(this.data, span)) / Math.max(1, this.data.duration[span]);
+    return `${count(together)} spans, ${digits(share, 2)} % busy`;
+  }
+}
+
+// By a letter's usual width: measuring each would cost more than drawing.
+function shorten(text: string, room: number): string {
+  const fits = Math.floor(room / 6.1);
+  return text.length <= fits ? text : fits > 3 ? `${text.slice(0, fits - 1)}…` : "";
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The head over the tracks: times, and the run's observations as a band with their numbers, warm-ups hatched.
+import { time } from "../format";
+import { OBSERVATIONS, RULER, ticks } from "./geometry";
+import type { Marks } from "./marks";
+import type { Frame } from "./painter";
+
+const TICK_PIXELS = 110;
+
+export const observationLabel = (number: number, isWarmup: boolean) =>
+  isWarmup ? `warm-up ${number}` : `observation ${number}`;
+// Warm-ups and the others are counted each by themselves.
+export function observationNumbers(observations: [number, number, number][]): number[] {
+  const counts = [0, 0];
+  return observations.map(([, , warmup]) => ++counts[warmup === 0 ? 0 : 1]);
+}
+
+function paintObservations(frame: Frame) {
+  const { context, data, inks, side, width } = frame,
+    top = RULER,
+    numbers = observationNumbers(data.facts.observations);
+  context.font = "10px system-ui, sans-serif";
+  context.textBaseline = "middle";
+  data.facts.observations.forEach(([start, duration, warmup], i) => {
+    const left = Math.max(side, frame.x(start)),
+      right = Math.min(side + width, frame.x(start + duration));
+    if (right <= side || left >= side + width) return;
+    const wide = Math.max(1.5, right - left - 1);
+    context.fillStyle = inks.range;
+    context.fillRect(left, top + 1, wide, OBSERVATIONS - 3);
+    context.strokeStyle = inks.quiet;
+    context.lineWidth = 1;
+    if (warmup !== 0) {
+      context.save();
+      context.beginPath();
+      context.rect(left, top + 1, wide, OBSERVATIONS - 3);
+      context.clip();
+      context.globalAlpha = 0.55;
+      context.beginPath();
+      for (let x = Math.floor(left / 6) * 6 - 12; x < right; x += 6) {
+        context.moveTo(x, top + OBSERVATIONS);
+        context.lineTo(x + 12, top - 2);
+      }
+      context.stroke();
+      context.restore();
+    }
+    context.fillStyle = inks.accent;
+    context.fillRect(left, top, 1, OBSERVATIONS - 1);
+    const label = observationLabel(numbers[i], warmup !== 0),
+      text = wide > label.length * 5.6 + 10 ? label : wide > 16 ? String(numbers[i]) : "";
+    if (text === "") return;
+    if (warmup !== 0) {
+      context.fillStyle = inks.surface;
+      context.fillRect(left + 2, top + 1, text.length * 5.6 + 4, OBSERVATIONS - 3);
+    }
+    context.fillStyle = inks.text;
+    context.fillText(text, left + 4, top + OBSERVATIONS / 2);
+  });
+}
+
+// Under the spans.
+export function paintGrid(frame: Frame) {
+  const { context, range, head, width, height } = frame;
+  const { step, first } = ticks(range.from, range.to, Math.max(2, width / TICK_PIXELS));
+  context.strokeStyle = frame.inks.rule;
+  context.lineWidth = 1;
+  context.beginPath();
+  for (let at = first; at < range.to; at += step) {
+    const x = Math.round(frame.x(at)) + 0.5;
+    context.moveTo(x, head);
+    context.lineTo(x, height);
+  }
+  context.stroke();
+}
+
+export function paintRuler(frame: Frame, marks: Marks) {
+  const { context, data, inks, range, side, head, width, height } = frame;
+  context.fillStyle = inks.surface;
+  context.fillRect(0, 0, side + width, head);
+  context.font = "11px system-ui, sans-serif";
+  context.textBaseline = "middle";
+  const { step, first } = ticks(range.from, range.to, Math.max(2, width / TICK_PIXELS));
+  const significant = Math.max(3, Math.ceil(Math.log10(Math.max(1, range.to / step))) + 1);
+  context.fillStyle = inks.quiet;
+  for (let at = first; at < range.to; at += step) {
+    const x = frame.x(at);
+    context.fillRect(Math.round(x), RULER - 6, 1, 6);
+    if (x < side + width - 44)
+      context.fillText(Math.abs(at) < step / 1e3 ? "0" : time(at, significant), x + 5, RULER / 2);
+  }
+  if (data.facts.observations.length > 0) paintObservations(frame);
+  context.fillStyle = inks.rule;
+  context.fillRect(0, head - 1, side + width, 1);
+  context.fillRect(side - 1, 0, 1, height);
+  context.fillStyle = inks.quiet;
+  context.fillText(
+    marks.visible.length === 0 && data.count === 0 ? "no spans" : `${time(range.to - range.from)} in view`,
+    10,
+    RULER / 2,
+    side - 16,
+  );
+}

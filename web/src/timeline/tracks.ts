@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// The run's tracks in the order in which they are shown: by process, host threads (those with the model first) before
+// devices; lanes of spans that overlap stay with their track.
+import { levelOf, type Spans } from "../data";
+
+const MODEL = 1;
+
+export interface Track {
+  lane: number;
+  label: string;
+  isOverlap: boolean;
+  isDevice: boolean;
+  rows: number[]; // of facts.rows, outermost first
+  spans: number;
+}
+export interface TrackGroup {
+  id: string;
+  label: string;
+  title: string;
+  tracks: Track[];
+}
+
+function lanesWithModel(data: Spans): Set<number> {
+  const lanes = new Set<number>();
+  for (const [lane, , first, count] of data.facts.rows)
+    for (let i = first; i < first + count && !lanes.has(lane); i++) if (levelOf(data, i) === MODEL) lanes.add(lane);
+  return lanes;
+}
+
+// Tracks of one process that bear the same name get a number.
+function labels(data: Spans): string[] {
+  const lanes = data.facts.lanes,
+    counts = new Map<string, number>(),
+    met = new Map<string, number>(),
+    key = (lane: number) => `${lanes[lane].process}\n${lanes[lane].is_device}\n${lanes[lane].name}`;
+  lanes.forEach((lane, i) => lane.overlap === 0 && counts.set(key(i), (counts.get(key(i)) ?? 0) + 1));
+  return lanes.map((lane, i) => {
+    if (lane.overlap === 0) met.set(key(i), (met.get(key(i)) ?? 0) + 1);
+    const number = (counts.get(key(i)) ?? 1) > 1 ? ` #${met.get(key(i))}` : "";
+    return `${lane.name}${number}${lane.overlap > 0 ? ` (${lane.overlap + 1})` : ""}`;
+  });
+}
+
+export function trackGroups(data: Spans): TrackGroup[] {
+  const label = labels(data),
+    withModel = lanesWithModel(data);
+  const tracks = data.facts.lanes.map((lane, i): Track => ({
+    lane: i,
+    label: label[i],
+    isOverlap: lane.overlap > 0,
+    isDevice: lane.is_device,
+    rows: [],
+    spans: 0,
+  }));
+  data.facts.rows.forEach(([lane, , , count], row) => {
+    tracks[lane].rows.push(row);
+    tracks[lane].spans += count;
+  });
+  const groups = new Map<string, TrackGroup & { rank: number }>(),
+    processes = new Set(data.facts.lanes.map((lane) => lane.process));
+  let rank = 0; // of a lane that overlaps: its track's
+  for (const track of tracks) {
+    const { process, is_device: isDevice } = data.facts.lanes[track.lane],
+      key = `${process}\n${isDevice}`,
+      kind = isDevice ? "Devices and streams" : "Host threads";
+    if (!track.isOverlap) rank = withModel.has(track.lane) ? 0 : 1;
+    let group = groups.get(key);
+    if (group === undefined) {
+      const place = [...processes].indexOf(process);
+      const name = processes.size > 1 ? `${process} · ${kind.toLowerCase()}` : kind;
+      group = { id: `${isDevice ? "d" : "h"}${place}`, label: name, title: `${process}: ${kind}`, tracks: [], rank: 0 };
+      group.rank = (isDevice ? 1 : 0) + 2 * place;
+      groups.set(key, group);
+    }
+    if (rank === 0) {
+      const before = group.tracks.findIndex((one) => !withModel.has(one.lane) && !one.isOverlap);
+      group.tracks.splice(before < 0 ? group.tracks.length : before, 0, track);
+    } else group.tracks.push(track);
+  }
+  return [...groups.values()].sort((a, b) => a.rank - b.rank);
+}
