@@ -1,43 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
-// Figures as people read them; the exact value stands in the title of each cell and in what is copied.
+// Figures as people read them; the exact value stands in the title of each cell and in what is copied. Of a table, all
+// values of a column have one unit and as many decimals, so that they can be compared by eye.
 import type { Cell } from "./data";
 
+const grouped = [0, 1, 2, 3, 4, 5, 6].map(
+  (decimals) => new Intl.NumberFormat("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals }),
+);
 const trim = (text: string) => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
+const magnitudeOf = (value: number) => Math.floor(Math.log10(Math.abs(value)));
+
 export function digits(value: number, significant = 4): string {
   if (value === 0) return "0";
   if (!Number.isFinite(value)) return String(value);
-  const magnitude = Math.floor(Math.log10(Math.abs(value)));
-  if (magnitude >= significant - 1) return Math.round(value).toLocaleString("en-US");
+  const magnitude = magnitudeOf(value);
+  if (magnitude >= significant - 1) return grouped[0].format(value);
   return trim(value.toFixed(Math.min(12, Math.max(0, significant - 1 - magnitude))));
 }
-export function time(ns: number, significant = 4): string {
-  const size = Math.abs(ns);
-  if (size >= 1e9) return `${digits(ns / 1e9, significant)} s`;
-  if (size >= 1e6) return `${digits(ns / 1e6, significant)} ms`;
-  if (size >= 1e3) return `${digits(ns / 1e3, significant)} µs`;
-  return `${digits(ns, significant)} ns`;
-}
-const PREFIXES: [number, string][] = [
+
+type Prefix = [factor: number, unit: string];
+const TIMES: Prefix[] = [
+  [1e9, "s"],
+  [1e6, "ms"],
+  [1e3, "µs"],
+  [1, "ns"],
+];
+const PREFIXES: Prefix[] = [
   [1e12, "T"],
   [1e9, "G"],
   [1e6, "M"],
   [1e3, "k"],
+  [1, ""],
 ];
+const BYTES: Prefix[] = [
+  [2 ** 30, "GiB"],
+  [2 ** 20, "MiB"],
+  [2 ** 10, "KiB"],
+  [1, "B"],
+];
+// The largest that leaves at least 1 before the point, also after rounding: 999.99 µs is 1 ms.
+function prefixOf(prefixes: Prefix[], value: number, significant = 4): Prefix {
+  const size = Number(Math.abs(value).toPrecision(significant));
+  return prefixes.find(([factor]) => size >= factor) ?? prefixes[prefixes.length - 1];
+}
+
+export function time(ns: number, significant = 4): string {
+  const [factor, unit] = prefixOf(TIMES, ns, significant);
+  return `${digits(ns / factor, significant)} ${unit}`;
+}
 export function scaled(value: number, unit: string): string {
-  for (const [factor, prefix] of PREFIXES)
-    if (Math.abs(value) >= factor) return `${digits(value / factor)} ${prefix}${unit}`;
-  return `${digits(value)} ${unit}`;
+  const [factor, prefix] = prefixOf(PREFIXES, value);
+  return `${digits(value / factor)} ${prefix}${unit}`;
 }
 export function bytes(value: number): string {
-  for (const [factor, unit] of [
-    [2 ** 30, "GiB"],
-    [2 ** 20, "MiB"],
-    [2 ** 10, "KiB"],
-  ] as [number, string][])
-    if (Math.abs(value) >= factor) return `${digits(value / factor)} ${unit}`;
-  return `${digits(value)} B`;
+  const [factor, unit] = prefixOf(BYTES, value);
+  return `${digits(value / factor)} ${unit}`;
 }
-export const count = (value: number) => value.toLocaleString("en-US");
+export const count = (value: number) => grouped[0].format(value);
 export const plural = (value: number, word: string) => `${count(value)} ${word}${value === 1 ? "" : "s"}`;
 
 const LABELS: Record<string, string> = {
@@ -64,17 +82,61 @@ const LABELS: Record<string, string> = {
 export function label(key: string): string {
   return LABELS[key] ?? key.replace(/_(ms|ns|pct|bytes|per_s|flops)$/, "").replaceAll("_", " ");
 }
+
+// What a key says of its values: their unit, and the prefixes that people use with it.
+function unitOf(key: string): { prefixes: Prefix[]; unit: string } | null {
+  if (key.endsWith("_ms")) return { prefixes: [[1, "ms"]], unit: "" };
+  if (key.endsWith("_ns")) return { prefixes: TIMES, unit: "" };
+  if (key.endsWith("_pct")) return { prefixes: [[1, "%"]], unit: "" };
+  if (key.endsWith("_bytes_per_s")) return { prefixes: PREFIXES, unit: "B/s" };
+  if (key.endsWith("_bytes")) return { prefixes: BYTES, unit: "" };
+  if (key.endsWith("flops_per_s")) return { prefixes: PREFIXES, unit: "flop/s" };
+  if (key.endsWith("flops")) return { prefixes: PREFIXES, unit: "flop" };
+  if (key.endsWith("_per_s")) return { prefixes: [[1, "/s"]], unit: "" };
+  if (key.endsWith("_intensity")) return { prefixes: [[1, ""]], unit: "flop/B" };
+  return null;
+}
+
 export function cell(key: string, value: Cell): string {
   if (value === null || value === undefined) return "–";
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "string") return value;
-  if (key.endsWith("_ms")) return `${digits(value)} ms`;
-  if (key.endsWith("_ns")) return time(value);
-  if (key.endsWith("_pct")) return `${digits(value, 3)} %`;
-  if (key.endsWith("_bytes_per_s")) return scaled(value, "B/s");
-  if (key.endsWith("_bytes")) return bytes(value);
-  if (key.endsWith("flops_per_s")) return scaled(value, "flop/s");
-  if (key.endsWith("flops")) return scaled(value, "flop");
-  if (key.endsWith("_per_s")) return `${digits(value)} /s`;
-  return Number.isInteger(value) ? count(value) : digits(value);
+  const known = unitOf(key);
+  if (known === null) return Number.isInteger(value) ? count(value) : digits(value);
+  const [factor, prefix] = prefixOf(known.prefixes, value);
+  return `${digits(value / factor, prefix === "%" ? 3 : 4)} ${prefix}${known.unit}`.trimEnd();
+}
+
+export interface ColumnFormat {
+  unit: string; // for the head; "": none
+  show: (value: Cell) => string;
+}
+const DECIMALS_MOST = 6;
+const SHOWN_LEAST = 3; // significant digits of the value in the middle
+// One unit for a column, by its largest value, and decimals by the one in the middle.
+export function columnFormat(key: string, values: Cell[]): ColumnFormat {
+  const sizes = values
+    .filter((value): value is number => typeof value === "number" && Number.isFinite(value) && value !== 0)
+    .map(Math.abs)
+    .sort((a, b) => a - b);
+  const most = sizes[sizes.length - 1] ?? 0,
+    known = unitOf(key),
+    [factor, prefix] = known === null ? [1, ""] : prefixOf(known.prefixes, most);
+  const isWhole = factor === 1 && sizes.every(Number.isInteger);
+  const middle = (sizes[sizes.length >> 1] ?? 1) / factor;
+  const decimals = isWhole
+    ? 0
+    : prefix === "%"
+      ? 2
+      : Math.min(DECIMALS_MOST, Math.max(0, SHOWN_LEAST - 1 - magnitudeOf(middle)));
+  const least = 0.5 * 10 ** -decimals;
+  return {
+    unit: known === null ? "" : `${prefix}${known.unit}`,
+    show: (value) => {
+      if (typeof value !== "number" || !Number.isFinite(value)) return cell(key, value);
+      if (value === 0) return "0";
+      // Too small for the column's decimals: no 0 for what is not 0.
+      return Math.abs(value / factor) < least ? digits(value / factor, 1) : grouped[decimals].format(value / factor);
+    },
+  };
 }

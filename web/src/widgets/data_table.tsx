@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+// A table that sorts, filters, copies and holds any number of rows: only those in view are in the document. Order, filter
+// and hidden columns stand in the URL. Arrows, Home and End go through the rows, Enter opens one.
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { columnFormat, count, plural, type ColumnFormat } from "../format";
+import { isPrinting } from "../frame/theme";
+import { details, setDetail, sorts } from "../state";
+import { copyText, saveFile } from "./copy";
+import { Menu } from "./menu";
+import { allText, asCsv, asMarkdown, asTsv, filterOf, inOrder, nextSort, type TableColumn } from "./table_rows";
+import { widthsIn, widthsWanted } from "./table_widths";
+import { ROW_HEIGHT, useVirtualRows } from "./virtual_rows";
+import "./table.css";
+
+const SAMPLE = 2000; // values a column that its decimals and width go by, and always all of short tables
+const PRINTED_MOST = 300;
+// The first of these that a table has gets the bar.
+const MAIN = ["latency_ms", "kernel_latency_ms", "gpu_latency_ms", "total_ns", "own_ns", "alloc_bytes", "count"];
+
+interface Properties<Row> {
+  id: string;
+  caption: string;
+  columns: TableColumn<Row>[];
+  rows: Row[];
+  onRow?: (row: Row) => void;
+  isMarked?: (row: Row) => boolean; // what is looked at on all pages
+  height?: number;
+  foot?: ComponentChildren; // below the rows: where they come from
+}
+interface Shown<Row> {
+  column: TableColumn<Row>;
+  format: ColumnFormat;
+  most: number; // of the column with a bar
+  isSticky: boolean;
+  width: number;
+}
+
+function useOrdered<Row>({ id, columns, rows }: Properties<Row>): Row[] {
+  const filter = details.value[`table.${id}.filter`] ?? "",
+    sort = sorts.value[id] ?? "";
+  const texts = useMemo(() => ({ all: null as string[] | null }), [rows, columns]); // made when a filter first needs them
+  const kept = useMemo(() => {
+    const test = filterOf(filter, columns);
+    if (test === null) return rows;
+    texts.all ??= rows.map((row) => allText(row, columns));
+    return rows.filter((row, i) => test(row, texts.all![i]));
+  }, [rows, columns, filter]);
+  return useMemo(() => inOrder(kept, sort, columns), [kept, sort, columns]);
+}
+
+// Columns as they are shown: units and widths from the values of all rows, filtered or not.
+function useShown<Row>({ id, columns, rows }: Properties<Row>, room: number): Shown<Row>[] {
+  const hidden = details.value[`table.${id}.hide`] ?? "";
+  const measured = useMemo(() => {
+    const step = Math.max(1, Math.floor(rows.length / SAMPLE)),
+      sample = step === 1 ? rows : rows.filter((_, i) => i % step === 0);
+    const values = columns.map((column) => sample.map(column.value));
+    const formats = columns.map((column, c) => columnFormat(column.key, values[c]));
+    const main =
+      columns.find((column) => column.hasBar) ??
+      MAIN.map((key) => columns.find((column) => column.key === key)).find((column) => column !== undefined);
+    const most = rows.reduce((most, row) => Math.max(most, Number(main?.value(row) ?? 0)), 0);
+    return { formats, wanted: widthsWanted(columns, formats, (c) => values[c]), main, most };
+  }, [columns, rows]);
+  return useMemo(() => {
+    const without = new Set(hidden.split(","));
+    const kept = columns.map((_, c) => c).filter((c) => !without.has(columns[c].key));
+    const seen = kept.map((c) => columns[c]);
+    const widths = widthsIn(
+      seen,
+      kept.map((c) => measured.wanted[c]),
+      room,
+    );
+    const first = seen.findIndex((column) => column.isText);
+    return kept.map((c, i) => ({
+      column: columns[c],
+      format: measured.formats[c],
+      most: columns[c] === measured.main ? measured.most : 0,
+      isSticky: i === first,
+      width: widths[i],
+    }));
+  }, [measured, hidden, room]);
+}
+
+function Head<Row>({ id, shown }: { id: string; shown: Shown<Row>[] }) {
+  const sort = sorts.value[id] ?? "";
+  return (
+    <tr aria-rowindex={1}>
+      {shown.map(({ column, format, isSticky }) => (
+        <th
+          key={column.key}
+          scope="col"
+          data-key={column.key}
+          class={`${column.isText ? "text" : ""}${isSticky ? " is-sticky" : ""}`}
+          title={column.title}
+          aria-sort={sort === column.key ? "ascending" : sort === `-${column.key}` ? "descending" : "none"}
+        >
+          <button
+            type="button"
+            onClick={() => (sorts.value = { ...sorts.value, [id]: nextSort(sort, column.key, column.isText === true) })}
+          >
+            {column.label}
+            {format.unit !== "" && <span class="unit"> {format.unit}</span>}
+            <span class="sort-sign" aria-hidden="true">
+              {sort === column.key ? "▲" : sort === `-${column.key}` ? "▼" : ""}
+            </span>
+          </button>
+        </th>
+      ))}
+      <td class="filler" />
+    </tr>
+  );
+}
+
+function Cells<Row>({ row, shown }: { row: Row; shown: Shown<Row>[] }) {
+  return (
+    <>
+      {shown.map(({ column, format, most, isSticky }) => {
+        const value = column.value(row),
+          share = most > 0 && typeof value === "number" ? Math.max(0, value / most) : 0;
+        return (
+          <td
+            key={column.key}
+            class={`${column.isText ? "text" : ""}${isSticky ? " is-sticky" : ""}${most > 0 ? " has-bar" : ""}`}
+            title={value === null ? "not measured" : String(value)}
+            style={most > 0 ? { backgroundSize: `${100 * share}% 18px` } : undefined}
+          >
+            {column.show?.(row) ?? format.show(value)}
+          </td>
+        );
+      })}
+      <td class="filler" />
+    </>
+  );
+}
+
+const Spacer = ({ rows, columns }: { rows: number; columns: number }) =>
+  rows <= 0 ? null : (
+    <tr aria-hidden="true" class="spacer">
+      <td colSpan={columns} style={{ height: `${rows * ROW_HEIGHT}px` }} />
+    </tr>
+  );
+
+function useRoom(box: { current: HTMLElement | null }): number {
+  const [room, setRoom] = useState(0);
+  useLayoutEffect(() => {
+    const watch = new ResizeObserver(() => setRoom(box.current!.clientWidth));
+    watch.observe(box.current!);
+    setRoom(box.current!.clientWidth);
+    return () => watch.disconnect();
+  }, []);
+  return room;
+}
+
+export function DataTable<Row>(properties: Properties<Row>) {
+  const { id, caption, rows, onRow, isMarked, height = 440, foot } = properties;
+  const box = useRef<HTMLDivElement>(null),
+    room = useRoom(box),
+    [active, setActive] = useState(-1);
+  const shown = useShown(properties, room),
+    ordered = useOrdered(properties);
+  const printed = isPrinting.value ? ordered.slice(0, PRINTED_MOST) : ordered;
+  const { first, last, toRow } = useVirtualRows(printed.length, box, isPrinting.value);
+  const wantsFocus = useRef(false);
+
+  const marked = isMarked === undefined ? -1 : ordered.findIndex(isMarked);
+  useEffect(() => {
+    if (marked >= 0) toRow(marked);
+  }, [marked, rows]);
+  useLayoutEffect(() => {
+    if (!wantsFocus.current) return;
+    const row = box.current!.querySelector<HTMLElement>(`tr[data-row="${active}"]`);
+    if (row === null) return; // it comes when the box has scrolled
+    wantsFocus.current = false;
+    row.focus({ preventScroll: true });
+  });
+  const onKeyDown = (event: KeyboardEvent) => {
+    const target = event.target as HTMLElement;
+    if (event.ctrlKey || event.metaKey || event.altKey || /^(BUTTON|INPUT|A)$/.test(target.tagName)) return;
+    if (event.key === "Enter" && active >= 0 && target.tagName === "TR") {
+      const link = target.querySelector<HTMLElement>("a, button");
+      if (onRow !== undefined) onRow(ordered[active]);
+      else link?.click();
+      return;
+    }
+    const page = Math.max(1, Math.floor(box.current!.clientHeight / ROW_HEIGHT) - 2);
+    const steps: Record<string, number> = {
+      ArrowDown: active + 1,
+      ArrowUp: active - 1,
+      PageDown: active + page,
+      PageUp: active - page,
+      Home: 0,
+      End: printed.length - 1,
+    };
+    if (steps[event.key] === undefined || printed.length === 0) return;
+    event.preventDefault();
+    const next = Math.min(printed.length - 1, Math.max(0, steps[event.key]));
+    wantsFocus.current = true;
+    setActive(next);
+    toRow(next);
+  };
+  const columnCount = shown.length + 1;
+  return (
+    <section class="data-table" aria-label={caption} data-table={id}>
+      <Tools {...properties} shown={shown} ordered={ordered} />
+      <div
+        class="table-box"
+        ref={box}
+        tabIndex={0}
+        role="region"
+        aria-label={`${caption}, scrollable`}
+        style={{ maxHeight: isPrinting.value ? "none" : `${height}px` }}
+        onKeyDown={onKeyDown}
+        onScroll={(event) => event.currentTarget.classList.toggle("is-shifted", event.currentTarget.scrollLeft > 0)}
+      >
+        <table
+          aria-rowcount={ordered.length + 1}
+          style={{ minWidth: `${shown.reduce((sum, { width }) => sum + width, 0)}px` }}
+        >
+          <colgroup>
+            {shown.map(({ column, width }) => (
+              <col key={column.key} style={{ width: `${width}px` }} />
+            ))}
+            <col />
+          </colgroup>
+          <thead>
+            <Head id={id} shown={shown} />
+          </thead>
+          <tbody>
+            <Spacer rows={first} columns={columnCount} />
+            {printed.slice(first, last).map((row, i) => {
+              const at = first + i,
+                isAt = isMarked?.(row) === true;
+              return (
+                <tr
+                  key={at}
+                  data-row={at}
+                  tabIndex={-1}
+                  aria-rowindex={at + 2}
+                  class={`${onRow === undefined ? "" : "can-open"}${isAt ? " is-marked" : ""}`}
+                  aria-current={isAt ? "true" : undefined}
+                  onClick={() => {
+                    setActive(at);
+                    onRow?.(row);
+                  }}
+                >
+                  <Cells row={row} shown={shown} />
+                </tr>
+              );
+            })}
+            <Spacer rows={printed.length - last} columns={columnCount} />
+          </tbody>
+        </table>
+        {ordered.length === 0 && (
+          <p class="quiet pad">{rows.length === 0 ? "No rows." : "No row passes the filter."}</p>
+        )}
+      </div>
+      {printed.length < ordered.length && (
+        <p class="table-foot">{plural(ordered.length - printed.length, "further row")} are not printed.</p>
+      )}
+      {foot !== undefined && <div class="table-foot">{foot}</div>}
+    </section>
+  );
+}
+
+function Tools<Row>({
+  id,
+  caption,
+  columns,
+  rows,
+  shown,
+  ordered,
+}: Properties<Row> & { shown: Shown<Row>[]; ordered: Row[] }) {
+  const [said, setSaid] = useState("");
+  useEffect(() => {
+    const timer = setTimeout(() => setSaid(""), 2000);
+    return () => clearTimeout(timer);
+  }, [said]);
+  const hidden = (details.value[`table.${id}.hide`] ?? "").split(",").filter((key) => key !== "");
+  const hide = (key: string, isShown: boolean) =>
+    setDetail(`table.${id}.hide`, (isShown ? hidden.filter((one) => one !== key) : [...hidden, key]).join());
+  const seen = shown.map(({ column }) => column);
+  const copy = (what: string, text: string) =>
+    copyText(text).then(() => setSaid(`${plural(ordered.length, "row")} copied as ${what}`));
+  return (
+    <div class="table-tools">
+      <h3>{caption}</h3>
+      <span class="quiet" role="status">
+        {said !== ""
+          ? said
+          : ordered.length === rows.length
+            ? plural(rows.length, "row")
+            : `${count(ordered.length)} of ${plural(rows.length, "row")}`}
+      </span>
+      <input
+        type="search"
+        placeholder="Filter"
+        aria-label={`Filter ${caption}`}
+        title={`Text, ${columns[0]?.key}:text or ${columns.find((column) => !column.isText)?.key ?? "n"}>1; ? has more`}
+        spellcheck={false}
+        autocomplete="off"
+        value={details.value[`table.${id}.filter`] ?? ""}
+        onInput={(event) => setDetail(`table.${id}.filter`, event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key !== "Escape") return;
+          event.preventDefault();
+          setDetail(`table.${id}.filter`, "");
+        }}
+      />
+      <Menu text="Columns" label={`Columns of ${caption}`}>
+        {() =>
+          columns.map((column) => (
+            <label key={column.key} class="menu-item" title={column.title}>
+              <input
+                type="checkbox"
+                checked={!hidden.includes(column.key)}
+                disabled={seen.length === 1 && seen[0] === column}
+                onChange={(event) => hide(column.key, event.currentTarget.checked)}
+              />
+              {column.label}
+            </label>
+          ))
+        }
+      </Menu>
+      <Menu text="Copy" label={`Copy ${caption}`}>
+        {(close) => (
+          <>
+            <button type="button" class="menu-item" onClick={() => copy("TSV", asTsv(ordered, seen)).then(close)}>
+              Copy for spreadsheets (TSV)
+            </button>
+            <button
+              type="button"
+              class="menu-item"
+              onClick={() => copy("Markdown", asMarkdown(ordered, seen)).then(close)}
+            >
+              Copy as Markdown
+            </button>
+            <button
+              type="button"
+              class="menu-item"
+              onClick={() => {
+                saveFile(`${id}.csv`, "text/csv", [asCsv(ordered, seen)]);
+                close();
+              }}
+            >
+              Save as CSV file
+            </button>
+          </>
+        )}
+      </Menu>
+    </div>
+  );
+}
