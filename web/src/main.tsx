@@ -16,7 +16,7 @@ import { Memory } from "./pages/memory";
 import { Overview } from "./pages/overview";
 import { RooflinePage } from "./pages/roofline";
 import { Runs } from "./pages/runs";
-import { documentData, experiment, failure, fragment, isUnpacking, page, run, startState, type Page } from "./state";
+import { documentData, experiment, failure, isUnpacking, page, pageTitle, run, startState, type Page } from "./state";
 import { Timeline } from "./timeline/timeline";
 
 const VIEWS: Record<Page, () => preact.JSX.Element> = {
@@ -44,11 +44,9 @@ function App() {
   const View = VIEWS[page.value];
   return (
     <>
-      <a class="skip" href={fragment()} onClick={skip}>
-        Skip to the content
-      </a>
       <Header />
       <main id={`page-${page.value}`} tabIndex={-1} aria-busy={isUnpacking.value}>
+        <h2 class="unseen">{pageTitle(page.value)}</h2>
         <View />
       </main>
       <footer>
@@ -59,11 +57,6 @@ function App() {
       <Help />
     </>
   );
-}
-// The fragment is the state of the page: no place for a target.
-function skip(event: Event) {
-  event.preventDefault();
-  document.querySelector("main")?.focus();
 }
 
 startTheme();

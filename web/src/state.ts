@@ -16,6 +16,7 @@ export const PAGES = [
   "runs",
 ] as const;
 export type Page = (typeof PAGES)[number];
+export const pageTitle = (name: Page) => name[0].toUpperCase() + name.slice(1);
 export interface Range {
   from: number;
   to: number;

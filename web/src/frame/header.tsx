@@ -12,6 +12,7 @@ import {
   helpIsOpen,
   page,
   PAGES,
+  pageTitle,
   run,
   sameExperiment,
 } from "../state";
@@ -60,6 +61,9 @@ function ExperimentChooser() {
   );
 }
 
+// A link whose address begins with "#" is taken for one that skips to a part of this page.
+const base = location.pathname;
+
 function Pages() {
   const box = useRef<HTMLElement>(null);
   useEffect(() => {
@@ -70,8 +74,8 @@ function Pages() {
   return (
     <nav aria-label="Pages" ref={box}>
       {PAGES.map((name) => (
-        <a key={name} href={fragment(name)} aria-current={page.value === name ? "page" : undefined}>
-          {name[0].toUpperCase() + name.slice(1)}
+        <a key={name} href={base + fragment(name)} aria-current={page.value === name ? "page" : undefined}>
+          {pageTitle(name)}
         </a>
       ))}
     </nav>
@@ -83,6 +87,9 @@ export function Header() {
     facts = experiment.value;
   return (
     <header>
+      <button type="button" class="skip" onClick={() => document.querySelector("main")?.focus()}>
+        Skip to the content
+      </button>
       <div class="head-line">
         <div class="what">
           <Mark />
