@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real Chromium for the tests of the report's page: launched once per process, opens reports from disk, reads the tables on
+the screen. A message in the console, an error of the script and a request for anything but the file itself fail the test."""
+import atexit
+import functools
+import os
+import pathlib
+import re
+import shutil
+import unittest
+
+PAGES = ("overview", "timeline", "flame", "layers", "kernels", "roofline", "batch", "memory", "runs")
+SIZES = ((1920, 1080), (1280, 800), (400, 850))
+WAIT_MS = 15_000
+
+
+def program():
+    """XSP_CHROMIUM, else the first browser of PATH, or None."""
+    names = [os.environ.get("XSP_CHROMIUM")] if os.environ.get("XSP_CHROMIUM") else \
+        ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
+    return next((path for path in map(shutil.which, names) if path), None)
+
+
+@functools.cache
+def missing():
+    """Why no browser can be had here, or None."""
+    if os.environ.get("XSP_SANITIZE"):
+        return "the page is the same in a build with a sanitizer: it is tested in the plain one"
+    try:
+        import playwright.sync_api  # noqa: F401
+    except ImportError as error:
+        return f"no Playwright ({error}): make setup"
+    return None if program() else "no Chromium: neither XSP_CHROMIUM nor chromium or google-chrome in PATH; make setup"
+
+
+@functools.cache
+def chromium():
+    from playwright.sync_api import sync_playwright
+    playwright = sync_playwright().start()
+    # As root, which CI often is, Chromium's sandbox refuses to work; what it opens here is our own file.
+    browser = playwright.chromium.launch(executable_path=program(), args=["--no-sandbox", "--disable-gpu"])
+
+    def close():
+        browser.close()
+        playwright.stop()
+    atexit.register(close)
+    return browser
+
+
+READ_TABLES = """async () => {
+  const frame = () => new Promise(requestAnimationFrame);
+  const read = async (section) => {
+    const table = section.querySelector("table"), box = table.parentElement;
+    const keys = [...table.querySelectorAll("th")].map((head) => head.dataset.key);
+    const total = Number(table.getAttribute("aria-rowcount")) - 1, rows = new Map();
+    const was = box.scrollTop;
+    box.scrollTop = 0;
+    for (let steps = 0; rows.size < total && steps < 1000; steps++) {
+      await frame(); await frame();
+      for (const row of table.querySelectorAll("tbody tr[aria-rowindex]"))
+        rows.set(Number(row.getAttribute("aria-rowindex")) - 2,
+                 [...row.children].map((cell) => ({title: cell.title, text: cell.innerText})));
+      if (rows.size < total) box.scrollTop += box.clientHeight;
+    }
+    box.scrollTop = was;
+    return {id: section.dataset.table, caption: section.getAttribute("aria-label"), keys, total,
+            rows: [...rows].sort((a, b) => a[0] - b[0]).map(([, cells]) => cells)};
+  };
+  const tables = [];
+  for (const section of document.querySelectorAll("[data-table]")) tables.push(await read(section));
+  return tables;
+}"""
+
+# What a reader would see as broken: the page wider than the window, controls out of reach, text cut without a way to have it.
+CUT_OFF = """() => {
+  const found = [], width = document.documentElement.clientWidth;
+  if (document.documentElement.scrollWidth > width + 1)
+    found.push(`the page is ${document.documentElement.scrollWidth} px wide in a window of ${width}`);
+  const scrolls = (element) => {
+    for (let one = element.parentElement; one && one !== document.body; one = one.parentElement)
+      if (/auto|scroll/.test(getComputedStyle(one).overflowX)) return true;
+    return false;
+  };
+  for (const element of document.querySelectorAll("button, select, input, a, h1, h2, h3, p, dt, dd, summary")) {
+    const box = element.getBoundingClientRect();
+    if (box.width === 0 || scrolls(element)) continue;
+    const what = `${element.tagName} "${(element.innerText || element.getAttribute("aria-label") || "").slice(0, 40)}"`;
+    if (box.right > width + 1 || box.left < -1) found.push(`${what} reaches from ${box.left} to ${box.right}`);
+    const style = getComputedStyle(element);
+    if (/hidden|clip/.test(style.overflowX) && element.scrollWidth > element.clientWidth + 1 &&
+        !element.title && !element.getAttribute("aria-label") && element.clientWidth > 1)
+      found.push(`${what} is cut and has no title`);
+  }
+  return found;
+}"""
+
+
+class Shown:
+    """A report in a window of its own."""
+
+    def __init__(self, path, fragment="", size=(1280, 800), scheme="light", offline=False, **context):
+        self.path, self.url = pathlib.Path(path), pathlib.Path(path).resolve().as_uri()
+        self.problems, self.requests = [], []
+        self.context = chromium().new_context(viewport={"width": size[0], "height": size[1]}, color_scheme=scheme,
+                                              offline=offline, **context)
+        self.context.set_default_timeout(WAIT_MS)
+        self.page = self.context.new_page()
+        self.page.on("console", self.on_console)
+        self.page.on("pageerror", lambda error: self.problems.append(f"error: {error}"))
+        self.page.on("dialog", self.on_dialog)
+        self.page.on("request", self.on_request)
+        self.page.goto(self.url + fragment)
+        self.wait()
+
+    def on_console(self, message):
+        if message.type in ("error", "warning"):
+            self.problems.append(f"console: {message.text}")
+
+    def on_dialog(self, dialog):
+        self.problems.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def on_request(self, request):
+        self.requests.append(request.url)
+        if request.url.split("#")[0] != self.url and not re.match(r"data:|blob:", request.url):
+            self.problems.append(f"request: {request.url}")
+
+    def close(self):
+        self.context.close()
+
+    def wait(self):
+        """Until the page has unpacked what it shows, and drawn it; or says that it cannot."""
+        self.page.locator("main:not([aria-busy=true]), [role=alert]").first.wait_for()
+        self.frames()
+
+    def frames(self, count=2):
+        """Until so many frames are drawn: what a signal changed is then in the document."""
+        self.page.evaluate("async (count) => { for (let i = 0; i < count; i++) await new Promise(requestAnimationFrame); }", count)
+
+    def go(self, fragment):
+        """Follows a link to another state of the same page."""
+        self.page.evaluate("(hash) => { location.hash = hash; }", fragment)
+        self.wait()
+
+    def open_page(self, name):
+        self.page.get_by_role("navigation", name="Pages").get_by_role("link", name=name.capitalize(), exact=True).click()
+        self.page.locator(f"main#page-{name}").wait_for()
+        self.wait()
+
+    def state(self):
+        """The fragment of the URL as a dict, once it says what the page shows (it is written a moment later)."""
+        self.page.evaluate("() => new Promise((done) => setTimeout(done, 200))")
+        return dict(self.page.evaluate("() => [...new URLSearchParams(location.hash.slice(1))]"))
+
+    def tables(self):
+        """Every table of the page shown: id, caption, keys, rows of {title, text}."""
+        return self.page.evaluate(READ_TABLES)
+
+    def table(self, table_id):
+        found = [table for table in self.tables() if table["id"] == table_id]
+        if not found:
+            raise AssertionError(f"no table {table_id}; there are {[table['id'] for table in self.tables()]}")
+        return found[0]
+
+    def section(self, table_id):
+        return self.page.locator(f'[data-table="{table_id}"]').first
+
+    def text(self):
+        return self.page.locator("main").inner_text()
+
+    def cut_off(self):
+        return self.page.evaluate(CUT_OFF)
+
+
+def rows_of(table):
+    """The exact values, which stand in the cells' titles, by column."""
+    return [dict(zip(table["keys"], (cell["title"] for cell in row))) for row in table["rows"]]
+
+
+def is_value(title, value):
+    """Whether a cell's title is exactly this value of a JSON table."""
+    if value is None:
+        return title == "not measured"
+    if isinstance(value, bool):
+        return title == ("true" if value else "false")
+    if isinstance(value, (int, float)):
+        try:
+            return float(title) == float(value)
+        except ValueError:
+            return False
+    return title == value
+
+
+def violations(shown):
+    """What axe finds wrong, a line each."""
+    from axe_playwright_python.sync_playwright import Axe
+    found = Axe().run(shown.page, options={"resultTypes": ["violations"]}).response["violations"]
+    return [f"{rule['id']}: {node['target']} {node['failureSummary'].splitlines()[-1].strip()}"
+            for rule in found for node in rule["nodes"]]
+
+
+class BrowserTest(unittest.TestCase):
+    """A test that opens reports; what they complain about fails it."""
+
+    def setUp(self):
+        if missing():
+            self.skipTest(missing())
+        self.windows = []
+        self.addCleanup(lambda: [window.close() for window in self.windows])
+
+    def open(self, path, fragment="", **options):
+        window = Shown(path, fragment, **options)
+        self.windows.append(window)
+        return window
+
+    def quiet(self):
+        """Asserts that no window complained so far."""
+        self.assertEqual([problem for window in self.windows for problem in window.problems], [])
+
+    def run(self, result=None):
+        # At the end of each test that did not fail by itself, before its windows are closed.
+        method = getattr(self, self._testMethodName)
+
+        @functools.wraps(method)
+        def checked(*arguments):
+            method(*arguments)
+            self.quiet()
+        setattr(self, self._testMethodName, checked)
+        return super().run(result)
