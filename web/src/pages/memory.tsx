@@ -1,35 +1,108 @@
 // SPDX-License-Identifier: Apache-2.0
-// What layers allocated, in their order and by type: A4 and A7.
-import { Bars } from "../widgets/charts";
+// What layers allocated (A4, A7) and what their kernels moved (A12), in execution order and by type.
+import type { Answer } from "../data";
+import { isFocused } from "../focus";
+import { inPicked } from "../filter";
+import { bytes } from "../format";
+import { Bars, type Stages } from "../widgets/charts";
 import { answer } from "../widgets/parts";
-import { Missing, perLayer, typeBars } from "../widgets/answers";
-import { AnswerTable, Summary } from "../widgets/table";
+import { LinkedTable, Missing, perLayer, text } from "../widgets/answers";
+import { finite, Panel, RangeNote } from "./shown";
+import { TopList, targetOf } from "./top_list";
+
+const STAGE_WORDS: Record<string, string> = { B: "beginning", M: "middle", E: "end" };
+const TRAFFIC: [key: string, prefix: string, title: string][] = [
+  ["dram_bytes", "dram", "DRAM traffic of kernels"],
+  ["dram_read_bytes", "dram_read", "DRAM reads of kernels"],
+  ["dram_write_bytes", "dram_write", "DRAM writes of kernels"],
+];
+
+export function stagesOf({ table: { summary } }: Answer, prefix = ""): Stages {
+  const of = (name: string) => finite(summary[`${prefix}${prefix === "" ? "" : "_"}${name}`]);
+  return {
+    shares: [of("beginning_pct"), of("middle_pct"), of("end_pct")],
+    largest: text(summary[`${prefix}${prefix === "" ? "" : "_"}stage`]) || null,
+  };
+}
+const stageText = (stages: Stages) =>
+  stages.largest === null ? "" : `most of it in the ${STAGE_WORDS[stages.largest] ?? stages.largest}`;
 
 export function Memory() {
   const a4 = answer("A4"),
-    a7 = answer("A7");
-  if (a4 === undefined)
-    return <Missing what="allocations of layers" how="ONNX Runtime 1.31 or later, or a trace that records them" />;
+    a7 = answer("A7"),
+    a12 = answer("A12");
+  const traffic = TRAFFIC.filter(([key]) => a12?.table.rows.some((row) => finite(row[key]) !== null));
+  if (a4 === undefined && traffic.length === 0)
+    return (
+      <Missing
+        what="allocations of layers and no memory traffic of kernels"
+        how="ONNX Runtime 1.31 or later, or a trace that records them"
+      />
+    );
   return (
     <>
-      <section class="panel">
-        <h3>Allocated by layer, in execution order</h3>
-        <Bars
-          title="Allocated by layer"
-          x={{ label: "layer" }}
-          y={{ label: "MB (10⁶ bytes)" }}
-          points={perLayer(a4, "alloc_bytes", "").map((point) => ({ ...point, y: point.y / 1e6 }))}
-        />
-        <Summary answer={a4} />
-      </section>
-      {a7 !== undefined && (
-        <section class="panel">
-          <h3>By type</h3>
-          {typeBars(a7, "alloc_bytes")}
-        </section>
-      )}
-      <AnswerTable answer={a4} />
-      {a7 !== undefined && <AnswerTable answer={a7} />}
+      <RangeNote filtered="Bars outside are faded, tables show what lies inside;" whole="shares are of whole runs." />
+      <div class="memory-pair">
+        {a4 !== undefined && <Allocated answer={a4} what="Allocated by layer" valueKey="alloc_bytes" prefix="" />}
+        {a7 !== undefined && (
+          <TopList
+            title="Allocated by type"
+            aside="share of what all layers allocated"
+            rows={a7.table.rows}
+            valueKey="alloc_bytes"
+            whole={a7.table.rows.reduce((sum, row) => sum + Math.max(0, finite(row.alloc_bytes) ?? 0), 0)}
+            level={2}
+            target={targetOf("type", "layer_type")}
+            on="layers"
+            word="type"
+          />
+        )}
+      </div>
+      {a12 !== undefined &&
+        traffic.map(([key, prefix, title]) => (
+          <Allocated key={key} answer={a12} what={title} valueKey={key} prefix={prefix} />
+        ))}
+      {a4 !== undefined && <LinkedTable answer={a4} />}
+      {a7 !== undefined && <LinkedTable answer={a7} />}
+      {a12 !== undefined && <LinkedTable answer={a12} />}
     </>
+  );
+}
+
+function Allocated({
+  answer: one,
+  what,
+  valueKey,
+  prefix,
+}: {
+  answer: Answer;
+  what: string;
+  valueKey: string;
+  prefix: string;
+}) {
+  const stages = stagesOf(one, prefix),
+    rows = one.table.rows.filter((row) => typeof row[valueKey] === "number");
+  const points = perLayer(one, valueKey, "").map((point, i) => ({
+    ...point,
+    level: prefix === "" ? 2 : 4,
+    isFocused: rows[i] !== undefined && isFocused(rows[i]),
+    isDimmed: rows[i] !== undefined && !inPicked(rows[i]),
+  }));
+  const all = points.reduce((sum, point) => sum + point.y, 0),
+    missing = one.table.rows.length - points.length;
+  return (
+    <Panel
+      title={`${what}, in execution order`}
+      aside={[`${bytes(all)} in all`, stageText(stages)].filter((part) => part !== "").join(", ")}
+    >
+      <Bars
+        title={`${what}, in execution order; ${stageText(stages)}`}
+        x={{ label: "layer" }}
+        y={{ label: "", key: valueKey }}
+        points={points}
+        stages={stages}
+      />
+      {missing > 0 && <p class="quiet small">{missing} layers do not say what they allocated: they have no bar.</p>}
+    </Panel>
   );
 }

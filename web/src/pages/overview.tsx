@@ -1,213 +1,244 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ran where, how long it took, what recording cost and how much of it has a place: the page one reads first.
-import { Meter } from "../widgets/charts";
-import { BASES, LEVELS, type Answer } from "../data";
-import { cell, count, digits, plural } from "../format";
+// What ran where, how long it took, what recording cost, how far to trust it, where the time goes: the page one reads first.
+import type { Answer } from "../data";
+import { cell, count, digits, time } from "../format";
+import { run } from "../state";
+import { Missing, number, text, type Row } from "../widgets/answers";
 import { answer, answers, batches, shownBatch } from "../widgets/parts";
-import { number, text } from "../widgets/answers";
-import { documentData } from "../state";
-import { Notes } from "../widgets/table";
+import { Lead } from "./lead";
+import { NoisePanel } from "./noise_panel";
+import { Recorded } from "./recorded";
+import { finite, Panel, percent, positive, RangeNote, Stack, type Part } from "./shown";
+import { TopList, targetOf } from "./top_list";
+import { Waterfall } from "./waterfall";
 
-function Figure({ value, label, note }: { value: string; label: string; note?: string }) {
+interface FigureProps {
+  value: string;
+  label: string;
+  notes?: (string | null | undefined)[];
+  warn?: string | null;
+}
+function Figure({ value, label, notes = [], warn }: FigureProps) {
   return (
     <div class="figure">
-      <strong>{value}</strong>
       <span>{label}</span>
-      {note !== undefined && <small>{note}</small>}
+      <strong title={value === "–" ? "not measured" : undefined}>{value}</strong>
+      {notes.map((note) => note && <small key={note}>{note}</small>)}
+      {warn && <small class="warn">{warn}</small>}
     </div>
   );
 }
 
-const noteOf = (key: string) => documentData.value!.notes.find((note) => note.key === key)?.value ?? null;
-
 export function Overview() {
-  const data = documentData.value!,
-    first = data.experiments[0],
-    a1 = answer("A1"),
+  const size = shownBatch(),
+    a1 = answers("A1")[0],
+    row = a1?.table.rows.find((one) => one.batch_size === size) ?? a1?.table.rows[0],
     l0 = answers("L0")[0];
-  const best = a1?.table.rows.find((row) => row.batch_size === shownBatch()) ?? a1?.table.rows[0];
-  const deepest = [...data.runs].sort((a, b) => b.levels_counted[4] - a.levels_counted[4] || b.spans - a.spans)[0];
-  const kernels = answer("A10"),
-    layers = answer("A2"),
-    types = answer("A6"),
-    noise = noteOf("noise");
+  const a2 = answer("A2"),
+    a6 = answer("A6"),
+    a10 = answer("A10");
   return (
     <>
-      <section class="lead">
-        <p>
-          {first?.workload ?? first?.name ?? data.files[0].name}
-          {first?.framework !== null && first?.framework !== undefined && (
-            <>
-              {" "}
-              in {first.framework} {first.framework_version ?? ""}
-            </>
-          )}
-        </p>
-        <p class="quiet">
-          {[
-            text(first?.system.cpu_model ?? first?.system.cpu ?? ""),
-            text(first?.system.host ?? ""),
-            first === undefined ? "" : new Date(first.created_ms).toISOString().replace("T", " ").slice(0, 16) + " UTC",
-          ]
-            .filter((part) => part !== "")
-            .join(" · ")}
-        </p>
-      </section>
-      <section class="figures">
-        {best !== undefined && number(best.latency_ms) !== null && (
-          <Figure
-            value={cell("latency_ms", best.latency_ms)}
-            label={`latency${best.batch_size === null ? "" : `, batch ${best.batch_size}`}`}
-            note={
-              number(best.min_ms) === null
-                ? undefined
-                : `${cell("min_ms", best.min_ms)} to ${cell("max_ms", best.max_ms)}, n = ${best.n}`
-            }
+      <Lead />
+      <RangeNote
+        filtered="The lists of layers, types and kernels show what lies in them;"
+        whole="all figures are those of whole runs."
+      />
+      <Figures a1={a1} row={row} a2={a2} a10={a10} />
+      <div class="overview-pair">
+        <div class="overview-stacked">
+          {l0 !== undefined && <Waterfall answer={l0} size={(row?.batch_size ?? null) as number | null} />}
+          <Where a2={a2} a10={a10} />
+        </div>
+        {a1 !== undefined && row !== undefined && <NoisePanel a1={a1} row={row} />}
+      </div>
+      <div class="overview-lists">
+        {a6 !== undefined && (
+          <TopList
+            title="Layer types"
+            aside="share of the time in layers"
+            rows={a6.table.rows}
+            valueKey="latency_ms"
+            whole={sumOf(a6, "latency_ms")}
+            level={2}
+            target={targetOf("type", "layer_type")}
+            on="layers"
+            word="type"
           />
         )}
-        {best !== undefined && number(best.throughput_per_s) !== null && (
-          <Figure value={`${digits(best.throughput_per_s as number)} /s`} label="throughput" />
-        )}
-        {a1 !== undefined && batches().length > 1 && (
-          <Figure
-            value={text(a1.table.summary.optimal_batch) || "not reached"}
-            label="optimal batch size"
-            note={`most throughput at ${text(a1.table.summary.maximum_throughput_batch)}`}
+        {a2 !== undefined && (
+          <TopList
+            title="Layers"
+            aside="share of the time in layers"
+            rows={a2.table.rows}
+            valueKey="latency_ms"
+            whole={positive(a2.table.summary.sum_ms) ?? sumOf(a2, "latency_ms")}
+            level={2}
+            target={targetOf("layer", "layer_name")}
+            on="layers"
+            word="layer"
+            note={(one) => text(one.layer_type)}
           />
         )}
-        {kernels !== undefined && (
-          <Figure
-            value={count(number(kernels.table.summary.kernels) ?? 0)}
-            label="kernels a prediction"
-            note={`${cell("kernel_latency_ms", kernels.table.summary.kernel_latency_ms ?? null)} in all`}
+        {a10 !== undefined && (
+          <TopList
+            title="Kernels"
+            aside="share of the kernels' time"
+            rows={a10.table.rows}
+            valueKey="latency_ms"
+            whole={positive(a10.table.summary.kernel_latency_ms) ?? sumOf(a10, "latency_ms")}
+            level={4}
+            target={targetOf("kernel", "kernel_name")}
+            on="kernels"
+            word="name"
+            note={(one) => (number(one.count) === null ? "" : `${count(number(one.count)!)}×`)}
           />
-        )}
-        {layers !== undefined && <Figure value={count(number(layers.table.summary.layers) ?? 0)} label="layers" />}
-      </section>
-      {deepest !== undefined && <Attribution run={deepest.run} />}
-      {l0 !== undefined && <Overhead answer={l0} />}
-      {noise !== null && (
-        <section class="panel">
-          <h3>The machine's noise</h3>
-          <p>{noise}</p>
-        </section>
-      )}
-      <div class="columns">
-        {types !== undefined && (
-          <section class="panel">
-            <h3>Layer types by latency</h3>
-            {types.table.rows.slice(0, 8).map((row) => (
-              <Meter
-                key={text(row.layer_type)}
-                label={text(row.layer_type)}
-                value={number(row.latency_ms) ?? 0}
-                whole={types.table.rows.reduce((sum, other) => sum + (number(other.latency_ms) ?? 0), 0)}
-                level={2}
-                text={`${cell("latency_ms", row.latency_ms)}, ${cell("latency_pct", row.latency_pct)}`}
-              />
-            ))}
-            <a href="#page=layers">All layers</a>
-          </section>
-        )}
-        {kernels !== undefined && (
-          <section class="panel">
-            <h3>Kernels by latency</h3>
-            {kernels.table.rows.slice(0, 8).map((row) => (
-              <Meter
-                key={text(row.kernel_name)}
-                label={text(row.kernel_name)}
-                title={text(row.kernel_name)}
-                value={number(row.latency_ms) ?? 0}
-                whole={number(kernels.table.summary.kernel_latency_ms) ?? 0}
-                level={4}
-                text={`${cell("latency_ms", row.latency_ms)}, ${count(number(row.count) ?? 0)} ×`}
-              />
-            ))}
-            <a href="#page=kernels">All kernels</a>
-          </section>
         )}
       </div>
+      {a2 === undefined && a10 === undefined && (
+        <Missing what="layers and no kernels" how="xsp profile MODEL --levels M,M/L, or a trace that has them" />
+      )}
+      <Recorded />
     </>
   );
 }
+const sumOf = (answer_: Answer, key: string) =>
+  answer_.table.rows.reduce((sum, row) => sum + (finite(row[key]) ?? 0), 0);
 
-function Attribution({ run: id }: { run: number }) {
-  const facts = documentData.value!.runs[id];
-  const all = facts.bases_counted.reduce((sum, value) => sum + value, 0),
-    dropped = facts.dropped;
+function Figures({ a1, row, a2, a10 }: { a1?: Answer; row?: Row; a2?: Answer; a10?: Answer }) {
+  const size = row?.batch_size ?? null,
+    suffix = size === null ? "" : `, batch ${size}`,
+    a15 = answers("A15")[0]?.table.rows.find((one) => one.batch_size === size);
   return (
-    <section class="panel">
-      <h3>
-        What was recorded{" "}
-        <span class="quiet">
-          run {id}, {facts.levels}
-        </span>
-      </h3>
-      <div class="columns">
-        <div>
-          {LEVELS.map(
-            (level, i) =>
-              facts.levels_counted[i] > 0 && (
-                <Meter
-                  key={level}
-                  label={level}
-                  value={facts.levels_counted[i]}
-                  whole={Math.max(...facts.levels_counted)}
-                  level={i}
-                  text={plural(facts.levels_counted[i], "span")}
-                />
-              ),
-          )}
-        </div>
-        <div>
-          {BASES.map(
-            (basis, i) =>
-              facts.bases_counted[i] > 0 && (
-                <Meter
-                  key={basis}
-                  label={
-                    basis === "none" ? "no parent" : basis === "ambiguous" ? "two candidates" : `parent by ${basis}`
-                  }
-                  value={facts.bases_counted[i]}
-                  whole={all}
-                  level={basis === "ambiguous" ? 4 : 1}
-                  text={`${count(facts.bases_counted[i])}, ${digits((100 * facts.bases_counted[i]) / all, 3)} %`}
-                />
-              ),
-          )}
-        </div>
-      </div>
-      <p class={dropped > 0 ? "warn" : "quiet"}>
-        {dropped === 0
-          ? "Nothing was dropped."
-          : `${plural(dropped, "record")} found no room and were dropped: what follows lacks them.`}
-        {facts.open > 0 && ` ${plural(facts.open, "span")} never finished.`}
-        {facts.spans_of_other_clocks > 0 &&
-          ` ${plural(facts.spans_of_other_clocks, "span")} of other clocks are not on the timeline.`}
-      </p>
+    <section class="figures" aria-label="Figures">
+      {a1 !== undefined && row !== undefined ? <ModelFigures a1={a1} row={row} suffix={suffix} /> : <NoModel />}
+      {a2 !== undefined && (
+        <Figure
+          value={countOf(a2.table.summary.layers)}
+          label="layers"
+          notes={[
+            `${cell("sum_ms", a2.table.summary.sum_ms ?? null)} in all`,
+            `${countOf(a2.table.summary.layers_under_1ms)} under 1 ms`,
+          ]}
+        />
+      )}
+      {a10 !== undefined && (
+        <Figure
+          value={countOf(a10.table.summary.kernels)}
+          label="kernels a prediction"
+          notes={[
+            `${cell("kernel_latency_ms", a10.table.summary.kernel_latency_ms ?? null)} in all, ${countOf(a10.table.summary.distinct_names)} names`,
+            a15 === undefined || number(a15.gpu_latency_ms) === null
+              ? null
+              : `device busy ${cell("gpu_latency_ms", a15.gpu_latency_ms)}`,
+          ]}
+        />
+      )}
     </section>
   );
 }
+const countOf = (value: Row[string] | undefined) => (typeof value === "number" ? count(value) : "–");
 
-function Overhead({ answer: l0 }: { answer: Answer }) {
-  const rows = l0.table.rows,
-    most = Math.max(...rows.map((row) => number(row.latency_ms) ?? 0));
+function ModelFigures({ a1, row, suffix }: { a1: Answer; row: Row; suffix: string }) {
+  const { summary } = a1.table,
+    latency = positive(row.latency_ms),
+    cold = positive(summary.cold_latency_ms),
+    from = text(row.latency_from ?? null);
+  const spread =
+    number(row.min_ms) === null || number(row.n) === 1
+      ? null
+      : `${cell("min_ms", row.min_ms)} to ${cell("max_ms", row.max_ms)}`;
+  const isSwept = batches().length > 1,
+    largest = positive(summary.maximum_throughput_batch);
   return (
-    <section class="panel">
-      <h3>
-        What recording cost <span class="quiet">latency at each level set</span>
-      </h3>
-      {rows.map((row, i) => (
-        <Meter
-          key={i}
-          label={`${row.batch_size === null ? "" : `batch ${row.batch_size}, `}${row.levels}`}
-          value={number(row.latency_ms) ?? 0}
-          whole={most}
-          level={text(row.levels).includes("K") ? 4 : text(row.levels).includes("L") ? 2 : 1}
-          text={`${cell("latency_ms", row.latency_ms)}${row.overhead_ms === null ? "" : `, ${cell("overhead_ms", row.overhead_ms)} over ${row.over}`}`}
+    <>
+      <Figure
+        value={cell("latency_ms", row.latency_ms ?? null)}
+        label={`latency${suffix}`}
+        notes={[
+          `n = ${text(row.n)}${number(row.cv_pct) === null ? "" : `, cv ${cell("cv_pct", row.cv_pct)}`}, ${a1.table.statistic.replace("trimmed:", "trimmed mean ")}`,
+          spread,
+        ]}
+        warn={from === "" ? null : `recorded at ${from}: its overhead is included`}
+      />
+      <Figure
+        value={number(row.throughput_per_s) === null ? "–" : cell("throughput_per_s", row.throughput_per_s)}
+        label={`throughput${suffix}`}
+        notes={[
+          number(row.throughput_per_s) === null
+            ? "the batch size was not recorded"
+            : isSwept && largest !== null
+              ? `most: ${cell("throughput_per_s", summary.maximum_throughput_per_s ?? null)} at batch ${largest}`
+              : null,
+        ]}
+      />
+      {isSwept && (
+        <Figure
+          value={text(summary.optimal_batch) || "not reached"}
+          label="optimal batch size"
+          notes={["doubling it gains 5 % or less", largest === null ? null : `most throughput at ${largest}`]}
         />
-      ))}
-      <Notes notes={l0.table.notes} />
-    </section>
+      )}
+      <Figure
+        value={cold === null ? "–" : cell("cold_latency_ms", cold)}
+        label="first inference (cold)"
+        notes={[
+          cold === null
+            ? "no warm-up was recorded"
+            : latency === null
+              ? null
+              : isSwept
+                ? "the earliest of all runs, n = 1"
+                : `${digits(cold / latency, 3)} × the latency, n = 1`,
+        ]}
+      />
+    </>
+  );
+}
+function NoModel() {
+  const facts = run.value,
+    length = facts?.observations[0]?.[1];
+  return (
+    <Figure
+      value={length === undefined ? "–" : time(length)}
+      label="recorded time"
+      notes={["no prediction was marked:", "the whole run counts as one"]}
+    />
+  );
+}
+
+// Of the model's latency: time in layers and outside; of the device: busy and not.
+function Where({ a2, a10 }: { a2?: Answer; a10?: Answer }) {
+  const model = positive(a2?.table.summary.model_latency_ms ?? a10?.table.summary.model_latency_ms),
+    layers = positive(a2?.table.summary.sum_ms),
+    outside = finite(a2?.table.summary.outside_layers_ms);
+  const a15 = answers("A15")[0]?.table.rows.find((row) => row.batch_size === shownBatch()),
+    busy = positive(a15?.gpu_latency_ms),
+    idle = finite(a15?.non_gpu_latency_ms);
+  if (model === null || (layers === null && busy === null)) return null;
+  const part = (label: string, value: number, look: string): Part => ({
+    label,
+    value: Math.max(0, value),
+    look,
+    text: `${cell("latency_ms", value)}, ${percent(value, model)}`,
+  });
+  return (
+    <Panel title="Where the time of a prediction goes" aside={`of ${cell("latency_ms", model)}`}>
+      {layers !== null && outside !== null && (
+        <Stack
+          title="Time in layers"
+          parts={[part("in layers", layers, "level-2"), part("in no layer (unattributed)", outside, "look-none")]}
+        />
+      )}
+      {layers !== null && outside === null && (
+        <p class="quiet">
+          In layers: {cell("latency_ms", layers)}, more than the prediction took where no layers were recorded: within
+          the noise, or layers run side by side. Time in no layer is not given.
+        </p>
+      )}
+      {busy !== null && idle !== null && (
+        <Stack title="Device" parts={[part("device busy", busy, "level-4"), part("device idle", idle, "look-none")]} />
+      )}
+    </Panel>
   );
 }

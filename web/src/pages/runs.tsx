@@ -1,98 +1,240 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the figures came about: overhead by level set, one prediction at each of them, the runs and where they ran.
-import { BASES, LEVELS, type Cell } from "../data";
-import { cell } from "../format";
+// How the figures came about: overhead by level set, one prediction at each of them, every observation, the runs, and where,
+// when and by which command they ran.
+import { useMemo } from "preact/hooks";
+import { BASES, LEVELS, type Answer, type Cell, type Experiment, type RunFacts } from "../data";
+import { cell, label } from "../format";
+import { noiseOf, observationsOf, countedDurations, overheadNoise, runsBehind, type Observation } from "../noise";
+import { chooseRun, documentData, experiment, experimentRuns, page } from "../state";
+import { LinkedTable, text, type Row } from "../widgets/answers";
 import { answer, answers } from "../widgets/parts";
+import { DataTable, Notes, type TableColumn } from "../widgets/table";
+import { driftText } from "./noise_panel";
+import { isInRange, openObservation, Panel, RangeNote } from "./shown";
 import { SideBySide } from "./side_by_side";
-import { chooseRun, documentData, page } from "../state";
-import { AnswerTable, DataTable } from "../widgets/table";
+import { Strips } from "./strips";
+import { NoiseMark } from "./waterfall";
+import { when } from "./lead";
 
 export function Runs() {
-  const data = documentData.value!,
-    l0 = answers("L0")[0],
-    byLayer = answer("L0", "layer");
+  const l0 = answers("L0")[0],
+    byLayer = answer("L0", "layer"),
+    a1 = answers("A1")[0];
   return (
     <>
-      {l0 !== undefined && <AnswerTable answer={l0} caption="L0  leveled overhead" />}
-      <SideBySide />
-      {byLayer !== undefined && <AnswerTable answer={byLayer} caption="L0  overhead by layer" />}
-      <DataTable
-        id="runs"
-        caption="Runs"
-        rows={data.runs}
-        onRow={(facts) => {
-          chooseRun(facts.run);
-          page.value = "timeline";
-        }}
-        columns={[
-          { key: "run_id", label: "run", value: (facts) => facts.run_id },
-          { key: "levels", label: "levels", isText: true, value: (facts) => facts.levels },
-          { key: "batch_size", label: "batch", value: (facts) => facts.batch_size },
-          {
-            key: "observations",
-            label: "observations",
-            value: (facts) => facts.observations.filter(([, , warmup]) => warmup === 0).length,
-          },
-          ...LEVELS.map((level, i) => ({
-            key: level,
-            label: level,
-            title: `spans at ${level} level`,
-            value: (facts: (typeof data.runs)[number]) => facts.levels_counted[i],
-          })),
-          { key: "dropped", label: "dropped", value: (facts) => facts.dropped },
-          { key: "open", label: "open", value: (facts) => facts.open },
-          ...BASES.map((basis, i) => ({
-            key: `basis_${basis}`,
-            label: basis === "none" ? "no parent" : basis,
-            title: "parents by this basis",
-            value: (facts: (typeof data.runs)[number]) => facts.bases_counted[i],
-          })),
-          { key: "own_pct", label: "own", title: "xsp's own measured share", value: (facts) => facts.own_pct },
-        ]}
+      <RangeNote
+        filtered=""
+        whole="Observations inside are outlined and marked in their table; everything else on this page is of whole runs."
       />
-      {data.experiments.map((experiment) => (
-        <section class="panel" key={experiment.experiment_id}>
-          <h3>Provenance: {experiment.name ?? `experiment ${experiment.experiment_id}`}</h3>
-          <dl class="facts wide">
-            {(
-              [
-                ["command", experiment.command],
-                ["workload", experiment.workload],
-                [
-                  "framework",
-                  [experiment.framework, experiment.framework_version].filter((part) => part !== null).join(" "),
-                ],
-                ["created", new Date(experiment.created_ms).toISOString()],
-                ["xsp", experiment.xsp_version],
-                ...Object.entries(experiment.system),
-              ] as [string, Cell][]
-            )
-              .filter(([, value]) => value !== null && value !== "")
-              .map(([key, value]) => (
-                <div key={key}>
-                  <dt>{key.replaceAll("_", " ")}</dt>
-                  <dd class="wrap">{cell(key, value)}</dd>
-                </div>
-              ))}
-          </dl>
-        </section>
-      ))}
-      {data.notes.length > 0 && (
-        <section class="panel">
-          <h3>Notes</h3>
-          <dl class="facts wide">
-            {data.notes.map((note, i) => (
-              <div key={i}>
-                <dt>
-                  {note.run_id === 0 ? "" : `run ${note.run_id}: `}
-                  {note.key.replaceAll("_", " ")}
-                </dt>
-                <dd class="wrap">{note.value}</dd>
-              </div>
-            ))}
-          </dl>
-        </section>
-      )}
+      {l0 !== undefined && <Leveled answer={l0} />}
+      <SideBySide />
+      {byLayer !== undefined && <LinkedTable answer={byLayer} caption="L0  overhead by layer" />}
+      <Strips />
+      {a1 !== undefined && <NoiseTable a1={a1} />}
+      <Observations />
+      <RunTable />
+      {experiment.value !== undefined && <Provenance one={experiment.value} />}
+      <SystemNotes />
     </>
+  );
+}
+
+// L0 as the analysis has it, with the noise of each difference beside it.
+function Leveled({ answer: l0 }: { answer: Answer }) {
+  const runs = experimentRuns.value;
+  const columns = useMemo((): TableColumn<Row>[] => {
+    const noises = new Map(l0.table.rows.map((row) => [row, overheadNoise(runs, l0, row)]));
+    const own = l0.table.columns
+      .map(({ key }) => key)
+      .filter((key) => l0.table.rows.some((row) => row[key] !== null && row[key] !== undefined))
+      .map((key): TableColumn<Row> => ({
+        key,
+        label: label(key),
+        title: key,
+        isText: l0.table.rows.some((row) => typeof row[key] === "string"),
+        value: (row) => row[key] ?? null,
+      }));
+    const at = own.findIndex((column) => column.key === "overhead_pct") + 1 || own.length;
+    const noise: TableColumn<Row> = {
+      key: "noise_ms",
+      label: "noise",
+      title: "what two equal sets differ by from chance alone; see the page's help or docs",
+      isText: true,
+      value: (row) => noises.get(row)?.noise_ms ?? null,
+      show: (row) => <NoiseMark noise={noises.get(row) ?? null} />,
+    };
+    return [...own.slice(0, at), ...(l0.table.rows.length > 1 ? [noise] : []), ...own.slice(at)];
+  }, [l0, runs]);
+  return (
+    <div class="answer">
+      <DataTable id="L0" caption="L0  leveled overhead" rows={l0.table.rows} columns={columns} />
+      <Notes notes={l0.table.notes} />
+    </div>
+  );
+}
+
+function NoiseTable({ a1 }: { a1: Answer }) {
+  const runs = experimentRuns.value;
+  const rows = useMemo(
+    () =>
+      a1.table.rows.map((row) => ({
+        size: row.batch_size as Cell,
+        noise: noiseOf(countedDurations(observationsOf(runsBehind(runs, a1, row.batch_size, a1.table.run_set.levels)))),
+      })),
+    [a1, runs],
+  );
+  const columns = useMemo(
+    (): TableColumn<(typeof rows)[number]>[] => [
+      { key: "batch_size", label: "batch", value: ({ size }) => size ?? null },
+      { key: "n", label: "n", value: ({ noise }) => noise.n },
+      { key: "median_ns", label: "median", value: ({ noise }) => noise.median_ns },
+      { key: "p10_ns", label: "p10", value: ({ noise }) => noise.low_ns },
+      { key: "p90_ns", label: "p90", value: ({ noise }) => noise.high_ns },
+      { key: "spread_pct", label: "spread", title: "(p90 − p10) / median", value: ({ noise }) => noise.spread_pct },
+      {
+        key: "drift",
+        label: "drift",
+        title: "median of the last third less that of the first, of the spread",
+        isText: true,
+        value: ({ noise }) => noise.drift,
+        show: ({ noise }) => driftText(noise),
+      },
+      { key: "outliers", label: "outliers", value: ({ noise }) => (noise.spread_pct === null ? null : noise.outliers) },
+      { key: "verdict", label: "verdict", isText: true, value: ({ noise }) => noise.verdict },
+    ],
+    [],
+  );
+  return (
+    <DataTable
+      id="noise"
+      caption={`Noise of the model's latency, ${a1.table.run_set.levels ?? "M"}`}
+      rows={rows}
+      columns={columns}
+    />
+  );
+}
+
+const levelColumns = LEVELS.map((level, i): TableColumn<RunFacts> => ({
+  key: level,
+  label: level,
+  title: `spans at ${level} level`,
+  value: (facts) => facts.levels_counted[i],
+}));
+const basisColumns = BASES.map((basis, i): TableColumn<RunFacts> => ({
+  key: `basis_${basis}`,
+  label: basis === "none" ? "no parent" : basis,
+  title: basis === "none" ? "spans without a parent" : `spans whose parent was found by ${basis}`,
+  value: (facts) => facts.bases_counted[i],
+}));
+const counted = (facts: RunFacts) => facts.observations.filter(([, , warmup]) => warmup === 0).length;
+
+function RunTable() {
+  const runs = experimentRuns.value;
+  const columns = useMemo(
+    (): TableColumn<RunFacts>[] => [
+      { key: "run_id", label: "run", value: (facts) => facts.run_id },
+      { key: "levels", label: "levels", isText: true, value: (facts) => facts.levels },
+      { key: "batch_size", label: "batch", value: (facts) => facts.batch_size },
+      { key: "observations", label: "observations", title: "counted ones", value: counted },
+      { key: "warmups", label: "warm-ups", value: (facts) => facts.observations.length - counted(facts) },
+      ...levelColumns.filter((_, i) => runs.some((facts) => facts.levels_counted[i] > 0)),
+      { key: "dropped", label: "dropped", title: "records that found no room", value: (facts) => facts.dropped },
+      { key: "open", label: "open", title: "spans that never finished", value: (facts) => facts.open },
+      ...basisColumns.filter((_, i) => runs.some((facts) => facts.bases_counted[i] > 0)),
+      { key: "own_pct", label: "own", title: "xsp's own measured share", value: (facts) => facts.own_pct },
+    ],
+    [runs],
+  );
+  return (
+    <DataTable
+      id="runs"
+      caption="Runs"
+      rows={runs}
+      columns={columns}
+      onRow={(facts) => {
+        chooseRun(facts.run);
+        page.value = "timeline";
+      }}
+    />
+  );
+}
+
+function Observations() {
+  const runs = experimentRuns.value;
+  const rows = useMemo(() => observationsOf(runs), [runs]);
+  const columns = useMemo(
+    (): TableColumn<Observation>[] => [
+      { key: "run_id", label: "run", value: ({ facts }) => facts.run_id },
+      { key: "levels", label: "levels", isText: true, value: ({ facts }) => facts.levels },
+      { key: "batch_size", label: "batch", value: ({ facts }) => facts.batch_size },
+      { key: "observation", label: "observation", value: ({ place }) => place + 1 },
+      { key: "start_ns", label: "start", title: "from the first start of all runs", value: (one) => one.start_ns },
+      { key: "duration_ns", label: "duration", value: (one) => one.duration_ns },
+      { key: "warmup", label: "counted", isText: true, value: (one) => (one.is_warmup ? "warm-up" : "yes") },
+    ],
+    [],
+  );
+  if (rows.length === 0) return null;
+  return (
+    <DataTable
+      id="observations"
+      caption="Observations, in order of time"
+      rows={rows}
+      columns={columns}
+      isMarked={(one) => isInRange(one) === true}
+      onRow={openObservation}
+      height={320}
+    />
+  );
+}
+
+function Provenance({ one }: { one: Experiment }) {
+  const framework = [one.framework, one.framework_version].filter((part) => part !== null).join(" ");
+  const rows = (
+    [
+      ["command", one.command],
+      ["workload", one.workload],
+      ["framework", framework],
+      [one.command === null ? "imported" : "recorded", when(one)],
+      ["file", documentData.value!.files[one.file]?.name ?? null],
+      ["xsp", one.xsp_version],
+      ...Object.entries(one.system),
+    ] as [string, Cell][]
+  ).filter(([, value]) => value !== null && value !== "");
+  return (
+    <Panel title="Provenance" aside={one.name ?? `experiment ${one.experiment_id}`}>
+      <dl class="facts wide">
+        {rows.map(([key, value]) => (
+          <div key={key}>
+            <dt>{key.replaceAll("_", " ")}</dt>
+            <dd class="wrap">{cell(key, value)}</dd>
+          </div>
+        ))}
+      </dl>
+    </Panel>
+  );
+}
+
+function SystemNotes() {
+  const ids = new Set(experimentRuns.value.map((facts) => facts.run_id)),
+    file = experiment.value?.file ?? 0;
+  const notes = documentData.value!.notes.filter(
+    (note) => note.file === file && (note.run_id === 0 || ids.has(note.run_id)) && text(note.value) !== "",
+  );
+  if (notes.length === 0) return null;
+  return (
+    <Panel title="Notes" aside="what xsp wrote down while recording">
+      <dl class="facts wide">
+        {notes.map((note, i) => (
+          <div key={i}>
+            <dt>
+              {note.run_id === 0 ? "" : `run ${note.run_id}: `}
+              {note.key.replaceAll("_", " ")}
+            </dt>
+            <dd class="wrap">{note.value}</dd>
+          </div>
+        ))}
+      </dl>
+    </Panel>
   );
 }

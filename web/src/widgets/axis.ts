@@ -7,6 +7,7 @@ export interface Axis {
   label: string;
   key?: string; // of the values, as in analyses ("latency_ms"): its suffix gives the unit
   log?: boolean; // by powers of two
+  hasNoZero?: boolean; // the axis begins where the values do
   format?: (value: number) => string;
 }
 export interface Colors {
@@ -70,7 +71,7 @@ const UNITS: [RegExp, [number, string][]][] = [
     ],
   ],
   [/_pct$/, [[1, "%"]]],
-  [/_per_s$/, [[1, "a second"]]],
+  [/_per_s$/, [[1, ""]]],
 ];
 
 // One unit for the axis, chosen by its largest value: "latency, µs".

@@ -61,6 +61,7 @@ function paintStages(plot: uPlot, context: CanvasRenderingContext2D, colors: Col
     { left, top, width, height } = plot.bbox;
   const place = (value: number) => Math.min(left + width, Math.max(left, plot.valToPos(value, "x", true)));
   context.font = `${12 * ratio}px system-ui, sans-serif`;
+  context.textAlign = "left";
   context.textBaseline = "alphabetic";
   for (let third = 0; third < 3; third++) {
     const from = place(Math.ceil((count * third) / 3) - 0.5),

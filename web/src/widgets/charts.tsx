@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The charts of all pages; each stands beside a table of its numbers.
+import "./charts.css";
+
 export { Bars, type Stages } from "./bars";
 export { Lines, type Band, type Mark, type Series } from "./lines";
 

@@ -130,11 +130,13 @@ function paintBands(plot: uPlot, context: CanvasRenderingContext2D, colors: Colo
   context.globalAlpha = 1;
 }
 
-// Named vertical lines; a name that would lie on the one before it goes to the other side of its line.
+// Named vertical lines; a name moves aside for the one before it.
 function paintMarks(plot: uPlot, context: CanvasRenderingContext2D, colors: Colors, marks: Mark[]) {
   const ratio = uPlot.pxRatio,
     { left, top, width, height } = plot.bbox;
   context.font = `600 ${12 * ratio}px system-ui, sans-serif`;
+  context.textAlign = "left";
+  context.textBaseline = "alphabetic";
   let taken = left;
   for (const { x, label } of [...marks].sort((a, b) => a.x - b.x)) {
     const at = plot.valToPos(x, "x", true);
@@ -148,8 +150,8 @@ function paintMarks(plot: uPlot, context: CanvasRenderingContext2D, colors: Colo
     context.stroke();
     context.setLineDash([]);
     const wide = context.measureText(label).width,
-      start = Math.max(left, Math.min(at - wide / 2, left + width - wide));
-    if (start < taken && taken > left) continue; // the text beside the chart names it too
+      start = Math.max(taken, Math.min(at - wide / 2, left + width - wide));
+    if (start > at + 4 * ratio || start + wide > left + width + 14 * ratio) continue; // the chart's heading names it too
     context.fillStyle = colors.text;
     context.fillText(label, start, top - 8 * ratio);
     taken = start + wide + 8 * ratio;

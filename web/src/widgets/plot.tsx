@@ -34,10 +34,16 @@ const FONT = "12px system-ui, -apple-system, 'Segoe UI', sans-serif";
 const xRange = (isBars: boolean, isLog: boolean) => (_: uPlot, low: number | null, high: number | null) => {
   if (low === null || high === null) return [0, 1] as [number, number];
   if (isBars) return [Math.round(low) - 0.5, Math.round(high) + 0.5] as [number, number];
-  if (isLog) return (high > low ? [low, high] : [low / 2, high * 2]) as [number, number];
-  return (high > low ? [low, high] : [low - 1, high + 1]) as [number, number];
+  // Room for the first and the last mark.
+  const room = isLog ? (high / low) ** 0.04 : (high - low) * 0.02;
+  if (isLog) return (high > low ? [low / room, high * room] : [low / 2, high * 2]) as [number, number];
+  return (high > low ? [low - room, high + room] : [low - 1, high + 1]) as [number, number];
 };
-const yRange = (_: uPlot, low: number | null, high: number | null) => {
+const yRange = (hasNoZero: boolean) => (_: uPlot, low: number | null, high: number | null) => {
+  if (hasNoZero && low !== null && high !== null) {
+    const room = (high - low || Math.abs(high) || 1) * 0.08;
+    return [low - room, high + room] as [number, number];
+  }
   const a = Math.min(0, low ?? 0),
     b = Math.max(0, high ?? 0);
   return (a === b ? [0, 1] : [a * 1.06, b * 1.06]) as [number, number];
@@ -76,7 +82,7 @@ function options(host: HTMLElement, latest: () => PlotProps, tip: Signal<Tip | n
     series: [{}, ...ys.map(() => ({ paths: () => null, points: { show: false } }))],
     scales: {
       x: { time: false, distr: x.log ? 3 : 1, log: 2, range: xRange(isBars ?? false, x.log ?? false) },
-      y: { range: yRange },
+      y: { range: yRange(latest().y.hasNoZero ?? false) },
     } as uPlot.Scales,
     axes: [axis("x"), axis("y")],
     cursor: {

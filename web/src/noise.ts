@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far the figures of a model can be trusted: spread, drift and outliers of the counted observations, and how large a
+// difference of two level sets must be before it is more than noise. Definitions and thresholds: docs/internals/page.md.
+import type { Answer, Cell, RunFacts } from "./data";
+
+export const SPREAD_SOME_PCT = 6; // of the median, between the 10th and the 90th percentile
+export const SPREAD_NOISY_PCT = 20;
+export const OUTLIERS_PCT = 10; // of the observations
+export const DRIFT_LEAST = 0.5; // of the spread
+const OBSERVATIONS_LEAST = 4;
+const THIRDS_LEAST = 6;
+const NORMAL_SPREAD = 2.563; // the 10th to the 90th percentile of a normal distribution, in standard deviations
+const MEDIAN_ERROR = 1.2533; // standard error of a median, in standard deviations over √n
+
+export type Verdict = "quiet" | "some noise" | "noisy" | "not known";
+export interface Noise {
+  n: number;
+  median_ns: number | null;
+  low_ns: number | null; // 10th percentile
+  high_ns: number | null; // 90th
+  spread_pct: number | null;
+  drift: number | null; // last third's median less the first's, of the spread; above 0: it became slower
+  has_drift: boolean;
+  outliers: number; // beyond the quartiles by more than 1.5 times their distance
+  verdict: Verdict;
+  reasons: string[];
+}
+// One observation on the clock of all runs of an experiment.
+export interface Observation {
+  facts: RunFacts;
+  place: number; // in facts.observations
+  start_ns: number; // from the first start of all
+  duration_ns: number;
+  is_warmup: boolean;
+}
+
+export function quantile(sorted: number[], share: number): number {
+  const rank = share * (sorted.length - 1),
+    low = Math.floor(rank);
+  return sorted[low] + (rank - low) * ((sorted[low + 1] ?? sorted[low]) - sorted[low]);
+}
+const rising = (values: number[]) => [...values].sort((a, b) => a - b);
+const median = (values: number[]) => quantile(rising(values), 0.5);
+
+// Drift that chance alone gives n observations is about 1.2/√n of their spread: only twice that, and half the spread, counts.
+const driftLimit = (n: number) => Math.max(DRIFT_LEAST, 2.4 / Math.sqrt(n));
+
+export function noiseOf(durations: number[]): Noise {
+  const n = durations.length,
+    sorted = rising(durations),
+    middle = n === 0 ? null : quantile(sorted, 0.5);
+  const unknown: Noise = {
+    n,
+    median_ns: middle,
+    low_ns: null,
+    high_ns: null,
+    spread_pct: null,
+    drift: null,
+    has_drift: false,
+    outliers: 0,
+    verdict: "not known",
+    reasons: [`${n === 1 ? "one observation says" : `${n} observations say`} nothing about spread`],
+  };
+  if (n < OBSERVATIONS_LEAST || middle === null || !(middle > 0)) return unknown;
+  const low = quantile(sorted, 0.1),
+    high = quantile(sorted, 0.9),
+    spread = high - low,
+    third = Math.floor(n / 3);
+  const drift =
+    n < THIRDS_LEAST || spread === 0
+      ? null
+      : (median(durations.slice(n - third)) - median(durations.slice(0, third))) / spread;
+  const first = quantile(sorted, 0.25),
+    last = quantile(sorted, 0.75),
+    reach = 1.5 * (last - first);
+  const outliers = durations.filter((value) => value < first - reach || value > last + reach).length;
+  const spread_pct = (100 * spread) / middle,
+    has_drift = drift !== null && Math.abs(drift) > driftLimit(n) && spread_pct > SPREAD_SOME_PCT / 3;
+  return judged({ ...unknown, low_ns: low, high_ns: high, spread_pct, drift, has_drift, outliers });
+}
+
+// The spread gives the word; with drift or many outliers nothing is quiet.
+function judged(noise: Noise): Noise {
+  const words: Verdict[] = ["quiet", "some noise", "noisy"];
+  let at = noise.spread_pct! > SPREAD_NOISY_PCT ? 2 : noise.spread_pct! > SPREAD_SOME_PCT ? 1 : 0;
+  const reasons = [];
+  const isMany = noise.outliers >= 2 && (100 * noise.outliers) / noise.n > OUTLIERS_PCT;
+  if (noise.has_drift)
+    reasons.push(`it became ${noise.drift! > 0 ? "slower" : "faster"} while measuring: observations are not alike`);
+  if (isMany) reasons.push(`${noise.outliers} of ${noise.n} observations are outliers`);
+  if (noise.has_drift || isMany) at = Math.max(1, at);
+  return { ...noise, verdict: words[at], reasons };
+}
+
+// Below this, the difference of the typical times of two sets of observations is what two equal sets show by chance (two
+// standard errors of the difference of their medians, from their robust spreads). Null: too few observations.
+export function differenceNoise_ns(a: Noise, b: Noise): number | null {
+  if (a.low_ns === null || a.high_ns === null || b.low_ns === null || b.high_ns === null) return null;
+  const variance = (noise: Noise) =>
+    (MEDIAN_ERROR * ((noise.high_ns! - noise.low_ns!) / NORMAL_SPREAD)) ** 2 / Math.max(1, noise.n);
+  return 2 * Math.sqrt(variance(a) + variance(b));
+}
+
+// The runs behind a row of an analysis.
+export function runsBehind(
+  runs: RunFacts[],
+  answer: Answer,
+  batchSize: Cell | undefined,
+  levels: Cell | undefined,
+): RunFacts[] {
+  return runs.filter(
+    (facts) =>
+      facts.file === answer.file &&
+      answer.table.run_set.run_ids.includes(facts.run_id) &&
+      facts.batch_size === (batchSize ?? null) &&
+      (levels === null || levels === undefined || facts.levels === levels),
+  );
+}
+
+// In order of time. Starts are beyond 2^53 ns: only their distances are numbers.
+export function observationsOf(runs: RunFacts[]): Observation[] {
+  const firsts = runs.map((facts) => BigInt(facts.first_ns));
+  const zero = firsts.reduce((least, first) => (first < least ? first : least), firsts[0] ?? 0n);
+  return runs
+    .flatMap((facts, i) =>
+      facts.observations.map(([start, duration, warmup], place): Observation => ({
+        facts,
+        place,
+        start_ns: Number(firsts[i] - zero) + start,
+        duration_ns: duration,
+        is_warmup: warmup !== 0,
+      })),
+    )
+    .sort((a, b) => a.start_ns - b.start_ns);
+}
+export const countedDurations = (observations: Observation[]) =>
+  observations.filter((one) => !one.is_warmup).map((one) => one.duration_ns);
+
+export interface OverheadNoise {
+  noise_ms: number | null;
+  is_within: boolean | null; // null: not known
+}
+// Of a row of L0: the overhead against the noise of the two sets that it is the difference of.
+export function overheadNoise(runs: RunFacts[], l0: Answer, row: Record<string, Cell>): OverheadNoise | null {
+  if (row.over === null || row.over === undefined) return null;
+  const [here, over] = [row.levels, row.over].map((levels) =>
+    noiseOf(countedDurations(observationsOf(runsBehind(runs, l0, row.batch_size, levels)))),
+  );
+  const noise = differenceNoise_ns(here, over);
+  if (noise === null) return { noise_ms: null, is_within: null };
+  const overhead = row.overhead_ms;
+  return {
+    noise_ms: noise / 1e6,
+    is_within: typeof overhead === "number" ? overhead <= noise / 1e6 : true, // null: it came out negative
+  };
+}
+
+// What the system recorded that bears on noise, in words; a key that is absent was not recorded.
+const SYSTEM_KEYS: [RegExp, string][] = [
+  [/governor/, "frequency governor"],
+  [/turbo|boost/, "turbo"],
+  [/load/, "load"],
+  [/quota/, "CPU quota"],
+  [/^cpus_allowed$/, "CPUs allowed"],
+  [/^cpus$/, "CPUs"],
+  [/hypervisor/, "hypervisor"],
+  [/clocksource/, "clock source"],
+  [/smt|hyperthread/, "SMT"],
+  [/temperature|throttl/, "throttling"],
+];
+export function noiseFacts(system: Record<string, Cell>): [string, Cell][] {
+  return SYSTEM_KEYS.flatMap(([pattern, name]) =>
+    Object.entries(system).flatMap(([key, value]): [string, Cell][] =>
+      pattern.test(key) && value !== null ? [[name, value]] : [],
+    ),
+  );
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// The few that take most of the time, as links into the pages that have all of them; what is left out is summed.
+import type { ComponentChildren } from "preact";
+import { FocusLink } from "../focus";
+import { inPicked, picked } from "../filter";
+import { cell, count, plural } from "../format";
+import { fragment, page, type Focus, type Page } from "../state";
+import { text, type Row } from "../widgets/answers";
+import { finite, Panel, percent } from "./shown";
+
+const SHOWN = 8;
+
+export function TopList({
+  title,
+  aside,
+  rows,
+  valueKey,
+  whole,
+  level,
+  target,
+  on,
+  word,
+  note,
+}: {
+  title: string;
+  aside: string;
+  rows: Row[];
+  valueKey: string;
+  whole: number; // of which shares are
+  level: number;
+  target: (row: Row) => Focus | null;
+  on: Page;
+  word: string;
+  note?: (row: Row) => string;
+}) {
+  const inside = rows.filter(inPicked);
+  const sorted = [...inside].sort((a, b) => (finite(b[valueKey]) ?? -1) - (finite(a[valueKey]) ?? -1)),
+    shown = sorted.slice(0, SHOWN),
+    most = finite(shown[0]?.[valueKey]) ?? 0,
+    rest = sorted.slice(SHOWN),
+    restSum = rest.reduce((sum, row) => sum + (finite(row[valueKey]) ?? 0), 0);
+  return (
+    <Panel title={title} aside={picked.value === null ? aside : `${aside}; those in the selected range`}>
+      {shown.length === 0 && <p class="quiet">None lies in the selected range.</p>}
+      <ol class="top-list">
+        {shown.map((row, i) => {
+          const value = finite(row[valueKey]),
+            to = target(row);
+          return (
+            <Item
+              key={i}
+              name={
+                to === null ? (
+                  <span class="quiet">no name</span>
+                ) : (
+                  <FocusLink target={to} on={on} class="top-name focus-link" />
+                )
+              }
+              title={to?.name ?? ""}
+              share={value === null || most <= 0 ? 0 : value / most}
+              level={level}
+              figures={[cell(valueKey, value), value === null ? "–" : percent(value, whole), note?.(row) ?? ""]}
+            />
+          );
+        })}
+      </ol>
+      <p class="small quiet top-rest">
+        {rest.length > 0 && (
+          <span>
+            {plural(rest.length, word)} more: {cell(valueKey, restSum)}, {percent(restSum, whole)}.{" "}
+          </span>
+        )}
+        <PageLink on={on}>
+          All {count(rows.length)} on page {on[0].toUpperCase() + on.slice(1)}
+        </PageLink>
+      </p>
+    </Panel>
+  );
+}
+
+function Item({
+  name,
+  title,
+  share,
+  level,
+  figures,
+}: {
+  name: ComponentChildren;
+  title: string;
+  share: number;
+  level: number;
+  figures: string[];
+}) {
+  return (
+    <li>
+      <span class="top-cell" title={title}>
+        {name}
+      </span>
+      <span class="top-track" aria-hidden="true">
+        <span class={`level-${level}`} style={{ width: `${100 * Math.max(0, Math.min(1, share))}%` }} />
+      </span>
+      {figures.map((figure, i) => (
+        <span key={i} class="top-figure">
+          {figure}
+        </span>
+      ))}
+    </li>
+  );
+}
+
+export function PageLink({ on, children }: { on: Page; children: ComponentChildren }) {
+  return (
+    <a
+      href={fragment().replace(/page=[a-z]+/, `page=${on}`)}
+      onClick={(event) => {
+        if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+        event.preventDefault();
+        page.value = on;
+      }}
+    >
+      {children}
+    </a>
+  );
+}
+export const targetOf =
+  (kind: Focus["kind"], key: string) =>
+  (row: Row): Focus | null => {
+    const name = text(row[key]);
+    return name === ""
+      ? null
+      : { kind, name, index: kind === "layer" && typeof row.layer_index === "number" ? row.layer_index : null };
+  };
