@@ -112,6 +112,7 @@ export interface ColumnFormat {
   show: (value: Cell) => string;
 }
 const DECIMALS_MOST = 6;
+const COMMON_LEAST = 10; // the value in the middle is at least a tenth of the unit
 const SHOWN_LEAST = 3; // significant digits of the value in the middle
 // One unit for a column, by its largest value, and decimals by the one in the middle.
 export function columnFormat(key: string, values: Cell[]): ColumnFormat {
@@ -121,9 +122,11 @@ export function columnFormat(key: string, values: Cell[]): ColumnFormat {
     .sort((a, b) => a - b);
   const most = sizes[sizes.length - 1] ?? 0,
     known = unitOf(key),
-    [factor, prefix] = known === null ? [1, ""] : prefixOf(known.prefixes, most);
+    common = sizes[sizes.length >> 1] ?? 1;
+  // Small enough for the common values: one long span does not make microseconds 0.00004 s.
+  const [factor, prefix] = known === null ? [1, ""] : prefixOf(known.prefixes, Math.min(most, common * COMMON_LEAST));
   const isWhole = factor === 1 && sizes.every(Number.isInteger);
-  const middle = (sizes[sizes.length >> 1] ?? 1) / factor;
+  const middle = common / factor;
   const decimals = isWhole
     ? 0
     : prefix === "%"

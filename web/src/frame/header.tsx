@@ -2,6 +2,7 @@
 // The head of every page: what this is, which run of it, the search, the pages and the filters that are on.
 import { useEffect, useRef } from "preact/hooks";
 import type { RunFacts } from "../data";
+import { ExportMenu } from "../exports/menu";
 import {
   chooseRun,
   defaultRun,
@@ -106,6 +107,7 @@ export function Header() {
         </div>
         <Finder />
         <div class="head-buttons">
+          <ExportMenu />
           <button
             type="button"
             class="icon-button"
