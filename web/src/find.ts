@@ -43,7 +43,7 @@ export function firstFrom(data: Spans, low: number, high: number, time: number):
   }
   return low;
 }
-function firstStartingAt(data: Spans, low: number, high: number, time: number): number {
+export function firstStartingAt(data: Spans, low: number, high: number, time: number): number {
   while (low < high) {
     const middle = (low + high) >> 1;
     if (data.start[middle] < time) low = middle + 1;

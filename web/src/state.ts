@@ -70,7 +70,7 @@ export const experimentRuns = computed<RunFacts[]>(() => {
 });
 
 const numbers = (text: string | null): Range | null => {
-  const [from, to] = (text ?? "").split("-").map(Number);
+  const [from, to] = (/^(-?\d+)-(-?\d+)$/.exec(text ?? "") ?? []).slice(1).map(Number); // some lie before the first start
   return Number.isFinite(from) && Number.isFinite(to) && to > from ? { from, to } : null;
 };
 

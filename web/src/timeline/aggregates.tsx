@@ -7,6 +7,7 @@ import { digits, plural, time } from "../format";
 import { details, search, selected, selection, setDetail, view, type Range } from "../state";
 import { DataTable } from "../widgets/table";
 import { widened } from "./geometry";
+import { trackLabels } from "./tracks";
 
 const lengthOf = (data: Spans, range: Range | null) => Math.max(1, range === null ? data.end : range.to - range.from);
 
@@ -117,7 +118,6 @@ function ByTrack({ data }: { data: Spans }) {
   const range = selection.value,
     length = lengthOf(data, range);
   const columns = useMemo(() => {
-    const lane = (one: Busy) => data.facts.lanes[one.lane];
     const used = LEVELS.map((name, level) => ({ name, level })).filter(
       ({ level }) => data.facts.levels_counted[level] > 0,
     );
@@ -126,9 +126,9 @@ function ByTrack({ data }: { data: Spans }) {
         key: "track",
         label: "track",
         isText: true,
-        value: (one: Busy) => `${lane(one).name}${lane(one).overlap > 0 ? ` (${lane(one).overlap + 1})` : ""}`,
+        value: (one: Busy) => trackLabels(data)[one.lane],
       },
-      { key: "process", label: "process", isText: true, value: (one: Busy) => lane(one).process },
+      { key: "process", label: "process", isText: true, value: (one: Busy) => data.facts.lanes[one.lane].process },
       { key: "spans", label: "spans", value: (one: Busy) => one.spans },
       { key: "any_ns", label: "busy", title: "union of its spans of all levels", value: (one: Busy) => one.any },
       { key: "used_pct", label: "utilisation", value: (one: Busy) => (100 * one.any) / length },

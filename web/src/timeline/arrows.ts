@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arrows from launches to their executions: those of the selected span, or all of which an end is in view, up to a bound.
-import { kindOf } from "../data";
+import { kindOf, type Spans } from "../data";
+import { firstStartingAt } from "../find";
 import { firstEndingAfter } from "./lane_draw";
 import type { Line } from "./layout";
 import { executions } from "./links";
@@ -8,7 +9,7 @@ import type { Marks } from "./marks";
 import type { Frame } from "./painter";
 
 export const ARROWS_MOST = 400;
-const SEARCHED_MOST = 60_000; // spans that a frame looks at for arrows
+const SEARCHED_MOST = 12_000; // spans that are looked at for arrows
 const EXECUTION = 2;
 export interface ArrowCount {
   drawn: number;
@@ -45,22 +46,39 @@ function addArrow(frame: Frame, launch: number, execution: number): boolean {
   return true;
 }
 
-// Executions of which either end is in view, evenly thinned out where there are too many.
+// By row: whether it holds launches or executions at all.
+const linkedRows = new WeakMap<Spans, Uint8Array>();
+function rowsWithLinks(data: Spans): Uint8Array {
+  let rows = linkedRows.get(data);
+  if (rows === undefined) {
+    rows = new Uint8Array(data.facts.rows.length);
+    for (let i = 0; i < data.count; i++)
+      if (data.launch[i] >= 0) rows[data.row[i]] = rows[data.row[data.launch[i]]] = 1;
+    linkedRows.set(data, rows);
+  }
+  return rows;
+}
+
+// Executions of which either end is in view; where the rows hold very many, evenly chosen ones.
 function inView(frame: Frame, lines: Line[]): { executions: number[]; isAtLeast: boolean } {
   const { data, range } = frame,
     met = new Set<number>(),
-    inverse = executions(data);
-  let left = SEARCHED_MOST;
-  for (const line of lines) {
-    const end = line.first + line.count;
-    let i = firstEndingAfter(data, line.first, end, range.from);
-    for (; i < end && data.start[i] < range.to && left > 0; i++, left--) {
+    inverse = executions(data),
+    isLinked = rowsWithLinks(data),
+    linked = lines.filter((line) => isLinked[line.row] === 1),
+    most = SEARCHED_MOST / Math.max(1, linked.length);
+  let isAtLeast = false;
+  for (const { first, count } of linked) {
+    const low = firstEndingAfter(data, first, first + count, range.from),
+      high = firstStartingAt(data, low, first + count, range.to),
+      step = Math.max(1, Math.ceil((high - low) / most));
+    if (step > 1) isAtLeast = true;
+    for (let i = low; i < high; i += step)
       if (kindOf(data, i) === EXECUTION) {
         if (data.launch[i] >= 0) met.add(i);
       } else for (const execution of inverse.of(i)) met.add(execution);
-    }
   }
-  return { executions: [...met], isAtLeast: left === 0 };
+  return { executions: [...met], isAtLeast };
 }
 
 let known: { key: string; executions: number[]; isAtLeast: boolean } | null = null;

@@ -18,6 +18,7 @@ import { cell, count, digits, plural, time } from "../format";
 import { focus, page, search, selected } from "../state";
 import { children, executions } from "./links";
 import { fileOf } from "./notes";
+import { trackLabels } from "./tracks";
 
 const SOME = 6; // of children and executions
 const KIND_WORDS = ["ran where it was called", "launch: hands work to a device", "execution: work of a launch"];
@@ -257,8 +258,7 @@ export function SpanDetails({ data, names, span }: { data: Spans; names: string[
         <Times data={data} span={span} />
         <Fact name="level">{LEVELS[levelOf(data, span)]}</Fact>
         <Fact name="track" title={lane.process}>
-          {lane.name}
-          {lane.overlap > 0 ? `, lane ${lane.overlap + 1}` : ""}
+          {trackLabels(data)[facts.rows[data.row[span]][0]]}
         </Fact>
         {same !== null && (
           <Fact name="of its name in this run" title={`from ${time(same.least)} to ${time(same.most)}`}>

@@ -35,7 +35,6 @@ export class Inks {
   readonly text: string;
   readonly quiet: string;
   readonly rule: string;
-  readonly range: string;
   readonly accent: string;
   readonly line: string;
   private whole: Uint32Array; // by name and level
@@ -51,7 +50,6 @@ export class Inks {
     this.text = value("--text");
     this.quiet = value("--quiet");
     this.rule = value("--rule");
-    this.range = value("--range");
     this.accent = value("--accent");
     this.line = colors.line;
     const back = parse(this.surface);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys of the timeline, as Perfetto has them where it has them. They act wherever the focus is, but in fields and tables.
 import { details, helpIsOpen, search, selected, selection, setDetail, view } from "../state";
-import { widened, ROW } from "./geometry";
+import { clamp, ROW, widened } from "./geometry";
 import { executions, children } from "./links";
 import { rangeOf, toObservation, zoomTo } from "./pointer";
 import type { Stage } from "./stage";
@@ -12,15 +12,18 @@ function neighbour(stage: Stage, by: 1 | -1) {
   if (next >= 0 && next < data.count && data.row[next] === data.row[selected.value]) selected.value = next;
 }
 
+// To the middle of what is in view; where it is there already, or as near as the run's ends let it, fitted.
 function fit(stage: Stage) {
   const span = selected.value,
     { from, to } = stage.shown,
     range = rangeOf(stage, span),
-    middle = (range.from + range.to) / 2;
-  const isCentred = Math.abs(middle - (from + to) / 2) < (to - from) * 0.02,
-    isLarge = range.to - range.from > (to - from) * 0.6;
-  if (isCentred || isLarge) zoomTo(stage, span);
-  else stage.show({ from: middle - (to - from) / 2, to: middle + (to - from) / 2 });
+    middle = (range.from + range.to) / 2,
+    half = (to - from) / 2,
+    centred = clamp({ from: middle - half, to: middle + half }, stage.whole);
+  const isThere = Math.abs(centred.from - from) < half * 0.04,
+    isLarge = range.to - range.from > half;
+  if (isThere || isLarge) zoomTo(stage, span);
+  else stage.show(centred);
 }
 
 function clear() {

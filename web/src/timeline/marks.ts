@@ -7,6 +7,8 @@ import { RULER } from "./geometry";
 import type { Line } from "./layout";
 import type { Frame } from "./painter";
 
+const SHADE = 0.15; // of the selected range
+
 export interface Marks {
   selection: Range | null;
   selected: number;
@@ -17,13 +19,16 @@ export interface Marks {
   visible: Line[];
 }
 
-// A text on a small plate around x, inside the tracks.
-export function plate(frame: Frame, text: string, x: number, y: number) {
-  const { context, inks, side, width } = frame;
+// Where a plate with the text stands: around x, inside the tracks.
+function plateAt({ context, side, width }: Frame, text: string, x: number): { left: number; wide: number } {
   context.font = "600 11px system-ui, sans-serif";
+  const wide = context.measureText(text).width + 12;
+  return { left: Math.max(side + 2, Math.min(side + width - wide - 2, x - wide / 2)), wide };
+}
+function plate(frame: Frame, text: string, x: number, y: number) {
+  const { context, inks } = frame,
+    { left, wide } = plateAt(frame, text, x);
   context.textBaseline = "middle";
-  const wide = context.measureText(text).width + 12,
-    left = Math.max(side + 2, Math.min(side + width - wide - 2, x - wide / 2));
   context.fillStyle = inks.raised;
   context.strokeStyle = inks.accent;
   context.lineWidth = 1;
@@ -56,14 +61,26 @@ function outline(frame: Frame, span: number, width: number) {
   context.restore();
 }
 
+const edges = (frame: Frame, range: Range) => ({
+  left: Math.max(frame.side - 2, frame.x(range.from)),
+  right: Math.min(frame.side + frame.width + 2, frame.x(range.to)),
+});
+// What the length of the selection covers in the ruler.
+export function coveredInRuler(frame: Frame, marks: Marks): { left: number; wide: number } | null {
+  if (marks.selection === null) return null;
+  const { left, right } = edges(frame, marks.selection);
+  if (right < frame.side || left > frame.side + frame.width) return null;
+  return plateAt(frame, time(marks.selection.to - marks.selection.from), (left + right) / 2);
+}
+
 function paintSelection(frame: Frame, range: Range) {
   const { context, inks, side, width, head, height } = frame;
-  const left = Math.max(side - 2, frame.x(range.from)),
-    right = Math.min(side + width + 2, frame.x(range.to));
+  const { left, right } = edges(frame, range);
   if (right < side || left > side + width) return;
-  context.fillStyle = inks.range;
-  context.fillRect(Math.max(side, left), RULER, Math.min(side + width, right) - Math.max(side, left), height);
   context.fillStyle = inks.accent;
+  context.globalAlpha = SHADE;
+  context.fillRect(Math.max(side, left), RULER, Math.min(side + width, right) - Math.max(side, left), height);
+  context.globalAlpha = 1;
   for (const x of [left, right])
     if (x >= side && x <= side + width) {
       context.fillRect(x - 0.5, RULER - 6, 1.5, height);

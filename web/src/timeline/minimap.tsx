@@ -140,12 +140,14 @@ function paint(canvas: HTMLCanvasElement, strip: HTMLCanvasElement, data: Spans,
   const x = (time: number) => side + ((time - whole.from) / (whole.to - whole.from)) * width;
   const chosen = selection.value;
   if (chosen !== null) {
-    context.fillStyle = style.getPropertyValue("--range");
+    context.fillStyle = style.getPropertyValue("--accent");
+    context.globalAlpha = 0.2;
     context.fillRect(x(chosen.from), 0, Math.max(1, x(chosen.to) - x(chosen.from)), height);
+    context.globalAlpha = 1;
   }
   const { from, to } = view.value ?? whole,
-    left = x(from),
-    right = Math.max(left + 2, x(to));
+    left = Math.min(side + width - 3, x(from)),
+    right = Math.max(left + 3, x(to));
   context.fillStyle = style.getPropertyValue("--surface");
   context.globalAlpha = 0.62;
   context.fillRect(side, 0, left - side, height);
@@ -155,7 +157,7 @@ function paint(canvas: HTMLCanvasElement, strip: HTMLCanvasElement, data: Spans,
   context.lineWidth = 1.5;
   context.strokeRect(left + 0.75, 0.75, right - left - 1.5, height - 1.5);
   context.fillStyle = style.getPropertyValue("--accent");
-  for (const edge of [left, right]) context.fillRect(edge - 2, height / 2 - 7, 4, 14);
+  for (const edge of [left, right - 4]) context.fillRect(edge, height / 2 - 7, 4, 14);
 }
 
 export function Minimap({ data }: { data: Spans }) {

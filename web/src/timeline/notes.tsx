@@ -42,7 +42,7 @@ function Merged({ data }: { data: Spans }) {
       {count(facts.recorded)} spans were recorded, more than this page holds one by one
       {facts.merged_below_ns === null
         ? ""
-        : `: neighbours closer than ${time(facts.merged_below_ns)} are one rectangle`}
+        : `: shorter ones that start within ${time(facts.merged_below_ns)} of each other are one rectangle`}
       . {plural(data.count - alone, "hatched rectangle")} say how many spans they stand for; {plural(alone, "span")}{" "}
       {alone === 1 ? "stands" : "stand"} alone. What is in view now, in full:{" "}
       <code>

@@ -13,6 +13,8 @@ import { paintMarks, type Marks } from "./marks";
 import { paintGrid, paintRuler } from "./ruler";
 
 const LEAST_LABEL = 30,
+  LEAST_HATCHED = 9,
+  LETTER = 6.1,
   LABELS_MOST = 900; // of one frame: text costs more than all the rest
 
 // What a frame shows, and where: one for all that paint over the rows.
@@ -125,10 +127,11 @@ export class Painter {
     this.pixels.fill(0, 0, wide * lines.length);
     const pixelOf = frame.inks.of(this.data, this.hits),
       { labels, labelLines } = this;
+    const least = (this.data.merged === null ? LEAST_LABEL : LEAST_HATCHED) * ratio;
     labels.length = labelLines.length = 0;
     lines.forEach((line, n) => {
       const { first, count: spans } = line,
-        leastLabel = line.height < 12 ? Infinity : LEAST_LABEL * ratio;
+        leastLabel = line.height < 12 ? Infinity : least;
       drawRow(
         this.data,
         first,
@@ -157,8 +160,8 @@ export class Painter {
       const tile = document.createElement("canvas");
       tile.width = tile.height = 6;
       const inner = tile.getContext("2d")!;
-      inner.strokeStyle = this.inks!.surface;
-      inner.globalAlpha = 0.35;
+      inner.strokeStyle = this.inks!.line;
+      inner.globalAlpha = 0.22;
       inner.lineWidth = 1.2;
       for (const shift of [-6, 0, 6]) {
         inner.moveTo(shift, 6);
@@ -173,7 +176,7 @@ export class Painter {
   private paintLabels(frame: Frame, pixelOf: (span: number) => number, ratio: number) {
     const { context, side } = frame,
       { labels, data } = this,
-      least = labels.length > LABELS_MOST ? 60 * ratio : 0; // names in the narrowest are letters at best
+      least = labels.length > LABELS_MOST ? 2 * LEAST_LABEL : LEAST_LABEL; // names in the narrowest are letters at best
     context.font = "11px system-ui, sans-serif";
     context.textBaseline = "middle";
     let color = "";
@@ -188,22 +191,24 @@ export class Painter {
         context.fillRect(left, top, wide - 1, line.height);
         color = "";
       }
-      if (wide * ratio < least) return;
+      if (wide < least) return;
       const wanted = frame.inks.textOn(pixelOf(span));
       if (wanted !== color) context.fillStyle = color = wanted;
-      const text = shorten(together > 1 ? this.mergedText(span, together) : this.names[data.name[span]], wide - 8);
+      const text =
+        together > 1 ? this.mergedText(span, together, wide - 8) : shorten(this.names[data.name[span]], wide - 8);
       if (text !== "") context.fillText(text, left + 4, top + line.height / 2 + 0.5);
     });
   }
 
-  private mergedText(span: number, together: number): string {
-    const share = (100 * busyOf(this.data, span)) / Math.max(1, this.data.duration[span]);
-    return `${count(together)} spans, ${digits(share, 2)} % busy`;
+  private mergedText(span: number, together: number, room: number): string {
+    const share = digits((100 * busyOf(this.data, span)) / Math.max(1, this.data.duration[span]), 2);
+    const all = [`${count(together)} spans, ${share} % busy`, `${count(together)} spans`, count(together)];
+    return all.find((text) => text.length * LETTER <= room) ?? "";
   }
 }
 
 // By a letter's usual width: measuring each would cost more than drawing.
 function shorten(text: string, room: number): string {
-  const fits = Math.floor(room / 6.1);
+  const fits = Math.floor(room / LETTER);
   return text.length <= fits ? text : fits > 3 ? `${text.slice(0, fits - 1)}…` : "";
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The head over the tracks: times, and the run's observations as a band with their numbers, warm-ups hatched.
+import type { Spans } from "../data";
 import { time } from "../format";
 import { OBSERVATIONS, RULER, ticks } from "./geometry";
-import type { Marks } from "./marks";
+import { coveredInRuler, type Marks } from "./marks";
 import type { Frame } from "./painter";
 
-const TICK_PIXELS = 110;
+const TICK_PIXELS = 110,
+  TICK_TEXT = 54; // pixels that its time takes at most, about
 
 export const observationLabel = (number: number, isWarmup: boolean) =>
   isWarmup ? `warm-up ${number}` : `observation ${number}`;
@@ -15,19 +17,31 @@ export function observationNumbers(observations: [number, number, number][]): nu
   return observations.map(([, , warmup]) => ++counts[warmup === 0 ? 0 : 1]);
 }
 
+const numbered = new WeakMap<Spans, number[]>();
+function numbersOf(data: Spans): number[] {
+  let numbers = numbered.get(data);
+  if (numbers === undefined) numbered.set(data, (numbers = observationNumbers(data.facts.observations)));
+  return numbers;
+}
+
 function paintObservations(frame: Frame) {
   const { context, data, inks, side, width } = frame,
     top = RULER,
-    numbers = observationNumbers(data.facts.observations);
+    numbers = numbersOf(data);
+  let covered = -1; // thousands of observations may share a pixel
   context.font = "10px system-ui, sans-serif";
   context.textBaseline = "middle";
   data.facts.observations.forEach(([start, duration, warmup], i) => {
     const left = Math.max(side, frame.x(start)),
       right = Math.min(side + width, frame.x(start + duration));
     if (right <= side || left >= side + width) return;
+    if (right < covered) return;
+    covered = Math.max(left, covered) + 1.5;
     const wide = Math.max(1.5, right - left - 1);
-    context.fillStyle = inks.range;
+    context.fillStyle = inks.accent;
+    context.globalAlpha = 0.16;
     context.fillRect(left, top + 1, wide, OBSERVATIONS - 3);
+    context.globalAlpha = 1;
     context.strokeStyle = inks.quiet;
     context.lineWidth = 1;
     if (warmup !== 0) {
@@ -45,7 +59,8 @@ function paintObservations(frame: Frame) {
       context.restore();
     }
     context.fillStyle = inks.accent;
-    context.fillRect(left, top, 1, OBSERVATIONS - 1);
+    if (left > side) context.fillRect(left, top, 1, OBSERVATIONS - 1);
+    if (wide < 6) return;
     const label = observationLabel(numbers[i], warmup !== 0),
       text = wide > label.length * 5.6 + 10 ? label : wide > 16 ? String(numbers[i]) : "";
     if (text === "") return;
@@ -75,6 +90,7 @@ export function paintGrid(frame: Frame) {
 
 export function paintRuler(frame: Frame, marks: Marks) {
   const { context, data, inks, range, side, head, width, height } = frame;
+  const covered = coveredInRuler(frame, marks);
   context.fillStyle = inks.surface;
   context.fillRect(0, 0, side + width, head);
   context.font = "11px system-ui, sans-serif";
@@ -85,6 +101,7 @@ export function paintRuler(frame: Frame, marks: Marks) {
   for (let at = first; at < range.to; at += step) {
     const x = frame.x(at);
     context.fillRect(Math.round(x), RULER - 6, 1, 6);
+    if (covered !== null && x + TICK_TEXT > covered.left && x < covered.left + covered.wide) continue;
     if (x < side + width - 44)
       context.fillText(Math.abs(at) < step / 1e3 ? "0" : time(at, significant), x + 5, RULER / 2);
   }

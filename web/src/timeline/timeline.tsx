@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import "./timeline.css";
 import type { Spans } from "../data";
 import { plural } from "../format";
-import { details, documentData, run, selected, setDetail, spans, view } from "../state";
+import { documentData, run, selected, setDetail, spans, view } from "../state";
 import { Aggregates } from "./aggregates";
 import { SpanDetails } from "./details";
 import { keysOn } from "./keys";
@@ -17,6 +17,7 @@ import { areAllArrows, Stage } from "./stage";
 import { Tip } from "./tip";
 import { trackGroups } from "./tracks";
 
+const LANES_PLAIN = 3; // with more there is a filter
 const MOST_HEIGHT = "max(260px, 58vh)";
 
 function Tracks({ data, names }: { data: Spans; names: string[] }) {
@@ -45,7 +46,10 @@ function Tracks({ data, names }: { data: Spans; names: string[] }) {
   }, [layout]);
   return (
     <div class="timeline-frame">
-      <Minimap data={data} />
+      <div class="timeline-top">
+        <Minimap data={data} />
+        <Tools data={data} />
+      </div>
       <div
         class="timeline"
         ref={box}
@@ -76,32 +80,32 @@ function Tracks({ data, names }: { data: Spans; names: string[] }) {
   );
 }
 
-function Tools({ data }: { data: Spans | null }) {
+// Beside the overview strip, over the names of the tracks.
+function Tools({ data }: { data: Spans }) {
+  const hasLaunches = data.launch.some((launch) => launch >= 0);
   return (
-    <div class="tools">
-      <span class="spacer-flex" />
-      {data !== null && data.facts.lanes.length > 3 && (
+    <div class="timeline-tools">
+      {data.facts.lanes.length > LANES_PLAIN && (
         <input
           type="search"
-          class="track-filter"
-          placeholder="Filter tracks"
+          placeholder="Tracks"
           aria-label="Filter tracks by name"
           value={arrangement.value.filter}
           onInput={(event) => setFilter(event.currentTarget.value)}
         />
       )}
-      {data?.facts.levels_counted[4] !== 0 && (
+      {hasLaunches && (
         <button
           type="button"
           aria-pressed={areAllArrows()}
-          title="L: arrows from all launches in view to their executions"
-          onClick={() => setDetail("timeline.arrows", details.value["timeline.arrows"] === "all" ? "" : "all")}
+          title="Arrows from all launches in view to their executions (L)"
+          onClick={() => setDetail("timeline.arrows", areAllArrows() ? "" : "all")}
         >
           Arrows
         </button>
       )}
-      <button type="button" onClick={() => (view.value = null)} title="0" disabled={view.value === null}>
-        Show all
+      <button type="button" title="Show the whole run (0)" onClick={() => (view.value = null)}>
+        All
       </button>
     </div>
   );
@@ -113,7 +117,6 @@ export function Timeline() {
     facts = run.value;
   return (
     <div class="timeline-page">
-      <Tools data={data} />
       {facts !== undefined && facts.detail === "none" && <NoSpans facts={facts} />}
       {data !== null && (
         <>

@@ -28,7 +28,7 @@ export function Tip({ data, names }: { data: Spans; names: string[] }) {
   return (
     <div class="tip" ref={box}>
       <strong>
-        {together > 1 ? `${count(together)} spans, first of them: ` : ""}
+        {together > 1 ? `${count(together)} spans: ` : ""}
         {names[data.name[span]]}
       </strong>
       <span>

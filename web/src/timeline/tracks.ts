@@ -28,6 +28,12 @@ function lanesWithModel(data: Spans): Set<number> {
 }
 
 // Tracks of one process that bear the same name get a number.
+const known = new WeakMap<Spans, string[]>();
+export function trackLabels(data: Spans): string[] {
+  let all = known.get(data);
+  if (all === undefined) known.set(data, (all = labels(data)));
+  return all;
+}
 function labels(data: Spans): string[] {
   const lanes = data.facts.lanes,
     counts = new Map<string, number>(),
@@ -42,7 +48,7 @@ function labels(data: Spans): string[] {
 }
 
 export function trackGroups(data: Spans): TrackGroup[] {
-  const label = labels(data),
+  const label = trackLabels(data),
     withModel = lanesWithModel(data);
   const tracks = data.facts.lanes.map((lane, i): Track => ({
     lane: i,
@@ -62,7 +68,7 @@ export function trackGroups(data: Spans): TrackGroup[] {
   for (const track of tracks) {
     const { process, is_device: isDevice } = data.facts.lanes[track.lane],
       key = `${process}\n${isDevice}`,
-      kind = isDevice ? "Devices and streams" : "Host threads";
+      kind = isDevice ? "Devices" : "Host threads";
     if (!track.isOverlap) rank = withModel.has(track.lane) ? 0 : 1;
     let group = groups.get(key);
     if (group === undefined) {
