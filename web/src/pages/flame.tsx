@@ -1,304 +1,461 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the time of a run went, by context: the chain of names from the top level down. A context's time is its own spans'
-// time without that of spans nested in them on their track; executions count in full, launches not at all.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { palette } from "../colors";
-import { kindOf, levelOf, LEVELS, type Spans } from "../data";
-import { isInside, matching } from "../find";
-import { digits, plural, time } from "../format";
-import { SelectionNote, Unpacked } from "../widgets/parts";
-import { documentData, flameMode, selection } from "../state";
-import { DataTable } from "../widgets/table";
-
-interface Node {
-  name: number;
-  level: number;
-  parent: number;
-  own: number;
-  total: number;
-  count: number;
-  first: number;
-  children: number[];
-}
-
-// Own time of each span: its duration less what nests in it on its own track.
-function ownTimes(data: Spans): Float64Array {
-  const own = Float64Array.from(data.duration);
-  for (let i = 0; i < data.count; i++) {
-    const parent = data.parent[i];
-    if (
-      parent >= 0 &&
-      data.facts.rows[data.row[parent]][0] === data.facts.rows[data.row[i]][0] &&
-      kindOf(data, i) !== 2
-    )
-      own[parent] -= data.duration[i];
-  }
-  for (let i = 0; i < data.count; i++) if (kindOf(data, i) === 1 || own[i] < 0) own[i] = 0;
-  return own;
-}
-
-function contexts(data: Spans, mode: string): Node[] {
-  const nodes: Node[] = [{ name: -1, level: 0, parent: -1, own: 0, total: 0, count: 0, first: 0, children: [] }];
-  const index = new Map<number, number>(),
-    own = ownTimes(data),
-    range = selection.value,
-    names = documentData.value!.names.length + 1;
-  const child = (parent: number, i: number) => {
-    const key = parent * names + data.name[i];
-    let node = index.get(key);
-    if (node === undefined) {
-      index.set(key, (node = nodes.length));
-      nodes.push({
-        name: data.name[i],
-        level: levelOf(data, i),
-        parent,
-        own: 0,
-        total: 0,
-        count: 0,
-        first: data.start[i],
-        children: [],
-      });
-      nodes[parent].children.push(node);
-    }
-    return node;
-  };
-  if (mode === "bottom-up") {
-    for (let i = 0; i < data.count; i++) {
-      if (own[i] <= 0 || !isInside(data, i, range)) continue;
-      for (let at = i, node = 0, depth = 0; at >= 0 && depth < 64; at = data.parent[at], depth++) {
-        node = child(node, at);
-        nodes[node].total += own[i];
-        if (depth === 0) {
-          nodes[node].own += own[i];
-          nodes[node].count++;
-        }
-      }
-      nodes[0].total += own[i];
-    }
-  } else {
-    const of = new Int32Array(data.count).fill(-1),
-      chain: number[] = [];
-    for (let i = 0; i < data.count; i++) {
-      if (!isInside(data, i, range)) continue;
-      let at = i;
-      while (at >= 0 && of[at] < 0 && chain.length < 4096) {
-        chain.push(at);
-        at = data.parent[at];
-      }
-      let node = at >= 0 ? of[at] : 0;
-      while (chain.length > 0) {
-        const span = chain.pop()!;
-        of[span] = node = child(node, span);
-      }
-      nodes[of[i]].own += own[i];
-      nodes[of[i]].count++;
-      if (data.start[i] < nodes[of[i]].first) nodes[of[i]].first = data.start[i];
-    }
-    for (let i = nodes.length - 1; i > 0; i--) {
-      nodes[i].total += nodes[i].own;
-      nodes[nodes[i].parent].total += nodes[i].total;
-    }
-  }
-  const order =
-    mode === "time" || mode === "top-down"
-      ? (a: number, b: number) => nodes[a].first - nodes[b].first
-      : (a: number, b: number) => nodes[b].total - nodes[a].total;
-  for (const node of nodes) node.children.sort(order);
-  return nodes;
-}
-
-const ROW = 20;
-interface Box {
-  node: number;
-  x: number;
-  width: number;
-  depth: number;
-}
-function boxes(nodes: Node[], root: number, width: number): Box[] {
-  const result: Box[] = [],
-    stack: Box[] = [{ node: root, x: 0, width, depth: 0 }];
-  while (stack.length > 0) {
-    const box = stack.pop()!;
-    result.push(box);
-    let x = box.x;
-    for (const child of nodes[box.node].children) {
-      const share = nodes[box.node].total > 0 ? (nodes[child].total / nodes[box.node].total) * box.width : 0;
-      if (share >= 0.4) stack.push({ node: child, x, width: share, depth: box.depth + 1 });
-      x += share;
-    }
-  }
-  return result;
-}
+// Where the time of a run went, by context: top-down, by name and its callers, heaviest first, or at its place in time.
+// Own time: a span's duration less what nests in it on its own track; executions count in full, in the context that
+// launched them; launches not at all. The totals of all orders and of the tables agree with
+//   select sum(case kind when 'launch' then 0 else self_ns end) from span where run_id = …
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { LEVELS, levelOf, type Spans } from "../data";
+import { matching } from "../find";
+import { FlameCanvas, type Told } from "../flame/canvas";
+import { loadTree, type Tree } from "../flame/contexts";
+import { findSpan } from "../flame/find_span";
+import { tracksOf } from "../flame/own_time";
+import { matchesOf, nodeOfNames, pathOf, shapeOf, type Shape, type Value } from "../flame/shape";
+import { ContextTable, NameTable, SandwichView } from "../flame/tables";
+import { TimeOrder, type Spot } from "../flame/time_order";
+import { count, digits, plural, time } from "../format";
+import { details, documentData, flameMode, page, search, selected, selection, setDetail, view } from "../state";
+import { runLabel, Unpacked } from "../widgets/parts";
+import "../flame/flame.css";
 
 const MODES = [
-  ["top-down", "Top-down"],
-  ["bottom-up", "Bottom-up"],
-  ["left-heavy", "Left-heavy"],
-  ["time", "Time order"],
+  ["top-down", "Top-down", "from the outermost context down, in order of first start"],
+  ["bottom-up", "Bottom-up", "each name with its own time, and below it who called it"],
+  ["left-heavy", "Left-heavy", "as top-down, the heaviest first"],
+  ["time", "Time order", "spans at their place in time"],
 ] as const;
+const VALUE_NAMES: [Value, string][] = [
+  ["both", "Host and device time"],
+  ["host", "Host time"],
+  ["device", "Device time"],
+  ["count", "Number of spans"],
+];
+const isRecursionCollapsed = () => details.value["flame.recursion"] === "collapsed";
+const chosenTrack = (data: Spans): number | null => {
+  const track = Number(details.value["flame.track"] ?? NaN);
+  return tracksOf(data.facts)[track] === track ? track : null;
+};
+const chosenValue = (tree: Tree): Value => {
+  const value = details.value["flame.value"] as Value;
+  return VALUE_NAMES.some(([id]) => id === value) && (tree.hasDevice || value === "count") ? value : "both";
+};
+
 export function Flame() {
+  return <Unpacked>{(data) => <FlamePage key={data.facts.run} data={data} />}</Unpacked>;
+}
+
+function Tools({ data, tree }: { data: Spans; tree: Tree | null }) {
+  const tracks = tracksOf(data.facts)
+    .map((track, lane) => [track, lane])
+    .filter(([track, lane]) => track === lane);
+  const isTime = flameMode.value === "time";
+  const values = VALUE_NAMES.filter(([id]) => tree?.hasDevice || id === "both" || id === "count");
+  return (
+    <div class="tools flame-tools">
+      <div class="segments" role="group" aria-label="Order">
+        {MODES.map(([mode, text, what]) => (
+          <button
+            key={mode}
+            type="button"
+            title={what}
+            aria-pressed={flameMode.value === mode}
+            onClick={() => (flameMode.value = mode)}
+          >
+            {text}
+          </button>
+        ))}
+      </div>
+      {tracks.length > 1 && (
+        <label>
+          Track{" "}
+          <select
+            value={String(chosenTrack(data) ?? "")}
+            onChange={(event) => setDetail("flame.track", event.currentTarget.value)}
+          >
+            <option value="">all {tracks.length}</option>
+            {tracks.map(([track]) => (
+              <option key={track} value={track}>
+                {`${data.facts.lanes[track].process} ${data.facts.lanes[track].name}`.trim()}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+      {!isTime && (
+        <label>
+          Value{" "}
+          <select
+            value={tree === null ? "both" : chosenValue(tree)}
+            onChange={(event) =>
+              setDetail("flame.value", event.currentTarget.value === "both" ? "" : event.currentTarget.value)
+            }
+          >
+            {values.map(([id, name]) => (
+              <option key={id} value={id}>
+                {id === "both" && !tree?.hasDevice ? "Time" : name}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+      {!isTime && (
+        <label>
+          <input
+            type="checkbox"
+            checked={isRecursionCollapsed()}
+            onChange={(event) => setDetail("flame.recursion", event.currentTarget.checked ? "collapsed" : "")}
+          />{" "}
+          Collapse recursion
+        </label>
+      )}
+    </div>
+  );
+}
+
+// What of the run is counted, and how exactly.
+function Basis({ data, tree }: { data: Spans; tree: Tree }) {
+  const range = selection.value,
+    { facts } = data;
+  const isWhole = range === null && chosenTrack(data) === null;
   return (
     <>
-      <div class="tools">
-        <div class="segments" role="group" aria-label="Order">
-          {MODES.map(([mode, text]) => (
-            <button
-              key={mode}
-              type="button"
-              aria-pressed={flameMode.value === mode}
-              onClick={() => (flameMode.value = mode)}
-            >
-              {text}
-            </button>
-          ))}
-        </div>
-      </div>
-      <SelectionNote />
-      <Unpacked>{(data) => <FlameGraph key={`${data.facts.run}`} data={data} />}</Unpacked>
+      {range !== null && (
+        <p class="note" role="status">
+          Only what lies in the {time(range.to - range.from)} selected in {runLabel(facts)} counts.{" "}
+          <button type="button" onClick={() => (selection.value = null)}>
+            Clear selection
+          </button>
+        </p>
+      )}
+      {facts.detail === "merged" && (
+        <p class="note">
+          {isWhole
+            ? `The contexts are those of all ${plural(facts.recorded, "span")} of the run, exact; on the timeline and in time order ${count(facts.spans)} rectangles stand for them.`
+            : `Counted from ${plural(facts.spans, "rectangle")} that stand for ${plural(facts.recorded, "span")}: times of rectangles at the range's ends are taken as spread evenly, and what nests in merged rectangles is approximate.`}
+        </p>
+      )}
+      {tree.left_out > 0 && (
+        <p class="note">{plural(tree.left_out, "span")} lie in no context here: there were too many contexts.</p>
+      )}
+      {facts.spans_of_other_clocks > 0 && (
+        <p class="quiet">
+          {plural(facts.spans_of_other_clocks, "span")} of tracks with clocks of their own are left out.
+        </p>
+      )}
     </>
   );
 }
 
-function FlameGraph({ data }: { data: Spans }) {
-  const names = documentData.value!.names,
-    canvas = useRef<HTMLCanvasElement>(null),
-    [root, setRoot] = useState(0),
-    [hover, setHover] = useState(-1);
-  const mode = flameMode.value,
-    range = selection.value,
-    hits = matching.value;
-  const nodes = useMemo(() => contexts(data, mode), [data, mode, range]);
-  const top = root < nodes.length ? root : 0;
-  useEffect(() => setRoot(0), [mode, range]);
-  const depth = useMemo(
-    () => boxes(nodes, top, 4000).reduce((most, box) => Math.max(most, box.depth), 0),
-    [nodes, top],
-  );
-  const label = (node: number) => (nodes[node].name < 0 ? "all" : names[nodes[node].name]);
+function FlamePage({ data }: { data: Spans }) {
+  const range = selection.value,
+    track = chosenTrack(data),
+    [tree, setTree] = useState<Tree | null>(null),
+    [part, setPart] = useState(0),
+    [problem, setProblem] = useState("");
   useEffect(() => {
-    const paint = () => {
-      const element = canvas.current!,
-        ratio = devicePixelRatio || 1,
-        context = element.getContext("2d")!,
-        colors = palette();
-      element.width = element.clientWidth * ratio;
-      element.height = (depth + 1) * ROW * ratio;
-      context.setTransform(ratio, 0, 0, ratio, 0, 0);
-      context.font = "11px system-ui, sans-serif";
-      context.textBaseline = "middle";
-      for (const box of boxes(nodes, top, element.clientWidth)) {
-        const node = nodes[box.node],
-          isHit = hits === null || (node.name >= 0 && hits[node.name] === 1);
-        const packed =
-          node.name < 0 ? colors.faded(0) : isHit ? colors.of(node.level, node.name) : colors.faded(node.level);
-        context.fillStyle = `rgb(${packed & 255} ${(packed >> 8) & 255} ${(packed >> 16) & 255})`;
-        context.fillRect(box.x, box.depth * ROW, Math.max(0.5, box.width - (box.width > 3 ? 1 : 0)), ROW - 1);
-        const fits = Math.floor((box.width - 8) / 6.1),
-          text = label(box.node);
-        if (fits < 3) continue;
-        context.fillStyle = node.name < 0 || !isHit ? colors.line : colors.text;
-        context.fillText(
-          text.length > fits ? `${text.slice(0, fits - 1)}…` : text,
-          box.x + 4,
-          box.depth * ROW + ROW / 2,
-        );
-      }
-    };
-    paint();
-    addEventListener("resize", paint);
-    addEventListener("xsp-theme", paint);
-    return () => {
-      removeEventListener("resize", paint);
-      removeEventListener("xsp-theme", paint);
-    };
-  }, [nodes, top, hits, depth]);
-  const under = (event: MouseEvent) => {
-    const area = canvas.current!.getBoundingClientRect(),
-      x = event.clientX - area.left,
-      row = Math.floor((event.clientY - area.top) / ROW);
-    return (
-      boxes(nodes, top, area.width).find((box) => box.depth === row && x >= box.x && x < box.x + box.width)?.node ?? -1
+    let isCurrent = true;
+    setTree(null);
+    loadTree(data, range, track, (done) => isCurrent && setPart(done)).then(
+      (made) => isCurrent && setTree(made),
+      (error) => isCurrent && setProblem(String(error.message ?? error)),
     );
-  };
-  const path: number[] = [];
-  for (let at = top; at > 0; at = nodes[at].parent) path.unshift(at);
-  const rows = useMemo(() => nodes.map((_, i) => i).slice(1), [nodes]);
-  const columns = useMemo(
-    () => [
-      {
-        key: "name",
-        label: "context",
-        isText: true,
-        value: (node: number) => names[nodes[node].name],
-        show: (node: number) => (
-          <>
-            <i class={`dot level-${nodes[node].level}`} />
-            {names[nodes[node].name]}
-          </>
-        ),
-      },
-      {
-        key: "under",
-        label: mode === "bottom-up" ? "called from" : "in",
-        isText: true,
-        value: (node: number) => label(nodes[node].parent),
-      },
-      { key: "level", label: "level", isText: true, value: (node: number) => LEVELS[nodes[node].level] },
-      { key: "count", label: "spans", value: (node: number) => nodes[node].count },
-      { key: "own_ns", label: "own time", value: (node: number) => nodes[node].own },
-      { key: "total_ns", label: "with what is below", value: (node: number) => nodes[node].total },
-      {
-        key: "total_pct",
-        label: "of all",
-        value: (node: number) => (nodes[0].total > 0 ? (100 * nodes[node].total) / nodes[0].total : null),
-      },
-    ],
-    [nodes, mode],
-  );
+    return () => {
+      isCurrent = false;
+    };
+  }, [data, range?.from, range?.to, track]);
   return (
     <>
-      <p class="chain">
-        <button type="button" class="link" onClick={() => setRoot(0)}>
-          all
-        </button>
-        {path.map((node) => (
-          <span key={node}>
-            {" "}
-            ›{" "}
-            <button type="button" class="link" onClick={() => setRoot(node)}>
-              {label(node)}
-            </button>
-          </span>
-        ))}
-      </p>
-      <canvas
-        class="flame"
-        ref={canvas}
-        role="img"
-        style={{ height: `${(depth + 1) * ROW}px` }}
-        aria-label={`Flame graph of ${plural(nodes.length - 1, "context")}; the table below has its numbers`}
-        onMouseMove={(event) => setHover(under(event))}
-        onMouseLeave={() => setHover(-1)}
-        onClick={(event) => {
-          const node = under(event);
-          if (node >= 0) setRoot(node);
-        }}
-      />
-      <p class="flame-line" aria-live="off">
-        {hover >= 0 ? (
-          <>
-            <strong>{label(hover)}</strong> {time(nodes[hover].total)},{" "}
-            {digits((100 * nodes[hover].total) / (nodes[0].total || 1), 3)} % of all
-            {nodes[hover].count > 0 && `, ${plural(nodes[hover].count, "span")}, own ${time(nodes[hover].own)}`}
-          </>
-        ) : (
-          <span class="quiet">
-            Click a context to see it alone. Host time and device time are added: on a device, work overlaps its
-            launches.
-          </span>
-        )}
-      </p>
-      <DataTable id="flame" caption="Contexts" columns={columns} rows={rows} onRow={(node) => setRoot(node)} />
+      <Tools data={data} tree={tree} />
+      {problem !== "" && <p class="failure">The contexts could not be made: {problem}</p>}
+      {tree === null && problem === "" && (
+        <p class="quiet pad" role="status">
+          Counting contexts… {Math.round(100 * part)} %
+        </p>
+      )}
+      {tree !== null && tree.name.length > 1 && (
+        <>
+          <Basis data={data} tree={tree} />
+          <Figure data={data} tree={tree} track={track} />
+        </>
+      )}
+      {tree !== null && tree.name.length <= 1 && (
+        <p class="note">
+          No spans lie in what is chosen: {range === null ? "the run has none on this track" : "choose a longer range"}.
+        </p>
+      )}
     </>
+  );
+}
+
+function Figure({ data, tree, track }: { data: Spans; tree: Tree; track: number | null }) {
+  const names = documentData.value!.names,
+    mode = flameMode.value,
+    value = chosenValue(tree),
+    hits = matching.value,
+    isCollapsed = isRecursionCollapsed(),
+    order = mode === "time" ? "top-down" : mode,
+    zoomed = details.value["flame.zoom"] ?? "",
+    sandwich = Number(details.value["flame.name"] || NaN),
+    [told, setTold] = useState<{ told: Told; shape: Shape } | null>(null),
+    [spot, setSpot] = useState<Spot>({ place: -1, x: -1, y: -1 });
+  const shape = useMemo(
+    () => shapeOf(tree, order, value, isCollapsed, names.length + 1),
+    [tree, order, value, isCollapsed],
+  );
+  const root = useMemo(() => nodeOfNames(shape, zoomed === "" ? [] : zoomed.split(".").map(Number)), [shape, zoomed]);
+  const matches = useMemo(() => (hits === null ? null : matchesOf(shape, hits)), [shape, hits]);
+  useEffect(() => setTold(null), [shape]);
+  const amount = (of: number) => (value === "count" ? plural(of, "span") : time(of));
+  const open = (node: number) =>
+    setDetail(
+      "flame.zoom",
+      pathOf(shape, node)
+        .map((one) => shape.name[one])
+        .join("."),
+    );
+  const jump = (node: number) => {
+    const path = pathOf(shape, node).map((one) => shape.name[one]);
+    const place = findSpan(data, mode === "bottom-up" ? path : path.reverse(), range(), isCollapsed);
+    if (place < 0) return;
+    selected.value = place;
+    const room = Math.max(1000, data.duration[place]);
+    view.value = { from: Math.max(0, data.start[place] - room), to: data.start[place] + data.duration[place] + room };
+    page.value = "timeline";
+  };
+  const back = (isAll: boolean) => (root === 0 || isAll ? open(0) : open(shape.parent[root]));
+  const openName = (name: number) => setDetail("flame.name", String(name));
+  const figures = { "data-mode": mode, "data-value": value, "data-total": shape.total[0] };
+  return (
+    <>
+      {mode !== "time" && (
+        <Path shape={shape} root={root} names={names} onOpen={open} onName={openName} onJump={jump} mode={mode} />
+      )}
+      <section class="panel flame-panel" aria-label="Flame graph" {...figures}>
+        {mode === "time" ? (
+          <TimeOrder data={data} track={track} onTell={setSpot} />
+        ) : (
+          <FlameCanvas
+            shape={shape}
+            root={root}
+            names={names}
+            hits={hits}
+            label={`Flame graph, ${MODES.find(([id]) => id === mode)![1].toLowerCase()}, ${amount(shape.total[root])}`}
+            onTell={(next) => setTold({ told: next, shape })}
+            onOpen={open}
+            onJump={jump}
+            onBack={back}
+          />
+        )}
+        <p class="flame-line" aria-live="polite">
+          {mode === "time" ? (
+            <SpotLine data={data} spot={spot} />
+          ) : (
+            <ToldLine told={told} names={names} show={amount} />
+          )}
+        </p>
+        {matches !== null && (
+          <p role="status" data-match-total={matches.total}>
+            <strong>“{search.value.trim()}”</strong> is in {plural(matches.contexts, "context")}:{" "}
+            {amount(matches.total)},{" "}
+            {shape.total[0] > 0 ? `${digits((100 * matches.total) / shape.total[0], 3)} %` : "–"} of all with what is
+            below.
+          </p>
+        )}
+        <Legend tree={tree} />
+      </section>
+      {told !== null && told.told.x >= 0 && told.told.node >= 0 && (
+        <Tip told={told.told} shape={told.shape} names={names} show={amount} all={shape.total[0]} />
+      )}
+      {Number.isInteger(sandwich) && names[sandwich] !== undefined && tree.name.includes(sandwich) && (
+        <SandwichView
+          tree={tree}
+          name={sandwich}
+          value={value}
+          names={names}
+          total={shape.total[0]}
+          show={amount}
+          onTell={(next, of) => setTold({ told: next, shape: of })}
+          onName={openName}
+          onClose={() => setDetail("flame.name", "")}
+        />
+      )}
+      {mode === "bottom-up" ? (
+        <NameTable tree={tree} value={value} names={names} total={shape.total[0]} onRow={openName} />
+      ) : (
+        <ContextTable shape={shape} value={value} names={names} onRow={open} />
+      )}
+    </>
+  );
+}
+const range = () => selection.value;
+
+function Path({
+  shape,
+  root,
+  names,
+  mode,
+  onOpen,
+  onName,
+  onJump,
+}: {
+  shape: Shape;
+  root: number;
+  names: string[];
+  mode: string;
+  onOpen: (node: number) => void;
+  onName: (name: number) => void;
+  onJump: (node: number) => void;
+}) {
+  return (
+    <div class="flame-path" role="navigation" aria-label="Contexts around the one shown">
+      <button type="button" class="link" aria-current={root === 0 ? "true" : undefined} onClick={() => onOpen(0)}>
+        all
+      </button>
+      {pathOf(shape, root).map((node) => (
+        <span key={node}>
+          <span class="quiet">{mode === "bottom-up" ? " ‹ " : " › "}</span>
+          <button
+            type="button"
+            class="link"
+            title={names[shape.name[node]]}
+            aria-current={node === root ? "true" : undefined}
+            onClick={() => onOpen(node)}
+          >
+            {names[shape.name[node]]}
+          </button>
+        </span>
+      ))}
+      {root > 0 && (
+        <>
+          <button type="button" onClick={() => onName(shape.name[root])}>
+            Callers and callees
+          </button>
+          <button type="button" onClick={() => onJump(root)}>
+            On the timeline
+          </button>
+        </>
+      )}
+    </div>
+  );
+}
+
+function ToldLine({
+  told,
+  names,
+  show,
+}: {
+  told: { told: Told; shape: Shape } | null;
+  names: string[];
+  show: (amount: number) => string;
+}) {
+  if (told === null || told.told.node < 0)
+    return (
+      <span class="quiet">
+        Click shows a context alone, a double click its longest span on the timeline. Esc goes back. Device time is
+        added to host time: on a device, work goes on beside the host's.
+      </span>
+    );
+  const { shape } = told,
+    { node, more, total } = told.told,
+    name = shape.name[node] < 0 ? "all" : names[shape.name[node]];
+  if (more > 0)
+    return (
+      <>
+        {plural(more, "context")} in <strong>{name}</strong>, {show(total)}, too narrow to be drawn apart
+      </>
+    );
+  return (
+    <>
+      <strong>{name}</strong> {show(total)}, {digits((100 * total) / (shape.total[0] || 1), 3)} %, own{" "}
+      {show(shape.own[node])}, {plural(shape.count[node], "span")}
+    </>
+  );
+}
+function SpotLine({ data, spot }: { data: Spans; spot: Spot }) {
+  if (spot.place < 0)
+    return (
+      <span class="quiet">
+        Click zooms to a span, a double click shows it on the timeline. W, S zoom, A, D pan, Esc shows all.
+      </span>
+    );
+  const { place } = spot;
+  return (
+    <>
+      <strong>{documentData.value!.names[data.name[place]]}</strong> {LEVELS[levelOf(data, place)]},{" "}
+      {time(data.duration[place])} from {time(data.start[place])}
+      {data.merged !== null && data.merged[place] > 1 && `, ${plural(data.merged[place], "span")} as one rectangle`}
+    </>
+  );
+}
+
+function Tip({
+  told,
+  shape,
+  names,
+  show,
+  all,
+}: {
+  told: Told;
+  shape: Shape;
+  names: string[];
+  show: (amount: number) => string;
+  all: number;
+}) {
+  const { node, more, total } = told,
+    name = shape.name[node] < 0 ? "all" : names[shape.name[node]],
+    around = shape.parent[node];
+  const left = Math.min(told.x + 14, innerWidth - Math.min(460, innerWidth * 0.82)),
+    isLow = told.y > innerHeight - 190;
+  const rows: [string, string][] =
+    more > 0
+      ? [["together", show(total)]]
+      : [
+          ["total", show(total)],
+          ["own", show(shape.own[node])],
+          ["spans", count(shape.count[node])],
+          ...(around > 0 && shape.total[around] > 0
+            ? [["of its parent", `${digits((100 * total) / shape.total[around], 3)} %`] as [string, string]]
+            : []),
+        ];
+  return (
+    <div
+      class="flame-tip"
+      role="tooltip"
+      style={{
+        left: `${Math.max(4, left)}px`,
+        ...(isLow ? { bottom: `${innerHeight - told.y + 12}px` } : { top: `${told.y + 14}px` }),
+      }}
+    >
+      <strong>{more > 0 ? `${plural(more, "narrow context")} in ${name}` : name}</strong>
+      {shape.name[node] >= 0 && more === 0 && <span class="quiet">{LEVELS[shape.level[node]]}</span>}
+      <dl>
+        {rows.map(([key, text]) => (
+          <div key={key}>
+            <dt>{key}</dt>
+            <dd>{text}</dd>
+          </div>
+        ))}
+        <div>
+          <dt>of all</dt>
+          <dd>{all > 0 ? `${digits((100 * total) / all, 3)} %` : "–"}</dd>
+        </div>
+      </dl>
+    </div>
+  );
+}
+
+function Legend({ tree }: { tree: Tree }) {
+  const there = useMemo(() => new Set(tree.level.slice(1)), [tree]);
+  return (
+    <p class="quiet flame-legend">
+      {LEVELS.map((name, level) =>
+        there.has(level) ? (
+          <span key={name}>
+            <i class={`dot level-${level}`} aria-hidden="true" />
+            {name}
+          </span>
+        ) : null,
+      )}
+    </p>
   );
 }

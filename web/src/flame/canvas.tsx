@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contexts as boxes: as wide as their value, one below the other. Boxes too narrow to be seen are drawn together as one
+// that says how many they are. Mouse and keys go from box to box; the page decides what a click does.
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { palette } from "../colors";
+import { count } from "../format";
+import type { Shape } from "./shape";
+
+export const ROW = 20;
+const LEAST = 1.2; // pixels of a box that is drawn
+const DEPTH_MOST = 200;
+const MORE = -2; // node of what is drawn together
+
+interface Box {
+  node: number; // MORE: several that are too narrow
+  parent: number;
+  x: number;
+  width: number;
+  depth: number;
+  count: number; // contexts it stands for
+  total: number;
+}
+export interface Layout {
+  boxes: Box[];
+  rows: Box[][]; // by depth, from left to right
+  hidden: number; // contexts without a box of their own
+  cut: number; // contexts deeper than is drawn
+}
+
+export function layoutOf(shape: Shape, root: number, width: number): Layout {
+  const boxes: Box[] = [],
+    rows: Box[][] = [],
+    stack: Box[] = [{ node: root, parent: -1, x: 0, width, depth: 0, count: 1, total: shape.total[root] }];
+  let hidden = 0,
+    cut = 0;
+  while (stack.length > 0) {
+    const box = stack.pop()!;
+    boxes.push(box);
+    (rows[box.depth] ??= []).push(box);
+    if (box.node === MORE) continue;
+    const of = shape.total[box.node],
+      children = shape.children[box.node];
+    if (of <= 0) {
+      hidden += children.length;
+      continue;
+    }
+    if (box.depth >= DEPTH_MOST) {
+      cut += children.length;
+      continue;
+    }
+    let x = box.x,
+      narrow: Box | null = null;
+    const flush = () => {
+      if (narrow !== null && narrow.width >= 0.5) stack.push(narrow);
+      narrow = null;
+    };
+    for (const child of children) {
+      const wide = (shape.total[child] / of) * box.width;
+      const one: Box = {
+        node: child,
+        parent: box.node,
+        x,
+        width: wide,
+        depth: box.depth + 1,
+        count: 1,
+        total: shape.total[child],
+      };
+      x += wide;
+      if (wide >= LEAST) {
+        flush();
+        stack.push(one);
+        continue;
+      }
+      hidden++;
+      if (narrow === null) narrow = { ...one, node: MORE };
+      else {
+        const together: Box = narrow;
+        together.width += wide;
+        together.count++;
+        together.total += one.total;
+      }
+    }
+    flush();
+  }
+  for (const row of rows) row.sort((a, b) => a.x - b.x);
+  return { boxes, rows, hidden, cut };
+}
+
+const css = (packed: number) => `rgb(${packed & 255} ${(packed >> 8) & 255} ${(packed >> 16) & 255})`;
+const LETTER = 6.2; // pixels of a letter, about
+
+interface Look {
+  layout: Layout;
+  shape: Shape;
+  names: string[];
+  hits: Uint8Array | null;
+  isFlipped: boolean;
+  cursor: number;
+  hover: number;
+}
+function paint(element: HTMLCanvasElement, { layout, shape, names, hits, isFlipped, cursor, hover }: Look) {
+  const ratio = devicePixelRatio || 1,
+    context = element.getContext("2d")!,
+    colors = palette(),
+    style = getComputedStyle(element),
+    depth = layout.rows.length;
+  element.width = Math.round(element.clientWidth * ratio);
+  element.height = Math.round(depth * ROW * ratio);
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.font = "11.5px system-ui, sans-serif";
+  context.textBaseline = "middle";
+  const label = (node: number) => (shape.name[node] < 0 ? "all" : names[shape.name[node]]);
+  for (const box of layout.boxes) {
+    const y = (isFlipped ? depth - 1 - box.depth : box.depth) * ROW,
+      wide = Math.max(0.5, box.width - (box.width > 3 ? 1 : 0.2));
+    if (box.node === MORE) {
+      context.fillStyle = css(colors.faded(0));
+      context.fillRect(box.x, y + 2, wide, ROW - 5);
+    } else {
+      const isHit = hits === null || (shape.name[box.node] >= 0 && hits[shape.name[box.node]] === 1),
+        isPlain = shape.name[box.node] < 0;
+      context.fillStyle = css(
+        isPlain
+          ? colors.faded(0)
+          : isHit
+            ? colors.of(shape.level[box.node], shape.name[box.node])
+            : colors.faded(shape.level[box.node]),
+      );
+      context.fillRect(box.x, y, wide, ROW - 1);
+      if (box.node === cursor || box.node === hover) {
+        context.strokeStyle = style.getPropertyValue(box.node === cursor ? "--accent" : "--text");
+        context.lineWidth = box.node === cursor ? 2.5 : 1.5;
+        context.strokeRect(box.x + 1, y + 1, Math.max(1, wide - 2), ROW - 3);
+      }
+      context.fillStyle = isPlain || !isHit ? colors.line : colors.text;
+    }
+    const fits = Math.floor((box.width - 9) / LETTER);
+    if (fits < 3) continue;
+    if (box.node === MORE) context.fillStyle = colors.line;
+    const text = box.node === MORE ? `… ${count(box.count)} more` : label(box.node);
+    context.fillText(text.length > fits ? `${text.slice(0, fits - 1)}…` : text, box.x + 5, y + ROW / 2);
+  }
+}
+
+function useSize() {
+  const box = useRef<HTMLDivElement>(null),
+    [width, setWidth] = useState(0);
+  useLayoutEffect(() => {
+    const watch = new ResizeObserver(([entry]) => setWidth(Math.round(entry.contentRect.width)));
+    watch.observe(box.current!);
+    return () => watch.disconnect();
+  }, []);
+  return { box, width };
+}
+
+// The box to go to by an arrow key: towards the root, to the widest child, to the neighbours of the same row.
+function step(layout: Layout, from: Box, key: string, isFlipped: boolean): Box | undefined {
+  const up = isFlipped ? "ArrowDown" : "ArrowUp",
+    down = isFlipped ? "ArrowUp" : "ArrowDown";
+  const row = layout.rows[from.depth].filter((box) => box.node !== MORE),
+    at = row.indexOf(from);
+  if (key === up) return layout.rows[from.depth - 1]?.find((box) => box.node === from.parent);
+  if (key === down)
+    return layout.rows[from.depth + 1]
+      ?.filter((box) => box.node !== MORE && box.parent === from.node)
+      .sort((a, b) => b.width - a.width)[0];
+  return row[at + (key === "ArrowRight" ? 1 : -1)];
+}
+
+export interface Told {
+  node: number; // -1: nothing
+  more: number; // contexts drawn together, 0: none
+  total: number;
+  x: number; // of the pointer; -1: by keys
+  y: number;
+}
+export const NOTHING: Told = { node: -1, more: 0, total: 0, x: -1, y: -1 };
+
+export function FlameCanvas({
+  shape,
+  root,
+  names,
+  hits,
+  label,
+  isFlipped = false,
+  onTell,
+  onOpen,
+  onJump,
+  onBack,
+}: {
+  shape: Shape;
+  root: number;
+  names: string[];
+  hits: Uint8Array | null;
+  label: string;
+  isFlipped?: boolean; // the root at the bottom
+  onTell: (told: Told) => void;
+  onOpen: (node: number) => void;
+  onJump?: (node: number) => void; // to the timeline
+  onBack?: (isAll: boolean) => void;
+}) {
+  const { box: frame, width } = useSize(),
+    canvas = useRef<HTMLCanvasElement>(null),
+    clicked = useRef(-1),
+    [cursor, setCursor] = useState(-1),
+    [hover, setHover] = useState(-1),
+    [theme, setTheme] = useState(0);
+  const layout = useMemo(() => layoutOf(shape, root, Math.max(1, width)), [shape, root, width]);
+  useEffect(() => setCursor(-1), [shape]);
+  useEffect(() => {
+    const again = () => setTheme((before) => before + 1);
+    addEventListener("xsp-theme", again);
+    return () => removeEventListener("xsp-theme", again);
+  }, []);
+  useLayoutEffect(() => {
+    if (width > 0) paint(canvas.current!, { layout, shape, names, hits, isFlipped, cursor, hover });
+  }, [layout, hits, cursor, hover, theme, width]);
+  const under = (event: MouseEvent): Box | undefined => {
+    const area = canvas.current!.getBoundingClientRect(),
+      x = event.clientX - area.left,
+      at = Math.floor((event.clientY - area.top) / ROW);
+    return layout.rows[isFlipped ? layout.rows.length - 1 - at : at]?.find(
+      (box) => x >= box.x && x < box.x + box.width,
+    );
+  };
+  const tell = (box: Box | undefined, x: number, y: number) =>
+    onTell(
+      box === undefined
+        ? NOTHING
+        : {
+            node: box.node === MORE ? box.parent : box.node,
+            more: box.node === MORE ? box.count : 0,
+            total: box.total,
+            x,
+            y,
+          },
+    );
+  const onKey = (event: KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const here = layout.boxes.find((box) => box.node === cursor) ?? layout.boxes[0];
+    if (event.key.startsWith("Arrow")) {
+      const next = cursor < 0 ? here : step(layout, here, event.key, isFlipped);
+      if (next !== undefined) {
+        setCursor(next.node);
+        tell(next, -1, -1);
+      }
+    } else if (event.key === "Enter" && cursor >= 0) onOpen(cursor);
+    else if ((event.key === "Escape" || event.key === "Backspace") && onBack !== undefined) onBack(false);
+    else if ((event.key === "Home" || event.key === "0") && onBack !== undefined) onBack(true);
+    else if (event.key === "f" && cursor >= 0 && onJump !== undefined) onJump(cursor);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  return (
+    <div
+      class="flame-frame"
+      ref={frame}
+      tabIndex={0}
+      role="application"
+      aria-roledescription="flame graph"
+      aria-label={`${label}. Arrow keys go from context to context, Enter shows one alone, Escape goes back`}
+      data-contexts={shape.name.length - 1}
+      data-drawn={layout.boxes.length}
+      data-hidden={layout.hidden}
+      data-cut={layout.cut}
+      data-total={shape.total[root]}
+      onKeyDown={onKey}
+      onBlur={() => cursor >= 0 && setCursor(-1)}
+    >
+      <canvas
+        class="flame-canvas"
+        ref={canvas}
+        role="img"
+        aria-label={`${label}, ${count(shape.name.length - 1)} contexts; the table below has its numbers`}
+        style={{ height: `${layout.rows.length * ROW}px` }}
+        onMouseMove={(event) => {
+          const box = under(event);
+          setHover(box === undefined || box.node === MORE ? -1 : box.node);
+          tell(box, event.clientX, event.clientY);
+        }}
+        onMouseLeave={() => {
+          setHover(-1);
+          tell(undefined, -1, -1);
+        }}
+        onClick={(event) => {
+          const box = under(event);
+          if (box === undefined || event.detail > 1) return;
+          clicked.current = box.node;
+          onOpen(box.node === MORE ? box.parent : box.node);
+        }}
+        onDblClick={() => clicked.current >= 0 && onJump?.(clicked.current)}
+      />
+      {(layout.hidden > 0 || layout.cut > 0) && (
+        <p class="quiet flame-hidden">
+          {layout.hidden > 0 &&
+            `${count(layout.hidden)} contexts are narrower than a pixel and drawn together: open one around them, or see the table. `}
+          {layout.cut > 0 && `${count(layout.cut)} contexts lie deeper than ${DEPTH_MOST} and are not drawn.`}
+        </p>
+      )}
+    </div>
+  );
+}

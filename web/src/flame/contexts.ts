@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calling contexts of a run: chains of names from the outermost span down. An execution stands in the context that
+// launched it. Made from the spans in slices, so that the page stays alive, or taken from the file where its rectangles
+// are merged; everything that the flame graph shows is made from them.
+import { countOf, kindOf, levelOf, loadContexts, type Contexts, type Spans } from "../data";
+import { documentData, type Range } from "../state";
+import { ownTimes, tracksOf } from "./own_time";
+
+const EXECUTION = 2;
+const SLICE = 1 << 15;
+const CHAIN_MOST = 4096; // a chain of parents is not followed further
+
+// Columns; place 0 is the root, every parent stands before its children.
+export interface Tree {
+  name: number[]; // -1: the root
+  level: number[];
+  parent: number[];
+  host: number[]; // own time of spans on hosts, ns
+  device: number[]; // of executions
+  count: number[];
+  first: number[]; // earliest start
+  isExact: boolean; // false: rectangles that stand for several spans were cut at the range's ends
+  hasDevice: boolean;
+  left_out: number; // spans that had no room
+}
+export const emptyTree = (): Tree => ({
+  name: [-1],
+  level: [0],
+  parent: [-1],
+  host: [0],
+  device: [0],
+  count: [0],
+  first: [0],
+  isExact: true,
+  hasDevice: false,
+  left_out: 0,
+});
+export function addNode(tree: Tree, parent: number, name: number, level: number, first: number): number {
+  tree.name.push(name);
+  tree.level.push(level);
+  tree.parent.push(parent);
+  tree.host.push(0);
+  tree.device.push(0);
+  tree.count.push(0);
+  tree.first.push(first);
+  return tree.name.length - 1;
+}
+// Finds or makes the child of a name.
+export class Children {
+  private readonly places = new Map<number, number>();
+  constructor(
+    private readonly tree: Tree,
+    private readonly names: number,
+  ) {}
+  of(parent: number, name: number, level: number, first: number): number {
+    const key = parent * this.names + name;
+    let node = this.places.get(key);
+    if (node === undefined) this.places.set(key, (node = addNode(this.tree, parent, name, level, first)));
+    return node;
+  }
+}
+
+// Of one track (a lane and those beside it), or of all.
+export function* contextsOfSpans(data: Spans, range: Range | null, track: number | null): Generator<number, Tree> {
+  const own = yield* ownTimes(data, range);
+  const tree = emptyTree(),
+    children = new Children(tree, documentData.value!.names.length + 1),
+    of = new Int32Array(data.count).fill(-1),
+    tracks = tracksOf(data.facts),
+    chain: number[] = [];
+  const isChosen = data.facts.rows.map(([lane]) => track === null || tracks[lane] === track);
+  for (let i = 0; i < data.count; i++) {
+    if (i % SLICE === 0) yield i / data.count;
+    if (!isChosen[data.row[i]]) continue;
+    if (range !== null && (data.start[i] >= range.to || data.start[i] + data.duration[i] <= range.from)) continue;
+    let at = i;
+    while (at >= 0 && of[at] < 0 && chain.length < CHAIN_MOST) {
+      chain.push(at);
+      at = data.parent[at];
+    }
+    let node = at >= 0 && of[at] >= 0 ? of[at] : 0;
+    while (chain.length > 0) {
+      const span = chain.pop()!;
+      of[span] = node = children.of(node, data.name[span], levelOf(data, span), data.start[span]);
+    }
+    const isDevice = kindOf(data, i) === EXECUTION;
+    (isDevice ? tree.device : tree.host)[node] += own[i];
+    if (isDevice) tree.hasDevice = true;
+    tree.count[node] += countOf(data, i);
+    if (data.start[i] < tree.first[node]) tree.first[node] = data.start[i];
+  }
+  tree.isExact = data.merged === null;
+  return tree;
+}
+
+// Of the whole run, as the file has them. A name is a device's where all its spans are executions (or launches, which
+// have no time).
+export function contextsOfFile(file: Contexts): Tree {
+  const tree = emptyTree(),
+    names = documentData.value!.names.length + 1;
+  const executions = new Set<number>(),
+    others = new Set<number>();
+  file.totals.name.forEach((name, i) => {
+    if (file.totals.kind[i] === EXECUTION) executions.add(name + names * file.totals.level[i]);
+    else if (file.totals.kind[i] === 0) others.add(name + names * file.totals.level[i]);
+  });
+  file.name.forEach((name, i) => {
+    const node = addNode(tree, file.parent[i] + 1, name, file.level[i], file.first_ns[i]);
+    const key = name + names * file.level[i],
+      isDevice = executions.has(key) && !others.has(key);
+    (isDevice ? tree.device : tree.host)[node] = file.own_ns[i];
+    if (isDevice) tree.hasDevice = true;
+    tree.count[node] = file.count[i];
+  });
+  tree.left_out = file.left_out;
+  return parentsFirst(tree);
+}
+
+// The file may have a context before the one around it.
+function parentsFirst(tree: Tree): Tree {
+  if (tree.parent.every((parent, i) => parent < i)) return tree;
+  const depth = tree.parent.map((_, i) => {
+    let steps = 0;
+    for (let at = i; at > 0 && steps < CHAIN_MOST; at = tree.parent[at]) steps++;
+    return steps;
+  });
+  const order = tree.name.map((_, i) => i).sort((a, b) => depth[a] - depth[b] || a - b),
+    place = new Int32Array(order.length);
+  order.forEach((from, to) => (place[from] = to));
+  const moved = <T>(column: T[]) => order.map((from) => column[from]);
+  return {
+    ...tree,
+    name: moved(tree.name),
+    level: moved(tree.level),
+    parent: moved(tree.parent).map((parent) => (parent < 0 ? -1 : place[parent])),
+    host: moved(tree.host),
+    device: moved(tree.device),
+    count: moved(tree.count),
+    first: moved(tree.first),
+  };
+}
+
+// Works for some milliseconds at a time.
+const SLICE_MS = 30;
+async function inSlices<T>(steps: Generator<number, T>, onPart: (part: number) => void): Promise<T> {
+  for (;;) {
+    const start = performance.now();
+    while (performance.now() - start < SLICE_MS) {
+      const step = steps.next();
+      if (step.done) return step.value;
+      onPart(step.value);
+    }
+    await new Promise((resolve) => setTimeout(resolve));
+  }
+}
+
+const KEPT_MOST = 6;
+const kept = new Map<string, Promise<Tree>>();
+export function loadTree(
+  data: Spans,
+  range: Range | null,
+  track: number | null,
+  onPart: (part: number) => void,
+): Promise<Tree> {
+  const key = `${data.facts.run} ${range?.from} ${range?.to} ${track}`;
+  let tree = kept.get(key);
+  if (tree !== undefined) return tree;
+  const ofSpans = () => inSlices(contextsOfSpans(data, range, track), onPart);
+  tree =
+    data.merged !== null && range === null && track === null
+      ? loadContexts(data.facts).then((file) => (file === null ? ofSpans() : contextsOfFile(file)))
+      : ofSpans();
+  kept.set(key, tree);
+  if (kept.size > KEPT_MOST) kept.delete(kept.keys().next().value!);
+  return tree;
+}

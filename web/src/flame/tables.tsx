@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flame graph's numbers: contexts, names, and the callers and callees of one name. Titles of cells have exact values.
+import { useMemo } from "preact/hooks";
+import { LEVELS } from "../data";
+import { digits } from "../format";
+import { DataTable, type TableColumn } from "../widgets/table";
+import { FlameCanvas, type Told } from "./canvas";
+import { namesOf, sandwichOf, type NameRow, type Shape, type Value } from "./shape";
+import type { Tree } from "./contexts";
+
+const isTime = (value: Value) => value !== "count";
+const keyOf = (value: Value, what: "own" | "total") => `${what}_${isTime(value) ? "ns" : "spans"}`;
+const percent = (part: number, all: number) => (all > 0 ? (100 * part) / all : null);
+
+// Host and device apart, where there are both and both are looked at.
+const split = <Row,>(
+  tree: Tree,
+  value: Value,
+  host: (row: Row) => number,
+  device: (row: Row) => number,
+): TableColumn<Row>[] =>
+  value !== "both" || !tree.hasDevice
+    ? []
+    : [
+        { key: "host_ns", label: "own, host", value: host },
+        { key: "device_ns", label: "own, device", value: device },
+      ];
+
+export function ContextTable({
+  shape,
+  value,
+  names,
+  onRow,
+}: {
+  shape: Shape;
+  value: Value;
+  names: string[];
+  onRow: (node: number) => void;
+}) {
+  const rows = useMemo(
+    () =>
+      shape.name
+        .map((_, i) => i)
+        .slice(1)
+        .sort((a, b) => shape.own[b] - shape.own[a] || shape.total[b] - shape.total[a]),
+    [shape],
+  );
+  const columns = useMemo(
+    (): TableColumn<number>[] => [
+      {
+        key: "context",
+        label: "context",
+        isText: true,
+        value: (node) => names[shape.name[node]],
+        show: (node) => (
+          <>
+            <i class={`dot level-${shape.level[node]}`} aria-hidden="true" />
+            {names[shape.name[node]]}
+          </>
+        ),
+      },
+      {
+        key: "in",
+        label: "in",
+        isText: true,
+        value: (node) => (shape.parent[node] === 0 ? "all" : names[shape.name[shape.parent[node]]]),
+      },
+      { key: "level", label: "level", isText: true, value: (node) => LEVELS[shape.level[node]] },
+      { key: "count", label: "spans", value: (node) => shape.count[node] },
+      { key: keyOf(value, "own"), label: "own", value: (node) => shape.own[node] },
+      ...split<number>(
+        shape,
+        value,
+        (node) => shape.host[node],
+        (node) => shape.device[node],
+      ),
+      { key: keyOf(value, "total"), label: "with what is below", value: (node) => shape.total[node] },
+      { key: "total_pct", label: "of all", value: (node) => percent(shape.total[node], shape.total[0]) },
+    ],
+    [shape, value],
+  );
+  return <DataTable id="flame" caption="Contexts" columns={columns} rows={rows} onRow={onRow} />;
+}
+
+export function NameTable({
+  tree,
+  value,
+  names,
+  total,
+  onRow,
+}: {
+  tree: Tree;
+  value: Value;
+  names: string[];
+  total: number;
+  onRow: (name: number) => void;
+}) {
+  const rows = useMemo(() => namesOf(tree, value).sort((a, b) => b.own - a.own), [tree, value]);
+  const columns = useMemo(
+    (): TableColumn<NameRow>[] => [
+      {
+        key: "name",
+        label: "name",
+        isText: true,
+        value: (row) => names[row.name],
+        show: (row) => (
+          <>
+            <i class={`dot level-${row.level}`} aria-hidden="true" />
+            {names[row.name]}
+          </>
+        ),
+      },
+      { key: "level", label: "level", isText: true, value: (row) => LEVELS[row.level] },
+      { key: "count", label: "spans", value: (row) => row.count },
+      { key: keyOf(value, "own"), label: "own", value: (row) => row.own },
+      { key: "own_pct", label: "own of all", value: (row) => percent(row.own, total) },
+      ...split<NameRow>(
+        tree,
+        value,
+        (row) => row.host,
+        (row) => row.device,
+      ),
+      { key: keyOf(value, "total"), label: "with what is below", value: (row) => row.total },
+      { key: "total_pct", label: "of all", value: (row) => percent(row.total, total) },
+    ],
+    [tree, value, total],
+  );
+  return <DataTable id="flame.names" caption="Names" columns={columns} rows={rows} onRow={(row) => onRow(row.name)} />;
+}
+
+// Who calls a name and whom it calls, each as a flame graph and as a table of the direct ones.
+export function SandwichView({
+  tree,
+  name,
+  value,
+  names,
+  total,
+  show,
+  onTell,
+  onName,
+  onClose,
+}: {
+  tree: Tree;
+  name: number;
+  value: Value;
+  names: string[];
+  total: number;
+  show: (amount: number) => string;
+  onTell: (told: Told, shape: Shape) => void;
+  onName: (name: number) => void;
+  onClose: () => void;
+}) {
+  const one = useMemo(() => sandwichOf(tree, name, value, names.length + 1), [tree, name, value]);
+  const share = percent(one.total, total);
+  const side = (shape: Shape, caption: string, id: string, isFlipped: boolean) => (
+    <section class="panel" aria-label={caption}>
+      <h3>{caption}</h3>
+      {shape.children[0].length === 0 ? (
+        <p class="quiet">None.</p>
+      ) : (
+        <>
+          <FlameCanvas
+            shape={shape}
+            root={0}
+            names={names}
+            hits={null}
+            label={`${caption} of ${names[name]}`}
+            isFlipped={isFlipped}
+            onTell={(told) => onTell(told, shape)}
+            onOpen={(node) => shape.name[node] !== name && onName(shape.name[node])}
+          />
+          <DirectTable id={id} caption={caption} shape={shape} names={names} value={value} onName={onName} />
+        </>
+      )}
+    </section>
+  );
+  return (
+    <section class="sandwich" aria-label={`Callers and callees of ${names[name]}`} data-total={one.total}>
+      <p class="flame-path">
+        <strong>{names[name]}</strong>
+        <span>
+          {show(one.total)}
+          {share !== null && `, ${digits(share, 3)} % of all`}, own {show(one.own)}, {one.count.toLocaleString("en-US")}
+          ×
+        </span>
+        <button type="button" onClick={onClose}>
+          Close
+        </button>
+      </p>
+      <div class="flame-sandwich">
+        {side(one.callers, "Callers", "flame.callers", true)}
+        {side(one.callees, "Callees", "flame.callees", false)}
+      </div>
+    </section>
+  );
+}
+function DirectTable({
+  id,
+  caption,
+  shape,
+  names,
+  value,
+  onName,
+}: {
+  id: string;
+  caption: string;
+  shape: Shape;
+  names: string[];
+  value: Value;
+  onName: (name: number) => void;
+}) {
+  const columns = useMemo(
+    (): TableColumn<number>[] => [
+      { key: "name", label: "name", isText: true, value: (node) => names[shape.name[node]] },
+      { key: "count", label: "spans", value: (node) => shape.count[node] },
+      { key: keyOf(value, "total"), label: "time", value: (node) => shape.total[node] },
+      { key: "share_pct", label: "share", value: (node) => percent(shape.total[node], shape.total[0]) },
+    ],
+    [shape, value],
+  );
+  return (
+    <DataTable
+      id={id}
+      caption={`${caption}, direct`}
+      columns={columns}
+      rows={shape.children[0]}
+      onRow={(node) => onName(shape.name[node])}
+      height={260}
+    />
+  );
+}
