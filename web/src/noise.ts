@@ -2,6 +2,7 @@
 // How far the figures of a model can be trusted: spread, drift and outliers of the counted observations, and how large a
 // difference of two level sets must be before it is more than noise. Definitions and thresholds: docs/internals/page.md.
 import type { Answer, Cell, RunFacts } from "./data";
+import { digits } from "./format";
 
 export const SPREAD_SOME_PCT = 6; // of the median, between the 10th and the 90th percentile
 export const SPREAD_NOISY_PCT = 20;
@@ -138,6 +139,7 @@ export const countedDurations = (observations: Observation[]) =>
 
 export interface OverheadNoise {
   noise_ms: number | null;
+  difference_ms: number | null; // below 0 where the analysis gives no overhead
   is_within: boolean | null; // null: not known
 }
 // Of a row of L0: the overhead against the noise of the two sets that it is the difference of.
@@ -147,12 +149,16 @@ export function overheadNoise(runs: RunFacts[], l0: Answer, row: Record<string, 
     noiseOf(countedDurations(observationsOf(runsBehind(runs, l0, row.batch_size, levels)))),
   );
   const noise = differenceNoise_ns(here, over);
-  if (noise === null) return { noise_ms: null, is_within: null };
-  const overhead = row.overhead_ms;
-  return {
-    noise_ms: noise / 1e6,
-    is_within: typeof overhead === "number" ? overhead <= noise / 1e6 : true, // null: it came out negative
-  };
+  const before = l0.table.rows.find((one) => one.levels === row.over && one.batch_size === row.batch_size)?.latency_ms,
+    difference_ms = typeof row.latency_ms === "number" && typeof before === "number" ? row.latency_ms - before : null;
+  if (noise === null || difference_ms === null) return { noise_ms: null, difference_ms, is_within: null };
+  return { noise_ms: noise / 1e6, difference_ms, is_within: Math.abs(difference_ms) <= noise / 1e6 };
+}
+export function noiseWords({ noise_ms, difference_ms, is_within }: OverheadNoise): string {
+  if (noise_ms === null || is_within === null) return "noise not known";
+  const limit = `±${digits(noise_ms, 3)} ms`;
+  if (is_within) return `within the noise (${limit})`;
+  return difference_ms! < 0 ? `faster beyond the noise (${limit})` : `above the noise (${limit})`;
 }
 
 // What the system recorded that bears on noise, in words; a key that is absent was not recorded.

@@ -74,7 +74,7 @@ export function NoisePanel({ a1, row }: { a1: Answer; row: Row }) {
         {system.length > 0
           ? `Recorded of the system: ${system.map(([key, value]) => `${key} ${cell("", value)}`).join(", ")}.`
           : "Nothing was recorded of the system that bears on noise (governor, turbo, load)."}{" "}
-        {said !== null && <>xsp said while measuring, of all batch sizes: {said}</>}
+        {said !== null && <>xsp said while measuring: {said}</>}
       </p>
     </Panel>
   );
@@ -85,9 +85,9 @@ function NoiseFigures({ noise }: { noise: Noise }) {
   return (
     <dl class="facts">
       <div title={`quiet up to ${SPREAD_SOME_PCT} %, noisy beyond ${SPREAD_NOISY_PCT} %`}>
-        <dt>spread, p10 to p90</dt>
+        <dt>spread, p10 to p90, of the median</dt>
         <dd>
-          {digits(noise.spread_pct, 3)} % of the median, {time(noise.low_ns!, 4)} to {time(noise.high_ns!, 4)}
+          {digits(noise.spread_pct, 3)} % ({time(noise.low_ns!, 4)} to {time(noise.high_ns!, 4)})
         </dd>
       </div>
       <div title="median of the last third less that of the first">

@@ -17,12 +17,13 @@ interface FigureProps {
   label: string;
   notes?: (string | null | undefined)[];
   warn?: string | null;
+  title?: string;
 }
-function Figure({ value, label, notes = [], warn }: FigureProps) {
+function Figure({ value, label, notes = [], warn, title }: FigureProps) {
   return (
     <div class="figure">
       <span>{label}</span>
-      <strong title={value === "–" ? "not measured" : undefined}>{value}</strong>
+      <strong title={value === "–" ? "not measured" : title}>{value}</strong>
       {notes.map((note) => note && <small key={note}>{note}</small>)}
       {warn && <small class="warn">{warn}</small>}
     </div>
@@ -155,10 +156,8 @@ function ModelFigures({ a1, row, suffix }: { a1: Answer; row: Row; suffix: strin
       <Figure
         value={cell("latency_ms", row.latency_ms ?? null)}
         label={`latency${suffix}`}
-        notes={[
-          `n = ${text(row.n)}${number(row.cv_pct) === null ? "" : `, cv ${cell("cv_pct", row.cv_pct)}`}, ${a1.table.statistic.replace("trimmed:", "trimmed mean ")}`,
-          spread,
-        ]}
+        title={`${a1.table.statistic.replace("trimmed:", "trimmed mean, share left out at each end: ")} of ${text(row.n)} observations`}
+        notes={[spread, `n = ${text(row.n)}${number(row.cv_pct) === null ? "" : `, cv ${cell("cv_pct", row.cv_pct)}`}`]}
         warn={from === "" ? null : `recorded at ${from}: its overhead is included`}
       />
       <Figure

@@ -2,13 +2,22 @@
 // How the figures came about: overhead by level set, one prediction at each of them, every observation, the runs, and where,
 // when and by which command they ran.
 import { useMemo } from "preact/hooks";
-import { BASES, LEVELS, type Answer, type Cell, type Experiment, type RunFacts } from "../data";
+import { BASES, LEVELS, type Answer, type Cell, type Experiment, type Note, type RunFacts } from "../data";
 import { cell, label } from "../format";
-import { noiseOf, observationsOf, countedDurations, overheadNoise, runsBehind, type Observation } from "../noise";
+import {
+  noiseOf,
+  observationsOf,
+  countedDurations,
+  noiseWords,
+  overheadNoise,
+  runsBehind,
+  type OverheadNoise,
+  type Observation,
+} from "../noise";
 import { chooseRun, documentData, experiment, experimentRuns, page } from "../state";
 import { LinkedTable, text, type Row } from "../widgets/answers";
 import { answer, answers } from "../widgets/parts";
-import { DataTable, Notes, type TableColumn } from "../widgets/table";
+import { AnswerFoot, DataTable, tableId, type TableColumn } from "../widgets/table";
 import { driftText } from "./noise_panel";
 import { isInRange, openObservation, Panel, RangeNote } from "./shown";
 import { SideBySide } from "./side_by_side";
@@ -39,6 +48,7 @@ export function Runs() {
   );
 }
 
+const wordsOf = (noise: OverheadNoise | null | undefined) => (noise ? noiseWords(noise) : null);
 // L0 as the analysis has it, with the noise of each difference beside it.
 function Leveled({ answer: l0 }: { answer: Answer }) {
   const runs = experimentRuns.value;
@@ -56,20 +66,23 @@ function Leveled({ answer: l0 }: { answer: Answer }) {
       }));
     const at = own.findIndex((column) => column.key === "overhead_pct") + 1 || own.length;
     const noise: TableColumn<Row> = {
-      key: "noise_ms",
+      key: "noise",
       label: "noise",
-      title: "what two equal sets differ by from chance alone; see the page's help or docs",
+      title: "what two equal sets differ by from chance alone (two standard errors of the difference of their medians)",
       isText: true,
-      value: (row) => noises.get(row)?.noise_ms ?? null,
+      value: (row) => wordsOf(noises.get(row)),
       show: (row) => <NoiseMark noise={noises.get(row) ?? null} />,
     };
     return [...own.slice(0, at), ...(l0.table.rows.length > 1 ? [noise] : []), ...own.slice(at)];
   }, [l0, runs]);
   return (
-    <div class="answer">
-      <DataTable id="L0" caption="L0  leveled overhead" rows={l0.table.rows} columns={columns} />
-      <Notes notes={l0.table.notes} />
-    </div>
+    <DataTable
+      id={tableId(l0)}
+      caption="L0  leveled overhead"
+      rows={l0.table.rows}
+      columns={columns}
+      foot={<AnswerFoot answer={l0} />}
+    />
   );
 }
 
@@ -96,8 +109,7 @@ function NoiseTable({ a1 }: { a1: Answer }) {
         label: "drift",
         title: "median of the last third less that of the first, of the spread",
         isText: true,
-        value: ({ noise }) => noise.drift,
-        show: ({ noise }) => driftText(noise),
+        value: ({ noise }) => driftText(noise),
       },
       { key: "outliers", label: "outliers", value: ({ noise }) => (noise.spread_pct === null ? null : noise.outliers) },
       { key: "verdict", label: "verdict", isText: true, value: ({ noise }) => noise.verdict },
@@ -203,7 +215,7 @@ function Provenance({ one }: { one: Experiment }) {
   ).filter(([, value]) => value !== null && value !== "");
   return (
     <Panel title="Provenance" aside={one.name ?? `experiment ${one.experiment_id}`}>
-      <dl class="facts wide">
+      <dl class="facts wide provenance">
         {rows.map(([key, value]) => (
           <div key={key}>
             <dt>{key.replaceAll("_", " ")}</dt>
@@ -215,26 +227,40 @@ function Provenance({ one }: { one: Experiment }) {
   );
 }
 
+// Those of the whole experiment as text, those of single runs as a table: there may be hundreds of runs.
 function SystemNotes() {
-  const ids = new Set(experimentRuns.value.map((facts) => facts.run_id)),
+  const runs = experimentRuns.value,
     file = experiment.value?.file ?? 0;
-  const notes = documentData.value!.notes.filter(
-    (note) => note.file === file && (note.run_id === 0 || ids.has(note.run_id)) && text(note.value) !== "",
-  );
-  if (notes.length === 0) return null;
+  const { whole, single } = useMemo(() => {
+    const ids = new Set(runs.map((facts) => facts.run_id));
+    const notes = documentData.value!.notes.filter((note) => note.file === file && text(note.value) !== "");
+    return {
+      whole: notes.filter((note) => note.run_id === 0),
+      single: notes.filter((note) => ids.has(note.run_id)),
+    };
+  }, [runs, file]);
   return (
-    <Panel title="Notes" aside="what xsp wrote down while recording">
-      <dl class="facts wide">
-        {notes.map((note, i) => (
-          <div key={i}>
-            <dt>
-              {note.run_id === 0 ? "" : `run ${note.run_id}: `}
-              {note.key.replaceAll("_", " ")}
-            </dt>
-            <dd class="wrap">{note.value}</dd>
-          </div>
-        ))}
-      </dl>
-    </Panel>
+    <>
+      {whole.length > 0 && (
+        <Panel title="Notes" aside="what xsp wrote down while recording">
+          <dl class="facts wide">
+            {whole.map((note, i) => (
+              <div key={i}>
+                <dt>{note.key.replaceAll("_", " ")}</dt>
+                <dd class="wrap">{note.value}</dd>
+              </div>
+            ))}
+          </dl>
+        </Panel>
+      )}
+      {single.length > 0 && (
+        <DataTable id="notes" caption="Notes of single runs" rows={single} columns={NOTE_COLUMNS} />
+      )}
+    </>
   );
 }
+const NOTE_COLUMNS: TableColumn<Note>[] = [
+  { key: "run_id", label: "run", value: (note) => note.run_id },
+  { key: "key", label: "what", isText: true, value: (note) => note.key.replaceAll("_", " ") },
+  { key: "value", label: "note", isText: true, value: (note) => note.value },
+];

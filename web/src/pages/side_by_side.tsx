@@ -1,172 +1,249 @@
 // SPDX-License-Identifier: Apache-2.0
-// One prediction at each level set, on one time scale: what a level adds to the time of those above it is seen at once.
-// Of each profile only its deepest level is to be trusted; the others are drawn faint.
-import { useEffect, useRef } from "preact/hooks";
-import { isDark, palette } from "../colors";
-import { levelOf, LEVELS, loadRun, type RunFacts, type Spans } from "../data";
-import { drawRow, firstEndingAfter, type Label } from "../timeline/lane_draw";
-import { time } from "../format";
-import { BatchChooser, shownBatch } from "../widgets/parts";
-import { documentData } from "../state";
+// One prediction at each level set, on one time scale: what a level adds to the time of those above it is seen at once. Of
+// each profile only its deepest level is to be trusted; the others are drawn faint and hatched.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { levelOf, LEVELS, loadRun, type Answer, type Cell, type RunFacts } from "../data";
+import { cell, digits, time } from "../format";
+import { observationsOf, noiseWords, overheadNoise, type Observation, type OverheadNoise } from "../noise";
+import { documentData, experimentRuns } from "../state";
+import { text, type Row } from "../widgets/answers";
+import { answers, shownBatch } from "../widgets/parts";
+import { DataTable, type TableColumn } from "../widgets/table";
+import { paintProfiles, type Hit, type Profile } from "./profile_paint";
+import { finite, openObservation, Panel, percent } from "./shown";
+import { added, levelOfSet, NoiseMark } from "./waterfall";
 
-const ROW = 16,
-  HEAD = 24,
-  ROWS_MOST = 14;
-
-// The counted observation of median duration: [start, duration].
-function typical(facts: RunFacts): [number, number] | null {
-  const counted = facts.observations.filter(([, , warmup]) => warmup === 0).sort((a, b) => a[1] - b[1]);
-  const middle = counted[counted.length >> 1];
-  return middle === undefined ? null : [middle[0], middle[1]];
+interface Chosen {
+  levels: string;
+  typical: Observation;
+  row: Row | undefined; // of L0
+  over: Chosen | null;
+  noise: OverheadNoise | null;
 }
-const deepestLevel = (facts: RunFacts) =>
-  facts.levels_counted.reduce((most, counted, level) => (counted > 0 ? level : most), 0);
 
-function paint(
-  canvas: HTMLCanvasElement,
-  all: { facts: RunFacts; data: Spans; from: number; length: number }[],
-  names: string[],
-) {
-  const longest = Math.max(...all.map((one) => one.length)) * 1.03,
-    ratio = devicePixelRatio || 1,
-    width = canvas.clientWidth;
-  const rowsOf = ({ facts, data, from, length }: (typeof all)[number]) =>
-    facts.rows
-      .filter(([, , first, count]) => {
-        const i = firstEndingAfter(data, first, first + count, from);
-        return i < first + count && data.start[i] < from + length * 1.5;
-      })
-      .slice(0, ROWS_MOST);
-  const shown = all.map((one) => ({ ...one, rows: rowsOf(one) })),
-    height = shown.reduce((sum, one) => sum + HEAD + one.rows.length * ROW + 8, 0);
-  canvas.width = width * ratio;
-  canvas.height = height * ratio;
-  canvas.style.height = `${height}px`;
-  const context = canvas.getContext("2d")!,
-    style = getComputedStyle(canvas),
-    colors = palette(),
-    wide = Math.round(width * ratio);
-  context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context.textBaseline = "middle";
-  let top = 0;
-  for (const { facts, data, from, length, rows } of shown) {
-    const trusted = deepestLevel(facts),
-      labels: Label[] = [],
-      tops: number[] = [];
-    context.font = "600 12px system-ui, sans-serif";
-    context.fillStyle = style.getPropertyValue("--text");
-    context.fillText(`${facts.levels}: ${time(length)}`, 0, top + HEAD / 2);
-    const left = context.measureText(`${facts.levels}: ${time(length)}`).width + 12;
-    context.font = "12px system-ui, sans-serif";
-    context.fillStyle = style.getPropertyValue("--quiet");
-    context.fillText(`trust the ${LEVELS[trusted]} level`, left, top + HEAD / 2);
-    const pixels = new Uint32Array(wide * Math.max(1, rows.length));
-    rows.forEach(([, , first, count], line) => {
-      const before = labels.length;
-      drawRow(
-        data,
-        first,
-        first + count,
-        from,
-        from + longest,
-        wide,
-        (i) =>
-          data.start[i] >= from + length
-            ? 0
-            : levelOf(data, i) === trusted
-              ? colors.of(trusted, data.name[i])
-              : colors.faded(levelOf(data, i)),
-        pixels,
-        line * wide,
-        40 * ratio,
-        labels,
-      );
-      for (let i = before; i < labels.length; i++) tops.push(top + HEAD + line * ROW);
+// Of all runs of a level set, the counted observation of median duration.
+function typicalOf(runs: RunFacts[]): Observation | null {
+  const all = observationsOf(runs.filter((facts) => facts.detail !== "none" && facts.spans > 0)),
+    counted = all.filter((one) => !one.is_warmup);
+  const sorted = (counted.length > 0 ? counted : all).sort((a, b) => a.duration_ns - b.duration_ns);
+  return sorted[sorted.length >> 1] ?? null;
+}
+
+function choose(runs: RunFacts[], l0: Answer | undefined, size: number | null): Chosen[] {
+  const here = runs.filter((facts) => facts.batch_size === size && !facts.levels.includes("metrics"));
+  const sets = [...new Set(here.map((facts) => facts.levels))].sort(
+    (a, b) => levelOfSet(a) - levelOfSet(b) || a.length - b.length,
+  );
+  const chosen: Chosen[] = [];
+  for (const levels of sets) {
+    const typical = typicalOf(here.filter((facts) => facts.levels === levels));
+    if (typical === null) continue;
+    const row = l0?.table.rows.find((one) => one.levels === levels && (one.batch_size ?? null) === size);
+    chosen.push({
+      levels,
+      typical,
+      row,
+      over: chosen.find((one) => one.levels === row?.over) ?? chosen.at(-1) ?? null,
+      noise: l0 === undefined || row === undefined ? null : overheadNoise(runs, l0, row),
     });
-    const image = document.createElement("canvas");
-    image.width = wide;
-    image.height = Math.max(1, rows.length);
-    image
-      .getContext("2d")!
-      .putImageData(new ImageData(new Uint8ClampedArray(pixels.buffer as ArrayBuffer), wide, image.height), 0, 0);
-    context.imageSmoothingEnabled = false;
-    rows.forEach((_, line) => context.drawImage(image, 0, line, wide, 1, 0, top + HEAD + line * ROW, width, ROW - 2));
-    context.font = "11px system-ui, sans-serif";
-    labels.forEach((label, i) => {
-      const fits = Math.floor(((label.x1 - label.x0) / ratio - 8) / 6.1),
-        name = names[data.name[label.span]];
-      if (fits < 4) return;
-      context.fillStyle =
-        levelOf(data, label.span) === trusted || isDark()
-          ? levelOf(data, label.span) === trusted
-            ? colors.text
-            : "#e8ebf0"
-          : "#1a1f27";
-      context.fillText(
-        name.length > fits ? `${name.slice(0, fits - 1)}…` : name,
-        label.x0 / ratio + 4,
-        tops[i] + ROW / 2 - 1,
-      );
-    });
-    top += HEAD + rows.length * ROW + 8;
   }
+  return chosen;
 }
+
+function bracketText({ levels, row, over, noise }: Chosen): string {
+  if (over === null) return "";
+  const overhead = finite(row?.overhead_ms),
+    what = `${added(levels, over.levels)}: `;
+  if (overhead === null)
+    return `${what}${noise?.is_within === false ? "faster, the two do not compare" : "overhead within the noise"}`;
+  const share = finite(row?.overhead_pct);
+  return `${what}+ ${digits(overhead)} ms${share === null ? "" : `, ${digits(share, 3)} %`}${noise?.is_within ? ", within the noise" : ""}`;
+}
+const deepest = (facts: RunFacts) =>
+  facts.levels_counted.reduce((most, amount, level) => (amount > 0 ? level : most), 0);
 
 export function SideBySide() {
+  const size = shownBatch(),
+    runs = experimentRuns.value,
+    l0 = answers("L0")[0];
+  const chosen = useMemo(() => choose(runs, l0, size), [runs, l0, size]);
+  if (chosen.length === 0) return null;
+  if (chosen.length === 1)
+    return (
+      <p class="note">
+        Only {chosen[0].levels} was recorded{size === null ? "" : ` at batch ${size}`}: there is no profile with fewer
+        levels to put beside it. To have several: <code>xsp profile MODEL --levels M,M/L</code> or{" "}
+        <code>xsp run --leveled</code>
+      </p>
+    );
+  return (
+    <>
+      <Panel
+        title="One prediction at each level set"
+        aside={`the observation of median duration of each${size === null ? "" : `, batch ${size}`}, on one scale`}
+      >
+        <Profiles chosen={chosen} />
+        <p class="quiet small">
+          Full colour: the level that a set is to be trusted for; hatched: slowed down by the levels below it. Brackets:
+          from the end of the prediction without these levels to the end of this one; their figures are those of L0,
+          over all observations. A click opens the observation on the timeline.
+        </p>
+      </Panel>
+      <ProfileTable chosen={chosen} />
+    </>
+  );
+}
+
+function Profiles({ chosen }: { chosen: Chosen[] }) {
   const canvas = useRef<HTMLCanvasElement>(null),
-    size = shownBatch(),
-    document_ = documentData.value!;
-  const runs = document_.runs.filter(
-    (facts) =>
-      facts.detail === "spans" &&
-      facts.batch_size === size &&
-      typical(facts) !== null &&
-      !facts.levels.includes("metrics"),
-  );
-  const bySet = [...new Map(runs.map((facts) => [facts.levels, facts])).values()].sort(
-    (a, b) => deepestLevel(a) - deepestLevel(b),
-  );
+    hits = useRef<Hit[]>([]),
+    [profiles, setProfiles] = useState<Profile[] | null>(null),
+    [failed, setFailed] = useState(""),
+    [tip, setTip] = useState<{ x: number; y: number; text: string } | null>(null),
+    names = documentData.value!.names;
   useEffect(() => {
-    if (bySet.length < 2) return;
-    let all: Parameters<typeof paint>[1] = [],
-      isOver = false;
-    const repaint = () => {
-      if (canvas.current !== null && all.length > 0) paint(canvas.current, all, document_.names);
-    };
-    Promise.all(bySet.map(loadRun)).then((loaded) => {
-      all = loaded.map((data, i) => ({
-        facts: bySet[i],
-        data,
-        from: typical(bySet[i])![0],
-        length: typical(bySet[i])![1],
-      }));
-      if (!isOver) repaint();
+    let isOver = false;
+    Promise.all(chosen.map((one) => loadRun(one.typical.facts))).then(
+      (loaded) => {
+        if (!isOver) setProfiles(profilesOf(chosen, loaded));
+      },
+      (error) => setFailed(String(error.message ?? error)),
+    );
+    return () => void (isOver = true);
+  }, [chosen]);
+  useEffect(() => {
+    const element = canvas.current;
+    if (element === null || profiles === null) return;
+    let width = 0;
+    const repaint = () => (hits.current = paintProfiles(element, profiles, names));
+    const watch = new ResizeObserver(() => {
+      if (element.clientWidth !== width) repaint();
+      width = element.clientWidth;
     });
-    addEventListener("resize", repaint);
+    watch.observe(element);
     addEventListener("xsp-theme", repaint);
     return () => {
-      isOver = true;
-      removeEventListener("resize", repaint);
+      watch.disconnect();
       removeEventListener("xsp-theme", repaint);
     };
-  }, [size]);
-  if (bySet.length < 2) return null;
+  }, [profiles]);
+  if (failed !== "") return <p class="warn">The profiles could not be unpacked: {failed}</p>;
+  const under = (event: MouseEvent) =>
+    hits.current.find(
+      ({ x0, x1, y0, y1 }) => event.offsetX >= x0 && event.offsetX <= x1 && event.offsetY >= y0 && event.offsetY < y1,
+    );
   return (
-    <section class="panel">
-      <div class="tools">
-        <h3>One prediction at each level set</h3>
-        <BatchChooser />
-      </div>
-      <p class="quiet">
-        The observation of median duration of each set, from its start, on one scale. Full colour: the level that this
-        set is to be trusted for.
-      </p>
+    <div class="plot">
       <canvas
-        class="flame"
+        class="profiles"
         ref={canvas}
         role="img"
-        aria-label={`One prediction at ${bySet.map((facts) => facts.levels).join(", ")}; table L0 has the figures`}
+        aria-label={`One prediction at ${chosen.map((one) => `${one.levels}: ${time(one.typical.duration_ns)}${one.over === null ? "" : ` (${bracketText(one)})`}`).join("; ")}`}
+        onMouseMove={(event) => {
+          const hit = under(event);
+          setTip(
+            hit === undefined || hit.span < 0
+              ? null
+              : { x: event.offsetX, y: event.offsetY, text: hitText(hit, names) },
+          );
+        }}
+        onMouseLeave={() => setTip(null)}
+        onClick={(event) => {
+          const hit = under(event);
+          const one = hit === undefined ? undefined : chosen[profiles!.indexOf(hit.profile)];
+          if (one !== undefined) openObservation(one.typical);
+        }}
       />
-    </section>
+      {profiles === null && <p class="quiet">Unpacking…</p>}
+      {tip !== null && <TipAt tip={tip} width={canvas.current?.clientWidth ?? 0} />}
+    </div>
+  );
+}
+function TipAt({ tip, width }: { tip: { x: number; y: number; text: string }; width: number }) {
+  const isRight = tip.x > width / 2;
+  return (
+    <div
+      class="plot-tip"
+      style={{
+        top: `${tip.y + 16}px`,
+        left: isRight ? "auto" : `${tip.x + 10}px`,
+        right: isRight ? `${width - tip.x + 10}px` : "auto",
+      }}
+    >
+      {tip.text}
+    </div>
+  );
+}
+function hitText({ profile, span }: Hit, names: string[]): string {
+  const { data } = profile;
+  return `${names[data.name[span]]} (${LEVELS[levelOf(data, span)]}): ${time(data.duration[span])}, ${percent(data.duration[span], profile.length)} of the prediction`;
+}
+
+function profilesOf(chosen: Chosen[], loaded: Awaited<ReturnType<typeof loadRun>>[]): Profile[] {
+  const profiles: Profile[] = [];
+  chosen.forEach((one, i) => {
+    const [from, length] = one.typical.facts.observations[one.typical.place];
+    profiles.push({
+      facts: one.typical.facts,
+      data: loaded[i],
+      from,
+      length,
+      trusted: deepest(one.typical.facts),
+      over: one.over === null ? null : profiles[chosen.indexOf(one.over)],
+      bracket: bracketText(one),
+    });
+  });
+  return profiles;
+}
+
+function ProfileTable({ chosen }: { chosen: Chosen[] }) {
+  const columns = useMemo((): TableColumn<Chosen>[] => {
+    const ofRow = (key: string, name: string, title: string): TableColumn<Chosen> => ({
+      key,
+      label: name,
+      title,
+      value: ({ row }) => (row?.[key] ?? null) as Cell,
+    });
+    return [
+      { key: "levels", label: "levels", isText: true, value: (one) => one.levels },
+      { key: "run_id", label: "run", value: (one) => one.typical.facts.run_id },
+      { key: "observation", label: "observation", value: (one) => one.typical.place + 1 },
+      {
+        key: "duration_ns",
+        label: "drawn",
+        title: "duration of the one drawn",
+        value: (one) => one.typical.duration_ns,
+      },
+      {
+        key: "longer_ns",
+        label: "longer than before",
+        title: "the bracket: this one less the one with fewer levels",
+        value: (one) => (one.over === null ? null : one.typical.duration_ns - one.over.typical.duration_ns),
+      },
+      ofRow("latency_ms", "latency (L0)", "over all observations"),
+      ofRow("overhead_ms", "overhead (L0)", "over all observations; not given where it came out negative"),
+      {
+        key: "noise",
+        label: "noise",
+        isText: true,
+        value: (one) => (one.noise === null ? null : noiseWords(one.noise)),
+        show: (one) => <NoiseMark noise={one.noise} />,
+      },
+      {
+        key: "trusted",
+        label: "to be trusted",
+        isText: true,
+        value: (one) => text(cell("", LEVELS[deepest(one.typical.facts)])),
+      },
+    ];
+  }, []);
+  return (
+    <DataTable
+      id="profiles"
+      caption="The predictions drawn"
+      rows={chosen}
+      columns={columns}
+      onRow={(one) => openObservation(one.typical)}
+    />
   );
 }

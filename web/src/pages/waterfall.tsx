@@ -2,8 +2,8 @@
 // What recording cost: the model's latency with nothing but itself recorded, and what each further level added, as a small
 // waterfall. What noise could have made by itself is hatched and said.
 import type { Answer } from "../data";
-import { cell, digits } from "../format";
-import { overheadNoise, type OverheadNoise } from "../noise";
+import { cell } from "../format";
+import { noiseWords, overheadNoise, type OverheadNoise } from "../noise";
 import { experimentRuns } from "../state";
 import { text, type Row } from "../widgets/answers";
 import { Notes } from "../widgets/table";
@@ -114,20 +114,17 @@ function OverheadText({
 }
 export function NoiseMark({ noise }: { noise: OverheadNoise | null }) {
   if (noise === null) return null;
-  if (noise.is_within === null)
-    return (
-      <span class="mark-unknown" title="fewer than 4 observations of one of the two sets">
-        noise not known
-      </span>
-    );
-  const limit = `±${digits(noise.noise_ms!, 3)} ms`;
-  return noise.is_within ? (
-    <span class="mark-within" title={`two equal sets differ by up to ${limit} by chance`}>
-      within the noise ({limit})
-    </span>
-  ) : (
-    <span class="mark-above" title={`two equal sets differ by up to ${limit} by chance`}>
-      above the noise ({limit})
+  const [look, title] =
+    noise.is_within === null
+      ? ["mark-unknown", "fewer than 4 observations of one of the two sets"]
+      : noise.is_within
+        ? ["mark-within", "two equal sets differ by as much from chance alone"]
+        : noise.difference_ms! < 0
+          ? ["mark-within", "the set with more levels was faster by more than chance gives: the two do not compare"]
+          : ["mark-above", "two equal sets do not differ by as much from chance alone"];
+  return (
+    <span class={look} title={title}>
+      {noiseWords(noise)}
     </span>
   );
 }

@@ -62,10 +62,10 @@ function options(host: HTMLElement, latest: () => PlotProps, tip: Signal<Tip | n
     gap: side === "x" ? 4 : 8,
     size: side === "x" ? 24 : (_, values) => widest(values ?? []) + 16,
     splits: (plot, _, low, high) => {
-      const room = side === "x" ? plot.bbox.width / uPlot.pxRatio / 72 : plot.bbox.height / uPlot.pxRatio / 44,
+      const room = side === "x" ? plot.bbox.width / uPlot.pxRatio / 72 : plot.bbox.height / uPlot.pxRatio / 36,
         spec = latest()[side];
       if (spec.log) return powersOfTwo(low, high, Math.floor(room));
-      const ticks = niceTicks(low, high, Math.max(2, Math.floor(room)), tickUnit(spec, Math.max(-low, high)));
+      const ticks = niceTicks(low, high, Math.max(3, Math.floor(room)), tickUnit(spec, Math.max(-low, high)));
       return isBars && side === "x" ? ticks.filter(Number.isInteger) : ticks;
     },
     values: (plot, splits) => {
