@@ -57,6 +57,7 @@ struct predictor_model { // filled by open; strings and arrays live in `arena` o
   struct tensor_info *inputs;
   size_t input_count;
   const char *layer_source; // how the layer level is obtained: "listener", "profile file", "none"
+  const char *note;         // what else to keep with the trace, one line ("inference precision bf16"); NULL: nothing
   void *state;              // the predictor's own
   // Set by the runner before each predict: the model span, for layers that are published later (all zero: none).
   struct xsp_context model_span;
@@ -79,6 +80,9 @@ struct predictor {
                        struct error *err);
   enum status (*open)(const struct predictor_options *options, struct arena *arena, struct predictor_model *ret_model,
                       struct error *err);
+  // The inputs of the coming inferences, whenever they were made anew: their shapes may be others than before, their
+  // memory stays until the next call. Outside any span: what a framework must rebuild for a shape belongs here. May be NULL.
+  enum status (*prepare)(struct predictor_model *model, const struct tensor *inputs, struct error *err);
   // One inference; the caller has the model span open on this thread. Outputs are computed and dropped.
   enum status (*predict)(struct predictor_model *model, const struct tensor *inputs, struct error *err);
   // After the last predict of a batch of work: publish what the framework holds back (profile files). May be NULL.

@@ -199,7 +199,13 @@ static enum status prepare(struct runner *runner, int64_t batch, struct error *e
     XSP_TRY(runner->predictor->resume(&runner->model, err));
   if (runner->inputs.batch == batch)
     return STATUS_OK;
-  return inputs_prepare(&runner->inputs, &runner->model, &runner->arguments, batch, err);
+  XSP_TRY(inputs_prepare(&runner->inputs, &runner->model, &runner->arguments, batch, err));
+  if (runner->predictor->prepare == NULL)
+    return STATUS_OK;
+  enum status status = runner->predictor->prepare(&runner->model, runner->inputs.tensors, err);
+  if (status != STATUS_OK)
+    inputs_done(&runner->inputs); // nothing is prepared
+  return status;
 }
 
 static uint64_t listener_ticks(const struct runner *runner)
@@ -257,8 +263,9 @@ static enum status serve(struct runner *runner, struct error *err)
 {
   int fd = runner->arguments.control_fd;
   const struct predictor_model *model = &runner->model;
-  const char *ready[] = {"ready", model->framework, model->framework_version, model->library_path, model->layer_source};
-  if (!send_line(fd, ready, sizeof ready / sizeof ready[0]))
+  const char *ready[] = {
+      "ready", model->framework, model->framework_version, model->library_path, model->layer_source, model->note};
+  if (!send_line(fd, ready, sizeof ready / sizeof ready[0] - (model->note == NULL)))
     return STATUS_OK; // nobody is there any more
   static struct line_reader reader;
   reader.fd = fd;

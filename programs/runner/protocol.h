@@ -6,7 +6,7 @@
 //   [--profile-file] [--unfused]; the capture session comes by XSP_SESSION, further tracers by XSP_TRACERS.
 //
 // Lines end with '\n', fields are separated by '\t'; '\t', '\n' and '\\' inside a field are written \t, \n, \\.
-//   runner: ready FRAMEWORK VERSION LIBRARY LAYER_SOURCE          once, when the model is open
+//   runner: ready FRAMEWORK VERSION LIBRARY LAYER_SOURCE [NOTE]   once, when the model is open
 //   runner: error STATUS WHAT WHERE WHY ADVICE                    STATUS as enum status' number; the runner then exits
 //   xsp:    predict BATCH WARMUP(0|1)                             one inference under one model span
 //   runner: done                                                  answers predict, prepare and flush

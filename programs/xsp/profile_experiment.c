@@ -138,6 +138,7 @@ static enum status start_lanes(struct experiment *experiment, struct error *err)
            last->framework_version);
   snprintf(experiment->result->library, sizeof experiment->result->library, "%s", last->library);
   snprintf(experiment->result->layer_source, sizeof experiment->result->layer_source, "%s", last->layer_source);
+  snprintf(experiment->result->note, sizeof experiment->result->note, "%s", last->note);
   return STATUS_OK;
 }
 
@@ -283,6 +284,8 @@ static enum status write_notes(struct experiment *experiment, struct error *err)
         store_add_note(experiment->store, 0, "noise_grade", noise_grade_name(experiment->result->noise.grade), err);
   if (status == STATUS_OK)
     status = store_add_note(experiment->store, 0, "layer_source", experiment->result->layer_source, err);
+  if (status == STATUS_OK && experiment->result->note[0] != 0)
+    status = store_add_note(experiment->store, 0, "framework", experiment->result->note, err);
   if (status == STATUS_OK && experiment->result->was_interrupted)
     status = store_add_note(experiment->store, 0, "interrupted", "the user ended the experiment early", err);
   for (size_t set = 0; set < experiment->options->set_count && status == STATUS_OK; set++) {

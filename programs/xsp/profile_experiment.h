@@ -35,6 +35,7 @@ struct profile_result {
   struct store *store; // finished file, open for reading; owned by the caller
   struct noise noise;
   char framework[64], framework_version[64], library[1024], layer_source[64];
+  char note[256]; // of the framework on itself; "": none
   double seconds; // of wall time, measuring only
   bool was_interrupted;
   char kept_partial[1100]; // on error after measurements: where what was measured is kept; else ""

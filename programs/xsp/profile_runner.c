@@ -305,13 +305,14 @@ enum status runner_wait_ready(struct runner *runner, struct error *err)
   char *fields[PROTOCOL_FIELDS];
   size_t count = 0;
   XSP_TRY(read_answer(runner, line, fields, &count, err));
-  if (count != 5 || strcmp(fields[0], "ready") != 0)
+  if ((count != 5 && count != 6) || strcmp(fields[0], "ready") != 0)
     return error_set(err, STATUS_SYSTEM, "the runner's greeting is malformed", runner->model_path, NULL,
                      "xsp and xsp-runner are of different versions?");
   snprintf(runner->framework, sizeof runner->framework, "%s", fields[1]);
   snprintf(runner->framework_version, sizeof runner->framework_version, "%s", fields[2]);
   snprintf(runner->library, sizeof runner->library, "%s", fields[3]);
   snprintf(runner->layer_source, sizeof runner->layer_source, "%s", fields[4]);
+  snprintf(runner->note, sizeof runner->note, "%s", count == 6 ? fields[5] : "");
   return STATUS_OK;
 }
 

@@ -41,6 +41,7 @@ struct runner {
   char work_directory[256];                 // removed by runner_close
   // Filled by runner_wait_ready:
   char framework[64], framework_version[64], library[1024], layer_source[64];
+  char note[256]; // "": none
 };
 
 // Starts the process in the capture session `session_directory`, with `tracers` (XSP_TRACERS, may be NULL).

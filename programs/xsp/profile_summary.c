@@ -40,6 +40,8 @@ static void heading(const struct profile_options *options, const struct profile_
   buf_format(out, ", %u runs after %u warm-up, %.0f s", options->runs, options->warmups, result->seconds);
   if (strcmp(result->layer_source, "none") != 0 && has_layers(options))
     buf_format(out, "; layers by the framework's own profiling (%s)", result->layer_source);
+  if (result->note[0] != 0)
+    buf_format(out, "; %s", result->note);
   buf_text(out, "\n");
   if (result->was_interrupted)
     buf_text(out, "Interrupted: what follows is what was measured until then.\n");

@@ -30,7 +30,7 @@ static const struct known_tracer {
     {"onnxruntime", M | L, false, true}, {"fake", XSP_LEVEL_MASK_ALL, false, false},
 };
 // In the folder of tracers, but brought in by another door.
-static const char *const not_chosen[] = {"frameworks", "functions", "functions_audit"};
+static const char *const not_chosen[] = {"frameworks", "functions", "functions_audit", "openvino"};
 
 static const struct known_tracer *find_known(const char *name)
 {

@@ -99,7 +99,11 @@ static bool is_wanted(const struct invocation *invocation, const char *name)
 // Lie among the tracers but are parts of some: not asked.
 static bool is_part(const char *name)
 {
-  return strcmp(name, "frameworks") == 0 || strcmp(name, "functions_audit") == 0;
+  static const char *const parts[] = {"frameworks", "functions_audit", "openvino"};
+  for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+    if (strcmp(name, parts[i]) == 0)
+      return true;
+  return false;
 }
 
 static void tracer_name(const char *path, char *name, size_t size)
