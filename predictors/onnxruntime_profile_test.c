@@ -69,7 +69,8 @@ static void predictors_are_found_by_name_and_file(void **state)
   assert_null(predictor_find("caffe"));
   assert_ptr_equal(predictor_for_file("a/b.onnx"), predictors[0]);
   assert_ptr_equal(predictor_for_file("b.ort"), predictors[0]);
-  assert_ptr_equal(predictor_for_file("x.script.txt"), predictors[1]);
+  assert_ptr_equal(predictor_for_file("a/b.xml"), predictor_find("openvino"));
+  assert_ptr_equal(predictor_for_file("x.script.txt"), predictor_find("script"));
   assert_null(predictor_for_file("x.txt"));
   assert_null(predictor_for_file(".onnx"));
 }

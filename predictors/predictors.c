@@ -5,9 +5,10 @@
 #include <string.h>
 
 extern const struct predictor predictor_onnxruntime; // onnxruntime.c
+extern const struct predictor predictor_openvino;    // openvino.c
 extern const struct predictor predictor_script;      // script.c
 
-const struct predictor *const predictors[] = {&predictor_onnxruntime, &predictor_script, NULL};
+const struct predictor *const predictors[] = {&predictor_onnxruntime, &predictor_openvino, &predictor_script, NULL};
 
 const struct predictor *predictor_find(const char *name)
 {
