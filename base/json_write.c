@@ -4,7 +4,6 @@
 
 #include "base/utf8.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,8 +119,16 @@ void json_string(struct json_writer *json, const char *text)
 
 void json_int(struct json_writer *json, int64_t value)
 {
+  char digits[24]; // not by printf: reports write millions of them
+  size_t at = sizeof digits;
+  uint64_t rest = value < 0 ? -(uint64_t)value : (uint64_t)value;
+  do
+    digits[--at] = (char)('0' + rest % 10);
+  while ((rest /= 10) > 0);
+  if (value < 0)
+    digits[--at] = '-';
   before_value(json);
-  buf_format(json->out, "%" PRId64, value);
+  buf_put(json->out, digits + at, sizeof digits - at);
 }
 
 void json_double(struct json_writer *json, double value)
