@@ -47,6 +47,11 @@ struct analyze_table {
 };
 
 // ---- the question ----------------------------------------------------------------------------------------------------
+// What several questions about the same open stores share, so that each does not load the runs anew. At most `bytes_most`
+// of loaded rows stay from one question to the next. Answers refer to it: free it after them.
+struct analyze_cache;
+struct analyze_cache *analyze_cache_new(size_t bytes_most); // NULL: out of memory
+void analyze_cache_free(struct analyze_cache *cache);       // NULL is fine
 struct analyze_request {
   int64_t batch;                // 0: the default rule
   const char *layer;            // "outermost", "innermost", "module"; NULL: the run's default
@@ -57,6 +62,7 @@ struct analyze_request {
   double optimal_threshold_pct; // 5
   const char *optimal;          // "latency<=10ms", or NULL
   double latency_threshold_pct; // 5
+  struct analyze_cache *cache;  // NULL: none
 };
 void analyze_request_init(struct analyze_request *request);
 

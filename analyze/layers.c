@@ -2,6 +2,7 @@
 // Pairs layers across the observations of a set, in execution order, and sums over them. Called by A2 to A7 and L0.
 #include "analyze/layers.h"
 
+#include "analyze/cache.h"
 #include "analyze/keep.h"
 
 #include <math.h>
@@ -197,11 +198,11 @@ static enum status observe(struct question *question, struct layers_part *parts,
     parts[p].first_observation = count;
     for (size_t r = 0; r < parts[p].set->run_count; r++) {
       const struct view_run *run = parts[p].set->runs[r];
-      struct layer_rows *rows = arena_alloc(arena, sizeof *rows);
+      struct layer_rows *rows = NULL;
       uint32_t *observation_of = arena_alloc_array(arena, run->observation_count + 1, sizeof *observation_of);
-      if (rows == NULL || observation_of == NULL)
+      if (observation_of == NULL)
         return question_no_memory(err);
-      XSP_TRY(layer_rows_load(question->view->store, run, layers->mode, &parts[p].wanted, arena, rows, err));
+      XSP_TRY(cache_layer_rows(question, run, layers->mode, &parts[p].wanted, &rows, err));
       layers->outside += p == 0 ? rows->outside : 0;
       layers->open += p == 0 ? rows->open : 0;
       layers->runs[layers->run_count] = (struct layers_run){&parts[p], run, rows, observation_of};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asks one analysis about every experiment of the stores and dresses the answers as tables; holds the helpers that all
 // analyses share.
-#include "analyze/view_load.h"
+#include "analyze/cache.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -183,10 +183,8 @@ static enum status ask(const struct question *blank, struct store *store, const 
   struct arena scratch = {0};
   struct error why = {0};
   question.scratch = &scratch;
-  question.view = arena_alloc(question.arena, sizeof *question.view);
-  if (question.view == NULL)
-    return question_no_memory(err);
-  XSP_TRY(view_load(store, experiment, runs, run_count, question.arena, question.view, err));
+  cache_next_question(question.request->cache);
+  XSP_TRY(cache_view(question.request->cache, store, experiment, runs, run_count, question.arena, &question.view, err));
   question.used = arena_alloc_array(question.arena, question.view->set_count + 1, sizeof *question.used);
   if (question.used == NULL)
     return question_no_memory(err);

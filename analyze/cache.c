@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cache that a request may bring. Its bound is on what stays between two questions: one question has in memory what it
+// needs, with a cache or without. Called by question.c and layers.c.
+#include "analyze/cache.h"
+
+#include "analyze/view_load.h"
+
+#include <stdlib.h>
+
+struct cached_view {
+  struct cached_view *next;
+  const struct store *store;
+  int64_t experiment_id;
+  struct view view;
+};
+struct cached_rows {
+  struct cached_rows *next;
+  struct arena arena;
+  const struct view_run *run; // of a cached view
+  enum layer_mode mode;
+  struct device_rows_wanted wanted;
+  struct layer_rows rows;
+  size_t lent_in; // the last question that has it
+  bool is_beyond; // the bound: goes after the question
+};
+struct analyze_cache {
+  struct arena arena; // of views
+  struct cached_view *views;
+  struct cached_rows *rows;
+  size_t bytes_most, bytes; // of rows that stay
+  size_t question;
+};
+
+struct analyze_cache *analyze_cache_new(size_t bytes_most)
+{
+  struct analyze_cache *cache = calloc(1, sizeof *cache);
+  if (cache != NULL)
+    cache->bytes_most = bytes_most;
+  return cache;
+}
+
+static void free_rows(struct analyze_cache *cache, bool all)
+{
+  struct cached_rows **link = &cache->rows;
+  while (*link != NULL) {
+    struct cached_rows *entry = *link;
+    if (!all && !entry->is_beyond) {
+      link = &entry->next;
+      continue;
+    }
+    *link = entry->next;
+    arena_done(&entry->arena);
+    free(entry);
+  }
+}
+
+void analyze_cache_free(struct analyze_cache *cache)
+{
+  if (cache == NULL)
+    return;
+  free_rows(cache, true);
+  arena_done(&cache->arena);
+  free(cache);
+}
+
+void cache_next_question(struct analyze_cache *cache)
+{
+  if (cache == NULL)
+    return;
+  free_rows(cache, false);
+  cache->question++;
+}
+
+// Runs are copied: those given live as long as one question.
+static enum status add_view(struct analyze_cache *cache, struct store *store, const struct store_experiment *experiment,
+                            const struct store_run *runs, size_t run_count, struct view **ret_view, struct error *err)
+{
+  struct cached_view *entry = arena_alloc(&cache->arena, sizeof *entry);
+  struct store_run *copies = arena_alloc_array(&cache->arena, run_count + 1, sizeof *copies);
+  if (entry == NULL || copies == NULL)
+    return question_no_memory(err);
+  for (size_t i = 0; i < run_count; i++) {
+    copies[i] = runs[i];
+    if (runs[i].layer != NULL && (copies[i].layer = arena_format(&cache->arena, "%s", runs[i].layer)) == NULL)
+      return question_no_memory(err);
+  }
+  *entry = (struct cached_view){.next = cache->views, .store = store, .experiment_id = experiment->experiment_id};
+  XSP_TRY(view_load(store, experiment, copies, run_count, &cache->arena, &entry->view, err));
+  cache->views = entry;
+  *ret_view = &entry->view;
+  return STATUS_OK;
+}
+
+enum status cache_view(struct analyze_cache *cache, struct store *store, const struct store_experiment *experiment,
+                       const struct store_run *runs, size_t run_count, struct arena *arena, struct view **ret_view,
+                       struct error *err)
+{
+  if (cache == NULL) {
+    *ret_view = arena_alloc(arena, sizeof **ret_view);
+    return *ret_view == NULL ? question_no_memory(err)
+                             : view_load(store, experiment, runs, run_count, arena, *ret_view, err);
+  }
+  for (struct cached_view *entry = cache->views; entry != NULL; entry = entry->next)
+    if (entry->store == store && entry->experiment_id == experiment->experiment_id) {
+      *ret_view = &entry->view;
+      (*ret_view)->experiment = experiment; // the one before may be gone
+      return STATUS_OK;
+    }
+  return add_view(cache, store, experiment, runs, run_count, ret_view, err);
+}
+
+static struct cached_rows *find_rows(struct analyze_cache *cache, const struct view_run *run, enum layer_mode mode,
+                                     const struct device_rows_wanted *wanted)
+{
+  for (struct cached_rows *entry = cache->rows; entry != NULL; entry = entry->next)
+    if (entry->run == run && entry->mode == mode && entry->wanted.rows == wanted->rows &&
+        entry->wanted.metrics == wanted->metrics && entry->lent_in != cache->question)
+      return entry;
+  return NULL;
+}
+
+static enum status load_rows(struct analyze_cache *cache, struct store *store, const struct view_run *run,
+                             enum layer_mode mode, const struct device_rows_wanted *wanted,
+                             struct cached_rows **ret_entry, struct error *err)
+{
+  struct cached_rows *entry = calloc(1, sizeof *entry);
+  if (entry == NULL)
+    return question_no_memory(err);
+  *entry = (struct cached_rows){.next = cache->rows, .run = run, .mode = mode, .wanted = *wanted};
+  enum status status = layer_rows_load(store, run, mode, wanted, &entry->arena, &entry->rows, err);
+  if (status != STATUS_OK) {
+    arena_done(&entry->arena);
+    free(entry);
+    return status;
+  }
+  entry->is_beyond = entry->arena.used_bytes > cache->bytes_most - cache->bytes;
+  cache->bytes += entry->is_beyond ? 0 : entry->arena.used_bytes;
+  cache->rows = entry;
+  *ret_entry = entry;
+  return STATUS_OK;
+}
+
+enum status cache_layer_rows(struct question *question, const struct view_run *run, enum layer_mode mode,
+                             const struct device_rows_wanted *wanted, struct layer_rows **ret_rows, struct error *err)
+{
+  struct analyze_cache *cache = question->request->cache;
+  struct store *store = question->view->store;
+  if (cache == NULL) {
+    *ret_rows = arena_alloc(question->scratch, sizeof **ret_rows);
+    return *ret_rows == NULL ? question_no_memory(err)
+                             : layer_rows_load(store, run, mode, wanted, question->scratch, *ret_rows, err);
+  }
+  struct cached_rows *entry = find_rows(cache, run, mode, wanted);
+  if (entry == NULL)
+    XSP_TRY(load_rows(cache, store, run, mode, wanted, &entry, err));
+  entry->lent_in = cache->question;
+  for (size_t i = 0; i < entry->rows.count; i++)
+    entry->rows.items[i].layer = ROW_NONE; // as it was loaded
+  *ret_rows = &entry->rows;
+  return STATUS_OK;
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What questions share where their request brings a cache: views, and layer rows of runs. Private to analyze.
+#ifndef XSP_ANALYZE_CACHE_H
+#define XSP_ANALYZE_CACHE_H
+
+#include "analyze/layer_rows.h"
+
+// Call before each question: what the one before had beyond the cache's bound goes.
+void cache_next_question(struct analyze_cache *cache);
+// The view of an experiment: the cache's, else loaded into the question's arena. `cache` may be NULL.
+enum status cache_view(struct analyze_cache *cache, struct store *store, const struct store_experiment *experiment,
+                       const struct store_run *runs, size_t run_count, struct arena *arena, struct view **ret_view,
+                       struct error *err) MUST_CHECK;
+// The layer rows of a run, as layer_rows_load gives them, for this question alone: it may write their `layer`.
+enum status cache_layer_rows(struct question *question, const struct view_run *run, enum layer_mode mode,
+                             const struct device_rows_wanted *wanted, struct layer_rows **ret_rows,
+                             struct error *err) MUST_CHECK;
+
+#endif
