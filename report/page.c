@@ -107,7 +107,7 @@ static enum status put_packed_document(struct page *page, const struct buf *json
   if (json->failed)
     return page_no_memory(err);
   buf_text(&page->out, "<script type=\"application/octet-stream\" id=\"xsp-document\">");
-  XSP_TRY(page_put_packed(json->data, json->length, &page->out, err));
+  XSP_TRY(page_put_packed(json->data, json->length, PAGE_PACK_SMALL, &page->out, err));
   page_part_end(page);
   return page_flush(page, err);
 }

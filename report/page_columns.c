@@ -117,10 +117,10 @@ static bool put_base64(struct buf *out, const uint8_t *bytes, size_t length)
   return true;
 }
 
-enum status page_put_packed(const void *bytes, size_t length, struct buf *out, struct error *err)
+enum status page_put_packed(const void *bytes, size_t length, enum page_pack pack, struct buf *out, struct error *err)
 {
   z_stream stream = {0};
-  if (deflateInit2(&stream, 6, Z_DEFLATED, GZIP_WINDOW, 9, Z_DEFAULT_STRATEGY) != Z_OK)
+  if (deflateInit2(&stream, pack, Z_DEFLATED, GZIP_WINDOW, 9, Z_DEFAULT_STRATEGY) != Z_OK)
     return page_no_memory(err);
   size_t bound = deflateBound(&stream, length);
   uint8_t *packed = malloc(bound);
@@ -154,7 +154,7 @@ enum status page_column_encode(const struct page_spans *spans, const struct page
       for (size_t i = 0; i < count; i++)
         planes[plane * count + i] = (uint8_t)(values[i] >> (8 * plane));
     *ret_encoded = (struct page_encoded){width, count * width};
-    status = page_put_packed(planes, count * width, out, err);
+    status = page_put_packed(planes, count * width, PAGE_PACK_SMALL, out, err);
   }
   free(planes);
   free(values);

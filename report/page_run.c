@@ -140,7 +140,7 @@ static enum status put_contexts(struct page *page, const struct shown *shown, st
   page_part_begin(page, shown->run, "contexts");
   enum status status = page_put_contexts(&shown->spans, &shown->rows, shown->first_ns, &text, err);
   if (status == STATUS_OK)
-    status = page_put_packed(text.data, text.length, &page->out, err);
+    status = page_put_packed(text.data, text.length, PAGE_PACK_SMALL, &page->out, err);
   page_part_end(page);
   buf_done(&text);
   return status == STATUS_OK ? page_flush(page, err) : status;

@@ -94,7 +94,9 @@ enum status page_column_encode(const struct page_spans *spans, const struct page
                                enum page_column column, struct buf *out, struct page_encoded *ret_encoded,
                                struct error *err) MUST_CHECK;
 
+enum page_pack { PAGE_PACK_FAST = 3, PAGE_PACK_SMALL = 6 }; // levels of zlib
 // Appends base64 of gzip of `length` bytes.
-enum status page_put_packed(const void *bytes, size_t length, struct buf *out, struct error *err) MUST_CHECK;
+enum status page_put_packed(const void *bytes, size_t length, enum page_pack pack, struct buf *out,
+                            struct error *err) MUST_CHECK;
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define BATCHES_MOST 64
+#define CACHE_BYTES_MOST ((size_t)512 << 20)
 #define ROWS_MOST 5000 // of one table; the page says what was left out and how to have it
 
 // Analyses that answer for one batch size; the others for all at once.
@@ -46,6 +47,7 @@ static void put_table(struct analyze_table *table, size_t file, const char *by, 
 
 struct asked {
   struct store *store;
+  struct analyze_cache *cache;
   size_t file;
   bool *is_first;
 };
@@ -57,6 +59,7 @@ static enum status answer(const struct asked *asked, const char *id, int64_t bat
   analyze_request_init(&request);
   request.batch = batch;
   request.by = by;
+  request.cache = asked->cache;
   struct analyze_table *tables = NULL;
   size_t count = 0;
   struct error why = {0};
@@ -71,20 +74,30 @@ static enum status answer(const struct asked *asked, const char *id, int64_t bat
   return status;
 }
 
-enum status page_put_tables(struct page *page, size_t file, bool *is_first, struct buf *out, struct error *err)
+static enum status answer_all(const struct asked *asked, const struct timeline *timeline, struct buf *out,
+                              struct error *err)
 {
-  const struct timeline *timeline = &page->files[file].timeline;
-  const struct asked asked = {timeline->store, file, is_first};
   int64_t batches[BATCHES_MOST];
   size_t batch_count = batch_sizes(timeline->runs, timeline->run_count, batches);
   for (size_t i = 0; analyses[i] != NULL; i++) {
     const char *id = analyses[i]->id;
     if (!is_per_batch(id) || batch_count == 0)
-      XSP_TRY(answer(&asked, id, 0, NULL, out, err));
+      XSP_TRY(answer(asked, id, 0, NULL, out, err));
     for (size_t j = 0; is_per_batch(id) && j < batch_count; j++)
-      XSP_TRY(answer(&asked, id, batches[j], NULL, out, err));
+      XSP_TRY(answer(asked, id, batches[j], NULL, out, err));
   }
   for (size_t j = 0; j < batch_count; j++)
-    XSP_TRY(answer(&asked, "L0", batches[j], "layer", out, err));
+    XSP_TRY(answer(asked, "L0", batches[j], "layer", out, err));
   return STATUS_OK;
+}
+
+enum status page_put_tables(struct page *page, size_t file, bool *is_first, struct buf *out, struct error *err)
+{
+  const struct timeline *timeline = &page->files[file].timeline;
+  const struct asked asked = {timeline->store, analyze_cache_new(CACHE_BYTES_MOST), file, is_first};
+  if (asked.cache == NULL)
+    return page_no_memory(err);
+  enum status status = answer_all(&asked, timeline, out, err);
+  analyze_cache_free(asked.cache);
+  return status;
 }

@@ -361,14 +361,44 @@ function remembered<T>(most: number, make: (key: string) => Promise<T>): (key: s
   };
 }
 type Tags = Record<string, Cell>;
-const tagBlocks = remembered(8, (id) => unpackJson(id, true) as Promise<Record<string, Tags>>);
+// Of one key: which spans of the block have it (from the one before; left out where they are those of the key before), and
+// their values.
+interface TagGroup {
+  key: string;
+  places?: number[];
+  integers?: number[]; // from the one before
+  numbers?: (number | null)[];
+  digits?: string[]; // integers that JavaScript does not have
+  texts?: string[];
+  values?: number[]; // which of the texts
+}
+function tagsOf(groups: TagGroup[]): Map<number, Tags> {
+  const found = new Map<number, Tags>();
+  let places: number[] = [];
+  for (const { key, places: from, integers, numbers, digits, texts, values } of groups) {
+    if (from !== undefined) places = from;
+    let place = 0,
+      integer = 0;
+    places.forEach((step, i) => {
+      place += step;
+      const value = integers ? (integer += integers[i]) : texts ? texts[values![i]] : (numbers ?? digits!)[i];
+      const tags = found.get(place) ?? (Object.create(null) as Tags);
+      let name = key;
+      for (let again = 2; name in tags; again++) name = `${key} #${again}`;
+      tags[name] = value ?? null;
+      found.set(place, tags);
+    });
+  }
+  return found;
+}
+const tagBlocks = remembered(8, async (id) => tagsOf((await unpackJson(id, true)) as TagGroup[]));
 
 // Tags of a span, from the block it lies in. Of a rectangle that stands for several: none.
 export async function loadTags(facts: RunFacts, place: number): Promise<Tags> {
   if (!isCount(place, facts.spans - 1) || !(facts.tag_block > 0)) return {};
   const id = `xsp-${facts.run}-tags-${Math.floor(place / facts.tag_block)}`;
   if (document.getElementById(id) === null) return {}; // none of its spans has any
-  return (await tagBlocks(id))[place] ?? {};
+  return (await tagBlocks(id)).get(place % facts.tag_block) ?? {};
 }
 
 const idColumns = new Map<number, Promise<Float64Array>>();
