@@ -4,7 +4,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { palette } from "../colors";
 import { count } from "../format";
-import type { Shape } from "./shape";
+import { childrenOf, type Shape } from "./shape";
 
 export const ROW = 20;
 const LEAST = 1.2; // pixels of a box that is drawn
@@ -39,7 +39,7 @@ export function layoutOf(shape: Shape, root: number, width: number): Layout {
     (rows[box.depth] ??= []).push(box);
     if (box.node === MORE) continue;
     const of = shape.total[box.node],
-      children = shape.children[box.node];
+      children = childrenOf(shape, box.node);
     if (of <= 0) {
       hidden += children.length;
       continue;

@@ -141,8 +141,8 @@ function parentsFirst(tree: Tree): Tree {
 }
 
 // Works for some milliseconds at a time.
-const SLICE_MS = 30;
-async function inSlices<T>(steps: Generator<number, T>, onPart: (part: number) => void): Promise<T> {
+const SLICE_MS = 24;
+export async function inSlices<T>(steps: Generator<number, T>, onPart: (part: number) => void): Promise<T> {
   for (;;) {
     const start = performance.now();
     while (performance.now() - start < SLICE_MS) {

@@ -10,10 +10,11 @@ export type Order = "top-down" | "bottom-up" | "left-heavy";
 export interface Shape extends Tree {
   own: Float64Array; // by the value chosen
   total: Float64Array; // with what is below
-  spans: Float64Array; // count with what is below
-  children: number[][]; // in the order drawn
-  depth: number; // of the deepest
+  child: Uint32Array; // children of all, one after the other, in the order drawn
+  firstChild: Uint32Array; // where a node's begin; those of the next node begin where they end
 }
+export const childrenOf = (shape: Shape, node: number) =>
+  shape.child.subarray(shape.firstChild[node], shape.firstChild[node + 1]);
 export const valueOf = (tree: Tree, node: number, value: Value) =>
   value === "count"
     ? tree.count[node]
@@ -23,30 +24,42 @@ export const valueOf = (tree: Tree, node: number, value: Value) =>
         ? tree.device[node]
         : tree.host[node] + tree.device[node];
 
-// Sums from the leaves up, children in order: by first start, or by value where that is what the order is about.
-function finished(tree: Tree, value: Value, order: Order): Shape {
+const SLICE = 1 << 14; // nodes between two looks at the clock
+
+// Children in order: by first start, or by value where that is what the order is about.
+function* withChildren(tree: Tree, own: Float64Array, total: Float64Array, order: Order): Generator<number, Shape> {
   const size = tree.name.length,
-    own = Float64Array.from(tree.name, (_, node) => valueOf(tree, node, value)),
-    total = own.slice(),
-    spans = Float64Array.from(tree.count),
-    children: number[][] = Array.from({ length: size }, () => []),
-    level = new Int32Array(size);
-  let depth = 0;
-  for (let node = size - 1; node > 0; node--) {
-    total[tree.parent[node]] += total[node];
-    spans[tree.parent[node]] += spans[node];
-  }
-  for (let node = 1; node < size; node++) {
-    children[tree.parent[node]].push(node);
-    level[node] = level[tree.parent[node]] + 1;
-    if (level[node] > depth) depth = level[node];
-  }
+    firstChild = new Uint32Array(size + 1),
+    child = new Uint32Array(Math.max(0, size - 1));
+  for (let node = 1; node < size; node++) firstChild[tree.parent[node] + 1]++;
+  for (let node = 0; node < size; node++) firstChild[node + 1] += firstChild[node];
+  const next = firstChild.slice();
+  for (let node = 1; node < size; node++) child[next[tree.parent[node]]++] = node;
   const before =
     order === "top-down"
       ? (a: number, b: number) => tree.first[a] - tree.first[b]
       : (a: number, b: number) => total[b] - total[a];
-  for (const some of children) if (some.length > 1) some.sort(before);
-  return { ...tree, own, total, spans, children, depth };
+  for (let node = 0, sorted = 0; node < size; node++) {
+    const some = firstChild[node + 1] - firstChild[node];
+    if (some > 1) child.subarray(firstChild[node], firstChild[node + 1]).sort(before);
+    sorted += some + 1;
+    if (sorted >= SLICE) {
+      sorted = 0;
+      yield 0.6 + (0.4 * node) / size;
+    }
+  }
+  return { ...tree, own, total, child, firstChild };
+}
+// Sums from the leaves up.
+function* finished(tree: Tree, value: Value, order: Order): Generator<number, Shape> {
+  const size = tree.name.length,
+    own = new Float64Array(size);
+  for (let node = 0; node < size; node++) own[node] = valueOf(tree, node, value);
+  yield 0.2;
+  const total = own.slice();
+  for (let node = size - 1; node > 0; node--) total[tree.parent[node]] += total[node];
+  yield 0.3;
+  return yield* withChildren(tree, own, total, order);
 }
 
 const like = (tree: Tree): Tree => ({
@@ -63,12 +76,13 @@ function add(to: Tree, node: number, from: Tree, source: number) {
 }
 
 // A name directly in itself is one context.
-function collapsed(tree: Tree, names: number): Tree {
+function* collapsed(tree: Tree, names: number): Generator<number, Tree> {
   const result = like(tree),
     children = new Children(result, names),
     place = new Int32Array(tree.name.length);
   for (let node = 1; node < tree.name.length; node++) {
     const around = place[tree.parent[node]];
+    if (node % SLICE === 0) yield (0.2 * node) / tree.name.length;
     place[node] =
       result.name[around] === tree.name[node]
         ? around
@@ -80,34 +94,50 @@ function collapsed(tree: Tree, names: number): Tree {
 
 // Each name with those that called it below it. Values stand with the first name of a chain; what comes below it carries
 // them on, so that a child's share is what this caller is to blame for.
-function inverted(tree: Tree, names: number, value: Value): Shape {
+function* inverted(tree: Tree, names: number, value: Value): Generator<number, Shape> {
   const result = like(tree),
     children = new Children(result, names),
-    total: number[] = [0];
+    amounts: number[] = [0];
   for (let node = 1; node < tree.name.length; node++) {
+    if (node % SLICE === 0) yield (0.6 * node) / tree.name.length;
     const amount = valueOf(tree, node, value);
     if (amount <= 0) continue;
-    total[0] += amount;
+    amounts[0] += amount;
     for (let at = node, to = 0, depth = 0; at > 0; at = tree.parent[at], depth++) {
       to = children.of(to, tree.name[at], tree.level[at], tree.first[at]);
       if (depth === 0) add(result, to, tree, node);
-      total[to] = (total[to] ?? 0) + amount;
+      amounts[to] = (amounts[to] ?? 0) + amount;
     }
   }
-  return { ...finished(result, value, "left-heavy"), ...carried(result, total) };
+  return yield* carried(result, amounts, value);
 }
 // Totals of an inverted tree are no sums of what is below.
-function carried(tree: Tree, amounts: number[]) {
-  const total = Float64Array.from(amounts),
-    children: number[][] = tree.name.map(() => []);
-  for (let node = 1; node < tree.name.length; node++) children[tree.parent[node]].push(node);
-  for (const some of children) some.sort((a, b) => total[b] - total[a]);
-  return { total, children };
+function* carried(tree: Tree, amounts: number[], value: Value): Generator<number, Shape> {
+  const own = Float64Array.from(tree.name, (_, node) => valueOf(tree, node, value));
+  return yield* withChildren(tree, own, Float64Array.from(amounts), "bottom-up");
 }
 
-export function shapeOf(tree: Tree, order: Order, value: Value, isCollapsed: boolean, names: number): Shape {
-  const source = isCollapsed ? collapsed(tree, names) : tree;
-  return order === "bottom-up" ? inverted(source, names, value) : finished(source, value, order);
+export function* shapeOf(
+  tree: Tree,
+  order: Order,
+  value: Value,
+  isCollapsed: boolean,
+  names: number,
+): Generator<number, Shape> {
+  const source = isCollapsed ? yield* collapsed(tree, names) : tree;
+  return order === "bottom-up" ? yield* inverted(source, names, value) : yield* finished(source, value, order);
+}
+export function atOnce<T>(steps: Generator<unknown, T>): T {
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}
+
+function totalsOf(tree: Tree, value: Value): Float64Array {
+  const total = Float64Array.from(tree.name, (_, node) => valueOf(tree, node, value));
+  for (let node = tree.name.length - 1; node > 0; node--) total[tree.parent[node]] += total[node];
+  return total;
 }
 
 // ---- one name: what calls it, what it calls
@@ -119,7 +149,7 @@ export interface Sandwich {
   callees: Shape; // the root is the name; below it what it calls
 }
 export function sandwichOf(tree: Tree, name: number, value: Value, names: number): Sandwich {
-  const base = finished(tree, value, "top-down"),
+  const base = totalsOf(tree, value),
     callees = like(tree),
     callers = like(tree),
     below = new Children(callees, names),
@@ -131,7 +161,7 @@ export function sandwichOf(tree: Tree, name: number, value: Value, names: number
   for (let node = 1; node < tree.name.length; node++) {
     const around = place[tree.parent[node]];
     if (tree.name[node] === name) {
-      own += base.own[node];
+      own += valueOf(tree, node, value);
       count += tree.count[node];
     }
     if (around < 0 && tree.name[node] !== name) continue;
@@ -139,10 +169,10 @@ export function sandwichOf(tree: Tree, name: number, value: Value, names: number
     place[node] = tree.name[node] === name ? 0 : below.of(around, tree.name[node], tree.level[node], tree.first[node]);
     add(callees, place[node], tree, node);
     if (around >= 0) continue;
-    amounts[0] += base.total[node];
+    amounts[0] += base[node];
     for (let at = tree.parent[node], to = 0; at > 0; at = tree.parent[at]) {
       to = above.of(to, tree.name[at], tree.level[at], tree.first[at]);
-      amounts[to] = (amounts[to] ?? 0) + base.total[node];
+      amounts[to] = (amounts[to] ?? 0) + base[node];
       callers.count[to] += tree.count[node];
     }
   }
@@ -156,8 +186,8 @@ export function sandwichOf(tree: Tree, name: number, value: Value, names: number
     total: amounts[0],
     own,
     count,
-    callees: finished(callees, value, "left-heavy"),
-    callers: { ...finished(callers, value, "left-heavy"), ...carried(callers, amounts) },
+    callees: atOnce(finished(callees, value, "left-heavy")),
+    callers: atOnce(carried(callers, amounts, value)),
   };
 }
 
@@ -172,22 +202,32 @@ export interface NameRow {
   count: number;
 }
 export function namesOf(tree: Tree, value: Value): NameRow[] {
-  const base = finished(tree, value, "top-down"),
+  const base = totalsOf(tree, value),
     rows = new Map<number, NameRow>();
   for (let node = 1; node < tree.name.length; node++) {
     const name = tree.name[node];
     let row = rows.get(name);
     if (row === undefined)
       rows.set(name, (row = { name, level: tree.level[node], own: 0, total: 0, host: 0, device: 0, count: 0 }));
-    row.own += base.own[node];
+    row.own += valueOf(tree, node, value);
     row.host += tree.host[node];
     row.device += tree.device[node];
     row.count += tree.count[node];
     let at = tree.parent[node];
     while (at > 0 && tree.name[at] !== name) at = tree.parent[at];
-    if (at <= 0) row.total += base.total[node];
+    if (at <= 0) row.total += base[node];
   }
   return [...rows.values()];
+}
+
+// Those of most own time (else of most time below), in that order; the heaviest only, where they are many.
+export function heaviest(shape: Shape, most: number): number[] {
+  const size = shape.name.length - 1;
+  const nodes: number[] = [];
+  const least = size > most ? shape.own.slice(1).sort()[size - most] : -1;
+  for (let node = 1; node <= size && nodes.length < most; node++) if (shape.own[node] > least) nodes.push(node);
+  for (let node = 1; node <= size && nodes.length < most; node++) if (shape.own[node] === least) nodes.push(node);
+  return nodes.sort((a, b) => shape.own[b] - shape.own[a] || shape.total[b] - shape.total[a]);
 }
 
 // Contexts that match, and what share of all lies in them (of matches within each other the outer one counts).
@@ -211,7 +251,7 @@ export function pathOf(tree: Tree, node: number): number[] {
 export function nodeOfNames(shape: Shape, path: number[]): number {
   let at = 0;
   for (const name of path) {
-    const next = shape.children[at].find((child) => shape.name[child] === name);
+    const next = childrenOf(shape, at).find((child) => shape.name[child] === name);
     if (next === undefined) break;
     at = next;
   }

@@ -2,12 +2,13 @@
 // The flame graph's numbers: contexts, names, and the callers and callees of one name. Titles of cells have exact values.
 import { useMemo } from "preact/hooks";
 import { LEVELS } from "../data";
-import { digits } from "../format";
+import { digits, plural } from "../format";
 import { DataTable, type TableColumn } from "../widgets/table";
 import { FlameCanvas, type Told } from "./canvas";
-import { namesOf, sandwichOf, type NameRow, type Shape, type Value } from "./shape";
+import { childrenOf, heaviest, namesOf, sandwichOf, type NameRow, type Shape, type Value } from "./shape";
 import type { Tree } from "./contexts";
 
+const ROWS_MOST = 50_000;
 const isTime = (value: Value) => value !== "count";
 const keyOf = (value: Value, what: "own" | "total") => `${what}_${isTime(value) ? "ns" : "spans"}`;
 const percent = (part: number, all: number) => (all > 0 ? (100 * part) / all : null);
@@ -37,14 +38,7 @@ export function ContextTable({
   names: string[];
   onRow: (node: number) => void;
 }) {
-  const rows = useMemo(
-    () =>
-      shape.name
-        .map((_, i) => i)
-        .slice(1)
-        .sort((a, b) => shape.own[b] - shape.own[a] || shape.total[b] - shape.total[a]),
-    [shape],
-  );
+  const rows = useMemo(() => heaviest(shape, ROWS_MOST), [shape]);
   const columns = useMemo(
     (): TableColumn<number>[] => [
       {
@@ -79,7 +73,18 @@ export function ContextTable({
     ],
     [shape, value],
   );
-  return <DataTable id="flame" caption="Contexts" columns={columns} rows={rows} onRow={onRow} />;
+  const more = shape.name.length - 1 - rows.length;
+  return (
+    <>
+      <DataTable id="flame" caption="Contexts" columns={columns} rows={rows} onRow={onRow} />
+      {more > 0 && (
+        <p class="note">
+          {plural(more, "further context")} with less own {isTime(value) ? "time" : "spans"}:{" "}
+          <code>xsp export FILE --to folded</code>
+        </p>
+      )}
+    </>
+  );
 }
 
 export function NameTable({
@@ -155,7 +160,7 @@ export function SandwichView({
   const side = (shape: Shape, caption: string, id: string, isFlipped: boolean) => (
     <section class="panel" aria-label={caption}>
       <h3>{caption}</h3>
-      {shape.children[0].length === 0 ? (
+      {shape.firstChild[1] === 0 ? (
         <p class="quiet">None.</p>
       ) : (
         <>
@@ -209,6 +214,7 @@ function DirectTable({
   value: Value;
   onName: (name: number) => void;
 }) {
+  const rows = useMemo(() => [...childrenOf(shape, 0)], [shape]);
   const columns = useMemo(
     (): TableColumn<number>[] => [
       { key: "name", label: "name", isText: true, value: (node) => names[shape.name[node]] },
@@ -223,7 +229,7 @@ function DirectTable({
       id={id}
       caption={`${caption}, direct`}
       columns={columns}
-      rows={shape.children[0]}
+      rows={rows}
       onRow={(node) => onName(shape.name[node])}
       height={260}
     />

@@ -7,10 +7,10 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { LEVELS, levelOf, type Spans } from "../data";
 import { matching } from "../find";
 import { FlameCanvas, type Told } from "../flame/canvas";
-import { loadTree, type Tree } from "../flame/contexts";
+import { inSlices, loadTree, type Tree } from "../flame/contexts";
 import { findSpan } from "../flame/find_span";
 import { tracksOf } from "../flame/own_time";
-import { matchesOf, nodeOfNames, pathOf, shapeOf, type Shape, type Value } from "../flame/shape";
+import { atOnce, matchesOf, nodeOfNames, pathOf, shapeOf, type Order, type Shape, type Value } from "../flame/shape";
 import { ContextTable, NameTable, SandwichView } from "../flame/tables";
 import { TimeOrder, type Spot } from "../flame/time_order";
 import { count, digits, plural, time } from "../format";
@@ -187,6 +187,29 @@ function FlamePage({ data }: { data: Spans }) {
   );
 }
 
+const AT_ONCE_MOST = 20_000; // contexts that are laid out before the page is drawn
+function useShape(tree: Tree, order: Order, value: Value, isCollapsed: boolean): Shape | null {
+  const [made, setMade] = useState<{ of: string; tree: Tree; shape: Shape } | null>(null);
+  const of = `${order} ${value} ${isCollapsed}`,
+    names = documentData.value!.names.length + 1,
+    isSmall = tree.name.length <= AT_ONCE_MOST;
+  const small = useMemo(
+    () => (isSmall ? atOnce(shapeOf(tree, order, value, isCollapsed, names)) : null),
+    [tree, of, isSmall],
+  );
+  useEffect(() => {
+    if (isSmall) return;
+    let isCurrent = true;
+    inSlices(shapeOf(tree, order, value, isCollapsed, names), () => undefined).then(
+      (shape) => isCurrent && setMade({ of, tree, shape }),
+    );
+    return () => {
+      isCurrent = false;
+    };
+  }, [tree, of, isSmall]);
+  return small ?? (made?.tree === tree && made.of === of ? made.shape : null);
+}
+
 function Figure({ data, tree, track }: { data: Spans; tree: Tree; track: number | null }) {
   const names = documentData.value!.names,
     mode = flameMode.value,
@@ -198,13 +221,19 @@ function Figure({ data, tree, track }: { data: Spans; tree: Tree; track: number 
     sandwich = Number(details.value["flame.name"] || NaN),
     [told, setTold] = useState<{ told: Told; shape: Shape } | null>(null),
     [spot, setSpot] = useState<Spot>({ place: -1, x: -1, y: -1 });
-  const shape = useMemo(
-    () => shapeOf(tree, order, value, isCollapsed, names.length + 1),
-    [tree, order, value, isCollapsed],
-  );
-  const root = useMemo(() => nodeOfNames(shape, zoomed === "" ? [] : zoomed.split(".").map(Number)), [shape, zoomed]);
-  const matches = useMemo(() => (hits === null ? null : matchesOf(shape, hits)), [shape, hits]);
+  const shape = useShape(tree, order, value, isCollapsed),
+    root = useMemo(
+      () => (shape === null ? 0 : nodeOfNames(shape, zoomed === "" ? [] : zoomed.split(".").map(Number))),
+      [shape, zoomed],
+    );
+  const matches = useMemo(() => (hits === null || shape === null ? null : matchesOf(shape, hits)), [shape, hits]);
   useEffect(() => setTold(null), [shape]);
+  if (shape === null)
+    return (
+      <p class="quiet pad" role="status">
+        Laying out {count(tree.name.length - 1)} contexts…
+      </p>
+    );
   const amount = (of: number) => (value === "count" ? plural(of, "span") : time(of));
   const open = (node: number) =>
     setDetail(
