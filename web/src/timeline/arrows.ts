@@ -48,7 +48,7 @@ function addArrow(frame: Frame, launch: number, execution: number): boolean {
 
 // By row: whether it holds launches or executions at all.
 const linkedRows = new WeakMap<Spans, Uint8Array>();
-function rowsWithLinks(data: Spans): Uint8Array {
+export function rowsWithLinks(data: Spans): Uint8Array {
   let rows = linkedRows.get(data);
   if (rows === undefined) {
     rows = new Uint8Array(data.facts.rows.length);

@@ -14,7 +14,6 @@ import { paintGrid, paintRuler } from "./ruler";
 
 const LEAST_LABEL = 30,
   LEAST_HATCHED = 9,
-  LETTER = 6.1,
   LABELS_MOST = 900; // of one frame: text costs more than all the rest
 
 // What a frame shows, and where: one for all that paint over the rows.
@@ -42,12 +41,16 @@ export class Painter {
   private inks: Inks | null = null;
   private hits: Uint8Array | null = null;
   private before: Uint32Array | null = null;
+  private widths: Float32Array; // of names, 0: not measured yet
+  private ellipsis = 0;
   private hatching: CanvasPattern | null = null;
   constructor(
     private canvas: HTMLCanvasElement,
     private data: Spans,
     private names: string[],
-  ) {}
+  ) {
+    this.widths = new Float32Array(names.length);
+  }
 
   // The theme is another one: all colours anew.
   forget() {
@@ -195,20 +198,26 @@ export class Painter {
       const wanted = frame.inks.textOn(pixelOf(span));
       if (wanted !== color) context.fillStyle = color = wanted;
       const text =
-        together > 1 ? this.mergedText(span, together, wide - 8) : shorten(this.names[data.name[span]], wide - 8);
+        together > 1
+          ? this.mergedText(context, span, together, wide - 8)
+          : this.nameIn(context, data.name[span], wide - 8);
       if (text !== "") context.fillText(text, left + 4, top + line.height / 2 + 0.5);
     });
   }
 
-  private mergedText(span: number, together: number, room: number): string {
+  private mergedText(context: CanvasRenderingContext2D, span: number, together: number, room: number): string {
     const share = digits((100 * busyOf(this.data, span)) / Math.max(1, this.data.duration[span]), 2);
     const all = [`${count(together)} spans, ${share} % busy`, `${count(together)} spans`, count(together)];
-    return all.find((text) => text.length * LETTER <= room) ?? "";
+    return all.find((text) => context.measureText(text).width <= room) ?? "";
   }
-}
 
-// By a letter's usual width: measuring each would cost more than drawing.
-function shorten(text: string, room: number): string {
-  const fits = Math.floor(room / LETTER);
-  return text.length <= fits ? text : fits > 3 ? `${text.slice(0, fits - 1)}…` : "";
+  // The name, cut to the room: each is measured once only, that costs more than drawing.
+  private nameIn(context: CanvasRenderingContext2D, name: number, room: number): string {
+    const text = this.names[name];
+    if (this.widths[name] === 0) this.widths[name] = context.measureText(text).width;
+    if (this.widths[name] <= room) return text;
+    if (this.ellipsis === 0) this.ellipsis = context.measureText("…").width;
+    const fits = Math.floor(((room - this.ellipsis) / this.widths[name]) * text.length);
+    return fits > 2 ? `${text.slice(0, fits)}…` : "";
+  }
 }

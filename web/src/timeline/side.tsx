@@ -8,7 +8,9 @@ import { GROUP_HEAD, ROW } from "./geometry";
 import { toggle, type GroupBox, type Layout, type TrackBox } from "./layout";
 import type { Stage } from "./stage";
 
-const MARGIN = 400; // pixels rendered beyond the window
+const MARGIN = 400, // pixels rendered beyond the window
+  LONG = 16, // letters
+  TAIL = 8;
 
 function trackTitle(data: Spans, box: TrackBox): string {
   const { track } = box,
@@ -18,6 +20,26 @@ function trackTitle(data: Spans, box: TrackBox): string {
     : "";
   const depth = `${plural(box.depth, "row")} deep`;
   return `${lane.name} (${lane.process}): ${plural(track.spans, data.merged === null ? "span" : "rectangle")}, ${depth}${overlap}`;
+}
+
+// Names that are too long for a line wrap where the track is tall enough; else their middle is left out, for names of
+// threads and streams often differ at their end.
+function TrackName({ box }: { box: TrackBox }) {
+  const { label } = box.track,
+    lines = Math.min(3, Math.floor(box.height / ROW));
+  if (lines > 1)
+    return (
+      <span class="side-text is-wrapped" style={{ maxHeight: `${lines * ROW}px` }}>
+        {label}
+      </span>
+    );
+  const head = label.length > LONG ? label.slice(0, -TAIL) : label;
+  return (
+    <span class="side-text is-cut">
+      <span>{head}</span>
+      {head.length < label.length && <span>{label.slice(-TAIL)}</span>}
+    </span>
+  );
 }
 
 function TrackLabel({ data, box }: { data: Spans; box: TrackBox }) {
@@ -33,7 +55,7 @@ function TrackLabel({ data, box }: { data: Spans; box: TrackBox }) {
         onClick={() => toggle("closed", id)}
       >
         <span class="chevron" aria-hidden="true" />
-        <span class="side-text">{box.track.label}</span>
+        <TrackName box={box} />
       </button>
       <span class="side-actions">
         <button
@@ -84,19 +106,18 @@ function GroupLabel({ box }: { box: GroupBox }) {
   );
 }
 
-export function Side({ data, layout, stage }: { data: Spans; layout: Layout; stage: { current: Stage | null } }) {
+export function Side({ data, layout, stage }: { data: Spans; layout: Layout; stage: Stage | null }) {
   const moved = useRef<HTMLDivElement>(null);
   const [at, setAt] = useState(0); // scroll position in steps of the margin
   useEffect(() => {
-    const { current } = stage;
-    if (current === null) return;
-    current.onScroll = (top) => {
+    if (stage === null) return;
+    stage.onScroll = (top) => {
       moved.current!.style.transform = `translateY(${-top}px)`;
       setAt(Math.floor(top / MARGIN));
     };
-    current.later();
-    return () => (current.onScroll = null);
-  }, [stage.current, layout]);
+    stage.later();
+    return () => (stage.onScroll = null);
+  }, [stage, layout]);
   const from = (at - 1) * MARGIN,
     to = (at + 2) * MARGIN + innerHeight;
   const isNear = (box: { top: number; height?: number }) => box.top + (box.height ?? GROUP_HEAD) > from && box.top < to;

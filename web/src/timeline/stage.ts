@@ -153,6 +153,7 @@ export class Stage {
         this.later();
       }),
     );
+    stops.push(view.subscribe(() => (hover.value = null))); // what was under the pointer has moved on
     const resized = new ResizeObserver(this.later);
     resized.observe(this.box);
     const scheme = matchMedia("(prefers-color-scheme: dark)");

@@ -6,6 +6,7 @@ import type { Spans } from "../data";
 import { plural } from "../format";
 import { documentData, run, selected, setDetail, spans, view } from "../state";
 import { Aggregates } from "./aggregates";
+import { rowsWithLinks } from "./arrows";
 import { SpanDetails } from "./details";
 import { keysOn } from "./keys";
 import { arrangement, lay, setFilter, showAllTracks } from "./layout";
@@ -23,27 +24,24 @@ const MOST_HEIGHT = "max(260px, 58vh)";
 function Tracks({ data, names }: { data: Spans; names: string[] }) {
   const canvas = useRef<HTMLCanvasElement>(null),
     box = useRef<HTMLDivElement>(null),
-    stage = useRef<Stage | null>(null),
-    [, setIsReady] = useState(false);
+    [stage, setStage] = useState<Stage | null>(null);
   const groups = useMemo(() => trackGroups(data), [data]);
   const arranged = arrangement.value,
     layout = useMemo(() => lay(data, groups, arranged), [data, groups, arranged]);
   useEffect(() => {
     const made = new Stage(canvas.current!, box.current!, data, names, layout);
-    stage.current = made;
     const stops = [made.start(), pointerOn(made), keysOn(made)];
-    setIsReady(true);
+    setStage(made);
     return () => {
       stops.forEach((stop) => stop());
-      stage.current = null;
-      setIsReady(false);
+      setStage(null);
     };
   }, [data]);
   useEffect(() => {
-    if (stage.current === null) return;
-    stage.current.layout = layout;
-    stage.current.later();
-  }, [layout]);
+    if (stage === null) return;
+    stage.layout = layout;
+    stage.later();
+  }, [stage, layout]);
   return (
     <div class="timeline-frame">
       <div class="timeline-top">
@@ -82,7 +80,7 @@ function Tracks({ data, names }: { data: Spans; names: string[] }) {
 
 // Beside the overview strip, over the names of the tracks.
 function Tools({ data }: { data: Spans }) {
-  const hasLaunches = data.launch.some((launch) => launch >= 0);
+  const hasLaunches = rowsWithLinks(data).includes(1);
   return (
     <div class="timeline-tools">
       {data.facts.lanes.length > LANES_PLAIN && (
