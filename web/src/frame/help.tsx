@@ -1,15 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 // The help: keys by page, how to filter tables, and the licences of what this page is made of. A modal dialog; the browser
 // gives the focus back to where it was.
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { helpIsOpen } from "../state";
 import { KEYS } from "./keys";
 
 const licences = () => document.getElementById("xsp-licences")?.textContent?.trim() ?? "";
 
+const LONGEST = "Timeline"; // beside all the others
+const FILTERS = [
+  ["conv", "rows that contain it anywhere"],
+  ["type:conv", "rows that contain it in this column"],
+  ["latency_ms>2", "also <, <=, >=, =; a column's key is in its title"],
+  ["-pool", "rows without it; several terms: all hold"],
+];
+
+const Group = ({ title, keys }: (typeof KEYS)[number]) => (
+  <section key={title}>
+    <h3>{title}</h3>
+    <dl>
+      {keys.map(({ keys: shown, what }) => (
+        <div key={shown.join() + what}>
+          <dt>
+            {shown.map((key) => (
+              <kbd key={key}>{key}</kbd>
+            ))}
+          </dt>
+          <dd>{what}</dd>
+        </div>
+      ))}
+    </dl>
+  </section>
+);
+
 export function Help() {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (helpIsOpen.value && !dialog.current!.open) dialog.current!.showModal();
     if (!helpIsOpen.value && dialog.current!.open) dialog.current!.close();
   }, [helpIsOpen.value]);
@@ -30,52 +56,23 @@ export function Help() {
           </button>
         </div>
         <div class="help-columns">
-          {KEYS.map(({ title, keys }) => (
-            <section key={title}>
-              <h3>{title}</h3>
+          <div>
+            {KEYS.filter((group) => group.title !== LONGEST).map(Group)}
+            <section>
+              <h3>Filters of tables</h3>
               <dl>
-                {keys.map(({ keys: shown, what }) => (
-                  <div key={shown.join() + what}>
+                {FILTERS.map(([example, what]) => (
+                  <div key={example}>
                     <dt>
-                      {shown.map((key) => (
-                        <kbd key={key}>{key}</kbd>
-                      ))}
+                      <code>{example}</code>
                     </dt>
                     <dd>{what}</dd>
                   </div>
                 ))}
               </dl>
             </section>
-          ))}
-          <section>
-            <h3>Filters of tables</h3>
-            <dl>
-              <div>
-                <dt>
-                  <code>conv</code>
-                </dt>
-                <dd>rows that contain it anywhere</dd>
-              </div>
-              <div>
-                <dt>
-                  <code>type:conv</code>
-                </dt>
-                <dd>… in this column</dd>
-              </div>
-              <div>
-                <dt>
-                  <code>latency_ms&gt;2</code>
-                </dt>
-                <dd>numbers: &lt; &gt; &lt;= &gt;= =; a column's key is in its title</dd>
-              </div>
-              <div>
-                <dt>
-                  <code>-pool</code>
-                </dt>
-                <dd>rows without it; several terms: all hold</dd>
-              </div>
-            </dl>
-          </section>
+          </div>
+          <div>{KEYS.filter((group) => group.title === LONGEST).map(Group)}</div>
         </div>
         {licences() !== "" && (
           <details>
