@@ -24,6 +24,7 @@ const TIMES: Prefix[] = [
   [1e3, "µs"],
   [1, "ns"],
 ];
+const TIMES_OF_MS: Prefix[] = TIMES.map(([factor, unit]) => [factor / 1e6, unit]);
 const PREFIXES: Prefix[] = [
   [1e12, "T"],
   [1e9, "G"],
@@ -31,6 +32,7 @@ const PREFIXES: Prefix[] = [
   [1e3, "k"],
   [1, ""],
 ];
+const PERCENT: Prefix[] = [[1, "%"]];
 const BYTES: Prefix[] = [
   [2 ** 30, "GiB"],
   [2 ** 20, "MiB"],
@@ -85,9 +87,9 @@ export function label(key: string): string {
 
 // What a key says of its values: their unit, and the prefixes that people use with it.
 function unitOf(key: string): { prefixes: Prefix[]; unit: string } | null {
-  if (key.endsWith("_ms")) return { prefixes: [[1, "ms"]], unit: "" };
+  if (key.endsWith("_ms")) return { prefixes: TIMES_OF_MS, unit: "" };
   if (key.endsWith("_ns")) return { prefixes: TIMES, unit: "" };
-  if (key.endsWith("_pct")) return { prefixes: [[1, "%"]], unit: "" };
+  if (key.endsWith("_pct")) return { prefixes: PERCENT, unit: "" };
   if (key.endsWith("_bytes_per_s")) return { prefixes: PREFIXES, unit: "B/s" };
   if (key.endsWith("_bytes")) return { prefixes: BYTES, unit: "" };
   if (key.endsWith("flops_per_s")) return { prefixes: PREFIXES, unit: "flop/s" };
@@ -114,32 +116,45 @@ export interface ColumnFormat {
 const DECIMALS_MOST = 6;
 const COMMON_LEAST = 10; // the value in the middle is at least a tenth of the unit
 const SHOWN_LEAST = 3; // significant digits of the value in the middle
-// One unit for a column, by its largest value, and decimals by the one in the middle.
-export function columnFormat(key: string, values: Cell[]): ColumnFormat {
+const isNumber = (value: Cell): value is number => typeof value === "number" && Number.isFinite(value);
+// One unit and one number of decimals, by the largest value and by the one in the middle.
+function formatOf(key: string, values: Cell[]): ColumnFormat {
   const sizes = values
-    .filter((value): value is number => typeof value === "number" && Number.isFinite(value) && value !== 0)
+    .filter(isNumber)
+    .filter((value) => value !== 0)
     .map(Math.abs)
     .sort((a, b) => a - b);
   const most = sizes[sizes.length - 1] ?? 0,
-    known = unitOf(key),
-    common = sizes[sizes.length >> 1] ?? 1;
+    common = sizes[sizes.length >> 1] ?? 1,
+    known = unitOf(key);
   // Small enough for the common values: one long span does not make microseconds 0.00004 s.
   const [factor, prefix] = known === null ? [1, ""] : prefixOf(known.prefixes, Math.min(most, common * COMMON_LEAST));
   const isWhole = factor === 1 && sizes.every(Number.isInteger);
-  const middle = common / factor;
-  const decimals = isWhole
-    ? 0
-    : prefix === "%"
-      ? 2
-      : Math.min(DECIMALS_MOST, Math.max(0, SHOWN_LEAST - 1 - magnitudeOf(middle)));
+  const wanted = SHOWN_LEAST - 1 - magnitudeOf(common / factor);
+  const decimals = isWhole ? 0 : prefix === "%" ? 2 : Math.min(DECIMALS_MOST, Math.max(1, wanted));
   const least = 0.5 * 10 ** -decimals;
   return {
     unit: known === null ? "" : `${prefix}${known.unit}`,
     show: (value) => {
-      if (typeof value !== "number" || !Number.isFinite(value)) return cell(key, value);
+      if (!isNumber(value)) return cell(key, value);
       if (value === 0) return "0";
-      // Too small for the column's decimals: no 0 for what is not 0.
+      // Too small for the decimals: no 0 for what is not 0.
       return Math.abs(value / factor) < least ? digits(value / factor, 1) : grouped[decimals].format(value / factor);
     },
   };
+}
+// Columns of one unit are shown alike: latency, min and max can be compared across.
+export function columnFormats(keys: string[], values: Cell[][]): ColumnFormat[] {
+  const pools = new Map<string, Cell[]>();
+  const poolOf = keys.map((key) => {
+    const known = unitOf(key);
+    return known === null || known.prefixes === PREFIXES ? key : JSON.stringify(known);
+  });
+  poolOf.forEach((pool, c) => pools.set(pool, (pools.get(pool) ?? []).concat(values[c])));
+  const made = new Map<string, ColumnFormat>();
+  return keys.map((key, c) => {
+    const pool = poolOf[c];
+    if (!made.has(pool)) made.set(pool, formatOf(key, pools.get(pool)!));
+    return made.get(pool)!;
+  });
 }

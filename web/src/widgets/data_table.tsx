@@ -3,7 +3,7 @@
 // and hidden columns stand in the URL. Arrows, Home and End go through the rows, Enter opens one.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
-import { columnFormat, count, plural, type ColumnFormat } from "../format";
+import { columnFormats, count, plural, type ColumnFormat } from "../format";
 import { isPrinting } from "../frame/theme";
 import { details, setDetail, sorts } from "../state";
 import { copyText, saveFile } from "./copy";
@@ -56,7 +56,10 @@ function useShown<Row>({ id, columns, rows }: Properties<Row>, room: number): Sh
     const step = Math.max(1, Math.floor(rows.length / SAMPLE)),
       sample = step === 1 ? rows : rows.filter((_, i) => i % step === 0);
     const values = columns.map((column) => sample.map(column.value));
-    const formats = columns.map((column, c) => columnFormat(column.key, values[c]));
+    const formats = columnFormats(
+      columns.map((column) => column.key),
+      values,
+    );
     const main =
       columns.find((column) => column.hasBar) ??
       MAIN.map((key) => columns.find((column) => column.key === key)).find((column) => column !== undefined);
