@@ -9,7 +9,7 @@ import { cell, count, digits, label, plural, time } from "../format";
 import { page, run, search, selection, spans } from "../state";
 import { Meter, type Point } from "./charts";
 import { runLabel } from "./parts";
-import { DataTable, Notes, type TableColumn } from "./table";
+import { AnswerFoot, DataTable, tableId, type TableColumn } from "./table";
 
 export const number = (value: Cell | undefined) => (typeof value === "number" ? value : null);
 export const text = (value: Cell | undefined) => (value === null || value === undefined ? "" : String(value));
@@ -124,19 +124,14 @@ export function LinkedTable({
   return (
     <div class="answer" id={`table-${table.analysis}`}>
       <DataTable
-        id={table.analysis}
+        id={tableId(answer)}
         caption={caption ?? `${table.analysis}  ${table.title ?? ""}`}
         columns={columns}
         rows={rows}
         isMarked={isFocused}
         height={height}
+        foot={<AnswerFoot answer={answer} />}
       />
-      {answer.rows_left_out > 0 && (
-        <p class="note">
-          {plural(answer.rows_left_out, "row")} more: <code>xsp analyze {table.analysis} FILE</code>
-        </p>
-      )}
-      <Notes notes={table.notes} />
     </div>
   );
 }
