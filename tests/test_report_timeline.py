@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The timeline of the report's page in real Chromium: zoom and pan by keys and wheel, the view in the URL, and what search, a
+selected range and a selected span say, against SQL on the same file."""
+import collections
+import re
+import unittest
+
+import browser
+import report_files
+from browser import rows_of
+from scripted import asynchronous, xsp_json
+
+
+def ns(range_text):
+    return tuple(int(part) for part in range_text.split("-"))
+
+
+class ReportTimelineTest(browser.BrowserTest):
+    def timeline(self, fragment="", files=None, **options):
+        self.path, page = files or report_files.written(report_files.many_kernels, "kernels")
+        window = self.open(page, "#page=timeline" + fragment, **options)
+        self.canvas = window.page.get_by_role("application").first
+        return window
+
+    def sql(self, query):
+        return xsp_json("sql", self.path, query, "--json")
+
+    def spans(self, run=1):
+        """Rows of table span as the page counts them: times from the run's first start, without other clocks."""
+        rows = self.sql("select s.* from span s join track t using (run_id, track_id) "
+                        f"where run_id = {run} and t.clock is null")
+        first = min(row["start_ns"] for row in rows)
+        for row in rows:
+            row["from"], row["to"] = row["start_ns"] - first, row["start_ns"] - first + (row["duration_ns"] or 0)
+        return rows
+
+    def view(self, window):
+        state = window.state()
+        return ns(state["view"]) if "view" in state else None
+
+    def test_keys_zoom_and_pan(self):
+        window = self.timeline()
+        self.assertIsNone(self.view(window))
+        self.canvas.hover()
+        window.page.keyboard.down("w")
+        window.frames(12)
+        window.page.keyboard.up("w")
+        window.frames(20)
+        zoomed = self.view(window)
+        whole = max(span["to"] for span in self.spans())
+        self.assertLess(zoomed[1] - zoomed[0], 0.95 * whole)
+        window.page.keyboard.down("d")
+        window.frames(12)
+        window.page.keyboard.up("d")
+        window.frames(20)
+        panned = self.view(window)
+        self.assertGreater(panned[0], zoomed[0])
+        self.assertAlmostEqual((panned[1] - panned[0]) / (zoomed[1] - zoomed[0]), 1, places=3)
+        window.page.keyboard.down("s")
+        window.frames(12)
+        window.page.keyboard.up("s")
+        window.frames(20)
+        wider = self.view(window)
+        self.assertTrue(wider is None or wider[1] - wider[0] > panned[1] - panned[0])
+        window.page.keyboard.press("0")
+        self.assertIsNone(self.view(window))
+
+    def test_wheel_zooms_with_control(self):
+        window = self.timeline()
+        self.canvas.hover()
+        window.page.keyboard.down("Control")
+        window.page.mouse.wheel(0, -400)
+        window.page.keyboard.up("Control")
+        window.frames(20)
+        zoomed = self.view(window)
+        self.assertIsNotNone(zoomed)
+        self.assertLess(zoomed[1] - zoomed[0], max(span["to"] for span in self.spans()))
+
+    def test_the_url_restores_everything(self):
+        fragment = "&view=1000000-3590000000&select=2000000-600000000&span=3&find=kernel_1"
+        window = self.timeline(fragment)
+        before = window.state()
+        self.assertEqual((before["view"], before["select"], before["span"], before["find"]),
+                         ("1000000-3590000000", "2000000-600000000", "3", "kernel_1"))
+        details = window.page.get_by_role("region", name="Selected span").inner_text()
+        window.page.reload()
+        window.wait()
+        self.assertEqual(window.state(), before)
+        self.assertEqual(window.page.get_by_role("region", name="Selected span").inner_text(), details)
+        self.assertEqual(window.page.get_by_role("search").get_by_role("searchbox").input_value(), "kernel_1")
+
+    def test_search_finds_what_sql_finds(self):
+        for files in (report_files.written(report_files.many_kernels, "kernels"), report_files.imported("kineto")):
+            if files is None:
+                continue
+            window = self.timeline(files=files)
+            for wanted in ("kernel", "_1", "conv", "NET", "nothing of this name"):
+                spans = self.spans()
+                hits = [span for span in spans if wanted.lower() in span["name"].lower()]
+                window.page.get_by_role("search").get_by_role("searchbox").fill(wanted)
+                window.frames()
+                said = window.page.get_by_role("search").get_by_role("status").inner_text()
+                if not hits:
+                    self.assertIn("no span", said)
+                    continue
+                self.assertTrue(said.startswith(f"{len(hits):,} span"), f"{said!r} instead of {len(hits)}")
+                time_of = lambda rows: sum(span["duration_ns"] or 0 for span in rows if span["kind"] != "launch")
+                levels = {span["level"] for span in hits if (span["duration_ns"] or 0) > 0 and span["kind"] != "launch"}
+                share = 100 * time_of(hits) / max(1, time_of([span for span in spans if span["level"] in levels]))
+                self.assertAlmostEqual(float(re.search(r"([0-9.,]+) %", said)[1].replace(",", "")), share,
+                                       delta=0.006 * share + 1e-9)
+
+    def check_groups(self, window, spans, range_ns=None):
+        """Table "groups" against a count by hand: spans that touch the range, and their time inside of it."""
+        counted, inside = collections.Counter(), collections.Counter()
+        for span in spans:
+            if range_ns is not None and not (span["from"] < range_ns[1] and span["to"] > range_ns[0]):
+                continue
+            key = (span["name"], span["level"], span["kind"])
+            counted[key] += 1
+            low, high = range_ns or (span["from"], span["to"])
+            inside[key] += min(high, span["to"]) - max(low, span["from"])
+        rows = rows_of(window.table("groups"))
+        self.assertEqual({(row["name"], row["level"], row["kind"]): int(row["count"]) for row in rows}, dict(counted))
+        self.assertEqual({(row["name"], row["level"], row["kind"]): float(row["total_ns"]) for row in rows},
+                         {key: float(value) for key, value in inside.items()})
+
+    def test_a_range_counts_what_lies_in_it(self):
+        window = self.timeline()
+        spans = self.spans()
+        self.check_groups(window, spans)
+        for range_ns in ((0, 40_000_000), (250_000_500, 1_300_000_000), (3_000_000_000, 3_000_000_001)):
+            window.go(f"#page=timeline&select={range_ns[0]}-{range_ns[1]}")
+            window.frames()
+            self.check_groups(window, spans, range_ns)
+
+    def test_a_drag_selects_a_range(self):
+        window = self.timeline()
+        box = self.canvas.bounding_box()
+        y = box["y"] + min(box["height"] / 2, 200)
+        window.page.mouse.move(box["x"] + box["width"] * 0.5, y)
+        window.page.mouse.down()
+        window.page.mouse.move(box["x"] + box["width"] * 0.6, y, steps=4)
+        window.page.mouse.move(box["x"] + box["width"] * 0.7, y, steps=4)
+        window.page.mouse.up()
+        window.frames(4)
+        selected = ns(window.state()["select"])
+        whole = max(span["to"] for span in self.spans())
+        self.assertGreater(selected[1] - selected[0], 0.1 * whole)
+        self.assertLess(selected[1] - selected[0], 0.5 * whole)
+        self.check_groups(window, self.spans(), selected)
+        window.page.keyboard.press("Escape")
+        window.frames(4)
+        self.assertNotIn("select", window.state())
+
+    def details(self, window):
+        return window.page.get_by_role("region", name="Selected span")
+
+    def row_said(self, window):
+        """The row of table span that the details name by a query."""
+        query = re.search(r'"(select [^"]*)"', self.details(window).locator("code").inner_text())[1]
+        [row] = self.sql(query)
+        return row
+
+    def check_details(self, window, by_id, first_ns):
+        row = self.row_said(window)
+        details = self.details(window)
+        self.assertEqual(details.get_by_role("heading").inner_text().strip(), row["name"])
+        titles = details.evaluate("(one) => [...one.querySelectorAll('dd[title]')].map((cell) => cell.title)")
+        self.assertIn(f"{row['duration_ns'] or 0} ns", titles)
+        self.assertIn(f"{row['start_ns'] - first_ns} ns from the run's first start", titles)
+        text = details.inner_text()
+        self.assertIn(row["level"], text)
+        chain, parent = [], row["parent_id"]
+        while parent in by_id:
+            chain.insert(0, by_id[parent]["name"])
+            parent = by_id[parent]["parent_id"]
+        said = details.evaluate("""(one) => [...one.querySelectorAll("dt")].filter((term) => term.innerText === "in")
+            .flatMap((term) => [...term.parentElement.querySelectorAll("dd button")].map((button) => button.innerText.trim()))""")
+        self.assertEqual(said, chain)
+        tags = self.sql(f"select key, value from tag where run_id = {row['run_id']} and span_id = {row['span_id']}")
+        shown = details.evaluate("""(one) => Object.fromEntries([...one.querySelectorAll('[aria-label=Tags] dt')].map((term) =>
+            [term.innerText, term.parentElement.querySelector("dd").title]))""")
+        self.assertEqual(set(shown), {tag["key"] for tag in tags})
+        for tag in tags:
+            value = tag["value"]
+            self.assertTrue(shown[tag["key"]] == str(value) or float(shown[tag["key"]]) == float(value), (shown, tag))
+        return row
+
+    def test_a_span_shows_what_the_file_says_of_it(self):
+        for files in (report_files.written(report_files.many_kernels, "kernels"), report_files.imported("kineto"),
+                      report_files.written(asynchronous, "asynchronous")):
+            if files is None:
+                continue
+            window = self.timeline(files=files)
+            spans = self.spans()
+            by_id = {span["span_id"]: span for span in spans}
+            first_ns = min(span["start_ns"] for span in spans)
+            seen = set()
+            for place in sorted({0, 1, 3, len(spans) // 3, len(spans) // 2, len(spans) - 1}):
+                window.go(f"#page=timeline&span={place}")
+                self.details(window).locator("code").wait_for()
+                seen.add(self.check_details(window, by_id, first_ns)["span_id"])
+            self.assertGreater(len(seen), 4)
+
+    def test_a_click_selects_the_span_under_it(self):
+        window = self.timeline()
+        spans = self.spans()
+        model = next(span for span in spans if span["level"] == "model")
+        window.go(f"#page=timeline&view={model['from']}-{model['to']}")
+        window.frames(4)
+        box = self.canvas.bounding_box()
+        found = None
+        for y in range(20, int(box["height"]), 6):
+            window.page.mouse.click(box["x"] + box["width"] * 0.62, box["y"] + y)
+            window.frames(1)
+            if self.details(window).count():
+                self.details(window).locator("code").wait_for()
+                found = self.row_said(window)
+                if found["level"] == "model":
+                    break
+        self.assertIsNotNone(found, "no click hit a span")
+        self.assertEqual(found["level"], "model")
+        self.assertIn("span", window.state())
+        window.page.keyboard.press("Escape")
+        self.details(window).wait_for(state="hidden")
+
+    def test_walking_by_keys(self):
+        window = self.timeline()
+        spans = {span["span_id"]: span for span in self.spans()}
+        window.go("#page=timeline&span=0")
+        self.details(window).locator("code").wait_for()
+        before = self.row_said(window)
+        window.page.keyboard.press(".")
+        window.frames(4)
+        self.details(window).locator("code").wait_for()
+        after = self.row_said(window)
+        same = sorted((span["start_ns"], span["span_id"]) for span in spans.values()
+                      if span["track_id"] == before["track_id"] and span["level"] == before["level"]
+                      and span["kind"] == before["kind"])
+        self.assertEqual(same.index((after["start_ns"], after["span_id"])), same.index((before["start_ns"], before["span_id"])) + 1)
+        window.page.keyboard.press("f")
+        window.page.keyboard.press("f")
+        window.frames(30)
+        low, high = self.view(window)
+        self.assertLessEqual(low, spans[after["span_id"]]["from"])
+        self.assertGreaterEqual(high, spans[after["span_id"]]["to"])
+
+    def test_enter_goes_from_match_to_match(self):
+        window = self.timeline()
+        field = window.page.get_by_role("search").get_by_role("searchbox")
+        field.fill("kernel_7<")
+        hits = sorted((span["from"], span["span_id"]) for span in self.spans() if "kernel_7<" in span["name"])
+        for wanted in (hits[0], hits[1], hits[2]):
+            field.press("Enter")
+            window.frames(4)
+            self.details(window).locator("code").wait_for()
+            self.assertEqual(self.row_said(window)["span_id"], wanted[1])
+
+    def test_launches_and_executions_lead_to_each_other(self):
+        window = self.timeline(files=report_files.written(asynchronous, "asynchronous"))
+        spans = self.spans()
+        graph = next(span for span in spans if span["name"] == "launchGraph")
+        for place in range(len(spans)):
+            window.go(f"#page=timeline&span={place}")
+            self.details(window).locator("code").wait_for()
+            row = self.row_said(window)
+            text = self.details(window).inner_text()
+            if row["kind"] == "execution" and row["correlation_id"]:
+                launch = next(span for span in spans if span["kind"] == "launch" and span["correlation_id"] == row["correlation_id"])
+                self.assertRegex(text, f"launched by\\s+{launch['name']}")
+            if row["span_id"] == graph["span_id"]:
+                self.assertRegex(text, "executed as\\s+graph a")
+                self.assertIn("graph b", text)
+
+    def test_merged_runs_say_so_and_count_all(self):
+        path, _ = report_files.written(report_files.many_kernels, "kernels")
+        page = report_files.report(path, "merged", "--max-spans", "200")
+        window = self.timeline(files=(path, page))
+        self.assertIn("xsp report", window.text())
+        self.assertRegex(window.text(), "merged|stand for|together")
+        counted = collections.Counter((span["name"], span["level"], span["kind"]) for span in self.spans())
+        said = {(row["name"], row["level"], row["kind"]): int(row["count"]) for row in rows_of(window.table("groups"))}
+        self.assertEqual(sum(said.values()), sum(counted.values()))
+
+
+if __name__ == "__main__":
+    unittest.main()
