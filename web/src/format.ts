@@ -13,6 +13,7 @@ export function digits(value: number, significant = 4): string {
   if (value === 0) return "0";
   if (!Number.isFinite(value)) return String(value);
   const magnitude = magnitudeOf(value);
+  if (magnitude >= 15 || magnitude < -9) return value.toExponential(significant - 1);
   if (magnitude >= significant - 1) return grouped[0].format(value);
   return trim(value.toFixed(Math.min(12, Math.max(0, significant - 1 - magnitude))));
 }

@@ -118,8 +118,17 @@ export function runsBehind(
   );
 }
 
+// What runs hold does not change while the page is open: each set of them is looked through once.
+const known = new Map<string, Observation[]>();
+const noises = new Map<string, Noise>();
+const keyOf = (runs: RunFacts[]) => runs.map((facts) => facts.run).join();
+function once<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {
+  let value = map.get(key);
+  if (value === undefined) map.set(key, (value = make()));
+  return value;
+}
 // In order of time. Starts are beyond 2^53 ns: only their distances are numbers.
-export function observationsOf(runs: RunFacts[]): Observation[] {
+function inOrderOfTime(runs: RunFacts[]): Observation[] {
   const firsts = runs.map((facts) => BigInt(facts.first_ns));
   const zero = firsts.reduce((least, first) => (first < least ? first : least), firsts[0] ?? 0n);
   return runs
@@ -134,6 +143,9 @@ export function observationsOf(runs: RunFacts[]): Observation[] {
     )
     .sort((a, b) => a.start_ns - b.start_ns);
 }
+export const observationsOf = (runs: RunFacts[]) => once(known, keyOf(runs), () => inOrderOfTime(runs));
+export const noiseOfRuns = (runs: RunFacts[]) =>
+  once(noises, keyOf(runs), () => noiseOf(countedDurations(observationsOf(runs))));
 export const countedDurations = (observations: Observation[]) =>
   observations.filter((one) => !one.is_warmup).map((one) => one.duration_ns);
 
@@ -146,7 +158,7 @@ export interface OverheadNoise {
 export function overheadNoise(runs: RunFacts[], l0: Answer, row: Record<string, Cell>): OverheadNoise | null {
   if (row.over === null || row.over === undefined) return null;
   const [here, over] = [row.levels, row.over].map((levels) =>
-    noiseOf(countedDurations(observationsOf(runsBehind(runs, l0, row.batch_size, levels)))),
+    noiseOfRuns(runsBehind(runs, l0, row.batch_size, levels)),
   );
   const noise = differenceNoise_ns(here, over);
   const before = l0.table.rows.find((one) => one.levels === row.over && one.batch_size === row.batch_size)?.latency_ms,

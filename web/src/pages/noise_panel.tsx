@@ -3,9 +3,8 @@
 import type { Answer, RunFacts } from "../data";
 import { cell, count, digits, plural, time } from "../format";
 import {
-  countedDurations,
   noiseFacts,
-  noiseOf,
+  noiseOfRuns,
   observationsOf,
   runsBehind,
   SPREAD_NOISY_PCT,
@@ -56,7 +55,7 @@ function recordedVerdict(): string | null {
 export function NoisePanel({ a1, row }: { a1: Answer; row: Row }) {
   const runs = runsBehind(experimentRuns.value, a1, row.batch_size, a1.table.run_set.levels);
   const observations = observationsOf(runs),
-    noise = noiseOf(countedDurations(observations));
+    noise = noiseOfRuns(runs);
   const said = recordedVerdict(),
     system = noiseFacts(experiment.value?.system ?? {});
   return (

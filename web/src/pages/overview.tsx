@@ -78,7 +78,6 @@ export function Overview() {
             target={targetOf("layer", "layer_name")}
             on="layers"
             word="layer"
-            note={(one) => text(one.layer_type)}
           />
         )}
         {a10 !== undefined && (
@@ -126,7 +125,7 @@ function Figures({ a1, row, a2, a10 }: { a1?: Answer; row?: Row; a2?: Answer; a1
       {a10 !== undefined && (
         <Figure
           value={countOf(a10.table.summary.kernels)}
-          label="kernels a prediction"
+          label={a1 === undefined ? "kernels" : "kernels a prediction"}
           notes={[
             `${cell("kernel_latency_ms", a10.table.summary.kernel_latency_ms ?? null)} in all, ${countOf(a10.table.summary.distinct_names)} names`,
             a15 === undefined || number(a15.gpu_latency_ms) === null
@@ -201,7 +200,11 @@ function NoModel() {
     <Figure
       value={length === undefined ? "–" : time(length)}
       label="recorded time"
-      notes={["no prediction was marked:", "the whole run counts as one"]}
+      notes={
+        length === undefined
+          ? ["no observation was recorded"]
+          : ["no prediction was marked:", "the whole run counts as one"]
+      }
     />
   );
 }

@@ -5,14 +5,13 @@ import { useMemo } from "preact/hooks";
 import { BASES, LEVELS, type Answer, type Cell, type Experiment, type Note, type RunFacts } from "../data";
 import { cell, label } from "../format";
 import {
-  noiseOf,
-  observationsOf,
-  countedDurations,
+  noiseOfRuns,
   noiseWords,
+  observationsOf,
   overheadNoise,
   runsBehind,
-  type OverheadNoise,
   type Observation,
+  type OverheadNoise,
 } from "../noise";
 import { chooseRun, documentData, experiment, experimentRuns, page } from "../state";
 import { LinkedTable, text, type Row } from "../widgets/answers";
@@ -92,7 +91,7 @@ function NoiseTable({ a1 }: { a1: Answer }) {
     () =>
       a1.table.rows.map((row) => ({
         size: row.batch_size as Cell,
-        noise: noiseOf(countedDurations(observationsOf(runsBehind(runs, a1, row.batch_size, a1.table.run_set.levels)))),
+        noise: noiseOfRuns(runsBehind(runs, a1, row.batch_size, a1.table.run_set.levels)),
       })),
     [a1, runs],
   );

@@ -25,7 +25,7 @@ interface Chosen {
 function typicalOf(runs: RunFacts[]): Observation | null {
   const all = observationsOf(runs.filter((facts) => facts.detail !== "none" && facts.spans > 0)),
     counted = all.filter((one) => !one.is_warmup);
-  const sorted = (counted.length > 0 ? counted : all).sort((a, b) => a.duration_ns - b.duration_ns);
+  const sorted = [...(counted.length > 0 ? counted : all)].sort((a, b) => a.duration_ns - b.duration_ns);
   return sorted[sorted.length >> 1] ?? null;
 }
 
@@ -67,7 +67,12 @@ export function SideBySide() {
     runs = experimentRuns.value,
     l0 = answers("L0")[0];
   const chosen = useMemo(() => choose(runs, l0, size), [runs, l0, size]);
-  if (chosen.length === 0) return null;
+  if (chosen.length === 0)
+    return runs.some((facts) => facts.observations.length > 0) ? (
+      <p class="note">
+        No spans of runs{size === null ? "" : ` at batch ${size}`} are in this report: predictions are not drawn.
+      </p>
+    ) : null;
   if (chosen.length === 1)
     return (
       <p class="note">

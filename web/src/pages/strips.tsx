@@ -4,7 +4,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { RunFacts } from "../data";
 import { count, digits, plural, time } from "../format";
-import { countedDurations, noiseOf, observationsOf, type Noise, type Observation } from "../noise";
+import { countedDurations, noiseOfRuns, observationsOf, type Noise, type Observation } from "../noise";
 import { experimentRuns, selection } from "../state";
 import { colorsOf, type Colors } from "../widgets/axis";
 import { runLabel } from "../widgets/parts";
@@ -54,10 +54,11 @@ export function Strips() {
 }
 
 function Group({ size, runs }: { size: number | null; runs: RunFacts[] }) {
-  const strips = runs.map((facts): Strip => {
-    const observations = observationsOf([facts]);
-    return { facts, observations, noise: noiseOf(countedDurations(observations)) };
-  });
+  const strips = runs.map((facts): Strip => ({
+    facts,
+    observations: observationsOf([facts]),
+    noise: noiseOfRuns([facts]),
+  }));
   const scale = scaleOf(strips);
   return (
     <div class="strips" role="group" aria-label={size === null ? "Runs" : `Runs of batch ${size}`}>

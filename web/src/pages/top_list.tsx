@@ -53,7 +53,9 @@ export function TopList({
                 to === null ? (
                   <span class="quiet">no name</span>
                 ) : (
-                  <FocusLink target={to} on={on} class="top-name focus-link" />
+                  <FocusLink target={to} on={on} class="top-name focus-link">
+                    {to.kind === "kernel" ? shortKernel(to.name) : to.name}
+                  </FocusLink>
                 )
               }
               title={to?.name ?? ""}
@@ -94,10 +96,12 @@ function Item({
   return (
     <li>
       <span class="top-cell" title={title}>
+        <span
+          class={`top-bar level-${level}`}
+          style={{ width: `${100 * Math.max(0, Math.min(1, share))}%` }}
+          aria-hidden="true"
+        />
         {name}
-      </span>
-      <span class="top-track" aria-hidden="true">
-        <span class={`level-${level}`} style={{ width: `${100 * Math.max(0, Math.min(1, share))}%` }} />
       </span>
       {figures.map((figure, i) => (
         <span key={i} class="top-figure">
@@ -106,6 +110,19 @@ function Item({
       ))}
     </li>
   );
+}
+
+// Without return type, parameters and template arguments, as tables in a terminal have it; the title has it in full.
+export function shortKernel(name: string): string {
+  let short = "",
+    depth = 0;
+  for (const letter of name.replaceAll("(anonymous namespace)::", "").replace(/^void /, "")) {
+    if (letter === "<" && depth++ === 0) short += "<…>";
+    else if (letter === ">") depth = Math.max(0, depth - 1);
+    else if (letter === "(" && depth === 0 && short !== "") break;
+    else if (depth === 0) short += letter;
+  }
+  return short.trim() || name;
 }
 
 export function PageLink({ on, children }: { on: Page; children: ComponentChildren }) {

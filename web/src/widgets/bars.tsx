@@ -3,6 +3,7 @@
 // the largest of those in it, so that 10⁵ bars lose no peak.
 import { useMemo } from "preact/hooks";
 import uPlot from "uplot";
+import { count } from "../format";
 import { isDrawable, type Axis, type Colors } from "./axis";
 import type { Point } from "./charts";
 import { Plot } from "./plot";
@@ -36,11 +37,12 @@ export function Bars({
     }),
     [points],
   );
-  if (points.length === 0 || ys.every((value) => value === null)) return null;
+  if (points.length === 0 || ys.every((value) => value === null))
+    return <p class="quiet">Nothing that can be drawn was measured.</p>;
   return (
     <Plot
       title={title}
-      x={{ ...x, format: x.format ?? ((value) => String(points[value]?.x ?? value)) }}
+      x={{ ...x, format: x.format ?? ((value) => count(points[value]?.x ?? value)) }}
       y={y}
       xs={xs}
       ys={[ys]}

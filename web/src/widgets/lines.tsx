@@ -48,7 +48,7 @@ export function Lines({
 }) {
   const [hidden, setHidden] = useState<string[]>([]);
   const { xs, all } = useMemo(() => place(series, x), [series, hidden]);
-  if (xs.length === 0) return null;
+  if (xs.length === 0) return <p class="quiet">Nothing that can be drawn was measured.</p>;
   const shown = all.filter((one) => !hidden.includes(one.series.name));
   const values = all.map((one) =>
     one.points.map((point) => (point === null || !shown.includes(one) ? null : (point.high ?? point.y))),
