@@ -7,8 +7,11 @@
 extern const struct predictor predictor_onnxruntime; // onnxruntime.c
 extern const struct predictor predictor_openvino;    // openvino.c
 extern const struct predictor predictor_script;      // script.c
+extern const struct predictor predictor_tensorflow;  // tensorflow.c
 
-const struct predictor *const predictors[] = {&predictor_onnxruntime, &predictor_openvino, &predictor_script, NULL};
+const struct predictor *const predictors[] = {
+    &predictor_onnxruntime, &predictor_openvino, &predictor_script, &predictor_tensorflow, NULL,
+};
 
 const struct predictor *predictor_find(const char *name)
 {
