@@ -190,6 +190,8 @@ function Types() {
 function tables(): Tab[] {
   const wanted: [string, string][] = [
     ["A2", "Layers"],
+    ["A3", "Latency"],
+    ["A4", "Memory"],
     ["A6", "Types, latency"],
     ["A5", "Types, count"],
     ["A7", "Types, memory"],

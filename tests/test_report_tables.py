@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page's tables, in real Chromium, cell by cell against `xsp analyze --json`; sorting, filtering and copying them."""
+import json
+import re
+import unittest
+
+import browser
+import report_files
+from browser import is_value, rows_of
+from scripted import leveled, xsp
+
+IDS = [*(f"A{number}" for number in range(1, 16)), "L0"]
+ALL_BATCHES_AT_ONCE = ("A1", "A15", "L0")
+# The same in every row: the page draws them as roofs and names them above the chart.
+ROOFS = ("peak_flops_per_s", "memory_bandwidth_bytes_per_s", "ideal_arithmetic_intensity")
+
+
+def answer(path, table_id, batch):
+    """What `xsp analyze` says, or None where the trace has nothing for it."""
+    options = [] if batch is None or table_id in ALL_BATCHES_AT_ONCE else ["--batch", str(batch)]
+    result = xsp("analyze", table_id, path, *options, "--json")
+    return json.loads(result.stdout) if result.returncode == 0 else None
+
+
+class ReportTablesTest(browser.BrowserTest):
+    def shown_tables(self, page, batch):
+        """Of each analysis the fullest table, from whatever page it is on."""
+        window = self.open(page, "#page=overview" + (f"&batch={batch}" if batch is not None else ""))
+        found = {}
+        for name in browser.PAGES:
+            window.open_page(name)
+            tabs = window.page.locator("main").get_by_role("tab")
+            for tab in range(max(1, tabs.count())):
+                if tabs.count():
+                    tabs.nth(tab).click()
+                    window.frames()
+                for table in window.tables():
+                    if table["id"] in IDS and len(table["keys"]) > len(found.get(table["id"], {"keys": ()})["keys"]):
+                        found[table["id"]] = table
+        return found
+
+    def differences(self, table, expected):
+        """What a table of the page has otherwise than the one of `xsp analyze`, a line each."""
+        name = expected["analysis"]
+        if table is None:
+            return [f"{name} is on no page"] if expected["rows"] else []
+        known = [column["key"] for column in expected["columns"]
+                 if any(row[column["key"]] is not None for row in expected["rows"])]
+        found = [f"{name} lacks column {key}" for key in known
+                 if key not in table["keys"] and key not in ROOFS]
+        rows = rows_of(table)
+        if not len(rows) == table["total"] == len(expected["rows"]):
+            return [*found, f"{name} shows {len(rows)} of {table['total']} rows instead of {len(expected['rows'])}"]
+        return found + [f"{name} row {number} {key}: {shown[key]!r} instead of {wanted.get(key)!r}"
+                        for number, (shown, wanted) in enumerate(zip(rows, expected["rows"])) for key in known
+                        if key in shown and not is_value(shown[key], wanted[key])]
+
+    def check_tables(self, path, page, batch=None):
+        """Every analysis that has an answer is on some page, with all of its columns and exactly its values."""
+        found = self.shown_tables(page, batch)
+        wrong, cells = [], 0
+        for table_id in IDS:
+            expected = answer(path, table_id, batch)
+            if expected is None:
+                self.assertNotIn(table_id, found, "analyze has no such table")
+                continue
+            wrong += self.differences(found.get(table_id), expected)
+            cells += len(expected["rows"]) * len(expected["columns"])
+        self.assertEqual(wrong[:20], [])
+        return cells
+
+    def test_of_a_profile(self):
+        path, page = report_files.profiled()
+        for batch in (1, 4):
+            self.assertGreater(self.check_tables(path, page, batch), 100)
+
+    def test_of_kernels_with_metrics(self):
+        path, page = report_files.written(report_files.many_kernels, "kernels")
+        self.assertGreater(self.check_tables(path, page), 1000)
+
+    def test_of_imported_traces(self):
+        for name in report_files.IMPORTED:
+            with self.subTest(name):
+                files = report_files.imported(name)
+                if files is None:
+                    self.skipTest(f"no real traces in {report_files.DATA}: set XSP_TEST_DATA")
+                self.check_tables(*files)
+
+    def test_what_is_not_measured_is_a_dash(self):
+        path, page = report_files.written(leveled, "leveled")
+        window = self.open(page, "#page=runs")
+        table, dashes = window.table("L0"), 0
+        for row, wanted in zip(table["rows"], answer(path, "L0", None)["rows"]):
+            for key, cell in zip(table["keys"], row):
+                if key in wanted:
+                    self.assertEqual(cell["text"].strip() == "–", wanted[key] is None, (key, cell))
+                    dashes += wanted[key] is None
+        self.assertGreater(dashes, 0)
+
+    def test_sorting_is_by_value_and_kept_in_the_url(self):
+        path, page = report_files.written(report_files.many_kernels, "kernels")
+        window = self.open(page, "#page=layers")
+        rows = answer(path, "A2", 2)["rows"]
+        head = window.section("A2").locator('th[data-key="latency_ms"] button')
+        for reverse in (True, False):
+            head.click()
+            window.frames()
+            shown = [float(row["latency_ms"]) for row in rows_of(window.table("A2"))]
+            self.assertEqual(shown, sorted((row["latency_ms"] for row in rows), reverse=reverse))
+        self.assertEqual(window.section("A2").locator('th[data-key="latency_ms"]').get_attribute("aria-sort"), "ascending")
+        window.state()
+        window.page.reload()
+        window.wait()
+        self.assertEqual(window.section("A2").locator('th[data-key="latency_ms"]').get_attribute("aria-sort"), "ascending")
+
+    def test_filter_and_copy(self):
+        path, page = report_files.written(report_files.many_kernels, "kernels")
+        window = self.open(page, "#page=kernels", permissions=["clipboard-read", "clipboard-write"])
+        expected = answer(path, "A10", 2)
+        wanted = [row["kernel_name"] for row in expected["rows"] if "kernel_7<" in row["kernel_name"]]
+        section = window.section("A10")
+        section.get_by_role("searchbox").fill("kernel_7<")
+        window.frames()
+        self.assertEqual([row["kernel_name"] for row in rows_of(window.table("A10"))], wanted)
+        self.assertIn(f"{len(wanted)} of {len(expected['rows'])}", section.inner_text())
+        section.get_by_role("button", name="Copy").first.click()
+        section.get_by_text("Copied").first.wait_for()
+        lines = window.page.evaluate("() => navigator.clipboard.readText()").splitlines()
+        keys = lines[0].split("\t")
+        self.assertEqual(len(lines) - 1, len(wanted))
+        for line in lines[1:]:
+            row = dict(zip(keys, line.split("\t")))
+            [match] = [one for one in expected["rows"] if one["kernel_name"] == row["kernel_name"]]
+            self.assertEqual(float(row["latency_ms"]), match["latency_ms"])
+
+    def test_a_long_table_shows_every_row_once(self):
+        path, page = report_files.written(report_files.many_kernels, "kernels")
+        window = self.open(page, "#page=kernels")
+        window.page.get_by_role("tab", name="A8").or_(window.page.get_by_role("tab", name=re.compile("call", re.I))).first.click()
+        window.frames()
+        table = window.table("A8")
+        expected = answer(path, "A8", 2)["rows"]
+        self.assertGreater(len(expected), 100)
+        self.assertEqual([row["kernel_name"] for row in rows_of(table)], [row["kernel_name"] for row in expected])
+
+
+if __name__ == "__main__":
+    unittest.main()
