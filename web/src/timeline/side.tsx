@@ -112,7 +112,8 @@ export function Side({ data, layout, stage }: { data: Spans; layout: Layout; sta
   useEffect(() => {
     if (stage === null) return;
     stage.onScroll = (top) => {
-      moved.current!.style.transform = `translateY(${-top}px)`;
+      if (moved.current === null) return; // another page is shown already
+      moved.current.style.transform = `translateY(${-top}px)`;
       setAt(Math.floor(top / MARGIN));
     };
     stage.later();
