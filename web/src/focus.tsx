@@ -30,7 +30,7 @@ export function focusHref(target: Focus, on?: Page): string {
   const hash = new URLSearchParams(untracked(fragment).slice(1));
   if (on !== undefined) hash.set("page", on);
   hash.set("focus", `${target.kind}:${target.index ?? ""}:${target.name}`);
-  return `#${hash}`;
+  return `${location.href.split("#")[0]}#${hash}`; // whole: a bare fragment is taken for a link that skips to a place
 }
 
 export function FocusLink({

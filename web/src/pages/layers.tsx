@@ -42,7 +42,7 @@ function seriesAtHand(): Series[] {
     ["latency", "Latency", "A3", "latency_ms", 2],
     ["device", "On the device", "A13", "gpu_latency_ms", 4],
     ["memory", "Allocated", "A4", "alloc_bytes", 2],
-    ["flops", "Arithmetic (from shapes)", "A14", "analytic_flops", 2],
+    ["flops", "Arithmetic", "A14", "analytic_flops", 2],
   ];
   return all.flatMap(([id, name, analysis, key, level]) => {
     const of = answer(analysis);
@@ -70,7 +70,10 @@ function Chart({ types }: { types: Map<string, string> }) {
   return (
     <section class="panel">
       <div class="panel-head">
-        <h3>{shown.name} by layer, in execution order</h3>
+        <h3>
+          {shown.name} by layer, in execution order
+          {shown.id === "flops" && <span class="quiet"> (analytic: from shapes)</span>}
+        </h3>
         <span class="spacer-flex" />
         {series.length > 1 && (
           <div class="segments" role="group" aria-label="What the bars show">

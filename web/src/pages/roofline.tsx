@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Intensity against throughput of kernels (A9), layers (A14) and the model over batch sizes (A15), under the system's roofs.
+import { useMemo } from "preact/hooks";
 import type { Answer } from "../data";
 import { isFocused, openKernel, openLayer } from "../focus";
 import { insideOf } from "../filter";
-import { cell, digits, plural, scaled } from "../format";
+import { cell, digits, label, plural, scaled } from "../format";
+import { experimentRuns } from "../state";
 import { LinkedTable, Missing, number, PickedNote, text, type Row } from "../widgets/answers";
 import { WithFocus } from "../widgets/focus_panel";
 import type { PlotPoint } from "../widgets/log_plot";
 import { answer, answers } from "../widgets/parts";
 import { Roofline, RooflineLegend, RoofTable, type Roof } from "../widgets/roofline_chart";
+import { DataTable, type TableColumn } from "../widgets/table";
 import { Tabs, type Tab } from "../widgets/tabs";
 import "./layers.css";
 
@@ -18,6 +21,7 @@ const ROOF_KEYS = ["peak_flops_per_s", "memory_bandwidth_bytes_per_s", "ideal_ar
 interface What {
   level: number;
   name: (row: Row) => string;
+  isLabelled?: boolean;
   time: (row: Row) => number | null;
   open?: (row: Row) => void;
 }
@@ -35,6 +39,7 @@ const LAYERS: What = {
 };
 const MODELS: What = {
   level: 1,
+  isLabelled: true,
   name: (row) => (row.batch_size === null ? "model" : `batch ${row.batch_size}`),
   time: (row) => number(row.model_latency_ms),
 };
@@ -60,6 +65,7 @@ function pointsOf(rows: Row[], what: What): PlotPoint[] {
         weight: most > 0 ? (took ?? 0) / most : 0,
         level: what.level,
         name: what.name(row),
+        label: what.isLabelled ? what.name(row) : undefined,
         lines: [
           `${digits(x)} flops/byte`,
           scaled(y, "flop/s"),
@@ -124,6 +130,21 @@ function analyticSweep(): Row[] {
   });
 }
 
+function SweepTable() {
+  const rows = useMemo(analyticSweep, [experimentRuns.value]);
+  const columns = useMemo(
+    (): TableColumn<Row>[] =>
+      ["batch_size", "model_latency_ms", "analytic_intensity", "analytic_throughput_flops_per_s"].map((key) => ({
+        key,
+        label: key === "model_latency_ms" ? "layers' time" : label(key),
+        title: key,
+        value: (row) => row[key],
+      })),
+    [],
+  );
+  return <DataTable id="roofline.sweep" caption="Model over batch sizes, analytic" columns={columns} rows={rows} />;
+}
+
 interface Chart {
   id: string;
   name: string;
@@ -182,6 +203,8 @@ export function RooflinePage() {
           },
         ],
   );
+  if (a15 === undefined && charts.some((chart) => chart.id === "model"))
+    tables.push({ id: "sweep", name: "Model over batch sizes", show: () => <SweepTable /> });
   if (charts.length === 0)
     return (
       <>

@@ -21,6 +21,7 @@ import "./focus_panel.css";
 
 const rowsOf = (id: string): Row[] => answer(id)?.table.rows ?? [];
 const MOST_LISTED = 12;
+const LONG_NAME = 120; // letters: such a name scrolls
 
 const isLayer = (row: Row, target: Focus) =>
   text(row.layer_name) === target.name && (target.index === null || row.layer_index === target.index);
@@ -347,6 +348,7 @@ const PLACES: [Page, string][] = [
 ];
 function FocusPanel({ target }: { target: Focus }) {
   const [before, after] = neighbours(target);
+  const isLong = target.name.length > LONG_NAME;
   const kind = target.kind === "type" ? "layer type" : target.kind;
   const elsewhere = PLACES.filter(([id]) => id !== page.value && answerFor(id, target));
   return (
@@ -376,7 +378,9 @@ function FocusPanel({ target }: { target: Focus }) {
           ×
         </button>
       </div>
-      <h2 class="focus-title">{target.name}</h2>
+      <h2 class={`focus-title${isLong ? " is-long" : ""}`} tabIndex={isLong ? 0 : undefined}>
+        {target.name}
+      </h2>
       {target.kind === "layer" ? (
         <LayerFacts target={target} />
       ) : target.kind === "kernel" ? (
@@ -403,12 +407,18 @@ function FocusPanel({ target }: { target: Focus }) {
     </aside>
   );
 }
-const answerFor = (id: Page, target: Focus) =>
-  id === "layers"
-    ? target.kind !== "kernel"
-    : id === "kernels"
-      ? rowsOf("A8").length > 0 && target.kind !== "type"
-      : rowsOf("A14").length > 0 && target.kind !== "type";
+// Whether the page has anything about it.
+function answerFor(id: Page, target: Focus): boolean {
+  if (id === "layers") return target.kind !== "kernel";
+  if (id === "kernels")
+    return target.kind === "kernel" || (target.kind === "layer" && rowsOf("A8").some((row) => isLayer(row, target)));
+  const rows = target.kind === "kernel" ? rowsOf("A9") : target.kind === "layer" ? rowsOf("A14") : [];
+  return rows.some(
+    (row) =>
+      (target.kind === "kernel" ? text(row.kernel_name) === target.name : isLayer(row, target)) &&
+      (number(row.arithmetic_intensity) !== null || number(row.analytic_intensity) !== null),
+  );
+}
 
 // The page with the panel beside it where something is looked at. Esc closes the panel.
 export function WithFocus({ children }: { children: ComponentChildren }) {

@@ -26,6 +26,7 @@ export interface PlotPoint {
   level: number;
   name: string;
   lines: string[]; // what is told of it
+  label?: string; // stands beside it
   isHollow?: boolean; // follows from shapes, was not counted
   isSuspect?: boolean;
   isMarked?: boolean;
@@ -107,6 +108,11 @@ function Mark({
       data-y={point.y}
     >
       <circle class={`${point.isHollow ? "level-hollow" : "level-fill"}-${point.level}`} cx={x} cy={y} r={radius} />
+      {point.label !== undefined && (
+        <text class="plot-label" x={x + radius + 5} y={y + 4}>
+          {point.label}
+        </text>
+      )}
       {point.isSuspect && (
         <path
           class="plot-suspect"

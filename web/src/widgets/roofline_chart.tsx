@@ -19,6 +19,7 @@ function RoofLine({ roof, scales, isFirst }: { roof: Roof; scales: Scales; isFir
   const far = Math.max(to[0], knee * 10),
     right = scales.x(to[0]) - 6;
   const slopeAt = Math.sqrt(Math.max(from[0], from[1] / roof.bandwidth) * Math.min(knee, to[0]));
+  const hasRoom = scales.x(slopeAt) - scales.x(from[0]) > 90;
   return (
     <g class="roof">
       <polyline
@@ -37,7 +38,12 @@ function RoofLine({ roof, scales, isFirst }: { roof: Roof; scales: Scales; isFir
         {roof.name} {scaled(roof.peak, "flop/s")}
       </text>
       {isFirst && slopeAt > 0 && (
-        <text x={scales.x(slopeAt) - 8} y={scales.y(slopeAt * roof.bandwidth) - 6} text-anchor="end">
+        // below the slope where there is no room above it
+        <text
+          x={scales.x(slopeAt) + (hasRoom ? -8 : 10)}
+          y={scales.y(slopeAt * roof.bandwidth) + (hasRoom ? -6 : 14)}
+          text-anchor={hasRoom ? "end" : "start"}
+        >
           {scaled(roof.bandwidth, "B/s")}
         </text>
       )}
@@ -48,28 +54,30 @@ function RoofLine({ roof, scales, isFirst }: { roof: Roof; scales: Scales; isFir
 export function RoofTable({ roofs }: { roofs: Roof[] }) {
   if (roofs.length === 0) return null;
   return (
-    <table class="roof-table">
-      <thead>
-        <tr>
-          {["roof", "arithmetic", "memory", "ridge", "source"].map((name) => (
-            <th key={name} scope="col">
-              {name}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {roofs.map((roof) => (
-          <tr key={roof.name}>
-            <td>{roof.name}</td>
-            <td title={String(roof.peak)}>{scaled(roof.peak, "flop/s")}</td>
-            <td title={String(roof.bandwidth)}>{scaled(roof.bandwidth, "B/s")}</td>
-            <td title={String(ridge(roof))}>{digits(ridge(roof))} flop/B</td>
-            <td>{roof.source}</td>
+    <div class="roof-scroll" tabIndex={0} role="region" aria-label="Roofs">
+      <table class="roof-table">
+        <thead>
+          <tr>
+            {["roof", "arithmetic", "memory", "ridge", "source"].map((name) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody>
+          {roofs.map((roof) => (
+            <tr key={roof.name}>
+              <td>{roof.name}</td>
+              <td title={String(roof.peak)}>{scaled(roof.peak, "flop/s")}</td>
+              <td title={String(roof.bandwidth)}>{scaled(roof.bandwidth, "B/s")}</td>
+              <td title={String(ridge(roof))}>{digits(ridge(roof))} flop/B</td>
+              <td>{roof.source}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }
 
