@@ -241,7 +241,13 @@ export async function loadDocument(): Promise<Document_> {
     throw new Error(`this page reads version ${PAGE_VERSION} of its data, not ${document_?.page_version}`);
   for (const key of ["files", "experiments", "runs", "names", "notes", "analyses"] as const)
     if (!Array.isArray(document_[key])) throw broken(`it has no ${key}`);
-  document_.runs.forEach((facts, place) => checkRun(facts, place, document_));
+  document_.runs.forEach((facts, place) => {
+    try {
+      checkRun(facts, place, document_);
+    } catch (error) {
+      throw error instanceof TypeError ? broken(`the facts of run ${place} are not as they should be`) : error;
+    }
+  });
   namesKnown = document_.names.length;
   return document_;
 }
@@ -315,6 +321,22 @@ async function references(facts: RunFacts, name: string, hasNone: boolean): Prom
   return places;
 }
 
+// What goes up from parent to parent must come to an end.
+function checkParents(facts: RunFacts, parents: Int32Array): Int32Array {
+  const above = new Uint8Array(parents.length), // 1: met on the way up, 2: known to end
+    way: number[] = [];
+  for (let i = 0; i < parents.length; i++) {
+    let at = i;
+    for (; at >= 0 && above[at] === 0; at = parents[at]) {
+      above[at] = 1;
+      way.push(at);
+    }
+    if (at >= 0 && above[at] === 1) throw broken(`a span of run ${facts.run} is its own ancestor`);
+    while (way.length > 0) above[way.pop()!] = 2;
+  }
+  return parents;
+}
+
 async function times(facts: RunFacts) {
   const [start, duration] = await Promise.all([column64(facts, "gap"), column64(facts, "duration")]);
   const row = new Uint32Array(facts.spans);
@@ -349,7 +371,7 @@ async function unpackRun(facts: RunFacts): Promise<Spans> {
   const [time, name, parent, attributes, launch, { merged, idle }] = await Promise.all([
     times(facts),
     names(facts),
-    references(facts, "parent", false),
+    references(facts, "parent", false).then((parents) => checkParents(facts, parents)),
     planesOf(facts, "attributes", 1),
     references(facts, "link", true),
     mergedOf(facts),
