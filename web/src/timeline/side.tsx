@@ -122,18 +122,20 @@ export function Side({ data, layout, stage }: { data: Spans; layout: Layout; sta
   const from = (at - 1) * MARGIN,
     to = (at + 2) * MARGIN + innerHeight;
   const isNear = (box: { top: number; height?: number }) => box.top + (box.height ?? GROUP_HEAD) > from && box.top < to;
+  const near = [...layout.groups, ...layout.tracks.filter((box) => !box.isPinned)]
+    .filter(isNear)
+    .sort((a, b) => a.top - b.top); // as the keyboard goes through them
   return (
     <div class="side">
       <div class="side-clip" style={{ top: `${layout.headHeight + layout.pinnedHeight}px` }}>
         <div ref={moved} style={{ marginTop: `${-layout.headHeight - layout.pinnedHeight}px` }}>
-          {layout.groups.filter(isNear).map((box) => (
-            <GroupLabel key={box.group.id} box={box} />
-          ))}
-          {layout.tracks
-            .filter((box) => !box.isPinned && isNear(box))
-            .map((box) => (
+          {near.map((box) =>
+            "group" in box ? (
+              <GroupLabel key={box.group.id} box={box} />
+            ) : (
               <TrackLabel key={box.track.lane} data={data} box={box} />
-            ))}
+            ),
+          )}
         </div>
       </div>
       {layout.tracks

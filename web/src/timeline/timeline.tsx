@@ -118,7 +118,7 @@ export function Timeline() {
       {facts !== undefined && facts.detail === "none" && <NoSpans facts={facts} />}
       {data !== null && (
         <>
-          <Tracks data={data} names={names} />
+          <Tracks key={data.facts.run} data={data} names={names} />
           <Tip data={data} names={names} />
           <Notes data={data} />
           <Selected data={data} names={names} />
