@@ -31,6 +31,8 @@ static void put_lane(struct json_writer *json, const struct timeline *timeline, 
   json_string(json, name);
   json_key(json, "process");
   json_string(json, timeline->processes[track->process].name);
+  json_key(json, "pid");
+  json_int(json, timeline->processes[track->process].pid);
   json_key(json, "overlap");
   json_int(json, lane->overlap);
   json_key(json, "is_device");

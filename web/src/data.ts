@@ -33,6 +33,7 @@ export interface Answer {
 export interface Lane {
   name: string;
   process: string;
+  pid?: number;
   overlap: number;
   is_device: boolean;
 }

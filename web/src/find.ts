@@ -118,9 +118,8 @@ function group(data: Spans, range: Range | null, nameCount: number): Group[] {
       const found = all[at[key]];
       found.count += count;
       found.total += timeInside(data, i, range);
-      if (!(duration >= found.least)) found.least = duration;
-      if (!(duration <= found.most)) found.most = duration;
-      if (count > 1) found.least = found.most = NaN;
+      found.least = Math.min(found.least, duration); // NaN stays
+      found.most = Math.max(found.most, duration);
     }
   });
   return all.sort((a, b) => b.total - a.total);
@@ -202,8 +201,10 @@ function outermost(data: Spans): Uint8Array {
     if (rowLane !== lane) above = aboveEnd = first;
     lane = rowLane;
     for (let i = first, j = above; i < first + count; i++) {
-      while (j < aboveEnd && data.start[j] + data.duration[j] < data.start[i] + data.duration[i]) j++;
-      const around = j < aboveEnd && data.start[j] <= data.start[i] ? within[j] : 0;
+      // The last that starts before its middle: spans of a row lie in spans of the row above, merged ones about so.
+      const middle = data.start[i] + data.duration[i] / 2;
+      while (j + 1 < aboveEnd && data.start[j + 1] <= middle) j++;
+      const around = j < aboveEnd && data.start[j] <= middle ? within[j] : 0;
       const isLaunch = ((data.attributes[i] >> 3) & 3) === LAUNCH,
         bit = isLaunch ? 0 : 1 << levelOf(data, i);
       known[i] = !isLaunch && (around & bit) === 0 ? 1 : 0;

@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import { KINDS, LEVELS, type Spans } from "../data";
 import { busy, groups, nextMatch, type Busy, type Group } from "../find";
 import { digits, plural, time } from "../format";
-import { details, search, selected, selection, setDetail, view, type Range } from "../state";
+import { details, documentData, search, selected, selection, setDetail, view, type Range } from "../state";
 import { DataTable } from "../widgets/table";
 import { widened } from "./geometry";
 import { trackLabels } from "./tracks";
@@ -24,7 +24,7 @@ function Headline({ data }: { data: Spans }) {
       <div class="details-head">
         <h3>
           {range === null
-            ? `Whole run: ${time(data.end)}`
+            ? `${documentData.value!.range_ns === null ? "Whole run" : "What this page holds"}: ${time(data.end)}`
             : `${time(range.to - range.from)} selected, from ${time(range.from, 7)}`}
         </h3>
         {range !== null && (

@@ -119,7 +119,7 @@ export function paintMarks(frame: Frame, marks: Marks) {
   context.stroke();
   context.setLineDash([]);
   if (marks.pointer !== null) {
-    const y = frame.height - 14;
+    const y = frame.head + 12;
     context.beginPath();
     context.moveTo(Math.max(side, Math.min(at, to)), y);
     context.lineTo(Math.min(side + width, Math.max(at, to)), y);

@@ -68,7 +68,12 @@ export function NoSpans({ facts }: { facts: RunFacts }) {
 export function Notes({ data }: { data: Spans }) {
   const { facts } = data,
     arrows = arrowCount.value;
-  const lines: string[] = [];
+  const lines: string[] = [],
+    held = documentData.value!.range_ns;
+  if (held !== null)
+    lines.push(
+      `Only spans that overlap ${time(held[0], 6)} to ${time(held[1], 6)} are here, and what they lie in: the report was written with --range.`,
+    );
   if (facts.open > 0) lines.push(`${plural(facts.open, "span")} never ended: no end was recorded.`);
   if (facts.dropped > 0)
     lines.push(`${plural(facts.dropped, "record")} found no room while recording: they are missing here.`);

@@ -59,7 +59,7 @@ function paintObservations(frame: Frame) {
       context.restore();
     }
     context.fillStyle = inks.accent;
-    if (left > side) context.fillRect(left, top, 1, OBSERVATIONS - 1);
+    if (left > side && wide > 4) context.fillRect(left, top, 1, OBSERVATIONS - 1);
     if (wide < 6) return;
     const label = observationLabel(numbers[i], warmup !== 0),
       text = wide > label.length * 5.6 + 10 ? label : wide > 16 ? String(numbers[i]) : "";

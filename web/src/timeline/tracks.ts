@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The run's tracks in the order in which they are shown: by process, host threads (those with the model first) before
 // devices; lanes of spans that overlap stay with their track.
-import { levelOf, type Spans } from "../data";
+import { levelOf, type Lane, type Spans } from "../data";
 
 const MODEL = 1;
 
@@ -27,6 +27,9 @@ function lanesWithModel(data: Spans): Set<number> {
   return lanes;
 }
 
+// Processes may share a name: a program that forked.
+const processKey = (lane: Lane) => `${lane.pid ?? ""}\n${lane.process}`;
+
 // Tracks of one process that bear the same name get a number.
 const known = new WeakMap<Spans, string[]>();
 export function trackLabels(data: Spans): string[] {
@@ -38,7 +41,7 @@ function labels(data: Spans): string[] {
   const lanes = data.facts.lanes,
     counts = new Map<string, number>(),
     met = new Map<string, number>(),
-    key = (lane: number) => `${lanes[lane].process}\n${lanes[lane].is_device}\n${lanes[lane].name}`;
+    key = (lane: number) => `${processKey(lanes[lane])}\n${lanes[lane].is_device}\n${lanes[lane].name}`;
   lanes.forEach((lane, i) => lane.overlap === 0 && counts.set(key(i), (counts.get(key(i)) ?? 0) + 1));
   return lanes.map((lane, i) => {
     if (lane.overlap === 0) met.set(key(i), (met.get(key(i)) ?? 0) + 1);
@@ -63,18 +66,20 @@ export function trackGroups(data: Spans): TrackGroup[] {
     tracks[lane].spans += count;
   });
   const groups = new Map<string, TrackGroup & { rank: number }>(),
-    processes = new Set(data.facts.lanes.map((lane) => lane.process));
+    processes = [...new Set(data.facts.lanes.map(processKey))];
   let rank = 0; // of a lane that overlaps: its track's
   for (const track of tracks) {
-    const { process, is_device: isDevice } = data.facts.lanes[track.lane],
-      key = `${process}\n${isDevice}`,
+    const lane = data.facts.lanes[track.lane],
+      { process, is_device: isDevice } = lane,
+      key = `${processKey(lane)}\n${isDevice}`,
       kind = isDevice ? "Devices" : "Host threads";
     if (!track.isOverlap) rank = withModel.has(track.lane) ? 0 : 1;
     let group = groups.get(key);
     if (group === undefined) {
-      const place = [...processes].indexOf(process);
-      const name = processes.size > 1 ? `${process} · ${kind.toLowerCase()}` : kind;
-      group = { id: `${isDevice ? "d" : "h"}${place}`, label: name, title: `${process}: ${kind}`, tracks: [], rank: 0 };
+      const place = processes.indexOf(processKey(lane)),
+        ofProcess = lane.pid === undefined ? process : `Process ${lane.pid}`,
+        name = processes.length > 1 ? `${ofProcess}: ${kind.toLowerCase()}` : kind;
+      group = { id: `${isDevice ? "d" : "h"}${place}`, label: name, title: `${process}, ${name}`, tracks: [], rank: 0 };
       group.rank = (isDevice ? 1 : 0) + 2 * place;
       groups.set(key, group);
     }
