@@ -20,7 +20,7 @@ all: ## build all that this machine can build; the program is build/xsp
 setup: ## install what is missing: packages, .venv with the pinned Python packages
 	@tools/setup
 
-demo: setup ## profile real models and print their tables; leaves demo/*.xsp and demo/*.pftrace
+demo: setup ## profile real models and print their tables; leaves demo/*.html and demo/*.xsp
 	@tools/build "$(BUILD)" >&2
 	@XSP_BUILD="$(BUILD)" .venv/bin/python3 tools/demo
 
