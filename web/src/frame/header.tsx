@@ -36,8 +36,14 @@ function ExperimentChooser() {
   const data = documentData.value!,
     firsts = data.runs.filter((facts, i) => data.runs.findIndex((other) => sameExperiment(other, facts)) === i);
   if (firsts.length < 2) return <h1 title={experimentName(run.value)}>{experimentName(run.value)}</h1>;
-  const label = (facts: RunFacts) =>
-    data.files.length > 1 ? `${data.files[facts.file].name}: ${experimentName(facts)}` : experimentName(facts);
+  const label = (facts: RunFacts) => {
+    const file = data.files[facts.file].name,
+      name = experimentName(facts);
+    if (data.files.length === 1) return name;
+    return file.includes(name) && firsts.filter((other) => other.file === facts.file).length === 1
+      ? file
+      : `${file}: ${name}`;
+  };
   return (
     <>
       <h1 class="unseen">{experimentName(run.value)}</h1>
