@@ -16,6 +16,7 @@ import {
 } from "../data";
 import { cell, count, digits, plural, time } from "../format";
 import { focus, page, search, selected } from "../state";
+import { arrangement, isShown, showAllTracks } from "./layout";
 import { children, executions } from "./links";
 import { fileOf } from "./notes";
 import { trackLabels } from "./tracks";
@@ -241,7 +242,10 @@ function Tags({ tags }: { tags: Record<string, Cell> | null }) {
 
 export function SpanDetails({ data, names, span }: { data: Spans; names: string[]; span: number }) {
   const { facts } = data,
-    lane = facts.lanes[facts.rows[data.row[span]][0]],
+    at = facts.rows[data.row[span]][0],
+    lane = facts.lanes[at],
+    label = trackLabels(data)[at],
+    isLeftOut = !isShown(arrangement.value, at, label),
     same = useMemo(() => siblings(data, span), [data, span]),
     tags = useLoaded(() => loadTags(facts, span), [facts, span]),
     id = useLoaded(() => loadSpanId(facts, span), [facts, span]);
@@ -258,7 +262,12 @@ export function SpanDetails({ data, names, span }: { data: Spans; names: string[
         <Times data={data} span={span} />
         <Fact name="level">{LEVELS[levelOf(data, span)]}</Fact>
         <Fact name="track" title={lane.process}>
-          {trackLabels(data)[facts.rows[data.row[span]][0]]}
+          {label}
+          {isLeftOut && (
+            <button type="button" class="link" onClick={showAllTracks}>
+              hidden: show
+            </button>
+          )}
         </Fact>
         {same !== null && (
           <Fact name="of its name in this run" title={`from ${time(same.least)} to ${time(same.most)}`}>

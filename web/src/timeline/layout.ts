@@ -71,6 +71,10 @@ export function showAllTracks() {
   setDetail(key("tracks"), "");
 }
 
+// Neither hidden nor filtered away.
+export const isShown = (arranged: Arrangement, lane: number, label: string) =>
+  !arranged.hidden.has(String(lane)) && label.toLowerCase().includes(arranged.filter.trim().toLowerCase());
+
 class Stack {
   readonly lines: Line[] = [];
   constructor(
@@ -91,6 +95,11 @@ class Stack {
     shown.forEach((row, i) => this.put(row, this.top + i * height, height));
     const last = this.layout.lineOf[shown[shown.length - 1]];
     for (const row of rows.slice(THUMBNAIL_ROWS)) this.layout.lineOf[row] = last; // arrows end somewhere near
+  }
+  // A stripe a track; deeper rows are found there too.
+  tracks(tracks: Track[]) {
+    this.thumbnail(tracks.map((track) => track.rows[0]));
+    for (const { rows } of tracks) for (const row of rows) this.layout.lineOf[row] ??= this.layout.lineOf[rows[0]];
   }
   track(track: Track, arranged: Arrangement, isPinned: boolean) {
     const id = String(track.lane),
@@ -115,8 +124,7 @@ class Stack {
 }
 
 export function lay(data: Spans, groups: TrackGroup[], arranged: Arrangement): Layout {
-  const rows = data.facts.rows.length,
-    wanted = arranged.filter.trim().toLowerCase();
+  const rows = data.facts.rows.length;
   const layout: Layout = {
     pinned: [],
     lines: [],
@@ -129,25 +137,24 @@ export function lay(data: Spans, groups: TrackGroup[], arranged: Arrangement): L
     height: 0,
     leftOut: 0,
   };
-  const isShown = (track: Track) =>
-    !arranged.hidden.has(String(track.lane)) && (wanted === "" || track.label.toLowerCase().includes(wanted));
-  const isPinned = (track: Track) => arranged.pinned.has(String(track.lane));
+  const isWanted = (track: Track) => isShown(arranged, track.lane, track.label),
+    isPinned = (track: Track) => arranged.pinned.has(String(track.lane));
   const head = layout.headHeight,
     pinned = new Stack(data, layout, head + 4);
   for (const { tracks } of groups)
-    for (const track of tracks) if (isPinned(track) && isShown(track)) pinned.track(track, arranged, true);
+    for (const track of tracks) if (isPinned(track) && isWanted(track)) pinned.track(track, arranged, true);
   layout.pinned = pinned.lines;
   layout.pinnedHeight = pinned.lines.length > 0 ? pinned.top - head : 0;
   const rest = new Stack(data, layout, head + layout.pinnedHeight + 4);
   for (const group of groups) {
-    const shown = group.tracks.filter(isShown);
+    const shown = group.tracks.filter(isWanted);
     layout.leftOut += group.tracks.length - shown.length;
     const unpinned = shown.filter((track) => !isPinned(track));
     if (unpinned.length === 0) continue;
     if (groups.length > 1) {
       const isOpen = !arranged.closed.has(group.id);
       layout.groups.push({ group, top: rest.top, isOpen });
-      if (!isOpen) rest.thumbnail(unpinned.map((track) => track.rows[0]));
+      if (!isOpen) rest.tracks(unpinned);
       rest.top += GROUP_HEAD;
       if (!isOpen) continue;
     }

@@ -55,8 +55,10 @@ function Merged({ data }: { data: Spans }) {
 export function NoSpans({ facts }: { facts: RunFacts }) {
   return (
     <p class="note" role="note">
-      This run has {plural(facts.recorded, "span")}, which this report does not hold; its tables are complete. To see
-      them:{" "}
+      {documentData.value!.range_ns === null
+        ? `This run has ${plural(facts.recorded, "span")}, which this report does not hold`
+        : `None of this run's ${plural(facts.recorded, "span")} lies in the range that this report holds`}
+      ; its tables are complete. To see them:{" "}
       <code>
         xsp report {fileOf(facts)} --run {facts.run_id} --max-spans {Math.max(facts.recorded, 1)} -o part.html
       </code>

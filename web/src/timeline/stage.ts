@@ -12,6 +12,8 @@ import { linesIn, type Layout } from "./layout";
 import { Motion } from "./motion";
 import { Painter } from "./painter";
 
+const LEAST_VISIBLE = 120; // pixels of the tracks that are to be seen when a span is selected elsewhere
+
 export interface Hover {
   span: number;
   x: number; // in the window
@@ -105,6 +107,8 @@ export class Stage {
         half = Math.max((to - from) / 2, (end - start) * 0.6);
       this.show({ from: middle - half, to: middle + half });
     }
+    const { top, bottom } = this.box.getBoundingClientRect();
+    if (bottom < LEAST_VISIBLE || top > innerHeight - LEAST_VISIBLE) this.box.scrollIntoView({ block: "center" });
     const line = this.layout.lineOf[this.data.row[span]];
     if (line === undefined || this.layout.isPinnedRow[line.row] === 1) return;
     const { box } = this,
