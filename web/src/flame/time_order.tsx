@@ -93,7 +93,8 @@ function paint(
   for (const { row, y, text } of lines) {
     if (row < 0) {
       context.fillStyle = style.getPropertyValue("--quiet");
-      context.fillText(text, 2, y + HEAD / 2 + 2);
+      const room = Math.floor(width / LETTER);
+      context.fillText(text.length > room ? `${text.slice(0, room - 1)}…` : text, 2, y + HEAD / 2 + 2);
       continue;
     }
     const [, , first, rowCount] = data.facts.rows[row],

@@ -5,7 +5,7 @@ import type { Answer } from "../data";
 import { isFocused, openKernel, openLayer } from "../focus";
 import { insideOf } from "../filter";
 import { cell, digits, label, plural, scaled } from "../format";
-import { experimentRuns } from "../state";
+import { details, experimentRuns } from "../state";
 import { LinkedTable, Missing, number, PickedNote, text, type Row } from "../widgets/answers";
 import { WithFocus } from "../widgets/focus_panel";
 import type { PlotPoint } from "../widgets/log_plot";
@@ -205,6 +205,10 @@ export function RooflinePage() {
   );
   if (a15 === undefined && charts.some((chart) => chart.id === "model"))
     tables.push({ id: "sweep", name: "Model over batch sizes", show: () => <SweepTable /> });
+  // The numbers of the chart shown come first.
+  const shown = charts.find((chart) => chart.id === details.value["roofline.chart.tab"]) ?? charts[0];
+  const wanted = { layers: ["A14"], kernels: ["A9"], model: ["A15", "sweep"] }[shown?.id ?? "layers"] ?? [];
+  tables.sort((a, b) => Number(wanted.includes(b.id)) - Number(wanted.includes(a.id)));
   if (charts.length === 0)
     return (
       <>

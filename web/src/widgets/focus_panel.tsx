@@ -70,12 +70,7 @@ function Work({ row, target }: { row: Row | undefined; target: Focus }) {
         <Figure name="moved" row={row} of="analytic_bytes" />
         <Figure name="DRAM read" row={row} of="dram_read_bytes" />
         <Figure name="DRAM written" row={row} of="dram_write_bytes" />
-        <Figure
-          name="intensity"
-          row={row}
-          of={isMeasured ? "arithmetic_intensity" : "analytic_intensity"}
-          suffix=" flop/B"
-        />
+        <Figure name="intensity" row={row} of={isMeasured ? "arithmetic_intensity" : "analytic_intensity"} />
         <Figure
           name="throughput"
           row={row}

@@ -88,12 +88,14 @@ function Mark({
   radius,
   isActive,
   isHot,
+  isAtRight,
 }: {
   point: PlotPoint;
   at: [number, number];
   radius: number;
   isActive: boolean;
   isHot: boolean;
+  isAtRight: boolean; // no room for a label there
 }) {
   const [x, y] = at;
   return (
@@ -109,7 +111,12 @@ function Mark({
     >
       <circle class={`${point.isHollow ? "level-hollow" : "level-fill"}-${point.level}`} cx={x} cy={y} r={radius} />
       {point.label !== undefined && (
-        <text class="plot-label" x={x + radius + 5} y={y + 4}>
+        <text
+          class="plot-label"
+          x={isAtRight ? x + radius : x}
+          y={y - radius - 6}
+          text-anchor={isAtRight ? "end" : "middle"}
+        >
           {point.label}
         </text>
       )}
@@ -301,6 +308,7 @@ export function LogPlot({
               radius={radius(point)}
               isActive={i === active}
               isHot={i === hot}
+              isAtRight={scales.x(point.x) > width - RIGHT - 50}
             />
           ))}
         </g>
