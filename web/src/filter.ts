@@ -3,7 +3,7 @@
 // One pass over the spans of the shown run, by number of the name; analyses' rows are found by their names.
 import { computed } from "@preact/signals";
 import { busyOf, countOf, kindOf, levelOf, type Cell, type Spans } from "./data";
-import { documentData, selection, spans, type Range } from "./state";
+import { documentData, run, selection, spans, type Range } from "./state";
 
 const LAYER = 2;
 const KERNEL = 4;
@@ -92,17 +92,21 @@ export const picked = computed<Picked | null>(() => {
   return range === null || data === null || names === undefined ? null : pick(data, names, typeOfLayer.value, range);
 });
 
-// Of a row of an analysis, by what it is about; undefined: about nothing that can be selected, null: not inside.
+// Of a row of an analysis, by what it is about; null: not inside; undefined: about nothing that can be selected, as a layer
+// where the run shown has none.
 export function insideOf(row: Row): Inside | null | undefined {
   const inside = picked.value;
   if (inside === null) return undefined;
+  const { levels_counted } = run.value!;
   if (row.kernel_name !== undefined) {
+    if (levels_counted[KERNEL] === 0) return undefined;
     const isApart =
       row.layer_name !== undefined &&
       row.layer_name !== null &&
       !inside.pairs.has(pairKey(row.kernel_name, row.layer_name));
     return isApart ? null : (inside.kernels.get(String(row.kernel_name)) ?? null);
   }
+  if (levels_counted[LAYER] === 0) return undefined;
   if (row.layer_name !== undefined) return inside.layers.get(String(row.layer_name)) ?? null;
   if (row.layer_type !== undefined) return inside.types.get(String(row.layer_type)) ?? null;
   return undefined;

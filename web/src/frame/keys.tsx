@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // All keys of the page, in one table: the frame's own are handled from it, the others by the page that has them; the help
 // shows all of them.
+import { FLAME_KEYS, POINT_KEYS } from "../flame/keys";
 import { helpIsOpen, page, PAGES, type Page } from "../state";
 import { TIMELINE_KEYS } from "../timeline/key_help";
 import { toggleTheme } from "./theme";
@@ -52,6 +53,8 @@ export const KEYS: { title: string; keys: Key[] }[] = [
     title: "Timeline",
     keys: TIMELINE_KEYS,
   },
+  { title: "Flame graph", keys: FLAME_KEYS },
+  { title: "Roofline and kernels, points", keys: POINT_KEYS },
   {
     title: "Tables",
     keys: [

@@ -146,7 +146,9 @@ export function PickedNote({ answer, what }: { answer: Answer | undefined; what:
     left = rows.filter((row) => insideOf(row) !== null).length;
   return (
     <p class="note picked-note" role="status">
-      {inside === null ? (
+      {rows.length > 0 && inside !== null && insideOf(rows[0]) === undefined ? (
+        `${time(range.to - range.from)} are selected in ${runLabel(facts)}, which has no ${what}s: nothing is filtered. `
+      ) : inside === null ? (
         spans.value === null ? (
           "A range is selected, but the spans of its run are not in this report: nothing is filtered. "
         ) : (

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is said of a context: the way to it, the line below the graph, the note at the pointer, the levels' colours.
+import { useMemo } from "preact/hooks";
+import { LEVELS, levelOf, type Spans } from "../data";
+import { count, digits, plural, time } from "../format";
+import { documentData } from "../state";
+import type { Told } from "./canvas";
+import type { Tree } from "./contexts";
+import { pathOf, type Shape } from "./shape";
+import type { Spot } from "./time_order";
+
+export function Path({
+  shape,
+  root,
+  names,
+  mode,
+  onOpen,
+  onName,
+  onJump,
+}: {
+  shape: Shape;
+  root: number;
+  names: string[];
+  mode: string;
+  onOpen: (node: number) => void;
+  onName: (name: number) => void;
+  onJump: (node: number) => void;
+}) {
+  return (
+    <div class="flame-path" role="navigation" aria-label="Contexts around the one shown">
+      <button type="button" class="link" aria-current={root === 0 ? "true" : undefined} onClick={() => onOpen(0)}>
+        all
+      </button>
+      {pathOf(shape, root).map((node) => (
+        <span key={node}>
+          <span class="quiet">{mode === "bottom-up" ? " ‹ " : " › "}</span>
+          <button
+            type="button"
+            class="link"
+            title={names[shape.name[node]]}
+            aria-current={node === root ? "true" : undefined}
+            onClick={() => onOpen(node)}
+          >
+            {names[shape.name[node]]}
+          </button>
+        </span>
+      ))}
+      {root > 0 && (
+        <>
+          <button type="button" onClick={() => onName(shape.name[root])}>
+            Callers and callees
+          </button>
+          <button type="button" onClick={() => onJump(root)}>
+            On the timeline
+          </button>
+        </>
+      )}
+    </div>
+  );
+}
+
+export function ToldLine({
+  told,
+  names,
+  show,
+}: {
+  told: { told: Told; shape: Shape } | null;
+  names: string[];
+  show: (amount: number) => string;
+}) {
+  if (told === null || told.told.node < 0)
+    return (
+      <span class="quiet">
+        Click shows a context alone, a double click its longest span on the timeline. Esc goes back. Device time is
+        added to host time: on a device, work goes on beside the host's.
+      </span>
+    );
+  const { shape } = told,
+    { node, more, total } = told.told,
+    name = shape.name[node] < 0 ? "all" : names[shape.name[node]];
+  if (more > 0)
+    return (
+      <>
+        {plural(more, "context")} in <strong>{name}</strong>, {show(total)}, too narrow to be drawn apart
+      </>
+    );
+  return (
+    <>
+      <strong>{name}</strong> {show(total)}, {digits((100 * total) / (shape.total[0] || 1), 3)} %, own{" "}
+      {show(shape.own[node])}, {plural(shape.count[node], "span")}
+    </>
+  );
+}
+export function SpotLine({ data, spot }: { data: Spans; spot: Spot }) {
+  if (spot.place < 0)
+    return (
+      <span class="quiet">
+        Click zooms to a span, a double click shows it on the timeline. W, S zoom, A, D pan, Esc shows all.
+      </span>
+    );
+  const { place } = spot;
+  return (
+    <>
+      <strong>{documentData.value!.names[data.name[place]]}</strong> {LEVELS[levelOf(data, place)]},{" "}
+      {time(data.duration[place])} from {time(data.start[place])}
+      {data.merged !== null && data.merged[place] > 1 && `, ${plural(data.merged[place], "span")} as one rectangle`}
+    </>
+  );
+}
+
+export function Tip({
+  told,
+  shape,
+  names,
+  show,
+  all,
+}: {
+  told: Told;
+  shape: Shape;
+  names: string[];
+  show: (amount: number) => string;
+  all: number;
+}) {
+  const { node, more, total } = told,
+    name = shape.name[node] < 0 ? "all" : names[shape.name[node]],
+    around = shape.parent[node];
+  const left = Math.min(told.x + 14, innerWidth - Math.min(460, innerWidth * 0.82)),
+    isLow = told.y > innerHeight - 190;
+  const rows: [string, string][] =
+    more > 0
+      ? [["together", show(total)]]
+      : [
+          ["total", show(total)],
+          ["own", show(shape.own[node])],
+          ["spans", count(shape.count[node])],
+          ...(around > 0 && shape.total[around] > 0
+            ? [["of its parent", `${digits((100 * total) / shape.total[around], 3)} %`] as [string, string]]
+            : []),
+        ];
+  return (
+    <div
+      class="flame-tip"
+      role="tooltip"
+      style={{
+        left: `${Math.max(4, left)}px`,
+        ...(isLow ? { bottom: `${innerHeight - told.y + 12}px` } : { top: `${told.y + 14}px` }),
+      }}
+    >
+      <strong>{more > 0 ? `${plural(more, "narrow context")} in ${name}` : name}</strong>
+      {shape.name[node] >= 0 && more === 0 && <span class="quiet">{LEVELS[shape.level[node]]}</span>}
+      <dl>
+        {rows.map(([key, text]) => (
+          <div key={key}>
+            <dt>{key}</dt>
+            <dd>{text}</dd>
+          </div>
+        ))}
+        <div>
+          <dt>of all</dt>
+          <dd>{all > 0 ? `${digits((100 * total) / all, 3)} %` : "–"}</dd>
+        </div>
+      </dl>
+    </div>
+  );
+}
+
+export function Legend({ tree }: { tree: Tree }) {
+  const there = useMemo(() => new Set(tree.level.slice(1)), [tree]);
+  return (
+    <p class="quiet flame-legend">
+      {LEVELS.map((name, level) =>
+        there.has(level) ? (
+          <span key={name}>
+            <i class={`dot level-${level}`} aria-hidden="true" />
+            {name}
+          </span>
+        ) : null,
+      )}
+    </p>
+  );
+}
