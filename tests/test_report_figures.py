@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The figures of the report's page in real Chromium: the noise verdict and what it says of overheads, against an account of
+its definition of our own; charts by keyboard and pointer; values that no chart should meet."""
+import base64
+import gzip
+import json
+import math
+import re
+import statistics
+import unittest
+
+import browser
+import report_files
+from browser import is_value, rows_of, violations
+from scripted import UNIX_START, Script, leveled, xsp
+
+# Milliseconds of the counted observations at M and at M/L, by batch size: quiet, drifting, noisy.
+QUIET = [10.00, 10.02, 9.99, 10.01, 10.03, 9.98, 10.00, 10.02, 10.01, 9.99, 10.00, 10.02]
+DRIFTING = [20 + 0.25 * i for i in range(12)]
+NOISY = [40, 60, 41, 58, 43, 61, 40, 59, 42, 60, 41, 62]
+RUNS = {1: (QUIET, [value + 0.003 for value in QUIET]), 2: (DRIFTING, [value + 9 for value in DRIFTING]),
+        4: (NOISY, [value - 1 for value in NOISY])}
+VERDICTS = {1: "quiet", 2: "some noise", 4: "noisy"}
+
+
+def noises():
+    script = Script()
+    script.experiment("noises")
+    run_id = 0
+    for batch, sets in RUNS.items():
+        for levels, durations in zip(("M", "M/L"), sets):
+            run_id += 1
+            script.run(run_id, levels, batch)
+            script.track(1, "main", run_id=run_id)
+            for number, milliseconds in enumerate([90.0] + durations):
+                start, length = UNIX_START + run_id * 10**10 + number * 10**8, round(milliseconds * 1e6)
+                script.span("net", start, length, run_id=run_id,
+                            tags={"batch_size": batch, **({"warmup": 1} if number == 0 else {})})
+                if levels == "M/L":
+                    script.span("conv", start + 1000, length // 2, "layer", run_id=run_id,
+                                tags={"layer_index": 0, "layer_type": "Conv", "alloc_bytes": 1000 * batch})
+    return script
+
+
+def quantile(values, share):
+    values = sorted(values)
+    rank = share * (len(values) - 1)
+    low = math.floor(rank)
+    return values[low] + (rank - low) * (values[min(low + 1, len(values) - 1)] - values[low])
+
+
+def noise_ms(*sets):
+    """Two standard errors of the difference of two medians, from robust spreads."""
+    return 2 * math.sqrt(sum((1.2533 * (quantile(one, 0.9) - quantile(one, 0.1)) / 2.563) ** 2 / len(one) for one in sets))
+
+
+class ReportFiguresTest(browser.BrowserTest):
+    def setUp(self):
+        super().setUp()
+        self.trace, self.report = report_files.written(noises, "noises")
+
+    def test_noise_is_what_its_definition_says(self):
+        window = self.open(self.report, "#page=runs")
+        rows = {row["batch_size"]: row for row in rows_of(window.table("noise"))}
+        self.assertEqual(sorted(rows), ["1", "2", "4"])
+        for batch, (durations, _) in RUNS.items():
+            row, values = rows[str(batch)], [round(value * 1e6) for value in durations]
+            self.assertEqual((row["n"], row["verdict"]), ("12", VERDICTS[batch]))
+            for key, expected in (("median_ns", statistics.median(values)), ("p10_ns", quantile(values, 0.1)),
+                                  ("p90_ns", quantile(values, 0.9)), ("spread_pct", 100 * (
+                                      quantile(values, 0.9) - quantile(values, 0.1)) / statistics.median(values))):
+                self.assertAlmostEqual(float(row[key]) / expected, 1, 9, f"{key} at batch {batch}")
+            self.assertEqual(row["drift"].startswith("slower"), batch == 2, row["drift"])
+
+    def test_overview_gives_the_verdict_of_the_batch_shown(self):
+        for batch, verdict in VERDICTS.items():
+            window = self.open(self.report, f"#page=overview&batch={batch}")
+            self.assertEqual(window.page.locator(".verdict").inner_text(), verdict)
+            self.assertIn(f"12 counted observations at M, batch {batch}", window.text())
+
+    def test_an_overhead_below_the_noise_is_marked(self):
+        window = self.open(self.report, "#page=runs")
+        marks = {row["batch_size"]: row["noise"] for row in rows_of(window.table("L0")) if row["levels"] == "M/L"}
+        for batch, words in ((1, "within the noise"), (2, "above the noise"), (4, "within the noise")):
+            self.assertTrue(marks[str(batch)].startswith(words), marks)
+            limit = float(re.search(r"±([0-9.e-]+) ms", marks[str(batch)]).group(1))
+            self.assertAlmostEqual(limit / noise_ms(*RUNS[batch]), 1, 2)
+        overview = self.open(self.report, "#page=overview&batch=1")
+        self.assertIn("within the noise", overview.text())
+
+    def test_what_has_too_few_observations_is_not_known(self):
+        _, page = report_files.written(lambda: leveled(observations=3), "few")
+        window = self.open(page, "#page=overview")
+        self.assertEqual(window.page.locator(".verdict").inner_text(), "not known")
+        self.assertIn("noise not known", window.text())
+
+    def test_batch_charts_name_the_optimal_and_the_maximum(self):
+        summary = json.loads(xsp("analyze", "A1", self.trace, "--json", check=0).stdout)["summary"]
+        window = self.open(self.report, "#page=batch")
+        names = window.page.locator(".plot-canvas").evaluate_all("(all) => all.map((one) => one.getAttribute('aria-label'))")
+        self.assertEqual(len(names), 3)
+        for name in names:
+            for key in ("optimal_batch", "maximum_throughput_batch"):
+                if summary[key] is not None:
+                    self.assertRegex(name, rf"(optimal|maximum)[a-z ]*: {summary[key]}\b")
+        self.assertEqual(violations(window), [])
+
+    def test_charts_are_read_and_opened_by_keys(self):
+        window = self.open(self.report, "#page=memory&batch=2")
+        chart = window.page.locator(".plot").first
+        chart.focus()
+        window.page.keyboard.press("ArrowRight")
+        window.frames()
+        self.assertIn("conv", window.page.locator(".plot-tip[role=status]").inner_text())
+        window.page.keyboard.press("Enter")
+        self.assertEqual(window.state().get("focus"), "layer:0:conv")
+
+    def test_a_drag_zooms_and_escape_shows_all(self):
+        _, page = report_files.written(lambda: leveled(layers=30), "thirty")
+        window = self.open(page, "#page=memory")
+        area = window.page.locator(".plot .u-over").first
+        area.scroll_into_view_if_needed()
+        box = area.bounding_box()
+        y = box["y"] + box["height"] / 2
+        window.page.mouse.move(box["x"] + box["width"] * 0.2, y)
+        window.page.mouse.down()
+        window.page.mouse.move(box["x"] + box["width"] * 0.6, y, steps=4)
+        window.page.mouse.up()
+        window.page.get_by_role("button", name="Show all").wait_for()
+        window.page.locator(".plot").first.focus()
+        window.page.keyboard.press("Escape")
+        window.page.get_by_role("button", name="Show all").wait_for(state="detached")
+
+    def test_one_prediction_at_each_level_set(self):
+        window = self.open(self.report, "#page=runs&batch=2")
+        drawn = {row["levels"]: row for row in rows_of(window.table("profiles"))}
+        for levels, durations in zip(("M", "M/L"), RUNS[2]):
+            middle = sorted(round(value * 1e6) for value in durations)[len(durations) // 2]
+            self.assertTrue(is_value(drawn[levels]["duration_ns"], middle), drawn)
+        self.assertEqual((drawn["M"]["trusted"], drawn["M/L"]["trusted"]), ("model", "layer"))
+        name = window.page.locator(".profiles").get_attribute("aria-label")
+        self.assertRegex(name, r"M: 21\.5 ms; M/L: 30\.5 ms \(layers: \+ 9 ms")
+
+    def test_a_click_on_an_observation_opens_it(self):
+        window = self.open(self.report, "#page=runs")
+        window.section("observations").locator("tbody tr").nth(2).click()
+        window.page.locator("main#page-timeline").wait_for()
+        state = window.state()
+        low, high = map(int, state["view"].split("-"))
+        self.assertLessEqual(low, 2 * 10**8)
+        self.assertGreaterEqual(high, 2 * 10**8 + round(QUIET[1] * 1e6))
+
+    def test_the_selected_range_is_counted_and_said(self):
+        first = 10**8 - 1000  # the first counted observation and no other
+        window = self.open(self.report, f"#page=runs&run=0&select={first}-{first + 5 * 10**6}")
+        self.assertIn("touch 1 of 12 counted observations", window.page.locator(".range-note").inner_text())
+        for name in ("overview", "batch", "memory"):
+            window.open_page(name)
+            self.assertIn("1 of 12", window.page.locator(".range-note").inner_text())
+
+    def test_values_that_no_chart_should_meet(self):
+        """Null, huge, negative and of another type, wherever a table has a number: no page fails, none becomes wide."""
+        odd = [None, 1e308, -5.0, 0, 1e-300, -1e308, "text", True]
+        text = self.report.read_text(encoding="utf-8")
+        part = re.search(r'id="xsp-document"[^>]*>([^<]*)<', text)
+        document = json.loads(gzip.decompress(base64.b64decode(part.group(1))))
+        for answer in document["analyses"]:
+            table = answer["table"]
+            for i, row in enumerate(table["rows"] + [table["summary"]]):
+                for j, key in enumerate(row):
+                    if isinstance(row[key], (int, float)) and key != "batch_size":
+                        row[key] = odd[(i * 3 + j) % len(odd)]
+        for run in document["runs"]:
+            run["observations"] = [[0, -5, 0], [10, 0, 0], [10, 10**18, 0], [5, 1, 1]]
+            run["own_pct"] = 1e300
+        page = report_files.folder() / "odd.html"
+        page.write_text(text[:part.start(1)] + base64.b64encode(gzip.compress(json.dumps(document).encode())).decode() +
+                        text[part.end(1):], encoding="utf-8")
+        window = self.open(page, size=(400, 850))
+        for name in ("overview", "batch", "memory", "runs"):
+            window.open_page(name)
+            self.assertEqual(window.cut_off(), [], name)
+
+
+if __name__ == "__main__":
+    unittest.main()
