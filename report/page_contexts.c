@@ -3,6 +3,7 @@
 // are not all on the page. A context's own time is its spans' time without that of spans that nest in them in their lane;
 // executions count in full, launches not at all. Called by page_run.c. Pure.
 #include "base/hash.h"
+#include "base/saturate.h"
 #include "report/page.h"
 
 #include <stdlib.h>
@@ -84,7 +85,7 @@ static bool find(struct contexts *contexts, struct context key, uint32_t *ret)
 static void count_in(struct context *context, int64_t time_ns, int64_t start_ns)
 {
   context->count++;
-  context->time_ns += time_ns;
+  context->time_ns = saturate_add(context->time_ns, time_ns);
   context->first_ns = start_ns < context->first_ns ? start_ns : context->first_ns;
   context->least_ns = time_ns < context->least_ns ? time_ns : context->least_ns;
   context->most_ns = time_ns > context->most_ns ? time_ns : context->most_ns;
@@ -100,7 +101,7 @@ static void fill_own(const struct page_spans *spans, const struct page_rows *row
   for (size_t i = 0; i < spans->count; i++) {
     uint32_t parent = spans->parent[i];
     if (parent != PAGE_NOWHERE && lane[parent] == lane[i] && PAGE_KIND(spans->attributes[i]) != XSP_KIND_EXECUTION)
-      own_ns[parent] -= spans->duration_ns[i];
+      own_ns[parent] = saturate_subtract(own_ns[parent], spans->duration_ns[i]);
   }
   for (size_t i = 0; i < spans->count; i++)
     if (own_ns[i] < 0 || PAGE_KIND(spans->attributes[i]) == XSP_KIND_LAUNCH)
@@ -188,7 +189,7 @@ static int64_t field_of(const struct context *context, enum field field, int64_t
   case TIME:
     return context->time_ns;
   case FIRST:
-    return context->count > 0 ? context->first_ns - first_ns : 0;
+    return context->count > 0 ? saturate_subtract(context->first_ns, first_ns) : 0;
   case LEAST:
     return context->least_ns;
   default:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Overviews: neighbours of a row that are too close to be told apart become one rectangle that knows how many spans it
 // stands for and their time. Sums over rectangles are those over spans, exactly. Called by page_run.c. Pure.
+#include "base/saturate.h"
 #include "report/page.h"
 
 #include <string.h>
@@ -76,7 +77,7 @@ static bool name_group(struct merge *merge, const struct group *group, size_t at
   size_t chosen = group->first;
   bool has_others = false;
   for (size_t i = group->first; i < group->first + group->count; i++)
-    merge->time_ns[from->name[i]] += from->duration_ns[i];
+    merge->time_ns[from->name[i]] = saturate_add(merge->time_ns[from->name[i]], from->duration_ns[i]);
   for (size_t i = group->first; i < group->first + group->count; i++) {
     has_others = has_others || from->name[i] != from->name[group->first];
     if (merge->time_ns[from->name[i]] > merge->time_ns[from->name[chosen]])
@@ -105,13 +106,14 @@ static bool put_group(struct merge *merge, const struct group *group, size_t at)
   struct page_spans *to = merge->to;
   size_t last = group->first + group->count - 1;
   to->start_ns[at] = from->start_ns[group->first];
-  to->duration_ns[at] = from->start_ns[last] + from->duration_ns[last] - to->start_ns[at];
+  to->duration_ns[at] =
+      saturate_subtract(saturate_add(from->start_ns[last], from->duration_ns[last]), to->start_ns[at]);
   to->merged[at] = (uint32_t)group->count;
   to->id[at] = group->count == 1 ? from->id[last] : 0;
   if (group->count == 1)
     to->duration_ns[at] = from->duration_ns[last];
   for (size_t i = group->first; i <= last; i++) {
-    to->busy_ns[at] += from->duration_ns[i];
+    to->busy_ns[at] = saturate_add(to->busy_ns[at], from->duration_ns[i]);
     merge->rectangle[i] = (uint32_t)at;
   }
   return name_group(merge, group, at);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One run on the page: its facts in the document, its spans as columns, or an overview of them that fits. Called by page.c
 // run by run: memory is bounded by the largest.
+#include "base/saturate.h"
 #include "report/page.h"
 
 #include <inttypes.h>
@@ -178,7 +179,7 @@ static enum status lay(struct page *page, struct shown *shown, const struct time
   struct store *store = page_timeline(page, chosen)->store;
   XSP_TRY(page_spans_fill(run, &shown->rows, store, &page->names, arena, &shown->spans, err));
   for (size_t i = 0; i < shown->spans.count; i++) {
-    int64_t end_ns = timeline_end(run, shown->rows.source[i]) - shown->first_ns;
+    int64_t end_ns = saturate_subtract(timeline_end(run, shown->rows.source[i]), shown->first_ns);
     page->last_ns = end_ns > page->last_ns ? end_ns : page->last_ns;
   }
   if (!shown->is_shown)
@@ -225,7 +226,7 @@ static enum status put_object(struct page *page, const struct shown *shown, cons
   json_int(json, (int64_t)page->runs[shown->run].file);
   put_run_facts(json, run->run);
   put_counts(json, run);
-  snprintf(number, sizeof number, "%" PRId64, shown->first_ns + run->shift_ns);
+  snprintf(number, sizeof number, "%" PRId64, saturate_add(shown->first_ns, run->shift_ns));
   json_key(json, "first_ns"); // beyond 2^53: a text
   json_string(json, number);
   put_shown(json, shown, run);

@@ -370,6 +370,25 @@ class ReportTest(unittest.TestCase):
             _, page = self.report(script, *options)
             self.assertEqual([run["spans"] for run in page.document["runs"]], [0])
 
+    def test_times_at_the_ends_of_what_there_is(self):
+        script = Script()
+        script.experiment("extreme")
+        script.run(1, "M/L")
+        script.track()
+        times = [(-2**62, 2**61), (-2**61 + 5, 0), (0, 2**62), (2**62, 2**62 - 1), (2**63 - 1, 0)]
+        for number, (start, duration) in enumerate(times):
+            script.span(f"span {number % 2}", start, duration, "layer" if number else "model")
+        source, page = self.report(script)
+        run = page.document["runs"][0]
+        wrapped = lambda value: (value + 2**63) % 2**64 - 2**63
+        found = sorted((span["id"], wrapped(span["start"] + int(run["first_ns"])), span["duration"])
+                       for span in page.spans(run))
+        self.assertEqual([time for _, *time in found], [list(time) for time in times])
+        for options in (("--max-spans", "3"), ("--range", "1s-")):
+            _, page = self.report(script, *options)
+            run = page.document["runs"][0]
+            self.assertEqual(sum(span["merged"] for span in page.spans(run)), run["kept"])
+
     def test_texts_are_never_markup(self):
         evil = "</script><script>alert(1)</script><img src=x onerror=alert(1)>"
         for value in (evil, "\0\x1f\u2028]]>-->", b"\xff\xfe</script>"):
