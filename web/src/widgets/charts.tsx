@@ -18,13 +18,6 @@ export interface Point {
   isDimmed?: boolean; // a filter leaves it out
   onOpen?: () => void;
 }
-export interface Axis {
-  label: string;
-  log?: boolean;
-  format?: (value: number) => string;
-  from?: number;
-  to?: number;
-}
 // A share of a whole as one bar with its figure beside it.
 export function Meter({
   label,
