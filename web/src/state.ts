@@ -121,10 +121,14 @@ function batchOfRuns(runs: RunFacts[]): number | null {
 
 const deepest = (facts: RunFacts) =>
   facts.levels_counted.reduce((most, counted, level) => (counted > 0 ? level : most), -1);
-// Of these runs the one with most levels that can be seen, at the batch size one looks at first.
+const counted = (facts: RunFacts) => Number(facts.observations.some(([, , warmup]) => warmup === 0));
+// Of these runs the one with most levels that can be seen, at the batch size one looks at first; one of warm-ups only if
+// there is no other.
 export function defaultRun(runs: RunFacts[]): RunFacts | undefined {
-  const seen = runs.filter((facts) => facts.detail !== "none" && facts.spans > 0);
-  const first = [...seen].sort((a, b) => deepest(b) - deepest(a) || b.recorded - a.recorded)[0] ?? runs[0];
+  const seen = runs
+    .filter((facts) => facts.detail !== "none" && facts.spans > 0)
+    .sort((a, b) => deepest(b) - deepest(a) || counted(b) - counted(a) || b.recorded - a.recorded);
+  const first = seen[0] ?? runs[0];
   if (first === undefined) return undefined;
   const size = batchOfRuns(runs.filter((facts) => sameExperiment(facts, first)));
   return (
