@@ -4,12 +4,15 @@ import base64
 import gzip
 import hashlib
 import json
+import os
 import pathlib
+import random
 import re
 import unittest
 
 from scripted import UNIX_START, Script, asynchronous, leveled, temporary_folder, xsp, xsp_json
 
+SOURCE = pathlib.Path(os.environ.get("XSP_SOURCE", pathlib.Path(__file__).resolve().parent.parent))
 LEVELS = ("application", "model", "layer", "library", "kernel")
 KINDS = ("sync", "launch", "execution")
 BASES = ("none", "explicit", "correlation", "containment", "ambiguous")
@@ -408,6 +411,42 @@ class ReportTest(unittest.TestCase):
                 self.assertIn((0, text, text), page.tags(page.document["runs"][0]))
             for piece in ("alert(1)", "onerror", "]]>", "\u2028"):
                 self.assertNotIn(piece, page.html.split("xsp-data")[0] if piece in ("]]>", "\u2028") else page.html)
+
+    def test_nothing_but_packed_parts_is_added_to_the_template(self):
+        _, page = self.report(asynchronous())
+        template = (SOURCE / "report" / "page_template.html").read_text(encoding="utf-8")
+        bare = re.sub(r'<script type="application/octet-stream" id="xsp-[a-z0-9-]+">[A-Za-z0-9+/=]*</script>\n', "",
+                      page.html)
+        self.assertEqual(bare, template.replace("<!--xsp-data-->", "", 1))
+
+    def test_too_many_contexts_and_names_count_in_those_around_them(self):
+        script, most = Script(), 200_000
+        script.experiment("many")
+        script.run(1, "M/L")
+        script.track()
+        script.span("net", UNIX_START, 10**9)
+        for i in range(most + 20):
+            script.span(f"layer {i}", UNIX_START + 10 + 100 * i, 50, "layer", tags={"layer_index": i} if i < 2 else {})
+        _, page = self.report(script, "--max-spans", "1000")
+        run = page.document["runs"][0]
+        contexts = page.contexts(run)
+        self.assertEqual((len(contexts["name"]), contexts["folded"], contexts["left_out"]), (most, 21, 0))
+        self.assertEqual((sum(contexts["count"]), contexts["count"][0]), (most + 21, 22))
+        self.assertEqual(sum(contexts["own_ns"]), 10**9)
+        self.assertEqual((sum(contexts["totals"]["count"]), contexts["totals"]["left_out"]), (most, 21))
+
+    def test_tags_that_do_not_fit_are_counted(self):
+        script, source = Script(), random.Random(6)
+        script.experiment("heavy")
+        script.run(1, "M")
+        script.track()
+        for i in range(4096 + 3):
+            script.span("net", UNIX_START + 100 * i, 50, tags={"index": i} if i >= 4096 else {})
+        for i in range(17):  # 2 MB each that hardly packs
+            script.put("tag", 1, i + 1, "blob", "text", base64.b64encode(source.randbytes(1_500_000)))
+        _, page = self.report(script)
+        run = page.document["runs"][0]
+        self.assertEqual((run["tags_left_out"], len(page.tags(run))), (3, 17))
 
     def test_only_its_own_script_and_style_may_run(self):
         _, page = self.report(leveled())
