@@ -3,7 +3,22 @@
 // A/D pan, 0 shows all. Each point is a button: arrow keys go from point to point by weight, Enter opens it.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
-import { count } from "../format";
+import { count, plural } from "../format";
+import {
+  domainOf,
+  isInFrame,
+  LEFT,
+  logAt,
+  RIGHT,
+  roomOf,
+  scalesOf,
+  ticksOf,
+  TOP,
+  zoomed,
+  type Domain,
+  type Frame,
+  type Scales,
+} from "./log_scale";
 import "./log_plot.css";
 
 // The width at hand, so that letters keep their size.
@@ -37,50 +52,7 @@ export interface PlotAxis {
   label: string;
   format: (value: number) => string;
 }
-export interface Scales {
-  x: (value: number) => number; // pixels
-  y: (value: number) => number;
-  from: [x: number, y: number]; // values at the edges
-  to: [x: number, y: number];
-}
-interface Domain {
-  x: [number, number]; // powers of ten
-  y: [number, number];
-}
-const LEFT = 92,
-  RIGHT = 16,
-  TOP = 14,
-  BOTTOM = 44,
-  DRAWN_MOST = 3000,
-  LEAST_DECADES = 0.05;
-
-function domainOf(points: { x: number; y: number }[]): Domain {
-  const range = (values: number[]): [number, number] => {
-    const logs = values.filter((value) => value > 0).map(Math.log10);
-    const low = logs.reduce((least, value) => Math.min(least, value), Infinity),
-      high = logs.reduce((most, value) => Math.max(most, value), -Infinity);
-    if (!Number.isFinite(low)) return [0, 1];
-    const room = Math.max(0.25, (high - low) * 0.06);
-    return [low - room, high + room];
-  };
-  return { x: range(points.map((point) => point.x)), y: range(points.map((point) => point.y)) };
-}
-function ticksOf([low, high]: [number, number], room: number): number[] {
-  const decades = high - low,
-    every = Math.max(1, Math.ceil((decades * 52) / room));
-  const steps = decades < 1.2 ? [1, 2, 3, 5, 7] : decades < 3 ? [1, 2, 5] : [1];
-  const ticks: number[] = [];
-  for (let power = Math.floor(low); power <= Math.ceil(high); power++)
-    for (const step of power % every === 0 || every === 1 ? steps : []) {
-      const log = power + Math.log10(step);
-      if (log >= low && log <= high) ticks.push(10 ** log);
-    }
-  return ticks;
-}
-const zoomed = ([low, high]: [number, number], at: number, factor: number): [number, number] => {
-  const next: [number, number] = [at - (at - low) * factor, at + (high - at) * factor];
-  return next[1] - next[0] < LEAST_DECADES ? [low, high] : next;
-};
+const DRAWN_MOST = 3000;
 
 function Mark({
   point,
@@ -89,6 +61,7 @@ function Mark({
   isActive,
   isHot,
   isAtRight,
+  onFocus,
 }: {
   point: PlotPoint;
   at: [number, number];
@@ -96,6 +69,7 @@ function Mark({
   isActive: boolean;
   isHot: boolean;
   isAtRight: boolean; // no room for a label there
+  onFocus: () => void;
 }) {
   const [x, y] = at;
   return (
@@ -103,6 +77,7 @@ function Mark({
       class={`plot-point${point.isOut ? " is-out" : ""}${point.isMarked ? " is-marked" : ""}${isHot ? " is-hot" : ""}`}
       role="button"
       tabIndex={isActive ? 0 : -1}
+      onFocus={onFocus}
       aria-label={[point.name, ...point.lines].join(", ")}
       aria-pressed={point.isMarked ?? false}
       data-key={point.key}
@@ -130,6 +105,131 @@ function Mark({
   );
 }
 
+function Grid({
+  domain,
+  scales,
+  frame,
+  x,
+  y,
+}: {
+  domain: Domain;
+  scales: Scales;
+  frame: Frame;
+  x: PlotAxis;
+  y: PlotAxis;
+}) {
+  const [roomX, roomY] = roomOf(frame),
+    right = frame.width - RIGHT;
+  return (
+    <>
+      {ticksOf(domain.y, roomY).map((value) => (
+        <g key={value}>
+          <line class="rule" x1={LEFT} x2={right} y1={scales.y(value)} y2={scales.y(value)} />
+          <text class="tick" x={LEFT - 8} y={scales.y(value) + 4} text-anchor="end">
+            {y.format(value)}
+          </text>
+        </g>
+      ))}
+      {ticksOf(domain.x, roomX).map((value) => (
+        <g key={value}>
+          <line class="rule" x1={scales.x(value)} x2={scales.x(value)} y1={TOP} y2={TOP + roomY} />
+          <text class="tick" x={scales.x(value)} y={TOP + roomY + 16} text-anchor="middle">
+            {x.format(value)}
+          </text>
+        </g>
+      ))}
+      <text class="axis" x={right} y={frame.height - 6} text-anchor="end">
+        {x.label}
+      </text>
+      <text class="axis" x={LEFT} y={frame.height - 6}>
+        ↑ {y.label}
+      </text>
+    </>
+  );
+}
+
+// Zooming and panning by keys; arrows go from point to point of those in the picture.
+function keyHandler(actions: {
+  zoom: (factor: number) => void;
+  pan: (part: number) => void;
+  showAll: () => void;
+  step: (by: number) => void;
+  open: () => void;
+}) {
+  const keys: Record<string, () => void> = {
+    w: () => actions.zoom(0.7),
+    s: () => actions.zoom(1 / 0.7),
+    a: () => actions.pan(-0.15),
+    d: () => actions.pan(0.15),
+    "0": actions.showAll,
+    ArrowRight: () => actions.step(1),
+    ArrowDown: () => actions.step(1),
+    ArrowLeft: () => actions.step(-1),
+    ArrowUp: () => actions.step(-1),
+    Home: () => actions.step(-Infinity),
+    End: () => actions.step(Infinity),
+    Enter: actions.open,
+    " ": actions.open,
+  };
+  return (event: KeyboardEvent) => {
+    const act = keys[event.key];
+    if (act === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    act();
+    event.preventDefault();
+    event.stopPropagation();
+  };
+}
+
+type Drag = [x0: number, y0: number, x1: number, y1: number];
+// Handlers of the pointer: a click opens the nearest point, a drag zooms into its rectangle.
+function usePointer(actions: {
+  nearest: (at: [number, number]) => number;
+  open: (i: number) => void;
+  hover: (i: number) => void;
+  zoomInto: (drag: Drag) => void;
+}) {
+  const [drag, setDrag] = useState<Drag | null>(null);
+  const place = (event: PointerEvent): [number, number] => {
+    const area = (event.currentTarget as Element).getBoundingClientRect();
+    return [event.clientX - area.left, event.clientY - area.top];
+  };
+  const handlers = {
+    onPointerDown: (event: PointerEvent) => {
+      if (event.button !== 0) return;
+      const [px, py] = place(event);
+      setDrag([px, py, px, py]);
+      (event.currentTarget as Element).setPointerCapture(event.pointerId);
+    },
+    onPointerMove: (event: PointerEvent) => {
+      const [px, py] = place(event);
+      if (drag !== null) setDrag([drag[0], drag[1], px, py]);
+      else actions.hover(actions.nearest([px, py]));
+    },
+    onPointerUp: (event: PointerEvent) => {
+      if (drag === null) return;
+      const [px, py] = place(event),
+        [wide, tall] = [Math.abs(px - drag[0]), Math.abs(py - drag[1])];
+      setDrag(null);
+      if (wide < 6 && tall < 6) actions.open(actions.nearest([px, py]));
+      else if (wide > 8 && tall > 8) actions.zoomInto([drag[0], drag[1], px, py]);
+    },
+    onPointerCancel: () => setDrag(null),
+    onPointerLeave: () => drag === null && actions.hover(-1),
+  };
+  return { drag, handlers };
+}
+
+const radiusOf = (point: PlotPoint) => Math.max(3.5, Math.sqrt(Math.min(1, point.weight)) * 15);
+function nearestOf(points: PlotPoint[], scales: Scales, [px, py]: [number, number]): number {
+  let best = -1,
+    least = 22;
+  points.forEach((point, i) => {
+    const far = Math.hypot(scales.x(point.x) - px, scales.y(point.y) - py) - radiusOf(point);
+    if (far < least && !point.isOut) [best, least] = [i, far];
+  });
+  return best;
+}
+
 export function LogPlot({
   title,
   x,
@@ -149,93 +249,58 @@ export function LogPlot({
 }) {
   const { box, width } = useWidth(),
     [zoom, setZoom] = useState<Domain | null>(null),
-    [hot, setHot] = useState(-1),
-    [drag, setDrag] = useState<[number, number, number, number] | null>(null),
-    frame = useRef<SVGSVGElement>(null);
-  const drawn = points
-    .slice()
-    .sort((a, b) => b.weight - a.weight)
-    .slice(0, DRAWN_MOST);
+    [hotKey, setHotKey] = useState(""),
+    marks = useRef<SVGGElement>(null);
   const domain = zoom ?? domainOf([...points, ...span]),
-    roomX = width - LEFT - RIGHT,
-    roomY = height - TOP - BOTTOM;
-  const toX = (log: number) => LEFT + ((log - domain.x[0]) / (domain.x[1] - domain.x[0])) * roomX,
-    toY = (log: number) => TOP + roomY - ((log - domain.y[0]) / (domain.y[1] - domain.y[0])) * roomY;
-  const fromX = (pixel: number) => domain.x[0] + ((pixel - LEFT) / roomX) * (domain.x[1] - domain.x[0]),
-    fromY = (pixel: number) => domain.y[0] + ((TOP + roomY - pixel) / roomY) * (domain.y[1] - domain.y[0]);
-  const scales: Scales = {
-    x: (value) => toX(Math.log10(value)),
-    y: (value) => toY(Math.log10(value)),
-    from: [10 ** domain.x[0], 10 ** domain.y[0]],
-    to: [10 ** domain.x[1], 10 ** domain.y[1]],
+    frame = { width, height },
+    scales = scalesOf(domain, frame),
+    [roomX, roomY] = roomOf(frame),
+    clip = `clip-${title.replace(/\W+/g, "-")}`;
+  const largest = points
+      .slice()
+      .sort((a, b) => b.weight - a.weight)
+      .slice(0, DRAWN_MOST),
+    shown = largest.filter((point) => isInFrame(domain, point.x, point.y) || point.key === hotKey), // that has the focus
+    hot = shown.findIndex((point) => point.key === hotKey);
+  const setHot = (i: number) => setHotKey(shown[i]?.key ?? "");
+  const zoomAt = (px: number, py: number, factor: number) => {
+    const [atX, atY] = logAt(domain, frame, px, py);
+    setZoom({ x: zoomed(domain.x, atX, factor), y: zoomed(domain.y, atY, factor) });
   };
-  const radius = (point: PlotPoint) => Math.max(3.5, Math.sqrt(Math.min(1, point.weight)) * 15);
-  const place = (event: MouseEvent): [number, number] => {
-    const area = frame.current!.getBoundingClientRect();
-    return [event.clientX - area.left, event.clientY - area.top];
-  };
-  const nearest = ([px, py]: [number, number]) => {
-    let best = -1,
-      least = 22;
-    drawn.forEach((point, i) => {
-      const far = Math.hypot(scales.x(point.x) - px, scales.y(point.y) - py) - radius(point);
-      if (far < least && !point.isOut) [best, least] = [i, far];
-    });
-    return best;
-  };
-  const zoomAt = (px: number, py: number, factor: number) =>
-    setZoom({ x: zoomed(domain.x, fromX(px), factor), y: zoomed(domain.y, fromY(py), factor) });
-  const pan = (part: number) => {
-    const by = (domain.x[1] - domain.x[0]) * part;
-    setZoom({ ...domain, x: [domain.x[0] + by, domain.x[1] + by] });
-  };
-  const focusPoint = (i: number) => {
-    const next = Math.min(drawn.length - 1, Math.max(0, i));
-    setHot(next);
-    [...frame.current!.querySelectorAll<SVGGElement>(".plot-point")]
-      .find((mark) => mark.dataset.key === drawn[next].key)
-      ?.focus();
-  };
-  const onKey = (event: KeyboardEvent) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const middle = [LEFT + roomX / 2, TOP + roomY / 2] as const;
-    const here = drawn.findIndex((point) => point.key === (document.activeElement as HTMLElement)?.dataset?.key);
-    const keys: Record<string, () => void> = {
-      w: () => zoomAt(...middle, 0.7),
-      s: () => zoomAt(...middle, 1 / 0.7),
-      a: () => pan(-0.15),
-      d: () => pan(0.15),
-      "0": () => setZoom(null),
-      ArrowRight: () => focusPoint(here + 1),
-      ArrowDown: () => focusPoint(here + 1),
-      ArrowLeft: () => focusPoint(here - 1),
-      ArrowUp: () => focusPoint(here - 1),
-      Home: () => focusPoint(0),
-      End: () => focusPoint(drawn.length - 1),
-      Enter: () => drawn[here]?.onOpen?.(),
-      " ": () => drawn[here]?.onOpen?.(),
-    };
-    const act = keys[event.key];
-    if (act === undefined) return;
-    act();
-    event.preventDefault();
-    event.stopPropagation();
-  };
-  const inFrame = (point: PlotPoint) =>
-    Math.log10(point.x) >= domain.x[0] &&
-    Math.log10(point.x) <= domain.x[1] &&
-    Math.log10(point.y) >= domain.y[0] &&
-    Math.log10(point.y) <= domain.y[1];
-  const shown = drawn.map((point, i) => [point, i] as const).filter(([point]) => inFrame(point));
+  const { drag, handlers } = usePointer({
+    nearest: (at) => nearestOf(shown, scales, at),
+    open: (i) => shown[i]?.onOpen?.(),
+    hover: setHot,
+    zoomInto: ([x0, y0, x1, y1]) => {
+      const [left, low] = logAt(domain, frame, Math.min(x0, x1), Math.max(y0, y1)),
+        [right, high] = logAt(domain, frame, Math.max(x0, x1), Math.min(y0, y1));
+      setZoom({ x: [left, right], y: [low, high] });
+    },
+  });
+  const onKey = keyHandler({
+    zoom: (factor) =>
+      hot >= 0
+        ? zoomAt(scales.x(shown[hot].x), scales.y(shown[hot].y), factor)
+        : zoomAt(LEFT + roomX / 2, TOP + roomY / 2, factor),
+    pan: (part) => {
+      const by = (domain.x[1] - domain.x[0]) * part;
+      setZoom({ ...domain, x: [domain.x[0] + by, domain.x[1] + by] });
+    },
+    showAll: () => setZoom(null),
+    step: (by) => {
+      const next = Math.min(shown.length - 1, Math.max(0, hot + by));
+      setHot(next);
+      (marks.current!.querySelectorAll<SVGGElement>(".plot-point")[next] as SVGGElement | undefined)?.focus();
+    },
+    open: () => shown[hot]?.onOpen?.(),
+  });
   const active = Math.max(
     0,
-    drawn.findIndex((point) => point.isMarked),
+    shown.findIndex((point) => point.isMarked),
   );
-  const told = hot >= 0 && hot < drawn.length ? drawn[hot] : null;
   return (
     <div ref={box} class="plot">
       <svg
-        ref={frame}
         class="chart"
         width={width}
         height={height}
@@ -245,70 +310,28 @@ export function LogPlot({
         onWheel={(event) => {
           if (!event.ctrlKey) return;
           event.preventDefault();
-          zoomAt(...place(event), event.deltaY > 0 ? 1.2 : 1 / 1.2);
+          const area = event.currentTarget.getBoundingClientRect();
+          zoomAt(event.clientX - area.left, event.clientY - area.top, event.deltaY > 0 ? 1.2 : 1 / 1.2);
         }}
-        onPointerDown={(event) => {
-          if (event.button !== 0) return;
-          const [px, py] = place(event);
-          setDrag([px, py, px, py]);
-          event.currentTarget.setPointerCapture(event.pointerId);
-        }}
-        onPointerMove={(event) => {
-          const [px, py] = place(event);
-          if (drag !== null) setDrag([drag[0], drag[1], px, py]);
-          else setHot(nearest([px, py]));
-        }}
-        onPointerUp={(event) => {
-          const at = place(event),
-            [x0, y0] = drag ?? [0, 0];
-          setDrag(null);
-          if (drag === null) return;
-          if (Math.abs(at[0] - x0) < 6 && Math.abs(at[1] - y0) < 6) drawn[nearest(at)]?.onOpen?.();
-          else if (Math.abs(at[0] - x0) > 8 && Math.abs(at[1] - y0) > 8)
-            setZoom({
-              x: [fromX(Math.min(x0, at[0])), fromX(Math.max(x0, at[0]))],
-              y: [fromY(Math.max(y0, at[1])), fromY(Math.min(y0, at[1]))],
-            });
-        }}
-        onPointerLeave={() => drag === null && setHot(-1)}
         onDblClick={() => setZoom(null)}
+        {...handlers}
       >
-        <clipPath id={`clip-${title.replace(/\W+/g, "-")}`}>
+        <clipPath id={clip}>
           <rect x={LEFT} y={TOP} width={roomX} height={roomY} />
         </clipPath>
-        {ticksOf(domain.y, roomY).map((value) => (
-          <g key={value}>
-            <line class="rule" x1={LEFT} x2={width - RIGHT} y1={scales.y(value)} y2={scales.y(value)} />
-            <text class="tick" x={LEFT - 8} y={scales.y(value) + 4} text-anchor="end">
-              {y.format(value)}
-            </text>
-          </g>
-        ))}
-        {ticksOf(domain.x, roomX).map((value) => (
-          <g key={value}>
-            <line class="rule" x1={scales.x(value)} x2={scales.x(value)} y1={TOP} y2={TOP + roomY} />
-            <text class="tick" x={scales.x(value)} y={TOP + roomY + 16} text-anchor="middle">
-              {x.format(value)}
-            </text>
-          </g>
-        ))}
-        <text class="axis" x={width - RIGHT} y={height - 6} text-anchor="end">
-          {x.label}
-        </text>
-        <text class="axis" x={LEFT} y={height - 6}>
-          ↑ {y.label}
-        </text>
-        <g clip-path={`url(#clip-${title.replace(/\W+/g, "-")})`}>
+        <Grid domain={domain} scales={scales} frame={frame} x={x} y={y} />
+        <g clip-path={`url(#${clip})`} ref={marks}>
           {under?.(scales)}
-          {shown.map(([point, i]) => (
+          {shown.map((point, i) => (
             <Mark
               key={point.key}
               point={point}
               at={[scales.x(point.x), scales.y(point.y)]}
-              radius={radius(point)}
+              radius={radiusOf(point)}
               isActive={i === active}
               isHot={i === hot}
               isAtRight={scales.x(point.x) > width - RIGHT - 50}
+              onFocus={() => setHot(i)}
             />
           ))}
         </g>
@@ -322,25 +345,44 @@ export function LogPlot({
           />
         )}
       </svg>
-      <p class="plot-line">
-        {told !== null ? (
-          <>
-            <strong>{told.name}</strong> {told.lines.join(", ")}
-          </>
-        ) : (
-          <span class="quiet">
-            {points.length > DRAWN_MOST &&
-              `The ${count(DRAWN_MOST)} largest of ${count(points.length)} points are drawn. `}
-            {shown.length < drawn.length && `${count(drawn.length - shown.length)} points lie outside the picture. `}
-            Click a point to open it. Drag or Ctrl + wheel zooms.
-          </span>
-        )}
-        {zoom !== null && (
-          <button type="button" onClick={() => setZoom(null)}>
-            Show all
-          </button>
-        )}
-      </p>
+      <PlotLine
+        told={shown[hot]}
+        left_out={points.length - largest.length}
+        outside={largest.length - shown.length}
+        onShowAll={zoom === null ? undefined : () => setZoom(null)}
+      />
     </div>
+  );
+}
+function PlotLine({
+  told,
+  left_out,
+  outside,
+  onShowAll,
+}: {
+  told: PlotPoint | undefined;
+  left_out: number;
+  outside: number;
+  onShowAll?: () => void;
+}) {
+  return (
+    <p class="plot-line">
+      {told !== undefined ? (
+        <span>
+          <strong>{told.name}</strong> {told.lines.join(", ")}
+        </span>
+      ) : (
+        <span class="quiet">
+          {left_out > 0 && `The ${count(DRAWN_MOST)} largest points are drawn, ${count(left_out)} are not. `}
+          {outside > 0 && `${plural(outside, "point")} outside the picture. `}
+          Click a point to open it. Drag or Ctrl + wheel zooms.
+        </span>
+      )}
+      {onShowAll !== undefined && (
+        <button type="button" onClick={onShowAll}>
+          Show all
+        </button>
+      )}
+    </p>
   );
 }

@@ -2,7 +2,8 @@
 // The roofline: intensity (flops a byte) against throughput (flops a second). A roof per precision rises with memory's
 // bandwidth up to its ridge and is flat from there on. Measured points are solid, analytic ones hollow.
 import { digits, scaled } from "../format";
-import { LogPlot, type PlotPoint, type Scales } from "./log_plot";
+import { LogPlot, type PlotPoint } from "./log_plot";
+import type { Scales } from "./log_scale";
 
 export interface Roof {
   name: string; // the precision
