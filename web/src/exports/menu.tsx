@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import { loadContexts } from "../data";
 import { bytes, plural, time } from "../format";
 import { documentData, run, selection, spans } from "../state";
-import { Command, saveFile } from "../widgets/copy";
+import { Command, quoted, saveFile } from "../widgets/copy";
 import { Menu } from "../widgets/menu";
 import { runLabel } from "../widgets/parts";
 import { chromeTrace } from "./chrome";
@@ -127,7 +127,7 @@ function Panel({ close }: { close: () => void }) {
       </p>
       <div class="export-commands">
         <span class="quiet">Whole file, with tags, in a terminal:</span>
-        <Command text={`xsp export ${file} --to perfetto -o trace.pftrace`} />
+        <Command text={`xsp export ${quoted(file)} --to perfetto -o trace.pftrace`} />
       </div>
     </div>
   );

@@ -48,6 +48,8 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
     </button>
   );
 }
+// A word of a command as a shell reads it back.
+export const quoted = (text: string) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
 // A command of xsp that can be copied.
 export const Command = ({ text }: { text: string }) => (
   <span class="command">

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small pieces that several pages share.
 import type { Answer, RunFacts } from "../data";
-import { batch, chooseBatch, chooseRun, documentData, experimentRuns, run, runAt, selection, spans } from "../state";
-import { time } from "../format";
+import { batch, chooseBatch, chooseRun, documentData, experimentRuns, run, runAt, spans } from "../state";
 
 export const runLabel = (facts: RunFacts) =>
   [facts.batch_size === null ? "" : `batch ${facts.batch_size}`, facts.levels, `run ${facts.run_id}`]
@@ -59,19 +58,6 @@ export function BatchChooser() {
         ))}
       </select>
     </label>
-  );
-}
-export function SelectionNote() {
-  const range = selection.value;
-  if (range === null) return null;
-  return (
-    <p class="note">
-      {time(range.to - range.from)} of the timeline are selected: what comes from spans counts these only; tables of
-      analyses cover whole runs.{" "}
-      <button type="button" onClick={() => (selection.value = null)}>
-        Clear
-      </button>
-    </p>
   );
 }
 export function Unpacked({

@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import type { Answer, Cell } from "../data";
 import { cell, label, plural } from "../format";
 import { documentData, sorts } from "../state";
-import { Command } from "./copy";
+import { Command, quoted } from "./copy";
 import { DataTable } from "./data_table";
 import type { TableColumn } from "./table_rows";
 
@@ -16,7 +16,6 @@ type Row = Record<string, Cell>;
 export const tableId = (answer: Answer) => answer.table.analysis + (answer.by === null ? "" : `.${answer.by}`);
 
 const DEFAULT_STATISTIC = "trimmed:0.2";
-const quoted = (text: string) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
 // `xsp analyze` sorts numbers falling and texts rising: other orders have no word there.
 export function commandOf(answer: Answer): string {
   const { analysis, run_set, statistic, rows } = answer.table,
