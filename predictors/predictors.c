@@ -5,12 +5,13 @@
 #include <string.h>
 
 extern const struct predictor predictor_onnxruntime; // onnxruntime.c
+extern const struct predictor predictor_litert;      // litert.c
 extern const struct predictor predictor_openvino;    // openvino.c
 extern const struct predictor predictor_script;      // script.c
 extern const struct predictor predictor_tensorflow;  // tensorflow.c
 
 const struct predictor *const predictors[] = {
-    &predictor_onnxruntime, &predictor_openvino, &predictor_script, &predictor_tensorflow, NULL,
+    &predictor_onnxruntime, &predictor_litert, &predictor_openvino, &predictor_script, &predictor_tensorflow, NULL,
 };
 
 const struct predictor *predictor_find(const char *name)

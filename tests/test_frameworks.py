@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 XSP = pathlib.Path(os.environ["XSP_BUILD"]) / "xsp"
-FRAMEWORKS = {"openvino": "model.xml"}  # and a file name that each recognises
+FRAMEWORKS = {"openvino": "model.xml", "litert": "model.tflite"}  # and a file name that each recognises
 
 
 def xsp(*arguments):

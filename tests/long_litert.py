@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""LiteRT's predictor on the real library: tables, layers in both modes of its kernels, against its own profiler's summary, bad
+models. Fetches packages through pip, so it belongs to `make test-all`."""
+import json
+import pathlib
+import re
+import subprocess
+import unittest
+
+from framework_environment import FrameworkTest, framework_python
+
+VERSION = "2.3.0"
+
+# The profiler's own report of one inference of the same model, by the same library.
+OWN_SUMMARY = """
+import ctypes, sys
+litert = ctypes.CDLL(sys.argv[1])
+handle = ctypes.c_void_p
+def make(function, *arguments):
+    made = handle()
+    if getattr(litert, function)(*arguments, ctypes.byref(made)) != 0:
+        raise SystemExit(function)
+    return made
+environment = make("LiteRtCreateEnvironment", 0, None)
+model = make("LiteRtCreateModelFromFile", environment, sys.argv[2].encode())
+signature = make("LiteRtGetModelSignature", model, ctypes.c_size_t(0))
+options = make("LiteRtCreateOptions")
+keep = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda text: None)
+litert.LiteRtSetOptionsHardwareAccelerators(options, 1)
+for name, text in (("runtime_options_string", b"enable_profiling = true"), ("xnnpack", sys.argv[3].encode())):
+    if text:
+        litert.LiteRtAddOpaqueOptions(options, make("LiteRtCreateOpaqueOptions", name.encode(), text, keep))
+compiled = make("LiteRtCreateCompiledModel", environment, model, options)
+def buffer(direction):
+    kind = (ctypes.c_int * 18)()
+    litert.LiteRtGetRankedTensorType(make(f"LiteRtGetSignature{direction}TensorByIndex", signature, ctypes.c_size_t(0)), kind)
+    needs = make(f"LiteRtGetCompiledModel{direction}BufferRequirements", compiled, ctypes.c_size_t(0), ctypes.c_size_t(0))
+    return make("LiteRtCreateManagedTensorBufferFromRequirements", environment, kind, needs)
+inputs, outputs = buffer("Input"), buffer("Output")
+profiler = make("LiteRtCompiledModelGetProfiler", compiled)
+litert.LiteRtStartProfiler(profiler)
+litert.LiteRtRunCompiledModel(compiled, ctypes.c_size_t(0), ctypes.c_size_t(1), ctypes.byref(inputs), ctypes.c_size_t(1),
+                              ctypes.byref(outputs))
+litert.LiteRtStopProfiler(profiler)
+text = ctypes.c_char_p()
+litert.LiteRtGetProfileSummary(profiler, compiled, ctypes.byref(text))
+print(text.value.decode(), flush=True)
+import os; os._exit(0)
+"""
+
+
+class LiteRtTest(FrameworkTest):
+    framework = "litert"
+
+    @classmethod
+    def setUpClass(cls):
+        cls.python = framework_python("litert", f"ai-edge-litert=={VERSION}", "numpy==2.4.6")
+        cls.environment = cls.python.parent.parent
+        cls.models = cls.environment / "models"
+        subprocess.run([cls.python, pathlib.Path(__file__).parent / "tflite_models.py", cls.models], check=True,
+                       timeout=120)
+
+    def own_types(self, model, options=""):
+        """The types in its own profiler's summary, in the order of execution."""
+        library = next(self.environment.glob("lib/python3*/site-packages/ai_edge_litert/libLiteRt.so"))
+        text = subprocess.run([self.python, "-c", OWN_SUMMARY, library, model, options], check=True, capture_output=True,
+                              text=True, timeout=120).stdout
+        return re.findall(r"^\s*(?:Delegate/)?(\S.*?)\s+[\d.]+\s+[\d.]+\s+[\d.]+\s+[\d.]+%", text.split("Top by")[0], re.M)
+
+    def test_tables_and_layers(self):
+        self.xsp("profile", self.models / "cnn.tflite", "--batch", "1,4", "--levels", "M,M/L", "--runs", 10, "--quiet", "-o",
+                 self.output)
+        self.check_tables()
+        for batch in (1, 4):
+            layers = self.layers(batch=batch)
+            self.assertEqual(len(layers), 70)
+            self.check_within_models(layers)
+            for layer in layers:
+                self.assertEqual(layer["tags"]["untold"], "start,thread,name")
+                self.assertEqual(layer["name"], layer["tags"]["layer_type"])  # a type stands for a name that is not told
+                self.assertEqual(layer["basis"], "explicit")
+        # Laid out: each begins where the one before it ended.
+        one = [layer for layer in self.layers(batch=1)][:7]
+        for before, after in zip(one, one[1:]):
+            self.assertEqual(before["start_ns"] + before["duration_ns"], after["start_ns"])
+        info = json.loads(self.xsp("info", self.output, "--json").stdout)
+        self.assertEqual(info["experiments"][0]["framework_version"], VERSION)
+
+    def test_model_level_switches_nothing_on(self):
+        self.profile(self.models / "cnn.tflite", "--levels", "M", "--runs", 3)
+        self.assertEqual(self.sql("select distinct level from span where level = 'layer'"), [])
+
+    def test_operators_apart(self):
+        self.profile(self.models / "fixed.tflite", "--batch", 2, "--unfused", "--runs", 5)
+        self.check_tables(batches=(2,))
+        layers = self.layers()
+        self.check_within_models(layers)
+        self.assertEqual([(layer["name"], layer["tags"]["layer_type"], layer["tags"]["layer_shape"])
+                          for layer in layers[:6]],
+                         [("block0/conv", "CONV_2D", "[2,96,96,16]"), ("block1/conv", "CONV_2D", "[2,96,96,32]"),
+                          ("block2/conv", "CONV_2D", "[2,96,96,32]"), ("head/mean", "MEAN", "[2,32]"),
+                          ("head/dense", "FULLY_CONNECTED", "[2,10]"), ("classes", "SOFTMAX", "[2,10]")])
+        self.assertEqual({layer["tags"]["untold"] for layer in layers}, {"thread"})
+        # Its starts are told: within the model, to the microsecond they are cut to.
+        models = {(row["run_id"], row["span_id"]): row for row in self.sql(
+            "select run_id, span_id, start_ns, end_ns from span where level = 'model'")}
+        for layer in layers:
+            model = models[layer["run_id"], layer["model_id"]]
+            self.assertGreaterEqual(layer["start_ns"], model["start_ns"] - 1000)
+            self.assertLessEqual(layer["start_ns"] + layer["duration_ns"], model["end_ns"] + 1000)
+        self.profile(self.models / "cnn.tflite", "--batch", "1,4", "--unfused", "--runs", 3)
+        self.assertNotIn("layer_shape", self.layers()[0]["tags"])  # of a free dimension: not told
+
+    def test_layers_are_those_of_its_own_profiler(self):
+        for options, kernel_mode in (((), ""), (("--unfused",), "kernel_mode = 2")):
+            with self.subTest(kernel_mode):
+                types = self.own_types(self.models / "fixed.tflite", kernel_mode)
+                self.profile(self.models / "fixed.tflite", "--batch", 2, "--levels", "M/L", "--runs", 1, *options)
+                layers = sorted(self.layers(), key=lambda layer: layer["tags"]["layer_index"])
+                self.assertEqual([layer["tags"]["layer_type"] for layer in layers], types)
+
+    def test_inputs_threads_and_batches(self):
+        self.profile(self.models / "inputs.tflite", "--batch", "1,4", "--runs", 3, "--threads", 2)
+        names = {(layer["name"], layer["tags"]["layer_type"]) for layer in self.layers()}
+        self.assertEqual(names, {("rows", "GATHER"), ("Multiply (ND)", "Multiply (ND)")})  # what XNNPACK does not take has one
+        self.check_refused(self.models / "fixed.tflite", "--batch", 3, why="no free batch dimension")
+
+    def test_bad_models(self):
+        for name, why in (("truncated", "."), ("empty", "empty"), ("noise", "TFL3"), ("head", "Flatbuffer"),
+                          ("operator", "Frobnicate"), ("shape", "failed to"), ("huge", ".")):
+            with self.subTest(name):
+                result = self.check_refused(self.models / f"{name}.tflite", why=why)
+                self.assertIn(f"{name}.tflite", result.stderr)
+        other = self.folder / "other.tflite"
+        other.write_bytes(b"\x08\x08\x12\x07pytorch" * 100)
+        self.check_refused(other, why="TFL3")
+        self.check_refused(self.folder / "absent.tflite")
+
+    def test_check(self):
+        [found] = json.loads(self.xsp("check", "litert", "--json").stdout)
+        self.assertTrue(found["usable"])
+        self.assertEqual((found["version"], found["untold"]), (VERSION, "start,thread,name"))
+
+
+if __name__ == "__main__":
+    unittest.main()
