@@ -17,6 +17,7 @@ import { text, type Row } from "../widgets/answers";
 import { Lines } from "../widgets/charts";
 import { runLabel } from "../widgets/parts";
 import { isInRange, opens, Panel } from "./shown";
+import { PageLink } from "./top_list";
 
 const MEANING: Record<Noise["verdict"], string> = {
   quiet: "Differences of a few per cent can be trusted.",
@@ -126,7 +127,7 @@ export function Course({ observations, noise }: { observations: Observation[]; n
         title={`Durations of ${plural(observations.length, "observation")} in order of time; ${noise.spread_pct === null ? "" : `spread ${digits(noise.spread_pct, 3)} % of the median`}`}
         x={{ label: "observation, in order of time" }}
         y={{ label: "", key: "latency_ms", hasNoZero: true }}
-        height={170}
+        height={220}
         series={[{ name: "observations", level: 1, isDots: true, points }]}
         bands={
           noise.low_ns === null
@@ -135,7 +136,8 @@ export function Course({ observations, noise }: { observations: Observation[]; n
         }
       />
       <p class="quiet small">
-        Filled: counted; hollow: warm-up. Band: 10th to 90th percentile, line: median. All as a table: page Runs.
+        Filled: counted; hollow: warm-up. Band: 10th to 90th percentile, line: median.{" "}
+        <PageLink on="runs">All as a table</PageLink>
       </p>
     </>
   );

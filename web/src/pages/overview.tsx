@@ -7,7 +7,7 @@ import { Missing, number, text, type Row } from "../widgets/answers";
 import { answer, answers, batches, shownBatch } from "../widgets/parts";
 import { Lead } from "./lead";
 import { NoisePanel } from "./noise_panel";
-import { Recorded } from "./recorded";
+import { AnalysisNotes, Recorded } from "./recorded";
 import { finite, Panel, percent, positive, RangeNote, Stack, type Part } from "./shown";
 import { TopList, targetOf } from "./top_list";
 import { Waterfall } from "./waterfall";
@@ -50,6 +50,7 @@ export function Overview() {
         <div class="overview-stacked">
           {l0 !== undefined && <Waterfall answer={l0} size={(row?.batch_size ?? null) as number | null} />}
           <Where a2={a2} a10={a10} />
+          <Recorded />
         </div>
         {a1 !== undefined && row !== undefined && <NoisePanel a1={a1} row={row} />}
       </div>
@@ -98,7 +99,7 @@ export function Overview() {
       {a2 === undefined && a10 === undefined && (
         <Missing what="layers and no kernels" how="xsp profile MODEL --levels M,M/L, or a trace that has them" />
       )}
-      <Recorded />
+      <AnalysisNotes />
     </>
   );
 }

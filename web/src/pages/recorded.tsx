@@ -64,48 +64,52 @@ function Sayings({ facts }: { facts: RunFacts }) {
   const top = facts.levels_counted.find((amount) => amount > 0) ?? 0,
     apart = Math.max(0, facts.bases_counted[0] - top),
     dropped = experimentRuns.value.reduce((sum, one) => sum + one.dropped, 0);
-  const notes = ["A1", "A2", "A8", "A13", "A15"].flatMap((id) =>
-    ((id === "A1" || id === "A15" ? answers(id)[0] : answer(id))?.table.notes ?? []).filter(
-      (note) => !/^optimal batch/.test(note),
-    ),
-  );
   const others = experimentRuns.value.length > 1 ? " in any run" : "";
   return (
-    <>
-      <ul class="sayings">
-        <li class={dropped > 0 ? "warn" : "good"}>
-          {dropped === 0
-            ? `Nothing was dropped${others}.`
-            : `${plural(dropped, "record")} found no room and were dropped${others}: what follows lacks them.`}
+    <ul class="sayings">
+      <li class={dropped > 0 ? "warn" : "good"}>
+        {dropped === 0
+          ? `Nothing was dropped${others}.`
+          : `${plural(dropped, "record")} found no room and were dropped${others}: what follows lacks them.`}
+      </li>
+      {facts.open > 0 && <li class="warn">{plural(facts.open, "span")} never finished.</li>}
+      {facts.misused > 0 && <li class="warn">{plural(facts.misused, "call")} of the span interface made no sense.</li>}
+      {apart > 0 && (
+        <li>
+          {plural(apart, "span")} below the topmost level {apart === 1 ? "has" : "have"} no parent: nothing recorded
+          encloses {apart === 1 ? "it" : "them"}, or the launch was not recorded.
         </li>
-        {facts.open > 0 && <li class="warn">{plural(facts.open, "span")} never finished.</li>}
-        {facts.misused > 0 && (
-          <li class="warn">{plural(facts.misused, "call")} of the span interface made no sense.</li>
-        )}
-        {apart > 0 && (
-          <li>
-            {plural(apart, "span")} below the topmost level {apart === 1 ? "has" : "have"} no parent: nothing recorded
-            encloses {apart === 1 ? "it" : "them"}, or the launch was not recorded.
-          </li>
-        )}
-        {facts.bases_counted[4] > 0 && (
-          <li>{plural(facts.bases_counted[4], "span")} lie in two that cross: no parent was guessed.</li>
-        )}
-        {kernelsApart !== null && kernels !== null && kernels > 0 && (
-          <li>
-            {kernelsApart === 0
-              ? `Each of the ${plural(kernels, "kernel")} of an observation lies in a layer.`
-              : `${count(kernelsApart)} of the ${plural(kernels, "kernel")} of an observation, ${cell("latency_ms", a11?.kernels_without_layer_ms ?? null)}, lie in no layer: their launches lie outside, or were not recorded.`}
-          </li>
-        )}
-        {facts.spans_of_other_clocks > 0 && (
-          <li>{plural(facts.spans_of_other_clocks, "span")} of other clocks are not on the timeline.</li>
-        )}
-        {number(facts.own_pct) !== null && (
-          <li>xsp itself took {digits(facts.own_pct!, 2)} % of the time of this run.</li>
-        )}
-      </ul>
-      <Notes notes={[...new Set(notes)]} />
-    </>
+      )}
+      {facts.bases_counted[4] > 0 && (
+        <li>{plural(facts.bases_counted[4], "span")} lie in two that cross: no parent was guessed.</li>
+      )}
+      {kernelsApart !== null && kernels !== null && kernels > 0 && (
+        <li>
+          {kernelsApart === 0
+            ? `Each of the ${plural(kernels, "kernel")} of an observation lies in a layer.`
+            : `${count(kernelsApart)} of the ${plural(kernels, "kernel")} of an observation, ${cell("latency_ms", a11?.kernels_without_layer_ms ?? null)}, lie in no layer: their launches lie outside, or were not recorded.`}
+        </li>
+      )}
+      {facts.spans_of_other_clocks > 0 && (
+        <li>{plural(facts.spans_of_other_clocks, "span")} of other clocks are not on the timeline.</li>
+      )}
+      {number(facts.own_pct) !== null && (
+        <li>xsp itself took {digits(facts.own_pct!, 2)} % of the time of this run.</li>
+      )}
+    </ul>
+  );
+}
+
+// What the analyses behind this page's figures say of them.
+export function AnalysisNotes() {
+  const all = ["A1", "A2", "A8", "A13", "A15"].flatMap((id) => {
+    const one = id === "A1" || id === "A15" ? answers(id)[0] : answer(id);
+    return (one?.table.notes ?? []).filter((note) => !/^optimal batch/.test(note));
+  });
+  if (all.length === 0) return null;
+  return (
+    <Panel title="Notes" aside="of the analyses behind these figures">
+      <Notes notes={[...new Set(all)]} />
+    </Panel>
   );
 }

@@ -65,7 +65,9 @@ function options(host: HTMLElement, latest: () => PlotProps, tip: Signal<Tip | n
       const room = side === "x" ? plot.bbox.width / uPlot.pxRatio / 72 : plot.bbox.height / uPlot.pxRatio / 36,
         spec = latest()[side];
       if (spec.log) return powersOfTwo(low, high, Math.floor(room));
-      const ticks = niceTicks(low, high, Math.max(3, Math.floor(room)), tickUnit(spec, Math.max(-low, high)));
+      const unit = tickUnit(spec, Math.max(-low, high)),
+        few = niceTicks(low, high, Math.max(3, Math.floor(room)), unit),
+        ticks = few.length < 3 ? niceTicks(low, high, Math.max(5, room * 1.6), unit) : few;
       return isBars && side === "x" ? ticks.filter(Number.isInteger) : ticks;
     },
     values: (plot, splits) => {
