@@ -4,6 +4,7 @@
 // the layer level, and published outside the model span. One thread, one model.
 #include "base/library.h"
 #include "predictors/predictor.h"
+#include "predictors/tensorflow_abi.h"
 #include "predictors/tensorflow_graph.h"
 #include "predictors/tensorflow_layers.h"
 
@@ -22,66 +23,6 @@
   (XSP_LEVEL_MASK(XSP_LEVEL_LAYER) | XSP_LEVEL_MASK(XSP_LEVEL_LIBRARY) | XSP_LEVEL_MASK(XSP_LEVEL_KERNEL))
 #define ADVICE_MODEL "give a SavedModel folder or a frozen graph (.pb)"
 #define GRAPH_BYTES_MAXIMUM ((size_t)INT32_MAX) // of any protobuf message
-
-// ---- the library's functions, as its C API documents them (c_api.h, tf_tensor.h, tf_tstring.h; checked with 2.21.0) --
-
-struct tf_buffer {
-  const void *data;
-  size_t length;
-  void (*deallocate)(void *data, size_t length);
-};
-struct tf_output {
-  void *operation;
-  int index;
-};
-struct tf_string { // opaque, 24 bytes
-  uint64_t words[3];
-};
-
-// X(result, name, parameters)
-#define FUNCTIONS(X)                                                                                                   \
-  X(const char *, Version, (void))                                                                                     \
-  X(void *, NewStatus, (void))                                                                                         \
-  X(void, DeleteStatus, (void *))                                                                                      \
-  X(int, GetCode, (const void *))                                                                                      \
-  X(const char *, Message, (const void *))                                                                             \
-  X(void *, NewGraph, (void))                                                                                          \
-  X(void, DeleteGraph, (void *))                                                                                       \
-  X(struct tf_buffer *, NewBuffer, (void))                                                                             \
-  X(void, DeleteBuffer, (struct tf_buffer *))                                                                          \
-  X(void *, NewImportGraphDefOptions, (void))                                                                          \
-  X(void, DeleteImportGraphDefOptions, (void *))                                                                       \
-  X(void, GraphImportGraphDef, (void *graph, const struct tf_buffer *, const void *options, void *status))             \
-  X(void *, NewSessionOptions, (void))                                                                                 \
-  X(void, DeleteSessionOptions, (void *))                                                                              \
-  X(void, SetConfig, (void *options, const void *proto, size_t length, void *status))                                  \
-  X(void *, NewSession, (void *graph, const void *options, void *status))                                              \
-  X(void *, LoadSessionFromSavedModel,                                                                                 \
-    (const void *options, const struct tf_buffer *run_options, const char *folder, const char *const *tags, int count, \
-     void *graph, struct tf_buffer *meta_graph, void *status))                                                         \
-  X(void, CloseSession, (void *, void *status))                                                                        \
-  X(void, DeleteSession, (void *, void *status))                                                                       \
-  X(void *, GraphOperationByName, (void *graph, const char *name))                                                     \
-  X(int, OperationNumOutputs, (void *operation))                                                                       \
-  X(void *, NewTensor,                                                                                                 \
-    (int type, const int64_t *shape, int rank, void *data, size_t length, void (*)(void *, size_t, void *), void *))   \
-  X(void *, AllocateTensor, (int type, const int64_t *shape, int rank, size_t length))                                 \
-  X(void *, TensorData, (const void *))                                                                                \
-  X(void, DeleteTensor, (void *))                                                                                      \
-  X(void, StringInit, (struct tf_string *))                                                                            \
-  X(size_t, TensorByteSize, (const void *))                                                                            \
-  X(void, StringDealloc, (struct tf_string *))                                                                         \
-  X(void, StringCopy, (struct tf_string *, const char *, size_t))                                                      \
-  X(void, SessionRun,                                                                                                  \
-    (void *session, const struct tf_buffer *run_options, const struct tf_output *inputs, void *const *input_values,    \
-     int input_count, const struct tf_output *outputs, void **output_values, int output_count,                         \
-     const void *const *targets, int target_count, struct tf_buffer *run_metadata, void *status))
-
-struct tf_api {
-#define X(result, name, parameters) result(*name) parameters;
-  FUNCTIONS(X)
-#undef X
-};
 
 static const struct library_names library_names = {
     .name = "tensorflow",
@@ -135,7 +76,7 @@ static enum status open_library(const char *given, struct state *state, struct e
     void *target;
   } functions[] = {
 #define X(result, name, parameters) {"TF_" #name, &state->tf.name},
-      FUNCTIONS(X)
+      TENSORFLOW_FUNCTIONS(X)
 #undef X
   };
   for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
@@ -165,7 +106,17 @@ static enum status out_of_memory(const struct state *state, struct error *err)
   return error_set(err, STATUS_MEMORY, "cannot open model", state->options.model_path, NULL, "out of memory");
 }
 
-// What the library's status says, as ours: its first line, without the stack of C++ that some carry.
+// The first sentence of what the library says: hints at its own API and stacks of C++ may follow.
+static int sentence_length(const char *message)
+{
+  size_t length = strcspn(message, "\n");
+  for (const char *end = strstr(message, ". "); end != NULL && end + 2 < message + length; end = strstr(end + 1, ". "))
+    if (end[2] >= 'A' && end[2] <= 'Z') // not "[2] vs. [3]"
+      length = (size_t)(end - message);
+  return (int)length;
+}
+
+// What the library's status says, as ours.
 static enum status take_status(const struct state *state, const char *what, const char *advice, struct error *err)
 {
   enum { RESOURCE_EXHAUSTED = 8, FAILED_PRECONDITION = 9 };
@@ -173,7 +124,6 @@ static enum status take_status(const struct state *state, const char *what, cons
   if (code == 0)
     return STATUS_OK;
   const char *message = state->tf.Message(state->status);
-  int length = (int)strcspn(message, "\n");
   bool is_memory = code == RESOURCE_EXHAUSTED;
   if (is_memory)
     advice = "a smaller batch, or a machine with more memory";
@@ -182,7 +132,7 @@ static enum status take_status(const struct state *state, const char *what, cons
                  ? "a frozen graph, in which variables have become constants, or a SavedModel folder"
                  : "the whole folder, with its variables/";
   return error_set(err, is_memory ? STATUS_MEMORY : STATUS_INPUT, what, state->options.model_path, advice, "%.*s",
-                   length, message);
+                   sentence_length(message), message);
 }
 
 // ---- the model's file ------------------------------------------------------------------------------------------------
@@ -501,7 +451,8 @@ static enum status tensorflow_predict(struct predictor_model *model, const struc
   state->tf.SessionRun(state->session, run_options(state), state->inputs, state->input_values, (int)state->input_count,
                        state->outputs, state->output_values, (int)state->output_count, NULL, 0, metadata,
                        state->status);
-  enum status status = take_status(state, "cannot run model", "other --dim or --input values", err);
+  enum status status =
+      take_status(state, "cannot run model", "other --dim or --input values, or export the model again", err);
   for (size_t i = 0; i < state->output_count; i++) {
     if (state->output_values[i] != NULL)
       state->tf.DeleteTensor(state->output_values[i]);

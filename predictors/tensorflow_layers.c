@@ -150,10 +150,13 @@ static const char *category_of(const char *type)
   static const char *const variables[] = {"VarHandleOp", "ReadVariableOp", "_ReadVariablesOp", "VariableV2", NULL};
   static const char *const inputs[] = {"_Arg", "_DeviceArg", "_Recv", "_HostRecv", "Placeholder", NULL};
   static const char *const outputs[] = {"_Retval", "_DeviceRetval", "_Send", "_HostSend", NULL};
+  static const char *const control[] = {"NoOp",   "Enter",    "Exit",           "Merge", "NextIteration",
+                                        "Switch", "LoopCond", "ControlTrigger", NULL};
   return is_one_of(type, constants)   ? "constant"
          : is_one_of(type, variables) ? "variable"
          : is_one_of(type, inputs)    ? "input"
          : is_one_of(type, outputs)   ? "output"
+         : is_one_of(type, control)   ? "control"
                                       : NULL;
 }
 

@@ -97,7 +97,7 @@ static bool set_times(uint64_t start_us, uint64_t end_us, uint64_t start_ns, uin
 // False: no execution of a node, or times that make no sense.
 static bool read_step(struct protobuf message, struct tensorflow_step *step)
 {
-  *step = (struct tensorflow_step){.shape.rank = TENSORFLOW_NO_RANK};
+  *step = (struct tensorflow_step){.type = {"", 0}, .shape.rank = TENSORFLOW_NO_RANK};
   uint64_t numbers[NODE_END_NS + 1] = {0};
   struct protobuf_field field;
   while (protobuf_next(&message, &field)) {
