@@ -91,11 +91,13 @@ export function Notes({ data }: { data: Spans }) {
     <>
       {facts.detail === "merged" && <Merged data={data} />}
       {lines.length > 0 && (
-        <ul class="notes" role="status">
-          {lines.map((line) => (
-            <li key={line}>{line}</li>
-          ))}
-        </ul>
+        <div role="status">
+          <ul class="notes">
+            {lines.map((line) => (
+              <li key={line}>{line}</li>
+            ))}
+          </ul>
+        </div>
       )}
     </>
   );

@@ -106,7 +106,7 @@ function Shares({
           </li>
         ))}
       </ul>
-      {rows.length > MOST_LISTED && <p class="quiet">{plural(rows.length - MOST_LISTED, "more")}: see the tables.</p>}
+      {rows.length > MOST_LISTED && <p class="quiet">{count(rows.length - MOST_LISTED)} more: see the tables.</p>}
     </>
   );
 }
