@@ -66,12 +66,12 @@ def imported(name):
     return path, report(path)
 
 
-def many_kernels(observations=4, layers=5, kernels=30):
-    """Layers that launch kernels with metrics on two streams: more rows than a table shows at once."""
+def many_kernels(levels="M/L/K", observations=4, layers=5, kernels=30):
+    """Layers that launch kernels on two streams: more rows than a table shows at once."""
     script = Script()
     script.system(peak_flops_per_s=1e12, memory_bandwidth_bytes_per_s=1e11)
     script.experiment("kernels")
-    script.run(1, "M/L/K", 2)
+    script.run(1, levels, 2)
     script.track(1, "main")
     for stream in (0, 1):
         script.track(2 + stream, f"stream {stream}", thread=None, device=0, stream=stream)
@@ -92,6 +92,11 @@ def many_kernels(observations=4, layers=5, kernels=30):
                             tags={"flops": 1000 * (kernel + 1), "dram_read_bytes": 4096, "dram_write_bytes": 1024,
                                   "achieved_occupancy_pct": 25.0 + kernel})
     return script
+
+
+def metrics():
+    """The same, recorded with metrics: rooflines have points."""
+    return many_kernels("M/L/K+metrics")
 
 
 def hostile():

@@ -29,7 +29,7 @@ class ReportPageTest(browser.BrowserTest):
                 self.check_pages(page, size, scheme)
 
     def test_pages_with_rooflines_and_streams(self):
-        self.check_pages(report_files.written(report_files.many_kernels, "kernels")[1], SIZES[2], "dark")
+        self.check_pages(report_files.written(report_files.metrics, "metrics")[1], SIZES[2], "dark")
 
     def test_imported_traces(self):
         for (name, size) in zip(report_files.IMPORTED, SIZES):

@@ -75,7 +75,7 @@ class ReportTablesTest(browser.BrowserTest):
             self.assertGreater(self.check_tables(path, page, batch), 100)
 
     def test_of_kernels_with_metrics(self):
-        path, page = report_files.written(report_files.many_kernels, "kernels")
+        path, page = report_files.written(report_files.metrics, "metrics")
         self.assertGreater(self.check_tables(path, page), 1000)
 
     def test_of_imported_traces(self):
