@@ -64,7 +64,7 @@ enum status page_merge(const struct page_spans *spans, const struct page_rows *r
                        struct page_rows *ret_rows, struct error *err) MUST_CHECK;
 // page_contexts.c: contexts and names of all spans, as JSON.
 enum status page_put_contexts(const struct page_spans *spans, const struct page_rows *rows, int64_t first_ns,
-                              struct buf *out, struct error *err) MUST_CHECK;
+                              struct page_names *names, struct buf *out, struct error *err) MUST_CHECK;
 // page_tags.c: the parts of a run's tags, as far as they fit.
 enum status page_put_tags(struct page *page, size_t run, const struct timeline_run *timeline_run,
                           const struct page_spans *spans, size_t *ret_left_out, struct error *err) MUST_CHECK;

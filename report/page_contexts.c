@@ -114,7 +114,18 @@ struct tree {
   int64_t *own_ns;
   int64_t folded;   // spans that count in a context around theirs
   int64_t left_out; // that count in none
+  // Where every step has a name of its own, contexts below them never meet: then steps share one, by level.
+  bool are_roots_joined;
+  uint32_t root_names[XSP_LEVEL_MODEL + 1]; // number + 1; 0: each its own
 };
+
+// The name that a span's context has.
+static uint32_t name_of(const struct tree *tree, const struct page_spans *spans, uint32_t span, uint32_t around)
+{
+  uint8_t level = PAGE_LEVEL(spans->attributes[span]);
+  bool is_step = around == PAGE_NOWHERE && level <= XSP_LEVEL_MODEL;
+  return is_step && tree->root_names[level] != 0 ? tree->root_names[level] - 1 : spans->name[span];
+}
 
 // The context of a span and of all around it that have none yet.
 static bool place_chain(struct tree *tree, const struct page_spans *spans, uint32_t place)
@@ -130,7 +141,7 @@ static bool place_chain(struct tree *tree, const struct page_spans *spans, uint3
   while (depth > 0) {
     uint32_t span = tree->chain[--depth], found = 0;
     const struct context key = {
-        .parent = around, .name = spans->name[span], .level = PAGE_LEVEL(spans->attributes[span])};
+        .parent = around, .name = name_of(tree, spans, span, around), .level = PAGE_LEVEL(spans->attributes[span])};
     if (!find(&tree->contexts, key, &found))
       return false;
     bool is_folded = found == PAGE_NOWHERE;
@@ -152,6 +163,44 @@ static bool fill_tree(struct tree *tree, const struct page_spans *spans)
       count_in(&tree->contexts.all[tree->of[i]], tree->own_ns[i], spans->start_ns[i]);
   }
   return true;
+}
+
+// Which steps are to share a context: those of levels that have several names of them.
+static bool join_roots(struct tree *tree, struct page_names *names)
+{
+  const struct context *first[XSP_LEVEL_MODEL + 1] = {0};
+  for (uint32_t i = 0; i < tree->contexts.count; i++) {
+    const struct context *context = &tree->contexts.all[i];
+    if (context->parent != PAGE_NOWHERE || context->level > XSP_LEVEL_MODEL)
+      continue;
+    uint32_t *name = &tree->root_names[context->level];
+    if (first[context->level] == NULL) {
+      first[context->level] = context;
+    } else if (*name == 0) {
+      if (!page_names_and_others(names, first[context->level]->name, name))
+        return false;
+      ++*name;
+      tree->are_roots_joined = true;
+    }
+  }
+  return true;
+}
+
+// Again with steps joined, where there are too many contexts otherwise.
+static bool fill_tree_in_bounds(struct tree *tree, const struct page_spans *spans, struct page_names *names)
+{
+  if (!fill_tree(tree, spans))
+    return false;
+  if (tree->folded + tree->left_out == 0)
+    return true;
+  if (!join_roots(tree, names))
+    return false;
+  if (!tree->are_roots_joined)
+    return true;
+  contexts_done(&tree->contexts);
+  tree->contexts = (struct contexts){0};
+  tree->folded = tree->left_out = 0;
+  return fill_tree(tree, spans);
 }
 
 static bool fill_names(struct contexts *names, const struct page_spans *spans, int64_t *ret_left_out)
@@ -219,6 +268,8 @@ static void put_tree(struct json_writer *json, const struct tree *tree, int64_t 
   json_int(json, tree->folded);
   json_key(json, "left_out");
   json_int(json, tree->left_out);
+  json_key(json, "are_roots_joined");
+  json_bool(json, tree->are_roots_joined);
 }
 
 static void put_names(struct json_writer *json, const struct contexts *names, int64_t left_out)
@@ -238,27 +289,27 @@ static void put_names(struct json_writer *json, const struct contexts *names, in
 }
 
 enum status page_put_contexts(const struct page_spans *spans, const struct page_rows *rows, int64_t first_ns,
-                              struct buf *out, struct error *err)
+                              struct page_names *names, struct buf *out, struct error *err)
 {
   struct tree tree = {.of = malloc((spans->count + 1) * sizeof(uint32_t)),
                       .chain = malloc((spans->count + 1) * sizeof(uint32_t)),
                       .own_ns = malloc((spans->count + 1) * sizeof(int64_t))};
-  struct contexts names = {0};
+  struct contexts totals = {0};
   int64_t names_left_out = 0;
   bool is_done = tree.of != NULL && tree.chain != NULL && tree.own_ns != NULL;
   if (is_done) {
     fill_own(spans, rows, tree.chain, tree.own_ns);
-    is_done = fill_tree(&tree, spans) && fill_names(&names, spans, &names_left_out);
+    is_done = fill_tree_in_bounds(&tree, spans, names) && fill_names(&totals, spans, &names_left_out);
   }
   if (is_done) {
     struct json_writer json;
     json_start(&json, out);
     json_object(&json);
     put_tree(&json, &tree, first_ns);
-    put_names(&json, &names, names_left_out);
+    put_names(&json, &totals, names_left_out);
     json_object_end(&json);
   }
-  contexts_done(&names);
+  contexts_done(&totals);
   contexts_done(&tree.contexts);
   free(tree.of);
   free(tree.chain);

@@ -141,7 +141,7 @@ static enum status put_contexts(struct page *page, const struct shown *shown, st
   struct buf text;
   buf_init(&text, BUF_MAXIMUM_DEFAULT);
   page_part_begin(page, shown->run, "contexts");
-  enum status status = page_put_contexts(&shown->spans, &shown->rows, shown->first_ns, &text, err);
+  enum status status = page_put_contexts(&shown->spans, &shown->rows, shown->first_ns, &page->names, &text, err);
   if (status == STATUS_OK)
     status = page_put_packed(text.data, text.length, PAGE_PACK_SMALL, &page->out, err);
   page_part_end(page);

@@ -431,9 +431,29 @@ class ReportTest(unittest.TestCase):
         run = page.document["runs"][0]
         contexts = page.contexts(run)
         self.assertEqual((len(contexts["name"]), contexts["folded"], contexts["left_out"]), (most, 21, 0))
+        self.assertEqual((page.document["names"][contexts["name"][0]], contexts["are_roots_joined"]), ("net", False))
         self.assertEqual((sum(contexts["count"]), contexts["count"][0]), (most + 21, 22))
         self.assertEqual(sum(contexts["own_ns"]), 10**9)
         self.assertEqual((sum(contexts["totals"]["count"]), contexts["totals"]["left_out"]), (most, 21))
+
+    def test_steps_share_a_context_where_there_are_too_many(self):
+        script, steps, names = Script(), 450, 450
+        script.experiment("steps")
+        script.run(1, "M/L")
+        script.track()
+        for step in range(steps):
+            start = UNIX_START + step * 10**6
+            script.span(f"step {step}", start, 900_000)
+            for i in range(names):
+                script.span(f"layer {i}", start + 10 + 100 * i, 50, "layer")
+        _, page = self.report(script, "--max-spans", "1000")
+        run = page.document["runs"][0]
+        contexts, found = page.contexts(run), contexts_of(page, run)
+        self.assertTrue(contexts["are_roots_joined"])
+        self.assertEqual((contexts["folded"], contexts["left_out"]), (0, 0))
+        around = "step 0 and others"
+        self.assertEqual(found, {(around,): [steps, steps * (900_000 - 50 * names)],
+                                 **{(around, f"layer {i}"): [steps, 50 * steps] for i in range(names)}})
 
     def test_tags_that_do_not_fit_are_counted(self):
         script, source = Script(), random.Random(6)

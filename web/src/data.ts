@@ -125,6 +125,7 @@ export interface Contexts {
   first_ns: number[];
   folded: number; // spans that count in the context around theirs: there were too many contexts
   left_out: number; // spans that count in none, for the same reason
+  are_roots_joined: boolean; // for that reason, too, steps share one context ("NAME and others")
   totals: Totals;
 }
 // Names of the whole run, each by level and kind.
