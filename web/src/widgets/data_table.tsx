@@ -3,12 +3,11 @@
 // and hidden columns stand in the URL. Arrows, Home and End go through the rows, Enter opens one.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
-import { columnFormats, count, plural, type ColumnFormat } from "../format";
+import { columnFormats, plural, type ColumnFormat } from "../format";
 import { isPrinting } from "../frame/theme";
-import { details, setDetail, sorts } from "../state";
-import { copyText, saveFile } from "./copy";
-import { Menu } from "./menu";
-import { allText, asCsv, asMarkdown, asTsv, filterOf, inOrder, nextSort, type TableColumn } from "./table_rows";
+import { details, sorts } from "../state";
+import { allText, filterOf, inOrder, nextSort, type TableColumn } from "./table_rows";
+import { TableTools } from "./table_tools";
 import { widthsIn, widthsWanted } from "./table_widths";
 import { ROW_HEIGHT, useVirtualRows } from "./virtual_rows";
 import "./table.css";
@@ -156,21 +155,47 @@ function useRoom(box: { current: HTMLElement | null }): number {
   return room;
 }
 
-export function DataTable<Row>(properties: Properties<Row>) {
-  const { id, caption, rows, onRow, isMarked, height = 440, foot } = properties;
-  const box = useRef<HTMLDivElement>(null),
-    room = useRoom(box),
-    [active, setActive] = useState(-1);
-  const shown = useShown(properties, room),
-    ordered = useOrdered(properties);
-  const printed = isPrinting.value ? ordered.slice(0, PRINTED_MOST) : ordered;
-  const { first, last, toRow } = useVirtualRows(printed.length, box, isPrinting.value);
-  const wantsFocus = useRef(false);
+function BodyRow<Row>({
+  at,
+  row,
+  shown,
+  isMarked,
+  onOpen,
+  onPick,
+}: {
+  at: number;
+  row: Row;
+  shown: Shown<Row>[];
+  isMarked: boolean;
+  onOpen?: (row: Row) => void;
+  onPick: (at: number) => void;
+}) {
+  return (
+    <tr
+      data-row={at}
+      tabIndex={-1}
+      aria-rowindex={at + 2}
+      class={`${onOpen === undefined ? "" : "can-open"}${isMarked ? " is-marked" : ""}`}
+      aria-current={isMarked ? "true" : undefined}
+      onClick={() => {
+        onPick(at);
+        onOpen?.(row);
+      }}
+    >
+      <Cells row={row} shown={shown} />
+    </tr>
+  );
+}
 
-  const marked = isMarked === undefined ? -1 : ordered.findIndex(isMarked);
-  useEffect(() => {
-    if (marked >= 0) toRow(marked);
-  }, [marked, rows]);
+// Arrows, Home and End, and by a box at a time; Enter opens the row, or follows its first link.
+function useRowKeys<Row>(
+  box: { current: HTMLElement | null },
+  rows: Row[],
+  toRow: (index: number) => void,
+  onRow?: (row: Row) => void,
+) {
+  const [active, setActive] = useState(-1),
+    wantsFocus = useRef(false);
   useLayoutEffect(() => {
     if (!wantsFocus.current) return;
     const row = box.current!.querySelector<HTMLElement>(`tr[data-row="${active}"]`);
@@ -182,9 +207,8 @@ export function DataTable<Row>(properties: Properties<Row>) {
     const target = event.target as HTMLElement;
     if (event.ctrlKey || event.metaKey || event.altKey || /^(BUTTON|INPUT|A)$/.test(target.tagName)) return;
     if (event.key === "Enter" && active >= 0 && target.tagName === "TR") {
-      const link = target.querySelector<HTMLElement>("a, button");
-      if (onRow !== undefined) onRow(ordered[active]);
-      else link?.click();
+      if (onRow !== undefined) onRow(rows[active]);
+      else target.querySelector<HTMLElement>("a, button")?.click();
       return;
     }
     const page = Math.max(1, Math.floor(box.current!.clientHeight / ROW_HEIGHT) - 2);
@@ -194,19 +218,43 @@ export function DataTable<Row>(properties: Properties<Row>) {
       PageDown: active + page,
       PageUp: active - page,
       Home: 0,
-      End: printed.length - 1,
+      End: rows.length - 1,
     };
-    if (steps[event.key] === undefined || printed.length === 0) return;
+    if (steps[event.key] === undefined || rows.length === 0) return;
     event.preventDefault();
-    const next = Math.min(printed.length - 1, Math.max(0, steps[event.key]));
+    event.stopPropagation(); // the timeline has arrows of its own
+    const next = Math.min(rows.length - 1, Math.max(0, steps[event.key]));
     wantsFocus.current = true;
     setActive(next);
     toRow(next);
   };
+  return { onKeyDown, setActive };
+}
+
+export function DataTable<Row>(properties: Properties<Row>) {
+  const { id, caption, rows, onRow, isMarked, height = 440, foot } = properties;
+  const box = useRef<HTMLDivElement>(null),
+    room = useRoom(box);
+  const shown = useShown(properties, room),
+    ordered = useOrdered(properties);
+  const printed = isPrinting.value ? ordered.slice(0, PRINTED_MOST) : ordered;
+  const { first, last, toRow } = useVirtualRows(printed.length, box, isPrinting.value);
+  const marked = isMarked === undefined ? -1 : ordered.findIndex(isMarked);
+  useEffect(() => {
+    if (marked >= 0) toRow(marked);
+  }, [marked, rows]);
+  const keys = useRowKeys(box, printed, toRow, onRow);
   const columnCount = shown.length + 1;
   return (
     <section class="data-table" aria-label={caption} data-table={id}>
-      <Tools {...properties} shown={shown} ordered={ordered} />
+      <TableTools
+        id={id}
+        caption={caption}
+        columns={properties.columns}
+        rows={properties.rows}
+        shown={shown.map(({ column }) => column)}
+        ordered={ordered}
+      />
       <div
         class="table-box"
         ref={box}
@@ -214,7 +262,7 @@ export function DataTable<Row>(properties: Properties<Row>) {
         role="region"
         aria-label={`${caption}, scrollable`}
         style={{ maxHeight: isPrinting.value ? "none" : `${height}px` }}
-        onKeyDown={onKeyDown}
+        onKeyDown={keys.onKeyDown}
         onScroll={(event) => event.currentTarget.classList.toggle("is-shifted", event.currentTarget.scrollLeft > 0)}
       >
         <table
@@ -232,26 +280,17 @@ export function DataTable<Row>(properties: Properties<Row>) {
           </thead>
           <tbody>
             <Spacer rows={first} columns={columnCount} />
-            {printed.slice(first, last).map((row, i) => {
-              const at = first + i,
-                isAt = isMarked?.(row) === true;
-              return (
-                <tr
-                  key={at}
-                  data-row={at}
-                  tabIndex={-1}
-                  aria-rowindex={at + 2}
-                  class={`${onRow === undefined ? "" : "can-open"}${isAt ? " is-marked" : ""}`}
-                  aria-current={isAt ? "true" : undefined}
-                  onClick={() => {
-                    setActive(at);
-                    onRow?.(row);
-                  }}
-                >
-                  <Cells row={row} shown={shown} />
-                </tr>
-              );
-            })}
+            {printed.slice(first, last).map((row, i) => (
+              <BodyRow
+                key={first + i}
+                at={first + i}
+                row={row}
+                shown={shown}
+                isMarked={isMarked?.(row) === true}
+                onOpen={onRow}
+                onPick={keys.setActive}
+              />
+            ))}
             <Spacer rows={printed.length - last} columns={columnCount} />
           </tbody>
         </table>
@@ -264,94 +303,5 @@ export function DataTable<Row>(properties: Properties<Row>) {
       )}
       {foot !== undefined && <div class="table-foot">{foot}</div>}
     </section>
-  );
-}
-
-function Tools<Row>({
-  id,
-  caption,
-  columns,
-  rows,
-  shown,
-  ordered,
-}: Properties<Row> & { shown: Shown<Row>[]; ordered: Row[] }) {
-  const [said, setSaid] = useState("");
-  useEffect(() => {
-    const timer = setTimeout(() => setSaid(""), 2000);
-    return () => clearTimeout(timer);
-  }, [said]);
-  const hidden = (details.value[`table.${id}.hide`] ?? "").split(",").filter((key) => key !== "");
-  const hide = (key: string, isShown: boolean) =>
-    setDetail(`table.${id}.hide`, (isShown ? hidden.filter((one) => one !== key) : [...hidden, key]).join());
-  const seen = shown.map(({ column }) => column);
-  const copy = (what: string, text: string) =>
-    copyText(text).then(() => setSaid(`${plural(ordered.length, "row")} copied as ${what}`));
-  return (
-    <div class="table-tools">
-      <h3>{caption}</h3>
-      <span class="quiet" role="status">
-        {said !== ""
-          ? said
-          : ordered.length === rows.length
-            ? plural(rows.length, "row")
-            : `${count(ordered.length)} of ${plural(rows.length, "row")}`}
-      </span>
-      <input
-        type="search"
-        placeholder="Filter"
-        aria-label={`Filter ${caption}`}
-        title={`Text, ${columns[0]?.key}:text or ${columns.find((column) => !column.isText)?.key ?? "n"}>1; ? has more`}
-        spellcheck={false}
-        autocomplete="off"
-        value={details.value[`table.${id}.filter`] ?? ""}
-        onInput={(event) => setDetail(`table.${id}.filter`, event.currentTarget.value)}
-        onKeyDown={(event) => {
-          if (event.key !== "Escape") return;
-          event.preventDefault();
-          setDetail(`table.${id}.filter`, "");
-        }}
-      />
-      <Menu text="Columns" label={`Columns of ${caption}`}>
-        {() =>
-          columns.map((column) => (
-            <label key={column.key} class="menu-item" title={column.title}>
-              <input
-                type="checkbox"
-                checked={!hidden.includes(column.key)}
-                disabled={seen.length === 1 && seen[0] === column}
-                onChange={(event) => hide(column.key, event.currentTarget.checked)}
-              />
-              {column.label}
-            </label>
-          ))
-        }
-      </Menu>
-      <Menu text="Copy" label={`Copy ${caption}`}>
-        {(close) => (
-          <>
-            <button type="button" class="menu-item" onClick={() => copy("TSV", asTsv(ordered, seen)).then(close)}>
-              Copy for spreadsheets (TSV)
-            </button>
-            <button
-              type="button"
-              class="menu-item"
-              onClick={() => copy("Markdown", asMarkdown(ordered, seen)).then(close)}
-            >
-              Copy as Markdown
-            </button>
-            <button
-              type="button"
-              class="menu-item"
-              onClick={() => {
-                saveFile(`${id}.csv`, "text/csv", [asCsv(ordered, seen)]);
-                close();
-              }}
-            >
-              Save as CSV file
-            </button>
-          </>
-        )}
-      </Menu>
-    </div>
   );
 }
