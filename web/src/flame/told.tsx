@@ -108,6 +108,21 @@ export function SpotLine({ data, spot }: { data: Spans; spot: Spot }) {
   );
 }
 
+export function SpotTip({ data, spot }: { data: Spans; spot: Spot }) {
+  return (
+    <div
+      class="flame-tip"
+      role="tooltip"
+      style={{
+        left: `${Math.max(4, Math.min(spot.x + 14, innerWidth - Math.min(460, innerWidth * 0.82)))}px`,
+        ...(spot.y > innerHeight - 120 ? { bottom: `${innerHeight - spot.y + 12}px` } : { top: `${spot.y + 14}px` }),
+      }}
+    >
+      <SpotLine data={data} spot={spot} />
+    </div>
+  );
+}
+
 export function Tip({
   told,
   shape,

@@ -12,7 +12,7 @@ import { findSpan } from "../flame/find_span";
 import { tracksOf } from "../flame/own_time";
 import { atOnce, matchesOf, nodeOfNames, pathOf, shapeOf, type Order, type Shape, type Value } from "../flame/shape";
 import { ContextTable, NameTable, SandwichView } from "../flame/tables";
-import { Legend, Path, SpotLine, Tip, ToldLine } from "../flame/told";
+import { Legend, Path, SpotLine, SpotTip, Tip, ToldLine } from "../flame/told";
 import { TimeOrder, type Spot } from "../flame/time_order";
 import { count, digits, plural, time } from "../format";
 import { details, documentData, flameMode, page, search, selected, selection, setDetail, view } from "../state";
@@ -293,7 +293,8 @@ function Figure({ data, tree, track }: { data: Spans; tree: Tree; track: number 
         )}
         <Legend tree={tree} />
       </section>
-      {told !== null && told.told.x >= 0 && told.told.node >= 0 && (
+      {mode === "time" && spot.place >= 0 && spot.x >= 0 && <SpotTip data={data} spot={spot} />}
+      {mode !== "time" && told !== null && told.told.x >= 0 && told.told.node >= 0 && (
         <Tip told={told.told} shape={told.shape} names={names} show={amount} all={shape.total[0]} />
       )}
       {Number.isInteger(sandwich) && names[sandwich] !== undefined && tree.name.includes(sandwich) && (

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Spans in time order on a canvas: which rows there are, how they are drawn, what lies at a pixel.
+import { palette } from "../colors";
+import { levelOf, type Spans } from "../data";
+import { matching } from "../find";
+import { time } from "../format";
+import { documentData, type Range } from "../state";
+import { ROW } from "./canvas";
+import { tracksOf } from "./own_time";
+
+const HEAD = 18; // pixels of a track's name
+const AXIS = 18;
+const ROWS_MOST = 300;
+const LETTER = 6.2;
+
+export interface Line {
+  row: number; // -1: a track's name
+  y: number;
+  text: string;
+}
+export function linesOf(data: Spans, track: number | null): { lines: Line[]; height: number; left_out: number } {
+  const tracks = tracksOf(data.facts),
+    lines: Line[] = [];
+  let y = AXIS,
+    lane = -1,
+    rows = 0,
+    left_out = 0;
+  data.facts.rows.forEach(([of], row) => {
+    if (track !== null && tracks[of] !== track) return;
+    if (++rows > ROWS_MOST) {
+      left_out++;
+      return;
+    }
+    if (of !== lane) {
+      const { process, name, overlap } = data.facts.lanes[of];
+      lines.push({ row: -1, y, text: `${process} ${name}${overlap > 0 ? " (overlapping)" : ""}`.trim() });
+      y += HEAD;
+      lane = of;
+    }
+    lines.push({ row, y, text: "" });
+    y += ROW;
+  });
+  return { lines, height: y, left_out };
+}
+// The first span of the row that ends after `from`: spans of a row do not overlap.
+export function firstAfter(data: Spans, row: number, from: number, low: number): number {
+  const [, , first, rowCount] = data.facts.rows[row];
+  let high = first + rowCount;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (data.start[middle] + data.duration[middle] > from) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+const css = (packed: number) => `rgb(${packed & 255} ${(packed >> 8) & 255} ${(packed >> 16) & 255})`;
+function paintAxis(context: CanvasRenderingContext2D, shown: Range, width: number, color: string) {
+  const raw = (shown.to - shown.from) / Math.max(2, width / 120),
+    magnitude = 10 ** Math.floor(Math.log10(raw)),
+    tick = [1, 2, 5, 10].map((n) => n * magnitude).find((n) => n >= raw)!;
+  context.fillStyle = color;
+  for (let at = Math.ceil(shown.from / tick) * tick; at <= shown.to; at += tick) {
+    const x = ((at - shown.from) / (shown.to - shown.from)) * width;
+    context.fillRect(x, AXIS - 5, 1, 4);
+    if (x < width - 60) context.fillText(time(at), x + 4, AXIS / 2);
+  }
+}
+export function paint(
+  element: HTMLCanvasElement,
+  data: Spans,
+  lines: Line[],
+  shown: Range,
+  marked: { hover: number; cursor: number },
+) {
+  const ratio = devicePixelRatio || 1,
+    context = element.getContext("2d")!,
+    colors = palette(),
+    names = documentData.value!.names,
+    hits = matching.value,
+    style = getComputedStyle(element),
+    width = element.clientWidth,
+    scale = width / (shown.to - shown.from);
+  element.width = Math.round(width * ratio);
+  element.height = Math.round(element.clientHeight * ratio);
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.font = "11.5px system-ui, sans-serif";
+  context.textBaseline = "middle";
+  paintAxis(context, shown, width, style.getPropertyValue("--quiet"));
+  for (const { row, y, text } of lines) {
+    if (row < 0) {
+      context.fillStyle = style.getPropertyValue("--quiet");
+      const room = Math.floor(width / LETTER);
+      context.fillText(text.length > room ? `${text.slice(0, room - 1)}…` : text, 2, y + HEAD / 2 + 2);
+      continue;
+    }
+    const [, , first, rowCount] = data.facts.rows[row],
+      end = first + rowCount;
+    // One span at most begins in a pixel: the rest of those in it is skipped.
+    for (let i = firstAfter(data, row, shown.from, first); i < end && data.start[i] < shown.to;) {
+      const from = Math.max(0, (data.start[i] - shown.from) * scale),
+        to = Math.min(width, (data.start[i] + data.duration[i] - shown.from) * scale),
+        wide = Math.max(1, to - from),
+        isHit = hits === null || hits[data.name[i]] === 1,
+        level = levelOf(data, i);
+      context.fillStyle = css(isHit ? colors.of(level, data.name[i]) : colors.faded(level));
+      context.fillRect(from, y, wide > 3 ? wide - 1 : wide, ROW - 1);
+      if (i === marked.hover || i === marked.cursor) {
+        context.strokeStyle = style.getPropertyValue(i === marked.cursor ? "--accent" : "--text");
+        context.lineWidth = 2;
+        context.strokeRect(from + 1, y + 1, Math.max(1, wide - 2), ROW - 3);
+      }
+      const fits = Math.floor((wide - 9) / LETTER);
+      if (fits >= 3) {
+        const name = names[data.name[i]];
+        context.fillStyle = isHit ? colors.text : colors.line;
+        context.fillText(name.length > fits ? `${name.slice(0, fits - 1)}…` : name, from + 5, y + ROW / 2);
+      }
+      i = wide > 1 ? i + 1 : Math.max(i + 1, firstAfter(data, row, shown.from + (Math.floor(from) + 1) / scale, i));
+    }
+  }
+}
+
+// The span at a pixel, -1: none.
+export function placeAt(data: Spans, lines: Line[], shown: Range, x: number, y: number, width: number): number {
+  const line = lines.find((one) => one.row >= 0 && y >= one.y && y < one.y + ROW);
+  if (line === undefined) return -1;
+  const pixel = (shown.to - shown.from) / width,
+    at = shown.from + x * pixel,
+    [, , first, rowCount] = data.facts.rows[line.row],
+    place = firstAfter(data, line.row, at - pixel, first);
+  return place < first + rowCount && data.start[place] <= at + pixel ? place : -1;
+}
+// From a span by an arrow key: its neighbours in the row, the span around it, the longest in it.
+export function placeBeside(data: Spans, place: number, key: string): number {
+  const [, , first, rowCount] = data.facts.rows[data.row[place]];
+  if (key === "ArrowLeft") return Math.max(first, place - 1);
+  if (key === "ArrowRight") return Math.min(first + rowCount - 1, place + 1);
+  if (key === "ArrowUp") return data.parent[place] >= 0 ? data.parent[place] : place;
+  let longest = -1;
+  for (let i = 0; i < data.count; i++)
+    if (data.parent[i] === place && (longest < 0 || data.duration[i] > data.duration[longest])) longest = i;
+  return longest < 0 ? place : longest;
+}
