@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What layers allocated (A4, A7) and what their kernels moved (A12), in execution order and by type.
+import { useMemo } from "preact/hooks";
 import type { Answer } from "../data";
-import { isFocused } from "../focus";
-import { inPicked } from "../filter";
-import { bytes } from "../format";
-import { Bars, type Stages } from "../widgets/charts";
+import { inPicked, picked } from "../filter";
+import { isFocused, openLayer } from "../focus";
+import { bytes, cell } from "../format";
+import { focus } from "../state";
+import { Bars, type Point, type Stages } from "../widgets/charts";
 import { answer } from "../widgets/parts";
-import { LinkedTable, Missing, perLayer, text } from "../widgets/answers";
+import { LinkedTable, Missing, text } from "../widgets/answers";
 import { finite, Panel, RangeNote } from "./shown";
 import { TopList, targetOf } from "./top_list";
 
@@ -81,13 +83,21 @@ function Allocated({
   prefix: string;
 }) {
   const stages = stagesOf(one, prefix),
-    rows = one.table.rows.filter((row) => typeof row[valueKey] === "number");
-  const points = perLayer(one, valueKey, "").map((point, i) => ({
-    ...point,
-    level: prefix === "" ? 2 : 4,
-    isFocused: rows[i] !== undefined && isFocused(rows[i]),
-    isDimmed: rows[i] !== undefined && !inPicked(rows[i]),
-  }));
+    looked = focus.value,
+    inside = picked.value;
+  const rows = useMemo(() => one.table.rows.filter((row) => typeof row[valueKey] === "number"), [one, valueKey]);
+  const points = useMemo(
+    () =>
+      rows.map((row, i): Point => ({
+        x: finite(row.layer_index) ?? i,
+        y: row[valueKey] as number,
+        level: prefix === "" ? 2 : 4,
+        title: "",
+        isFocused: looked !== null && isFocused(row),
+        isDimmed: inside !== null && !inPicked(row),
+      })),
+    [rows, looked, inside],
+  );
   const all = points.reduce((sum, point) => sum + point.y, 0),
     missing = one.table.rows.length - points.length;
   return (
@@ -100,6 +110,10 @@ function Allocated({
         x={{ label: "layer" }}
         y={{ label: "", key: valueKey }}
         points={points}
+        titleOf={(i) =>
+          `${text(rows[i].layer_index)} ${text(rows[i].layer_name)}: ${cell(valueKey, rows[i][valueKey])}`.trim()
+        }
+        onOpen={(i) => openLayer(text(rows[i].layer_name), finite(rows[i].layer_index))}
         stages={stages}
       />
       {missing > 0 && <p class="quiet small">{missing} layers do not say what they allocated: they have no bar.</p>}

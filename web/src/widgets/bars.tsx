@@ -22,6 +22,8 @@ export function Bars({
   points,
   height = 260,
   stages,
+  titleOf,
+  onOpen,
 }: {
   title: string;
   x: Axis;
@@ -29,6 +31,8 @@ export function Bars({
   points: Point[];
   height?: number;
   stages?: Stages;
+  titleOf?: (i: number) => string; // where texts of all points would be too many
+  onOpen?: (i: number) => void;
 }) {
   const { xs, ys } = useMemo(
     () => ({
@@ -53,7 +57,10 @@ export function Bars({
         if (stages !== undefined) paintStages(plot, context, colors, stages, points.length);
         paintBars(plot, context, colors, points, ys);
       }}
-      at={(i) => ({ text: points[i]?.title ?? "", onOpen: points[i]?.onOpen })}
+      at={(i) => ({
+        text: titleOf?.(i) ?? points[i]?.title ?? "",
+        onOpen: onOpen === undefined ? points[i]?.onOpen : () => onOpen(i),
+      })}
     />
   );
 }
