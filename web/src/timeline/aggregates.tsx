@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The numbers of what is selected on the timeline, else of the whole run: how busy levels and tracks are, spans by name.
 import { useMemo } from "preact/hooks";
-import { KINDS, LEVELS, type Spans } from "../data";
-import { busy, groups, nextMatch, type Busy, type Group } from "../find";
+import { KINDS, LEVELS, loadContexts, type Contexts, type Spans } from "../data";
+import { busy, groups, matching, nextMatch, type Busy, type Group } from "../find";
 import { digits, plural, time } from "../format";
 import { details, documentData, search, selected, selection, setDetail, view, type Range } from "../state";
 import { DataTable } from "../widgets/table";
 import { widened } from "./geometry";
+import { useLoaded } from "./loaded";
 import { trackLabels } from "./tracks";
 
 const lengthOf = (data: Spans, range: Range | null) => Math.max(1, range === null ? data.end : range.to - range.from);
@@ -59,9 +60,31 @@ function Headline({ data }: { data: Spans }) {
   );
 }
 
+// Of a whole merged run, its names as they were recorded: rectangles have but one name each.
+function recorded(file: Contexts | null, hits: Uint8Array | null): Group[] | null {
+  if (file === null) return null;
+  const { name, level, kind, count, total_ns: total, least_ns: least, most_ns: most } = file.totals;
+  return name
+    .map((one, i) => ({
+      name: one,
+      level: level[i],
+      kind: kind[i],
+      count: count[i],
+      total: total[i],
+      least: least[i],
+      most: most[i],
+    }))
+    .filter((group) => hits === null || hits[group.name] === 1)
+    .sort((a, b) => b.total - a.total);
+}
+
 function ByName({ data, names }: { data: Spans; names: string[] }) {
   const range = selection.value,
-    length = lengthOf(data, range);
+    length = lengthOf(data, range),
+    file = useLoaded(() => loadContexts(data.facts), [data.facts]),
+    hits = matching.value;
+  const exact = useMemo(() => (range === null ? recorded(file, hits) : null), [file, hits, range]),
+    leftOut = exact === null ? 0 : (file?.totals.left_out ?? 0);
   const columns = useMemo(
     () => [
       {
@@ -98,19 +121,27 @@ function ByName({ data, names }: { data: Spans; names: string[] }) {
       ? `Spans by name${what}, whole run`
       : `Spans by name${what}, ${time(range.to - range.from)} selected`;
   return (
-    <DataTable
-      id="groups"
-      caption={caption}
-      columns={columns}
-      rows={groups.value}
-      height={360}
-      onRow={(group) => {
-        const only = new Uint8Array(names.length);
-        only[group.name] = 1;
-        const next = nextMatch(data, only, range, selected.value, 1);
-        if (next !== null) selected.value = next.span;
-      }}
-    />
+    <>
+      <DataTable
+        id="groups"
+        caption={caption}
+        columns={columns}
+        rows={exact ?? groups.value}
+        height={360}
+        onRow={(group) => {
+          const only = new Uint8Array(names.length);
+          names.forEach((name, i) => {
+            if (i === group.name || (data.merged !== null && name === `${names[group.name]} and others`)) only[i] = 1;
+          });
+          const next = nextMatch(data, only, range, selected.value, 1);
+          if (next !== null) selected.value = next.span;
+        }}
+      />
+      {leftOut > 0 && <p class="quiet">{plural(leftOut, "span")} of further names found no room on this page.</p>}
+      {data.merged !== null && exact === null && (
+        <p class="quiet">Rectangles of several names count under the one with the most time: “… and others”.</p>
+      )}
+    </>
   );
 }
 

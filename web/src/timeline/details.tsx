@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // All that is known of the selected span: what it is, how it lies among those of its name, who it is in and what is in it,
 // its launch and executions, its tags, and the query that finds it in the file.
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import {
   basisOf,
   busyOf,
@@ -18,6 +18,7 @@ import { cell, count, digits, plural, time } from "../format";
 import { focus, page, search, selected } from "../state";
 import { arrangement, isShown, showAllTracks } from "./layout";
 import { children, executions } from "./links";
+import { useLoaded } from "./loaded";
 import { fileOf } from "./notes";
 import { trackLabels } from "./tracks";
 
@@ -77,22 +78,6 @@ function siblings(data: Spans, span: number): Siblings | null {
     most: sorted[sorted.length - 1],
     percentile: (100 * shorter) / sorted.length,
   };
-}
-
-function useLoaded<T>(load: () => Promise<T>, key: unknown[]): T | null {
-  const [loaded, setLoaded] = useState<T | null>(null);
-  useEffect(() => {
-    let isWanted = true;
-    setLoaded(null);
-    load().then(
-      (value) => isWanted && setLoaded(value),
-      () => {}, // a report that was cut short: the rest of the details stays
-    );
-    return () => {
-      isWanted = false;
-    };
-  }, key);
-  return loaded;
 }
 
 const Fact = ({

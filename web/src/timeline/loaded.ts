@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a component shows once a part of the page's data is unpacked; null until then.
+import { useEffect, useState } from "preact/hooks";
+
+export function useLoaded<T>(load: () => Promise<T>, key: unknown[]): T | null {
+  const [loaded, setLoaded] = useState<T | null>(null);
+  useEffect(() => {
+    let isWanted = true;
+    setLoaded(null);
+    load().then(
+      (value) => isWanted && setLoaded(value),
+      () => {}, // a report that was cut short: the rest of the details stays
+    );
+    return () => {
+      isWanted = false;
+    };
+  }, key);
+  return loaded;
+}
