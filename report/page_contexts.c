@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CONTEXTS_MOST 200000u // further ones count in the context around them
+#define CONTEXTS_MOST 100000u // further ones count in the context around them
 #define UNKNOWN (UINT32_MAX - 1)
 #define UNDER_WAY (UINT32_MAX - 2)
 

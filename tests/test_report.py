@@ -420,7 +420,7 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(bare, template.replace("<!--xsp-data-->", "", 1))
 
     def test_too_many_contexts_and_names_count_in_those_around_them(self):
-        script, most = Script(), 200_000
+        script, most = Script(), 100_000
         script.experiment("many")
         script.run(1, "M/L")
         script.track()
@@ -437,7 +437,7 @@ class ReportTest(unittest.TestCase):
         self.assertEqual((sum(contexts["totals"]["count"]), contexts["totals"]["left_out"]), (most, 21))
 
     def test_steps_share_a_context_where_there_are_too_many(self):
-        script, steps, names = Script(), 450, 450
+        script, steps, names = Script(), 320, 320
         script.experiment("steps")
         script.run(1, "M/L")
         script.track()
