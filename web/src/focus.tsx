@@ -12,7 +12,6 @@ const LAUNCH = 1;
 
 export const openLayer = (name: string, index: number | null) => (focus.value = { kind: "layer", name, index });
 export const openKernel = (name: string) => (focus.value = { kind: "kernel", name, index: null });
-export const openType = (name: string) => (focus.value = { kind: "type", name, index: null });
 
 const isLike = (value: Cell | undefined, name: string) => value !== undefined && String(value) === name;
 // Whether a row of an analysis is about what is looked at.

@@ -19,7 +19,6 @@ export interface Tree {
   device: number[]; // of executions
   count: number[];
   first: number[]; // earliest start
-  isExact: boolean; // false: rectangles that stand for several spans were cut at the range's ends
   hasDevice: boolean;
   left_out: number; // spans that had no room
 }
@@ -31,7 +30,6 @@ export const emptyTree = (): Tree => ({
   device: [0],
   count: [0],
   first: [0],
-  isExact: true,
   hasDevice: false,
   left_out: 0,
 });
@@ -89,7 +87,6 @@ export function* contextsOfSpans(data: Spans, range: Range | null, track: number
     tree.count[node] += countOf(data, i);
     if (data.start[i] < tree.first[node]) tree.first[node] = data.start[i];
   }
-  tree.isExact = data.merged === null;
   return tree;
 }
 

@@ -64,7 +64,6 @@ function* finished(tree: Tree, value: Value, order: Order): Generator<number, Sh
 
 const like = (tree: Tree): Tree => ({
   ...emptyTree(),
-  isExact: tree.isExact,
   hasDevice: tree.hasDevice,
   left_out: tree.left_out,
 });

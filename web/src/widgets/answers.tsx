@@ -5,20 +5,15 @@ import { useMemo } from "preact/hooks";
 import type { Answer, Cell } from "../data";
 import { openLayer, isFocused, KernelLink, LayerLink, TypeLink } from "../focus";
 import { insideOf, picked } from "../filter";
-import { cell, count, digits, label, plural, time } from "../format";
-import { page, run, search, selection, spans } from "../state";
-import { Meter, type Point } from "./charts";
+import { cell, count, label, plural, time } from "../format";
+import { run, selection, spans } from "../state";
+import type { Point } from "./charts";
 import { runLabel } from "./parts";
 import { AnswerFoot, DataTable, tableId, type TableColumn } from "./table";
 
 export const number = (value: Cell | undefined) => (typeof value === "number" ? value : null);
 export const text = (value: Cell | undefined) => (value === null || value === undefined ? "" : String(value));
 export type Row = Record<string, Cell>;
-
-export const find = (name: Cell) => {
-  search.value = text(name);
-  page.value = "timeline";
-};
 
 export const perLayer = (answer_: Answer, key: string, unit: string): Point[] =>
   answer_.table.rows.flatMap((row) => {
@@ -35,23 +30,6 @@ export const perLayer = (answer_: Answer, key: string, unit: string): Point[] =>
           },
         ];
   });
-export const typeBars = (answer_: Answer, key: string) => {
-  const rows = answer_.table.rows,
-    all = rows.reduce((sum, row) => sum + (number(row[key]) ?? 0), 0);
-  return rows
-    .slice(0, 12)
-    .map((row) => (
-      <Meter
-        key={text(row.layer_type)}
-        label={text(row.layer_type)}
-        value={number(row[key]) ?? 0}
-        whole={all}
-        level={2}
-        text={`${cell(key, row[key])}, ${digits((100 * (number(row[key]) ?? 0)) / (all || 1), 3)} %`}
-      />
-    ));
-};
-
 export function Missing({ what, how }: { what: string; how: string }) {
   return (
     <p class="note">
