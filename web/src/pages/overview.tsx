@@ -157,7 +157,10 @@ function ModelFigures({ a1, row, suffix }: { a1: Answer; row: Row; suffix: strin
         value={cell("latency_ms", row.latency_ms ?? null)}
         label={`latency${suffix}`}
         title={`${a1.table.statistic.replace("trimmed:", "trimmed mean, share left out at each end: ")} of ${text(row.n)} observations`}
-        notes={[spread, `n = ${text(row.n)}${number(row.cv_pct) === null ? "" : `, cv ${cell("cv_pct", row.cv_pct)}`}`]}
+        notes={[
+          spread,
+          `n = ${countOf(row.n)}${number(row.cv_pct) === null ? "" : `, cv ${cell("cv_pct", row.cv_pct)}`}`,
+        ]}
         warn={from === "" ? null : `recorded at ${from}: its overhead is included`}
       />
       <Figure
@@ -237,6 +240,12 @@ function Where({ a2, a10 }: { a2?: Answer; a10?: Answer }) {
         <p class="quiet">
           In layers: {cell("latency_ms", layers)}, more than the prediction took where no layers were recorded: within
           the noise, or layers run side by side. Time in no layer is not given.
+        </p>
+      )}
+      {busy !== null && busy > model && idle === null && (
+        <p class="quiet">
+          The device was busy for {cell("latency_ms", busy)}, longer than the prediction took: its work goes on after
+          that returned.
         </p>
       )}
       {busy !== null && idle !== null && (

@@ -2,7 +2,7 @@
 // What recording cost: the model's latency with nothing but itself recorded, and what each further level added, as a small
 // waterfall. What noise could have made by itself is hatched and said.
 import type { Answer } from "../data";
-import { cell } from "../format";
+import { cell, count } from "../format";
 import { noiseWords, overheadNoise, type OverheadNoise } from "../noise";
 import { experimentRuns } from "../state";
 import { text, type Row } from "../widgets/answers";
@@ -81,7 +81,7 @@ function Fall({ row, rows, most, answer }: { row: Row; rows: Row[]; most: number
       </span>
       <span class="fall-figures">
         <strong>{cell("latency_ms", row.latency_ms ?? null)}</strong>
-        <span class="fall-n">n = {text(row.n) || "–"}</span>
+        <span class="fall-n">n = {typeof row.n === "number" ? count(row.n) : "–"}</span>
         {over !== null && <OverheadText row={row} overhead={overhead} base={base} noise={noise} />}
       </span>
     </div>
