@@ -134,8 +134,8 @@ export function PickedNote({ answer, what }: { answer: Answer | undefined; what:
         )
       ) : (
         <>
-          {count(left)} of {plural(rows.length, what)} lie in the {time(range.to - range.from)} selected in{" "}
-          {runLabel(facts)}; figures are those of all observations.{" "}
+          {count(left)} of {plural(rows.length, what)} {left === 1 ? "lies" : "lie"} in the{" "}
+          {time(range.to - range.from)} selected in {runLabel(facts)}; figures are those of all observations.{" "}
         </>
       )}
       <button type="button" onClick={() => (selection.value = null)}>
