@@ -3,7 +3,8 @@
 // devices; lanes of spans that overlap stay with their track.
 import { levelOf, type Lane, type Spans } from "../data";
 
-const MODEL = 1;
+const MODEL = 1,
+  MADE_UP = 1_000_000_000; // from here on the program numbered processes of which the source gave no number
 
 export interface Track {
   lane: number;
@@ -27,8 +28,10 @@ function lanesWithModel(data: Spans): Set<number> {
   return lanes;
 }
 
+const pidOf = ({ pid }: Lane) => (pid === undefined || pid >= MADE_UP ? null : pid);
+
 // Processes may share a name: a program that forked.
-const processKey = (lane: Lane) => `${lane.pid ?? ""}\n${lane.process}`;
+const processKey = (lane: Lane) => `${pidOf(lane) ?? ""}\n${lane.process}`;
 
 // Tracks of one process that bear the same name get a number.
 const known = new WeakMap<Spans, string[]>();
@@ -66,19 +69,21 @@ export function trackGroups(data: Spans): TrackGroup[] {
     tracks[lane].spans += count;
   });
   const groups = new Map<string, TrackGroup & { rank: number }>(),
-    processes = [...new Set(data.facts.lanes.map(processKey))];
+    processes = [...new Set(data.facts.lanes.map(processKey))],
+    pids = new Set(data.facts.lanes.map(pidOf).filter((pid) => pid !== null)),
+    isOne = pids.size < 2 && new Set(data.facts.lanes.map((lane) => lane.process)).size < 2;
   let rank = 0; // of a lane that overlaps: its track's
   for (const track of tracks) {
     const lane = data.facts.lanes[track.lane],
       { process, is_device: isDevice } = lane,
       key = `${processKey(lane)}\n${isDevice}`,
-      kind = isDevice ? "Devices" : "Host threads";
+      kind = isDevice ? "Devices" : "Threads";
     if (!track.isOverlap) rank = withModel.has(track.lane) ? 0 : 1;
     let group = groups.get(key);
     if (group === undefined) {
       const place = processes.indexOf(processKey(lane)),
-        ofProcess = lane.pid === undefined ? process : `Process ${lane.pid}`,
-        name = processes.length > 1 ? `${ofProcess}: ${kind.toLowerCase()}` : kind;
+        pid = pidOf(lane),
+        name = isOne ? kind : `${kind}, ${pid === null ? process : `pid ${pid}`}`;
       group = { id: `${isDevice ? "d" : "h"}${place}`, label: name, title: `${process}, ${name}`, tracks: [], rank: 0 };
       group.rank = (isDevice ? 1 : 0) + 2 * place;
       groups.set(key, group);
