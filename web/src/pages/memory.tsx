@@ -52,6 +52,7 @@ export function Memory() {
             aside="share of what all layers allocated"
             rows={a7.table.rows}
             valueKey="alloc_bytes"
+            shareKey="alloc_pct"
             whole={a7.table.rows.reduce((sum, row) => sum + Math.max(0, finite(row.alloc_bytes) ?? 0), 0)}
             level={2}
             target={targetOf("type", "layer_type")}

@@ -35,6 +35,7 @@ export function Overview() {
     a1 = answers("A1")[0],
     row = a1?.table.rows.find((one) => one.batch_size === size) ?? a1?.table.rows[0],
     l0 = answers("L0")[0];
+  const isNoiseShort = row !== undefined && number(row.n) === 1; // nothing to draw: the columns stay of a height
   const a2 = answer("A2"),
     a6 = answer("A6"),
     a10 = answer("A10");
@@ -50,9 +51,14 @@ export function Overview() {
         <div class="overview-stacked">
           {l0 !== undefined && <Waterfall answer={l0} size={(row?.batch_size ?? null) as number | null} />}
           <Where a2={a2} a10={a10} />
-          <Recorded />
+          {!isNoiseShort && <Recorded />}
         </div>
-        {a1 !== undefined && row !== undefined && <NoisePanel a1={a1} row={row} />}
+        {a1 !== undefined && row !== undefined && (
+          <div class="overview-stacked">
+            <NoisePanel a1={a1} row={row} />
+            {isNoiseShort && <Recorded />}
+          </div>
+        )}
       </div>
       <div class="overview-lists">
         {a6 !== undefined && (
@@ -61,6 +67,7 @@ export function Overview() {
             aside="share of the time in layers"
             rows={a6.table.rows}
             valueKey="latency_ms"
+            shareKey="latency_pct"
             whole={sumOf(a6, "latency_ms")}
             level={2}
             target={targetOf("type", "layer_type")}
@@ -87,6 +94,7 @@ export function Overview() {
             aside="share of the kernels' time"
             rows={a10.table.rows}
             valueKey="latency_ms"
+            shareKey="kernels_pct"
             whole={positive(a10.table.summary.kernel_latency_ms) ?? sumOf(a10, "latency_ms")}
             level={4}
             target={targetOf("kernel", "kernel_name")}

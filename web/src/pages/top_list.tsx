@@ -16,6 +16,7 @@ export function TopList({
   rows,
   valueKey,
   whole,
+  shareKey,
   level,
   target,
   on,
@@ -27,6 +28,7 @@ export function TopList({
   rows: Row[];
   valueKey: string;
   whole: number; // of which shares are
+  shareKey?: string; // the analysis' own share, in per cent
   level: number;
   target: (row: Row) => Focus | null;
   on: Page;
@@ -39,6 +41,10 @@ export function TopList({
     most = finite(shown[0]?.[valueKey]) ?? 0,
     rest = sorted.slice(SHOWN),
     restSum = rest.reduce((sum, row) => sum + (finite(row[valueKey]) ?? 0), 0);
+  const shareOf = (row: Row, value: number | null) => {
+    const own = shareKey === undefined ? null : finite(row[shareKey]);
+    return own !== null ? cell(shareKey!, own) : value === null ? "–" : percent(value, whole);
+  };
   return (
     <Panel title={title} aside={picked.value === null ? aside : `${aside}; those in the selected range`}>
       {shown.length === 0 && <p class="quiet">None lies in the selected range.</p>}
@@ -61,7 +67,7 @@ export function TopList({
               title={to?.name ?? ""}
               share={value === null || most <= 0 ? 0 : value / most}
               level={level}
-              figures={[cell(valueKey, value), value === null ? "–" : percent(value, whole), note?.(row) ?? ""]}
+              figures={[cell(valueKey, value), shareOf(row, value), note?.(row) ?? ""]}
             />
           );
         })}
