@@ -83,7 +83,7 @@ static enum status open_library(const char *given, struct state *state, struct e
     void *symbol = dlsym(state->library.handle, functions[i].name);
     if (symbol == NULL)
       return error_set(err, STATUS_SYSTEM, "cannot use library", state->library.path, library_names.advice,
-                       "it is no TensorFlow, or none of 2.5 or later: %s is missing", functions[i].name);
+                       "it is no TensorFlow, or a very old one: %s is missing", functions[i].name);
     memcpy(functions[i].target, &symbol, sizeof symbol);
   }
   return STATUS_OK;
@@ -504,7 +504,7 @@ static void tensorflow_close(struct predictor_model *model)
 
 const struct predictor predictor_tensorflow = {
     .name = "tensorflow",
-    .summary = "SavedModels and frozen graphs in TensorFlow 2.5 or later",
+    .summary = "SavedModels and frozen graphs in TensorFlow 2.14 or later",
     .extensions = ".pb",
     .recognises = tensorflow_recognises,
     .untold = TENSORFLOW_UNTOLD,

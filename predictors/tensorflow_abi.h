@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is used of TensorFlow's C API, declared here as its documentation has it (c_api.h, tf_tensor.h, tf_tstring.h; checked
-// with 2.21.0). Opened at run time, never linked.
+// with 2.14.1, 2.18.1 and 2.21.0). Opened at run time, never linked.
 #ifndef XSP_PREDICTORS_TENSORFLOW_ABI_H
 #define XSP_PREDICTORS_TENSORFLOW_ABI_H
 

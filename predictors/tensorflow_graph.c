@@ -11,6 +11,7 @@
 
 struct reading {
   struct arena *arena;
+  const uint8_t *start; // of the graph, for places in it
   const char *problem;
 };
 
@@ -19,6 +20,16 @@ static bool fail(struct reading *reading, const char *problem)
   if (reading->problem == NULL)
     reading->problem = problem;
   return false;
+}
+
+// Damage of the bytes, with its place.
+static bool fail_at(struct reading *reading, const struct protobuf *message)
+{
+  if (reading->problem != NULL)
+    return false;
+  const char *problem = arena_format(reading->arena, "it is damaged at byte %zu of the graph: %s",
+                                     (size_t)(message->at - reading->start), message->problem);
+  return fail(reading, problem != NULL ? problem : message->problem);
 }
 
 static const char *copy(struct reading *reading, const struct protobuf_field *field)
@@ -124,7 +135,7 @@ static size_t count_fields(struct reading *reading, struct protobuf message, uin
   while (protobuf_next(&message, &field))
     count += protobuf_is(&field, number, PROTOBUF_BYTES);
   if (message.problem != NULL)
-    fail(reading, message.problem);
+    fail_at(reading, &message);
   return count;
 }
 
@@ -231,8 +242,8 @@ bool tensorflow_graph_read(const void *bytes, size_t length, struct arena *arena
                            const char **ret_problem)
 {
   *ret_graph = (struct tensorflow_graph){0};
-  struct reading reading = {arena, NULL};
   struct protobuf message = protobuf_over(bytes, length);
+  struct reading reading = {arena, message.at, NULL};
   bool read = read_nodes(&reading, message, 1, ret_graph);
   struct protobuf_field field;
   while (read && protobuf_next(&message, &field))

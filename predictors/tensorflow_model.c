@@ -301,9 +301,12 @@ bool tensorflow_saved_read(const void *bytes, size_t length, struct arena *arena
     if (!has_part && read_part(protobuf_inside(&field), arena, &part))
       has_part = true;
   }
-  if (message.problem != NULL)
-    *ret_problem = message.problem;
-  else if (!has_part)
+  if (message.problem != NULL) {
+    *ret_problem = arena_format(arena, "it is damaged at byte %zu: %s", (size_t)(message.at - (const uint8_t *)bytes),
+                                message.problem);
+    return *ret_problem != NULL ? false : out_of_memory(ret_problem);
+  }
+  if (!has_part)
     *ret_problem = "no SavedModel with a part for serving (tag \"serve\")";
   return *ret_problem == NULL && take_part(&part, arena, ret_model, ret_problem);
 }

@@ -56,7 +56,7 @@ class TensorFlowTest(unittest.TestCase):
     def test_files_that_are_no_models_are_refused_before_the_library_is_looked_for(self):
         nowhere = ("--library", "tensorflow=/nowhere/libtensorflow.so")
         whole = self.frozen.read_bytes()
-        cases = [("empty.pb", b"", "the file is empty"), ("cut.pb", whole[:-9], "longer than what is there"),
+        cases = [("empty.pb", b"", "the file is empty"), ("cut.pb", whole[:-9], "it is damaged at byte 481 of the graph: a part is longer than what is there"),
                  ("text.pb", b"node {\n", "of an unknown kind"), ("nothing.pb", b"\x22\x00", "it has no nodes"),
                  ("constant.pb", b"\x0a\x0a\x0a\x01c\x12\x05Const", "the graph has no output")]
         for name, content, why in cases:
