@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 XSP = pathlib.Path(os.environ["XSP_BUILD"]) / "xsp"
-FRAMEWORKS = {"openvino": "model.xml", "litert": "model.tflite"}  # and a file name that each recognises
+FRAMEWORKS = {"openvino": "model.xml", "litert": "model.tflite", "mxnet": "model-symbol.json"}  # and a file name that each recognises
 
 
 def xsp(*arguments):
@@ -46,6 +46,7 @@ class FrameworksTest(unittest.TestCase):
             with self.subTest(name):
                 model = self.folder / file
                 model.write_bytes(b"anything")
+                (self.folder / "model-0000.params").write_bytes(b"anything")
                 options = ["profile", model, "--quiet", "--runs", 1, "-o", self.folder / "out.xsp"]
                 self.refused(*options, "--library", f"{name}={self.folder}/absent.so", why="absent.so")
                 self.refused(*options, "--library", f"{name}={self.library()}", why="is missing")

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MXNet's predictor on the real library: tables, layers with names by their position, against MXNet's own profile in Python,
+bad models. Fetches packages through pip, so it belongs to `make test-all`."""
+import json
+import pathlib
+import subprocess
+import unittest
+
+from framework_environment import FrameworkTest, framework_python
+
+VERSION = "1.9.1"
+SIZE = ("--dim", "H=96", "--dim", "W=96")
+
+# What a person would do: MXNet's own profiler on the same model.
+OWN_PROFILE = """
+import json, os, sys
+os.environ["MXNET_EXEC_BULK_EXEC_INFERENCE"] = "0"
+import mxnet
+symbol, arguments, auxiliary = mxnet.model.load_checkpoint(sys.argv[1], 0)
+executor = symbol.simple_bind(mxnet.cpu(), grad_req="null", data=(4, 3, 96, 96))
+executor.copy_params_from(arguments, auxiliary)
+executor.arg_dict["data"][:] = mxnet.nd.random.uniform(shape=(4, 3, 96, 96))
+for _ in range(5):
+    executor.forward()[0].wait_to_read()
+mxnet.profiler.set_config(filename=sys.argv[2], profile_symbolic=True, profile_imperative=False, profile_memory=False,
+                          profile_api=False, continuous_dump=False)
+mxnet.profiler.set_state("run")
+for _ in range(20):
+    executor.forward()[0].wait_to_read()
+mxnet.profiler.set_state("stop")
+mxnet.profiler.dump()
+"""
+
+
+class MxnetTest(FrameworkTest):
+    framework = "mxnet"
+
+    @classmethod
+    def setUpClass(cls):
+        cls.python = framework_python("mxnet", f"mxnet=={VERSION}", "numpy<1.24")
+        cls.environment = cls.python.parent.parent
+        cls.models = cls.environment / "models"
+        subprocess.run([cls.python, pathlib.Path(__file__).parent / "mxnet_models.py", cls.models], check=True, timeout=120,
+                       capture_output=True)
+
+    def model(self, name):
+        return self.models / f"{name}-symbol.json"
+
+    def test_tables_and_layers(self):
+        self.xsp("profile", self.model("cnn"), *SIZE, "--batch", "1,4", "--levels", "M,M/L", "--runs", 10, "--quiet", "-o",
+                 self.output)
+        self.check_tables()
+        for batch in (1, 4):
+            layers = self.layers(batch=batch)
+            self.check_within_models(layers)
+            self.assertEqual([(layer["name"], layer["tags"]["layer_type"], layer["tags"].get("fused_names"))
+                              for layer in layers[:6]],
+                             [*((f"sg_mkldnn_conv_bn_act_{i}", "_sg_mkldnn_conv",
+                                 f"net_conv{i}_fwd,net_batchnorm{i}_fwd,net_relu{i}_fwd") for i in range(3)),
+                              ("net_pool0_fwd", "Pooling", None), ("net_flatten0_flatten0", "Flatten", None),
+                              ("sg_mkldnn_fully_connected_0", "_sg_mkldnn_fully_connected", "net_dense0_fwd")])
+            self.assertEqual(len(layers), 60)
+            for layer in layers:
+                self.assertEqual((layer["tags"]["untold"], layer["tags"]["name_by"]),
+                                 ("name,thread", "position in the graph"))
+                self.assertEqual(layer["basis"], "explicit")
+        # Its starts are told: within the inference, to the microsecond they are cut to.
+        models = {(row["run_id"], row["span_id"]): row for row in self.sql(
+            "select run_id, span_id, start_ns, end_ns from span where level = 'model'")}
+        for layer in self.layers():
+            model = models[layer["run_id"], layer["model_id"]]
+            self.assertGreaterEqual(layer["start_ns"], model["start_ns"] - 2000)
+            self.assertLessEqual(layer["start_ns"] + layer["duration_ns"], model["end_ns"] + 2000)
+        info = json.loads(self.xsp("info", self.output, "--json").stdout)
+        self.assertEqual(info["experiments"][0]["framework_version"], VERSION)
+
+    def test_model_level_switches_nothing_on(self):
+        self.profile(self.model("cnn"), *SIZE, "--levels", "M", "--runs", 3)
+        self.assertEqual(self.sql("select distinct level from span where level = 'layer'"), [])
+
+    def test_layers_are_those_of_its_own_profiler(self):
+        trace = self.folder / "profile.json"
+        subprocess.run([self.python, "-c", OWN_PROFILE, self.models / "cnn", trace], check=True, timeout=300,
+                       capture_output=True)
+        own, begins = [], {}
+        for event in json.loads(trace.read_text())["traceEvents"]:
+            if event.get("cat") == "operator" and event["ph"] == "B":
+                begins[event["name"]] = event["ts"]
+            elif event.get("cat") == "operator" and event["ph"] == "E":
+                own.append((event["name"], event["ts"] - begins[event["name"]]))
+        self.assertEqual(len(own), 20 * 6)
+        self.profile(self.model("cnn"), *SIZE, "--batch", 4, "--runs", 20, "--levels", "M/L")
+        layers = self.layers()
+        self.assertEqual([layer["tags"]["layer_type"] for layer in layers], [name for name, _ in own])
+        medians = self.medians(layers)
+        print("us by its own profiler, by xsp:", [
+            (sorted(own[i::6], key=lambda one: one[1])[10][1], round(medians[layers[i]["name"]])) for i in range(6)])
+
+    def test_operators_apart(self):
+        self.profile(self.model("cnn"), *SIZE, "--batch", "1,2", "--unfused", "--runs", 3)
+        self.check_tables(batches=(1, 2))
+        names = [layer["name"] for layer in self.layers()[:12]]
+        self.assertEqual(names, [*(f"net_{kind}{i}_fwd" for i in range(3) for kind in ("conv", "batchnorm", "relu")),
+                                 "net_pool0_fwd", "net_flatten0_flatten0", "net_dense0_fwd"])
+
+    def test_inputs_threads_and_batches(self):
+        self.profile(self.model("dense"), "--batch", "1,4", "--runs", 3, "--threads", 1)
+        self.check_tables()
+        self.profile(self.model("fixed"), "--batch", 2, "--runs", 3)
+        self.check_refused(self.model("fixed"), "--batch", 3, why="no free batch dimension")
+        self.profile(self.model("inputs"), "--batch", "1,2", "--dim", "words.1=7", "--dim", "scale.1=7", "--runs", 3)
+        self.assertEqual({layer["name"] for layer in self.layers()}, {"embedding", "multiply"})
+        self.check_refused(self.model("cnn"), why='"H", "W"')
+
+    def test_bad_models(self):
+        for name, why in (("cut_symbol", "byte"), ("empty_symbol", "empty"), ("noise", "byte"), ("no_nodes", "nodes"),
+                          ("cut_parameters", "Check failed"), ("empty_parameters", "Check failed"),
+                          ("no_parameters", "0000.params is not there"), ("operator", "Frobnicate"),
+                          ("shape", "mismatch"), ("no_shape", "signature.json"), ("bad_signature", "signature"),
+                          ("huge", "larger than")):
+            with self.subTest(name):
+                options = SIZE if name in ("cut_parameters", "empty_parameters", "operator", "no_parameters") else ()
+                result = self.check_refused(self.model(name), *options, why=why)
+                self.assertIn(f"/{name}-", result.stderr)
+        other = self.folder / "net.json"
+        other.write_text("{}")
+        self.check_refused(other, why="symbol.json")
+        self.check_refused(self.folder / "absent-symbol.json")
+
+    def test_check(self):
+        [found] = json.loads(self.xsp("check", "mxnet", "--json").stdout)
+        self.assertTrue(found["usable"])
+        self.assertEqual((found["version"], found["untold"]), (VERSION, "name,thread"))
+
+
+if __name__ == "__main__":
+    unittest.main()
