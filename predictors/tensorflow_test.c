@@ -301,13 +301,17 @@ static void a_fused_layer_names_what_it_was_made_of(void **state)
   put_node(&before, 1, "bias BiasAdd same:0 w");
   put_node(&before, 1, "relu Relu bias ^w");
   put_node(&before, 1, "next Relu relu");
-  put_node(&before, 1, "folded Mul w w");
+  put_node(&before, 1, "half Neg w");
+  put_node(&before, 1, "folded Mul half w");
+  put_node(&before, 1, "product MatMul next folded");
+  put_node(&before, 1, "sum BiasAdd product w");
   put_node(&after, 1, "_arg_x_0_0 _Arg");
   put_node(&after, 1, "w Const");
   put_fused(&after, "relu _MklNativePadWithFusedConv2D _arg_x_0_0 w", "BiasAdd", "Relu");
   put_node(&after, 1, "next _MklRelu relu");
   put_node(&after, 1, "folded Const");
   put_node(&after, 1, "made_anew Transpose next");
+  put_fused(&after, "sum _FusedMatMul next folded w", "BiasAdd", NULL);
   struct tensorflow_graph model, executed;
   read_graph(&before, &arena, &model);
   read_graph(&after, &arena, &executed);
@@ -317,6 +321,8 @@ static void a_fused_layer_names_what_it_was_made_of(void **state)
   assert_string_equal(fused->main, "conv");
   assert_string_equal(fused->names, "pad conv bias relu");
   assert_string_equal(fused->types, "Pad Conv2D BiasAdd Relu");
+  assert_string_equal(originals_in(&model, &executed, "sum", &arena)->names,
+                      "product sum");                                               // not what is executed itself
   assert_int_equal(originals_in(&model, &executed, "next", &arena)->count, 0);      // another implementation of it
   assert_int_equal(originals_in(&model, &executed, "folded", &arena)->count, 0);    // became a constant
   assert_int_equal(originals_in(&model, &executed, "made_anew", &arena)->count, 0); // not the model's
@@ -452,9 +458,10 @@ static void executions_are_read_once(void **state)
   put(&nodes[0], 6, &memory);
   struct message stats = {.length = 0};
   put_lane(&stats, "/job:localhost/replica:0/task:0/device:CPU:0", nodes, 4);
-  put_lane(&stats, "/job:localhost/replica:0/task:0/device:GPU:0", nodes, 1); // the same again
-  put_lane(&stats, "/job:localhost/replica:0/task:0/device:GPU:0/stream:all", nodes, 2);
-  put_lane(&stats, "/device:GPU:0/memcpy", nodes, 1);
+  put_lane(&stats, "/job:localhost/replica:0/task:0/device:GPU:0", nodes, 1);                     // the same again
+  const struct message later[2] = {execution("b", "b", 2500, 90), execution("b", "b", 2600, 80)}; // on the device
+  put_lane(&stats, "/job:localhost/replica:0/task:0/device:GPU:0/stream:all", later, 2);
+  put_lane(&stats, "/device:GPU:0/memcpy", later, 1);
   struct message metadata = metadata_of(&stats);
   struct arena arena = {0};
   struct tensorflow_steps steps;
