@@ -7,6 +7,7 @@
 #include "predictors/layer_publish.h"
 #include "predictors/litert_abi.h"
 #include "predictors/litert_events.h"
+#include "predictors/litert_file.h"
 #include "predictors/predictor.h"
 #include "predictors/talk.h"
 
@@ -166,6 +167,10 @@ static enum status check_file(const char *path, struct error *err)
     return error_set_errno(err, STATUS_INPUT, "cannot open model", path, ADVICE_FILE);
   if (!S_ISREG(info.st_mode))
     return error_set(err, STATUS_INPUT, "cannot open model", path, ADVICE_FILE, "not a file");
+  char place[128];
+  if (litert_file_damage(path, place, sizeof place))
+    return error_set(err, STATUS_INPUT, "cannot open model", path, "copy or export the model again",
+                     "the file is damaged: %s", place);
   return STATUS_OK;
 }
 
