@@ -113,6 +113,12 @@ static bool is_library(const char *domain)
   return false;
 }
 
+// Each range in it is a node that OpenVINO executes, by its name (2026.4; others of its domains tell types and phases).
+static bool is_node_domain(const char *domain)
+{
+  return strcmp(domain, "ov::op::cpu::details") == 0;
+}
+
 // ---- operators
 // Decimal number at the beginning of *text, which must end there or go on with ", ". False: not so, or beyond int64.
 static bool take_number(struct slice *text, int64_t *ret_number)
@@ -249,8 +255,8 @@ void range_read(const char *domain, const char *text, size_t length, const char 
       .op_id = RANGE_NO_NUMBER,
   };
   struct slice whole = {text, length};
-  if (domain != NULL && is_library(domain)) {
-    range.level = XSP_LEVEL_LIBRARY;
+  if (domain != NULL && (is_library(domain) || is_node_domain(domain))) {
+    range.level = is_node_domain(domain) ? XSP_LEVEL_LAYER : XSP_LEVEL_LIBRARY;
     *ret_range = range;
     return;
   }

@@ -19,7 +19,7 @@ struct range {      // what was read out of a range's text
   size_t sizes_length;
 };
 // `domain` "" or NULL: the default one. `model_range`: a shell glob over the whole text or its name part; NULL: none.
-// Operators ("aten::…", "name, seq = …, op_id = …", OpenCV's forwardLayer) are layers; ranges in the domains of NCCL,
+// Operators ("aten::…", "name, seq = …, op_id = …", OpenCV's forwardLayer, OpenVINO's nodes) are layers; ranges in the domains of NCCL,
 // cuDNN, cuBLAS, cuSPARSE, cuSOLVER, cuFFT, oneDNN are library level; matches of the model range are model level;
 // all else is application level.
 void range_read(const char *domain, const char *text, size_t length, const char *model_range, struct range *ret_range);

@@ -67,6 +67,11 @@ static const struct expected table[] = {
     {"OpenCVTrace", "cv::dnn::Net::Impl::forwardLayer(LayerData&)", NULL, L, NULL, NO, NO, NULL},
     {"", "forwardLayers", NULL, A, NULL, NO, NO, NULL},
     {"", "my_forwardLayer", NULL, A, NULL, NO, NO, NULL},
+    // OpenVINO, by domain
+    {"ov::op::cpu::details", "Multiply_3808", NULL, L, NULL, NO, NO, NULL},
+    {"ov::op::cpu::details", "a, seq = 3", "*", L, NULL, NO, NO, NULL},
+    {"ov::op::cpu::exec", "Convolution::execute", NULL, A, NULL, NO, NO, NULL},
+    {"ov::phases", "Read model", NULL, A, NULL, NO, NO, NULL},
     // libraries, by domain
     {"NCCL", "ncclAllReduce", NULL, LIB, NULL, NO, NO, NULL},
     {"cuBLAS", "cublasGemmEx", NULL, LIB, NULL, NO, NO, NULL},

@@ -94,6 +94,19 @@ class OpenVinoTest(FrameworkTest):
             # Its counters are cut to whole microseconds at each inference, and begin inside of what is announced.
             self.assertAlmostEqual(ours[name]["us"], microseconds, delta=2 + 0.05 * microseconds)
 
+    def test_layers_of_an_unmodified_program(self):
+        program = ("import sys, numpy, openvino\n"
+                   "model = openvino.Core().read_model(sys.argv[1])\n"
+                   "model.reshape([1, 3, 96, 96])\n"
+                   "request = openvino.Core().compile_model(model, 'CPU').create_infer_request()\n"
+                   "for _ in range(5): request.infer([numpy.zeros((1, 3, 96, 96), numpy.float32)])\n")
+        self.xsp("run", "-t", "itt", "--model-range", "SyncInferenceCPU::infer*", "--force", "-o", self.output, "--",
+                 self.python, "-c", program, self.models / "cnn.onnx")
+        rows = self.sql("select s.name, count(*) n from span s join span m on m.run_id = s.run_id and m.span_id = s.model_id"
+                        " where s.level = 'layer' and m.name like 'SyncInferenceCPU::infer%' group by 1")
+        self.assertEqual({row["n"] for row in rows}, {5})
+        self.assertIn("head/pool", {row["name"] for row in rows})
+
     def test_both_routes_have_the_same_layers(self):
         counted_file = self.folder / "counted.xsp"
         self.profile(self.models / "cnn.onnx", "--batch", 4, "--runs", 20, "--levels", "M/L")
