@@ -84,6 +84,8 @@ class TensorFlowTest(unittest.TestCase):
         result = self.xsp("check", "tensorflow", "--json", XSP_LIBRARY_TENSORFLOW=STAND_IN)
         row, = json.loads(result.stdout)
         self.assertEqual((row["usable"], row["version"], row["untold"]), (True, "0-stand-in", "thread"))
+        rows = self.xsp("check", "tensorflow", "--format", "csv", XSP_LIBRARY_TENSORFLOW=STAND_IN).stdout.splitlines()
+        self.assertTrue(rows[0].endswith(",untold") and rows[1].endswith(",thread"), rows)
         self.assertIn("of a layer it does not tell: thread",
                       self.xsp("check", "tensorflow", XSP_LIBRARY_TENSORFLOW=STAND_IN).stdout)
 

@@ -231,13 +231,22 @@ static void print_json(const struct subjects *subjects, const struct peaks *peak
   buf_text(out, "\n");
 }
 
-enum check_column { CHECK_KIND, CHECK_NAME, CHECK_USABLE, CHECK_VERSION, CHECK_LIBRARY, CHECK_REASON, CHECK_ADVICE };
-#define CHECK_COLUMNS 7
+enum check_column {
+  CHECK_KIND,
+  CHECK_NAME,
+  CHECK_USABLE,
+  CHECK_VERSION,
+  CHECK_LIBRARY,
+  CHECK_REASON,
+  CHECK_ADVICE,
+  CHECK_UNTOLD
+};
+#define CHECK_COLUMNS 8
 static const struct analyze_column columns[CHECK_COLUMNS] = {
     [CHECK_KIND] = {"kind", "", "kind"},          [CHECK_NAME] = {"name", "", "name"},
     [CHECK_USABLE] = {"usable", "", "usable"},    [CHECK_VERSION] = {"version", "", "version"},
     [CHECK_LIBRARY] = {"library", "", "library"}, [CHECK_REASON] = {"reason", "", "reason"},
-    [CHECK_ADVICE] = {"advice", "", "try"},
+    [CHECK_ADVICE] = {"advice", "", "try"},       [CHECK_UNTOLD] = {"untold", "", "untold"},
 };
 
 #define VERSION_WIDTH 44 // some name all they were built with
@@ -278,6 +287,7 @@ static void print_table(const struct subjects *subjects, enum report_format form
     if (format == REPORT_CSV) {
       row[CHECK_REASON] = text_cell(result->reason);
       row[CHECK_ADVICE] = text_cell(result->advice);
+      row[CHECK_UNTOLD] = text_cell(result->untold);
     }
   }
   struct analyze_table table = {
