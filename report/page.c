@@ -19,14 +19,14 @@ __asm__(".pushsection .rodata\n"
 extern const char report_page_template[], report_page_template_end[];
 static const char data_mark[] = "<!--xsp-data-->";
 
-void page_part_begin(struct page *page, size_t run, const char *name)
+void page_part_begin(struct buf *out, size_t run, const char *name)
 {
-  buf_format(&page->out, "<script type=\"application/octet-stream\" id=\"xsp-%zu-%s\">", run, name);
+  buf_format(out, "<script type=\"application/octet-stream\" id=\"xsp-%zu-%s\">", run, name);
 }
 
-void page_part_end(struct page *page)
+void page_part_end(struct buf *out)
 {
-  buf_text(&page->out, "</script>\n");
+  buf_text(out, "</script>\n");
 }
 
 // ---- the document
@@ -108,7 +108,7 @@ static enum status put_packed_document(struct page *page, const struct buf *json
     return page_no_memory(err);
   buf_text(&page->out, "<script type=\"application/octet-stream\" id=\"xsp-document\">");
   XSP_TRY(page_put_packed(json->data, json->length, PAGE_PACK_SMALL, &page->out, err));
-  page_part_end(page);
+  page_part_end(&page->out);
   return page_flush(page, err);
 }
 
@@ -152,6 +152,7 @@ static enum status write_page(struct page *page, const char *path, struct error 
   buf_put(&page->out, report_page_template, (size_t)(mark - report_page_template));
   XSP_TRY(page_flush(page, err));
   XSP_TRY(put_document(page, err));
+  XSP_TRY(export_file_flush_buf(&page->file, &page->tags, err));
   const char *rest = mark + sizeof data_mark - 1;
   buf_put(&page->out, rest, (size_t)(report_page_template_end - rest));
   XSP_TRY(page_flush(page, err));
@@ -188,11 +189,13 @@ enum status report_page(const struct report_page_file *files, size_t count, cons
 {
   struct page page = {.options = options};
   buf_init(&page.out, BUF_MAXIMUM_DEFAULT);
+  buf_init(&page.tags, BUF_MAXIMUM_DEFAULT);
   enum status status = open_files(&page, files, count, err);
   if (status == STATUS_OK)
     status = write_page(&page, path, err);
   export_file_abandon(&page.file);
   buf_done(&page.out);
+  buf_done(&page.tags);
   page_names_done(&page.names);
   for (size_t i = 0; i < page.file_count; i++)
     timeline_done(&page.files[i].timeline);

@@ -32,6 +32,7 @@ struct page {
   size_t run_count;
   struct export_file file;
   struct buf out;
+  struct buf tags; // their parts, which come last: a browser shows the page while it still reads them
   struct page_names names;
   size_t tag_bytes; // packed so far
   int64_t last_ns;  // latest end of what is shown, from its run's first start
@@ -45,8 +46,8 @@ static inline enum status page_flush(struct page *page, struct error *err)
   return export_file_flush_buf(&page->file, &page->out, err);
 }
 // Writes one part: an element of no executable type, "xsp-<run>-<name>".
-void page_part_begin(struct page *page, size_t run, const char *name);
-void page_part_end(struct page *page);
+void page_part_begin(struct buf *out, size_t run, const char *name);
+void page_part_end(struct buf *out);
 
 // page_choose.c: how many rectangles each run gets.
 enum status page_choose(struct page *page, struct error *err) MUST_CHECK;

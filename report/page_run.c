@@ -127,10 +127,10 @@ static enum status put_parts(struct page *page, struct shown *shown, const struc
   for (int column = 0; column < PAGE_COLUMNS; column++) {
     if (shown->spans.merged == NULL && (column == PAGE_MERGED || column == PAGE_IDLE))
       continue;
-    page_part_begin(page, shown->run, page_column_names[column]);
+    page_part_begin(&page->out, shown->run, page_column_names[column]);
     XSP_TRY(page_column_encode(&shown->spans, &shown->rows, shown->first_ns, (enum page_column)column, &page->out,
                                &shown->columns[column], err));
-    page_part_end(page);
+    page_part_end(&page->out);
     XSP_TRY(page_flush(page, err));
   }
   return page_put_tags(page, shown->run, run, &shown->spans, &shown->tags_left_out, err);
@@ -140,11 +140,11 @@ static enum status put_contexts(struct page *page, const struct shown *shown, st
 {
   struct buf text;
   buf_init(&text, BUF_MAXIMUM_DEFAULT);
-  page_part_begin(page, shown->run, "contexts");
+  page_part_begin(&page->out, shown->run, "contexts");
   enum status status = page_put_contexts(&shown->spans, &shown->rows, shown->first_ns, &page->names, &text, err);
   if (status == STATUS_OK)
     status = page_put_packed(text.data, text.length, PAGE_PACK_SMALL, &page->out, err);
-  page_part_end(page);
+  page_part_end(&page->out);
   buf_done(&text);
   return status == STATUS_OK ? page_flush(page, err) : status;
 }

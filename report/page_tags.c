@@ -227,17 +227,17 @@ static enum status put_part(struct page *page, size_t run, size_t number, struct
                             struct error *err)
 {
   char name[32];
-  size_t before = page->out.length;
+  size_t before = page->tags.length;
   buf_clear(text);
   put_block(block, page_timeline(page, &page->runs[run])->store, text);
   if (text->failed)
     return page_no_memory(err);
   snprintf(name, sizeof name, "tags-%zu", number);
-  page_part_begin(page, run, name);
-  XSP_TRY(page_put_packed(text->data, text->length, PAGE_PACK_FAST, &page->out, err));
-  page_part_end(page);
-  page->tag_bytes += page->out.length - before;
-  return page_flush(page, err);
+  page_part_begin(&page->tags, run, name);
+  XSP_TRY(page_put_packed(text->data, text->length, PAGE_PACK_FAST, &page->tags, err));
+  page_part_end(&page->tags);
+  page->tag_bytes += page->tags.length - before;
+  return page->tags.failed ? page_no_memory(err) : STATUS_OK;
 }
 
 enum status page_put_tags(struct page *page, size_t run, const struct timeline_run *timeline_run,
