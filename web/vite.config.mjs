@@ -35,6 +35,8 @@ const policy = {
   },
   closeBundle() {
     let html = fs.readFileSync(page, "utf8");
+    // It runs while the data is still being read.
+    html = html.replace('<script type="module"', '<script type="module" async');
     const hashes = (pattern) =>
       [...html.matchAll(pattern)]
         .map((match) => `'sha256-${createHash("sha256").update(match[1]).digest("base64")}'`)

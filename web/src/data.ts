@@ -105,7 +105,7 @@ export interface Spans {
   start: Float64Array;
   duration: Float64Array;
   name: Uint32Array;
-  parent: Int32Array; // -1: none
+  parent: Int32Array; // -1: none; empty, as is launch, until loadRun has unpacked what a first frame can do without
   attributes: Uint8Array; // level | kind << 3 | basis << 5
   launch: Int32Array; // of executions; -1: none
   row: Uint32Array; // index into facts.rows
@@ -148,6 +148,30 @@ const SPANS_MOST = 1 << 26; // no page has more: its numbers are not to be belie
 const GZIP_MOST = 1040; // bytes that one packed byte can become
 const broken = (what: string) => new Error(`this report is damaged: ${what}; write it again with xsp report`);
 
+// Scripts run while the page is still arriving: columns come first, the document after them, tags last. A part is whole once
+// something follows it.
+const isRead = () => document.readyState !== "loading";
+const hasArrived = (id: string) => isRead() || (document.getElementById(id)?.nextSibling ?? null) !== null;
+function arrival(isThere: () => boolean): Promise<void> {
+  return new Promise((done) => {
+    if (isThere()) return done();
+    const look = () => {
+      if (!isThere()) return;
+      watching.disconnect();
+      document.removeEventListener("readystatechange", look);
+      done();
+    };
+    const watching = new MutationObserver(look);
+    watching.observe(document, { childList: true, subtree: true });
+    document.addEventListener("readystatechange", look);
+  });
+}
+// Fails if the page ends before its end.
+export async function checkEnd() {
+  await arrival(isRead);
+  if (document.getElementById("xsp-end") === null) throw broken("it was cut short");
+}
+
 // The bytes of a part. Its text goes away: a large page is held once.
 function packed(id: string, isKept = false): Uint8Array {
   const element = document.getElementById(id);
@@ -167,8 +191,8 @@ function packed(id: string, isKept = false): Uint8Array {
 }
 
 // Unpacks into exactly `length` bytes: a part of a few bytes may say that it is terabytes.
-async function unpackExactly(id: string, length: number, isKept = false): Promise<Uint8Array> {
-  const source = packed(id, isKept);
+async function unpackExactly(id: string, length: number): Promise<Uint8Array> {
+  const source = packed(id);
   if (length > source.length * GZIP_MOST) throw broken(`its part "${id}" is shorter than it should be`);
   const bytes = new Uint8Array(length);
   let at = 0;
@@ -238,6 +262,7 @@ function checkRun(facts: RunFacts, place: number, document_: Document_) {
 
 let namesKnown = 0;
 export async function loadDocument(): Promise<Document_> {
+  await arrival(() => hasArrived("xsp-document"));
   const document_ = (await unpackJson("xsp-document")) as Document_;
   if (document_?.page_version !== PAGE_VERSION)
     throw new Error(`this page reads version ${PAGE_VERSION} of its data, not ${document_?.page_version}`);
@@ -277,16 +302,17 @@ function into64(values: Float64Array, planes: Uint8Array, width: number) {
   into32(high, planes.subarray(4 * count), width - 4);
   for (let i = 0; i < count; i++) values[i] = high[i] * 0x100000000 + low[i];
 }
+const unzigzag32 = (value: number) => (value >>> 1) ^ -(value & 1);
 // Whole numbers beyond 31 bits too.
 const unzigzag = (value: number) => {
   const half = Math.floor(value / 2);
   return half * 2 === value ? half : -half - 1;
 };
 
-async function planesOf(facts: RunFacts, name: string, widest: number, isKept = false) {
+async function planesOf(facts: RunFacts, name: string, widest: number) {
   const width = facts.columns[name];
   if (width === undefined || width > widest) throw broken(`run ${facts.run} has no column "${name}"`);
-  return { planes: await unpackExactly(`xsp-${facts.run}-${name}`, width * facts.spans, isKept), width };
+  return { planes: await unpackExactly(`xsp-${facts.run}-${name}`, width * facts.spans), width };
 }
 async function column32(facts: RunFacts, name: string): Promise<Uint32Array> {
   const { planes, width } = await planesOf(facts, name, 4),
@@ -294,8 +320,8 @@ async function column32(facts: RunFacts, name: string): Promise<Uint32Array> {
   into32(values, planes, width);
   return values;
 }
-async function column64(facts: RunFacts, name: string, isKept = false): Promise<Float64Array> {
-  const { planes, width } = await planesOf(facts, name, 8, isKept),
+async function column64(facts: RunFacts, name: string): Promise<Float64Array> {
+  const { planes, width } = await planesOf(facts, name, 8),
     values = new Float64Array(facts.spans);
   into64(values, planes, width);
   return values;
@@ -314,8 +340,7 @@ async function references(facts: RunFacts, name: string, hasNone: boolean): Prom
       places[i] = -1;
       continue;
     }
-    const value = values[i] - less;
-    place += (value >>> 1) ^ -(value & 1);
+    place += unzigzag32(values[i] - less);
     places[i] = place - less;
     isBroken ||= place < less - 1 || place - less >= count;
   }
@@ -340,13 +365,18 @@ function checkParents(facts: RunFacts, parents: Int32Array): Int32Array {
 }
 
 async function times(facts: RunFacts) {
-  const [start, duration] = await Promise.all([column64(facts, "gap"), column64(facts, "duration")]);
-  const row = new Uint32Array(facts.spans);
+  const [gap, duration] = await Promise.all([
+    facts.columns.gap <= 4 ? column32(facts, "gap") : column64(facts, "gap"),
+    column64(facts, "duration"),
+  ]);
+  const row = new Uint32Array(facts.spans),
+    start = gap instanceof Float64Array ? gap : new Float64Array(facts.spans),
+    signed = gap instanceof Float64Array ? unzigzag : unzigzag32;
   let end = 0;
   facts.rows.forEach(([, , first, rowCount], at) => {
     let before = 0;
     for (let i = first; i < first + rowCount; i++) {
-      start[i] = before + unzigzag(start[i]);
+      start[i] = before + signed(gap[i]);
       before = start[i] + duration[i];
       if (before > end) end = before;
     }
@@ -369,13 +399,11 @@ async function mergedOf(facts: RunFacts): Promise<{ merged: Uint32Array | null; 
   return { merged, idle: idle.map(unzigzag) };
 }
 
-async function unpackRun(facts: RunFacts): Promise<Spans> {
-  const [time, name, parent, attributes, launch, { merged, idle }] = await Promise.all([
+async function unpackDrawable(facts: RunFacts): Promise<Spans> {
+  const [time, name, attributes, { merged, idle }] = await Promise.all([
     times(facts),
     names(facts),
-    references(facts, "parent", false).then((parents) => checkParents(facts, parents)),
     planesOf(facts, "attributes", 1),
-    references(facts, "link", true),
     mergedOf(facts),
   ]);
   return {
@@ -383,20 +411,32 @@ async function unpackRun(facts: RunFacts): Promise<Spans> {
     count: facts.spans,
     ...time,
     name,
-    parent,
+    parent: new Int32Array(0),
     attributes: attributes.planes,
-    launch,
+    launch: new Int32Array(0),
     merged,
     busy: idle === null ? null : idle.map((free, i) => time.duration[i] - free),
   };
 }
 
-const unpacked = new Map<number, Promise<Spans>>();
-export function loadRun(facts: RunFacts): Promise<Spans> {
-  let spans = unpacked.get(facts.run);
-  if (spans === undefined) unpacked.set(facts.run, (spans = unpackRun(facts)));
-  return spans;
+// Into the same object: what knows the spans already goes on knowing them.
+async function unpackRest(facts: RunFacts): Promise<Spans> {
+  const spans = await loadDrawable(facts);
+  const [parent, launch] = await Promise.all([references(facts, "parent", false), references(facts, "link", true)]);
+  return Object.assign(spans, { parent: checkParents(facts, parent), launch });
 }
+
+const once = (unpack: (facts: RunFacts) => Promise<Spans>) => {
+  const made = new Map<number, Promise<Spans>>();
+  return (facts: RunFacts): Promise<Spans> => {
+    let spans = made.get(facts.run);
+    if (spans === undefined) made.set(facts.run, (spans = unpack(facts)));
+    return spans;
+  };
+};
+// What frames are drawn from: when, how long, what. Nearly half of the unpacking is parents and launches, which come next.
+export const loadDrawable = once(unpackDrawable);
+export const loadRun = once(unpackRest);
 
 // ---- what is asked for one span
 // What a key stands for, made once; the last few are kept.
@@ -448,6 +488,7 @@ const tagBlocks = remembered(8, async (id) => tagsOf((await unpackJson(id, true)
 export async function loadTags(facts: RunFacts, place: number): Promise<Tags> {
   if (!isCount(place, facts.spans - 1) || !(facts.tag_block > 0)) return {};
   const id = `xsp-${facts.run}-tags-${Math.floor(place / facts.tag_block)}`;
+  await arrival(() => hasArrived(id));
   if (document.getElementById(id) === null) return {}; // none of its spans has any
   return (await tagBlocks(id)).get(place % facts.tag_block) ?? {};
 }

@@ -3,7 +3,7 @@
 import { render } from "preact";
 import "./style.css";
 import "./frame/frame.css";
-import { loadDocument } from "./data";
+import { checkEnd, loadDocument } from "./data";
 import { Header } from "./frame/header";
 import { Help } from "./frame/help";
 import { startKeys } from "./frame/keys";
@@ -59,17 +59,23 @@ function App() {
   );
 }
 
+const fail = (error: unknown) => {
+  failure.value ||= error instanceof Error ? error.message : String(error); // the first says most
+};
 startTheme();
 startKeys();
-if (typeof DecompressionStream === "undefined")
-  failure.value =
-    "this browser cannot unpack it (no DecompressionStream). Chrome or Edge 80, Firefox 113, Safari 16.4 and later can.";
-else
-  loadDocument().then(
-    (data) => {
-      startState(data);
-      document.title = `${experiment.value?.name ?? data.files[0].name} · xsp`;
-    },
-    (error) => (failure.value = String(error.message ?? error)),
+const end = checkEnd().catch(fail);
+if (typeof DecompressionStream === "undefined") {
+  fail(
+    "this browser cannot unpack it (no DecompressionStream). Chrome or Edge 80, Firefox 113, Safari 16.4 and later can.",
   );
-render(<App />, document.getElementById("app")!);
+  await end;
+} else {
+  await loadDocument().then((data) => {
+    startState(data);
+    document.title = `${experiment.value?.name ?? data.files[0].name} · xsp`;
+  }, fail);
+}
+const place = document.getElementById("app")!;
+place.replaceChildren(); // what stood there while the page was read
+render(<App />, place);

@@ -2,7 +2,7 @@
 // What the page shows, as signals, mirrored in the URL's fragment: a link reopens the same view, back goes back.
 import { batch as together, computed, effect, signal } from "@preact/signals";
 import type { Document_, Experiment, RunFacts, Spans } from "./data";
-import { loadRun } from "./data";
+import { loadDrawable, loadRun } from "./data";
 
 export const PAGES = [
   "overview",
@@ -48,6 +48,7 @@ export const sorts = signal<Record<string, string>>({}); // by table: "key" or "
 export const flameMode = signal<"top-down" | "bottom-up" | "left-heavy" | "time">("top-down");
 export const helpIsOpen = signal(false);
 export const spans = signal<Spans | null>(null);
+export const drawable = signal<Spans | null>(null); // the same, somewhat sooner: parents and launches are still missing
 export const failure = signal("");
 
 export const run = computed<RunFacts | undefined>(() =>
@@ -184,15 +185,26 @@ export function startState(document_: Document_) {
   });
   effect(() => {
     const facts = run.value;
-    spans.value = null;
-    if (facts === undefined || facts.detail === "none") return;
-    loadRun(facts).then(
-      (loaded) => {
-        if (runAt.value === facts.run) spans.value = loaded;
-      },
-      (error) => (failure.value = String(error.message ?? error)),
-    );
+    spans.value = drawable.value = null;
+    if (facts !== undefined && facts.detail !== "none")
+      showRun(facts).catch((error) => (failure.value = String(error.message ?? error)));
   });
+}
+// A tab that is out of sight draws no frames: there, none is waited for.
+const framePainted = () =>
+  new Promise<void>((done) => {
+    if (document.hidden) done();
+    else requestAnimationFrame(() => setTimeout(done));
+  });
+// The timeline is drawn as soon as it can be; other pages have tables to show before spans are unpacked for them.
+async function showRun(facts: RunFacts) {
+  const isShown = () => run.peek() === facts;
+  if (page.peek() !== "timeline") await framePainted();
+  const early = await loadDrawable(facts);
+  if (isShown()) drawable.value = early;
+  if (page.peek() === "timeline") await framePainted();
+  const whole = await loadRun(facts);
+  if (isShown()) spans.value = whole;
 }
 export function chooseRun(id: number) {
   view.value = selection.value = null;

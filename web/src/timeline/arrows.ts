@@ -86,7 +86,7 @@ export function paintArrows(frame: Frame, marks: Marks): ArrowCount {
   const { context, data, side, head, width, height, inks } = frame;
   const { selected } = marks,
     none = { drawn: 0, wanted: 0, isAtLeast: false };
-  if (!marks.areAllArrows && selected < 0) return none;
+  if ((!marks.areAllArrows && selected < 0) || data.launch.length < data.count) return none; // not unpacked yet
   context.save();
   context.beginPath();
   context.rect(side, head, width, height - head);

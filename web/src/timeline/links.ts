@@ -26,7 +26,10 @@ const once = (column: (data: Spans) => Int32Array) => {
   const known = new WeakMap<Spans, Inverse>();
   return (data: Spans): Inverse => {
     let inverse = known.get(data);
-    if (inverse === undefined) known.set(data, (inverse = invert(column(data))));
+    if (inverse === undefined) {
+      inverse = invert(column(data));
+      if (column(data).length === data.count) known.set(data, inverse); // else it is still being unpacked
+    }
     return inverse;
   };
 };

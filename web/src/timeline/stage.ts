@@ -4,7 +4,7 @@
 import { signal } from "@preact/signals";
 import type { Spans } from "../data";
 import { matching } from "../find";
-import { details, selected, selection, view, type Range } from "../state";
+import { details, selected, selection, spans, view, type Range } from "../state";
 import type { ArrowCount } from "./arrows";
 import { clamp, headOf, panned, ROW, sideOf, wholeOf, zoomed } from "./geometry";
 import { spanAt } from "./lane_draw";
@@ -150,7 +150,7 @@ export class Stage {
   };
 
   start(): () => void {
-    const stops = [view, selection, matching, hover, details].map((signal_) => signal_.subscribe(this.later));
+    const stops = [view, selection, matching, hover, details, spans].map((signal_) => signal_.subscribe(this.later));
     stops.push(
       selected.subscribe((span) => {
         if (span >= 0 && span < this.data.count) this.reveal(span);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page of all tracks of a run over time: tools, overview strip, tracks, and below them what the numbers are.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import "./timeline.css";
 import type { Spans } from "../data";
 import { plural } from "../format";
-import { documentData, run, selected, setDetail, spans, view } from "../state";
+import { documentData, drawable, run, selected, setDetail, spans, view } from "../state";
 import { Aggregates } from "./aggregates";
 import { rowsWithLinks } from "./arrows";
 import { SpanDetails } from "./details";
@@ -28,7 +28,7 @@ function Tracks({ data, names }: { data: Spans; names: string[] }) {
   const groups = useMemo(() => trackGroups(data), [data]);
   const arranged = arrangement.value,
     layout = useMemo(() => lay(data, groups, arranged), [data, groups, arranged]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const made = new Stage(canvas.current!, box.current!, data, names, layout);
     const stops = [made.start(), pointerOn(made), keysOn(made)];
     setStage(made);
@@ -80,7 +80,7 @@ function Tracks({ data, names }: { data: Spans; names: string[] }) {
 
 // Beside the overview strip, over the names of the tracks.
 function Tools({ data }: { data: Spans }) {
-  const hasLaunches = rowsWithLinks(data).includes(1);
+  const hasLaunches = spans.value !== null && rowsWithLinks(data).includes(1);
   return (
     <div class="timeline-tools">
       {data.facts.lanes.length > LANES_PLAIN && (
@@ -109,8 +109,10 @@ function Tools({ data }: { data: Spans }) {
   );
 }
 
+// Tracks first: what counts spans, or follows from one to another, comes when they stand.
 export function Timeline() {
-  const data = spans.value,
+  const data = drawable.value,
+    isWhole = spans.value !== null,
     names = documentData.value!.names,
     facts = run.value;
   return (
@@ -119,10 +121,14 @@ export function Timeline() {
       {data !== null && (
         <>
           <Tracks key={data.facts.run} data={data} names={names} />
-          <Tip data={data} names={names} />
-          <Notes data={data} />
-          <Selected data={data} names={names} />
-          <Aggregates data={data} names={names} />
+          {isWhole && (
+            <>
+              <Tip data={data} names={names} />
+              <Notes data={data} />
+              <Selected data={data} names={names} />
+              <Aggregates data={data} names={names} />
+            </>
+          )}
         </>
       )}
     </div>

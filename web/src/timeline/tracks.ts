@@ -23,8 +23,12 @@ export interface TrackGroup {
 
 function lanesWithModel(data: Spans): Set<number> {
   const lanes = new Set<number>();
-  for (const [lane, , first, count] of data.facts.rows)
-    for (let i = first; i < first + count && !lanes.has(lane); i++) if (levelOf(data, i) === MODEL) lanes.add(lane);
+  for (const [lane, , first, count] of data.facts.rows) {
+    if (lanes.has(lane)) continue;
+    let i = first;
+    while (i < first + count && levelOf(data, i) !== MODEL) i++;
+    if (i < first + count) lanes.add(lane);
+  }
   return lanes;
 }
 
