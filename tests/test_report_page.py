@@ -111,6 +111,26 @@ class ReportPageTest(browser.BrowserTest):
                 window.page.get_by_role("alert").wait_for()
                 self.assertRegex(window.page.get_by_role("alert").inner_text(), "cut short|damaged")
 
+    def test_a_file_cut_anywhere_says_one_thing(self):
+        _, page = report_files.profiled()
+        text = page.read_text(encoding="utf-8")
+        parts = {match[1]: match.start() for match in re.finditer(r'<script type="application/octet-stream" id="([^"]*)"', text)}
+        tags = [at for name, at in parts.items() if "-tags-" in name]
+        self.assertGreater(min(tags), parts["xsp-document"], "tags are not last: opening waits for them")
+        cuts = [parts["xsp-0-gap"] - 2, parts["xsp-0-gap"] + 80, parts["xsp-document"] + 100, tags[0] - 1, tags[-1] + 100,
+                text.index('id="xsp-end"') - 30]
+        for cut in cuts:
+            for name in ("overview", "timeline"):
+                with self.subTest(cut=cut, page=name):
+                    path = report_files.folder() / "cut.html"
+                    path.write_text(text[:cut], encoding="utf-8")
+                    window = self.open(path, f"#page={name}")
+                    window.page.get_by_role("alert").wait_for()
+                    self.assertEqual(window.page.get_by_role("alert").all_inner_texts(),
+                                     ["this report is damaged: it was cut short; write it again with xsp report"])
+                    window.close()
+                    self.windows.remove(window)
+
     def test_theme_is_the_systems_until_it_is_chosen(self):
         _, page = report_files.written(leveled, "leveled")
         lightness = "() => getComputedStyle(document.body).backgroundColor.match(/[0-9.]+/g).slice(0, 3).map(Number)"
