@@ -5,10 +5,9 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import type { Spans } from "../data";
 import { matching } from "../find";
 import { count, plural } from "../format";
+import { leastOf } from "../timeline/geometry";
 import { page, selected, selection, view, type Range } from "../state";
 import { linesOf, paint, placeAt, placeBeside } from "./time_paint";
-
-const LEAST_NS = 10; // shorter parts are not shown
 
 export interface Spot {
   place: number; // -1: none
@@ -18,7 +17,7 @@ export interface Spot {
 // Moves the part shown, which the timeline shares; zooming keeps what is at the pointer.
 function useView(data: Spans, shown: Range, pointer: { current: number }) {
   const show = (from: number, to: number) => {
-    const wide = Math.min(Math.max(to - from, LEAST_NS), data.end),
+    const wide = Math.min(Math.max(to - from, leastOf(data.end)), data.end),
       start = Math.min(Math.max(0, from), data.end - wide);
     view.value = start <= 0 && wide >= data.end ? null : { from: start, to: start + wide };
   };

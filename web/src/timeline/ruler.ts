@@ -76,11 +76,11 @@ function paintObservations(frame: Frame) {
 // Under the spans.
 export function paintGrid(frame: Frame) {
   const { context, range, head, width, height } = frame;
-  const { step, first } = ticks(range.from, range.to, Math.max(2, width / TICK_PIXELS));
+  const { at: times } = ticks(range.from, range.to, Math.max(2, width / TICK_PIXELS));
   context.strokeStyle = frame.inks.rule;
   context.lineWidth = 1;
   context.beginPath();
-  for (let at = first; at < range.to; at += step) {
+  for (const at of times) {
     const x = Math.round(frame.x(at)) + 0.5;
     context.moveTo(x, head);
     context.lineTo(x, height);
@@ -95,10 +95,10 @@ export function paintRuler(frame: Frame, marks: Marks) {
   context.fillRect(0, 0, side + width, head);
   context.font = "11px system-ui, sans-serif";
   context.textBaseline = "middle";
-  const { step, first } = ticks(range.from, range.to, Math.max(2, width / TICK_PIXELS));
+  const { step, at: times } = ticks(range.from, range.to, Math.max(2, width / TICK_PIXELS));
   const significant = Math.max(3, Math.ceil(Math.log10(Math.max(1, range.to / step))) + 1);
   context.fillStyle = inks.quiet;
-  for (let at = first; at < range.to; at += step) {
+  for (const at of times) {
     const x = frame.x(at);
     context.fillRect(Math.round(x), RULER - 6, 1, 6);
     if (covered !== null && x + TICK_TEXT > covered.left && x < covered.left + covered.wide) continue;
