@@ -5,6 +5,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import { palette } from "../colors";
 import { count } from "../format";
 import { childrenOf, type Shape } from "./shape";
+import { fitted } from "./text";
 
 export const ROW = 20;
 const LEAST = 1.2; // pixels of a box that is drawn
@@ -87,7 +88,7 @@ export function layoutOf(shape: Shape, root: number, width: number): Layout {
 }
 
 const css = (packed: number) => `rgb(${packed & 255} ${(packed >> 8) & 255} ${(packed >> 16) & 255})`;
-const LETTER = 6.2; // pixels of a letter, about
+const LEAST_TEXT = 27; // pixels of a box with a name
 
 interface Look {
   layout: Layout;
@@ -134,11 +135,10 @@ function paint(element: HTMLCanvasElement, { layout, shape, names, hits, isFlipp
       }
       context.fillStyle = isPlain || !isHit ? colors.line : colors.text;
     }
-    const fits = Math.floor((box.width - 9) / LETTER);
-    if (fits < 3) continue;
+    if (box.width < LEAST_TEXT) continue;
     if (box.node === MORE) context.fillStyle = colors.line;
     const text = box.node === MORE ? `… ${count(box.count)} more` : label(box.node);
-    context.fillText(text.length > fits ? `${text.slice(0, fits - 1)}…` : text, box.x + 5, y + ROW / 2);
+    context.fillText(fitted(context, text, box.width - 9), box.x + 5, y + ROW / 2);
   }
 }
 

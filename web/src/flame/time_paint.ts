@@ -5,13 +5,15 @@ import { levelOf, type Spans } from "../data";
 import { matching } from "../find";
 import { time } from "../format";
 import { documentData, type Range } from "../state";
+import { ticks } from "../timeline/geometry";
 import { ROW } from "./canvas";
 import { tracksOf } from "./own_time";
+import { fitted } from "./text";
 
 const HEAD = 18; // pixels of a track's name
 const AXIS = 18;
 const ROWS_MOST = 300;
-const LETTER = 6.2;
+const LEAST_TEXT = 27; // pixels of a span with a name
 
 export interface Line {
   row: number; // -1: a track's name
@@ -56,11 +58,8 @@ export function firstAfter(data: Spans, row: number, from: number, low: number):
 
 const css = (packed: number) => `rgb(${packed & 255} ${(packed >> 8) & 255} ${(packed >> 16) & 255})`;
 function paintAxis(context: CanvasRenderingContext2D, shown: Range, width: number, color: string) {
-  const raw = (shown.to - shown.from) / Math.max(2, width / 120),
-    magnitude = 10 ** Math.floor(Math.log10(raw)),
-    tick = [1, 2, 5, 10].map((n) => n * magnitude).find((n) => n >= raw)!;
   context.fillStyle = color;
-  for (let at = Math.ceil(shown.from / tick) * tick; at <= shown.to; at += tick) {
+  for (const at of ticks(shown.from, shown.to, Math.max(2, width / 120)).at) {
     const x = ((at - shown.from) / (shown.to - shown.from)) * width;
     context.fillRect(x, AXIS - 5, 1, 4);
     if (x < width - 60) context.fillText(time(at), x + 4, AXIS / 2);
@@ -90,8 +89,7 @@ export function paint(
   for (const { row, y, text } of lines) {
     if (row < 0) {
       context.fillStyle = style.getPropertyValue("--quiet");
-      const room = Math.floor(width / LETTER);
-      context.fillText(text.length > room ? `${text.slice(0, room - 1)}…` : text, 2, y + HEAD / 2 + 2);
+      context.fillText(fitted(context, text, width - 2), 2, y + HEAD / 2 + 2);
       continue;
     }
     const [, , first, rowCount] = data.facts.rows[row],
@@ -110,11 +108,9 @@ export function paint(
         context.lineWidth = 2;
         context.strokeRect(from + 1, y + 1, Math.max(1, wide - 2), ROW - 3);
       }
-      const fits = Math.floor((wide - 9) / LETTER);
-      if (fits >= 3) {
-        const name = names[data.name[i]];
+      if (wide >= LEAST_TEXT) {
         context.fillStyle = isHit ? colors.text : colors.line;
-        context.fillText(name.length > fits ? `${name.slice(0, fits - 1)}…` : name, from + 5, y + ROW / 2);
+        context.fillText(fitted(context, names[data.name[i]], wide - 9), from + 5, y + ROW / 2);
       }
       i = wide > 1 ? i + 1 : Math.max(i + 1, firstAfter(data, row, shown.from + (Math.floor(from) + 1) / scale, i));
     }

@@ -14,6 +14,7 @@ import { paintGrid, paintRuler } from "./ruler";
 
 const LEAST_LABEL = 30,
   LEAST_HATCHED = 9,
+  MEASURED_AGAIN = 200, // letters
   LABELS_MOST = 900; // of one frame: text costs more than all the rest
 
 // What a frame shows, and where: one for all that paint over the rows.
@@ -218,6 +219,9 @@ export class Painter {
     if (this.widths[name] <= room) return text;
     if (this.ellipsis === 0) this.ellipsis = context.measureText("…").width;
     const fits = Math.floor(((room - this.ellipsis) / this.widths[name]) * text.length);
-    return fits > 2 ? `${text.slice(0, fits)}…` : "";
+    if (fits <= 2) return "";
+    const cut = `${text.slice(0, fits).replace(/[\ud800-\udbff]$/, "")}…`,
+      wide = text.length > MEASURED_AGAIN ? context.measureText(cut).width : 0; // a long name's letters may vary a lot
+    return wide <= room ? cut : `${text.slice(0, Math.floor((fits * room) / wide) - 1)}…`;
   }
 }
