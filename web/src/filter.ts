@@ -3,6 +3,7 @@
 // One pass over the spans of the shown run, by number of the name; analyses' rows are found by their names.
 import { computed } from "@preact/signals";
 import { busyOf, countOf, kindOf, levelOf, type Cell, type Spans } from "./data";
+import { isInside } from "./find";
 import { documentData, run, selection, spans, type Range } from "./state";
 
 const LAYER = 2;
@@ -44,7 +45,7 @@ export function pick(data: Spans, names: string[], typeOf: Map<string, string>, 
     pairs = new Set<number>();
   let all = 0;
   for (let i = 0; i < data.count; i++) {
-    if (data.start[i] >= range.to || data.start[i] + data.duration[i] <= range.from) continue;
+    if (!isInside(data, i, range)) continue;
     all += countOf(data, i);
     const level = levelOf(data, i),
       name = data.name[i];

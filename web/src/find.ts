@@ -3,6 +3,7 @@
 // names is long; the spans are gone through once a range, and of each row only those inside it.
 import { computed } from "@preact/signals";
 import { busyOf, countOf, levelOf, type Spans } from "./data";
+import { tracksOf, unionOf } from "./flame/own_time";
 import { documentData, search, selection, spans, type Range } from "./state";
 
 const KIND_MASK = 31; // level | kind << 3
@@ -31,8 +32,10 @@ export const matching = computed<Uint8Array | null>(() => {
   return names === undefined || test === null ? null : Uint8Array.from(names, (name) => (test(name) ? 1 : 0));
 });
 
+// Wholly or in part; what has no length where it starts, as rowsInside() has it.
 export const isInside = (data: Spans, i: number, range: Range | null) =>
-  range === null || (data.start[i] < range.to && data.start[i] + data.duration[i] > range.from);
+  range === null ||
+  (data.start[i] < range.to && (data.start[i] + data.duration[i] > range.from || data.start[i] >= range.from));
 
 // First span of [low, high), one row, that ends after `time`, or starts at or after it.
 export function firstFrom(data: Spans, low: number, high: number, time: number): number {
@@ -182,11 +185,12 @@ export function nextMatch(data: Spans, names: Uint8Array, range: Range | null, f
 
 // Time inside the range by track and level, spans within spans of their level and track counted once; launches apart.
 export interface Busy {
-  lane: number;
+  lane: number; // the track's first; those beside it hold spans of the track that overlap
   byLevel: Float64Array;
   any: number; // of whatever level
   spans: number;
 }
+type Intervals = [number, number][][]; // by level; at 8 of all levels
 const outermostOf = new WeakMap<Spans, Uint8Array>();
 // By place: 1 where no span around it on its track is of its level, launches left out.
 function outermost(data: Spans): Uint8Array {
@@ -220,18 +224,37 @@ export const busy = computed<Busy[]>(() => {
   const data = spans.value,
     range = selection.value;
   if (data === null) return [];
-  const isOuter = outermost(data);
+  const isOuter = outermost(data),
+    track = tracksOf(data.facts),
+    isShared = track.map((first, lane) => first !== lane || track[lane + 1] === first);
+  const apart = new Map<number, Intervals>(); // by track, of those with several lanes
   const all = data.facts.lanes.map((_, lane) => ({ lane, byLevel: new Float64Array(8), any: 0, spans: 0 }));
   rowsInside(data, range, (low, high, row) => {
     const [lane, depth] = data.facts.rows[row],
-      one = all[lane];
+      one = all[track[lane]];
+    let shared = isShared[lane] && data.busy === null ? apart.get(track[lane]) : undefined;
+    if (isShared[lane] && data.busy === null && shared === undefined)
+      apart.set(track[lane], (shared = Array.from({ length: 9 }, () => [])));
     for (let i = low; i < high; i++) {
       one.spans += countOf(data, i);
       if (depth !== 0 && isOuter[i] === 0) continue;
+      if (shared !== undefined) {
+        const interval: [number, number] = [data.start[i], data.start[i] + data.duration[i]];
+        if (depth === 0) shared[8].push(interval);
+        if (isOuter[i] === 1) shared[levelOf(data, i)].push(interval);
+        continue;
+      }
       const time = timeInside(data, i, range);
       if (depth === 0) one.any += time;
       if (isOuter[i] === 1) one.byLevel[levelOf(data, i)] += time;
     }
   });
+  const { from, to } = range ?? { from: 0, to: Infinity };
+  for (const [lane, levels] of apart)
+    levels.forEach((intervals, level) => {
+      const time = unionOf(intervals, from, to);
+      if (level === 8) all[lane].any = time;
+      else all[lane].byLevel[level] = time;
+    });
   return all.filter((one) => one.spans > 0);
 });

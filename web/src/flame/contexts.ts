@@ -3,6 +3,7 @@
 // launched it. Made from the spans in slices, so that the page stays alive, or taken from the file where its rectangles
 // are merged; everything that the flame graph shows is made from them.
 import { countOf, kindOf, levelOf, loadContexts, type Contexts, type Spans } from "../data";
+import { isInside } from "../find";
 import { documentData, type Range } from "../state";
 import { ownTimes, tracksOf } from "./own_time";
 
@@ -70,7 +71,7 @@ export function* contextsOfSpans(data: Spans, range: Range | null, track: number
   for (let i = 0; i < data.count; i++) {
     if (i % SLICE === 0) yield i / data.count;
     if (!isChosen[data.row[i]]) continue;
-    if (range !== null && (data.start[i] >= range.to || data.start[i] + data.duration[i] <= range.from)) continue;
+    if (!isInside(data, i, range)) continue;
     let at = i;
     while (at >= 0 && of[at] < 0 && chain.length < CHAIN_MOST) {
       chain.push(at);

@@ -16,7 +16,7 @@ export function tracksOf(facts: RunFacts): number[] {
 }
 
 // Length of the union of intervals, each clipped to [from, to).
-function unionOf(intervals: [number, number][], from: number, to: number): number {
+export function unionOf(intervals: [number, number][], from: number, to: number): number {
   intervals.sort((a, b) => a[0] - b[0]);
   let covered = 0,
     end = from;

@@ -14,6 +14,7 @@ import {
   type Cell,
   type Spans,
 } from "../data";
+import { tracksOf, unionOf } from "../flame/own_time";
 import { cell, count, digits, plural, time } from "../format";
 import { focus, page, search, selected } from "../state";
 import { arrangement, isShown, showAllTracks } from "./layout";
@@ -43,13 +44,16 @@ function SpanLink({ data, names, span }: { data: Spans; names: string[]; span: n
   );
 }
 
-// Without what nests in it on its own track.
+// Without what nests in it on its own track, lanes beside it for spans that overlap included; as self_ns of `xsp sql`.
 function ownTime(data: Spans, span: number): number {
-  let own = data.duration[span];
-  const lane = data.facts.rows[data.row[span]][0];
+  const track = tracksOf(data.facts),
+    trackOf = (i: number) => track[data.facts.rows[data.row[i]][0]],
+    from = data.start[span],
+    to = from + data.duration[span];
+  const inside: [number, number][] = [];
   for (const child of children(data).of(span))
-    if (data.facts.rows[data.row[child]][0] === lane) own -= data.duration[child];
-  return Math.max(0, own);
+    if (trackOf(child) === trackOf(span)) inside.push([data.start[child], data.start[child] + data.duration[child]]);
+  return data.duration[span] - unionOf(inside, from, to);
 }
 
 interface Siblings {
@@ -59,16 +63,24 @@ interface Siblings {
   most: number;
   percentile: number; // share of them that are shorter
 }
-function siblings(data: Spans, span: number): Siblings | null {
-  const mask = data.attributes[span] & 31,
-    durations: number[] = [];
+// Durations of the name, level and kind, in order; kept while one walks among a million of a name.
+let sortedOf: { data: Spans; name: number; mask: number; sorted: Float64Array } | null = null;
+function durationsLike(data: Spans, span: number): Float64Array {
+  const name = data.name[span],
+    mask = data.attributes[span] & 31;
+  if (sortedOf?.data === data && sortedOf.name === name && sortedOf.mask === mask) return sortedOf.sorted;
+  const durations: number[] = [];
   for (let i = 0; i < data.count; i++)
-    if (data.name[i] === data.name[span] && (data.attributes[i] & 31) === mask && countOf(data, i) === 1)
+    if (data.name[i] === name && (data.attributes[i] & 31) === mask && countOf(data, i) === 1)
       durations.push(data.duration[i]);
-  if (durations.length < 2) return null;
-  const sorted = Float64Array.from(durations).sort(),
+  sortedOf = { data, name, mask, sorted: Float64Array.from(durations).sort() };
+  return sortedOf.sorted;
+}
+function siblings(data: Spans, span: number): Siblings | null {
+  const sorted = durationsLike(data, span),
     middle = sorted.length >> 1,
     own = data.duration[span];
+  if (sorted.length < 2) return null;
   let shorter = 0;
   while (shorter < sorted.length && sorted[shorter] < own) shorter++;
   return {
@@ -113,7 +125,7 @@ function Times({ data, span }: { data: Spans; span: number }) {
           <Fact name="duration" title={`${data.duration[span]} ns`}>
             {time(data.duration[span])}
           </Fact>
-          <Fact name="own time" title="without what nests in it on its track">
+          <Fact name="own time" title={`${own} ns, without what nests in it on its track`}>
             {time(own)}
           </Fact>
         </>
