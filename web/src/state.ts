@@ -91,7 +91,7 @@ function read() {
   runAt.value = (document_.runs.find((facts) => facts.run === id) ?? defaultRun(document_.runs))?.run ?? 0;
   view.value = numbers(hash.get("view"));
   selection.value = numbers(hash.get("select"));
-  selected.value = hash.has("span") ? Number(hash.get("span")) : -1;
+  selected.value = /^\d+$/.test(hash.get("span") ?? "") ? Number(hash.get("span")) : -1;
   search.value = hash.get("find") ?? "";
   batch.value = hash.has("batch") ? Number(hash.get("batch")) : null;
   const wantedTheme = hash.get("theme");
@@ -169,19 +169,26 @@ export function startState(document_: Document_) {
     if (known !== fragment()) together(read);
   });
   let shownPage = page.value,
-    timer = 0;
+    timer = 0,
+    waiting: string | null = null; // what the timer is to write
   effect(() => {
     const next = fragment();
     const isNewPage = page.value !== shownPage;
     shownPage = page.value;
     clearTimeout(timer); // a drag changes the view sixty times a second
-    const write = () => {
-      if (location.hash !== known || known === next) return;
-      history[isNewPage ? "pushState" : "replaceState"](null, "", next);
+    const write = (how: "pushState" | "replaceState", what: string) => {
+      waiting = null;
+      if (location.hash !== known || known === what) return;
+      history[how](null, "", what);
       known = location.hash;
     };
-    if (isNewPage) write();
-    else timer = window.setTimeout(write, 150);
+    if (isNewPage) {
+      if (waiting !== null) write("replaceState", waiting); // so that back finds the page as it was left
+      write("pushState", next);
+    } else {
+      waiting = next;
+      timer = window.setTimeout(() => write("replaceState", next), 150);
+    }
   });
   effect(() => {
     const facts = run.value;

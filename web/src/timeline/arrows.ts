@@ -108,7 +108,7 @@ export function paintArrows(frame: Frame, marks: Marks): ArrowCount {
     context.globalAlpha = 1;
     result = { drawn, wanted: known.executions.length, isAtLeast: known.isAtLeast };
   }
-  if (selected >= 0) {
+  if (selected >= 0 && selected < data.count) {
     const launch = kindOf(data, selected) === EXECUTION ? data.launch[selected] : selected;
     context.lineWidth = 1.5;
     context.beginPath();

@@ -56,6 +56,7 @@ function follow(stage: Stage) {
   if (next >= 0) selected.value = next;
 }
 
+const ONCE = /^[mlrgf]$/; // held down, these would flicker
 // Whether the key was one of the timeline's.
 function act(stage: Stage, key: string): boolean {
   const isSelected = selected.value >= 0 && selected.value < stage.data.count;
@@ -112,7 +113,8 @@ export function keysOn(stage: Stage): () => void {
     if (event.ctrlKey || event.metaKey || event.altKey || helpIsOpen.value) return;
     if (/^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) return;
     if (event.key.startsWith("Arrow") && target !== document.body && !stage.box.contains(target)) return;
-    if (act(stage, event.key.toLowerCase())) event.preventDefault();
+    const key = event.key.toLowerCase();
+    if ((event.repeat && ONCE.test(key)) || act(stage, key)) event.preventDefault();
   };
   const onKeyUp = (event: KeyboardEvent) => stage.motion.release(event.key.toLowerCase(), performance.now());
   const onBlur = () => stage.motion.releaseAll();
