@@ -584,7 +584,7 @@ static enum status publish_inference(struct state *state, const struct inference
     if (!has_names)
       continue;
     tags[i][0] = (struct layer_tag){.key = "name_by", .text = "position in the graph"};
-    tags[i][1] = (struct layer_tag){.key = "fused_names", .text = state->executed[i].fused};
+    tags[i][1] = (struct layer_tag){.key = "fused", .text = state->executed[i].fused};
     told[i].name = state->executed[i].name;
     told[i].tags = tags[i];
     told[i].tag_count = state->executed[i].fused != NULL ? 2 : 1;

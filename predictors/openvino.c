@@ -524,7 +524,7 @@ static enum status publish_one(struct state *state, const struct inference *infe
     if (inference->durations_ns[i] == 0)
       continue;
     tags[count][0] = (struct layer_tag){.key = "primitive", .text = node->primitive};
-    tags[count][1] = (struct layer_tag){.key = "fused_names", .text = node->fused};
+    tags[count][1] = (struct layer_tag){.key = "fused", .text = node->fused};
     told[count] = (struct layer_told){.name = node->name,
                                       .type = node->type,
                                       .index = node->index,

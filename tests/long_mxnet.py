@@ -53,7 +53,7 @@ class MxnetTest(FrameworkTest):
         for batch in (1, 4):
             layers = self.layers(batch=batch)
             self.check_within_models(layers)
-            self.assertEqual([(layer["name"], layer["tags"]["layer_type"], layer["tags"].get("fused_names"))
+            self.assertEqual([(layer["name"], layer["tags"]["layer_type"], layer["tags"].get("fused"))
                               for layer in layers[:6]],
                              [*((f"sg_mkldnn_conv_bn_act_{i}", "_sg_mkldnn_conv",
                                  f"net_conv{i}_fwd,net_batchnorm{i}_fwd,net_relu{i}_fwd") for i in range(3)),

@@ -69,7 +69,7 @@ class OpenVinoTest(FrameworkTest):
                 self.assertNotIn("untold", layer["tags"])
                 self.assertIn("primitive", layer["tags"])
                 self.assertGreaterEqual(layer["tags"]["layer_index"], 0)
-            fused = {layer["tags"].get("fused_names") for layer in layers}
+            fused = {layer["tags"].get("fused") for layer in layers}
             self.assertLessEqual({"block0/relu", "block1/relu", "block2/relu"}, fused)
         self.assertEqual(self.sql("select count(*) n from span where level = 'layer' and parent_id is null"), [{"n": 0}])
         info = json.loads(self.xsp("info", self.output, "--json").stdout)
@@ -113,7 +113,7 @@ class OpenVinoTest(FrameworkTest):
         self.profile(self.models / "cnn.onnx", "--batch", 4, "--runs", 20, "--levels", "M/L", "--profile-file",
                      output=counted_file)
         kinds = [{(layer["tags"]["layer_index"], layer["tags"]["layer_type"], layer["tags"]["primitive"],
-                   layer["tags"].get("fused_names")) for layer in self.layers(path)} for path in (None, counted_file)]
+                   layer["tags"].get("fused")) for layer in self.layers(path)} for path in (None, counted_file)]
         self.assertLessEqual(kinds[1], kinds[0])  # below 1 us the counters show nothing
         self.assertGreaterEqual(len(kinds[1]), 4)
         for layer in self.layers(counted_file):

@@ -122,7 +122,7 @@ static void describe(const struct openvino_layer *layers, size_t count)
       xsp_site_tag_int(site, "layer_index", layer->index);
     tag_text(site, "layer_type", layer->type);
     tag_text(site, "primitive", layer->primitive);
-    tag_text(site, "fused_names", layer->fused);
+    tag_text(site, "fused", layer->fused);
     __atomic_store_n(&name->site, site, __ATOMIC_RELEASE);
   }
 }

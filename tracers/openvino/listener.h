@@ -14,7 +14,7 @@ struct openvino_layer {  // strings are copied; NULL: not told
   const char *name;      // as the node's task is named
   const char *type;      // tag layer_type
   const char *primitive; // tag primitive: the implementation that was chosen, with its precision
-  const char *fused;     // tag fused_names: what was fused into it
+  const char *fused;     // tag fused: what was fused into it
   int64_t index;         // tag layer_index
 };
 

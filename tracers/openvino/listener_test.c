@@ -145,7 +145,7 @@ static void nodes_become_layers(void **state)
   assert_non_null(conv);
   assert_string_equal(site_tag(conv, "layer_type"), "Convolution");
   assert_string_equal(site_tag(conv, "primitive"), "brgconv_avx512_bf16");
-  assert_string_equal(site_tag(conv, "fused_names"), "relu,bias");
+  assert_string_equal(site_tag(conv, "fused"), "relu,bias");
   assert_string_equal(site_tag(conv, "layer_index"), "a number");
   assert_int_equal(read_site(&result, conv->record.site)->level, XSP_LEVEL_LAYER);
   assert_null(find_about(&result, conv, RECORD_PARENT)); // on the model's thread: by containment
