@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,14 +90,24 @@ static enum status write_page(const struct writer *writer, const char *path, str
   return report_page(writer->files, writer->file_count, writer->page, path, err);
 }
 
+static char unfinished[PATH_MAX];
+static volatile sig_atomic_t has_unfinished;
+
+void report_unfinished_remove(void)
+{
+  if (has_unfinished)
+    unlink(unfinished);
+}
+
 static enum status write_in_place(const struct writer *writer, const char *path, bool force, struct error *err)
 {
   for (size_t i = 0; i < writer->file_count; i++)
     XSP_TRY(check_place(writer->files[i].store, path, force, err));
-  char beside[PATH_MAX];
-  int length = snprintf(beside, sizeof beside, "%s.%ld.partial", path, (long)getpid());
-  if (length < 0 || (size_t)length >= sizeof beside)
+  char *beside = unfinished;
+  int length = snprintf(beside, sizeof unfinished, "%s.%ld.partial", path, (long)getpid());
+  if (length < 0 || (size_t)length >= sizeof unfinished)
     return error_set(err, STATUS_USE, "cannot write", path, NULL, "the name is too long");
+  has_unfinished = true;
   enum status status = writer->write(writer, beside, err);
   if (status == STATUS_OK)
     status = move_into_place(beside, path, force, err);
@@ -105,6 +116,7 @@ static enum status write_in_place(const struct writer *writer, const char *path,
     if (err != NULL && strcmp(err->where, beside) == 0)
       snprintf(err->where, sizeof err->where, "%s", path); // the name that the user knows
   }
+  has_unfinished = false;
   return status;
 }
 

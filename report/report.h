@@ -26,6 +26,10 @@ extern const struct report_export *const report_exports[]; // perfetto, chrome, 
 enum status report_export_file(struct store *store, const char *format, const char *path, bool force,
                                struct error *err) MUST_CHECK;
 
+// Removes the file that is being written beside its place, if there is one. For signal handlers of a program that is about
+// to end: it only unlinks. One file is written at a time.
+void report_unfinished_remove(void);
+
 // ---- the page
 struct report_page_file {
   struct store *store; // correlated

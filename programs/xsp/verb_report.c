@@ -3,6 +3,7 @@
 #include "programs/xsp/output.h"
 #include "programs/xsp/reader.h"
 #include "programs/xsp/report_range.h"
+#include "programs/xsp/unfinished.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,7 @@ static enum status write_page(const struct invocation *invocation, const char *p
     files[count].name = base_name(invocation->arguments[count]);
     status = reader_open(invocation->arguments[count], &files[count].store, err);
   }
+  unfinished_removed_by_signals();
   if (status == STATUS_OK)
     status = report_page_write(files, count, options, path, invocation_has(invocation, "force"), err);
   for (size_t i = 0; i < count; i++)
