@@ -8,9 +8,11 @@ import os
 import pathlib
 import random
 import re
+import signal
+import subprocess
 import unittest
 
-from scripted import UNIX_START, Script, asynchronous, leveled, temporary_folder, xsp, xsp_json
+from scripted import UNIX_START, XSP, Script, asynchronous, leveled, temporary_folder, xsp, xsp_json
 
 SOURCE = pathlib.Path(os.environ.get("XSP_SOURCE", pathlib.Path(__file__).resolve().parent.parent))
 LEVELS = ("application", "model", "layer", "library", "kernel")
@@ -498,6 +500,21 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(xsp("report", source, other, "-o", other, "--force").returncode, 2)
         self.assertEqual(xsp("report", source, "-o", self.folder / "none" / "out.html").returncode, 3)
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["in.xsp", "no.xsp", "other.xsp"])
+
+    def test_nothing_is_left_where_it_is_interrupted(self):
+        source, target = crowded(60_000).write(self.folder / "in.xsp"), self.folder / "out.html"
+        target.write_text("mine")
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            command = subprocess.Popen([XSP, "report", source, "-o", target, "--force"], stderr=subprocess.PIPE,
+                                       preexec_fn=lambda number=number: signal.signal(number, signal.SIG_DFL))
+            with command:
+                while not list(self.folder.glob("*.partial")) and command.poll() is None:
+                    pass
+                command.send_signal(number)
+                command.communicate()
+            self.assertEqual(command.returncode, -number)
+            self.assertEqual(target.read_text(), "mine")
+            self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["in.xsp", "out.html"])
 
 
 if __name__ == "__main__":
