@@ -20,6 +20,7 @@ DRIFTING = [20 + 0.25 * i for i in range(12)]
 NOISY = [40, 60, 41, 58, 43, 61, 40, 59, 42, 60, 41, 62]
 RUNS = {1: (QUIET, [value + 0.003 for value in QUIET]), 2: (DRIFTING, [value + 9 for value in DRIFTING]),
         4: (NOISY, [value - 1 for value in NOISY])}
+STAGES = {"B": "beginning", "M": "middle", "E": "end"}
 VERDICTS = {1: "quiet", 2: "some noise", 4: "noisy"}
 
 
@@ -39,6 +40,26 @@ def noises():
                 if levels == "M/L":
                     script.span("conv", start + 1000, length // 2, "layer", run_id=run_id,
                                 tags={"layer_index": 0, "layer_type": "Conv", "alloc_bytes": 1000 * batch})
+    return script
+
+
+def lacking():
+    """Six layers of one kernel each; that of the third has no DRAM bytes."""
+    script = Script()
+    script.experiment("lacking")
+    script.run(1, "M/L/K+metrics", 1)
+    script.track(1, "main")
+    script.track(2, "stream 7", thread=None, device=0, stream=7)
+    for observation in range(4):
+        start = UNIX_START + observation * 10**9
+        script.span("net", start, 10**8, tags={"batch_size": 1})
+        for layer in range(6):
+            at, number = start + 1000 + layer * 10**7, observation * 10 + layer + 1
+            script.span(f"layer {layer}", at, 9 * 10**6, "layer", tags={"layer_index": layer, "layer_type": "Conv"})
+            script.span("launch", at + 100, 100, "kernel", "launch", correlation=number, category="api")
+            script.span(f"kernel {layer}", at + 1000, 10**6, "kernel", "execution", track=2, correlation=number,
+                        category="kernel", tags={"flops": 1000 + layer, **(
+                            {} if layer == 2 else {"dram_read_bytes": 1000, "dram_write_bytes": 500})})
     return script
 
 
@@ -114,6 +135,39 @@ class ReportFiguresTest(browser.BrowserTest):
         self.assertIn("conv", window.page.locator(".plot-tip[role=status]").inner_text())
         window.page.keyboard.press("Enter")
         self.assertEqual(window.state().get("focus"), "layer:0:conv")
+        self.assertIn("conv", window.page.get_by_role("complementary").inner_text())
+
+    def test_thirds_are_those_of_all_layers(self):
+        """Of a layer whose kernel lacks a metric there is no bar, and its place stays: the others are not moved together."""
+        trace, page = report_files.written(lacking, "lacking")
+        summary = json.loads(xsp("analyze", "A12", trace, "--json", check=0).stdout)["summary"]
+        self.assertIsNone(summary["dram_bytes_beginning_pct"])
+        window = self.open(page, "#page=memory")
+        self.assertIn("Not known of 1 layer", window.text())
+        self.assertIn("where it is known", window.text())
+        chart = window.page.locator(".plot").first
+        chart.focus()
+        window.page.keyboard.press("End")
+        window.frames()
+        self.assertIn("layer 5", window.page.locator(".plot-tip[role=status]").inner_text())
+        window.page.keyboard.press("Home")
+        for _ in range(2):
+            window.page.keyboard.press("ArrowRight")
+        window.frames()
+        self.assertIn("–", window.page.locator(".plot-tip[role=status]").inner_text())
+        layers = self.open(page, "#page=layers&x.layers.chart=counted")
+        self.assertIn("counted by hardware", layers.text())
+
+    def test_memory_says_where_most_traffic_is(self):
+        trace, page = report_files.written(report_files.metrics, "metrics")
+        summary = json.loads(xsp("analyze", "A12", trace, "--json", check=0).stdout)["summary"]
+        window = self.open(page, "#page=memory")
+        names = window.page.locator(".plot-canvas").evaluate_all("(all) => all.map((one) => one.getAttribute('aria-label'))")
+        for key, title in (("dram_bytes", "traffic"), ("dram_read_bytes", "reads"), ("dram_write_bytes", "writes")):
+            [name] = [name for name in names if f"DRAM {title}" in name]
+            self.assertIn(f"most of it in the {STAGES[summary[f'{key}_stage']]}", name)
+            for part in ("beginning", "middle", "end"):
+                self.assertIn(f"{part} {summary[f'{key}_{part}_pct']:.1f} %", name)
 
     def test_a_drag_zooms_and_escape_shows_all(self):
         _, page = report_files.written(lambda: leveled(layers=30), "thirty")

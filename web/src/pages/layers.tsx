@@ -15,12 +15,15 @@ import "./layers.css";
 
 // Shares of the thirds in execution order, ⌊3·position/n⌋: as the analysis has them, else of the sums of the rows.
 function thirds(series: Series): Stages {
-  const { rows, summary } = series.of.table;
-  if (number(summary.beginning_pct) !== null && series.id !== "flops")
+  const { rows, summary } = series.of.table,
+    prefix = series.id === "counted" ? "flops_" : "";
+  if (number(summary[`${prefix}beginning_pct`]) !== null)
     return {
-      shares: ["beginning_pct", "middle_pct", "end_pct"].map((key) => number(summary[key])),
-      largest: text(summary.stage),
+      shares: ["beginning_pct", "middle_pct", "end_pct"].map((key) => number(summary[`${prefix}${key}`])),
+      largest: text(summary[`${prefix}stage`]),
     };
+  if (series.of.rows_left_out > 0 || rows.some((row) => number(row[series.key]) === null))
+    return { shares: [null, null, null], largest: null };
   const sums = [0, 0, 0];
   rows.forEach((row, i) => (sums[Math.floor((3 * i) / rows.length)] += number(row[series.key]) ?? 0));
   const all = sums[0] + sums[1] + sums[2];
@@ -42,7 +45,8 @@ function seriesAtHand(): Series[] {
     ["latency", "Latency", "A3", "latency_ms", 2],
     ["device", "On the device", "A13", "gpu_latency_ms", 4],
     ["memory", "Allocated", "A4", "alloc_bytes", 2],
-    ["flops", "Arithmetic", "A14", "analytic_flops", 2],
+    ["counted", "Arithmetic", "A12", "flops", 4],
+    ["flops", "Arithmetic, analytic", "A14", "analytic_flops", 2],
   ];
   return all.flatMap(([id, name, analysis, key, level]) => {
     const of = answer(analysis);
@@ -56,6 +60,7 @@ function Chart({ types }: { types: Map<string, string> }) {
   const series = seriesAtHand();
   if (series.length === 0) return null;
   const shown = series.find((one) => one.id === details.value["layers.chart"]) ?? series[0];
+  const unknown = shown.of.table.rows.filter((row) => number(row[shown.key]) === null).length;
   const points = shown.of.table.rows.map((row, i) => ({
     x: number(row.layer_index) ?? i,
     y: number(row[shown.key]) ?? NaN,
@@ -72,7 +77,8 @@ function Chart({ types }: { types: Map<string, string> }) {
       <div class="panel-head">
         <h3>
           {shown.name} by layer, in execution order
-          {shown.id === "flops" && <span class="quiet"> (analytic: from shapes)</span>}
+          {shown.id === "flops" && <span class="quiet"> (from shapes)</span>}
+          {shown.id === "counted" && <span class="quiet"> (counted by hardware, of its kernels)</span>}
         </h3>
         <span class="spacer-flex" />
         {series.length > 1 && (
@@ -92,9 +98,11 @@ function Chart({ types }: { types: Map<string, string> }) {
       </div>
       <Bars
         title={`${shown.name} by layer`}
-        x={{ label: "layer, in execution order" }}
+        x={{ label: "index of the layer, in execution order" }}
         y={
-          shown.id === "flops" ? { label: "flop", format: (value) => scaled(value, "") } : { label: "", key: shown.key }
+          shown.key.endsWith("flops")
+            ? { label: "flop", format: (value) => scaled(value, "") }
+            : { label: "", key: shown.key }
         }
         points={points}
         stages={thirds(shown)}
@@ -103,6 +111,7 @@ function Chart({ types }: { types: Map<string, string> }) {
       <p class="quiet">
         Click a bar, or walk along them by ← and → and press Enter, to open a layer. Beginning, middle and end are
         thirds of the layers; the figures are their shares.
+        {unknown > 0 && ` Not known of ${plural(unknown, "layer")}: no bar there, and no shares.`}
       </p>
     </section>
   );

@@ -4,19 +4,20 @@ import { useMemo } from "preact/hooks";
 import type { Answer } from "../data";
 import { inPicked, picked } from "../filter";
 import { isFocused, openLayer } from "../focus";
-import { bytes, cell } from "../format";
+import { bytes, cell, plural } from "../format";
 import { focus } from "../state";
 import { Bars, type Point, type Stages } from "../widgets/charts";
+import { WithFocus } from "../widgets/focus_panel";
 import { answer } from "../widgets/parts";
 import { LinkedTable, Missing, text } from "../widgets/answers";
 import { finite, Panel, RangeNote } from "./shown";
 import { TopList, targetOf } from "./top_list";
 
 const STAGE_WORDS: Record<string, string> = { B: "beginning", M: "middle", E: "end" };
-const TRAFFIC: [key: string, prefix: string, title: string][] = [
-  ["dram_bytes", "dram", "DRAM traffic of kernels"],
-  ["dram_read_bytes", "dram_read", "DRAM reads of kernels"],
-  ["dram_write_bytes", "dram_write", "DRAM writes of kernels"],
+const TRAFFIC: [key: string, title: string][] = [
+  ["dram_bytes", "DRAM traffic of kernels"],
+  ["dram_read_bytes", "DRAM reads of kernels"],
+  ["dram_write_bytes", "DRAM writes of kernels"],
 ];
 
 export function stagesOf({ table: { summary } }: Answer, prefix = ""): Stages {
@@ -28,6 +29,13 @@ export function stagesOf({ table: { summary } }: Answer, prefix = ""): Stages {
 }
 const stageText = (stages: Stages) =>
   stages.largest === null ? "" : `most of it in the ${STAGE_WORDS[stages.largest] ?? stages.largest}`;
+// For those who do not see the chart, where they stand above the bars.
+const sharesText = ({ shares }: Stages) =>
+  shares.some((share) => share === null)
+    ? ""
+    : Object.values(STAGE_WORDS)
+        .map((word, third) => `${word} ${shares[third]!.toFixed(1)} %`)
+        .join(", ");
 
 export function Memory() {
   const a4 = answer("A4"),
@@ -42,7 +50,7 @@ export function Memory() {
       />
     );
   return (
-    <>
+    <WithFocus>
       <RangeNote filtered="Bars outside are faded, tables show what lies inside;" whole="shares are of whole runs." />
       <div class="memory-pair">
         {a4 !== undefined && <Allocated answer={a4} what="Allocated by layer" valueKey="alloc_bytes" prefix="" />}
@@ -62,13 +70,11 @@ export function Memory() {
         )}
       </div>
       {a12 !== undefined &&
-        traffic.map(([key, prefix, title]) => (
-          <Allocated key={key} answer={a12} what={title} valueKey={key} prefix={prefix} />
-        ))}
+        traffic.map(([key, title]) => <Allocated key={key} answer={a12} what={title} valueKey={key} prefix={key} />)}
       {a4 !== undefined && <LinkedTable answer={a4} />}
       {a7 !== undefined && <LinkedTable answer={a7} />}
       {a12 !== undefined && <LinkedTable answer={a12} />}
-    </>
+    </WithFocus>
   );
 }
 
@@ -86,28 +92,31 @@ function Allocated({
   const stages = stagesOf(one, prefix),
     looked = focus.value,
     inside = picked.value;
-  const rows = useMemo(() => one.table.rows.filter((row) => typeof row[valueKey] === "number"), [one, valueKey]);
+  const rows = one.table.rows; // all of them: thirds go by the place among all layers
   const points = useMemo(
     () =>
       rows.map((row, i): Point => ({
         x: finite(row.layer_index) ?? i,
-        y: row[valueKey] as number,
+        y: finite(row[valueKey]) ?? NaN,
         level: prefix === "" ? 2 : 4,
         title: "",
         isFocused: looked !== null && isFocused(row),
         isDimmed: inside !== null && !inPicked(row),
       })),
-    [rows, looked, inside],
+    [rows, valueKey, looked, inside],
   );
-  const all = points.reduce((sum, point) => sum + point.y, 0),
-    missing = one.table.rows.length - points.length;
+  const known = rows.filter((row) => finite(row[valueKey]) !== null),
+    all = known.reduce((sum, row) => sum + finite(row[valueKey])!, 0),
+    missing = rows.length - known.length;
   return (
     <Panel
       title={`${what}, in execution order`}
-      aside={[`${bytes(all)} in all`, stageText(stages)].filter((part) => part !== "").join(", ")}
+      aside={[`${bytes(all)} ${missing > 0 ? "where it is known" : "in all"}`, stageText(stages)]
+        .filter((part) => part !== "")
+        .join(", ")}
     >
       <Bars
-        title={`${what}, in execution order; ${stageText(stages)}`}
+        title={`${what}, in execution order; ${[stageText(stages), sharesText(stages)].filter((part) => part !== "").join(": ")}`}
         x={{ label: "layer" }}
         y={{ label: "", key: valueKey }}
         points={points}
@@ -117,7 +126,12 @@ function Allocated({
         onOpen={(i) => openLayer(text(rows[i].layer_name), finite(rows[i].layer_index))}
         stages={stages}
       />
-      {missing > 0 && <p class="quiet small">{missing} layers do not say what they allocated: they have no bar.</p>}
+      {missing > 0 && (
+        <p class="quiet small">
+          Not known of {plural(missing, "layer")}: no bar there
+          {stages.shares.every((share) => share === null) && ", and no shares of beginning, middle and end"}.
+        </p>
+      )}
     </Panel>
   );
 }
