@@ -39,6 +39,24 @@ class ReportPageTest(browser.BrowserTest):
                     self.skipTest(f"no real traces in {report_files.DATA}: set XSP_TEST_DATA")
                 self.check_pages(files[1], size, "light")
 
+    def test_drawings_fit_on_paper(self):
+        """Paper is laid out without a chance to draw anew: drawings shrink with what is around them."""
+        _, page = report_files.written(report_files.metrics, "metrics")
+        window = self.open(page)
+        for name in ("overview", "layers", "kernels", "roofline", "batch", "memory", "runs"):
+            window.page.emulate_media(media="screen")
+            window.open_page(name)
+            window.page.emulate_media(media="print")
+            window.frames(4)
+            wide = window.page.evaluate("""() => {
+              document.body.style.width = "500px";
+              const drawings = [...document.querySelectorAll("main canvas, main svg.chart")];
+              const wide = drawings.map((one) => one.getBoundingClientRect().right).filter((right) => right > 500);
+              document.body.style.width = "";
+              return wide;
+            }""")
+            self.assertEqual(wide, [], name)
+
     def test_hostile_names_are_text(self):
         """Nothing of a trace becomes an element, runs, or is lost: each name stands somewhere letter by letter."""
         _, page = report_files.written(report_files.hostile, "hostile")

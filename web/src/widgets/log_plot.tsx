@@ -60,6 +60,7 @@ function Mark({
   radius,
   isActive,
   isHot,
+  hasLabel,
   isAtRight,
   onFocus,
 }: {
@@ -68,6 +69,7 @@ function Mark({
   radius: number;
   isActive: boolean;
   isHot: boolean;
+  hasLabel: boolean;
   isAtRight: boolean; // no room for a label there
   onFocus: () => void;
 }) {
@@ -85,11 +87,11 @@ function Mark({
       data-y={point.y}
     >
       <circle class={`${point.isHollow ? "level-hollow" : "level-fill"}-${point.level}`} cx={x} cy={y} r={radius} />
-      {point.label !== undefined && (
+      {hasLabel && (
         <text
           class="plot-label"
           x={isAtRight ? x + radius : x}
-          y={y - radius - 6}
+          y={y - radius - (point.isSuspect ? 14 : 6)}
           text-anchor={isAtRight ? "end" : "middle"}
         >
           {point.label}
@@ -219,6 +221,27 @@ function usePointer(actions: {
   return { drag, handlers };
 }
 
+// Labels that have room: those of the largest points first, none over another.
+const LABEL_HEIGHT = 14;
+const LETTER_WIDTH = 7;
+function labelled(points: PlotPoint[], scales: Scales): Set<string> {
+  const boxes: { x: number; y: number; half: number }[] = [],
+    keys = new Set<string>();
+  for (const point of points) {
+    if (point.label === undefined) continue;
+    const box = {
+      x: scales.x(point.x),
+      y: scales.y(point.y) - radiusOf(point),
+      half: (point.label.length * LETTER_WIDTH) / 2,
+    };
+    if (boxes.some(({ x, y, half }) => Math.abs(x - box.x) < half + box.half && Math.abs(y - box.y) < LABEL_HEIGHT))
+      continue;
+    boxes.push(box);
+    keys.add(point.key);
+  }
+  return keys;
+}
+
 const radiusOf = (point: PlotPoint) => Math.max(3.5, Math.sqrt(Math.min(1, point.weight)) * 15);
 function nearestOf(points: PlotPoint[], scales: Scales, [px, py]: [number, number]): number {
   let best = -1,
@@ -261,7 +284,8 @@ export function LogPlot({
       .sort((a, b) => b.weight - a.weight)
       .slice(0, DRAWN_MOST),
     shown = largest.filter((point) => isInFrame(domain, point.x, point.y) || point.key === hotKey), // that has the focus
-    hot = shown.findIndex((point) => point.key === hotKey);
+    hot = shown.findIndex((point) => point.key === hotKey),
+    withLabel = labelled(shown, scales);
   const setHot = (i: number) => setHotKey(shown[i]?.key ?? "");
   const zoomAt = (px: number, py: number, factor: number) => {
     const [atX, atY] = logAt(domain, frame, px, py);
@@ -304,6 +328,7 @@ export function LogPlot({
         class="chart"
         width={width}
         height={height}
+        viewBox={`0 0 ${width} ${height}`}
         role="group"
         aria-label={`${title}: ${count(points.length)} points`}
         onKeyDown={onKey}
@@ -330,6 +355,7 @@ export function LogPlot({
               radius={radiusOf(point)}
               isActive={i === active}
               isHot={i === hot}
+              hasLabel={withLabel.has(point.key)}
               isAtRight={scales.x(point.x) > width - RIGHT - 50}
               onFocus={() => setHot(i)}
             />
