@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page's tables, in real Chromium, cell by cell against `xsp analyze --json`; sorting, filtering and copying them."""
+import csv
 import json
 import re
 import unittest
@@ -7,12 +8,29 @@ import unittest
 import browser
 import report_files
 from browser import is_value, rows_of
-from scripted import leveled, xsp
+from scripted import UNIX_START, Script, leveled, xsp
 
 IDS = [*(f"A{number}" for number in range(1, 16)), "L0"]
 ALL_BATCHES_AT_ONCE = ("A1", "A15", "L0")
 # The same in every row: the page draws them as roofs and names them above the chart.
 ROOFS = ("peak_flops_per_s", "memory_bandwidth_bytes_per_s", "ideal_arithmetic_intensity")
+
+
+# What separates cells, ends lines, quotes, is a formula or markup to those who paste it; and a number, which is none of it.
+ODD_NAMES = ("=cmd|' /C calc'!A0", "a\tb\nc", '"q" x', "-1+2", "-3", "f<int, 2>*_")
+
+
+def odd_names():
+    script = Script()
+    script.experiment("odd")
+    script.run(1, "M/L", 1)
+    script.track(1, "main")
+    for observation in range(3):
+        start = UNIX_START + observation * 10**9
+        script.span("net", start, 10**7, tags={"batch_size": 1})
+        for number, name in enumerate(ODD_NAMES):
+            script.span(name, start + 1000 + number * 10**6, 900_000, "layer", tags={"layer_index": number})
+    return script
 
 
 def answer(path, table_id, batch):
@@ -133,6 +151,30 @@ class ReportTablesTest(browser.BrowserTest):
             row = dict(zip(keys, line.split("\t")))
             [match] = [one for one in expected["rows"] if one["kernel_name"] == row["kernel_name"]]
             self.assertEqual(float(row["latency_ms"]), match["latency_ms"])
+
+    def copied(self, section, window, what):
+        section.get_by_role("button", name=re.compile("^Copy A2")).click()
+        section.get_by_role("button", name=re.compile(what)).click()
+        window.frames(4)
+        return window.page.evaluate("() => navigator.clipboard.readText()")
+
+    def test_copies_keep_names_and_run_no_formula(self):
+        path, page = report_files.written(odd_names, "odd")
+        window = self.open(page, "#page=layers", permissions=["clipboard-read", "clipboard-write"])
+        section = window.section("A2")
+        rows = [line.split("\t") for line in self.copied(section, window, "TSV").split("\n")]
+        self.assertEqual({len(row) for row in rows}, {len(rows[0])})
+        at = rows[0].index("layer_name")
+        self.assertEqual([row[at] for row in rows[1:]], ["'=cmd|' /C calc'!A0", "a b c", '"""q"" x"', "'-1+2", "-3", "f<int, 2>*_"])
+        markdown = self.copied(section, window, "Markdown").splitlines()
+        self.assertTrue(any(r"f\<int, 2>\*\_" in line for line in markdown), markdown)
+        self.assertTrue(any(r"=cmd\|' /C" in line for line in markdown), markdown)
+        with window.page.expect_download() as download:
+            section.get_by_role("button", name=re.compile("^Copy A2")).click()
+            section.get_by_role("button", name=re.compile("CSV")).click()
+        with open(download.value.path(), newline="", encoding="utf-8") as file:
+            names = [row["layer_name"] for row in csv.DictReader(file)]
+        self.assertEqual(names, ["'" + name if name in ("=cmd|' /C calc'!A0", "-1+2") else name for name in ODD_NAMES])
 
     def test_a_long_table_shows_every_row_once(self):
         path, page = report_files.written(report_files.many_kernels, "kernels")

@@ -98,13 +98,24 @@ const lines = <Row>(rows: Row[], columns: TableColumn<Row>[], of: (text: string)
     columns.map((column) => of(column.key)).join(join),
     ...rows.map((row) => columns.map((column) => of(String(column.value(row) ?? ""))).join(join)),
   ].join("\n");
-export const asTsv = <Row>(rows: Row[], columns: TableColumn<Row>[]) =>
-  lines(rows, columns, (text) => text.replace(/[\t\r\n]+/g, " "), "\t");
-export const asCsv = <Row>(rows: Row[], columns: TableColumn<Row>[]) =>
-  `${lines(rows, columns, (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text), ",")}\n`;
+// Spreadsheets take cells that begin so for formulas, which may run programs, also "-1+2", and a first quote for the begin of a quoted cell.
+const isNumeric = (text: string) => text !== "" && Number.isFinite(Number(text));
+const asText = (text: string) => (/^[=+@-]/.test(text) && !isNumeric(text) ? `'${text}` : text);
+const asTsvCell = (text: string) => {
+  const line = asText(text.replace(/[\t\r\n]+/g, " "));
+  return line.startsWith('"') ? `"${line.replaceAll('"', '""')}"` : line;
+};
+const asCsvCell = (cell: string) => {
+  const text = asText(cell);
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+};
+export const asTsv = <Row>(rows: Row[], columns: TableColumn<Row>[]) => lines(rows, columns, asTsvCell, "\t");
+export const asCsv = <Row>(rows: Row[], columns: TableColumn<Row>[]) => `${lines(rows, columns, asCsvCell, ",")}\n`;
+// What Markdown would take for its own: kernel names are full of <…>. Underscores inside of words are none of it.
+const MARKDOWN_SIGNS = /[\\`*<[\]|~&]|\b_|_\b/g;
 export function asMarkdown<Row>(rows: Row[], columns: TableColumn<Row>[]): string {
   const line = (cells: string[]) =>
-    `| ${cells.map((text) => text.replace(/[\r\n]+/g, " ").replaceAll("|", "\\|")).join(" | ")} |`;
+    `| ${cells.map((text) => text.replace(/[\r\n]+/g, " ").replace(MARKDOWN_SIGNS, "\\$&")).join(" | ")} |`;
   return [
     line(columns.map((column) => column.key)),
     `|${columns.map((column) => (column.isText ? " --- |" : " ---: |")).join("")}`,
