@@ -59,6 +59,11 @@ export function bytes(value: number): string {
   return `${digits(value / factor)} ${unit}`;
 }
 export const count = (value: number) => grouped[0].format(value);
+// "trimmed:0.2" in words; others speak for themselves.
+export function statisticWords(statistic: string): string {
+  const share = Number(/^trimmed:([\d.]+)$/.exec(statistic)?.[1] ?? NaN);
+  return Number.isNaN(share) ? statistic : `trimmed mean, ${digits(100 * share)} % left out at each end`;
+}
 export const plural = (value: number, word: string) => `${count(value)} ${word}${value === 1 ? "" : "s"}`;
 
 const LABELS: Record<string, string> = {
@@ -81,6 +86,12 @@ const LABELS: Record<string, string> = {
   arithmetic_intensity: "intensity",
   arithmetic_throughput_flops_per_s: "arithmetic throughput",
   own_pct: "xsp's own share",
+  gpu_latency_ms: "GPU latency",
+  non_gpu_latency_ms: "non-GPU latency",
+  dram_bytes: "DRAM, both",
+  analytic_flops: "analytic flops",
+  analytic_bytes: "analytic bytes",
+  analytic_throughput_flops_per_s: "analytic throughput",
 };
 export function label(key: string): string {
   return LABELS[key] ?? key.replace(/_(ms|ns|pct|bytes|per_s|flops)$/, "").replaceAll("_", " ");
@@ -149,7 +160,8 @@ export function columnFormats(keys: string[], values: Cell[][]): ColumnFormat[] 
   const pools = new Map<string, Cell[]>();
   const poolOf = keys.map((key) => {
     const known = unitOf(key);
-    return known === null || known.prefixes === PREFIXES ? key : JSON.stringify(known);
+    // starts are moments, on another scale than durations
+    return known === null || known.prefixes === PREFIXES || key === "start_ns" ? key : JSON.stringify(known);
   });
   poolOf.forEach((pool, c) => pools.set(pool, (pools.get(pool) ?? []).concat(values[c])));
   const made = new Map<string, ColumnFormat>();

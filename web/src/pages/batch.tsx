@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Latency and throughput over batch sizes: A1, and A15 where kernels were seen.
 import type { Answer } from "../data";
-import { cell, digits } from "../format";
+import { cell, digits, statisticWords } from "../format";
 import { chooseBatch } from "../state";
 import { Lines, type Mark, type Point } from "../widgets/charts";
 import { answers, shownBatch } from "../widgets/parts";
@@ -125,8 +125,8 @@ function Curves({ a1, rows }: { a1: Answer; rows: Row[] }) {
         </Panel>
       </div>
       <p class="quiet small">
-        Point: {a1.table.statistic.replace("trimmed:", "trimmed mean ")}; whiskers: least and most observation; ring:
-        the batch size shown. Optimal: the smallest size whose doubling gains 5 % or less; maximum: most throughput.
+        Point: {statisticWords(a1.table.statistic)}; whiskers: least and most observation; ring: the batch size shown.
+        Optimal: the smallest size whose doubling gains 5 % or less; maximum: most throughput.
       </p>
     </>
   );

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What ran where, how long it took, what recording cost, how far to trust it, where the time goes: the page one reads first.
 import type { Answer } from "../data";
-import { cell, count, digits, time } from "../format";
+import { cell, count, digits, statisticWords, time } from "../format";
 import { run } from "../state";
 import { Missing, number, text, type Row } from "../widgets/answers";
 import { answer, answers, batches, shownBatch } from "../widgets/parts";
@@ -23,19 +23,24 @@ function Figure({ value, label, notes = [], warn, title }: FigureProps) {
   return (
     <div class="figure">
       <span>{label}</span>
-      <strong title={value === "–" ? "not measured" : title}>{value}</strong>
+      <strong class={/^[a-z]/.test(value) ? "is-words" : undefined} title={value === "–" ? "not measured" : title}>
+        {value}
+      </strong>
       {notes.map((note) => note && <small key={note}>{note}</small>)}
       {warn && <small class="warn">{warn}</small>}
     </div>
   );
 }
 
+const SETS_HIGH = 3; // level sets that make the panel of overheads as high as that of noise
 export function Overview() {
   const size = shownBatch(),
     a1 = answers("A1")[0],
     row = a1?.table.rows.find((one) => one.batch_size === size) ?? a1?.table.rows[0],
     l0 = answers("L0")[0];
-  const isNoiseShort = row !== undefined && number(row.n) === 1; // nothing to draw: the columns stay of a height
+  const here = l0?.table.rows.filter((one) => one.batch_size === row?.batch_size).length ?? 0;
+  // Where there is nothing to draw of noise, or many level sets beside it: the columns stay of a height.
+  const isRight = row !== undefined && (number(row.n) === 1 || here >= SETS_HIGH);
   const a2 = answer("A2"),
     a6 = answer("A6"),
     a10 = answer("A10");
@@ -51,12 +56,12 @@ export function Overview() {
         <div class="overview-stacked">
           {l0 !== undefined && <Waterfall answer={l0} size={(row?.batch_size ?? null) as number | null} />}
           <Where a2={a2} a10={a10} />
-          {!isNoiseShort && <Recorded />}
+          {!isRight && <Recorded />}
         </div>
         {a1 !== undefined && row !== undefined && (
           <div class="overview-stacked">
             <NoisePanel a1={a1} row={row} />
-            {isNoiseShort && <Recorded />}
+            {isRight && <Recorded />}
           </div>
         )}
       </div>
@@ -139,13 +144,15 @@ function Figures({ a1, row, a2, a10 }: { a1?: Answer; row?: Row; a2?: Answer; a1
             `${cell("kernel_latency_ms", a10.table.summary.kernel_latency_ms ?? null)} in all, ${countOf(a10.table.summary.distinct_names)} names`,
             a15 === undefined || number(a15.gpu_latency_ms) === null
               ? null
-              : `device busy ${cell("gpu_latency_ms", a15.gpu_latency_ms)}`,
+              : `device busy ${cell("gpu_latency_ms", a15.gpu_latency_ms)}${hasCopies(a15) ? ", with copies" : ""}`,
           ]}
         />
       )}
     </section>
   );
 }
+// Kernels alone cannot keep it busy for longer than their sum.
+const hasCopies = (row: Row) => (number(row.gpu_latency_ms) ?? 0) > 1.001 * (number(row.kernel_latency_ms) ?? 0);
 const countOf = (value: Row[string] | undefined) => (typeof value === "number" ? count(value) : "–");
 
 function ModelFigures({ a1, row, suffix }: { a1: Answer; row: Row; suffix: string }) {
@@ -164,7 +171,7 @@ function ModelFigures({ a1, row, suffix }: { a1: Answer; row: Row; suffix: strin
       <Figure
         value={cell("latency_ms", row.latency_ms ?? null)}
         label={`latency${suffix}`}
-        title={`${a1.table.statistic.replace("trimmed:", "trimmed mean, share left out at each end: ")} of ${text(row.n)} observations`}
+        title={`${statisticWords(a1.table.statistic)}, of ${text(row.n)} observations`}
         notes={[
           spread,
           `n = ${countOf(row.n)}${number(row.cv_pct) === null ? "" : `, cv ${cell("cv_pct", row.cv_pct)}`}`,
@@ -257,7 +264,13 @@ function Where({ a2, a10 }: { a2?: Answer; a10?: Answer }) {
         </p>
       )}
       {busy !== null && idle !== null && (
-        <Stack title="Device" parts={[part("device busy", busy, "level-4"), part("device idle", idle, "look-none")]} />
+        <Stack
+          title="Device"
+          parts={[
+            part(hasCopies(a15!) ? "device busy, with copies" : "device busy", busy, "level-4"),
+            part("device idle", idle, "look-none"),
+          ]}
+        />
       )}
     </Panel>
   );

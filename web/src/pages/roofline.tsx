@@ -5,7 +5,7 @@ import type { Answer } from "../data";
 import { isFocused, openKernel, openLayer } from "../focus";
 import { insideOf } from "../filter";
 import { cell, digits, label, plural, scaled } from "../format";
-import { details, experimentRuns } from "../state";
+import { chooseBatch, details, experimentRuns } from "../state";
 import { LinkedTable, Missing, number, PickedNote, text, type Row } from "../widgets/answers";
 import { WithFocus } from "../widgets/focus_panel";
 import type { PlotPoint } from "../widgets/log_plot";
@@ -42,6 +42,7 @@ const MODELS: What = {
   isLabelled: true,
   name: (row) => (row.batch_size === null ? "model" : `batch ${row.batch_size}`),
   time: (row) => number(row.model_latency_ms),
+  open: (row) => typeof row.batch_size === "number" && chooseBatch(row.batch_size),
 };
 
 // Rows that have both figures, measured where there is a measurement; the two are never mixed in one point.
@@ -211,14 +212,14 @@ export function RooflinePage() {
   tables.sort((a, b) => Number(wanted.includes(b.id)) - Number(wanted.includes(a.id)));
   if (charts.length === 0)
     return (
-      <>
+      <WithFocus>
         <Missing
           what="points for a roofline"
           how="xsp profile MODEL --levels M,M/L (work follows from the layers' shapes), or xsp import of a trace whose kernels carry flops and DRAM bytes"
         />
         <RoofTable roofs={roofs} />
         <Tabs id="roofline" label="Tables of the roofline" tabs={tables} />
-      </>
+      </WithFocus>
     );
   return (
     <WithFocus>

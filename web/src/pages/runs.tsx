@@ -15,6 +15,7 @@ import {
 } from "../noise";
 import { chooseRun, documentData, experiment, experimentRuns, page } from "../state";
 import { LinkedTable, text, type Row } from "../widgets/answers";
+import { WithFocus } from "../widgets/focus_panel";
 import { answer, answers } from "../widgets/parts";
 import { AnswerFoot, DataTable, tableId, type TableColumn } from "../widgets/table";
 import { driftText } from "./noise_panel";
@@ -29,7 +30,7 @@ export function Runs() {
     byLayer = answer("L0", "layer"),
     a1 = answers("A1")[0];
   return (
-    <>
+    <WithFocus>
       <RangeNote
         filtered=""
         whole="Observations inside are outlined and marked in their table; everything else on this page is of whole runs."
@@ -43,7 +44,7 @@ export function Runs() {
       <RunTable />
       {experiment.value !== undefined && <Provenance one={experiment.value} />}
       <SystemNotes />
-    </>
+    </WithFocus>
   );
 }
 
@@ -218,7 +219,7 @@ function Provenance({ one }: { one: Experiment }) {
         {rows.map(([key, value]) => (
           <div key={key}>
             <dt>{key.replaceAll("_", " ")}</dt>
-            <dd class="wrap">{cell(key, value)}</dd>
+            <dd class="wrap">{cell(key.replace(/\.\w+$/, ""), value)}</dd>
           </div>
         ))}
       </dl>

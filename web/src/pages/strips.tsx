@@ -29,15 +29,16 @@ export function Strips() {
   const [shown, setShown] = useState(SHOWN);
   const runs = experimentRuns.value.filter((facts) => facts.observations.length > 0);
   if (runs.length === 0) return null;
-  const sizes = [...new Set(runs.slice(0, shown).map((facts) => facts.batch_size))];
+  const groups = new Map<string, RunFacts[]>();
+  for (const facts of runs.slice(0, shown)) {
+    // Counting metrics runs kernels again and again: on one scale with these, all others would be one dot.
+    const key = `${facts.batch_size} ${facts.levels.includes("metrics")}`;
+    groups.set(key, [...(groups.get(key) ?? []), facts]);
+  }
   return (
     <Panel title="Observations of each run" aside="durations; the scale begins at the shortest">
-      {sizes.map((size) => (
-        <Group
-          key={String(size)}
-          size={size}
-          runs={runs.slice(0, shown).filter((facts) => facts.batch_size === size)}
-        />
+      {[...groups].map(([key, alike]) => (
+        <Group key={key} size={alike[0].batch_size} runs={alike} />
       ))}
       <p class="quiet small">
         A dot is one observation; hollow: warm-up, in no statistic; triangle: beyond the scale. Band: 10th to 90th

@@ -40,7 +40,10 @@ export function TopList({
     shown = sorted.slice(0, SHOWN),
     most = finite(shown[0]?.[valueKey]) ?? 0,
     rest = sorted.slice(SHOWN),
-    restSum = rest.reduce((sum, row) => sum + (finite(row[valueKey]) ?? 0), 0);
+    restSum = rest.reduce((sum, row) => sum + (finite(row[valueKey]) ?? 0), 0),
+    // the analysis' own shares where each has one: they go by another sum than that of the rows
+    restShares = shareKey === undefined ? [null] : rest.map((row) => finite(row[shareKey])),
+    restPct = restShares.includes(null) ? null : restShares.reduce<number>((sum, share) => sum + share!, 0);
   const shareOf = (row: Row, value: number | null) => {
     const own = shareKey === undefined ? null : finite(row[shareKey]);
     return own !== null ? cell(shareKey!, own) : value === null ? "–" : percent(value, whole);
@@ -75,7 +78,8 @@ export function TopList({
       <p class="small quiet top-rest">
         {rest.length > 0 && (
           <span>
-            {plural(rest.length, word)} more: {cell(valueKey, restSum)}, {percent(restSum, whole)}.{" "}
+            {plural(rest.length, word)} more: {cell(valueKey, restSum)},{" "}
+            {restPct === null ? percent(restSum, whole) : cell("x_pct", restPct)}.{" "}
           </span>
         )}
         <PageLink on={on}>

@@ -65,6 +65,20 @@ const inOrder = (keys: string[]) => [
   ...LAST.filter((key) => keys.includes(key)),
 ];
 
+// What shares are of is another thing in each analysis.
+const SHARE_LABELS: Record<string, string> = {
+  "A5.count_pct": "of layers",
+  "A6.latency_pct": "of layers",
+  "A7.alloc_pct": "of all",
+  "A8.latency_pct": "of model",
+  "A10.latency_pct": "of model",
+  "A10.kernels_pct": "of kernels",
+  "A11.latency_pct": "of model",
+  "A14.latency_pct": "of model",
+  "A13.gpu_pct": "GPU of layer",
+  "A15.gpu_pct": "GPU of model",
+};
+
 // An analysis as `xsp analyze` has it: columns that were measured nowhere are left out, its notes stand below. A selected
 // range leaves the rows that lie in it; their figures stay those of all observations.
 export function LinkedTable({
@@ -87,7 +101,7 @@ export function LinkedTable({
       .filter((key) => table.rows.some((row) => row[key] !== null && row[key] !== undefined))
       .map((key): TableColumn<Row> => ({
         key,
-        label: label(key),
+        label: SHARE_LABELS[`${table.analysis}.${key}`] ?? label(key),
         title: key,
         isText: table.rows.some((row) => typeof row[key] === "string"),
         value: (row) => row[key] ?? null,

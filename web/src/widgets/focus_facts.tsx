@@ -133,7 +133,10 @@ export function LayerFacts({ target }: { target: Focus }) {
         Not among the layers of these tables: it lies in another layer, in another run, or beyond their rows.
       </p>
     );
-  const sum = all.reduce((total, one) => total + latency(one), 0),
+  const a2 = answer("A2")!,
+    // as on the other pages: the analysis' sum, which has layers that are not in these rows, too
+    sum = number(a2.table.summary.sum_ms) ?? all.reduce((total, one) => total + latency(one), 0),
+    layers = all.length + a2.rows_left_out,
     rank = 1 + all.filter((one) => latency(one) > latency(row)).length;
   const device = rowsOf("A13").find((one) => isLayer(one, target)),
     kernels = rowsOf("A8").filter((one) => isLayer(one, target)),
@@ -149,11 +152,10 @@ export function LayerFacts({ target }: { target: Focus }) {
           <span class="quiet">{spread(row)}</span>
         </Fact>
         <Fact name="share">
-          {sum > 0 ? `${digits((100 * latency(row)) / sum, 3)} % of all layers` : "–"}, rank {rank} of{" "}
-          {count(all.length)}
+          {sum > 0 ? `${digits((100 * latency(row)) / sum, 3)} % of all layers` : "–"}, rank {rank} of {count(layers)}
         </Fact>
         <Fact name="place">
-          {count(at + 1)} of {count(all.length)}, {["beginning", "middle", "end"][Math.floor((3 * at) / all.length)]}
+          {count(at + 1)} of {count(layers)}, {["beginning", "middle", "end"][Math.floor((3 * at) / layers)]}
         </Fact>
         {row.layer_type !== null && (
           <Fact name="type">
@@ -230,7 +232,9 @@ export function KernelFacts({ target }: { target: Focus }) {
       </dl>
       {layers.length > 0 && (
         <section>
-          <h3>{plural(layers.length, "layer")} run it</h3>
+          <h3>
+            {plural(layers.length, "layer")} {layers.length === 1 ? "runs" : "run"} it
+          </h3>
           <Shares
             rows={layers}
             name={(one) => (

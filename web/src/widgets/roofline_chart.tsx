@@ -94,7 +94,14 @@ export function RooflineLegend({ points }: { points: PlotPoint[] }) {
       "hollow: analytic, flops and bytes follow from shapes",
       <circle class={`level-hollow-${points[0]?.level ?? 4}`} cx="7" cy="7" r="5" />,
     ],
-    [points.length > 1, "area: share of the time", <circle class="level-hollow-2" cx="7" cy="7" r="6.5" />],
+    [
+      points.length > 1,
+      "area: share of the time",
+      <>
+        <circle class="plot-size" cx="2" cy="9.5" r="2" />
+        <circle class="plot-size" cx="9.5" cy="7" r="4.5" />
+      </>,
+    ],
     [
       points.some((point) => point.isSuspect),
       "above its roof: the count is suspect",
