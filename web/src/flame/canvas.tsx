@@ -4,6 +4,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { palette } from "../colors";
 import { count } from "../format";
+import { keyOf, useKeysOfPage } from "../frame/key_of";
 import { childrenOf, type Shape } from "./shape";
 import { fitted } from "./text";
 
@@ -238,20 +239,24 @@ export function FlameCanvas({
   const onKey = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const here = layout.boxes.find((box) => box.node === cursor) ?? layout.boxes[0];
+    const key = keyOf(event),
+      meant = cursor >= 0 ? cursor : hover;
     if (event.key.startsWith("Arrow")) {
+      if (event.target === document.body && cursor < 0) return; // scrolls the page
       const next = cursor < 0 ? here : step(layout, here, event.key, isFlipped);
       if (next !== undefined) {
         setCursor(next.node);
         tell(next, -1, -1);
       }
-    } else if (event.key === "Enter" && cursor >= 0) onOpen(cursor);
-    else if ((event.key === "Escape" || event.key === "Backspace") && onBack !== undefined) onBack(false);
-    else if ((event.key === "Home" || event.key === "0") && onBack !== undefined) onBack(true);
-    else if (event.key === "f" && cursor >= 0 && onJump !== undefined) onJump(cursor);
+    } else if (key === "enter" && meant >= 0) onOpen(meant);
+    else if ((key === "escape" || key === "backspace") && onBack !== undefined) onBack(false);
+    else if ((key === "home" || key === "0") && onBack !== undefined) onBack(true);
+    else if (key === "f" && meant >= 0 && onJump !== undefined) onJump(meant);
     else return;
     event.preventDefault();
     event.stopPropagation();
   };
+  useKeysOfPage(onBack === undefined ? null : onKey);
   return (
     <div
       class="flame-frame"

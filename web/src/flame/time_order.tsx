@@ -5,6 +5,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import type { Spans } from "../data";
 import { matching } from "../find";
 import { count, plural } from "../format";
+import { keyOf, useKeysOfPage } from "../frame/key_of";
 import { leastOf } from "../timeline/geometry";
 import { page, selected, selection, view, type Range } from "../state";
 import { linesOf, paint, placeAt, placeBeside } from "./time_paint";
@@ -79,22 +80,26 @@ export function TimeOrder({
     selected.value = place;
     page.value = "timeline";
   };
+  const pan = (part: number) =>
+    show(shown.from + (shown.to - shown.from) * part, shown.to + (shown.to - shown.from) * part);
   const onKey = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const first = lines.find((line) => line.row >= 0),
-      pan = (part: number) =>
-        show(shown.from + (shown.to - shown.from) * part, shown.to + (shown.to - shown.from) * part);
+    const first = lines.find((line) => line.row >= 0);
+    const key = keyOf(event),
+      meant = cursor >= 0 ? cursor : hover;
+    if (event.key.startsWith("Arrow") && event.target === document.body && cursor < 0) return; // scrolls the page
     if (event.key.startsWith("Arrow") && first !== undefined)
       go(cursor < 0 ? data.facts.rows[first.row][2] : placeBeside(data, cursor, event.key));
-    else if (event.key === "w" || event.key === "s") zoom(event.key === "w" ? 0.7 : 1 / 0.7);
-    else if (event.key === "a" || event.key === "d") pan(event.key === "a" ? -0.15 : 0.15);
-    else if (["0", "Home", "Escape", "Backspace"].includes(event.key)) view.value = null;
-    else if (event.key === "Enter" && cursor >= 0) zoomTo(cursor);
-    else if (event.key === "f" && cursor >= 0) jump(cursor);
+    else if (key === "w" || key === "s") zoom(key === "w" ? 0.7 : 1 / 0.7);
+    else if (key === "a" || key === "d") pan(key === "a" ? -0.15 : 0.15);
+    else if (["0", "home", "escape", "backspace"].includes(key)) view.value = null;
+    else if (key === "enter" && meant >= 0) zoomTo(meant);
+    else if (key === "f" && meant >= 0) jump(meant);
     else return;
     event.preventDefault();
     event.stopPropagation();
   };
+  useKeysOfPage(onKey);
   const merged = data.merged === null ? 0 : data.facts.recorded;
   return (
     <div
@@ -124,9 +129,14 @@ export function TimeOrder({
           onTell({ place: -1, x: -1, y: -1 });
         }}
         onWheel={(event) => {
-          if (!event.ctrlKey) return;
+          const isSideways = event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY),
+            isZoom = event.ctrlKey || event.metaKey;
+          if (!isZoom && !isSideways) return;
           event.preventDefault();
-          zoom(event.deltaY > 0 ? 1.25 : 0.8);
+          // As on the timeline; a trackpad's pinch gives small steps.
+          const delta = Math.max(-120, Math.min(120, event.deltaY));
+          if (isZoom) zoom(Math.exp(delta * (Math.abs(delta) < 30 ? 0.01 : 0.003)));
+          else pan((event.deltaX || event.deltaY) / event.currentTarget.clientWidth);
         }}
         onClick={(event) => {
           const place = under(event);

@@ -16,6 +16,7 @@ import { Legend, Path, SpotLine, SpotTip, Tip, ToldLine } from "../flame/told";
 import { TimeOrder, type Spot } from "../flame/time_order";
 import { count, digits, plural, time } from "../format";
 import { details, documentData, flameMode, page, search, selected, selection, setDetail, view } from "../state";
+import { clamp, wholeOf } from "../timeline/geometry";
 import { runLabel, Unpacked } from "../widgets/parts";
 import "../flame/flame.css";
 
@@ -249,7 +250,10 @@ function Figure({ data, tree, track }: { data: Spans; tree: Tree; track: number 
     if (place < 0) return;
     selected.value = place;
     const room = Math.max(1000, data.duration[place]);
-    view.value = { from: Math.max(0, data.start[place] - room), to: data.start[place] + data.duration[place] + room };
+    view.value = clamp(
+      { from: data.start[place] - room, to: data.start[place] + data.duration[place] + room },
+      wholeOf(data),
+    );
     page.value = "timeline";
   };
   const back = (isAll: boolean) => (root === 0 || isAll ? open(0) : open(shape.parent[root]));

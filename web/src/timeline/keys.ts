@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys of the timeline, as Perfetto has them where it has them. They act wherever the focus is, but in fields and tables.
+import { keyOf } from "../frame/key_of";
 import { details, helpIsOpen, search, selected, selection, setDetail, view } from "../state";
 import { clamp, ROW, widened } from "./geometry";
 import { executions, children } from "./links";
@@ -113,10 +114,10 @@ export function keysOn(stage: Stage): () => void {
     if (event.ctrlKey || event.metaKey || event.altKey || helpIsOpen.value) return;
     if (/^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) return;
     if (event.key.startsWith("Arrow") && target !== document.body && !stage.box.contains(target)) return;
-    const key = event.key.toLowerCase();
+    const key = keyOf(event);
     if ((event.repeat && ONCE.test(key)) || act(stage, key)) event.preventDefault();
   };
-  const onKeyUp = (event: KeyboardEvent) => stage.motion.release(event.key.toLowerCase(), performance.now());
+  const onKeyUp = (event: KeyboardEvent) => stage.motion.release(keyOf(event), performance.now());
   const onBlur = () => stage.motion.releaseAll();
   document.addEventListener("keydown", onKey);
   document.addEventListener("keyup", onKeyUp);
