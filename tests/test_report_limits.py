@@ -130,6 +130,37 @@ class ReportLimitsTest(browser.BrowserTest):
         window.page.locator("main#page-timeline").wait_for()
         self.assertEqual(window.state().get("x.timeline.arrows"), "all")
 
+    def test_escape_gives_up_a_drag(self):
+        _, page = report_files.written(asynchronous, "asynchronous")
+        window = self.open(page, "#page=timeline&select=100-200")
+        box = window.page.get_by_role("application").first.bounding_box()
+        mouse, y = window.page.mouse, box["y"] + 60
+        mouse.move(box["x"] + box["width"] * 0.5, y)
+        mouse.down()
+        mouse.move(box["x"] + box["width"] * 0.6, y, steps=3)
+        window.page.keyboard.press("Escape")
+        mouse.move(box["x"] + box["width"] * 0.7, y, steps=3)
+        mouse.up()
+        self.assertEqual(window.state()["select"], "100-200")
+
+    def test_keys_act_without_focus_and_on_other_keyboards(self):
+        """The flame graph's keys too, capitals or not; where another script is typed, the keys in the same places."""
+        _, page = report_files.written(asynchronous, "asynchronous")
+        window = self.open(page, "#page=flame&flame=time")
+        window.page.locator("canvas.flame-canvas").wait_for()
+        window.page.keyboard.press("W")
+        self.assertIn("view", window.state())
+        window.page.keyboard.press("0")
+        self.assertNotIn("view", window.state())
+        window.go("#page=timeline")
+        window.page.evaluate("""async () => {
+          const send = (type) => document.body.dispatchEvent(new KeyboardEvent(type, {key: "\u0446", code: "KeyW", bubbles: true}));
+          send("keydown");
+          for (let i = 0; i < 12; i++) await new Promise(requestAnimationFrame);
+          send("keyup"); }""")
+        window.frames(12)
+        self.assertIn("view", window.state())
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -15,6 +15,7 @@ interface Drag {
   x: number;
   anchor: number; // ns; the end of the selection that stays
   from: Range;
+  before: Range | null; // what was selected
   moved: boolean;
 }
 
@@ -91,6 +92,7 @@ export function pointerOn(stage: Stage): () => void {
       x: event.clientX,
       anchor: anchor ?? stage.timeAt(xOf(event)),
       from: stage.shown,
+      before: selection.value,
       moved: false,
     };
     canvas.setPointerCapture(event.pointerId);
@@ -144,6 +146,14 @@ export function pointerOn(stage: Stage): () => void {
     pinch.up(event);
     drag = null;
   };
+  // Escape gives up what is being dragged.
+  const onKey = (event: KeyboardEvent) => {
+    if (event.key !== "Escape" || drag?.moved !== true) return;
+    if (drag.kind === "pan") stage.show(drag.from);
+    else selection.value = drag.before;
+    drag = null;
+    event.stopPropagation();
+  };
   const onDouble = (event: MouseEvent) => {
     const span = stage.spanUnder(event);
     if (span >= 0) zoomTo(stage, span);
@@ -163,8 +173,10 @@ export function pointerOn(stage: Stage): () => void {
     ["dblclick", onDouble],
   ];
   for (const [type, handler, options] of listen) canvas.addEventListener(type, handler, options);
+  addEventListener("keydown", onKey, { capture: true }); // before what Escape clears
   return () => {
     hover.value = null;
+    removeEventListener("keydown", onKey, { capture: true });
     for (const [type, handler] of listen) canvas.removeEventListener(type, handler);
   };
 }
