@@ -63,6 +63,21 @@ def lacking():
     return script
 
 
+def shallow():
+    """Batch 1 at M and M/L, batch 4 at M alone."""
+    script = Script()
+    script.experiment("shallow")
+    for run_id, (batch, levels) in enumerate(((1, "M"), (1, "M/L"), (4, "M")), 1):
+        script.run(run_id, levels, batch)
+        script.track(1, "main", run_id=run_id)
+        for observation in range(4):
+            start = UNIX_START + run_id * 10**11 + observation * 10**9
+            script.span("net", start, batch * 10**7, run_id=run_id, tags={"batch_size": batch})
+            if levels == "M/L":
+                script.span("conv", start + 1000, 10**6, "layer", run_id=run_id, tags={"layer_index": 0})
+    return script
+
+
 def quantile(values, share):
     values = sorted(values)
     rank = share * (len(values) - 1)
@@ -157,6 +172,15 @@ class ReportFiguresTest(browser.BrowserTest):
         self.assertIn("–", window.page.locator(".plot-tip[role=status]").inner_text())
         layers = self.open(page, "#page=layers&x.layers.chart=counted")
         self.assertIn("counted by hardware", layers.text())
+
+    def test_tables_of_another_batch_size_say_so(self):
+        _, page = report_files.written(shallow, "shallow")
+        for name in ("overview", "layers"):
+            window = self.open(page, f"#page={name}&batch=4")
+            self.assertIn("Batch 4 was recorded without layers", window.text())
+            window.page.get_by_role("button", name="Show batch 1").click()
+            window.page.get_by_role("button", name="Show batch 1").wait_for(state="detached")
+            self.assertEqual(window.state().get("batch", "1"), "1")
 
     def test_memory_says_where_most_traffic_is(self):
         trace, page = report_files.written(report_files.metrics, "metrics")

@@ -9,6 +9,7 @@ import { KernelScatter } from "../widgets/kernel_scatter";
 import { answer } from "../widgets/parts";
 import { Summary } from "../widgets/table";
 import { Tabs, type Tab } from "../widgets/tabs";
+import { BatchNote } from "./shown";
 import "./layers.css";
 
 const LISTED = 10;
@@ -82,6 +83,7 @@ export function Kernels() {
   const hasMetrics = [a8, a10].some((one) => one?.table.rows.some((row) => number(row.flops) !== null));
   return (
     <WithFocus>
+      <BatchNote of={[["A10", "kernels"]]} />
       <PickedNote answer={a10 ?? a8} what={a10 === undefined ? "call" : "kernel name"} />
       {a10 !== undefined && <Summary answer={a10} />}
       {a10 !== undefined && <Longest of={a10} />}

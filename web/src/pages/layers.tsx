@@ -11,6 +11,7 @@ import { Bars, type Stages } from "../widgets/charts";
 import { answer } from "../widgets/parts";
 import { Summary } from "../widgets/table";
 import { Tabs, type Tab } from "../widgets/tabs";
+import { BatchNote } from "./shown";
 import "./layers.css";
 
 // Shares of the thirds in execution order, ⌊3·position/n⌋: as the analysis has them, else of the sums of the rows.
@@ -230,6 +231,7 @@ export function Layers() {
   const without = number(a11?.table.summary.kernels_without_layer);
   return (
     <WithFocus>
+      <BatchNote of={[["A2", "layers"]]} />
       <PickedNote answer={a2} what="layer" />
       <Summary answer={a2} />
       <Chart types={types} />

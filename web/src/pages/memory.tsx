@@ -10,7 +10,7 @@ import { Bars, type Point, type Stages } from "../widgets/charts";
 import { WithFocus } from "../widgets/focus_panel";
 import { answer } from "../widgets/parts";
 import { LinkedTable, Missing, text } from "../widgets/answers";
-import { finite, Panel, RangeNote } from "./shown";
+import { BatchNote, finite, Panel, RangeNote } from "./shown";
 import { TopList, targetOf } from "./top_list";
 
 const STAGE_WORDS: Record<string, string> = { B: "beginning", M: "middle", E: "end" };
@@ -51,6 +51,12 @@ export function Memory() {
     );
   return (
     <WithFocus>
+      <BatchNote
+        of={[
+          ["A4", "allocations"],
+          ["A12", "traffic of kernels"],
+        ]}
+      />
       <RangeNote filtered="Bars outside are faded, tables show what lies inside;" whole="shares are of whole runs." />
       <div class="memory-pair">
         {a4 !== undefined && <Allocated answer={a4} what="Allocated by layer" valueKey="alloc_bytes" prefix="" />}

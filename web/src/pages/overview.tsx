@@ -8,7 +8,7 @@ import { answer, answers, batches, shownBatch } from "../widgets/parts";
 import { Lead } from "./lead";
 import { NoisePanel } from "./noise_panel";
 import { AnalysisNotes, Recorded } from "./recorded";
-import { finite, Panel, percent, positive, RangeNote, Stack, type Part } from "./shown";
+import { BatchNote, finite, Panel, percent, positive, RangeNote, Stack, type Part } from "./shown";
 import { TopList, targetOf } from "./top_list";
 import { Waterfall } from "./waterfall";
 
@@ -50,6 +50,12 @@ export function Overview() {
       <RangeNote
         filtered="The lists of layers, types and kernels show what lies in them;"
         whole="all figures are those of whole runs."
+      />
+      <BatchNote
+        of={[
+          ["A2", "layers"],
+          ["A10", "kernels"],
+        ]}
       />
       <Figures a1={a1} row={row} a2={a2} a10={a10} />
       <div class="overview-pair">
@@ -233,7 +239,8 @@ function Where({ a2, a10 }: { a2?: Answer; a10?: Answer }) {
   const model = positive(a2?.table.summary.model_latency_ms ?? a10?.table.summary.model_latency_ms),
     layers = positive(a2?.table.summary.sum_ms),
     outside = finite(a2?.table.summary.outside_layers_ms);
-  const a15 = answers("A15")[0]?.table.rows.find((row) => row.batch_size === shownBatch()),
+  const size = (a2 ?? a10)?.table.run_set.batch_size ?? shownBatch();
+  const a15 = answers("A15")[0]?.table.rows.find((row) => row.batch_size === size),
     busy = positive(a15?.gpu_latency_ms),
     idle = finite(a15?.non_gpu_latency_ms);
   if (model === null || (layers === null && busy === null)) return null;
@@ -244,7 +251,10 @@ function Where({ a2, a10 }: { a2?: Answer; a10?: Answer }) {
     text: `${cell("latency_ms", value)}, ${percent(value, model)}`,
   });
   return (
-    <Panel title="Where the time of a prediction goes" aside={`of ${cell("latency_ms", model)}`}>
+    <Panel
+      title="Where the time of a prediction goes"
+      aside={`of ${cell("latency_ms", model)}${size === null || size === shownBatch() ? "" : `, batch ${size}`}`}
+    >
       {layers !== null && outside !== null && (
         <Stack
           title="Time in layers"

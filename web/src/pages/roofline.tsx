@@ -13,6 +13,7 @@ import { answer, answers } from "../widgets/parts";
 import { Roofline, RooflineLegend, RoofTable, type Roof } from "../widgets/roofline_chart";
 import { DataTable, type TableColumn } from "../widgets/table";
 import { Tabs, type Tab } from "../widgets/tabs";
+import { BatchNote } from "./shown";
 import "./layers.css";
 
 // Alike in all rows: they stand in the table of roofs.
@@ -223,6 +224,12 @@ export function RooflinePage() {
     );
   return (
     <WithFocus>
+      <BatchNote
+        of={[
+          ["A14", "layers"],
+          ["A9", "kernels"],
+        ]}
+      />
       <PickedNote answer={a14 ?? a9} what={a14 === undefined ? "kernel call" : "layer"} />
       <Tabs
         id="roofline.chart"

@@ -6,10 +6,10 @@ import "./figures.css";
 import type { Cell, RunFacts } from "../data";
 import { picked } from "../filter";
 import { count, digits, plural, time } from "../format";
-import { chooseRun, page, run, selection, spans, view } from "../state";
+import { chooseBatch, chooseRun, page, run, selection, spans, view } from "../state";
 import type { Observation } from "../noise";
 import { isDrawable } from "../widgets/axis";
-import { runLabel } from "../widgets/parts";
+import { answer, runLabel, shownBatch } from "../widgets/parts";
 
 export const positive = (value: Cell | undefined): number | null =>
   typeof value === "number" && isDrawable(value) && value > 0 ? value : null;
@@ -58,6 +58,28 @@ export function RangeNote({ filtered, whole }: { filtered: string; whole: string
       </span>
       <button type="button" onClick={() => (selection.value = null)}>
         Clear selection
+      </button>
+    </p>
+  );
+}
+
+// A batch size may have been recorded at fewer levels than another: tables are then those of the other, and say so.
+export function BatchNote({ of }: { of: [id: string, what: string][] }) {
+  const size = shownBatch();
+  const apart = of.flatMap(([id, what]) => {
+    const other = answer(id)?.table.run_set.batch_size ?? null;
+    return other === null || size === null || other === size ? [] : [{ what, other }];
+  });
+  if (apart.length === 0) return null;
+  const { other } = apart[0];
+  return (
+    <p class="note range-note" role="status">
+      <span>
+        Batch {size} was recorded without {apart.map(({ what }) => what).join(" and ")}: all figures of them are of
+        batch {other}.
+      </span>
+      <button type="button" onClick={() => chooseBatch(other)}>
+        Show batch {other}
       </button>
     </p>
   );
