@@ -161,6 +161,18 @@ class ReportLimitsTest(browser.BrowserTest):
         window.frames(12)
         self.assertIn("view", window.state())
 
+    def test_a_double_click_on_a_context_leads_to_its_span(self):
+        """The first click shows it alone: the graph is lower then, and the second click may miss it."""
+        _, page = report_files.written(report_files.many_kernels, "kernels")
+        window = self.open(page, "#page=flame")
+        canvas = window.page.locator("canvas.flame-canvas")
+        canvas.wait_for()
+        window.frames(4)
+        box = canvas.bounding_box()
+        window.page.mouse.dblclick(box["x"] + box["width"] * 0.5, box["y"] + 50)
+        window.page.locator("main#page-timeline").wait_for()
+        self.assertIn("span", window.state())
+
 
 if __name__ == "__main__":
     unittest.main()

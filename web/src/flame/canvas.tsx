@@ -11,6 +11,7 @@ import { fitted } from "./text";
 export const ROW = 20;
 const LEAST = 1.2; // pixels of a box that is drawn
 const DEPTH_MOST = 200;
+const DOUBLE_MOST_MS = 1000; // from a click to the second one
 const MORE = -2; // node of what is drawn together
 
 interface Box {
@@ -202,7 +203,7 @@ export function FlameCanvas({
 }) {
   const { box: frame, width } = useSize(),
     canvas = useRef<HTMLCanvasElement>(null),
-    clicked = useRef(-1),
+    clicked = useRef({ node: -1, at: 0 }),
     [cursor, setCursor] = useState(-1),
     [hover, setHover] = useState(-1),
     [theme, setTheme] = useState(0);
@@ -256,6 +257,16 @@ export function FlameCanvas({
     event.preventDefault();
     event.stopPropagation();
   };
+  // The first click has shown the context alone: the second may meet whatever is now at its place.
+  useEffect(() => {
+    if (onJump === undefined) return;
+    const onDouble = () => {
+      const { node, at } = clicked.current;
+      if (node >= 0 && performance.now() - at < DOUBLE_MOST_MS) onJump(node);
+    };
+    document.addEventListener("dblclick", onDouble);
+    return () => document.removeEventListener("dblclick", onDouble);
+  });
   useKeysOfPage(onBack === undefined ? null : onKey);
   return (
     <div
@@ -291,10 +302,9 @@ export function FlameCanvas({
         onClick={(event) => {
           const box = under(event);
           if (box === undefined || event.detail > 1) return;
-          clicked.current = box.node;
+          clicked.current = { node: box.node, at: performance.now() };
           onOpen(box.node === MORE ? box.parent : box.node);
         }}
-        onDblClick={() => clicked.current >= 0 && onJump?.(clicked.current)}
       />
       {(layout.hidden > 0 || layout.cut > 0) && (
         <p class="quiet flame-hidden">
