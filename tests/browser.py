@@ -173,6 +173,11 @@ class Shown:
         return self.page.evaluate(CUT_OFF)
 
 
+def range_ns(text):
+    """A range in the page's address, "FROM-TO": it may begin before 0, where the view has room around the run."""
+    return tuple(int(part) for part in re.fullmatch(r"(-?\d+)-(-?\d+)", text).groups())
+
+
 def rows_of(table):
     """The exact values, which stand in the cells' titles, by column."""
     return [dict(zip(table["keys"], (cell["title"] for cell in row))) for row in table["rows"]]

@@ -224,7 +224,7 @@ class ReportFiguresTest(browser.BrowserTest):
         window.section("observations").locator("tbody tr").nth(2).click()
         window.page.locator("main#page-timeline").wait_for()
         state = window.state()
-        low, high = map(int, state["view"].split("-"))
+        low, high = browser.range_ns(state["view"])
         self.assertLessEqual(low, 2 * 10**8)
         self.assertGreaterEqual(high, 2 * 10**8 + round(QUIET[1] * 1e6))
 

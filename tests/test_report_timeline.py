@@ -7,12 +7,8 @@ import unittest
 
 import browser
 import report_files
-from browser import rows_of
+from browser import range_ns, rows_of
 from scripted import asynchronous, xsp_json
-
-
-def ns(range_text):
-    return tuple(int(part) for part in range_text.split("-"))
 
 
 class ReportTimelineTest(browser.BrowserTest):
@@ -36,7 +32,7 @@ class ReportTimelineTest(browser.BrowserTest):
 
     def view(self, window):
         state = window.state()
-        return ns(state["view"]) if "view" in state else None
+        return range_ns(state["view"]) if "view" in state else None
 
     def test_keys_zoom_and_pan(self):
         window = self.timeline()
@@ -144,7 +140,7 @@ class ReportTimelineTest(browser.BrowserTest):
         window.page.mouse.move(box["x"] + box["width"] * 0.7, y, steps=4)
         window.page.mouse.up()
         window.frames(4)
-        selected = ns(window.state()["select"])
+        selected = range_ns(window.state()["select"])
         whole = max(span["to"] for span in self.spans())
         self.assertGreater(selected[1] - selected[0], 0.1 * whole)
         self.assertLess(selected[1] - selected[0], 0.5 * whole)

@@ -14,7 +14,8 @@ function licences() {
   const texts = [...folders].sort().map((folder) => {
     const { name, version, license } = JSON.parse(fs.readFileSync(`${folder}/package.json`, "utf8"));
     const file = fs.readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
-    if (file === undefined) throw new Error(`${folder} has no licence file: its code may not be in the page without one`);
+    if (file === undefined)
+      throw new Error(`${folder} has no licence file: its code may not be in the page without one`);
     return `${name} ${version}: ${license}\n\n${fs.readFileSync(`${folder}/${file}`, "utf8").trim()}\n`;
   });
   if (texts.length === 0) throw new Error("no package found in the bundle: the licences would be missing");
