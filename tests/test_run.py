@@ -102,7 +102,9 @@ class What(RunTest):
         script.write_text("print('trained')\n", encoding="utf-8")
         result = self.run_it("--", sys.executable, "-B", "train.py", "--epochs", "3")
         self.assertEqual(result.stdout, b"trained\n")
-        self.assertEqual(self.program_span()["name"], f"{pathlib.Path(sys.executable).name} train.py")
+        name = f"{pathlib.Path(sys.executable).name} train.py"
+        self.assertEqual(self.program_span()["name"], name)
+        self.assertEqual(self.sql("select name from experiment"), [{"name": name}])
 
     def test_a_program_that_cannot_join(self):
         result = self.run_it("--", *guest("run-guest-static", "exit", "3"), check=3)

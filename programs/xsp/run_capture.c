@@ -258,18 +258,10 @@ static void explain_absence(struct capture *capture, bool has_program)
   say(capture->result, text, strlen(text));
 }
 
-// "python3 train.py": the command, and of an interpreter's arguments the script.
-static void span_name(char *const *command, char *name, size_t size)
-{
-  const char *script = run_file_name_script(command);
-  snprintf(name, size, "%s%s%s", basename(command[0]), script != NULL ? " " : "",
-           script != NULL ? basename(script) : "");
-}
-
 static enum status add_program(struct capture *capture)
 {
   char name[256];
-  span_name(capture->options->command, name, sizeof name);
+  run_file_name_program(capture->options->command, name, sizeof name);
   const struct collect_outside_span span = {.process_id = capture->process.process,
                                             .start_ns = capture->process.start_ns,
                                             .end_ns = capture->process.end_ns,

@@ -6,12 +6,14 @@
 #include "correlate/correlate.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/run_facts.h"
+#include "programs/xsp/run_file_name.h"
 #include "programs/xsp/run_plan.h"
 #include "programs/xsp/run_resolve.h"
 #include "programs/xsp/run_spans.h"
 #include "programs/xsp/run_streams.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -50,9 +52,11 @@ static enum status describe(struct experiment *experiment, struct error *err)
   enum status status = store_add_system(experiment->store, values, count, &system_id, err);
   struct timespec created;
   clock_gettime(CLOCK_REALTIME, &created);
+  char name[NAME_MAX + 1];
+  run_file_name_program(options->run.command, name, sizeof name);
   const struct store_experiment row = {
       .experiment_id = 1,
-      .name = basename(options->run.command[0]),
+      .name = name,
       .workload = workload.data,
       .command = options->command_line,
       .created_ns = (int64_t)created.tv_sec * 1000000000 + created.tv_nsec,

@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -100,6 +101,13 @@ const char *run_file_name_script(char *const *command)
     return is_script ? *word : NULL;
   }
   return NULL;
+}
+
+void run_file_name_program(char *const *command, char *name, size_t size)
+{
+  const char *script = run_file_name_script(command);
+  snprintf(name, size, "%s%s%s", basename(command[0]), script != NULL ? " " : "",
+           script != NULL ? basename(script) : "");
 }
 
 static bool is_interpreter(const char *command)

@@ -15,5 +15,7 @@ const char *run_file_name_default(char *const *command, struct arena *arena);
 // The script that an interpreter is given, as in "python3 train.py": the first plain argument where it is a readable file
 // with an ending. NULL: none.
 const char *run_file_name_script(char *const *command);
+// What the program is called in traces, "python3 train.py": the command without its folder, and the script.
+void run_file_name_program(char *const *command, char *name, size_t size);
 
 #endif
