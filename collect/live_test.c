@@ -274,6 +274,9 @@ static void test_traced_process_killed(void **state)
     struct store_spans spans = load(store, &arena);
     // A thread was killed between a finish and its count at most once.
     uint64_t kept = spans.count - counts.open + counts.dropped;
+    if (kept < finished() || kept > finished() + THREADS)
+      print_error("round %d: %zu spans, %zu open, %zu dropped; %zu finished\n", round, spans.count, (size_t)counts.open,
+                  (size_t)counts.dropped, (size_t)finished());
     assert_true(kept >= finished() && kept <= finished() + THREADS);
     assert_true(counts.torn <= THREADS && counts.open <= 2 * THREADS);
     check_spans(&spans, &arena);
