@@ -11,7 +11,6 @@
 #include "predictors/predictor.h"
 #include "predictors/talk.h"
 
-#include <dlfcn.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,10 +63,7 @@ static const struct library_names library_names = {
 static enum status load_functions(struct state *state, struct error *err)
 {
   struct litert_api *api = &state->api;
-  const struct {
-    const char *name;
-    void *target;
-  } functions[] = {
+  const struct library_function functions[] = {
 #define X(name, arguments) {"LiteRt" #name, &api->name},
       LITERT_FUNCTIONS(X)
 #undef X
@@ -75,14 +71,8 @@ static enum status load_functions(struct state *state, struct error *err)
           LITERT_RELEASES(X)
 #undef X
   };
-  for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
-    void *symbol = dlsym(state->library.handle, functions[i].name);
-    if (symbol == NULL)
-      return error_set(err, STATUS_SYSTEM, "cannot use library", state->library.path, library_names.advice,
-                       "it is no LiteRT as of ai-edge-litert 2.3: %s is missing", functions[i].name);
-    memcpy(functions[i].target, &symbol, sizeof symbol);
-  }
-  return STATUS_OK;
+  return library_functions(&state->library, &library_names, functions, sizeof functions / sizeof functions[0],
+                           "LiteRT as of ai-edge-litert 2.3", err);
 }
 
 // The library does not say; the folder beside its package does.

@@ -10,7 +10,6 @@
 #include "predictors/mxnet_symbol.h"
 #include "predictors/predictor.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -72,22 +71,13 @@ static const struct library_names library_names = {
 static enum status load_functions(struct state *state, struct error *err)
 {
   struct mxnet_api *api = &state->api;
-  const struct {
-    const char *name;
-    void *target;
-  } functions[] = {{"MXGetLastError", &api->GetLastError},
+  const struct library_function functions[] = {{"MXGetLastError", &api->GetLastError},
 #define X(name, arguments) {"MX" #name, &api->name},
-                   MXNET_FUNCTIONS(X)
+                                               MXNET_FUNCTIONS(X)
 #undef X
   };
-  for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
-    void *symbol = dlsym(state->library.handle, functions[i].name);
-    if (symbol == NULL)
-      return error_set(err, STATUS_SYSTEM, "cannot use library", state->library.path, library_names.advice,
-                       "it is no MXNet 1.9: %s is missing", functions[i].name);
-    memcpy(functions[i].target, &symbol, sizeof symbol);
-  }
-  return STATUS_OK;
+  return library_functions(&state->library, &library_names, functions, sizeof functions / sizeof functions[0],
+                           "MXNet 1.9", err);
 }
 
 static enum status open_library(const char *given, struct state *state, struct error *err)

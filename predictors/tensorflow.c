@@ -8,7 +8,6 @@
 #include "predictors/tensorflow_graph.h"
 #include "predictors/tensorflow_layers.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -71,22 +70,13 @@ static enum status open_library(const char *given, struct state *state, struct e
   if (state->options.unfused)
     setenv("TF_ENABLE_ONEDNN_OPTS", "0", 1); // read once, while it is loaded
   XSP_TRY(library_open(&library_names, given, &state->library, err));
-  const struct {
-    const char *name;
-    void *target;
-  } functions[] = {
+  const struct library_function functions[] = {
 #define X(result, name, parameters) {"TF_" #name, &state->tf.name},
       TENSORFLOW_FUNCTIONS(X)
 #undef X
   };
-  for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
-    void *symbol = dlsym(state->library.handle, functions[i].name);
-    if (symbol == NULL)
-      return error_set(err, STATUS_SYSTEM, "cannot use library", state->library.path, library_names.advice,
-                       "it is no TensorFlow, or a very old one: %s is missing", functions[i].name);
-    memcpy(functions[i].target, &symbol, sizeof symbol);
-  }
-  return STATUS_OK;
+  return library_functions(&state->library, &library_names, functions, sizeof functions / sizeof functions[0],
+                           "TensorFlow, or a very old one", err);
 }
 
 static enum status tensorflow_probe(const char *library_path, char *library, size_t library_size, char *version,
