@@ -83,7 +83,7 @@ static enum status read_all(const char *file, struct error *err)
   static const char *const questions[] = {
       "select * from span", "select * from tag", "select name, count(*) from span group by name",
       "select count(*) from span s join span p on p.run_id = s.run_id and p.span_id = s.parent_id",
-      "select * from run, experiment, system, observation, track, log, trace, note"};
+      "select * from run, experiment, system, workload, observation, track, log, trace, note"};
   struct store *store;
   struct arena arena = {0};
   XSP_TRY(store_open(file, &store, err));
@@ -166,6 +166,21 @@ static void test_versions(void **state)
   check_refused(path, "version is 0");
 }
 
+static void test_a_file_of_before_a_table(void **state)
+{
+  (void)state;
+  change("DROP TABLE workload");
+  struct store *store;
+  assert_int_equal(store_open(path, &store, NULL), STATUS_OK);
+  struct arena arena = {0};
+  struct store_system_value *values;
+  size_t count = 7;
+  assert_int_equal(store_workload(store, 1, &arena, &values, &count, NULL), STATUS_OK);
+  assert_int_equal(count, 0);
+  arena_done(&arena);
+  store_close(store);
+}
+
 static void test_tables_that_lie(void **state)
 {
   (void)state;
@@ -225,6 +240,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_files_that_are_no_trace),
       cmocka_unit_test(test_versions),
+      cmocka_unit_test(test_a_file_of_before_a_table),
       cmocka_unit_test(test_tables_that_lie),
       cmocka_unit_test(test_flipped_bytes),
   };

@@ -223,6 +223,17 @@ static enum status check_database(struct store *store, struct error *err)
   return STATUS_OK;
 }
 
+// Tables that the format got after its first files: empty where the file has none, for all readers and for SQL.
+static enum status add_later_tables(struct store *store, struct error *err)
+{
+  int64_t count = 0;
+  XSP_TRY(read_pragma(store, "SELECT count(*) FROM main.sqlite_schema WHERE name = 'workload'", &count, err));
+  if (count == 0 && sqlite3_exec(store->db, "CREATE TEMP TABLE workload(experiment_id INTEGER, key TEXT, value)", NULL,
+                                 NULL, NULL) != SQLITE_OK)
+    return problem_sqlite(err, what, store->path, store->db);
+  return STATUS_OK;
+}
+
 enum status store_open_database(struct store *store, struct error *err)
 {
   XSP_TRY(check_file(store->path, err));
@@ -230,6 +241,7 @@ enum status store_open_database(struct store *store, struct error *err)
   // Two threads sort while one feeds them; SQLite keeps them to its sorter.
   sqlite3_exec(store->db, "PRAGMA cache_size=-16384; PRAGMA cell_size_check=ON; PRAGMA threads=2", NULL, NULL, NULL);
   XSP_TRY(check_database(store, err));
+  XSP_TRY(add_later_tables(store, err));
   reader_start(&store->reader, store->db, store->path, store->is_finished ? &store->strings : NULL);
   XSP_TRY(store_configure(store, err));
   return reader_refresh(&store->reader, err);

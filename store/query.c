@@ -133,7 +133,8 @@ static bool is_blank(sqlite3 *db, const char *sql)
 
 static enum status prepare(struct store *store, const char *sql, sqlite3_stmt **ret_statement, struct error *err)
 {
-  static const char advice[] = "one SELECT; tables: experiment, system, run, observation, track, span, tag, log";
+  static const char advice[] =
+      "one SELECT; tables: experiment, system, workload, run, observation, track, span, tag, log";
   const char *refused = NULL;
   const char *rest = NULL;
   // The virtual tables declare themselves at their first use, which the authorizer would take for a CREATE TABLE.

@@ -132,6 +132,19 @@ enum status store_system(struct store *store, int64_t system_id, struct arena *a
   return list(&listing, ret, ret_count, err);
 }
 
+enum status store_workload(struct store *store, int64_t experiment_id, struct arena *arena,
+                           struct store_system_value **ret, size_t *ret_count, struct error *err)
+{
+  struct listing listing = {store,
+                            arena,
+                            "SELECT count(*) FROM workload WHERE experiment_id = ?1",
+                            "SELECT key, value FROM workload WHERE experiment_id = ?1 ORDER BY key",
+                            experiment_id,
+                            sizeof **ret,
+                            read_system_value};
+  return list(&listing, ret, ret_count, err);
+}
+
 static bool read_run(sqlite3_stmt *row, struct arena *arena, void *ret_element)
 {
   struct store_run *run = ret_element;

@@ -7,6 +7,8 @@ const char schema_sql[] =
     " framework_version TEXT, command TEXT, created_ns INTEGER, system_id INTEGER, xsp_version TEXT);"
     "CREATE TABLE system(system_id INTEGER NOT NULL, key TEXT NOT NULL, value, PRIMARY KEY(system_id, key)) WITHOUT "
     "ROWID;"
+    "CREATE TABLE workload(experiment_id INTEGER NOT NULL, key TEXT NOT NULL, value, PRIMARY KEY(experiment_id, key))"
+    " WITHOUT ROWID;"
     "CREATE TABLE run(run_id INTEGER PRIMARY KEY, experiment_id INTEGER NOT NULL, levels TEXT, batch_size INTEGER,"
     " dropped_count INTEGER NOT NULL, epoch TEXT NOT NULL, layer TEXT, misused_count INTEGER NOT NULL, own_pct REAL);"
     "CREATE TABLE observation(run_id INTEGER NOT NULL, observation INTEGER NOT NULL, span_id INTEGER,"

@@ -27,7 +27,7 @@ struct store_experiment {
   int64_t system_id;
   const char *xsp_version;
 };
-struct store_system_value {
+struct store_system_value { // of `system`, and of `workload`
   const char *key;
   const char *text;
   double number;
@@ -148,6 +148,10 @@ enum status store_add_system(struct store *store, const struct store_system_valu
                              int64_t *ret_system_id, struct error *err) MUST_CHECK;
 enum status store_add_experiment(struct store *store, const struct store_experiment *experiment,
                                  struct error *err) MUST_CHECK; // experiment_id given by the caller
+// What is known of an experiment's model (task, graph_bytes, sha256 …, docs/format.md): table `workload(experiment_id, key,
+// value)`. A key that is there is replaced.
+enum status store_add_workload(struct store *store, int64_t experiment_id, const struct store_system_value *values,
+                               size_t count, struct error *err) MUST_CHECK;
 enum status store_add_run(struct store *store, const struct store_run *run,
                           struct error *err) MUST_CHECK; // inserts or replaces the row of run_id
 enum status store_add_track(struct store *store, const struct store_track *track,
@@ -222,6 +226,8 @@ enum status store_experiments(struct store *store, struct arena *arena, struct s
                               size_t *ret_count, struct error *err) MUST_CHECK;
 enum status store_system(struct store *store, int64_t system_id, struct arena *arena, struct store_system_value **ret,
                          size_t *ret_count, struct error *err) MUST_CHECK;
+enum status store_workload(struct store *store, int64_t experiment_id, struct arena *arena,
+                           struct store_system_value **ret, size_t *ret_count, struct error *err) MUST_CHECK;
 enum status store_runs(struct store *store, struct arena *arena, struct store_run **ret, size_t *ret_count,
                        struct error *err) MUST_CHECK;
 enum status store_tracks(struct store *store, int64_t run_id, struct arena *arena, struct store_track **ret,

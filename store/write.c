@@ -81,6 +81,7 @@ static const char *const statement_sql[STATEMENT_COUNT] = {
                              " framework_version, command, created_ns, system_id, xsp_version)"
                              " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     [STATEMENT_SYSTEM] = "INSERT OR REPLACE INTO system(system_id, key, value) VALUES(?1, ?2, ?3)",
+    [STATEMENT_WORKLOAD] = "INSERT OR REPLACE INTO workload(experiment_id, key, value) VALUES(?1, ?2, ?3)",
     [STATEMENT_OBSERVATION] = "INSERT INTO observation(run_id, observation, span_id, start_ns, duration_ns, warmup)"
                               " VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
 };
@@ -229,16 +230,14 @@ static void bind_unless(sqlite3_stmt *statement, int at, int64_t value, int64_t 
     sqlite3_bind_int64(statement, at, value);
 }
 
-enum status store_add_system(struct store *store, const struct store_system_value *values, size_t count,
-                             int64_t *ret_system_id, struct error *err)
+static enum status add_values(struct store *store, enum writer_statement which, int64_t id,
+                              const struct store_system_value *values, size_t count, struct error *err)
 {
-  XSP_TRY(writer_check(store, err));
-  int64_t system_id = store->next_system_id++;
   for (size_t i = 0; i < count; i++) {
-    sqlite3_stmt *statement = writer_statement(store, STATEMENT_SYSTEM);
+    sqlite3_stmt *statement = writer_statement(store, which);
     if (statement == NULL)
       return writer_failed(store, err);
-    sqlite3_bind_int64(statement, 1, system_id);
+    sqlite3_bind_int64(statement, 1, id);
     bind_text(statement, 2, values[i].key);
     if (!values[i].is_number)
       bind_text(statement, 3, values[i].text);
@@ -248,8 +247,24 @@ enum status store_add_system(struct store *store, const struct store_system_valu
       sqlite3_bind_double(statement, 3, values[i].number);
     XSP_TRY(writer_step(store, statement, err));
   }
+  return STATUS_OK;
+}
+
+enum status store_add_system(struct store *store, const struct store_system_value *values, size_t count,
+                             int64_t *ret_system_id, struct error *err)
+{
+  XSP_TRY(writer_check(store, err));
+  int64_t system_id = store->next_system_id++;
+  XSP_TRY(add_values(store, STATEMENT_SYSTEM, system_id, values, count, err));
   *ret_system_id = system_id;
   return STATUS_OK;
+}
+
+enum status store_add_workload(struct store *store, int64_t experiment_id, const struct store_system_value *values,
+                               size_t count, struct error *err)
+{
+  XSP_TRY(writer_check(store, err));
+  return add_values(store, STATEMENT_WORKLOAD, experiment_id, values, count, err);
 }
 
 enum status store_add_experiment(struct store *store, const struct store_experiment *experiment, struct error *err)

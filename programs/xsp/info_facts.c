@@ -106,6 +106,7 @@ enum status info_collect(struct store *store, struct arena *arena, struct info_f
     struct info_experiment *info = &ret_file->experiments[i];
     info->experiment = &experiments[i];
     XSP_TRY(store_system(store, experiments[i].system_id, arena, &info->system, &info->system_count, err));
+    XSP_TRY(store_workload(store, experiments[i].experiment_id, arena, &info->workload, &info->workload_count, err));
     info->runs = arena_alloc_array(arena, run_count + 1, sizeof *info->runs);
     if (info->runs == NULL)
       return no_memory(err);

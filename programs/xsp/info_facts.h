@@ -23,6 +23,8 @@ struct info_experiment {
   const struct store_experiment *experiment;
   struct store_system_value *system;
   size_t system_count;
+  struct store_system_value *workload; // what is known of the model
+  size_t workload_count;
   struct info_run *runs;
   size_t run_count;
 };

@@ -110,6 +110,21 @@ static void json_run(struct json_writer *json, const struct info_file *file, con
   json_object_end(json);
 }
 
+static void json_values(struct json_writer *json, const char *key, const struct store_system_value *values,
+                        size_t count)
+{
+  json_key(json, key);
+  json_object(json);
+  for (size_t i = 0; i < count; i++) {
+    json_key(json, values[i].key);
+    if (!values[i].is_number)
+      json_string(json, values[i].text);
+    else
+      json_double(json, values[i].number);
+  }
+  json_object_end(json);
+}
+
 static void json_experiment(struct json_writer *json, const struct info_file *file, const struct info_experiment *info)
 {
   const struct store_experiment *experiment = info->experiment;
@@ -122,16 +137,8 @@ static void json_experiment(struct json_writer *json, const struct info_file *fi
   json_text_key(json, "command", experiment->command);
   json_int_key(json, "created_ns", experiment->created_ns);
   json_text_key(json, "xsp_version", experiment->xsp_version);
-  json_key(json, "system");
-  json_object(json);
-  for (size_t i = 0; i < info->system_count; i++) {
-    json_key(json, info->system[i].key);
-    if (!info->system[i].is_number)
-      json_string(json, info->system[i].text);
-    else
-      json_double(json, info->system[i].number);
-  }
-  json_object_end(json);
+  json_values(json, "system", info->system, info->system_count);
+  json_values(json, "model", info->workload, info->workload_count);
   json_key(json, "runs");
   json_array(json);
   for (size_t i = 0; i < info->run_count; i++)
