@@ -275,8 +275,11 @@ static void test_traced_process_killed(void **state)
     // A thread was killed between a finish and its count at most once.
     uint64_t kept = spans.count - counts.open + counts.dropped;
     if (kept < finished() || kept > finished() + THREADS)
-      print_error("round %d: %zu spans, %zu open, %zu dropped; %zu finished\n", round, spans.count, (size_t)counts.open,
-                  (size_t)counts.dropped, (size_t)finished());
+      print_error("round %d: %zu spans, %zu open, %zu dropped, %zu lost, %zu misused, %zu torn, %zu overwritten, %zu "
+                  "malformed; %zu finished\n",
+                  round, spans.count, (size_t)counts.open, (size_t)counts.dropped, (size_t)counts.lost,
+                  (size_t)counts.misused, (size_t)counts.torn, (size_t)counts.overwritten, (size_t)counts.malformed,
+                  (size_t)finished());
     assert_true(kept >= finished() && kept <= finished() + THREADS);
     assert_true(counts.torn <= THREADS && counts.open <= 2 * THREADS);
     check_spans(&spans, &arena);
