@@ -4,7 +4,7 @@
 // computes have durations only; with --unfused the interpreter's own kernels run each operator, and all but threads is told.
 // One thread, one model, its first signature.
 #include "base/library.h"
-#include "predictors/layer_publish.h"
+#include "profiles/layer_publish.h"
 #include "predictors/litert_abi.h"
 #include "predictors/litert_events.h"
 #include "predictors/litert_file.h"

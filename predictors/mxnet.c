@@ -4,10 +4,10 @@
 // Layers come from MXNet's profile, which has types and times but no names: these follow from the position in its graph.
 // One thread, one model.
 #include "base/library.h"
-#include "predictors/layer_publish.h"
-#include "predictors/mxnet_abi.h"
-#include "predictors/mxnet_profile.h"
-#include "predictors/mxnet_symbol.h"
+#include "profiles/layer_publish.h"
+#include "profiles/mxnet_abi.h"
+#include "profiles/mxnet_profile.h"
+#include "predictors/mxnet_shapes.h"
 #include "predictors/predictor.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 // users do. Layers come from xsp's listener where OpenVINO announces its nodes (2026 and later), else from its performance
 // counters. One thread, one model.
 #include "base/library.h"
-#include "predictors/layer_publish.h"
+#include "profiles/layer_publish.h"
 #include "predictors/openvino_abi.h"
 #include "predictors/openvino_nodes.h"
 #include "predictors/predictor.h"

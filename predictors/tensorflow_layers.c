@@ -4,7 +4,7 @@
 #include "predictors/tensorflow_layers.h"
 
 #include "base/hash.h"
-#include "predictors/layer_publish.h"
+#include "profiles/layer_publish.h"
 #include "predictors/tensorflow_fusion.h"
 #include "predictors/tensorflow_metadata.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // MXNet's C interface as the predictor uses it, declared here because it is opened at run time. Checked with 1.9.1, the last
 // version that was released.
-#ifndef XSP_PREDICTORS_MXNET_ABI_H
-#define XSP_PREDICTORS_MXNET_ABI_H
+#ifndef XSP_PROFILES_MXNET_ABI_H
+#define XSP_PROFILES_MXNET_ABI_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers told after the inference become spans; see layer_publish.h. A layer's site, which carries the tags that do not
 // change, is kept from the first inference on; a limit on them bounds what a model with ever new shapes may cost.
-#include "predictors/layer_publish.h"
+#include "profiles/layer_publish.h"
 
 #include "base/arena.h"
 #include "base/buf.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A profile of MXNet's process profiler: Chrome events as it writes them. Pure.
-#ifndef XSP_PREDICTORS_MXNET_PROFILE_H
-#define XSP_PREDICTORS_MXNET_PROFILE_H
+#ifndef XSP_PROFILES_MXNET_PROFILE_H
+#define XSP_PROFILES_MXNET_PROFILE_H
 
 #include "base/arena.h"
 #include "base/error.h"

@@ -4,8 +4,8 @@
 //
 // What a framework does not tell is not made up: tag `untold` says what it is. Layers lie on tracks of their own, since
 // no thread is known: as many as it takes for the spans of each to nest.
-#ifndef XSP_PREDICTORS_LAYER_PUBLISH_H
-#define XSP_PREDICTORS_LAYER_PUBLISH_H
+#ifndef XSP_PROFILES_LAYER_PUBLISH_H
+#define XSP_PROFILES_LAYER_PUBLISH_H
 
 #include "base/error.h"
 #include <xsp/span.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the profile that MXNet wrote; see mxnet_profile.h. Each operator is there twice: as B and E of category "operator" on
 // its thread, and as b and e of the same as a task; the first pair is read.
-#include "predictors/mxnet_profile.h"
+#include "profiles/mxnet_profile.h"
 
 #include "base/json_read.h"
 

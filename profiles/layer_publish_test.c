@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers told after the inference: what becomes of them in a session. Each case in a child process with one of its own.
-#include "predictors/layer_publish.h"
+#include "profiles/layer_publish.h"
 
 #include "capture/test_reader.h"
 
