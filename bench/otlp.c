@@ -4,7 +4,6 @@
 #include "format/otlp.h"
 #include "bench/measure.h"
 #include "collect/importers/otlp_proto.h"
-#include "collect/importers/wire.h"
 #include "report/otlp_out.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 // Finds where an .onnx file is cut; see onnx_file.h. Two levels deep (model, graph): deep enough to name a node or tensor.
 #include "predictors/onnx_file.h"
 
-#include "predictors/onnx_wire.h"
+#include "base/wire.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -11,62 +11,71 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool graph_damage(struct onnx_walk *walk, char *place, size_t size)
+static size_t place_of(const uint8_t *bytes, const char *at)
+{
+  return (size_t)(at - (const char *)bytes);
+}
+
+// What is wrong with `field`, the last that was read: `part` names it.
+static void tell(const struct wire *wire, const struct wire_field *field, const uint8_t *bytes, const char *part,
+                 char *place, size_t size)
+{
+  if (wire->problem == wire_cut)
+    snprintf(place, size, "byte %zu (%s): %" PRIu64 " bytes are announced, the file has %zu more",
+             place_of(bytes, field->start), part, field->value, field->length);
+  else
+    snprintf(place, size, "byte %zu (%s): %s", place_of(bytes, field->start), part, wire->problem);
+}
+
+static bool graph_damage(struct wire wire, const uint8_t *bytes, char *place, size_t size)
 {
   size_t nodes = 0, initializers = 0;
-  struct onnx_field field;
-  while (onnx_next_field(walk, &field)) {
-    if (!onnx_inside(walk, &field)) {
-      char part[64];
-      if (field.number == ONNX_GRAPH_NODE)
-        snprintf(part, sizeof part, "node %zu", nodes);
-      else if (field.number == ONNX_GRAPH_INITIALIZER)
-        snprintf(part, sizeof part, "initializer %zu", initializers);
-      else
-        snprintf(part, sizeof part, "field %" PRIu64, field.number);
-      snprintf(place, size, "byte %zu (graph, %s): %zu bytes are announced, the file has %zu more", field.start, part,
-               field.length, walk->end - walk->at);
-      return true;
-    }
+  struct wire_field field;
+  while (wire_next(&wire, &field)) {
     nodes += field.number == ONNX_GRAPH_NODE;
     initializers += field.number == ONNX_GRAPH_INITIALIZER;
-    walk->at += field.length;
   }
-  if (walk->problem != NULL)
-    snprintf(place, size, "byte %zu (graph, after node %zu and initializer %zu): %s", walk->problem_at, nodes,
-             initializers, walk->problem);
-  return walk->problem != NULL;
+  if (wire.problem == NULL)
+    return false;
+  char part[96];
+  if (wire.problem != wire_cut)
+    snprintf(part, sizeof part, "graph, after node %zu and initializer %zu", nodes, initializers);
+  else if (field.number == ONNX_GRAPH_NODE)
+    snprintf(part, sizeof part, "graph, node %zu", nodes);
+  else if (field.number == ONNX_GRAPH_INITIALIZER)
+    snprintf(part, sizeof part, "graph, initializer %zu", initializers);
+  else
+    snprintf(part, sizeof part, "graph, field %" PRIu64, field.number);
+  tell(&wire, &field, bytes, part, place, size);
+  return true;
 }
 
 bool onnx_damage(const uint8_t *bytes, size_t size, char *place, size_t place_size)
 {
-  struct onnx_walk walk = {.bytes = bytes, .end = size};
   if (size == 0) {
     snprintf(place, place_size, "byte 0: the file is empty");
     return true;
   }
-  bool has_graph = false;
-  struct onnx_field field;
-  while (onnx_next_field(&walk, &field)) {
-    if (field.number == ONNX_MODEL_GRAPH && field.wire == ONNX_WIRE_BYTES) {
-      has_graph = true;
-      struct onnx_walk graph = walk;
-      graph.end = onnx_inside(&walk, &field) ? walk.at + field.length : walk.end;
-      if (graph_damage(&graph, place, place_size))
+  struct wire wire = wire_over(bytes, size);
+  bool has_graph = false, has_field = true;
+  while (has_field) {
+    struct wire_field field;
+    has_field = wire_next(&wire, &field);
+    if ((has_field || wire.problem == wire_cut) && wire_is(&field, ONNX_MODEL_GRAPH, WIRE_BYTES)) {
+      has_graph = true; // of one that is cut, what is there
+      if (graph_damage(wire_inside(&field), bytes, place, place_size))
         return true;
     }
-    if (!onnx_inside(&walk, &field)) {
-      snprintf(place, place_size, "byte %zu (field %" PRIu64 "): %zu bytes are announced, the file has %zu more",
-               field.start, field.number, field.length, walk.end - walk.at);
+    if (wire.problem != NULL) {
+      char part[48];
+      snprintf(part, sizeof part, "field %" PRIu64, field.number);
+      tell(&wire, &field, bytes, part, place, place_size);
       return true;
     }
-    walk.at += field.length;
   }
-  if (walk.problem != NULL)
-    snprintf(place, place_size, "byte %zu: %s", walk.problem_at, walk.problem);
-  else if (!has_graph)
+  if (!has_graph)
     snprintf(place, place_size, "byte %zu: the file ends without a graph", size);
-  return walk.problem != NULL || !has_graph;
+  return !has_graph;
 }
 
 bool onnx_file_damage(const char *path, char *place, size_t place_size)

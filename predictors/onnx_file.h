@@ -8,6 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// Field numbers of onnx.proto that more than one reader needs.
+enum { ONNX_MODEL_GRAPH = 7, ONNX_GRAPH_NODE = 1, ONNX_GRAPH_INITIALIZER = 5 };
+
 // Writes "byte 1234 (graph, initializer 7): …" into `place` where the bytes are no whole ONNX model. False: no damage
 // in the structure.
 bool onnx_damage(const uint8_t *bytes, size_t size, char *place, size_t place_size);

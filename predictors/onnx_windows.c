@@ -2,7 +2,8 @@
 // Reads a few attributes of a few kinds of nodes out of an .onnx file; see onnx_windows.h. Field numbers: onnx.proto.
 #include "predictors/onnx_windows.h"
 
-#include "predictors/onnx_wire.h"
+#include "base/wire.h"
+#include "predictors/onnx_file.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -16,7 +17,7 @@ enum { TENSOR_DIMS = 1, TENSOR_NAME = 8 };
 #define WINDOWS_MOST 65536u
 
 struct text {
-  const uint8_t *bytes;
+  const char *bytes;
   size_t length;
 };
 struct entry { // a window while its weights are not known
@@ -34,66 +35,46 @@ static bool is(struct text text, const char *expected)
   return text.length == strlen(expected) && memcmp(text.bytes, expected, text.length) == 0;
 }
 
-// The next field that is all there, its payload in *ret_text; walk.at is then behind it. False at the end, and where the
-// rest is damaged (walk.problem).
-static bool next(struct onnx_walk *walk, struct onnx_field *ret_field, struct text *ret_text)
+static struct text text_of(const struct wire_field *field)
 {
-  if (!onnx_next_field(walk, ret_field))
-    return false;
-  if (!onnx_inside(walk, ret_field)) {
-    walk->problem = "cut";
-    return false;
-  }
-  *ret_text = (struct text){walk->bytes + walk->at, ret_field->length};
-  walk->at += ret_field->length;
-  return true;
+  return (struct text){field->bytes, field->length};
 }
 
-static struct onnx_walk walk_over(struct text text)
+static void add_number(uint64_t number, int64_t *numbers, size_t *count)
 {
-  return (struct onnx_walk){.bytes = text.bytes, .end = text.length};
-}
-
-static int64_t varint_of(struct text text)
-{
-  struct onnx_walk walk = walk_over(text);
-  uint64_t value;
-  return onnx_varint(&walk, &value) ? (int64_t)value : -1;
+  if (*count < ONNX_WINDOW_RANK)
+    numbers[*count] = (int64_t)number;
+  (*count)++; // beyond the rank: not a window then
 }
 
 // Adds the numbers of a repeated field: one a field, or packed.
-static void add_numbers(const struct onnx_field *field, struct text text, int64_t *numbers, size_t *count)
+static void add_numbers(const struct wire_field *field, int64_t *numbers, size_t *count)
 {
-  struct onnx_walk walk = walk_over(text);
-  uint64_t value;
-  while (walk.at < walk.end && onnx_varint(&walk, &value)) {
-    if (*count < ONNX_WINDOW_RANK)
-      numbers[*count] = (int64_t)value;
-    (*count)++; // beyond the rank: not a window then
-    if (field->wire == ONNX_WIRE_VARINT)
-      return;
-  }
+  struct wire packed = wire_inside(field);
+  uint64_t number;
+  if (field->type == WIRE_VARINT)
+    add_number(field->value, numbers, count);
+  while (packed.at < packed.end && wire_varint(&packed, &number))
+    add_number(number, numbers, count);
 }
 
-static void read_attribute(struct text text, struct onnx_window *window, struct arena *arena)
+static void read_attribute(struct wire attribute, struct onnx_window *window, struct arena *arena)
 {
-  struct onnx_walk walk = walk_over(text);
-  struct onnx_field field;
-  struct text value;
+  struct wire_field field;
   struct text name = {0};
   struct text string = {0};
   int64_t number = -1;
   int64_t numbers[ONNX_WINDOW_RANK];
   size_t count = 0;
-  while (next(&walk, &field, &value)) {
-    if (field.number == ATTRIBUTE_NAME)
-      name = value;
-    else if (field.number == ATTRIBUTE_INT && field.wire == ONNX_WIRE_VARINT)
-      number = varint_of(value);
-    else if (field.number == ATTRIBUTE_STRING && field.wire == ONNX_WIRE_BYTES)
-      string = value;
+  while (wire_next(&attribute, &field)) {
+    if (wire_is(&field, ATTRIBUTE_NAME, WIRE_BYTES))
+      name = text_of(&field);
+    else if (wire_is(&field, ATTRIBUTE_INT, WIRE_VARINT))
+      number = (int64_t)field.value;
+    else if (wire_is(&field, ATTRIBUTE_STRING, WIRE_BYTES))
+      string = text_of(&field);
     else if (field.number == ATTRIBUTE_INTS)
-      add_numbers(&field, value, numbers, &count);
+      add_numbers(&field, numbers, &count);
   }
   if (is(name, "kernel_shape") && count <= ONNX_WINDOW_RANK) {
     memcpy(window->kernel, numbers, count * sizeof *numbers);
@@ -103,7 +84,7 @@ static void read_attribute(struct text text, struct onnx_window *window, struct 
   } else if (is(name, "size")) {
     window->size = number;
   } else if (is(name, "mode") && string.length > 0) {
-    window->mode = arena_copy(arena, (const char *)string.bytes, string.length);
+    window->mode = arena_copy(arena, string.bytes, string.length);
   }
 }
 
@@ -118,7 +99,7 @@ static bool is_wanted(struct text type)
 
 static const char *copy(struct arena *arena, struct text text)
 {
-  return arena_copy(arena, text.length > 0 ? (const char *)text.bytes : "", text.length);
+  return arena_copy(arena, text.length > 0 ? text.bytes : "", text.length);
 }
 
 static bool add_entry(struct list *list, const struct entry *entry)
@@ -137,26 +118,27 @@ static bool add_entry(struct list *list, const struct entry *entry)
   return true;
 }
 
-static bool read_node(struct list *list, struct text node)
+static bool read_node(struct list *list, struct wire node)
 {
-  struct onnx_walk walk = walk_over(node);
-  struct onnx_field field;
-  struct text value;
+  struct wire walk = node;
+  struct wire_field field;
   struct text type = {0};
   struct text name = {0};
   struct text output = {0};
   struct text weights = {0};
   size_t inputs = 0;
   size_t outputs = 0;
-  while (next(&walk, &field, &value)) {
+  while (wire_next(&walk, &field)) {
+    if (field.type != WIRE_BYTES)
+      continue;
     if (field.number == NODE_TYPE)
-      type = value;
+      type = text_of(&field);
     else if (field.number == NODE_NAME)
-      name = value;
+      name = text_of(&field);
     else if (field.number == NODE_OUTPUT && outputs++ == 0)
-      output = value;
+      output = text_of(&field);
     else if (field.number == NODE_INPUT && inputs++ == 1)
-      weights = value;
+      weights = text_of(&field);
   }
   if (!is_wanted(type))
     return true;
@@ -165,29 +147,27 @@ static bool read_node(struct list *list, struct text node)
   entry.window.output = copy(list->arena, output);
   if (entry.window.name == NULL || entry.window.output == NULL)
     return false;
-  walk = walk_over(node);
-  while (next(&walk, &field, &value))
-    if (field.number == NODE_ATTRIBUTE && field.wire == ONNX_WIRE_BYTES)
-      read_attribute(value, &entry.window, list->arena);
+  walk = node;
+  while (wire_next(&walk, &field))
+    if (wire_is(&field, NODE_ATTRIBUTE, WIRE_BYTES))
+      read_attribute(wire_inside(&field), &entry.window, list->arena);
   if (is(type, "ConvTranspose") && entry.window.kernel_rank == 0)
     entry.weights = weights;
   return add_entry(list, &entry);
 }
 
 // [channels, channels of the output, window…]
-static void read_weights(struct list *list, struct text tensor)
+static void read_weights(struct list *list, struct wire tensor)
 {
-  struct onnx_walk walk = walk_over(tensor);
-  struct onnx_field field;
-  struct text value;
+  struct wire_field field;
   struct text name = {0};
   int64_t dims[ONNX_WINDOW_RANK];
   size_t rank = 0;
-  while (next(&walk, &field, &value)) {
-    if (field.number == TENSOR_NAME)
-      name = value;
+  while (wire_next(&tensor, &field)) {
+    if (wire_is(&field, TENSOR_NAME, WIRE_BYTES))
+      name = text_of(&field);
     else if (field.number == TENSOR_DIMS)
-      add_numbers(&field, value, dims, &rank);
+      add_numbers(&field, dims, &rank);
   }
   for (size_t i = 0; i < list->count && rank > 2 && rank <= ONNX_WINDOW_RANK; i++) {
     struct entry *entry = &list->items[i];
@@ -199,22 +179,20 @@ static void read_weights(struct list *list, struct text tensor)
   }
 }
 
-static bool read_graph(struct list *list, struct text graph)
+static bool read_graph(struct list *list, struct wire graph)
 {
-  struct onnx_field field;
-  struct text value;
-  struct onnx_walk walk = walk_over(graph);
-  while (next(&walk, &field, &value))
-    if (field.number == ONNX_GRAPH_NODE && field.wire == ONNX_WIRE_BYTES && !read_node(list, value))
+  struct wire_field field;
+  struct wire walk = graph;
+  while (wire_next(&walk, &field))
+    if (wire_is(&field, ONNX_GRAPH_NODE, WIRE_BYTES) && !read_node(list, wire_inside(&field)))
       return false;
   bool is_whole = walk.problem == NULL;
   bool has_open = false;
   for (size_t i = 0; i < list->count; i++)
     has_open |= list->items[i].weights.length > 0;
-  walk = walk_over(graph);
-  while (has_open && next(&walk, &field, &value))
-    if (field.number == ONNX_GRAPH_INITIALIZER && field.wire == ONNX_WIRE_BYTES)
-      read_weights(list, value);
+  while (has_open && wire_next(&graph, &field))
+    if (wire_is(&field, ONNX_GRAPH_INITIALIZER, WIRE_BYTES))
+      read_weights(list, wire_inside(&field));
   return is_whole;
 }
 
@@ -222,14 +200,13 @@ bool onnx_windows(const uint8_t *bytes, size_t size, struct arena *arena, struct
                   size_t *ret_count)
 {
   struct list list = {.arena = arena};
-  struct onnx_walk walk = {.bytes = bytes, .end = size};
-  struct onnx_field field;
-  struct text value;
+  struct wire model = wire_over(bytes, size);
+  struct wire_field field;
   bool is_good = true;
-  while (is_good && next(&walk, &field, &value))
-    if (field.number == ONNX_MODEL_GRAPH && field.wire == ONNX_WIRE_BYTES)
-      is_good = read_graph(&list, value);
-  is_good = is_good && walk.problem == NULL;
+  while (is_good && wire_next(&model, &field))
+    if (wire_is(&field, ONNX_MODEL_GRAPH, WIRE_BYTES))
+      is_good = read_graph(&list, wire_inside(&field));
+  is_good = is_good && model.problem == NULL;
   *ret_count = 0;
   *ret_windows = arena_alloc_array(arena, list.count + 1, sizeof **ret_windows);
   if (*ret_windows == NULL)

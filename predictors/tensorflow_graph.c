@@ -3,7 +3,7 @@
 #include "predictors/tensorflow_graph.h"
 
 #include "base/hash.h"
-#include "predictors/protobuf.h"
+#include "base/wire.h"
 
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 struct reading {
   struct arena *arena;
-  const uint8_t *start; // of the graph, for places in it
+  const char *start; // of the graph, for places in it
   const char *problem;
 };
 
@@ -23,7 +23,7 @@ static bool fail(struct reading *reading, const char *problem)
 }
 
 // Damage of the bytes, with its place.
-static bool fail_at(struct reading *reading, const struct protobuf *message)
+static bool fail_at(struct reading *reading, const struct wire *message)
 {
   if (reading->problem != NULL)
     return false;
@@ -32,10 +32,10 @@ static bool fail_at(struct reading *reading, const struct protobuf *message)
   return fail(reading, problem != NULL ? problem : message->problem);
 }
 
-static const char *copy(struct reading *reading, const struct protobuf_field *field)
+static const char *copy(struct reading *reading, const struct wire_field *field)
 {
   // A name with a NUL inside is cut there: it then names nothing, and whoever looks it up is told so.
-  const char *text = arena_copy(reading->arena, (const char *)field->bytes, field->length);
+  const char *text = arena_copy(reading->arena, field->bytes, field->length);
   if (text == NULL)
     fail(reading, "out of memory");
   return text;
@@ -43,12 +43,12 @@ static const char *copy(struct reading *reading, const struct protobuf_field *fi
 
 // ---- attributes ------------------------------------------------------------------------------------------------------
 
-static void read_dimension(struct protobuf message, struct tensorflow_shape *shape)
+static void read_dimension(struct wire message, struct tensorflow_shape *shape)
 {
   int64_t size = 0;
-  struct protobuf_field field;
-  while (protobuf_next(&message, &field))
-    if (protobuf_is(&field, 1, PROTOBUF_VARINT)) // size
+  struct wire_field field;
+  while (wire_next(&message, &field))
+    if (wire_is(&field, 1, WIRE_VARINT)) // size
       size = (int64_t)field.value;
   if (shape->rank >= TENSORFLOW_RANK_MAXIMUM)
     shape->rank = TENSORFLOW_NO_RANK;
@@ -58,97 +58,97 @@ static void read_dimension(struct protobuf message, struct tensorflow_shape *sha
 
 void tensorflow_shape_read(const void *bytes, size_t length, struct tensorflow_shape *ret_shape)
 {
-  struct protobuf message = protobuf_over(bytes, length);
+  struct wire message = wire_over(bytes, length);
   *ret_shape = (struct tensorflow_shape){0};
-  struct protobuf_field field;
-  while (protobuf_next(&message, &field)) {
-    if (protobuf_is(&field, 2, PROTOBUF_BYTES) && ret_shape->rank <= TENSORFLOW_RANK_MAXIMUM) // dim
-      read_dimension(protobuf_inside(&field), ret_shape);
-    if (protobuf_is(&field, 3, PROTOBUF_VARINT) && field.value != 0) // unknown_rank
+  struct wire_field field;
+  while (wire_next(&message, &field)) {
+    if (wire_is(&field, 2, WIRE_BYTES) && ret_shape->rank <= TENSORFLOW_RANK_MAXIMUM) // dim
+      read_dimension(wire_inside(&field), ret_shape);
+    if (wire_is(&field, 3, WIRE_VARINT) && field.value != 0) // unknown_rank
       ret_shape->rank = TENSORFLOW_NO_RANK;
   }
 }
 
 // Texts of an attribute's list, with spaces between: "BiasAdd Relu". NULL: it has none.
-static const char *join_list(struct reading *reading, struct protobuf message)
+static const char *join_list(struct reading *reading, struct wire message)
 {
   const char *joined = NULL;
-  struct protobuf_field field;
-  while (protobuf_next(&message, &field)) {
-    if (!protobuf_is(&field, 2, PROTOBUF_BYTES)) // s
+  struct wire_field field;
+  while (wire_next(&message, &field)) {
+    if (!wire_is(&field, 2, WIRE_BYTES)) // s
       continue;
     int length = field.length > 256 ? 256 : (int)field.length;
     joined = arena_format(reading->arena, "%s%s%.*s", joined != NULL ? joined : "", joined != NULL ? " " : "", length,
-                          (const char *)field.bytes);
+                          field.bytes);
     if (joined == NULL || strlen(joined) > 1024)
       break;
   }
   return joined;
 }
 
-static bool key_is(const struct protobuf_field *key, const char *text)
+static bool key_is(const struct wire_field *key, const char *text)
 {
   return key->length == strlen(text) && memcmp(key->bytes, text, key->length) == 0;
 }
 
-static void read_value(struct reading *reading, const struct protobuf_field *key, struct protobuf value,
+static void read_value(struct reading *reading, const struct wire_field *key, struct wire value,
                        struct tensorflow_node *node)
 {
-  struct protobuf_field field;
-  while (protobuf_next(&value, &field)) {
-    if (key_is(key, "dtype") && protobuf_is(&field, 6, PROTOBUF_VARINT)) // type
+  struct wire_field field;
+  while (wire_next(&value, &field)) {
+    if (key_is(key, "dtype") && wire_is(&field, 6, WIRE_VARINT)) // type
       node->type = (uint32_t)field.value;
-    if (key_is(key, "shape") && protobuf_is(&field, 7, PROTOBUF_BYTES)) // shape
+    if (key_is(key, "shape") && wire_is(&field, 7, WIRE_BYTES)) // shape
       tensorflow_shape_read(field.bytes, field.length, &node->shape);
-    if (key_is(key, "fused_ops") && protobuf_is(&field, 1, PROTOBUF_BYTES)) // list
-      node->fused_ops = join_list(reading, protobuf_inside(&field));
-    if (key_is(key, "f") && protobuf_is(&field, 10, PROTOBUF_BYTES)) { // func
-      struct protobuf function = protobuf_inside(&field);
-      struct protobuf_field name;
-      while (protobuf_next(&function, &name))
-        if (protobuf_is(&name, 1, PROTOBUF_BYTES))
+    if (key_is(key, "fused_ops") && wire_is(&field, 1, WIRE_BYTES)) // list
+      node->fused_ops = join_list(reading, wire_inside(&field));
+    if (key_is(key, "f") && wire_is(&field, 10, WIRE_BYTES)) { // func
+      struct wire function = wire_inside(&field);
+      struct wire_field name;
+      while (wire_next(&function, &name))
+        if (wire_is(&name, 1, WIRE_BYTES))
           node->function = copy(reading, &name);
     }
   }
 }
 
-static void read_attribute(struct reading *reading, struct protobuf entry, struct tensorflow_node *node)
+static void read_attribute(struct reading *reading, struct wire entry, struct tensorflow_node *node)
 {
-  struct protobuf_field key = {0}, value = {0}, field;
-  while (protobuf_next(&entry, &field)) {
-    if (protobuf_is(&field, 1, PROTOBUF_BYTES))
+  struct wire_field key = {0}, value = {0}, field;
+  while (wire_next(&entry, &field)) {
+    if (wire_is(&field, 1, WIRE_BYTES))
       key = field;
-    if (protobuf_is(&field, 2, PROTOBUF_BYTES))
+    if (wire_is(&field, 2, WIRE_BYTES))
       value = field;
   }
   if (key.bytes != NULL && value.bytes != NULL)
-    read_value(reading, &key, protobuf_inside(&value), node);
+    read_value(reading, &key, wire_inside(&value), node);
 }
 
 // ---- nodes -----------------------------------------------------------------------------------------------------------
 
 // How many fields of that number a message has; its problem, where it is damaged, becomes the reading's.
-static size_t count_fields(struct reading *reading, struct protobuf message, uint64_t number)
+static size_t count_fields(struct reading *reading, struct wire message, uint64_t number)
 {
   size_t count = 0;
-  struct protobuf_field field;
-  while (protobuf_next(&message, &field))
-    count += protobuf_is(&field, number, PROTOBUF_BYTES);
+  struct wire_field field;
+  while (wire_next(&message, &field))
+    count += wire_is(&field, number, WIRE_BYTES);
   if (message.problem != NULL)
     fail_at(reading, &message);
   return count;
 }
 
-static bool read_node(struct reading *reading, struct protobuf message, struct tensorflow_node *node)
+static bool read_node(struct reading *reading, struct wire message, struct tensorflow_node *node)
 {
   node->name = node->op = "";
   node->shape.rank = TENSORFLOW_NO_RANK; // without the attribute
   node->inputs = arena_alloc_array(reading->arena, count_fields(reading, message, 3) + 1, sizeof *node->inputs);
   if (node->inputs == NULL)
     return fail(reading, "out of memory");
-  struct protobuf_field field;
-  while (protobuf_next(&message, &field)) {
-    if (field.wire != PROTOBUF_BYTES)
+  struct wire_field field;
+  while (wire_next(&message, &field)) {
+    if (field.type != WIRE_BYTES)
       continue;
     const char *text = field.number <= 3 ? copy(reading, &field) : "";
     if (text == NULL)
@@ -160,7 +160,7 @@ static bool read_node(struct reading *reading, struct protobuf message, struct t
     else if (field.number == 3)
       node->inputs[node->input_count++] = text;
     else if (field.number == 5)
-      read_attribute(reading, protobuf_inside(&field), node);
+      read_attribute(reading, wire_inside(&field), node);
   }
   return reading->problem == NULL;
 }
@@ -189,8 +189,7 @@ static bool make_slots(struct reading *reading, struct tensorflow_graph *graph)
 }
 
 // The nodes of a message in which they are fields of `number`.
-static bool read_nodes(struct reading *reading, struct protobuf message, uint64_t number,
-                       struct tensorflow_graph *graph)
+static bool read_nodes(struct reading *reading, struct wire message, uint64_t number, struct tensorflow_graph *graph)
 {
   size_t count = count_fields(reading, message, number);
   if (reading->problem != NULL || count > NODES_MAXIMUM)
@@ -198,31 +197,30 @@ static bool read_nodes(struct reading *reading, struct protobuf message, uint64_
   graph->nodes = arena_alloc_array(reading->arena, count + 1, sizeof *graph->nodes);
   if (graph->nodes == NULL)
     return fail(reading, "out of memory");
-  struct protobuf_field field;
-  while (protobuf_next(&message, &field))
-    if (protobuf_is(&field, number, PROTOBUF_BYTES) &&
-        !read_node(reading, protobuf_inside(&field), &graph->nodes[graph->count++]))
+  struct wire_field field;
+  while (wire_next(&message, &field))
+    if (wire_is(&field, number, WIRE_BYTES) && !read_node(reading, wire_inside(&field), &graph->nodes[graph->count++]))
       return false;
   return make_slots(reading, graph);
 }
 
-static bool read_function(struct reading *reading, struct protobuf message, struct tensorflow_graph *function)
+static bool read_function(struct reading *reading, struct wire message, struct tensorflow_graph *function)
 {
   function->name = "";
-  struct protobuf walk = message;
-  struct protobuf_field field, name;
-  while (protobuf_next(&walk, &field)) {
-    if (!protobuf_is(&field, 1, PROTOBUF_BYTES)) // signature
+  struct wire walk = message;
+  struct wire_field field, name;
+  while (wire_next(&walk, &field)) {
+    if (!wire_is(&field, 1, WIRE_BYTES)) // signature
       continue;
-    struct protobuf signature = protobuf_inside(&field);
-    while (protobuf_next(&signature, &name))
-      if (protobuf_is(&name, 1, PROTOBUF_BYTES) && (function->name = copy(reading, &name)) == NULL)
+    struct wire signature = wire_inside(&field);
+    while (wire_next(&signature, &name))
+      if (wire_is(&name, 1, WIRE_BYTES) && (function->name = copy(reading, &name)) == NULL)
         return false;
   }
   return read_nodes(reading, message, 3, function);
 }
 
-static bool read_library(struct reading *reading, struct protobuf message, struct tensorflow_graph *graph)
+static bool read_library(struct reading *reading, struct wire message, struct tensorflow_graph *graph)
 {
   size_t count = count_fields(reading, message, 1);
   if (reading->problem != NULL || graph->functions != NULL)
@@ -230,10 +228,10 @@ static bool read_library(struct reading *reading, struct protobuf message, struc
   graph->functions = arena_alloc_array(reading->arena, count + 1, sizeof *graph->functions);
   if (graph->functions == NULL)
     return fail(reading, "out of memory");
-  struct protobuf_field field;
-  while (protobuf_next(&message, &field))
-    if (protobuf_is(&field, 1, PROTOBUF_BYTES) &&
-        !read_function(reading, protobuf_inside(&field), &graph->functions[graph->function_count++]))
+  struct wire_field field;
+  while (wire_next(&message, &field))
+    if (wire_is(&field, 1, WIRE_BYTES) &&
+        !read_function(reading, wire_inside(&field), &graph->functions[graph->function_count++]))
       return false;
   return true;
 }
@@ -242,13 +240,13 @@ bool tensorflow_graph_read(const void *bytes, size_t length, struct arena *arena
                            const char **ret_problem)
 {
   *ret_graph = (struct tensorflow_graph){0};
-  struct protobuf message = protobuf_over(bytes, length);
+  struct wire message = wire_over(bytes, length);
   struct reading reading = {arena, message.at, NULL};
   bool read = read_nodes(&reading, message, 1, ret_graph);
-  struct protobuf_field field;
-  while (read && protobuf_next(&message, &field))
-    if (protobuf_is(&field, 2, PROTOBUF_BYTES)) // library
-      read = read_library(&reading, protobuf_inside(&field), ret_graph);
+  struct wire_field field;
+  while (read && wire_next(&message, &field))
+    if (wire_is(&field, 2, WIRE_BYTES)) // library
+      read = read_library(&reading, wire_inside(&field), ret_graph);
   *ret_problem = reading.problem;
   return read && reading.problem == NULL;
 }

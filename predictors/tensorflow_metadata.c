@@ -2,7 +2,7 @@
 // Reads RunMetadata; see tensorflow_metadata.h. Called by tensorflow_layers.c after an inference, outside every span.
 #include "predictors/tensorflow_metadata.h"
 
-#include "predictors/protobuf.h"
+#include "base/wire.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,9 +24,9 @@ enum {
 
 // ---- one entry -------------------------------------------------------------------------------------------------------
 
-static struct tensorflow_text text_of(const struct protobuf_field *field)
+static struct tensorflow_text text_of(const struct wire_field *field)
 {
-  return (struct tensorflow_text){(const char *)field->bytes, field->length};
+  return (struct tensorflow_text){field->bytes, field->length};
 }
 
 static const char *find_text(const char *bytes, size_t length, const char *wanted)
@@ -35,9 +35,9 @@ static const char *find_text(const char *bytes, size_t length, const char *wante
 }
 
 // "conv = Conv2D(x, w)" → "Conv2D"; labels of lanes that are none of the executor's have no such form.
-static struct tensorflow_text type_of(const struct protobuf_field *label)
+static struct tensorflow_text type_of(const struct wire_field *label)
 {
-  const char *bytes = (const char *)label->bytes, *end = bytes + label->length;
+  const char *bytes = label->bytes, *end = bytes + label->length;
   const char *equals = find_text(bytes, label->length, " = ");
   if (equals == NULL)
     return (struct tensorflow_text){"", 0};
@@ -46,31 +46,31 @@ static struct tensorflow_text type_of(const struct protobuf_field *label)
   return open != NULL ? (struct tensorflow_text){type, (size_t)(open - type)} : (struct tensorflow_text){"", 0};
 }
 
-static uint64_t allocated(struct protobuf memory)
+static uint64_t allocated(struct wire memory)
 {
-  struct protobuf_field field;
+  struct wire_field field;
   uint64_t bytes = 0;
-  while (protobuf_next(&memory, &field))
-    if (protobuf_is(&field, 2, PROTOBUF_VARINT) && field.value <= INT64_MAX) // total_bytes
+  while (wire_next(&memory, &field))
+    if (wire_is(&field, 2, WIRE_VARINT) && field.value <= INT64_MAX) // total_bytes
       bytes = field.value;
   return bytes;
 }
 
 // NodeOutput: slot, tensor_description → shape. Slot 0 is not written.
-static void read_output(struct protobuf output, struct tensorflow_step *step)
+static void read_output(struct wire output, struct tensorflow_step *step)
 {
-  struct protobuf_field field, part;
+  struct wire_field field, part;
   struct tensorflow_shape shape = {.rank = TENSORFLOW_NO_RANK};
   uint64_t slot = 0;
-  while (protobuf_next(&output, &field)) {
-    if (protobuf_is(&field, 1, PROTOBUF_VARINT))
+  while (wire_next(&output, &field)) {
+    if (wire_is(&field, 1, WIRE_VARINT))
       slot = field.value;
-    if (!protobuf_is(&field, 3, PROTOBUF_BYTES))
+    if (!wire_is(&field, 3, WIRE_BYTES))
       continue;
     shape = (struct tensorflow_shape){0}; // a scalar's shape is not written
-    struct protobuf description = protobuf_inside(&field);
-    while (protobuf_next(&description, &part))
-      if (protobuf_is(&part, 2, PROTOBUF_BYTES))
+    struct wire description = wire_inside(&field);
+    while (wire_next(&description, &part))
+      if (wire_is(&part, 2, WIRE_BYTES))
         tensorflow_shape_read(part.bytes, part.length, &shape);
   }
   if (slot == 0)
@@ -95,24 +95,24 @@ static bool set_times(uint64_t start_us, uint64_t end_us, uint64_t start_ns, uin
 }
 
 // False: no execution of a node, or times that make no sense.
-static bool read_step(struct protobuf message, struct tensorflow_step *step)
+static bool read_step(struct wire message, struct tensorflow_step *step)
 {
   *step = (struct tensorflow_step){.type = {"", 0}, .shape.rank = TENSORFLOW_NO_RANK};
   uint64_t numbers[NODE_END_NS + 1] = {0};
-  struct protobuf_field field;
-  while (protobuf_next(&message, &field)) {
-    if (field.wire == PROTOBUF_VARINT && field.number <= NODE_END_NS)
+  struct wire_field field;
+  while (wire_next(&message, &field)) {
+    if (field.type == WIRE_VARINT && field.number <= NODE_END_NS)
       numbers[field.number] = field.value;
-    if (field.wire != PROTOBUF_BYTES)
+    if (field.type != WIRE_BYTES)
       continue;
     if (field.number == NODE_NAME)
       step->node = text_of(&field);
     else if (field.number == NODE_LABEL)
       step->type = type_of(&field);
     else if (field.number == NODE_MEMORY)
-      step->alloc_bytes = add_bounded(step->alloc_bytes, allocated(protobuf_inside(&field)));
+      step->alloc_bytes = add_bounded(step->alloc_bytes, allocated(wire_inside(&field)));
     else if (field.number == NODE_OUTPUT)
-      read_output(protobuf_inside(&field), step);
+      read_output(wire_inside(&field), step);
   }
   if (message.problem != NULL || step->node.length == 0 ||
       (step->node.length == 7 && memcmp(step->node.bytes, "_SOURCE", 7) == 0))
@@ -124,14 +124,14 @@ static bool read_step(struct protobuf message, struct tensorflow_step *step)
 
 // A device's name alone is the lane on which the host ran its nodes; "…/stream:all", "…/stream:13", "…/memcpy" and threads
 // show the same work once more, as the device did it.
-static bool is_host_lane(struct protobuf device)
+static bool is_host_lane(struct wire device)
 {
-  struct protobuf_field field;
+  struct wire_field field;
   bool is_host = true;
-  while (protobuf_next(&device, &field)) {
-    if (!protobuf_is(&field, DEVICE_NAME, PROTOBUF_BYTES))
+  while (wire_next(&device, &field)) {
+    if (!wire_is(&field, DEVICE_NAME, WIRE_BYTES))
       continue;
-    const char *name = (const char *)field.bytes;
+    const char *name = field.bytes;
     is_host = find_text(name, field.length, "/stream:") == NULL && find_text(name, field.length, "/memcpy") == NULL &&
               find_text(name, field.length, "/host:") == NULL;
   }
@@ -171,26 +171,26 @@ static void leave_out_repeated(struct tensorflow_steps *steps)
 // Every entry of every lane, first to count them (items NULL), then to keep those that are executions.
 static const char *walk(const void *bytes, size_t length, struct tensorflow_steps *steps, size_t *ret_most)
 {
-  struct protobuf metadata = protobuf_over(bytes, length);
-  struct protobuf_field field, device_field, node_field;
+  struct wire metadata = wire_over(bytes, length);
+  struct wire_field field, device_field, node_field;
   const char *problem = NULL;
   *ret_most = 0;
-  while (protobuf_next(&metadata, &field)) {
-    if (!protobuf_is(&field, METADATA_STEP_STATS, PROTOBUF_BYTES))
+  while (wire_next(&metadata, &field)) {
+    if (!wire_is(&field, METADATA_STEP_STATS, WIRE_BYTES))
       continue;
-    struct protobuf stats = protobuf_inside(&field);
-    while (protobuf_next(&stats, &device_field)) {
-      if (!protobuf_is(&device_field, STEP_STATS_DEVICE, PROTOBUF_BYTES))
+    struct wire stats = wire_inside(&field);
+    while (wire_next(&stats, &device_field)) {
+      if (!wire_is(&device_field, STEP_STATS_DEVICE, WIRE_BYTES))
         continue;
-      struct protobuf device = protobuf_inside(&device_field);
+      struct wire device = wire_inside(&device_field);
       bool is_host = is_host_lane(device);
-      while (protobuf_next(&device, &node_field)) {
-        if (!protobuf_is(&node_field, DEVICE_NODE, PROTOBUF_BYTES))
+      while (wire_next(&device, &node_field)) {
+        if (!wire_is(&node_field, DEVICE_NODE, WIRE_BYTES))
           continue;
         ++*ret_most;
         if (steps->items == NULL)
           continue;
-        if (is_host && read_step(protobuf_inside(&node_field), &steps->items[steps->count]))
+        if (is_host && read_step(wire_inside(&node_field), &steps->items[steps->count]))
           steps->count++;
         else
           steps->left_out++;
@@ -224,19 +224,19 @@ bool tensorflow_steps_read(const void *bytes, size_t length, struct arena *arena
 bool tensorflow_partitions_read(const void *bytes, size_t length, struct arena *arena,
                                 struct tensorflow_graph **ret_graphs, size_t *ret_count, const char **ret_problem)
 {
-  struct protobuf metadata = protobuf_over(bytes, length), walk = metadata;
-  struct protobuf_field field;
+  struct wire metadata = wire_over(bytes, length), walk = metadata;
+  struct wire_field field;
   size_t count = 0;
   *ret_count = 0;
   *ret_problem = NULL;
-  while (protobuf_next(&walk, &field))
-    count += protobuf_is(&field, METADATA_PARTITION_GRAPHS, PROTOBUF_BYTES);
+  while (wire_next(&walk, &field))
+    count += wire_is(&field, METADATA_PARTITION_GRAPHS, WIRE_BYTES);
   *ret_problem = walk.problem;
   *ret_graphs = arena_alloc_array(arena, count + 1, sizeof **ret_graphs);
   if (*ret_graphs == NULL)
     *ret_problem = "out of memory";
-  while (*ret_problem == NULL && protobuf_next(&metadata, &field))
-    if (protobuf_is(&field, METADATA_PARTITION_GRAPHS, PROTOBUF_BYTES) &&
+  while (*ret_problem == NULL && wire_next(&metadata, &field))
+    if (wire_is(&field, METADATA_PARTITION_GRAPHS, WIRE_BYTES) &&
         tensorflow_graph_read(field.bytes, field.length, arena, &(*ret_graphs)[*ret_count], ret_problem))
       ++*ret_count;
   return *ret_problem == NULL;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a SavedModel or a frozen graph takes and gives; see tensorflow_graph.h. Called by the predictor before the library
 // is loaded, so that a file that is none is refused in a line of ours.
-#include "predictors/protobuf.h"
+#include "base/wire.h"
 #include "predictors/tensorflow_graph.h"
 
 #include <stdlib.h>
@@ -131,15 +131,15 @@ bool tensorflow_frozen_read(const void *bytes, size_t length, struct arena *aren
 
 // ---- SavedModels -----------------------------------------------------------------------------------------------------
 
-static const char *copy(struct arena *arena, const struct protobuf_field *field)
+static const char *copy(struct arena *arena, const struct wire_field *field)
 {
-  return arena_copy(arena, (const char *)field->bytes, field->length);
+  return arena_copy(arena, field->bytes, field->length);
 }
 
 // "serve_keras_tensor:0" → node and index.
-static bool set_place(struct arena *arena, const struct protobuf_field *field, struct tensorflow_port *port)
+static bool set_place(struct arena *arena, const struct wire_field *field, struct tensorflow_port *port)
 {
-  char *text = arena_copy(arena, (const char *)field->bytes, field->length);
+  char *text = arena_copy(arena, field->bytes, field->length);
   if (text == NULL)
     return false;
   char *colon = strrchr(text, ':');
@@ -150,24 +150,23 @@ static bool set_place(struct arena *arena, const struct protobuf_field *field, s
   return true;
 }
 
-static bool read_port(struct protobuf entry, struct arena *arena, struct tensorflow_port *port,
-                      const char **ret_problem)
+static bool read_port(struct wire entry, struct arena *arena, struct tensorflow_port *port, const char **ret_problem)
 {
-  struct protobuf_field field, part;
+  struct wire_field field, part;
   port->name = port->node = "";
   port->shape.rank = TENSORFLOW_NO_RANK;
-  while (protobuf_next(&entry, &field)) {
-    if (protobuf_is(&field, 1, PROTOBUF_BYTES) && (port->name = copy(arena, &field)) == NULL)
+  while (wire_next(&entry, &field)) {
+    if (wire_is(&field, 1, WIRE_BYTES) && (port->name = copy(arena, &field)) == NULL)
       return out_of_memory(ret_problem);
-    if (!protobuf_is(&field, 2, PROTOBUF_BYTES))
+    if (!wire_is(&field, 2, WIRE_BYTES))
       continue;
-    struct protobuf info = protobuf_inside(&field);
-    while (protobuf_next(&info, &part)) {
-      if (protobuf_is(&part, 1, PROTOBUF_BYTES) && !set_place(arena, &part, port))
+    struct wire info = wire_inside(&field);
+    while (wire_next(&info, &part)) {
+      if (wire_is(&part, 1, WIRE_BYTES) && !set_place(arena, &part, port))
         return out_of_memory(ret_problem);
-      if (protobuf_is(&part, 2, PROTOBUF_VARINT))
+      if (wire_is(&part, 2, WIRE_VARINT))
         port->type = (uint32_t)part.value;
-      if (protobuf_is(&part, 3, PROTOBUF_BYTES))
+      if (wire_is(&part, 3, WIRE_BYTES))
         tensorflow_shape_read(part.bytes, part.length, &port->shape);
     }
   }
@@ -176,27 +175,27 @@ static bool read_port(struct protobuf entry, struct arena *arena, struct tensorf
   return *ret_problem == NULL;
 }
 
-static size_t count_fields(struct protobuf message, uint64_t number)
+static size_t count_fields(struct wire message, uint64_t number)
 {
   size_t count = 0;
-  struct protobuf_field field;
-  while (protobuf_next(&message, &field))
-    count += protobuf_is(&field, number, PROTOBUF_BYTES);
+  struct wire_field field;
+  while (wire_next(&message, &field))
+    count += wire_is(&field, number, WIRE_BYTES);
   return count;
 }
 
-static bool read_ports(struct protobuf signature, uint64_t number, struct arena *arena,
-                       struct tensorflow_port **ret_ports, size_t *ret_count, const char **ret_problem)
+static bool read_ports(struct wire signature, uint64_t number, struct arena *arena, struct tensorflow_port **ret_ports,
+                       size_t *ret_count, const char **ret_problem)
 {
   size_t count = count_fields(signature, number);
   struct tensorflow_port *ports = arena_alloc_array(arena, count + 1, sizeof *ports);
   if (ports == NULL)
     return out_of_memory(ret_problem);
   *ret_count = 0;
-  struct protobuf_field field;
-  while (protobuf_next(&signature, &field))
-    if (protobuf_is(&field, number, PROTOBUF_BYTES) &&
-        !read_port(protobuf_inside(&field), arena, &ports[(*ret_count)++], ret_problem))
+  struct wire_field field;
+  while (wire_next(&signature, &field))
+    if (wire_is(&field, number, WIRE_BYTES) &&
+        !read_port(wire_inside(&field), arena, &ports[(*ret_count)++], ret_problem))
       return false;
   qsort(ports, count, sizeof *ports, compare_ports);
   *ret_ports = ports;
@@ -204,7 +203,7 @@ static bool read_ports(struct protobuf signature, uint64_t number, struct arena 
 }
 
 struct part { // a MetaGraphDef as far as it is chosen
-  struct protobuf_field graph, signature;
+  struct wire_field graph, signature;
   const char *signature_name;
   size_t signature_count;
   bool is_default;
@@ -212,12 +211,12 @@ struct part { // a MetaGraphDef as far as it is chosen
   size_t tag_count;
 };
 
-static bool read_tags(struct protobuf info, struct arena *arena, struct part *part)
+static bool read_tags(struct wire info, struct arena *arena, struct part *part)
 {
-  struct protobuf_field field;
+  struct wire_field field;
   bool serves = false;
-  while (protobuf_next(&info, &field)) {
-    if (!protobuf_is(&field, 4, PROTOBUF_BYTES) || part->tag_count == TENSORFLOW_TAGS_MAXIMUM)
+  while (wire_next(&info, &field)) {
+    if (!wire_is(&field, 4, WIRE_BYTES) || part->tag_count == TENSORFLOW_TAGS_MAXIMUM)
       continue;
     const char *tag = copy(arena, &field);
     if (tag == NULL)
@@ -228,14 +227,14 @@ static bool read_tags(struct protobuf info, struct arena *arena, struct part *pa
   return serves;
 }
 
-static void read_signature(struct protobuf entry, struct arena *arena, struct part *part)
+static void read_signature(struct wire entry, struct arena *arena, struct part *part)
 {
-  struct protobuf_field field, value = {0};
+  struct wire_field field, value = {0};
   const char *name = NULL;
-  while (protobuf_next(&entry, &field)) {
-    if (protobuf_is(&field, 1, PROTOBUF_BYTES))
+  while (wire_next(&entry, &field)) {
+    if (wire_is(&field, 1, WIRE_BYTES))
       name = copy(arena, &field);
-    if (protobuf_is(&field, 2, PROTOBUF_BYTES))
+    if (wire_is(&field, 2, WIRE_BYTES))
       value = field;
   }
   // A model that Keras or tf.saved_model writes also has one that only says how it is initialised.
@@ -248,18 +247,18 @@ static void read_signature(struct protobuf entry, struct arena *arena, struct pa
 }
 
 // True where the part is tagged "serve".
-static bool read_part(struct protobuf message, struct arena *arena, struct part *part)
+static bool read_part(struct wire message, struct arena *arena, struct part *part)
 {
   *part = (struct part){0};
   bool serves = false;
-  struct protobuf_field field;
-  while (protobuf_next(&message, &field)) {
-    if (protobuf_is(&field, 1, PROTOBUF_BYTES)) // meta_info_def
-      serves = read_tags(protobuf_inside(&field), arena, part);
-    if (protobuf_is(&field, 2, PROTOBUF_BYTES))
+  struct wire_field field;
+  while (wire_next(&message, &field)) {
+    if (wire_is(&field, 1, WIRE_BYTES)) // meta_info_def
+      serves = read_tags(wire_inside(&field), arena, part);
+    if (wire_is(&field, 2, WIRE_BYTES))
       part->graph = field;
-    if (protobuf_is(&field, 5, PROTOBUF_BYTES))
-      read_signature(protobuf_inside(&field), arena, part);
+    if (wire_is(&field, 5, WIRE_BYTES))
+      read_signature(wire_inside(&field), arena, part);
   }
   return serves;
 }
@@ -276,7 +275,7 @@ static bool take_part(const struct part *part, struct arena *arena, struct tenso
   memcpy(model->tags, part->tags, sizeof model->tags);
   model->tag_count = part->tag_count;
   model->signature = part->signature_name;
-  struct protobuf signature = protobuf_inside(&part->signature);
+  struct wire signature = wire_inside(&part->signature);
   if (!read_ports(signature, 1, arena, &model->inputs, &model->input_count, ret_problem) ||
       !read_ports(signature, 2, arena, &model->outputs, &model->output_count, ret_problem))
     return false;
@@ -291,18 +290,18 @@ bool tensorflow_saved_read(const void *bytes, size_t length, struct arena *arena
 {
   *ret_model = (struct tensorflow_model){0};
   *ret_problem = NULL;
-  struct protobuf message = protobuf_over(bytes, length);
-  struct protobuf_field field;
+  struct wire message = wire_over(bytes, length);
+  struct wire_field field;
   struct part part;
   bool has_part = false;
-  while (protobuf_next(&message, &field)) {
-    if (!protobuf_is(&field, 2, PROTOBUF_BYTES)) // meta_graphs
+  while (wire_next(&message, &field)) {
+    if (!wire_is(&field, 2, WIRE_BYTES)) // meta_graphs
       continue;
-    if (!has_part && read_part(protobuf_inside(&field), arena, &part))
+    if (!has_part && read_part(wire_inside(&field), arena, &part))
       has_part = true;
   }
   if (message.problem != NULL) {
-    *ret_problem = arena_format(arena, "it is damaged at byte %zu: %s", (size_t)(message.at - (const uint8_t *)bytes),
+    *ret_problem = arena_format(arena, "it is damaged at byte %zu: %s", (size_t)(message.at - (const char *)bytes),
                                 message.problem);
     return *ret_problem != NULL ? false : out_of_memory(ret_problem);
   }

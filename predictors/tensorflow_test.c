@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // TensorFlow's messages, written here field by field: what is read of models and of run metadata, and what is refused.
-#include "predictors/protobuf.h"
+#include "base/wire.h"
 #include "predictors/tensorflow_fusion.h"
 #include "predictors/tensorflow_metadata.h"
 
@@ -29,13 +29,13 @@ static void put_varint(struct message *message, uint64_t value)
 
 static void put_number(struct message *message, unsigned field, uint64_t value)
 {
-  put_varint(message, field << 3 | PROTOBUF_VARINT);
+  put_varint(message, field << 3 | WIRE_VARINT);
   put_varint(message, value);
 }
 
 static void put_bytes(struct message *message, unsigned field, const void *bytes, size_t length)
 {
-  put_varint(message, field << 3 | PROTOBUF_BYTES);
+  put_varint(message, field << 3 | WIRE_BYTES);
   put_varint(message, length);
   memcpy(message->bytes + message->length, bytes, length);
   message->length += length;

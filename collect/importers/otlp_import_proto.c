@@ -4,7 +4,6 @@
 // stands behind its spans is looked for ahead.
 #include "collect/importers/otlp_model.h"
 #include "collect/importers/otlp_proto.h"
-#include "collect/importers/wire.h"
 
 struct reader {
   struct import *import;

@@ -4,6 +4,7 @@
 //
 // A field of a known number and another wire type than OTLP gives it is an error; unknown numbers are passed over.
 #include "collect/importers/otlp_proto.h"
+#include "base/utf8.h"
 #include "format/otlp.h"
 
 static enum status broken(struct otlp_proto *proto, const struct wire *wire)
@@ -11,11 +12,6 @@ static enum status broken(struct otlp_proto *proto, const struct wire *wire)
   proto->problem = wire->problem;
   proto->at = wire->at;
   return STATUS_INPUT;
-}
-
-static struct wire wire_of(const char *message, size_t length)
-{
-  return (struct wire){message, message + length, NULL};
 }
 
 // ---- the same for what nearly all fields look like -------------------------------------------------------------------
@@ -37,7 +33,7 @@ static inline bool try_value(const char *at, size_t length, struct otlp_value *r
   switch (byte[0]) {
   case WIRE_KEY(OTLP_VALUE_STRING, WIRE_BYTES):
     *ret_value = (struct otlp_value){.type = OTLP_TEXT, .text = {at + 2, length - 2}};
-    return byte[1] == length - 2 && byte[1] < 0x80 && wire_is_ascii(at + 2, length - 2);
+    return byte[1] == length - 2 && byte[1] < 0x80 && utf8_is_ascii(at + 2, length - 2);
   case WIRE_KEY(OTLP_VALUE_INT, WIRE_VARINT): {
     uint64_t number = 0;
     size_t i = 1;
@@ -73,7 +69,7 @@ static inline const char *try_pair(const char *at, const char *end, struct otlp_
     return NULL;
   const unsigned char *value = byte + 3 + key;
   if (value[0] != WIRE_KEY(OTLP_PAIR_VALUE, WIRE_BYTES) || value[1] != length - key - 4 ||
-      !try_value((const char *)value + 2, value[1], &attribute->value) || !wire_is_ascii(at + 3, key))
+      !try_value((const char *)value + 2, value[1], &attribute->value) || !utf8_is_ascii(at + 3, key))
     return NULL;
   attribute->key = (struct otlp_text){at + 3, key};
   return at + 1 + length;
@@ -116,7 +112,7 @@ static inline const char *try_field(const char *at, const char *end, struct otlp
     return at + 10;
   }
   case WIRE_KEY(OTLP_SPAN_NAME, WIRE_BYTES):
-    if (byte[1] >= 0x80 || byte[1] > end - at - 2 || !wire_is_ascii(at + 2, byte[1]))
+    if (byte[1] >= 0x80 || byte[1] > end - at - 2 || !utf8_is_ascii(at + 2, byte[1]))
       return at;
     span->name = (struct otlp_text){at + 2, byte[1]};
     return at + 2 + byte[1];
@@ -163,7 +159,7 @@ enum status otlp_proto_span(struct otlp_proto *proto, const char *message, size_
 enum status otlp_proto_scope(struct otlp_proto *proto, const char *message, size_t length,
                              const struct otlp_visitor *visitor, struct error *err)
 {
-  struct wire wire = wire_of(message, length);
+  struct wire wire = wire_over(message, length);
   struct otlp_text name = {"", 0};
   uint64_t key;
   bool ok = true;
@@ -178,7 +174,7 @@ enum status otlp_proto_scope(struct otlp_proto *proto, const char *message, size
 enum status otlp_proto_resource(struct otlp_proto *proto, const char *message, size_t length,
                                 const struct otlp_visitor *visitor, struct error *err)
 {
-  struct wire wire = wire_of(message, length);
+  struct wire wire = wire_over(message, length);
   uint64_t key;
   bool ok = true;
   otlp_parts_clear(&proto->parts, false);
@@ -202,7 +198,7 @@ static enum status read_group(struct otlp_proto *proto, const char *message, siz
   const uint32_t known = OTLP_FIELD(head_key >> 3) | OTLP_FIELD(item_key >> 3);
   for (int pass = 0; pass < 2; pass++) {
     bool has_head = false;
-    struct wire wire = wire_of(message, length);
+    struct wire wire = wire_over(message, length);
     uint64_t key;
     while (otlp_proto_key(&wire, &key)) {
       const char *part;
@@ -246,7 +242,7 @@ enum status otlp_proto_resource_spans(struct otlp_proto *proto, const char *mess
 enum status otlp_proto_decode(struct otlp_proto *proto, const char *message, size_t length,
                               const struct otlp_visitor *visitor, struct error *err)
 {
-  struct wire wire = wire_of(message, length);
+  struct wire wire = wire_over(message, length);
   uint64_t key;
   proto->problem = NULL;
   while (otlp_proto_key(&wire, &key)) {

@@ -3,8 +3,8 @@
 #ifndef XSP_COLLECT_IMPORTERS_OTLP_PROTO_H
 #define XSP_COLLECT_IMPORTERS_OTLP_PROTO_H
 
+#include "base/wire.h"
 #include "collect/importers/otlp.h"
-#include "collect/importers/wire.h"
 
 struct otlp_proto { // starts as {0}; one at a time per thread; used again and again without allocation
   struct otlp_parts parts;

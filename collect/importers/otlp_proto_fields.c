@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fields of OTLP's protobuf, whatever they look like: values, attributes, events, links, all fields of a span. Called
 // by otlp_proto.c for what is not as usual, and by otlp_proto_value.c.
+#include "base/utf8.h"
+#include "collect/importers/json_scan.h"
 #include "collect/importers/otlp_proto.h"
 #include "format/otlp.h"
 
 #define NOT_UTF8 "a text is not UTF-8"
 
-static struct wire wire_of(const char *message, size_t length)
-{
-  return (struct wire){message, message + length, NULL};
-}
-
 bool otlp_proto_text(struct wire *wire, struct otlp_text *ret_text)
 {
   if (!wire_bytes(wire, &ret_text->at, &ret_text->length))
     return false;
-  return wire_is_utf8(ret_text->at, ret_text->length) || wire_fail(wire, NOT_UTF8);
+  return utf8_is_ascii(ret_text->at, ret_text->length) || json_is_utf8(ret_text->at, ret_text->length) ||
+         wire_fail(wire, NOT_UTF8);
 }
 
 bool otlp_proto_skip(struct wire *wire, uint64_t key, uint32_t known)
@@ -39,7 +37,7 @@ bool otlp_proto_value(struct wire *outer, struct otlp_value *ret_value)
   size_t length;
   if (!wire_bytes(outer, &message, &length))
     return false;
-  struct wire wire = wire_of(message, length);
+  struct wire wire = wire_over(message, length);
   uint64_t key, number;
   bool ok = true;
   while (ok && otlp_proto_key(&wire, &key)) {
@@ -90,7 +88,7 @@ bool otlp_proto_pair(struct wire *outer, struct otlp_attribute *attribute)
   size_t length;
   if (!wire_bytes(outer, &message, &length))
     return false;
-  struct wire wire = wire_of(message, length);
+  struct wire wire = wire_over(message, length);
   uint64_t key;
   bool ok = true;
   while (ok && otlp_proto_key(&wire, &key)) {
@@ -148,7 +146,7 @@ static bool read_time(struct wire *wire, int64_t *ret_time_ns)
     size_t length_;                                                                                                    \
     if (!wire_bytes(wire_, &message_, &length_))                                                                       \
       break;                                                                                                           \
-    struct wire inner_ = wire_of(message_, length_);                                                                   \
+    struct wire inner_ = wire_over(message_, length_);                                                                 \
     read_(&inner_, __VA_ARGS__);                                                                                       \
     if (inner_.problem != NULL) {                                                                                      \
       (wire_)->at = inner_.at;                                                                                         \

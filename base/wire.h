@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Protobuf's wire format, read from memory that nobody vouches for: never beyond it, no recursion, no allocation. Used by
+// the importer of OTLP, for which the whole of it is the hot path, hence inline; and, field by field (wire_next), by the
+// predictors on models and on what a framework hands over.
+#ifndef XSP_BASE_WIRE_H
+#define XSP_BASE_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
+#define WIRE_KEY(field, type) ((uint64_t)(field) << 3 | (uint64_t)(type))
+
+struct wire { // a message, or what is left of it
+  const char *at, *end;
+  const char *problem; // static text; sticky
+};
+
+static inline struct wire wire_over(const void *bytes, size_t length)
+{
+  const char *start = length > 0 ? bytes : "";
+  return (struct wire){start, start + length, NULL};
+}
+
+static inline bool wire_fail(struct wire *wire, const char *problem)
+{
+  if (wire->problem == NULL)
+    wire->problem = problem;
+  return false;
+}
+
+bool wire_long_varint(struct wire *wire, uint64_t *ret_value); // of two bytes and more
+
+static inline bool wire_varint(struct wire *wire, uint64_t *ret_value)
+{
+  if (wire->at < wire->end && (signed char)*wire->at >= 0) {
+    *ret_value = (unsigned char)*wire->at++;
+    return true;
+  }
+  return wire_long_varint(wire, ret_value);
+}
+
+static inline bool wire_fixed64(struct wire *wire, uint64_t *ret_value)
+{
+  if (wire->end - wire->at < 8)
+    return wire_fail(wire, "it ends inside a number");
+  memcpy(ret_value, wire->at, 8); // x86-64 and aarch64 are little-endian, as the format is
+  wire->at += 8;
+  return true;
+}
+
+static inline bool wire_fixed32(struct wire *wire, uint64_t *ret_value)
+{
+  uint32_t value;
+  if (wire->end - wire->at < 4)
+    return wire_fail(wire, "it ends inside a number");
+  memcpy(&value, wire->at, 4);
+  wire->at += 4;
+  *ret_value = value;
+  return true;
+}
+
+extern const char wire_cut[]; // the problem of a field that is longer than what it lies in
+
+// A length and that many bytes.
+static inline bool wire_bytes(struct wire *wire, const char **ret_bytes, size_t *ret_length)
+{
+  uint64_t length;
+  if (!wire_varint(wire, &length))
+    return false;
+  if (length > (uint64_t)(wire->end - wire->at))
+    return wire_fail(wire, wire_cut);
+  *ret_bytes = wire->at;
+  *ret_length = (size_t)length;
+  wire->at += length;
+  return true;
+}
+
+// The value of a field that nobody knows.
+bool wire_skip(struct wire *wire, uint64_t key);
+
+// ---- field by field --------------------------------------------------------------------------------------------------
+
+struct wire_field {
+  uint64_t number;
+  enum wire_type type;
+  uint64_t value;    // of a number; of WIRE_BYTES: their length, also where they are cut
+  const char *start; // of the field, at its key
+  const char *bytes; // WIRE_BYTES: text, a message, or numbers one behind the other; where they are cut: what is there
+  size_t length;
+};
+
+// False at the message's end and where it is damaged: then `problem` says how, and ret_field->start where.
+bool wire_next(struct wire *wire, struct wire_field *ret_field);
+
+static inline struct wire wire_inside(const struct wire_field *field)
+{
+  return wire_over(field->bytes, field->length);
+}
+
+static inline bool wire_is(const struct wire_field *field, uint64_t number, enum wire_type type)
+{
+  return field->number == number && field->type == type;
+}
+
+#endif

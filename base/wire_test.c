@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Protobuf's wire format: numbers of each length, each kind of field, and each way to be cut or wrong.
+#include "base/wire.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+// Read from memory that ends where the text does, for the sanitizers.
+static const char *problem_of(const char *text, size_t length, size_t *ret_fields)
+{
+  char *exact = malloc(length + 1);
+  memcpy(exact, text, length);
+  struct wire wire = wire_over(exact, length), skipping = wire_over(exact, length);
+  struct wire_field field;
+  *ret_fields = 0;
+  while (wire_next(&wire, &field))
+    (*ret_fields)++;
+  size_t skipped = 0;
+  uint64_t key;
+  while (skipping.at < skipping.end && wire_varint(&skipping, &key) && wire_skip(&skipping, key))
+    skipped++;
+  assert_int_equal(skipped, *ret_fields); // both ways to read agree
+  assert_true((skipping.problem == NULL) == (wire.problem == NULL));
+  if (wire.problem != NULL)
+    assert_string_equal(skipping.problem, wire.problem);
+  free(exact);
+  return wire.problem;
+}
+
+static void numbers_have_any_length(void **state)
+{
+  static const uint64_t numbers[] = {0, 1, 127, 128, 300, UINT32_MAX, (uint64_t)1 << 62, (uint64_t)1 << 63, UINT64_MAX};
+  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+    char text[16] = {0x08};
+    size_t length = 1;
+    uint64_t rest = numbers[i];
+    do {
+      text[length++] = (char)((rest & 0x7f) | (rest > 0x7f ? 0x80 : 0));
+      rest >>= 7;
+    } while (rest != 0);
+    struct wire wire = wire_over(text, length);
+    struct wire_field field;
+    assert_true(wire_next(&wire, &field));
+    assert_true(wire_is(&field, 1, WIRE_VARINT));
+    assert_true(field.value == numbers[i]);
+    assert_false(wire_next(&wire, &field));
+    assert_null(wire.problem);
+    size_t fields;
+    for (size_t cut = 1; cut < length; cut++)
+      assert_string_equal(problem_of(text, cut, &fields), "it ends inside a number");
+  }
+}
+
+static void each_kind_of_field_is_read(void **state)
+{
+  static const char text[] = "\x09\x01\x02\x03\x04\x05\x06\x07\x08" // 1: fixed64
+                             "\x15\x01\x02\x03\x04"                 // 2: fixed32
+                             "\x1a\x02hi"                           // 3: bytes
+                             "\x22\x00";                            // 4: none
+  struct wire wire = wire_over(text, sizeof text - 1);
+  struct wire_field field;
+  assert_true(wire_next(&wire, &field) && wire_is(&field, 1, WIRE_FIXED64));
+  assert_true(field.value == UINT64_C(0x0807060504030201));
+  assert_true(wire_next(&wire, &field) && wire_is(&field, 2, WIRE_FIXED32));
+  assert_true(field.value == 0x04030201 && field.start == text + 9);
+  assert_true(wire_next(&wire, &field) && wire_is(&field, 3, WIRE_BYTES));
+  assert_true(field.length == 2 && memcmp(field.bytes, "hi", 2) == 0);
+  assert_true(wire_next(&wire, &field) && wire_is(&field, 4, WIRE_BYTES));
+  struct wire inside = wire_inside(&field);
+  assert_false(wire_next(&inside, &field));
+  assert_null(inside.problem);
+  assert_false(wire_next(&wire, &field));
+  assert_null(wire.problem);
+}
+
+static void what_is_cut_says_what_is_there(void **state)
+{
+  static const char text[] = "\x08\x01\x1a\x05hi";
+  struct wire wire = wire_over(text, sizeof text - 1);
+  struct wire_field field;
+  assert_true(wire_next(&wire, &field));
+  assert_false(wire_next(&wire, &field));
+  assert_ptr_equal(wire.problem, wire_cut);
+  assert_true(wire_is(&field, 3, WIRE_BYTES));
+  assert_true(field.start == text + 2 && field.value == 5 && field.length == 2);
+  assert_false(wire_next(&wire, &field)); // it stays so
+}
+
+static void damage_is_said(void **state)
+{
+  static const struct {
+    const char *text;
+    size_t length, fields;
+    const char *problem;
+  } cases[] = {
+      {"", 0, 0, NULL},
+      {"\x08\x01\x08\x02", 4, 2, NULL},
+      {"\x00\x01", 2, 0, "a field has no number"},
+      {"\x80\x80\x80\x80\x80\x01\x01", 7, 0, "a field has no number"}, // beyond 2^29
+      {"\x08\x01\x0b", 3, 1, "a field is of an unknown kind"},         // a group
+      {"\x0f\x00", 2, 0, "a field is of an unknown kind"},
+      {"\x09\x01\x02\x03\x04\x05\x06\x07", 8, 0, "it ends inside a number"},
+      {"\x0d\x01\x02\x03", 4, 0, "it ends inside a number"},
+      {"\x0a", 1, 0, "it ends inside a number"},
+      {"\x0a\x02x", 3, 0, "a part is longer than what is there"},
+      {"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01x", 12, 0, "a part is longer than what is there"},
+      {"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 12, 0, "a number is too long"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    size_t fields;
+    const char *problem = problem_of(cases[i].text, cases[i].length, &fields);
+    assert_int_equal(fields, cases[i].fields);
+    assert_int_equal(problem == NULL, cases[i].problem == NULL);
+    if (problem != NULL)
+      assert_string_equal(problem, cases[i].problem);
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(numbers_have_any_length),
+      cmocka_unit_test(each_kind_of_field_is_read),
+      cmocka_unit_test(what_is_cut_says_what_is_there),
+      cmocka_unit_test(damage_is_said),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
