@@ -2,8 +2,8 @@
 // Asks one analysis about every experiment of the stores and dresses the answers as tables; holds the helpers that all
 // analyses share.
 #include "analyze/cache.h"
+#include "analyze/experiment_names.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -177,7 +177,8 @@ struct answers {
 };
 
 static enum status ask(const struct question *blank, struct store *store, const struct store_experiment *experiment,
-                       const struct store_run *runs, size_t run_count, struct answers *answers, struct error *err)
+                       const char *name, const struct store_run *runs, size_t run_count, struct answers *answers,
+                       struct error *err)
 {
   struct question question = *blank;
   struct arena scratch = {0};
@@ -192,9 +193,6 @@ static enum status ask(const struct question *blank, struct store *store, const 
   answers->experiments++;
   enum status status = blank->analysis->answer(&question, &why);
   arena_done(&scratch);
-  const char *name = experiment->name != NULL && experiment->name[0] != 0
-                         ? experiment->name
-                         : arena_format(question.arena, "experiment %" PRId64, experiment->experiment_id);
   if (status == STATUS_NO) {
     if (answers->lacking == NULL) {
       answers->first_lack = why;
@@ -243,14 +241,15 @@ enum status question_each(const struct analysis *analysis, struct store *const *
     size_t run_count;
     XSP_TRY(store_experiments(stores[i], arena, &experiments, &experiment_count, err));
     XSP_TRY(store_runs(stores[i], arena, &runs, &run_count, err));
+    const char **names = experiment_names(experiments, experiment_count, arena);
     struct analyze_table *tables = arena_alloc_array(arena, answers.count + experiment_count + 1, sizeof *tables);
-    if (tables == NULL)
+    if (names == NULL || tables == NULL)
       return question_no_memory(err);
     if (answers.count > 0)
       memcpy(tables, answers.tables, answers.count * sizeof *tables);
     answers.tables = tables;
     for (size_t k = 0; k < experiment_count; k++)
-      XSP_TRY(ask(&blank, stores[i], &experiments[k], runs, run_count, &answers, err));
+      XSP_TRY(ask(&blank, stores[i], &experiments[k], names[k], runs, run_count, &answers, err));
   }
   if (answers.count == 0) {
     if (answers.lacking == NULL)

@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -76,6 +77,25 @@ static bool try_environment(struct search *search, const char *environment)
   if (try_packages(search, folders))
     return true;
   note(search, environment, "no such package");
+  return false;
+}
+
+// A folder given in a file's place: a Python environment, its site-packages, or an installation with lib/.
+static bool try_folder(struct search *search, const char *folder)
+{
+  static const char *const below[] = {"", "lib/", "lib64/"};
+  if (search->names->package_glob != NULL && (try_packages(search, folder) || try_environment(search, folder)))
+    return true;
+  for (size_t i = 0; i < sizeof below / sizeof below[0]; i++)
+    for (const char *const *soname = search->names->sonames; *soname != NULL; soname++) {
+      char path[PATH_MAX];
+      if (snprintf(path, sizeof path, "%s/%s%s", folder, below[i], *soname) >= (int)sizeof path ||
+          access(path, F_OK) != 0)
+        continue;
+      if (open_path(search, path, 0, "given"))
+        return true;
+      note(search, path, dlerror());
+    }
   return false;
 }
 
@@ -182,21 +202,37 @@ static const char *given_path(const struct library_names *names, const char *giv
   return value != NULL && value[0] != 0 ? value : NULL;
 }
 
+// What was given is final: it opens, or the search ends.
+static enum status open_given(struct search *search, const char *given, struct error *err)
+{
+  // dlopen takes a name without a slash for one to search; a given path is a path.
+  char path[PATH_MAX];
+  struct stat there;
+  snprintf(path, sizeof path, "%s%s", strchr(given, '/') == NULL ? "./" : "", given);
+  if (stat(path, &there) != 0 || !S_ISDIR(there.st_mode))
+    return open_path(search, path, 0, "given") ? STATUS_OK
+                                               : error_set(err, STATUS_SYSTEM, "cannot open library", given,
+                                                           "give the path of the library's file", "%s", dlerror());
+  buf_init(&search->looked, 4096);
+  enum status status = STATUS_OK;
+  if (try_folder(search, path))
+    search->found->route = "given";
+  else
+    status = error_set(err, STATUS_SYSTEM, "cannot find library", given, "give the path of the library's file",
+                       "the folder has no %s that opens%s%s", search->names->name,
+                       search->looked.length > 0 ? ": " : "", search->looked.length > 0 ? search->looked.data : "");
+  buf_done(&search->looked);
+  return status;
+}
+
 enum status library_open(const struct library_names *names, const char *given, struct library *ret_library,
                          struct error *err)
 {
   *ret_library = (struct library){0};
   struct search search = {.names = names, .found = ret_library};
   given = given_path(names, given);
-  if (given != NULL) {
-    // dlopen takes a name without a slash for one to search; a given path is a path.
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s%s", strchr(given, '/') == NULL ? "./" : "", given);
-    if (open_path(&search, path, 0, "given"))
-      return STATUS_OK;
-    return error_set(err, STATUS_SYSTEM, "cannot open library", given, "give the path of the library's file", "%s",
-                     dlerror());
-  }
+  if (given != NULL)
+    return open_given(&search, given, err);
   for (const char *const *soname = names->sonames; *soname != NULL; soname++)
     if (open_path(&search, *soname, RTLD_NOLOAD, "already loaded"))
       return STATUS_OK;

@@ -98,6 +98,32 @@ static void the_active_python_environment_is_looked_into(void **state)
   remove_environment(folder);
 }
 
+// An environment, its packages, and an installation that has the library itself (in lib/) stand for the library in them.
+static void a_given_folder_is_looked_into(void **state)
+{
+  char folder[] = "/tmp/xsp-library-test-XXXXXX", packages[128];
+  make_environment(folder);
+  snprintf(packages, sizeof packages, "%s/lib/python3.11/site-packages", folder);
+  struct library library;
+  struct error err = {0};
+  const char *const given[] = {folder, packages};
+  for (size_t i = 0; i < 2; i++) {
+    assert_int_equal(library_open(&names, given[i], &library, NULL), STATUS_OK);
+    assert_string_equal(library.route, "given");
+    assert_non_null(strstr(library.path, "example/libexample.so.1"));
+  }
+  struct library_names installed = names;
+  installed.sonames = (const char *const[]){"python3.11/site-packages/example/libexample.so.1", NULL};
+  installed.package_glob = NULL;
+  assert_int_equal(library_open(&installed, folder, &library, NULL), STATUS_OK);
+  // A folder without it is final, too, though the system has the library.
+  snprintf(packages, sizeof packages, "%s/lib/python3.11/site-packages/example", folder);
+  assert_int_equal(library_open(&names, packages, &library, &err), STATUS_SYSTEM);
+  assert_string_equal(err.where, packages);
+  assert_non_null(strstr(err.why, "no example that opens"));
+  remove_environment(folder);
+}
+
 static void the_error_names_all_places(void **state)
 {
   struct library_names nowhere = names;
@@ -118,6 +144,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup(a_given_path_is_final, clean),
       cmocka_unit_test_setup(the_active_python_environment_is_looked_into, clean),
+      cmocka_unit_test_setup(a_given_folder_is_looked_into, clean),
       cmocka_unit_test_setup(the_error_names_all_places, clean),
       cmocka_unit_test_setup(the_system_comes_last, clean),
       cmocka_unit_test_setup(what_is_loaded_comes_first, clean),

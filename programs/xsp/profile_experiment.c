@@ -1,381 +1,282 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the matrix (batch size × repetition × level set) and writes the .xsp file. One thread; the collector's work is
-// done between observations, so that it does not disturb what is measured on a machine with few cores.
+// Runs the matrix (batch size × repetition × variant × level set) and writes the .xsp file. One thread; the collector's
+// work is done between observations, so that it does not disturb what is measured on a machine with few cores.
 #include "programs/xsp/profile_experiment.h"
 
-#include "analyze/analyze.h"
 #include "collect/collect.h"
 #include "correlate/correlate.h"
+#include "programs/xsp/profile_lane.h"
+#include "programs/xsp/profile_own_share.h"
+#include "programs/xsp/profile_progress.h"
+#include "programs/xsp/profile_rows.h"
 #include "programs/xsp/profile_windows.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #define COMMIT_EVERY_S 1.0
-#define SYSTEM_VALUES_MAXIMUM 32
 
-struct lane { // one level set
-  struct runner runner;
-  struct collect_session *session;
-  struct collect_counts counted; // totals already assigned to runs
-};
-
+// A lane is a variant at a level set: number variant * set_count + set. Its run at a batch size is number batch *
+// lane_count + lane, and has that number, from 1, as its id.
 struct experiment {
   const struct profile_options *options;
   struct profile_result *result;
   struct store *store;
-  struct lane lanes[PROFILE_SETS_MAXIMUM];
-  struct store_run runs[PROFILE_SETS_MAXIMUM * PROFILE_BATCHES_MAXIMUM];
-  unsigned done, total; // observations, for the progress line
-  double started_s, committed_s, shown_s;
-  size_t batches_begun;
+  size_t lane_count;
+  struct lane *lanes;
+  struct store_run *runs; // run_id 0: not begun
+  struct progress progress;
+  double committed_s;
   bool has_measured;
 };
 
-static double now_s(void)
+struct span_of_lanes { // what is measured at the same time: all lanes, or those of one variant
+  size_t first, count;
+};
+
+static size_t variant_of(const struct experiment *experiment, size_t lane)
 {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+  return lane / experiment->options->set_count;
 }
 
-static struct store_run *run_of(struct experiment *experiment, size_t set, size_t batch)
+static struct level_set levels_of(const struct experiment *experiment, size_t lane)
 {
-  return &experiment->runs[batch * experiment->options->set_count + set];
+  return experiment->options->sets[lane % experiment->options->set_count];
 }
 
-static void show_progress(struct experiment *experiment, int64_t batch, const char *levels)
+static struct store_run *run_of(struct experiment *experiment, size_t lane, size_t batch)
+{
+  return &experiment->runs[batch * experiment->lane_count + lane];
+}
+
+// An error of one variant of several says whose it is.
+static enum status blame(const struct experiment *experiment, size_t lane, enum status status, struct error *err)
 {
   const struct profile_options *options = experiment->options;
-  double now = now_s();
-  bool is_terminal = isatty(STDERR_FILENO) == 1;
-  if (options->quiet ||
-      (now - experiment->shown_s < (is_terminal ? 0.2 : 5.0) && experiment->done != experiment->total))
-    return;
-  experiment->shown_s = now;
-  double each = experiment->done > 0 ? (now - experiment->started_s) / experiment->done : NAN;
-  double left = each * (experiment->total - experiment->done);
-  fprintf(stderr, "%s%s: batch %" PRId64 ", %s, observation %u of %u", is_terminal ? "\r\033[K" : "", options->name,
-          batch, levels, experiment->done, experiment->total);
-  if (isfinite(left))
-    fprintf(stderr, ", about %.0f s left", left);
-  fputs(is_terminal && experiment->done != experiment->total ? "" : "\n", stderr);
-}
-
-static enum status describe(struct experiment *experiment, struct error *err)
-{
-  const struct profile_options *options = experiment->options;
-  const struct runner *runner = &experiment->lanes[0].runner;
-  struct arena arena = {0};
-  struct store_system_value values[SYSTEM_VALUES_MAXIMUM];
-  size_t count = system_describe(&arena, values, SYSTEM_VALUES_MAXIMUM - 2 - PEAKS_VALUES);
-  values[count++] = (struct store_system_value){.key = "framework_library", .text = runner->library};
-  if (options->runner.threads != 0)
-    values[count++] =
-        (struct store_system_value){.key = "threads", .number = options->runner.threads, .is_number = true};
-  if (options->peaks != NULL)
-    count += peaks_describe(options->peaks, values + count);
-  int64_t system_id = 0;
-  enum status status = store_add_system(experiment->store, values, count, &system_id, err);
-  struct timespec created;
-  clock_gettime(CLOCK_REALTIME, &created);
-  struct store_experiment row = {
-      .experiment_id = 1,
-      .name = options->name,
-      .workload = options->runner.model_path,
-      .framework = runner->framework,
-      .framework_version = runner->framework_version,
-      .command = options->command,
-      .created_ns = (int64_t)created.tv_sec * 1000000000 + created.tv_nsec,
-      .system_id = system_id,
-      .xsp_version = XSP_VERSION,
-  };
-  if (status == STATUS_OK)
-    status = store_add_experiment(experiment->store, &row, err);
-  arena_done(&arena);
+  char name[80];
+  if (status != STATUS_OK && options->variant_count > 1 && err != NULL) {
+    struct error own = *err;
+    variant_as_given(options->variants, options->variant_count, variant_of(experiment, lane), name, sizeof name);
+    snprintf(err->what, sizeof err->what, "%s: %.75s", name, own.what);
+  }
   return status;
 }
 
 // The rows of a batch size's runs appear when its measurement begins: an interrupted experiment has no empty runs.
-static enum status add_runs(struct experiment *experiment, size_t batch, struct error *err)
+static enum status add_runs(struct experiment *experiment, struct span_of_lanes lanes, size_t batch, struct error *err)
 {
-  const struct profile_options *options = experiment->options;
-  for (size_t set = 0; set < options->set_count; set++) {
-    struct store_run *run = run_of(experiment, set, batch);
-    *run = (struct store_run){.run_id = (int64_t)(batch * options->set_count + set) + 1,
-                              .experiment_id = 1,
-                              .levels = options->sets[set],
-                              .batch_size = options->batches[batch],
+  for (size_t lane = lanes.first; lane < lanes.first + lanes.count; lane++) {
+    struct store_run *run = run_of(experiment, lane, batch);
+    *run = (struct store_run){.run_id = run - experiment->runs + 1,
+                              .experiment_id = experiment_id_of(variant_of(experiment, lane)),
+                              .levels = levels_of(experiment, lane),
+                              .batch_size = experiment->options->batches[batch],
                               .epoch_is_unix = true,
                               .own_pct = NAN};
     XSP_TRY(store_add_run(experiment->store, run, err));
   }
-  experiment->batches_begun = batch + 1;
   return STATUS_OK;
 }
 
-static enum status start_lanes(struct experiment *experiment, struct error *err)
+static enum status start_lane(struct experiment *experiment, size_t number, struct error *err)
 {
   const struct profile_options *options = experiment->options;
-  for (size_t i = 0; i < options->set_count; i++) {
-    struct lane *lane = &experiment->lanes[i];
-    struct collect_options session = {.level_mask = options->sets[i].mask};
-    XSP_TRY(collect_create(&session, &lane->session, err));
-    bool reaches_deep = level_set_deepest(options->sets[i]) > XSP_LEVEL_LAYER;
-    XSP_TRY(runner_start(&lane->runner, &options->runner, options->sets[i], collect_directory(lane->session),
-                         reaches_deep ? options->tracers : NULL, err));
-    // One after the other: two frameworks that load at once only make each other slow.
-    XSP_TRY(runner_wait_ready(&lane->runner, err));
-  }
-  const struct runner *last = &experiment->lanes[options->set_count - 1].runner;
-  snprintf(experiment->result->framework, sizeof experiment->result->framework, "%s", last->framework);
-  snprintf(experiment->result->framework_version, sizeof experiment->result->framework_version, "%s",
-           last->framework_version);
-  snprintf(experiment->result->library, sizeof experiment->result->library, "%s", last->library);
-  snprintf(experiment->result->layer_source, sizeof experiment->result->layer_source, "%s", last->layer_source);
-  snprintf(experiment->result->note, sizeof experiment->result->note, "%s", last->note);
+  const struct profile_variant *variant = &options->variants[variant_of(experiment, number)];
+  struct lane *lane = &experiment->lanes[number];
+  struct runner_options runner = options->runner;
+  runner.predictor = variant->predictor;
+  runner.library = variant->library;
+  struct level_set levels = levels_of(experiment, number);
+  bool reaches_deep = level_set_deepest(levels) > XSP_LEVEL_LAYER;
+  XSP_TRY(lane_start(lane, &runner, levels, reaches_deep ? options->tracers : NULL, err));
+  experiment->result->found[variant_of(experiment, number)] = lane->runner.found; // the last set says how layers come
   return STATUS_OK;
 }
 
-// What the session lost since the last look belongs to the run that was just drained.
-static void count_losses(struct lane *lane, struct store_run *run)
+// One after the other: two frameworks that load at once only make each other slow.
+static enum status start_lanes(struct experiment *experiment, struct span_of_lanes lanes, struct error *err)
 {
-  struct collect_counts now;
-  collect_counts(lane->session, &now);
-  uint64_t lost = (now.dropped + now.lost + now.overwritten) -
-                  (lane->counted.dropped + lane->counted.lost + lane->counted.overwritten);
-  run->dropped_count += (int64_t)lost;
-  run->misused_count += (int64_t)(now.misused - lane->counted.misused);
-  lane->counted = now;
+  for (size_t lane = lanes.first; lane < lanes.first + lanes.count; lane++)
+    XSP_TRY(blame(experiment, lane, start_lane(experiment, lane, err), err));
+  return STATUS_OK;
 }
 
-static enum status observe(struct experiment *experiment, size_t set, size_t batch, bool is_warmup, struct error *err)
+static enum status observe(struct experiment *experiment, size_t lane, size_t batch, enum runner_inference kind,
+                           struct error *err)
 {
-  struct lane *lane = &experiment->lanes[set];
-  struct store_run *run = run_of(experiment, set, batch);
-  XSP_TRY(runner_predict(&lane->runner, experiment->options->batches[batch], is_warmup, err));
-  XSP_TRY(collect_drain(lane->session, experiment->store, run->run_id, err));
-  count_losses(lane, run);
+  const struct profile_options *options = experiment->options;
+  struct store_run *run = run_of(experiment, lane, batch);
+  XSP_TRY(lane_observe(&experiment->lanes[lane], experiment->store, run, kind, err));
   experiment->has_measured = true;
-  experiment->done++;
   char levels[LEVEL_SET_TEXT_SIZE];
-  level_set_format(experiment->options->sets[set], levels);
-  show_progress(experiment, experiment->options->batches[batch], levels);
-  if (now_s() - experiment->committed_s < COMMIT_EVERY_S)
+  level_set_format(run->levels, levels);
+  progress_step(&experiment->progress,
+                options->variant_count > 1 ? options->variants[variant_of(experiment, lane)].predictor : NULL,
+                run->batch_size, levels);
+  if (progress_now_s() - experiment->committed_s < COMMIT_EVERY_S)
     return STATUS_OK;
-  experiment->committed_s = now_s();
-  for (size_t i = 0; i < experiment->options->set_count; i++) // every lane gets its rings' space back
-    XSP_TRY(collect_commit(experiment->lanes[i].session, experiment->store, err));
+  experiment->committed_s = progress_now_s();
+  for (size_t i = 0; i < experiment->lane_count; i++) // every lane gets its rings' space back
+    if (experiment->lanes[i].session != NULL)
+      XSP_TRY(collect_commit(experiment->lanes[i].session, experiment->store, err));
   return STATUS_OK;
 }
 
-// One batch size: every repetition visits every level set, beginning with another one each time, so that a drift of the
-// machine's speed falls on all sets alike.
-static enum status measure_batch(struct experiment *experiment, size_t batch, struct error *err)
+// One batch size: every repetition visits every lane, beginning with another one each time, so that a drift of the
+// machine's speed falls on all alike.
+static enum status measure_batch(struct experiment *experiment, struct span_of_lanes lanes, size_t batch,
+                                 struct error *err)
 {
   const struct profile_options *options = experiment->options;
-  XSP_TRY(add_runs(experiment, batch, err));
-  for (size_t set = 0; set < options->set_count; set++)
-    XSP_TRY(runner_prepare(&experiment->lanes[set].runner, options->batches[batch], err));
+  size_t end = lanes.first + lanes.count;
+  XSP_TRY(add_runs(experiment, lanes, batch, err));
+  for (size_t lane = lanes.first; lane < end; lane++) {
+    enum status status = runner_prepare(&experiment->lanes[lane].runner, options->batches[batch], err);
+    XSP_TRY(blame(experiment, lane, status, err));
+  }
   for (unsigned repetition = 0; repetition < options->warmups + options->runs; repetition++)
-    for (size_t i = 0; i < options->set_count; i++) {
+    for (size_t i = 0; i < lanes.count; i++) {
       if (*options->interrupted)
         return STATUS_OK;
-      size_t set = (i + repetition) % options->set_count;
-      XSP_TRY(observe(experiment, set, batch, repetition < options->warmups, err));
+      enum runner_inference kind = repetition < options->warmups ? INFERENCE_WARMUP : INFERENCE_COUNTED;
+      size_t lane = lanes.first + (i + repetition) % lanes.count;
+      enum status status = observe(experiment, lane, batch, kind, err);
+      XSP_TRY(blame(experiment, lane, status, err));
     }
-  // A framework that holds its layers back until the end of a profile publishes them now, into this batch's runs.
-  for (size_t set = 0; set < options->set_count; set++) {
-    struct lane *lane = &experiment->lanes[set];
-    XSP_TRY(runner_flush(&lane->runner, err));
-    XSP_TRY(collect_drain(lane->session, experiment->store, run_of(experiment, set, batch)->run_id, err));
-    count_losses(lane, run_of(experiment, set, batch));
+  for (size_t lane = lanes.first; lane < end; lane++) {
+    enum status status = lane_flush(&experiment->lanes[lane], experiment->store, run_of(experiment, lane, batch), err);
+    XSP_TRY(blame(experiment, lane, status, err));
   }
   return STATUS_OK;
 }
 
-struct observed { // one model span
-  int64_t span_id, duration_ns;
-  double own_ns; // NaN: not known
-  bool is_warmup;
-};
-
-static int by_span_id(const void *a, const void *b)
+// The lanes end; what tracers in them said is kept with their first run.
+static enum status end_lanes(struct experiment *experiment, struct span_of_lanes lanes, size_t batches_begun,
+                             struct error *err)
 {
-  int64_t left = ((const struct observed *)a)->span_id, right = ((const struct observed *)b)->span_id;
-  return (left > right) - (left < right);
-}
-
-// The run's model spans, with what their tags say.
-static enum status load_observed(struct experiment *experiment, int64_t run_id, struct arena *arena,
-                                 struct observed **ret_observed, size_t *ret_count, struct error *err)
-{
-  struct store_spans spans;
-  struct store_tag *tags = NULL;
-  size_t tag_count = 0, count = 0;
-  uint32_t columns = STORE_BIT(STORE_SPAN_ID) | STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_LEVEL);
-  XSP_TRY(store_load_spans(experiment->store, run_id, columns, arena, &spans, err));
-  XSP_TRY(store_load_tags(experiment->store, run_id, arena, &tags, &tag_count, err));
-  uint32_t warmup_key = 0, own_key = 0;
-  store_find_string(experiment->store, "warmup", 6, &warmup_key);
-  store_find_string(experiment->store, "own_ns", 6, &own_key);
-  struct observed *observed = arena_alloc_array(arena, spans.count + 1, sizeof *observed);
-  if (observed == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot analyse the run", NULL, NULL, "out of memory");
-  for (size_t i = 0; i < spans.count; i++)
-    if (spans.level[i] == XSP_LEVEL_MODEL)
-      observed[count++] = (struct observed){spans.span_id[i], spans.duration_ns[i], NAN, false};
-  qsort(observed, count, sizeof *observed, by_span_id);
-  for (size_t i = 0; i < tag_count; i++) {
-    if (tags[i].key == 0 || (tags[i].key != warmup_key && tags[i].key != own_key) || tags[i].type != STORE_INT)
-      continue;
-    struct observed wanted = {.span_id = tags[i].span_id};
-    struct observed *found = bsearch(&wanted, observed, count, sizeof *observed, by_span_id);
-    if (found != NULL && tags[i].key == warmup_key)
-      found->is_warmup = found->is_warmup || tags[i].value.integer != 0;
-    else if (found != NULL)
-      found->own_ns = (double)tags[i].value.integer;
-  }
-  *ret_observed = observed;
-  *ret_count = count;
-  return STATUS_OK;
-}
-
-// xsp's own share of a run: what its code inside the counted model spans took, as measured there (tag own_ns). The median
-// over observations: the code is timed by the wall clock, and one preemption inside it would else be taken for its cost.
-static enum status measure_own_share(struct experiment *experiment, struct store_run *run, struct arena *arena,
-                                     struct noise *noise, bool is_model_set, struct error *err)
-{
-  struct observed *observed = NULL;
-  size_t count = 0, counted = 0, own_known = 0;
-  XSP_TRY(load_observed(experiment, run->run_id, arena, &observed, &count, err));
-  double *latencies = arena_alloc_array(arena, count + 1, sizeof *latencies);
-  double *shares = arena_alloc_array(arena, count + 1, sizeof *shares);
-  if (latencies == NULL || shares == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot analyse the run", NULL, NULL, "out of memory");
-  for (size_t i = 0; i < count; i++) {
-    if (observed[i].is_warmup)
-      continue;
-    latencies[counted++] = (double)observed[i].duration_ns;
-    if (!isnan(observed[i].own_ns) && observed[i].duration_ns > 0)
-      shares[own_known++] = 100 * observed[i].own_ns / (double)observed[i].duration_ns;
-  }
-  struct statistic median;
-  if (own_known > 0 && own_known == counted && statistic_parse("median", &median))
-    run->own_pct = statistic_apply(&median, shares, own_known);
-  if (is_model_set)
-    noise_add_latencies(noise, run->batch_size, latencies, counted);
-  return STATUS_OK;
-}
-
-static enum status write_notes(struct experiment *experiment, struct error *err)
-{
-  struct buf text;
-  buf_init(&text, 4096);
-  noise_explain(&experiment->result->noise, &text);
-  enum status status = store_add_note(experiment->store, 0, "noise", text.data != NULL ? text.data : "", err);
-  if (status == STATUS_OK)
-    status =
-        store_add_note(experiment->store, 0, "noise_grade", noise_grade_name(experiment->result->noise.grade), err);
-  if (status == STATUS_OK)
-    status = store_add_note(experiment->store, 0, "layer_source", experiment->result->layer_source, err);
-  if (status == STATUS_OK && experiment->result->note[0] != 0)
-    status = store_add_note(experiment->store, 0, "framework", experiment->result->note, err);
-  if (status == STATUS_OK && experiment->result->was_interrupted)
-    status = store_add_note(experiment->store, 0, "interrupted", "the user ended the experiment early", err);
-  for (size_t set = 0; set < experiment->options->set_count && status == STATUS_OK; set++) {
+  for (size_t i = lanes.first; i < lanes.first + lanes.count; i++)
+    runner_close(&experiment->lanes[i].runner);
+  for (size_t i = lanes.first; i < lanes.first + lanes.count; i++) {
+    struct lane *lane = &experiment->lanes[i];
+    XSP_TRY(lane_drain_final(lane, experiment->store, run_of(experiment, i, batches_begun - 1), err));
     struct arena arena = {0};
-    const char *messages = collect_messages(experiment->lanes[set].session, &arena);
+    const char *messages = collect_messages(lane->session, &arena);
+    enum status status = STATUS_OK;
     if (messages != NULL && messages[0] != 0)
-      status = store_add_note(experiment->store, (int64_t)set + 1, "tracers", messages, err);
+      status = store_add_note(experiment->store, run_of(experiment, i, 0)->run_id, "tracers", messages, err);
     arena_done(&arena);
+    XSP_TRY(status);
+    XSP_TRY(collect_commit(lane->session, experiment->store, err));
+    lane_close(lane);
   }
-  buf_done(&text);
-  return status;
+  return STATUS_OK;
 }
 
-static enum status finish(struct experiment *experiment, struct error *err)
+static enum status measure(struct experiment *experiment, struct span_of_lanes lanes, struct error *err)
 {
   const struct profile_options *options = experiment->options;
-  for (size_t set = 0; set < options->set_count; set++) {
-    struct lane *lane = &experiment->lanes[set];
-    struct store_run *last = run_of(experiment, set, experiment->batches_begun - 1);
-    XSP_TRY(collect_drain_final(lane->session, experiment->store, last->run_id, err));
-    count_losses(lane, last);
+  XSP_TRY(start_lanes(experiment, lanes, err));
+  if (*options->interrupted && experiment->store != NULL)
+    return STATUS_OK;
+  if (*options->interrupted) {
+    experiment->result->was_interrupted = true;
+    return error_set(err, STATUS_SYSTEM, "interrupted", options->runner.model_path, NULL, "nothing was measured yet");
   }
+  if (experiment->store == NULL)
+    XSP_TRY(store_create(options->output_path, options->force, &experiment->store, err));
+  for (size_t lane = lanes.first; lane < lanes.first + lanes.count; lane += options->set_count) {
+    size_t variant = variant_of(experiment, lane);
+    XSP_TRY(rows_add_experiment(experiment->store, options, variant, &experiment->result->found[variant], err));
+  }
+  if (experiment->progress.started_s == 0)
+    experiment->progress.started_s = experiment->committed_s = progress_now_s();
+  size_t batches_begun = 0;
+  while (batches_begun < options->batch_count && (batches_begun == 0 || !*options->interrupted))
+    XSP_TRY(measure_batch(experiment, lanes, batches_begun++, err));
+  return end_lanes(experiment, lanes, batches_begun, err);
+}
+
+// What needs all spans of a run.
+static enum status finish_runs(struct experiment *experiment, struct error *err)
+{
+  const struct profile_options *options = experiment->options;
   XSP_TRY(store_commit(experiment->store, err));
-  for (size_t batch = 0; batch < experiment->batches_begun; batch++)
-    for (size_t set = 0; set < options->set_count; set++) {
-      struct arena arena = {0};
-      struct store_run *run = run_of(experiment, set, batch);
-      enum status status = measure_own_share(experiment, run, &arena, &experiment->result->noise, set == 0, err);
-      if (status == STATUS_OK)
-        status = store_add_run(experiment->store, run, err);
-      arena_done(&arena);
-      XSP_TRY(status);
-    }
+  for (size_t i = 0; i < options->batch_count * experiment->lane_count; i++) {
+    struct store_run *run = &experiment->runs[i];
+    size_t variant = variant_of(experiment, i % experiment->lane_count);
+    if (run->run_id == 0)
+      continue;
+    bool is_first_set = i % options->set_count == 0;
+    XSP_TRY(own_share_measure(experiment->store, run, is_first_set ? &experiment->result->noise : NULL, err));
+    XSP_TRY(store_add_run(experiment->store, run, err));
+    if (options->variant_count > 1)
+      XSP_TRY(rows_note_run(experiment->store, run->run_id, &experiment->result->found[variant], err));
+  }
   return STATUS_OK;
 }
 
 static enum status run_experiment(struct experiment *experiment, struct error *err)
 {
   const struct profile_options *options = experiment->options;
+  struct profile_result *result = experiment->result;
   struct disturbance before, after;
-  noise_start(&experiment->result->noise);
+  noise_start(&result->noise);
   disturbance_read(&before);
-  XSP_TRY(start_lanes(experiment, err));
-  if (*options->interrupted) {
-    experiment->result->was_interrupted = true;
-    return error_set(err, STATUS_SYSTEM, "interrupted", options->runner.model_path, NULL, "nothing was measured yet");
-  }
-  XSP_TRY(store_create(options->output_path, options->force, &experiment->store, err));
-  XSP_TRY(describe(experiment, err));
-  experiment->total = (unsigned)(options->batch_count * options->set_count) * (options->runs + options->warmups);
-  experiment->started_s = experiment->committed_s = now_s();
-  for (size_t batch = 0; batch < options->batch_count && (batch == 0 || !*options->interrupted); batch++)
-    XSP_TRY(measure_batch(experiment, batch, err));
-  experiment->result->seconds = now_s() - experiment->started_s;
-  experiment->result->was_interrupted = *options->interrupted != 0;
-  for (size_t set = 0; set < options->set_count; set++)
-    runner_close(&experiment->lanes[set].runner);
+  size_t together = options->sequential ? options->set_count : experiment->lane_count;
+  for (size_t first = 0; first < experiment->lane_count; first += together)
+    if (first == 0 || !*options->interrupted)
+      XSP_TRY(measure(experiment, (struct span_of_lanes){first, together}, err));
+  result->seconds = progress_now_s() - experiment->progress.started_s;
+  result->was_interrupted = *options->interrupted != 0;
   disturbance_read(&after);
-  XSP_TRY(finish(experiment, err));
-  noise_finish(&experiment->result->noise, &before, &after);
-  XSP_TRY(write_notes(experiment, err));
-  if (strcmp(options->runner.predictor, "onnxruntime") == 0)
-    XSP_TRY(profile_windows(experiment->store, options->runner.model_path, err));
+  XSP_TRY(finish_runs(experiment, err));
+  noise_finish(&result->noise, &before, &after);
+  XSP_TRY(rows_note_file(experiment->store, options, result, err));
+  for (size_t variant = 0; variant < options->variant_count; variant++)
+    if (strcmp(options->variants[variant].predictor, "onnxruntime") == 0)
+      XSP_TRY(profile_windows(experiment->store, experiment_id_of(variant), options->runner.model_path, err));
   XSP_TRY(correlate_store(experiment->store, err));
   return store_finish(experiment->store, err);
+}
+
+static void keep_partial(struct experiment *experiment)
+{
+  struct profile_result *result = experiment->result;
+  if (!experiment->has_measured) {
+    store_discard(experiment->store);
+    return;
+  }
+  if (store_commit(experiment->store, NULL) == STATUS_OK)
+    snprintf(result->kept_partial, sizeof result->kept_partial, "%s.partial", store_path(experiment->store));
+  store_close(experiment->store);
 }
 
 enum status profile_experiment(const struct profile_options *options, struct profile_result *ret_result,
                                struct error *err)
 {
   *ret_result = (struct profile_result){0};
-  struct experiment *experiment = calloc(1, sizeof *experiment);
-  if (experiment == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot start the experiment", NULL, NULL, "out of memory");
-  experiment->options = options;
-  experiment->result = ret_result;
-  enum status status = run_experiment(experiment, err);
-  for (size_t set = 0; set < options->set_count; set++) {
-    runner_close(&experiment->lanes[set].runner);
-    collect_close(experiment->lanes[set].session, true);
-  }
-  if (status == STATUS_OK) {
-    ret_result->store = experiment->store;
-  } else if (experiment->has_measured) {
-    if (store_commit(experiment->store, NULL) == STATUS_OK)
-      snprintf(ret_result->kept_partial, sizeof ret_result->kept_partial, "%s.partial", store_path(experiment->store));
-    store_close(experiment->store);
-  } else {
-    store_discard(experiment->store);
-  }
-  free(experiment);
+  struct experiment experiment = {.options = options, .result = ret_result};
+  experiment.lane_count = options->variant_count * options->set_count;
+  experiment.lanes = calloc(experiment.lane_count, sizeof *experiment.lanes);
+  experiment.runs = calloc(experiment.lane_count * options->batch_count, sizeof *experiment.runs);
+  unsigned observations = options->runs + options->warmups;
+  experiment.progress = (struct progress){
+      .name = options->name,
+      .quiet = options->quiet,
+      .total = (unsigned)(options->batch_count * experiment.lane_count) * observations,
+  };
+  enum status status = experiment.lanes != NULL && experiment.runs != NULL
+                           ? run_experiment(&experiment, err)
+                           : error_set(err, STATUS_MEMORY, "cannot start the experiment", NULL, NULL, "out of memory");
+  for (size_t i = 0; experiment.lanes != NULL && i < experiment.lane_count; i++)
+    lane_close(&experiment.lanes[i]);
+  if (status == STATUS_OK)
+    ret_result->store = experiment.store;
+  else
+    keep_partial(&experiment);
+  free(experiment.lanes);
+  free(experiment.runs);
   return status;
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leveled experimentation: one runner process per level set, observations of all sets interleaved in time, drained
-// while no runner works. The work of `xsp profile` between its options and its tables.
+// Leveled experimentation: one runner process per variant and level set, observations of all of them interleaved in time,
+// drained while no runner works. The work of `xsp profile` between its options and its tables.
 #ifndef XSP_PROGRAMS_PROFILE_EXPERIMENT_H
 #define XSP_PROGRAMS_PROFILE_EXPERIMENT_H
 
 #include "programs/xsp/profile_noise.h"
 #include "programs/xsp/profile_peaks.h"
 #include "programs/xsp/profile_runner.h"
+#include "programs/xsp/profile_variant.h"
 
 #include <signal.h>
 
@@ -14,7 +15,10 @@
 #define PROFILE_SETS_MAXIMUM 16
 
 struct profile_options {
-  struct runner_options runner;
+  struct runner_options runner; // predictor and library: of each variant
+  struct profile_variant variants[PROFILE_VARIANTS_MAXIMUM];
+  size_t variant_count;
+  bool sequential; // one variant after the other: less memory, but what drifts falls on them unequally
   const char *output_path;
   const char *name;          // experiment name: the model file's name without its ending
   const char *command;       // as typed
@@ -24,7 +28,7 @@ struct profile_options {
   size_t batch_count;
   struct level_set sets[PROFILE_SETS_MAXIMUM];
   size_t set_count;
-  unsigned runs;    // counted observations per batch size and level set
+  unsigned runs;    // counted observations per variant, batch size and level set
   unsigned warmups; // before them; at least one, so that the first inference of a shape is never pooled
   bool force;
   bool quiet;                               // no progress
@@ -34,9 +38,8 @@ struct profile_options {
 struct profile_result {
   struct store *store; // finished file, open for reading; owned by the caller
   struct noise noise;
-  char framework[64], framework_version[64], library[1024], layer_source[64];
-  char note[256]; // of the framework on itself; "": none
-  double seconds; // of wall time, measuring only
+  struct profile_found found[PROFILE_VARIANTS_MAXIMUM]; // framework "": its turn never came
+  double seconds;                                       // of wall time, measuring only
   bool was_interrupted;
   char kept_partial[1100]; // on error after measurements: where what was measured is kept; else ""
 };

@@ -196,9 +196,10 @@ static enum status explain_death(struct runner *runner, struct error *err)
     return error_set(err, STATUS_SYSTEM, "the runner does not answer", runner->model_path, NULL,
                      "it closed its connection and went on; it was killed%s%s", separator, tail);
   if (WIFSIGNALED(how) && WTERMSIG(how) == SIGKILL)
-    return error_set(err, STATUS_SYSTEM, "the runner was killed", runner->model_path,
-                     "a smaller --batch, or more memory (the kernel's log says whether memory ran out)",
-                     "signal 9, as the kernel sends when memory runs out%s%s", separator, tail);
+    return error_set(
+        err, STATUS_SYSTEM, "the runner was killed", runner->model_path,
+        "a smaller --batch, more memory (the kernel's log says whether it ran out), or --sequential for variants",
+        "signal 9, as the kernel sends when memory runs out%s%s", separator, tail);
   if (WIFSIGNALED(how))
     return error_set(err, STATUS_INPUT, "the framework crashed in the runner", runner->model_path,
                      "the model in the framework's own tools; xsp itself is unharmed", "signal %d (%s)%s%s",
@@ -308,11 +309,12 @@ enum status runner_wait_ready(struct runner *runner, struct error *err)
   if ((count != 5 && count != 6) || strcmp(fields[0], "ready") != 0)
     return error_set(err, STATUS_SYSTEM, "the runner's greeting is malformed", runner->model_path, NULL,
                      "xsp and xsp-runner are of different versions?");
-  snprintf(runner->framework, sizeof runner->framework, "%s", fields[1]);
-  snprintf(runner->framework_version, sizeof runner->framework_version, "%s", fields[2]);
-  snprintf(runner->library, sizeof runner->library, "%s", fields[3]);
-  snprintf(runner->layer_source, sizeof runner->layer_source, "%s", fields[4]);
-  snprintf(runner->note, sizeof runner->note, "%s", count == 6 ? fields[5] : "");
+  struct profile_found *found = &runner->found;
+  snprintf(found->framework, sizeof found->framework, "%s", fields[1]);
+  snprintf(found->framework_version, sizeof found->framework_version, "%s", fields[2]);
+  snprintf(found->library, sizeof found->library, "%s", fields[3]);
+  snprintf(found->layer_source, sizeof found->layer_source, "%s", fields[4]);
+  snprintf(found->note, sizeof found->note, "%s", count == 6 ? fields[5] : "");
   return STATUS_OK;
 }
 
@@ -323,11 +325,11 @@ enum status runner_prepare(struct runner *runner, int64_t batch, struct error *e
   return ask(runner, (const char *const[]){"prepare", number}, 2, err);
 }
 
-enum status runner_predict(struct runner *runner, int64_t batch, bool is_warmup, struct error *err)
+enum status runner_predict(struct runner *runner, int64_t batch, enum runner_inference kind, struct error *err)
 {
   char number[24];
   snprintf(number, sizeof number, "%" PRId64, batch);
-  return ask(runner, (const char *const[]){"predict", number, is_warmup ? "1" : "0"}, 3, err);
+  return ask(runner, (const char *const[]){"predict", number, kind == INFERENCE_WARMUP ? "1" : "0"}, 3, err);
 }
 
 enum status runner_flush(struct runner *runner, struct error *err)

@@ -30,6 +30,12 @@ struct runner_options {
   const volatile sig_atomic_t *interrupted;
 };
 
+// What a runner said of its framework when the model was open.
+struct profile_found {
+  char framework[64], framework_version[64], library[1024], layer_source[64];
+  char note[256]; // of the framework on itself; "": none
+};
+
 struct runner {
   struct level_set levels;
   pid_t process;
@@ -39,17 +45,18 @@ struct runner {
   const volatile sig_atomic_t *interrupted; // borrowed; may be NULL
   const char *model_path;                   // borrowed, for errors
   char work_directory[256];                 // removed by runner_close
-  // Filled by runner_wait_ready:
-  char framework[64], framework_version[64], library[1024], layer_source[64];
-  char note[256]; // "": none
+  struct profile_found found;               // filled by runner_wait_ready
 };
+
+enum runner_inference { INFERENCE_COUNTED, INFERENCE_WARMUP };
 
 // Starts the process in the capture session `session_directory`, with `tracers` (XSP_TRACERS, may be NULL).
 enum status runner_start(struct runner *runner, const struct runner_options *options, struct level_set levels,
                          const char *session_directory, const char *tracers, struct error *err) MUST_CHECK;
 enum status runner_wait_ready(struct runner *runner, struct error *err) MUST_CHECK;
 enum status runner_prepare(struct runner *runner, int64_t batch, struct error *err) MUST_CHECK;
-enum status runner_predict(struct runner *runner, int64_t batch, bool is_warmup, struct error *err) MUST_CHECK;
+enum status runner_predict(struct runner *runner, int64_t batch, enum runner_inference kind,
+                           struct error *err) MUST_CHECK;
 enum status runner_flush(struct runner *runner, struct error *err) MUST_CHECK;
 // Asks it to end and reaps it; kills it where it does not answer within 5 s. Safe on a runner that never started ({0}
 // with process 0) or that is dead.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of a finished profile, by the same analyses and renderers as `xsp analyze`.
+// The tables of a finished profile, by the same analyses and renderers as `xsp analyze`. With several variants the tables
+// of each, and what they took beside each other.
 #include "programs/xsp/profile_summary.h"
 
 #include "programs/xsp/output.h"
+#include "programs/xsp/profile_compare.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -23,6 +25,8 @@ static const struct question questions[] = {
     {"A2", "latency_ms", TOP_LAYERS, true},
     {"A6", NULL, TOP_TYPES, true},
 };
+#define QUESTIONS (sizeof questions / sizeof questions[0])
+#define TABLES_MAXIMUM (QUESTIONS * PROFILE_VARIANTS_MAXIMUM + 1)
 
 static bool has_layers(const struct profile_options *options)
 {
@@ -32,21 +36,76 @@ static bool has_layers(const struct profile_options *options)
   return false;
 }
 
+// How the framework's layers came, and what it says of itself.
+static void put_found(const struct profile_options *options, const struct profile_found *found, struct buf *out)
+{
+  if (strcmp(found->layer_source, "none") != 0 && has_layers(options))
+    buf_format(out, "; layers by the framework's own profiling (%s)", found->layer_source);
+  if (found->note[0] != 0)
+    buf_format(out, "; %s", found->note);
+}
+
+static void put_variants(const struct profile_options *options, const struct profile_result *result, struct buf *out)
+{
+  char label[PROFILE_LABEL_SIZE];
+  for (size_t i = 0; i < options->variant_count; i++) {
+    if (result->found[i].framework[0] == 0)
+      continue;
+    variant_label(result->found, options->variant_count, i, label, sizeof label);
+    buf_format(out, "  experiment %zu: %s", i + 1, label);
+    put_found(options, &result->found[i], out);
+    buf_text(out, "\n");
+  }
+}
+
 static void heading(const struct profile_options *options, const struct profile_result *result, struct buf *out)
 {
-  buf_format(out, "%s in %s %s", options->name, result->framework, result->framework_version);
+  if (options->variant_count == 1)
+    buf_format(out, "%s in %s %s", options->name, result->found[0].framework, result->found[0].framework_version);
+  else
+    buf_format(out, "%s in %zu variants%s", options->name, options->variant_count,
+               options->sequential ? ", one after the other" : ", interleaved");
   if (options->runner.threads != 0)
     buf_format(out, ", %u thread%s", options->runner.threads, options->runner.threads == 1 ? "" : "s");
   buf_format(out, ", %u runs after %u warm-up, %.0f s", options->runs, options->warmups, result->seconds);
-  if (strcmp(result->layer_source, "none") != 0 && has_layers(options))
-    buf_format(out, "; layers by the framework's own profiling (%s)", result->layer_source);
-  if (result->note[0] != 0)
-    buf_format(out, "; %s", result->note);
+  if (options->variant_count == 1)
+    put_found(options, &result->found[0], out);
   buf_text(out, "\n");
+  if (options->variant_count > 1)
+    put_variants(options, result, out);
   if (result->was_interrupted)
     buf_text(out, "Interrupted: what follows is what was measured until then.\n");
   noise_explain(&result->noise, out);
   buf_text(out, "\n");
+}
+
+// The answers of one question, of each experiment that has it: an interrupted one may lack what the analysis needs.
+static enum status ask(struct store *store, const struct question *question, struct arena *arena,
+                       struct analyze_table *all, size_t *count, struct error *err)
+{
+  struct analyze_request request;
+  analyze_request_init(&request);
+  request.sort = question->sort;
+  request.top = question->top;
+  struct analyze_table *tables = NULL;
+  size_t table_count = 0;
+  struct error why = {0};
+  enum status status = analyze_run(question->id, &store, 1, &request, arena, &tables, &table_count, &why);
+  if (status == STATUS_NO)
+    return STATUS_OK;
+  if (status != STATUS_OK && err != NULL)
+    *err = why;
+  for (size_t i = 0; status == STATUS_OK && i < table_count && *count < TABLES_MAXIMUM - 1; i++)
+    all[(*count)++] = tables[i];
+  return status;
+}
+
+static void put_next(const struct profile_options *options)
+{
+  fprintf(stderr,
+          "\nwritten: %s\nnext:    xsp analyze A2 %s            (every layer)\n"
+          "         xsp export %s --to perfetto -o %s.pftrace   (then open it in ui.perfetto.dev)\n",
+          options->output_path, options->output_path, options->output_path, options->name);
 }
 
 enum status profile_summary(const struct profile_options *options, const struct profile_result *result,
@@ -55,30 +114,14 @@ enum status profile_summary(const struct profile_options *options, const struct 
   struct arena arena = {0};
   struct buf out;
   buf_init(&out, BUF_MAXIMUM_DEFAULT);
-  struct analyze_table all[sizeof questions / sizeof questions[0]];
+  struct analyze_table all[TABLES_MAXIMUM];
   size_t count = 0;
   enum status status = STATUS_OK;
-  for (size_t i = 0; i < sizeof questions / sizeof questions[0] && status == STATUS_OK; i++) {
-    if (questions[i].needs_layers && !has_layers(options))
-      continue;
-    struct analyze_request request;
-    analyze_request_init(&request);
-    request.sort = questions[i].sort;
-    request.top = questions[i].top;
-    struct analyze_table *tables = NULL;
-    size_t table_count = 0;
-    struct store *store = result->store;
-    struct error why = {0};
-    status = analyze_run(questions[i].id, &store, 1, &request, &arena, &tables, &table_count, &why);
-    if (status == STATUS_NO) { // an interrupted experiment may lack what this analysis needs
-      status = STATUS_OK;
-      continue;
-    }
-    if (status != STATUS_OK && err != NULL)
-      *err = why;
-    if (status == STATUS_OK && table_count > 0)
-      all[count++] = tables[0];
-  }
+  for (size_t i = 0; i < QUESTIONS && status == STATUS_OK; i++)
+    if (has_layers(options) || !questions[i].needs_layers)
+      status = ask(result->store, &questions[i], &arena, all, &count, err);
+  if (status == STATUS_OK && options->variant_count > 1)
+    status = profile_compare(options, result, all, &count, &arena, err);
   if (status == STATUS_OK) {
     if (format == REPORT_TEXT || format == REPORT_MARKDOWN)
       heading(options, result, &out);
@@ -86,10 +129,7 @@ enum status profile_summary(const struct profile_options *options, const struct 
     status = output_buf(&out, err);
   }
   if (status == STATUS_OK && !options->quiet)
-    fprintf(stderr,
-            "\nwritten: %s\nnext:    xsp analyze A2 %s            (every layer)\n"
-            "         xsp export %s --to perfetto -o %s.pftrace   (then open it in ui.perfetto.dev)\n",
-            options->output_path, options->output_path, options->output_path, options->name);
+    put_next(options);
   buf_done(&out);
   arena_done(&arena);
   return status;

@@ -98,7 +98,7 @@ static enum status tag_run(struct store *store, int64_t run_id, const struct nam
   return status;
 }
 
-enum status profile_windows(struct store *store, const char *model_path, struct error *err)
+enum status profile_windows(struct store *store, int64_t experiment_id, const char *model_path, struct error *err)
 {
   struct arena arena = {0};
   struct onnx_window *windows;
@@ -112,7 +112,8 @@ enum status profile_windows(struct store *store, const char *model_path, struct 
   if (named != NULL && count > 0)
     status = store_runs(store, &arena, &runs, &run_count, err);
   for (size_t i = 0; named != NULL && count > 0 && status == STATUS_OK && i < run_count; i++)
-    status = tag_run(store, runs[i].run_id, named, count, err);
+    if (runs[i].experiment_id == experiment_id)
+      status = tag_run(store, runs[i].run_id, named, count, err);
   arena_done(&arena);
   return status;
 }

@@ -5,8 +5,9 @@
 
 #include "store/store.h"
 
-// Gives the layers of all runs the tags kernel_shape, group, size and mode, where the .onnx file has a node of their name.
+// Gives the layers of all runs of the experiment the tags kernel_shape, group, size and mode, where the .onnx file has a node of their name.
 // A file that cannot be read or understood gives none.
-enum status profile_windows(struct store *store, const char *model_path, struct error *err) MUST_CHECK;
+enum status profile_windows(struct store *store, int64_t experiment_id, const char *model_path,
+                            struct error *err) MUST_CHECK;
 
 #endif

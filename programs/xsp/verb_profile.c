@@ -39,9 +39,17 @@ static const struct option_description options[] = {
      "shape is never pooled with the others."},
     {"output", 'o', "FILE", NULL, false, "The .xsp file to write. Default: the model's name, in the current folder."},
     {"force", 'f', NULL, NULL, false, "Overwrite an existing output file."},
-    {"framework", 0, "NAME", NULL, false, "The framework to run the model in. Default: recognised by the file's name."},
+    {"framework", 0, "NAME,NAME,...", NULL, false,
+     "The framework to run the model in. Default: recognised by the file's name. Several are compared: each is an "
+     "experiment of its own in the file, and their observations are interleaved in time."},
     {"library", 0, "NAME=PATH", NULL, true,
-     "The framework library to open, for example onnxruntime=/opt/ort/libonnxruntime.so. Also XSP_LIBRARY_NAME."},
+     "The framework library to open: its file, or the folder of a Python environment or of a package to find it in, "
+     "for "
+     "example onnxruntime=/opt/ort-1.20. Given several times for one framework, its versions are compared. Also "
+     "XSP_LIBRARY_NAME."},
+    {"sequential", 0, NULL, NULL, false,
+     "Measure several frameworks or versions one after the other, not interleaved: only one of them is in memory at a "
+     "time, but what drifts on the machine falls on them unequally."},
     {"threads", 't', "N", "0", false,
      "Threads of the framework's pool within an operator; 0: the framework's default."},
     {"affinity", 0, "CPULIST", NULL, false, "CPUs the runner may use, for example 0-3,8."},
@@ -68,6 +76,9 @@ static const struct option_description options[] = {
 static const struct verb_example examples[] = {
     {"xsp profile resnet50.onnx --batch 1,2,4,8 -o resnet50.xsp", "model and layer level, over four batch sizes"},
     {"xsp profile bert.onnx --dim sequence=128 --threads 4", "a free dimension fixed, four threads"},
+    {"xsp profile resnet50.onnx --framework onnxruntime,openvino", "two frameworks, side by side"},
+    {"xsp profile resnet50.onnx --library onnxruntime=/opt/ort-1.20 --library onnxruntime=/opt/ort-1.25",
+     "two versions of one framework"},
     {0},
 };
 
@@ -117,25 +128,6 @@ static enum status batch_sizes(const struct invocation *invocation, struct profi
   }
   free(values);
   return status;
-}
-
-// "NAME=PATH" for the framework at hand; NULL where none is given for it.
-static enum status library_path(const struct invocation *invocation, const char *framework, const char **ret_path,
-                                struct error *err)
-{
-  const char *text;
-  for (size_t i = 0; (text = invocation_value_at(invocation, "library", i)) != NULL; i++) {
-    const char *equals = strchr(text, '=');
-    if (equals == NULL || equals == text || equals[1] == 0)
-      return error_set(err, STATUS_USE, "not NAME=PATH", "--library", "--library onnxruntime=/path/libonnxruntime.so",
-                       "'%s'", text);
-    if ((size_t)(equals - text) == strlen(framework) && strncmp(text, framework, strlen(framework)) == 0)
-      *ret_path = equals + 1;
-    else
-      return error_set(err, STATUS_USE, "a library of another framework", "--library", NULL,
-                       "the model runs in %s, not in '%.*s'", framework, (int)(equals - text), text);
-  }
-  return STATUS_OK;
 }
 
 // All --tracer options as one XSP_TRACERS text, absolute; NULL where there is none.
@@ -205,15 +197,9 @@ static enum status fill_runner(const struct invocation *invocation, struct profi
   runner->model_path = arena_copy(arena, invocation->arguments[0], length);
   if (access(runner->model_path, R_OK) != 0)
     return error_set_errno(err, STATUS_INPUT, "cannot read the model", runner->model_path, "another path");
-  const char *framework = invocation_value(invocation, "framework");
-  const struct predictor *predictor =
-      framework != NULL ? predictor_find(framework) : predictor_for_file(runner->model_path);
-  if (predictor == NULL)
-    return error_set(err, STATUS_USE, framework != NULL ? "no such framework" : "unknown kind of model",
-                     framework != NULL ? framework : runner->model_path, "--framework onnxruntime; xsp check lists all",
-                     "no predictor %s", framework != NULL ? "has this name" : "takes files of this name");
-  runner->predictor = predictor->name;
-  XSP_TRY(library_path(invocation, predictor->name, &runner->library, err));
+  XSP_TRY(variants_choose(invocation, invocation_value(invocation, "framework"), runner->model_path, arena,
+                          profile->variants, &profile->variant_count, err));
+  profile->sequential = invocation_has(invocation, "sequential");
   char *program = arena_alloc(arena, PATH_MAX);
   char *tracers = arena_alloc(arena, PATH_MAX);
   XSP_TRY(install_find("xsp-runner", program, PATH_MAX, err));
@@ -233,9 +219,10 @@ static enum status fill_runner(const struct invocation *invocation, struct profi
   runner->dims = repeated(invocation, "dim", arena);
   runner->profile_file = invocation_has(invocation, "profile-file");
   runner->unfused = invocation_has(invocation, "unfused");
-  if (runner->unfused && !predictor->has_unfused)
-    return error_set(err, STATUS_USE, "cannot run the operators apart", "--unfused", "the same without --unfused",
-                     "the predictor of %s has no way to", predictor->name);
+  for (size_t i = 0; runner->unfused && i < profile->variant_count; i++)
+    if (!predictor_find(profile->variants[i].predictor)->has_unfused)
+      return error_set(err, STATUS_USE, "cannot run the operators apart", "--unfused", "the same without --unfused",
+                       "the predictor of %s has no way to", profile->variants[i].predictor);
   return STATUS_OK;
 }
 

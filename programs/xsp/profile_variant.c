@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads --framework and --library into variants, and names them. Called by verb_profile.c and for what people read.
+#include "programs/xsp/profile_variant.h"
+
+#include "predictors/predictor.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct choice {
+  const struct invocation *invocation;
+  struct profile_variant *variants;
+  size_t count;
+};
+
+static bool is_library_of(const char *text, const char *framework)
+{
+  size_t length = strlen(framework);
+  return strncmp(text, framework, length) == 0 && text[length] == '=';
+}
+
+static enum status add_variant(struct choice *choice, const char *framework, const char *library, struct error *err)
+{
+  if (choice->count == PROFILE_VARIANTS_MAXIMUM)
+    return error_set(err, STATUS_USE, "too many variants", "--framework, --library", NULL, "at most %d",
+                     PROFILE_VARIANTS_MAXIMUM);
+  choice->variants[choice->count++] = (struct profile_variant){framework, library};
+  return STATUS_OK;
+}
+
+static enum status add_framework(struct choice *choice, const struct predictor *predictor, struct error *err)
+{
+  const char *text;
+  size_t before = choice->count;
+  for (size_t i = 0; i < before; i++)
+    if (strcmp(choice->variants[i].predictor, predictor->name) == 0)
+      return error_set(err, STATUS_USE, "a framework is given twice", "--framework",
+                       "--library NAME=PATH twice, for two versions of it", "'%s'", predictor->name);
+  for (size_t i = 0; (text = invocation_value_at(choice->invocation, "library", i)) != NULL; i++)
+    if (is_library_of(text, predictor->name))
+      XSP_TRY(add_variant(choice, predictor->name, text + strlen(predictor->name) + 1, err));
+  return choice->count > before ? STATUS_OK : add_variant(choice, predictor->name, NULL, err);
+}
+
+static enum status check_libraries(const struct choice *choice, struct error *err)
+{
+  const char *text;
+  for (size_t i = 0; (text = invocation_value_at(choice->invocation, "library", i)) != NULL; i++) {
+    const char *equals = strchr(text, '=');
+    bool is_used = false;
+    if (equals == NULL || equals == text || equals[1] == 0)
+      return error_set(err, STATUS_USE, "not NAME=PATH", "--library", "--library onnxruntime=/path/libonnxruntime.so",
+                       "'%s'", text);
+    for (size_t k = 0; k < choice->count; k++)
+      is_used = is_used || is_library_of(text, choice->variants[k].predictor);
+    if (!is_used)
+      return error_set(err, STATUS_USE, "a library of another framework", "--library",
+                       "--framework NAME,NAME names those to run in", "the model runs in %s%s, not in '%.*s'",
+                       choice->variants[0].predictor, choice->count > 1 ? " and others" : "", (int)(equals - text),
+                       text);
+  }
+  return STATUS_OK;
+}
+
+enum status variants_choose(const struct invocation *invocation, const char *frameworks, const char *model_path,
+                            struct arena *arena, struct profile_variant *variants, size_t *ret_count, struct error *err)
+{
+  struct choice choice = {.invocation = invocation, .variants = variants};
+  if (frameworks == NULL) {
+    const struct predictor *predictor = predictor_for_file(model_path);
+    if (predictor == NULL)
+      return error_set(err, STATUS_USE, "unknown kind of model", model_path,
+                       "--framework onnxruntime; xsp check lists all", "no predictor takes files of this name");
+    XSP_TRY(add_framework(&choice, predictor, err));
+  }
+  for (const char *at = frameworks; at != NULL;) {
+    size_t length = strcspn(at, ",");
+    const char *name = arena_copy(arena, at, length);
+    const struct predictor *predictor = predictor_find(name);
+    if (predictor == NULL)
+      return error_set(err, STATUS_USE, "no such framework", name, "--framework onnxruntime; xsp check lists all",
+                       "no predictor has this name");
+    XSP_TRY(add_framework(&choice, predictor, err));
+    at = at[length] == ',' ? at + length + 1 : NULL;
+  }
+  *ret_count = choice.count;
+  return check_libraries(&choice, err);
+}
+
+void variant_as_given(const struct profile_variant *variants, size_t count, size_t variant, char *text, size_t size)
+{
+  const struct profile_variant *own = &variants[variant];
+  size_t of_framework = 0;
+  for (size_t i = 0; i < count; i++)
+    of_framework += strcmp(variants[i].predictor, own->predictor) == 0;
+  if (of_framework == 1 || own->library == NULL) {
+    snprintf(text, size, "%s", own->predictor);
+    return;
+  }
+  size_t length = strlen(own->library), room = size - strlen(own->predictor) - sizeof "=...";
+  bool is_whole = length <= room;
+  snprintf(text, size, "%s=%s%s", own->predictor, is_whole ? "" : "...", own->library + (is_whole ? 0 : length - room));
+}
+
+void variant_label(const struct profile_found *found, size_t count, size_t variant, char *label, size_t size)
+{
+  const struct profile_found *own = &found[variant];
+  bool has_twin = false, has_same_library = false;
+  for (size_t i = 0; i < count; i++) {
+    if (i == variant || strcmp(found[i].framework, own->framework) != 0 ||
+        strcmp(found[i].framework_version, own->framework_version) != 0)
+      continue;
+    has_twin = true;
+    has_same_library = has_same_library || strcmp(found[i].library, own->library) == 0;
+  }
+  if (has_same_library)
+    snprintf(label, size, "%s %s, experiment %zu", own->framework, own->framework_version, variant + 1);
+  else if (has_twin)
+    snprintf(label, size, "%s %s (%s)", own->framework, own->framework_version, own->library);
+  else
+    snprintf(label, size, "%s %s", own->framework, own->framework_version);
+}
