@@ -260,7 +260,7 @@ enum status library_functions(const struct library *library, const struct librar
 {
   for (size_t i = 0; i < count; i++) {
     void *symbol = dlsym(library->handle, functions[i].name);
-    if (symbol == NULL)
+    if (symbol == NULL && !functions[i].is_optional)
       return error_set(err, STATUS_SYSTEM, "cannot use library", library->path, names->advice,
                        "it is no %s: %s is missing", expected, functions[i].name);
     memcpy(functions[i].target, &symbol, sizeof symbol);

@@ -11,6 +11,8 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
+
 struct library_names {
   const char *name;           // "onnxruntime": for XSP_LIBRARY_ONNXRUNTIME and for errors
   const char *const *sonames; // for the loader, NULL-terminated: "libonnxruntime.so.1", "libonnxruntime.so"
@@ -31,7 +33,8 @@ enum status library_open(const struct library_names *names, const char *given, s
 
 struct library_function {
   const char *name;
-  void *target; // of a pointer to it
+  void *target;     // of a pointer to it
+  bool is_optional; // NULL where the library has none: a version of it does without
 };
 // Fills the targets. Errors: STATUS_SYSTEM, "it is no EXPECTED: NAME is missing", with the names' advice.
 enum status library_functions(const struct library *library, const struct library_names *names,

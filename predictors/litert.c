@@ -64,10 +64,10 @@ static enum status load_functions(struct state *state, struct error *err)
 {
   struct litert_api *api = &state->api;
   const struct library_function functions[] = {
-#define X(name, arguments) {"LiteRt" #name, &api->name},
+#define X(name, arguments) {"LiteRt" #name, &api->name, false},
       LITERT_FUNCTIONS(X)
 #undef X
-#define X(name) {"LiteRt" #name, &api->name},
+#define X(name) {"LiteRt" #name, &api->name, false},
           LITERT_RELEASES(X)
 #undef X
   };

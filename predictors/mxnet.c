@@ -71,8 +71,8 @@ static const struct library_names library_names = {
 static enum status load_functions(struct state *state, struct error *err)
 {
   struct mxnet_api *api = &state->api;
-  const struct library_function functions[] = {{"MXGetLastError", &api->GetLastError},
-#define X(name, arguments) {"MX" #name, &api->name},
+  const struct library_function functions[] = {{"MXGetLastError", &api->GetLastError, false},
+#define X(name, arguments) {"MX" #name, &api->name, false},
                                                MXNET_FUNCTIONS(X)
 #undef X
   };

@@ -74,23 +74,16 @@ static const struct library_names library_names = {
 static enum status load_functions(struct state *state, struct error *err)
 {
   struct openvino_api *api = &state->api;
-  const struct {
-    const char *name;
-    void *target;
-  } functions[] = {
-#define X(type, name, arguments) {"ov_" #name, &api->name},
+  const struct library_function functions[] = {
+#define X(type, name, arguments) {"ov_" #name, &api->name, false},
       OPENVINO_FUNCTIONS(X)
 #undef X
+#define X(type, name, arguments) {"ov_" #name, &api->name, true},
+          OPENVINO_NEWER_FUNCTIONS(X)
+#undef X
   };
-  for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
-    void *symbol = dlsym(state->library.handle, functions[i].name);
-    bool is_needed = strcmp(functions[i].name, "ov_tensor_create_from_string_array") != 0; // since 2025
-    if (symbol == NULL && is_needed)
-      return error_set(err, STATUS_SYSTEM, "cannot use library", state->library.path, library_names.advice,
-                       "it is no OpenVINO of %d or later: %s is missing", OLDEST_MAJOR, functions[i].name);
-    memcpy(functions[i].target, &symbol, sizeof symbol);
-  }
-  return STATUS_OK;
+  return library_functions(&state->library, &library_names, functions, sizeof functions / sizeof functions[0],
+                           "OpenVINO of 2024 or later", err);
 }
 
 static enum status open_library(const char *given, struct state *state, struct error *err)

@@ -67,7 +67,6 @@ struct ov_tensor;
   X(void, compiled_model_free, (struct ov_compiled_model *))                                                           \
   X(int, compiled_model_create_infer_request, (const struct ov_compiled_model *, struct ov_infer_request **))          \
   X(int, tensor_create_from_host_ptr, (int type, struct ov_shape, void *, struct ov_tensor **))                        \
-  X(int, tensor_create_from_string_array, (const char **, size_t, struct ov_shape, struct ov_tensor **))               \
   X(void, tensor_free, (struct ov_tensor *))                                                                           \
   X(int, infer_request_set_input_tensor_by_index, (struct ov_infer_request *, size_t, const struct ov_tensor *))       \
   X(int, infer_request_infer, (struct ov_infer_request *))                                                             \
@@ -75,9 +74,14 @@ struct ov_tensor;
   X(void, infer_request_free, (struct ov_infer_request *))                                                             \
   X(void, profiling_info_list_free, (struct ov_profiling_list *))
 
+// NULL before 2025.
+#define OPENVINO_NEWER_FUNCTIONS(X)                                                                                    \
+  X(int, tensor_create_from_string_array, (const char **, size_t, struct ov_shape, struct ov_tensor **))
+
 struct openvino_api {
 #define X(type, name, arguments) type(*name) arguments;
   OPENVINO_FUNCTIONS(X)
+  OPENVINO_NEWER_FUNCTIONS(X)
 #undef X
 };
 

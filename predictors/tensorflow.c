@@ -71,7 +71,7 @@ static enum status open_library(const char *given, struct state *state, struct e
     setenv("TF_ENABLE_ONEDNN_OPTS", "0", 1); // read once, while it is loaded
   XSP_TRY(library_open(&library_names, given, &state->library, err));
   const struct library_function functions[] = {
-#define X(result, name, parameters) {"TF_" #name, &state->tf.name},
+#define X(result, name, parameters) {"TF_" #name, &state->tf.name, false},
       TENSORFLOW_FUNCTIONS(X)
 #undef X
   };
