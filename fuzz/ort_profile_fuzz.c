@@ -6,8 +6,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-  const struct xsp_context models[2] = {{1, 1}, {1, 2}};
+  struct inference items[2] = {{.model = {1, 1}}, {.model = {1, 2}}};
+  const struct inferences inferences = {.items = items, .count = 2};
   struct error err;
-  (void)!onnxruntime_profile_publish((const char *)data, size, 1000, models, 2, "fuzz", &err);
+  (void)!onnxruntime_profile_publish((const char *)data, size, 1000, &inferences, "fuzz", &err);
   return 0;
 }

@@ -4,12 +4,12 @@
 // computes have durations only; with --unfused the interpreter's own kernels run each operator, and all but threads is told.
 // One thread, one model, its first signature.
 #include "base/library.h"
-#include "profiles/layer_publish.h"
 #include "predictors/litert_abi.h"
 #include "predictors/litert_events.h"
 #include "predictors/litert_file.h"
-#include "predictors/predictor.h"
+#include "predictors/model_open.h"
 #include "predictors/talk.h"
+#include "profiles/layer_publish.h"
 
 #include <glob.h>
 #include <stdio.h>
@@ -18,9 +18,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ADVICE_FILE "give the path of a .tflite file"
-#define LAYER_OR_DEEPER                                                                                                \
-  (XSP_LEVEL_MASK(XSP_LEVEL_LAYER) | XSP_LEVEL_MASK(XSP_LEVEL_LIBRARY) | XSP_LEVEL_MASK(XSP_LEVEL_KERNEL))
 #define TENSORS_MOST 4096 // inputs or outputs
 
 struct operator_facts {
@@ -115,11 +112,6 @@ static enum status litert_probe(const char *library_path, char *library, size_t 
 
 // ---- errors ----------------------------------------------------------------------------------------------------------
 
-static enum status out_of_memory(const struct state *state, struct error *err)
-{
-  return error_set(err, STATUS_MEMORY, "cannot open model", state->options.model_path, NULL, "out of memory");
-}
-
 static enum status failed(struct state *state, int code, const char *what, struct error *err)
 {
   const char *advice = state->profiler != NULL || state->is_waiting ? "other --dim or --input values"
@@ -152,11 +144,7 @@ static enum status failed(struct state *state, int code, const char *what, struc
 
 static enum status check_file(const char *path, struct error *err)
 {
-  struct stat info;
-  if (stat(path, &info) != 0 || access(path, R_OK) != 0)
-    return error_set_errno(err, STATUS_INPUT, "cannot open model", path, ADVICE_FILE);
-  if (!S_ISREG(info.st_mode))
-    return error_set(err, STATUS_INPUT, "cannot open model", path, ADVICE_FILE, "not a file");
+  XSP_TRY(model_check_file(path, false, "give the path of a .tflite file", err));
   char place[128];
   if (litert_file_damage(path, place, sizeof place))
     return error_set(err, STATUS_INPUT, "cannot open model", path, "copy or export the model again",
@@ -199,7 +187,7 @@ static enum status read_input(struct state *state, struct arena *arena, size_t n
   TRY_LITERT(state->api.GetSignatureInputTensorByIndex(state->signature, number, &tensor), what);
   info->name = arena_copy(arena, name, strlen(name));
   if (info->name == NULL)
-    return out_of_memory(state, err);
+    return model_no_memory(&state->options, err);
   struct litert_tensor_type *type = &state->input_types[number];
   XSP_TRY(read_type(state, tensor, info->name, type, err));
   info->type = tensor_type_of(type->element);
@@ -230,7 +218,7 @@ static enum status read_interface(struct state *state, struct arena *arena, stru
   state->outputs = arena_alloc_array(arena, outputs + 1, sizeof *state->outputs);
   if (model->inputs == NULL || state->input_types == NULL || state->output_types == NULL ||
       state->output_layouts == NULL || state->inputs == NULL || state->outputs == NULL)
-    return out_of_memory(state, err);
+    return model_no_memory(&state->options, err);
   memset(model->inputs, 0, (inputs + 1) * sizeof *model->inputs);
   memset(state->inputs, 0, (inputs + 1) * sizeof(litert_handle));
   memset(state->outputs, 0, (outputs + 1) * sizeof(litert_handle));
@@ -255,7 +243,7 @@ static enum status read_operators(struct state *state, struct arena *arena, stru
     return STATUS_OK;
   state->operators = arena_alloc_array(arena, count + 1, sizeof *state->operators);
   if (state->operators == NULL)
-    return out_of_memory(state, err);
+    return model_no_memory(&state->options, err);
   memset(state->operators, 0, (count + 1) * sizeof *state->operators);
   state->operator_count = count;
   for (size_t i = 0; i < count; i++) {
@@ -270,7 +258,7 @@ static enum status read_operators(struct state *state, struct arena *arena, stru
         name == NULL)
       continue;
     if ((facts->name = arena_copy(arena, name, strlen(name))) == NULL)
-      return out_of_memory(state, err);
+      return model_no_memory(&state->options, err);
     if (state->api.GetTensorTypeId(tensor, &kind) != 0 || kind != LITERT_RANKED ||
         state->api.GetRankedTensorType(tensor, &type) != 0 || type.layout.rank > LITERT_RANK_MOST)
       continue;
@@ -290,7 +278,7 @@ static enum status add_options(struct state *state, const char *identifier, cons
   litert_handle added = NULL;
   char *copy = strdup(toml); // the library's from here on
   if (copy == NULL)
-    return out_of_memory(state, err);
+    return model_no_memory(&state->options, err);
   TRY_LITERT(state->api.CreateOpaqueOptions(identifier, copy, free, &added), what);
   TRY_LITERT(state->api.AddOpaqueOptions(state->compile_options, added), what);
   return STATUS_OK;
@@ -323,15 +311,17 @@ static enum status make_publisher(struct state *state, struct error *err)
   static const struct layer_publisher_options delegated = {"litert", "start,thread,name", LAYER_TIMES_LAID_OUT};
   static const struct layer_publisher_options builtin = {"litert", "thread", LAYER_TIMES_MONOTONIC};
   state->publisher = layer_publisher_create(state->options.unfused ? &builtin : &delegated);
-  return state->publisher != NULL ? STATUS_OK : out_of_memory(state, err);
+  return state->publisher != NULL ? STATUS_OK : model_no_memory(&state->options, err);
 }
 
-static enum status open_state(struct state *state, struct arena *arena, struct predictor_model *model,
-                              struct error *err)
+static enum status open_state(const struct predictor_options *options, struct arena *arena,
+                              struct predictor_model *model, struct error *err)
 {
+  struct state *state = model->state;
+  state->options = *options;
   XSP_TRY(check_file(state->options.model_path, err));
   XSP_TRY(open_library(state->options.library_path, state, err));
-  state->has_layers = (state->options.level_mask & LAYER_OR_DEEPER) != 0;
+  state->has_layers = model_has_layers(&state->options);
   model->framework = "litert";
   model->framework_version = state->version;
   model->library_path = state->library.path;
@@ -357,16 +347,7 @@ static void litert_close(struct predictor_model *model);
 static enum status litert_open(const struct predictor_options *options, struct arena *arena,
                                struct predictor_model *ret_model, struct error *err)
 {
-  *ret_model = (struct predictor_model){0};
-  struct state *state = calloc(1, sizeof *state);
-  if (state == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot open model", options->model_path, NULL, "out of memory");
-  state->options = *options;
-  ret_model->state = state;
-  enum status status = open_state(state, arena, ret_model, err);
-  if (status != STATUS_OK)
-    litert_close(ret_model);
-  return status;
+  return model_open(options, arena, ret_model, sizeof(struct state), open_state, litert_close, err);
 }
 
 // ---- prepare ---------------------------------------------------------------------------------------------------------
@@ -500,7 +481,7 @@ static enum status publish_events(struct state *state, struct error *err)
   struct layer_told *told = arena_alloc_array(&arena, events, sizeof *told);
   enum status status = STATUS_OK;
   if (bytes == NULL || read == NULL || told == NULL) {
-    status = out_of_memory(state, err);
+    status = model_no_memory(&state->options, err);
   } else {
     memset(bytes, LITERT_EVENT_GUARD, size);
     int code = state->api.GetProfilerEvents(state->profiler, count, bytes);

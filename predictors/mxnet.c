@@ -4,11 +4,12 @@
 // Layers come from MXNet's profile, which has types and times but no names: these follow from the position in its graph.
 // One thread, one model.
 #include "base/library.h"
+#include "predictors/inferences.h"
+#include "predictors/model_open.h"
+#include "predictors/mxnet_shapes.h"
 #include "profiles/layer_publish.h"
 #include "profiles/mxnet_abi.h"
 #include "profiles/mxnet_profile.h"
-#include "predictors/mxnet_shapes.h"
-#include "predictors/predictor.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,17 +25,11 @@
 #define SYMBOL_END "-symbol.json"
 #define ADVICE_FILE "give the path of a NAME-symbol.json, with NAME-0000.params beside it"
 #define SYMBOL_BYTES_MOST ((size_t)1 << 30)
-#define LAYER_OR_DEEPER                                                                                                \
-  (XSP_LEVEL_MASK(XSP_LEVEL_LAYER) | XSP_LEVEL_MASK(XSP_LEVEL_LIBRARY) | XSP_LEVEL_MASK(XSP_LEVEL_KERNEL))
 #define OUTPUTS_MOST 4096u
 
 struct bytes {
   char *data; // owned, a NUL behind it
   size_t length;
-};
-struct inference {
-  struct xsp_context model;
-  int64_t start_us, end_us; // CLOCK_REALTIME, of the calls
 };
 
 struct state {
@@ -54,8 +49,7 @@ struct state {
   mxnet_handle predictor;
   float **outputs; // by output, owned
   uint32_t *output_sizes;
-  struct inference *waiting;
-  size_t waiting_count, waiting_capacity;
+  struct inferences waiting;
   struct layer_publisher *publisher;
 };
 
@@ -103,11 +97,6 @@ static enum status mxnet_probe(const char *library_path, char *library, size_t l
 }
 
 // ---- errors ----------------------------------------------------------------------------------------------------------
-
-static enum status out_of_memory(const struct state *state, struct error *err)
-{
-  return error_set(err, STATUS_MEMORY, "cannot open model", state->options.model_path, NULL, "out of memory");
-}
 
 // MXNet's messages: "[22:10:01] ../src/file.cc:123: what is wrong\nStack trace:\n …", perhaps with lines before.
 static void one_line(const char *message, char *text, size_t size)
@@ -236,7 +225,7 @@ static enum status read_parameters(struct state *state, struct arena *arena, str
   uint32_t count = 0;
   TRY_MX(state->api.NDListCreate(state->parameter_bytes.data, (int)state->parameter_bytes.length, &list, &count), what);
   struct mxnet_parameter *parameters = arena_alloc_array(arena, (size_t)count + 1, sizeof *parameters);
-  enum status status = parameters != NULL ? STATUS_OK : out_of_memory(state, err);
+  enum status status = parameters != NULL ? STATUS_OK : model_no_memory(&state->options, err);
   for (uint32_t i = 0; i < count && status == STATUS_OK; i++) {
     const char *key = NULL;
     const float *data = NULL;
@@ -253,7 +242,7 @@ static enum status read_parameters(struct state *state, struct arena *arena, str
         rank > 0 ? (const uint32_t *)(const void *)arena_copy(arena, (const char *)shape, rank * sizeof *shape) : NULL,
         rank};
     if (parameters[i].name == NULL || (rank > 0 && parameters[i].shape == NULL))
-      status = out_of_memory(state, err);
+      status = model_no_memory(&state->options, err);
   }
   state->api.NDListFree(list);
   *ret_parameters = parameters;
@@ -310,7 +299,7 @@ static enum status read_inputs(struct state *state, struct predictor_model *mode
   enum status status = read_parameters(state, &arena, &parameters, &count, err);
   model->inputs = arena_alloc_array(state->arena, state->symbol.count + 1, sizeof *model->inputs);
   if (status == STATUS_OK && model->inputs == NULL)
-    status = out_of_memory(state, err);
+    status = model_no_memory(&state->options, err);
   for (size_t i = 0; i < state->symbol.count && status == STATUS_OK; i++) {
     const struct mxnet_node *node = &state->symbol.nodes[i];
     if (!mxnet_is_variable(node) || is_parameter(node->name, parameters, count) || ends_with(node->name, "label"))
@@ -348,7 +337,7 @@ static enum status read_graph(struct state *state, struct error *err)
   XSP_TRY(status);
   state->executed = arena_alloc_array(state->arena, graph.count + 1, sizeof *state->executed);
   if (state->executed == NULL)
-    return out_of_memory(state, err);
+    return model_no_memory(&state->options, err);
   for (size_t i = 0; i < graph.count; i++)
     if (!mxnet_is_variable(&graph.nodes[i]))
       state->executed[state->executed_count++] = graph.nodes[i];
@@ -382,12 +371,14 @@ static enum status configure_profiler(struct state *state, struct error *err)
   return STATUS_OK;
 }
 
-static enum status open_state(struct state *state, struct arena *arena, struct predictor_model *model,
-                              struct error *err)
+static enum status open_state(const struct predictor_options *options, struct arena *arena,
+                              struct predictor_model *model, struct error *err)
 {
+  struct state *state = model->state;
+  state->options = *options;
   static const struct layer_publisher_options publishing = {"mxnet", "name,thread", LAYER_TIMES_REALTIME};
   state->arena = arena;
-  state->has_layers = (state->options.level_mask & LAYER_OR_DEEPER) != 0;
+  state->has_layers = model_has_layers(&state->options);
   XSP_TRY(read_files(state, err));
   set_environment(state);
   XSP_TRY(open_library(state->options.library_path, state, err));
@@ -396,7 +387,7 @@ static enum status open_state(struct state *state, struct arena *arena, struct p
   model->library_path = state->library.path;
   model->layer_source = state->has_layers ? "profiler" : "none";
   if ((state->publisher = layer_publisher_create(&publishing)) == NULL)
-    return out_of_memory(state, err);
+    return model_no_memory(&state->options, err);
   XSP_TRY(mxnet_symbol_read(state->symbol_text.data, state->symbol_text.length, state->options.model_path, arena,
                             &state->symbol, err));
   XSP_TRY(read_graph(state, err));
@@ -406,7 +397,7 @@ static enum status open_state(struct state *state, struct arena *arena, struct p
   state->outputs = arena_alloc_array(arena, state->output_count, sizeof *state->outputs);
   state->output_sizes = arena_alloc_array(arena, state->output_count, sizeof *state->output_sizes);
   if (state->outputs == NULL || state->output_sizes == NULL)
-    return out_of_memory(state, err);
+    return model_no_memory(&state->options, err);
   memset(state->outputs, 0, state->output_count * sizeof *state->outputs);
   XSP_TRY(read_inputs(state, model, err));
   return state->has_layers ? configure_profiler(state, err) : STATUS_OK;
@@ -417,16 +408,7 @@ static void mxnet_close(struct predictor_model *model);
 static enum status mxnet_open(const struct predictor_options *options, struct arena *arena,
                               struct predictor_model *ret_model, struct error *err)
 {
-  *ret_model = (struct predictor_model){0};
-  struct state *state = calloc(1, sizeof *state);
-  if (state == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot open model", options->model_path, NULL, "out of memory");
-  state->options = *options;
-  ret_model->state = state;
-  enum status status = open_state(state, arena, ret_model, err);
-  if (status != STATUS_OK)
-    mxnet_close(ret_model);
-  return status;
+  return model_open(options, arena, ret_model, sizeof(struct state), open_state, mxnet_close, err);
 }
 
 // ---- prepare ---------------------------------------------------------------------------------------------------------
@@ -448,7 +430,8 @@ static enum status create_predictor(struct state *state, size_t count, const str
   const char **names = arena_alloc_array(&arena, count, sizeof *names);
   uint32_t *starts = arena_alloc_array(&arena, count + 1, sizeof *starts);
   uint32_t *shapes = arena_alloc_array(&arena, count * TENSOR_MAXIMUM_RANK, sizeof *shapes);
-  enum status status = names != NULL && starts != NULL && shapes != NULL ? STATUS_OK : out_of_memory(state, err);
+  enum status status =
+      names != NULL && starts != NULL && shapes != NULL ? STATUS_OK : model_no_memory(&state->options, err);
   uint32_t used = 0;
   for (size_t i = 0; i < count && status == STATUS_OK; i++) {
     names[i] = inputs[i].info->name;
@@ -482,7 +465,7 @@ static enum status make_output(struct state *state, uint32_t number, struct erro
                        "output %u is too large", (unsigned)number);
   state->output_sizes[number] = (uint32_t)size;
   state->outputs[number] = malloc(size * sizeof(float) + 1);
-  return state->outputs[number] != NULL ? STATUS_OK : out_of_memory(state, err);
+  return state->outputs[number] != NULL ? STATUS_OK : model_no_memory(&state->options, err);
 }
 
 static enum status mxnet_flush(struct predictor_model *model, struct error *err);
@@ -509,37 +492,26 @@ static enum status mxnet_prepare(struct predictor_model *model, const struct ten
 
 // ---- predict ---------------------------------------------------------------------------------------------------------
 
-static int64_t realtime_us(void)
+// In whole microseconds, as MXNet's profile has it.
+static uint64_t realtime_ns(void)
 {
   struct timespec time;
   clock_gettime(CLOCK_REALTIME, &time);
-  return (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
-}
-
-static enum status note_inference(struct state *state, struct inference inference, struct error *err)
-{
-  if (state->waiting_count == state->waiting_capacity) {
-    size_t capacity = state->waiting_capacity == 0 ? 256 : state->waiting_capacity * 2;
-    struct inference *grown = realloc(state->waiting, capacity * sizeof *grown);
-    if (grown == NULL)
-      return out_of_memory(state, err);
-    state->waiting = grown;
-    state->waiting_capacity = capacity;
-  }
-  state->waiting[state->waiting_count++] = inference;
-  return STATUS_OK;
+  return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec / 1000 * 1000;
 }
 
 static enum status mxnet_predict(struct predictor_model *model, const struct tensor *inputs, struct error *err)
 {
   struct state *state = model->state;
-  struct inference inference = {.model = model->model_span, .start_us = realtime_us()};
+  struct inference inference = {.model = model->model_span, .start_ns = realtime_ns()};
   TRY_MX(state->api.PredForward(state->predictor), "cannot run model");
   for (uint32_t i = 0; i < state->output_count; i++) // an inference ends here: execution is asynchronous
     TRY_MX(state->api.PredGetOutput(state->predictor, i, state->outputs[i], state->output_sizes[i]),
            "cannot run model");
-  inference.end_us = realtime_us();
-  return state->has_layers ? note_inference(state, inference, err) : STATUS_OK;
+  inference.end_ns = realtime_ns();
+  if (state->has_layers && !inferences_add(&state->waiting, inference))
+    return model_no_memory(&state->options, err);
+  return STATUS_OK;
 }
 
 // ---- layers ----------------------------------------------------------------------------------------------------------
@@ -561,7 +533,7 @@ static enum status publish_inference(struct state *state, const struct inference
   struct arena arena = {0};
   struct layer_told *told = arena_alloc_array(&arena, count + 1, sizeof *told);
   struct layer_tag(*tags)[2] = arena_alloc_array(&arena, count + 1, sizeof *tags);
-  enum status status = told != NULL && tags != NULL ? STATUS_OK : out_of_memory(state, err);
+  enum status status = told != NULL && tags != NULL ? STATUS_OK : model_no_memory(&state->options, err);
   bool has_names = follows_graph(state, events, count);
   for (size_t i = 0; i < count && status == STATUS_OK; i++) {
     const struct mxnet_event *event = &events[i];
@@ -594,12 +566,12 @@ static enum status publish_profile(struct state *state, struct error *err)
   if (status == STATUS_OK)
     status = mxnet_profile_read(text.data, text.length, state->profile_path, &arena, &profile, err);
   size_t at = 0;
-  for (size_t i = 0; i < state->waiting_count && status == STATUS_OK; i++) {
-    const struct inference *inference = &state->waiting[i];
-    while (at < profile.count && profile.events[at].start_us < inference->start_us)
+  for (size_t i = 0; i < state->waiting.count && status == STATUS_OK; i++) {
+    const struct inference *inference = &state->waiting.items[i];
+    while (at < profile.count && (uint64_t)profile.events[at].start_us * 1000 < inference->start_ns)
       at++;
     size_t first = at;
-    while (at < profile.count && profile.events[at].start_us <= inference->end_us)
+    while (at < profile.count && (uint64_t)profile.events[at].start_us * 1000 <= inference->end_ns)
       at++;
     status = publish_inference(state, inference, profile.events + first, at - first, err);
   }
@@ -612,14 +584,14 @@ static enum status publish_profile(struct state *state, struct error *err)
 static enum status mxnet_flush(struct predictor_model *model, struct error *err)
 {
   struct state *state = model->state;
-  if (!state->is_profiling || state->waiting_count == 0)
+  if (!state->is_profiling || state->waiting.count == 0)
     return STATUS_OK;
   const char *what = "cannot end MXNet's profile";
   TRY_MX(state->api.SetProcessProfilerState(0, 0, NULL), what);
   state->is_profiling = false;
   TRY_MX(state->api.DumpProcessProfile(0, 0, NULL), what);
   enum status status = publish_profile(state, err);
-  state->waiting_count = 0;
+  inferences_clear(&state->waiting);
   return status;
 }
 
@@ -643,7 +615,7 @@ static void mxnet_close(struct predictor_model *model)
   layer_publisher_free(state->publisher);
   free(state->symbol_text.data);
   free(state->parameter_bytes.data);
-  free(state->waiting);
+  inferences_free(&state->waiting);
   free(state);
   model->state = NULL;
 }

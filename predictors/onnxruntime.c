@@ -3,9 +3,9 @@
 // `xsp check` (probe). Layers come from xsp's listener where the library is 1.25 or later, else from the profile file.
 // One thread, one model.
 #include "base/library.h"
+#include "predictors/model_open.h"
 #include "predictors/onnx_file.h"
 #include "predictors/onnxruntime_state.h"
-#include "predictors/predictor.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -17,8 +17,6 @@
 #include <unistd.h>
 
 #define ERROR_ADVICE_MODEL "check the model with onnx.checker, or export it again"
-#define LAYER_OR_DEEPER                                                                                                \
-  (XSP_LEVEL_MASK(XSP_LEVEL_LAYER) | XSP_LEVEL_MASK(XSP_LEVEL_LIBRARY) | XSP_LEVEL_MASK(XSP_LEVEL_KERNEL))
 
 enum route { ROUTE_NONE, ROUTE_LISTENER, ROUTE_PROFILE_FILE };
 
@@ -37,9 +35,8 @@ struct state {
   size_t input_count, output_count;
   const char **input_names, **output_names; // in the caller's arena
   struct ort_value **inputs, **outputs;     // scratch of predict
-  // Profile-file route: the model spans of the inferences since the last flush.
-  struct xsp_context *predictions;
-  size_t prediction_count, prediction_capacity;
+  // Profile-file route: the inferences since the last flush.
+  struct inferences waiting;
 };
 
 static const struct library_names library_names = {
@@ -135,23 +132,7 @@ static enum status take_status(struct state *state, struct ort_status *status, c
       return take_status(state, ort_status_, (what), err);                                                             \
   } while (0)
 
-static enum status out_of_memory(const struct state *state, struct error *err)
-{
-  return error_set(err, STATUS_MEMORY, "cannot open model", state->options.model_path, NULL, "out of memory");
-}
-
 // ---- session ---------------------------------------------------------------------------------------------------------
-
-static enum status check_file(const char *path, struct error *err)
-{
-  struct stat info;
-  if (stat(path, &info) != 0 || access(path, R_OK) != 0)
-    return error_set_errno(err, STATUS_INPUT, "cannot open model", path, "give the path of an .onnx or .ort file");
-  if (!S_ISREG(info.st_mode))
-    return error_set(err, STATUS_INPUT, "cannot open model", path, "give the path of an .onnx or .ort file",
-                     "not a file");
-  return STATUS_OK;
-}
 
 static enum status add_listener(struct state *state, struct error *err)
 {
@@ -206,7 +187,7 @@ static enum status copy_name(struct state *state, struct arena *arena, char *nam
   struct ort_status *status = state->api.allocator_free(state->allocator, name);
   if (status != NULL)
     state->api.release_status(status);
-  return *ret_name != NULL ? STATUS_OK : out_of_memory(state, err);
+  return *ret_name != NULL ? STATUS_OK : model_no_memory(&state->options, err);
 }
 
 static enum status read_shape(struct state *state, struct arena *arena, const struct ort_tensor_info *tensor,
@@ -233,7 +214,7 @@ static enum status read_shape(struct state *state, struct arena *arena, const st
       continue;
     info->dimension_name[i] = arena_copy(arena, names[i], strlen(names[i]));
     if (info->dimension_name[i] == NULL)
-      return out_of_memory(state, err);
+      return model_no_memory(&state->options, err);
   }
   return STATUS_OK;
 }
@@ -280,7 +261,7 @@ static enum status read_interface(struct state *state, struct arena *arena, stru
   state->outputs = arena_alloc_array(arena, outputs + 1, sizeof *state->outputs);
   if (model->inputs == NULL || state->input_names == NULL || state->output_names == NULL || state->inputs == NULL ||
       state->outputs == NULL)
-    return out_of_memory(state, err);
+    return model_no_memory(&state->options, err);
   model->input_count = inputs;
   for (size_t i = 0; i < inputs; i++)
     XSP_TRY(read_input(state, arena, i, &model->inputs[i], err));
@@ -296,7 +277,7 @@ static enum status read_interface(struct state *state, struct arena *arena, stru
 
 static enum route choose_route(const struct state *state)
 {
-  if ((state->options.level_mask & LAYER_OR_DEEPER) == 0)
+  if (!model_has_layers(&state->options))
     return ROUTE_NONE;
   bool listens = state->api_version >= ORT_API_LISTENER && !state->options.force_profile_file;
   return listens ? ROUTE_LISTENER : ROUTE_PROFILE_FILE;
@@ -317,10 +298,12 @@ static uint64_t (*find_own_ticks(const struct state *state))(void)
   return own_ticks;
 }
 
-static enum status open_state(struct state *state, struct arena *arena, struct predictor_model *model,
-                              struct error *err)
+static enum status open_state(const struct predictor_options *options, struct arena *arena,
+                              struct predictor_model *model, struct error *err)
 {
-  XSP_TRY(check_file(state->options.model_path, err));
+  struct state *state = model->state;
+  state->options = *options;
+  XSP_TRY(model_check_file(options->model_path, false, "give the path of an .onnx or .ort file", err));
   XSP_TRY(open_library(state->options.library_path, state, err));
   model->framework = "onnxruntime";
   model->framework_version = state->version;
@@ -344,16 +327,7 @@ static void onnxruntime_close(struct predictor_model *model);
 static enum status onnxruntime_open(const struct predictor_options *options, struct arena *arena,
                                     struct predictor_model *ret_model, struct error *err)
 {
-  *ret_model = (struct predictor_model){0};
-  struct state *state = calloc(1, sizeof *state);
-  if (state == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot open model", options->model_path, NULL, "out of memory");
-  state->options = *options;
-  ret_model->state = state;
-  enum status status = open_state(state, arena, ret_model, err);
-  if (status != STATUS_OK)
-    onnxruntime_close(ret_model);
-  return status;
+  return model_open(options, arena, ret_model, sizeof(struct state), open_state, onnxruntime_close, err);
 }
 
 static enum status make_value(struct state *state, const struct tensor *tensor, struct ort_value **ret_value,
@@ -382,20 +356,6 @@ static void release_values(struct state *state, struct ort_value **values, size_
   }
 }
 
-static enum status note_prediction(struct state *state, struct xsp_context span, struct error *err)
-{
-  if (state->prediction_count == state->prediction_capacity) {
-    size_t capacity = state->prediction_capacity == 0 ? 256 : state->prediction_capacity * 2;
-    struct xsp_context *grown = realloc(state->predictions, capacity * sizeof *grown);
-    if (grown == NULL)
-      return out_of_memory(state, err);
-    state->predictions = grown;
-    state->prediction_capacity = capacity;
-  }
-  state->predictions[state->prediction_count++] = span;
-  return STATUS_OK;
-}
-
 static enum status onnxruntime_predict(struct predictor_model *model, const struct tensor *inputs, struct error *err)
 {
   struct state *state = model->state;
@@ -410,8 +370,9 @@ static enum status onnxruntime_predict(struct predictor_model *model, const stru
   }
   release_values(state, state->outputs, state->output_count);
   release_values(state, state->inputs, state->input_count);
-  if (status == STATUS_OK && state->route == ROUTE_PROFILE_FILE)
-    status = note_prediction(state, model->model_span, err);
+  bool is_held_back = status == STATUS_OK && state->route == ROUTE_PROFILE_FILE;
+  if (is_held_back && !inferences_add(&state->waiting, (struct inference){.model = model->model_span}))
+    return model_no_memory(&state->options, err);
   return status;
 }
 
@@ -419,7 +380,7 @@ static enum status onnxruntime_predict(struct predictor_model *model, const stru
 static enum status onnxruntime_flush(struct predictor_model *model, struct error *err)
 {
   struct state *state = model->state;
-  if (state->route != ROUTE_PROFILE_FILE || state->session == NULL || state->prediction_count == 0)
+  if (state->route != ROUTE_PROFILE_FILE || state->session == NULL || state->waiting.count == 0)
     return STATUS_OK;
   const char *what = "cannot end ONNX Runtime's profile";
   uint64_t start_ns = 0;
@@ -433,9 +394,8 @@ static enum status onnxruntime_flush(struct predictor_model *model, struct error
     state->api.release_status(failed);
   state->api.release_session(state->session);
   state->session = NULL;
-  enum status status =
-      onnxruntime_profile_publish_file(path, start_ns, state->predictions, state->prediction_count, err);
-  state->prediction_count = 0;
+  enum status status = onnxruntime_profile_publish_file(path, start_ns, &state->waiting, err);
+  inferences_clear(&state->waiting);
   unlink(path);
   return status;
 }
@@ -461,7 +421,7 @@ static void onnxruntime_close(struct predictor_model *model)
     state->api.release_memory_info(state->memory);
   if (state->env != NULL)
     state->api.release_env(state->env);
-  free(state->predictions);
+  inferences_free(&state->waiting);
   free(state);
   model->state = NULL;
 }

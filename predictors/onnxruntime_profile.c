@@ -227,8 +227,7 @@ static struct xsp_context publish_event(const struct event *event, uint64_t star
   return xsp_span_context(&span);
 }
 
-static void publish_events(struct profile *profile, uint64_t start_ns, const struct xsp_context *models,
-                           size_t model_count)
+static void publish_events(struct profile *profile, uint64_t start_ns, const struct inferences *inferences)
 {
   if (profile->count > 0)
     qsort(profile->events, profile->count, sizeof *profile->events, compare_events);
@@ -241,7 +240,7 @@ static void publish_events(struct profile *profile, uint64_t start_ns, const str
       depth--;
     struct xsp_context span;
     if (event->is_model_run)
-      span = runs < model_count ? models[runs++] : (struct xsp_context){0};
+      span = runs < inferences->count ? inferences->items[runs++].model : (struct xsp_context){0};
     else if (depth == 0)
       continue; // outside every run: nobody's layer
     else
@@ -252,22 +251,21 @@ static void publish_events(struct profile *profile, uint64_t start_ns, const str
 }
 
 enum status onnxruntime_profile_publish(const char *text, size_t length, uint64_t start_ns,
-                                        const struct xsp_context *models, size_t model_count, const char *path,
-                                        struct error *err)
+                                        const struct inferences *inferences, const char *path, struct error *err)
 {
   struct profile profile = {.path = path};
   json_read_start(&profile.json, text, length);
   enum status status = read_events(&profile, err);
   if (status == STATUS_OK)
-    publish_events(&profile, start_ns, models, model_count);
+    publish_events(&profile, start_ns, inferences);
   json_read_done(&profile.json);
   arena_done(&profile.arena);
   free(profile.events);
   return status;
 }
 
-enum status onnxruntime_profile_publish_file(const char *path, uint64_t start_ns, const struct xsp_context *models,
-                                             size_t model_count, struct error *err)
+enum status onnxruntime_profile_publish_file(const char *path, uint64_t start_ns, const struct inferences *inferences,
+                                             struct error *err)
 {
   const char *what = "cannot read ONNX Runtime's profile";
   int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -282,8 +280,7 @@ enum status onnxruntime_profile_publish_file(const char *path, uint64_t start_ns
   close(fd);
   if (text == MAP_FAILED)
     return error_set_errno(err, STATUS_SYSTEM, what, path, NULL);
-  enum status status =
-      onnxruntime_profile_publish(text, (size_t)info.st_size, start_ns, models, model_count, path, err);
+  enum status status = onnxruntime_profile_publish(text, (size_t)info.st_size, start_ns, inferences, path, err);
   munmap(text, (size_t)info.st_size);
   return status;
 }

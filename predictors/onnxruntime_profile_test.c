@@ -20,10 +20,11 @@ static const char whole[] =
 
 static enum status publish(const char *text, size_t length, struct error *err)
 {
-  struct xsp_context model = {1, 1};
+  struct inference model = {.model = {1, 1}};
+  const struct inferences inferences = {.items = &model, .count = 1};
   char *exact = malloc(length + 1);
   memcpy(exact, text, length);
-  enum status status = onnxruntime_profile_publish(exact, length, 1000, &model, 1, "p.json", err);
+  enum status status = onnxruntime_profile_publish(exact, length, 1000, &inferences, "p.json", err);
   free(exact);
   return status;
 }

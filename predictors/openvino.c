@@ -4,10 +4,11 @@
 // users do. Layers come from xsp's listener where OpenVINO announces its nodes (2026 and later), else from its performance
 // counters. One thread, one model.
 #include "base/library.h"
-#include "profiles/layer_publish.h"
+#include "predictors/inferences.h"
+#include "predictors/model_open.h"
 #include "predictors/openvino_abi.h"
 #include "predictors/openvino_nodes.h"
-#include "predictors/predictor.h"
+#include "profiles/layer_publish.h"
 #include "tracers/openvino/listener.h"
 
 #include <dlfcn.h>
@@ -22,16 +23,8 @@
 #define SHIFTED_MAJOR 2024 // up to this one they are one more
 #define LISTENER_MAJOR 2026
 #define ADVICE_FILE "give the path of an IR (.xml), .onnx, .pb or .tflite file"
-#define LAYER_OR_DEEPER                                                                                                \
-  (XSP_LEVEL_MASK(XSP_LEVEL_LAYER) | XSP_LEVEL_MASK(XSP_LEVEL_LIBRARY) | XSP_LEVEL_MASK(XSP_LEVEL_KERNEL))
 
 enum route { ROUTE_NONE, ROUTE_LISTENER, ROUTE_COUNTERS };
-
-struct inference { // counters' route: one that is not published yet
-  struct xsp_context model;
-  uint64_t start_ns;
-  uint64_t *durations_ns; // of each node; 0: not told
-};
 
 struct state {
   struct openvino_api api;
@@ -57,8 +50,7 @@ struct state {
   uint64_t own_ticks; // reading counters inside of inferences
   uint64_t *told_us;  // by node, in node_arena
   struct layer_publisher *publisher;
-  struct inference *waiting;
-  size_t waiting_count, waiting_capacity;
+  struct inferences waiting; // counters' route: those that are not published yet
 };
 static struct state *the_state; // for own_ticks, which is given none
 
@@ -151,22 +143,7 @@ static enum status take_status(struct state *state, const char *what, struct err
       return take_status(state, (what), err);                                                                          \
   } while (0)
 
-static enum status out_of_memory(const struct state *state, struct error *err)
-{
-  return error_set(err, STATUS_MEMORY, "cannot open model", state->options.model_path, NULL, "out of memory");
-}
-
 // ---- open ------------------------------------------------------------------------------------------------------------
-
-static enum status check_file(const char *path, struct error *err)
-{
-  struct stat info;
-  if (stat(path, &info) != 0 || access(path, R_OK) != 0)
-    return error_set_errno(err, STATUS_INPUT, "cannot open model", path, ADVICE_FILE);
-  if (!S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) // TensorFlow's saved models are folders
-    return error_set(err, STATUS_INPUT, "cannot open model", path, ADVICE_FILE, "not a file");
-  return STATUS_OK;
-}
 
 // Before the library is opened: each of its modules looks for a collector when it first has something to say.
 static void find_listener(struct state *state)
@@ -232,7 +209,7 @@ static enum status read_port(struct state *state, const struct ov_port *port, si
     info->name = arena_format(arena, "input_%zu", number); // without a name
   }
   if (info->name == NULL)
-    return out_of_memory(state, err);
+    return model_no_memory(&state->options, err);
   int type = 0;
   TRY_OV(state->api.port_get_element_type(port, &type), what);
   info->type = tensor_type_of(state, type);
@@ -270,7 +247,7 @@ static enum status read_inputs(struct state *state, struct arena *arena, struct 
   model->inputs = arena_alloc_array(arena, state->input_count + 1, sizeof *model->inputs);
   state->tensors = arena_alloc_array(arena, state->input_count + 1, sizeof *state->tensors);
   if (model->inputs == NULL || state->tensors == NULL)
-    return out_of_memory(state, err);
+    return model_no_memory(&state->options, err);
   memset(model->inputs, 0, (state->input_count + 1) * sizeof *model->inputs);
   memset(state->tensors, 0, (state->input_count + 1) * sizeof *state->tensors);
   model->input_count = state->input_count;
@@ -292,7 +269,7 @@ static uint64_t listener_ticks(void)
 
 static enum status choose_route(struct state *state, struct predictor_model *model, struct error *err)
 {
-  bool has_layers = (state->options.level_mask & LAYER_OR_DEEPER) != 0;
+  bool has_layers = model_has_layers(&state->options);
   bool listens = has_layers && state->listener != NULL && state->major >= LISTENER_MAJOR;
   state->route = !has_layers ? ROUTE_NONE : listens ? ROUTE_LISTENER : ROUTE_COUNTERS;
   static const char *const sources[] = {"none", "listener", "performance counters"};
@@ -302,14 +279,18 @@ static enum status choose_route(struct state *state, struct predictor_model *mod
   static const struct layer_publisher_options publishing = {
       .tracer = "openvino", .untold = "start,thread", .times = LAYER_TIMES_LAID_OUT};
   state->publisher = layer_publisher_create(&publishing);
-  return state->publisher != NULL ? STATUS_OK : out_of_memory(state, err);
+  return state->publisher != NULL ? STATUS_OK : model_no_memory(&state->options, err);
 }
 
-static enum status open_state(struct state *state, struct arena *arena, struct predictor_model *model,
-                              struct error *err)
+static enum status open_state(const struct predictor_options *options, struct arena *arena,
+                              struct predictor_model *model, struct error *err)
 {
-  XSP_TRY(check_file(state->options.model_path, err));
-  if ((state->options.level_mask & LAYER_OR_DEEPER) != 0 && !state->options.force_profile_file)
+  struct state *state = model->state;
+  state->options = *options;
+  the_state = state;
+  // TensorFlow's saved models are folders.
+  XSP_TRY(model_check_file(options->model_path, true, ADVICE_FILE, err));
+  if (model_has_layers(&state->options) && !state->options.force_profile_file)
     find_listener(state);
   XSP_TRY(open_library(state->options.library_path, state, err));
   model->framework = "openvino";
@@ -328,17 +309,7 @@ static void openvino_close(struct predictor_model *model);
 static enum status openvino_open(const struct predictor_options *options, struct arena *arena,
                                  struct predictor_model *ret_model, struct error *err)
 {
-  *ret_model = (struct predictor_model){0};
-  struct state *state = calloc(1, sizeof *state);
-  if (state == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot open model", options->model_path, NULL, "out of memory");
-  state->options = *options;
-  ret_model->state = state;
-  the_state = state;
-  enum status status = open_state(state, arena, ret_model, err);
-  if (status != STATUS_OK)
-    openvino_close(ret_model);
-  return status;
+  return model_open(options, arena, ret_model, sizeof(struct state), open_state, openvino_close, err);
 }
 
 // ---- prepare: for the shapes at hand ---------------------------------------------------------------------------------
@@ -367,7 +338,7 @@ static enum status reshape(struct state *state, const struct tensor *inputs, str
   struct ov_dimension *dimensions = arena_alloc_array(&arena, count * TENSOR_MAXIMUM_RANK, sizeof *dimensions);
   enum status status = STATUS_OK;
   if (ports == NULL || shapes == NULL || dimensions == NULL) {
-    status = out_of_memory(state, err);
+    status = model_no_memory(&state->options, err);
   } else {
     for (size_t i = 0; i < count; i++) {
       int64_t rank = inputs[i].info->rank;
@@ -420,7 +391,7 @@ static enum status read_nodes(struct state *state, struct error *err)
   state->told_us = arena_alloc_array(&state->node_arena, state->nodes.count + 1, sizeof *state->told_us);
   struct openvino_layer *layers = arena_alloc_array(&state->node_arena, state->nodes.count + 1, sizeof *layers);
   if (state->told_us == NULL || layers == NULL)
-    return out_of_memory(state, err);
+    return model_no_memory(&state->options, err);
   memset(state->told_us, 0, (state->nodes.count + 1) * sizeof *state->told_us);
   for (size_t i = 0; i < state->nodes.count; i++) {
     const struct openvino_node *node = &state->nodes.nodes[i];
@@ -463,17 +434,9 @@ static enum status openvino_prepare(struct predictor_model *model, const struct 
 // Reads the counters of the inference that has just ended; they are published outside its span.
 static enum status note_counters(struct state *state, struct xsp_context span, uint64_t start_ns, struct error *err)
 {
-  if (state->waiting_count == state->waiting_capacity) {
-    size_t capacity = state->waiting_capacity == 0 ? 64 : state->waiting_capacity * 2;
-    struct inference *grown = realloc(state->waiting, capacity * sizeof *grown);
-    if (grown == NULL)
-      return out_of_memory(state, err);
-    state->waiting = grown;
-    state->waiting_capacity = capacity;
-  }
   uint64_t *durations = calloc(state->nodes.count + 1, sizeof *durations);
   if (durations == NULL)
-    return out_of_memory(state, err);
+    return model_no_memory(&state->options, err);
   struct ov_profiling_list list = {0};
   if (state->api.infer_request_get_profiling_info(state->request, &list) != 0) {
     free(durations);
@@ -485,8 +448,11 @@ static enum status note_counters(struct state *state, struct xsp_context span, u
       durations[i] = openvino_duration_ns(list.infos[at].real_time_us, state->inferences, &state->told_us[i]);
   }
   state->api.profiling_info_list_free(&list);
-  state->waiting[state->waiting_count++] = (struct inference){span, start_ns, durations};
-  return STATUS_OK;
+  struct inference inference = {.model = span, .start_ns = start_ns, .durations_ns = durations};
+  if (inferences_add(&state->waiting, inference))
+    return STATUS_OK;
+  free(durations);
+  return model_no_memory(&state->options, err);
 }
 
 static enum status openvino_predict(struct predictor_model *model, const struct tensor *inputs, struct error *err)
@@ -534,18 +500,15 @@ static enum status publish_one(struct state *state, const struct inference *infe
 static enum status openvino_flush(struct predictor_model *model, struct error *err)
 {
   struct state *state = model->state;
-  if (state->waiting_count == 0)
+  if (state->waiting.count == 0)
     return STATUS_OK;
   struct arena arena = {0};
   struct layer_told *told = arena_alloc_array(&arena, state->nodes.count + 1, sizeof *told);
   struct layer_tag(*tags)[2] = arena_alloc_array(&arena, state->nodes.count + 1, sizeof *tags);
-  enum status status = told == NULL || tags == NULL ? out_of_memory(state, err) : STATUS_OK;
-  for (size_t i = 0; i < state->waiting_count; i++) {
-    if (status == STATUS_OK)
-      status = publish_one(state, &state->waiting[i], told, tags, err);
-    free(state->waiting[i].durations_ns);
-  }
-  state->waiting_count = 0;
+  enum status status = told == NULL || tags == NULL ? model_no_memory(&state->options, err) : STATUS_OK;
+  for (size_t i = 0; i < state->waiting.count && status == STATUS_OK; i++)
+    status = publish_one(state, &state->waiting.items[i], told, tags, err);
+  inferences_clear(&state->waiting);
   arena_done(&arena);
   return status;
 }
@@ -573,7 +536,7 @@ static void openvino_close(struct predictor_model *model)
     state->api.core_free(state->core);
   layer_publisher_free(state->publisher);
   arena_done(&state->node_arena);
-  free(state->waiting);
+  inferences_free(&state->waiting);
   free(state);
   model->state = NULL;
   model->own_ticks = NULL;

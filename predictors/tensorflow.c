@@ -3,7 +3,7 @@
 // predict, flush, resume, close) and by `xsp check` (probe). Layers come from RunMetadata, asked for where the session has
 // the layer level, and published outside the model span. One thread, one model.
 #include "base/library.h"
-#include "predictors/predictor.h"
+#include "predictors/model_open.h"
 #include "predictors/tensorflow_abi.h"
 #include "predictors/tensorflow_graph.h"
 #include "predictors/tensorflow_layers.h"
@@ -18,8 +18,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LAYER_OR_DEEPER                                                                                                \
-  (XSP_LEVEL_MASK(XSP_LEVEL_LAYER) | XSP_LEVEL_MASK(XSP_LEVEL_LIBRARY) | XSP_LEVEL_MASK(XSP_LEVEL_KERNEL))
 #define ADVICE_MODEL "give a SavedModel folder or a frozen graph (.pb)"
 #define GRAPH_BYTES_MAXIMUM ((size_t)INT32_MAX) // of any protobuf message
 
@@ -90,11 +88,6 @@ static enum status tensorflow_probe(const char *library_path, char *library, siz
 }
 
 // ---- errors ----------------------------------------------------------------------------------------------------------
-
-static enum status out_of_memory(const struct state *state, struct error *err)
-{
-  return error_set(err, STATUS_MEMORY, "cannot open model", state->options.model_path, NULL, "out of memory");
-}
 
 // The first sentence of what the library says: hints at its own API and stacks of C++ may follow.
 static int sentence_length(const char *message)
@@ -221,7 +214,7 @@ static enum status make_interface(struct state *state, struct arena *arena, stru
   state->output_values = arena_alloc_array(arena, read->output_count + 1, sizeof *state->output_values);
   if (model->inputs == NULL || state->inputs == NULL || state->fed == NULL || state->input_values == NULL ||
       state->outputs == NULL || state->output_values == NULL)
-    return out_of_memory(state, err);
+    return model_no_memory(&state->options, err);
   for (size_t i = 0; i < read->input_count; i++) {
     XSP_TRY(read_input(state, &read->inputs[i], &model->inputs[i], err));
     XSP_TRY(find_output(state, &read->inputs[i], &state->inputs[i], err));
@@ -256,7 +249,7 @@ static enum status make_options(struct state *state, struct error *err)
   }
   state->session_options = state->tf.NewSessionOptions();
   if (state->session_options == NULL)
-    return out_of_memory(state, err);
+    return model_no_memory(&state->options, err);
   if (length > 0)
     state->tf.SetConfig(state->session_options, config, length, state->status);
   return take_status(state, "cannot set up a TensorFlow session", NULL, err);
@@ -311,41 +304,39 @@ static enum status open_model(struct state *state, const char *folder, const str
   model->layer_source = "none";
   state->status = state->tf.NewStatus();
   if (state->status == NULL)
-    return out_of_memory(state, err);
+    return model_no_memory(&state->options, err);
   XSP_TRY(make_options(state, err));
   XSP_TRY(make_session(state, folder, bytes, err));
   XSP_TRY(make_interface(state, arena, model, err));
-  if ((state->options.level_mask & LAYER_OR_DEEPER) == 0)
+  if (!model_has_layers(&state->options))
     return STATUS_OK;
   model->layer_source = "run metadata";
   state->layers = tensorflow_layers_create(&state->model.graph, path);
-  return state->layers != NULL ? STATUS_OK : out_of_memory(state, err);
+  return state->layers != NULL ? STATUS_OK : model_no_memory(&state->options, err);
 }
 
 // ---- the predictor's functions ---------------------------------------------------------------------------------------
 
 static void tensorflow_close(struct predictor_model *model);
 
+static enum status open_state(const struct predictor_options *options, struct arena *arena,
+                              struct predictor_model *model, struct error *err)
+{
+  struct state *state = model->state;
+  state->options = *options;
+  char folder[PATH_MAX], file[PATH_MAX];
+  struct tf_buffer bytes = {0};
+  XSP_TRY(find_files(options->model_path, folder, file, err));
+  XSP_TRY(map_file(file, &bytes, err));
+  enum status status = open_model(state, folder, &bytes, arena, model, err);
+  unmap_file(&bytes);
+  return status;
+}
+
 static enum status tensorflow_open(const struct predictor_options *options, struct arena *arena,
                                    struct predictor_model *ret_model, struct error *err)
 {
-  *ret_model = (struct predictor_model){0};
-  struct state *state = calloc(1, sizeof *state);
-  if (state == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot open model", options->model_path, NULL, "out of memory");
-  state->options = *options;
-  ret_model->state = state;
-  char folder[PATH_MAX], file[PATH_MAX];
-  struct tf_buffer bytes = {0};
-  enum status status = find_files(options->model_path, folder, file, err);
-  if (status == STATUS_OK)
-    status = map_file(file, &bytes, err);
-  if (status == STATUS_OK)
-    status = open_model(state, folder, &bytes, arena, ret_model, err);
-  unmap_file(&bytes);
-  if (status != STATUS_OK)
-    tensorflow_close(ret_model);
-  return status;
+  return model_open(options, arena, ret_model, sizeof(struct state), open_state, tensorflow_close, err);
 }
 
 static void keep(void *data, size_t length, void *unused)
