@@ -4,6 +4,7 @@
 #include "analyze/flops_rules.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 const struct flop_counts flop_counts_unknown = {NAN, NAN, NAN, NAN, NAN, {0, false}};
@@ -68,13 +69,8 @@ static const struct flop_rule *find_in(const struct flop_rule *rules, const char
   return NULL;
 }
 
-static const struct flop_rule *find_rule(const char *type, bool *ret_is_aten)
+static const struct flop_rule *find_aten(const char *name)
 {
-  static const char prefix[] = "aten::";
-  *ret_is_aten = strncmp(type, prefix, sizeof prefix - 1) == 0;
-  if (!*ret_is_aten)
-    return find_in(flop_rules_onnx, type, strlen(type));
-  const char *name = type + sizeof prefix - 1;
   size_t length = strlen(name);
   const struct flop_rule *rule = find_in(flop_rules_aten, name, length);
   if (rule == NULL && length > 1 && name[length - 1] == '_') // in place
@@ -82,16 +78,34 @@ static const struct flop_rule *find_rule(const char *type, bool *ret_is_aten)
   return rule;
 }
 
-bool flops_know(const char *type)
+static const struct flop_rule *find_rule(enum flop_dialect dialect, const char *type, bool *ret_is_aten)
 {
-  bool is_aten;
-  return find_rule(type, &is_aten) != NULL;
+  static const struct flop_rule *const tables[] = {
+      [FLOPS_ONNX] = flop_rules_onnx,     [FLOPS_TENSORFLOW] = flop_rules_tensorflow,
+      [FLOPS_MXNET] = flop_rules_mxnet,   [FLOPS_OPENVINO] = flop_rules_openvino,
+      [FLOPS_TFLITE] = flop_rules_tflite,
+  };
+  static const char prefix[] = "aten::";
+  *ret_is_aten = strncmp(type, prefix, sizeof prefix - 1) == 0;
+  if (*ret_is_aten)
+    return find_aten(type + sizeof prefix - 1);
+  const struct flop_rule *rule = find_in(tables[dialect], type, strlen(type));
+  if (rule != NULL || dialect != FLOPS_TENSORFLOW)
+    return rule;
+  const char *plain = flops_tensorflow_plain(type);
+  return find_in(tables[dialect], plain, strlen(plain));
 }
 
-bool flops_are_composite(const char *type)
+bool flops_know(enum flop_dialect dialect, const char *type)
 {
   bool is_aten;
-  const struct flop_rule *rule = find_rule(type, &is_aten);
+  return find_rule(dialect, type, &is_aten) != NULL;
+}
+
+bool flops_are_composite(enum flop_dialect dialect, const char *type)
+{
+  bool is_aten;
+  const struct flop_rule *rule = find_rule(dialect, type, &is_aten);
   return rule != NULL && rule->is_composite;
 }
 
@@ -188,9 +202,9 @@ static double moved(enum flop_traffic traffic, double inputs, double further_inp
   }
 }
 
-// ---- ONNX: outputs are recorded --------------------------------------------------------------------------------------
+// ---- outputs are recorded: all but ATen ------------------------------------------------------------------------------
 // By its recorded type, else by what the framework says its outputs take.
-static struct element_type onnx_element(const struct flop_operation *operation)
+static struct element_type recorded_element(const struct flop_operation *operation)
 {
   const struct shape *output = flop_output(operation);
   if (output == NULL)
@@ -202,7 +216,7 @@ static struct element_type onnx_element(const struct flop_operation *operation)
   return (struct element_type){is_size ? (uint8_t)bytes : 0, is_size && bytes > 1};
 }
 
-static double onnx_bytes(const struct flop_rule *rule, const struct flop_work *work)
+static double recorded_bytes(const struct flop_rule *rule, const struct flop_work *work)
 {
   const struct flop_operation *operation = work->operation;
   if (rule->traffic == MOVES_NOTHING)
@@ -218,15 +232,37 @@ static double onnx_bytes(const struct flop_rule *rule, const struct flop_work *w
   return moved(rule->traffic, inputs + missing, further, result);
 }
 
-static void count_onnx(const struct flop_rule *rule, struct flop_work *work)
+// What is fused works on each element of the result, once. An operator that is not known makes all of it unknown.
+static void add_fused(struct flop_work *work, double output_elements)
+{
+  const struct flop_operation *operation = work->operation;
+  struct flop_counts *counts = &work->counts;
+  for (const char *at = operation->fused; at != NULL && *at != 0;) {
+    size_t length = strcspn(at, " ");
+    char type[64];
+    snprintf(type, sizeof type, "%.*s", (int)(length < sizeof type ? length : sizeof type - 1), at);
+    bool is_aten;
+    const struct flop_rule *rule = find_rule(operation->dialect, type, &is_aten);
+    double elements = rule == NULL || rule->count != NULL ? NAN : output_elements;
+    counts->multiply_adds += elements * (rule == NULL ? 0 : rule->multiply_adds);
+    counts->adds += elements * (rule == NULL ? 0 : rule->adds);
+    counts->compares += elements * (rule == NULL ? 0 : rule->compares);
+    counts->specials += elements * (rule == NULL ? 0 : rule->specials);
+    at += length + strspn(at + length, " ");
+  }
+}
+
+static void count_recorded(const struct flop_rule *rule, struct flop_work *work)
 {
   const struct shape *output = flop_output(work->operation);
-  work->counts.element = onnx_element(work->operation);
+  double output_elements = output == NULL ? NAN : shape_elements(output);
+  work->counts.element = recorded_element(work->operation);
   if (rule->count == NULL)
-    apply_coefficients(rule, work, output == NULL ? NAN : shape_elements(output));
+    apply_coefficients(rule, work, output_elements);
   else if (!rule->count(work))
     flop_set(work, NAN, NAN, NAN, NAN);
-  work->counts.bytes = onnx_bytes(rule, work);
+  add_fused(work, output_elements);
+  work->counts.bytes = recorded_bytes(rule, work);
 }
 
 // ---- ATen: only inputs are recorded ----------------------------------------------------------------------------------
@@ -264,14 +300,15 @@ static bool is_amount(double value)
 struct flop_counts flops_count(const struct flop_operation *operation)
 {
   bool is_aten;
-  const struct flop_rule *rule = operation->type == NULL ? NULL : find_rule(operation->type, &is_aten);
+  const struct flop_rule *rule =
+      operation->type == NULL ? NULL : find_rule(operation->dialect, operation->type, &is_aten);
   if (rule == NULL)
     return flop_counts_unknown;
   struct flop_work work = {.operation = operation, .counts = flop_counts_unknown, .output_elements = NAN};
   if (is_aten)
     count_aten(rule, &work);
   else
-    count_onnx(rule, &work);
+    count_recorded(rule, &work);
   struct flop_counts *counts = &work.counts;
   // Products of hostile shapes, and windows of negative size.
   if (!is_amount(counts->multiply_adds) || !is_amount(counts->adds) || !is_amount(counts->compares) ||

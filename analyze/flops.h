@@ -22,8 +22,17 @@ struct flop_attribute { // by name: "kernel_shape"
   const char *name;
   struct value value;
 };
+enum flop_dialect { // whose names operators have; ATen's say so themselves ("aten::")
+  FLOPS_ONNX,
+  FLOPS_TENSORFLOW,
+  FLOPS_MXNET,
+  FLOPS_OPENVINO,
+  FLOPS_TFLITE,
+};
 struct flop_operation {
+  enum flop_dialect dialect;
   const char *type;                        // "Conv", "aten::addmm"
+  const char *fused;                       // operators on its result, with spaces between: "BiasAdd Relu"; NULL: none
   const struct shapes *inputs;             // NULL: not recorded
   const struct shapes *outputs;            // NULL: not recorded (ATen): follows from the inputs
   const struct values *values;             // ATen: arguments by position; NULL: not recorded
@@ -34,8 +43,8 @@ struct flop_operation {
 };
 // What is known of the operation; flop_counts_unknown where it is no known operator.
 struct flop_counts flops_count(const struct flop_operation *operation);
-bool flops_know(const char *type); // whether the operator is known at all
+bool flops_know(enum flop_dialect dialect, const char *type); // whether the operator is known at all
 // Whether it may or may not do something, which only the operators nested in it tell ("aten::contiguous").
-bool flops_are_composite(const char *type);
+bool flops_are_composite(enum flop_dialect dialect, const char *type);
 
 #endif

@@ -179,8 +179,9 @@ static enum status count_run(struct question *question, const struct layers_run 
   struct run_columns columns;
   struct flop_tags tags;
   struct counting counting = {.columns = &columns, .arena = arena};
-  XSP_TRY(run_columns_load(question->view->store, run->run, STORE_BIT(STORE_NAME) | STORE_BIT(STORE_CATEGORY), arena,
-                           &columns, err));
+  XSP_TRY(run_columns_load(question->view->store, run->run,
+                           STORE_BIT(STORE_NAME) | STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_TRACER), arena, &columns,
+                           err));
   if (!number_layers(&counting))
     return question_no_memory(err);
   XSP_TRY(flop_tags_load(&columns, counting.layer_of, counting.layer_count, arena, &tags, err));

@@ -36,15 +36,6 @@ static bool quantized_convolution(struct flop_work *work) // x, its scale and ze
   return count_convolution(work, 3);
 }
 
-static double kernel_elements(const struct flop_work *work)
-{
-  const struct value *kernel = flop_attribute(work->operation, "kernel_shape");
-  double elements = kernel != NULL && kernel->kind == VALUE_NUMBERS && kernel->count > 0 ? 1 : NAN;
-  for (size_t i = 0; !isnan(elements) && i < kernel->count; i++)
-    elements *= kernel->numbers[i];
-  return elements;
-}
-
 // Weights that were packed away follow from the window, where that is known.
 static bool transposed_convolution(struct flop_work *work)
 {
@@ -63,7 +54,7 @@ static bool transposed_convolution(struct flop_work *work)
   } else {
     const struct value *group = flop_attribute(operation, "group");
     double groups = group != NULL && group->kind == VALUE_NUMBERS && group->count == 1 ? group->numbers[0] : 1;
-    each = output->dims[1] / groups * kernel_elements(work);
+    each = output->dims[1] / groups * flops_kernel_elements(work);
   }
   work->missing_elements = has_weights ? 0 : input->dims[1] * each;
   flop_set(work, shape_elements(input) * each, has_bias ? shape_elements(output) : 0, 0, 0);
@@ -91,34 +82,10 @@ static bool gemm(struct flop_work *work)
   return true;
 }
 
-// How long the sums are: the dimension of A that the output lacks.
-static double depth_of(const struct shape *a, const struct shape *output)
-{
-  if (a->rank == 1)
-    return a->dims[0];
-  double rows = output->rank >= 2 ? output->dims[output->rank - 2] : NAN;
-  if (a->dims[a->rank - 2] != rows && a->dims[a->rank - 1] == rows) // A is turned
-    return a->dims[a->rank - 2];
-  return a->dims[a->rank - 1];
-}
-
-static bool matrix_product(struct flop_work *work)
-{
-  const struct shape *a = flop_tensor(work->operation, 0);
-  const struct shape *output = flop_output(work->operation);
-  if (a == NULL || output == NULL)
-    return false;
-  double depth = depth_of(a, output);
-  if (work->operation->inputs->count < 2)
-    work->missing_elements = output->rank >= 1 ? depth * output->dims[output->rank - 1] : NAN;
-  flop_set(work, shape_elements(output) * depth, 0, 0, 0);
-  return true;
-}
-
 // Weights of a few bits, packed: their bytes are only known where the framework says them.
 static bool packed_matrix_product(struct flop_work *work)
 {
-  bool is_counted = matrix_product(work);
+  bool is_counted = flops_matrix_product(work);
   work->missing_elements = !is_counted || work->operation->inputs->count < 3 ? NAN : 0;
   return is_counted;
 }
@@ -151,37 +118,6 @@ static bool attention(struct flop_work *work)
 }
 
 // ---- pooling, norms, reductions --------------------------------------------------------------------------------------
-static bool max_pool(struct flop_work *work)
-{
-  const struct shape *output = flop_output(work->operation);
-  double kernel = kernel_elements(work);
-  if (output == NULL || isnan(kernel))
-    return false;
-  flop_set(work, 0, 0, shape_elements(output) * kernel, 0);
-  return true;
-}
-
-static bool average_pool(struct flop_work *work)
-{
-  const struct shape *output = flop_output(work->operation);
-  double kernel = kernel_elements(work);
-  if (output == NULL || isnan(kernel))
-    return false;
-  flop_set(work, 0, shape_elements(output) * kernel, 0, shape_elements(output));
-  return true;
-}
-
-// Sums all it reads, divides all it writes.
-static bool mean_of_inputs(struct flop_work *work)
-{
-  const struct shape *input = flop_tensor(work->operation, 0);
-  const struct shape *output = flop_output(work->operation);
-  if (input == NULL || output == NULL)
-    return false;
-  flop_set(work, 0, shape_elements(input), 0, shape_elements(output));
-  return true;
-}
-
 static bool root_of_squares(struct flop_work *work) // ReduceL2
 {
   const struct shape *input = flop_tensor(work->operation, 0);
@@ -204,174 +140,143 @@ static bool local_response(struct flop_work *work)
   return true;
 }
 
-static bool resize(struct flop_work *work)
-{
-  const struct value *mode = flop_attribute(work->operation, "mode");
-  if (mode == NULL || mode->kind != VALUE_TEXT || strcmp(mode->text, "nearest") != 0)
-    return false;
-  flop_set(work, 0, 0, 0, 0);
-  return true;
-}
-
 // ---- the table -------------------------------------------------------------------------------------------------------
-// Per element of the output: multiply-adds, adds, compares, specials.
-#define EACH(type, multiply_adds, adds, compares, specials)                                                            \
-  {                                                                                                                    \
-    type, PER_OUTPUT, multiply_adds, adds, compares, specials, MOVES_ALL, RESULT_UNKNOWN, NULL, false, 0               \
-  }
-#define EACH_INPUT(type, adds, compares)                                                                               \
-  {                                                                                                                    \
-    type, PER_INPUT, 0, adds, compares, 0, MOVES_ALL, RESULT_UNKNOWN, NULL, false, 0                                   \
-  }
-#define EACH_FURTHER(type, adds, compares)                                                                             \
-  {                                                                                                                    \
-    type, PER_FURTHER, 0, adds, compares, 0, MOVES_ALL, RESULT_UNKNOWN, NULL, false, 0                                 \
-  }
-#define MOVES(type, traffic)                                                                                           \
-  {                                                                                                                    \
-    type, PER_OUTPUT, 0, 0, 0, 0, traffic, RESULT_UNKNOWN, NULL, false, 0                                              \
-  }
-#define COUNTS(type, function)                                                                                         \
-  {                                                                                                                    \
-    type, PER_OUTPUT, 0, 0, 0, 0, MOVES_ALL, RESULT_UNKNOWN, function, false, 0                                        \
-  }
-
 const struct flop_rule flop_rules_onnx[] = {
-    COUNTS("Conv", convolution),
-    COUNTS("FusedConv", convolution),
-    COUNTS("NhwcFusedConv", convolution),
-    COUNTS("NhwcConv", convolution),
-    COUNTS("ConvInteger", convolution),
-    COUNTS("QLinearConv", quantized_convolution),
-    COUNTS("ConvTranspose", transposed_convolution),
-    COUNTS("Gemm", gemm),
-    COUNTS("FusedGemm", gemm),
-    COUNTS("MatMul", matrix_product),
-    COUNTS("FusedMatMul", matrix_product),
-    COUNTS("TransposeMatMul", matrix_product),
-    COUNTS("MatMulInteger", matrix_product),
-    COUNTS("MatMulIntegerToFloat", matrix_product),
-    COUNTS("DynamicQuantizeMatMul", matrix_product),
-    COUNTS("MatMulNBits", packed_matrix_product),
-    COUNTS("Attention", attention),
-    COUNTS("MultiHeadAttention", attention),
-    COUNTS("MaxPool", max_pool),
-    COUNTS("AveragePool", average_pool),
-    COUNTS("GlobalAveragePool", mean_of_inputs),
-    EACH_INPUT("GlobalMaxPool", 0, 1),
-    COUNTS("ReduceMean", mean_of_inputs),
-    EACH_INPUT("ReduceSum", 1, 0),
-    EACH_INPUT("ReduceMax", 0, 1),
-    EACH_INPUT("ReduceMin", 0, 1),
-    EACH_INPUT("ReduceProd", 1, 0),
-    COUNTS("ReduceL2", root_of_squares),
-    EACH_INPUT("ArgMax", 0, 1),
-    EACH_INPUT("ArgMin", 0, 1),
-    EACH_INPUT("CumSum", 1, 0),
-    COUNTS("LRN", local_response),
-    COUNTS("Resize", resize),
-    COUNTS("Upsample", resize),
+    FLOP_COUNTS("Conv", convolution),
+    FLOP_COUNTS("FusedConv", convolution),
+    FLOP_COUNTS("NhwcFusedConv", convolution),
+    FLOP_COUNTS("NhwcConv", convolution),
+    FLOP_COUNTS("ConvInteger", convolution),
+    FLOP_COUNTS("QLinearConv", quantized_convolution),
+    FLOP_COUNTS("ConvTranspose", transposed_convolution),
+    FLOP_COUNTS("Gemm", gemm),
+    FLOP_COUNTS("FusedGemm", gemm),
+    FLOP_COUNTS("MatMul", flops_matrix_product),
+    FLOP_COUNTS("FusedMatMul", flops_matrix_product),
+    FLOP_COUNTS("TransposeMatMul", flops_matrix_product),
+    FLOP_COUNTS("MatMulInteger", flops_matrix_product),
+    FLOP_COUNTS("MatMulIntegerToFloat", flops_matrix_product),
+    FLOP_COUNTS("DynamicQuantizeMatMul", flops_matrix_product),
+    FLOP_COUNTS("MatMulNBits", packed_matrix_product),
+    FLOP_COUNTS("Attention", attention),
+    FLOP_COUNTS("MultiHeadAttention", attention),
+    FLOP_COUNTS("MaxPool", flops_max_pool),
+    FLOP_COUNTS("AveragePool", flops_average_pool),
+    FLOP_COUNTS("GlobalAveragePool", flops_mean_of_inputs),
+    FLOP_EACH_INPUT("GlobalMaxPool", 0, 1),
+    FLOP_COUNTS("ReduceMean", flops_mean_of_inputs),
+    FLOP_EACH_INPUT("ReduceSum", 1, 0),
+    FLOP_EACH_INPUT("ReduceMax", 0, 1),
+    FLOP_EACH_INPUT("ReduceMin", 0, 1),
+    FLOP_EACH_INPUT("ReduceProd", 1, 0),
+    FLOP_COUNTS("ReduceL2", root_of_squares),
+    FLOP_EACH_INPUT("ArgMax", 0, 1),
+    FLOP_EACH_INPUT("ArgMin", 0, 1),
+    FLOP_EACH_INPUT("CumSum", 1, 0),
+    FLOP_COUNTS("LRN", local_response),
+    FLOP_COUNTS("Resize", flops_resize),
+    FLOP_COUNTS("Upsample", flops_resize),
     // Norms: scale and shift; where mean and deviation come from the data: two sums, two differences and a square for
     // them, and a division.
-    EACH("BatchNormalization", 1, 0, 0, 0),
-    EACH("LayerNormalization", 2, 3, 0, 1),
-    EACH("InstanceNormalization", 2, 3, 0, 1),
-    EACH("GroupNormalization", 2, 3, 0, 1),
-    EACH("GroupNorm", 2, 3, 0, 1),
-    EACH("SkipLayerNormalization", 2, 4, 0, 1),
-    EACH("EmbedLayerNormalization", 2, 5, 0, 1),
-    EACH("SimplifiedLayerNormalization", 1, 1, 0, 1), // without a mean: square and sum, divide, scale
-    EACH("RMSNormalization", 1, 1, 0, 1),
-    EACH("SkipSimplifiedLayerNormalization", 1, 2, 0, 1),
+    FLOP_EACH("BatchNormalization", 1, 0, 0, 0),
+    FLOP_EACH("LayerNormalization", 2, 3, 0, 1),
+    FLOP_EACH("InstanceNormalization", 2, 3, 0, 1),
+    FLOP_EACH("GroupNormalization", 2, 3, 0, 1),
+    FLOP_EACH("GroupNorm", 2, 3, 0, 1),
+    FLOP_EACH("SkipLayerNormalization", 2, 4, 0, 1),
+    FLOP_EACH("EmbedLayerNormalization", 2, 5, 0, 1),
+    FLOP_EACH("SimplifiedLayerNormalization", 1, 1, 0, 1), // without a mean: square and sum, divide, scale
+    FLOP_EACH("RMSNormalization", 1, 1, 0, 1),
+    FLOP_EACH("SkipSimplifiedLayerNormalization", 1, 2, 0, 1),
     // Largest, difference to it, exponential, sum, division.
-    EACH("Softmax", 0, 2, 1, 2),
-    EACH("LogSoftmax", 0, 3, 1, 1),
+    FLOP_EACH("Softmax", 0, 2, 1, 2),
+    FLOP_EACH("LogSoftmax", 0, 3, 1, 1),
     // Element by element.
-    EACH("Add", 0, 1, 0, 0),
-    EACH("Sub", 0, 1, 0, 0),
-    EACH("Mul", 0, 1, 0, 0),
-    EACH("Neg", 0, 1, 0, 0),
-    EACH("Div", 0, 0, 0, 1),
-    EACH("Mod", 0, 0, 0, 1),
-    EACH("Pow", 0, 0, 0, 1),
-    EACH("Sqrt", 0, 0, 0, 1),
-    EACH("Reciprocal", 0, 0, 0, 1),
-    EACH("Exp", 0, 0, 0, 1),
-    EACH("Log", 0, 0, 0, 1),
-    EACH("Erf", 0, 0, 0, 1),
-    EACH("Tanh", 0, 0, 0, 1),
-    EACH("Sin", 0, 0, 0, 1),
-    EACH("Cos", 0, 0, 0, 1),
-    EACH("Abs", 0, 0, 1, 0),
-    EACH("Sign", 0, 0, 1, 0),
-    EACH("Floor", 0, 0, 1, 0),
-    EACH("Ceil", 0, 0, 1, 0),
-    EACH("Round", 0, 0, 1, 0),
-    EACH("Equal", 0, 0, 1, 0),
-    EACH("Greater", 0, 0, 1, 0),
-    EACH("GreaterOrEqual", 0, 0, 1, 0),
-    EACH("Less", 0, 0, 1, 0),
-    EACH("LessOrEqual", 0, 0, 1, 0),
-    EACH("Not", 0, 0, 1, 0),
-    EACH("And", 0, 0, 1, 0),
-    EACH("Or", 0, 0, 1, 0),
-    EACH("Xor", 0, 0, 1, 0),
-    EACH("Where", 0, 0, 1, 0),
-    EACH("IsNaN", 0, 0, 1, 0),
-    EACH("IsInf", 0, 0, 1, 0),
-    EACH("Dropout", 0, 0, 1, 0),
-    EACH_FURTHER("Sum", 1, 0),
-    EACH_FURTHER("Max", 0, 1),
-    EACH_FURTHER("Min", 0, 1),
+    FLOP_EACH("Add", 0, 1, 0, 0),
+    FLOP_EACH("Sub", 0, 1, 0, 0),
+    FLOP_EACH("Mul", 0, 1, 0, 0),
+    FLOP_EACH("Neg", 0, 1, 0, 0),
+    FLOP_EACH("Div", 0, 0, 0, 1),
+    FLOP_EACH("Mod", 0, 0, 0, 1),
+    FLOP_EACH("Pow", 0, 0, 0, 1),
+    FLOP_EACH("Sqrt", 0, 0, 0, 1),
+    FLOP_EACH("Reciprocal", 0, 0, 0, 1),
+    FLOP_EACH("Exp", 0, 0, 0, 1),
+    FLOP_EACH("Log", 0, 0, 0, 1),
+    FLOP_EACH("Erf", 0, 0, 0, 1),
+    FLOP_EACH("Tanh", 0, 0, 0, 1),
+    FLOP_EACH("Sin", 0, 0, 0, 1),
+    FLOP_EACH("Cos", 0, 0, 0, 1),
+    FLOP_EACH("Abs", 0, 0, 1, 0),
+    FLOP_EACH("Sign", 0, 0, 1, 0),
+    FLOP_EACH("Floor", 0, 0, 1, 0),
+    FLOP_EACH("Ceil", 0, 0, 1, 0),
+    FLOP_EACH("Round", 0, 0, 1, 0),
+    FLOP_EACH("Equal", 0, 0, 1, 0),
+    FLOP_EACH("Greater", 0, 0, 1, 0),
+    FLOP_EACH("GreaterOrEqual", 0, 0, 1, 0),
+    FLOP_EACH("Less", 0, 0, 1, 0),
+    FLOP_EACH("LessOrEqual", 0, 0, 1, 0),
+    FLOP_EACH("Not", 0, 0, 1, 0),
+    FLOP_EACH("And", 0, 0, 1, 0),
+    FLOP_EACH("Or", 0, 0, 1, 0),
+    FLOP_EACH("Xor", 0, 0, 1, 0),
+    FLOP_EACH("Where", 0, 0, 1, 0),
+    FLOP_EACH("IsNaN", 0, 0, 1, 0),
+    FLOP_EACH("IsInf", 0, 0, 1, 0),
+    FLOP_EACH("Dropout", 0, 0, 1, 0),
+    FLOP_EACH_FURTHER("Sum", 1, 0),
+    FLOP_EACH_FURTHER("Max", 0, 1),
+    FLOP_EACH_FURTHER("Min", 0, 1),
     // Activations, by what they are made of.
-    EACH("Relu", 0, 0, 1, 0),
-    EACH("LeakyRelu", 0, 1, 1, 0),
-    EACH("PRelu", 0, 1, 1, 0),
-    EACH("ThresholdedRelu", 0, 0, 1, 0),
-    EACH("Clip", 0, 0, 2, 0),
-    EACH("Sigmoid", 0, 1, 0, 2),
-    EACH("HardSigmoid", 1, 0, 2, 0),
-    EACH("HardSwish", 1, 1, 2, 0),
-    EACH("Swish", 0, 2, 0, 2),
-    EACH("QuickGelu", 0, 3, 0, 2),
-    EACH("Elu", 0, 2, 1, 1),
-    EACH("Selu", 0, 3, 1, 1),
-    EACH("Celu", 0, 2, 1, 2),
-    EACH("Softplus", 0, 1, 0, 2),
-    EACH("Softsign", 0, 1, 1, 1),
-    EACH("Mish", 0, 2, 0, 3),
-    EACH("Gelu", 0, 4, 0, 1),
-    EACH("BiasGelu", 0, 5, 0, 1),
-    EACH("FastGelu", 1, 6, 0, 1),
-    EACH("QuantizeLinear", 0, 1, 3, 1), // divide, round, shift, two limits
-    EACH("DequantizeLinear", 0, 2, 0, 0),
+    FLOP_EACH("Relu", 0, 0, 1, 0),
+    FLOP_EACH("LeakyRelu", 0, 1, 1, 0),
+    FLOP_EACH("PRelu", 0, 1, 1, 0),
+    FLOP_EACH("ThresholdedRelu", 0, 0, 1, 0),
+    FLOP_EACH("Clip", 0, 0, 2, 0),
+    FLOP_EACH("Sigmoid", 0, 1, 0, 2),
+    FLOP_EACH("HardSigmoid", 1, 0, 2, 0),
+    FLOP_EACH("HardSwish", 1, 1, 2, 0),
+    FLOP_EACH("Swish", 0, 2, 0, 2),
+    FLOP_EACH("QuickGelu", 0, 3, 0, 2),
+    FLOP_EACH("Elu", 0, 2, 1, 1),
+    FLOP_EACH("Selu", 0, 3, 1, 1),
+    FLOP_EACH("Celu", 0, 2, 1, 2),
+    FLOP_EACH("Softplus", 0, 1, 0, 2),
+    FLOP_EACH("Softsign", 0, 1, 1, 1),
+    FLOP_EACH("Mish", 0, 2, 0, 3),
+    FLOP_EACH("Gelu", 0, 4, 0, 1),
+    FLOP_EACH("BiasGelu", 0, 5, 0, 1),
+    FLOP_EACH("FastGelu", 1, 6, 0, 1),
+    FLOP_EACH("QuantizeLinear", 0, 1, 3, 1), // divide, round, shift, two limits
+    FLOP_EACH("DequantizeLinear", 0, 2, 0, 0),
     // No arithmetic.
-    MOVES("Cast", MOVES_ALL),
-    MOVES("Concat", MOVES_ALL),
-    MOVES("DepthToSpace", MOVES_ALL),
-    MOVES("Expand", MOVES_ALL),
-    MOVES("MemcpyFromHost", MOVES_ALL),
-    MOVES("MemcpyToHost", MOVES_ALL),
-    MOVES("Pad", MOVES_ALL),
-    MOVES("ReorderInput", MOVES_ALL),
-    MOVES("ReorderOutput", MOVES_ALL),
-    MOVES("SpaceToDepth", MOVES_ALL),
-    MOVES("Split", MOVES_ALL),
-    MOVES("Tile", MOVES_ALL),
-    MOVES("Transpose", MOVES_ALL),
-    MOVES("Gather", MOVES_PICKED),
-    MOVES("GatherElements", MOVES_PICKED),
-    MOVES("GatherND", MOVES_PICKED),
-    MOVES("Slice", MOVES_PICKED),
-    MOVES("ConstantOfShape", MOVES_RESULT),
-    MOVES("Range", MOVES_RESULT),
-    MOVES("Constant", MOVES_NOTHING),
-    MOVES("Flatten", MOVES_NOTHING),
-    MOVES("Identity", MOVES_NOTHING),
-    MOVES("Reshape", MOVES_NOTHING),
-    MOVES("Shape", MOVES_NOTHING),
-    MOVES("Size", MOVES_NOTHING),
-    MOVES("Squeeze", MOVES_NOTHING),
-    MOVES("Unsqueeze", MOVES_NOTHING),
-    {NULL, PER_OUTPUT, 0, 0, 0, 0, MOVES_NOTHING, RESULT_UNKNOWN, NULL, false, 0},
+    FLOP_MOVES("Cast", MOVES_ALL),
+    FLOP_MOVES("Concat", MOVES_ALL),
+    FLOP_MOVES("DepthToSpace", MOVES_ALL),
+    FLOP_MOVES("Expand", MOVES_ALL),
+    FLOP_MOVES("MemcpyFromHost", MOVES_ALL),
+    FLOP_MOVES("MemcpyToHost", MOVES_ALL),
+    FLOP_MOVES("Pad", MOVES_ALL),
+    FLOP_MOVES("ReorderInput", MOVES_ALL),
+    FLOP_MOVES("ReorderOutput", MOVES_ALL),
+    FLOP_MOVES("SpaceToDepth", MOVES_ALL),
+    FLOP_MOVES("Split", MOVES_ALL),
+    FLOP_MOVES("Tile", MOVES_ALL),
+    FLOP_MOVES("Transpose", MOVES_ALL),
+    FLOP_MOVES("Gather", MOVES_PICKED),
+    FLOP_MOVES("GatherElements", MOVES_PICKED),
+    FLOP_MOVES("GatherND", MOVES_PICKED),
+    FLOP_MOVES("Slice", MOVES_PICKED),
+    FLOP_MOVES("ConstantOfShape", MOVES_RESULT),
+    FLOP_MOVES("Range", MOVES_RESULT),
+    FLOP_MOVES("Constant", MOVES_NOTHING),
+    FLOP_MOVES("Flatten", MOVES_NOTHING),
+    FLOP_MOVES("Identity", MOVES_NOTHING),
+    FLOP_MOVES("Reshape", MOVES_NOTHING),
+    FLOP_MOVES("Shape", MOVES_NOTHING),
+    FLOP_MOVES("Size", MOVES_NOTHING),
+    FLOP_MOVES("Squeeze", MOVES_NOTHING),
+    FLOP_MOVES("Unsqueeze", MOVES_NOTHING),
+    FLOP_RULES_END,
 };

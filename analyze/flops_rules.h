@@ -41,7 +41,35 @@ struct flop_rule {
   unsigned operands;
 };
 
-extern const struct flop_rule flop_rules_onnx[], flop_rules_aten[]; // end with type NULL
+// Each ends with type NULL.
+extern const struct flop_rule flop_rules_onnx[], flop_rules_aten[], flop_rules_tensorflow[], flop_rules_mxnet[],
+    flop_rules_openvino[], flop_rules_tflite[];
+
+// Rows of such tables. Per element of the output: multiply-adds, adds, compares, specials.
+#define FLOP_EACH(type, multiply_adds, adds, compares, specials)                                                       \
+  {                                                                                                                    \
+    type, PER_OUTPUT, multiply_adds, adds, compares, specials, MOVES_ALL, RESULT_UNKNOWN, NULL, false, 0               \
+  }
+#define FLOP_EACH_INPUT(type, adds, compares)                                                                          \
+  {                                                                                                                    \
+    type, PER_INPUT, 0, adds, compares, 0, MOVES_ALL, RESULT_UNKNOWN, NULL, false, 0                                   \
+  }
+#define FLOP_EACH_FURTHER(type, adds, compares)                                                                        \
+  {                                                                                                                    \
+    type, PER_FURTHER, 0, adds, compares, 0, MOVES_ALL, RESULT_UNKNOWN, NULL, false, 0                                 \
+  }
+#define FLOP_MOVES(type, traffic)                                                                                      \
+  {                                                                                                                    \
+    type, PER_OUTPUT, 0, 0, 0, 0, traffic, RESULT_UNKNOWN, NULL, false, 0                                              \
+  }
+#define FLOP_COUNTS(type, function)                                                                                    \
+  {                                                                                                                    \
+    type, PER_OUTPUT, 0, 0, 0, 0, MOVES_ALL, RESULT_UNKNOWN, function, false, 0                                        \
+  }
+#define FLOP_RULES_END                                                                                                 \
+  {                                                                                                                    \
+    NULL, PER_OUTPUT, 0, 0, 0, 0, MOVES_NOTHING, RESULT_UNKNOWN, NULL, false, 0                                        \
+  }
 
 // The shape of an argument; NULL where there is none, or it is no tensor of at least one dimension.
 const struct shape *flop_tensor(const struct flop_operation *operation, unsigned argument);
@@ -50,6 +78,22 @@ const struct value *flop_value(const struct flop_operation *operation, unsigned 
 const struct value *flop_attribute(const struct flop_operation *operation, const char *name);
 double flop_product(const struct shape *shape, int first, int end); // of dimensions first … end - 1
 void flop_set(struct flop_work *work, double multiply_adds, double adds, double compares, double specials);
+
+// Families that all dialects have (flops_families.c). Weights: the tensor of that argument, of whose dimensions
+// `first` … `end` - 1 make an element of the output (or of the input, transposed); `end` 0: all from `first` on, negative:
+// so many from the last.
+bool flops_convolution(struct flop_work *work, unsigned weights_at, int first, int end);
+bool flops_transposed_convolution(struct flop_work *work, unsigned input_at, unsigned weights_at, int first, int end);
+void flops_add_bias(struct flop_work *work, unsigned bias_at); // an addition an element, where there is one of rank 1
+bool flops_dense(struct flop_work *work);                      // input, weights of [outputs, inputs], perhaps a bias
+bool flops_matrix_product(struct flop_work *work);
+double flops_kernel_elements(const struct flop_work *work); // of attribute kernel_shape; NaN: unknown
+bool flops_max_pool(struct flop_work *work);
+bool flops_average_pool(struct flop_work *work);
+bool flops_mean_of_inputs(struct flop_work *work); // sums all it reads, divides all it writes
+bool flops_resize(struct flop_work *work);         // by attribute mode: nearest ones only
+
+const char *flops_tensorflow_plain(const char *type); // "_MklNativeFusedConv2D" → "Conv2D"; points into `type`
 
 // ATen's families, each in its own file.
 bool flops_aten_convolution(struct flop_work *work);

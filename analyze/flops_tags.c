@@ -2,16 +2,17 @@
 // Reads shapes from the tags that predictors and importers give layers, and has their operators counted, each different
 // one once. Called by flops_layers.c. Tags: ONNX Runtime's input_shape, layer_shape, …_bytes (tracers/onnxruntime); Kineto's
 // "Input Dims", "Input type", "Concrete Inputs"; kernel_shape, group, size, mode from whoever knows them
-// (`xsp profile` reads them from the model).
+// (`xsp profile` reads them from the model); operator and fused_ops of the other predictors.
 #include "analyze/flops_tags.h"
 
 #include <math.h>
 #include <string.h>
 
 // ---- reading ---------------------------------------------------------------------------------------------------------
-enum { TEXTS = 8, NUMBERS = 5 };
+enum { TEXTS = 10, NUMBERS = 5 };
 static const char *const text_keys[TEXTS] = {"layer_type", "layer_shape",     "input_shape",  "Input Dims",
-                                             "Input type", "Concrete Inputs", "kernel_shape", "mode"};
+                                             "Input type", "Concrete Inputs", "kernel_shape", "mode",
+                                             "operator",   "fused_ops"};
 static const char *const number_keys[NUMBERS] = {"size", "group", "activation_bytes", "parameter_bytes",
                                                  "output_bytes"};
 
@@ -26,8 +27,8 @@ static void find_keys(struct store *store, uint32_t keys[TEXTS + NUMBERS])
 
 static void read_tag(struct flop_facts *facts, const struct store_tag *tag, const uint32_t keys[TEXTS + NUMBERS])
 {
-  uint32_t *texts[TEXTS] = {&facts->type,  &facts->shape,  &facts->inputs,       &facts->dims,
-                            &facts->types, &facts->values, &facts->kernel_shape, &facts->mode};
+  uint32_t *texts[TEXTS] = {&facts->type,   &facts->shape,        &facts->inputs, &facts->dims,      &facts->types,
+                            &facts->values, &facts->kernel_shape, &facts->mode,   &facts->operation, &facts->fused};
   int64_t *numbers[NUMBERS] = {&facts->size, &facts->group, &facts->input_bytes, &facts->parameter_bytes,
                                &facts->output_bytes};
   for (size_t i = 0; i < TEXTS; i++)
@@ -54,6 +55,7 @@ enum status flop_tags_load(const struct run_columns *columns, const uint32_t *la
     struct flop_facts *facts = &ret_tags->facts[layer_of[i]];
     memset(facts, 0, sizeof *facts); // padding too: facts are compared as bytes
     facts->name = columns->spans.name[i];
+    facts->tracer = columns->spans.tracer[i];
     facts->size = facts->group = facts->input_bytes = facts->parameter_bytes = facts->output_bytes = STORE_NONE;
   }
   find_keys(store, keys);
@@ -74,12 +76,28 @@ static const char *text_of(const struct flop_tags *tags, uint32_t string, size_t
   return store_text(tags->store, string, ret_length);
 }
 
-// The operator's name: the layer's type, else its name where that is one of ATen's.
+static enum flop_dialect dialect_of(const struct flop_tags *tags, const struct flop_facts *facts)
+{
+  static const struct {
+    const char *tracer;
+    enum flop_dialect dialect;
+  } known[] = {
+      {"tensorflow", FLOPS_TENSORFLOW}, {"mxnet", FLOPS_MXNET}, {"openvino", FLOPS_OPENVINO}, {"litert", FLOPS_TFLITE}};
+  const char *tracer = text_of(tags, facts->tracer, NULL);
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+    if (strcmp(tracer, known[i].tracer) == 0)
+      return known[i].dialect;
+  return FLOPS_ONNX;
+}
+
+// The operator's name: as told, else the layer's type, else its name where that is one of ATen's.
 static const char *type_of(const struct flop_tags *tags, const struct flop_facts *facts)
 {
   const char *name = text_of(tags, facts->name, NULL);
   if (strncmp(name, "aten::", 6) == 0)
     return name;
+  if (facts->operation != 0)
+    return text_of(tags, facts->operation, NULL);
   return facts->type == 0 ? NULL : text_of(tags, facts->type, NULL);
 }
 
@@ -120,13 +138,15 @@ static struct flop_counts count(struct flop_tags *tags, const struct flop_facts 
 {
   struct flop_attribute attributes[4];
   struct flop_operation operation = {
+      .dialect = dialect_of(tags, facts),
       .type = type_of(tags, facts),
+      .fused = facts->fused == 0 ? NULL : text_of(tags, facts->fused, NULL),
       .attributes = attributes,
       .input_bytes = bytes_of(facts->input_bytes),
       .parameter_bytes = bytes_of(facts->parameter_bytes),
       .output_bytes = bytes_of(facts->output_bytes),
   };
-  if (operation.type == NULL || !flops_know(operation.type))
+  if (operation.type == NULL || !flops_know(operation.dialect, operation.type))
     return flop_counts_unknown;
   if (strncmp(operation.type, "aten::", 6) == 0) {
     read_aten(tags, facts, &operation);
@@ -216,7 +236,9 @@ static bool is_backward_node(const char *name)
 
 enum flop_role flop_tags_role(const struct flop_tags *tags, uint32_t layer, bool has_category_module)
 {
-  static const char *const graphs[] = {"If", "Loop", "Scan"}; // ONNX: their graphs' nodes are layers too
+  // Their graphs' nodes are layers too: ONNX's, then TensorFlow's.
+  static const char *const graphs[] = {
+      "If", "Loop", "Scan", "PartitionedCall", "StatefulPartitionedCall", "StatelessIf", "StatelessWhile", "While"};
   static const char evaluation[] = "autograd::engine::evaluate_function: ";
   const char *name = text_of(tags, tags->facts[layer].name, NULL);
   const char *type = type_of(tags, &tags->facts[layer]);
@@ -225,5 +247,6 @@ enum flop_role flop_tags_role(const struct flop_tags *tags, uint32_t layer, bool
   for (size_t i = 0; type != NULL && i < sizeof graphs / sizeof graphs[0]; i++)
     if (strcmp(type, graphs[i]) == 0)
       return FLOP_WRAPPER;
-  return type != NULL && flops_are_composite(type) ? FLOP_WRAPPER : FLOP_OPERATOR;
+  return type != NULL && flops_are_composite(dialect_of(tags, &tags->facts[layer]), type) ? FLOP_WRAPPER
+                                                                                          : FLOP_OPERATOR;
 }

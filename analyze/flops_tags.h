@@ -7,7 +7,8 @@
 #include "analyze/run_columns.h"
 
 struct flop_facts { // what a layer's tags say; string ids, 0: nothing
-  uint32_t type, name, shape, inputs, dims, types, values, kernel_shape, mode;
+  uint32_t type, name, shape, inputs, dims, types, values, kernel_shape, mode, operation, fused;
+  uint32_t tracer;                                                 // whose operators these are
   int64_t size, group, input_bytes, parameter_bytes, output_bytes; // STORE_NONE: not said
 };
 struct flop_memo {

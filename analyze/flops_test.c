@@ -284,8 +284,9 @@ static void test_onnx_unknown(void **unused)
     if (!isnan(counts.multiply_adds) || !isnan(flop_counts_flops(&counts)))
       fail_msg("%s", cases[i].type);
   }
-  assert_true(flops_know("Conv") && flops_know("aten::relu_") && !flops_know("relu") && !flops_know("aten::"));
-  assert_true(flops_are_composite("aten::contiguous") && !flops_are_composite("aten::view"));
+  assert_true(flops_know(FLOPS_ONNX, "Conv") && flops_know(FLOPS_ONNX, "aten::relu_") &&
+              !flops_know(FLOPS_ONNX, "relu") && !flops_know(FLOPS_ONNX, "aten::"));
+  assert_true(flops_are_composite(FLOPS_ONNX, "aten::contiguous") && !flops_are_composite(FLOPS_ONNX, "aten::view"));
   struct flop_operation nothing = {.type = NULL};
   struct flop_counts counts = flops_count(&nothing);
   assert_true(isnan(counts.bytes));

@@ -5,6 +5,8 @@
 #include "base/hash.h"
 #include "base/wire.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #define NODES_MAXIMUM (UINT32_MAX / 4)
@@ -86,6 +88,28 @@ static const char *join_list(struct reading *reading, struct wire message)
   return joined;
 }
 
+// Numbers of an attribute's list: "[1,3,3,1]", packed or one by one. NULL: too many.
+static const char *join_numbers(struct reading *reading, struct wire message)
+{
+  char text[128] = "[";
+  size_t used = 1;
+  struct wire_field field;
+  while (wire_next(&message, &field) && used + 32 < sizeof text) {
+    if (wire_is(&field, 3, WIRE_VARINT)) // i
+      used += (size_t)snprintf(text + used, sizeof text - used, "%s%" PRIu64, used > 1 ? "," : "", field.value);
+    if (!wire_is(&field, 3, WIRE_BYTES))
+      continue;
+    for (const char *at = field.bytes; at < field.bytes + field.length && used + 32 < sizeof text; at++) {
+      if (*at < 0)
+        return NULL; // no window is that large
+      used += (size_t)snprintf(text + used, sizeof text - used, "%s%d", used > 1 ? "," : "", *at);
+    }
+  }
+  if (message.problem != NULL || used + 32 >= sizeof text)
+    return NULL;
+  return arena_format(reading->arena, "%s]", text);
+}
+
 static bool key_is(const struct wire_field *key, const char *text)
 {
   return key->length == strlen(text) && memcmp(key->bytes, text, key->length) == 0;
@@ -102,6 +126,14 @@ static void read_value(struct reading *reading, const struct wire_field *key, st
       tensorflow_shape_read(field.bytes, field.length, &node->shape);
     if (key_is(key, "fused_ops") && wire_is(&field, 1, WIRE_BYTES)) // list
       node->fused_ops = join_list(reading, wire_inside(&field));
+    if (key_is(key, "ksize") && wire_is(&field, 1, WIRE_BYTES)) // list
+      node->window = join_numbers(reading, wire_inside(&field));
+    if (key_is(key, "activation_mode") && wire_is(&field, 2, WIRE_BYTES)) // s
+      node->activation = copy(reading, &field);
+    if (key_is(key, "num_side_inputs") && wire_is(&field, 3, WIRE_VARINT)) // i
+      node->has_side_input = field.value != 0;
+    if (key_is(key, "is_training") && wire_is(&field, 5, WIRE_VARINT)) // b
+      node->is_training = field.value != 0;
     if (key_is(key, "f") && wire_is(&field, 10, WIRE_BYTES)) { // func
       struct wire function = wire_inside(&field);
       struct wire_field name;

@@ -24,6 +24,10 @@ struct tensorflow_node { // strings live in the arena
   size_t input_count;
   const char *function;          // that it calls (attribute f); NULL: none
   const char *fused_ops;         // "BiasAdd Relu" (attribute fused_ops); NULL: none
+  const char *window;            // "[1,3,3,1]" (attribute ksize); NULL: none
+  const char *activation;        // of a batch norm (attribute activation_mode); NULL: none
+  bool is_training;              // of a batch norm
+  bool has_side_input;           // of a batch norm (attribute num_side_inputs)
   uint32_t type;                 // attribute dtype; 0: none
   struct tensorflow_shape shape; // attribute shape
 };

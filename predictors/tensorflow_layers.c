@@ -4,16 +4,17 @@
 #include "predictors/tensorflow_layers.h"
 
 #include "base/hash.h"
-#include "profiles/layer_publish.h"
 #include "predictors/tensorflow_fusion.h"
 #include "predictors/tensorflow_metadata.h"
+#include "predictors/tensorflow_work.h"
+#include "profiles/layer_publish.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define LAYERS_MAXIMUM ((size_t)1 << 20)
 #define CALLS_MAXIMUM 64u
-#define TAGS_MAXIMUM 3u
+#define TAGS_MAXIMUM (3u + TENSORFLOW_WORK_TAGS)
 #define SHAPE_TEXT_SIZE 256
 
 struct layer {
@@ -22,6 +23,8 @@ struct layer {
   int64_t index;
   bool is_executed; // a node of the executed graph itself, not of a function's body
   bool runs_graph;
+  const struct tensorflow_wire *inputs; // of a node of the executed graph
+  size_t input_count;
   struct layer_tag tags[TAGS_MAXIMUM];
   size_t tag_count;
 };
@@ -203,6 +206,7 @@ static bool add_node(struct tensorflow_layers *layers, const struct tensorflow_g
     return true;
   layer->is_executed = true;
   set_type(layers, layer, node->op, strlen(node->op));
+  layer->tag_count = tensorflow_work_tags(node, &layers->arena, layer->tags);
   struct tensorflow_originals originals;
   tensorflow_originals_find(layers->model, graphs, graph_count, node, &layers->arena, &originals);
   if (originals.count == 0)
@@ -285,6 +289,32 @@ static bool number_graph(struct tensorflow_layers *layers, const struct tensorfl
   return true;
 }
 
+// Where the inputs of each node come from, after all nodes have numbers.
+static bool wire_graph(struct tensorflow_layers *layers, const struct tensorflow_graph *graph)
+{
+  for (size_t i = 0; i < graph->count; i++) {
+    const struct tensorflow_node *node = &graph->nodes[i];
+    struct layer *layer = find_layer(layers, node->name, strlen(node->name));
+    struct tensorflow_wire *inputs = arena_alloc_array(&layers->arena, node->input_count + 1, sizeof *inputs);
+    if (layer == NULL || inputs == NULL)
+      return false;
+    layer->inputs = inputs;
+    layer->input_count = 0;
+    for (size_t k = 0; k < node->input_count; k++) {
+      const char *name;
+      size_t length = tensorflow_input_node(node->inputs[k], &name);
+      const struct layer *from = length > 0 ? find_layer(layers, name, length) : NULL;
+      const char *category = from != NULL && from->category != NULL ? from->category : "";
+      if (length > 0) // else it is order only
+        inputs[layer->input_count++] = (struct tensorflow_wire){
+            .from = from != NULL ? (uint32_t)(from - layers->items) : TENSORFLOW_NO_LAYER,
+            .slot = name[length] == ':' ? (uint32_t)strtoul(name + length + 1, NULL, 10) : 0,
+            .is_parameter = strcmp(category, "constant") == 0 || strcmp(category, "variable") == 0};
+    }
+  }
+  return true;
+}
+
 static enum status read_graph(struct tensorflow_layers *layers, const void *metadata, size_t length, struct error *err)
 {
   struct arena scratch = {0};
@@ -297,6 +327,9 @@ static enum status read_graph(struct tensorflow_layers *layers, const void *meta
                        "another version of TensorFlow", "the executed graph: %s", problem);
   for (size_t i = 0; i < count && status == STATUS_OK; i++)
     if (!number_graph(layers, graphs, count, &graphs[i], &scratch))
+      status = out_of_memory(layers, err);
+  for (size_t i = 0; i < count && status == STATUS_OK; i++)
+    if (!wire_graph(layers, &graphs[i]))
       status = out_of_memory(layers, err);
   arena_done(&scratch);
   layers->has_graph = true; // once is enough, whatever it told
@@ -333,36 +366,72 @@ static bool know_all(struct tensorflow_layers *layers, const struct tensorflow_s
   return true;
 }
 
-// After know_all, so that layers do not move.
+// The layer's own tags, and those of its work in this step. NULL: no memory.
+static const struct layer_tag *tags_of(const struct layer *layer, const struct tensorflow_step *step,
+                                       const struct tensorflow_step *const *latest, struct arena *scratch,
+                                       size_t *ret_count)
+{
+  struct layer_work work;
+  struct layer_tag work_tags[LAYER_WORK_TAGS];
+  tensorflow_work_read(step, layer->inputs, layer->input_count, latest, &work);
+  size_t work_count = layer_work_tags(&work, work_tags);
+  struct layer_tag *tags = arena_alloc_array(scratch, layer->tag_count + work_count + 1, sizeof *tags);
+  if (tags == NULL)
+    return NULL;
+  memcpy(tags, layer->tags, layer->tag_count * sizeof *tags);
+  *ret_count = layer->tag_count;
+  for (size_t i = 0; i < work_count; i++) {
+    if (work_tags[i].text != NULL && (work_tags[i].text = arena_format(scratch, "%s", work_tags[i].text)) == NULL)
+      return NULL;
+    tags[(*ret_count)++] = work_tags[i];
+  }
+  return tags;
+}
+
+static bool tell_step(const struct tensorflow_step *step, const struct layer *layer,
+                      const struct tensorflow_step *const *latest, struct arena *scratch, struct layer_told *ret_told)
+{
+  char *shape = NULL;
+  if (step->shape.rank <= TENSORFLOW_RANK_MAXIMUM) {
+    if ((shape = arena_alloc(scratch, SHAPE_TEXT_SIZE)) == NULL)
+      return false;
+    layer_shape_text(step->shape.size, step->shape.rank, shape, SHAPE_TEXT_SIZE);
+  }
+  size_t tag_count = 0;
+  const struct layer_tag *tags = tags_of(layer, step, latest, scratch, &tag_count);
+  *ret_told = (struct layer_told){
+      .name = layer->name,
+      .type = layer->type,
+      .category = layer->category,
+      .shape = shape,
+      .index = layer->index,
+      .alloc_bytes = (int64_t)step->alloc_bytes,
+      .start_ns = step->start_ns,
+      .duration_ns = step->duration_ns,
+      .tags = tags,
+      .tag_count = tag_count,
+  };
+  return tags != NULL;
+}
+
+// After know_all, so that layers do not move. A node that ran before another has told what it put out by then: steps come in
+// the order of their start.
 static bool tell(const struct tensorflow_layers *layers, const struct tensorflow_steps *steps, struct arena *scratch,
                  struct layer_told *told)
 {
   size_t calls[CALLS_MAXIMUM], call_count = 0;
+  const struct tensorflow_step **latest = arena_alloc_array(scratch, layers->count + 1, sizeof *latest);
+  if (latest == NULL)
+    return false;
+  memset(latest, 0, (layers->count + 1) * sizeof *latest);
   for (size_t i = 0; i < steps->count; i++) {
     const struct tensorflow_step *step = &steps->items[i];
     const struct layer *layer = find_layer(layers, step->node.bytes, step->node.length);
-    uint64_t end_ns = step->start_ns + step->duration_ns;
-    size_t caller = caller_of(told, calls, &call_count, step->start_ns, end_ns);
-    const char *shape = NULL;
-    if (step->shape.rank <= TENSORFLOW_RANK_MAXIMUM) {
-      char *text = arena_alloc(scratch, SHAPE_TEXT_SIZE);
-      if (text == NULL)
-        return false;
-      shape = layer_shape_text(step->shape.size, step->shape.rank, text, SHAPE_TEXT_SIZE);
-    }
-    told[i] = (struct layer_told){
-        .name = layer->name,
-        .type = layer->type,
-        .category = layer->category,
-        .shape = shape,
-        .index = layer->index,
-        .alloc_bytes = (int64_t)step->alloc_bytes,
-        .start_ns = step->start_ns,
-        .duration_ns = step->duration_ns,
-        .parent = layer->is_executed ? LAYER_PARENT_MODEL : caller,
-        .tags = layer->tags,
-        .tag_count = layer->tag_count,
-    };
+    size_t caller = caller_of(told, calls, &call_count, step->start_ns, step->start_ns + step->duration_ns);
+    if (!tell_step(step, layer, latest, scratch, &told[i]))
+      return false;
+    told[i].parent = layer->is_executed ? LAYER_PARENT_MODEL : caller;
+    latest[layer - layers->items] = step;
     if (layer->runs_graph && call_count < CALLS_MAXIMUM)
       calls[call_count++] = i;
   }

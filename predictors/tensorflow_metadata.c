@@ -56,25 +56,36 @@ static uint64_t allocated(struct wire memory)
   return bytes;
 }
 
-// NodeOutput: slot, tensor_description → shape. Slot 0 is not written.
-static void read_output(struct wire output, struct tensorflow_step *step)
+// NodeOutput: slot, tensor_description → type and shape. Slot 0 is not written.
+static void read_output(struct wire output, struct tensorflow_output *ret_output)
 {
   struct wire_field field, part;
-  struct tensorflow_shape shape = {.rank = TENSORFLOW_NO_RANK};
-  uint64_t slot = 0;
+  *ret_output = (struct tensorflow_output){.shape.rank = TENSORFLOW_NO_RANK};
   while (wire_next(&output, &field)) {
     if (wire_is(&field, 1, WIRE_VARINT))
-      slot = field.value;
+      ret_output->slot = field.value;
     if (!wire_is(&field, 3, WIRE_BYTES))
       continue;
-    shape = (struct tensorflow_shape){0}; // a scalar's shape is not written
+    ret_output->shape = (struct tensorflow_shape){0}; // a scalar's shape is not written
     struct wire description = wire_inside(&field);
-    while (wire_next(&description, &part))
+    while (wire_next(&description, &part)) {
+      if (wire_is(&part, 1, WIRE_VARINT))
+        ret_output->type = (uint32_t)part.value;
       if (wire_is(&part, 2, WIRE_BYTES))
-        tensorflow_shape_read(part.bytes, part.length, &shape);
+        tensorflow_shape_read(part.bytes, part.length, &ret_output->shape);
+    }
   }
-  if (slot == 0)
-    step->shape = shape;
+}
+
+bool tensorflow_output_next(struct wire *message, struct tensorflow_output *ret_output)
+{
+  struct wire_field field;
+  while (wire_next(message, &field))
+    if (wire_is(&field, NODE_OUTPUT, WIRE_BYTES)) {
+      read_output(wire_inside(&field), ret_output);
+      return true;
+    }
+  return false;
 }
 
 static uint64_t add_bounded(uint64_t a, uint64_t b)
@@ -97,7 +108,10 @@ static bool set_times(uint64_t start_us, uint64_t end_us, uint64_t start_ns, uin
 // False: no execution of a node, or times that make no sense.
 static bool read_step(struct wire message, struct tensorflow_step *step)
 {
-  *step = (struct tensorflow_step){.type = {"", 0}, .shape.rank = TENSORFLOW_NO_RANK};
+  *step = (struct tensorflow_step){.type = {"", 0},
+                                   .shape.rank = TENSORFLOW_NO_RANK,
+                                   .message = message.at,
+                                   .message_length = (size_t)(message.end - message.at)};
   uint64_t numbers[NODE_END_NS + 1] = {0};
   struct wire_field field;
   while (wire_next(&message, &field)) {
@@ -111,9 +125,12 @@ static bool read_step(struct wire message, struct tensorflow_step *step)
       step->type = type_of(&field);
     else if (field.number == NODE_MEMORY)
       step->alloc_bytes = add_bounded(step->alloc_bytes, allocated(wire_inside(&field)));
-    else if (field.number == NODE_OUTPUT)
-      read_output(wire_inside(&field), step);
   }
+  struct wire outputs = wire_over(step->message, step->message_length);
+  struct tensorflow_output output;
+  while (tensorflow_output_next(&outputs, &output))
+    if (output.slot == 0)
+      step->shape = output.shape;
   if (message.problem != NULL || step->node.length == 0 ||
       (step->node.length == 7 && memcmp(step->node.bytes, "_SOURCE", 7) == 0))
     return false; // _SOURCE is the executor's own mark of the beginning

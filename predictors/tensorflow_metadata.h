@@ -5,6 +5,7 @@
 #define XSP_PREDICTORS_TENSORFLOW_METADATA_H
 
 #include "base/arena.h"
+#include "base/wire.h"
 #include "predictors/tensorflow_graph.h"
 
 #include <stdbool.h>
@@ -23,6 +24,13 @@ struct tensorflow_step { // one execution of one node
   uint64_t duration_ns;
   uint64_t alloc_bytes;          // what it asked allocators for while it ran
   struct tensorflow_shape shape; // of its first output; TENSORFLOW_NO_RANK: it has none
+  const char *message;           // all that is told of it, for tensorflow_output_next
+  size_t message_length;
+};
+struct tensorflow_output {
+  uint64_t slot;
+  struct tensorflow_shape shape; // TENSORFLOW_NO_RANK: not told
+  uint32_t type;                 // DataType; 0: not told
 };
 
 struct tensorflow_steps {
@@ -35,6 +43,8 @@ struct tensorflow_steps {
 // Strings point into `bytes`. False: `ret_problem` says what is wrong.
 bool tensorflow_steps_read(const void *bytes, size_t length, struct arena *arena, struct tensorflow_steps *ret_steps,
                            const char **ret_problem);
+// The next output of a step, over its message. False: there is none.
+bool tensorflow_output_next(struct wire *message, struct tensorflow_output *ret_output);
 // The graphs as they were executed (partition_graphs), one after the other: `ret_graphs` in the arena.
 bool tensorflow_partitions_read(const void *bytes, size_t length, struct arena *arena,
                                 struct tensorflow_graph **ret_graphs, size_t *ret_count, const char **ret_problem);
