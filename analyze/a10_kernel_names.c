@@ -157,4 +157,4 @@ static enum status answer(struct question *question, struct error *err)
   return error_set(err, STATUS_USE, "cannot tell how to group A10", by, "--by batch", "only batch is known");
 }
 
-const struct analysis analysis_a10 = {"A10", "kernels by name", "K", answer};
+const struct analysis analysis_a10 = {.id = "A10", .title = "kernels by name", .needs = "K", .answer = answer};

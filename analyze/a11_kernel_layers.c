@@ -83,4 +83,4 @@ static enum status answer(struct question *question, struct error *err)
   return STATUS_OK;
 }
 
-const struct analysis analysis_a11 = {"A11", "kernels by layer", "L/K", answer};
+const struct analysis analysis_a11 = {.id = "A11", .title = "kernels by layer", .needs = "L/K", .answer = answer};

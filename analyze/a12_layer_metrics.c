@@ -187,4 +187,4 @@ static enum status answer(struct question *question, struct error *err)
   return STATUS_OK;
 }
 
-const struct analysis analysis_a12 = {"A12", "metrics by layer", "L/K", answer};
+const struct analysis analysis_a12 = {.id = "A12", .title = "metrics by layer", .needs = "L/K", .answer = answer};

@@ -123,4 +123,5 @@ static enum status answer(struct question *question, struct error *err)
   return STATUS_OK;
 }
 
-const struct analysis analysis_a13 = {"A13", "GPU and non-GPU latency by layer", "L/K", answer};
+const struct analysis analysis_a13 = {
+    .id = "A13", .title = "GPU and non-GPU latency by layer", .needs = "L/K", .answer = answer};

@@ -45,11 +45,6 @@ static struct cell *row_at(struct question *question, size_t row)
   return question->table.rows + row * COLUMN_COUNT;
 }
 
-static double number(const struct cell *cell)
-{
-  return cell->type == CELL_REAL ? cell->value.real : cell->type == CELL_INT ? (double)cell->value.integer : NAN;
-}
-
 // ---- measured --------------------------------------------------------------------------------------------------------
 // The precision that a row names decides which roofs it has.
 static const struct roof *roof_named(const struct roofs *roofs, const struct cell *precision)
@@ -152,10 +147,11 @@ static enum status answer_kernels(struct question *question, struct error *err)
   XSP_TRY(flops_layers_load(question, &kernels.layers, set, &work, err));
   for (size_t i = 0; i < question->table.row_count; i++) {
     struct cell *row = row_at(question, i);
-    double kernels_ms = number(&row[KERNEL_LAYER_KERNELS]);
+    double kernels_ms = cell_double(&row[KERNEL_LAYER_KERNELS]);
     roof_cells(roof_named(&roofs, &row[KERNEL_LAYER_METRICS + METRIC_PRECISION]), &row[ROOFS]);
     // By kernel latency, as what is measured; a layer whose work is done on the CPU has none.
-    fill_analytic(row, &roofs, &work.items[i], kernels_ms > 0 ? kernels_ms : number(&row[KERNEL_LAYER_LATENCY]), &sum);
+    fill_analytic(row, &roofs, &work.items[i], kernels_ms > 0 ? kernels_ms : cell_double(&row[KERNEL_LAYER_LATENCY]),
+                  &sum);
   }
   summarize(question, &sum, question->table.row_count);
   roofs_note(question, &roofs);
@@ -222,4 +218,4 @@ static enum status answer(struct question *question, struct error *err)
   return STATUS_OK;
 }
 
-const struct analysis analysis_a14 = {"A14", "layer roofline", "L/K", answer};
+const struct analysis analysis_a14 = {.id = "A14", .title = "layer roofline", .needs = "L/K", .answer = answer};

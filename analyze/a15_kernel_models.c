@@ -112,4 +112,4 @@ static enum status answer(struct question *question, struct error *err)
   return STATUS_OK;
 }
 
-const struct analysis analysis_a15 = {"A15", "kernels by model", "K", answer};
+const struct analysis analysis_a15 = {.id = "A15", .title = "kernels by model", .needs = "K", .answer = answer};

@@ -92,4 +92,4 @@ static enum status answer(struct question *question, struct error *err)
   return STATUS_OK;
 }
 
-const struct analysis analysis_a1 = {"A1", "model information", "M", answer};
+const struct analysis analysis_a1 = {.id = "A1", .title = "model information", .needs = "M", .answer = answer};

@@ -66,4 +66,4 @@ static enum status answer(struct question *question, struct error *err)
   return STATUS_OK;
 }
 
-const struct analysis analysis_a2 = {"A2", "layer information", "L", answer};
+const struct analysis analysis_a2 = {.id = "A2", .title = "layer information", .needs = "L", .answer = answer};

@@ -33,4 +33,4 @@ static enum status answer(struct question *question, struct error *err)
   return STATUS_OK;
 }
 
-const struct analysis analysis_a3 = {"A3", "layer latency", "L", answer};
+const struct analysis analysis_a3 = {.id = "A3", .title = "layer latency", .needs = "L", .answer = answer};

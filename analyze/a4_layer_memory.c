@@ -29,4 +29,4 @@ static enum status answer(struct question *question, struct error *err)
   return STATUS_OK;
 }
 
-const struct analysis analysis_a4 = {"A4", "layer allocated memory", "L", answer};
+const struct analysis analysis_a4 = {.id = "A4", .title = "layer allocated memory", .needs = "L", .answer = answer};

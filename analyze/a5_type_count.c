@@ -27,4 +27,4 @@ static enum status answer(struct question *question, struct error *err)
   return STATUS_OK;
 }
 
-const struct analysis analysis_a5 = {"A5", "layers by type", "L", answer};
+const struct analysis analysis_a5 = {.id = "A5", .title = "layers by type", .needs = "L", .answer = answer};

@@ -79,4 +79,4 @@ static enum status answer(struct question *question, struct error *err)
   return STATUS_OK;
 }
 
-const struct analysis analysis_a6 = {"A6", "layer latency by type", "L", answer};
+const struct analysis analysis_a6 = {.id = "A6", .title = "layer latency by type", .needs = "L", .answer = answer};

@@ -29,4 +29,5 @@ static enum status answer(struct question *question, struct error *err)
   return STATUS_OK;
 }
 
-const struct analysis analysis_a7 = {"A7", "layer allocated memory by type", "L", answer};
+const struct analysis analysis_a7 = {
+    .id = "A7", .title = "layer allocated memory by type", .needs = "L", .answer = answer};

@@ -95,4 +95,4 @@ static enum status answer(struct question *question, struct error *err)
   return kernels_told(question, false, err);
 }
 
-const struct analysis analysis_a8 = {"A8", "kernel information", "K", answer};
+const struct analysis analysis_a8 = {.id = "A8", .title = "kernel information", .needs = "K", .answer = answer};

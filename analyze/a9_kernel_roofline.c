@@ -17,4 +17,4 @@ static enum status answer(struct question *question, struct error *err)
   return kernels_told(question, true, err);
 }
 
-const struct analysis analysis_a9 = {"A9", "kernel roofline", "K", answer};
+const struct analysis analysis_a9 = {.id = "A9", .title = "kernel roofline", .needs = "K", .answer = answer};

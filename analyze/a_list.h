@@ -21,5 +21,6 @@ extern const struct analysis analysis_a12; // a12_layer_metrics.c
 extern const struct analysis analysis_a13; // a13_layer_gpu.c
 extern const struct analysis analysis_a14; // a14_layer_roofline.c
 extern const struct analysis analysis_a15; // a15_kernel_models.c
+extern const struct analysis analysis_t8;  // t8_models.c
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of analyses, and what is done to every answer: --sort and --top.
 #include "analyze/a_list.h"
+#include "analyze/survey.h"
 #include "analyze/table.h"
 #include "analyze/view.h"
 
@@ -11,7 +12,7 @@
 const struct analysis *const analyses[] = {
     &analysis_l0,  &analysis_a1,  &analysis_a2,  &analysis_a3,  &analysis_a4,  &analysis_a5,
     &analysis_a6,  &analysis_a7,  &analysis_a8,  &analysis_a9,  &analysis_a10, &analysis_a11,
-    &analysis_a12, &analysis_a13, &analysis_a14, &analysis_a15, NULL,
+    &analysis_a12, &analysis_a13, &analysis_a14, &analysis_a15, &analysis_t8,  NULL,
 };
 
 void analyze_request_init(struct analyze_request *request)
@@ -39,6 +40,24 @@ static enum status sort_table(struct analyze_table *table, const char *key, stru
   return error_set(err, STATUS_USE, "cannot sort by this key", key, NULL, "%s has %s", table->id, known);
 }
 
+static enum status note_left_out(struct analyze_table *table, const struct analyze_request *request,
+                                 struct arena *arena, struct error *err)
+{
+  const char **notes = arena_alloc_array(arena, table->note_count + request->left_out_count, sizeof *notes);
+  if (notes == NULL)
+    return question_no_memory(err);
+  for (size_t i = 0; i < table->note_count; i++)
+    notes[i] = table->notes[i];
+  for (size_t i = 0; i < request->left_out_count; i++) {
+    char *note = arena_format(arena, "left out: %s", request->left_out[i]);
+    if (note == NULL)
+      return question_no_memory(err);
+    notes[table->note_count++] = note;
+  }
+  table->notes = notes;
+  return STATUS_OK;
+}
+
 enum status analyze_run(const char *id, struct store *const *stores, size_t store_count,
                         const struct analyze_request *request, struct arena *arena, struct analyze_table **ret_tables,
                         size_t *ret_count, struct error *err)
@@ -46,8 +65,11 @@ enum status analyze_run(const char *id, struct store *const *stores, size_t stor
   const struct analysis *analysis = analyze_find(id);
   if (analysis == NULL)
     return error_set(err, STATUS_USE, "there is no such analysis", id, "xsp help analyze",
-                     "known are L0 and A1 to A15");
-  XSP_TRY(question_each(analysis, stores, store_count, request, arena, ret_tables, ret_count, err));
+                     "known are L0, A1 to A15 and T8");
+  XSP_TRY((analysis->answer_all != NULL ? survey_run : question_each)(analysis, stores, store_count, request, arena,
+                                                                      ret_tables, ret_count, err));
+  if (request->left_out_count > 0)
+    XSP_TRY(note_left_out(&(*ret_tables)[0], request, arena, err));
   for (size_t i = 0; i < *ret_count; i++) {
     struct analyze_table *table = &(*ret_tables)[i];
     if (request->sort != NULL)

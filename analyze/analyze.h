@@ -63,16 +63,23 @@ struct analyze_request {
   const char *optimal;          // "latency<=10ms", or NULL
   double latency_threshold_pct; // 5
   struct analyze_cache *cache;  // NULL: none
+  const char *base;            // T10: the framework that others are normalised to, "NAME" or "NAME==VERSION"; else NULL
+  bool computing_only;         // layers of category constant, variable, input, output and control are left out
+  const char *const *left_out; // files that could not be opened, "PATH: why"; the answer's notes name them
+  size_t left_out_count;
 };
 void analyze_request_init(struct analyze_request *request);
 
 struct question;
+struct survey;
 struct analysis {
   const char *id; // "A2"
   const char *title;
   const char *needs; // "L": for help and for the status-1 message
   // Fills one experiment's table; analyze_run asks it of each. struct question is the room's own (analyze/view.h).
   enum status (*answer)(struct question *question, struct error *err);
+  // Instead of `answer`: fills one table over all experiments of all files (analyze/survey.h).
+  enum status (*answer_all)(struct survey *survey, struct error *err);
 };
 extern const struct analysis *const analyses[];      // ends with NULL
 const struct analysis *analyze_find(const char *id); // case-insensitive; NULL

@@ -17,7 +17,7 @@ struct cached_rows {
   struct cached_rows *next;
   struct arena arena;
   const struct view_run *run; // of a cached view
-  enum layer_mode mode;
+  struct layer_choice choice;
   struct device_rows_wanted wanted;
   struct layer_rows rows;
   size_t lent_in; // the last question that has it
@@ -109,25 +109,26 @@ enum status cache_view(struct analyze_cache *cache, struct store *store, const s
   return add_view(cache, store, experiment, runs, run_count, ret_view, err);
 }
 
-static struct cached_rows *find_rows(struct analyze_cache *cache, const struct view_run *run, enum layer_mode mode,
-                                     const struct device_rows_wanted *wanted)
+static struct cached_rows *find_rows(struct analyze_cache *cache, const struct view_run *run,
+                                     const struct layer_choice *choice, const struct device_rows_wanted *wanted)
 {
   for (struct cached_rows *entry = cache->rows; entry != NULL; entry = entry->next)
-    if (entry->run == run && entry->mode == mode && entry->wanted.rows == wanted->rows &&
+    if (entry->run == run && entry->choice.mode == choice->mode &&
+        entry->choice.computing_only == choice->computing_only && entry->wanted.rows == wanted->rows &&
         entry->wanted.metrics == wanted->metrics && entry->lent_in != cache->question)
       return entry;
   return NULL;
 }
 
 static enum status load_rows(struct analyze_cache *cache, struct store *store, const struct view_run *run,
-                             enum layer_mode mode, const struct device_rows_wanted *wanted,
+                             const struct layer_choice *choice, const struct device_rows_wanted *wanted,
                              struct cached_rows **ret_entry, struct error *err)
 {
   struct cached_rows *entry = calloc(1, sizeof *entry);
   if (entry == NULL)
     return question_no_memory(err);
-  *entry = (struct cached_rows){.next = cache->rows, .run = run, .mode = mode, .wanted = *wanted};
-  enum status status = layer_rows_load(store, run, mode, wanted, &entry->arena, &entry->rows, err);
+  *entry = (struct cached_rows){.next = cache->rows, .run = run, .choice = *choice, .wanted = *wanted};
+  enum status status = layer_rows_load(store, run, choice, wanted, &entry->arena, &entry->rows, err);
   if (status != STATUS_OK) {
     arena_done(&entry->arena);
     free(entry);
@@ -145,14 +146,15 @@ enum status cache_layer_rows(struct question *question, const struct view_run *r
 {
   struct analyze_cache *cache = question->request->cache;
   struct store *store = question->view->store;
+  const struct layer_choice choice = {mode, question->request->computing_only};
   if (cache == NULL) {
     *ret_rows = arena_alloc(question->scratch, sizeof **ret_rows);
     return *ret_rows == NULL ? question_no_memory(err)
-                             : layer_rows_load(store, run, mode, wanted, question->scratch, *ret_rows, err);
+                             : layer_rows_load(store, run, &choice, wanted, question->scratch, *ret_rows, err);
   }
-  struct cached_rows *entry = find_rows(cache, run, mode, wanted);
+  struct cached_rows *entry = find_rows(cache, run, &choice, wanted);
   if (entry == NULL)
-    XSP_TRY(load_rows(cache, store, run, mode, wanted, &entry, err));
+    XSP_TRY(load_rows(cache, store, run, &choice, wanted, &entry, err));
   entry->lent_in = cache->question;
   for (size_t i = 0; i < entry->rows.count; i++)
     entry->rows.items[i].layer = ROW_NONE; // as it was loaded

@@ -198,4 +198,4 @@ static enum status answer(struct question *question, struct error *err)
   return error_set(err, STATUS_USE, "cannot tell how to group L0", by, "--by layer", "only layer is known");
 }
 
-const struct analysis analysis_l0 = {"L0", "leveled overhead", "M", answer};
+const struct analysis analysis_l0 = {.id = "L0", .title = "leveled overhead", .needs = "M", .answer = answer};

@@ -11,13 +11,19 @@
 
 #define UNKNOWN (ROW_NONE - 1)
 
+// Categories of layers that a framework executes and that compute nothing.
+static const char *const idle_categories[] = {"constant", "variable", "input", "output", "control"};
+enum { IDLE_CATEGORIES = sizeof idle_categories / sizeof idle_categories[0] };
+
 struct work {
   const struct run_columns *columns;
   enum layer_mode mode;
-  struct arena *arena; // of what is needed only meanwhile
-  uint32_t *above;     // by row: the nearest layer above it; ROW_NONE
-  uint32_t *counts_as; // by row, of layers: the layer that it counts as in this mode; ROW_NONE
-  uint32_t *item_of;   // by row, of layers: the item of what it counts as; ROW_NONE
+  uint32_t idle[IDLE_CATEGORIES]; // string ids of categories that do not count
+  size_t idle_count;              // 0: all count
+  struct arena *arena;            // of what is needed only meanwhile
+  uint32_t *above;                // by row: the nearest layer above it; ROW_NONE
+  uint32_t *counts_as;            // by row, of layers: the layer that it counts as in this mode; ROW_NONE
+  uint32_t *item_of;              // by row, of layers: the item of what it counts as; ROW_NONE
   struct layer_rows *rows;
 };
 
@@ -31,6 +37,21 @@ static void find_above(struct work *work)
     uint32_t parent = run_columns_row(columns, columns->derived.parent_id[i]);
     work->above[i] = parent == ROW_NONE ? ROW_NONE : run_columns_row(columns, columns->derived.layer_id[parent]);
   }
+}
+
+static bool may_count(const struct work *work, uint32_t row)
+{
+  for (size_t i = 0; i < work->idle_count; i++)
+    if (work->columns->spans.category[row] == work->idle[i])
+      return false;
+  return true;
+}
+
+static void find_idle(struct work *work)
+{
+  for (size_t i = 0; i < IDLE_CATEGORIES; i++)
+    work->idle_count += store_find_string(work->columns->store, idle_categories[i], strlen(idle_categories[i]),
+                                          &work->idle[work->idle_count]);
 }
 
 // What each layer counts as: itself, or the nearest above that counts. Parents form no circles (correlate saw to it).
@@ -59,7 +80,7 @@ static bool decide_counting(struct work *work)
       at = path[--depth];
       bool counts = work->mode == LAYER_INNERMOST || (work->mode == LAYER_OUTERMOST && inherited == ROW_NONE) ||
                     (work->mode == LAYER_MODULE && spans->category[at] == work->columns->module);
-      inherited = counts ? at : inherited;
+      inherited = counts && may_count(work, at) ? at : inherited;
       work->counts_as[at] = inherited;
     }
   }
@@ -242,19 +263,21 @@ static enum status find_layers(struct work *work, struct arena *arena, struct er
   return read_tags(work, err);
 }
 
-enum status layer_rows_load(struct store *store, const struct view_run *run, enum layer_mode mode,
+enum status layer_rows_load(struct store *store, const struct view_run *run, const struct layer_choice *choice,
                             const struct device_rows_wanted *wanted, struct arena *arena, struct layer_rows *ret_rows,
                             struct error *err)
 {
   struct arena temporary = {0};
   struct run_columns columns;
-  struct work work = {.columns = &columns, .mode = mode, .arena = &temporary, .rows = ret_rows};
+  struct work work = {.columns = &columns, .mode = choice->mode, .arena = &temporary, .rows = ret_rows};
   uint32_t wanted_columns = STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_NAME) |
                             STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_KIND) | STORE_BIT(STORE_FLAGS);
-  if (mode != LAYER_OUTERMOST)
+  if (choice->mode != LAYER_OUTERMOST)
     wanted_columns |= STORE_BIT(STORE_TRACK_ID);
   *ret_rows = (struct layer_rows){0};
   enum status status = run_columns_load(store, run, wanted_columns, &temporary, &columns, err);
+  if (status == STATUS_OK && choice->computing_only)
+    find_idle(&work);
   if (status == STATUS_OK)
     status = find_layers(&work, arena, err);
   if (status == STATUS_OK && wanted->rows)

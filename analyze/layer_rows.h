@@ -26,7 +26,12 @@ struct layer_rows {
 };
 enum layer_mode { LAYER_OUTERMOST, LAYER_INNERMOST, LAYER_MODULE };
 
-enum status layer_rows_load(struct store *store, const struct view_run *run, enum layer_mode mode,
+struct layer_choice { // which layer spans count
+  enum layer_mode mode;
+  bool computing_only; // see struct analyze_request
+};
+
+enum status layer_rows_load(struct store *store, const struct view_run *run, const struct layer_choice *choice,
                             const struct device_rows_wanted *wanted, struct arena *arena, struct layer_rows *ret_rows,
                             struct error *err) MUST_CHECK;
 

@@ -124,6 +124,12 @@ static bool pools_batches(const struct question *question)
   return false;
 }
 
+const char *question_statistic_name(const struct analyze_request *request)
+{
+  const char *statistic = request->statistic;
+  return statistic == NULL || strcmp(statistic, "trimmed") == 0 ? "trimmed:0.2" : statistic;
+}
+
 static enum status finish(struct question *question, struct analyze_table *ret_table, struct error *err)
 {
   struct table *table = &question->table;
@@ -146,7 +152,6 @@ static enum status finish(struct question *question, struct analyze_table *ret_t
   for (size_t i = 0; i < question->used_count; i++)
     for (size_t k = 0; k < question->used[i]->run_count; k++)
       run_ids[at++] = question->used[i]->runs[k]->run->run_id;
-  const char *statistic = question->request->statistic;
   *ret_table = (struct analyze_table){
       .id = question->analysis->id,
       .title = question->analysis->title,
@@ -155,7 +160,7 @@ static enum status finish(struct question *question, struct analyze_table *ret_t
       .run_ids = run_ids,
       .run_count = runs,
       .observations = observations,
-      .statistic = statistic == NULL || strcmp(statistic, "trimmed") == 0 ? "trimmed:0.2" : statistic,
+      .statistic = question_statistic_name(question->request),
       .columns = table->columns,
       .column_count = table->column_count,
       .rows = table->rows,
@@ -176,23 +181,49 @@ struct answers {
   const char *lacking;     // its name
 };
 
-static enum status ask(const struct question *blank, struct store *store, const struct store_experiment *experiment,
-                       const char *name, const struct store_run *runs, size_t run_count, struct answers *answers,
+enum status question_statistic_check(const struct analyze_request *request, struct statistic *ret_statistic,
+                                     struct error *err)
+{
+  if (statistic_parse(request->statistic, ret_statistic))
+    return STATUS_OK;
+  return error_set(err, STATUS_USE, "cannot read the statistic", request->statistic, "--stat median",
+                   "known are mean, median, min, max, pNN (0 to 100) and trimmed:F (F below 0.5)");
+}
+
+static enum status answer_one(struct question *question, const struct experiment_runs *of,
+                              struct analyze_table *ret_table, struct error *err)
+{
+  cache_next_question(question->request->cache);
+  XSP_TRY(cache_view(question->request->cache, of->store, of->experiment, of->runs, of->run_count, question->arena,
+                     &question->view, err));
+  question->used = arena_alloc_array(question->arena, question->view->set_count + 1, sizeof *question->used);
+  if (question->used == NULL)
+    return question_no_memory(err);
+  table_start(&question->table, question->arena);
+  XSP_TRY(question->analysis->answer(question, err));
+  return finish(question, ret_table, err);
+}
+
+enum status question_one(const struct analysis *analysis, const struct experiment_runs *of,
+                         const struct analyze_request *request, struct arena *arena, struct analyze_table *ret_table,
+                         struct error *err)
+{
+  struct arena scratch = {0};
+  struct question question = {.analysis = analysis, .request = request, .arena = arena, .scratch = &scratch};
+  XSP_TRY(question_statistic_check(request, &question.statistic, err));
+  enum status status = answer_one(&question, of, ret_table, err);
+  arena_done(&scratch);
+  return status;
+}
+
+static enum status ask(const struct analysis *analysis, const struct experiment_runs *of, const char *name,
+                       const struct analyze_request *request, struct arena *arena, struct answers *answers,
                        struct error *err)
 {
-  struct question question = *blank;
-  struct arena scratch = {0};
   struct error why = {0};
-  question.scratch = &scratch;
-  cache_next_question(question.request->cache);
-  XSP_TRY(cache_view(question.request->cache, store, experiment, runs, run_count, question.arena, &question.view, err));
-  question.used = arena_alloc_array(question.arena, question.view->set_count + 1, sizeof *question.used);
-  if (question.used == NULL)
-    return question_no_memory(err);
-  table_start(&question.table, question.arena);
+  struct analyze_table *table = &answers->tables[answers->count];
   answers->experiments++;
-  enum status status = blank->analysis->answer(&question, &why);
-  arena_done(&scratch);
+  enum status status = question_one(analysis, of, request, arena, table, &why);
   if (status == STATUS_NO) {
     if (answers->lacking == NULL) {
       answers->first_lack = why;
@@ -205,9 +236,8 @@ static enum status ask(const struct question *blank, struct store *store, const 
       *err = why;
     return status;
   }
-  struct analyze_table *table = &answers->tables[answers->count++];
-  XSP_TRY(finish(&question, table, err));
   table->experiment = name;
+  answers->count++;
   return STATUS_OK;
 }
 
@@ -229,11 +259,9 @@ enum status question_each(const struct analysis *analysis, struct store *const *
                           const struct analyze_request *request, struct arena *arena, struct analyze_table **ret_tables,
                           size_t *ret_count, struct error *err)
 {
-  struct question blank = {.analysis = analysis, .request = request, .arena = arena};
   struct answers answers = {0};
-  if (!statistic_parse(request->statistic, &blank.statistic))
-    return error_set(err, STATUS_USE, "cannot read the statistic", request->statistic, "--stat median",
-                     "known are mean, median, min, max, pNN (0 to 100) and trimmed:F (F below 0.5)");
+  struct statistic unused;
+  XSP_TRY(question_statistic_check(request, &unused, err));
   for (size_t i = 0; i < store_count; i++) {
     struct store_experiment *experiments;
     struct store_run *runs;
@@ -248,8 +276,10 @@ enum status question_each(const struct analysis *analysis, struct store *const *
     if (answers.count > 0)
       memcpy(tables, answers.tables, answers.count * sizeof *tables);
     answers.tables = tables;
-    for (size_t k = 0; k < experiment_count; k++)
-      XSP_TRY(ask(&blank, stores[i], &experiments[k], names[k], runs, run_count, &answers, err));
+    for (size_t k = 0; k < experiment_count; k++) {
+      const struct experiment_runs of = {stores[i], &experiments[k], runs, run_count};
+      XSP_TRY(ask(analysis, &of, names[k], request, arena, &answers, err));
+    }
   }
   if (answers.count == 0) {
     if (answers.lacking == NULL)

@@ -207,6 +207,11 @@ struct cell cell_bool(bool value)
   return (struct cell){CELL_BOOL, {.truth = value}};
 }
 
+double cell_double(const struct cell *cell)
+{
+  return cell->type == CELL_REAL ? cell->value.real : cell->type == CELL_INT ? (double)cell->value.integer : NAN;
+}
+
 void cell_spread(struct cell *cells, const double *values, size_t count)
 {
   double least = NAN;

@@ -43,6 +43,7 @@ struct cell cell_real(double value);      // NaN and infinities: null
 struct cell cell_number(double value);    // as cell_real; whole numbers become integers
 struct cell cell_text(const char *value); // NULL or empty: null
 struct cell cell_bool(bool value);
+double cell_double(const struct cell *cell); // NaN: null, or no number
 // n, min, max, cv of values into four cells (SPREAD_COLUMNS).
 void cell_spread(struct cell *cells, const double *values, size_t count);
 

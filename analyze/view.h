@@ -94,6 +94,20 @@ enum status question_no_memory(struct error *err);
 enum status question_lacks(const struct question *question, struct error *err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+// One analysis of one experiment. STATUS_NO, with the reason in *err, where it lacks what is needed.
+struct experiment_runs {
+  struct store *store;
+  const struct store_experiment *experiment;
+  const struct store_run *runs; // of its file
+  size_t run_count;
+};
+enum status question_one(const struct analysis *analysis, const struct experiment_runs *of,
+                         const struct analyze_request *request, struct arena *arena, struct analyze_table *ret_table,
+                         struct error *err) MUST_CHECK;
+// STATUS_USE where the request's statistic is none.
+enum status question_statistic_check(const struct analyze_request *request, struct statistic *ret_statistic,
+                                     struct error *err) MUST_CHECK;
+const char *question_statistic_name(const struct analyze_request *request); // as answers say it: "trimmed:0.2"
 // Answers one question per experiment of the stores; an experiment that lacks what is needed is noted, all: STATUS_NO.
 enum status question_each(const struct analysis *analysis, struct store *const *stores, size_t store_count,
                           const struct analyze_request *request, struct arena *arena, struct analyze_table **ret_tables,

@@ -3,8 +3,9 @@
 // the whole-program tests. Not installed.
 //
 // One thing a line, fields separated by tabs, "-" for none, %XX for any byte:
-//   system KEY VALUE (a number), of the next experiment
+//   system KEY VALUE [text], of the next experiment: a number, or a text
 //   experiment ID NAME WORKLOAD FRAMEWORK VERSION
+//   workload EXPERIMENT KEY int|text VALUE
 //   run ID EXPERIMENT LEVELS BATCH DROPPED unix|trace
 //   track RUN ID NAME HOST CLOCK PROCESS THREAD DEVICE STREAM
 //   span RUN ID PARENT START DURATION CORRELATION TRACK LEVEL KIND CATEGORY TRACER NAME [FLAGS]
@@ -93,7 +94,7 @@ static uint32_t string(const char *text, size_t length)
   return strcmp(text, "-") == 0 ? 0 : store_string(store, text, length);
 }
 
-#define SYSTEM_VALUES 8
+#define SYSTEM_VALUES 16
 static struct store_system_value system_values[SYSTEM_VALUES] = {{.key = "cpus", .number = 2, .is_number = true},
                                                                  {.key = "machine", .text = "scripted"}};
 static size_t system_value_count = 2;
@@ -102,16 +103,31 @@ static void add_system_value(char **fields)
 {
   if (system_value_count == SYSTEM_VALUES)
     stop("too many system values");
-  system_values[system_value_count++] =
-      (struct store_system_value){.key = strdup(fields[1]), .number = strtod(fields[2], NULL), .is_number = true};
+  bool is_text = strcmp(fields[3], "text") == 0;
+  system_values[system_value_count++] = (struct store_system_value){.key = strdup(fields[1]),
+                                                                    .number = is_text ? 0 : strtod(fields[2], NULL),
+                                                                    .text = is_text ? strdup(fields[2]) : NULL,
+                                                                    .is_number = !is_text};
+}
+
+static void add_workload(char **fields)
+{
+  bool is_text = strcmp(fields[3], "text") == 0;
+  const struct store_system_value value = {.key = fields[2],
+                                           .number = is_text ? 0 : strtod(fields[4], NULL),
+                                           .text = is_text ? fields[4] : NULL,
+                                           .is_number = !is_text};
+  check(store_add_workload(store, number(fields[1]), &value, 1, &err), "workload");
 }
 
 static void add_experiment(char **fields)
 {
   int64_t system_id = 0;
   check(store_add_system(store, system_values, system_value_count, &system_id, &err), "system");
-  for (; system_value_count > 2; system_value_count--)
+  for (; system_value_count > 2; system_value_count--) {
     free((char *)system_values[system_value_count - 1].key);
+    free((char *)system_values[system_value_count - 1].text);
+  }
   const struct store_experiment experiment = {.experiment_id = number(fields[1]),
                                               .name = text_or_null(fields[2]),
                                               .workload = text_or_null(fields[3]),
@@ -217,6 +233,8 @@ static void add_line(char *line)
     add_system_value(fields);
   else if (strcmp(fields[0], "experiment") == 0)
     add_experiment(fields);
+  else if (strcmp(fields[0], "workload") == 0)
+    add_workload(fields);
   else if (strcmp(fields[0], "run") == 0)
     add_run(fields);
   else if (strcmp(fields[0], "track") == 0)

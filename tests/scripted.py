@@ -34,12 +34,18 @@ class Script:
         self.lines.append("\t".join(field(value) for value in fields))
 
     def system(self, **values):
-        """Numbers of the next experiment's system."""
+        """Numbers and texts of the next experiment's system."""
         for key, value in values.items():
-            self.put("system", key, value)
+            self.put("system", key, value, *(["text"] if isinstance(value, str) else []))
 
-    def experiment(self, name="tiny", experiment_id=1):
-        self.put("experiment", experiment_id, name, "/models/tiny.onnx", "onnxruntime", "1.31.1")
+    def experiment(self, name="tiny", experiment_id=1, workload="/models/tiny.onnx", framework="onnxruntime",
+                   version="1.31.1"):
+        self.put("experiment", experiment_id, name, workload, framework, version)
+
+    def workload(self, experiment_id=1, **values):
+        """What is known of the experiment's model."""
+        for key, value in values.items():
+            self.put("workload", experiment_id, key, "text" if isinstance(value, str) else "int", value)
 
     def run(self, run_id=1, levels="M", batch=1, dropped=0, epoch="unix", experiment_id=1):
         self.lines.append("\t".join(map(str, ("run", run_id, experiment_id, levels, batch, dropped, epoch))))

@@ -2,6 +2,7 @@
 // xsp analyze: one or several analyses of one or several files, as tables.
 #include "programs/xsp/output.h"
 #include "programs/xsp/reader.h"
+#include "programs/xsp/reader_files.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@ struct question {
   size_t id_count;
   const char **paths;
   size_t path_count;
-  struct store **stores;
+  struct reader_files files;
   struct analyze_table *tables;
   size_t table_count;
   struct arena arena;
@@ -79,14 +80,13 @@ static enum status read_request(const struct invocation *invocation, struct anal
   return invocation_double(invocation, "latency-threshold", 0, 100, &request->latency_threshold_pct, err);
 }
 
-static enum status open_files(struct question *question, struct error *err)
+// Tables over many files are worth having without the one that is broken.
+static bool are_all_over_all(const struct question *question)
 {
-  question->stores = arena_alloc_array(&question->arena, question->path_count, sizeof *question->stores);
-  if (question->stores == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot open the files", NULL, NULL, "out of memory");
-  for (size_t i = 0; i < question->path_count; i++)
-    XSP_TRY(reader_open(question->paths[i], &question->stores[i], err));
-  return STATUS_OK;
+  for (size_t i = 0; i < question->id_count; i++)
+    if (analyze_find(question->ids[i])->answer_all == NULL)
+      return false;
+  return true;
 }
 
 static enum status keep_tables(struct question *question, const struct analyze_table *tables, size_t count,
@@ -112,7 +112,7 @@ static enum status ask(struct question *question, const struct analyze_request *
   for (size_t i = 0; i < question->id_count; i++) {
     struct analyze_table *tables = NULL;
     size_t count = 0;
-    enum status status = analyze_run(question->ids[i], question->stores, question->path_count, request,
+    enum status status = analyze_run(question->ids[i], question->files.stores, question->files.count, request,
                                      &question->arena, &tables, &count, err);
     if (status == STATUS_NO && question->id_count > 1) {
       output_talk_error(err);
@@ -145,15 +145,19 @@ static enum status run(const struct invocation *invocation, struct error *err)
   XSP_TRY(reader_format(invocation, &format, err));
   XSP_TRY(read_request(invocation, &request, err));
   XSP_TRY(split_arguments(invocation, &question, err));
-  enum status status = open_files(&question, err);
+  enum status status =
+      reader_files_open(question.paths, question.path_count, are_all_over_all(&question), &question.files, err);
+  request.left_out = question.files.left_out;
+  request.left_out_count = question.files.left_out_count;
   if (status == STATUS_OK)
     status = ask(&question, &request, err);
   if (status == STATUS_OK || (status == STATUS_NO && question.id_count > 1)) {
     enum status print_status = print(&question, format, err);
     status = print_status != STATUS_OK ? print_status : status;
   }
-  for (size_t i = 0; question.stores != NULL && i < question.path_count; i++)
-    store_close(question.stores[i]);
+  if (status == STATUS_OK && question.files.has_broken) // told on stderr, and in the notes
+    status = STATUS_INPUT;
+  reader_files_close(&question.files);
   arena_done(&question.arena);
   return status;
 }
@@ -198,6 +202,7 @@ static const struct verb_example examples[] = {
     {"xsp analyze A11 train.xsp --layer innermost --sort kernel_latency_ms --top 20",
      "the operators whose kernels take most time"},
     {"xsp analyze L0 resnet50.xsp", "what each level of tracing cost"},
+    {"xsp analyze T8 zoo/ --sort task", "all models of a folder in one table, by what they are for"},
     {"xsp analyze A5 A6 A7 resnet50.xsp --json", "three analyses as one JSON array"},
     {0},
 };
@@ -205,7 +210,7 @@ static const struct verb_example examples[] = {
 const struct verb verb_analyze = {
     .name = "analyze",
     .summary = "answer questions about a file: model, layers, kernels, overhead",
-    .synopsis = "ID... FILE... [OPTION...]",
+    .synopsis = "ID... FILE|FOLDER... [OPTION...]",
     .description =
         "Runs the analyses named by ID over the files and prints a table for each.\n\n"
         "  L0  what each level of tracing cost       A1  latency and throughput by batch size\n"
@@ -216,6 +221,10 @@ const struct verb verb_analyze = {
         "  A10 kernels by name                       A11 kernels by layer\n"
         "  A12 flops and memory traffic by layer     A13 GPU and non-GPU time by layer\n"
         "  A14 layers under the machine's roofs      A15 kernels by batch size\n\n"
+        "Over all experiments of all files, in one table:\n\n"
+        "  T8  models: task, size, latency, throughput, optimal batch size, share of convolutions\n\n"
+        "For these a folder stands for the .xsp files in it, by name, and files that cannot be read are named and left "
+        "out.\n\n"
         "Where a file lacks what an analysis needs, the status is 1; of several analyses the possible ones are "
         "printed. "
         "Several files' experiments are answered one by one. Figures are statistics over the observations that are no "
