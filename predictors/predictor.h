@@ -52,6 +52,15 @@ struct predictor_options {
   bool force_profile_file;      // ONNX Runtime: take the profile JSON route even where the listener works
   bool unfused;                 // run the model's operators apart; only asked of a predictor that has_unfused
 };
+struct predictor_interval { // on the clock that told_times says; end_ns 0: there is none
+  uint64_t start_ns, end_ns;
+};
+// When an inference took place, where it is not this process that makes it (predictor.tells_times).
+struct told_times {
+  bool is_realtime; // CLOCK_REALTIME, else CLOCK_MONOTONIC
+  struct predictor_interval model, preprocess, postprocess;
+  uint64_t transport_ns; // what asking and answering took beyond these; in none of them
+};
 struct predictor_model { // filled by open; strings and arrays live in `arena` of the caller
   const char *framework, *framework_version, *library_path;
   struct tensor_info *inputs;
@@ -59,8 +68,11 @@ struct predictor_model { // filled by open; strings and arrays live in `arena` o
   const char *layer_source; // how the layer level is obtained: "listener", "profile file", "none"
   const char *note;         // what else to keep with the trace, one line ("inference precision bf16"); NULL: nothing
   void *state;              // the predictor's own
-  // Set by the runner before each predict: the model span, for layers that are published later (all zero: none).
+  // Set by the runner before each predict, after it where the predictor tells_times: the model span, for layers that are
+  // published later (all zero: none).
   struct xsp_context model_span;
+  int64_t batch;          // set by the runner before each prepare
+  struct told_times told; // set by predict where the predictor tells_times
   // Ticks that xsp's own code has spent inside this process's inferences so far; NULL: none is called there.
   uint64_t (*own_ticks)(void);
 };
@@ -74,6 +86,8 @@ struct predictor {
   // What the framework does not tell of a layer, comma-separated of "start", "thread", "name", "type"; NULL: it tells
   // all. It stands in `xsp check` and as tag "untold" on each layer.
   const char *untold;
+  // The inference runs elsewhere: predict says in model->told when, and the runner makes the spans of that.
+  bool tells_times;
   bool has_unfused; // can leave out the rewrites that make one layer of several operators (predictor_options.unfused)
   // Is the framework usable here? Fills version and library on success.
   enum status (*probe)(const char *library_path, char *library, size_t library_size, char *version, size_t version_size,

@@ -8,17 +8,13 @@ extern const struct predictor predictor_onnxruntime; // onnxruntime.c
 extern const struct predictor predictor_litert;      // litert.c
 extern const struct predictor predictor_mxnet;       // mxnet.c
 extern const struct predictor predictor_openvino;    // openvino.c
+extern const struct predictor predictor_program;     // program.c
 extern const struct predictor predictor_script;      // script.c
 extern const struct predictor predictor_tensorflow;  // tensorflow.c
 
 const struct predictor *const predictors[] = {
-    &predictor_onnxruntime,
-    &predictor_litert,
-    &predictor_mxnet,
-    &predictor_openvino,
-    &predictor_script,
-    &predictor_tensorflow,
-    NULL,
+    &predictor_onnxruntime, &predictor_litert, &predictor_mxnet,      &predictor_openvino,
+    &predictor_program,     &predictor_script, &predictor_tensorflow, NULL,
 };
 
 const struct predictor *predictor_find(const char *name)

@@ -63,7 +63,8 @@ class RunnerTest(unittest.TestCase):
         self.assertEqual(runner.close(), (0, b"", b""))
         session = Session(runner.session)
         load = session.level(0)
-        self.assertEqual([(span.name, span.tracer) for span in load], [("load model", "runner")])
+        self.assertEqual([(span.name, span.tracer) for span in load], [("load model", "runner"),
+                                                                       ("prepare inputs", "runner")])
         first, second = session.models()
         self.assertEqual((first.name, first.tracer), ("net", "runner"))
         self.assertEqual(first.tags["batch_size"], 2)

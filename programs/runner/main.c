@@ -27,7 +27,10 @@
 
 #define BATCH_MAXIMUM (1 << 20)
 
-XSP_SITE_FULL(load_site, XSP_LEVEL_APPLICATION, "load model", NULL, "runner");
+XSP_SITE_FULL(load_site, XSP_LEVEL_APPLICATION, "load model", "load", "runner");
+XSP_SITE_FULL(prepare_site, XSP_LEVEL_APPLICATION, "prepare inputs", "preprocess", "runner");
+XSP_SITE_FULL(preprocess_site, XSP_LEVEL_APPLICATION, "preprocess", "preprocess", "runner");
+XSP_SITE_FULL(postprocess_site, XSP_LEVEL_APPLICATION, "postprocess", "postprocess", "runner");
 
 struct runner {
   struct runner_arguments arguments;
@@ -37,6 +40,7 @@ struct runner {
   bool is_open, was_asked_to_end;
   struct inputs inputs;
   struct xsp_site *site; // of the model span; NULL without a session
+  uint16_t told_track;   // of inferences that are not made in this process; 0: none yet
   uint64_t first_ticks;  // with first_ns: how long a tick is
   uint64_t first_ns;
 };
@@ -193,13 +197,10 @@ static enum status read_batch(const char *text, int64_t *ret_batch, struct error
   return STATUS_OK;
 }
 
-static enum status prepare(struct runner *runner, int64_t batch, struct error *err)
+static enum status make_inputs(struct runner *runner, int64_t batch, struct error *err)
 {
-  if (runner->predictor->resume != NULL)
-    XSP_TRY(runner->predictor->resume(&runner->model, err));
-  if (runner->inputs.batch == batch)
-    return STATUS_OK;
   XSP_TRY(inputs_prepare(&runner->inputs, &runner->model, &runner->arguments, batch, err));
+  runner->model.batch = batch;
   if (runner->predictor->prepare == NULL)
     return STATUS_OK;
   enum status status = runner->predictor->prepare(&runner->model, runner->inputs.tensors, err);
@@ -208,15 +209,70 @@ static enum status prepare(struct runner *runner, int64_t batch, struct error *e
   return status;
 }
 
+// The inputs are made once for a batch size, not for each inference: the span says so.
+static enum status prepare(struct runner *runner, int64_t batch, struct error *err)
+{
+  if (runner->predictor->resume != NULL)
+    XSP_TRY(runner->predictor->resume(&runner->model, err));
+  if (runner->inputs.batch == batch)
+    return STATUS_OK;
+  struct xsp_span span = xsp_span_start(&prepare_site);
+  xsp_span_tag_int(&span, "batch_size", batch);
+  xsp_span_tag_int(&span, "once", 1);
+  enum status status = make_inputs(runner, batch, err);
+  xsp_span_finish(&span);
+  return status;
+}
+
 static uint64_t listener_ticks(const struct runner *runner)
 {
   return runner->model.own_ticks != NULL ? runner->model.own_ticks() : 0;
+}
+
+static struct xsp_span emit_told(struct runner *runner, struct xsp_site *site,
+                                 const struct predictor_interval *interval)
+{
+  if (runner->told_track == 0) {
+    const struct xsp_track_options options = {
+        .size = sizeof options, .name = runner->model.framework, .device_id = -1, .stream_id = -1};
+    runner->told_track = xsp_track_create(&options);
+  }
+  const struct xsp_interval told = {
+      .size = sizeof told,
+      .track = runner->told_track,
+      .kind = XSP_KIND_SYNC,
+      .clock = runner->model.told.is_realtime ? XSP_CLOCK_REALTIME : XSP_CLOCK_MONOTONIC,
+      .start = interval->start_ns,
+      .end = interval->end_ns,
+  };
+  return xsp_span_emit(site, &told);
+}
+
+// One inference that another process makes: its span is what that process says, without the way there and back.
+static enum status predict_elsewhere(struct runner *runner, int64_t batch, bool is_warmup, struct error *err)
+{
+  struct predictor_model *model = &runner->model;
+  XSP_TRY(runner->predictor->predict(model, runner->inputs.tensors, err));
+  if (model->told.preprocess.end_ns != 0)
+    emit_told(runner, &preprocess_site, &model->told.preprocess);
+  struct xsp_span span = emit_told(runner, runner->site, &model->told.model);
+  xsp_span_tag_int(&span, "batch_size", batch);
+  if (is_warmup)
+    xsp_span_tag_int(&span, "warmup", 1);
+  xsp_span_tag_int(&span, "own_ns", 0);
+  xsp_span_tag_int(&span, "transport_ns", (int64_t)model->told.transport_ns);
+  model->model_span = xsp_span_context(&span);
+  if (model->told.postprocess.end_ns != 0)
+    emit_told(runner, &postprocess_site, &model->told.postprocess);
+  return STATUS_OK;
 }
 
 // One inference inside one model span. own_ns is what xsp's code took between its start and its end.
 static enum status predict(struct runner *runner, int64_t batch, bool is_warmup, struct error *err)
 {
   XSP_TRY(prepare(runner, batch, err));
+  if (runner->predictor->tells_times)
+    return predict_elsewhere(runner, batch, is_warmup, err);
   uint64_t listener_before = listener_ticks(runner);
   struct xsp_span span = xsp_span_start(runner->site);
   uint64_t begin = xsp_clock_ticks();
@@ -295,6 +351,9 @@ static enum status run(struct runner *runner, int count, char **values, struct e
     if (attached != 0)
       return error_set(err, STATUS_SYSTEM, "cannot join the capture session", session, "room in /dev/shm", "%s",
                        strerror(-attached));
+    // The stages of the runner are told at any level set; what else runs in this process keeps to its own.
+    xsp_tracer_set_levels("*", runner->arguments.options.level_mask);
+    xsp_tracer_set_levels("runner", runner->arguments.options.level_mask | XSP_LEVEL_MASK(XSP_LEVEL_APPLICATION));
   }
   runner->first_ticks = xsp_clock_ticks();
   runner->first_ns = monotonic_ns();

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Predictor programs for the tests: one that keeps all rules of docs/predictor_protocol.md and writes down what it told, and
+the same with one rule broken each."""
+import dataclasses
+import pathlib
+
+PROGRAM = """#!/usr/bin/env python3
+import json, mmap, os, socket, sys, threading, time
+connection = socket.socket(fileno=int(os.environ["XSP_PREDICTOR_FD"]))
+inputs_fd = int(os.environ["XSP_PREDICTOR_INPUTS_FD"])
+log = open(@LOG@, "a") if @LOG@ else None
+now = time.@CLOCK@_ns
+untold, layers, count = @UNTOLD@, False, 0
+
+def work(duration_ns):
+    begin = now()
+    while now() < begin + duration_ns:
+        pass
+    return begin, now()
+
+def layer(name, kind, interval, parent=None):
+    told = {"name": name, "type": kind, "thread": threading.get_native_id(), "shape": [2, 3], "alloc_bytes": 24,
+            "index": len(told_layers), "tags": {"stride": 2, "algorithm": "direct"}}
+    told.update({"duration": interval[1] - interval[0]} if "start" in untold else
+                {"start": interval[0], "end": interval[1]})
+    if parent is not None:
+        told["parent"] = parent
+    told_layers.append({key: value for key, value in told.items() if key not in untold})
+
+for line in connection.makefile("rb"):
+    request = json.loads(line)
+    what, answer, raw = request["request"], {}, None
+    if what == "open":
+        layers = request["layers"]
+        answer = {"version": 1, "framework": "testing", "framework_version": "7.5", "clock": "@CLOCK@",
+                  "inputs": [{"name": "x", "type": "float32", "shape": ["N", 4]},
+                             {"name": "mask", "type": "bool", "shape": ["N", -1, 2]}], "untold": untold, "note": "of the tests"}
+    elif what == "prepare":
+        memory = mmap.mmap(inputs_fd, request["bytes"])
+        if log is not None:
+            print(json.dumps([request, memory[:].hex()]), file=log, flush=True)
+    elif what == "predict":
+        told_layers = []
+        before, first, inner, second = work(20_000), work(50_000), None, None
+        inner = work(10_000)
+        outer = (first[0], inner[1])
+        second = work(30_000)
+        after = work(15_000)
+        layer("conv1", "Conv2d", outer)
+        layer("conv1.inner", "Pad", inner, parent=0)
+        layer("relu", "ReLU", second)
+        answer = {"start": outer[0], "end": second[1], "preprocess": {"start": before[0], "end": before[1]},
+                  "postprocess": {"start": after[0], "end": after[1]}}
+        if layers:
+            answer["layers"] = told_layers
+        count += 1
+        if log is not None:
+            print(json.dumps(answer), file=log, flush=True)
+    if what == "close":
+        pass
+    @CODE@
+    if what == "close":
+        break
+    connection.sendall(json.dumps(answer).encode() + b"\\n" if raw is None else raw)
+@AFTER@
+"""
+
+
+@dataclasses.dataclass
+class Fault:
+    rule: str  # of docs/predictor_protocol.md
+    when: str  # the request whose answer breaks it
+    code: str  # run before the answer is sent
+    says: str  # what xsp's error has; "": xsp takes it
+    after: str = ""
+
+
+FAULTS = {
+    # open
+    "no-version": Fault("fields", "open", 'del answer["version"]', 'open: "version" is missing'),
+    "newer-version": Fault("version", "open", 'answer["version"] = 2', 'open: "version" is 2, not 1 to 1'),
+    "unknown-field": Fault("fields", "open", 'answer["frame_work"] = "x"', 'open: "frame_work" is no field'),
+    "wrong-type": Fault("types", "open", 'answer["framework"] = 5', 'open: "framework" is no text'),
+    "framework-name": Fault("types", "open", 'answer["framework"] = "a b"', 'open: "framework" has other characters'),
+    "long-text": Fault("types", "open", 'answer["note"] = "n" * 1025', 'open: "note" is longer than 1024 bytes'),
+    "zero-byte": Fault("types", "open", 'answer["note"] = "a\\0b"', 'open: "note" has a zero byte'),
+    "clock": Fault("types", "open", 'answer["clock"] = "tsc"', 'open: "clock" is neither'),
+    "input-twice": Fault("inputs", "open", 'answer["inputs"][1]["name"] = "x"', 'open: "inputs[1]" has the name'),
+    "input-type": Fault("inputs", "open", 'answer["inputs"][0]["type"] = "float"',
+                        'open: "inputs[0].type" is no type'),
+    "input-rank": Fault("inputs", "open", 'answer["inputs"][0]["shape"] = [1] * 17',
+                        'open: "inputs[0].shape" has more than 16 entries'),
+    "input-size": Fault("inputs", "open", 'answer["inputs"][0]["shape"] = ["N", 0]',
+                        'open: "inputs[0].shape[1]" is 0'),
+    "too-many-inputs": Fault(
+        "inputs", "open", 'answer["inputs"] = [{"name": str(i), "type": "bool", "shape": []} for i in range(1025)]',
+        'open: "inputs" has more than 1024 entries'),
+    "untold-word": Fault("types", "open", 'answer["untold"] = ["colour"]', 'open: "untold[0]" is none of'),
+    "exits": Fault("start", "open", 'sys.exit("no such model: x.pt")',
+                   "open: no answer, exit status 1; it last wrote: no such model: x.pt"),
+    "raises": Fault("start", "open", 'raise ValueError("a reason")',
+                    "open: no answer, exit status 1; it last wrote: ValueError: a reason"),
+    "aborts": Fault("start", "open", 'os.abort()', "open: no answer, signal 6 (Aborted)"),
+    "closes": Fault("start", "open", 'connection.shutdown(socket.SHUT_RDWR); time.sleep(60)',
+                    "open: no answer, and it went on; it was killed"),
+    # any answer
+    "no-json": Fault("json", "prepare", 'raw = b"done\\n"', "prepare: is no JSON: byte 0"),
+    "no-object": Fault("json", "prepare", 'raw = b"[]\\n"', "prepare: is no object"),
+    "deep": Fault("json", "prepare", 'raw = b"{\\"a\\":" + b"[" * 200 + b"]" * 200 + b"}\\n"', 'prepare: "a" is no field'),
+    "two-lines": Fault("one-line", "prepare", 'raw = b"{}\\n{}\\n"', "prepare: it goes on after the end of its line"),
+    "two-objects": Fault("json", "prepare", 'raw = b"{}{}\\n"', "prepare: is no JSON"),
+    "endless": Fault("one-line", "prepare", 'raw = b"{}" + b" " * (17 << 20) + b"\\n"',
+                     "prepare: its line is longer than 16 MiB"),
+    "half-a-line": Fault("one-line", "prepare", 'raw = b"{"; connection.sendall(raw); break',
+                         "prepare: no answer, exit status 0"),
+    "told-twice": Fault("fields", "predict", 'raw = json.dumps(answer).encode()[:-1] + b",\\"end\\":1}\\n"',
+                        'predict: "end" is told twice'),
+    "prepare-once": Fault("prepare", "prepare", 'if request["batch"] != 1: answer = {"error": "batch 1 only"}',
+                          "the predictor program cannot prepare: "),
+    # predict
+    "no-end": Fault("fields", "predict", 'del answer["end"]', 'predict: "end" is missing'),
+    "fraction": Fault("types", "predict", 'answer["end"] += 0.5', 'predict: "end" is no whole number'),
+    "huge": Fault("types", "predict", 'answer["end"] = 10 ** 30', 'predict: "end" is no whole number'),
+    "milliseconds": Fault("window", "predict", 'answer["start"] //= 10 ** 6', 'predict: "start" is '),
+    "other-clock": Fault("window", "predict", 'answer["end"] = time.time_ns()', 'ns after its answer came: another clock'),
+    "end-first": Fault("order", "predict", 'answer["start"], answer["end"] = answer["end"], answer["start"]',
+                       'predict: "end" is before its "start"'),
+    "preprocess-late": Fault("order", "predict", 'answer["preprocess"]["end"] = answer["end"]',
+                             'predict: "preprocess.end" is after'),
+    "postprocess-early": Fault("order", "predict", 'answer["postprocess"]["start"] = answer["start"]',
+                               'predict: "postprocess.start" is before'),
+    "layers-unasked": Fault("layers-asked", "predict", 'answer["layers"] = told_layers',
+                            'predict: "layers" is told, though "layers" was false'),
+    "layers-missing": Fault("layers-asked", "predict", 'answer.pop("layers", 0)', 'predict: "layers" is missing'),
+    "layer-without-name": Fault("layers-told", "predict", 'del told_layers[1]["name"]',
+                                'predict: "layers[1].name" is missing, and "untold" does not have it'),
+    "layer-untold-told": Fault("layers-told", "predict", 'told_layers[0]["duration"] = 1',
+                               'predict: "layers[0].duration" is told, though'),
+    "layer-end-first": Fault("order", "predict", 'told_layers[2]["end"] = told_layers[2]["start"] - 1',
+                             'predict: "layers[2].end" is before its "start"'),
+    "layer-window": Fault("window", "predict", 'told_layers[2]["end"] = 1 << 62', 'predict: "layers[2].end" is '),
+    "layer-parent": Fault("parents", "predict", 'told_layers[1]["parent"] = 1',
+                          'predict: "layers[1].parent" is 1, not the place of an earlier layer'),
+    "layer-negative": Fault("types", "predict", 'told_layers[0]["alloc_bytes"] = -1',
+                            'predict: "layers[0].alloc_bytes" is -1'),
+    "layer-tag": Fault("types", "predict", 'told_layers[0]["tags"] = {"layer_type": "x"}',
+                       'predict: "layers[0].tags.layer_type" is no key'),
+    "too-many-layers": Fault("fields", "predict", 'answer["layers"] = told_layers[2:] * 65537',
+                             'predict: "layers" has more than 65536 entries'),
+    # the end, and what xsp itself cannot see
+    "ignores-close": Fault("close", "close", "continue", ""),
+    "outlives-the-socket": Fault("close", "none", "", "", after="time.sleep(60)"),
+    "refuses-unknown": Fault("unknown", "open",
+                             'if set(request) - {"request", "version", "model", "layers", "threads"}: sys.exit(1)', ""),
+}
+WITHOUT_LAYERS = {"layers-unasked"}  # seen where no layers are recorded
+
+
+def program(folder, fault=None, clock="monotonic", untold=(), log=None):
+    """Writes a program into `folder`: with a fault, or with none. Its path."""
+    broken = FAULTS.get(fault) or Fault("", "none", "pass", "")
+    text = PROGRAM
+    for key, value in {"@LOG@": repr(str(log) if log else ""), "@CLOCK@": "time" if clock == "realtime" else clock,
+                       "@UNTOLD@": repr(list(untold)), "@AFTER@": broken.after,
+                       "@CODE@": f'if what == "{broken.when}":\n        {broken.code or "pass"}'}.items():
+        text = text.replace(key, value)
+    text = text.replace('"clock": "time"', '"clock": "realtime"')
+    path = pathlib.Path(folder) / f"{fault or 'good'}.py"
+    path.write_text(text)
+    return path

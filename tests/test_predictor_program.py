@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs of the predictor protocol in `xsp profile`: what they tell is what the file has, to the nanosecond; what breaks a
+rule is one line that names it; nothing of them outlives the runner."""
+import concurrent.futures
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import time
+import unittest
+
+import predictor_programs
+
+XSP = pathlib.Path(os.environ["XSP_BUILD"]) / "xsp"
+SOURCE = pathlib.Path(os.environ["XSP_SOURCE"])
+
+
+def xsp(*arguments, check=True, timeout=120, **options):
+    result = subprocess.run([XSP, *map(str, arguments)], capture_output=True, text=True, timeout=timeout, **options)
+    if check and result.returncode != 0:
+        raise AssertionError(f"status {result.returncode}: {result.stderr}")
+    return result
+
+
+def is_gone(process, bound_s=60):
+    """The process has ended; whether somebody has waited for it does not count."""
+    end = time.monotonic() + bound_s
+    while time.monotonic() < end:
+        try:
+            if pathlib.Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z":
+                return True
+        except OSError:
+            return True
+    return False
+
+
+class ProgramTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.output = self.folder / "out.xsp"
+
+    def profile(self, program, *options, check=True):
+        return xsp("profile", program, "--quiet", "--force", "-o", self.output, *options, check=check)
+
+    def sql(self, query):
+        return json.loads(xsp("sql", self.output, query, "--json").stdout)
+
+    def analyze(self, name, *options):
+        return json.loads(xsp("analyze", name, self.output, "--json", *options).stdout)
+
+
+class ToldTest(ProgramTest):
+    def told(self, clock, untold=()):
+        log = self.folder / "log"
+        self.profile(predictor_programs.program(self.folder, clock=clock, untold=untold, log=log), "--levels", "M/L",
+                     "--batch", "1,3", "--dim", "mask.1=5", "--runs", 4, "--warmup", 1)
+        return [json.loads(line) for line in log.read_text().splitlines()]
+
+    def test_what_is_told_is_what_the_file_has(self):
+        for clock in ("monotonic", "realtime"):
+            with self.subTest(clock):
+                predictions = [entry for entry in self.told(clock) if isinstance(entry, dict)]
+                (self.folder / "log").unlink()
+                spans = self.sql("select * from span where tracer != 'runner' or name != 'load model' order by start_ns")
+                models = [span for span in spans if span["level"] == "model"]
+                self.assertEqual(len(models), len(predictions))
+                offsets = set()
+                for model, told in zip(models, predictions):
+                    self.assertEqual(model["duration_ns"], told["end"] - told["start"])
+                    offsets.add(model["start_ns"] - told["start"])
+                    layers = [span for span in spans if span["level"] == "layer" and span["model_id"] == model["span_id"]
+                              and span["run_id"] == model["run_id"]]
+                    self.assertEqual([(layer["name"], layer["start_ns"] - model["start_ns"], layer["duration_ns"])
+                                      for layer in layers],
+                                     [(layer["name"], layer["start"] - told["start"], layer["end"] - layer["start"])
+                                      for layer in told["layers"]])
+                    self.assertEqual([layer["parent_id"] for layer in layers],
+                                     [model["span_id"], layers[0]["span_id"], model["span_id"]])
+                self.assertLess(max(offsets) - min(offsets), 1_000_000)  # one clock, whose zero is another
+                stages = [span for span in spans if span["name"] in ("preprocess", "postprocess")]
+                self.assertEqual([(stage["level"], stage["category"], stage["duration_ns"]) for stage in stages],
+                                 [("application", stage, told[stage]["end"] - told[stage]["start"])
+                                  for told in predictions for stage in ("preprocess", "postprocess")])
+
+    def test_tags_and_facts(self):
+        self.told("monotonic")
+        [experiment] = self.sql("select framework, framework_version from experiment")
+        self.assertEqual(experiment, {"framework": "testing", "framework_version": "7.5"})
+        tags = self.sql("select t.key, t.value, count(*) as n from tag t join span s using (run_id, span_id) "
+                        "where s.name = 'conv1' and t.key != 'thread' group by 1, 2 order by 1")
+        self.assertEqual([(tag["key"], tag["value"], tag["n"]) for tag in tags],
+                         [("algorithm", "direct", 10), ("alloc_bytes", 24, 10), ("layer_index", 0, 10),
+                          ("layer_shape", "[2,3]", 10), ("layer_type", "Conv2d", 10), ("stride", 2, 10)])
+        transport = self.sql("select count(*) as n, min(value) as least from tag where key = 'transport_ns'")
+        self.assertEqual(transport[0]["n"], 10)
+        self.assertGreater(transport[0]["least"], 0)
+
+    def test_what_is_untold_is_marked(self):
+        self.told("monotonic", ("start", "thread", "name"))
+        rows = self.sql("select distinct name, t.value as untold from span s join tag t using (run_id, span_id) "
+                        "where t.key = 'untold' order by 1")
+        self.assertEqual(rows, [{"name": name, "untold": "start,thread,name"} for name in ("Conv2d", "Pad", "ReLU")])
+
+    def test_inputs_are_those_of_every_framework(self):
+        prepared = [entry for entry in self.told("monotonic") if isinstance(entry, list)]
+        (one, bytes_of_one), (three, bytes_of_three) = prepared
+        self.assertEqual((one["batch"], three["batch"]), (1, 3))
+        self.assertEqual([(x["name"], x["type"], x["shape"], x["offset"], x["bytes"]) for x in three["inputs"]],
+                         [("x", "float32", [3, 4], 0, 48), ("mask", "bool", [3, 5, 2], 64, 30)])
+        self.assertEqual(three["bytes"], 128)
+        self.assertEqual(bytes_of_three[:32], bytes_of_one[:32])  # a row does not depend on the batch
+        self.assertEqual(bytes_of_three[128:188], "01" * 30)      # a mask is 1
+
+    def test_the_example_in_plain_python(self):
+        example = SOURCE / "examples" / "predictor_python.py"
+        self.assertLessEqual(len(example.read_text().splitlines()), 60)
+        self.profile(example, "--batch", "1,2", "--levels", "M,M/L", "--runs", 3, "--warmup", 1)
+        self.assertEqual([row["layer_name"] for row in self.analyze("A2")["rows"]], ["dense", "squash"])
+        self.assertEqual([row["batch_size"] for row in self.analyze("A1")["rows"]], [1, 2])
+
+    def test_a_program_named_for_a_model(self):
+        model = self.folder / "weights.bin"
+        model.write_bytes(b"weights")
+        program = predictor_programs.program(self.folder)
+        named = ["--framework", "program", "--dim", "mask.1=1", "--runs", 1]
+        self.profile(model, "--library", f"program={program}", *named)
+        self.assertEqual(self.sql("select name, framework from experiment"),
+                         [{"name": "weights", "framework": "testing"}])
+        result = self.profile(model, *named, check=False)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("it is neither executable nor named *.py", result.stderr)
+
+
+class WrongProgramsTest(ProgramTest):
+    def refused(self, program, says, *options, status=2):
+        output = program.with_suffix(".xsp")  # of its own: several at once
+        result = xsp("profile", program, "--quiet", "-o", output, "--dim", "mask.1=1", "--runs", 1, *options, check=False)
+        self.assertEqual(result.returncode, status, result.stderr)
+        self.assertFalse(output.exists())
+        *notes, last = [line for line in result.stderr.splitlines() if line.startswith("xsp: ")]
+        self.assertTrue(all("what was measured until then is in" in note for note in notes), result.stderr)
+        self.assertIn(says, last)
+        self.assertIn(program.name, last)
+
+    def broken(self, name):
+        fault = predictor_programs.FAULTS[name]
+        levels = "M" if name in predictor_programs.WITHOUT_LAYERS else "M/L"
+        self.refused(predictor_programs.program(self.folder, name), fault.says, "--levels", levels, "--batch",
+                     "1,2" if name == "prepare-once" else "1")
+
+    def test_each_rule_broken_once(self):
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            running = {name: pool.submit(self.broken, name) for name, fault in predictor_programs.FAULTS.items()
+                       if fault.says}
+        for name, future in running.items():
+            with self.subTest(name):
+                future.result()
+
+    def test_a_program_that_hangs_is_killed(self):
+        path = predictor_programs.program(self.folder)
+        child = self.folder / "pid"
+        path.write_text(path.read_text().replace(
+            "log = open", f"open({str(child)!r}, 'w').write(str(os.getpid()))\nlog = open").replace(
+            'elif what == "predict":', 'elif what == "predict":\n        time.sleep(600)'))
+        self.refused(path, "no answer within 1 s", "--timeout", 1, "--levels", "M", status=3)
+        self.assertTrue(is_gone(int(child.read_text())))
+
+    def test_what_is_no_program(self):
+        for name, text, says in [("nothing.py", "", "open: no answer, exit status 0"),
+                                 ("syntax.py", "a b", "it last wrote: SyntaxError: invalid syntax"),
+                                 ("no_interpreter.predictor", "#!/nowhere/at/all\n", "No such file or directory")]:
+            with self.subTest(name):
+                program = self.folder / name
+                program.write_text(text)
+                program.chmod(0o755 if name.endswith(".predictor") else 0o644)
+                self.refused(program, says)
+
+
+if __name__ == "__main__":
+    unittest.main()
