@@ -16,7 +16,6 @@ A model that is there and whole is left alone; a new one is written beside its p
 import argparse
 import hashlib
 import json
-import math
 import os
 import pathlib
 import subprocess
@@ -28,6 +27,10 @@ import numpy
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+GENERATORS = pathlib.Path(__file__).resolve().parent.parent / "models/generators"
+sys.path.insert(0, str(GENERATORS))
+from onnx_light import Light  # noqa: E402
+
 PACKAGE = "rapidocr-onnxruntime==1.4.4"
 TRAINED = {  # our name: member of the wheel, its SHA-256, height and width
     "ppocr_cls.onnx": ("rapidocr_onnxruntime/models/ch_ppocr_mobile_v2.0_cls_infer.onnx",
@@ -36,72 +39,6 @@ TRAINED = {  # our name: member of the wheel, its SHA-256, height and width
                        "d2a7720d45a54257208b1e13e36a8479894cb74155a5efe29462512d42f49da9", 320, 320),
 }
 OPSET = 17
-
-
-# ---- real graphs with random weights ---------------------------------------------------------------------------------
-class Light:
-    """A light model: replaces its weight generators (ConstantOfShape) by initialisers, and frees the batch dimension."""
-
-    def __init__(self, name, seed=0):
-        folder = pathlib.Path(onnx.__file__).parent / "backend/test/data/light"
-        self.model = onnx.load(folder / f"light_{name}.onnx")
-        self.graph = self.model.graph
-        self.random = numpy.random.default_rng(seed)
-        self.constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in self.graph.initializer}
-        self.users = {}
-        for node in self.graph.node:
-            for position, name in enumerate(node.input):
-                self.users.setdefault(name, []).append((node, position))
-
-    def weights(self, output, shape):
-        """What the generator of `output` stands for, by the first node that uses it."""
-        node, position = self.users[output][0]
-        while node.op_type in ("Unsqueeze", "Reshape"):
-            node, position = self.users[node.output[0]][0]
-        if node.op_type in ("Conv", "Gemm") and position == 1:
-            inputs = math.prod(shape[1:]) if node.op_type == "Conv" else shape[-1]
-            return (self.random.standard_normal(shape) * math.sqrt(2 / inputs)).astype(numpy.float32)
-        is_scale = node.op_type == "BatchNormalization" and position in (1, 4)  # scale and variance
-        fill = numpy.ones if is_scale or node.op_type == "Mul" else numpy.zeros
-        return fill(shape, numpy.float32)
-
-    def fill_weights(self):
-        kept, made = [], []
-        for node in self.graph.node:
-            if node.op_type == "ConstantOfShape":
-                shape = [int(size) for size in self.constants[node.input[0]]]
-                made.append(numpy_helper.from_array(self.weights(node.output[0], shape), node.output[0]))
-            else:
-                kept.append(node)
-        del self.graph.node[:]
-        self.graph.node.extend(kept)
-        used = {name for node in kept for name in node.input}
-        tensors = [tensor for tensor in self.graph.initializer if tensor.name in used] + made
-        del self.graph.initializer[:]
-        self.graph.initializer.extend(tensors)
-        self.weight_names = {tensor.name for tensor in tensors}
-        inputs = [value for value in self.graph.input if value.name in used and value.name not in self.weight_names]
-        del self.graph.input[:]
-        self.graph.input.extend(inputs)
-        self.model.ir_version = max(self.model.ir_version, 4)  # from 4 on initialisers are no inputs
-
-    def free_batch(self):
-        for value in [*self.graph.input, *self.graph.output]:
-            value.type.tensor_type.shape.dim[0].dim_param = "N"
-        del self.graph.value_info[:]
-        shapes = {node.input[1] for node in self.graph.node
-                  if node.op_type == "Reshape" and node.input[0] not in self.weight_names}
-        for tensor in self.graph.initializer:
-            if tensor.name in shapes:
-                shape = numpy_helper.to_array(tensor).copy()
-                assert shape[0] == 1, (tensor.name, shape)
-                shape[0] = 0  # as the input has it
-                tensor.CopyFrom(numpy_helper.from_array(shape, tensor.name))
-
-    def bytes(self):
-        self.fill_weights()
-        self.free_batch()
-        return self.model.SerializeToString()
 
 
 # ---- trained weights -------------------------------------------------------------------------------------------------
@@ -256,7 +193,8 @@ class Folder:
         self.path = pathlib.Path(path)
         self.path.mkdir(parents=True, exist_ok=True)
         self.list = self.path / "models.json"
-        recipe = pathlib.Path(__file__).read_bytes() + onnx.__version__.encode() + numpy.__version__.encode()
+        recipe = b"".join(path.read_bytes() for path in (pathlib.Path(__file__), GENERATORS / "onnx_light.py"))
+        recipe += onnx.__version__.encode() + numpy.__version__.encode()
         self.recipe = hashlib.sha256(recipe).hexdigest()
         try:
             self.known = json.loads(self.list.read_text())
