@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What MXNet's files say: symbols (as Gluon exports them and as its backend rewrites them), signatures, profiles.
-#include "profiles/mxnet_profile.h"
 #include "predictors/mxnet_shapes.h"
+#include "profiles/mxnet_profile.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

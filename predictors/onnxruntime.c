@@ -2,42 +2,17 @@
 // ONNX Runtime through its C API, opened at run time. Called by the runner (open, predict, flush, resume, close) and by
 // `xsp check` (probe). Layers come from xsp's listener where the library is 1.25 or later, else from the profile file.
 // One thread, one model.
-#include "base/library.h"
-#include "predictors/model_open.h"
 #include "predictors/onnx_file.h"
+#include "predictors/onnxruntime_profile.h"
 #include "predictors/onnxruntime_state.h"
 
 #include <dlfcn.h>
-#include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define ERROR_ADVICE_MODEL "check the model with onnx.checker, or export it again"
-
-enum route { ROUTE_NONE, ROUTE_LISTENER, ROUTE_PROFILE_FILE };
-
-struct state {
-  struct ort_api api;
-  uint32_t api_version;
-  struct library library;
-  const char *version;
-  struct predictor_options options; // strings borrowed from the caller, who keeps them while the model is open
-  enum route route;
-  struct ort_env *env;
-  struct ort_session_options *session_options;
-  struct ort_session *session;
-  struct ort_memory_info *memory;
-  struct ort_allocator *allocator; // the default one, not owned
-  size_t input_count, output_count;
-  const char **input_names, **output_names; // in the caller's arena
-  struct ort_value **inputs, **outputs;     // scratch of predict
-  // Profile-file route: the inferences since the last flush.
-  struct inferences waiting;
-};
 
 static const struct library_names library_names = {
     .name = "onnxruntime",
@@ -46,9 +21,9 @@ static const struct library_names library_names = {
     .advice = "pip install onnxruntime, or --library onnxruntime=PATH",
 };
 
-// ---- the library -----------------------------------------------------------------------------------------------------
+// ---- the library ----------------------------------------------------------------------------------------------------
 
-static enum status open_library(const char *given, struct state *state, struct error *err)
+static enum status open_library(const char *given, struct onnxruntime_state *state, struct error *err)
 {
   // Its wheels report use over the network and leave files in the home, from threads of their own: neither belongs into
   // what is measured here. Who wants it sets the variable otherwise.
@@ -82,14 +57,14 @@ static enum status open_library(const char *given, struct state *state, struct e
 static enum status onnxruntime_probe(const char *library_path, char *library, size_t library_size, char *version,
                                      size_t version_size, struct error *err)
 {
-  struct state state = {0};
+  struct onnxruntime_state state = {0};
   XSP_TRY(open_library(library_path, &state, err));
   snprintf(library, library_size, "%s", state.library.path);
   snprintf(version, version_size, "%s", state.version);
   return STATUS_OK;
 }
 
-// ---- errors ----------------------------------------------------------------------------------------------------------
+// ---- errors ---------------------------------------------------------------------------------------------------------
 
 static bool is_memory(const char *message)
 {
@@ -103,7 +78,8 @@ static bool is_environment(int code)
 
 // Turns the runtime's status into ours and releases it. The message names the node; `what` and the model's path are
 // ours, and where the file itself is cut, so is the byte.
-static enum status take_status(struct state *state, struct ort_status *status, const char *what, struct error *err)
+enum status onnxruntime_status(struct onnxruntime_state *state, struct ort_status *status, const char *what,
+                               struct error *err)
 {
   if (status == NULL)
     return STATUS_OK;
@@ -125,16 +101,9 @@ static enum status take_status(struct state *state, struct ort_status *status, c
   return error_set(err, kind, what, where, advice, "%s", message);
 }
 
-#define TRY_ORT(call, what)                                                                                            \
-  do {                                                                                                                 \
-    struct ort_status *ort_status_ = (call);                                                                           \
-    if (ort_status_ != NULL)                                                                                           \
-      return take_status(state, ort_status_, (what), err);                                                             \
-  } while (0)
+// ---- session --------------------------------------------------------------------------------------------------------
 
-// ---- session ---------------------------------------------------------------------------------------------------------
-
-static enum status add_listener(struct state *state, struct error *err)
+static enum status add_listener(struct onnxruntime_state *state, struct error *err)
 {
   char path[4096];
   snprintf(path, sizeof path, "%s/onnxruntime.so", state->options.tracer_directory);
@@ -155,7 +124,7 @@ static enum status add_listener(struct state *state, struct error *err)
                    "ONNX Runtime %s does not show it among its devices", state->version);
 }
 
-static enum status make_options(struct state *state, struct error *err)
+static enum status make_options(struct onnxruntime_state *state, struct error *err)
 {
   const char *what = "cannot set up an ONNX Runtime session";
   TRY_ORT(state->api.create_session_options(&state->session_options), what);
@@ -163,128 +132,33 @@ static enum status make_options(struct state *state, struct error *err)
     TRY_ORT(state->api.set_intra_op_threads(state->session_options, (int)state->options.threads), what);
   // An idle session of another level set must not spin on the cores of the one that is being measured.
   TRY_ORT(state->api.add_session_config(state->session_options, "session.force_spinning_stop", "1"), what);
-  if (state->route == ROUTE_NONE)
+  if (state->route == ONNXRUNTIME_NO_LAYERS)
     return STATUS_OK;
   char prefix[4096];
   snprintf(prefix, sizeof prefix, "%s/onnxruntime", state->options.work_directory);
   TRY_ORT(state->api.enable_profiling(state->session_options, prefix), what);
-  return state->route == ROUTE_LISTENER ? add_listener(state, err) : STATUS_OK;
+  return state->route == ONNXRUNTIME_LISTENER ? add_listener(state, err) : STATUS_OK;
 }
 
-static enum status make_session(struct state *state, struct error *err)
+static enum status make_session(struct onnxruntime_state *state, struct error *err)
 {
   TRY_ORT(state->api.create_session(state->env, state->options.model_path, state->session_options, &state->session),
           "cannot open model");
   return STATUS_OK;
 }
 
-// ---- what the model says of its inputs -------------------------------------------------------------------------------
+// ---- the predictor's functions --------------------------------------------------------------------------------------
 
-static enum status copy_name(struct state *state, struct arena *arena, char *name, const char **ret_name,
-                             struct error *err)
-{
-  *ret_name = arena_copy(arena, name, strlen(name));
-  struct ort_status *status = state->api.allocator_free(state->allocator, name);
-  if (status != NULL)
-    state->api.release_status(status);
-  return *ret_name != NULL ? STATUS_OK : model_no_memory(&state->options, err);
-}
-
-static enum status read_shape(struct state *state, struct arena *arena, const struct ort_tensor_info *tensor,
-                              struct tensor_info *info, struct error *err)
-{
-  const char *what = "cannot read the model's inputs";
-  int type = 0;
-  size_t rank = 0;
-  TRY_ORT(state->api.element_type(tensor, &type), what);
-  TRY_ORT(state->api.dimension_count(tensor, &rank), what);
-  if (rank > TENSOR_MAXIMUM_RANK)
-    return error_set(err, STATUS_INPUT, what, state->options.model_path, NULL,
-                     "input \"%s\" has %zu dimensions, at most %d are handled", info->name, rank, TENSOR_MAXIMUM_RANK);
-  const char *names[TENSOR_MAXIMUM_RANK] = {NULL};
-  TRY_ORT(state->api.dimensions(tensor, info->shape, rank), what);
-  TRY_ORT(state->api.dimension_names(tensor, names, rank), what);
-  info->type = (enum tensor_type)type;
-  info->rank = (unsigned)rank;
-  for (size_t i = 0; i < rank; i++) {
-    if (info->shape[i] >= 0)
-      continue;
-    info->shape[i] = -1;
-    if (names[i] == NULL || names[i][0] == 0)
-      continue;
-    info->dimension_name[i] = arena_copy(arena, names[i], strlen(names[i]));
-    if (info->dimension_name[i] == NULL)
-      return model_no_memory(&state->options, err);
-  }
-  return STATUS_OK;
-}
-
-static enum status read_input(struct state *state, struct arena *arena, size_t number, struct tensor_info *info,
-                              struct error *err)
-{
-  const char *what = "cannot read the model's inputs";
-  char *name = NULL;
-  TRY_ORT(state->api.input_name(state->session, number, state->allocator, &name), what);
-  XSP_TRY(copy_name(state, arena, name, &info->name, err));
-  state->input_names[number] = info->name;
-  struct ort_type_info *type = NULL;
-  TRY_ORT(state->api.input_type(state->session, number, &type), what);
-  int kind = 0;
-  const struct ort_tensor_info *tensor = NULL;
-  struct ort_status *failed = state->api.value_kind(type, &kind);
-  if (failed == NULL && kind == ORT_VALUE_TENSOR)
-    failed = state->api.tensor_info_of(type, &tensor);
-  enum status status = STATUS_OK;
-  if (failed != NULL)
-    status = take_status(state, failed, what, err);
-  else if (tensor == NULL)
-    status = error_set(err, STATUS_INPUT, what, state->options.model_path, NULL,
-                       "input \"%s\" is no tensor (sequence, map or optional)", info->name);
-  else
-    status = read_shape(state, arena, tensor, info, err);
-  state->api.release_type_info(type);
-  return status;
-}
-
-static enum status read_interface(struct state *state, struct arena *arena, struct predictor_model *model,
-                                  struct error *err)
-{
-  const char *what = "cannot read the model's inputs";
-  TRY_ORT(state->api.default_allocator(&state->allocator), what);
-  TRY_ORT(state->api.input_count(state->session, &state->input_count), what);
-  TRY_ORT(state->api.output_count(state->session, &state->output_count), what);
-  size_t inputs = state->input_count, outputs = state->output_count;
-  model->inputs = arena_alloc_array(arena, inputs + 1, sizeof *model->inputs);
-  state->input_names = arena_alloc_array(arena, inputs + 1, sizeof *state->input_names);
-  state->output_names = arena_alloc_array(arena, outputs + 1, sizeof *state->output_names);
-  state->inputs = arena_alloc_array(arena, inputs + 1, sizeof *state->inputs);
-  state->outputs = arena_alloc_array(arena, outputs + 1, sizeof *state->outputs);
-  if (model->inputs == NULL || state->input_names == NULL || state->output_names == NULL || state->inputs == NULL ||
-      state->outputs == NULL)
-    return model_no_memory(&state->options, err);
-  model->input_count = inputs;
-  for (size_t i = 0; i < inputs; i++)
-    XSP_TRY(read_input(state, arena, i, &model->inputs[i], err));
-  for (size_t i = 0; i < outputs; i++) {
-    char *name = NULL;
-    TRY_ORT(state->api.output_name(state->session, i, state->allocator, &name), what);
-    XSP_TRY(copy_name(state, arena, name, &state->output_names[i], err));
-  }
-  return STATUS_OK;
-}
-
-// ---- the predictor's functions ---------------------------------------------------------------------------------------
-
-static enum route choose_route(const struct state *state)
+static enum onnxruntime_route choose_route(const struct onnxruntime_state *state)
 {
   if (!model_has_layers(&state->options))
-    return ROUTE_NONE;
+    return ONNXRUNTIME_NO_LAYERS;
   bool listens = state->api_version >= ORT_API_LISTENER && !state->options.force_profile_file;
-  return listens ? ROUTE_LISTENER : ROUTE_PROFILE_FILE;
+  return listens ? ONNXRUNTIME_LISTENER : ONNXRUNTIME_PROFILE_FILE;
 }
 
 // Where the listener is in this process, what it says of its own cost.
-static uint64_t (*find_own_ticks(const struct state *state))(void)
+static uint64_t (*find_own_ticks(const struct onnxruntime_state *state))(void)
 {
   char path[4096];
   snprintf(path, sizeof path, "%s/onnxruntime.so", state->options.tracer_directory);
@@ -301,7 +175,7 @@ static uint64_t (*find_own_ticks(const struct state *state))(void)
 static enum status open_state(const struct predictor_options *options, struct arena *arena,
                               struct predictor_model *model, struct error *err)
 {
-  struct state *state = model->state;
+  struct onnxruntime_state *state = model->state;
   state->options = *options;
   XSP_TRY(model_check_file(options->model_path, false, "give the path of an .onnx or .ort file", err));
   XSP_TRY(open_library(state->options.library_path, state, err));
@@ -317,9 +191,9 @@ static enum status open_state(const struct predictor_options *options, struct ar
           "cannot start ONNX Runtime");
   XSP_TRY(make_options(state, err));
   XSP_TRY(make_session(state, err));
-  if (state->route == ROUTE_LISTENER)
+  if (state->route == ONNXRUNTIME_LISTENER)
     model->own_ticks = find_own_ticks(state);
-  return read_interface(state, arena, model, err);
+  return onnxruntime_read_interface(state, arena, model, err);
 }
 
 static void onnxruntime_close(struct predictor_model *model);
@@ -327,11 +201,11 @@ static void onnxruntime_close(struct predictor_model *model);
 static enum status onnxruntime_open(const struct predictor_options *options, struct arena *arena,
                                     struct predictor_model *ret_model, struct error *err)
 {
-  return model_open(options, arena, ret_model, sizeof(struct state), open_state, onnxruntime_close, err);
+  return model_open(options, arena, ret_model, sizeof(struct onnxruntime_state), open_state, onnxruntime_close, err);
 }
 
-static enum status make_value(struct state *state, const struct tensor *tensor, struct ort_value **ret_value,
-                              struct error *err)
+static enum status make_value(struct onnxruntime_state *state, const struct tensor *tensor,
+                              struct ort_value **ret_value, struct error *err)
 {
   const char *what = "cannot make an input";
   unsigned rank = tensor->info->rank;
@@ -347,7 +221,7 @@ static enum status make_value(struct state *state, const struct tensor *tensor, 
   return STATUS_OK;
 }
 
-static void release_values(struct state *state, struct ort_value **values, size_t count)
+static void release_values(struct onnxruntime_state *state, struct ort_value **values, size_t count)
 {
   for (size_t i = 0; i < count; i++) {
     if (values[i] != NULL)
@@ -358,7 +232,7 @@ static void release_values(struct state *state, struct ort_value **values, size_
 
 static enum status onnxruntime_predict(struct predictor_model *model, const struct tensor *inputs, struct error *err)
 {
-  struct state *state = model->state;
+  struct onnxruntime_state *state = model->state;
   enum status status = STATUS_OK;
   for (size_t i = 0; i < state->input_count && status == STATUS_OK; i++)
     status = make_value(state, &inputs[i], &state->inputs[i], err);
@@ -366,11 +240,11 @@ static enum status onnxruntime_predict(struct predictor_model *model, const stru
     struct ort_status *failed =
         state->api.run(state->session, NULL, state->input_names, (const struct ort_value *const *)state->inputs,
                        state->input_count, state->output_names, state->output_count, state->outputs);
-    status = take_status(state, failed, "cannot run model", err);
+    status = onnxruntime_status(state, failed, "cannot run model", err);
   }
   release_values(state, state->outputs, state->output_count);
   release_values(state, state->inputs, state->input_count);
-  bool is_held_back = status == STATUS_OK && state->route == ROUTE_PROFILE_FILE;
+  bool is_held_back = status == STATUS_OK && state->route == ONNXRUNTIME_PROFILE_FILE;
   if (is_held_back && !inferences_add(&state->waiting, (struct inference){.model = model->model_span}))
     return model_no_memory(&state->options, err);
   return status;
@@ -379,8 +253,8 @@ static enum status onnxruntime_predict(struct predictor_model *model, const stru
 // Ends the session's profile and publishes it. A profile cannot be resumed, so the session goes with it.
 static enum status onnxruntime_flush(struct predictor_model *model, struct error *err)
 {
-  struct state *state = model->state;
-  if (state->route != ROUTE_PROFILE_FILE || state->session == NULL || state->waiting.count == 0)
+  struct onnxruntime_state *state = model->state;
+  if (state->route != ONNXRUNTIME_PROFILE_FILE || state->session == NULL || state->waiting.count == 0)
     return STATUS_OK;
   const char *what = "cannot end ONNX Runtime's profile";
   uint64_t start_ns = 0;
@@ -402,13 +276,13 @@ static enum status onnxruntime_flush(struct predictor_model *model, struct error
 
 static enum status onnxruntime_resume(struct predictor_model *model, struct error *err)
 {
-  struct state *state = model->state;
+  struct onnxruntime_state *state = model->state;
   return state->session != NULL ? STATUS_OK : make_session(state, err);
 }
 
 static void onnxruntime_close(struct predictor_model *model)
 {
-  struct state *state = model->state;
+  struct onnxruntime_state *state = model->state;
   if (state == NULL)
     return;
   if (state->session != NULL)

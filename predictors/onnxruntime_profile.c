@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The layer level without a listener: ONNX Runtime's own profile file, read after the fact. Called by the predictor's
 // flush, outside every model span. Times in it are microseconds; tags are those of the listener (tracers/onnxruntime).
+#include "predictors/onnxruntime_profile.h"
 #include "base/arena.h"
 #include "base/json_read.h"
-#include "predictors/onnxruntime_state.h"
 #include "tracers/onnxruntime/layers.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Profile files that are broken are refused with their place, and none is published by half. (What whole ones publish is
 // compared with the listener in tests/test_onnxruntime.py.)
-#include "predictors/onnxruntime_state.h"
+#include "predictors/onnxruntime_profile.h"
 #include "predictors/predictor.h"
 
 #include <setjmp.h>

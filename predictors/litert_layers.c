@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers of LiteRT from its profiler, after each inference: those that XNNPACK computes have durations only; with --unfused the
+// interpreter's own kernels run each operator, and all but threads is told. Called by litert.c.
+#include "predictors/litert_events.h"
+#include "predictors/litert_state.h"
+
+#include <string.h>
+
+enum status litert_make_publisher(struct litert_state *state, struct error *err)
+{
+  static const struct layer_publisher_options delegated = {"litert", "start,thread,name", LAYER_TIMES_LAID_OUT};
+  static const struct layer_publisher_options builtin = {"litert", "thread", LAYER_TIMES_MONOTONIC};
+  state->publisher = layer_publisher_create(state->options.unfused ? &builtin : &delegated);
+  return state->publisher != NULL ? STATUS_OK : model_no_memory(&state->options, err);
+}
+
+static struct layer_told told_of(const struct litert_state *state, const struct litert_event *event, size_t index)
+{
+  struct layer_told told = {.type = event->tag,
+                            .index = (int64_t)index,
+                            .alloc_bytes = -1,
+                            .start_ns = event->start_us * 1000,
+                            .duration_ns = event->duration_us * 1000,
+                            .parent = LAYER_PARENT_MODEL};
+  if (!event->is_delegated && (uint64_t)event->node < state->operator_count) {
+    const struct litert_operator *facts = &state->operators[event->node];
+    told.name = facts->name;
+    told.shape = facts->shape[0] != 0 ? facts->shape : NULL;
+  }
+  return told;
+}
+
+static enum status publish_events(struct litert_state *state, struct error *err)
+{
+  const char *what = "cannot read LiteRT's profile";
+  int count = 0;
+  TRY_LITERT(state->api.GetNumProfilerEvents(state->profiler, &count), what);
+  if (count <= 0 || count > LITERT_EVENTS_MOST)
+    return count == 0 ? STATUS_OK
+                      : error_set(err, STATUS_SYSTEM, what, NULL, NULL, "it is said to have %d events", count);
+  size_t events = (size_t)count, size = events * LITERT_EVENT_ROOM;
+  struct arena arena = {0};
+  unsigned char *bytes = arena_alloc(&arena, size);
+  struct litert_event *read = arena_alloc_array(&arena, events, sizeof *read);
+  struct layer_told *told = arena_alloc_array(&arena, events, sizeof *told);
+  enum status status = STATUS_OK;
+  if (bytes == NULL || read == NULL || told == NULL) {
+    status = model_no_memory(&state->options, err);
+  } else {
+    memset(bytes, LITERT_EVENT_GUARD, size);
+    int code = state->api.GetProfilerEvents(state->profiler, count, bytes);
+    size_t written = litert_events_written(bytes, size);
+    if (code != 0)
+      status = litert_failed(state, code, what, err);
+    else if (written != events * LITERT_EVENT_BYTES)
+      status = error_set(err, STATUS_SYSTEM, what, state->library.path, "ai-edge-litert 2.3",
+                         "its events are not of %u bytes: %zu for %d of them", LITERT_EVENT_BYTES, written, count);
+    size_t operators = status == STATUS_OK ? litert_events_read(bytes, events, read) : 0;
+    for (size_t i = 0; i < operators; i++)
+      told[i] = told_of(state, &read[i], i);
+    if (status == STATUS_OK)
+      status = layer_publish(state->publisher, told, operators, state->model_span, state->start_ns, err);
+  }
+  arena_done(&arena);
+  return status;
+}
+
+// The events of one inference are fetched before the next begins, outside of both spans.
+enum status litert_flush(struct predictor_model *model, struct error *err)
+{
+  struct litert_state *state = model->state;
+  if (!state->is_waiting)
+    return STATUS_OK;
+  state->is_waiting = false;
+  TRY_LITERT(state->api.StopProfiler(state->profiler), "cannot stop LiteRT's profiler");
+  enum status status = publish_events(state, err);
+  if (status == STATUS_OK)
+    TRY_LITERT(state->api.ResetProfiler(state->profiler), "cannot reset LiteRT's profiler");
+  return status;
+}
+
+enum status litert_resume(struct predictor_model *model, struct error *err)
+{
+  struct litert_state *state = model->state;
+  XSP_TRY(litert_flush(model, err));
+  if (state->profiler != NULL)
+    TRY_LITERT(state->api.StartProfiler(state->profiler), "cannot start LiteRT's profiler");
+  return STATUS_OK;
+}
