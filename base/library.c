@@ -1,30 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // The search for a framework's library; see library.h for the order. Called by predictors and by `xsp check`; never in
-// a traced process that is not ours, because asking python3 for its folders starts a process.
+// a traced process that is not ours, because asking python3 for its folders (python.h) starts a process.
 #include "base/library.h"
 
 #include "base/buf.h"
+#include "base/python.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
 #include <link.h>
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
-
-#define PYTHON_WAIT_MS 10000
-#define PYTHON_OUTPUT_MAXIMUM 65536
 
 struct search {
   const struct library_names *names;
@@ -69,22 +60,17 @@ static bool try_packages(struct search *search, const char *folder)
   return opened;
 }
 
-static bool try_environment(struct search *search, const char *environment)
+static bool visit_packages(void *context, const char *folder)
 {
-  char folders[PATH_MAX];
-  if (snprintf(folders, sizeof folders, "%s/lib*/python3*/site-packages", environment) >= (int)sizeof folders)
-    return false;
-  if (try_packages(search, folders))
-    return true;
-  note(search, environment, "no such package");
-  return false;
+  return try_packages(context, folder);
 }
 
 // A folder given in a file's place: a Python environment, its site-packages, or an installation with lib/.
 static bool try_folder(struct search *search, const char *folder)
 {
   static const char *const below[] = {"", "lib/", "lib64/"};
-  if (search->names->package_glob != NULL && (try_packages(search, folder) || try_environment(search, folder)))
+  if (search->names->package_glob != NULL &&
+      (try_packages(search, folder) || python_visit_environment(folder, visit_packages, search)))
     return true;
   for (size_t i = 0; i < sizeof below / sizeof below[0]; i++)
     for (const char *const *soname = search->names->sonames; *soname != NULL; soname++) {
@@ -99,94 +85,9 @@ static bool try_folder(struct search *search, const char *folder)
   return false;
 }
 
-static int64_t now_ms(void)
+static void note_missed(void *context, const char *environment, const char *reason)
 {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
-}
-
-// Reads `fd` to its end, for at most PYTHON_WAIT_MS.
-static bool read_bounded(int fd, struct buf *out)
-{
-  int64_t deadline = now_ms() + PYTHON_WAIT_MS;
-  for (;;) {
-    int64_t left = deadline - now_ms();
-    struct pollfd wait = {.fd = fd, .events = POLLIN};
-    int ready = left > 0 ? poll(&wait, 1, (int)left) : 0;
-    if (ready < 0 && errno == EINTR)
-      continue;
-    if (ready <= 0)
-      return false;
-    char block[4096];
-    ssize_t got = read(fd, block, sizeof block);
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got <= 0)
-      return got == 0;
-    if (!buf_put(out, block, (size_t)got))
-      return false;
-  }
-}
-
-// What python3 in PATH has as its module folders, one a line. False where there is no python3 or it does not answer.
-static bool ask_python(struct buf *out)
-{
-  int pipe_fd[2];
-  if (pipe2(pipe_fd, O_CLOEXEC) != 0)
-    return false;
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, pipe_fd[1], 1);
-  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-  char *const arguments[] = {"python3", "-c", "import sys\nfor path in sys.path: print(path)", NULL};
-  pid_t child = 0;
-  int failed = posix_spawnp(&child, "python3", &actions, NULL, arguments, environ);
-  posix_spawn_file_actions_destroy(&actions);
-  close(pipe_fd[1]);
-  bool answered = failed == 0 && read_bounded(pipe_fd[0], out);
-  close(pipe_fd[0]);
-  if (failed == 0) {
-    if (!answered)
-      kill(child, SIGKILL);
-    while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
-      ;
-  }
-  return answered && out->data != NULL;
-}
-
-static bool try_python(struct search *search)
-{
-  const char *environment = getenv("VIRTUAL_ENV");
-  if (environment != NULL && environment[0] != 0 && try_environment(search, environment))
-    return true;
-  char program[PATH_MAX];
-  ssize_t length = readlink("/proc/self/exe", program, sizeof program - sizeof "/../.venv");
-  if (length > 0) {
-    program[length] = 0;
-    char *slash = strrchr(program, '/');
-    snprintf(slash, sizeof program - (size_t)(slash - program), "/../.venv");
-    char *beside = realpath(program, NULL);
-    bool opened = beside != NULL && try_environment(search, beside);
-    free(beside);
-    if (opened)
-      return true;
-  }
-  struct buf folders;
-  buf_init(&folders, PYTHON_OUTPUT_MAXIMUM);
-  bool opened = false;
-  if (ask_python(&folders)) {
-    char *rest = NULL;
-    for (char *line = strtok_r(folders.data, "\n", &rest); line != NULL && !opened; line = strtok_r(NULL, "\n", &rest))
-      opened = try_packages(search, line);
-    if (!opened)
-      note(search, "python3 in PATH", "no such package");
-  } else {
-    note(search, "python3 in PATH", "not there, or no answer");
-  }
-  buf_done(&folders);
-  return opened;
+  note(context, environment, reason);
 }
 
 static const char *given_path(const struct library_names *names, const char *given)
@@ -237,7 +138,7 @@ enum status library_open(const struct library_names *names, const char *given, s
     if (open_path(&search, *soname, RTLD_NOLOAD, "already loaded"))
       return STATUS_OK;
   buf_init(&search.looked, 4096);
-  if (names->package_glob != NULL && try_python(&search)) {
+  if (names->package_glob != NULL && python_visit(visit_packages, note_missed, &search)) {
     buf_done(&search.looked);
     return STATUS_OK;
   }

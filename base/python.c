@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Looks through the active Python environment; see python.h. Called by library.c and by what resolves manifests.
+#include "base/python.h"
+
+#include "base/buf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PYTHON_WAIT_MS 10000
+#define PYTHON_OUTPUT_MAXIMUM 65536
+
+struct walk {
+  python_visit_fn visit;
+  python_missed_fn missed;
+  void *context;
+};
+
+static void miss(const struct walk *walk, const char *environment, const char *reason)
+{
+  if (walk->missed != NULL)
+    walk->missed(walk->context, environment, reason);
+}
+
+bool python_visit_environment(const char *environment, python_visit_fn visit, void *context)
+{
+  char pattern[PATH_MAX];
+  glob_t folders;
+  bool found = false;
+  if (snprintf(pattern, sizeof pattern, "%s/lib*/python3*/site-packages", environment) < (int)sizeof pattern &&
+      glob(pattern, 0, NULL, &folders) == 0) {
+    for (size_t i = 0; i < folders.gl_pathc && !found; i++)
+      found = visit(context, folders.gl_pathv[i]);
+    globfree(&folders);
+  }
+  return found;
+}
+
+static bool visit_environment(const struct walk *walk, const char *environment)
+{
+  bool found = python_visit_environment(environment, walk->visit, walk->context);
+  if (!found)
+    miss(walk, environment, "no such package");
+  return found;
+}
+
+static int64_t now_ms(void)
+{
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
+// Reads `fd` to its end, for at most PYTHON_WAIT_MS.
+static bool read_bounded(int fd, struct buf *out)
+{
+  int64_t deadline = now_ms() + PYTHON_WAIT_MS;
+  for (;;) {
+    int64_t left = deadline - now_ms();
+    struct pollfd wait = {.fd = fd, .events = POLLIN};
+    int ready = left > 0 ? poll(&wait, 1, (int)left) : 0;
+    if (ready < 0 && errno == EINTR)
+      continue;
+    if (ready <= 0)
+      return false;
+    char block[4096];
+    ssize_t got = read(fd, block, sizeof block);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got <= 0)
+      return got == 0;
+    if (!buf_put(out, block, (size_t)got))
+      return false;
+  }
+}
+
+// What python3 in PATH has as its module folders, one a line. False where there is no python3 or it does not answer.
+static bool ask_python(struct buf *out)
+{
+  int pipe_fd[2];
+  if (pipe2(pipe_fd, O_CLOEXEC) != 0)
+    return false;
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, pipe_fd[1], 1);
+  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+  char *const arguments[] = {"python3", "-c", "import sys\nfor path in sys.path: print(path)", NULL};
+  pid_t child = 0;
+  int failed = posix_spawnp(&child, "python3", &actions, NULL, arguments, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(pipe_fd[1]);
+  bool answered = failed == 0 && read_bounded(pipe_fd[0], out);
+  close(pipe_fd[0]);
+  if (failed == 0) {
+    if (!answered)
+      kill(child, SIGKILL);
+    while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+      ;
+  }
+  return answered && out->data != NULL;
+}
+
+static const char *named_environment(void)
+{
+  const char *environment = getenv("VIRTUAL_ENV");
+  return environment != NULL && environment[0] != 0 ? environment : NULL;
+}
+
+// .venv beside the folder of this program, resolved; NULL: there is none. The caller frees.
+static char *environment_beside(void)
+{
+  char program[PATH_MAX];
+  ssize_t length = readlink("/proc/self/exe", program, sizeof program - sizeof "/../.venv");
+  if (length <= 0)
+    return NULL;
+  program[length] = 0;
+  char *slash = strrchr(program, '/');
+  snprintf(slash, sizeof program - (size_t)(slash - program), "/../.venv");
+  return realpath(program, NULL);
+}
+
+bool python_visit(python_visit_fn visit, python_missed_fn missed, void *context)
+{
+  const struct walk walk = {visit, missed, context};
+  const char *named = named_environment();
+  if (named != NULL && visit_environment(&walk, named))
+    return true;
+  char *beside = environment_beside();
+  bool found = beside != NULL && visit_environment(&walk, beside);
+  free(beside);
+  if (found)
+    return true;
+  struct buf folders;
+  buf_init(&folders, PYTHON_OUTPUT_MAXIMUM);
+  if (ask_python(&folders)) {
+    char *rest = NULL;
+    for (char *line = strtok_r(folders.data, "\n", &rest); line != NULL && !found; line = strtok_r(NULL, "\n", &rest))
+      found = visit(context, line);
+    if (!found)
+      miss(&walk, "python3 in PATH", "no such package");
+  } else {
+    miss(&walk, "python3 in PATH", "not there, or no answer");
+  }
+  buf_done(&folders);
+  return found;
+}
+
+void python_program(char *path, size_t size)
+{
+  const char *named = named_environment();
+  char *beside = environment_beside();
+  const char *const environments[] = {named, beside};
+  bool found = false;
+  for (size_t i = 0; i < 2 && !found; i++)
+    found = environments[i] != NULL && snprintf(path, size, "%s/bin/python3", environments[i]) < (int)size &&
+            access(path, X_OK) == 0;
+  if (!found)
+    snprintf(path, size, "python3");
+  free(beside);
+}
