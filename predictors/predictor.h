@@ -65,6 +65,8 @@ struct predictor_model { // filled by open; strings and arrays live in `arena` o
   const char *framework, *framework_version, *library_path;
   struct tensor_info *inputs;
   size_t input_count;
+  struct tensor_info *outputs; // NULL: the framework does not tell them
+  size_t output_count;
   const char *layer_source; // how the layer level is obtained: "listener", "profile file", "none"
   const char *note;         // what else to keep with the trace, one line ("inference precision bf16"); NULL: nothing
   void *state;              // the predictor's own

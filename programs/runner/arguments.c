@@ -3,6 +3,7 @@
 #include "programs/runner/arguments.h"
 
 #include "format/level.h"
+#include "programs/runner/expect.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -57,6 +58,15 @@ static enum status add_dim(const char *value, struct arena *arena, struct runner
   return STATUS_OK;
 }
 
+static enum status add_expectation(const char *value, struct arena *arena, struct runner_arguments *arguments,
+                                   struct error *err)
+{
+  if (!expectation_parse(value, arena, &arguments->expectations[arguments->expectation_count]))
+    return wrong("--expect", value, "malformed", err);
+  arguments->expectation_count++;
+  return STATUS_OK;
+}
+
 static enum status set_option(const char *option, const char *value, struct arena *arena,
                               struct runner_arguments *arguments, struct error *err)
 {
@@ -80,6 +90,8 @@ static enum status set_option(const char *option, const char *value, struct aren
     return add_input(value, arena, arguments, err);
   if (strcmp(option, "--dim") == 0)
     return add_dim(value, arena, arguments, err);
+  if (strcmp(option, "--expect") == 0)
+    return add_expectation(value, arena, arguments, err);
   if (strcmp(option, "--levels") == 0) {
     struct level_set levels;
     if (!level_set_parse(value, strlen(value), &levels))
@@ -108,7 +120,8 @@ enum status arguments_parse(int count, char **values, struct arena *arena, struc
   *ret_arguments = (struct runner_arguments){.control_fd = -1};
   ret_arguments->inputs = arena_alloc_array(arena, (size_t)count, sizeof *ret_arguments->inputs);
   ret_arguments->dims = arena_alloc_array(arena, (size_t)count, sizeof *ret_arguments->dims);
-  if (ret_arguments->inputs == NULL || ret_arguments->dims == NULL)
+  ret_arguments->expectations = arena_alloc_array(arena, (size_t)count, sizeof *ret_arguments->expectations);
+  if (ret_arguments->inputs == NULL || ret_arguments->dims == NULL || ret_arguments->expectations == NULL)
     return error_set(err, STATUS_MEMORY, "cannot start", NULL, NULL, "out of memory");
   for (int i = 1; i < count; i++) {
     if (strcmp(values[i], "--profile-file") == 0) {

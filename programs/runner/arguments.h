@@ -16,6 +16,7 @@ struct named_size {
   const char *name; // --dim
   int64_t size;
 };
+struct expectation;
 struct runner_arguments {
   int control_fd; // -1: not given (the options' errors then go to stderr)
   const char *predictor;
@@ -25,6 +26,8 @@ struct runner_arguments {
   size_t input_count;
   struct named_size *dims;
   size_t dim_count;
+  struct expectation *expectations; // --expect
+  size_t expectation_count;
   struct predictor_options options;
 };
 

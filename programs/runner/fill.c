@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values for inputs nobody gave. Deterministic: integer arithmetic from the seed and the input's name only, so that two
 // level sets, two runs and two machines compute the same. Ranges must be valid for what the name says the input is.
+#include "programs/runner/fill.h"
+
 #include "programs/runner/inputs.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 #define VOCABULARY 100    // token ids: 1 up to this, exclusive; every tokenizer has that many
@@ -79,7 +82,7 @@ static uint16_t bfloat16_of(float value)
   return (uint16_t)(bits >> 16);
 }
 
-// For |value| < 2, cut toward zero; what is below float16's normal range becomes 0.
+// Cut toward zero; below float16's normal range 0, above it its largest.
 static uint16_t float16_of(float value)
 {
   uint32_t bits;
@@ -88,6 +91,8 @@ static uint16_t float16_of(float value)
   uint32_t sign = bits >> 31 << 15;
   if (exponent <= 0)
     return (uint16_t)sign;
+  if (exponent > 30)
+    return (uint16_t)(sign | 0x7bff);
   return (uint16_t)(sign | (uint32_t)exponent << HALF_ONE_BITS | (bits >> (23 - HALF_ONE_BITS) & 0x3ff));
 }
 
@@ -120,29 +125,102 @@ static void put_integer(char *at, enum tensor_type type, uint64_t value)
   memcpy(at, &value, tensor_type_bytes(type)); // little-endian: the low bytes are the value
 }
 
-void tensor_fill(struct tensor *tensor, uint64_t seed)
+static bool is_floating(enum tensor_type type)
+{
+  return type == TENSOR_FLOAT || type == TENSOR_DOUBLE || type == TENSOR_FLOAT16 || type == TENSOR_BFLOAT16;
+}
+
+static void put_float(char *at, enum tensor_type type, double wide)
+{
+  float value = (float)wide;
+  uint16_t half = type == TENSOR_FLOAT16 ? float16_of(value) : bfloat16_of(value);
+  const void *source = type == TENSOR_FLOAT    ? (const void *)&value
+                       : type == TENSOR_DOUBLE ? (const void *)&wide
+                                               : (const void *)&half;
+  memcpy(at, source, tensor_type_bytes(type));
+}
+
+// ---- by a rule -------------------------------------------------------------------------------------------------------
+
+static bool integer_range(enum tensor_type type, double *ret_low, double *ret_high)
+{
+  unsigned bits = tensor_type_bytes(type) * 8;
+  bool has_sign = type == TENSOR_INT8 || type == TENSOR_INT16 || type == TENSOR_INT32 || type == TENSOR_INT64;
+  *ret_low = has_sign ? -ldexp(1, (int)bits - 1) : 0;
+  *ret_high = type == TENSOR_BOOL ? 1 : ldexp(1, (int)bits - has_sign) - 1;
+  return type != TENSOR_STRING && !is_floating(type);
+}
+
+const char *fill_rule_problem(const struct fill_rule *rule, enum tensor_type type)
+{
+  double least, most;
+  if (rule->kind == RULE_DEFAULT)
+    return NULL;
+  if (type == TENSOR_STRING)
+    return "texts cannot be filled with numbers";
+  if (!integer_range(type, &least, &most))
+    return NULL;
+  if (rule->kind == RULE_UNIFORM)
+    return "uniform is for floating types; integers: [LOW, HIGH] is for this one";
+  double high = rule->kind == RULE_CONSTANT ? rule->low : rule->high;
+  if (rule->low < least || high > most || high >= (type == TENSOR_INT64 ? 0x1p63 : 0x1p64) ||
+      rule->low != floor(rule->low))
+    return "the type of this input cannot hold the values of its fill";
+  return NULL;
+}
+
+static double rule_value(const struct fill_rule *rule, uint64_t *state)
+{
+  if (rule->kind == RULE_CONSTANT)
+    return rule->low;
+  if (rule->kind == RULE_INTEGERS) {
+    uint64_t range = (uint64_t)(rule->high - rule->low) + 1;
+    return rule->low + (double)(next_random(state) % range);
+  }
+  return rule->low + (rule->high - rule->low) * ((double)(next_random(state) >> 11) * 0x1p-53);
+}
+
+static void fill_by_rule(struct tensor *tensor, const struct fill_rule *rule, uint64_t state)
+{
+  enum tensor_type type = tensor->info->type;
+  unsigned bytes = tensor_type_bytes(type);
+  char *at = tensor->data;
+  for (size_t i = 0, count = tensor->size_bytes / bytes; i < count; i++, at += bytes) {
+    double value = rule_value(rule, &state);
+    if (is_floating(type))
+      put_float(at, type, value);
+    else
+      put_integer(at, type, value < 0 ? (uint64_t)(int64_t)value : (uint64_t)value);
+  }
+}
+
+// ---- by name and type ------------------------------------------------------------------------------------------------
+
+static void fill_by_name(struct tensor *tensor, uint64_t state)
 {
   enum tensor_type type = tensor->info->type;
   enum meaning meaning = meaning_of(tensor->info->name);
   unsigned bytes = tensor_type_bytes(type);
   int64_t last = tensor->info->rank > 0 ? tensor->shape[tensor->info->rank - 1] : 1;
-  uint64_t state = seed ^ hash_name(tensor->info->name);
   char *at = tensor->data;
   for (size_t i = 0, count = tensor->size_bytes / bytes; i < count; i++, at += bytes) {
     if (type == TENSOR_STRING) {
       static const char text[] = "text";
       const char *pointer = text;
       memcpy(at, &pointer, sizeof pointer);
-    } else if (type == TENSOR_FLOAT || type == TENSOR_DOUBLE || type == TENSOR_FLOAT16 || type == TENSOR_BFLOAT16) {
-      float value = meaning == MEANING_MASK ? 1.0f : random_float(&state);
-      double wide = value;
-      uint16_t half = type == TENSOR_FLOAT16 ? float16_of(value) : bfloat16_of(value);
-      const void *source = type == TENSOR_FLOAT    ? (const void *)&value
-                           : type == TENSOR_DOUBLE ? (const void *)&wide
-                                                   : (const void *)&half;
-      memcpy(at, source, bytes);
+    } else if (is_floating(type)) {
+      put_float(at, type, meaning == MEANING_MASK ? 1 : (double)random_float(&state));
     } else {
       put_integer(at, type, integer_value(meaning, type, i, last, &state));
     }
   }
+}
+
+void tensor_fill(struct tensor *tensor, const struct fill_rule *rule, uint64_t seed)
+{
+  uint64_t state = seed ^ hash_name(tensor->info->name);
+  if (rule->kind == RULE_DEFAULT)
+    fill_by_name(tensor, state);
+  else
+    fill_by_rule(tensor, rule, state);
 }

@@ -3,6 +3,7 @@
 #include "programs/runner/inputs.h"
 
 #include "base/npy.h"
+#include "programs/runner/expect.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -283,6 +284,14 @@ static enum status fill_from_file(struct tensor *tensor, const char *path, struc
   return status;
 }
 
+static struct fill_rule fill_rule_of(const struct runner_arguments *arguments, const struct tensor_info *info)
+{
+  for (size_t i = 0; i < arguments->expectation_count; i++)
+    if (!arguments->expectations[i].is_output && strcmp(arguments->expectations[i].info.name, info->name) == 0)
+      return arguments->expectations[i].fill;
+  return (struct fill_rule){.kind = RULE_DEFAULT};
+}
+
 // ---- all together ----------------------------------------------------------------------------------------------------
 
 static enum status prepare(struct inputs *inputs, const struct predictor_model *model,
@@ -308,7 +317,8 @@ static enum status prepare(struct inputs *inputs, const struct predictor_model *
       XSP_TRY(fill_from_file(tensor, file->path, err));
     } else {
       XSP_TRY(allocate(tensor, err));
-      tensor_fill(tensor, arguments->seed);
+      struct fill_rule rule = fill_rule_of(arguments, tensor->info);
+      tensor_fill(tensor, &rule, arguments->seed);
     }
   }
   inputs->batch = batch;

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "predictors/predictor.h"
 #include "programs/runner/arguments.h"
+#include "programs/runner/fill.h"
 
 struct inputs {
   struct tensor *tensors; // as many as the model has inputs; owned, with their data
@@ -22,7 +23,5 @@ void inputs_done(struct inputs *inputs);
 
 unsigned tensor_type_bytes(enum tensor_type type); // of one element; 0: not supported
 const char *tensor_type_name(enum tensor_type type);
-// Fills all elements from the seed and the input's name (fill.c).
-void tensor_fill(struct tensor *tensor, uint64_t seed);
 
 #endif

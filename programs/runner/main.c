@@ -6,6 +6,7 @@
 #include "predictors/predictor.h"
 #include "programs/runner/affinity.h"
 #include "programs/runner/arguments.h"
+#include "programs/runner/expect.h"
 #include "programs/runner/inputs.h"
 #include "programs/runner/orphan.h"
 #include "programs/runner/placement.h"
@@ -180,6 +181,7 @@ static enum status open_model(struct runner *runner, struct error *err)
   xsp_span_finish(&span);
   XSP_TRY(status);
   runner->is_open = true;
+  XSP_TRY(expectations_apply(&runner->model, runner->arguments.expectations, runner->arguments.expectation_count, err));
   char name[NAME_MAX + 1];
   model_name(runner->arguments.options.model_path, name, sizeof name);
   runner->site = xsp_site_create("runner", XSP_LEVEL_MODEL, name, NULL);

@@ -13,6 +13,7 @@
 
 #define PROFILE_BATCHES_MAXIMUM 64
 #define PROFILE_SETS_MAXIMUM 16
+#define PROFILE_WORKLOAD_MAXIMUM 16
 
 struct profile_options {
   struct runner_options runner; // predictor and library: of each variant
@@ -20,8 +21,10 @@ struct profile_options {
   size_t variant_count;
   bool sequential; // one variant after the other: less memory, but what drifts falls on them unequally
   const char *output_path;
-  const char *name;          // experiment name: the model file's name without its ending
-  const char *command;       // as typed
+  const char *name;    // experiment name: the model file's name without its ending
+  const char *command; // as typed
+  struct store_system_value workload[PROFILE_WORKLOAD_MAXIMUM]; // what is known of the model
+  size_t workload_count;
   const struct peaks *peaks; // of the CPUs, measured before; NULL: not measured
   const char *tracers;       // XSP_TRACERS for level sets that reach below the layer level; NULL: none
   int64_t batches[PROFILE_BATCHES_MAXIMUM];

@@ -42,7 +42,8 @@ enum status rows_add_experiment(struct store *store, const struct profile_option
       .system_id = system_id,
       .xsp_version = XSP_VERSION,
   };
-  return store_add_experiment(store, &row, err);
+  XSP_TRY(store_add_experiment(store, &row, err));
+  return store_add_workload(store, row.experiment_id, options->workload, options->workload_count, err);
 }
 
 enum status rows_note_run(struct store *store, int64_t run_id, const struct profile_found *found, struct error *err)

@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ARGUMENTS_MAXIMUM 256
+#define ARGUMENTS_MAXIMUM 1024
 #define QUIT_WAIT_MS 5000
 #define LOOK_EVERY_MS 500         // while an answer is awaited
 #define TALK_BYTES_MOST (4 << 20) // of what the runner wrote, kept in memory
@@ -69,6 +69,8 @@ static size_t build_arguments(const struct runner_options *options, const struct
     PUT_OPTION("--input", options->inputs[i]);
   for (size_t i = 0; options->dims != NULL && options->dims[i] != NULL; i++)
     PUT_OPTION("--dim", options->dims[i]);
+  for (size_t i = 0; options->expectations != NULL && options->expectations[i] != NULL; i++)
+    PUT_OPTION("--expect", options->expectations[i]);
   if (options->profile_file)
     PUT("--profile-file");
   if (options->unfused)

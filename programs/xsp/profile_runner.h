@@ -16,12 +16,13 @@ struct runner_options {
   const char *program;          // path of xsp-runner
   const char *tracer_directory; // xsp's own tracers
   const char *model_path;
-  const char *predictor;     // name
-  const char *library;       // NULL: the runner searches
-  const char *affinity;      // CPU list, NULL: all
-  const char *const *inputs; // "name=file.npy", NULL-terminated; may be NULL
-  const char *const *dims;   // "name=N"
-  unsigned threads;          // 0: the framework's default
+  const char *predictor;           // name
+  const char *library;             // NULL: the runner searches
+  const char *affinity;            // CPU list, NULL: all
+  const char *const *inputs;       // "name=file.npy", NULL-terminated; may be NULL
+  const char *const *dims;         // "name=N"
+  const char *const *expectations; // programs/runner/expect.h; may be NULL
+  unsigned threads;                // 0: the framework's default
   uint64_t seed;
   bool profile_file;
   bool unfused;

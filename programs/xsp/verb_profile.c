@@ -6,6 +6,7 @@
 #include "programs/xsp/install.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/profile_experiment.h"
+#include "programs/xsp/profile_model.h"
 #include "programs/xsp/profile_summary.h"
 #include "programs/xsp/reader.h"
 
@@ -154,24 +155,6 @@ static enum status tracer_list(const struct invocation *invocation, const char *
   return STATUS_OK;
 }
 
-static const char *const *repeated(const struct invocation *invocation, const char *name, struct arena *arena)
-{
-  size_t count = 0;
-  while (invocation_value_at(invocation, name, count) != NULL)
-    count++;
-  const char **values = arena_alloc_array(arena, count + 1, sizeof *values);
-  for (size_t i = 0; i < count; i++)
-    values[i] = invocation_value_at(invocation, name, i);
-  return values;
-}
-
-static const char *model_name(const char *path, struct arena *arena)
-{
-  const char *base = basename(path);
-  const char *dot = strchr(base, '.');
-  return arena_copy(arena, base, dot != NULL && dot != base ? (size_t)(dot - base) : strlen(base));
-}
-
 static const char *command_line(struct arena *arena)
 {
   char text[4096];
@@ -191,14 +174,7 @@ static enum status fill_runner(const struct invocation *invocation, struct profi
                                struct arena *arena, struct error *err)
 {
   struct runner_options *runner = &profile->runner;
-  size_t length = strlen(invocation->arguments[0]);
-  while (length > 1 && invocation->arguments[0][length - 1] == '/') // a folder's name is its last part
-    length--;
-  runner->model_path = arena_copy(arena, invocation->arguments[0], length);
-  if (access(runner->model_path, R_OK) != 0)
-    return error_set_errno(err, STATUS_INPUT, "cannot read the model", runner->model_path, "another path");
-  XSP_TRY(variants_choose(invocation, invocation_value(invocation, "framework"), runner->model_path, arena,
-                          profile->variants, &profile->variant_count, err));
+  XSP_TRY(profile_model(invocation, profile, arena, err));
   profile->sequential = invocation_has(invocation, "sequential");
   char *program = arena_alloc(arena, PATH_MAX);
   char *tracers = arena_alloc(arena, PATH_MAX);
@@ -215,8 +191,6 @@ static enum status fill_runner(const struct invocation *invocation, struct profi
   XSP_TRY(invocation_int64(invocation, "seed", 0, INT64_MAX, &number, err));
   runner->seed = (uint64_t)number;
   runner->affinity = invocation_value(invocation, "affinity");
-  runner->inputs = repeated(invocation, "input", arena);
-  runner->dims = repeated(invocation, "dim", arena);
   runner->profile_file = invocation_has(invocation, "profile-file");
   runner->unfused = invocation_has(invocation, "unfused");
   for (size_t i = 0; runner->unfused && i < profile->variant_count; i++)
@@ -231,13 +205,13 @@ static enum status fill_options(const struct invocation *invocation, struct prof
 {
   XSP_TRY(fill_runner(invocation, profile, arena, err));
   XSP_TRY(level_sets(invocation, profile, err));
-  XSP_TRY(batch_sizes(invocation, profile, err));
+  if (profile->batch_count == 0) // else the manifest has them
+    XSP_TRY(batch_sizes(invocation, profile, err));
   int64_t number = 0;
   XSP_TRY(invocation_int64(invocation, "runs", 1, 1000000, &number, err));
   profile->runs = (unsigned)number;
   XSP_TRY(invocation_int64(invocation, "warmup", 0, 1000000, &number, err));
   profile->warmups = number < 1 ? 1 : (unsigned)number;
-  profile->name = model_name(profile->runner.model_path, arena);
   profile->command = command_line(arena);
   profile->output_path = invocation_value(invocation, "output");
   if (profile->output_path == NULL)

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// The opened model against what a manifest says of it; see expect.h. In the runner only.
+#include "programs/runner/expect.h"
+
+#include "programs/runner/inputs.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static void list_names(const struct tensor_info *infos, size_t count, char *text, size_t size)
+{
+  size_t used = 0;
+  for (size_t i = 0; i < count && used < size; i++)
+    used += (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "", infos[i].name);
+}
+
+static enum status wrong(const struct expectation *expectation, const char *advice, struct error *err, const char *why)
+{
+  return error_set(err, STATUS_INPUT, "the manifest does not fit the model", expectation->where, advice, "%s", why);
+}
+
+static enum status compare_shape(struct tensor_info *info, const struct expectation *expectation, const char *what,
+                                 struct error *err)
+{
+  const struct tensor_info *wanted = &expectation->info;
+  char why[512], model[EXPECTATION_SHAPE_SIZE], advice[EXPECTATION_SHAPE_SIZE + 32];
+  expectation_shape(info, model, sizeof model);
+  snprintf(advice, sizeof advice, "shape: [%s]", model);
+  if (info->rank != wanted->rank) {
+    snprintf(why, sizeof why, "%s %.100s has %u dimensions in the model, %u here", what, info->name, info->rank,
+             wanted->rank);
+    return wrong(expectation, advice, err, why);
+  }
+  for (unsigned i = 0; i < info->rank; i++) {
+    if (info->shape[i] < 0 || info->shape[i] == wanted->shape[i])
+      continue;
+    char here[64];
+    snprintf(here, sizeof here, "%" PRId64, wanted->shape[i]);
+    snprintf(why, sizeof why, "dimension %u of %s %.100s is %" PRId64 " in the model, here it is %.64s", i, what,
+             info->name, info->shape[i], wanted->shape[i] < 0 ? wanted->dimension_name[i] : here);
+    return wrong(expectation, advice, err, why);
+  }
+  for (unsigned i = 0; i < info->rank; i++)
+    if (info->shape[i] < 0) {
+      info->shape[i] = wanted->shape[i];
+      info->dimension_name[i] = wanted->dimension_name[i];
+    }
+  return STATUS_OK;
+}
+
+// As manifests write it.
+static const char *type_name(enum tensor_type type)
+{
+  return type == TENSOR_FLOAT ? "float32" : type == TENSOR_DOUBLE ? "float64" : tensor_type_name(type);
+}
+
+static enum status compare(struct tensor_info *infos, size_t count, const struct expectation *expectation,
+                           struct error *err)
+{
+  const char *what = expectation->is_output ? "output" : "input";
+  const struct tensor_info *wanted = &expectation->info;
+  char why[512], advice[256];
+  size_t at = 0;
+  while (at < count && strcmp(infos[at].name, wanted->name) != 0)
+    at++;
+  if (at == count) {
+    list_names(infos, count, advice, sizeof advice);
+    snprintf(why, sizeof why, "the model has no %s %.100s", what, wanted->name);
+    return wrong(expectation, advice, err, why);
+  }
+  if (wanted->type != 0 && infos[at].type != wanted->type) {
+    snprintf(advice, sizeof advice, "type: %s", type_name(infos[at].type));
+    snprintf(why, sizeof why, "%s %.100s is of type %s in the model, here it is %s", what, wanted->name,
+             type_name(infos[at].type), type_name(wanted->type));
+    return wrong(expectation, advice, err, why);
+  }
+  return expectation->has_shape ? compare_shape(&infos[at], expectation, what, err) : STATUS_OK;
+}
+
+// A rule must fit the type that the model says.
+static enum status check_fill(const struct predictor_model *model, const struct expectation *expectation,
+                              struct error *err)
+{
+  for (size_t i = 0; i < model->input_count; i++) {
+    const struct tensor_info *info = &model->inputs[i];
+    const char *why =
+        strcmp(info->name, expectation->info.name) == 0 ? fill_rule_problem(&expectation->fill, info->type) : NULL;
+    if (why != NULL)
+      return wrong(expectation, "another fill", err, why);
+  }
+  return STATUS_OK;
+}
+
+// A list of inputs is whole: what it left out would be filled by another rule than its reader thinks.
+static enum status check_listed(const struct predictor_model *model, const struct expectation *expectations,
+                                size_t count, struct error *err)
+{
+  const struct expectation *some = NULL;
+  for (size_t i = 0; i < count; i++)
+    if (!expectations[i].is_output)
+      some = &expectations[i];
+  for (size_t i = 0; some != NULL && i < model->input_count; i++) {
+    bool is_listed = false;
+    for (size_t k = 0; k < count; k++)
+      is_listed =
+          is_listed || (!expectations[k].is_output && strcmp(expectations[k].info.name, model->inputs[i].name) == 0);
+    char why[512], advice[160];
+    snprintf(why, sizeof why, "the model has an input %.100s that the manifest does not list", model->inputs[i].name);
+    snprintf(advice, sizeof advice, "- name: %.100s below inputs", model->inputs[i].name);
+    if (!is_listed)
+      return wrong(some, advice, err, why);
+  }
+  return STATUS_OK;
+}
+
+enum status expectations_apply(struct predictor_model *model, const struct expectation *expectations, size_t count,
+                               struct error *err)
+{
+  for (size_t i = 0; i < count; i++) {
+    const struct expectation *expectation = &expectations[i];
+    if (!expectation->is_output) {
+      XSP_TRY(compare(model->inputs, model->input_count, expectation, err));
+      XSP_TRY(check_fill(model, expectation, err));
+    } else if (model->outputs != NULL) {
+      XSP_TRY(compare(model->outputs, model->output_count, expectation, err));
+    }
+  }
+  return check_listed(model, expectations, count, err);
+}

@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: Apache-2.0
+// The format of model manifests, as tables of keys; see manifest.h. docs/manifest.schema.json says the same, and a test
+// compares the two.
+#include "programs/xsp/manifest.h"
+
+#include "programs/xsp/manifest_document.h"
+#include "programs/xsp/manifest_fields.h"
+#include "programs/xsp/manifest_version.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SIZE_MAXIMUM INT32_MAX
+#define BATCH_MAXIMUM (1 << 20)
+#define DIMENSION_PATTERN "^[A-Za-z_][A-Za-z0-9_.-]*$"
+
+static const struct {
+  const char *name;
+  enum tensor_type type;
+} types[] = {
+    {"float32", TENSOR_FLOAT}, {"float16", TENSOR_FLOAT16}, {"bfloat16", TENSOR_BFLOAT16}, {"float64", TENSOR_DOUBLE},
+    {"int8", TENSOR_INT8},     {"int16", TENSOR_INT16},     {"int32", TENSOR_INT32},       {"int64", TENSOR_INT64},
+    {"uint8", TENSOR_UINT8},   {"uint16", TENSOR_UINT16},   {"uint32", TENSOR_UINT32},     {"uint64", TENSOR_UINT64},
+    {"bool", TENSOR_BOOL},     {"string", TENSOR_STRING},
+};
+#define TYPES (sizeof types / sizeof types[0])
+
+const char *manifest_type_name(enum tensor_type type)
+{
+  for (size_t i = 0; i < TYPES; i++)
+    if (types[i].type == type)
+      return types[i].name;
+  return NULL;
+}
+
+// ---- tensors ---------------------------------------------------------------------------------------------------------
+
+static enum status read_type(const struct fields *fields, const struct field *field, const struct document_node *node,
+                             void *target)
+{
+  const char *names[TYPES + 1] = {NULL};
+  for (size_t i = 0; i < TYPES; i++)
+    names[i] = types[i].name;
+  size_t index = 0;
+  XSP_TRY(fields_choice(fields, field, node, names, &index));
+  ((struct manifest_tensor *)target)->type = types[index].type;
+  return STATUS_OK;
+}
+
+static enum status read_shape(const struct fields *fields, const struct field *field, const struct document_node *node,
+                              void *target)
+{
+  struct manifest_tensor *tensor = target;
+  XSP_TRY(fields_kind(fields, field, node, NODE_LIST));
+  if (node->count > TENSOR_MAXIMUM_RANK)
+    return fields_wrong(fields, node, NULL, "shape has more than %d dimensions", TENSOR_MAXIMUM_RANK);
+  tensor->has_shape = true;
+  const struct field name = {.key = "shape", .pattern = DIMENSION_PATTERN, .example = "[N, 3, 224, 224]"};
+  for (const struct document_node *entry = node->first; entry != NULL; entry = entry->next) {
+    unsigned at = tensor->rank++;
+    tensor->shape[at] = -1;
+    if (entry->kind == NODE_TEXT)
+      XSP_TRY(field_word(fields, &name, entry, &tensor->dimension[at]));
+    else
+      XSP_TRY(fields_integer(fields, entry, "a dimension", 1, SIZE_MAXIMUM, &tensor->shape[at]));
+  }
+  return STATUS_OK;
+}
+
+static enum status fill_constant(const struct fields *fields, const struct field *field,
+                                 const struct document_node *node, void *target)
+{
+  struct manifest_tensor *tensor = target;
+  tensor->fill = FILL_CONSTANT;
+  return fields_number(fields, node, field->key, &tensor->low);
+}
+
+static enum status fill_file(const struct fields *fields, const struct field *field, const struct document_node *node,
+                             void *target)
+{
+  struct manifest_tensor *tensor = target;
+  tensor->fill = FILL_FILE;
+  const struct field file = {.key = field->key, .example = "x.npy"};
+  return field_text(fields, &file, node, &tensor->fill_file);
+}
+
+// [LOW, HIGH]
+static enum status fill_range(const struct fields *fields, const struct field *field, const struct document_node *node,
+                              void *target)
+{
+  struct manifest_tensor *tensor = target;
+  bool is_integers = strcmp(field->key, "integers") == 0;
+  tensor->fill = is_integers ? FILL_INTEGERS : FILL_UNIFORM;
+  XSP_TRY(fields_kind(fields, field, node, NODE_LIST));
+  if (node->count != 2)
+    return fields_wrong(fields, node, is_integers ? "integers: [0, 9]" : "uniform: [-1, 1]",
+                        "%s takes two numbers, the least and the most", field->key);
+  double *const ends[] = {&tensor->low, &tensor->high};
+  const struct document_node *entry = node->first;
+  for (size_t i = 0; i < 2; i++, entry = entry->next) {
+    int64_t integer = 0;
+    if (!is_integers) {
+      XSP_TRY(fields_number(fields, entry, field->key, ends[i]));
+      continue;
+    }
+    XSP_TRY(fields_integer(fields, entry, field->key, -(INT64_C(1) << 53), INT64_C(1) << 53, &integer));
+    *ends[i] = (double)integer;
+  }
+  if (tensor->low > tensor->high)
+    return fields_wrong(fields, node, "the smaller number first", "%s: the first number is above the second",
+                        field->key);
+  return STATUS_OK;
+}
+
+static const struct field fill_keys[] = {
+    {.key = "constant", .read = fill_constant, .example = "1"},
+    {.key = "uniform", .read = fill_range, .example = "[-1, 1]"},
+    {.key = "integers", .read = fill_range, .example = "[0, 9]"},
+    {.key = "file", .read = fill_file, .example = "x.npy"},
+    {0},
+};
+
+static enum status read_fill(const struct fields *fields, const struct field *field, const struct document_node *node,
+                             void *target)
+{
+  static const char *const words[] = {"uniform", "zeros", "ones", NULL};
+  static const enum manifest_fill fills[] = {FILL_DEFAULT, FILL_ZEROS, FILL_ONES};
+  if (node->kind == NODE_MAP) {
+    if (node->count != 1)
+      return fields_wrong(fields, node, "fill: zeros, or fill: {constant: 1}", "fill takes one rule");
+    return fields_read(fields, fill_keys, node, "fill", target);
+  }
+  size_t index = 0;
+  XSP_TRY(fields_choice(fields, field, node, words, &index));
+  ((struct manifest_tensor *)target)->fill = fills[index];
+  return STATUS_OK;
+}
+
+static const struct field input_keys[] = {
+    {"name", true, field_text, offsetof(struct manifest_tensor, name), NULL, "data"},
+    {"type", false, read_type, 0, NULL, "float32"},
+    {"shape", false, read_shape, 0, NULL, "[N, 3, 224, 224]"},
+    {"fill", false, read_fill, 0, NULL, "uniform"},
+    {0},
+};
+static const struct field output_keys[] = {
+    {"name", true, field_text, offsetof(struct manifest_tensor, name), NULL, "probabilities"},
+    {"type", false, read_type, 0, NULL, "float32"},
+    {"shape", false, read_shape, 0, NULL, "[N, 1000]"},
+    {0},
+};
+
+static enum status read_tensors(const struct fields *fields, const struct field *field,
+                                const struct document_node *node, void *target)
+{
+  struct manifest *manifest = target;
+  bool is_input = strcmp(field->key, "inputs") == 0;
+  void *items = NULL;
+  XSP_TRY(fields_room(fields, field, node, NODE_LIST, sizeof(struct manifest_tensor), &items));
+  struct manifest_tensor *tensors = items;
+  size_t count = 0;
+  for (const struct document_node *entry = node->first; entry != NULL; entry = entry->next) {
+    struct manifest_tensor *tensor = &tensors[count++];
+    tensor->line = entry->line;
+    XSP_TRY(
+        fields_read(fields, is_input ? input_keys : output_keys, entry, is_input ? "an input" : "an output", tensor));
+    for (size_t i = 0; i + 1 < count; i++)
+      if (strcmp(tensors[i].name, tensor->name) == 0)
+        return fields_wrong(fields, entry, "one of them", "%.100s is listed twice, first in line %u", tensor->name,
+                            tensors[i].line);
+  }
+  if (is_input) {
+    manifest->inputs = tensors;
+    manifest->input_count = count;
+  } else {
+    manifest->outputs = tensors;
+    manifest->output_count = count;
+  }
+  return STATUS_OK;
+}
+
+// ---- where the model comes from --------------------------------------------------------------------------------------
+
+static enum status read_requirement(const struct fields *fields, const struct field *field,
+                                    const struct document_node *node, void *target)
+{
+  const char *constraint = NULL;
+  XSP_TRY(field_text(fields, field, node, target));
+  if (version_split_requirement(node->text, &constraint) == 0)
+    return fields_wrong(fields, node, field->example, "%s: '%.100s' is no package with a version", field->key,
+                        node->text);
+  return STATUS_OK;
+}
+
+static enum status read_requirements(const struct fields *fields, const struct field *field,
+                                     const struct document_node *node, void *target)
+{
+  XSP_TRY(field_texts(fields, field, node, target));
+  const char *ignored = NULL;
+  const struct field each = {.key = field->key, .example = "[numpy, onnx==1.23.2]"};
+  for (const struct document_node *entry = node->first; entry != NULL; entry = entry->next)
+    XSP_TRY(read_requirement(fields, &each, entry, &ignored));
+  return STATUS_OK;
+}
+
+// A path below a folder that is not the manifest's own may not lead out of it.
+static enum status read_inner_path(const struct fields *fields, const struct field *field,
+                                   const struct document_node *node, void *target)
+{
+  XSP_TRY(field_text(fields, field, node, target));
+  for (const char *part = node->text;; part++) {
+    size_t length = strcspn(part, "/");
+    if (length == 0 || (length == 1 && part[0] == '.') || (length == 2 && strncmp(part, "..", 2) == 0))
+      return fields_wrong(fields, node, field->example,
+                          "%s must lie below its folder: without '..', '.' and a '/' at an end", field->key);
+    part += length;
+    if (*part == 0)
+      return STATUS_OK;
+  }
+}
+
+static enum status read_sha256(const struct fields *fields, const struct field *field, const struct document_node *node,
+                               void *target)
+{
+  fields->manifest->sha256_line = node->line;
+  if (node->kind == NODE_TEXT && strlen(node->text) == 64 && strspn(node->text, "0123456789abcdefABCDEF") == 64)
+    return field_text(fields, field, node, target);
+  XSP_TRY(fields_kind(fields, field, node, NODE_TEXT));
+  return fields_wrong(fields, node, "what sha256sum prints", "sha256 must be 64 hexadecimal digits");
+}
+
+static const struct field path_keys[] = {
+    {"path", true, field_text, offsetof(struct manifest, model_path), NULL, "resnet50.onnx"},
+    {"sha256", false, read_sha256, offsetof(struct manifest, sha256), NULL, NULL},
+    {0},
+};
+static const struct field package_keys[] = {
+    {"package", true, read_requirement, offsetof(struct manifest, package), NULL, "rapidocr-onnxruntime==1.4.4"},
+    {"file", true, read_inner_path, offsetof(struct manifest, file), NULL, "rapidocr_onnxruntime/models/det.onnx"},
+    {"sha256", false, read_sha256, offsetof(struct manifest, sha256), NULL, NULL},
+    {0},
+};
+static const struct field generator_keys[] = {
+    {"generator", true, read_inner_path, offsetof(struct manifest, generator), NULL, "generators/keras_model.py"},
+    {"produces", true, field_word, offsetof(struct manifest, produces), "^[A-Za-z0-9_][A-Za-z0-9_.-]*$", "resnet50.pb"},
+    {"arguments", false, field_texts, offsetof(struct manifest, arguments), NULL, "[ResNet50]"},
+    {"python", false, read_requirements, offsetof(struct manifest, python), NULL, "[tensorflow-cpu==2.21.0]"},
+    {"uses", false, field_texts, offsetof(struct manifest, uses), NULL, "[generators/common.py]"},
+    {"sha256", false, read_sha256, offsetof(struct manifest, sha256), NULL, NULL},
+    {0},
+};
+
+static enum status read_model(const struct fields *fields, const struct field *field, const struct document_node *node,
+                              void *target)
+{
+  static const struct {
+    const char *key;
+    enum manifest_source source;
+    const struct field *keys;
+  } sources[] = {{"path", MANIFEST_PATH, path_keys},
+                 {"package", MANIFEST_PACKAGE, package_keys},
+                 {"generator", MANIFEST_GENERATOR, generator_keys}};
+  struct manifest *manifest = target;
+  XSP_TRY(fields_kind(fields, field, node, NODE_MAP));
+  size_t found = 0, chosen = 0;
+  for (const struct document_node *entry = node->first; entry != NULL; entry = entry->next)
+    for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++)
+      if (strcmp(entry->key, sources[i].key) == 0) {
+        found++;
+        chosen = i;
+        manifest->source_line = entry->line;
+      }
+  if (found != 1)
+    return fields_wrong(fields, node, "one of path: …, package: … and generator: …",
+                        "model says %s where the model comes from", found == 0 ? "nowhere" : "more than once");
+  manifest->source = sources[chosen].source;
+  char what[64];
+  snprintf(what, sizeof what, "a model from a %s", sources[chosen].key);
+  return fields_read(fields, sources[chosen].keys, node, what, manifest);
+}
+
+// ---- the file --------------------------------------------------------------------------------------------------------
+
+static enum status read_constraint(const struct fields *fields, const struct field *field,
+                                   const struct document_node *node, void *target)
+{
+  fields->manifest->framework_version_line = node->line;
+  XSP_TRY(field_text(fields, field, node, target));
+  if (!version_constraint_is_valid(node->text))
+    return fields_wrong(fields, node, "\">=2.14,<3\"", "version is no constraint: '%.100s'", node->text);
+  return STATUS_OK;
+}
+
+static enum status read_framework_name(const struct fields *fields, const struct field *field,
+                                       const struct document_node *node, void *target)
+{
+  fields->manifest->framework_line = node->line;
+  return field_word(fields, field, node, target);
+}
+
+static const struct field framework_keys[] = {
+    {"name", true, read_framework_name, offsetof(struct manifest, framework), "^[a-z0-9][a-z0-9_-]*$", "tensorflow"},
+    {"version", false, read_constraint, offsetof(struct manifest, framework_version), NULL, "\">=2.14\""},
+    {0},
+};
+
+static enum status read_framework(const struct fields *fields, const struct field *field,
+                                  const struct document_node *node, void *target)
+{
+  return fields_read(fields, framework_keys, node, field->key, target);
+}
+
+static enum status read_task(const struct fields *fields, const struct field *field, const struct document_node *node,
+                             void *target)
+{
+  static const char *const tasks[] = {"image classification",
+                                      "object detection",
+                                      "instance segmentation",
+                                      "semantic segmentation",
+                                      "super resolution",
+                                      "text",
+                                      "speech",
+                                      "other",
+                                      NULL};
+  size_t index = 0;
+  XSP_TRY(fields_choice(fields, field, node, tasks, &index));
+  ((struct manifest *)target)->task = tasks[index];
+  return STATUS_OK;
+}
+
+static enum status read_dims(const struct fields *fields, const struct field *field, const struct document_node *node,
+                             void *target)
+{
+  struct manifest *manifest = target;
+  void *items = NULL;
+  XSP_TRY(fields_room(fields, field, node, NODE_MAP, sizeof *manifest->dims, &items));
+  manifest->dims = items;
+  for (const struct document_node *entry = node->first; entry != NULL; entry = entry->next) {
+    struct manifest_size *dim = &manifest->dims[manifest->dim_count++];
+    *dim = (struct manifest_size){.name = entry->key, .line = entry->line};
+    if (strchr(dim->name, '=') != NULL || dim->name[0] == 0)
+      return fields_wrong(fields, entry, "sequence: 128", "a dimension cannot be called '%.100s'", dim->name);
+    XSP_TRY(fields_integer(fields, entry, "a size in dims", 1, SIZE_MAXIMUM, &dim->size));
+  }
+  return STATUS_OK;
+}
+
+static enum status read_batches(const struct fields *fields, const struct field *field,
+                                const struct document_node *node, void *target)
+{
+  struct manifest *manifest = target;
+  void *items = NULL;
+  XSP_TRY(fields_room(fields, field, node, NODE_LIST, sizeof *manifest->batches, &items));
+  manifest->batches = items;
+  for (const struct document_node *entry = node->first; entry != NULL; entry = entry->next) {
+    int64_t *batch = &manifest->batches[manifest->batch_count];
+    XSP_TRY(fields_integer(fields, entry, "a batch size", 1, BATCH_MAXIMUM, batch));
+    for (size_t i = 0; i < manifest->batch_count; i++)
+      if (manifest->batches[i] == *batch)
+        return fields_wrong(fields, entry, "each once", "batch size %" PRId64 " is given twice", *batch);
+    manifest->batch_count++;
+  }
+  return STATUS_OK;
+}
+
+static const struct field manifest_keys[] = {
+    {"name", true, field_word, offsetof(struct manifest, name), "^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$", "ResNet50_v1"},
+    {"version", true, field_word, offsetof(struct manifest, version), "^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$", "\"1.0\""},
+    {"task", true, read_task, 0, NULL, "image classification"},
+    {"framework", true, read_framework, 0, NULL, "{name: onnxruntime}"},
+    {"model", true, read_model, 0, NULL, "{path: resnet50.onnx}"},
+    {"description", false, field_text, offsetof(struct manifest, description), NULL, NULL},
+    {"inputs", false, read_tensors, 0, NULL, "[{name: data}]"},
+    {"outputs", false, read_tensors, 0, NULL, "[{name: probabilities}]"},
+    {"dims", false, read_dims, 0, NULL, "{sequence: 128}"},
+    {"batches", false, read_batches, 0, NULL, "[1, 2, 4, 8]"},
+    {"reference", false, field_text, offsetof(struct manifest, reference), NULL, NULL},
+    {"license", false, field_text, offsetof(struct manifest, license), NULL, NULL},
+    {0},
+};
+
+// Where all inputs have shapes, a name that stands in none of them is a mistake.
+static enum status check_dims(const struct fields *fields)
+{
+  const struct manifest *manifest = fields->manifest;
+  bool has_shapes = manifest->input_count > 0;
+  for (size_t i = 0; i < manifest->input_count; i++)
+    has_shapes = has_shapes && manifest->inputs[i].has_shape;
+  for (size_t d = 0; has_shapes && d < manifest->dim_count; d++) {
+    bool is_used = false;
+    for (size_t i = 0; i < manifest->input_count; i++)
+      for (unsigned k = 0; k < manifest->inputs[i].rank; k++) {
+        const char *name = manifest->inputs[i].dimension[k];
+        is_used = is_used || (name != NULL && strcmp(name, manifest->dims[d].name) == 0);
+      }
+    if (!is_used)
+      return manifest_wrong(manifest, manifest->dims[d].line, STATUS_INPUT, "a name of a free dimension", fields->err,
+                            "dims: no input has a dimension %.100s", manifest->dims[d].name);
+  }
+  return STATUS_OK;
+}
+
+bool manifest_recognises(const char *path)
+{
+  const char *dot = strrchr(path, '.');
+  return dot != NULL && (strcmp(dot, ".yml") == 0 || strcmp(dot, ".yaml") == 0);
+}
+
+enum status manifest_parse(const char *bytes, size_t size, const char *path, struct arena *arena,
+                           struct manifest *ret_manifest, struct error *err)
+{
+  *ret_manifest = (struct manifest){.path = path};
+  struct document_node *root = NULL;
+  XSP_TRY(document_parse(bytes, size, path, arena, &root, err));
+  const struct fields fields = {ret_manifest, arena, err};
+  XSP_TRY(fields_read(&fields, manifest_keys, root, "a manifest", ret_manifest));
+  return check_dims(&fields);
+}
+
+enum status manifest_load(const char *path, struct arena *arena, struct manifest *ret_manifest, struct error *err)
+{
+  *ret_manifest = (struct manifest){.path = path};
+  FILE *file = fopen(path, "rbe");
+  if (file == NULL)
+    return error_set_errno(err, STATUS_INPUT, "cannot read the manifest", path, "another path");
+  char *bytes = arena_alloc(arena, DOCUMENT_BYTES_MAXIMUM + 1);
+  size_t size = bytes != NULL ? fread(bytes, 1, DOCUMENT_BYTES_MAXIMUM + 1, file) : 0;
+  bool has_failed = ferror(file) != 0;
+  int reason = errno;
+  fclose(file);
+  errno = reason;
+  if (bytes == NULL)
+    return error_set(err, STATUS_MEMORY, "cannot read the manifest", path, NULL, "out of memory");
+  if (has_failed)
+    return error_set_errno(err, STATUS_INPUT, "cannot read the manifest", path, "another path");
+  return manifest_parse(bytes, size, path, arena, ret_manifest, err);
+}

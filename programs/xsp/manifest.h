@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model manifest (docs/manifests.md): what a model is called, where it comes from, what runs it, what it takes. This reads
+// and checks the file alone; manifest_source.h finds the model. Format and docs/manifest.schema.json agree.
+#ifndef XSP_PROGRAMS_MANIFEST_H
+#define XSP_PROGRAMS_MANIFEST_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "predictors/predictor.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MANIFEST_LIST_MAXIMUM 64 // of inputs, outputs, dims, batches, arguments, packages
+
+enum manifest_source { MANIFEST_PATH, MANIFEST_PACKAGE, MANIFEST_GENERATOR };
+enum manifest_fill { FILL_DEFAULT, FILL_ZEROS, FILL_ONES, FILL_CONSTANT, FILL_UNIFORM, FILL_INTEGERS, FILL_FILE };
+
+struct manifest_texts {
+  const char **items;
+  size_t count;
+};
+struct manifest_tensor {
+  const char *name;
+  unsigned line;         // of its entry
+  enum tensor_type type; // 0: not given
+  bool has_shape;
+  unsigned rank;
+  int64_t shape[TENSOR_MAXIMUM_RANK];         // -1: free
+  const char *dimension[TENSOR_MAXIMUM_RANK]; // its name where free
+  enum manifest_fill fill;
+  double low, high;      // of uniform and integers; constant: low
+  const char *fill_file; // as written
+};
+struct manifest_size {
+  const char *name;
+  int64_t size;
+  unsigned line;
+};
+struct manifest {
+  const char *path; // of the manifest, as given
+  const char *name, *version, *task;
+  const char *description, *reference, *license; // NULL: not given
+  const char *framework;
+  const char *framework_version; // a constraint; NULL: any
+  unsigned framework_line, framework_version_line;
+  enum manifest_source source;
+  unsigned source_line;
+  const char *model_path;                        // path
+  const char *package;                           // package: a name, maybe with a version constraint behind it
+  const char *file;                              // package: within the folder of modules
+  const char *generator;                         // generator: the script
+  const char *produces;                          // generator: the name of what it makes
+  struct manifest_texts arguments, python, uses; // generator
+  const char *sha256;                            // NULL: not given
+  unsigned sha256_line;
+  struct manifest_tensor *inputs, *outputs;
+  size_t input_count, output_count;
+  struct manifest_size *dims;
+  size_t dim_count;
+  int64_t *batches;
+  size_t batch_count;
+};
+
+// By its name: *.yml, *.yaml.
+bool manifest_recognises(const char *path);
+// Everything lives in `arena`. Errors: STATUS_INPUT with `path:line`, the reason and what to write instead.
+enum status manifest_parse(const char *bytes, size_t size, const char *path, struct arena *arena,
+                           struct manifest *ret_manifest, struct error *err) MUST_CHECK;
+enum status manifest_load(const char *path, struct arena *arena, struct manifest *ret_manifest,
+                          struct error *err) MUST_CHECK;
+// An error at a line of the manifest; `why_format` is printf-like.
+__attribute__((format(printf, 6, 7))) enum status manifest_wrong(const struct manifest *manifest, unsigned line,
+                                                                 enum status status, const char *advice,
+                                                                 struct error *err, const char *why_format, ...);
+const char *manifest_type_name(enum tensor_type type); // "float32"; NULL: none of a manifest's
+
+#endif

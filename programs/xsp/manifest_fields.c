@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checked values of a manifest's document; see manifest_fields.h. Called by manifest.c only.
+#include "programs/xsp/manifest_fields.h"
+
+#include "programs/xsp/nearest.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT_MAXIMUM 4096
+#define KEYS_MAXIMUM 32
+
+enum status manifest_wrong(const struct manifest *manifest, unsigned line, enum status status, const char *advice,
+                           struct error *err, const char *why_format, ...)
+{
+  char where[512], why[512];
+  snprintf(where, sizeof where, "%s:%u", manifest->path, line);
+  va_list values;
+  va_start(values, why_format);
+  vsnprintf(why, sizeof why, why_format, values);
+  va_end(values);
+  return error_set(err, status, status == STATUS_INPUT ? "wrong manifest" : "cannot use the manifest", where, advice,
+                   "%s", why);
+}
+
+enum status fields_wrong(const struct fields *fields, const struct document_node *node, const char *advice,
+                         const char *why_format, ...)
+{
+  char why[512];
+  va_list values;
+  va_start(values, why_format);
+  vsnprintf(why, sizeof why, why_format, values);
+  va_end(values);
+  return manifest_wrong(fields->manifest, node->line, STATUS_INPUT, advice, fields->err, "%s", why);
+}
+
+static enum status out_of_memory(const struct fields *fields)
+{
+  return error_set(fields->err, STATUS_MEMORY, "cannot read the manifest", fields->manifest->path, NULL,
+                   "out of memory");
+}
+
+// ---- maps ------------------------------------------------------------------------------------------------------------
+
+static enum status unknown_key(const struct fields *fields, const struct field *table, const struct document_node *node,
+                               const char *what)
+{
+  char word[64], advice[256] = "";
+  snprintf(word, sizeof word, "%s", node->key);
+  struct nearest nearest;
+  nearest_start(&nearest, word);
+  size_t used = 0;
+  for (const struct field *field = table; field->key != NULL; field++) {
+    nearest_offer(&nearest, field->key);
+    if (used < sizeof advice)
+      used += (size_t)snprintf(advice + used, sizeof advice - used, "%s%s", used > 0 ? ", " : "one of ", field->key);
+  }
+  const struct document_node at = {.line = node->key_line};
+  return fields_wrong(fields, &at, nearest.best != NULL ? nearest.best : advice, "%s has no key %.100s", what,
+                      node->key);
+}
+
+enum status fields_read(const struct fields *fields, const struct field *table, const struct document_node *map,
+                        const char *what, void *target)
+{
+  bool seen[KEYS_MAXIMUM] = {false};
+  if (map->kind != NODE_MAP)
+    return fields_wrong(fields, map, "docs/manifests.md", "%s is a mapping, here stands %s", what,
+                        document_kind_name(map->kind));
+  for (const struct document_node *node = map->first; node != NULL; node = node->next) {
+    const struct field *field = table;
+    while (field->key != NULL && strcmp(field->key, node->key) != 0)
+      field++;
+    if (field->key == NULL)
+      return unknown_key(fields, table, node, what);
+    seen[field - table] = true;
+    XSP_TRY(field->read(fields, field, node, target));
+  }
+  for (const struct field *field = table; field->key != NULL; field++)
+    if (field->is_required && !seen[field - table]) {
+      char advice[160];
+      snprintf(advice, sizeof advice, "%s: %s", field->key, field->example != NULL ? field->example : "…");
+      return fields_wrong(fields, map, advice, "%s lacks the key %s", what, field->key);
+    }
+  return STATUS_OK;
+}
+
+// ---- values ----------------------------------------------------------------------------------------------------------
+
+enum status fields_kind(const struct fields *fields, const struct field *field, const struct document_node *node,
+                        enum document_kind kind)
+{
+  if (node->kind == kind)
+    return STATUS_OK;
+  char advice[192] = "docs/manifests.md";
+  bool wants_quotes = kind == NODE_TEXT && node->kind != NODE_LIST && node->kind != NODE_MAP && node->text[0] != 0;
+  if (wants_quotes)
+    snprintf(advice, sizeof advice, "%s: \"%.100s\"", field->key, node->text);
+  else if (field->example != NULL)
+    snprintf(advice, sizeof advice, "%s: %s", field->key, field->example);
+  return fields_wrong(fields, node, advice, "%s must be %s%s, %s%.100s is %s", field->key, document_kind_name(kind),
+                      wants_quotes ? " (in quotes)" : "", wants_quotes ? "" : "and this",
+                      wants_quotes ? node->text : "", document_kind_name(node->kind));
+}
+
+enum status field_text(const struct fields *fields, const struct field *field, const struct document_node *node,
+                       void *target)
+{
+  XSP_TRY(fields_kind(fields, field, node, NODE_TEXT));
+  if (node->text[0] == 0)
+    return fields_wrong(fields, node, field->example, "%s is empty", field->key);
+  if (strlen(node->text) > TEXT_MAXIMUM)
+    return fields_wrong(fields, node, NULL, "%s is longer than %d bytes", field->key, TEXT_MAXIMUM);
+  *(const char **)((char *)target + field->offset) = node->text;
+  return STATUS_OK;
+}
+
+enum status field_word(const struct fields *fields, const struct field *field, const struct document_node *node,
+                       void *target)
+{
+  XSP_TRY(field_text(fields, field, node, target));
+  regex_t pattern;
+  if (regcomp(&pattern, field->pattern, REG_EXTENDED | REG_NOSUB) != 0)
+    return out_of_memory(fields);
+  bool fits = regexec(&pattern, node->text, 0, NULL, 0) == 0;
+  regfree(&pattern);
+  char advice[192];
+  snprintf(advice, sizeof advice, "%s: %s", field->key, field->example);
+  return fits ? STATUS_OK : fields_wrong(fields, node, advice, "%s cannot be '%.100s'", field->key, node->text);
+}
+
+enum status fields_room(const struct fields *fields, const struct field *field, const struct document_node *node,
+                        enum document_kind kind, size_t item_bytes, void **ret_items)
+{
+  XSP_TRY(fields_kind(fields, field, node, kind));
+  if (node->count == 0)
+    return fields_wrong(fields, node, "leave the key out", "%s is empty", field->key);
+  if (node->count > MANIFEST_LIST_MAXIMUM)
+    return fields_wrong(fields, node, NULL, "%s has more than %d entries", field->key, MANIFEST_LIST_MAXIMUM);
+  *ret_items = arena_alloc_array(fields->arena, node->count, item_bytes);
+  return *ret_items != NULL ? STATUS_OK : out_of_memory(fields);
+}
+
+enum status field_texts(const struct fields *fields, const struct field *field, const struct document_node *node,
+                        void *target)
+{
+  struct manifest_texts *texts = (struct manifest_texts *)(void *)((char *)target + field->offset);
+  void *items = NULL;
+  XSP_TRY(fields_room(fields, field, node, NODE_LIST, sizeof *texts->items, &items));
+  texts->items = items;
+  const struct field each = {.key = field->key, .example = field->example};
+  for (const struct document_node *entry = node->first; entry != NULL; entry = entry->next)
+    XSP_TRY(field_text(fields, &each, entry, &texts->items[texts->count++]));
+  return STATUS_OK;
+}
+
+enum status fields_integer(const struct fields *fields, const struct document_node *node, const char *what,
+                           int64_t least, int64_t most, int64_t *ret_value)
+{
+  char *end = NULL;
+  errno = 0;
+  long long value = strtoll(node->text, &end, 10);
+  bool is_decimal =
+      node->kind == NODE_INTEGER && *end == 0 && node->text[0] != '+' && node->text[strspn(node->text, "-0")] != 0;
+  is_decimal = is_decimal || (node->kind == NODE_INTEGER && strcmp(node->text, "0") == 0);
+  if (!is_decimal || errno != 0 || value < least || value > most)
+    return fields_wrong(fields, node, NULL, "%s must be a whole number from %" PRId64 " to %" PRId64 ", not %.100s",
+                        what, least, most, node->text[0] != 0 ? node->text : document_kind_name(node->kind));
+  *ret_value = value;
+  return STATUS_OK;
+}
+
+enum status fields_number(const struct fields *fields, const struct document_node *node, const char *what,
+                          double *ret_value)
+{
+  char *end = NULL;
+  double value = strtod(node->text, &end);
+  bool is_number = (node->kind == NODE_INTEGER || node->kind == NODE_NUMBER) && *end == 0 && end != node->text;
+  if (!is_number || !isfinite(value)) {
+    bool lacks_point = node->kind == NODE_TEXT && end != node->text && *end == 0;
+    return fields_wrong(fields, node, lacks_point ? "with a point and the exponent's sign, as in 1.0e-3" : NULL,
+                        "%s must be a number, not %.100s%s", what,
+                        node->text[0] != 0 ? node->text : document_kind_name(node->kind),
+                        lacks_point ? ", which YAML takes for text" : "");
+  }
+  *ret_value = value;
+  return STATUS_OK;
+}
+
+enum status fields_choice(const struct fields *fields, const struct field *field, const struct document_node *node,
+                          const char *const *words, size_t *ret_index)
+{
+  XSP_TRY(fields_kind(fields, field, node, NODE_TEXT));
+  char word[64], advice[256] = "";
+  snprintf(word, sizeof word, "%s", node->text);
+  struct nearest nearest;
+  nearest_start(&nearest, word);
+  size_t used = 0;
+  for (size_t i = 0; words[i] != NULL; i++) {
+    if (strcmp(words[i], node->text) == 0) {
+      *ret_index = i;
+      return STATUS_OK;
+    }
+    nearest_offer(&nearest, words[i]);
+    if (used < sizeof advice)
+      used += (size_t)snprintf(advice + used, sizeof advice - used, "%s%s", used > 0 ? ", " : "one of ", words[i]);
+  }
+  return fields_wrong(fields, node, nearest.best != NULL ? nearest.best : advice, "%s cannot be '%.100s'", field->key,
+                      node->text);
+}

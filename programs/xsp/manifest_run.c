@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// A generator's process; see manifest_run.h. In a process group of its own, which goes with xsp however that ends.
+#include "programs/xsp/manifest_run.h"
+
+#include "base/python.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ARGUMENTS_MAXIMUM (MANIFEST_LIST_MAXIMUM + 8)
+#define LOOK_EVERY_MS 100
+#define TELL_EVERY_S 10
+#define TALK_BYTES 4096 // of the end of what it wrote
+
+static const int held_signals[] = {SIGINT, SIGTERM, SIGHUP};
+#define HELD (sizeof held_signals / sizeof held_signals[0])
+static volatile sig_atomic_t caught; // 0: none
+static struct sigaction before[HELD];
+static bool is_holding;
+
+static void on_signal(int number)
+{
+  caught = number;
+}
+
+static void hold_signals(void)
+{
+  caught = 0;
+  is_holding = true;
+  struct sigaction action = {.sa_handler = on_signal};
+  for (size_t i = 0; i < HELD; i++) {
+    sigaction(held_signals[i], NULL, &before[i]);
+    if (before[i].sa_handler != SIG_IGN) // nohup
+      sigaction(held_signals[i], &action, NULL);
+  }
+}
+
+void manifest_run_end(void)
+{
+  if (!is_holding)
+    return;
+  is_holding = false;
+  for (size_t i = 0; i < HELD; i++)
+    sigaction(held_signals[i], &before[i], NULL);
+  if (caught != 0)
+    raise(caught);
+}
+
+static void child_main(const char *const *arguments, int talk, pid_t parent)
+{
+  char python[PATH_MAX];
+  const char *all[ARGUMENTS_MAXIMUM + 2];
+  python_program(python, sizeof python);
+  size_t count = 0;
+  all[count++] = python;
+  for (size_t i = 0; arguments[i] != NULL && count < ARGUMENTS_MAXIMUM; i++)
+    all[count++] = arguments[i];
+  all[count] = NULL;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent)
+    _exit(1);
+  setpgid(0, 0);
+  for (size_t i = 0; i < HELD; i++)
+    sigaction(held_signals[i], &before[i], NULL);
+  setenv("PYTHONDONTWRITEBYTECODE", "1", 1); // nothing appears beside the user's scripts
+  setenv("PYTHONHASHSEED", "0", 1);          // the same model every time
+  int nothing = open("/dev/null", O_RDONLY);
+  if (nothing >= 0)
+    dup2(nothing, 0);
+  dup2(talk, 1);
+  dup2(talk, 2);
+  execvp(all[0], (char *const *)(const void *)all);
+  dprintf(2, "cannot start %s: %s\n", all[0], strerror(errno));
+  _exit(127);
+}
+
+static double now_s(void)
+{
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+struct talk { // the end of what the script wrote
+  char bytes[TALK_BYTES];
+  size_t length;
+};
+
+// False at its end.
+static bool read_talk(int fd, struct talk *talk)
+{
+  if (talk->length > TALK_BYTES / 2) {
+    size_t cut = talk->length - TALK_BYTES / 2;
+    memmove(talk->bytes, talk->bytes + cut, talk->length - cut);
+    talk->length -= cut;
+  }
+  ssize_t got = read(fd, talk->bytes + talk->length, TALK_BYTES - talk->length);
+  if (got > 0)
+    talk->length += (size_t)got;
+  return got > 0 || (got < 0 && (errno == EINTR || errno == EAGAIN));
+}
+
+// The last line with anything in it.
+static void last_line(const struct talk *talk, char *line, size_t size)
+{
+  size_t end = talk->length;
+  while (end > 0 && strchr(" \t\r\n", talk->bytes[end - 1]) != NULL)
+    end--;
+  size_t start = end;
+  while (start > 0 && talk->bytes[start - 1] != '\n')
+    start--;
+  snprintf(line, size, "%.*s", (int)(end - start), talk->bytes + start);
+}
+
+// Until it has ended and closed its output, or a signal came. Children that it leaves behind do not hold xsp up.
+static int wait_for(pid_t child, int fd, const struct manifest *manifest, bool is_quiet, struct talk *talk)
+{
+  double started = now_s(), told = started;
+  int how = 0;
+  bool is_open = true, has_ended = false;
+  while (!has_ended) {
+    struct pollfd ready = {.fd = is_open ? fd : -1, .events = POLLIN};
+    if (poll(&ready, 1, LOOK_EVERY_MS) > 0)
+      is_open = read_talk(fd, talk);
+    has_ended = waitpid(child, &how, WNOHANG) == child;
+    if (caught != 0 && !has_ended)
+      kill(-child, SIGKILL);
+    if (!is_quiet && now_s() - told >= TELL_EVERY_S) {
+      told = now_s();
+      fprintf(stderr, "xsp: making %s, for %.0f s so far\n", manifest->name, told - started);
+    }
+  }
+  struct pollfd rest = {.fd = fd, .events = POLLIN};
+  while (is_open && poll(&rest, 1, 0) > 0)
+    is_open = read_talk(fd, talk);
+  return how;
+}
+
+static enum status explain(const struct manifest *manifest, const char *const *arguments, int how,
+                           const struct talk *talk, struct error *err)
+{
+  char line[300], end[64], advice[256];
+  last_line(talk, line, sizeof line);
+  if (WIFSIGNALED(how))
+    snprintf(end, sizeof end, "signal %d (%s)", WTERMSIG(how), strsignal(WTERMSIG(how)));
+  else
+    snprintf(end, sizeof end, "status %d", WEXITSTATUS(how));
+  size_t used = (size_t)snprintf(advice, sizeof advice, "python3 %.150s", arguments[0]);
+  for (size_t i = 1; arguments[i + 1] != NULL && used < sizeof advice; i++)
+    used += (size_t)snprintf(advice + used, sizeof advice - used, " %s", arguments[i]);
+  if (used < sizeof advice)
+    snprintf(advice + used, sizeof advice - used, " /tmp/%s", manifest->produces);
+  return manifest_wrong(manifest, manifest->source_line, STATUS_SYSTEM, advice, err, "%s failed with %s%s%s",
+                        manifest->generator, end, line[0] != 0 ? "; its last line: " : "", line);
+}
+
+enum status manifest_run_python(const struct manifest *manifest, const char *const *arguments, bool is_quiet,
+                                struct error *err)
+{
+  int pipe_fd[2];
+  if (pipe2(pipe_fd, O_CLOEXEC) != 0)
+    return error_set_errno(err, STATUS_SYSTEM, "cannot run the generator", manifest->generator, NULL);
+  if (!is_quiet)
+    fprintf(stderr, "xsp: making %s with %s, once\n", manifest->name, manifest->generator);
+  hold_signals();
+  pid_t parent = getpid(), child = fork();
+  if (child == 0)
+    child_main(arguments, pipe_fd[1], parent);
+  close(pipe_fd[1]);
+  enum status status = STATUS_OK;
+  if (child < 0) {
+    status = error_set_errno(err, STATUS_SYSTEM, "cannot run the generator", manifest->generator, NULL);
+  } else {
+    setpgid(child, child); // both do it: whoever comes first
+    struct talk talk = {.length = 0};
+    int how = wait_for(child, pipe_fd[0], manifest, is_quiet, &talk);
+    if (caught != 0)
+      status = error_set(err, STATUS_SYSTEM, "interrupted", manifest->path, NULL, "nothing of the model is kept");
+    else if (!WIFEXITED(how) || WEXITSTATUS(how) != 0)
+      status = explain(manifest, arguments, how, &talk, err);
+  }
+  close(pipe_fd[0]);
+  return status;
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// A manifest against what would run it: its framework's predictor and library, and what the runner is told of it. For `xsp profile`
+// and `xsp check`.
+#ifndef XSP_PROGRAMS_MANIFEST_RUNNER_H
+#define XSP_PROGRAMS_MANIFEST_RUNNER_H
+
+#include "programs/xsp/check_probe.h"
+#include "programs/xsp/manifest.h"
+
+// The predictor it names. Errors: STATUS_INPUT, with the line and the nearest name.
+enum status manifest_predictor(const struct manifest *manifest, const struct predictor **ret_predictor,
+                               struct error *err) MUST_CHECK;
+// Opens the framework's library in a process of its own and compares its version with what the manifest wants. Errors:
+// STATUS_SYSTEM, with what was found where.
+enum status manifest_check_library(const struct manifest *manifest, const struct predictor *predictor,
+                                   const char *library, struct check_result *ret_result, struct error *err) MUST_CHECK;
+// For runner_options, NULL-terminated; NULL where memory is out. Those of `given` (the command line's) go before the manifest's.
+const char *const *manifest_expectations(const struct manifest *manifest, struct arena *arena);
+const char *const *manifest_inputs(const struct manifest *manifest, const char *const *given, struct arena *arena);
+const char *const *manifest_dims(const struct manifest *manifest, const char *const *given, struct arena *arena);
+
+#endif

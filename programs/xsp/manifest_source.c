@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a manifest to the model's files; see manifest_source.h. Generators are in manifest_generator.c.
+#include "programs/xsp/manifest_source.h"
+
+#include "base/buf.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+const char *manifest_relative(const struct manifest *manifest, const char *path, struct arena *arena)
+{
+  const char *base = basename(manifest->path);
+  if (path[0] == '/' || base == manifest->path)
+    return arena_copy(arena, path, strlen(path));
+  return arena_format(arena, "%.*s%s", (int)(base - manifest->path), manifest->path, path);
+}
+
+static enum status find_path(const struct manifest *manifest, struct arena *arena, struct manifest_model *model,
+                             struct error *err)
+{
+  char *path = arena_format(arena, "%s", manifest_relative(manifest, manifest->model_path, arena));
+  for (size_t length = path != NULL ? strlen(path) : 0; length > 1 && path[length - 1] == '/';)
+    path[--length] = 0; // a folder's name is its last part
+  model->path = path;
+  model->source = arena_format(arena, "path %s", manifest->model_path);
+  return STATUS_OK;
+}
+
+static enum status find_in_package(const struct manifest *manifest, struct arena *arena, struct manifest_model *model,
+                                   struct error *err)
+{
+  struct python_package package;
+  XSP_TRY(package_find(manifest, manifest->source_line, manifest->package, arena, &package, err));
+  model->path = arena_format(arena, "%s/%s", package.folder, manifest->file);
+  model->source = arena_format(arena, "package %.*s %s: %s", (int)strcspn(manifest->package, "<>=!~ "),
+                               manifest->package, package.version, manifest->file);
+  if (model->path != NULL && access(model->path, R_OK) != 0)
+    return manifest_wrong(manifest, manifest->source_line, STATUS_INPUT,
+                          "another file, or another version of the package", err, "%.*s %s in %s has no file %s",
+                          (int)strcspn(manifest->package, "<>=!~ "), manifest->package, package.version, package.folder,
+                          manifest->file);
+  return STATUS_OK;
+}
+
+static enum status find_generated(const struct manifest *manifest, bool is_quiet, struct arena *arena,
+                                  struct manifest_model *model, struct error *err)
+{
+  XSP_TRY(generator_make(manifest, is_quiet, arena, &model->path, &model->was_made, err));
+  struct buf text;
+  buf_init(&text, 4096);
+  buf_format(&text, "generator %s", manifest->generator);
+  for (size_t i = 0; i < manifest->arguments.count; i++)
+    buf_format(&text, " %s", manifest->arguments.items[i]);
+  model->source = arena_copy(arena, text.data != NULL ? text.data : "", text.length);
+  buf_done(&text);
+  return STATUS_OK;
+}
+
+static enum status compare_checksum(const struct manifest *manifest, struct manifest_model *model, struct error *err)
+{
+  XSP_TRY(model_files_checksum(&model->files, model->sha256, err));
+  if (manifest->sha256 == NULL || strcasecmp(manifest->sha256, model->sha256) == 0)
+    return STATUS_OK;
+  return manifest_wrong(manifest, manifest->sha256_line, STATUS_INPUT,
+                        manifest->source == MANIFEST_GENERATOR
+                            ? "remove the file's folder to make it again, or correct sha256"
+                            : "the right file, or correct sha256",
+                        err, "sha256 is %s, that of %s (%zu %s) is %s", manifest->sha256, model->path,
+                        model->files.count, model->files.count == 1 ? "file" : "files", model->sha256);
+}
+
+enum status manifest_find_model(const struct manifest *manifest, bool is_quiet, struct arena *arena,
+                                struct manifest_model *ret_model, struct error *err)
+{
+  *ret_model = (struct manifest_model){0};
+  switch (manifest->source) {
+  case MANIFEST_PATH:
+    XSP_TRY(find_path(manifest, arena, ret_model, err));
+    break;
+  case MANIFEST_PACKAGE:
+    XSP_TRY(find_in_package(manifest, arena, ret_model, err));
+    break;
+  case MANIFEST_GENERATOR:
+    XSP_TRY(find_generated(manifest, is_quiet, arena, ret_model, err));
+    break;
+  }
+  if (ret_model->path == NULL || ret_model->source == NULL)
+    return error_set(err, STATUS_MEMORY, "cannot use the manifest", manifest->path, NULL, "out of memory");
+  if (access(ret_model->path, R_OK) != 0)
+    return manifest_wrong(manifest, manifest->source_line, STATUS_INPUT, "a path from the manifest's folder", err,
+                          "cannot read the model %s: %m", ret_model->path);
+  XSP_TRY(model_files_find(ret_model->path, arena, &ret_model->files, err));
+  return compare_checksum(manifest, ret_model, err);
+}

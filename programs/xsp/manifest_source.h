@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a manifest's model is: a path beside it, a file of an installed Python package, or what a generator makes, once,
+// in the cache. Nothing is downloaded.
+#ifndef XSP_PROGRAMS_MANIFEST_SOURCE_H
+#define XSP_PROGRAMS_MANIFEST_SOURCE_H
+
+#include "programs/xsp/manifest.h"
+#include "programs/xsp/model_files.h"
+
+#include <stdbool.h>
+
+struct manifest_model {
+  const char *path;
+  const char *source; // for people: "package rapidocr-onnxruntime 1.4.4"
+  struct model_files files;
+  char sha256[CHECKSUM_TEXT_SIZE];
+  bool was_made; // by the generator, now
+};
+
+// Finds, or makes, the model and compares its checksum. `is_quiet`: no word of progress on stderr. Errors: STATUS_INPUT (no
+// such file, another checksum), STATUS_SYSTEM (a package or the generator's result is missing).
+enum status manifest_find_model(const struct manifest *manifest, bool is_quiet, struct arena *arena,
+                                struct manifest_model *ret_model, struct error *err) MUST_CHECK;
+
+// ---- its parts -------------------------------------------------------------------------------------------------------
+
+struct python_package {
+  char version[64];
+  const char *folder; // of modules, where it is installed; in the arena
+};
+// "name" or "name==1.0" in the active Python environment, by the metadata of what is installed; nothing is imported.
+// Errors: STATUS_SYSTEM, with what to install.
+enum status package_find(const struct manifest *manifest, unsigned line, const char *requirement, struct arena *arena,
+                         struct python_package *ret_package, struct error *err) MUST_CHECK;
+
+// The file as the manifest means it: relative to the manifest's folder.
+const char *manifest_relative(const struct manifest *manifest, const char *path, struct arena *arena);
+enum status generator_make(const struct manifest *manifest, bool is_quiet, struct arena *arena, const char **ret_path,
+                           bool *ret_was_made, struct error *err) MUST_CHECK;
+
+#endif

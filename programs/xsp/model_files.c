@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which files a model consists of; see model_files.h. What is not damaged here is the framework's to judge: a model that cannot be
+// followed has the file that was named.
+#include "programs/xsp/model_files.h"
+
+#include "base/wire.h"
+
+#include <fcntl.h>
+#include <fts.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FILES_MAXIMUM 65536
+#define GRAPH_DEPTH_MAXIMUM 8 // of graphs inside If, Loop and Scan
+
+struct finding {
+  struct arena *arena;
+  const char *folder;
+  const char **names; // malloc'ed
+  size_t count, room;
+  bool has_failed;
+};
+
+static void add(struct finding *finding, const char *name, size_t length)
+{
+  if (finding->count == FILES_MAXIMUM)
+    return;
+  if (finding->count == finding->room) {
+    size_t room = finding->room * 2 + 16;
+    const char **names = realloc(finding->names, room * sizeof *names);
+    if (names == NULL) {
+      finding->has_failed = true;
+      return;
+    }
+    finding->names = names;
+    finding->room = room;
+  }
+  const char *copy = arena_copy(finding->arena, name, length);
+  finding->has_failed = finding->has_failed || copy == NULL;
+  if (copy != NULL)
+    finding->names[finding->count++] = copy;
+}
+
+// ---- what belongs to a file ------------------------------------------------------------------------------------------
+
+enum { // fields of ONNX's messages
+  MODEL_GRAPH = 7,
+  GRAPH_NODE = 1,
+  GRAPH_INITIALIZER = 5,
+  NODE_ATTRIBUTE = 5,
+  ATTRIBUTE_TENSOR = 5,
+  ATTRIBUTE_GRAPH = 6,
+  TENSOR_EXTERNAL_DATA = 13,
+  ENTRY_KEY = 1,
+  ENTRY_VALUE = 2
+};
+
+// A tensor's external data: entries (key, value), of which "location" is a path beside the model.
+static void add_tensor(struct finding *finding, struct wire tensor)
+{
+  struct wire_field entry, part;
+  while (wire_next(&tensor, &entry)) {
+    if (!wire_is(&entry, TENSOR_EXTERNAL_DATA, WIRE_BYTES))
+      continue;
+    struct wire pair = wire_inside(&entry);
+    struct wire_field value = {0};
+    bool is_location = false;
+    while (wire_next(&pair, &part)) {
+      if (wire_is(&part, ENTRY_KEY, WIRE_BYTES))
+        is_location = part.length == 8 && memcmp(part.bytes, "location", 8) == 0;
+      else if (wire_is(&part, ENTRY_VALUE, WIRE_BYTES))
+        value = part;
+    }
+    const char *name = (const char *)value.bytes;
+    bool repeats = is_location && finding->count > 0 && strlen(finding->names[finding->count - 1]) == value.length &&
+                   memcmp(finding->names[finding->count - 1], name, value.length) == 0;
+    if (is_location && !repeats && value.length > 0 && value.length < PATH_MAX && memchr(name, 0, value.length) == NULL)
+      add(finding, name, value.length);
+  }
+}
+
+// Graphs are walked with a stack of their own, attributes and nodes as levels of it, so that none recurs.
+static void add_onnx(struct finding *finding, const void *bytes, size_t size)
+{
+  enum level { MODEL, GRAPH, NODE, ATTRIBUTE };
+  struct {
+    struct wire message;
+    enum level level;
+  } stack[3 * GRAPH_DEPTH_MAXIMUM + 1] = {{wire_over(bytes, size), MODEL}};
+  size_t depth = 1;
+  while (depth > 0) {
+    struct wire_field field;
+    enum level level = stack[depth - 1].level;
+    if (!wire_next(&stack[depth - 1].message, &field)) {
+      depth--;
+      continue;
+    }
+    if (wire_is(&field, level == GRAPH ? GRAPH_INITIALIZER : ATTRIBUTE_TENSOR, WIRE_BYTES) &&
+        (level == GRAPH || level == ATTRIBUTE)) {
+      add_tensor(finding, wire_inside(&field));
+      continue;
+    }
+    static const struct {
+      uint64_t number;
+      enum level next;
+    } inner[] = {[MODEL] = {MODEL_GRAPH, GRAPH},
+                 [GRAPH] = {GRAPH_NODE, NODE},
+                 [NODE] = {NODE_ATTRIBUTE, ATTRIBUTE},
+                 [ATTRIBUTE] = {ATTRIBUTE_GRAPH, GRAPH}};
+    if (wire_is(&field, inner[level].number, WIRE_BYTES) && depth < sizeof stack / sizeof stack[0]) {
+      stack[depth].message = wire_inside(&field);
+      stack[depth++].level = inner[level].next;
+    }
+  }
+}
+
+static void add_external_data(struct finding *finding, const char *path)
+{
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  struct stat status;
+  if (fd < 0)
+    return;
+  if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
+    void *bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (bytes != MAP_FAILED) {
+      add_onnx(finding, bytes, (size_t)status.st_size);
+      munmap(bytes, (size_t)status.st_size);
+    }
+  }
+  close(fd);
+}
+
+// The latest epoch's parameters, which is what predictors/mxnet.c opens, and the shapes of inputs.
+static void add_mxnet(struct finding *finding, const char *path, size_t prefix_length)
+{
+  static const char digits[] = "-[0-9][0-9][0-9][0-9].params";
+  char pattern[PATH_MAX + sizeof digits];
+  size_t used = 0;
+  for (size_t i = 0; i < prefix_length && used + 2 < PATH_MAX; i++) {
+    if (strchr("*?[\\", path[i]) != NULL)
+      pattern[used++] = '\\';
+    pattern[used++] = path[i];
+  }
+  memcpy(pattern + used, digits, sizeof digits);
+  glob_t found = {0};
+  if (glob(pattern, 0, NULL, &found) == 0) {
+    const char *last = basename(found.gl_pathv[found.gl_pathc - 1]);
+    add(finding, last, strlen(last));
+  }
+  globfree(&found);
+  const char *base = basename(path);
+  char *signature =
+      arena_format(finding->arena, "%.*s-signature.json", (int)(prefix_length - (size_t)(base - path)), base);
+  if (signature != NULL)
+    add(finding, signature, strlen(signature));
+}
+
+static bool ends_with(const char *path, const char *ending)
+{
+  size_t length = strlen(path), ending_length = strlen(ending);
+  return length > ending_length && strcmp(path + length - ending_length, ending) == 0;
+}
+
+static void add_belonging(struct finding *finding, const char *path)
+{
+  const char *base = basename(path);
+  static const char symbol[] = "-symbol.json";
+  if (ends_with(path, ".onnx")) {
+    add_external_data(finding, path);
+  } else if (ends_with(path, symbol)) {
+    add_mxnet(finding, path, strlen(path) - strlen(symbol));
+  } else if (ends_with(path, ".xml")) {
+    char *weights = arena_format(finding->arena, "%.*s.bin", (int)(strlen(base) - strlen(".xml")), base);
+    if (weights != NULL)
+      add(finding, weights, strlen(weights));
+  }
+}
+
+// ---- a folder --------------------------------------------------------------------------------------------------------
+
+// Links to files are followed (stores of models consist of them), links to folders are not.
+static enum status add_folder(struct finding *finding, const char *path, struct error *err)
+{
+  char *const roots[] = {arena_copy(finding->arena, path, strlen(path)), NULL};
+  FTS *walk = roots[0] != NULL ? fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL) : NULL;
+  if (walk == NULL)
+    return error_set_errno(err, STATUS_INPUT, "cannot read the model", path, "another path");
+  size_t root_length = strlen(roots[0]);
+  FTSENT *entry;
+  while ((entry = fts_read(walk)) != NULL) {
+    const char *name = entry->fts_path + root_length + strspn(entry->fts_path + root_length, "/");
+    if (entry->fts_info == FTS_F || entry->fts_info == FTS_SL)
+      add(finding, name, strlen(name));
+  }
+  fts_close(walk);
+  return STATUS_OK;
+}
+
+// ---- all together ----------------------------------------------------------------------------------------------------
+
+static int by_name(const void *a, const void *b)
+{
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool size_of(const char *folder, const char *name, int64_t *ret_bytes)
+{
+  char path[PATH_MAX];
+  struct stat status;
+  if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path || stat(path, &status) != 0 ||
+      !S_ISREG(status.st_mode))
+    return false;
+  *ret_bytes = (int64_t)status.st_size;
+  return true;
+}
+
+// Sorts, and keeps each that is there once.
+static enum status settle(struct finding *finding, struct model_files *files, struct error *err)
+{
+  files->folder = finding->folder;
+  files->names = arena_alloc_array(finding->arena, finding->count + 1, sizeof *files->names);
+  if (files->names == NULL || finding->has_failed)
+    return error_set(err, STATUS_MEMORY, "cannot read the model", finding->folder, NULL, "out of memory");
+  if (finding->count > 0)
+    qsort(finding->names, finding->count, sizeof *finding->names, by_name);
+  for (size_t i = 0; i < finding->count; i++) {
+    int64_t bytes = 0;
+    if ((i > 0 && strcmp(finding->names[i - 1], finding->names[i]) == 0) ||
+        !size_of(finding->folder, finding->names[i], &bytes))
+      continue;
+    files->names[files->count++] = finding->names[i];
+    files->bytes += bytes;
+  }
+  return STATUS_OK;
+}
+
+enum status model_files_find(const char *path, struct arena *arena, struct model_files *ret_files, struct error *err)
+{
+  *ret_files = (struct model_files){0};
+  struct finding finding = {.arena = arena, .folder = path};
+  struct stat about;
+  if (stat(path, &about) != 0)
+    return error_set_errno(err, STATUS_INPUT, "cannot read the model", path, "another path");
+  enum status status = STATUS_OK;
+  if (S_ISDIR(about.st_mode)) {
+    status = add_folder(&finding, path, err);
+  } else {
+    const char *base = basename(path);
+    finding.folder = base == path ? "." : arena_copy(arena, path, (size_t)(base - path));
+    finding.has_failed = finding.folder == NULL;
+    add(&finding, base, strlen(base));
+    add_belonging(&finding, path);
+  }
+  if (status == STATUS_OK)
+    status = settle(&finding, ret_files, err);
+  free(finding.names);
+  return status;
+}
+
+static enum status checksum_of(const struct model_files *files, const char *name, char hex[CHECKSUM_TEXT_SIZE],
+                               struct error *err)
+{
+  char path[PATH_MAX];
+  snprintf(path, sizeof path, "%s/%s", files->folder, name);
+  struct checksum *checksum = checksum_start();
+  if (checksum == NULL)
+    return error_set(err, STATUS_MEMORY, "cannot read the model", path, NULL, "out of memory");
+  enum status status = checksum_add_file(checksum, path, err);
+  checksum_finish(checksum, hex);
+  return status;
+}
+
+enum status model_files_checksum(const struct model_files *files, char hex[CHECKSUM_TEXT_SIZE], struct error *err)
+{
+  if (files->count == 1)
+    return checksum_of(files, files->names[0], hex, err);
+  struct checksum *list = checksum_start();
+  if (list == NULL)
+    return error_set(err, STATUS_MEMORY, "cannot read the model", files->folder, NULL, "out of memory");
+  enum status status = STATUS_OK;
+  for (size_t i = 0; i < files->count && status == STATUS_OK; i++) {
+    char each[CHECKSUM_TEXT_SIZE];
+    status = checksum_of(files, files->names[i], each, err);
+    checksum_add(list, each, strlen(each));
+    checksum_add(list, "  ", 2);
+    checksum_add(list, files->names[i], strlen(files->names[i]));
+    checksum_add(list, "\n", 1);
+  }
+  checksum_finish(list, hex);
+  return status;
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files that a model consists of: their size in all, and one checksum over them.
+#ifndef XSP_PROGRAMS_MODEL_FILES_H
+#define XSP_PROGRAMS_MODEL_FILES_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "programs/xsp/checksum.h"
+
+#include <stdint.h>
+
+struct model_files {
+  const char *folder; // that the names are relative to
+  const char **names; // sorted; each once
+  size_t count;
+  int64_t bytes; // of all
+};
+
+// A folder's files, all of them; else the file and what belongs to it: the weights beside an ONNX model, an IR of OpenVINO, a
+// symbol of MXNet. What belongs and is not there is left out: the framework will say so.
+enum status model_files_find(const char *path, struct arena *arena, struct model_files *ret_files,
+                             struct error *err) MUST_CHECK;
+// Of one file its own; of several that of their list as `sha256sum` prints it, sorted by name.
+enum status model_files_checksum(const struct model_files *files, char hex[CHECKSUM_TEXT_SIZE],
+                                 struct error *err) MUST_CHECK;
+
+#endif

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// The model argument of `xsp profile`; see profile_model.h. What a manifest says are defaults: the command line overrides them
+// where that leaves the same model.
+#include "programs/xsp/profile_model.h"
+
+#include "programs/xsp/check_probe.h"
+#include "programs/xsp/manifest_runner.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const *repeated(const struct invocation *invocation, const char *name, struct arena *arena)
+{
+  size_t count = 0;
+  while (invocation_value_at(invocation, name, count) != NULL)
+    count++;
+  const char **values = arena_alloc_array(arena, count + 1, sizeof *values);
+  for (size_t i = 0; values != NULL && i < count; i++)
+    values[i] = invocation_value_at(invocation, name, i);
+  return values;
+}
+
+static const char *model_name(const char *path, struct arena *arena)
+{
+  const char *base = basename(path);
+  const char *dot = strchr(base, '.');
+  return arena_copy(arena, base, dot != NULL && dot != base ? (size_t)(dot - base) : strlen(base));
+}
+
+// ---- table workload --------------------------------------------------------------------------------------------------
+
+static void put_text(struct profile_options *profile, const char *key, const char *text)
+{
+  if (text != NULL)
+    profile->workload[profile->workload_count++] = (struct store_system_value){.key = key, .text = text};
+}
+
+static void put_bytes(struct profile_options *profile, const struct model_files *files)
+{
+  profile->workload[profile->workload_count++] =
+      (struct store_system_value){.key = "graph_bytes", .number = (double)files->bytes, .is_number = true};
+}
+
+// ---- a model's own file or folder ------------------------------------------------------------------------------------
+
+static enum status plain_model(const struct invocation *invocation, struct profile_options *profile,
+                               struct arena *arena, struct error *err)
+{
+  struct runner_options *runner = &profile->runner;
+  size_t length = strlen(invocation->arguments[0]);
+  while (length > 1 && invocation->arguments[0][length - 1] == '/') // a folder's name is its last part
+    length--;
+  runner->model_path = arena_copy(arena, invocation->arguments[0], length);
+  if (access(runner->model_path, R_OK) != 0)
+    return error_set_errno(err, STATUS_INPUT, "cannot read the model", runner->model_path, "another path");
+  XSP_TRY(variants_choose(invocation, invocation_value(invocation, "framework"), runner->model_path, arena,
+                          profile->variants, &profile->variant_count, err));
+  struct model_files files;
+  XSP_TRY(model_files_find(runner->model_path, arena, &files, err));
+  runner->inputs = repeated(invocation, "input", arena);
+  runner->dims = repeated(invocation, "dim", arena);
+  profile->name = model_name(runner->model_path, arena);
+  put_text(profile, "model_name", profile->name);
+  put_bytes(profile, &files);
+  put_text(profile, "source", arena_format(arena, "path %s", runner->model_path));
+  return STATUS_OK;
+}
+
+// ---- a manifest ------------------------------------------------------------------------------------------------------
+
+// A manifest is of one framework: its inputs, names and checksum are those of one file.
+static enum status check_framework(const struct invocation *invocation, const struct manifest *manifest,
+                                   struct error *err)
+{
+  const char *given = invocation_value(invocation, "framework");
+  if (given == NULL || strcmp(given, manifest->framework) == 0)
+    return STATUS_OK;
+  return manifest_wrong(manifest, manifest->framework_line, STATUS_USE,
+                        "the same without --framework, or the model's own file in its place", err,
+                        "the manifest is for %s, --framework says %s", manifest->framework, given);
+}
+
+static enum status check_versions(const struct manifest *manifest, const struct profile_options *profile,
+                                  struct error *err)
+{
+  const struct predictor *predictor = predictor_find(manifest->framework);
+  for (size_t i = 0; manifest->framework_version != NULL && i < profile->variant_count; i++) {
+    struct check_result result;
+    XSP_TRY(manifest_check_library(manifest, predictor, profile->variants[i].library, &result, err));
+  }
+  return STATUS_OK;
+}
+
+static void describe(struct profile_options *profile, const struct manifest *manifest,
+                     const struct manifest_model *model, struct arena *arena)
+{
+  put_text(profile, "model_name", manifest->name);
+  put_text(profile, "model_version", manifest->version);
+  put_text(profile, "task", manifest->task);
+  put_bytes(profile, &model->files);
+  put_text(profile, "sha256", arena_format(arena, "%s", model->sha256));
+  put_text(profile, "source", model->source);
+  put_text(profile, "manifest", manifest->path);
+  put_text(profile, "reference", manifest->reference);
+}
+
+static enum status from_manifest(const struct invocation *invocation, struct profile_options *profile,
+                                 struct arena *arena, struct error *err)
+{
+  struct manifest *manifest = arena_alloc(arena, sizeof *manifest);
+  struct manifest_model model;
+  const struct predictor *predictor = NULL;
+  if (manifest == NULL)
+    return error_set(err, STATUS_MEMORY, "cannot read the manifest", invocation->arguments[0], NULL, "out of memory");
+  XSP_TRY(manifest_load(invocation->arguments[0], arena, manifest, err));
+  XSP_TRY(manifest_predictor(manifest, &predictor, err));
+  XSP_TRY(check_framework(invocation, manifest, err));
+  XSP_TRY(variants_choose(invocation, manifest->framework, "", arena, profile->variants, &profile->variant_count, err));
+  XSP_TRY(check_versions(manifest, profile, err)); // before a model is made for it
+  XSP_TRY(manifest_find_model(manifest, invocation_has(invocation, "quiet"), arena, &model, err));
+  struct runner_options *runner = &profile->runner;
+  runner->model_path = model.path;
+  runner->expectations = manifest_expectations(manifest, arena);
+  runner->inputs = manifest_inputs(manifest, repeated(invocation, "input", arena), arena);
+  runner->dims = manifest_dims(manifest, repeated(invocation, "dim", arena), arena);
+  if (runner->expectations == NULL || runner->inputs == NULL || runner->dims == NULL)
+    return error_set(err, STATUS_MEMORY, "cannot read the manifest", manifest->path, NULL, "out of memory");
+  profile->name = manifest->name;
+  for (size_t i = 0; !invocation_has(invocation, "batch") && i < manifest->batch_count; i++)
+    profile->batches[profile->batch_count++] = manifest->batches[i];
+  describe(profile, manifest, &model, arena);
+  return STATUS_OK;
+}
+
+enum status profile_model(const struct invocation *invocation, struct profile_options *profile, struct arena *arena,
+                          struct error *err)
+{
+  return manifest_recognises(invocation->arguments[0]) ? from_manifest(invocation, profile, arena, err)
+                                                       : plain_model(invocation, profile, arena, err);
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `xsp profile` is given: a model's file or folder, or a manifest that says where it is and what it takes.
+#ifndef XSP_PROGRAMS_PROFILE_MODEL_H
+#define XSP_PROGRAMS_PROFILE_MODEL_H
+
+#include "programs/xsp/manifest.h"
+#include "programs/xsp/manifest_source.h"
+#include "programs/xsp/profile_experiment.h"
+#include "programs/xsp/verb.h"
+
+// Fills what follows from the model argument: runner.model_path, inputs, dims and expectations, name, variants, workload, and
+// batches where the command line has none. Finds or makes a manifest's model. Everything lives in `arena`.
+enum status profile_model(const struct invocation *invocation, struct profile_options *profile, struct arena *arena,
+                          struct error *err) MUST_CHECK;
+
+#endif
