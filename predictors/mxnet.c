@@ -224,7 +224,12 @@ static enum status mxnet_prepare(struct predictor_model *model, const struct ten
   }
   for (uint32_t i = 0; i < state->output_count; i++)
     XSP_TRY(make_output(state, i, err));
-  return STATUS_OK;
+  if (!state->has_layers)
+    return STATUS_OK;
+  arena_done(&state->work_arena);
+  state->work =
+      mxnet_work_read(&state->api, state->graph_handle, &state->graph, inputs, model->input_count, &state->work_arena);
+  return state->work != NULL ? STATUS_OK : model_no_memory(&state->options, err);
 }
 
 // ---- predict --------------------------------------------------------------------------------------------------------
@@ -258,6 +263,9 @@ static void mxnet_close(struct predictor_model *model)
     return;
   (void)!mxnet_flush(model, NULL);
   release_predictor(state);
+  if (state->graph_handle != NULL)
+    state->api.SymbolFree(state->graph_handle);
+  arena_done(&state->work_arena);
   layer_publisher_free(state->publisher);
   free(state->symbol_text.data);
   free(state->parameter_bytes.data);

@@ -26,9 +26,28 @@ static bool follows_graph(const struct mxnet_state *state, const struct mxnet_ev
   if (count != state->executed_count)
     return false;
   for (size_t i = 0; i < count; i++)
-    if (strcmp(events[i].name, state->executed[i].op) != 0)
+    if (strcmp(events[i].name, state->executed[i]->op) != 0)
       return false;
   return true;
+}
+
+enum { TAGS_MOST = 2 + MXNET_WORK_TAGS };
+
+// What the operator of that number is, besides what the profile says.
+static void tell_operator(const struct mxnet_state *state, size_t number, struct layer_tag tags[TAGS_MOST],
+                          struct layer_told *told)
+{
+  const struct mxnet_node *node = state->executed[number];
+  const struct mxnet_work *work = &state->work[node - state->graph.nodes];
+  size_t count = 0;
+  tags[count++] = (struct layer_tag){.key = "name_by", .text = "position in the graph"};
+  if (node->fused != NULL)
+    tags[count++] = (struct layer_tag){.key = "fused", .text = node->fused};
+  memcpy(&tags[count], work->tags, work->tag_count * sizeof *tags);
+  told->name = node->name;
+  told->shape = work->shape;
+  told->tags = tags;
+  told->tag_count = count + work->tag_count;
 }
 
 static enum status publish_inference(struct mxnet_state *state, const struct inference *inference,
@@ -36,7 +55,7 @@ static enum status publish_inference(struct mxnet_state *state, const struct inf
 {
   struct arena arena = {0};
   struct layer_told *told = arena_alloc_array(&arena, count + 1, sizeof *told);
-  struct layer_tag(*tags)[2] = arena_alloc_array(&arena, count + 1, sizeof *tags);
+  struct layer_tag(*tags)[TAGS_MOST] = arena_alloc_array(&arena, count + 1, sizeof *tags);
   enum status status = told != NULL && tags != NULL ? STATUS_OK : model_no_memory(&state->options, err);
   bool has_names = follows_graph(state, events, count);
   for (size_t i = 0; i < count && status == STATUS_OK; i++) {
@@ -47,13 +66,8 @@ static enum status publish_inference(struct mxnet_state *state, const struct inf
                                   .start_ns = (uint64_t)event->start_us * 1000,
                                   .duration_ns = (uint64_t)(event->end_us - event->start_us) * 1000,
                                   .parent = LAYER_PARENT_MODEL};
-    if (!has_names)
-      continue;
-    tags[i][0] = (struct layer_tag){.key = "name_by", .text = "position in the graph"};
-    tags[i][1] = (struct layer_tag){.key = "fused", .text = state->executed[i].fused};
-    told[i].name = state->executed[i].name;
-    told[i].tags = tags[i];
-    told[i].tag_count = state->executed[i].fused != NULL ? 2 : 1;
+    if (has_names)
+      tell_operator(state, i, tags[i], &told[i]);
   }
   if (status == STATUS_OK)
     status = layer_publish(state->publisher, told, count, inference->model, 0, err);

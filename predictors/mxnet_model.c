@@ -193,28 +193,26 @@ enum status mxnet_read_inputs(struct mxnet_state *state, struct predictor_model 
 // The graph that MXNet executes: the model's after its subgraph backend has fused what it can.
 enum status mxnet_read_graph(struct mxnet_state *state, struct error *err)
 {
-  const char *what = "cannot open model";
-  mxnet_handle symbol = NULL, fused = NULL;
-  TRY_MX(state->api.SymbolCreateFromJSON(state->symbol_text.data, &symbol), what);
-  enum status status = STATUS_OK;
-  struct mxnet_symbol graph = state->symbol;
+  mxnet_handle fused = NULL;
+  TRY_MX(state->api.SymbolCreateFromJSON(state->symbol_text.data, &state->graph_handle), "cannot open model");
+  TRY_MX(state->api.SymbolGetNumOutputs(state->graph_handle, &state->output_count), "cannot open model");
+  state->graph = state->symbol;
   const char *json = NULL;
-  if (state->api.SymbolGetNumOutputs(symbol, &state->output_count) != 0)
-    status = mxnet_failed(state, what, err);
-  bool is_fused = !state->options.unfused && status == STATUS_OK && state->has_layers &&
-                  state->api.GenBackendSubgraph(symbol, MXNET_FUSING_BACKEND, &fused) == 0 &&
+  bool is_fused = !state->options.unfused && state->has_layers &&
+                  state->api.GenBackendSubgraph(state->graph_handle, MXNET_FUSING_BACKEND, &fused) == 0 &&
                   state->api.SymbolSaveToJSON(fused, &json) == 0;
+  if (fused != NULL && fused != state->graph_handle) {
+    mxnet_handle other = is_fused ? state->graph_handle : fused;
+    state->graph_handle = is_fused ? fused : state->graph_handle;
+    state->api.SymbolFree(other);
+  }
   if (is_fused)
-    status = mxnet_symbol_read(json, strlen(json), "MXNet's graph", state->arena, &graph, err);
-  if (fused != NULL && fused != symbol)
-    state->api.SymbolFree(fused);
-  state->api.SymbolFree(symbol);
-  XSP_TRY(status);
-  state->executed = arena_alloc_array(state->arena, graph.count + 1, sizeof *state->executed);
+    XSP_TRY(mxnet_symbol_read(json, strlen(json), "MXNet's graph", state->arena, &state->graph, err));
+  state->executed = arena_alloc_array(state->arena, state->graph.count + 1, sizeof *state->executed);
   if (state->executed == NULL)
     return model_no_memory(&state->options, err);
-  for (size_t i = 0; i < graph.count; i++)
-    if (!mxnet_is_variable(&graph.nodes[i]))
-      state->executed[state->executed_count++] = graph.nodes[i];
+  for (size_t i = 0; i < state->graph.count; i++)
+    if (!mxnet_is_variable(&state->graph.nodes[i]))
+      state->executed[state->executed_count++] = &state->graph.nodes[i];
   return STATUS_OK;
 }

@@ -8,6 +8,7 @@
 #include "predictors/inferences.h"
 #include "predictors/model_open.h"
 #include "predictors/mxnet_shapes.h"
+#include "predictors/mxnet_work.h"
 #include "profiles/layer_publish.h"
 #include "profiles/mxnet_abi.h"
 
@@ -29,9 +30,13 @@ struct mxnet_state {
   char profile_path[PATH_MAX]; // where MXNet writes its profile
   struct mxnet_bytes symbol_text, parameter_bytes;
   struct arena *arena;
-  struct mxnet_symbol symbol;  // as the file has it
-  struct mxnet_node *executed; // operators in the order of MXNet's graph
+  struct mxnet_symbol symbol;   // as the file has it
+  mxnet_handle graph_handle;    // the graph that MXNet executes, where layers are recorded
+  struct mxnet_symbol graph;    // what it says
+  struct mxnet_node **executed; // its operators, in order
   size_t executed_count;
+  struct mxnet_work *work; // by node of the graph, for the shapes at hand, in work_arena
+  struct arena work_arena;
   uint32_t output_count;
   mxnet_handle predictor;
   float **outputs; // by output, owned

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What MXNet's files say: symbols (as Gluon exports them and as its backend rewrites them), signatures, profiles.
 #include "predictors/mxnet_shapes.h"
+#include "predictors/mxnet_work.h"
 #include "profiles/mxnet_profile.h"
 
 #include <setjmp.h>
@@ -21,7 +22,8 @@ static const char net[] =
     " {\"op\": \"_sg_mkldnn_conv\", \"name\": \"sg0\", \"inputs\": [[3, 0, 0]], \"subgraphs\": [{\"nodes\":"
     "  [{\"op\": \"null\", \"name\": \"x\", \"inputs\": []}, {\"op\": \"Convolution\", \"name\": \"a\", \"inputs\": "
     "[]},"
-    "   {\"op\": \"Activation\", \"name\": \"b\", \"inputs\": []}], \"heads\": [[2, 0, 0]]}]}],"
+    "   {\"op\": \"Activation\", \"name\": \"b\", \"attrs\": {\"act_type\": \"relu\"}, \"inputs\": []}], \"heads\": "
+    "[[2, 0, 0]]}]}],"
     " \"arg_nodes\": [0, 1], \"heads\": [[4, 0, 0]], \"attrs\": {\"mxnet_version\": [\"int\", 10901]}}";
 
 static void symbols_are_read(void **state)
@@ -39,6 +41,101 @@ static void symbols_are_read(void **state)
   assert_int_equal(symbol.nodes[4].inputs[1], MXNET_NO_NODE);
   assert_null(symbol.nodes[3].fused);
   assert_string_equal(symbol.nodes[4].fused, "a,b");
+  assert_string_equal(symbol.nodes[4].fused_ops, "relu");
+  assert_int_equal(symbol.nodes[3].entry_count, 2);
+  assert_int_equal(symbol.nodes[3].entries[1].node, 1);
+  arena_done(&arena);
+}
+
+static void operators_are_what_their_attributes_say(void **state)
+{
+  const struct {
+    struct mxnet_node node;
+    const char *operation;
+  } cases[] = {{{.op = "Convolution"}, "Convolution"},
+               {{.op = "Activation", .act_type = "tanh"}, "tanh"},
+               {{.op = "Activation"}, "Activation"},
+               {{.op = "LeakyReLU"}, "leaky"},
+               {{.op = "LeakyReLU", .act_type = "gelu"}, "gelu"},
+               {{.op = "Pooling"}, "max_pool"},
+               {{.op = "Pooling", .pool_type = "avg", .global_pool = "False"}, "avg_pool"},
+               {{.op = "Pooling", .pool_type = "avg", .global_pool = "True"}, "global_avg_pool"},
+               {{.op = "Pooling", .pool_type = "lp"}, "Pooling"}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+    assert_string_equal(mxnet_operator(&cases[i].node), cases[i].operation);
+}
+
+// Shapes of all nodes' outputs as the library tells them.
+static const char *output_names[] = {"data", "w", "conv_output", "pool_output"};
+static const int four[] = {4, 4, 4, 4}, *const output_ranks = four;
+static const int sizes[][4] = {{1, 3, 8, 8}, {4, 3, 3, 3}, {1, 4, 6, 6}, {1, 4, 3, 3}};
+static const int *output_shapes[] = {sizes[0], sizes[1], sizes[2], sizes[3]};
+static uint32_t output_count;
+
+static int get_internals(mxnet_handle symbol, mxnet_handle *ret_internals)
+{
+  *ret_internals = symbol;
+  return 0;
+}
+
+static int list_outputs(mxnet_handle symbol, uint32_t *count, const char ***names)
+{
+  *count = output_count;
+  *names = output_names;
+  return 0;
+}
+
+static int infer_shape(mxnet_handle symbol, uint32_t count, const char **names, const uint32_t *starts,
+                       const int *shapes, uint32_t *in_count, const int **in_ranks, const int ***in_shapes,
+                       uint32_t *out_count, const int **out_ranks, const int ***out_shapes, uint32_t *aux_count,
+                       const int **aux_ranks, const int ***aux_shapes, int *is_complete)
+{
+  assert_int_equal(count, 1);
+  assert_string_equal(names[0], "data");
+  assert_int_equal(starts[1], 4);
+  assert_int_equal(shapes[3], 8);
+  *out_count = output_count;
+  *out_ranks = output_ranks;
+  *out_shapes = output_shapes;
+  return 0;
+}
+
+static int free_symbol(mxnet_handle symbol)
+{
+  return 0;
+}
+
+static void work_is_read_from_inferred_shapes(void **state)
+{
+  struct mxnet_entry of_conv[] = {{0, 0}, {1, 0}}, of_pool[] = {{2, 0}};
+  struct mxnet_node nodes[] = {
+      {.op = "null", .name = "data"},
+      {.op = "null", .name = "w"},
+      {.op = "Convolution", .name = "conv", .entries = of_conv, .entry_count = 2, .kernel = "(3, 3)"},
+      {.op = "Pooling", .name = "pool", .entries = of_pool, .entry_count = 1, .kernel = "(2, 2)"}};
+  const struct mxnet_symbol graph = {nodes, 4};
+  const struct tensor_info info = {.name = "data", .rank = 4};
+  const struct tensor input = {.info = &info, .shape = {1, 3, 8, 8}};
+  struct mxnet_api api = {.SymbolGetInternals = get_internals,
+                          .SymbolListOutputs = list_outputs,
+                          .SymbolInferShapeEx = infer_shape,
+                          .SymbolFree = free_symbol};
+  mxnet_handle symbol = (mxnet_handle)(uintptr_t)&graph;
+  struct arena arena = {0};
+  output_count = 4;
+  struct mxnet_work *work = mxnet_work_read(&api, symbol, &graph, &input, 1, &arena);
+  assert_non_null(work);
+  assert_string_equal(work[2].shape, "[1,4,6,6]");
+  assert_int_equal(work[2].tag_count, 4);
+  assert_string_equal(work[2].tags[0].text, "[1,3,8,8] [4,3,3,3]");
+  assert_int_equal(work[2].tags[2].number, 4 * 4 * 27); // parameter_bytes
+  assert_string_equal(work[3].tags[4].text, "max_pool");
+  assert_string_equal(work[3].tags[5].text, "[2,2]");
+  output_count = 3; // another graph than the one that was read
+  work = mxnet_work_read(&api, symbol, &graph, &input, 1, &arena);
+  assert_non_null(work);
+  assert_null(work[2].shape);
+  assert_int_equal(work[2].tag_count, 0);
   arena_done(&arena);
 }
 
@@ -210,6 +307,8 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(symbols_are_read),
+      cmocka_unit_test(operators_are_what_their_attributes_say),
+      cmocka_unit_test(work_is_read_from_inferred_shapes),
       cmocka_unit_test(every_cut_is_refused),
       cmocka_unit_test(what_is_no_symbol_is_refused),
       cmocka_unit_test(inputs_get_shapes_from_where_they_go),

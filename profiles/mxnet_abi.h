@@ -29,6 +29,12 @@ typedef struct mxnet_opaque *mxnet_handle;
   X(SymbolGetNumOutputs, (mxnet_handle symbol, uint32_t * count))                                                      \
   X(GenBackendSubgraph, (mxnet_handle symbol, const char *backend, mxnet_handle *fused))                               \
   X(SymbolSaveToJSON, (mxnet_handle symbol, const char **json))                                                        \
+  X(SymbolGetInternals, (mxnet_handle symbol, mxnet_handle * internals))                                               \
+  X(SymbolListOutputs, (mxnet_handle symbol, uint32_t * count, const char ***names))                                   \
+  X(SymbolInferShapeEx,                                                                                                \
+    (mxnet_handle symbol, uint32_t count, const char **names, const uint32_t *starts, const int *shapes,               \
+     uint32_t *in_count, const int **in_ranks, const int ***in_shapes, uint32_t *out_count, const int **out_ranks,     \
+     const int ***out_shapes, uint32_t *aux_count, const int **aux_ranks, const int ***aux_shapes, int *is_complete))  \
   X(SymbolFree, (mxnet_handle symbol))                                                                                 \
   X(SetProcessProfilerConfig, (int count, const char *const *keys, const char *const *values, void *store))            \
   X(SetProcessProfilerState, (int is_on, int of_server, void *store))                                                  \

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The work of each operator of the graph that MXNet executes, as tags: its own inference of shapes tells what they read and
+// write.
+#ifndef XSP_PREDICTORS_MXNET_WORK_H
+#define XSP_PREDICTORS_MXNET_WORK_H
+
+#include "predictors/predictor.h"
+#include "profiles/layer_work.h"
+#include "profiles/mxnet_abi.h"
+#include "profiles/mxnet_symbol.h"
+
+#define MXNET_WORK_TAGS (3u + LAYER_WORK_TAGS)
+
+struct mxnet_work {  // of one node
+  const char *shape; // of its first output; NULL: not known
+  struct layer_tag tags[MXNET_WORK_TAGS];
+  size_t tag_count;
+};
+
+// By node of `graph`, which is what `symbol` says, for inputs of these shapes. What MXNet cannot infer has no tags. NULL: no
+// memory.
+struct mxnet_work *mxnet_work_read(const struct mxnet_api *api, mxnet_handle symbol, const struct mxnet_symbol *graph,
+                                   const struct tensor *inputs, size_t input_count, struct arena *arena);
+
+#endif
