@@ -43,6 +43,17 @@ enum status survey_ask(struct survey *survey, const struct survey_item *item, co
   return status;
 }
 
+enum status survey_table(struct survey *survey, const struct analysis *analysis, struct analyze_table *ret_table,
+                         struct error *err)
+{
+  struct analyze_table *tables;
+  size_t count;
+  XSP_TRY(
+      survey_run(analysis, survey->stores, survey->store_count, survey->request, survey->arena, &tables, &count, err));
+  *ret_table = tables[0];
+  return STATUS_OK;
+}
+
 void survey_next(struct survey *survey)
 {
   analyze_cache_free(survey->cache);
@@ -240,7 +251,8 @@ enum status survey_run(const struct analysis *analysis, struct store *const *sto
                        const struct analyze_request *request, struct arena *arena, struct analyze_table **ret_tables,
                        size_t *ret_count, struct error *err)
 {
-  struct survey survey = {.analysis = analysis, .request = request, .arena = arena};
+  struct survey survey = {
+      .analysis = analysis, .request = request, .arena = arena, .stores = stores, .store_count = store_count};
   struct statistic unused;
   XSP_TRY(question_statistic_check(request, &unused, err));
   table_start(&survey.table, arena);

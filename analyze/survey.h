@@ -20,7 +20,9 @@ struct survey {
   const struct analysis *analysis;
   const struct analyze_request *request;
   struct arena *arena; // of the answer
-  struct survey_item *items;
+  struct store *const *stores;
+  size_t store_count;
+  struct survey_item *items; // in the order of the files
   size_t count;
   struct table table;
   int64_t observations; // behind the model latencies told
@@ -42,6 +44,9 @@ enum status survey_run(const struct analysis *analysis, struct store *const *sto
 enum status survey_ask(struct survey *survey, const struct survey_item *item, const struct analysis *analysis,
                        int64_t batch, bool computing_only, struct analyze_table *ret_table, bool *ret_has,
                        struct error *err) MUST_CHECK;
+// Another table over the same files: one whose rows are the items, in their order.
+enum status survey_table(struct survey *survey, const struct analysis *analysis, struct analyze_table *ret_table,
+                         struct error *err) MUST_CHECK;
 void survey_next(struct survey *survey); // gives back what was asked
 // Cells of an answer, kept for the survey's own table. Null where there is no such key, row or answer.
 struct cell survey_cell(struct survey *survey, const struct analyze_table *table, size_t row, const char *key);

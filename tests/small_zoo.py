@@ -134,3 +134,17 @@ class Model:
         for position, layer in enumerate(layers):
             thirds[3 * position // len(layers)] += amount(layer)
         return STAGES[thirds.index(max(thirds))] if sum(thirds) > 0 else None
+
+    def computing(self):
+        return [layer for layer in self.layers if layer.category not in IDLE]
+
+    def kernel_ms(self, batch):
+        """Kernels take three quarters of their layers, in the runs at M/L/K."""
+        return 0.75 * self.layer_ms(batch, lambda layer: layer.flops)
+
+    def metric(self, name, batch):
+        return sum(getattr(layer, name) * batch for layer in self.layers if layer.flops)
+
+    def analytic_flops(self, batch):
+        """Of the layers whose shapes are known: products of matrices."""
+        return sum(2 * batch * layer.matrix[0] * layer.matrix[1] for layer in self.layers if layer.matrix)

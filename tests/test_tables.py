@@ -8,12 +8,16 @@ import shutil
 import unittest
 
 import otlp
+import paper_depth
 import paper_tables as paper
 from scripted import temporary_folder, xsp, xsp_json
 from small_zoo import Layer, Model
 
 GPU = {"gpu": "Tesla V100-SXM2-16GB", "cpu_model": "Small CPU", "peak_flops_per_s": 15.7e12,
        "memory_bandwidth_bytes_per_s": 900e9}
+
+
+P4 = {"gpu": "Tesla P4", "cpu_model": "Small CPU", "peak_flops_per_s": 5.5e12, "memory_bandwidth_bytes_per_s": 192e9}
 
 
 def convolutional(share=0.6):
@@ -205,6 +209,153 @@ class FilesTest(ZooCase):
         self.assertEqual((result.stdout, len(result.stderr.splitlines())), (b"", 1))
 
 
+class T9Test(ZooCase):
+    def rows(self, *options):
+        rows = xsp_json("analyze", "T9", self.folder, *options, "--json")["rows"]
+        return {(row["framework"], row["model_name"]): row for row in rows}
+
+    def test_measured(self):
+        model = next(model for model in self.models if model.has_metrics)
+        row = self.rows()["tensorflow", "ResNet50_v1"]
+        batch = model.optimal_batch()
+        self.assertEqual((row["batch_size"], row["optimal_batch"], row["flops_from"]), (batch, batch, "measured"))
+        self.near(row["latency_ms"], model.model_ms(batch))
+        self.near(row["kernel_latency_ms"], model.kernel_ms(batch), 1e-6)  # whole nanoseconds a kernel
+        self.near(row["gpu_pct"], 100 * model.kernel_ms(batch) / model.model_ms(batch), 1e-6)
+        flops, reads, writes = (model.metric(name, batch) for name in ("flops", "reads", "writes"))
+        self.assertEqual((row["flops"], row["dram_read_bytes"], row["dram_write_bytes"]), (flops, reads, writes))
+        self.assertIsNone(row["layers_without_flops"])
+        self.near(row["achieved_occupancy_pct"], 40)
+        self.near(row["arithmetic_intensity"], flops / (reads + writes))
+        self.near(row["arithmetic_throughput_flops_per_s"], flops / (model.kernel_ms(batch) / 1e3), 1e-6)
+        self.near(row["ideal_arithmetic_intensity"], 15.7e12 / 900e9)
+        self.assertEqual(row["bound"], "compute" if flops / (reads + writes) > 15.7e12 / 900e9 else "memory")
+
+    def test_stages_leave_out_layers_that_compute_nothing(self):
+        model = next(model for model in self.models if model.has_metrics)
+        row = self.rows()["tensorflow", "ResNet50_v1"]
+        for key, amount in (("latency_stage", lambda layer: layer.ms), ("memory_stage", lambda layer: layer.alloc),
+                            ("flops_stage", lambda layer: layer.flops if layer.flops else 0),
+                            ("traffic_stage", lambda layer: layer.reads + layer.writes if layer.flops else 0)):
+            self.assertEqual(row[key], model.stage(amount), key)
+        # With its constants in front the same model has its work elsewhere: A3 counts all layers.
+        summary = xsp_json("analyze", "A3", self.folder / "tensorflow-ResNet50_v1.xsp", "--json")["summary"]
+        self.assertEqual((summary["stage"], row["latency_stage"]), ("M", "B"))
+
+    def test_analytic_where_not_measured(self):
+        rows = self.rows()
+        for framework in ("mxnet", "onnxruntime"):
+            model = next(model for model in self.models if model.framework == framework and model.layers)
+            row = rows[framework, model.name]
+            batch = model.layer_batch()
+            self.assertEqual((row["batch_size"], row["flops_from"]), (batch, "analytic"))
+            for key in ("dram_read_bytes", "dram_write_bytes", "achieved_occupancy_pct", "arithmetic_intensity",
+                        "arithmetic_throughput_flops_per_s", "bound", "traffic_stage"):
+                self.assertIsNone(row[key], key)
+            self.assertEqual(row["gpu_pct"] is None, not model.has_kernels)
+            self.assertEqual(row["flops"], model.analytic_flops(batch))
+            self.assertEqual(row["layers_without_flops"], sum(not layer.matrix for layer in model.computing()))
+            self.assertEqual(row["flops_stage"], model.stage(lambda layer: layer.matrix[0] * layer.matrix[1] if layer.matrix else 0))
+            self.near(row["analytic_throughput_flops_per_s"], model.analytic_flops(batch) / (model.model_ms(batch) / 1e3))
+        bare = rows["onnxruntime", "Bare"]
+        self.assertEqual((bare["batch_size"], bare["flops"], bare["flops_from"], bare["latency_stage"]), (4, None, None, None))
+        words = rows["onnxruntime", "Words"]  # its layers are known at batch 1 only
+        self.assertEqual((words["batch_size"], words["optimal_batch"]), (1, None))
+
+    def test_notes(self):
+        notes = " ".join(xsp_json("analyze", "T9", self.folder, "--json")["notes"])
+        for part in ("partial", "without the layer level: no stages: Bare", "kernels without metrics", "neither measured"):
+            self.assertIn(part, notes)
+
+    def test_other_batch_size(self):
+        row = self.rows("--batch", "8")["tensorflow", "ResNet50_v1"]
+        model = next(model for model in self.models if model.has_metrics)
+        self.assertEqual((row["batch_size"], row["flops"]), (8, model.metric("flops", 8)))
+        self.near(row["latency_ms"], model.model_ms(8))
+        self.assertIsNone(self.rows("--batch", "8")["onnxruntime", "Words"]["latency_ms"])
+        xsp("analyze", "T9", self.folder, "--batch", "3", check=1)
+
+
+class T10Test(ZooCase):
+    def test_pairs(self):
+        answer = xsp_json("analyze", "T10", self.folder, "--base", "TensorFlow", "--json")
+        self.assertEqual(len(answer["rows"]), 1)
+        row = answer["rows"][0]
+        mxnet = next(model for model in self.models if model.framework == "mxnet")
+        base = next(model for model in self.models if model.framework == "tensorflow")
+        self.assertEqual((row["model_name"], row["framework"], row["base_framework"]), ("ResNet50_v1", "mxnet", "tensorflow"))
+        self.near(row["normalized_online_latency"], mxnet.model_ms(1) / base.model_ms(1))
+        self.near(row["normalized_maximum_throughput"],
+                  mxnet.throughput(mxnet.maximum_batch()) / base.throughput(base.maximum_batch()))
+        self.assertEqual((row["optimal_batch"], row["base_optimal_batch"]), (mxnet.optimal_batch(), base.optimal_batch()))
+        self.near(row["convolution_pct_of_model"], mxnet.convolution_pct(mxnet.optimal_batch()))
+        self.near(row["base_convolution_pct_of_model"], base.convolution_pct(base.optimal_batch()))
+        self.assertEqual((row["flops_from"], row["base_flops_from"]), ("analytic", "measured"))
+        self.near(row["online_non_gpu_latency_ms"], mxnet.model_ms(1) - mxnet.kernel_ms(1), 1e-6)
+        self.near(row["base_online_non_gpu_latency_ms"], base.model_ms(1) - base.kernel_ms(1), 1e-6)
+        notes = " ".join(answer["notes"])
+        self.assertIn("Bare (onnxruntime), Words (onnxruntime)", notes)
+        self.assertIn("flops of the two do not compare", notes)
+
+    def test_base(self):
+        row = xsp_json("analyze", "T10", self.folder, "--base", "mxnet==1.9.1", "--json")["rows"][0]
+        self.assertEqual((row["framework"], row["base_framework"]), ("tensorflow", "mxnet"))
+        xsp("analyze", "T10", self.folder, "--base", "mxnet==1.8", check=2)
+        xsp("analyze", "T10", self.folder, "--base", "caffe", check=2)
+        # The framework with most models is ONNX Runtime, which shares none with another.
+        xsp("analyze", "T10", self.folder, check=1)
+
+    def test_names_and_versions_and_systems(self):
+        temporary = temporary_folder()
+        self.addCleanup(temporary.cleanup)
+        for name, framework, version, system in (("Res-Net 50 V1", "mxnet", "1.9.1", GPU), ("resnet50_v1", "tensorflow", "2.20", GPU),
+                                                 ("ResNet50_v1", "tensorflow", "2.21", GPU), ("ResNet50_v1", "mxnet", "1.9.1", P4)):
+            model = Model(name, framework, {1: 2.0}, version=version, system=system)
+            model.write(temporary.name, f"{framework}-{version}-{system['gpu']}.xsp")
+        answer = xsp_json("analyze", "T10", temporary.name, "--base", "tensorflow==2.21", "--json")
+        self.assertEqual([(row["framework"], row["framework_version"], row["base_framework_version"], row["system"])
+                          for row in answer["rows"]],
+                         [("mxnet", "1.9.1", "2.21", GPU["gpu"]), ("tensorflow", "2.20", "2.21", GPU["gpu"])])
+        self.assertIn("not paired", " ".join(answer["notes"]))
+
+
+class T11Test(Case):
+    def test_systems(self):
+        temporary = temporary_folder()
+        self.addCleanup(temporary.cleanup)
+        folder = pathlib.Path(temporary.name)
+        fast = Model("ResNet50_v1", "tensorflow", {1: 2.0, 2: 3.0, 4: 5.9}, convolutional(), "2.21", GPU, {}, True)
+        slow = Model("ResNet50_v1", "tensorflow", {1: 6.0, 2: 9.0, 8: 40.0}, convolutional(), "2.21", P4)
+        fast.write(folder, "a.xsp")
+        slow.write(folder, "b.xsp")
+        Model("Other", "tensorflow", {1: 1.0}).write(folder, "c.xsp")
+        answer = xsp_json("analyze", "T11", folder, "--json")
+        rows = {(row["model_name"], row["system"], row["batch_size"]): row for row in answer["rows"]}
+        self.assertEqual(len(rows), 7)
+        self.assertEqual(answer["summary"]["systems"], 3)
+        for model in (fast, slow):
+            for batch in model.latency:
+                row = rows["ResNet50_v1", model.system["gpu"], batch]
+                self.near(row["throughput_per_s"], model.throughput(batch))
+                self.near(row["kernel_latency_ms"], model.kernel_ms(batch) if model.has_kernels else None, 1e-6)
+                has_both = model is slow and batch in fast.latency
+                self.near(row["normalized_throughput"], slow.throughput(batch) / fast.throughput(batch) if has_both else None)
+        notes = " ".join(answer["notes"])
+        self.assertIn("Tesla V100-SXM2-16GB and Tesla P4 differ in gpu, memory_bandwidth_bytes_per_s, peak_flops_per_s", notes)
+        self.assertIn("on one system only: Other (tensorflow)", notes)
+        self.assertIn("without the kernel level: no GPU latency: ResNet50_v1", notes)
+
+    def test_one_machine_is_one_system(self):
+        temporary = temporary_folder()
+        self.addCleanup(temporary.cleanup)
+        for host, cpus in (("a", 2), ("b", 2), ("c", 8)):
+            Model("m", "mxnet", {1: 1.0}, system={"host": host, "cpu_model": "EPYC", "cpus_allowed": cpus}).write(
+                temporary.name, f"{host}.xsp")
+        answer = xsp_json("analyze", "T11", temporary.name, "--json")
+        self.assertEqual([row["system"] for row in answer["rows"]], ["EPYC", "EPYC", "EPYC (cpus_allowed 8)"])
+        self.assertEqual(answer["summary"]["systems"], 2)
+
+
 class PaperTest(Case):
     """Table VIII's row of MLPerf ResNet50 v1.5, from the latencies of Table VI."""
 
@@ -222,6 +373,69 @@ class PaperTest(Case):
         self.near(row["online_latency_ms"], 6.21)
         self.near(row["maximum_throughput_per_s"], 930.7, 0.002)
         self.assertEqual((row["maximum_throughput_batch"], row["optimal_batch"]), (256, 64))
+
+    def test_t9_row_7(self):
+        temporary = temporary_folder()
+        self.addCleanup(temporary.cleanup)
+        folder = pathlib.Path(temporary.name)
+        (folder / "tables.jsonl").write_text(otlp.lines(*paper.requests()))
+        xsp("import", folder / "tables.jsonl", "-o", folder / "tables.xsp", check=0)
+        row = xsp_json("analyze", "T9", folder, "--batch", "256", "--json")["rows"][-1]
+        printed = dict(latency_ms=275.05, gpu_pct=92.43, flops=1742.39e9, achieved_occupancy_pct=43.15,
+                       arithmetic_intensity=30.62, arithmetic_throughput_flops_per_s=6.85e12)
+        for key, value in printed.items():
+            self.near(row[key], value, 0.002)
+        self.near(row["dram_read_bytes"], 24.40e9, 0.005)  # Table VI has 23,185.11 MiB
+        self.near(row["dram_write_bytes"], 32.61e9, 0.005)
+        self.assertEqual((row["bound"], row["flops_from"]), ("compute", "measured"))
+
+
+class PaperDepthTest(Case):
+    """Tables IX and X: what follows from the figures that are printed, row by row."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = temporary_folder()
+        cls.models, cls.pairs = (pathlib.Path(cls.temporary.name) / name for name in ("models", "pairs"))
+        cls.models.mkdir()
+        cls.pairs.mkdir()
+        for row in paper_depth.TABLE_IX:
+            paper_depth.write_tensorflow(row, cls.models)
+        for row in paper_depth.TABLE_X:
+            paper_depth.write_pair(row, cls.pairs)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.temporary.cleanup()
+
+    def test_t9(self):
+        rows = {row["model_name"]: row for row in xsp_json("analyze", "T9", self.models, "--json")["rows"]}
+        memory_bound = 0
+        for number, latency, gpu, flops, reads, writes, occupancy, intensity, throughput, bound in paper_depth.TABLE_IX:
+            row = rows[paper_depth.NAMES[number]]
+            self.near(row["latency_ms"], latency)
+            self.near(row["gpu_pct"], gpu, 1e-6)
+            self.near(row["flops"], flops * 1e9)
+            self.near(row["arithmetic_intensity"], intensity, 0.006)  # traffic is printed with three digits
+            self.near(row["arithmetic_throughput_flops_per_s"], throughput * 1e12, 0.004)
+            self.assertEqual(row["bound"], bound)
+            memory_bound += row["bound"] == "memory"
+        self.assertEqual(memory_bound, 20)  # "Out of 37 models, 20 are memory-bound"
+
+    def test_t10(self):
+        answer = xsp_json("analyze", "T10", self.pairs, "--base", "tensorflow", "--json")
+        rows = {row["model_name"]: row for row in answer["rows"]}
+        self.assertEqual(len(rows), len(paper_depth.TABLE_X))
+        for (number, online, batch, maximum, gpu, flops, reads, writes, occupancy, intensity, throughput, bound) in \
+                paper_depth.TABLE_X:
+            row = rows[paper_depth.NAMES[number]]
+            self.near(row["normalized_online_latency"], online, 1e-6)
+            self.near(row["normalized_maximum_throughput"], maximum, 1e-6)
+            self.assertEqual((row["optimal_batch"], row["bound"]), (batch, bound))
+            self.near(row["gpu_pct"], gpu, 1e-6)
+            self.near(row["arithmetic_intensity"], intensity, 0.006)
+            if number not in (23, 28, 34):  # where the printed figures do not agree with each other
+                self.near(row["arithmetic_throughput_flops_per_s"], throughput * 1e12, 0.01)  # of a ratio of two digits
 
 
 if __name__ == "__main__":

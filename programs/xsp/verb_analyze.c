@@ -74,6 +74,7 @@ static enum status read_request(const struct invocation *invocation, struct anal
     return error_set(err, STATUS_USE, "wrong use", "--by", "--by layer, for L0, or --by batch, for A10",
                      "there is no grouping '%s'", request->by);
   request->optimal = invocation_value(invocation, "optimal");
+  request->base = invocation_value(invocation, "base");
   XSP_TRY(invocation_int64(invocation, "batch", 1, INT64_MAX, &request->batch, err));
   XSP_TRY(invocation_int64(invocation, "top", 1, INT64_MAX, &request->top, err));
   XSP_TRY(invocation_double(invocation, "optimal-threshold", 0, 1e6, &request->optimal_threshold_pct, err));
@@ -181,6 +182,10 @@ static const struct option_description options[] = {
     {.name = "by",
      .value_name = "WHAT",
      .help = "L0: `layer` gives the overhead by layer. A10: `batch` gives counts and times for every batch size."},
+    {.name = "base",
+     .value_name = "FRAMEWORK",
+     .help = "T10: the framework that the others are normalised to; of one version: NAME==VERSION. Without it: the one "
+             "with most models."},
     {.name = "optimal",
      .value_name = "LIMIT",
      .help = "Take as optimal the batch size with the highest throughput within this limit: \"latency<=10ms\"."},
@@ -222,7 +227,10 @@ const struct verb verb_analyze = {
         "  A12 flops and memory traffic by layer     A13 GPU and non-GPU time by layer\n"
         "  A14 layers under the machine's roofs      A15 kernels by batch size\n\n"
         "Over all experiments of all files, in one table:\n\n"
-        "  T8  models: task, size, latency, throughput, optimal batch size, share of convolutions\n\n"
+        "  T8  models: task, size, latency, throughput, optimal batch size, share of convolutions\n"
+        "  T9  models at their optimal batch sizes: GPU share, flops, traffic, bound, demanding thirds\n"
+        "  T10 framework against framework, model by model\n"
+        "  T11 system against system: throughput and GPU latency by batch size\n\n"
         "For these a folder stands for the .xsp files in it, by name, and files that cannot be read are named and left "
         "out.\n\n"
         "Where a file lacks what an analysis needs, the status is 1; of several analyses the possible ones are "
