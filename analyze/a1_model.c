@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A1, model information: latency and throughput per batch size, the optimal batch, the cold inference.
+#include "analyze/a1_cold.h"
 #include "analyze/a_list.h"
 #include "analyze/view.h"
 
 #include <math.h>
 
-enum { BATCH, LATENCY, THROUGHPUT, IS_OPTIMAL, IS_MAXIMUM, SPREAD, FROM = SPREAD + 4, COLUMN_COUNT };
+enum { BATCH, LATENCY, THROUGHPUT, IS_OPTIMAL, IS_MAXIMUM, SPREAD, COLD = SPREAD + 4, FROM, COLUMN_COUNT };
 
 static const struct analyze_column columns[COLUMN_COUNT] = {
     COLUMN("batch_size", "", "batch"),
@@ -14,28 +15,11 @@ static const struct analyze_column columns[COLUMN_COUNT] = {
     COLUMN("is_optimal", "", "optimal"),
     COLUMN("is_maximum", "", "maximum"),
     SPREAD_COLUMNS,
+    COLUMN("cold_ms", "ms", "cold"),
     COLUMN("latency_from", "", "from"),
 };
 
-// The earliest warm-up observation of a run without metrics: the first inference of all. NaN: none.
-static double cold_latency_ms(const struct view *view)
-{
-  double cold_ms = NAN;
-  int64_t earliest = 0;
-  for (size_t i = 0; i < view->run_count; i++) {
-    const struct view_run *run = &view->runs[i];
-    if (run->run->levels.metrics)
-      continue;
-    for (size_t k = 0; k < run->observation_count; k++)
-      if (run->observations[k].warmup && (isnan(cold_ms) || run->observations[k].start_ns < earliest)) {
-        earliest = run->observations[k].start_ns;
-        cold_ms = (double)run->observations[k].duration_ns / 1e6;
-      }
-  }
-  return cold_ms;
-}
-
-static void summarize(struct question *question, const struct batches *batches)
+static void summarize(struct question *question, const struct batches *batches, const struct cold *cold)
 {
   const struct batch_point *points = batches->points;
   double online_ms = NAN;
@@ -51,7 +35,7 @@ static void summarize(struct question *question, const struct batches *batches)
   table_summary(table, "maximum_throughput_batch",
                 has_maximum ? cell_int(points[batches->maximum].batch_size) : (struct cell){0});
   table_summary(table, "optimal_batch", has_optimal ? cell_int(points[batches->optimal].batch_size) : (struct cell){0});
-  table_summary(table, "cold_latency_ms", cell_real(cold_latency_ms(question->view)));
+  cold_summarize(question, cold);
   if (!has_optimal)
     table_note(table, "%s", batches->why_not_optimal);
 }
@@ -60,8 +44,10 @@ static enum status answer(struct question *question, struct error *err)
 {
   struct batches batches;
   XSP_TRY(question_batches(question, &batches, err));
+  struct cold cold;
   if (batches.count == 0)
     return question_lacks(question, err, "there is no run with the model level");
+  XSP_TRY(cold_load(question, &cold, err));
   table_columns(&question->table, columns, COLUMN_COUNT);
   int64_t only = question->request->batch;
   bool has_several_from = false;
@@ -76,6 +62,7 @@ static enum status answer(struct question *question, struct error *err)
     row[IS_OPTIMAL] = cell_bool(i == batches.optimal);
     row[IS_MAXIMUM] = cell_bool(i == batches.maximum);
     cell_spread(&row[SPREAD], point->set->latencies_ms, point->set->observation_count);
+    row[COLD] = cell_real(cold_median_ms(question, &cold, point->batch_size));
     row[FROM] = cell_text(point->from);
     question_uses(question, point->set);
     question_note_from(question, "model", point->from);
@@ -87,7 +74,8 @@ static enum status answer(struct question *question, struct error *err)
   if (has_several_from)
     table_note(&question->table, "batch sizes were measured with different levels: their latencies do not compare");
   question->has_several_batches = question->table.row_count > 1;
-  summarize(question, &batches);
+  summarize(question, &batches, &cold);
+  table_drop_empty(&question->table, "cold_ms");
   table_drop_empty(&question->table, "latency_from");
   return STATUS_OK;
 }

@@ -76,6 +76,49 @@ static void test_a1_statistics_per_batch(void **unused)
   fixture_done(&fixture);
 }
 
+static void cold_predictions(struct fixture *fixture, int64_t batch, const int64_t *us, size_t count)
+{
+  fixture_run(fixture, "M", batch);
+  for (size_t i = 0; i < count; i++) {
+    fixture_model(fixture, us[i] * 1000, true);
+    fixture_int(fixture, fixture->span_id, "cold", 1);
+  }
+}
+
+static void test_a1_keeps_cold_runs_apart(void **unused)
+{
+  (void)unused;
+  struct fixture fixture;
+  fixture_start(&fixture);
+  cold_predictions(&fixture, 2, (const int64_t[]){70000, 90000}, 2); // before all that is warm
+  cold_predictions(&fixture, 1, (const int64_t[]){61000, 60000, 65000}, 3);
+  cold_predictions(&fixture, 8, (const int64_t[]){99000}, 1); // a batch size with nothing else
+  fixture_run(&fixture, "M", 1);
+  fixture_model(&fixture, 50 * MS, true);
+  fixture_model(&fixture, 4 * MS, false);
+  predictions(&fixture, "M", 2, (const int64_t[]){6000}, 1);
+  predictions(&fixture, "M", 4, (const int64_t[]){11000}, 1);
+  fixture_ready(&fixture);
+  assert_int_equal(fixture_ask(&fixture, "A1"), STATUS_OK);
+  assert_int_equal(fixture.tables[0].row_count, 3);
+  assert_int_equal(fixture.tables[0].run_count, 3);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "cold_ms"), 61);
+  ASSERT_NEAR(fixture_number(&fixture, 1, "cold_ms"), 80);
+  ASSERT_NEAR(fixture_number(&fixture, 2, "cold_ms"), NAN);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "n"), 1);
+  ASSERT_NEAR(fixture_summary(&fixture, "cold_latency_ms"), 50);
+  ASSERT_NEAR(fixture_summary(&fixture, "cold_batch"), 1);
+  ASSERT_NEAR(fixture_summary(&fixture, "cold_count"), 3);
+  ASSERT_NEAR(fixture_summary(&fixture, "cold_median_ms"), 61);
+  ASSERT_NEAR(fixture_summary(&fixture, "cold_min_ms"), 60);
+  ASSERT_NEAR(fixture_summary(&fixture, "cold_max_ms"), 65);
+  ASSERT_NEAR(fixture_summary(&fixture, "load_median_ms"), NAN);
+  assert_int_equal(fixture_ask(&fixture, "L0"), STATUS_OK);
+  assert_int_equal(fixture.tables[0].row_count, 3);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "spans"), 2);
+  fixture_done(&fixture);
+}
+
 static void test_sort_and_top(void **unused)
 {
   (void)unused;
@@ -303,6 +346,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a1_statistics_per_batch),
+      cmocka_unit_test(test_a1_keeps_cold_runs_apart),
       cmocka_unit_test(test_sort_and_top),
       cmocka_unit_test(test_level_rule_falls_back_to_the_next_deeper_set),
       cmocka_unit_test(test_unknown_batch_sizes),

@@ -59,6 +59,22 @@ static enum status batch_from_tags(struct store *store, struct view_run *run, st
   return STATUS_OK;
 }
 
+// First inferences of fresh processes: nothing of such a run is pooled with runs that go on.
+static enum status find_cold(struct store *store, struct view_run *run, struct arena *arena, struct error *err)
+{
+  uint32_t key;
+  struct store_tag *tags;
+  size_t count;
+  for (size_t i = 0; i < run->observation_count; i++)
+    if (!run->observations[i].warmup)
+      return STATUS_OK;
+  if (run->observation_count == 0 || !store_find_string(store, "cold", 4, &key))
+    return STATUS_OK;
+  XSP_TRY(store_load_tags_of(store, run->run->run_id, &key, 1, arena, &tags, &count, err));
+  run->is_cold = count > 0;
+  return STATUS_OK;
+}
+
 static struct view_set *set_of(struct view *view, const struct view_run *run)
 {
   for (size_t i = 0; i < view->set_count; i++)
@@ -68,12 +84,17 @@ static struct view_set *set_of(struct view *view, const struct view_run *run)
   return &view->sets[view->set_count++];
 }
 
+static bool belongs_to(const struct view_run *run, const struct view_set *set)
+{
+  return !run->is_cold && level_set_equal(run->run->levels, set->levels) && run->batch_size == set->batch_size;
+}
+
 static bool fill_set(struct view_set *set, const struct view *view, struct arena *arena)
 {
   size_t runs = 0;
   size_t observations = 0;
   for (size_t i = 0; i < view->run_count; i++)
-    if (level_set_equal(view->runs[i].run->levels, set->levels) && view->runs[i].batch_size == set->batch_size) {
+    if (belongs_to(&view->runs[i], set)) {
       runs++;
       observations += view->runs[i].observation_count;
     }
@@ -86,7 +107,7 @@ static bool fill_set(struct view_set *set, const struct view *view, struct arena
     return false;
   for (size_t i = 0; i < view->run_count; i++) {
     const struct view_run *run = &view->runs[i];
-    if (!level_set_equal(run->run->levels, set->levels) || run->batch_size != set->batch_size)
+    if (!belongs_to(run, set))
       continue;
     set->runs[set->run_count++] = run;
     for (size_t k = 0; k < run->observation_count; k++)
@@ -114,7 +135,9 @@ enum status view_load(struct store *store, const struct store_experiment *experi
     run->observations = observations;
     run->batch_size = runs[i].batch_size;
     XSP_TRY(batch_from_tags(store, run, arena, err));
-    set_of(view, run);
+    XSP_TRY(find_cold(store, run, arena, err));
+    if (!run->is_cold)
+      set_of(view, run);
   }
   for (size_t i = 0; i < view->set_count; i++)
     if (!fill_set(&view->sets[i], view, arena))

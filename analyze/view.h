@@ -12,6 +12,7 @@ struct view_run {
   size_t observation_count;
   int64_t batch_size;       // the run's, else its models' tag; 0: unknown
   bool has_several_batches; // its observations say different ones
+  bool is_cold;             // first inferences of fresh processes: in no set (a1_cold.c)
 };
 struct view_set { // runs of one configuration: their observations are pooled, sets never are
   struct level_set levels;

@@ -191,8 +191,19 @@ static bool say_once(struct analyze_table *table, struct cell *rows, struct aren
   return is_good;
 }
 
+// What few files have, and is said only where it is there.
+static bool is_missing_extra(const struct analyze_entry *entry)
+{
+  static const char *const keys[] = {"cold_batch",  "cold_count",     "cold_median_ms",      "cold_min_ms",
+                                     "cold_max_ms", "load_median_ms", "cold_start_median_ms"};
+  for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++)
+    if (entry->value.type == CELL_NULL && strcmp(entry->key, keys[k]) == 0)
+      return true;
+  return false;
+}
+
 // A12 tells three of its stages under two names each: scripts may use either, people read one.
-static bool drop_short_names(struct analyze_table *table, struct arena *arena)
+static bool drop_entries(struct analyze_table *table, struct arena *arena)
 {
   static const char *const keys[] = {"dram_read_stage", "dram_write_stage", "dram_stage"};
   struct analyze_entry *summary = arena_alloc_array(arena, table->summary_count + 1, sizeof *summary);
@@ -203,7 +214,7 @@ static bool drop_short_names(struct analyze_table *table, struct arena *arena)
     bool is_short = false;
     for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++)
       is_short |= strcmp(table->summary[i].key, keys[k]) == 0;
-    if (!is_short)
+    if (!is_short && !is_missing_extra(&table->summary[i]))
       summary[kept++] = table->summary[i];
   }
   table->summary = summary;
@@ -225,6 +236,5 @@ bool table_for_people(const struct analyze_table *table, struct arena *arena, st
   empty_spread(ret_table, rows);
   empty_repeated_types(ret_table, rows);
   empty_what_is_said(ret_table, rows);
-  return drop_short_names(ret_table, arena) && say_once(ret_table, rows, arena) &&
-         shorten_names(ret_table, rows, arena);
+  return drop_entries(ret_table, arena) && say_once(ret_table, rows, arena) && shorten_names(ret_table, rows, arena);
 }

@@ -250,8 +250,18 @@ static struct xsp_span emit_told(struct runner *runner, struct xsp_site *site,
   return xsp_span_emit(site, &told);
 }
 
+// `kind` as in the protocol: "0", "1" or "cold".
+static void tag_kind(struct xsp_span *span, const char *kind)
+{
+  bool is_cold = strcmp(kind, "cold") == 0;
+  if (is_cold || strcmp(kind, "1") == 0)
+    xsp_span_tag_int(span, "warmup", 1);
+  if (is_cold)
+    xsp_span_tag_int(span, "cold", 1);
+}
+
 // One inference that another process makes: its span is what that process says, without the way there and back.
-static enum status predict_elsewhere(struct runner *runner, int64_t batch, bool is_warmup, struct error *err)
+static enum status predict_elsewhere(struct runner *runner, int64_t batch, const char *kind, struct error *err)
 {
   struct predictor_model *model = &runner->model;
   XSP_TRY(runner->predictor->predict(model, runner->inputs.tensors, err));
@@ -259,8 +269,7 @@ static enum status predict_elsewhere(struct runner *runner, int64_t batch, bool 
     emit_told(runner, &preprocess_site, &model->told.preprocess);
   struct xsp_span span = emit_told(runner, runner->site, &model->told.model);
   xsp_span_tag_int(&span, "batch_size", batch);
-  if (is_warmup)
-    xsp_span_tag_int(&span, "warmup", 1);
+  tag_kind(&span, kind);
   xsp_span_tag_int(&span, "own_ns", 0);
   xsp_span_tag_int(&span, "transport_ns", (int64_t)model->told.transport_ns);
   model->model_span = xsp_span_context(&span);
@@ -270,17 +279,16 @@ static enum status predict_elsewhere(struct runner *runner, int64_t batch, bool 
 }
 
 // One inference inside one model span. own_ns is what xsp's code took between its start and its end.
-static enum status predict(struct runner *runner, int64_t batch, bool is_warmup, struct error *err)
+static enum status predict(struct runner *runner, int64_t batch, const char *kind, struct error *err)
 {
   XSP_TRY(prepare(runner, batch, err));
   if (runner->predictor->tells_times)
-    return predict_elsewhere(runner, batch, is_warmup, err);
+    return predict_elsewhere(runner, batch, kind, err);
   uint64_t listener_before = listener_ticks(runner);
   struct xsp_span span = xsp_span_start(runner->site);
   uint64_t begin = xsp_clock_ticks();
   xsp_span_tag_int(&span, "batch_size", batch);
-  if (is_warmup)
-    xsp_span_tag_int(&span, "warmup", 1);
+  tag_kind(&span, kind);
   runner->model.model_span = xsp_span_context(&span);
   uint64_t own = xsp_clock_ticks() - begin;
   enum status status = runner->predictor->predict(&runner->model, runner->inputs.tensors, err);
@@ -306,7 +314,7 @@ static bool answer(struct runner *runner, char *line, enum status *ret_status, s
   } else if (count == 3 && strcmp(fields[0], "predict") == 0) {
     *ret_status = read_batch(fields[1], &batch, err);
     if (*ret_status == STATUS_OK)
-      *ret_status = predict(runner, batch, strcmp(fields[2], "1") == 0, err);
+      *ret_status = predict(runner, batch, fields[2], err);
   } else if (count == 1 && strcmp(fields[0], "flush") == 0) {
     if (runner->predictor->flush != NULL)
       *ret_status = runner->predictor->flush(&runner->model, err);

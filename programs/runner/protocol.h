@@ -8,14 +8,14 @@
 // Lines end with '\n', fields are separated by '\t'; '\t', '\n' and '\\' inside a field are written \t, \n, \\.
 //   runner: ready FRAMEWORK VERSION LIBRARY LAYER_SOURCE [NOTE]   once, when the model is open
 //   runner: error STATUS WHAT WHERE WHY ADVICE                    STATUS as enum status' number; the runner then exits
-//   xsp:    predict BATCH WARMUP(0|1)                             one inference under one model span
+//   xsp:    predict BATCH WARMUP(0|1|cold)                        one inference under one model span
 //   runner: done                                                  answers predict, prepare and flush
 //   xsp:    prepare BATCH                                         makes and fills the inputs, outside any span
 //   xsp:    flush                                                 what the framework holds back is published
 //   xsp:    quit                                                  the runner closes the model and exits 0
 //
 // A model span has level model, tracer "runner", the model file's name without its ending, and tags batch_size,
-// warmup (1, only on warm-up), own_ns (time spent in xsp's own code inside the span, measured; only where known).
+// warmup (1, only on warm-up), cold (1, on the first inference of a process that is asked for it as such), own_ns (time spent in xsp's own code inside the span, measured; only where known).
 #ifndef XSP_PROGRAMS_RUNNER_PROTOCOL_H
 #define XSP_PROGRAMS_RUNNER_PROTOCOL_H
 

@@ -5,6 +5,7 @@
 
 #include "collect/collect.h"
 #include "correlate/correlate.h"
+#include "programs/xsp/profile_cold.h"
 #include "programs/xsp/profile_lane.h"
 #include "programs/xsp/profile_own_share.h"
 #include "programs/xsp/profile_progress.h"
@@ -29,7 +30,7 @@ struct experiment {
   struct store_run *runs; // run_id 0: not begun
   struct progress progress;
   double committed_s;
-  bool has_measured;
+  bool has_measured, has_committed;
 };
 
 struct span_of_lanes { // what is measured at the same time: all lanes, or those of one variant
@@ -51,17 +52,10 @@ static struct store_run *run_of(struct experiment *experiment, size_t lane, size
   return &experiment->runs[batch * experiment->lane_count + lane];
 }
 
-// An error of one variant of several says whose it is.
 static enum status blame(const struct experiment *experiment, size_t lane, enum status status, struct error *err)
 {
   const struct profile_options *options = experiment->options;
-  char name[80];
-  if (status != STATUS_OK && options->variant_count > 1 && err != NULL) {
-    struct error own = *err;
-    variant_as_given(options->variants, options->variant_count, variant_of(experiment, lane), name, sizeof name);
-    snprintf(err->what, sizeof err->what, "%s: %.75s", name, own.what);
-  }
-  return status;
+  return variant_blame(options->variants, options->variant_count, variant_of(experiment, lane), status, err);
 }
 
 // The rows of a batch size's runs appear when its measurement begins: an interrupted experiment has no empty runs.
@@ -121,6 +115,7 @@ static enum status observe(struct experiment *experiment, size_t lane, size_t ba
   for (size_t i = 0; i < experiment->lane_count; i++) // every lane gets its rings' space back
     if (experiment->lanes[i].session != NULL)
       XSP_TRY(collect_commit(experiment->lanes[i].session, experiment->store, err));
+  experiment->has_committed = true;
   return STATUS_OK;
 }
 
@@ -169,6 +164,7 @@ static enum status end_lanes(struct experiment *experiment, struct span_of_lanes
     arena_done(&arena);
     XSP_TRY(status);
     XSP_TRY(collect_commit(lane->session, experiment->store, err));
+    experiment->has_committed = true;
     lane_close(lane);
   }
   return STATUS_OK;
@@ -228,9 +224,12 @@ static enum status run_experiment(struct experiment *experiment, struct error *e
   for (size_t first = 0; first < experiment->lane_count; first += together)
     if (first == 0 || !*options->interrupted)
       XSP_TRY(measure(experiment, (struct span_of_lanes){first, together}, err));
+  disturbance_read(&after);
+  int64_t cold_run_id = (int64_t)(experiment->lane_count * options->batch_count) + 1;
+  if (options->cold > 0)
+    XSP_TRY(cold_measure(options, experiment->store, cold_run_id, &experiment->progress, err));
   result->seconds = progress_now_s() - experiment->progress.started_s;
   result->was_interrupted = *options->interrupted != 0;
-  disturbance_read(&after);
   XSP_TRY(finish_runs(experiment, err));
   noise_finish(&result->noise, &before, &after);
   XSP_TRY(rows_note_file(experiment->store, options, result, err));
@@ -248,7 +247,7 @@ static void keep_partial(struct experiment *experiment)
     store_discard(experiment->store);
     return;
   }
-  if (store_commit(experiment->store, NULL) == STATUS_OK)
+  if (store_commit(experiment->store, NULL) == STATUS_OK || experiment->has_committed)
     snprintf(result->kept_partial, sizeof result->kept_partial, "%s.partial", store_path(experiment->store));
   store_close(experiment->store);
 }
@@ -265,7 +264,8 @@ enum status profile_experiment(const struct profile_options *options, struct pro
   experiment.progress = (struct progress){
       .name = options->name,
       .quiet = options->quiet,
-      .total = (unsigned)(options->batch_count * experiment.lane_count) * observations,
+      .total = (unsigned)options->batch_count *
+               ((unsigned)experiment.lane_count * observations + (unsigned)options->variant_count * options->cold),
   };
   enum status status = experiment.lanes != NULL && experiment.runs != NULL
                            ? run_experiment(&experiment, err)

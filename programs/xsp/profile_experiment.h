@@ -33,6 +33,7 @@ struct profile_options {
   size_t set_count;
   unsigned runs;    // counted observations per variant, batch size and level set
   unsigned warmups; // before them; at least one, so that the first inference of a shape is never pooled
+  unsigned cold;    // fresh processes per variant and batch size, for a first inference each; 0: none
   bool force;
   bool quiet;                               // no progress
   const volatile sig_atomic_t *interrupted; // set by the caller's signal handler: stop after the present observation

@@ -27,21 +27,24 @@ static void count_losses(struct lane *lane, struct store_run *run)
   lane->counted = now;
 }
 
-enum status lane_observe(struct lane *lane, struct store *store, struct store_run *run, enum runner_inference kind,
-                         struct error *err)
+enum status lane_drain(struct lane *lane, struct store *store, struct store_run *run, struct error *err)
 {
-  XSP_TRY(runner_predict(&lane->runner, run->batch_size, kind, err));
   XSP_TRY(collect_drain(lane->session, store, run->run_id, err));
   count_losses(lane, run);
   return STATUS_OK;
 }
 
+enum status lane_observe(struct lane *lane, struct store *store, struct store_run *run, enum runner_inference kind,
+                         struct error *err)
+{
+  XSP_TRY(runner_predict(&lane->runner, run->batch_size, kind, err));
+  return lane_drain(lane, store, run, err);
+}
+
 enum status lane_flush(struct lane *lane, struct store *store, struct store_run *run, struct error *err)
 {
   XSP_TRY(runner_flush(&lane->runner, err));
-  XSP_TRY(collect_drain(lane->session, store, run->run_id, err));
-  count_losses(lane, run);
-  return STATUS_OK;
+  return lane_drain(lane, store, run, err);
 }
 
 enum status lane_drain_final(struct lane *lane, struct store *store, struct store_run *run, struct error *err)

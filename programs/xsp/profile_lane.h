@@ -18,6 +18,7 @@ enum status lane_start(struct lane *lane, const struct runner_options *options, 
 // One inference, drained into `run`.
 enum status lane_observe(struct lane *lane, struct store *store, struct store_run *run, enum runner_inference kind,
                          struct error *err) MUST_CHECK;
+enum status lane_drain(struct lane *lane, struct store *store, struct store_run *run, struct error *err) MUST_CHECK;
 // A framework that holds its layers back until the end of a profile publishes them now, into `run`.
 enum status lane_flush(struct lane *lane, struct store *store, struct store_run *run, struct error *err) MUST_CHECK;
 // What is left in the session when its runner is closed.

@@ -329,9 +329,10 @@ enum status runner_prepare(struct runner *runner, int64_t batch, struct error *e
 
 enum status runner_predict(struct runner *runner, int64_t batch, enum runner_inference kind, struct error *err)
 {
+  static const char *const kinds[] = {[INFERENCE_COUNTED] = "0", [INFERENCE_WARMUP] = "1", [INFERENCE_COLD] = "cold"};
   char number[24];
   snprintf(number, sizeof number, "%" PRId64, batch);
-  return ask(runner, (const char *const[]){"predict", number, kind == INFERENCE_WARMUP ? "1" : "0"}, 3, err);
+  return ask(runner, (const char *const[]){"predict", number, kinds[kind]}, 3, err);
 }
 
 enum status runner_flush(struct runner *runner, struct error *err)

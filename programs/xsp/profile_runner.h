@@ -49,7 +49,7 @@ struct runner {
   struct profile_found found;               // filled by runner_wait_ready
 };
 
-enum runner_inference { INFERENCE_COUNTED, INFERENCE_WARMUP };
+enum runner_inference { INFERENCE_COUNTED, INFERENCE_WARMUP, INFERENCE_COLD };
 
 // Starts the process in the capture session `session_directory`, with `tracers` (XSP_TRACERS, may be NULL).
 enum status runner_start(struct runner *runner, const struct runner_options *options, struct level_set levels,

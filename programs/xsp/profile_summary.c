@@ -67,7 +67,10 @@ static void heading(const struct profile_options *options, const struct profile_
                options->sequential ? ", one after the other" : ", interleaved");
   if (options->runner.threads != 0)
     buf_format(out, ", %u thread%s", options->runner.threads, options->runner.threads == 1 ? "" : "s");
-  buf_format(out, ", %u runs after %u warm-up, %.0f s", options->runs, options->warmups, result->seconds);
+  buf_format(out, ", %u runs after %u warm-up", options->runs, options->warmups);
+  if (options->cold > 0)
+    buf_format(out, ", %u cold", options->cold);
+  buf_format(out, ", %.0f s", result->seconds);
   if (options->variant_count == 1)
     put_found(options, &result->found[0], out);
   buf_text(out, "\n");

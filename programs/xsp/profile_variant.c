@@ -102,6 +102,18 @@ void variant_as_given(const struct profile_variant *variants, size_t count, size
   snprintf(text, size, "%s=%s%s", own->predictor, is_whole ? "" : "...", own->library + (is_whole ? 0 : length - room));
 }
 
+enum status variant_blame(const struct profile_variant *variants, size_t count, size_t variant, enum status status,
+                          struct error *err)
+{
+  char name[64];
+  if (status != STATUS_OK && count > 1 && err != NULL) {
+    struct error own = *err;
+    variant_as_given(variants, count, variant, name, sizeof name);
+    snprintf(err->what, sizeof err->what, "%s: %.90s", name, own.what);
+  }
+  return status;
+}
+
 void variant_label(const struct profile_found *found, size_t count, size_t variant, char *label, size_t size)
 {
   const struct profile_found *own = &found[variant];

@@ -23,6 +23,9 @@ enum status variants_choose(const struct invocation *invocation, const char *fra
 // For errors, before its version is known: "onnxruntime", with the (end of the) library's path where several variants are
 // of that framework.
 void variant_as_given(const struct profile_variant *variants, size_t count, size_t variant, char *text, size_t size);
+// An error of one variant of several gets that name in front. Returns `status`.
+enum status variant_blame(const struct profile_variant *variants, size_t count, size_t variant, enum status status,
+                          struct error *err);
 
 // Names for people, of `count` variants told apart: "openvino 2026.4"; with the library where framework and version are
 // the same, with a number where that is, too. `label` has `size` bytes.

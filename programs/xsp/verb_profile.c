@@ -38,6 +38,12 @@ static const struct option_description options[] = {
     {"warmup", 'w', "N", "3", false,
      "Observations before them, kept in the file but in no statistic. At least one is made: the first inference of a "
      "shape is never pooled with the others."},
+    {"cold", 0, "N", "0", false,
+     "Then start N fresh processes for each framework and batch size, each of which loads the model and makes its "
+     "first "
+     "inference: that and the loading are shown beside the others and pooled with none. Costs N times loading the "
+     "model "
+     "for each of them."},
     {"output", 'o', "FILE", NULL, false, "The .xsp file to write. Default: the model's name, in the current folder."},
     {"force", 'f', NULL, NULL, false, "Overwrite an existing output file."},
     {"framework", 0, "NAME,NAME,...", NULL, false,
@@ -77,6 +83,7 @@ static const struct option_description options[] = {
 static const struct verb_example examples[] = {
     {"xsp profile resnet50.onnx --batch 1,2,4,8 -o resnet50.xsp", "model and layer level, over four batch sizes"},
     {"xsp profile bert.onnx --dim sequence=128 --threads 4", "a free dimension fixed, four threads"},
+    {"xsp profile resnet50.onnx --cold 5", "also what loading and a first inference take"},
     {"xsp profile resnet50.onnx --framework onnxruntime,openvino", "two frameworks, side by side"},
     {"xsp profile resnet50.onnx --library onnxruntime=/opt/ort-1.20 --library onnxruntime=/opt/ort-1.25",
      "two versions of one framework"},
@@ -212,6 +219,8 @@ static enum status fill_options(const struct invocation *invocation, struct prof
   profile->runs = (unsigned)number;
   XSP_TRY(invocation_int64(invocation, "warmup", 0, 1000000, &number, err));
   profile->warmups = number < 1 ? 1 : (unsigned)number;
+  XSP_TRY(invocation_int64(invocation, "cold", 0, 10000, &number, err));
+  profile->cold = (unsigned)number;
   profile->command = command_line(arena);
   profile->output_path = invocation_value(invocation, "output");
   if (profile->output_path == NULL)
