@@ -81,7 +81,6 @@ static enum status ask_open(struct state *state, const struct predictor_options 
   if (realpath(options->model_path, real) == NULL)
     return error_set_errno(err, STATUS_INPUT, "cannot open model", options->model_path, "another path");
   struct json_writer json;
-  uint64_t sent_ns, received_ns;
   begin_request(state, &json, "open");
   json_key(&json, "version");
   json_int(&json, PROGRAM_VERSION);
@@ -92,7 +91,7 @@ static enum status ask_open(struct state *state, const struct predictor_options 
   json_key(&json, "threads");
   json_int(&json, options->threads);
   end_request(state, &json);
-  XSP_TRY(program_ask(&state->program, "open", &state->request, &sent_ns, &received_ns, err));
+  XSP_TRY(program_ask(&state->program, "open", &state->request, err));
   return program_read_open(state->program.line.data, state->program.line.length, state->path, arena, &state->facts,
                            err);
 }
@@ -191,7 +190,7 @@ static enum status program_prepare(struct predictor_model *model, const struct t
   struct state *state = model->state;
   XSP_TRY(program_flush(model, err));
   struct json_writer json;
-  uint64_t offset = 0, sent_ns, received_ns;
+  uint64_t offset = 0;
   begin_request(state, &json, "prepare");
   json_key(&json, "batch");
   json_int(&json, model->batch);
@@ -209,29 +208,17 @@ static enum status program_prepare(struct predictor_model *model, const struct t
   end_request(state, &json);
   if (ftruncate(state->program.inputs, (off_t)bytes) != 0)
     return error_set_errno(err, STATUS_SYSTEM, "cannot hand over the inputs", state->path, "a smaller batch");
-  XSP_TRY(program_ask(&state->program, "prepare", &state->request, &sent_ns, &received_ns, err));
+  XSP_TRY(program_ask(&state->program, "prepare", &state->request, err));
   return program_read_done(state->program.line.data, state->program.line.length, "prepare", state->path, err);
 }
 
 // ---- predict ---------------------------------------------------------------------------------------------------------
 
-// What to add to CLOCK_MONOTONIC for the program's clock: read between two readings of the other, a few times, and taken
-// from where they were closest.
-static int64_t clock_offset_ns(bool is_realtime)
+static uint64_t clock_ns(bool is_realtime)
 {
-  uint64_t closest = UINT64_MAX;
-  int64_t offset = 0;
-  for (int i = 0; is_realtime && i < 3; i++) {
-    struct timespec time;
-    uint64_t before = layer_clock_ns();
-    clock_gettime(CLOCK_REALTIME, &time);
-    uint64_t after = layer_clock_ns();
-    if (after - before >= closest)
-      continue;
-    closest = after - before;
-    offset = (int64_t)time.tv_sec * 1000000000 + time.tv_nsec - (int64_t)(before + closest / 2);
-  }
-  return offset;
+  struct timespec time;
+  clock_gettime(is_realtime ? CLOCK_REALTIME : CLOCK_MONOTONIC, &time);
+  return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
 static uint64_t transport_ns(const struct program_question *question, const struct program_prediction *prediction)
@@ -250,12 +237,10 @@ static enum status program_predict(struct predictor_model *model, const struct t
   struct json_writer json;
   begin_request(state, &json, "predict");
   end_request(state, &json);
-  XSP_TRY(program_ask(&state->program, "predict", &state->request, &question.sent_ns, &question.received_ns, err));
-  int64_t offset = clock_offset_ns(state->facts.is_realtime);
-  // The two clocks are compared to within a microsecond; a step of REALTIME within a prediction is an error of the answer.
-  uint64_t slack = state->facts.is_realtime ? 1000 : 0;
-  question.sent_ns = (uint64_t)((int64_t)question.sent_ns + offset) - slack;
-  question.received_ns = (uint64_t)((int64_t)question.received_ns + offset) + slack;
+  uint64_t begin_ns = layer_clock_ns();
+  question.sent_ns = clock_ns(state->facts.is_realtime);
+  XSP_TRY(program_ask(&state->program, "predict", &state->request, err));
+  question.received_ns = clock_ns(state->facts.is_realtime);
   arena_done(&state->arena);
   struct program_prediction *prediction = &state->prediction;
   enum status status = program_read_prediction(state->program.line.data, state->program.line.length, state->path,
@@ -264,7 +249,7 @@ static enum status program_predict(struct predictor_model *model, const struct t
     prediction->layer_count = 0;
     return status;
   }
-  state->start_ns = (uint64_t)((int64_t)prediction->model.start_ns - offset);
+  state->start_ns = begin_ns + (prediction->model.start_ns - question.sent_ns);
   model->told.model = prediction->model;
   model->told.preprocess = prediction->preprocess;
   model->told.postprocess = prediction->postprocess;

@@ -301,16 +301,12 @@ static enum status receive_line(struct program *program, const char *message, st
   }
 }
 
-enum status program_ask(struct program *program, const char *message, const struct buf *request, uint64_t *ret_sent_ns,
-                        uint64_t *ret_received_ns, struct error *err)
+enum status program_ask(struct program *program, const char *message, const struct buf *request, struct error *err)
 {
   if (request->failed)
     return error_set(err, STATUS_MEMORY, "cannot ask the predictor program", program->path, NULL, "out of memory");
   if (program->process == 0)
     return error_set(err, STATUS_INPUT, "cannot ask the predictor program", program->path, NULL, "it has ended");
-  *ret_sent_ns = layer_clock_ns();
   XSP_TRY(send_all(program, message, request, err));
-  enum status status = receive_line(program, message, err);
-  *ret_received_ns = layer_clock_ns();
-  return status;
+  return receive_line(program, message, err);
 }

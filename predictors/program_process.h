@@ -24,10 +24,9 @@ struct program {
 // program_end in any case. Errors: STATUS_INPUT (no such file, nothing that runs), STATUS_SYSTEM.
 enum status program_start(const char *path, struct program *ret_program, struct error *err) MUST_CHECK;
 // Sends `request` (`message` is its name, for errors) and waits for the line that answers it, which program->line holds
-// until the next call. The times are CLOCK_MONOTONIC: just before it was sent, and when the last byte of the answer was read.
-// Errors: STATUS_INPUT (the program ended, or says too much).
-enum status program_ask(struct program *program, const char *message, const struct buf *request, uint64_t *ret_sent_ns,
-                        uint64_t *ret_received_ns, struct error *err) MUST_CHECK;
+// until the next call. Errors: STATUS_INPUT (the program ended, or says too much).
+enum status program_ask(struct program *program, const char *message, const struct buf *request,
+                        struct error *err) MUST_CHECK;
 // Asks it to end, waits a little, kills it and what it started in its group.
 void program_end(struct program *program);
 

@@ -2,7 +2,10 @@
 """Predictor programs for the tests: one that keeps all rules of docs/predictor_protocol.md and writes down what it told, and
 the same with one rule broken each."""
 import dataclasses
+import os
 import pathlib
+import re
+import subprocess
 
 PROGRAM = """#!/usr/bin/env python3
 import json, mmap, os, socket, sys, threading, time
@@ -113,7 +116,7 @@ FAULTS = {
                      "prepare: its line is longer than 16 MiB"),
     "half-a-line": Fault("one-line", "prepare", 'raw = b"{"; connection.sendall(raw); break',
                          "prepare: no answer, exit status 0"),
-    "told-twice": Fault("fields", "predict", 'raw = json.dumps(answer).encode()[:-1] + b",\\"end\\":1}\\n"',
+    "told-twice": Fault("fields", "predict", 'raw = json.dumps(answer).encode()[:-1] + b",\\"end\\":%d}\\n" % answer["end"]',
                         'predict: "end" is told twice'),
     "prepare-once": Fault("prepare", "prepare", 'if request["batch"] != 1: answer = {"error": "batch 1 only"}',
                           "the predictor program cannot prepare: "),
@@ -121,8 +124,10 @@ FAULTS = {
     "no-end": Fault("fields", "predict", 'del answer["end"]', 'predict: "end" is missing'),
     "fraction": Fault("types", "predict", 'answer["end"] += 0.5', 'predict: "end" is no whole number'),
     "huge": Fault("types", "predict", 'answer["end"] = 10 ** 30', 'predict: "end" is no whole number'),
-    "milliseconds": Fault("window", "predict", 'answer["start"] //= 10 ** 6', 'predict: "start" is '),
-    "other-clock": Fault("window", "predict", 'answer["end"] = time.time_ns()', 'ns after its answer came: another clock'),
+    "milliseconds": Fault("window", "predict", 'del answer["preprocess"]; answer["start"] //= 10 ** 6',
+                          'predict: "start" is '),
+    "other-clock": Fault("window", "predict", 'del answer["postprocess"]; answer["end"] = time.time_ns()',
+                         'ns after its answer came: another clock'),
     "end-first": Fault("order", "predict", 'answer["start"], answer["end"] = answer["end"], answer["start"]',
                        'predict: "end" is before its "start"'),
     "preprocess-late": Fault("order", "predict", 'answer["preprocess"]["end"] = answer["end"]',
@@ -145,7 +150,7 @@ FAULTS = {
                             'predict: "layers[0].alloc_bytes" is -1'),
     "layer-tag": Fault("types", "predict", 'told_layers[0]["tags"] = {"layer_type": "x"}',
                        'predict: "layers[0].tags.layer_type" is no key'),
-    "too-many-layers": Fault("fields", "predict", 'answer["layers"] = told_layers[2:] * 65537',
+    "too-many-layers": Fault("fields", "predict", 'if layers: answer["layers"] = told_layers[2:] * 65537',
                              'predict: "layers" has more than 65536 entries'),
     # the end, and what xsp itself cannot see
     "ignores-close": Fault("close", "close", "continue", ""),
@@ -154,6 +159,14 @@ FAULTS = {
                              'if set(request) - {"request", "version", "model", "layers", "threads"}: sys.exit(1)', ""),
 }
 WITHOUT_LAYERS = {"layers-unasked"}  # seen where no layers are recorded
+
+
+def one_a_rule():
+    """A fault for each rule."""
+    chosen = {}
+    for name, fault in FAULTS.items():
+        chosen.setdefault(fault.rule, name)
+    return list(chosen.values())
 
 
 def program(folder, fault=None, clock="monotonic", untold=(), log=None):
@@ -168,3 +181,34 @@ def program(folder, fault=None, clock="monotonic", untold=(), log=None):
     path = pathlib.Path(folder) / f"{fault or 'good'}.py"
     path.write_text(text)
     return path
+
+
+def judge(folder, fault):
+    """What xsp and tools/predictor_conformance say of the program with this fault (None: without any)."""
+    path = program(folder, fault)
+    output = path.with_suffix(".xsp")
+    profile = [pathlib.Path(os.environ["XSP_BUILD"]) / "xsp", "profile", path, "--quiet", "-o", output, "--dim",
+               "mask.1=1", "--runs", "1", "--batch", "1,2" if fault == "prepare-once" else "1", "--levels",
+               "M" if fault in WITHOUT_LAYERS else "M/L"]
+    conformance = [pathlib.Path(os.environ["XSP_SOURCE"]) / "tools" / "predictor_conformance", path, "--dim", "mask.1=1"]
+    results = [subprocess.run(command, capture_output=True, text=True, timeout=120)
+               for command in (profile, conformance)]
+    return (*results, output.exists())
+
+
+def check(test, fault, judged):
+    """xsp takes what breaks no rule that it can see, and else says in one line, with status 2, what is wrong; the
+    conformance test names the rule, and no other."""
+    profile, conformance, has_output = judged
+    broken = FAULTS.get(fault)
+    says = broken.says if broken else ""
+    test.assertEqual((profile.returncode, has_output), (2, False) if says else (0, True), profile.stderr)
+    if says:
+        *notes, last = [line for line in profile.stderr.splitlines() if line.startswith("xsp: ")]
+        test.assertTrue(all("what was measured until then is in" in note for note in notes), profile.stderr)
+        test.assertIn(says, last)
+        test.assertIn(f"{fault}.py", last)
+    test.assertEqual(conformance.stderr, "")
+    test.assertEqual(re.findall(r"BROKEN  (\S+)", conformance.stdout), [broken.rule] if broken else [],
+                     conformance.stdout)
+    test.assertEqual(conformance.returncode, 1 if broken else 0)

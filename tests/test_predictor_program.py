@@ -117,6 +117,9 @@ class ToldTest(ProgramTest):
     def test_the_example_in_plain_python(self):
         example = SOURCE / "examples" / "predictor_python.py"
         self.assertLessEqual(len(example.read_text().splitlines()), 60)
+        judged = subprocess.run([SOURCE / "tools" / "predictor_conformance", example], capture_output=True, text=True,
+                                timeout=120)
+        self.assertEqual((judged.returncode, judged.stderr), (0, ""), judged.stdout)
         self.profile(example, "--batch", "1,2", "--levels", "M,M/L", "--runs", 3, "--warmup", 1)
         self.assertEqual([row["layer_name"] for row in self.analyze("A2")["rows"]], ["dense", "squash"])
         self.assertEqual([row["batch_size"] for row in self.analyze("A1")["rows"]], [1, 2])
@@ -145,19 +148,13 @@ class WrongProgramsTest(ProgramTest):
         self.assertIn(says, last)
         self.assertIn(program.name, last)
 
-    def broken(self, name):
-        fault = predictor_programs.FAULTS[name]
-        levels = "M" if name in predictor_programs.WITHOUT_LAYERS else "M/L"
-        self.refused(predictor_programs.program(self.folder, name), fault.says, "--levels", levels, "--batch",
-                     "1,2" if name == "prepare-once" else "1")
-
-    def test_each_rule_broken_once(self):
+    def test_a_fault_against_each_rule(self):  # all of them: long_predictor_program.py
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
-            running = {name: pool.submit(self.broken, name) for name, fault in predictor_programs.FAULTS.items()
-                       if fault.says}
+            running = {name: pool.submit(predictor_programs.judge, self.folder, name)
+                       for name in [None, *predictor_programs.one_a_rule()]}
         for name, future in running.items():
             with self.subTest(name):
-                future.result()
+                predictor_programs.check(self, name, future.result())
 
     def test_a_program_that_hangs_is_killed(self):
         path = predictor_programs.program(self.folder)
