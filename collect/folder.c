@@ -281,7 +281,7 @@ enum status folder_open(struct collect_session *session, const char *directory, 
 
 static bool is_session_file(const char *name)
 {
-  static const char *const prefixes[] = {"ring-", "process-", ".session-", ".catalog-"};
+  static const char *const prefixes[] = {"ring-", "process-", "tracer-", ".session-", ".catalog-"};
   if (strcmp(name, "session") == 0 || strcmp(name, "catalog") == 0 || strcmp(name, "collector") == 0 ||
       strcmp(name, "tracks") == 0)
     return true;

@@ -5,6 +5,7 @@
 //   DIR/catalog      strings, sites, site tags, tracks: append-only, addressed by offset/8, shared by all processes
 //   DIR/process-N    one per process image: who it is, what it dropped
 //   DIR/ring-N       one per thread at a time: producer state, open spans, records
+//   DIR/tracer-PID   of a tracer in that process, for a moment: what its framework writes about itself. Of nobody else's
 //
 // All files are created by posix_fallocate before use (a full /dev/shm must not become SIGBUS). All integers are
 // little-endian, naturally aligned. A reader trusts nothing: every offset and count is checked against the file's size.

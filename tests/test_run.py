@@ -271,7 +271,7 @@ class Environment(RunTest):
         self.has("nvtx", "itt", "opencl", "onnxruntime", "frameworks")
         found = self.variables(OPENCL_LAYERS="/mine.so", LD_PRELOAD="/nothing.so")
         self.assertEqual(found["XSP_TRACERS"],
-                         ",".join(f"@{self.TRACERS}/{name}.so" for name in ("itt", "nvtx", "onnxruntime", "opencl")))
+                         ",".join(f"@{self.TRACERS}/{name}.so" for name in ("itt", "mxnet", "nvtx", "onnxruntime", "opencl")))
         self.assertEqual(found["NVTX_INJECTION64_PATH"], str(self.TRACERS / "nvtx.so"))
         self.assertEqual(found["INTEL_LIBITTNOTIFY64"], str(self.TRACERS / "itt.so"))
         self.assertEqual(found["OPENCL_LAYERS"], f"{self.TRACERS / 'opencl.so'}:/mine.so")
@@ -288,14 +288,16 @@ class Environment(RunTest):
         listed = self.variables(*options).get("XSP_TRACERS", "")
         return {pathlib.Path(path.lstrip("@")).stem for path in listed.split(",") if path}
 
+    FRAMEWORKS = ("mxnet", "onnxruntime")  # whose tracers speak of models
+
     def test_levels_choose(self):
         """A program gets only tracers that have something to say at its level set."""
         self.has("nvtx", "itt", "opencl", "onnxruntime")
-        self.assertEqual(self.tracers("--levels", "M"), {"onnxruntime"})
-        self.assertEqual(self.tracers("--levels", "M/L"), {"onnxruntime", "nvtx", "itt"})
-        self.assertEqual(self.tracers("--levels", "M/K"), {"onnxruntime", "opencl"})
+        self.assertEqual(self.tracers("--levels", "M"), {*self.FRAMEWORKS})
+        self.assertEqual(self.tracers("--levels", "M/L"), {*self.FRAMEWORKS, "nvtx", "itt"})
+        self.assertEqual(self.tracers("--levels", "M/K"), {*self.FRAMEWORKS, "opencl"})
         self.assertEqual(self.tracers("--levels", "A"), {"nvtx", "itt"})
-        self.assertEqual(self.tracers("--levels", "M", "--model-range", "step*"), {"onnxruntime", "nvtx", "itt"})
+        self.assertEqual(self.tracers("--levels", "M", "--model-range", "step*"), {*self.FRAMEWORKS, "nvtx", "itt"})
         self.assertEqual(self.tracers("--levels", "K", "--capture-range", "step*"), {"opencl", "nvtx", "itt"})
         self.assertEqual(self.tracers("--levels", "M", "-t", "opencl"), set())
         self.assertNotIn("OPENCL_LAYERS", self.variables("--levels", "M", "-t", "opencl"))

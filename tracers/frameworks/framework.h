@@ -15,26 +15,32 @@
 
 struct python;
 
-struct framework {
-  const char *name; // of its tracer, too
-  // A C function whose address the program looks up (dlsym), or NULL. `found` is what it found; returned is what it gets
-  // instead: something with the same signature that passes on, or `found` itself. Programs that are linked against the
-  // library do not look anything up: for them the file exports a function of this name, which finds the next one.
-  const char *symbol;
-  void *(*symbol_found)(void *found);
+// A C function whose address the program looks up (dlsym). `found` is what it found; returned is what it gets instead:
+// something with the same signature that passes on, or `found` itself. Programs that are linked against the library do
+// not look anything up: for them the file exports a function of this name, which finds the next one.
+struct framework_symbol {
+  const char *name;
+  void *(*found)(const struct framework_symbol *symbol, void *found);
   void (*own_export)(void); // that function
+};
+struct framework {
+  const char *name;                       // of its tracer, too
+  const char *symbol_prefix;              // that all of `symbols` begin with
+  const struct framework_symbol *symbols; // ends with a NULL name
+  void (*met)(void);                      // a name that begins so was found, for whatever it is; NULL: no matter
   // An extension module of Python ("onnxruntime_pybind11_state"), or NULL. Called with the module complete and the
   // interpreter held; `module` is borrowed. May replace what is in it (python.h). Errors of Python must not be left set.
   const char *python_module;
   void (*python_loaded)(const struct python *python, void *module);
 };
 
-extern const struct framework framework_onnxruntime;
+extern const struct framework framework_mxnet, framework_onnxruntime;
 
 // ---- frameworks.c
 // Path of the framework's tracer, as XSP_TRACERS has it; NULL: not traced. Valid while the process lives.
 const char *framework_tracer(const struct framework *framework);
 const char *framework_model_range(void); // the glob of --model-range; NULL: none
+const char *framework_session(void);     // the session's folder; NULL: none
 // What a look-up of `name` gives, where it gave `found`. `caller` is where the look-up was made.
 void *framework_offer(void *handle, const char *name, void *found, const void *caller);
 // The function that our export of `name` stands before, for a call from `caller`; NULL: there is none.

@@ -11,11 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct framework *const frameworks[] = {&framework_onnxruntime};
+static const struct framework *const frameworks[] = {&framework_mxnet, &framework_onnxruntime};
 #define FRAMEWORKS (sizeof frameworks / sizeof frameworks[0])
 #define PYTHON_ENTRANCE "PyInit_"
 
 static char model_range[1024];              // empty: none. Programs may change their environment
+static char session_folder[4096];           // likewise
 static char tracer_paths[FRAMEWORKS][4096]; // empty: not traced. Written before main, then only read.
 static bool any_traced;
 
@@ -45,6 +46,8 @@ __attribute__((constructor)) static void read_environment(void)
   const char *session = secure_getenv("XSP_SESSION"), *tracers = secure_getenv("XSP_TRACERS");
   if (session == NULL || *session == 0 || tracers == NULL)
     return;
+  if (strlen(session) < sizeof session_folder)
+    strcpy(session_folder, session);
   const char *range = secure_getenv("XSP_MODEL_RANGE");
   if (range != NULL && strlen(range) < sizeof model_range)
     strcpy(model_range, range);
@@ -57,6 +60,11 @@ __attribute__((constructor)) static void read_environment(void)
 const char *framework_model_range(void)
 {
   return model_range[0] != 0 ? model_range : NULL;
+}
+
+const char *framework_session(void)
+{
+  return session_folder[0] != 0 ? session_folder : NULL;
 }
 
 const char *framework_tracer(const struct framework *framework)
@@ -74,17 +82,23 @@ static bool is_of_program(void *handle)
   return dlinfo(handle, RTLD_DI_LMID, &namespace_id) == 0 && namespace_id == LM_ID_BASE;
 }
 
-static void *offer_to(const struct framework *framework, const char *name, void *found, const void *caller)
+static bool has_prefix(const struct framework *framework, const char *name)
 {
-  if (framework->symbol != NULL && strcmp(name, framework->symbol) == 0)
-    return framework->symbol_found(found);
-  return python_entrance(framework, found, caller);
+  return strncmp(name, framework->symbol_prefix, strlen(framework->symbol_prefix)) == 0;
 }
 
-static bool is_entrance(const struct framework *framework, const char *name)
+static const struct framework_symbol *find_symbol(const struct framework *framework, const char *name)
 {
-  if (framework->symbol != NULL && strcmp(name, framework->symbol) == 0)
-    return true;
+  if (!has_prefix(framework, name))
+    return NULL;
+  for (const struct framework_symbol *symbol = framework->symbols; symbol->name != NULL; symbol++)
+    if (strcmp(name, symbol->name) == 0)
+      return symbol;
+  return NULL;
+}
+
+static bool is_python_entrance(const struct framework *framework, const char *name)
+{
   const size_t prefix = sizeof PYTHON_ENTRANCE - 1;
   return framework->python_module != NULL && strncmp(name, PYTHON_ENTRANCE, prefix) == 0 &&
          strcmp(name + prefix, framework->python_module) == 0;
@@ -93,11 +107,16 @@ static bool is_entrance(const struct framework *framework, const char *name)
 void *framework_offer(void *handle, const char *name, void *found, const void *caller)
 {
   for (size_t i = 0; i < FRAMEWORKS && any_traced; i++) {
-    if (tracer_paths[i][0] == 0 || !is_entrance(frameworks[i], name))
+    if (tracer_paths[i][0] == 0)
+      continue;
+    const struct framework_symbol *symbol = find_symbol(frameworks[i], name);
+    if (frameworks[i]->met != NULL && has_prefix(frameworks[i], name))
+      frameworks[i]->met();
+    if (symbol == NULL && !is_python_entrance(frameworks[i], name))
       continue;
     int saved_errno = errno;
     if (is_of_program(handle))
-      found = offer_to(frameworks[i], name, found, caller);
+      found = symbol != NULL ? symbol->found(symbol, found) : python_entrance(frameworks[i], found, caller);
     dlerror(); // the look-up succeeded: what we tried in between is no error of the program's
     errno = saved_errno;
   }
@@ -142,7 +161,7 @@ void *framework_next(const char *name, const void *caller)
 bool framework_hides(const char *name)
 {
   for (size_t i = 0; i < FRAMEWORKS; i++)
-    if (frameworks[i]->symbol != NULL && strcmp(name, frameworks[i]->symbol) == 0)
+    if (find_symbol(frameworks[i], name) != NULL)
       return frameworks_lookup(RTLD_NEXT, name) == NULL; // leaves the loader's error, as a look-up in vain would
   return false;
 }
@@ -150,9 +169,11 @@ bool framework_hides(const char *name)
 // A handle of the program's own scope (dlopen of NULL) leads to our exports, too.
 bool framework_hides_found(const char *name, const void *found)
 {
-  for (size_t i = 0; i < FRAMEWORKS; i++)
-    if ((uintptr_t)frameworks[i]->own_export == (uintptr_t)found && frameworks[i]->own_export != NULL)
+  for (size_t i = 0; i < FRAMEWORKS; i++) {
+    const struct framework_symbol *symbol = find_symbol(frameworks[i], name);
+    if (symbol != NULL && (uintptr_t)symbol->own_export == (uintptr_t)found)
       return framework_hides(name);
+  }
   return false;
 }
 

@@ -503,7 +503,7 @@ static ort_get_api_base_fn entrance_of(ort_get_api_base_fn get_base)
 
 XSP_API const struct ort_api_base *OrtGetApiBase(void);
 
-static void *symbol_found(void *found)
+static void *symbol_found(const struct framework_symbol *symbol, void *found)
 {
   ort_get_api_base_fn get_base, own = OrtGetApiBase;
   memcpy(&get_base, &found, sizeof get_base);
@@ -525,11 +525,14 @@ const struct ort_api_base *OrtGetApiBase(void)
   return runs_listener_path() == NULL ? get_base() : entrance_of(get_base)();
 }
 
+static const struct framework_symbol symbols[] = {
+    {ORT_GET_API_BASE, symbol_found, (void (*)(void))OrtGetApiBase},
+    {NULL, NULL, NULL},
+};
 const struct framework framework_onnxruntime = {
     .name = "onnxruntime",
-    .symbol = ORT_GET_API_BASE,
-    .symbol_found = symbol_found,
-    .own_export = (void (*)(void))OrtGetApiBase,
+    .symbol_prefix = ORT_GET_API_BASE,
+    .symbols = symbols,
     .python_module = "onnxruntime_pybind11_state",
     .python_loaded = onnxruntime_python_loaded,
 };

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the long tests of TensorFlow and MXNet inside unmodified programs share: a program runs without xsp and under
+`xsp run`, everything that it leaves is compared, and its trace is read."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import textwrap
+
+from framework_environment import BUILD, XSP, FrameworkTest
+
+COMPILER = shutil.which(os.environ.get("CC", "cc"))
+WAIT_S = 300
+
+
+class Outcome:
+    def __init__(self, done, folder):
+        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
+        self.files = sorted(path.name for path in folder.iterdir())
+
+    def same(self):
+        """What must be the same in every run: not times, addresses and process ids in log lines."""
+        error = re.sub(r"\d\d:\d\d:\d\d(\.\d+)?|\d{4}-\d\d-\d\d|\b[IWE]\d{4}\b", "TIME", self.err)
+        return self.status, self.out, re.sub(r"0x[0-9a-f]+|\b\d{3,}(\.\d+)?\b", "NUMBER", error), self.files
+
+
+class RunFrameworkTest(FrameworkTest):
+    python = None
+
+    def new_folder(self):
+        self.folders = getattr(self, "folders", 0) + 1
+        folder = self.folder / f"f{self.folders}"
+        folder.mkdir()
+        return folder
+
+    def script(self, text, *arguments, options=()):
+        path = self.new_folder() / "script.py"
+        path.write_text(textwrap.dedent(text))
+        return [self.python, "-B", "-W", "ignore", *options, path, *arguments]
+
+    def variables(self):
+        return {name: value for name, value in os.environ.items()
+                if not name.startswith("XSP_") and name != "LD_PRELOAD"}
+
+    def start(self, command, env=None):
+        folder = self.new_folder()
+        done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=WAIT_S, cwd=folder,
+                              env={**self.variables(), **(env or {})}, stdin=subprocess.DEVNULL)
+        return Outcome(done, folder)
+
+    def run_inside(self, command, *options, output=None, env=None):
+        output = output or self.output
+        output.unlink(missing_ok=True)
+        return self.start([XSP, "run", "-q", "-t", self.framework, *options, "-o", output, "--", *command], env)
+
+    def check_same(self, command, *options, env=None):
+        """Runs it without and inside, and compares the outcomes."""
+        before = self.start(command, env)
+        after = self.run_inside(command, *options, env=env)
+        self.assertEqual(after.same(), before.same())
+        self.assertEqual(self.sql("select sum(dropped_count) as dropped from run"), [{"dropped": 0}])
+        self.assertEqual([name for name in pathlib.Path("/dev/shm").glob("xsp-*/tracer-*")], [])
+        return after
+
+    def models(self, path=None):
+        """[{name, batch_size, forward_calls, layers: [(name, type)]}] in order of start."""
+        tags = {}
+        for row in self.sql("select run_id, span_id, key, value from tag", path):
+            tags.setdefault((row["run_id"], row["span_id"]), {})[row["key"]] = row["value"]
+        found = {}
+        for row in self.sql("select run_id, span_id, parent_id, level, name, start_ns, duration_ns from span"
+                            " where level in ('model', 'layer') order by level = 'layer', start_ns, span_id", path):
+            own = tags.get((row["run_id"], row["span_id"]), {})
+            if row["level"] == "model":
+                found[row["run_id"], row["span_id"]] = {"name": row["name"], "tags": own, "layers": [], "start": row["start_ns"],
+                                                        "duration": row["duration_ns"]}
+            else:
+                model = found.get((row["run_id"], row["parent_id"]))
+                self.assertIsNotNone(model, row)
+                model["layers"].append((row["name"], own.get("layer_type")))
+        return list(found.values())
+
+    def notes(self):
+        return "\n".join(str(row) for row in self.sql("select * from note"))
+
+
+__all__ = ["BUILD", "COMPILER", "Outcome", "RunFrameworkTest", "XSP"]
