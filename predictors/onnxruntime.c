@@ -304,6 +304,7 @@ const struct predictor predictor_onnxruntime = {
     .name = "onnxruntime",
     .summary = "ONNX and ORT models in ONNX Runtime 1.12 or later",
     .extensions = ".onnx .ort",
+    .tells_outputs = true,
     .probe = onnxruntime_probe,
     .open = onnxruntime_open,
     .predict = onnxruntime_predict,

@@ -70,6 +70,36 @@ static enum status read_input(struct onnxruntime_state *state, struct arena *are
   return status;
 }
 
+// What is no tensor (a sequence of maps, as classical models give) has a name only.
+static enum status read_output(struct onnxruntime_state *state, struct arena *arena, size_t number,
+                               struct tensor_info *info, struct error *err)
+{
+  const char *what = "cannot read the model's outputs";
+  char *name = NULL;
+  TRY_ORT(state->api.output_name(state->session, number, state->allocator, &name), what);
+  XSP_TRY(copy_name(state, arena, name, &info->name, err));
+  state->output_names[number] = info->name;
+  struct ort_type_info *type = NULL;
+  TRY_ORT(state->api.output_type(state->session, number, &type), what);
+  int kind = 0;
+  size_t rank = 0;
+  const struct ort_tensor_info *tensor = NULL;
+  struct ort_status *failed = state->api.value_kind(type, &kind);
+  if (failed == NULL && kind == ORT_VALUE_TENSOR)
+    failed = state->api.tensor_info_of(type, &tensor);
+  if (failed == NULL && tensor != NULL)
+    failed = state->api.dimension_count(tensor, &rank);
+  enum status status = STATUS_OK;
+  if (failed != NULL)
+    status = onnxruntime_status(state, failed, what, err);
+  else if (tensor != NULL && rank <= TENSOR_MAXIMUM_RANK)
+    status = read_shape(state, arena, tensor, info, err);
+  // Without a shape in the file the runtime says that there are no dimensions, as of a scalar.
+  info->has_no_shape = info->rank == 0;
+  state->api.release_type_info(type);
+  return status;
+}
+
 enum status onnxruntime_read_interface(struct onnxruntime_state *state, struct arena *arena,
                                        struct predictor_model *model, struct error *err)
 {
@@ -79,20 +109,19 @@ enum status onnxruntime_read_interface(struct onnxruntime_state *state, struct a
   TRY_ORT(state->api.output_count(state->session, &state->output_count), what);
   size_t inputs = state->input_count, outputs = state->output_count;
   model->inputs = arena_alloc_array(arena, inputs + 1, sizeof *model->inputs);
+  model->outputs = arena_alloc_array(arena, outputs + 1, sizeof *model->outputs);
   state->input_names = arena_alloc_array(arena, inputs + 1, sizeof *state->input_names);
   state->output_names = arena_alloc_array(arena, outputs + 1, sizeof *state->output_names);
   state->inputs = arena_alloc_array(arena, inputs + 1, sizeof *state->inputs);
   state->outputs = arena_alloc_array(arena, outputs + 1, sizeof *state->outputs);
-  if (model->inputs == NULL || state->input_names == NULL || state->output_names == NULL || state->inputs == NULL ||
-      state->outputs == NULL)
+  if (model->inputs == NULL || model->outputs == NULL || state->input_names == NULL || state->output_names == NULL ||
+      state->inputs == NULL || state->outputs == NULL)
     return model_no_memory(&state->options, err);
   model->input_count = inputs;
   for (size_t i = 0; i < inputs; i++)
     XSP_TRY(read_input(state, arena, i, &model->inputs[i], err));
-  for (size_t i = 0; i < outputs; i++) {
-    char *name = NULL;
-    TRY_ORT(state->api.output_name(state->session, i, state->allocator, &name), what);
-    XSP_TRY(copy_name(state, arena, name, &state->output_names[i], err));
-  }
+  model->output_count = outputs;
+  for (size_t i = 0; i < outputs; i++)
+    XSP_TRY(read_output(state, arena, i, &model->outputs[i], err));
   return STATUS_OK;
 }

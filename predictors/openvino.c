@@ -237,6 +237,7 @@ const struct predictor predictor_openvino = {
     .name = "openvino",
     .summary = "IR, ONNX, TensorFlow and TFLite models in OpenVINO 2024 or later",
     .extensions = ".xml",
+    .tells_outputs = true,
     .probe = openvino_probe,
     .open = openvino_open,
     .prepare = openvino_prepare,

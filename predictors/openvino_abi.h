@@ -56,6 +56,8 @@ struct ov_tensor;
   X(void, model_free, (struct ov_model *))                                                                             \
   X(int, model_inputs_size, (const struct ov_model *, size_t *))                                                       \
   X(int, model_const_input_by_index, (const struct ov_model *, size_t, struct ov_port **))                             \
+  X(int, model_outputs_size, (const struct ov_model *, size_t *))                                                      \
+  X(int, model_const_output_by_index, (const struct ov_model *, size_t, struct ov_port **))                            \
   X(bool, model_is_dynamic, (const struct ov_model *))                                                                 \
   X(int, model_reshape_by_port_indexes,                                                                                \
     (const struct ov_model *, const size_t *ports, const struct ov_partial_shape *, size_t))                           \

@@ -25,29 +25,27 @@ static int ov_type_of(const struct openvino_state *state, enum tensor_type type)
   return 0;
 }
 
-static enum status read_port(struct openvino_state *state, const struct ov_port *port, size_t number,
+static enum status read_name(struct openvino_state *state, const struct ov_port *port, const char *kind, size_t number,
                              struct arena *arena, struct tensor_info *info, struct error *err)
 {
-  const char *what = "cannot read the model's inputs";
   char *name = NULL;
   if (state->api.port_get_any_name(port, &name) == 0 && name != NULL) {
     info->name = arena_copy(arena, name, strlen(name));
     state->api.free(name);
   } else {
-    info->name = arena_format(arena, "input_%zu", number); // without a name
+    info->name = arena_format(arena, "%s_%zu", kind, number); // without a name
   }
-  if (info->name == NULL)
-    return model_no_memory(&state->options, err);
-  int type = 0;
-  TRY_OV(state->api.port_get_element_type(port, &type), what);
-  info->type = tensor_type_of(state, type);
-  if (info->type == 0)
-    return error_set(err, STATUS_INPUT, what, state->options.model_path, NULL,
-                     "input \"%s\" has elements of a type that is not handled (OpenVINO's number %d)", info->name,
-                     type);
+  return info->name != NULL ? STATUS_OK : model_no_memory(&state->options, err);
+}
+
+// *ret_rank -1: it does not say how many dimensions there are.
+static enum status read_shape(struct openvino_state *state, const struct ov_port *port, struct tensor_info *info,
+                              int64_t *ret_rank, struct error *err)
+{
   struct ov_partial_shape shape = {0};
-  TRY_OV(state->api.port_get_partial_shape(port, &shape), what);
+  TRY_OV(state->api.port_get_partial_shape(port, &shape), "cannot read the model's inputs");
   bool is_ranked = shape.rank.min == shape.rank.max && shape.rank.min >= 0;
+  *ret_rank = is_ranked ? shape.rank.min : -1;
   if (is_ranked && shape.rank.min <= TENSOR_MAXIMUM_RANK) {
     info->rank = (unsigned)shape.rank.min;
     for (unsigned i = 0; i < info->rank; i++) {
@@ -55,15 +53,62 @@ static enum status read_port(struct openvino_state *state, const struct ov_port 
       info->shape[i] = dimension->min == dimension->max && dimension->min >= 0 ? dimension->min : -1;
     }
   }
-  int64_t rank = shape.rank.min;
   state->api.partial_shape_free(&shape);
-  if (!is_ranked)
+  return STATUS_OK;
+}
+
+static enum status read_input(struct openvino_state *state, const struct ov_port *port, size_t number,
+                              struct arena *arena, struct tensor_info *info, struct error *err)
+{
+  const char *what = "cannot read the model's inputs";
+  XSP_TRY(read_name(state, port, "input", number, arena, info, err));
+  int type = 0;
+  int64_t rank = 0;
+  TRY_OV(state->api.port_get_element_type(port, &type), what);
+  info->type = tensor_type_of(state, type);
+  if (info->type == 0)
+    return error_set(err, STATUS_INPUT, what, state->options.model_path, NULL,
+                     "input \"%s\" has elements of a type that is not handled (OpenVINO's number %d)", info->name,
+                     type);
+  XSP_TRY(read_shape(state, port, info, &rank, err));
+  if (rank < 0)
     return error_set(err, STATUS_INPUT, what, state->options.model_path, "export the model with shapes",
                      "input \"%s\" does not say how many dimensions it has", info->name);
   if (rank > TENSOR_MAXIMUM_RANK)
     return error_set(err, STATUS_INPUT, what, state->options.model_path, NULL,
                      "input \"%s\" has %lld dimensions, at most %d are handled", info->name, (long long)rank,
                      TENSOR_MAXIMUM_RANK);
+  return STATUS_OK;
+}
+
+static enum status read_output(struct openvino_state *state, const struct ov_port *port, size_t number,
+                               struct arena *arena, struct tensor_info *info, struct error *err)
+{
+  XSP_TRY(read_name(state, port, "output", number, arena, info, err));
+  int type = 0;
+  int64_t rank = 0;
+  TRY_OV(state->api.port_get_element_type(port, &type), "cannot read the model's outputs");
+  info->type = tensor_type_of(state, type);
+  XSP_TRY(read_shape(state, port, info, &rank, err));
+  info->has_no_shape = rank < 0 || rank > TENSOR_MAXIMUM_RANK;
+  return STATUS_OK;
+}
+
+static enum status read_outputs(struct openvino_state *state, struct arena *arena, struct predictor_model *model,
+                                struct error *err)
+{
+  const char *what = "cannot read the model's outputs";
+  TRY_OV(state->api.model_outputs_size(state->model, &model->output_count), what);
+  model->outputs = arena_alloc_array(arena, model->output_count + 1, sizeof *model->outputs);
+  if (model->outputs == NULL)
+    return model_no_memory(&state->options, err);
+  for (size_t i = 0; i < model->output_count; i++) {
+    struct ov_port *port = NULL;
+    TRY_OV(state->api.model_const_output_by_index(state->model, i, &port), what);
+    enum status status = read_output(state, port, i, arena, &model->outputs[i], err);
+    state->api.output_const_port_free(port);
+    XSP_TRY(status);
+  }
   return STATUS_OK;
 }
 
@@ -82,12 +127,12 @@ enum status openvino_read_inputs(struct openvino_state *state, struct arena *are
   for (size_t i = 0; i < state->input_count; i++) {
     struct ov_port *port = NULL;
     TRY_OV(state->api.model_const_input_by_index(state->model, i, &port), what);
-    enum status status = read_port(state, port, i, arena, &model->inputs[i], err);
+    enum status status = read_input(state, port, i, arena, &model->inputs[i], err);
     state->api.output_const_port_free(port);
     XSP_TRY(status);
   }
   state->is_dynamic = state->api.model_is_dynamic(state->model);
-  return STATUS_OK;
+  return read_outputs(state, arena, model, err);
 }
 
 enum status openvino_reshape(struct openvino_state *state, const struct tensor *inputs, struct error *err)

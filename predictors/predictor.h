@@ -35,6 +35,7 @@ struct tensor_info { // what the model says of an input
   unsigned rank;
   int64_t shape[TENSOR_MAXIMUM_RANK];              // -1: free
   const char *dimension_name[TENSOR_MAXIMUM_RANK]; // of a free dimension; NULL: unnamed
+  bool has_no_shape;                               // of an output: it is not told
 };
 struct tensor { // what predict is given
   const struct tensor_info *info;
@@ -65,7 +66,7 @@ struct predictor_model { // filled by open; strings and arrays live in `arena` o
   const char *framework, *framework_version, *library_path;
   struct tensor_info *inputs;
   size_t input_count;
-  struct tensor_info *outputs; // NULL: the framework does not tell them
+  struct tensor_info *outputs; // NULL: the framework does not tell them. Type 0: not told
   size_t output_count;
   const char *layer_source; // how the layer level is obtained: "listener", "profile file", "none"
   const char *note;         // what else to keep with the trace, one line ("inference precision bf16"); NULL: nothing
@@ -90,7 +91,8 @@ struct predictor {
   const char *untold;
   // The inference runs elsewhere: predict says in model->told when, and the runner makes the spans of that.
   bool tells_times;
-  bool has_unfused; // can leave out the rewrites that make one layer of several operators (predictor_options.unfused)
+  bool tells_outputs; // predictor_model.outputs
+  bool has_unfused;   // can leave out the rewrites that make one layer of several operators (predictor_options.unfused)
   // Is the framework usable here? Fills version and library on success.
   enum status (*probe)(const char *library_path, char *library, size_t library_size, char *version, size_t version_size,
                        struct error *err);

@@ -238,6 +238,7 @@ const struct predictor predictor_tensorflow = {
     .extensions = ".pb",
     .recognises = tensorflow_recognises,
     .untold = TENSORFLOW_UNTOLD,
+    .tells_outputs = true,
     .has_unfused = true,
     .probe = tensorflow_probe,
     .open = tensorflow_open,

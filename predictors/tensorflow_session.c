@@ -111,6 +111,19 @@ static enum status read_input(const struct tensorflow_state *state, const struct
   return STATUS_OK;
 }
 
+// As far as the file says it: a frozen graph has no shapes of outputs, and types where the node has an attribute of that name.
+static void read_output(const struct tensorflow_port *port, struct tensor_info *info)
+{
+  info->name = port->name;
+  for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+    if (types[i].tensorflow == port->type)
+      info->type = types[i].type;
+  info->has_no_shape = port->shape.rank > TENSOR_MAXIMUM_RANK;
+  info->rank = info->has_no_shape ? 0 : port->shape.rank;
+  for (unsigned i = 0; i < info->rank; i++)
+    info->shape[i] = port->shape.size[i];
+}
+
 static enum status find_output(struct tensorflow_state *state, const struct tensorflow_port *port,
                                struct tf_output *ret_output, struct error *err)
 {
@@ -128,13 +141,14 @@ static enum status make_interface(struct tensorflow_state *state, struct arena *
 {
   const struct tensorflow_model *read = &state->model;
   model->inputs = arena_alloc_array(arena, read->input_count + 1, sizeof *model->inputs);
+  model->outputs = arena_alloc_array(arena, read->output_count + 1, sizeof *model->outputs);
   state->inputs = arena_alloc_array(arena, read->input_count + 1, sizeof *state->inputs);
   state->fed = arena_alloc_array(arena, read->input_count + 1, sizeof *state->fed);
   state->input_values = arena_alloc_array(arena, read->input_count + 1, sizeof *state->input_values);
   state->outputs = arena_alloc_array(arena, read->output_count + 1, sizeof *state->outputs);
   state->output_values = arena_alloc_array(arena, read->output_count + 1, sizeof *state->output_values);
-  if (model->inputs == NULL || state->inputs == NULL || state->fed == NULL || state->input_values == NULL ||
-      state->outputs == NULL || state->output_values == NULL)
+  if (model->inputs == NULL || model->outputs == NULL || state->inputs == NULL || state->fed == NULL ||
+      state->input_values == NULL || state->outputs == NULL || state->output_values == NULL)
     return model_no_memory(&state->options, err);
   for (size_t i = 0; i < read->input_count; i++) {
     XSP_TRY(read_input(state, &read->inputs[i], &model->inputs[i], err));
@@ -146,6 +160,7 @@ static enum status make_interface(struct tensorflow_state *state, struct arena *
     void *operation = state->tf.GraphOperationByName(state->graph, read->outputs[i].node);
     if (read->signature == NULL && operation != NULL && state->tf.OperationNumOutputs(operation) == 0)
       continue;
+    read_output(&read->outputs[i], &model->outputs[model->output_count++]);
     XSP_TRY(find_output(state, &read->outputs[i], &state->outputs[state->output_count++], err));
   }
   return STATUS_OK;

@@ -69,13 +69,14 @@ static enum status compare(struct tensor_info *infos, size_t count, const struct
     snprintf(why, sizeof why, "the model has no %s %.100s", what, wanted->name);
     return wrong(expectation, advice, err, why);
   }
-  if (wanted->type != 0 && infos[at].type != wanted->type) {
+  if (wanted->type != 0 && infos[at].type != 0 && infos[at].type != wanted->type) {
     snprintf(advice, sizeof advice, "type: %s", type_name(infos[at].type));
     snprintf(why, sizeof why, "%s %.100s is of type %s in the model, here it is %s", what, wanted->name,
              type_name(infos[at].type), type_name(wanted->type));
     return wrong(expectation, advice, err, why);
   }
-  return expectation->has_shape ? compare_shape(&infos[at], expectation, what, err) : STATUS_OK;
+  return expectation->has_shape && !infos[at].has_no_shape ? compare_shape(&infos[at], expectation, what, err)
+                                                           : STATUS_OK;
 }
 
 // A rule must fit the type that the model says.

@@ -298,6 +298,17 @@ static enum status predict(struct runner *runner, int64_t batch, const char *kin
   return status;
 }
 
+static void describe_tensors(int fd, const char *kind, const struct tensor_info *infos, size_t count)
+{
+  for (size_t i = 0; i < count; i++) {
+    char type[16], shape[EXPECTATION_SHAPE_SIZE] = "-";
+    snprintf(type, sizeof type, "%d", (int)infos[i].type);
+    if (!infos[i].has_no_shape)
+      expectation_shape(&infos[i], shape, sizeof shape);
+    send_line(fd, (const char *const[]){kind, infos[i].name, type, shape}, 4);
+  }
+}
+
 // Returns false where the runner is to end.
 static bool answer(struct runner *runner, char *line, enum status *ret_status, struct error *err)
 {
@@ -315,6 +326,9 @@ static bool answer(struct runner *runner, char *line, enum status *ret_status, s
     *ret_status = read_batch(fields[1], &batch, err);
     if (*ret_status == STATUS_OK)
       *ret_status = predict(runner, batch, fields[2], err);
+  } else if (count == 1 && strcmp(fields[0], "describe") == 0) {
+    describe_tensors(runner->arguments.control_fd, "input", runner->model.inputs, runner->model.input_count);
+    describe_tensors(runner->arguments.control_fd, "output", runner->model.outputs, runner->model.output_count);
   } else if (count == 1 && strcmp(fields[0], "flush") == 0) {
     if (runner->predictor->flush != NULL)
       *ret_status = runner->predictor->flush(&runner->model, err);

@@ -382,6 +382,18 @@ static const struct field manifest_keys[] = {
     {0},
 };
 
+// By its name, or as INPUT.INDEX, which --dim takes, too.
+static bool is_free_dimension(const struct manifest_tensor *input, const char *name)
+{
+  for (unsigned i = 0; i < input->rank; i++) {
+    char place[512];
+    snprintf(place, sizeof place, "%s.%u", input->name, i);
+    if (input->shape[i] < 0 && (strcmp(input->dimension[i], name) == 0 || strcmp(place, name) == 0))
+      return true;
+  }
+  return false;
+}
+
 // Where all inputs have shapes, a name that stands in none of them is a mistake.
 static enum status check_dims(const struct fields *fields)
 {
@@ -392,13 +404,10 @@ static enum status check_dims(const struct fields *fields)
   for (size_t d = 0; has_shapes && d < manifest->dim_count; d++) {
     bool is_used = false;
     for (size_t i = 0; i < manifest->input_count; i++)
-      for (unsigned k = 0; k < manifest->inputs[i].rank; k++) {
-        const char *name = manifest->inputs[i].dimension[k];
-        is_used = is_used || (name != NULL && strcmp(name, manifest->dims[d].name) == 0);
-      }
+      is_used = is_used || is_free_dimension(&manifest->inputs[i], manifest->dims[d].name);
     if (!is_used)
       return manifest_wrong(manifest, manifest->dims[d].line, STATUS_INPUT, "a name of a free dimension", fields->err,
-                            "dims: no input has a dimension %.100s", manifest->dims[d].name);
+                            "dims: no input has a free dimension %.100s", manifest->dims[d].name);
   }
   return STATUS_OK;
 }

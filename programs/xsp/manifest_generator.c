@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "programs/xsp/manifest_run.h"
+#include "programs/xsp/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -153,7 +154,7 @@ static enum status lock_place(const struct place *place, bool is_quiet, int *ret
     if (fd < 0)
       return error_set_errno(err, STATUS_SYSTEM, "no place for made models", place->lock, "XSP_MODEL_CACHE=FOLDER");
     if (!has_said && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-      fprintf(stderr, "xsp: waiting for another xsp that makes %s\n", basename(place->folder));
+      output_talk("xsp: waiting for another xsp that makes %s", basename(place->folder));
       has_said = true;
     }
     struct stat held;

@@ -3,6 +3,7 @@
 #include "programs/xsp/manifest_run.h"
 
 #include "base/python.h"
+#include "programs/xsp/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -137,7 +138,7 @@ static int wait_for(pid_t child, int fd, const struct manifest *manifest, bool i
       kill(-child, SIGKILL);
     if (!is_quiet && now_s() - told >= TELL_EVERY_S) {
       told = now_s();
-      fprintf(stderr, "xsp: making %s, for %.0f s so far\n", manifest->name, told - started);
+      output_talk("xsp: making %s, for %.0f s so far", manifest->name, told - started);
     }
   }
   struct pollfd rest = {.fd = fd, .events = POLLIN};
@@ -171,7 +172,7 @@ enum status manifest_run_python(const struct manifest *manifest, const char *con
   if (pipe2(pipe_fd, O_CLOEXEC) != 0)
     return error_set_errno(err, STATUS_SYSTEM, "cannot run the generator", manifest->generator, NULL);
   if (!is_quiet)
-    fprintf(stderr, "xsp: making %s with %s, once\n", manifest->name, manifest->generator);
+    output_talk("xsp: making %s with %s, once", manifest->name, manifest->generator);
   hold_signals();
   pid_t parent = getpid(), child = fork();
   if (child == 0)

@@ -5,6 +5,7 @@
 
 #include "programs/xsp/check_probe.h"
 #include "programs/xsp/manifest_runner.h"
+#include "programs/xsp/output.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,6 +121,8 @@ static enum status from_manifest(const struct invocation *invocation, struct pro
   XSP_TRY(variants_choose(invocation, manifest->framework, "", arena, profile->variants, &profile->variant_count, err));
   XSP_TRY(check_versions(manifest, profile, err)); // before a model is made for it
   XSP_TRY(manifest_find_model(manifest, invocation_has(invocation, "quiet"), arena, &model, err));
+  if (manifest->output_count > 0 && !predictor->tells_outputs && !invocation_has(invocation, "quiet"))
+    output_talk("xsp: the outputs in %s are not checked: %s does not tell them", manifest->path, predictor->name);
   struct runner_options *runner = &profile->runner;
   runner->model_path = model.path;
   runner->expectations = manifest_expectations(manifest, arena);

@@ -274,7 +274,7 @@ static enum status read_answer(struct runner *runner, char *line, char *fields[P
                                "xsp and xsp-runner are of different versions?");
 }
 
-static enum status ask(struct runner *runner, const char *const *fields, size_t count, struct error *err)
+static enum status send_request(struct runner *runner, const char *const *fields, size_t count, struct error *err)
 {
   struct buf line;
   buf_init(&line, PROTOCOL_LINE_MAXIMUM);
@@ -290,16 +290,40 @@ static enum status ask(struct runner *runner, const char *const *fields, size_t 
   }
   bool whole = sent == line.length && !line.failed;
   buf_done(&line);
-  if (!whole)
-    return explain_death(runner, err);
+  return whole ? STATUS_OK : explain_death(runner, err);
+}
+
+static enum status something_else(const struct runner *runner, const char *answer, const char *request,
+                                  struct error *err)
+{
+  return error_set(err, STATUS_SYSTEM, "the runner answered something else", runner->model_path, NULL, "'%s' to '%s'",
+                   answer, request);
+}
+
+static enum status ask(struct runner *runner, const char *const *fields, size_t count, struct error *err)
+{
+  XSP_TRY(send_request(runner, fields, count, err));
   char answer[PROTOCOL_LINE_MAXIMUM];
   char *answer_fields[PROTOCOL_FIELDS];
   size_t answer_count = 0;
   XSP_TRY(read_answer(runner, answer, answer_fields, &answer_count, err));
-  if (strcmp(answer_fields[0], "done") != 0)
-    return error_set(err, STATUS_SYSTEM, "the runner answered something else", runner->model_path, NULL, "'%s' to '%s'",
-                     answer_fields[0], fields[0]);
-  return STATUS_OK;
+  return strcmp(answer_fields[0], "done") == 0 ? STATUS_OK : something_else(runner, answer_fields[0], fields[0], err);
+}
+
+enum status runner_describe(struct runner *runner, runner_visit_fn visit, void *context, struct error *err)
+{
+  XSP_TRY(send_request(runner, (const char *const[]){"describe"}, 1, err));
+  for (;;) {
+    char answer[PROTOCOL_LINE_MAXIMUM];
+    char *fields[PROTOCOL_FIELDS];
+    size_t count = 0;
+    XSP_TRY(read_answer(runner, answer, fields, &count, err));
+    if (strcmp(fields[0], "done") == 0)
+      return STATUS_OK;
+    if (count != 4 || (strcmp(fields[0], "input") != 0 && strcmp(fields[0], "output") != 0))
+      return something_else(runner, fields[0], "describe", err);
+    visit(context, fields[0], fields[1], (enum tensor_type)strtol(fields[2], NULL, 10), fields[3]);
+  }
 }
 
 enum status runner_wait_ready(struct runner *runner, struct error *err)

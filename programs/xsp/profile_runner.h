@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "format/level.h"
+#include "predictors/predictor.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -58,6 +59,11 @@ enum status runner_wait_ready(struct runner *runner, struct error *err) MUST_CHE
 enum status runner_prepare(struct runner *runner, int64_t batch, struct error *err) MUST_CHECK;
 enum status runner_predict(struct runner *runner, int64_t batch, enum runner_inference kind,
                            struct error *err) MUST_CHECK;
+// What the opened model takes and gives: `visit` gets "input" or "output", its name, type (0: not told) and shape ("N,3,224",
+// "-": not told).
+typedef void (*runner_visit_fn)(void *context, const char *kind, const char *name, enum tensor_type type,
+                                const char *shape);
+enum status runner_describe(struct runner *runner, runner_visit_fn visit, void *context, struct error *err) MUST_CHECK;
 enum status runner_flush(struct runner *runner, struct error *err) MUST_CHECK;
 // Asks it to end and reaps it; kills it where it does not answer within 5 s. Safe on a runner that never started ({0}
 // with process 0) or that is dead.

@@ -3,8 +3,10 @@
 #include "base/json_write.h"
 #include "programs/xsp/check_links.h"
 #include "programs/xsp/check_machine.h"
+#include "programs/xsp/check_manifest.h"
 #include "programs/xsp/check_probe.h"
 #include "programs/xsp/install.h"
+#include "programs/xsp/manifest.h"
 #include "programs/xsp/nearest.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/profile_peaks.h"
@@ -381,6 +383,23 @@ static enum status check_links(const struct invocation *invocation, enum report_
   return check_links_run(invocation_value(invocation, "links"), format, err);
 }
 
+static bool names_manifests(const struct invocation *invocation)
+{
+  for (size_t i = 0; i < invocation->argument_count; i++)
+    if (manifest_recognises(invocation->arguments[i]))
+      return true;
+  return false;
+}
+
+static enum status check_arguments(const struct invocation *invocation, struct error *err)
+{
+  for (size_t i = 0; i < invocation->argument_count; i++)
+    if (!manifest_recognises(invocation->arguments[i]))
+      return error_set(err, STATUS_USE, "wrong use", invocation->arguments[i], "manifests only, or names only",
+                       "it is no manifest (.yml), but another argument is");
+  return STATUS_OK;
+}
+
 static enum status run(const struct invocation *invocation, struct error *err)
 {
   enum report_format format;
@@ -388,6 +407,10 @@ static enum status run(const struct invocation *invocation, struct error *err)
   if (invocation_has(invocation, "links"))
     return check_links(invocation, format, err);
   XSP_TRY(check_library_options(invocation, err));
+  if (names_manifests(invocation)) {
+    XSP_TRY(check_arguments(invocation, err));
+    return check_manifests(invocation, format, err);
+  }
   char pattern[PATH_MAX + 16];
   glob_t tracers = {0};
   struct error no_tracers = {0};
@@ -428,12 +451,14 @@ static const struct option_description options[] = {
      .help =
          "Look at no framework: relate FILE's spans anew, without the parents and operators that its source recorded, "
          "and compare."},
+    {.name = "syntax", .help = "Of manifests, read the files only: no model is looked for, made or opened."},
     {.name = "peaks",
      .help = "Measure what the CPUs can do at best, arithmetic and memory: all of them, for a quarter of a second."},
     {0},
 };
 static const struct verb_example examples[] = {
     {"xsp check", "all frameworks and tracers, and the machine"},
+    {"xsp check models/resnet50.yml", "a model manifest, its model and its framework"},
     {"xsp check --links trace.xsp", "do the links that a profiler recorded agree with ours?"},
     {"xsp check onnxruntime && xsp profile model.onnx -o out.xsp", "profile only where ONNX Runtime is usable"},
     {0},
@@ -442,7 +467,7 @@ static const struct verb_example examples[] = {
 const struct verb verb_check = {
     .name = "check",
     .summary = "say which frameworks and tracers can be used here, and why others not",
-    .synopsis = "[NAME... | --links FILE] [OPTION...]",
+    .synopsis = "[NAME... | MANIFEST.yml... | --links FILE] [OPTION...]",
     .description =
         "Looks for each framework (predictor) and each tracer, opens it in a process of its own, and says where it was "
         "found, which version it is, or what is missing and what to try. Without a name also what the machine is like: "
@@ -450,6 +475,10 @@ const struct verb verb_check = {
         "With a name the status is 1 where it is not usable. A library given by --library or XSP_LIBRARY_NAME that "
         "does "
         "not open is status 3.\n\n"
+        "With manifests (MODEL.yml): is each well-formed, is its model there (a generator is run), has it the "
+        "checksum, is the "
+        "framework's version one that it takes, do inputs and outputs fit? Nothing is measured. Status 2 where the "
+        "manifest or its model is wrong, 3 where the framework or a package is missing.\n\n"
         "With --links, a trace's recorded parents, and the operators that PyTorch's external ids name, are compared "
         "with "
         "what is found without them, by level and basis of what was found; disagreements are named. Status 1 where a "

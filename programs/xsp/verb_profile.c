@@ -29,7 +29,8 @@ static void on_interrupt(int number)
 }
 
 static const struct option_description options[] = {
-    {"batch", 'b', "N,N,...", "1", false, "Batch sizes to measure, in this order."},
+    {"batch", 'b', "N,N,...", "1", false,
+     "Batch sizes to measure, in this order. A manifest may have others as default."},
     {"levels", 'l', "SET,SET,...", "M,M/L", false,
      "Level sets to measure: levels A, M, L, Lib, K joined by '/'. Each set is measured in runs of its own, "
      "interleaved "
@@ -82,6 +83,7 @@ static const struct option_description options[] = {
 
 static const struct verb_example examples[] = {
     {"xsp profile resnet50.onnx --batch 1,2,4,8 -o resnet50.xsp", "model and layer level, over four batch sizes"},
+    {"xsp profile models/resnet50.yml", "by its manifest: where it comes from, what it takes (docs/manifests.md)"},
     {"xsp profile bert.onnx --dim sequence=128 --threads 4", "a free dimension fixed, four threads"},
     {"xsp profile resnet50.onnx --cold 5", "also what loading and a first inference take"},
     {"xsp profile resnet50.onnx --framework onnxruntime,openvino", "two frameworks, side by side"},
@@ -297,6 +299,9 @@ const struct verb verb_profile = {
     .summary = "measure a model over batch sizes and levels",
     .synopsis = "MODEL [OPTION...]",
     .description =
+        "MODEL is a model's file or folder, or a manifest (.yml), which says where the model comes from, which "
+        "framework and "
+        "versions of it run it and what it takes; options override what it says.\n\n"
         "Runs the model in its framework, in processes of their own, at each level set and batch size, interleaved in "
         "time; writes an .xsp file and prints what it found.\n\n"
         "The difference between the latency at one level set and the next is what tracing the deeper level cost: the "

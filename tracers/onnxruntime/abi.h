@@ -82,6 +82,7 @@ enum ort_event_category { ORT_EVENT_SESSION = 0, ORT_EVENT_NODE = 1, ORT_EVENT_K
   X(input_count, 30, 1, struct ort_status *, (const struct ort_session *, size_t *))                                   \
   X(output_count, 31, 1, struct ort_status *, (const struct ort_session *, size_t *))                                  \
   X(input_type, 33, 1, struct ort_status *, (const struct ort_session *, size_t, struct ort_type_info **))             \
+  X(output_type, 34, 1, struct ort_status *, (const struct ort_session *, size_t, struct ort_type_info **))            \
   X(input_name, 36, 1, struct ort_status *, (const struct ort_session *, size_t, struct ort_allocator *, char **))     \
   X(output_name, 37, 1, struct ort_status *, (const struct ort_session *, size_t, struct ort_allocator *, char **))    \
   X(create_run_options, 39, 1, struct ort_status *, (struct ort_run_options **))                                       \
