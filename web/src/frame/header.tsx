@@ -23,12 +23,23 @@ import { Finder } from "./finder";
 import { Mark, MoonIcon, SunIcon } from "./icons";
 import { themeWanted, toggleTheme } from "./theme";
 
+// Experiments of one file that have the same name are told apart as `xsp analyze` does: by framework and version, else by
+// their ids.
 const experimentName = (facts: RunFacts | undefined) => {
   const data = documentData.value!;
   const one = data.experiments.find(
     (other) => other.file === facts?.file && other.experiment_id === facts.experiment_id,
   );
-  return one?.name ?? one?.workload ?? data.files[facts?.file ?? 0].name;
+  const name = one?.name ?? one?.workload ?? data.files[facts?.file ?? 0].name;
+  const twins = data.experiments.filter(
+    (other) => other.file === one?.file && other.experiment_id !== one.experiment_id && other.name === one.name,
+  );
+  if (one === undefined || one.framework === null || twins.length === 0) return name;
+  const isSame = twins.some(
+    (other) => other.framework === one.framework && other.framework_version === one.framework_version,
+  );
+  const version = one.framework_version === null ? "" : ` ${one.framework_version}`;
+  return `${name} in ${one.framework}${version}${isSame ? `, experiment ${one.experiment_id}` : ""}`;
 };
 
 // One entry an experiment: the first run of each stands for it.

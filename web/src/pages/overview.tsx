@@ -213,6 +213,10 @@ function ModelFigures({ a1, row, suffix }: { a1: Answer; row: Row; suffix: strin
               : isSwept
                 ? "the earliest of all runs, n = 1"
                 : `${digits(cold / latency, 3)} × the latency, n = 1`,
+          number(summary.cold_count) === null
+            ? null
+            : `in ${countOf(summary.cold_count)} fresh processes at batch ${text(summary.cold_batch)}: median ` +
+              `${cell("cold_median_ms", summary.cold_median_ms)}, loading ${cell("load_median_ms", summary.load_median_ms)}`,
         ]}
       />
     </>
