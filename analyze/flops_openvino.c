@@ -47,6 +47,7 @@ const struct flop_rule flop_rules_openvino[] = {
     FLOP_COUNTS("ScaledDotProductAttention", attention),
     FLOP_COUNTS("MaxPool", flops_max_pool),
     FLOP_COUNTS("AvgPool", flops_average_pool),
+    FLOP_COUNTS("Interpolate", flops_resize),
     FLOP_COUNTS("ReduceMean", flops_mean_of_inputs),
     FLOP_EACH_INPUT("ReduceSum", 1, 0),
     FLOP_EACH_INPUT("ReduceProd", 1, 0),
@@ -70,6 +71,7 @@ const struct flop_rule flop_rules_openvino[] = {
     FLOP_EACH("FloorMod", 0, 0, 0, 1),
     FLOP_EACH("Power", 0, 0, 0, 1),
     FLOP_EACH("PowerStatic", 0, 0, 0, 1),
+    FLOP_EACH("ScaleShift", 1, 0, 0, 0), // PowerStatic without a power
     FLOP_EACH("Sqrt", 0, 0, 0, 1),
     FLOP_EACH("Exp", 0, 0, 0, 1),
     FLOP_EACH("Log", 0, 0, 0, 1),

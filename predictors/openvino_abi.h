@@ -66,6 +66,7 @@ struct ov_tensor;
   X(int, port_get_element_type, (const struct ov_port *, int *))                                                       \
   X(int, port_get_partial_shape, (const struct ov_port *, struct ov_partial_shape *))                                  \
   X(void, partial_shape_free, (struct ov_partial_shape *))                                                             \
+  X(int, compiled_model_export_model, (const struct ov_compiled_model *, const char *path))                            \
   X(void, compiled_model_free, (struct ov_compiled_model *))                                                           \
   X(int, compiled_model_create_infer_request, (const struct ov_compiled_model *, struct ov_infer_request **))          \
   X(int, tensor_create_from_host_ptr, (int type, struct ov_shape, void *, struct ov_tensor **))                        \

@@ -62,12 +62,17 @@ enum status openvino_read_nodes(struct openvino_state *state, struct error *err)
   XSP_TRY(status);
   state->told_us = arena_alloc_array(&state->node_arena, state->nodes.count + 1, sizeof *state->told_us);
   struct openvino_layer *layers = arena_alloc_array(&state->node_arena, state->nodes.count + 1, sizeof *layers);
-  if (state->told_us == NULL || layers == NULL)
+  struct openvino_graph graph; // its texts are the tags'
+  openvino_graph_export(&state->api, state->compiled, &state->node_arena, &graph);
+  state->work = openvino_work_read(&graph, &state->nodes, &state->node_arena);
+  if (state->told_us == NULL || layers == NULL || state->work == NULL)
     return model_no_memory(&state->options, err);
   memset(state->told_us, 0, (state->nodes.count + 1) * sizeof *state->told_us);
   for (size_t i = 0; i < state->nodes.count; i++) {
     const struct openvino_node *node = &state->nodes.nodes[i];
-    layers[i] = (struct openvino_layer){node->name, node->type, node->primitive, node->fused, node->index};
+    const struct openvino_work *work = &state->work[i];
+    layers[i] = (struct openvino_layer){node->name,  node->type,  node->primitive, node->fused,
+                                        node->index, work->shape, work->tags,      work->tag_count};
   }
   if (state->route == OPENVINO_LISTENER)
     state->listener->describe(layers, state->nodes.count);
@@ -99,24 +104,31 @@ enum status openvino_note_counters(struct openvino_state *state, struct xsp_cont
   return model_no_memory(&state->options, err);
 }
 
+enum { TAGS_MOST = 2 + OPENVINO_WORK_TAGS };
+
 static enum status publish_one(struct openvino_state *state, const struct inference *inference, struct layer_told *told,
-                               struct layer_tag (*tags)[2], struct error *err)
+                               struct layer_tag (*tags)[TAGS_MOST], struct error *err)
 {
   size_t count = 0;
   for (size_t i = 0; i < state->nodes.count; i++) {
     const struct openvino_node *node = &state->nodes.nodes[i];
+    const struct openvino_work *work = &state->work[i];
     if (inference->durations_ns[i] == 0)
       continue;
-    tags[count][0] = (struct layer_tag){.key = "primitive", .text = node->primitive};
-    tags[count][1] = (struct layer_tag){.key = "fused", .text = node->fused};
+    size_t tag_count = 0;
+    tags[count][tag_count++] = (struct layer_tag){.key = "primitive", .text = node->primitive};
+    if (node->fused != NULL)
+      tags[count][tag_count++] = (struct layer_tag){.key = "fused", .text = node->fused};
+    memcpy(&tags[count][tag_count], work->tags, work->tag_count * sizeof *work->tags);
     told[count] = (struct layer_told){.name = node->name,
                                       .type = node->type,
+                                      .shape = work->shape,
                                       .index = node->index,
                                       .alloc_bytes = -1,
                                       .duration_ns = inference->durations_ns[i],
                                       .parent = LAYER_PARENT_MODEL,
                                       .tags = tags[count],
-                                      .tag_count = node->fused != NULL ? 2 : 1};
+                                      .tag_count = tag_count + work->tag_count};
     count++;
   }
   return layer_publish(state->publisher, told, count, inference->model, inference->start_ns, err);
@@ -129,7 +141,7 @@ enum status openvino_flush(struct predictor_model *model, struct error *err)
     return STATUS_OK;
   struct arena arena = {0};
   struct layer_told *told = arena_alloc_array(&arena, state->nodes.count + 1, sizeof *told);
-  struct layer_tag(*tags)[2] = arena_alloc_array(&arena, state->nodes.count + 1, sizeof *tags);
+  struct layer_tag(*tags)[TAGS_MOST] = arena_alloc_array(&arena, state->nodes.count + 1, sizeof *tags);
   enum status status = told == NULL || tags == NULL ? model_no_memory(&state->options, err) : STATUS_OK;
   for (size_t i = 0; i < state->waiting.count && status == STATUS_OK; i++)
     status = publish_one(state, &state->waiting.items[i], told, tags, err);

@@ -8,6 +8,7 @@
 #include "predictors/inferences.h"
 #include "predictors/model_open.h"
 #include "predictors/openvino_abi.h"
+#include "predictors/openvino_graph.h"
 #include "predictors/openvino_nodes.h"
 #include "profiles/layer_publish.h"
 #include "tracers/openvino/listener.h"
@@ -35,6 +36,7 @@ struct openvino_state {
   // Of the compiled model
   struct arena node_arena;
   struct openvino_nodes nodes;
+  struct openvino_work *work; // by node, in node_arena
   uint64_t inferences;
   const struct openvino_listener *listener;
   uint64_t own_ticks; // reading counters inside of inferences

@@ -112,9 +112,14 @@ static void describe(const struct openvino_layer *layers, size_t count)
       continue;
     // A name stands for several nodes where a model was compiled again: other tags, another site.
     uint64_t variant = hash_number((uint64_t)layer->index, 3);
-    const char *const texts[] = {layer->type, layer->primitive, layer->fused};
+    const char *const texts[] = {layer->type, layer->primitive, layer->fused, layer->shape};
     for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++)
       variant = texts[k] != NULL ? hash_text(texts[k], strlen(texts[k]), variant | 1) : variant + k;
+    for (size_t k = 0; k < layer->tag_count; k++) {
+      const struct layer_tag *tag = &layer->tags[k];
+      variant = tag->text != NULL ? hash_text(tag->text, strlen(tag->text), variant | 1)
+                                  : hash_number((uint64_t)tag->number, variant | 1);
+    }
     struct xsp_site *site = xsp_site_create_variant(TRACER, XSP_LEVEL_LAYER, layer->name, NULL, (uint32_t)variant | 1);
     if (site == NULL)
       continue;
@@ -123,6 +128,12 @@ static void describe(const struct openvino_layer *layers, size_t count)
     tag_text(site, "layer_type", layer->type);
     tag_text(site, "primitive", layer->primitive);
     tag_text(site, "fused", layer->fused);
+    tag_text(site, "layer_shape", layer->shape);
+    for (size_t k = 0; k < layer->tag_count; k++)
+      if (layer->tags[k].text != NULL)
+        tag_text(site, layer->tags[k].key, layer->tags[k].text);
+      else
+        xsp_site_tag_int(site, layer->tags[k].key, layer->tags[k].number);
     __atomic_store_n(&name->site, site, __ATOMIC_RELEASE);
   }
 }

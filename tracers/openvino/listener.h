@@ -4,18 +4,23 @@
 #ifndef XSP_TRACERS_OPENVINO_LISTENER_H
 #define XSP_TRACERS_OPENVINO_LISTENER_H
 
+#include "profiles/layer_publish.h"
+
 #include <stddef.h>
 #include <stdint.h>
 #include <xsp/span.h>
 
 #define OPENVINO_NODE_DOMAIN "ov::op::cpu::details" // checked with 2026.4.1
 
-struct openvino_layer {  // strings are copied; NULL: not told
-  const char *name;      // as the node's task is named
-  const char *type;      // tag layer_type
-  const char *primitive; // tag primitive: the implementation that was chosen, with its precision
-  const char *fused;     // tag fused: what was fused into it
-  int64_t index;         // tag layer_index
+struct openvino_layer {         // strings are copied; NULL: not told
+  const char *name;             // as the node's task is named
+  const char *type;             // tag layer_type
+  const char *primitive;        // tag primitive: the implementation that was chosen, with its precision
+  const char *fused;            // tag fused: what was fused into it
+  int64_t index;                // tag layer_index
+  const char *shape;            // tag layer_shape
+  const struct layer_tag *tags; // further ones
+  size_t tag_count;
 };
 
 struct openvino_listener { // static; appended to only

@@ -74,8 +74,8 @@ static void program(void)
   struct itt_domain *others = domain_create("tbb");
   if (nodes->flags != 1 || others->flags != 0 || string_create("a") != string_create("a"))
     _exit(92);
-  const struct openvino_layer layers[] = {{"conv", "Convolution", "brgconv_avx512_bf16", "relu,bias", 0},
-                                          {"loop", "Loop", NULL, NULL, 1}};
+  const struct openvino_layer layers[] = {{"conv", "Convolution", "brgconv_avx512_bf16", "relu,bias", 0, NULL, NULL, 0},
+                                          {"loop", "Loop", NULL, NULL, 1, NULL, NULL, 0}};
   listener->describe(layers, 2);
   run(nodes, "constant"); // before any inference
   struct xsp_span model = xsp_span_start(&model_site);
