@@ -39,6 +39,19 @@ def framework_python(name, *packages):
     return folder / "bin" / "python3"
 
 
+def tee_library(framework, real, folder):
+    """A library that hands the output of this framework's own profiler on to files; see framework_tee.c."""
+    source, made = pathlib.Path(__file__).with_name("framework_tee.c"), folder / f"tee-{framework}.so"
+    compiler = shutil.which("cc")
+    if compiler is None:
+        raise unittest.SkipTest("no C compiler")
+    # The real library is named by its path, as it has no name that the loader would search for.
+    subprocess.run([compiler, "-std=gnu17", "-O1", "-shared", "-fPIC", f"-DTEE_{framework.upper()}", f'-DREAL="{real}"',
+                    f"-I{source.parent.parent}", source, "-o", made, "-Wl,--no-as-needed", real,
+                    f"-Wl,-rpath,{real.parent}", "-Wl,--allow-shlib-undefined"], check=True, timeout=60)
+    return made
+
+
 class FrameworkTest(unittest.TestCase):
     """`environment` is the folder of the framework's Python environment, set by each test class."""
     environment = None
@@ -60,6 +73,22 @@ class FrameworkTest(unittest.TestCase):
     def profile(self, model, *options, output=None, status=0, env=None):
         return self.xsp("profile", model, "--framework", self.framework, "--quiet", "--force", *options, "-o",
                         output or self.output, status=status, env=env)
+
+    def profile_beside_its_own(self, library, model, *options, runs=20):
+        """What the framework's profiler handed over, file by file in order, while xsp profiled the model."""
+        python = f"lib/python3*/site-packages/{library}"
+        tee = tee_library(self.framework, next(self.environment.glob(python)), self.folder)
+        self.profile(model, "--levels", "M/L", "--runs", runs, "--library", f"{self.framework}={tee}", *options,
+                     env={"XSP_TEE": f"{self.folder}/own-"})
+        return sorted(self.folder.glob("own-*"))
+
+    def check_agreement(self, pairs, most_ns):
+        """(their own, ours), ns of each layer of each inference. What differs comes from the units of time alone."""
+        theirs, ours = (sum(column) for column in zip(*pairs))
+        worst = max(abs(a - b) for a, b in pairs)
+        print(f"{self.framework}: {len(pairs)} layers of the same run: {theirs / 1e3:.0f} us by its own profiler,"
+              f" {ours / 1e3:.0f} us by xsp; the largest difference of one: {worst} ns", file=sys.stderr)
+        self.assertLessEqual(worst, most_ns)
 
     def sql(self, query, path=None):
         return json.loads(self.xsp("sql", path or self.output, query, "--json").stdout)

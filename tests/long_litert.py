@@ -122,6 +122,30 @@ class LiteRtTest(FrameworkTest):
                 layers = sorted(self.layers(), key=lambda layer: layer["tags"]["layer_index"])
                 self.assertEqual([layer["tags"]["layer_type"] for layer in layers], types)
 
+    def test_layers_take_as_long_as_its_own_profiler_says(self):
+        for options, operator in (((), 8), (("--unfused",), 2)):
+            with self.subTest(options):
+                own = [path.read_text().split("\n\n", 1) for path in self.profile_beside_its_own(
+                    "ai_edge_litert/libLiteRt.so", self.models / "fixed.tflite", "--batch", 2, *options)]
+                ours, pairs = {}, []
+                for row in self.sql("select s.model_id, s.duration_ns from span s join tag t using (run_id, span_id) where"
+                                    " s.level = 'layer' and t.key = 'layer_index' order by s.model_id, t.value"):
+                    ours.setdefault(row["model_id"], []).append(row["duration_ns"])
+                self.assertEqual(len(ours), len(own))
+                for durations, (events, _) in zip(ours.values(), own):
+                    theirs = [int(duration) * 1000 for kind, _, duration, _ in (
+                        line.split(" ", 3) for line in events.splitlines()) if int(kind) == operator]
+                    self.assertEqual(len(theirs), len(durations))
+                    pairs += zip(theirs, durations)
+                self.check_agreement(pairs, most_ns=2)
+                # Its own summary agrees with its events, so these are read rightly.
+                summary = re.findall(r"^\s*(?:Delegate/)?\S.*?\s+[\d.]+\s+[\d.]+\s+([\d.]+)\s+[\d.]+%",
+                                     own[0][1].split("Top by")[0], re.M)
+                self.check_agreement([(round(float(milliseconds) * 1e6), duration) for milliseconds, duration in
+                                      zip(summary, next(iter(ours.values())), strict=True)], most_ns=2)
+                for path in self.folder.glob("own-*"):
+                    path.unlink()
+
     def test_inputs_threads_and_batches(self):
         self.profile(self.models / "inputs.tflite", "--batch", "1,4", "--runs", 3, "--threads", 2)
         names = {(layer["name"], layer["tags"]["layer_type"]) for layer in self.layers()}

@@ -3,6 +3,7 @@
 bad models. Fetches packages through pip, so it belongs to `make test-all`."""
 import json
 import pathlib
+import re
 import subprocess
 import unittest
 
@@ -30,6 +31,18 @@ for _ in range(20):
 mxnet.profiler.set_state("stop")
 mxnet.profiler.dump()
 """
+
+
+def operators(text):
+    """(type, start, end) of each, in us, in the order of their ends."""
+    found, begins = [], {}
+    # From the second profile of a process on it begins with a comma too many.
+    for event in json.loads(re.sub(r'("traceEvents": \[)\s*,', r"\1", text))["traceEvents"]:
+        if event.get("cat") == "operator" and event["ph"] == "B":
+            begins[event["name"]] = event["ts"]
+        elif event.get("cat") == "operator" and event["ph"] == "E":
+            found.append((event["name"], begins[event["name"]], event["ts"]))
+    return found
 
 
 class MxnetTest(FrameworkTest):
@@ -82,12 +95,7 @@ class MxnetTest(FrameworkTest):
         trace = self.folder / "profile.json"
         subprocess.run([self.python, "-c", OWN_PROFILE, self.models / "cnn", trace], check=True, timeout=300,
                        capture_output=True)
-        own, begins = [], {}
-        for event in json.loads(trace.read_text())["traceEvents"]:
-            if event.get("cat") == "operator" and event["ph"] == "B":
-                begins[event["name"]] = event["ts"]
-            elif event.get("cat") == "operator" and event["ph"] == "E":
-                own.append((event["name"], event["ts"] - begins[event["name"]]))
+        own = [(name, end - start) for name, start, end in operators(trace.read_text())]
         self.assertEqual(len(own), 20 * 6)
         self.profile(self.model("cnn"), *SIZE, "--batch", 4, "--runs", 20, "--levels", "M/L")
         layers = self.layers()
@@ -95,6 +103,20 @@ class MxnetTest(FrameworkTest):
         medians = self.medians(layers)
         print("us by its own profiler, by xsp:", [
             (sorted(own[i::6], key=lambda one: one[1])[10][1], round(medians[layers[i]["name"]])) for i in range(6)])
+
+    def test_layers_take_as_long_as_its_own_profiler_says(self):
+        own = [operator for path in self.profile_beside_its_own("mxnet/libmxnet.so", self.model("cnn"), *SIZE)
+               for operator in operators(path.read_text())]
+        layers = self.layers()
+        self.assertEqual(len(layers), 20 * 6)
+        theirs = own[-len(layers):]  # before these: warm-ups
+        self.assertEqual([layer["tags"]["layer_type"] for layer in layers], [name for name, _, _ in theirs])
+        self.check_agreement([((end - start) * 1000, layer["duration_ns"])
+                              for (_, start, end), layer in zip(theirs, layers)], most_ns=2)
+        # Between the starts of two lies what lies between them there.
+        self.assertLessEqual(max(abs(after["start_ns"] - before["start_ns"] - (later - earlier) * 1000) for
+                                 before, after, (_, earlier, _), (_, later, _) in
+                                 zip(layers, layers[1:], theirs, theirs[1:])), 1000)
 
     def test_operators_apart(self):
         self.profile(self.model("cnn"), *SIZE, "--batch", "1,2", "--unfused", "--runs", 3)

@@ -11,10 +11,21 @@ import sys
 import tempfile
 import unittest
 
+import framework_environment
 import tensorflow_environment
 
 BUILD = pathlib.Path(os.environ["XSP_BUILD"])
 XSP = BUILD / "xsp"
+# The official classes, on bytes that a profiled run got.
+READ_METADATA = """
+import json, os, sys
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+from tensorflow.core.protobuf import config_pb2
+metadata = config_pb2.RunMetadata()
+metadata.ParseFromString(open(sys.argv[1], "rb").read())
+print(json.dumps([(node.node_name, node.all_start_nanos, node.all_end_rel_nanos) for device in
+                  metadata.step_stats.dev_stats for node in device.node_stats if node.node_name != "_SOURCE"]))
+"""
 NAMES = ["small_frozen", "small_saved", "resnet50_frozen", "resnet50_saved"]
 
 
@@ -102,6 +113,30 @@ class TensorFlow(unittest.TestCase):
                     (layer["duration_ns"] for layer in self.layers(output)), (step["duration_ns"] for step in steps)))
                 print(f"{name}: {len(found)} layers; their sum {ours:.2f} ms, in a run of Python's {theirs:.2f} ms",
                       file=sys.stderr)
+
+    def test_layers_take_as_long_as_the_run_metadata_of_the_same_run_says(self):
+        environment = pathlib.Path(os.environ["VIRTUAL_ENV"])
+        library = next(environment.glob("lib/python3*/site-packages/tensorflow/libtensorflow_cc.so*"))
+        tee = framework_environment.tee_library("tensorflow", library, self.folder)
+        for name in ("small_frozen", "resnet50_saved"):
+            with self.subTest(name):
+                output = self.folder / f"{name}-beside.xsp"
+                os.environ["XSP_TEE"] = f"{self.folder}/{name}-own-"
+                self.addCleanup(os.environ.pop, "XSP_TEE", None)
+                self.xsp("profile", model_path(name), "--levels", "M/L", "--runs", 3, "--quiet", "--library",
+                         f"tensorflow={tee}", "-o", output)
+                last = sorted(self.folder.glob(f"{name}-own-*"))[-1]
+                read = subprocess.run([environment / "bin" / "python3", "-B", "-c", READ_METADATA, last], check=True,
+                                      capture_output=True, text=True, timeout=120).stdout
+                own = sorted((node, duration) for node, _, duration in json.loads(read))
+                ours = sorted((layer["tags"].get("node", layer["name"]), layer["duration_ns"])
+                              for layer in self.layers(output))
+                self.assertEqual([node for node, _ in ours], [node for node, _ in own])
+                theirs, total = (sum(duration for _, duration in rows) for rows in (own, ours))
+                worst = max(abs(a - b) for (_, a), (_, b) in zip(own, ours))
+                print(f"{name}: {len(own)} layers of the same run: {theirs / 1e3:.0f} us by RunMetadata, {total / 1e3:.0f} us by"
+                      f" xsp; the largest difference of one: {worst} ns", file=sys.stderr)
+                self.assertLessEqual(worst, 2)
 
     def test_every_layer_lies_in_its_inference(self):
         for name in NAMES:

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models for long_tensorflow.py, and what TensorFlow's own Python says of them. Runs in an environment with TensorFlow:
 
-    python3 tensorflow_models.py FOLDER
+    python3 tensorflow_models.py FOLDER [small]
 
 makes NAME/ (SavedModel) and NAME.pb (frozen) of a small network and of ResNet-50, models that are odd, and for each of the
-first four NAME.metadata (a RunMetadata) and NAME.json (its executions, read by the official protobuf classes). Weights,
-biases and statistics of batch norms are random: with their initial values the optimisers fold layers away."""
+first four NAME.metadata (a RunMetadata) and NAME.json (its executions, read by the official protobuf classes); with "small"
+the small network only. Weights, biases and statistics of batch norms are random: with their initial values the optimisers
+fold layers away."""
 import json
 import os
 import pathlib
@@ -152,12 +153,15 @@ class Reshapes(tf.Module):
         return {"y": tf.reshape(x, [-1, 7, 7])}
 
 
-def main(folder):
+def main(folder, which="all"):
+    folder.mkdir(parents=True, exist_ok=True)
     write("small", small(), (32, 32, 3), folder)
+    if which == "small":
+        return
     write("resnet50", tf.keras.applications.ResNet50(weights=None), (224, 224, 3), folder)
     write_odd(folder)
     for name, module in (("texts", Texts()), ("mixed", Mixed()), ("reshapes", Reshapes())):
         tf.saved_model.save(module, str(folder / name), signatures=module.serve)
 
 
-main(pathlib.Path(sys.argv[1]))
+main(pathlib.Path(sys.argv[1]), *sys.argv[2:])
