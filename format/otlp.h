@@ -127,6 +127,7 @@ bool otlp_is_metric(const char *tag, size_t length);
 #define OTLP_TRACKS "xsp.tracks"         // tracks without spans
 #define OTLP_LOGS "xsp.logs"             // messages that are no span's
 #define OTLP_SYSTEM_PREFIX "xsp.system."
+#define OTLP_MODEL_PREFIX "xsp.model."         // what is known of the experiment's model: table `workload`
 #define OTLP_NOTE_PREFIX "xsp.note."           // of the run
 #define OTLP_FILE_NOTE_PREFIX "xsp.file_note." // of the file
 

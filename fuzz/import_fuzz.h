@@ -97,6 +97,17 @@ enum status import_experiment(struct import *import, const struct store_experime
   return STATUS_OK;
 }
 
+enum status import_experiment_model(struct import *import, int64_t experiment_id,
+                                    const struct store_system_value *workload, size_t count, struct error *err)
+{
+  (void)err;
+  fuzz_must(experiment_id > 0 && experiment_id <= import->sink->experiment_count, "an experiment that is not there");
+  for (size_t i = 0; i < count; i++)
+    fuzz_must(workload[i].key != NULL && (workload[i].is_number || workload[i].text != NULL),
+              "a model fact without a value");
+  return STATUS_OK;
+}
+
 void import_framework(struct import *import, const char *name, const char *version)
 {
   (void)import;

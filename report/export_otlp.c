@@ -41,6 +41,19 @@ static void put_resource_int(struct writer *writer, const char *key, int64_t num
   otlp_out_attribute_int(&writer->out, RESOURCE, otlp_key(key), number);
 }
 
+static void put_values(struct writer *writer, const char *prefix, const struct store_system_value *values, size_t count)
+{
+  for (size_t i = 0; i < count; i++) {
+    const struct store_system_value *value = &values[i];
+    struct otlp_key_text key = {prefix, value->key, strlen(value->key)};
+    if (value->is_number)
+      otlp_out_attribute_double(&writer->out, RESOURCE, key, value->number);
+    else
+      otlp_out_attribute_text(&writer->out, RESOURCE, key, value->text != NULL ? value->text : "",
+                              value->text != NULL ? strlen(value->text) : 0);
+  }
+}
+
 static void put_experiment(struct writer *writer)
 {
   const struct store_experiment *experiment = writer->facts.experiment;
@@ -55,15 +68,8 @@ static void put_experiment(struct writer *writer)
   put_resource_text(writer, OTLP_COMMAND, experiment->command);
   put_resource_int(writer, OTLP_CREATED, experiment->created_ns);
   put_resource_text(writer, OTLP_XSP_VERSION, experiment->xsp_version);
-  for (size_t i = 0; i < writer->facts.system_count; i++) {
-    const struct store_system_value *value = &writer->facts.system[i];
-    struct otlp_key_text key = {OTLP_SYSTEM_PREFIX, value->key, strlen(value->key)};
-    if (value->is_number)
-      otlp_out_attribute_double(&writer->out, RESOURCE, key, value->number);
-    else
-      otlp_out_attribute_text(&writer->out, RESOURCE, key, value->text != NULL ? value->text : "",
-                              value->text != NULL ? strlen(value->text) : 0);
-  }
+  put_values(writer, OTLP_SYSTEM_PREFIX, writer->facts.system, writer->facts.system_count);
+  put_values(writer, OTLP_MODEL_PREFIX, writer->facts.workload, writer->facts.workload_count);
 }
 
 static void put_run(struct writer *writer)
@@ -421,7 +427,7 @@ static enum status write_runs(struct writer *writer, struct arena *arena, struct
   XSP_TRY(store_experiments(writer->store, arena, &experiments, &experiment_count, err));
   for (size_t i = 0; i < run_count && status == STATUS_OK; i++) {
     struct arena run_arena = {0};
-    struct store_system_value *system = NULL;
+    struct store_system_value *system = NULL, *workload = NULL;
     writer->facts = (struct otlp_facts){.run = &runs[i]};
     for (size_t j = 0; j < experiment_count; j++)
       if (experiments[j].experiment_id == runs[i].experiment_id)
@@ -429,7 +435,11 @@ static enum status write_runs(struct writer *writer, struct arena *arena, struct
     if (writer->facts.experiment != NULL)
       status = store_system(writer->store, writer->facts.experiment->system_id, &run_arena, &system,
                             &writer->facts.system_count, err);
+    if (status == STATUS_OK && writer->facts.experiment != NULL)
+      status = store_workload(writer->store, writer->facts.experiment->experiment_id, &run_arena, &workload,
+                              &writer->facts.workload_count, err);
     writer->facts.system = system;
+    writer->facts.workload = workload;
     if (status == STATUS_OK)
       status = write_run(writer, &run_arena, err);
     arena_done(&run_arena);

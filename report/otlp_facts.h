@@ -24,6 +24,8 @@ struct otlp_facts { // all in the caller's arena
   const struct store_experiment *experiment;
   const struct store_system_value *system;
   size_t system_count;
+  const struct store_system_value *workload; // of the experiment's model
+  size_t workload_count;
   struct store_track *tracks; // by id
   bool *track_is_used;        // beside it
   size_t track_count;
@@ -42,7 +44,7 @@ struct otlp_facts { // all in the caller's arena
   uint8_t own_trace[16];
 };
 
-// run, experiment and system are the caller's to set.
+// run, experiment, system and workload are the caller's to set.
 enum status otlp_facts_load(struct store *store, struct otlp_facts *facts, struct arena *arena,
                             struct error *err) MUST_CHECK;
 const struct store_track *otlp_facts_track(const struct otlp_facts *facts, uint32_t track_id); // NULL: not known

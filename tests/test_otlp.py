@@ -21,6 +21,7 @@ DATA = trace_reader.data_folder()
 TABLES = {
     "experiment": "select * from experiment order by experiment_id",
     "system": "select * from system order by system_id, key",
+    "workload": "select experiment_id, key, value from workload order by experiment_id, key",
     "run": "select * from run order by run_id",
     "track": "select * from track order by run_id, track_id",
     "trace": "select * from trace order by run_id, trace_id",
@@ -812,6 +813,8 @@ class RoundTripTest(OtlpTest):
         script = scripted.Script()
         script.experiment("odd \"name\"\n\u00e9", 1)
         script.experiment("odd \"name\"\n\u00e9", 2)  # two of one name on one system
+        script.workload(1, model_name="m\u00e9 \"1\"", task="text", graph_bytes=2**40 + 1)
+        script.workload(2, model_version="", model_name="other")
         for run_id, experiment_id in ((1, 1), (2, 2), (3, 2)):
             script.run(run_id, "M/L/K+metrics" if run_id == 1 else "M/K", 0, dropped=run_id, epoch="trace",
                        experiment_id=experiment_id)
@@ -839,6 +842,15 @@ class RoundTripTest(OtlpTest):
                       for run in (1, 2)]
             out, _ = self.imported(lines({"resourceSpans": groups}))
             self.there_and_back(out)
+
+    def test_the_model(self):
+        out, _ = self.spans([span(1, level="model")], {"xsp.experiment": "e", "xsp.model.model_name": "ResNet", "xsp.model.task": "text",
+                                                       "xsp.model.graph_bytes": 12, "xsp.model.": "no key"})
+        self.assertEqual(self.rows(out, "select * from workload order by key"),
+                         [(1, "graph_bytes", 12), (1, "model_name", "ResNet"), (1, "task", "text")])
+        self.there_and_back(out)
+        row = xsp_json("analyze", "T8", out, "--json")["rows"][0]
+        self.assertEqual((row["model_name"], row["task"], row["graph_bytes"]), ("ResNet", "text", 12))
 
     def test_notes_and_messages(self):
         one = span(1, level="model", events=[(1, "a"), (2, "b\0c")])

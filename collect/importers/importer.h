@@ -47,6 +47,10 @@ void import_run_shift(struct import *import, int64_t run_id, int64_t offset_ns);
 enum status import_experiment(struct import *import, const struct store_experiment *experiment,
                               const struct store_system_value *system, size_t system_count, int64_t *ret_experiment_id,
                               struct error *err) MUST_CHECK;
+// What such a source says of an experiment's model (table `workload`); the first file to say something is believed.
+enum status import_experiment_model(struct import *import, int64_t experiment_id,
+                                    const struct store_system_value *workload, size_t count,
+                                    struct error *err) MUST_CHECK;
 // For sources that were exported from here: xsp's own share, and what table `note` says of a run (run_id 0: of the file).
 void import_run_own_pct(struct import *import, int64_t run_id, double own_pct);
 enum status import_run_note(struct import *import, int64_t run_id, const char *key, const char *value,

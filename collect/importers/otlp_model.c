@@ -29,8 +29,8 @@ enum status otlp_model_start(struct otlp_model *model, struct import *import, st
 static bool is_plain(const struct otlp_experiment *experiment)
 {
   const struct store_experiment *row = &experiment->row;
-  return !experiment->has_name && experiment->system_count == 0 && row->workload == NULL && row->command == NULL &&
-         row->xsp_version == NULL && row->created_ns == 0;
+  return !experiment->has_name && experiment->system_count == 0 && experiment->workload_count == 0 &&
+         row->workload == NULL && row->command == NULL && row->xsp_version == NULL && row->created_ns == 0;
 }
 
 static enum status finish_experiments(struct otlp_model *model, struct error *err)
@@ -45,6 +45,8 @@ static enum status finish_experiments(struct otlp_model *model, struct error *er
       experiment->row.name = basename(model->import->input->path);
     XSP_TRY(import_experiment(model->import, &experiment->row, experiment->system, experiment->system_count,
                               &experiment->experiment_id, err));
+    XSP_TRY(import_experiment_model(model->import, experiment->experiment_id, experiment->workload,
+                                    experiment->workload_count, err));
   }
   return STATUS_OK;
 }

@@ -20,6 +20,8 @@ struct otlp_experiment { // texts live in the import's arena
   struct store_experiment row;
   struct store_system_value *system; // by key
   size_t system_count;
+  struct store_system_value *workload; // of its model, by key
+  size_t workload_count;
   int64_t experiment_id; // set at the file's end
   bool has_name;
 };

@@ -137,10 +137,9 @@ static void read_number_attribute(const struct otlp_attribute *attribute, struct
     said->ids_are_unique = number != 0;
 }
 
-static enum status read_system_attribute(struct otlp_model *model, const struct otlp_attribute *attribute,
-                                         struct store_system_value *ret_value, struct error *err)
+static enum status read_value(struct otlp_model *model, const struct otlp_attribute *attribute, size_t prefix,
+                              struct store_system_value *ret_value, struct error *err)
 {
-  const size_t prefix = strlen(OTLP_SYSTEM_PREFIX);
   const struct otlp_value *value = &attribute->value;
   ret_value->key = arena_copy(model->import->arena, attribute->key.at + prefix, attribute->key.length - prefix);
   if (ret_value->key == NULL)
@@ -159,34 +158,45 @@ static int by_key(const void *a, const void *b)
   return strcmp(left->key, right->key);
 }
 
+// The attributes that begin so, without that, by key; of equal keys one.
+static enum status read_values(struct otlp_model *model, const struct otlp_attribute *attributes, size_t count,
+                               const char *prefix, struct store_system_value **ret_values, size_t *ret_count,
+                               struct error *err)
+{
+  size_t found = 0, kept = 0;
+  for (size_t i = 0; i < count; i++)
+    found += key_begins(attributes[i].key, prefix);
+  struct store_system_value *values = arena_alloc_array(model->import->arena, found + 1, sizeof *values);
+  if (values == NULL)
+    return import_no_memory(model->import, err);
+  found = 0;
+  for (size_t i = 0; i < count; i++)
+    if (key_begins(attributes[i].key, prefix))
+      XSP_TRY(read_value(model, &attributes[i], strlen(prefix), &values[found++], err));
+  qsort(values, found, sizeof *values, by_key);
+  for (size_t i = 0; i < found; i++)
+    if (kept == 0 || strcmp(values[kept - 1].key, values[i].key) != 0)
+      values[kept++] = values[i];
+  *ret_values = values;
+  *ret_count = kept;
+  return STATUS_OK;
+}
+
 static enum status read_resource(struct otlp_model *model, const struct otlp_attribute *attributes, size_t count,
                                  struct said *said, struct error *err)
 {
   *said = (struct said){.row = {.epoch_is_unix = true, .own_pct = NAN}, .own_pct = NAN};
   struct otlp_experiment *experiment = &said->experiment;
-  for (size_t i = 0; i < count; i++)
-    experiment->system_count += key_begins(attributes[i].key, OTLP_SYSTEM_PREFIX);
-  experiment->system =
-      arena_alloc_array(model->import->arena, experiment->system_count + 1, sizeof *experiment->system);
-  if (experiment->system == NULL)
-    return import_no_memory(model->import, err);
-  experiment->system_count = 0;
+  XSP_TRY(
+      read_values(model, attributes, count, OTLP_SYSTEM_PREFIX, &experiment->system, &experiment->system_count, err));
+  XSP_TRY(read_values(model, attributes, count, OTLP_MODEL_PREFIX, &experiment->workload, &experiment->workload_count,
+                      err));
   for (size_t i = 0; i < count; i++) {
     bool is_known = false;
-    if (key_begins(attributes[i].key, OTLP_SYSTEM_PREFIX)) {
-      XSP_TRY(read_system_attribute(model, &attributes[i], &experiment->system[experiment->system_count++], err));
-      continue;
-    }
     XSP_TRY(read_text_attribute(model, &attributes[i], said, &is_known, err));
     if (!is_known)
       read_number_attribute(&attributes[i], said);
   }
-  qsort(experiment->system, experiment->system_count, sizeof *experiment->system, by_key);
-  size_t kept = 0; // of equal keys one
-  for (size_t i = 0; i < experiment->system_count; i++)
-    if (kept == 0 || strcmp(experiment->system[kept - 1].key, experiment->system[i].key) != 0)
-      experiment->system[kept++] = experiment->system[i];
-  experiment->system_count = kept;
   experiment->has_name = experiment->row.name != NULL;
   return STATUS_OK;
 }
@@ -276,6 +286,10 @@ static enum status find_experiment(struct otlp_model *model, const struct said *
   if (said->experiment.system_count > 0 && experiment->system_count == 0) {
     experiment->system = said->experiment.system;
     experiment->system_count = said->experiment.system_count;
+  }
+  if (said->experiment.workload_count > 0 && experiment->workload_count == 0) {
+    experiment->workload = said->experiment.workload;
+    experiment->workload_count = said->experiment.workload_count;
   }
   if (experiment->system_count > 0 && said->experiment.system_count > 0) {
     if (!experiment_slot(model, said, true, &exact))

@@ -193,6 +193,8 @@ enum status sink_finish(struct sink *sink, const char *name, struct error *err)
   for (size_t i = 0; i < sink->experiment_count; i++) {
     struct sink_experiment *entry = &sink->experiments[i];
     XSP_TRY(write_experiment(sink, &entry->row, entry->system, entry->system_count, err));
+    if (entry->workload_count > 0)
+      XSP_TRY(store_add_workload(sink->store, entry->row.experiment_id, entry->workload, entry->workload_count, err));
   }
   if (sink->own_experiment_id == 0)
     return STATUS_OK;

@@ -132,6 +132,18 @@ static const char *lasting(struct sink *sink, const char *text, bool *ret_ok)
   return copy;
 }
 
+static struct store_system_value *copy_values(struct sink *sink, const struct store_system_value *values, size_t count)
+{
+  bool ok = true;
+  struct store_system_value *copies = arena_alloc_array(&sink->lasting, count + 1, sizeof *copies);
+  for (size_t i = 0; i < count && copies != NULL; i++) {
+    copies[i] = values[i];
+    copies[i].key = lasting(sink, values[i].key, &ok);
+    copies[i].text = lasting(sink, values[i].text, &ok);
+  }
+  return ok ? copies : NULL;
+}
+
 static bool copy_experiment(struct sink *sink, struct sink_experiment *entry, const struct store_experiment *experiment,
                             const struct store_system_value *system, size_t system_count)
 {
@@ -144,16 +156,9 @@ static bool copy_experiment(struct sink *sink, struct sink_experiment *entry, co
   entry->row.framework_version = lasting(sink, experiment->framework_version, &ok);
   entry->row.command = lasting(sink, experiment->command, &ok);
   entry->row.xsp_version = lasting(sink, experiment->xsp_version, &ok);
-  entry->system = arena_alloc_array(&sink->lasting, system_count + 1, sizeof *entry->system);
-  if (entry->system == NULL)
-    return false;
+  entry->system = copy_values(sink, system, system_count);
   entry->system_count = system_count;
-  for (size_t i = 0; i < system_count; i++) {
-    entry->system[i] = system[i];
-    entry->system[i].key = lasting(sink, system[i].key, &ok);
-    entry->system[i].text = lasting(sink, system[i].text, &ok);
-  }
-  return ok;
+  return ok && entry->system != NULL;
 }
 
 // Rows are written by sink_finish. One that an earlier file of the call described alike is the same experiment; within
@@ -182,6 +187,22 @@ enum status import_experiment(struct import *import, const struct store_experime
   if (!copy_experiment(sink, entry, experiment, system, system_count))
     return import_no_memory(import, err);
   *ret_experiment_id = entry->row.experiment_id;
+  return STATUS_OK;
+}
+
+enum status import_experiment_model(struct import *import, int64_t experiment_id,
+                                    const struct store_system_value *workload, size_t count, struct error *err)
+{
+  struct sink *sink = import->sink;
+  for (size_t i = 0; i < sink->experiment_count; i++) {
+    struct sink_experiment *entry = &sink->experiments[i];
+    if (entry->row.experiment_id != experiment_id || entry->workload_count > 0 || count == 0)
+      continue;
+    entry->workload = copy_values(sink, workload, count);
+    if (entry->workload == NULL)
+      return import_no_memory(import, err);
+    entry->workload_count = count;
+  }
   return STATUS_OK;
 }
 

@@ -42,8 +42,8 @@ struct sink_fact { // about the call's own experiment
 };
 struct sink_experiment { // that an importer made; texts live in `lasting`
   struct store_experiment row;
-  struct store_system_value *system;
-  size_t system_count;
+  struct store_system_value *system, *workload;
+  size_t system_count, workload_count;
   unsigned file; // the last one that has it
 };
 
