@@ -6,6 +6,7 @@ import os
 import pathlib
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -94,7 +95,7 @@ class VariantsTest(unittest.TestCase):
         self.assertIn("noise", {note["key"] for note in info["file"]["notes"]})
 
     def test_summary_compares(self):
-        result = self.profile(self.model(), *TWICE, "--batch", "1,4", "--runs", 3, "--json")
+        result = self.profile(self.model(), *TWICE, "--batch", "1,4", "--runs", 7, "--json")
         tables = json.loads(result.stdout)
         self.assertEqual([table["analysis"] for table in tables],
                          ["A1", "A1", "L0", "L0", "A2", "A2", "A6", "A6", "variants"])
@@ -104,6 +105,21 @@ class VariantsTest(unittest.TestCase):
         self.assertEqual([rows[0]["latency_ratio"], rows[2]["latency_ratio"]], [1, 1])
         self.assertAlmostEqual(rows[1]["latency_ratio"], rows[1]["latency_ms"] / rows[0]["latency_ms"], 12)
         self.assertEqual([row["latency_ms"] for row in tables[1]["rows"]], [rows[1]["latency_ms"], rows[3]["latency_ms"]])
+        # Paired: the k-th counted observation of each, at level set M.
+        for row in (rows[1], rows[3]):
+            series = [[one["ns"] for one in self.sql(
+                f"select o.duration_ns as ns from observation o join run r using (run_id) where not o.warmup and r.levels = 'M'"
+                f" and r.batch_size = {row['batch_size']} and r.experiment_id = {variant} order by o.start_ns")]
+                for variant in (1, 2)]
+            ratios = sorted(own / first for first, own in zip(*series))
+            self.assertEqual(len(ratios), 7)
+            self.assertAlmostEqual(row["paired_ratio"], statistics.median(ratios), 12)
+            self.assertAlmostEqual(row["paired_low"], ratios[0], 12)  # of seven: the least and the most
+            self.assertAlmostEqual(row["paired_high"], ratios[-1], 12)
+        self.assertIsNone(rows[0]["paired_ratio"])
+        sequential = json.loads(self.profile(self.model(), *TWICE, "--sequential", "--runs", 7, "--json").stdout)[-1]
+        self.assertIsNone(sequential["rows"][1]["paired_ratio"])  # there are no pairs
+        self.assertIsNotNone(sequential["rows"][1]["latency_ratio"])
 
     def test_round_trip_by_otlp_and_a_report(self):
         self.profile(self.model(), *TWICE, "--runs", 2)
