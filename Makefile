@@ -12,7 +12,7 @@ export ORT_DISABLE_TELEMETRY = 1
 SHELL = /bin/sh
 .SUFFIXES:
 .NOTPARALLEL:
-.PHONY: all setup demo test test-all bench dist install clean gpu-check help
+.PHONY: all setup demo zoo test test-all bench dist install clean gpu-check help
 
 all: ## build all that this machine can build; the program is build/xsp
 	@tools/build "$(BUILD)"
@@ -23,6 +23,9 @@ setup: ## install what is missing: packages, .venv with the pinned Python packag
 demo: setup ## profile real models and print their tables; leaves demo/*.html and demo/*.xsp
 	@tools/build "$(BUILD)" >&2
 	@XSP_BUILD="$(BUILD)" .venv/bin/python3 tools/demo
+
+zoo: setup all ## measure the models of models/ within an hour; again: goes on. ZOO="--budget 300 --only 'resnet*'"
+	@XSP_BUILD="$(BUILD)" .venv/bin/python3 tools/zoo $(ZOO)
 
 test: setup all ## set up, build, run the tests (under 10 minutes on 2 cores)
 	@tools/run_tests "$(BUILD)" -LE long

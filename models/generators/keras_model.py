@@ -4,9 +4,10 @@
 
     keras_model.py NETWORK [--format frozen|saved|tflite] [OPTION=VALUE…] --output PATH
 
-Options are the network's arguments: `alpha=0.5 input_shape=160,160,3`. Writes a frozen graph (the default), a SavedModel
-folder or a TFLite file; the batch size is free. Weights are random from a fixed seed, and so are biases and the statistics
-of batch norms: with their initial values the frameworks' optimisers fold layers away. Needs tensorflow or tensorflow-cpu.
+Options are the network's arguments: `alpha=0.5 input_shape=160,160,3` (224,224,3 where a network of keras.applications is
+not told). Writes a frozen graph (the default), a SavedModel folder or a TFLite file; the batch size is free. Weights are
+random from a fixed seed, and so are biases and the statistics of batch norms: with their initial values the frameworks'
+optimisers fold layers away. Needs tensorflow or tensorflow-cpu.
 """
 import argparse
 import math
@@ -58,7 +59,8 @@ def build(name, options):
     if not callable(network) or not isinstance(network, type(build)):
         known = sorted([*keras_networks.NETWORKS, *keras_tasks.NETWORKS])
         raise SystemExit(f"keras_model.py: no network {name} in keras.applications, nor among ours: {', '.join(known)}")
-    return network(weights=None, **options)
+    shape = options.pop("input_shape", (224, 224, 3))
+    return network(weights=None, input_shape=shape, input_tensor=tf.keras.Input(shape, name="image"), **options)
 
 
 def concrete_function(model):

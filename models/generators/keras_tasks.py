@@ -14,6 +14,12 @@ def conv(x, filters, size, strides=1, dilation=1, name=None):
     return layers.ReLU(6.0, name=f"{name}_relu")(layers.BatchNormalization(name=f"{name}_bn")(x))
 
 
+def body_of(network, shape, **options):
+    """One of keras.applications without its classifier."""
+    return network(input_shape=shape, input_tensor=layers.Input(shape, name="image"), include_top=False, weights=None,
+                   **options)
+
+
 # ---- object detection ------------------------------------------------------------------------------------------------
 CLASSES, ASPECTS = 90, (1.0, 2.0, 0.5, 3.0, 1 / 3)
 
@@ -69,12 +75,12 @@ def ssd(data, fine, coarse, name):
 
 
 def ssd_mobilenet_v1(input_shape=(300, 300, 3)):
-    body = tf.keras.applications.MobileNet(input_shape=input_shape, include_top=False, weights=None)
+    body = body_of(tf.keras.applications.MobileNet, input_shape)
     return ssd(body.input, body.get_layer("conv_pw_11_relu").output, body.output, "ssd_mobilenet_v1")
 
 
 def ssd_mobilenet_v2(input_shape=(300, 300, 3)):
-    body = tf.keras.applications.MobileNetV2(input_shape=input_shape, include_top=False, weights=None)
+    body = body_of(tf.keras.applications.MobileNetV2, input_shape)
     return ssd(body.input, body.get_layer("block_13_expand_relu").output, body.output, "ssd_mobilenet_v2")
 
 
@@ -85,9 +91,9 @@ def resize(x, like, name):
 
 
 def deeplab_v3(input_shape=(513, 513, 3), alpha=1.0, classes=21):
-    """Chen et al., Rethinking Atrous Convolution, 2017, on MobileNet v2. Differs: the body keeps its stride of 32 in its
-    last blocks' place (features are taken at 16), and the pyramid's convolutions are separable."""
-    body = tf.keras.applications.MobileNetV2(input_shape=input_shape, alpha=alpha, include_top=False, weights=None)
+    """Chen et al., Rethinking Atrous Convolution, 2017, on MobileNet v2. Differs: features are those before the body's last
+    stride, without the blocks after it, and the pyramid's convolutions are separable."""
+    body = body_of(tf.keras.applications.MobileNetV2, input_shape, alpha=alpha)
     features = body.get_layer("block_13_expand_relu").output
     branches = [conv(features, 256, 1, name="aspp_1x1")]
     for rate in (6, 12, 18):
