@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes predictors/onnx_file: any bytes are walked to an end, and damage is told in words.
+// Fuzzes predictors/onnx_file and onnx_external: any bytes are walked to an end, damage is told in words, and no file is named
+// that lies outside of the model's folder.
+#include "predictors/onnx_external.h"
 #include "predictors/onnx_file.h"
 
 #include <stdlib.h>
@@ -7,11 +9,18 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static void check_name(void *context, const char *name, size_t length)
+{
+  if (length == 0 || name[0] == '/' || (length >= 3 && memcmp(name, "../", 3) == 0))
+    abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   char place[256] = "";
   bool damaged = onnx_damage(data, size, place, sizeof place);
   if (damaged != (strncmp(place, "byte ", 5) == 0))
     abort();
+  onnx_external_files(data, size, check_name, NULL);
   return 0;
 }

@@ -81,8 +81,9 @@ static enum status explain(struct document *document)
     snprintf(why, sizeof why, "%s (byte 0x%02x)", problem, (unsigned)parser->problem_value);
   else
     snprintf(why, sizeof why, "%s", problem);
-  const char *advice = strstr(why, "cannot start any token") != NULL ? "spaces instead of tabs, quotes around the text"
-                                                                     : "docs/manifests.md";
+  const char *advice = strstr(why, "cannot start any token") != NULL || strstr(why, "tab char") != NULL
+                           ? "spaces instead of tabs, quotes around the text"
+                           : "docs/manifests.md";
   return refuse(document, line, advice, why);
 }
 

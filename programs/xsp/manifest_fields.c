@@ -24,8 +24,8 @@ enum status manifest_wrong(const struct manifest *manifest, unsigned line, enum 
   va_start(values, why_format);
   vsnprintf(why, sizeof why, why_format, values);
   va_end(values);
-  return error_set(err, status, status == STATUS_INPUT ? "wrong manifest" : "cannot use the manifest", where, advice,
-                   "%s", why);
+  return error_set(err, status, status == STATUS_INPUT ? "wrong manifest" : "cannot use the manifest", where,
+                   advice != NULL && advice[0] != 0 ? advice : "docs/manifests.md", "%s", why);
 }
 
 enum status fields_wrong(const struct fields *fields, const struct document_node *node, const char *advice,

@@ -45,6 +45,9 @@ static bool read_metadata(const char *path, const char *name, char *version, siz
   size_t got = fread(text, 1, sizeof text - 1, file);
   fclose(file);
   text[got] = 0;
+  char *end = strstr(text, "\n\n"); // of the header
+  if (end != NULL)
+    *end = 0;
   bool is_named = false;
   version[0] = 0;
   char *rest = NULL;

@@ -3,7 +3,7 @@
 // followed has the file that was named.
 #include "programs/xsp/model_files.h"
 
-#include "base/wire.h"
+#include "predictors/onnx_external.h"
 
 #include <fcntl.h>
 #include <fts.h>
@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #define FILES_MAXIMUM 65536
-#define GRAPH_DEPTH_MAXIMUM 8 // of graphs inside If, Loop and Scan
 
 struct finding {
   struct arena *arena;
@@ -50,75 +49,9 @@ static void add(struct finding *finding, const char *name, size_t length)
 
 // ---- what belongs to a file ------------------------------------------------------------------------------------------
 
-enum { // fields of ONNX's messages
-  MODEL_GRAPH = 7,
-  GRAPH_NODE = 1,
-  GRAPH_INITIALIZER = 5,
-  NODE_ATTRIBUTE = 5,
-  ATTRIBUTE_TENSOR = 5,
-  ATTRIBUTE_GRAPH = 6,
-  TENSOR_EXTERNAL_DATA = 13,
-  ENTRY_KEY = 1,
-  ENTRY_VALUE = 2
-};
-
-// A tensor's external data: entries (key, value), of which "location" is a path beside the model.
-static void add_tensor(struct finding *finding, struct wire tensor)
+static void add_visited(void *context, const char *name, size_t length)
 {
-  struct wire_field entry, part;
-  while (wire_next(&tensor, &entry)) {
-    if (!wire_is(&entry, TENSOR_EXTERNAL_DATA, WIRE_BYTES))
-      continue;
-    struct wire pair = wire_inside(&entry);
-    struct wire_field value = {0};
-    bool is_location = false;
-    while (wire_next(&pair, &part)) {
-      if (wire_is(&part, ENTRY_KEY, WIRE_BYTES))
-        is_location = part.length == 8 && memcmp(part.bytes, "location", 8) == 0;
-      else if (wire_is(&part, ENTRY_VALUE, WIRE_BYTES))
-        value = part;
-    }
-    const char *name = (const char *)value.bytes;
-    bool repeats = is_location && finding->count > 0 && strlen(finding->names[finding->count - 1]) == value.length &&
-                   memcmp(finding->names[finding->count - 1], name, value.length) == 0;
-    if (is_location && !repeats && value.length > 0 && value.length < PATH_MAX && memchr(name, 0, value.length) == NULL)
-      add(finding, name, value.length);
-  }
-}
-
-// Graphs are walked with a stack of their own, attributes and nodes as levels of it, so that none recurs.
-static void add_onnx(struct finding *finding, const void *bytes, size_t size)
-{
-  enum level { MODEL, GRAPH, NODE, ATTRIBUTE };
-  struct {
-    struct wire message;
-    enum level level;
-  } stack[3 * GRAPH_DEPTH_MAXIMUM + 1] = {{wire_over(bytes, size), MODEL}};
-  size_t depth = 1;
-  while (depth > 0) {
-    struct wire_field field;
-    enum level level = stack[depth - 1].level;
-    if (!wire_next(&stack[depth - 1].message, &field)) {
-      depth--;
-      continue;
-    }
-    if (wire_is(&field, level == GRAPH ? GRAPH_INITIALIZER : ATTRIBUTE_TENSOR, WIRE_BYTES) &&
-        (level == GRAPH || level == ATTRIBUTE)) {
-      add_tensor(finding, wire_inside(&field));
-      continue;
-    }
-    static const struct {
-      uint64_t number;
-      enum level next;
-    } inner[] = {[MODEL] = {MODEL_GRAPH, GRAPH},
-                 [GRAPH] = {GRAPH_NODE, NODE},
-                 [NODE] = {NODE_ATTRIBUTE, ATTRIBUTE},
-                 [ATTRIBUTE] = {ATTRIBUTE_GRAPH, GRAPH}};
-    if (wire_is(&field, inner[level].number, WIRE_BYTES) && depth < sizeof stack / sizeof stack[0]) {
-      stack[depth].message = wire_inside(&field);
-      stack[depth++].level = inner[level].next;
-    }
-  }
+  add(context, name, length);
 }
 
 static void add_external_data(struct finding *finding, const char *path)
@@ -130,7 +63,7 @@ static void add_external_data(struct finding *finding, const char *path)
   if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
     void *bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (bytes != MAP_FAILED) {
-      add_onnx(finding, bytes, (size_t)status.st_size);
+      onnx_external_files(bytes, (size_t)status.st_size, add_visited, finding);
       munmap(bytes, (size_t)status.st_size);
     }
   }

@@ -1,0 +1,491 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Model manifests: what `xsp profile X.yml` makes of them, where models come from, and that xsp and the JSON schema agree."""
+import hashlib
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+import jsonschema
+import onnx
+import yaml
+from onnx import TensorProto, helper
+
+BUILD = pathlib.Path(os.environ["XSP_BUILD"])
+SOURCE = pathlib.Path(os.environ["XSP_SOURCE"])
+XSP = BUILD / "xsp"
+SCHEMA = json.loads((SOURCE / "docs" / "manifest.schema.json").read_text())
+SCRIPT = "input data float N,8\nlayer conv1 Conv 100us\nbatch-factor 0.25\n"
+WAIT_S = 30
+
+GENERATOR = """\
+import pathlib, sys, time
+arguments = sys.argv[1:]
+output = pathlib.Path(arguments[arguments.index("--output") + 1])
+here = pathlib.Path(__file__).parent
+with open(here / "calls", "a") as calls:
+    calls.write(" ".join(arguments[:-2]) + "\\n")
+if arguments[0] == "fail":
+    output.write_text("half of it")
+    print("a traceback\\n" * 10000, file=sys.stderr)
+    sys.exit("no weights for you")
+while arguments[0] == "wait" and not (here / "go").exists():
+    time.sleep(0.01)
+if arguments[0] != "nothing":
+    output.write_text("input data float N,8\\nlayer conv1 Conv 100us\\n")
+"""
+
+
+def manifest(**changes):
+    """A good one; a key whose value is None is left out."""
+    whole = {"name": "Net", "version": "1.0", "task": "other", "framework": {"name": "script"},
+             "model": {"path": "net.xspscript"}, **changes}
+    return {key: value for key, value in whole.items() if value is not None}
+
+
+class ManifestCase(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.output = self.folder / "out.xsp"
+        self.cache = self.folder / "cache"
+        self.environment = {**os.environ, "XSP_MODEL_CACHE": str(self.cache)}
+        (self.folder / "net.xspscript").write_text(SCRIPT)
+
+    def xsp(self, *arguments, status=0, env=None, lines=1):
+        result = subprocess.run([XSP, *map(str, arguments)], capture_output=True, text=True, timeout=120,
+                                env={**self.environment, **(env or {})}, errors="replace")
+        self.assertEqual(result.returncode, status, f"xsp {arguments}\n{result.stderr[-2000:]}")
+        if status != 0:
+            talk = [line for line in result.stderr.splitlines() if not line.startswith("xsp: making")]
+            self.assertEqual(len(talk), lines, result.stderr[-2000:])
+            result.line = talk[-1]
+        return result
+
+    def write(self, content, name="net.yml"):
+        path = self.folder / name
+        if isinstance(content, dict):
+            content = yaml.safe_dump(content, sort_keys=False)
+        if isinstance(content, str):
+            content = content.encode()
+        path.write_bytes(content)
+        return path
+
+    def profile(self, content, *options, status=0, env=None):
+        path = content if isinstance(content, pathlib.Path) else self.write(content)
+        return self.xsp("profile", path, "-q", "-f", "-o", self.output, "--runs", 1, "--warmup", 1, *options,
+                        status=status, env=env)
+
+    def sql(self, query):
+        return json.loads(self.xsp("sql", self.output, query, "--json").stdout)
+
+    def workload(self):
+        return {row["key"]: row["value"] for row in self.sql("select key, value from workload")}
+
+    def check(self, content, status=0, env=None):
+        path = content if isinstance(content, pathlib.Path) else self.write(content)
+        return json.loads(self.xsp("check", path, "--json", status=status, env=env).stdout)[0]
+
+
+class FormatTest(ManifestCase):
+    """The same manifests through xsp and through Python's jsonschema."""
+
+    def agree(self, contents, good):
+        """All of them in one xsp."""
+        schema = jsonschema.Draft202012Validator(SCHEMA)
+        paths = [self.write(content, f"{i}.yml") for i, content in enumerate(contents)]
+        result = self.xsp("check", "--syntax", "--json", *paths, status=0 if good else 2, lines=len(paths))
+        for path, entry in zip(paths, json.loads(result.stdout), strict=True):
+            with self.subTest(path.read_text()):
+                says = [error.message for error in schema.iter_errors(yaml.safe_load(path.read_text()))]
+                self.assertEqual(good, not says, f"the schema says {says}")
+                self.assertEqual(good, entry["usable"], entry["reason"])
+                if not good:
+                    self.assertRegex(entry["reason"], r"\Axsp: wrong manifest: \S+/[0-9]+\.yml:[0-9]+: [^\n]+; try: [^\n]+\Z")
+
+    def test_the_schema_is_one_and_knows_the_frameworks(self):
+        jsonschema.Draft202012Validator.check_schema(SCHEMA)
+        known = {entry["predictor"] for entry in json.loads(self.xsp("check", "--json").stdout) if "predictor" in entry}
+        self.assertEqual(known, set(SCHEMA["properties"]["framework"]["properties"]["name"]["enum"]))
+
+    def test_good_ones(self):
+        tensor = {"name": "data", "type": "float32", "shape": ["N", 8]}
+        self.agree([manifest(**changes) for changes in (
+                {}, {"description": "d", "reference": "r", "license": "l"},
+                *({"task": task} for task in SCHEMA["properties"]["task"]["enum"]),
+                *({"framework": {"name": "script", "version": version}} for version in
+                  (">=2.14", ">= 1.2, != 1.3,<2", "~=1.2", "==2.0rc1", "<3.0.dev1")),
+                *({"inputs": [{**tensor, "type": kind}]} for kind in
+                  SCHEMA["properties"]["inputs"]["items"]["properties"]["type"]["enum"]),
+                *({"inputs": [{**tensor, "fill": fill}]} for fill in
+                  ("uniform", "zeros", "ones", {"constant": -1.5}, {"constant": 2}, {"uniform": [0, 1.5]},
+                   {"integers": [-3, 3]}, {"file": "x.npy"})),
+                {"inputs": [{"name": "a"}], "outputs": [{"name": "y", "shape": []}]},
+                {"inputs": [tensor], "dims": None}, {"dims": {"sequence": 128, "x.1": 4}}, {"batches": [1, 2, 64]},
+                {"model": {"package": "a-b.c_d==1.4.4", "file": "a/b.onnx", "sha256": "aA" * 32}},
+                {"model": {"package": "a", "file": "..a/b..onnx"}},
+                {"model": {"generator": "g/a.py", "produces": "x.pb", "arguments": ["a", "-b"], "uses": ["../c.py"],
+                           "python": ["numpy", "onnx>=1,<9"]}},
+                {"version": "2024-01-01"}, {"name": "A" * 100}, {"inputs": [{"name": "a", "shape": [2147483647] * 16}]})], good=True)
+
+    def test_bad_ones(self):
+        tensor = {"name": "data", "type": "float32", "shape": ["N", 8]}
+        sixty_five = [{"name": f"i{i}"} for i in range(65)]
+        bad = [manifest(**changes) for changes in (
+                *({key: None} for key in ("name", "version", "task", "framework", "model")),
+                *({key: value} for key in ("name", "version", "task", "description", "reference", "license")
+                  for value in (1, 1.5, True, [], {}, [1], "")),
+                {"name": "a b"}, {"name": "a/b"}, {"name": "-a"}, {"name": "A" * 101}, {"task": "Text"}, {"unknown": 1},
+                {"version": "1 0"}, {"framework": "script"}, {"framework": {}}, {"framework": {"name": "scrip"}},
+                {"framework": {"name": "script", "versions": "1"}}, {"framework": {"version": ">=1"}},
+                *({"framework": {"name": "script", "version": version}} for version in
+                  ("1.0", ">=", "~=1", "=>1", ">=1,", ">=1 <2", "==1.*", "", 1, 1.0, None)),
+                {"model": {}}, {"model": "x.onnx"}, {"model": []}, {"model": {"path": ""}}, {"model": {"path": 1}},
+                {"model": {"path": "a", "package": "b", "file": "c"}}, {"model": {"file": "c"}},
+                {"model": {"path": "a", "file": "c"}}, {"model": {"package": "a"}}, {"model": {"path": "a", "sha": "b"}},
+                {"model": {"path": "a", "sha256": "ab"}}, {"model": {"path": "a", "sha256": "g" * 64}},
+                {"model": {"package": "a b", "file": "c"}}, {"model": {"package": "a==", "file": "c"}},
+                {"model": {"package": "a", "file": "../c"}}, {"model": {"package": "a", "file": "/c"}},
+                {"model": {"package": "a", "file": "b/../c"}}, {"model": {"generator": "a.py"}},
+                {"model": {"generator": "../a.py", "produces": "b"}}, {"model": {"generator": "/a.py", "produces": "b"}},
+                {"model": {"generator": "a.py", "produces": "b/c"}}, {"model": {"generator": "a.py", "produces": ".."}},
+                *({"model": {"generator": "a.py", "produces": "b", key: value}}
+                  for key in ("arguments", "python", "uses") for value in ("x", [], [1], [""], ["a"] * 65)),
+                {"model": {"generator": "a.py", "produces": "b", "python": ["a b"]}},
+                {"inputs": {}}, {"inputs": []}, {"inputs": ["data"]}, {"inputs": [{}]}, {"inputs": sixty_five},
+                {"outputs": sixty_five}, {"inputs": [{"type": "float32"}]},
+                *({"inputs": [{**tensor, "type": kind}]} for kind in ("float", "double", "Float32", 1, None)),
+                *({"inputs": [{**tensor, "shape": shape}]} for shape in
+                  ("N", {}, [0], [-1], [2147483648], [1.5], [None], [True], [""], ["a b"], ["1"], [[1]], [1] * 17)),
+                *({"inputs": [{**tensor, "fill": fill}]} for fill in
+                  ("random", 0, [], {}, {"constant": "a"}, {"uniform": [1]}, {"uniform": [1, 2, 3]}, {"uniform": 1},
+                   {"integers": [0.5, 1]}, {"file": 1}, {"zeros": 1}, {"constant": 1, "file": "x"})),
+                {"outputs": [{"name": "y", "fill": "zeros"}]},
+                {"dims": {}}, {"dims": []}, {"dims": {"a": 0}}, {"dims": {"a": "1"}}, {"dims": {"a=b": 1}},
+                {"dims": {"a": 2147483648}}, {"batches": []}, {"batches": 1}, {"batches": [0]}, {"batches": [1.5]},
+                {"batches": ["1"]}, {"batches": [1048577]}, {"batches": [2, 2]}, {"batches": list(range(1, 66))})]
+        self.agree(bad + ["[]", "name", "1", "~"], good=False)
+
+    def test_types_of_plain_words_are_those_of_yaml(self):
+        head = "version: '1'\ntask: other\nframework: {name: script}\nmodel: {path: a}\nname: "
+        self.agree([head + word for word in ("no", "Off", "TRUE", "1", "1.0", "1_000", "0x1F", "017", "1:30", ".5", "1.e+3", ".inf", "~", "null",
+                     "2024-01-01", "-1")], good=False)
+        self.agree([head + word for word in ("y", "n", "nope", "1e3", "1.0.0", "0o17", "v1", "1-2", "'1.0'", '"no"', "12e03", "tRUE")], good=True)
+
+    def test_the_examples_of_the_documentation(self):
+        text = (SOURCE / "docs" / "manifests.md").read_text()
+        blocks = re.findall(r"```yaml\n(.*?)```", text, re.S)
+        whole = [block for block in blocks if block.startswith("name:")]
+        parts = [block for block in blocks if block.startswith("model:")]
+        self.assertEqual((len(whole), len(parts)), (2, 2))
+        self.agree(whole + [manifest(**yaml.safe_load(block)) for block in parts], good=True)
+
+    def test_the_manifests_of_this_checkout(self):
+        self.agree([path.read_text() for path in sorted((SOURCE / "models").glob("*.yml"))], good=True)
+
+    def test_hostile_files(self):
+        good = yaml.safe_dump(manifest(description="d" * 100))
+        cases = {
+            "NUL": (b"name: a\0b\n", "net.yml:1: control characters"),
+            "no text": (b"name: a\n\xff\xfe\n", "net.yml:2: invalid"),
+            "UTF-16": (good.encode("utf-16"), "net.yml:1: "),
+            "tab": ("name: a\n\tversion: 1\n", "spaces instead of tabs"),
+            "deep": ("[" * 100000, "nested too deeply"),
+            "deep blocks": ("\n".join(" " * i + "a:" for i in range(500)), "nested too deeply"),
+            "bomb": ("a: &a [x,x]\nb: &b [*a,*a]\nc: &c [*b,*b]\n", "anchors are not taken"),
+            "alias": ("name: *a\n", "aliases are not taken"),
+            "tag": ("name: !!python/object/apply:os.system [id]\n", "tags are not taken"),
+            "two": (good + "---\n" + good, "a second document"),
+            "twice": (good + "name: b\n", "is given twice"),
+            "huge size": (good + "inputs: [{name: a, shape: [" + "9" * 100 + "]}]\n", "whole number"),
+            "huge number": (good + "inputs: [{name: a, fill: {constant: 1.0e+999}}]\n", "number"),
+            "long word": (good + "inputs: [{name: a, shape: [" + "a" * 100000 + "]}]\n", ""),
+            "many": (good + "inputs: [" + "{name: a}," * 5000 + "]\n", "too many"),
+            "escape": ('name: "a\\e[31m"\n', "net.yml:1: name cannot be"),
+            "large": (b"# " + b"x" * 100_000_000, "larger than 256 KiB"),
+            "empty": ("", "it is empty"),
+            "comment": ("# nothing\n", "it is empty"),
+        }
+        for name, (content, reason) in cases.items():
+            with self.subTest(name):
+                result = self.xsp("check", self.write(content), status=2)
+                self.assertIn(reason, result.line)
+                self.assertNotIn("\x1b", result.line)
+                self.assertLess(len(result.line), 2000)
+        cuts = [self.write(good[:cut], f"{cut}.yml") for cut in range(len(good) - 150)]
+        for entry in json.loads(self.xsp("check", "--syntax", "--json", *cuts, status=2, lines=len(cuts)).stdout):
+            self.assertFalse(entry["usable"])
+        self.assertIn("cannot read the manifest", self.xsp("check", self.folder / "missing.yml", status=2).line)
+        folder = self.folder / "folder.yml"
+        folder.mkdir()
+        self.assertIn("cannot read the manifest", self.xsp("check", folder, status=2).line)
+
+
+class ProfileTest(ManifestCase):
+    def test_a_path_and_what_is_kept(self):
+        sha256 = hashlib.sha256(SCRIPT.encode()).hexdigest()
+        path = self.write(manifest(name="TinyNet", task="text", reference="nobody, 2026", batches=[1, 4],
+                                   model={"path": "net.xspscript", "sha256": sha256.upper()}))
+        self.profile(path)
+        self.assertEqual(self.workload(), {
+            "model_name": "TinyNet", "model_version": "1.0", "task": "text", "graph_bytes": len(SCRIPT), "sha256": sha256,
+            "source": "path net.xspscript", "manifest": str(path), "reference": "nobody, 2026"})
+        self.assertEqual(self.sql("select name from experiment"), [{"name": "TinyNet"}])
+        self.assertEqual([row["batch_size"] for row in self.sql("select distinct batch_size from run order by 1")], [1, 4])
+        self.profile(path, "--batch", "2")
+        self.assertEqual(self.sql("select distinct batch_size from run"), [{"batch_size": 2}])
+
+    def test_a_plain_model_says_its_size(self):
+        self.xsp("profile", self.folder / "net.xspscript", "-q", "-o", self.output, "--runs", 1)
+        self.assertEqual(self.workload(), {"model_name": "net", "graph_bytes": len(SCRIPT),
+                                           "source": f"path {self.folder}/net.xspscript"})
+
+    def test_another_checksum_names_both(self):
+        model = {"path": "net.xspscript", "sha256": "ab" * 32}
+        line = self.profile(manifest(model=model), status=2).line
+        self.assertIn("ab" * 32, line)
+        self.assertIn(hashlib.sha256(SCRIPT.encode()).hexdigest(), line)
+        self.assertRegex(line, r"net\.yml:8: sha256 is")
+        self.assertFalse(self.output.exists())
+
+    def test_frameworks_and_versions(self):
+        line = self.profile(manifest(), "--framework", "onnxruntime", status=2).line
+        self.assertIn("net.yml:5: the manifest is for script, --framework says onnxruntime", line)
+        self.profile(manifest(), "--framework", "script")
+        self.profile(manifest(framework={"name": "script", "version": ">=1"}))
+        line = self.profile(manifest(framework={"name": "script", "version": ">=2,<3"}), status=3).line
+        self.assertRegex(line, r"net\.yml:6: script 1 was found in .*, wanted is >=2,<3; try: --library script=PATH")
+        self.assertIn("try: script", self.profile(manifest(framework={"name": "scrip"}), status=2).line)
+        line = self.profile(manifest(framework={"name": "onnxruntime", "version": ">=99"}),
+                            "--library", "onnxruntime=/nowhere", status=3).line
+        self.assertIn("/nowhere", line)
+
+    def test_inputs_are_held_against_the_model(self):
+        def inputs(**changes):
+            return manifest(inputs=[{"name": "data", "type": "float32", "shape": ["N", 8], **changes}])
+        self.profile(inputs())
+        for changes, reason, advice in (
+                ({"name": "dato"}, "the model has no input dato", "data"),
+                ({"type": "int8"}, "input data is of type float32 in the model, here it is int8", "type: float32"),
+                ({"shape": ["N", 9]}, "dimension 1 of input data is 8 in the model, here it is 9", "shape: [N,8]"),
+                ({"shape": ["N", "x"]}, "is 8 in the model, here it is x", "shape: [N,8]"),
+                ({"shape": ["N"]}, "has 2 dimensions in the model, 1 here", "shape: [N,8]")):
+            with self.subTest(changes):
+                line = self.profile(inputs(**changes), status=2).line
+                self.assertIn("net.yml:9: ", line)
+                self.assertIn(reason, line)
+                self.assertIn("try: " + advice, line)
+        (self.folder / "net.xspscript").write_text("input more float N\n" + SCRIPT)
+        self.assertIn("an input more that the manifest does not list", self.profile(inputs(), status=2).line)
+        self.assertIn("net.yml:6: cannot read the model", self.profile(
+            manifest(model={"path": "no.xspscript"}), status=2).line.replace("net.yml:7", "net.yml:6"))
+
+    def onnx_model(self, name="m.onnx"):
+        value = helper.make_tensor_value_info
+        graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "g",
+                                  [value("x", TensorProto.FLOAT, ["batch", "rows", None])],
+                                  [value("y", TensorProto.FLOAT, ["batch", "rows", None])])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+        onnx.save(model, self.folder / name)
+
+    def test_dimensions_that_the_model_leaves_free(self):
+        self.onnx_model()
+        whole = manifest(framework={"name": "onnxruntime", "version": ">=1.20"}, model={"path": "m.onnx"},
+                         inputs=[{"name": "x", "shape": ["N", "sequence", 4]}], dims={"sequence": 16},
+                         outputs=[{"name": "y", "type": "float32"}])
+        self.profile(whole)
+        shapes = "select distinct value from tag where key='layer_shape'"
+        self.assertEqual(self.sql(shapes), [{"value": "[1,16,4]"}])
+        self.profile(whole, "--dim", "sequence=3", "--batch", "2")
+        self.assertEqual(self.sql(shapes), [{"value": "[2,3,4]"}])
+        self.assertEqual(self.check(whole)["inputs"],
+                         [{"name": "x", "type": "float32", "shape": "[N,sequence,4]", "fill": "by type and name"}])
+        del whole["dims"]
+        self.assertIn('"sequence"', self.profile(whole, status=2).line)
+        for output, reason in (({"name": "z"}, "the model has no output z"),
+                               ({"name": "y", "type": "int8"}, "output y is of type float32"),
+                               ({"name": "y", "shape": ["N"]}, "output y has 3 dimensions in the model, 1 here")):
+            line = self.profile({**whole, "dims": {"sequence": 3}, "outputs": [output]}, status=2).line
+            self.assertIn(reason, line)
+
+    def test_outputs_that_nobody_tells_are_said_to_be_unchecked(self):
+        path = self.write(manifest(outputs=[{"name": "y"}]))
+        result = self.xsp("profile", path, "-f", "-o", self.output, "--runs", 1)
+        self.assertIn("outputs in " + str(path) + " are not checked: script does not tell them", result.stderr)
+        self.assertFalse(self.check(path)["outputs_checked"])
+        self.assertIn("not checked: script does not tell them", self.xsp("check", path).stdout)
+
+    def test_values_come_from_a_file(self):
+        import numpy
+        numpy.save(self.folder / "x.npy", numpy.ones((1, 8), numpy.float32))
+        self.profile(manifest(inputs=[{"name": "data", "fill": {"file": "x.npy"}}]))
+        numpy.save(self.folder / "x.npy", numpy.ones((1, 9), numpy.float32))
+        self.assertIn("x.npy", self.profile(manifest(inputs=[{"name": "data", "fill": {"file": "x.npy"}}]), status=2).line)
+        numpy.save(self.folder / "y.npy", numpy.ones((1, 8), numpy.float32))
+        self.profile(manifest(inputs=[{"name": "data", "fill": {"file": "x.npy"}}]), "--input",
+                     f"data={self.folder}/y.npy")
+        for fill in ("zeros", "ones", {"constant": 1.5}, {"uniform": [0, 1]}, {"integers": [0, 9]}):
+            self.check(manifest(inputs=[{"name": "data", "fill": fill}]))
+
+    def test_files_that_belong_to_a_model(self):
+        weights = helper.make_tensor("w", TensorProto.FLOAT, [64, 64], b"\0" * 16384, raw=True)
+        value = helper.make_tensor_value_info
+        graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "g",
+                                  [value("x", TensorProto.FLOAT, ["N", 64])],
+                                  [value("y", TensorProto.FLOAT, ["N", 64])], [weights])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+        onnx.save(model, self.folder / "m.onnx", save_as_external_data=True, location="w.bin", size_threshold=0)
+        (self.folder / "other.bin").write_bytes(b"not of this model")
+        found = self.check(manifest(framework={"name": "onnxruntime"}, model={"path": "m.onnx"}))
+        files = [self.folder / "m.onnx", self.folder / "w.bin"]
+        self.assertEqual(found["graph_bytes"], sum(file.stat().st_size for file in files))
+        listing = "".join(f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in files)
+        self.assertEqual(found["sha256"], hashlib.sha256(listing.encode()).hexdigest())
+
+
+class SourcesTest(ManifestCase):
+    def environment_with(self, name, version, **files):
+        """A Python environment in which the package is installed, for what reads its metadata."""
+        packages = self.folder / "environment" / "lib" / "python3.11" / "site-packages"
+        folder = packages / f"{name.replace('-', '_')}-{version}.dist-info"
+        folder.mkdir(parents=True)
+        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n\nName: of nothing\n")
+        for file, content in files.items():
+            (packages / name).mkdir(exist_ok=True)
+            (packages / name / file).write_text(content)
+        return {"VIRTUAL_ENV": str(self.folder / "environment")}
+
+    def test_a_file_of_an_installed_package(self):
+        env = self.environment_with("Some.Models", "1.4.4", net_xspscript="")
+        packages = self.folder / "environment" / "lib" / "python3.11" / "site-packages"
+        (packages / "some_models").mkdir()
+        (packages / "some_models" / "net.xspscript").write_text(SCRIPT)
+        model = {"package": "some-models>=1.4,<2", "file": "some_models/net.xspscript"}
+        self.profile(manifest(model=model), env=env)
+        self.assertEqual(self.workload()["source"], "package some-models 1.4.4: some_models/net.xspscript")
+        line = self.profile(manifest(model={**model, "package": "some-models==2.0"}), status=3, env=env).line
+        self.assertRegex(line, r"net\.yml:7: some-models 1\.4\.4 is in .*, wanted is ==2\.0; try: pip install some-models==2\.0")
+        line = self.profile(manifest(model={**model, "file": "some_models/no.xspscript"}), status=2, env=env).line
+        self.assertIn("has no file some_models/no.xspscript", line)
+        line = self.profile(manifest(model={**model, "package": "some-model"}), status=3, env=env).line
+        self.assertIn("the package some-model is not in the active Python environment; try: pip install some-model", line)
+
+    def test_a_model_that_the_test_environment_has(self):
+        model = {"package": "onnxruntime", "file": "onnxruntime/datasets/mul_1.onnx"}
+        self.profile(manifest(framework={"name": "onnxruntime"}, model=model,
+                              inputs=[{"name": "X", "type": "float32", "shape": [3, 2], "fill": "ones"}],
+                              outputs=[{"name": "Y", "type": "float32", "shape": [3, 2]}]), "--batch", "3")
+
+    def generated(self, *arguments, **keys):
+        (self.folder / "make.py").write_text(GENERATOR)
+        return self.write(manifest(model={"generator": "make.py", "produces": "net.xspscript",
+                                          "arguments": list(arguments), **keys}))
+
+    def calls(self):
+        return (self.folder / "calls").read_text().splitlines()
+
+    def entries(self):
+        return sorted(entry.name for entry in self.cache.iterdir())
+
+    def test_a_generator_is_run_once(self):
+        path = self.generated("well", "-x")
+        self.assertIn("making Net with make.py", self.xsp("check", path).stderr)
+        self.profile(path)
+        self.assertEqual(self.calls(), ["well -x"])
+        self.assertRegex(self.entries()[0], r"\ANet-1\.0-[0-9a-f]{16}\Z")
+        self.assertEqual(self.workload()["source"], "generator make.py well -x")
+        self.profile(self.generated("well", "other"))
+        self.assertEqual(len(self.entries()), 2)
+        self.profile(self.generated("well", "-x"))
+        (self.folder / "make.py").write_text(GENERATOR + "# changed\n")
+        self.profile(path)
+        self.assertEqual(self.calls(), ["well -x", "well other", "well -x"])
+        self.assertFalse((self.folder / "__pycache__").exists())
+
+    def test_a_generator_that_fails_leaves_nothing(self):
+        line = self.profile(self.generated("fail"), status=3).line
+        self.assertRegex(line, r"net\.yml:7: make\.py failed with status 1; its last line: no weights for you; try: python3")
+        self.assertEqual(self.entries(), [])
+        line = self.profile(self.generated("nothing"), status=3).line
+        self.assertIn("did not make net.xspscript", line)
+        self.assertEqual(self.entries(), [])
+        line = self.profile(self.generated("well", python=["numpy==0.1"]), status=3).line
+        self.assertIn("wanted is ==0.1; try: pip install numpy==0.1", line)
+        self.assertFalse((self.folder / "never").exists())
+        self.assertEqual(self.calls(), ["fail", "nothing"])
+
+    def test_what_is_run_lies_in_the_manifests_folder(self):
+        path = self.generated("well")
+        inner = self.folder / "inner"
+        inner.mkdir()
+        (inner / "net.yml").write_text(path.read_text())
+        (inner / "make.py").symlink_to("../make.py")
+        line = self.profile(inner / "net.yml", status=2).line
+        self.assertIn("make.py is outside of the manifest's folder", line)
+        (inner / "make.py").unlink()
+        (inner / "make.py").write_text(GENERATOR)
+        line = self.profile(self.write(manifest(model={
+            "generator": "make.py", "produces": "a.xspscript", "uses": ["../other.py"]}), "inner/net.yml"), status=2).line
+        self.assertIn("../other.py", line)
+        self.assertFalse((self.folder / "calls").exists())
+
+    def start(self, path, *options):
+        process = subprocess.Popen([XSP, "check", path, *options], env=self.environment, stderr=subprocess.PIPE,
+                                   stdout=subprocess.DEVNULL, text=True)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait, WAIT_S)
+        self.addCleanup(process.kill)
+        return process
+
+    def until(self, what):
+        end = time.monotonic() + WAIT_S
+        while not what():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
+
+    def test_two_that_want_the_same_model_make_it_once(self):
+        path = self.generated("wait")
+        first = self.start(path)
+        self.until(lambda: (self.folder / "calls").exists())
+        second = self.start(path)
+        self.assertIn("waiting for another xsp that makes Net-1.0-", second.stderr.readline())
+        (self.folder / "go").touch()
+        self.assertEqual((first.wait(WAIT_S), second.wait(WAIT_S)), (0, 0))
+        self.assertEqual(self.calls(), ["wait"])
+        self.assertEqual(len(self.entries()), 1)
+
+    def test_an_interrupted_one_leaves_nothing(self):
+        for number, status in ((signal.SIGINT, -signal.SIGINT), (signal.SIGTERM, -signal.SIGTERM)):
+            process = self.start(self.generated("wait", number.name))
+            self.until(lambda: (self.folder / "calls").exists() and self.calls()[-1] == f"wait {number.name}")
+            process.send_signal(number)
+            self.assertEqual(process.wait(WAIT_S), status)
+            self.assertEqual(self.entries(), [])
+
+    def test_a_killed_one_is_cleared_by_the_next(self):
+        path = self.generated("wait")
+        process = self.start(path)
+        self.until(lambda: (self.folder / "calls").exists())
+        process.kill()
+        process.wait(WAIT_S)
+        making = next(self.cache.glob(".*.making"))
+        (making / "net.xspscript").write_text("half")
+        (self.folder / "go").touch()
+        self.profile(path)
+        self.assertEqual(len(self.entries()), 1)
+        self.assertEqual(self.calls(), ["wait", "wait"])
+
+    def test_a_cache_that_cannot_be_written(self):
+        self.cache.write_text("a file in its place")
+        line = self.profile(self.generated("well"), status=3).line
+        self.assertIn("XSP_MODEL_CACHE", line)
+
+
+if __name__ == "__main__":
+    unittest.main()
