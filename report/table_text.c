@@ -90,6 +90,14 @@ static bool fit_names(struct layout *layout, size_t least)
 
 // What a narrow terminal does without, first the least telling.
 static const char *const dispensable[] = {
+    "base_flops_from",
+    "base_flops",
+    "base_batch_size",
+    "base_online_non_gpu_latency_ms",
+    "online_non_gpu_latency_ms",
+    "base_maximum_throughput_per_s",
+    "base_online_latency_ms",
+    "analytic_traffic_stage",
     "n",
     "warmup_observations",
     "without_parent",
@@ -118,6 +126,14 @@ static const char *const dispensable[] = {
     "analytic_bytes",
     "analytic_intensity",
     "analytic_throughput_flops_per_s",
+    "base_framework_version",
+    "framework_version",
+    "layers_without_flops",
+    "task",
+    "graph_bytes",
+    "memory_bandwidth_bytes_per_s",
+    "peak_flops_per_s",
+    "ideal_arithmetic_intensity",
 };
 
 // Leaves out one more column; appends its label to `left_out`. False where none is left to leave out.
