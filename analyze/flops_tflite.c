@@ -97,6 +97,7 @@ const struct flop_rule flop_rules_tflite[] = {
     FLOP_MOVES("BROADCAST_TO", MOVES_ALL),
     FLOP_MOVES("CAST", MOVES_ALL),
     FLOP_MOVES("CONCATENATION", MOVES_ALL),
+    FLOP_MOVES("COPY", MOVES_ALL), // none of the schema's: what XNNPACK puts in
     FLOP_MOVES("DEPTH_TO_SPACE", MOVES_ALL),
     FLOP_MOVES("MIRROR_PAD", MOVES_ALL),
     FLOP_MOVES("PACK", MOVES_ALL),

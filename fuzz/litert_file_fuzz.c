@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes predictors/litert_file: any bytes as a TFLite model.
+// Fuzzes predictors/litert_file and litert_graph: any bytes as a TFLite model.
 #include "predictors/litert_file.h"
+#include "predictors/litert_graph.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -8,8 +9,32 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static void match(const struct litert_graph *graph, struct arena *arena)
+{
+  struct litert_event events[8] = {{.tag = "Convolution", .is_delegated = true},
+                                   {.tag = "Clamp (NC)", .is_delegated = true},
+                                   {.tag = "Copy", .is_delegated = true},
+                                   {.tag = "ADD", .node = 1}};
+  struct litert_match matches[8];
+  for (size_t count = 0; count <= 4; count++) {
+    (void)litert_graph_match(graph, events, count, matches);
+    for (size_t i = 0; i < count; i++)
+      if (matches[i].part < LITERT_PUT_IN && matches[i].node >= graph->node_count)
+        abort();
+  }
+  const struct litert_work *work = litert_work_read(graph, 3, arena);
+  for (size_t i = 0; work != NULL && i < graph->node_count; i++)
+    if (work[i].tag_count > LITERT_WORK_TAGS)
+      abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+  struct arena arena = {0};
+  struct litert_graph graph;
+  if (litert_graph_read(data, size, &arena, &graph))
+    match(&graph, &arena);
+  arena_done(&arena);
   char place[64];
   bool is_cut = litert_file_is_cut(data, size, place, sizeof place);
   if (is_cut != (place[0] != 0) || strlen(place) >= sizeof place)

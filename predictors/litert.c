@@ -145,7 +145,8 @@ static enum status open_state(const struct predictor_options *options, struct ar
     return error_set(err, STATUS_INPUT, "cannot open model", state->options.model_path, NULL, "it has no signature");
   TRY_LITERT(state->api.GetModelSignature(state->model, 0, &state->signature), "cannot open model");
   XSP_TRY(litert_read_interface(state, arena, model, err));
-  XSP_TRY(litert_read_operators(state, arena, err));
+  if (state->has_layers) // a file that is read otherwise than known has layers without operators
+    (void)litert_graph_open(state->options.model_path, arena, &state->graph);
   return compile(state, err);
 }
 
@@ -234,7 +235,7 @@ static enum status litert_prepare(struct predictor_model *model, const struct te
     TRY_TALK(state->api.CreateManagedTensorBufferFromRequirements(state->environment, &type, needs, &state->outputs[i]),
              what);
   }
-  return STATUS_OK;
+  return state->has_layers ? litert_read_work(state, inputs, err) : STATUS_OK;
 }
 
 // ---- predict --------------------------------------------------------------------------------------------------------
@@ -272,6 +273,7 @@ static void litert_close(struct predictor_model *model)
   if (state->environment != NULL)
     state->api.DestroyEnvironment(state->environment);
   layer_publisher_free(state->publisher);
+  arena_done(&state->work_arena);
   free(state);
   model->state = NULL;
 }

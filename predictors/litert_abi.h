@@ -40,12 +40,6 @@ typedef struct litert_opaque *litert_handle;
   X(GetSignatureInputName, (litert_handle signature, size_t, const char **))                                           \
   X(GetSignatureInputTensorByIndex, (litert_handle signature, size_t, litert_handle *))                                \
   X(GetSignatureOutputTensorByIndex, (litert_handle signature, size_t, litert_handle *))                               \
-  X(GetSignatureSubgraph, (litert_handle signature, litert_handle *))                                                  \
-  X(GetNumSubgraphOps, (litert_handle subgraph, size_t *))                                                             \
-  X(GetSubgraphOp, (litert_handle subgraph, size_t, litert_handle *))                                                  \
-  X(GetNumOpOutputs, (litert_handle op, size_t *))                                                                     \
-  X(GetOpOutput, (litert_handle op, size_t, litert_handle *))                                                          \
-  X(GetTensorName, (litert_handle tensor, const char **))                                                              \
   X(GetTensorTypeId, (litert_handle tensor, int *))                                                                    \
   X(GetRankedTensorType, (litert_handle tensor, struct litert_tensor_type *))                                          \
   X(CreateOptions, (litert_handle *))                                                                                  \

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a TFLite model takes and gives, and its operators' names and shapes, as LiteRT tells. Called by litert.c while a model
-// is opened.
+// What a TFLite model takes and gives, as LiteRT tells. Called by litert.c while a model is opened.
 #include "predictors/litert_file.h"
 #include "predictors/litert_state.h"
 
@@ -95,45 +94,6 @@ enum status litert_read_interface(struct litert_state *state, struct arena *aren
     litert_handle tensor = NULL;
     TRY_LITERT(state->api.GetSignatureOutputTensorByIndex(state->signature, i, &tensor), what);
     XSP_TRY(read_type(state, tensor, "an output", &state->output_types[i], err));
-  }
-  return STATUS_OK;
-}
-
-// Names and shapes of the model's operators: those of their first outputs. What is not to be had stays empty.
-enum status litert_read_operators(struct litert_state *state, struct arena *arena, struct error *err)
-{
-  litert_handle graph = NULL;
-  size_t count = 0;
-  if (state->api.GetSignatureSubgraph(state->signature, &graph) != 0 ||
-      state->api.GetNumSubgraphOps(graph, &count) != 0 || count > LITERT_EVENTS_MOST)
-    return STATUS_OK;
-  state->operators = arena_alloc_array(arena, count + 1, sizeof *state->operators);
-  if (state->operators == NULL)
-    return model_no_memory(&state->options, err);
-  memset(state->operators, 0, (count + 1) * sizeof *state->operators);
-  state->operator_count = count;
-  for (size_t i = 0; i < count; i++) {
-    struct litert_operator *facts = &state->operators[i];
-    litert_handle one = NULL, tensor = NULL;
-    size_t outputs = 0;
-    const char *name = NULL;
-    struct litert_tensor_type type;
-    int kind = -1;
-    if (state->api.GetSubgraphOp(graph, i, &one) != 0 || state->api.GetNumOpOutputs(one, &outputs) != 0 ||
-        outputs == 0 || state->api.GetOpOutput(one, 0, &tensor) != 0 || state->api.GetTensorName(tensor, &name) != 0 ||
-        name == NULL)
-      continue;
-    if ((facts->name = arena_copy(arena, name, strlen(name))) == NULL)
-      return model_no_memory(&state->options, err);
-    if (state->api.GetTensorTypeId(tensor, &kind) != 0 || kind != LITERT_RANKED ||
-        state->api.GetRankedTensorType(tensor, &type) != 0 || type.layout.rank > LITERT_RANK_MOST)
-      continue;
-    int64_t shape[LITERT_RANK_MOST];
-    bool is_known = true;
-    for (unsigned k = 0; k < type.layout.rank; k++)
-      is_known = (shape[k] = type.layout.dimensions[k]) >= 0 && is_known;
-    if (is_known) // a free dimension's size is not told for what lies inside of the model
-      layer_shape_text(shape, type.layout.rank, facts->shape, sizeof facts->shape);
   }
   return STATUS_OK;
 }

@@ -6,14 +6,10 @@
 #include "base/library.h"
 #include "predictors/litert_abi.h"
 #include "predictors/litert_events.h"
+#include "predictors/litert_graph.h"
 #include "predictors/model_open.h"
 #include "predictors/talk.h"
 #include "profiles/layer_publish.h"
-
-struct litert_operator {
-  const char *name; // of its first output
-  char shape[128];  // ""; not known
-};
 
 struct litert_state {
   struct litert_api api;
@@ -27,8 +23,9 @@ struct litert_state {
   struct litert_tensor_type *input_types, *output_types; // in the caller's arena, as all arrays here
   struct litert_layout *output_layouts;
   litert_handle *inputs, *outputs; // buffers
-  struct litert_operator *operators;
-  size_t operator_count;
+  struct litert_graph graph;       // where layers are recorded
+  struct litert_work *work;        // by operator, for the shapes at hand, in work_arena
+  struct arena work_arena;
   struct talk talk;
   char said[320]; // by the library, about what failed last
   // The inference whose events are still with the profiler
@@ -60,10 +57,11 @@ enum status litert_failed(struct litert_state *state, int code, const char *what
 enum status litert_check_file(const char *path, struct error *err) MUST_CHECK;
 enum status litert_read_interface(struct litert_state *state, struct arena *arena, struct predictor_model *model,
                                   struct error *err) MUST_CHECK;
-enum status litert_read_operators(struct litert_state *state, struct arena *arena, struct error *err) MUST_CHECK;
 
 // litert_layers.c
 enum status litert_make_publisher(struct litert_state *state, struct error *err) MUST_CHECK;
+// What layers have of their operators, for these inputs.
+enum status litert_read_work(struct litert_state *state, const struct tensor *inputs, struct error *err) MUST_CHECK;
 enum status litert_flush(struct predictor_model *model, struct error *err) MUST_CHECK;
 enum status litert_resume(struct predictor_model *model, struct error *err) MUST_CHECK;
 

@@ -77,7 +77,7 @@ class LiteRtTest(FrameworkTest):
             self.check_within_models(layers)
             for layer in layers:
                 self.assertEqual(layer["tags"]["untold"], "start,thread,name")
-                self.assertEqual(layer["name"], layer["tags"]["layer_type"])  # a type stands for a name that is not told
+                self.assertEqual(layer["tags"]["name_by"], "order of the operators")
                 self.assertEqual(layer["basis"], "explicit")
         # Laid out: each begins where the one before it ended.
         first = self.layers(batch=1)[0]["model_id"]
@@ -112,7 +112,7 @@ class LiteRtTest(FrameworkTest):
             self.assertGreaterEqual(layer["start_ns"], model["start_ns"] - 1000)
             self.assertLessEqual(layer["start_ns"] + layer["duration_ns"], model["end_ns"] + 1000)
         self.profile(self.models / "cnn.tflite", "--batch", "1,4", "--unfused", "--runs", 3)
-        self.assertNotIn("layer_shape", self.layers()[0]["tags"])  # of a free dimension: not told
+        self.assertEqual(self.layers()[0]["tags"]["layer_shape"], "[1,96,96,16]")  # of a free batch: filled in
 
     def test_layers_are_those_of_its_own_profiler(self):
         for options, kernel_mode in (((), ""), (("--unfused",), "kernel_mode = 2")):
@@ -149,7 +149,7 @@ class LiteRtTest(FrameworkTest):
     def test_inputs_threads_and_batches(self):
         self.profile(self.models / "inputs.tflite", "--batch", "1,4", "--runs", 3, "--threads", 2)
         names = {(layer["name"], layer["tags"]["layer_type"]) for layer in self.layers()}
-        self.assertEqual(names, {("rows", "GATHER"), ("Multiply (ND)", "Multiply (ND)")})  # what XNNPACK does not take has one
+        self.assertEqual(names, {("rows", "GATHER"), ("result", "Multiply (ND)")})
         self.check_refused(self.models / "fixed.tflite", "--batch", 3, why="no free batch dimension")
 
     def test_bad_models(self):
