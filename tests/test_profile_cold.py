@@ -11,6 +11,8 @@ import subprocess
 import tempfile
 import unittest
 
+import test_profile
+
 BUILD = pathlib.Path(os.environ["XSP_BUILD"])
 MODEL = """\
 input data float N,8
@@ -195,6 +197,25 @@ class ColdTest(unittest.TestCase):
         self.assertEqual(len([line for line in result.stderr.splitlines() if line.startswith("xsp: ")]), 2, result.stderr)
         self.assertFalse(self.output.exists())
         self.assertEqual(self.analyze("A1", path=self.partial)["rows"][0]["n"], 2)
+
+    def test_one_that_is_killed_for_its_memory(self):
+        self.go_wrong(2, "kill -9 $$")
+        result = self.profile(*TWICE, "--levels", "M", "--runs", 1, "--cold", 1, status=3)
+        self.assertRegex(result.stderr, "^xsp: script=/opt/two: the runner was killed: .*--sequential")
+        self.assertFalse(self.output.exists() or self.partial.exists())  # nothing was measured yet
+
+    def test_a_killed_xsp_is_recovered(self):
+        self.go_wrong(4, "kill -9 $PPID")
+        process = subprocess.Popen([self.program, "profile", self.model, "--levels", "M", "--runs", "2", "--cold", "5", "--quiet",
+                                    "-o", self.output], stderr=subprocess.DEVNULL)
+        self.assertEqual(process.wait(timeout=60), -signal.SIGKILL)
+        sessions = test_profile.sessions_of(process.pid)
+        self.assertEqual(len(sessions), 1)
+        self.xsp("recover", *sessions)
+        shutil.rmtree(sessions[0], ignore_errors=True)
+        a1 = self.analyze("A1")
+        self.assertEqual(a1["rows"][0]["n"], 2)
+        self.assertGreaterEqual(a1["summary"]["cold_count"], 2)
 
     def test_nothing_is_left_behind(self):
         self.profile("--levels", "M", "--runs", 1, "--cold", 2, env={**os.environ, "TMPDIR": str(self.folder)})

@@ -86,7 +86,8 @@ static enum status repeat(struct cold *cold, unsigned repetition, size_t number,
   const struct profile_options *options = cold->options;
   struct cell *cell = &cold->cells[number];
   int64_t batch = options->batches[number % options->batch_count];
-  if (cell->run.run_id == 0)
+  bool is_first = cell->run.run_id == 0;
+  if (is_first)
     XSP_TRY(begin(cold, cell, first_run_id + (int64_t)number, batch, err));
   enum status status = observe(cold, cell, err);
   if (status != STATUS_OK && err != NULL) {
@@ -96,7 +97,8 @@ static enum status repeat(struct cold *cold, unsigned repetition, size_t number,
   XSP_TRY(variant_blame(options->variants, options->variant_count, cell->variant, status, err));
   progress_step(cold->progress, options->variant_count > 1 ? options->variants[cell->variant].predictor : NULL, batch,
                 "cold");
-  if (progress_now_s() - cold->committed_s < COMMIT_EVERY_S)
+  // Once its first spans are committed, `xsp recover` finds the file that a session belongs to.
+  if (!is_first && progress_now_s() - cold->committed_s < COMMIT_EVERY_S)
     return STATUS_OK;
   cold->committed_s = progress_now_s();
   return collect_commit(cell->lane.session, cold->store, err);

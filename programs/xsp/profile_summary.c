@@ -103,12 +103,22 @@ static enum status ask(struct store *store, const struct question *question, str
   return status;
 }
 
+static bool has_several_frameworks(const struct profile_options *options)
+{
+  for (size_t i = 1; i < options->variant_count; i++)
+    if (strcmp(options->variants[i].predictor, options->variants[0].predictor) != 0)
+      return true;
+  return false;
+}
+
 static void put_next(const struct profile_options *options)
 {
   fprintf(stderr,
           "\nwritten: %s\nnext:    xsp analyze A2 %s            (every layer)\n"
           "         xsp export %s --to perfetto -o %s.pftrace   (then open it in ui.perfetto.dev)\n",
           options->output_path, options->output_path, options->output_path, options->name);
+  if (has_several_frameworks(options))
+    fprintf(stderr, "         xsp analyze T10 %s           (one framework against the other)\n", options->output_path);
 }
 
 enum status profile_summary(const struct profile_options *options, const struct profile_result *result,

@@ -184,13 +184,21 @@ static void put_field(struct buf *out, const char *label, const char *text, unsi
   buf_done(&escaped);
 }
 
-static void put_framework(struct buf *out, const struct store_experiment *experiment, unsigned width)
+// With what it said of itself: a note of the file, or of each run where there are several experiments.
+static void put_framework(struct buf *out, const struct info_file *file, const struct info_experiment *info,
+                          unsigned width)
 {
+  const struct store_experiment *experiment = info->experiment;
+  const char *note = find_note(file, 0, "framework");
+  if (note == NULL && info->run_count > 0)
+    note = find_note(file, info->runs[0].run->run_id, "framework");
   struct buf text;
   buf_init(&text, BUF_MAXIMUM_DEFAULT);
   buf_text(&text, experiment->framework != NULL ? experiment->framework : "");
   if (experiment->framework_version != NULL)
     buf_format(&text, " %s", experiment->framework_version);
+  if (note != NULL)
+    buf_format(&text, " (%s)", note);
   put_field(out, "framework", text.data, width);
   buf_done(&text);
 }
@@ -369,7 +377,7 @@ static void print_text(const struct info_file *file, enum report_format format, 
     buf_text(out, is_markdown ? "\n```\n" : "");
     put_field(out, "name", experiment->name, width);
     put_field(out, "workload", experiment->workload, width);
-    put_framework(out, experiment, width);
+    put_framework(out, file, &file->experiments[i], width);
     put_field(out, "command", experiment->command, width);
     put_created(out, experiment, width);
     put_notes(out, file, width);
