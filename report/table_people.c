@@ -194,8 +194,8 @@ static bool say_once(struct analyze_table *table, struct cell *rows, struct aren
 // What few files have, and is said only where it is there.
 static bool is_missing_extra(const struct analyze_entry *entry)
 {
-  static const char *const keys[] = {"cold_batch",  "cold_count",     "cold_median_ms",      "cold_min_ms",
-                                     "cold_max_ms", "load_median_ms", "cold_start_median_ms"};
+  static const char *const keys[] = {"cold_batch",  "cold_count",     "cold_median_ms",       "cold_min_ms",
+                                     "cold_max_ms", "load_median_ms", "cold_start_median_ms", "load_ms"};
   for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++)
     if (entry->value.type == CELL_NULL && strcmp(entry->key, keys[k]) == 0)
       return true;

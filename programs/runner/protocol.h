@@ -10,7 +10,7 @@
 //   runner: error STATUS WHAT WHERE WHY ADVICE                    STATUS as enum status' number; the runner then exits
 //   xsp:    predict BATCH WARMUP(0|1|cold)                        one inference under one model span
 //   runner: done                                                  answers predict, prepare and flush
-//   xsp:    prepare BATCH                                         makes and fills the inputs, outside any span
+//   xsp:    prepare BATCH                                         makes and fills the inputs, outside any prediction
 //   xsp:    describe                                              what the model takes and gives, a line for each, then done
 //   runner: input|output NAME TYPE SHAPE                          TYPE: a number, 0 where it is not told; SHAPE: "N,3,?", "-"
 //   xsp:    flush                                                 what the framework holds back is published

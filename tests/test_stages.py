@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What surrounds a prediction: the columns load_ms, preprocess_ms, postprocess_ms of A1. Scripted traces whose figures are
+written here, the example that publishes such spans, and the runner's own."""
+import pathlib
+import unittest
+
+from scripted import BUILD, Script, UNIX_START, temporary_folder, xsp, xsp_json
+
+MS = 1_000_000
+STAGES = ("load_ms", "preprocess_ms", "preprocess_per", "postprocess_ms")
+
+
+class Trace(Script):
+    """Times are in ms from the start of the trace."""
+
+    def __init__(self, levels="M"):
+        super().__init__()
+        self.experiment()
+        self.run(1, levels)
+        self.track(1)
+
+    def at(self, name, start, duration, level="application", category=None, track=1, run_id=1, tags=()):
+        return self.span(name, UNIX_START + int(start * MS), int(duration * MS), level, category=category, track=track,
+                         run_id=run_id, tags=tags)
+
+    def stage(self, category, start, duration, **options):
+        return self.at(f"a {category}", start, duration, category=category, **options)
+
+    def predict(self, start, duration=10, warmup=False, **options):
+        return self.at("net", start, duration, "model",
+                       tags={"batch_size": 1, **({"warmup": 1} if warmup else {})}, **options)
+
+
+class StagesTest(unittest.TestCase):
+    def setUp(self):
+        folder = temporary_folder()
+        self.addCleanup(folder.cleanup)
+        self.file = pathlib.Path(folder.name) / "trace.xsp"
+
+    def answer(self, trace, *options):
+        trace.write(self.file)
+        return xsp_json("analyze", "A1", self.file, "--json", *options)
+
+    def stages(self, trace, *options):
+        """The only row's stages: those that the table has."""
+        [row] = self.answer(trace, *options)["rows"]
+        return {key: row[key] for key in STAGES if key in row}
+
+    def test_each_prediction_has_its_own(self):
+        trace = Trace()
+        for number in range(5):  # the first is a warm-up: its stages do not count, however long
+            start = 100 * number
+            trace.stage("preprocess", start, 50 if number == 0 else number)
+            trace.predict(start + 60, warmup=number == 0)
+            trace.stage("postprocess", start + 75, 20 if number == 0 else number / 10)
+        self.assertEqual(self.stages(trace, "--stat", "mean"),
+                         {"preprocess_ms": 2.5, "preprocess_per": "prediction", "postprocess_ms": 0.25})
+        self.assertEqual(self.stages(trace, "--stat", "max"),
+                         {"preprocess_ms": 4, "preprocess_per": "prediction", "postprocess_ms": 0.4})
+
+    def test_several_add_up_and_nested_ones_count_once(self):
+        trace = Trace()
+        trace.stage("preprocess", 0, 2)  # decode
+        trace.stage("preprocess", 3, 4)  # resize, and a part of it
+        trace.stage("preprocess", 4, 1)
+        trace.predict(10, 20)
+        trace.stage("preprocess", 11, 1)   # inside the prediction: this one's
+        trace.stage("postprocess", 28, 1)  # inside, too
+        trace.stage("postprocess", 31, 3)
+        trace.stage("postprocess", 40, 3)
+        self.assertEqual(self.stages(trace), {"preprocess_ms": 7, "preprocess_per": "prediction", "postprocess_ms": 7})
+
+    def test_borders(self):
+        trace = Trace()
+        trace.predict(10)
+        trace.stage("preprocess", 20, 4)   # begins as the first ends: the second's
+        trace.predict(30)
+        trace.stage("postprocess", 30, 2)  # begins as the second does: the second's
+        trace.stage("preprocess", 50, 9)   # after the last prediction: nobody's
+        trace.stage("postprocess", 5, 9)   # before the first: nobody's
+        self.assertEqual(self.stages(trace, "--stat", "mean"),
+                         {"preprocess_ms": 4, "preprocess_per": "prediction", "postprocess_ms": 2})
+
+    def test_a_prediction_without_has_no_value_there(self):
+        trace = Trace()
+        for number in range(4):
+            if number % 2:
+                trace.stage("preprocess", 100 * number, 6)
+            trace.predict(100 * number + 10)
+        self.assertEqual(self.stages(trace), {"preprocess_ms": 6, "preprocess_per": "prediction"})
+
+    def test_threads_have_their_own_predictions(self):
+        trace = Trace()
+        trace.track(2, "worker", thread=101)
+        trace.track(3, "loader", thread=102)   # makes no predictions: those of its process count
+        trace.track(4, "other", process=200, thread=200)
+        trace.stage("preprocess", 0, 1)
+        trace.stage("preprocess", 1, 8, track=2)
+        trace.predict(10, 30)                  # the first by time, but of the other thread
+        trace.predict(12, 50, track=2)
+        trace.stage("postprocess", 45, 1)      # while the second still runs
+        trace.stage("postprocess", 65, 2, track=2)
+        trace.stage("postprocess", 70, 16, track=3)  # of the last that began
+        trace.stage("postprocess", 80, 99, track=4)  # another process without predictions
+        self.assertEqual(self.stages(trace, "--stat", "min"),
+                         {"preprocess_ms": 1, "preprocess_per": "prediction", "postprocess_ms": 1})
+        self.assertEqual(self.stages(trace, "--stat", "max"),
+                         {"preprocess_ms": 8, "preprocess_per": "prediction", "postprocess_ms": 18})
+
+    def test_only_spans_of_application_level_that_ended(self):
+        trace = Trace("M/L")
+        trace.stage("preprocess", 0, 5, level="layer")
+        trace.span("never done", UNIX_START, "open", level="application", category="preprocess")
+        trace.at("preprocess", 0, 5)  # a name is no category
+        trace.predict(10)
+        self.assertEqual(self.stages(trace), {})
+
+    def test_loading_is_of_each_process_and_of_this_level_set(self):
+        trace = Trace()
+        for process, (first, second) in enumerate([(4, 1), (7, 2)]):
+            trace.track(10 + process, f"process {process}", process=300 + process, thread=300 + process)
+            trace.stage("load", 0, first, track=10 + process)
+            trace.stage("load", 20, second, track=10 + process)
+            trace.predict(100, track=10 + process)
+        trace.run(2, "M/L")
+        trace.track(1, process=400, thread=400, run_id=2)
+        trace.stage("load", 0, 1000, run_id=2)
+        trace.predict(2000, run_id=2)
+        table = self.answer(trace, "--stat", "mean")
+        self.assertEqual(table["rows"][0]["load_ms"], 7)  # of 5 and 9
+        self.assertEqual(table["summary"]["load_ms"], 7)
+
+    def test_what_is_made_once_says_so(self):
+        trace = Trace()
+        trace.stage("preprocess", 0, 8, tags={"once": 1, "batch_size": 1})
+        trace.predict(10, warmup=True)
+        trace.predict(30)
+        table = self.answer(trace)
+        self.assertEqual({key: table["rows"][0][key] for key in ("preprocess_ms", "preprocess_per")},
+                         {"preprocess_ms": 8, "preprocess_per": "batch size"})
+        self.assertTrue(any("once for a batch size" in note for note in table["notes"]))
+        trace.stage("preprocess", 22, 3)  # and where predictions have their own, theirs counts
+        table = self.answer(trace)
+        self.assertEqual({key: table["rows"][0][key] for key in ("preprocess_ms", "preprocess_per")},
+                         {"preprocess_ms": 3, "preprocess_per": "prediction"})
+        self.assertFalse(any("once for a batch size" in note for note in table["notes"]))
+
+    def test_a_trace_without_stages_has_no_such_columns(self):
+        trace = Trace()
+        trace.predict(0)
+        table = self.answer(trace)
+        self.assertFalse({column["key"] for column in table["columns"]} & set(STAGES))
+        self.assertIsNone(table["summary"]["load_ms"])
+
+
+class ProgramsTest(unittest.TestCase):
+    def setUp(self):
+        folder = temporary_folder()
+        self.addCleanup(folder.cleanup)
+        self.file = pathlib.Path(folder.name) / "out.xsp"
+
+    def test_the_example(self):
+        xsp("run", "-o", self.file, "--", BUILD / "examples" / "stages", "8", check=0)
+        [row] = xsp_json("analyze", "A1", self.file, "--json")["rows"]
+        self.assertEqual((row["batch_size"], row["n"], row["preprocess_per"]), (1, 8, "prediction"))
+        sums = xsp_json("sql", self.file, "select category, count(*) as n, sum(duration_ns) / 1e6 as ms from span "
+                        "where category in ('load', 'preprocess', 'postprocess') group by 1 order by 1", "--json")
+        self.assertEqual([(part["category"], part["n"]) for part in sums],
+                         [("load", 1), ("postprocess", 8), ("preprocess", 8)])
+        [row] = xsp_json("analyze", "A1", self.file, "--json", "--stat", "mean")["rows"]
+        for part in sums:
+            self.assertAlmostEqual(row[f"{part['category']}_ms"], part["ms"] / part["n"], delta=1e-9)
+
+    def test_the_runner(self):
+        model = self.file.with_name("net.script.txt")
+        model.write_text("input data float N,8\nlayer conv Conv 100us\n")
+        xsp("profile", model, "--quiet", "--batch", "1,2", "--runs", "2", "-o", self.file, check=0)
+        table = xsp_json("analyze", "A1", self.file, "--json")
+        self.assertEqual([row["preprocess_per"] for row in table["rows"]], ["batch size"] * 2)
+        self.assertTrue(all(row["preprocess_ms"] > 0 for row in table["rows"]))
+        self.assertGreater(table["rows"][0]["load_ms"], 0)  # one process for both batch sizes: before the first
+        self.assertIsNone(table["rows"][1]["load_ms"])
+        self.assertEqual(table["summary"]["load_ms"], table["rows"][0]["load_ms"])
+        # Stages are told at any level set, and nothing else of that level is.
+        found = xsp_json("sql", self.file, "select distinct tracer, category from span where level = 'application' "
+                         "order by 2", "--json")
+        self.assertEqual(found, [{"tracer": "runner", "category": "load"}, {"tracer": "runner", "category": "preprocess"}])
+        self.assertEqual({run["levels"] for run in xsp_json("sql", self.file, "select levels from run", "--json")},
+                         {"M", "M/L"})
+
+
+if __name__ == "__main__":
+    unittest.main()
