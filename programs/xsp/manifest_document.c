@@ -53,7 +53,8 @@ static enum status refuse(struct document *document, size_t line, const char *ad
 {
   char where[512];
   snprintf(where, sizeof where, "%s:%zu", document->path, line);
-  return error_set(document->err, STATUS_INPUT, "wrong manifest", where, advice, "%s", why);
+  return error_set(document->err, STATUS_INPUT, "wrong manifest", where, advice != NULL ? advice : "docs/manifests.md",
+                   "%s", why);
 }
 
 static enum status out_of_memory(struct document *document)

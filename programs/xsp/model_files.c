@@ -24,12 +24,13 @@ struct finding {
   const char *folder;
   const char **names; // malloc'ed
   size_t count, room;
-  bool has_failed;
+  bool has_failed, has_too_many;
 };
 
 static void add(struct finding *finding, const char *name, size_t length)
 {
-  if (finding->count == FILES_MAXIMUM)
+  finding->has_too_many = finding->has_too_many || finding->count == FILES_MAXIMUM;
+  if (finding->has_too_many)
     return;
   if (finding->count == finding->room) {
     size_t room = finding->room * 2 + 16;
@@ -159,6 +160,9 @@ static enum status settle(struct finding *finding, struct model_files *files, st
 {
   files->folder = finding->folder;
   files->names = arena_alloc_array(finding->arena, finding->count + 1, sizeof *files->names);
+  if (finding->has_too_many)
+    return error_set(err, STATUS_INPUT, "cannot read the model", finding->folder, "another path",
+                     "more than %d files: this is no model's folder", FILES_MAXIMUM);
   if (files->names == NULL || finding->has_failed)
     return error_set(err, STATUS_MEMORY, "cannot read the model", finding->folder, NULL, "out of memory");
   if (finding->count > 0)
@@ -182,11 +186,13 @@ enum status model_files_find(const char *path, struct arena *arena, struct model
   if (stat(path, &about) != 0)
     return error_set_errno(err, STATUS_INPUT, "cannot read the model", path, "another path");
   enum status status = STATUS_OK;
-  if (S_ISDIR(about.st_mode)) {
-    status = add_folder(&finding, path, err);
-  } else {
-    const char *base = basename(path);
+  const char *base = basename(path);
+  if (!S_ISDIR(about.st_mode))
     finding.folder = base == path ? "." : arena_copy(arena, path, (size_t)(base - path));
+  if (S_ISDIR(about.st_mode) || strcmp(base, "saved_model.pb") == 0) { // the file may be named in the folder's place
+    status = finding.folder != NULL ? add_folder(&finding, finding.folder, err) : STATUS_OK;
+    finding.has_failed = finding.has_failed || finding.folder == NULL;
+  } else {
     finding.has_failed = finding.folder == NULL;
     add(&finding, base, strlen(base));
     add_belonging(&finding, path);
