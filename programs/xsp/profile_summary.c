@@ -103,22 +103,31 @@ static enum status ask(struct store *store, const struct question *question, str
   return status;
 }
 
-static bool has_several_frameworks(const struct profile_options *options)
+// T10 relates other frameworks to the first one; versions of that one where it is told which.
+static void put_next_for_variants(const struct profile_options *options, const struct profile_result *result)
 {
-  for (size_t i = 1; i < options->variant_count; i++)
-    if (strcmp(options->variants[i].predictor, options->variants[0].predictor) != 0)
-      return true;
-  return false;
+  const struct profile_found *first = &result->found[0];
+  bool has_other_framework = false, has_other_version = false;
+  for (size_t i = 1; i < options->variant_count; i++) {
+    bool is_same = strcmp(result->found[i].framework, first->framework) == 0;
+    has_other_framework = has_other_framework || !is_same;
+    has_other_version =
+        has_other_version || (is_same && strcmp(result->found[i].framework_version, first->framework_version) != 0);
+  }
+  if (has_other_version)
+    fprintf(stderr, "         xsp analyze T10 %s --base %s==%s   (the others against this version)\n",
+            options->output_path, first->framework, first->framework_version);
+  else if (has_other_framework)
+    fprintf(stderr, "         xsp analyze T10 %s           (one framework against the other)\n", options->output_path);
 }
 
-static void put_next(const struct profile_options *options)
+static void put_next(const struct profile_options *options, const struct profile_result *result)
 {
   fprintf(stderr,
           "\nwritten: %s\nnext:    xsp analyze A2 %s            (every layer)\n"
           "         xsp export %s --to perfetto -o %s.pftrace   (then open it in ui.perfetto.dev)\n",
           options->output_path, options->output_path, options->output_path, options->name);
-  if (has_several_frameworks(options))
-    fprintf(stderr, "         xsp analyze T10 %s           (one framework against the other)\n", options->output_path);
+  put_next_for_variants(options, result);
 }
 
 enum status profile_summary(const struct profile_options *options, const struct profile_result *result,
@@ -142,7 +151,7 @@ enum status profile_summary(const struct profile_options *options, const struct 
     status = output_buf(&out, err);
   }
   if (status == STATUS_OK && !options->quiet)
-    put_next(options);
+    put_next(options, result);
   buf_done(&out);
   arena_done(&arena);
   return status;
