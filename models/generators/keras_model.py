@@ -63,6 +63,16 @@ def build(name, options):
     return network(weights=None, input_shape=shape, input_tensor=tf.keras.Input(shape, name="image"), **options)
 
 
+def free_reshapes():
+    """Keras's Reshape computes its shape from the batch size, and LiteRT 2.3 crashes in these nodes where that is not the
+    one of the file; -1 in a constant shape means the same."""
+    original = tf.keras.layers.Reshape.call
+
+    def call(self, x):
+        return original(self, x) if -1 in self.target_shape else tf.reshape(x, (-1, *self.target_shape))
+    tf.keras.layers.Reshape.call = call
+
+
 def concrete_function(model):
     """The model as one function of its inputs, named as the model names them."""
     specifications = [tf.TensorSpec([None, *tensor.shape[1:]], tensor.dtype, name=tensor.name.split(":")[0])
@@ -112,6 +122,8 @@ def main():
             parser.error(f"{option} is no OPTION=VALUE")
         options[name] = value_of(value)
     tf.keras.utils.set_random_seed(arguments.seed)
+    if arguments.format == "tflite":
+        free_reshapes()
     model = build(arguments.network, options)
     fill(model, arguments.seed)
     write = {"frozen": write_frozen, "saved": write_saved, "tflite": write_tflite}[arguments.format]
