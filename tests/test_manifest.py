@@ -452,7 +452,7 @@ class SourcesTest(ManifestCase):
     def test_two_that_want_the_same_model_make_it_once(self):
         path = self.generated("wait")
         first = self.start(path)
-        self.until(lambda: (self.folder / "calls").exists())
+        self.until(lambda: (self.folder / "calls").exists() and self.calls())
         second = self.start(path)
         self.assertIn("waiting for another xsp that makes Net-1.0-", second.stderr.readline())
         (self.folder / "go").touch()
@@ -463,7 +463,7 @@ class SourcesTest(ManifestCase):
     def test_an_interrupted_one_leaves_nothing(self):
         for number, status in ((signal.SIGINT, -signal.SIGINT), (signal.SIGTERM, -signal.SIGTERM)):
             process = self.start(self.generated("wait", number.name))
-            self.until(lambda: (self.folder / "calls").exists() and self.calls()[-1] == f"wait {number.name}")
+            self.until(lambda: (self.folder / "calls").exists() and self.calls()[-1:] == [f"wait {number.name}"])
             process.send_signal(number)
             self.assertEqual(process.wait(WAIT_S), status)
             self.assertEqual(self.entries(), [])
@@ -471,7 +471,7 @@ class SourcesTest(ManifestCase):
     def test_a_killed_one_is_cleared_by_the_next(self):
         path = self.generated("wait")
         process = self.start(path)
-        self.until(lambda: (self.folder / "calls").exists())
+        self.until(lambda: (self.folder / "calls").exists() and self.calls())
         process.kill()
         process.wait(WAIT_S)
         making = next(self.cache.glob(".*.making"))
