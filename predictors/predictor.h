@@ -91,8 +91,9 @@ struct predictor {
   const char *untold;
   // The inference runs elsewhere: predict says in model->told when, and the runner makes the spans of that.
   bool tells_times;
-  bool tells_outputs; // predictor_model.outputs
-  bool has_unfused;   // can leave out the rewrites that make one layer of several operators (predictor_options.unfused)
+  bool executes_model; // the model is a program: who runs it must trust it
+  bool tells_outputs;  // predictor_model.outputs
+  bool has_unfused; // can leave out the rewrites that make one layer of several operators (predictor_options.unfused)
   // Is the framework usable here? Fills version and library on success.
   enum status (*probe)(const char *library_path, char *library, size_t library_size, char *version, size_t version_size,
                        struct error *err);

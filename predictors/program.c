@@ -289,6 +289,7 @@ const struct predictor predictor_program = {
     .summary = "any program that speaks the predictor protocol",
     .extensions = ".py .predictor",
     .tells_times = true,
+    .executes_model = true,
     .probe = program_probe,
     .open = program_open,
     .prepare = program_prepare,

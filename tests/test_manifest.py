@@ -241,6 +241,14 @@ class ProfileTest(ManifestCase):
         self.profile(path, "--batch", "2")
         self.assertEqual(self.sql("select distinct batch_size from run"), [{"batch_size": 2}])
 
+    def test_a_long_path_keeps_the_line(self):
+        folder = self.folder
+        for _ in range(4):
+            folder = folder / ("d" * 200)
+        folder.mkdir(parents=True)
+        (folder / "net.yml").write_text("name: a\nversion: 1\n")
+        self.assertRegex(self.xsp("check", folder / "net.yml", status=2).line, r": \.\.\.[d/]+net\.yml:2: version must be text")
+
     def test_a_plain_model_says_its_size(self):
         self.xsp("profile", self.folder / "net.xspscript", "-q", "-o", self.output, "--runs", 1)
         self.assertEqual(self.workload(), {"model_name": "net", "graph_bytes": len(SCRIPT),
@@ -433,6 +441,10 @@ class SourcesTest(ManifestCase):
         line = self.profile(self.write(manifest(model={
             "generator": "make.py", "produces": "a.xspscript", "uses": ["../other.py"]}), "inner/net.yml"), status=2).line
         self.assertIn("../other.py", line)
+        (inner / "other.py").symlink_to("../make.py")
+        line = self.profile(self.write(manifest(framework={"name": "program"}, model={"path": "other.py"}), "inner/net.yml"),
+                            status=2).line
+        self.assertIn("other.py is outside of the manifest's folder", line)
         self.assertFalse((self.folder / "calls").exists())
 
     def start(self, path, *options):

@@ -49,10 +49,16 @@ const char *document_kind_name(enum document_kind kind)
   return names[kind];
 }
 
+void document_where(const char *path, size_t line, char *where, size_t size)
+{
+  size_t length = strlen(path), room = size - 32; // the line is never what is cut
+  snprintf(where, size, "%s%s:%zu", length > room ? "..." : "", path + (length > room ? length - room : 0), line);
+}
+
 static enum status refuse(struct document *document, size_t line, const char *advice, const char *why)
 {
   char where[512];
-  snprintf(where, sizeof where, "%s:%zu", document->path, line);
+  document_where(document->path, line, where, sizeof where);
   return error_set(document->err, STATUS_INPUT, "wrong manifest", where, advice != NULL ? advice : "docs/manifests.md",
                    "%s", why);
 }

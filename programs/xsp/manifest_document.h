@@ -27,6 +27,8 @@ struct document_node {
 // `path` is for errors. Errors: STATUS_INPUT with `path:line`.
 enum status document_parse(const char *bytes, size_t size, const char *path, struct arena *arena,
                            struct document_node **ret_root, struct error *err) MUST_CHECK;
+// "path:line"; of a long path the end.
+void document_where(const char *path, size_t line, char *where, size_t size);
 const char *document_kind_name(enum document_kind kind); // "a number"
 
 #endif

@@ -19,7 +19,7 @@ enum status manifest_wrong(const struct manifest *manifest, unsigned line, enum 
                            struct error *err, const char *why_format, ...)
 {
   char where[512], why[512];
-  snprintf(where, sizeof where, "%s:%u", manifest->path, line);
+  document_where(manifest->path, line, where, sizeof where);
   va_list values;
   va_start(values, why_format);
   vsnprintf(why, sizeof why, why_format, values);

@@ -81,9 +81,8 @@ static void remove_tree(const char *path)
 
 // ---- which model it is -----------------------------------------------------------------------------------------------
 
-// A script that is run lies in the manifest's folder or below, links resolved: a manifest brings its code along, and runs no other.
-static enum status resolve_script(const struct manifest *manifest, const char *script, struct arena *arena,
-                                  const char **ret_path, struct error *err)
+enum status manifest_script(const struct manifest *manifest, const char *script, struct arena *arena,
+                            const char **ret_path, struct error *err)
 {
   char real[PATH_MAX], folder[PATH_MAX];
   const char *path = manifest_relative(manifest, script, arena);
@@ -114,7 +113,7 @@ static enum status hash_key(const struct manifest *manifest, const char *script,
   enum status status = checksum_add_file(key, script, err);
   for (size_t i = 0; i < manifest->uses.count && status == STATUS_OK; i++) {
     const char *used = NULL;
-    status = resolve_script(manifest, manifest->uses.items[i], arena, &used, err);
+    status = manifest_script(manifest, manifest->uses.items[i], arena, &used, err);
     if (status == STATUS_OK)
       status = checksum_add_file(key, used, err);
   }
@@ -196,7 +195,7 @@ enum status generator_make(const struct manifest *manifest, bool is_quiet, struc
 {
   const char *script = NULL;
   struct place place = {0};
-  XSP_TRY(resolve_script(manifest, manifest->generator, arena, &script, err));
+  XSP_TRY(manifest_script(manifest, manifest->generator, arena, &script, err));
   XSP_TRY(find_place(manifest, script, arena, &place, err));
   *ret_path = place.result;
   *ret_was_made = false;

@@ -3,6 +3,7 @@
 #include "programs/xsp/manifest_runner.h"
 
 #include "programs/runner/expect.h"
+#include "programs/xsp/manifest_document.h"
 #include "programs/xsp/manifest_source.h"
 #include "programs/xsp/manifest_version.h"
 #include "programs/xsp/nearest.h"
@@ -72,9 +73,11 @@ static struct fill_rule rule_of(const struct manifest_tensor *tensor)
 static const char *expectation_of(const struct manifest *manifest, const struct manifest_tensor *tensor, bool is_output,
                                   struct arena *arena)
 {
+  char where[512];
+  document_where(manifest->path, tensor->line, where, sizeof where);
   struct expectation expectation = {
       .is_output = is_output,
-      .where = arena_format(arena, "%s:%u", manifest->path, tensor->line),
+      .where = where,
       .info = {.name = tensor->name, .type = tensor->type, .rank = tensor->rank},
       .has_shape = tensor->has_shape,
       .fill = rule_of(tensor),

@@ -25,6 +25,10 @@ static enum status find_path(const struct manifest *manifest, struct arena *aren
     path[--length] = 0; // a folder's name is its last part
   model->path = path;
   model->source = arena_format(arena, "path %s", manifest->model_path);
+  const struct predictor *predictor = predictor_find(manifest->framework);
+  const char *ignored = NULL;
+  if (predictor != NULL && predictor->executes_model)
+    return manifest_script(manifest, manifest->model_path, arena, &ignored, err);
   return STATUS_OK;
 }
 

@@ -35,6 +35,10 @@ enum status package_find(const struct manifest *manifest, unsigned line, const c
 
 // The file as the manifest means it: relative to the manifest's folder.
 const char *manifest_relative(const struct manifest *manifest, const char *path, struct arena *arena);
+// What is run lies in the manifest's folder or below, links resolved: a manifest brings its code along, and runs no other.
+// Errors: STATUS_INPUT.
+enum status manifest_script(const struct manifest *manifest, const char *script, struct arena *arena,
+                            const char **ret_path, struct error *err) MUST_CHECK;
 enum status generator_make(const struct manifest *manifest, bool is_quiet, struct arena *arena, const char **ret_path,
                            bool *ret_was_made, struct error *err) MUST_CHECK;
 

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of a manifest's format that says what a model takes and gives. For the table in manifest.c.
+#ifndef XSP_PROGRAMS_MANIFEST_TENSORS_H
+#define XSP_PROGRAMS_MANIFEST_TENSORS_H
+
+#include "programs/xsp/manifest_fields.h"
+
+// Lists `inputs` and `outputs` of struct manifest, told apart by the field's key.
+enum status field_tensors(const struct fields *fields, const struct field *field, const struct document_node *node,
+                          void *target);
+
+#endif
