@@ -271,7 +271,7 @@ class Environment(RunTest):
         self.has("nvtx", "itt", "opencl", "onnxruntime", "frameworks")
         found = self.variables(OPENCL_LAYERS="/mine.so", LD_PRELOAD="/nothing.so")
         self.assertEqual(found["XSP_TRACERS"],
-                         ",".join(f"@{self.TRACERS}/{name}.so" for name in ("itt", "mxnet", "nvtx", "onnxruntime", "opencl")))
+                         ",".join(f"@{self.TRACERS}/{name}.so" for name in ("itt", "mxnet", "nvtx", "onnxruntime", "opencl", "tensorflow")))
         self.assertEqual(found["NVTX_INJECTION64_PATH"], str(self.TRACERS / "nvtx.so"))
         self.assertEqual(found["INTEL_LIBITTNOTIFY64"], str(self.TRACERS / "itt.so"))
         self.assertEqual(found["OPENCL_LAYERS"], f"{self.TRACERS / 'opencl.so'}:/mine.so")
@@ -288,7 +288,7 @@ class Environment(RunTest):
         listed = self.variables(*options).get("XSP_TRACERS", "")
         return {pathlib.Path(path.lstrip("@")).stem for path in listed.split(",") if path}
 
-    FRAMEWORKS = ("mxnet", "onnxruntime")  # whose tracers speak of models
+    FRAMEWORKS = ("mxnet", "onnxruntime", "tensorflow")  # whose tracers speak of models
 
     def test_levels_choose(self):
         """A program gets only tracers that have something to say at its level set."""

@@ -71,7 +71,7 @@ static const char *session(struct request *request, const char *text)
 // Tracers that a door of their vendor's brings in: a process that never opens it need not load them.
 static bool has_own_door(const struct run_tracer *tracer)
 {
-  static const char *const names[] = {"nvtx", "itt", "opencl", "onnxruntime", "mxnet"};
+  static const char *const names[] = {"nvtx", "itt", "opencl", "onnxruntime", "mxnet", "tensorflow"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (strcmp(tracer->name, names[i]) == 0)
       return true;
@@ -94,7 +94,8 @@ static const char *preload(struct request *request, const char *text)
   if (!takes_libraries(request))
     return NULL;
   const char *library = own_library(request, "libxsp.so", true);
-  bool has_framework = find_tracer(request, "onnxruntime") != NULL || find_tracer(request, "mxnet") != NULL;
+  bool has_framework = find_tracer(request, "onnxruntime") != NULL || find_tracer(request, "mxnet") != NULL ||
+                       find_tracer(request, "tensorflow") != NULL;
   const char *frameworks = has_framework ? own_library(request, "tracers/frameworks.so", false) : NULL;
   return frameworks == NULL || library == NULL ? library : arena_format(request->arena, "%s:%s", library, frameworks);
 }

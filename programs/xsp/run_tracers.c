@@ -26,8 +26,9 @@ static const struct known_tracer {
   bool is_annotations; // with --model-range also models; and only these see a --capture-range
   bool is_for_all;     // belongs to `auto`
 } known_tracers[] = {
-    {"nvtx", A | L | LIB, true, true},   {"itt", A | L | LIB, true, true}, {"opencl", K, false, true},
-    {"onnxruntime", M | L, false, true}, {"mxnet", M | L, false, true},    {"fake", XSP_LEVEL_MASK_ALL, false, false},
+    {"nvtx", A | L | LIB, true, true},          {"itt", A | L | LIB, true, true}, {"opencl", K, false, true},
+    {"onnxruntime", M | L, false, true},        {"mxnet", M | L, false, true},    {"tensorflow", M | L, false, true},
+    {"fake", XSP_LEVEL_MASK_ALL, false, false},
 };
 // In the folder of tracers, but brought in by another door.
 static const char *const not_chosen[] = {"frameworks", "functions", "functions_audit", "openvino"};

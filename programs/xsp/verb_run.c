@@ -25,7 +25,8 @@
 
 static const struct option_description options[] = {
     {"tracer", 't', "NAME,NAME,...", "auto", true,
-     "Tracers to put into the program: nvtx, itt, opencl, onnxruntime, mxnet (xsp check lists them), or the path of "
+     "Tracers to put into the program: nvtx, itt, opencl, onnxruntime, mxnet, tensorflow (xsp check lists them), or "
+     "the path of "
      "one, with "
      "options as in PATH:OPTION=VALUE. auto: all that xsp has; which of them speak depends on the program."},
     {"levels", 'l', "SET,SET,...", NULL, false,

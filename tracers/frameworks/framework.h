@@ -34,7 +34,7 @@ struct framework {
   void (*python_loaded)(const struct python *python, void *module);
 };
 
-extern const struct framework framework_mxnet, framework_onnxruntime;
+extern const struct framework framework_mxnet, framework_onnxruntime, framework_tensorflow;
 
 // ---- frameworks.c
 // Path of the framework's tracer, as XSP_TRACERS has it; NULL: not traced. Valid while the process lives.

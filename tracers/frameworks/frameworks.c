@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct framework *const frameworks[] = {&framework_mxnet, &framework_onnxruntime};
+static const struct framework *const frameworks[] = {&framework_mxnet, &framework_onnxruntime, &framework_tensorflow};
 #define FRAMEWORKS (sizeof frameworks / sizeof frameworks[0])
 #define PYTHON_ENTRANCE "PyInit_"
 

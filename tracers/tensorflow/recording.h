@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// TensorFlow's recorder of activities, on during single predictions, and the layers that become of what it recorded.
+#ifndef XSP_TRACERS_TENSORFLOW_RECORDING_H
+#define XSP_TRACERS_TENSORFLOW_RECORDING_H
+
+#include "tracers/tensorflow/tensorflow.h"
+
+void recording_start(const struct tensorflow_functions *functions);
+bool recording_is_wanted(void); // the layer level is on
+// Before a prediction, in no span. False: it will have no layers.
+bool recording_begin(void);
+// After it, in no span. `function`: whose layers they are.
+void recording_end(uint64_t function, struct xsp_context model, int64_t start_ns, int64_t end_ns);
+void recording_say(const char *message);
+
+#endif
