@@ -302,6 +302,22 @@ class ProfileTest(ManifestCase):
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
         onnx.save(model, self.folder / name)
 
+    def test_the_examples_of_the_documentation_run(self):
+        value = helper.make_tensor_value_info
+        graph = helper.make_graph(
+            [helper.make_node("GlobalAveragePool", ["data"], ["mean"]), helper.make_node("Flatten", ["mean"], ["flat"]),
+             helper.make_node("MatMul", ["flat", "weights"], ["probabilities"])], "g",
+            [value("data", TensorProto.FLOAT, ["N", 3, 224, 224])], [value("probabilities", TensorProto.FLOAT, ["N", 1000])],
+            [helper.make_tensor("weights", TensorProto.FLOAT, [3, 1000], b"\0" * 12000, raw=True)])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8),
+                  self.folder / "squeezenet.onnx")
+        text = (SOURCE / "docs" / "manifests.md").read_text()
+        for block in re.findall(r"```yaml\n(name:.*?)```", text, re.S):
+            self.profile(self.write(block), "--no-peaks")
+            self.assertEqual(self.workload()["model_name"], "SqueezeNet_v1.1")
+        self.assertEqual([row["batch_size"] for row in self.sql("select distinct batch_size from run order by 1")],
+                         [1, 2, 4, 8])
+
     def test_dimensions_that_the_model_leaves_free(self):
         self.onnx_model()
         whole = manifest(framework={"name": "onnxruntime", "version": ">=1.20"}, model={"path": "m.onnx"},

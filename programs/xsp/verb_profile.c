@@ -300,8 +300,10 @@ const struct verb verb_profile = {
     .synopsis = "MODEL [OPTION...]",
     .description =
         "MODEL is a model's file or folder, or a manifest (.yml), which says where the model comes from, which "
-        "framework and "
-        "versions of it run it and what it takes; options override what it says.\n\n"
+        "framework "
+        "and versions of it run it and what it takes; options override what it says. What its generator makes is kept "
+        "in "
+        "the folder XSP_MODEL_CACHE, by default ~/.cache/xsp/models.\n\n"
         "Runs the model in its framework, in processes of their own, at each level set and batch size, interleaved in "
         "time; writes an .xsp file and prints what it found.\n\n"
         "The difference between the latency at one level set and the next is what tracing the deeper level cost: the "
