@@ -162,7 +162,7 @@ class WrongProgramsTest(ProgramTest):
         path.write_text(path.read_text().replace(
             "log = open", f"open({str(child)!r}, 'w').write(str(os.getpid()))\nlog = open").replace(
             'elif what == "predict":', 'elif what == "predict":\n        time.sleep(600)'))
-        self.refused(path, "no answer within 1 s", "--timeout", 1, "--levels", "M", status=3)
+        self.refused(path, "no answer within 6 s", "--timeout", 6, "--levels", "M", status=3)  # it starts in time
         self.assertTrue(is_gone(int(child.read_text())))
 
     def test_what_is_no_program(self):
