@@ -97,15 +97,15 @@ enum status fields_kind(const struct fields *fields, const struct field *field, 
 {
   if (node->kind == kind)
     return STATUS_OK;
-  char advice[192] = "docs/manifests.md";
-  bool wants_quotes = kind == NODE_TEXT && node->kind != NODE_LIST && node->kind != NODE_MAP && node->text[0] != 0;
-  if (wants_quotes)
+  char advice[192];
+  if (kind == NODE_TEXT && node->text[0] != 0) { // a word that YAML takes for something else
     snprintf(advice, sizeof advice, "%s: \"%.100s\"", field->key, node->text);
-  else if (field->example != NULL)
-    snprintf(advice, sizeof advice, "%s: %s", field->key, field->example);
-  return fields_wrong(fields, node, advice, "%s must be %s%s, %s%.100s is %s", field->key, document_kind_name(kind),
-                      wants_quotes ? " (in quotes)" : "", wants_quotes ? "" : "and this",
-                      wants_quotes ? node->text : "", document_kind_name(node->kind));
+    return fields_wrong(fields, node, advice, "%s must be text, and %.100s without quotes is %s", field->key,
+                        node->text, document_kind_name(node->kind));
+  }
+  snprintf(advice, sizeof advice, "%s: %s", field->key, field->example != NULL ? field->example : "");
+  return fields_wrong(fields, node, field->example != NULL ? advice : NULL, "%s must be %s, this is %s", field->key,
+                      document_kind_name(kind), document_kind_name(node->kind));
 }
 
 enum status field_text(const struct fields *fields, const struct field *field, const struct document_node *node,
