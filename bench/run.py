@@ -230,7 +230,7 @@ def main():
     build = options.build.resolve()
     programs = build / "bench-programs"
     names = sorted(source.stem for source in (SOURCE / "bench").glob("*.c") if not source.stem.startswith("make_"))
-    names += ["workloads", "page"]
+    names += ["predictors", "workloads", "page"]
     if options.only:
         names = [name for name in names if re.search(options.only, name)]
     lines, problems, peers = [], [], {}
@@ -240,7 +240,7 @@ def main():
         say(f"{position} of {len(names)}: {name}")
         try:
             lines += measure_import(programs, build, options.import_events, problems) if name == "import" \
-                else run_program(SOURCE / f"bench/{name}.py", build, timeout=900) if name in ("workloads", "page") \
+                else run_program(SOURCE / f"bench/{name}.py", build, timeout=900) if name in ("predictors", "workloads", "page") \
                 else run_program(programs / name, build)
         except (OSError, RuntimeError, ValueError, subprocess.TimeoutExpired) as error:
             problems.append(f"{name}: {error}")
