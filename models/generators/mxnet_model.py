@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a model of MXNet: a network of mxnet.gluon.model_zoo.vision, by its name there.
+"""Makes a model of MXNet: a network of mxnet.gluon.model_zoo.vision, by its name there, or `resnet50_v1.5`.
 
     mxnet_model.py NETWORK [--edge PIXELS] [--seed N] --output FOLDER/NAME-symbol.json
 
@@ -17,6 +17,7 @@ try:
     import numpy
     numpy.bool = bool  # MXNet 1.9.1 uses the name, which warns
     import mxnet
+    from mxnet import gluon
     from mxnet.gluon.model_zoo import vision
 except (ImportError, AttributeError, OSError) as error:
     raise SystemExit(f"mxnet_model.py: {error}; try: pip install mxnet==1.9.1 'numpy<1.24'") from error
@@ -39,6 +40,16 @@ def fill(network, seed):
         parameter.set_data(mxnet.nd.array(values, dtype="float32"))
 
 
+def resnet50_v1_5():
+    """The zoo's resnet50_v1 with the stride of a stage in its first 3×3 convolution, not in the 1×1 before it."""
+    network = vision.get_model("resnet50_v1")
+    for stage in network.features:
+        for block in stage if isinstance(stage, gluon.nn.HybridSequential) else []:
+            first, second = block.body[0]._kwargs, block.body[3]._kwargs
+            first["stride"], second["stride"] = second["stride"], first["stride"]
+    return network
+
+
 def main():
     parser = argparse.ArgumentParser(description="make a model of MXNet's model zoo with random weights")
     parser.add_argument("network")
@@ -49,7 +60,7 @@ def main():
     if not arguments.output.name.endswith(SYMBOL):
         parser.error(f"--output must end in {SYMBOL}: MXNet names its files so")
     try:
-        network = vision.get_model(arguments.network)
+        network = resnet50_v1_5() if arguments.network == "resnet50_v1.5" else vision.get_model(arguments.network)
     except ValueError as error:
         raise SystemExit(f"mxnet_model.py: {str(error).splitlines()[0]}") from error
     stem = str(arguments.output)[:-len(SYMBOL)]
