@@ -40,16 +40,16 @@ static enum status sort_table(struct analyze_table *table, const char *key, stru
   return error_set(err, STATUS_USE, "cannot sort by this key", key, NULL, "%s has %s", table->id, known);
 }
 
-static enum status note_left_out(struct analyze_table *table, const struct analyze_request *request,
+static enum status note_left_out(struct analyze_table *table, const char *const *left_out, size_t count,
                                  struct arena *arena, struct error *err)
 {
-  const char **notes = arena_alloc_array(arena, table->note_count + request->left_out_count, sizeof *notes);
+  const char **notes = arena_alloc_array(arena, table->note_count + count + 1, sizeof *notes);
   if (notes == NULL)
     return question_no_memory(err);
   for (size_t i = 0; i < table->note_count; i++)
     notes[i] = table->notes[i];
-  for (size_t i = 0; i < request->left_out_count; i++) {
-    char *note = arena_format(arena, "left out: %s", request->left_out[i]);
+  for (size_t i = 0; i < count; i++) {
+    char *note = arena_format(arena, "left out: %s", left_out[i]);
     if (note == NULL)
       return question_no_memory(err);
     notes[table->note_count++] = note;
@@ -68,8 +68,9 @@ enum status analyze_run(const char *id, struct store *const *stores, size_t stor
                      "known are L0, A1 to A15 and T8 to T11");
   XSP_TRY((analysis->answer_all != NULL ? survey_run : question_each)(analysis, stores, store_count, request, arena,
                                                                       ret_tables, ret_count, err));
-  if (request->left_out_count > 0)
-    XSP_TRY(note_left_out(&(*ret_tables)[0], request, arena, err));
+  struct analyze_table *first = &(*ret_tables)[0];
+  XSP_TRY(note_left_out(first, request->left_out, request->left_out_count, arena, err));
+  XSP_TRY(note_left_out(first, first->left_out, first->left_out_count, arena, err));
   for (size_t i = 0; i < *ret_count; i++) {
     struct analyze_table *table = &(*ret_tables)[i];
     if (request->sort != NULL)

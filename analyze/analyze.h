@@ -44,6 +44,9 @@ struct analyze_table {
   size_t summary_count;
   const char *const *notes;
   size_t note_count;
+  const char *const
+      *left_out; // of a table over many files those that broke while they were read, "PATH: why"; also noted
+  size_t left_out_count;
 };
 
 // ---- the question ----------------------------------------------------------------------------------------------------

@@ -38,20 +38,10 @@ enum status survey_ask(struct survey *survey, const struct survey_item *item, co
   *ret_has = status == STATUS_OK;
   if (status == STATUS_OK || status == STATUS_NO)
     return STATUS_OK;
+  survey->broken = status == STATUS_INPUT ? item->of.store : NULL;
   if (err != NULL)
     *err = why;
   return status;
-}
-
-enum status survey_table(struct survey *survey, const struct analysis *analysis, struct analyze_table *ret_table,
-                         struct error *err)
-{
-  struct analyze_table *tables;
-  size_t count;
-  XSP_TRY(
-      survey_run(analysis, survey->stores, survey->store_count, survey->request, survey->arena, &tables, &count, err));
-  *ret_table = tables[0];
-  return STATUS_OK;
 }
 
 void survey_next(struct survey *survey)
@@ -199,6 +189,7 @@ static enum status load_items(struct survey *survey, struct store *const *stores
     struct store_experiment *experiments;
     struct store_run *runs;
     size_t experiment_count, run_count;
+    survey->broken = stores[i]; // if anything fails here
     XSP_TRY(store_experiments(stores[i], survey->arena, &experiments, &experiment_count, err));
     XSP_TRY(store_runs(stores[i], survey->arena, &runs, &run_count, err));
     struct survey_item *items = arena_alloc_array(survey->arena, survey->count + experiment_count + 1, sizeof *items);
@@ -213,6 +204,7 @@ static enum status load_items(struct survey *survey, struct store *const *stores
       XSP_TRY(load_item(survey, &of, names[k], err));
     }
   }
+  survey->broken = NULL;
   if (survey->count == 0)
     return error_set(err, STATUS_NO, "cannot analyze", store_count > 0 ? store_path(stores[0]) : NULL, NULL,
                      "there is no experiment in it");
@@ -220,15 +212,13 @@ static enum status load_items(struct survey *survey, struct store *const *stores
 }
 
 // ---- the answer ------------------------------------------------------------------------------------------------------
-static enum status finish(struct survey *survey, struct analyze_table **ret_tables, size_t *ret_count,
-                          struct error *err)
+static enum status finish(struct survey *survey, struct analyze_table *ret_table, struct error *err)
 {
   write_notes(survey);
   const struct table *table = &survey->table;
-  struct analyze_table *answer = arena_alloc(survey->arena, sizeof *answer);
-  if (table->failed || answer == NULL)
+  if (table->failed)
     return question_no_memory(err);
-  *answer = (struct analyze_table){
+  *ret_table = (struct analyze_table){
       .id = survey->analysis->id,
       .title = survey->analysis->title,
       .observations = survey->observations,
@@ -242,8 +232,53 @@ static enum status finish(struct survey *survey, struct analyze_table **ret_tabl
       .notes = table->notes,
       .note_count = table->note_count,
   };
-  *ret_tables = answer;
-  *ret_count = 1;
+  return STATUS_OK;
+}
+
+// On STATUS_INPUT survey->broken is the store that it lies at.
+static enum status answer_once(struct survey *survey, struct analyze_table *ret_table, struct error *err)
+{
+  table_start(&survey->table, survey->arena);
+  XSP_TRY(load_items(survey, survey->stores, survey->store_count, err));
+  enum status status = survey->analysis->answer_all(survey, err);
+  survey_next(survey);
+  return status != STATUS_OK ? status : finish(survey, ret_table, err);
+}
+
+enum status survey_table(struct survey *survey, const struct analysis *analysis, struct analyze_table *ret_table,
+                         struct error *err)
+{
+  struct survey other = {.analysis = analysis,
+                         .request = survey->request,
+                         .arena = survey->arena,
+                         .stores = survey->stores,
+                         .store_count = survey->store_count};
+  enum status status = answer_once(&other, ret_table, err);
+  survey->broken = other.broken;
+  return status;
+}
+
+struct left_out { // files that broke while they were read
+  const char **texts;
+  size_t count;
+  struct error first;
+};
+
+static enum status leave_out(struct left_out *left_out, struct store **stores, size_t *store_count,
+                             const struct store *broken, const struct error *why, struct arena *arena,
+                             struct error *err)
+{
+  size_t kept = 0;
+  for (size_t i = 0; i < *store_count; i++)
+    if (stores[i] != broken)
+      stores[kept++] = stores[i];
+  *store_count = kept;
+  if (left_out->count == 0)
+    left_out->first = *why;
+  char *text = arena_format(arena, "%s: %s", store_path(broken), why->why);
+  if (text == NULL)
+    return question_no_memory(err);
+  left_out->texts[left_out->count++] = text;
   return STATUS_OK;
 }
 
@@ -251,16 +286,35 @@ enum status survey_run(const struct analysis *analysis, struct store *const *sto
                        const struct analyze_request *request, struct arena *arena, struct analyze_table **ret_tables,
                        size_t *ret_count, struct error *err)
 {
-  struct survey survey = {
-      .analysis = analysis, .request = request, .arena = arena, .stores = stores, .store_count = store_count};
   struct statistic unused;
   XSP_TRY(question_statistic_check(request, &unused, err));
-  table_start(&survey.table, arena);
-  XSP_TRY(load_items(&survey, stores, store_count, err));
-  enum status status = analysis->answer_all(&survey, err);
-  survey_next(&survey);
-  XSP_TRY(status);
-  return finish(&survey, ret_tables, ret_count, err);
+  struct left_out left_out = {.texts = arena_alloc_array(arena, store_count + 1, sizeof *left_out.texts)};
+  struct store **kept = arena_alloc_array(arena, store_count + 1, sizeof *kept);
+  struct analyze_table *table = arena_alloc(arena, sizeof *table);
+  if (left_out.texts == NULL || kept == NULL || table == NULL)
+    return question_no_memory(err);
+  for (size_t i = 0; i < store_count; i++)
+    kept[i] = stores[i];
+  for (;;) { // once more without each file that turns out to be broken: rows are in no table that it is not all of
+    struct error why = {0};
+    struct survey survey = {
+        .analysis = analysis, .request = request, .arena = arena, .stores = kept, .store_count = store_count};
+    enum status status = answer_once(&survey, table, &why);
+    if (status == STATUS_OK)
+      break;
+    if (status == STATUS_INPUT && survey.broken != NULL)
+      XSP_TRY(leave_out(&left_out, kept, &store_count, survey.broken, &why, arena, err));
+    if (status == STATUS_INPUT && survey.broken != NULL && store_count > 0)
+      continue;
+    if (err != NULL)
+      *err = status == STATUS_INPUT && left_out.count > 0 ? left_out.first : why;
+    return status;
+  }
+  table->left_out = left_out.texts;
+  table->left_out_count = left_out.count;
+  *ret_tables = table;
+  *ret_count = 1;
+  return STATUS_OK;
 }
 
 enum status survey_lacks(const struct survey *survey, struct error *err, const char *why)

@@ -31,6 +31,7 @@ struct survey {
   struct analyze_cache *cache;
   struct survey_note *notes; // by first mention
   size_t note_count;
+  struct store *broken; // whose file turned out to be, where the answer fails with STATUS_INPUT
 };
 
 // Answers `analysis` about all experiments of the stores.

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables over many files (T8 …): folders, files that cannot be read, and every figure against small_zoo's own."""
+import contextlib
 import csv
 import io
 import json
 import pathlib
 import shutil
+import sqlite3
 import unittest
 
 import otlp
@@ -187,6 +189,26 @@ class FilesTest(ZooCase):
         result = xsp("analyze", "T8", broken, check=2)
         self.assertEqual((result.stdout, len(result.stderr.splitlines())), (b"", 1))
         self.assertEqual(xsp("analyze", "A1", broken, self.folder, check=2).stdout, b"")
+
+    def test_a_file_that_breaks_while_it_is_read(self):
+        everything, _, _ = self.names(self.folder)
+        for name, change in (("tensorflow-ResNet50_v1.xsp", "drop table system"), ("mxnet-ResNet50_v1.xsp", "drop table observation"),
+                             ("onnxruntime-Words.xsp", "update chunk set data = x'00' where run_id = 2")):
+            with contextlib.closing(sqlite3.connect(self.copy / name)) as database:
+                database.execute(change)
+                database.commit()
+        names, notes, stderr = self.names(self.copy, check=2)
+        self.assertEqual(names, [("onnxruntime", "Bare")])
+        for name in ("tensorflow-ResNet50_v1.xsp", "mxnet-ResNet50_v1.xsp", "onnxruntime-Words.xsp"):
+            self.assertEqual((sum(name in note for note in notes), stderr.count(name)), (1, 1), name)
+        result = xsp("analyze", "T8", "T9", "T11", self.copy, "--json", check=2)
+        self.assertEqual([len(answer["rows"]) for answer in json.loads(result.stdout)], [1, 1, 4])  # T11 reads no layers
+        self.assertEqual(len(result.stderr.splitlines()), 3)
+        result = xsp("analyze", "T9", self.copy / "mxnet-ResNet50_v1.xsp", check=2)
+        self.assertEqual((result.stdout, len(result.stderr.splitlines())), (b"", 1))
+        result = xsp("analyze", "T10", *sorted(self.folder.glob("*.xsp")), self.copy / "onnxruntime-Words.xsp", "--base", "mxnet",
+                     "--json", check=2)
+        self.assertEqual(len(json.loads(result.stdout)["rows"]), 1)
 
     def test_nothing_to_read(self):
         empty = self.copy / "empty"

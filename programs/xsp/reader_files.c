@@ -94,7 +94,8 @@ static enum status open_folder(struct reader_files *files, const char *path, str
     if (status == STATUS_OK && file == NULL)
       status = no_memory(err);
     if (status == STATUS_OK && ends_with(name, UNFINISHED)) {
-      output_talk("%s: left out: it is not finished; xsp recover, or the program that writes it, finishes it", file);
+      output_talk("xsp: %s: left out: it is not finished; xsp recover, or the program that writes it, finishes it",
+                  file);
       status = leave_out(files, file, "it is not finished", err);
     } else if (status == STATUS_OK) {
       files_in_it++;

@@ -128,6 +128,24 @@ static enum status ask(struct question *question, const struct analyze_request *
   return result;
 }
 
+// Files that opened and broke while a table was made of them: told once, whichever tables lack them.
+static bool tell_left_out(const struct question *question)
+{
+  bool any = false;
+  for (size_t i = 0; i < question->table_count; i++)
+    for (size_t k = 0; k < question->tables[i].left_out_count; k++) {
+      const char *text = question->tables[i].left_out[k];
+      bool is_told = false;
+      for (size_t j = 0; j < i && !is_told; j++)
+        for (size_t l = 0; l < question->tables[j].left_out_count && !is_told; l++)
+          is_told = strcmp(question->tables[j].left_out[l], text) == 0;
+      if (!is_told)
+        output_talk("xsp: cannot read trace: %s; left out", text);
+      any = true;
+    }
+  return any;
+}
+
 static enum status print(const struct question *question, enum report_format format, struct error *err)
 {
   struct buf out;
@@ -156,7 +174,8 @@ static enum status run(const struct invocation *invocation, struct error *err)
     enum status print_status = print(&question, format, err);
     status = print_status != STATUS_OK ? print_status : status;
   }
-  if (status == STATUS_OK && question.files.has_broken) // told on stderr, and in the notes
+  bool broke = tell_left_out(&question);
+  if (status == STATUS_OK && (broke || question.files.has_broken)) // told on stderr, and in the notes
     status = STATUS_INPUT;
   reader_files_close(&question.files);
   arena_done(&question.arena);
