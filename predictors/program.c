@@ -41,11 +41,22 @@ static enum status out_of_memory(const char *path, struct error *err)
 
 // ---- open ------------------------------------------------------------------------------------------------------------
 
+// A program that was named for all models of this kind: --library program=PATH. NULL: each model is its own.
+static const char *given_program(const char *library_path)
+{
+  const char *given = library_path != NULL ? library_path : getenv("XSP_LIBRARY_PROGRAM");
+  return given != NULL && given[0] != 0 ? given : NULL;
+}
+
+// The version is the protocol's: a program says its own when it is started.
 static enum status program_probe(const char *library_path, char *library, size_t library_size, char *version,
                                  size_t version_size, struct error *err)
 {
-  snprintf(library, library_size, "built in");
-  snprintf(version, version_size, "protocol %d", PROGRAM_VERSION);
+  const char *given = given_program(library_path);
+  if (given != NULL && access(given, R_OK) != 0)
+    return error_set_errno(err, STATUS_SYSTEM, "cannot open library", given, "the path of a predictor program");
+  snprintf(library, library_size, "%s", given != NULL ? given : "built in");
+  snprintf(version, version_size, "%d", PROGRAM_VERSION);
   return STATUS_OK;
 }
 
@@ -64,12 +75,11 @@ static void end_request(struct state *state, struct json_writer *json)
   buf_text(&state->request, "\n");
 }
 
-// The model itself is the program, unless a program was named that runs it: --library program=PATH.
 static enum status find_program(const struct predictor_options *options, struct arena *arena, const char **ret_path,
                                 struct error *err)
 {
-  const char *given = options->library_path != NULL ? options->library_path : getenv("XSP_LIBRARY_PROGRAM");
-  const char *path = given != NULL && given[0] != 0 ? given : options->model_path;
+  const char *given = given_program(options->library_path);
+  const char *path = given != NULL ? given : options->model_path;
   *ret_path = arena_copy(arena, path, strlen(path));
   return *ret_path != NULL ? STATUS_OK : out_of_memory(path, err);
 }
