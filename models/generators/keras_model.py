@@ -124,7 +124,10 @@ def main():
     tf.keras.utils.set_random_seed(arguments.seed)
     if arguments.format == "tflite":
         free_reshapes()
-    model = build(arguments.network, options)
+    try:
+        model = build(arguments.network, options)
+    except (TypeError, ValueError) as error:
+        raise SystemExit(f"keras_model.py: {arguments.network}: {' '.join(str(error).split())}") from error
     fill(model, arguments.seed)
     write = {"frozen": write_frozen, "saved": write_saved, "tflite": write_tflite}[arguments.format]
     try:

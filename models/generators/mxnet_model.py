@@ -50,6 +50,10 @@ def resnet50_v1_5():
     return network
 
 
+def one_line(error):
+    return f"mxnet_model.py: {' '.join(str(error).split())}"
+
+
 def main():
     parser = argparse.ArgumentParser(description="make a model of MXNet's model zoo with random weights")
     parser.add_argument("network")
@@ -62,19 +66,22 @@ def main():
     try:
         network = resnet50_v1_5() if arguments.network == "resnet50_v1.5" else vision.get_model(arguments.network)
     except ValueError as error:
-        raise SystemExit(f"mxnet_model.py: {str(error).splitlines()[0]}") from error
+        raise SystemExit(one_line(error)) from error
     stem = str(arguments.output)[:-len(SYMBOL)]
     shape = (1, 3, arguments.edge, arguments.edge)
     network.initialize()
     network.hybridize()
-    network(mxnet.nd.zeros(shape))  # shapes that follow from the input's are known from here on
+    try:
+        network(mxnet.nd.zeros(shape)).wait_to_read()  # shapes that follow from the input's are known from here on
+    except (ValueError, mxnet.MXNetError) as error:
+        raise SystemExit(one_line(f"{arguments.network} of {arguments.edge} pixels: {error}")) from error
     fill(network, arguments.seed)
     try:
         network.export(stem)
         pathlib.Path(f"{stem}-signature.json").write_text(json.dumps(
             {"inputs": [{"data_name": "data", "data_shape": [0, *shape[1:]]}]}))
     except (OSError, mxnet.MXNetError) as error:
-        raise SystemExit(f"mxnet_model.py: cannot write {arguments.output}: {error}".splitlines()[0]) from error
+        raise SystemExit(one_line(f"cannot write {arguments.output}: {error}")) from error
 
 
 if __name__ == "__main__":
