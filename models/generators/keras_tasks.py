@@ -76,12 +76,12 @@ def ssd(data, fine, coarse, name):
 
 def ssd_mobilenet_v1(input_shape=(300, 300, 3)):
     body = body_of(tf.keras.applications.MobileNet, input_shape)
-    return ssd(body.input, body.get_layer("conv_pw_11_relu").output, body.output, "ssd_mobilenet_v1")
+    return ssd(body.inputs, body.get_layer("conv_pw_11_relu").output, body.output, "ssd_mobilenet_v1")
 
 
 def ssd_mobilenet_v2(input_shape=(300, 300, 3)):
     body = body_of(tf.keras.applications.MobileNetV2, input_shape)
-    return ssd(body.input, body.get_layer("block_13_expand_relu").output, body.output, "ssd_mobilenet_v2")
+    return ssd(body.inputs, body.get_layer("block_13_expand_relu").output, body.output, "ssd_mobilenet_v2")
 
 
 # ---- semantic segmentation -------------------------------------------------------------------------------------------
@@ -103,9 +103,9 @@ def deeplab_v3(input_shape=(513, 513, 3), alpha=1.0, classes=21):
     branches.append(resize(conv(pooled, 256, 1, name="image_features"), features, "image_resize"))
     x = conv(layers.Concatenate(name="aspp")(branches), 256, 1, name="projection")
     x = layers.Conv2D(classes, 1, name="logits")(x)
-    x = resize(x, body.input, "logits_resize")
+    x = resize(x, body.inputs[0], "logits_resize")
     classes_of_pixels = layers.Lambda(lambda data: tf.argmax(data, -1, tf.int32), name="semantic_predictions")(x)
-    return tf.keras.Model(body.input, classes_of_pixels, name="deeplab_v3")
+    return tf.keras.Model(body.inputs, classes_of_pixels, name="deeplab_v3")
 
 
 def unet(input_shape=(256, 256, 3), classes=2):
