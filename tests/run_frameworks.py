@@ -64,21 +64,25 @@ class RunFrameworkTest(FrameworkTest):
         return after
 
     def models(self, path=None):
-        """[{name, batch_size, forward_calls, layers: [(name, type)]}] in order of start."""
+        """[{name, tags, start, duration, layers: [(name, type)]}] in order of start."""
         tags = {}
         for row in self.sql("select run_id, span_id, key, value from tag", path):
             tags.setdefault((row["run_id"], row["span_id"]), {})[row["key"]] = row["value"]
-        found = {}
+        found, above = {}, {}
         for row in self.sql("select run_id, span_id, parent_id, level, name, start_ns, duration_ns from span"
                             " where level in ('model', 'layer') order by level = 'layer', start_ns, span_id", path):
-            own = tags.get((row["run_id"], row["span_id"]), {})
+            key, own = (row["run_id"], row["span_id"]), tags.get((row["run_id"], row["span_id"]), {})
             if row["level"] == "model":
-                found[row["run_id"], row["span_id"]] = {"name": row["name"], "tags": own, "layers": [], "start": row["start_ns"],
-                                                        "duration": row["duration_ns"]}
-            else:
-                model = found.get((row["run_id"], row["parent_id"]))
-                self.assertIsNotNone(model, row)
-                model["layers"].append((row["name"], own.get("layer_type")))
+                found[key] = {"name": row["name"], "tags": own, "layers": [], "start": row["start_ns"],
+                              "duration": row["duration_ns"]}
+                continue
+            above[key] = top = (row["run_id"], row["parent_id"])
+            while top in above:
+                top = above[top]
+            if top in found:
+                found[top]["layers"].append((row["name"], own.get("layer_type")))
+            else:  # told after a prediction, it must belong to one
+                self.assertNotIn("untold", own, row)
         return list(found.values())
 
     def notes(self):

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEVEL_ALL 2 // operations that cost little, too
+#define LEVEL_ALL 3 // operations that cost little, too
 #define NODES 65536u
 
 static const struct tensorflow_functions *tf;
