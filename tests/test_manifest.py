@@ -237,6 +237,7 @@ class ProfileTest(ManifestCase):
             "model_name": "TinyNet", "model_version": "1.0", "task": "text", "graph_bytes": len(SCRIPT), "sha256": sha256,
             "source": "path net.xspscript", "manifest": str(path), "reference": "nobody, 2026"})
         self.assertEqual(self.sql("select name from experiment"), [{"name": "TinyNet"}])
+        self.assertRegex(self.xsp("info", self.output).stdout, r"\n  model +graph_bytes +[0-9.]+ .*\n +manifest ")
         self.assertEqual([row["batch_size"] for row in self.sql("select distinct batch_size from run order by 1")], [1, 4])
         self.profile(path, "--batch", "2")
         self.assertEqual(self.sql("select distinct batch_size from run"), [{"batch_size": 2}])

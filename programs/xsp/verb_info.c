@@ -235,18 +235,19 @@ static void put_number(struct buf *out, const struct store_system_value *value)
 }
 
 // One fact a line, the facts' names aligned.
-static void put_system(struct buf *out, const struct info_experiment *info, unsigned width)
+static void put_values(struct buf *out, const char *label, const struct store_system_value *values, size_t count,
+                       unsigned width)
 {
   struct buf text, escaped;
   buf_init(&text, BUF_MAXIMUM_DEFAULT);
   buf_init(&escaped, BUF_MAXIMUM_DEFAULT);
   size_t longest = 0;
-  for (size_t i = 0; i < info->system_count; i++)
-    longest = strlen(info->system[i].key) > longest ? strlen(info->system[i].key) : longest;
+  for (size_t i = 0; i < count; i++)
+    longest = strlen(values[i].key) > longest ? strlen(values[i].key) : longest;
   if (longest > KEY_COLUMNS)
     longest = KEY_COLUMNS;
-  for (size_t i = 0; i < info->system_count; i++) {
-    const struct store_system_value *value = &info->system[i];
+  for (size_t i = 0; i < count; i++) {
+    const struct store_system_value *value = &values[i];
     buf_clear(&text);
     buf_clear(&escaped);
     if (value->is_number)
@@ -254,7 +255,7 @@ static void put_system(struct buf *out, const struct info_experiment *info, unsi
     else
       buf_text(&text, value->text != NULL ? value->text : "");
     display_escape(&escaped, value->key, strlen(value->key));
-    buf_format(out, "  %-11s %-*s  ", i == 0 ? "system" : "", (int)longest, escaped.data != NULL ? escaped.data : "");
+    buf_format(out, "  %-11s %-*s  ", i == 0 ? label : "", (int)longest, escaped.data != NULL ? escaped.data : "");
     buf_clear(&escaped);
     display_escape(&escaped, text.data != NULL ? text.data : "", text.length);
     display_wrap(out, escaped.data != NULL ? escaped.data : "", 16 + longest, 16 + longest, width);
@@ -381,7 +382,8 @@ static void print_text(const struct info_file *file, enum report_format format, 
     put_field(out, "command", experiment->command, width);
     put_created(out, experiment, width);
     put_notes(out, file, width);
-    put_system(out, &file->experiments[i], width);
+    put_values(out, "model", file->experiments[i].workload, file->experiments[i].workload_count, width);
+    put_values(out, "system", file->experiments[i].system, file->experiments[i].system_count, width);
     buf_text(out, is_markdown ? "```\n\n" : "\n");
     print_runs(&file->experiments[i], format, width, out);
   }
