@@ -15,6 +15,7 @@ import uuid
 
 from framework_environment import XSP, framework_python
 from tensorflow_environment import tensorflow_environment
+from test_profile import sessions_of
 
 TESTS = pathlib.Path(__file__).parent
 CUTS, FLIPS, BLOCKS = 12, 16, 6
@@ -260,10 +261,6 @@ def processes_of(mark):
     return found
 
 
-def sessions():
-    return {str(path) for path in pathlib.Path("/dev/shm").glob(f"xsp-{os.getuid()}-*")}
-
-
 class BadModels(unittest.TestCase):
     subjects: typing.ClassVar[list] = []
     missing: typing.ClassVar[dict] = {}
@@ -311,13 +308,12 @@ class BadModels(unittest.TestCase):
             wrong = "it leaves something on stdout, or a file"
         else:
             wrong = None
-        left = processes_of(mark) or [path.name for path in work.iterdir()]
+        left = processes_of(mark) or [str(path) for path in [*work.iterdir(), *sessions_of(process.pid)]]
         return wrong or (f"left behind: {left}" if left else None), f"status {process.returncode}: {line}"
 
     def sweep(self, framework):
         if framework in self.missing:
             raise self.missing[framework]
-        before = sessions()
         wrong, counts = [], {}
         with tempfile.TemporaryDirectory() as name:
             for subject in [one for one in self.subjects if one.framework == framework]:
@@ -333,19 +329,6 @@ class BadModels(unittest.TestCase):
                         wrong.append(f"{subject.name}: {case.what}: {problem}: {how}")
         print(f"{framework}: {counts}", file=sys.stderr)
         self.assertEqual(wrong, [], "\n".join(wrong))
-        # Others' sessions come and go; ours have no process any more.
-        self.assertEqual([path for path in sessions() - before if not self.is_used(path)], [])
-
-    @staticmethod
-    def is_used(path):
-        return any(path in maps for maps in map(BadModels.maps_of, pathlib.Path("/proc").glob("[0-9]*/maps")))
-
-    @staticmethod
-    def maps_of(path):
-        try:
-            return path.read_text()
-        except OSError:
-            return ""
 
     def test_onnxruntime(self):
         self.sweep("onnxruntime")
