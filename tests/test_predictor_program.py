@@ -5,12 +5,14 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import tempfile
 import time
 import unittest
 
 import predictor_programs
+from test_profile import sessions_of
 
 XSP = pathlib.Path(os.environ["XSP_BUILD"]) / "xsp"
 SOURCE = pathlib.Path(os.environ["XSP_SOURCE"])
@@ -179,6 +181,8 @@ class WrongProgramsTest(ProgramTest):
             pass
         process.kill()
         process.wait()
+        for session in sessions_of(process.pid):  # which nobody closes any more
+            self.addCleanup(shutil.rmtree, session, ignore_errors=True)
         self.assertTrue(is_gone(int(child.read_text())))
 
     def test_a_program_that_hangs_is_killed(self):
