@@ -15,10 +15,14 @@
 
 #define LEVEL_ALL 3 // operations that cost little, too
 #define NODES 65536u
+#define OVERLAP "predictions overlap: TensorFlow has one recorder for all threads, their layers are left out"
 
 static const struct tensorflow_functions *tf;
-static uint32_t is_busy; // atomic: a prediction has the recorder, or is being published
+static uint32_t is_busy;     // atomic: a prediction has the recorder, or is being published
+static uint32_t open_calls;  // atomic: predictions that go on, recorded or not
+static uint32_t has_overlap; // atomic: of the one that has the recorder
 static bool is_broken;
+static uint32_t said_overlap; // atomic
 static struct layer_publisher *publisher;
 static struct {
   uint64_t key;
@@ -46,18 +50,28 @@ bool recording_is_wanted(void)
 
 bool recording_begin(void)
 {
-  static uint32_t said_busy, said_taken;
+  static uint32_t said_taken;
+  uint32_t others = __atomic_fetch_add(&open_calls, 1, __ATOMIC_ACQ_REL);
+  if (others > 0)
+    __atomic_store_n(&has_overlap, 1, __ATOMIC_RELEASE);
   if (!recording_is_wanted() || is_broken)
     return false;
   if (__atomic_exchange_n(&is_busy, 1, __ATOMIC_ACQ_REL) != 0) {
-    say_once(&said_busy, "predictions overlap: TensorFlow has one recorder, the layers of some are left out");
+    say_once(&said_overlap, OVERLAP);
     return false;
   }
+  // Whoever goes on meanwhile would be in the recording, partly, with nothing that says whose it is.
+  __atomic_store_n(&has_overlap, __atomic_load_n(&open_calls, __ATOMIC_ACQUIRE) > 1, __ATOMIC_RELEASE);
   if (tf->record(LEVEL_ALL))
     return true;
   say_once(&said_taken, "the program uses TensorFlow's profiler itself: meanwhile layers are not recorded");
   __atomic_store_n(&is_busy, 0, __ATOMIC_RELEASE);
   return false;
+}
+
+void recording_leave(void)
+{
+  __atomic_fetch_sub(&open_calls, 1, __ATOMIC_ACQ_REL);
 }
 
 static int64_t index_of(uint64_t function, const char *name)

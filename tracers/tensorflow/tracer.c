@@ -103,6 +103,8 @@ static void end_call(struct tensorflow_call *call, int64_t batch)
   xsp_span_finish(&call->span);
   if (call->is_recorded)
     recording_end(call->function, model, call->start_ns, now_ns());
+  if (call->function != 0)
+    recording_leave();
 }
 
 // ---- functions -------------------------------------------------------------------------------------------------------
