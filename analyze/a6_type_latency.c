@@ -17,12 +17,18 @@ static const struct analyze_column columns[COLUMN_COUNT] = {
 };
 
 // conv(?!ert|ers), in any case: Conv, FusedConv2D, depthwise ones; not Convert or Conversion.
-static bool is_convolution(const char *type)
+static bool says_convolution(const char *type)
 {
   for (const char *at = type; at != NULL && (at = strcasestr(at, "conv")) != NULL; at += 4)
     if (strncasecmp(at + 4, "ert", 3) != 0 && strncasecmp(at + 4, "ers", 3) != 0)
       return true;
   return false;
+}
+
+// A framework may name its layers by what computes them: XNNPACK's 1×1 convolutions are of type "Fully Connected".
+static bool is_convolution(const struct layer *layer)
+{
+  return says_convolution(layer->type) || says_convolution(layer->operation);
 }
 
 static void summarize(struct question *question, const struct layers *layers, const struct types *types)
@@ -31,12 +37,12 @@ static void summarize(struct question *question, const struct layers *layers, co
   double convolutions_ms = NAN;
   bool has_types = false;
   bool has_convolution = false;
-  for (size_t i = 0; i < types->count; i++) {
+  for (size_t i = 0; i < types->count; i++)
     has_types |= types->names[i] != NULL;
-    has_convolution |= is_convolution(types->names[i]);
+  for (size_t i = 0; group_of != NULL && i < layers->count; i++) {
+    group_of[i] = is_convolution(&layers->items[i]);
+    has_convolution |= group_of[i] != 0;
   }
-  for (size_t i = 0; group_of != NULL && i < layers->count; i++)
-    group_of[i] = is_convolution(layers->items[i].type);
   if (has_types && !has_convolution)
     convolutions_ms = 0;
   double *sums = has_convolution && group_of != NULL ? layers_sums(question, layers, group_of, 2, LAYER_LATENCY) : NULL;

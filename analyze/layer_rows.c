@@ -199,15 +199,16 @@ static void count_kernels(struct work *work)
 
 static enum status read_tags(struct work *work, struct error *err)
 {
-  static const char *const names[] = {"layer_index", "layer_type", "layer_shape", "alloc_bytes"};
+  static const char *const names[] = {"layer_index", "layer_type", "layer_shape", "alloc_bytes", "operator"};
+  enum { NAMES = sizeof names / sizeof names[0] };
   struct store *store = work->columns->store;
-  uint32_t keys[4];
-  for (size_t i = 0; i < 4; i++)
+  uint32_t keys[NAMES];
+  for (size_t i = 0; i < NAMES; i++)
     if (!store_find_string(store, names[i], strlen(names[i]), &keys[i]))
       keys[i] = 0; // no tag has it
   struct store_tag *tags;
   size_t count;
-  XSP_TRY(store_load_tags_of(store, work->columns->run->run->run_id, keys, 4, work->arena, &tags, &count, err));
+  XSP_TRY(store_load_tags_of(store, work->columns->run->run->run_id, keys, NAMES, work->arena, &tags, &count, err));
   for (size_t i = 0; i < count; i++) {
     const struct store_tag *tag = &tags[i];
     uint32_t row = run_columns_row(work->columns, tag->span_id);
@@ -223,6 +224,8 @@ static enum status read_tags(struct work *work, struct error *err)
       item->shape = store_text(store, tag->value.string, NULL);
     } else if (tag->key == keys[3] && tag->type != STORE_TEXT) {
       item->alloc_bytes = tag->type == STORE_INT ? (double)tag->value.integer : tag->value.real;
+    } else if (tag->key == keys[4] && tag->type == STORE_TEXT) {
+      item->operation = store_text(store, tag->value.string, NULL);
     }
   }
   return STATUS_OK;

@@ -13,7 +13,7 @@ struct layer_row { // one layer span that counts in the chosen mode
   int64_t index; // recorded, else the position
   int64_t start_ns, duration_ns;
   double latency_ms, alloc_bytes, kernels; // NaN: not measured
-  const char *type, *shape;                // of the store
+  const char *type, *shape, *operation;    // of the store
   uint32_t layer;                          // layers.c: which of the paired layers it is
 };
 struct layer_rows {

@@ -118,6 +118,7 @@ static bool pair_observation(struct pairing *pairing, const struct observed *obs
     layer->present += observation < pairing->first_count;
     layer->type = layer->type == NULL ? item->type : layer->type;
     layer->shape = layer->shape == NULL ? item->shape : layer->shape;
+    layer->operation = layer->operation == NULL ? item->operation : layer->operation;
   }
   return true;
 }
@@ -231,7 +232,7 @@ static enum status list_layers(struct question *question, const struct pairing *
       *layer = pairing->pairs[at].layer;
       layer->name_text = store_text(question->view->store, layer->name, NULL);
       is_kept &= keep_text(&keep, &layer->name_text) && keep_text(&keep, &layer->type) &&
-                 keep_text(&keep, &layer->shape); // answers outlive the store
+                 keep_text(&keep, &layer->shape) && keep_text(&keep, &layer->operation); // answers outlive the store
     }
     layers->told = told ? layers->count : layers->told;
   }

@@ -11,6 +11,7 @@ struct layer {                          // one layer of the workload: a row of A
   int64_t index;                        // recorded, else its position in the observation that has most layers
   uint32_t occurrence;                  // among equal (index, name), or equal names where no index is recorded
   const char *name_text, *type, *shape; // NULL: unknown
+  const char *operation;                // of the model, where the type is the name of an implementation; NULL: not told
   // One value per observation, of the further sets behind those of the first; NaN: absent there, or not measured.
   double *latency_ms, *alloc_bytes, *kernels;
   size_t present; // observations of the first set that have it

@@ -107,6 +107,28 @@ static void test_a3_to_a7(void **unused)
   fixture_done(&fixture);
 }
 
+static void test_a_type_that_names_an_implementation(void **unused)
+{
+  (void)unused;
+  struct fixture fixture;
+  fixture_start(&fixture);
+  fixture_run(&fixture, "M/L", 1);
+  int64_t start_ns = fixture.now_ns;
+  fixture_model(&fixture, 10 * MS, false);
+  struct fixture_layer layer = {"pointwise", "Fully Connected (NC, F32) GEMM", NULL, NULL, 0, UNKNOWN_BYTES};
+  fixture_layer(&fixture, &layer, start_ns, 3 * MS);
+  fixture_words(&fixture, fixture.span_id, "operator", "CONV_2D");
+  layer = (struct fixture_layer){"dense", "Fully Connected (NC, F32) GEMM", NULL, NULL, 1, UNKNOWN_BYTES};
+  fixture_layer(&fixture, &layer, start_ns + 4 * MS, 1 * MS);
+  fixture_words(&fixture, fixture.span_id, "operator", "FULLY_CONNECTED");
+  fixture_ready(&fixture);
+  assert_int_equal(fixture_ask(&fixture, "A6"), STATUS_OK);
+  assert_int_equal(fixture.tables[0].row_count, 1);
+  ASSERT_NEAR(fixture_summary(&fixture, "convolution_pct_of_layers"), 75);
+  ASSERT_NEAR(fixture_summary(&fixture, "convolution_pct_of_model"), 30);
+  fixture_done(&fixture);
+}
+
 static void test_analyses_say_what_a_file_lacks(void **unused)
 {
   (void)unused;
@@ -307,6 +329,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a2_lists_layers_in_execution_order),
       cmocka_unit_test(test_a3_to_a7),
+      cmocka_unit_test(test_a_type_that_names_an_implementation),
       cmocka_unit_test(test_analyses_say_what_a_file_lacks),
       cmocka_unit_test(test_one_deep_run_serves_all_levels),
       cmocka_unit_test(test_lost_layers_are_partial_and_shift_nothing),
