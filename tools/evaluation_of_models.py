@@ -12,7 +12,7 @@ from evaluation_findings import (FAILS, MODELS_LEAST, MOST, NO_KERNELS, PAPER_LE
          "The convolutions' share of the model latency is 36.3 % to 80.2 % for the image classification models: they still "
          "dominate, but not exclusively.",
          "In at least 90 % of the image classification models convolutions take at least 36.3 % of the model latency: layers whose type, "
-         "as the framework names what it executed, says so (LiteRT's XNNPACK calls convolutions of one by one fully connected).")
+         "or whose operator in the model, says so.")
 def convolution_classification(zoo):
     rows = known(zoo.of_task("image classification"), "convolution_pct_of_model")
     if not rows:
