@@ -174,9 +174,11 @@ static enum status load_item(struct survey *survey, const struct experiment_runs
   XSP_TRY(store_workload(of->store, experiment->experiment_id, survey->arena, &values, &item->workload_count, err));
   item->workload = values;
   const struct store_system_value *name = survey_workload(item, "model_name");
-  if (name != NULL && !name->is_number && name->text != NULL && name->text[0] != 0)
+  if (name != NULL && !name->is_number && name->text != NULL && name->text[0] != 0) {
     item->model_name = name->text; // spaces and all
-  else if (experiment->workload != NULL && experiment->workload[0] != 0)
+    return STATUS_OK;
+  }
+  if (experiment->workload != NULL && experiment->workload[0] != 0)
     item->model_name = name_of_path(experiment->workload, survey->arena);
   if (item->model_name == NULL || strchr(item->model_name, ' ') != NULL)
     item->model_name = experiment->name != NULL && experiment->name[0] != 0 ? experiment->name : experiment_name;

@@ -31,13 +31,13 @@ static bool are_equal(const struct store_system_value *a, const struct store_sys
   return a->text == NULL || b->text == NULL ? a->text == b->text : strcmp(a->text, b->text) == 0;
 }
 
-// The first key of the identity in which they differ; NULL: they are one system.
-static const char *first_difference(const struct survey_item *a, const struct survey_item *b)
+// The first key of the identity in which they differ; IDENTITY_COUNT: they are one system.
+static size_t first_difference(const struct survey_item *a, const struct survey_item *b)
 {
   for (size_t i = 0; i < IDENTITY_COUNT; i++)
     if (!are_equal(find(a, identity[i]), find(b, identity[i])))
-      return identity[i];
-  return NULL;
+      return i;
+  return IDENTITY_COUNT;
 }
 
 static const char *own_name(const struct survey_item *item)
@@ -50,22 +50,41 @@ static const char *own_name(const struct survey_item *item)
   return NULL;
 }
 
-// A system of the same name as one before it says what is different: "Tesla P4 (gpu_count 2)".
+static void put_value(struct buf *text, const char *key, const struct store_system_value *value)
+{
+  if (value == NULL)
+    buf_format(text, "no %s", key);
+  else if (value->is_number)
+    buf_format(text, "%s %.6g", key, value->number);
+  else
+    buf_format(text, "%s %s", key, value->text != NULL ? value->text : "");
+}
+
+// A system of the same name as others before it says what is different from each: "Tesla P4 (gpu_count 2, cpus 8)".
+// NULL: it has no name, or there is no memory.
 static const char *distinct_name(struct survey *survey, size_t index)
 {
   const struct survey_item *item = &survey->items[index];
   const char *name = own_name(item);
+  bool differs[IDENTITY_COUNT] = {false};
   for (size_t i = 0; name != NULL && i < index; i++) {
     const char *other = own_name(&survey->items[i]);
-    const char *key = first_difference(item, &survey->items[i]);
-    if (other == NULL || key == NULL || strcmp(name, other) != 0)
-      continue;
-    const struct store_system_value *value = find(item, key);
-    if (value == NULL)
-      return arena_format(survey->arena, "%s (no %s)", name, key);
-    return value->is_number ? arena_format(survey->arena, "%s (%s %.6g)", name, key, value->number)
-                            : arena_format(survey->arena, "%s (%s %s)", name, key, value->text);
+    size_t key = first_difference(item, &survey->items[i]);
+    if (key < IDENTITY_COUNT && other != NULL && strcmp(name, other) == 0)
+      differs[key] = true;
   }
+  struct buf text;
+  buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  for (size_t key = 0; key < IDENTITY_COUNT; key++)
+    if (differs[key]) {
+      buf_text(&text, text.length > 0 ? ", " : "");
+      put_value(&text, identity[key], find(item, identity[key]));
+    }
+  if (text.failed)
+    name = NULL;
+  else if (text.length > 0)
+    name = arena_format(survey->arena, "%s (%.*s)", name, (int)text.length, text.data);
+  buf_done(&text);
   return name;
 }
 
@@ -75,7 +94,7 @@ bool survey_systems_name(struct survey *survey)
   for (size_t i = 0; i < survey->count; i++) {
     struct survey_item *item = &survey->items[i];
     size_t same = 0;
-    while (same < i && first_difference(item, &survey->items[same]) != NULL)
+    while (same < i && first_difference(item, &survey->items[same]) < IDENTITY_COUNT)
       same++;
     if (same < i) {
       item->system_number = survey->items[same].system_number;

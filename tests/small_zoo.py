@@ -46,7 +46,7 @@ class Model:
         script, state = Script(), [0, UNIX_START]
         script.system(**self.system)
         script.experiment(self.name, workload=f"/models/{self.name}.onnx", framework=self.framework, version=self.version)
-        script.workload(model_name=self.name, **self.workload)
+        script.workload(**{"model_name": self.name, **self.workload})
         for batch, latency in self.latency.items():
             self._run(script, state, "M", batch, [latency * factor for factor in SCATTER], None)
             if not self.layers or (self.layer_batches is not None and batch not in self.layer_batches):

@@ -114,6 +114,13 @@ class T8Test(ZooCase):
                 self.assertEqual(row["convolution_pct_of_model"], types["summary"]["convolution_pct_of_model"])
                 self.assertEqual(row["batch_size"], types["run_set"]["batch_size"])
 
+    def test_a_name_may_have_spaces(self):
+        temporary = temporary_folder()
+        self.addCleanup(temporary.cleanup)
+        Model("run 7", "mxnet", {1: 1.0}, workload={"model_name": "ResNet 50 v1"}).write(temporary.name, "a.xsp")
+        row, = xsp_json("analyze", "T8", temporary.name, "--json")["rows"]
+        self.assertEqual(row["model_name"], "ResNet 50 v1")
+
     def test_options(self):
         by_size = xsp_json("analyze", "T8", self.folder, "--sort", "online_latency_ms", "--top", "2", "--json")["rows"]
         self.assertEqual([row["framework"] for row in by_size], ["mxnet", "tensorflow"])
@@ -376,6 +383,16 @@ class T11Test(Case):
         answer = xsp_json("analyze", "T11", temporary.name, "--json")
         self.assertEqual([row["system"] for row in answer["rows"]], ["EPYC", "EPYC", "EPYC (cpus_allowed 8)"])
         self.assertEqual(answer["summary"]["systems"], 2)
+
+    def test_systems_of_one_name_say_all_that_tells_them_apart(self):
+        temporary = temporary_folder()
+        self.addCleanup(temporary.cleanup)
+        for number, (gpus, cpus) in enumerate(((1, 8), (2, 4), (2, 8))):
+            Model("m", "mxnet", {1: 1.0}, system={"gpu": "Tesla P4", "gpu_count": gpus, "cpus": cpus}).write(
+                temporary.name, f"{number}.xsp")
+        rows = xsp_json("analyze", "T11", temporary.name, "--json")["rows"]
+        self.assertEqual([row["system"] for row in rows],
+                         ["Tesla P4", "Tesla P4 (gpu_count 2)", "Tesla P4 (gpu_count 2, cpus 8)"])
 
 
 class PaperTest(Case):
