@@ -56,7 +56,7 @@ class TensorFlowTest(unittest.TestCase):
     def test_files_that_are_no_models_are_refused_before_the_library_is_looked_for(self):
         nowhere = ("--library", "tensorflow=/nowhere/libtensorflow.so")
         whole = self.frozen.read_bytes()
-        cases = [("empty.pb", b"", "the file is empty"), ("cut.pb", whole[:-9], "it is damaged at byte 481 of the graph: a part is longer than what is there"),
+        cases = [("empty.pb", b"", "the file is empty"), ("cut.pb", whole[:-9], "it is no graph of TensorFlow, or damaged at byte 481: a part is longer than what is there"),
                  ("text.pb", b"node {\n", "of an unknown kind"), ("nothing.pb", b"\x22\x00", "it has no nodes"),
                  ("constant.pb", b"\x0a\x0a\x0a\x01c\x12\x05Const", "the graph has no output")]
         for name, content, why in cases:
@@ -72,6 +72,7 @@ class TensorFlowTest(unittest.TestCase):
         self.assertIn("no SavedModel with a part for serving", self.fails(folder, *nowhere))
         self.assertIn("cannot open library: /nowhere/libtensorflow.so", self.fails(self.frozen, *nowhere, status=3))
         self.assertIn("unknown kind of model", self.fails(self.folder))
+        self.assertIn("a folder without saved_model.pb", self.fails(self.folder))
 
     def test_a_library_that_is_none_is_named(self):
         other = next(BUILD.glob("libxsp.so*"))
@@ -82,7 +83,8 @@ class TensorFlowTest(unittest.TestCase):
 
     def test_check_says_what_is_not_told(self):
         result = self.xsp("check", "tensorflow", "--json", XSP_LIBRARY_TENSORFLOW=STAND_IN)
-        row, = json.loads(result.stdout)
+        row, tracer = json.loads(result.stdout)
+        self.assertEqual((row["predictor"], tracer["tracer"], tracer["usable"]), ("tensorflow", "tensorflow", False))
         self.assertEqual((row["usable"], row["version"], row["untold"]), (True, "0-stand-in", "thread"))
         rows = self.xsp("check", "tensorflow", "--format", "csv", XSP_LIBRARY_TENSORFLOW=STAND_IN).stdout.splitlines()
         self.assertTrue(rows[0].endswith(",untold") and rows[1].endswith(",thread"), rows)

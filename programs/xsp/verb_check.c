@@ -330,8 +330,14 @@ static void print_untold(const struct subjects *subjects, unsigned width, struct
       continue;
     char prefix[128];
     snprintf(prefix, sizeof prefix, "\n%s %s: ", kind_keys[subjects->items[i].kind], result->name);
-    char sentence[128];
-    snprintf(sentence, sizeof sentence, "of a layer it does not tell: %s", result->untold);
+    char sentence[128] = "of a layer it does not tell: ";
+    size_t used = strlen(sentence);
+    for (const char *at = result->untold; *at != 0 && used + 2 < sizeof sentence; at++) {
+      sentence[used++] = *at;
+      if (*at == ',')
+        sentence[used++] = ' ';
+    }
+    sentence[used] = 0;
     put_wrapped(out, prefix, sentence, width);
   }
 }
@@ -360,6 +366,15 @@ static enum status print(const struct subjects *subjects, enum report_format for
   return status;
 }
 
+// A framework and its tracer have one name, and one may be usable without the other.
+static bool is_name_usable(const struct subjects *subjects, const char *name)
+{
+  for (size_t i = 0; i < subjects->count; i++)
+    if (subjects->items[i].result.is_usable && strcmp(subjects->items[i].result.name, name) == 0)
+      return true;
+  return false;
+}
+
 // A library that was named and does not open is a failure of its own; else "no" only where names were asked for.
 static enum status verdict(const struct invocation *invocation, const struct subjects *subjects, struct error *err)
 {
@@ -370,7 +385,7 @@ static enum status verdict(const struct invocation *invocation, const struct sub
                        subject->result.advice, "%s", subject->result.reason);
   }
   for (size_t i = 0; i < subjects->count; i++)
-    if (!subjects->items[i].result.is_usable && invocation->argument_count > 0)
+    if (invocation->argument_count > 0 && !is_name_usable(subjects, subjects->items[i].result.name))
       return STATUS_NO;
   return STATUS_OK;
 }
@@ -472,7 +487,8 @@ const struct verb verb_check = {
         "Looks for each framework (predictor) and each tracer, opens it in a process of its own, and says where it was "
         "found, which version it is, or what is missing and what to try. Without a name also what the machine is like: "
         "CPUs and quota, clock, shared memory, permission to use performance counters.\n\n"
-        "With a name the status is 1 where it is not usable. A library given by --library or XSP_LIBRARY_NAME that "
+        "With a name the status is 1 where neither a framework nor a tracer of that name is usable. A library given by "
+        "--library or XSP_LIBRARY_NAME that "
         "does "
         "not open is status 3.\n\n"
         "With manifests (MODEL.yml): is each well-formed, is its model there (a generator is run), has it the "
