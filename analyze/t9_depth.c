@@ -299,7 +299,7 @@ static enum status add_analytic(const struct asking *asking, const struct analyz
     survey_note(survey, asking->item,
                 sum.known < table.row_count
                     ? "flops follow from shapes and are partial: layers_without_flops says how many layers they lack"
-                    : "flops follow from shapes, not from counters");
+                    : "flops follow from shapes, not from counters, as all that is analytic (an.)");
     if (row[ROOFS].type != CELL_NULL && sum.precision != NULL) {
       row[PRECISION] = cell_text(sum.precision);
       tell_roof(survey, roofs, sum.precision, row);
