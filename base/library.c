@@ -103,6 +103,19 @@ static const char *given_path(const struct library_names *names, const char *giv
   return value != NULL && value[0] != 0 ? value : NULL;
 }
 
+#define GIVE "the path of the library's file, or of its Python environment"
+
+static enum status cannot_open(const char *given, const char *path, struct error *err)
+{
+  const char *why = dlerror(); // begins with the path, which is named already
+  size_t length = strlen(path);
+  if (why == NULL)
+    why = "not known why";
+  if (strncmp(why, path, length) == 0 && strncmp(why + length, ": ", 2) == 0)
+    why += length + 2;
+  return error_set(err, STATUS_SYSTEM, "cannot open library", given, GIVE, "%s", why);
+}
+
 // What was given is final: it opens, or the search ends.
 static enum status open_given(struct search *search, const char *given, struct error *err)
 {
@@ -111,17 +124,15 @@ static enum status open_given(struct search *search, const char *given, struct e
   struct stat there;
   snprintf(path, sizeof path, "%s%s", strchr(given, '/') == NULL ? "./" : "", given);
   if (stat(path, &there) != 0 || !S_ISDIR(there.st_mode))
-    return open_path(search, path, 0, "given") ? STATUS_OK
-                                               : error_set(err, STATUS_SYSTEM, "cannot open library", given,
-                                                           "give the path of the library's file", "%s", dlerror());
+    return open_path(search, path, 0, "given") ? STATUS_OK : cannot_open(given, path, err);
   buf_init(&search->looked, 4096);
   enum status status = STATUS_OK;
   if (try_folder(search, path))
     search->found->route = "given";
   else
-    status = error_set(err, STATUS_SYSTEM, "cannot find library", given, "give the path of the library's file",
-                       "the folder has no %s that opens%s%s", search->names->name,
-                       search->looked.length > 0 ? ": " : "", search->looked.length > 0 ? search->looked.data : "");
+    status = error_set(err, STATUS_SYSTEM, "cannot find library", given, GIVE, "the folder has no %s that opens%s%s",
+                       search->names->name, search->looked.length > 0 ? ": " : "",
+                       search->looked.length > 0 ? search->looked.data : "");
   buf_done(&search->looked);
   return status;
 }

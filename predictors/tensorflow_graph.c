@@ -29,7 +29,7 @@ static bool fail_at(struct reading *reading, const struct wire *message)
 {
   if (reading->problem != NULL)
     return false;
-  const char *problem = arena_format(reading->arena, "it is damaged at byte %zu of the graph: %s",
+  const char *problem = arena_format(reading->arena, "it is no graph of TensorFlow, or damaged at byte %zu: %s",
                                      (size_t)(message->at - reading->start), message->problem);
   return fail(reading, problem != NULL ? problem : message->problem);
 }

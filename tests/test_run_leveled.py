@@ -390,10 +390,15 @@ class ShapesTest(RunTest):
         result = self.run_xsp("--", "true")
         self.assertIn("none but the program's own", result.stderr)
         self.assertEqual(result.stdout, "")
+        self.assertNotIn("the tracer", result.stderr)
         rows = self.sql("select name, level, category, basis, parent_id, depth from span")
         self.assertEqual(rows, [{"name": "true", "level": "application", "category": "program", "basis": "none",
                                  "parent_id": None, "depth": 0}])
         self.read_all()
+
+    def test_a_program_that_does_nothing_of_what_a_tracer_records(self):
+        result = self.run_xsp("-t", "nvtx", "--", "true")
+        self.assertIn("none but the program's own: it did nothing that the tracer nvtx records", result.stderr)
 
     def test_several_processes(self):
         result = self.run_xsp("--", "sh", "-c", f"{WORKLOAD} layers 2; {WORKLOAD} layers 3; exit 4", status=4)

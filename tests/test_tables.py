@@ -103,6 +103,10 @@ class T8Test(ZooCase):
         self.assertIn("not measured at batch size 1: no online latency: Bare (onnxruntime)", notes)
         self.assertIn("optimal batch size not reached: Bare (onnxruntime), Words (onnxruntime)", notes)
 
+    def test_other_analyses_say_that_they_take_no_folder(self):
+        line = xsp("analyze", "A1", self.folder, check=2).stderr.decode()
+        self.assertIn("it is a directory; try: a file in it; only T8 to T11 of xsp analyze take folders", line)
+
     def test_it_is_what_a1_and_a6_say(self):
         for path in sorted(self.folder.glob("*.xsp")):
             row = xsp_json("analyze", "T8", path, "--json")["rows"][0]

@@ -146,7 +146,7 @@ static enum status check_dim(const struct predictor_model *model, struct named_s
                          "\"%s\" is the batch dimension of input \"%s\"", dim->name, info->name);
     }
   if (!fits)
-    return error_set(err, STATUS_USE, "cannot make inputs", "--dim", NULL,
+    return error_set(err, STATUS_USE, "cannot make inputs", "--dim", "the same without it",
                      "the model has no free dimension \"%s\" in its inputs %s", dim->name, known);
   return STATUS_OK;
 }

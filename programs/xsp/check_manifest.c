@@ -153,7 +153,9 @@ static void print_text(struct finding *finding, struct buf *out)
   display_escape(out, manifest->path, strlen(manifest->path));
   buf_format(out, ": %s %s, %s\n", manifest->name, manifest->version, manifest->task);
   if (!finding->is_whole) {
-    put_line(out, "framework", arena_format(arena, "%s %s", manifest->framework, wanted != NULL ? wanted : ""));
+    put_line(
+        out, "framework",
+        arena_format(arena, "%s%s%s", manifest->framework, wanted != NULL ? " " : "", wanted != NULL ? wanted : ""));
     return;
   }
   put_line(out, "framework",

@@ -23,11 +23,18 @@ static const char *const *repeated(const struct invocation *invocation, const ch
   return values;
 }
 
+// Without what says the kind of file only: MXNet's resnet50-symbol.json is the model that is resnet50.onnx elsewhere.
 static const char *model_name(const char *path, struct arena *arena)
 {
+  static const char symbol[] = "-symbol.json";
   const char *base = basename(path);
   const char *dot = strchr(base, '.');
-  return arena_copy(arena, base, dot != NULL && dot != base ? (size_t)(dot - base) : strlen(base));
+  size_t length = strlen(base);
+  if (length >= sizeof symbol && strcmp(base + length - (sizeof symbol - 1), symbol) == 0)
+    length -= sizeof symbol - 1;
+  else if (dot != NULL && dot != base)
+    length = (size_t)(dot - base);
+  return arena_copy(arena, base, length);
 }
 
 // ---- table workload --------------------------------------------------------------------------------------------------

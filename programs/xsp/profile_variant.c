@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct choice {
   const struct invocation *invocation;
@@ -62,6 +63,16 @@ static enum status check_libraries(const struct choice *choice, struct error *er
   return STATUS_OK;
 }
 
+static enum status unknown_kind(const char *model_path, struct error *err)
+{
+  struct stat facts;
+  if (stat(model_path, &facts) == 0 && S_ISDIR(facts.st_mode))
+    return error_set(err, STATUS_USE, "unknown kind of model", model_path, "a SavedModel's folder, or the model's file",
+                     "a folder without saved_model.pb");
+  return error_set(err, STATUS_USE, "unknown kind of model", model_path, "--framework NAME; xsp check names them",
+                   "no framework is known for files of this name");
+}
+
 enum status variants_choose(const struct invocation *invocation, const char *frameworks, const char *model_path,
                             struct arena *arena, struct profile_variant *variants, size_t *ret_count, struct error *err)
 {
@@ -69,8 +80,7 @@ enum status variants_choose(const struct invocation *invocation, const char *fra
   if (frameworks == NULL) {
     const struct predictor *predictor = predictor_for_file(model_path);
     if (predictor == NULL)
-      return error_set(err, STATUS_USE, "unknown kind of model", model_path,
-                       "--framework onnxruntime; xsp check lists all", "no predictor takes files of this name");
+      return unknown_kind(model_path, err);
     XSP_TRY(add_framework(&choice, predictor, err));
   }
   for (const char *at = frameworks; at != NULL;) {
@@ -78,8 +88,8 @@ enum status variants_choose(const struct invocation *invocation, const char *fra
     const char *name = arena_copy(arena, at, length);
     const struct predictor *predictor = predictor_find(name);
     if (predictor == NULL)
-      return error_set(err, STATUS_USE, "no such framework", name, "--framework onnxruntime; xsp check lists all",
-                       "no predictor has this name");
+      return error_set(err, STATUS_USE, "no such framework", "--framework", "xsp check, which names all",
+                       "no predictor is called '%s'", name != NULL ? name : "");
     XSP_TRY(add_framework(&choice, predictor, err));
     at = at[length] == ',' ? at + length + 1 : NULL;
   }

@@ -93,6 +93,11 @@ static void put_silence(struct buf *out, const struct run_options *options, cons
     buf_text(out, "'");
   } else if ((double)(ran->end_ns - ran->start_ns) < 1e9 * options->delay_s)
     buf_text(out, ": it ended before --delay was over");
+  else if (options->tracers[0] != NULL && options->tracers[1] == NULL && strcmp(options->tracers[0], "auto") != 0) {
+    buf_text(out, ": it did nothing that the tracer ");
+    display_escape(out, options->tracers[0], strlen(options->tracers[0]));
+    buf_text(out, " records");
+  }
 }
 
 static void put_facts(struct buf *out, const struct run_facts *facts, const struct run_options *options,
