@@ -115,8 +115,8 @@ static void test_durations_only(void **state)
   assert_null(read.layers[0].name);
   assert_int_equal(read.layers[0].duration_ns, 500);
   assert_int_equal(read.layers[0].tag_count, 0);
-  assert_int_equal(prediction("{" TIMES ",\"layers\":[{\"type\":\"C\",\"duration\":9001}]}", &question), STATUS_INPUT);
-  EXPECT_CONTAINS(err.why, "predict: \"layers[0].duration\" is longer");
+  assert_int_equal(prediction("{" TIMES ",\"layers\":[{\"type\":\"C\",\"duration\":7001}]}", &question), STATUS_INPUT);
+  EXPECT_CONTAINS(err.why, "predict: \"layers[0]\" is longer than the prediction");
 }
 
 static void test_refusal(void **state)
@@ -136,6 +136,7 @@ static void test_wrong_answers_to_open(void **state)
   } cases[] = {
       {"", "open: is no JSON"},
       {"null", "open: is no object"},
+      {"{\"note\":\"\xc3\"}", "open: is no UTF-8: byte 9"},
       {"{" HEAD ",\"inputs\":[]} {}", "open: is no JSON"},
       {"{" HEAD "}", "open: \"inputs\" is missing"},
       {"{" HEAD ",\"inputs\":{}}", "open: \"inputs\" is no array"},
@@ -182,6 +183,10 @@ static void test_wrong_predictions(void **state)
       {"{" TIMES ",\"layers\":[{\"shape\":[1,-1]}]}", "predict: \"layers[0].shape[1]\" is -1"},
       {"{" TIMES ",\"layers\":[{\"tags\":[]}]}", "predict: \"layers[0].tags\" is no object"},
       {"{" TIMES ",\"layers\":[{\"tags\":{\"a\":1,\"a\":2}}]}", "predict: \"layers[0].tags.a\" is told twice"},
+      {"{" TIMES ",\"layers\":[{\"tags\":{\"a\\u0000b\":1}}]}", "predict: \"layers[0].tags.a\" is no key"},
+      {"{\"start\":2001,\"end\":9000,\"layers\":[" LAYER "]}", "predict: \"layers[0]\" lies outside of the prediction"},
+      {"{\"layers\":[" LAYER "," LAYER "],\"start\":2000,\"end\":2999}",
+       "\"layers[0]\" lies outside of the prediction"},
       {"{" TIMES ",\"layers\":[{\"tags\":{\"untold\":1}}]}", "predict: \"layers[0].tags.untold\" is no key"},
       {"{" TIMES ",\"layers\":[{\"tags\":{\"a\":null}}]}", "predict: \"layers[0].tags.a\" is no text"},
   };

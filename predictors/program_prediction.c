@@ -97,8 +97,10 @@ static bool read_tag(struct program_reader *reader, struct tag_list *list)
 {
   struct layer_tag *tag = &list->tags[list->count];
   size_t before = program_path_push(reader, ".%s", reader->json.text, 0);
-  if (reader->json.length == 0 || reader->json.length > PROGRAM_NAME_MOST || is_own_key(reader->json.text))
-    return program_wrong(reader, "is no key for a tag: empty, longer than %d bytes, or one of xsp's own",
+  if (reader->json.length == 0 || reader->json.length > PROGRAM_NAME_MOST ||
+      strlen(reader->json.text) != reader->json.length || is_own_key(reader->json.text))
+    return program_wrong(reader,
+                         "is no key for a tag: empty, longer than %d bytes, with a zero byte, or one of xsp's own",
                          PROGRAM_NAME_MOST);
   for (size_t i = 0; i < list->count; i++)
     if (strcmp(list->tags[i].key, reader->json.text) == 0)
@@ -192,10 +194,6 @@ static bool read_layer_fields(struct program_reader *reader, struct layer_told *
     program_path_push(reader, ".%s", "parent", 0);
     return program_wrong(reader, "is %" PRId64 ", not the place of an earlier layer", parent);
   }
-  if ((uint64_t)duration > question->received_ns - question->sent_ns) {
-    program_path_push(reader, ".%s", "duration", 0);
-    return program_wrong(reader, "is longer than the request and its answer took");
-  }
   layer->start_ns = times.start_ns;
   layer->duration_ns = fields[DURATION].was_told ? (uint64_t)duration : times.end_ns - times.start_ns;
   layer->parent = fields[PARENT].was_told ? (size_t)parent : LAYER_PARENT_MODEL;
@@ -228,7 +226,22 @@ static bool read_layers(struct program_reader *reader, void *target)
   return program_read_array(reader, PROGRAM_LAYERS_MOST, read_layer, &list);
 }
 
-// Pre-processing ends before the prediction begins, post-processing begins after its end.
+// A layer is a part of the prediction: what lies outside of it would be counted as the model's.
+static bool check_inside(struct program_reader *reader, const struct program_prediction *prediction, size_t at)
+{
+  const struct predictor_interval *model = &prediction->model;
+  const struct layer_told *layer = &prediction->layers[at];
+  bool is_laid_out = reader->question->untold & PROGRAM_NO_START;
+  if (is_laid_out ? layer->duration_ns <= model->end_ns - model->start_ns
+                  : layer->start_ns >= model->start_ns && layer->start_ns + layer->duration_ns <= model->end_ns)
+    return true;
+  program_path_push(reader, "%s", "layers", 0);
+  program_path_push(reader, NULL, NULL, at);
+  return is_laid_out ? program_wrong(reader, "is longer than the prediction")
+                     : program_wrong(reader, "lies outside of the prediction, from its \"start\" to its \"end\"");
+}
+
+// Pre-processing ends before the prediction begins, post-processing begins after its end, layers lie between.
 static bool check_stages(struct program_reader *reader, const struct program_prediction *prediction)
 {
   if (!check_order(reader, &prediction->model))
@@ -241,6 +254,9 @@ static bool check_stages(struct program_reader *reader, const struct program_pre
     program_path_push(reader, "%s", "postprocess.start", 0);
     return program_wrong(reader, "is before the prediction's \"end\"");
   }
+  for (size_t i = 0; i < prediction->layer_count; i++)
+    if (!check_inside(reader, prediction, i))
+      return false;
   return true;
 }
 

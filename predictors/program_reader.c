@@ -3,6 +3,8 @@
 // is unknown, told twice, missing or of another type is found in one place, and the path to it is known.
 #include "predictors/program_reader.h"
 
+#include "base/utf8.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -160,6 +162,18 @@ bool program_read_object(struct program_reader *reader, struct program_field *fi
 
 // ---- a whole answer --------------------------------------------------------------------------------------------------
 
+static bool check_utf8(struct program_reader *reader, const char *line, size_t length)
+{
+  if (utf8_is_ascii(line, length))
+    return true;
+  for (size_t at = 0, sequence; at < length; at += sequence) {
+    sequence = utf8_sequence((const unsigned char *)line + at, length - at);
+    if (sequence == 0)
+      return program_wrong(reader, "is no UTF-8: byte %zu", at);
+  }
+  return true;
+}
+
 // The one field of an answer that refuses: looked for first, since no other field is there then.
 static bool is_refusal(struct program_reader *reader, const char *line, size_t length)
 {
@@ -174,6 +188,8 @@ enum status program_read_answer(struct program_reader *reader, const char *line,
                                 struct program_field *fields, size_t count)
 {
   const char *refusal = NULL;
+  if (!check_utf8(reader, line, length))
+    return reader->status;
   struct program_field refusal_fields[] = {
       {.name = "error", .read = program_read_name, .target = &refusal, .is_required = true}};
   if (is_refusal(reader, line, length)) {

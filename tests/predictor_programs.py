@@ -108,6 +108,8 @@ FAULTS = {
                     "open: no answer, and it went on; it was killed"),
     # any answer
     "no-json": Fault("json", "prepare", 'raw = b"done\\n"', "prepare: is no JSON: byte 0"),
+    "no-utf-8": Fault("json", "open", 'raw = json.dumps(answer).encode().replace(b"of the", b"\\xff") + b"\\n"',
+                      "open: is no UTF-8: byte "),
     "no-object": Fault("json", "prepare", 'raw = b"[]\\n"', "prepare: is no object"),
     "deep": Fault("json", "prepare", 'raw = b"{\\"a\\":" + b"[" * 200 + b"]" * 200 + b"}\\n"', 'prepare: "a" is no field'),
     "two-lines": Fault("one-line", "prepare", 'raw = b"{}\\n{}\\n"', "prepare: it goes on after the end of its line"),
@@ -143,6 +145,8 @@ FAULTS = {
                                'predict: "layers[0].duration" is told, though'),
     "layer-end-first": Fault("order", "predict", 'told_layers[2]["end"] = told_layers[2]["start"] - 1',
                              'predict: "layers[2].end" is before its "start"'),
+    "layer-outside": Fault("order", "predict", 'told_layers[2]["end"] = answer["postprocess"]["end"]',
+                           'predict: "layers[2]" lies outside of the prediction'),
     "layer-window": Fault("window", "predict", 'told_layers[2]["end"] = 1 << 62', 'predict: "layers[2].end" is '),
     "layer-parent": Fault("parents", "predict", 'told_layers[1]["parent"] = 1',
                           'predict: "layers[1].parent" is 1, not the place of an earlier layer'),
@@ -150,6 +154,8 @@ FAULTS = {
                             'predict: "layers[0].alloc_bytes" is -1'),
     "layer-tag": Fault("types", "predict", 'told_layers[0]["tags"] = {"layer_type": "x"}',
                        'predict: "layers[0].tags.layer_type" is no key'),
+    "layer-tag-zero-byte": Fault("types", "predict", 'told_layers[0]["tags"] = {"a\\0b": 1}',
+                                 'predict: "layers[0].tags.a" is no key'),
     "too-many-layers": Fault("fields", "predict", 'if layers: answer["layers"] = told_layers[2:] * 65537',
                              'predict: "layers" has more than 65536 entries'),
     # the end, and what xsp itself cannot see
