@@ -205,6 +205,8 @@ class FormatTest(ManifestCase):
             "twice": (good + "name: b\n", "is given twice"),
             "huge size": (good + "inputs: [{name: a, shape: [" + "9" * 100 + "]}]\n", "whole number"),
             "huge number": (good + "inputs: [{name: a, fill: {constant: 1.0e+999}}]\n", "number"),
+            "octal": (good + "batches: [010]\n", "whole number"),
+            "octal value": (good + "inputs: [{name: a, fill: {constant: 010}}]\n", "number"),
             "long word": (good + "inputs: [{name: a, shape: [" + "a" * 100000 + "]}]\n", ""),
             "many": (good + "inputs: [" + "{name: a}," * 5000 + "]\n", "too many"),
             "escape": ('name: "a\\e[31m"\n', "net.yml:1: name cannot be"),
@@ -477,6 +479,16 @@ class SourcesTest(ManifestCase):
         while not what():
             self.assertLess(time.monotonic(), end)
             time.sleep(0.01)
+
+    def test_what_a_generator_started_ends_with_it(self):
+        child = self.folder / "child"
+        (self.folder / "make.py").write_text(
+            "import pathlib, subprocess\n"
+            f"pathlib.Path({str(child)!r}).write_text(str(subprocess.Popen(['sleep', '600']).pid))\n" + GENERATOR)
+        self.xsp("check", self.write(manifest(model={"generator": "make.py", "produces": "net.xspscript",
+                                                     "arguments": ["well"]})))
+        stat = pathlib.Path(f"/proc/{child.read_text()}/stat")
+        self.until(lambda: not stat.exists() or stat.read_text().split()[2] == "Z")
 
     def test_two_that_want_the_same_model_make_it_once(self):
         path = self.generated("wait")

@@ -46,7 +46,7 @@ static struct expectation expect(const struct expectation *expectation)
 
 static struct expectation whole_a(void)
 {
-  struct expectation a = {.where = "m\t1.yml:3", .has_shape = true, .fill = {RULE_UNIFORM, 0.1, 1e300}};
+  struct expectation a = {.where = "m\t1.yml:3", .has_shape = true, .fill = {RULE_UNIFORM, 0.1, 1e30}};
   a.info = (struct tensor_info){.name = "a", .type = TENSOR_FLOAT, .rank = 3, .shape = {-1, 3, 224}};
   a.info.dimension_name[0] = "N";
   return expect(&a);
@@ -63,7 +63,7 @@ static void the_text_keeps_all(void **state)
   assert_string_equal(a.where, "m\t1.yml:3");
   assert_true(a.has_shape && a.info.rank == 3 && a.info.shape[0] == -1 && a.info.shape[2] == 224);
   assert_string_equal(a.info.dimension_name[0], "N");
-  assert_true(a.fill.kind == RULE_UNIFORM && a.fill.low == 0.1 && a.fill.high == 1e300);
+  assert_true(a.fill.kind == RULE_UNIFORM && a.fill.low == 0.1 && a.fill.high == 1e30);
   struct expectation b = whole_b();
   assert_false(b.has_shape);
   struct expectation scalar = expect(&(struct expectation){.where = "", .info = {.name = "s"}, .has_shape = true});
@@ -149,6 +149,13 @@ static void values_follow_the_rule(void **state)
 
 static void rules_are_held_against_the_type(void **state)
 {
+  assert_null(fill_rule_problem(&(struct fill_rule){RULE_CONSTANT, 1e38, 0}, TENSOR_FLOAT));
+  assert_non_null(fill_rule_problem(&(struct fill_rule){RULE_CONSTANT, 1e39, 0}, TENSOR_FLOAT));
+  assert_non_null(fill_rule_problem(&(struct fill_rule){RULE_CONSTANT, -1e39, 0}, TENSOR_BFLOAT16));
+  assert_null(fill_rule_problem(&(struct fill_rule){RULE_CONSTANT, 1e39, 0}, TENSOR_DOUBLE));
+  assert_non_null(fill_rule_problem(&(struct fill_rule){RULE_INTEGERS, 0, 65505}, TENSOR_FLOAT16));
+  assert_null(fill_rule_problem(&(struct fill_rule){RULE_UNIFORM, -2, 2}, TENSOR_FLOAT16));
+  assert_non_null(fill_rule_problem(&(struct fill_rule){RULE_UNIFORM, -1e308, 1e308}, TENSOR_DOUBLE));
   assert_null(fill_rule_problem(&(struct fill_rule){RULE_CONSTANT, 255, 0}, TENSOR_UINT8));
   assert_non_null(fill_rule_problem(&(struct fill_rule){RULE_CONSTANT, 256, 0}, TENSOR_UINT8));
   assert_non_null(fill_rule_problem(&(struct fill_rule){RULE_CONSTANT, 1.5, 0}, TENSOR_INT32));

@@ -6,6 +6,7 @@
 #include "programs/runner/inputs.h"
 
 #include <ctype.h>
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -151,21 +152,40 @@ static bool integer_range(enum tensor_type type, double *ret_low, double *ret_hi
   return type != TENSOR_STRING && !is_floating(type);
 }
 
+// The largest number of a floating type; 0: it is none.
+static double floating_most(enum tensor_type type)
+{
+  switch (type) {
+  case TENSOR_DOUBLE:
+    return DBL_MAX;
+  case TENSOR_FLOAT:
+    return FLT_MAX;
+  case TENSOR_BFLOAT16:
+    return 0x1.fep127;
+  case TENSOR_FLOAT16:
+    return 65504;
+  default:
+    return 0;
+  }
+}
+
 const char *fill_rule_problem(const struct fill_rule *rule, enum tensor_type type)
 {
-  double least, most;
+  static const char cannot_hold[] = "the type of this input cannot hold the values of its fill";
+  double least, most, high = rule->kind == RULE_CONSTANT ? rule->low : rule->high;
   if (rule->kind == RULE_DEFAULT)
     return NULL;
   if (type == TENSOR_STRING)
     return "texts cannot be filled with numbers";
-  if (!integer_range(type, &least, &most))
-    return NULL;
+  if (!integer_range(type, &least, &most)) {
+    most = floating_most(type);
+    return rule->low < -most || high > most || !isfinite(high - rule->low) ? cannot_hold : NULL;
+  }
   if (rule->kind == RULE_UNIFORM)
     return "uniform is for floating types; integers: [LOW, HIGH] is for this one";
-  double high = rule->kind == RULE_CONSTANT ? rule->low : rule->high;
   if (rule->low < least || high > most || high >= (type == TENSOR_INT64 ? 0x1p63 : 0x1p64) ||
       rule->low != floor(rule->low))
-    return "the type of this input cannot hold the values of its fill";
+    return cannot_hold;
   return NULL;
 }
 

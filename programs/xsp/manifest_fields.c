@@ -159,15 +159,20 @@ enum status field_texts(const struct fields *fields, const struct field *field, 
   return STATUS_OK;
 }
 
+// As 7 and -7 are, whose digits are decimal to all readers; 010 is 8 under YAML 1.1.
+static bool is_decimal_integer(const struct document_node *node)
+{
+  const char *digits = node->text + strspn(node->text, "+-");
+  return node->kind == NODE_INTEGER && (digits[0] != '0' || digits[1] == 0);
+}
+
 enum status fields_integer(const struct fields *fields, const struct document_node *node, const char *what,
                            int64_t least, int64_t most, int64_t *ret_value)
 {
   char *end = NULL;
   errno = 0;
   long long value = strtoll(node->text, &end, 10);
-  bool is_decimal =
-      node->kind == NODE_INTEGER && *end == 0 && node->text[0] != '+' && node->text[strspn(node->text, "-0")] != 0;
-  is_decimal = is_decimal || (node->kind == NODE_INTEGER && strcmp(node->text, "0") == 0);
+  bool is_decimal = is_decimal_integer(node) && *end == 0;
   if (!is_decimal || errno != 0 || value < least || value > most)
     return fields_wrong(fields, node, NULL, "%s must be a whole number from %" PRId64 " to %" PRId64 ", not %.100s",
                         what, least, most, node->text[0] != 0 ? node->text : document_kind_name(node->kind));
@@ -180,7 +185,7 @@ enum status fields_number(const struct fields *fields, const struct document_nod
 {
   char *end = NULL;
   double value = strtod(node->text, &end);
-  bool is_number = (node->kind == NODE_INTEGER || node->kind == NODE_NUMBER) && *end == 0 && end != node->text;
+  bool is_number = (is_decimal_integer(node) || node->kind == NODE_NUMBER) && *end == 0 && end != node->text;
   if (!is_number || !isfinite(value)) {
     bool lacks_point = node->kind == NODE_TEXT && end != node->text && *end == 0;
     return fields_wrong(fields, node, lacks_point ? "with a point and the exponent's sign, as in 1.0e-3" : NULL,

@@ -157,7 +157,14 @@ static enum status lock_place(const struct place *place, bool is_quiet, int *ret
       has_said = true;
     }
     struct stat held;
-    if (flock(fd, LOCK_EX) == 0 && fstat(fd, &held) == 0 && held.st_nlink > 0) {
+    bool is_locked = flock(fd, LOCK_EX) == 0;
+    if (!is_locked && errno != EINTR) { // a file system without locks
+      enum status status =
+          error_set_errno(err, STATUS_SYSTEM, "no place for made models", place->lock, "XSP_MODEL_CACHE=FOLDER");
+      close(fd);
+      return status;
+    }
+    if (is_locked && fstat(fd, &held) == 0 && held.st_nlink > 0) {
       *ret_fd = fd;
       return STATUS_OK;
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A generator's process; see manifest_run.h. In a process group of its own, which goes with xsp however that ends.
+// A generator's process; see manifest_run.h. In a process group of its own, which ends with it; it ends with xsp however that
+// ends.
 #include "programs/xsp/manifest_run.h"
 
 #include "base/python.h"
@@ -123,7 +124,14 @@ static void last_line(const struct talk *talk, char *line, size_t size)
   snprintf(line, size, "%.*s", (int)(end - start), talk->bytes + start);
 }
 
-// Until it has ended and closed its output, or a signal came. Children that it leaves behind do not hold xsp up.
+// Ended, though not yet reaped: its number is still that of its group.
+static bool is_over(pid_t child)
+{
+  siginfo_t info = {0};
+  return waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
+}
+
+// Until it has ended, or a signal came. What it started ends with it: the model is made.
 static int wait_for(pid_t child, int fd, const struct manifest *manifest, bool is_quiet, struct talk *talk)
 {
   double started = now_s(), told = started;
@@ -133,14 +141,16 @@ static int wait_for(pid_t child, int fd, const struct manifest *manifest, bool i
     struct pollfd ready = {.fd = is_open ? fd : -1, .events = POLLIN};
     if (poll(&ready, 1, LOOK_EVERY_MS) > 0)
       is_open = read_talk(fd, talk);
-    has_ended = waitpid(child, &how, WNOHANG) == child;
-    if (caught != 0 && !has_ended)
+    has_ended = is_over(child);
+    if (caught != 0 || has_ended)
       kill(-child, SIGKILL);
     if (!is_quiet && now_s() - told >= TELL_EVERY_S) {
       told = now_s();
       output_talk("xsp: making %s, for %.0f s so far", manifest->name, told - started);
     }
   }
+  while (waitpid(child, &how, 0) < 0 && errno == EINTR)
+    ;
   struct pollfd rest = {.fd = fd, .events = POLLIN};
   while (is_open && poll(&rest, 1, 0) > 0)
     is_open = read_talk(fd, talk);
