@@ -117,6 +117,11 @@ class ProfileTest(unittest.TestCase):
         self.assertEqual([run["dropped"] for run in runs], [0, 0])
         self.assertEqual(info["experiments"][0]["framework"], "script")
 
+    def test_a_name_keeps_its_dots(self):
+        for name, expected in (("mobilenet_v1_0.25_224.xspscript", "mobilenet_v1_0.25_224"), ("net-symbol.json", "net")):
+            xsp("profile", self.model(name=name), "--framework", "script", "--runs", 1, "--levels", "M", "--force", "-o", self.output)
+            self.assertEqual(self.analyze("T8")["rows"][0]["model_name"], expected)
+
     def test_a_slow_kernel_tracer_comes_back_from_l0(self):
         """The tracer wastes 10 µs before each kernel; the figures of the levels above stay free of that. Judged by layers:
         a whole prediction on a busy machine differs from the next by more."""

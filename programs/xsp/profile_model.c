@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *const *repeated(const struct invocation *invocation, const char *name, struct arena *arena)
@@ -23,17 +24,19 @@ static const char *const *repeated(const struct invocation *invocation, const ch
   return values;
 }
 
-// Without what says the kind of file only: MXNet's resnet50-symbol.json is the model that is resnet50.onnx elsewhere.
+// Without the ending that says what kind of file it is. Other dots are the name's: "mobilenet_v1_0.25.onnx".
 static const char *model_name(const char *path, struct arena *arena)
 {
-  static const char symbol[] = "-symbol.json";
-  const char *base = basename(path);
-  const char *dot = strchr(base, '.');
-  size_t length = strlen(base);
-  if (length >= sizeof symbol && strcmp(base + length - (sizeof symbol - 1), symbol) == 0)
-    length -= sizeof symbol - 1;
-  else if (dot != NULL && dot != base)
-    length = (size_t)(dot - base);
+  static const char *const long_endings[] = {"-symbol.json", ".script.txt"};
+  struct stat info;
+  bool is_folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+  const char *base = basename(path), *dot = is_folder ? NULL : strrchr(base, '.');
+  size_t whole = strlen(base), length = dot != NULL && dot != base ? (size_t)(dot - base) : whole;
+  for (size_t i = 0; i < sizeof long_endings / sizeof long_endings[0]; i++) {
+    size_t ending = strlen(long_endings[i]);
+    if (whole > ending && strcmp(base + whole - ending, long_endings[i]) == 0)
+      length = whole - ending;
+  }
   return arena_copy(arena, base, length);
 }
 
