@@ -209,6 +209,18 @@ class ReportFiguresTest(browser.BrowserTest):
         window.page.keyboard.press("Escape")
         window.page.get_by_role("button", name="Show all").wait_for(state="detached")
 
+    def test_noise_of_a_program_whose_run_says_no_batch_size(self):
+        def traced():
+            script = Script()
+            script.experiment("program", framework="")
+            script.run(1, "A/M", 0)
+            script.track(1, "main", process=1, thread=1)
+            for observation in range(6):
+                script.span("net", UNIX_START + observation * 10**9, 10**7, tags={"batch_size": 4})
+            return script
+        window = self.open(report_files.written(traced, "traced")[1], "#page=overview")
+        self.assertIn("6 counted observations at A/M, batch 4", window.text())
+
     def test_one_prediction_at_each_level_set(self):
         window = self.open(self.report, "#page=runs&batch=2")
         drawn = {row["levels"]: row for row in rows_of(window.table("profiles"))}

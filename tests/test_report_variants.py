@@ -35,6 +35,9 @@ class ReportVariantsTest(browser.BrowserTest):
                 window.frames()
                 self.assertEqual(window.page.locator("h1").inner_text(), name)
                 window.page.get_by_text("in 2 fresh processes at batch 1: median").wait_for()
+                # Stages beside the predictions leave these the topmost; the model is called by its name, not by its file.
+                self.assertNotIn("below the topmost level", window.text())
+                self.assertEqual(window.page.locator(".lead-title").inner_text(), "net")
                 self.assertEqual(window.problems, [])
 
 

@@ -102,18 +102,19 @@ export function differenceNoise_ns(a: Noise, b: Noise): number | null {
   return 2 * Math.sqrt(variance(a) + variance(b));
 }
 
-// The runs behind a row of an analysis.
+// The runs behind a row of an analysis. A traced program's run says no batch size; a table of one size has it of the spans.
 export function runsBehind(
   runs: RunFacts[],
   answer: Answer,
   batchSize: Cell | undefined,
   levels: Cell | undefined,
 ): RunFacts[] {
+  const isOfOneSize = new Set(answer.table.rows.map((row) => row.batch_size)).size === 1;
   return runs.filter(
     (facts) =>
       facts.file === answer.file &&
       answer.table.run_set.run_ids.includes(facts.run_id) &&
-      facts.batch_size === (batchSize ?? null) &&
+      (facts.batch_size === (batchSize ?? null) || (isOfOneSize && facts.batch_size === null)) &&
       (levels === null || levels === undefined || facts.levels === levels),
   );
 }

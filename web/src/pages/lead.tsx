@@ -53,7 +53,7 @@ export function Lead() {
   return (
     <section class="lead" aria-label="What ran where">
       <h2 class="lead-title" title={text(one.workload ?? one.name) || file}>
-        {text(one.workload ?? one.name) || file}
+        {text(one.name ?? one.workload) || file}
       </h2>
       <dl class="lead-facts">
         {rows

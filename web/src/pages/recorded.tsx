@@ -61,8 +61,10 @@ function Sayings({ facts }: { facts: RunFacts }) {
   const a11 = answer("A11")?.table.summary,
     kernelsApart = finite(a11?.kernels_without_layer),
     kernels = finite(a11?.kernels);
-  const top = facts.levels_counted.find((amount) => amount > 0) ?? 0,
-    apart = Math.max(0, facts.bases_counted[0] - top),
+  // Stages stand beside the predictions, at a level above that the run did not ask for.
+  const stages = facts.levels.startsWith("A") ? 0 : facts.levels_counted[0];
+  const top = facts.levels_counted.slice(stages > 0 ? 1 : 0).find((amount) => amount > 0) ?? 0,
+    apart = Math.max(0, facts.bases_counted[0] - stages - top),
     dropped = experimentRuns.value.reduce((sum, one) => sum + one.dropped, 0);
   const others = experimentRuns.value.length > 1 ? " in any run" : "";
   return (
