@@ -53,7 +53,7 @@ static const struct analyze_column columns[] = {
     COLUMN("system", "", "system"),
     COLUMN("task", "", "task"),
     COLUMN("batch_size", "", "batch"),
-    COLUMN("optimal_batch", "", "optimal batch"),
+    COLUMN("optimal_batch", "", "optimal"),
     COLUMN("latency_ms", "ms", "latency"),
     COLUMN("kernel_latency_ms", "ms", "kernels"),
     COLUMN("gpu_pct", "%", "GPU"),

@@ -118,22 +118,30 @@ static const char *const dispensable[] = {
     "dram_read_bytes",
     "achieved_occupancy_pct",
     "is_latency_bound",
-    "flops",
     "arithmetic_throughput_flops_per_s",
     "arithmetic_intensity",
     "spans",
-    "count",
     "analytic_bytes",
     "analytic_intensity",
     "analytic_throughput_flops_per_s",
     "base_framework_version",
     "framework_version",
-    "layers_without_flops",
     "task",
     "graph_bytes",
     "memory_bandwidth_bytes_per_s",
     "peak_flops_per_s",
     "ideal_arithmetic_intensity",
+    "flops_from", // says nothing without them
+    "layers_without_flops",
+    "flops",
+    "count",
+    "memory_stage",
+    "dominant_layer_pct",
+    "dominant_layer_type",
+    "maximum_throughput_batch",
+    "base_framework", // a note names it
+    "base_convolution_pct_of_model",
+    "base_optimal_batch",
 };
 
 // Leaves out one more column; appends its label to `left_out`. False where none is left to leave out.
