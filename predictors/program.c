@@ -147,7 +147,7 @@ static enum status program_open(const struct predictor_options *options, struct 
   struct state *state = calloc(1, sizeof *state);
   if (state == NULL)
     return out_of_memory(options->model_path, err);
-  state->program = (struct program){.socket = -1, .inputs = -1};
+  state->program = (struct program){.socket = -1, .inputs = -1, .guarded = -1};
   buf_init(&state->request, REQUEST_MOST);
   ret_model->state = state;
   enum status status = open_state(state, options, arena, ret_model, err);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Starts, asks and ends a predictor program; see program_process.h. The program is a group of its own, gets no signal
-// meant for the runner, and is killed by the kernel when the runner ends, however that ends.
+// meant for the runner, and is killed when the runner ends, however that ends: itself by the kernel, what it started by a
+// process that does nothing but wait for that.
 #include "predictors/program_process.h"
 
 #include "predictors/program_messages.h"
@@ -99,6 +100,38 @@ __attribute__((noreturn)) static void child_main(const char *const *arguments, c
   _exit(127);
 }
 
+// In the program's group: sleeps until the last end of the pipe closes, which only the runner has. It holds nothing else
+// open, so that nobody waits for it.
+__attribute__((noreturn)) static void guard_main(pid_t group, int end_fd)
+{
+  char byte;
+  if (setpgid(0, group) != 0)
+    _exit(0);
+  dup2(end_fd, 0);
+  close_range(1, ~0u, 0);
+  while (read(0, &byte, 1) < 0 && errno == EINTR)
+    ;
+  kill(0, SIGKILL);
+  _exit(0);
+}
+
+// Without one the program itself still ends with the runner.
+static void start_guard(struct program *program)
+{
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    return;
+  program->guarded = ends[1];
+  program->guard = fork();
+  if (program->guard == 0)
+    guard_main(program->process, ends[0]);
+  close(ends[0]);
+  if (program->guard < 0)
+    program->guard = 0;
+  else
+    setpgid(program->guard, program->process); // both do it: whoever comes first
+}
+
 // Waits until the program runs, or says why it does not.
 static enum status check_started(const struct program *program, const char *command, int report_fd, struct error *err)
 {
@@ -123,7 +156,7 @@ static off_t talk_size(void)
 enum status program_start(const char *path, struct program *ret_program, struct error *err)
 {
   const char *what = "cannot start the predictor program";
-  *ret_program = (struct program){.path = path, .socket = -1, .inputs = -1, .talk_start = talk_size()};
+  *ret_program = (struct program){.path = path, .socket = -1, .inputs = -1, .guarded = -1, .talk_start = talk_size()};
   buf_init(&ret_program->line, PROGRAM_LINE_MOST + READ_BYTES);
   char real[PATH_MAX];
   const char *arguments[3];
@@ -154,6 +187,10 @@ enum status program_start(const char *path, struct program *ret_program, struct 
   close(pair[1]);
   close(report[1]);
   if (status == STATUS_OK)
+    setpgid(process, process);
+  if (status == STATUS_OK)
+    start_guard(ret_program);
+  if (status == STATUS_OK)
     status = check_started(ret_program, arguments[0], report[0], err);
   close(report[0]);
   return status;
@@ -183,6 +220,12 @@ static int reap(struct program *program, bool *ret_was_killed)
   while (waitpid(program->process, &how, 0) < 0 && errno == EINTR)
     ;
   program->process = 0;
+  if (program->guard > 0) {
+    kill(program->guard, SIGKILL);
+    while (waitpid(program->guard, NULL, 0) < 0 && errno == EINTR)
+      ;
+  }
+  program->guard = 0;
   return how;
 }
 
@@ -236,8 +279,10 @@ void program_end(struct program *program)
     close(program->socket);
   if (program->inputs >= 0)
     close(program->inputs);
+  if (program->guarded >= 0)
+    close(program->guarded);
   buf_done(&program->line);
-  *program = (struct program){.socket = -1, .inputs = -1};
+  *program = (struct program){.socket = -1, .inputs = -1, .guarded = -1};
 }
 
 // ---- a request and its answer ----------------------------------------------------------------------------------------

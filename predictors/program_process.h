@@ -14,6 +14,8 @@
 struct program {
   const char *path; // borrowed
   pid_t process;    // 0: none
+  pid_t guard;      // ends the program's group where we cannot; 0: none
+  int guarded;      // held open as long as we live; -1: none
   int socket;       // -1: none
   int inputs;       // file in memory, shared with the program; -1: none
   off_t talk_start; // where in stderr's file its words begin

@@ -168,11 +168,12 @@ class WrongProgramsTest(ProgramTest):
                 predictor_programs.check(self, name, future.result())
 
     def test_a_program_ends_with_xsp(self):
-        """However xsp ends: here by a signal that nobody can catch, while the program waits for ever."""
+        """However xsp ends: here by a signal that nobody can catch, while the program and a child of it wait for ever."""
         path, child = predictor_programs.program(self.folder), self.folder / "pid"
         path.write_text(path.read_text().replace(
             'elif what == "predict":',
-            f'elif what == "predict":\n        open({str(child)!r} + ".new", "w").write(str(os.getpid()))\n'
+            'elif what == "predict":\n        import subprocess\n        child = subprocess.Popen(["sleep", "600"]).pid\n'
+            f'        open({str(child)!r} + ".new", "w").write(f"{{os.getpid()}} {{child}}")\n'
             f'        os.rename({str(child)!r} + ".new", {str(child)!r})\n        time.sleep(600)'))
         process = subprocess.Popen([XSP, "profile", path, "--quiet", "--dim", "mask.1=1", "-o", self.output],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -183,7 +184,8 @@ class WrongProgramsTest(ProgramTest):
         process.wait()
         for session in sessions_of(process.pid):  # which nobody closes any more
             self.addCleanup(shutil.rmtree, session, ignore_errors=True)
-        self.assertTrue(is_gone(int(child.read_text())))
+        for process in child.read_text().split():
+            self.assertTrue(is_gone(int(process)))
 
     def test_a_program_that_hangs_is_killed(self):
         path = predictor_programs.program(self.folder)
