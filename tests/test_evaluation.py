@@ -125,6 +125,7 @@ class EvaluationTest(unittest.TestCase):
         for title in ("The models (T8)", "At their optimal batch sizes (T9)", "MXNet normalised to TensorFlow (T10)"):
             self.assertIn(f"## {title}\n", self.page)
         self.assertIn("| ResNet50_v1 | mxnet | image classification | 10.0 | 7.50 |", self.page)
+        self.assertIn("| its % | noise |", self.page)
 
 
 class OtherFoldersTest(unittest.TestCase):
@@ -132,6 +133,19 @@ class OtherFoldersTest(unittest.TestCase):
         temporary = temporary_folder()
         self.addCleanup(temporary.cleanup)
         self.folder = pathlib.Path(temporary.name)
+
+    def test_a_batch_size_that_was_not_reached_decides_nothing(self):
+        title = "Large batches are worth it"
+        for number in range(2):  # each doubling gains more than 5 %
+            Model(f"m{number}", "mxnet", {1: 1.0, 2: 1.2, 4: 1.5}, workload=CLASSES).write(self.folder, f"{number}.xsp")
+        page = evaluate(self.folder)
+        self.assertIn(f"| {title} | not measurable here |", page)
+        self.assertIn("2 not reached (up to batch size 4)", page)
+        for number in range(2):
+            Model(f"n{number}", "mxnet", {1: 1.0, 2: 1.2, 4: 1.5, 8: 2.0, 16: 2.5}, workload=CLASSES).write(
+                self.folder, f"n{number}.xsp")
+        Model("k", "mxnet", {1: 1.0, 2: 1.2, 4: 1.5, 8: 2.0, 16: 4.0}, workload=CLASSES).write(self.folder, "k.xsp")
+        self.assertIn(f"| {title} | holds |", evaluate(self.folder))
 
     def test_a_broken_file_is_left_out_and_named(self):
         zoo()[0].write(self.folder, "good.xsp")

@@ -114,7 +114,7 @@ def mobilenet_throughput(zoo):
 
 def element_wise_ms(zoo, row, framework):
     layers = zoo.layers_of(row, framework)
-    if layers is None or not layers["types"]:
+    if layers is None or not layers["types"] or layers["batch"] is None:
         return None
     return sum(row["latency_ms"] or 0 for row in layers["types"]
                if row["layer_type"] and ELEMENT_WISE.search(row["layer_type"]) and not CONVOLUTION.search(row["layer_type"])) / layers["batch"]
