@@ -284,7 +284,9 @@ static enum status answer_all(struct survey *survey, struct error *err)
     XSP_TRY(add_pair(survey, &sides, item, other, err));
   }
   if (survey->table.row_count == 0)
-    return survey_lacks(survey, err, "no model is there in two frameworks on one system");
+    return survey_lacks(
+        survey, err,
+        "no model is there in two frameworks on one system (in two versions of one: --base NAME==VERSION)");
   survey->observations = sides.models.observations;
   note_unpaired_base(survey, base, is_paired);
   table_note(&survey->table,
