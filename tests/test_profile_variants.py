@@ -168,13 +168,6 @@ class VariantsTest(unittest.TestCase):
                 self.assertIn(word, result.stderr)
             self.assertFalse(self.output.exists())
 
-    def test_a_model_is_called_without_what_only_says_its_kind(self):
-        for name, called in (("resnet50-symbol.json", "resnet50"), ("-symbol.json", "-symbol"), ("net.v2.onnx", "net")):
-            model = self.folder / name
-            model.write_text(MODEL)
-            self.profile(model, "--framework", "script", "--runs", 1, "--warmup", 1, "--force")
-            self.assertEqual(self.sql("select name from experiment"), [{"name": called}])
-
     def test_an_error_names_the_variant(self):
         model = self.model()
         result = self.profile(model, "--framework", "script,openvino", "--library", f"openvino={self.folder}", status=3)

@@ -83,7 +83,8 @@ static const struct option_description options[] = {
 
 static const struct verb_example examples[] = {
     {"xsp profile resnet50.onnx --batch 1,2,4,8 -o resnet50.xsp", "model and layer level, over four batch sizes"},
-    {"xsp profile models/resnet50.yml", "by its manifest: where it comes from, what it takes (docs/manifests.md)"},
+    {"xsp profile models/squeezenet_1.1_onnxruntime.yml",
+     "by its manifest: where it comes from, what it takes (docs/manifests.md)"},
     {"xsp profile bert.onnx --dim sequence=128 --threads 4", "a free dimension fixed, four threads"},
     {"xsp profile resnet50.onnx --cold 5", "also what loading and a first inference take"},
     {"xsp profile resnet50.onnx --framework onnxruntime,openvino", "two frameworks, side by side"},
