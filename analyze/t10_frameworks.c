@@ -9,6 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
+#define FLOPS_DIFFER 0.05 // of the larger: above it two models of one name do not compute the same
+
 enum {
   MODEL,
   SYSTEM,
@@ -219,6 +221,20 @@ static void take_side(struct survey *survey, const struct sides *sides, size_t i
   }
 }
 
+// A name says little: networks of one name may differ in more than the framework.
+static void note_flops(struct survey *survey, const struct survey_item *item, const struct cell *row)
+{
+  if (row[FLOPS_FROM].type != CELL_TEXT || row[BASE_FLOPS_FROM].type != CELL_TEXT)
+    return;
+  double own = ratio(&row[FLOPS], &row[BATCH]), base = ratio(&row[BASE_FLOPS], &row[BASE_BATCH]);
+  if (strcmp(row[FLOPS_FROM].value.text, row[BASE_FLOPS_FROM].value.text) != 0)
+    survey_note(survey, item,
+                "flops of the two do not compare: one side's are measured, the other's follow from shapes");
+  else if (fabs(own - base) > FLOPS_DIFFER * fmax(own, base))
+    survey_note(survey, item,
+                "flops an input of the two differ by more than 5 %: another network, or one side's are partial");
+}
+
 static enum status add_pair(struct survey *survey, const struct sides *sides, const struct survey_item *item,
                             const struct survey_item *base, struct error *err)
 {
@@ -239,10 +255,7 @@ static enum status add_pair(struct survey *survey, const struct sides *sides, co
     survey_note(survey, item, "one of the two was not measured at batch size 1: no normalised online latency");
   if (row[THROUGHPUT_RATIO].type == CELL_NULL)
     survey_note(survey, item, "one of the two has no throughput: not normalised");
-  if (row[FLOPS_FROM].type == CELL_TEXT && row[BASE_FLOPS_FROM].type == CELL_TEXT &&
-      strcmp(row[FLOPS_FROM].value.text, row[BASE_FLOPS_FROM].value.text) != 0)
-    survey_note(survey, item,
-                "flops of the two do not compare: one side's are measured, the other's follow from shapes");
+  note_flops(survey, item, row);
   return STATUS_OK;
 }
 

@@ -351,6 +351,17 @@ class T10Test(ZooCase):
                          [("mxnet", "1.9.1", "2.21", GPU["gpu"]), ("tensorflow", "2.20", "2.21", GPU["gpu"])])
         self.assertIn("not paired", " ".join(answer["notes"]))
 
+    def test_models_that_do_not_compute_the_same(self):
+        temporary = temporary_folder()
+        self.addCleanup(temporary.cleanup)
+        for name, inner in (("same", 1000), ("other", 900)):
+            for framework, length in (("tensorflow", 1000), ("openvino", inner)):
+                layer = Layer("dense", "MatMul", 0.5, matrix=(length, 100))
+                Model(name, framework, {1: 1.0}, [layer]).write(temporary.name)
+        notes = xsp_json("analyze", "T10", temporary.name, "--base", "tensorflow", "--json")["notes"]
+        found = [note for note in notes if note.startswith("flops an input of the two differ by more than 5 %")]
+        self.assertEqual([note.rsplit(": ", 1)[1] for note in found], ["other (openvino)"])
+
 
 class T11Test(Case):
     def test_systems(self):
