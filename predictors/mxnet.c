@@ -229,7 +229,13 @@ static enum status mxnet_prepare(struct predictor_model *model, const struct ten
   arena_done(&state->work_arena);
   state->work =
       mxnet_work_read(&state->api, state->graph_handle, &state->graph, inputs, model->input_count, &state->work_arena);
-  return state->work != NULL ? STATUS_OK : model_no_memory(&state->options, err);
+  if (state->work == NULL)
+    return model_no_memory(&state->options, err);
+  size_t count = 0;
+  for (size_t i = 0; i < state->graph.count; i++) // by operator from here on
+    if (!mxnet_is_variable(&state->graph.nodes[i]))
+      state->work[count++] = state->work[i];
+  return STATUS_OK;
 }
 
 // ---- predict --------------------------------------------------------------------------------------------------------

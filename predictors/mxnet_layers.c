@@ -20,61 +20,6 @@ enum status mxnet_configure_profiler(struct mxnet_state *state, struct error *er
   return STATUS_OK;
 }
 
-// The n-th event is the n-th operator of the graph where there are as many, of the same types in the same order.
-static bool follows_graph(const struct mxnet_state *state, const struct mxnet_event *events, size_t count)
-{
-  if (count != state->executed_count)
-    return false;
-  for (size_t i = 0; i < count; i++)
-    if (strcmp(events[i].name, state->executed[i]->op) != 0)
-      return false;
-  return true;
-}
-
-enum { TAGS_MOST = 2 + MXNET_WORK_TAGS };
-
-// What the operator of that number is, besides what the profile says.
-static void tell_operator(const struct mxnet_state *state, size_t number, struct layer_tag tags[TAGS_MOST],
-                          struct layer_told *told)
-{
-  const struct mxnet_node *node = state->executed[number];
-  const struct mxnet_work *work = &state->work[node - state->graph.nodes];
-  size_t count = 0;
-  tags[count++] = (struct layer_tag){.key = "name_by", .text = "position in the graph"};
-  if (node->fused != NULL)
-    tags[count++] = (struct layer_tag){.key = "fused", .text = node->fused};
-  memcpy(&tags[count], work->tags, work->tag_count * sizeof *tags);
-  told->name = node->name;
-  told->shape = work->shape;
-  told->tags = tags;
-  told->tag_count = count + work->tag_count;
-}
-
-static enum status publish_inference(struct mxnet_state *state, const struct inference *inference,
-                                     const struct mxnet_event *events, size_t count, struct error *err)
-{
-  struct arena arena = {0};
-  struct layer_told *told = arena_alloc_array(&arena, count + 1, sizeof *told);
-  struct layer_tag(*tags)[TAGS_MOST] = arena_alloc_array(&arena, count + 1, sizeof *tags);
-  enum status status = told != NULL && tags != NULL ? STATUS_OK : model_no_memory(&state->options, err);
-  bool has_names = follows_graph(state, events, count);
-  for (size_t i = 0; i < count && status == STATUS_OK; i++) {
-    const struct mxnet_event *event = &events[i];
-    told[i] = (struct layer_told){.type = event->name,
-                                  .index = (int64_t)i,
-                                  .alloc_bytes = -1,
-                                  .start_ns = (uint64_t)event->start_us * 1000,
-                                  .duration_ns = (uint64_t)(event->end_us - event->start_us) * 1000,
-                                  .parent = LAYER_PARENT_MODEL};
-    if (has_names)
-      tell_operator(state, i, tags[i], &told[i]);
-  }
-  if (status == STATUS_OK)
-    status = layer_publish(state->publisher, told, count, inference->model, 0, err);
-  arena_done(&arena);
-  return status;
-}
-
 static enum status publish_profile(struct mxnet_state *state, struct error *err)
 {
   struct arena arena = {0};
@@ -91,7 +36,8 @@ static enum status publish_profile(struct mxnet_state *state, struct error *err)
     size_t first = at;
     while (at < profile.count && (uint64_t)profile.events[at].start_us * 1000 <= inference->end_ns)
       at++;
-    status = publish_inference(state, inference, profile.events + first, at - first, err);
+    status = mxnet_layers_publish(state->publisher, profile.events + first, at - first, state->executed, state->work,
+                                  state->executed_count, inference->model, err);
   }
   free(text.data);
   arena_done(&arena);

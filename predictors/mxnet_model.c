@@ -211,8 +211,6 @@ enum status mxnet_read_graph(struct mxnet_state *state, struct error *err)
   state->executed = arena_alloc_array(state->arena, state->graph.count + 1, sizeof *state->executed);
   if (state->executed == NULL)
     return model_no_memory(&state->options, err);
-  for (size_t i = 0; i < state->graph.count; i++)
-    if (!mxnet_is_variable(&state->graph.nodes[i]))
-      state->executed[state->executed_count++] = &state->graph.nodes[i];
+  state->executed_count = mxnet_operators(&state->graph, state->executed);
   return STATUS_OK;
 }

@@ -30,12 +30,12 @@ struct mxnet_state {
   char profile_path[PATH_MAX]; // where MXNet writes its profile
   struct mxnet_bytes symbol_text, parameter_bytes;
   struct arena *arena;
-  struct mxnet_symbol symbol;   // as the file has it
-  mxnet_handle graph_handle;    // the graph that MXNet executes, where layers are recorded
-  struct mxnet_symbol graph;    // what it says
-  struct mxnet_node **executed; // its operators, in order
+  struct mxnet_symbol symbol;  // as the file has it
+  mxnet_handle graph_handle;   // the graph that MXNet executes, where layers are recorded
+  struct mxnet_symbol graph;   // what it says
+  struct mxnet_node *executed; // its operators, in order
   size_t executed_count;
-  struct mxnet_work *work; // by node of the graph, for the shapes at hand, in work_arena
+  struct mxnet_work *work; // by operator, for the shapes at hand, in work_arena
   struct arena work_arena;
   uint32_t output_count;
   mxnet_handle predictor;

@@ -5,17 +5,8 @@
 #define XSP_PREDICTORS_MXNET_WORK_H
 
 #include "predictors/predictor.h"
-#include "profiles/layer_work.h"
 #include "profiles/mxnet_abi.h"
-#include "profiles/mxnet_symbol.h"
-
-#define MXNET_WORK_TAGS (3u + LAYER_WORK_TAGS)
-
-struct mxnet_work {  // of one node
-  const char *shape; // of its first output; NULL: not known
-  struct layer_tag tags[MXNET_WORK_TAGS];
-  size_t tag_count;
-};
+#include "profiles/mxnet_layers.h"
 
 // By node of `graph`, which is what `symbol` says, for inputs of these shapes. What MXNet cannot infer has no tags. NULL: no
 // memory.

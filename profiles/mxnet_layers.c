@@ -36,13 +36,33 @@ static bool match(const struct mxnet_event *events, size_t count, const struct m
   return next == operator_count && next > 0;
 }
 
+enum { TAGS_MOST = 2 + MXNET_WORK_TAGS };
+
+// What the operator is, besides what the profile says.
+static void tell_operator(const struct mxnet_node *node, const struct mxnet_work *work,
+                          struct layer_tag tags[TAGS_MOST], struct layer_told *told)
+{
+  size_t count = 0;
+  tags[count++] = (struct layer_tag){.key = "name_by", .text = "position in the graph"};
+  if (node->fused != NULL)
+    tags[count++] = (struct layer_tag){.key = "fused", .text = node->fused};
+  if (work != NULL) {
+    memcpy(&tags[count], work->tags, work->tag_count * sizeof *tags);
+    count += work->tag_count;
+    told->shape = work->shape;
+  }
+  told->name = node->name;
+  told->tags = tags;
+  told->tag_count = count;
+}
+
 enum status mxnet_layers_publish(struct layer_publisher *publisher, const struct mxnet_event *events, size_t count,
-                                 const struct mxnet_node *operators, size_t operator_count, struct xsp_context model,
-                                 struct error *err)
+                                 const struct mxnet_node *operators, const struct mxnet_work *work,
+                                 size_t operator_count, struct xsp_context model, struct error *err)
 {
   struct arena arena = {0};
   struct layer_told *told = arena_alloc_array(&arena, count + 1, sizeof *told);
-  struct layer_tag(*tags)[2] = arena_alloc_array(&arena, count + 1, sizeof *tags);
+  struct layer_tag(*tags)[TAGS_MOST] = arena_alloc_array(&arena, count + 1, sizeof *tags);
   const struct mxnet_node **nodes = arena_alloc_array(&arena, count + 1, sizeof *nodes);
   enum status status = STATUS_OK;
   if (told == NULL || tags == NULL || nodes == NULL) {
@@ -63,11 +83,7 @@ enum status mxnet_layers_publish(struct layer_publisher *publisher, const struct
     told[i].index = nodes[i] != NULL ? nodes[i] - operators : -1; // the same where others are computed beside it
     if (nodes[i] == NULL)
       continue;
-    tags[i][0] = (struct layer_tag){.key = "name_by", .text = "position in the graph"};
-    tags[i][1] = (struct layer_tag){.key = "fused", .text = nodes[i]->fused};
-    told[i].name = nodes[i]->name;
-    told[i].tags = tags[i];
-    told[i].tag_count = nodes[i]->fused != NULL ? 2 : 1;
+    tell_operator(nodes[i], work != NULL ? &work[nodes[i] - operators] : NULL, tags[i], &told[i]);
   }
   status = layer_publish(publisher, told, count, model, 0, err);
 done:

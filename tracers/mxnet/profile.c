@@ -152,7 +152,7 @@ static enum status publish_one(const struct prediction *prediction, const struct
       memcpy(operators + used, model->operators, model->operator_count * sizeof *operators);
     used += model->operator_count;
   }
-  enum status status = mxnet_layers_publish(publisher, events, count, operators, used, prediction->span, NULL);
+  enum status status = mxnet_layers_publish(publisher, events, count, operators, NULL, used, prediction->span, NULL);
   arena_done(&arena);
   return status;
 }
