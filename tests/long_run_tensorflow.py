@@ -188,6 +188,18 @@ class RunTensorflowTest(RunFrameworkTest):
         self.assertEqual(outcome.status, 7)
         self.check_convolutions(self.models()[-1:])
 
+    def test_results_of_a_failed_call_are_not_touched(self):
+        """They are whatever the program had there."""
+        if COMPILER is None:
+            self.skipTest("no C compiler")
+        program = self.new_folder() / "fails"
+        subprocess.run([COMPILER, "-o", program, pathlib.Path(__file__).parent / "run_tensorflow_fails.c", self.library,
+                        self.library.parent / "libtensorflow_framework.so.2", f"-Wl,-rpath,{self.library.parent}"],
+                       check=True, timeout=120)
+        outcome = self.check_same([program])
+        self.assertEqual((outcome.status, outcome.out.split()), (0, ["0", "0", "3"]), outcome.err)
+        self.assertEqual([model["name"] for model in self.models()], ["ff"])
+
     def test_own_profile(self):
         """A program that profiles itself has all of its profile; meanwhile there are models without layers."""
         outcome = self.check_same(self.program("""
@@ -203,6 +215,31 @@ class RunTensorflowTest(RunFrameworkTest):
             """))
         self.assertIn("True", outcome.out)
         self.assertEqual([bool(model["layers"]) for model in self.models()], [True, False, True])
+        self.assertIn("uses TensorFlow's profiler itself", self.notes())
+
+    def test_own_profile_during_a_prediction(self):
+        """The recorder is the program's then, and the prediction that had it has no layers."""
+        outcome = self.check_same(self.program("""
+            import glob, threading
+            started = threading.Event()
+            @tf.function
+            def endless(data):
+                while tf.py_function(lambda: started.set() or not done.is_set(), [], tf.bool):
+                    data = tf.math.tanh(data)
+                return data
+            done = threading.Event()
+            thread = threading.Thread(target=lambda: endless(tf.zeros((2, 2))).numpy())
+            thread.start()
+            started.wait()
+            tf.profiler.experimental.start("own")
+            done.set()
+            thread.join()
+            tf.profiler.experimental.stop()
+            [path] = glob.glob("own/plugins/profile/*/*.xplane.pb")
+            print(b"EagerPyFunc" in open(path, "rb").read())
+            """))
+        self.assertIn("True", outcome.out)
+        self.assertEqual([bool(model["layers"]) for model in self.models()], [False])
         self.assertIn("uses TensorFlow's profiler itself", self.notes())
 
     def test_input_pipelines_are_no_layers(self):

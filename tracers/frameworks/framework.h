@@ -34,7 +34,8 @@ struct framework {
   void (*python_loaded)(const struct python *python, void *module);
 };
 
-extern const struct framework framework_mxnet, framework_onnxruntime, framework_tensorflow;
+extern const struct framework framework_mxnet, framework_onnxruntime, framework_tensorflow,
+    framework_tensorflow_recorder;
 
 // ---- frameworks.c
 // Path of the framework's tracer, as XSP_TRACERS has it; NULL: not traced. Valid while the process lives.

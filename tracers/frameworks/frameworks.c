@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct framework *const frameworks[] = {&framework_mxnet, &framework_onnxruntime, &framework_tensorflow};
+static const struct framework *const frameworks[] = {&framework_mxnet, &framework_onnxruntime, &framework_tensorflow,
+                                                     &framework_tensorflow_recorder};
 #define FRAMEWORKS (sizeof frameworks / sizeof frameworks[0])
 #define PYTHON_ENTRANCE "PyInit_"
 

@@ -66,6 +66,7 @@ static bool find_functions(const void *of_library)
   bool has_interface = is_whole;
   TENSORFLOW_RECORDER_FUNCTIONS(X)
 #undef X
+  functions.recorder_level = frameworks_lookup(library, TENSORFLOW_RECORDER_LEVEL);
   return has_interface;
 }
 
@@ -130,7 +131,7 @@ void TFE_Execute(void *op, void **results, int *count, void *status)
   if (real != NULL)
     real(op, results, count, status);
   if (call.is_open)
-    passing.hooks->execute_ended(&call, results, count != NULL ? *count : 0);
+    passing.hooks->execute_ended(&call, results, count != NULL ? *count : 0, functions.code(status) == 0);
   depth--;
 }
 
@@ -146,7 +147,7 @@ void TF_SessionRun(void *session, const void *options, const struct output *inpu
     real(session, options, inputs, values, input_count, outputs, results, count, targets, target_count, metadata,
          status);
   if (call.is_open)
-    passing.hooks->run_ended(&call, results, count);
+    passing.hooks->run_ended(&call, results, count, functions.code(status) == 0);
   depth--;
 }
 
@@ -171,6 +172,32 @@ void TF_DeleteSession(void *session, void *status)
   depth--;
 }
 
+// ---- the recorder ----------------------------------------------------------------------------------------------------
+
+// TraceMeRecorder::Start, as TensorFlow's profiler calls it: a prediction that has the recorder gives it up. Not kept by
+// number as those above: other libraries of one process may have this one, too.
+#define EACH_START(X)                                                                                                  \
+  X(_ZN3tsl8profiler15TraceMeRecorder5StartEi, (int level), (level))                                                   \
+  X(_ZN3tsl8profiler15TraceMeRecorder5StartEim, (int level, uint64_t filter), (level, filter))
+
+#define X(name, parameters, arguments)                                                                                 \
+  XSP_API bool name parameters;                                                                                        \
+  bool name parameters                                                                                                 \
+  {                                                                                                                    \
+    void *found = framework_next(#name, __builtin_extract_return_addr(__builtin_return_address(0)));                   \
+    bool(*real) parameters;                                                                                            \
+    memcpy(&real, &found, sizeof real);                                                                                \
+    bool is_told = __atomic_load_n(&hooks_state, __ATOMIC_ACQUIRE) == 2;                                               \
+    if (is_told)                                                                                                       \
+      the_hooks->program_begins();                                                                                     \
+    bool is_on = real != NULL && real arguments;                                                                       \
+    if (is_told)                                                                                                       \
+      the_hooks->program_began();                                                                                      \
+    return is_on;                                                                                                      \
+  }
+EACH_START(X)
+#undef X
+
 // ---- the framework ---------------------------------------------------------------------------------------------------
 
 static const struct framework_symbol symbols[FUNCTIONS + 1];
@@ -187,6 +214,23 @@ static void *symbol_found(const struct framework_symbol *symbol, void *found)
   return is_first || met == found ? own : found;
 }
 
+// Who looks it up itself is no profiler of TensorFlow's.
+static void *start_found(const struct framework_symbol *symbol, void *found)
+{
+  return found;
+}
+
+static const struct framework_symbol starts[] = {
+#define X(name, parameters, arguments) {#name, start_found, (void (*)(void))name},
+    EACH_START(X)
+#undef X
+        {NULL, NULL, NULL},
+};
+const struct framework framework_tensorflow_recorder = {
+    .name = "tensorflow",
+    .symbol_prefix = "_ZN3tsl8profiler15TraceMeRecorder5Start",
+    .symbols = starts,
+};
 static const struct framework_symbol symbols[] = {
 #define X(name, result, parameters) {#name, symbol_found, (void (*)(void))name},
     EACH_FUNCTION(X)

@@ -3,7 +3,6 @@
 // says where an address is none: a version whose layout differs then costs its layers and not the program.
 #include "tracers/tensorflow/activities.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -11,7 +10,7 @@
 
 #define THREADS_MAXIMUM 4096u
 #define ACTIVITIES_MAXIMUM ((size_t)1 << 21)
-#define NAME_MAXIMUM ((size_t)1 << 16)
+#define NAME_MAXIMUM ((size_t)1 << 20)
 #define NODE_BYTES 480u // ten events: what fits into the 512 bytes of a deque's node
 #define STEPS_MAXIMUM 256u
 
@@ -49,10 +48,7 @@ static bool fetch(void *to, const void *from, size_t length)
   if (!is_trusted) {
     const struct iovec local = {to, length}, remote = {(void *)(uintptr_t)from, length};
     ssize_t got = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
-    if (got == (ssize_t)length)
-      return true;
-    if (got >= 0 || (errno != EPERM && errno != ENOSYS))
-      return false;
+    return got == (ssize_t)length; // refused, as sandboxes do: what cannot be tried is not read
   }
   memcpy(to, from, length);
   return true;
@@ -112,7 +108,7 @@ static int compare_activities(const void *left, const void *right)
   return a->end_ns > b->end_ns ? -1 : a->end_ns < b->end_ns;
 }
 
-bool activities_read(const void *events, struct arena *arena, struct activities *ret_activities)
+enum activities_found activities_read(const void *events, struct arena *arena, struct activities *ret_activities)
 {
   struct activities found = {NULL, 0};
   const struct cpp_vector *vector = events;
@@ -131,7 +127,9 @@ bool activities_read(const void *events, struct arena *arena, struct activities 
   }
   free(found.items);
   *ret_activities = (struct activities){kept, kept != NULL ? found.count : 0};
-  return kept != NULL;
+  if (kept != NULL)
+    return ACTIVITIES_READ;
+  return is_trusted || found.count == ACTIVITIES_MAXIMUM ? ACTIVITIES_LOST : ACTIVITIES_UNKNOWN;
 }
 
 // ---- steps -----------------------------------------------------------------------------------------------------------
@@ -195,18 +193,33 @@ static void find_processes(const struct activities *activities, size_t *around)
   }
 }
 
-// The thread of the call is the one whose step began first within it; steps begun within its steps are its own, too.
-static void find_steps(const struct activities *activities, const size_t *around, uint64_t start_ns, uint64_t end_ns,
-                       struct steps *steps)
+// The first step that the call began: a session's run, or a function within "EagerLocalExecute: FUNCTION" on the same thread.
+// What input pipelines run is in neither.
+static const struct activity *first_step(const struct activities *activities, uint64_t start_ns, uint64_t end_ns)
 {
-  const struct activity *first = NULL;
+  const struct activity *first = NULL, *call = NULL;
   int64_t step;
   for (size_t i = 0; i < activities->count; i++) {
     const struct activity *activity = &activities->items[i];
-    if (activity->start_ns >= start_ns && activity->end_ns <= end_ns && starts_step(activity, &step) &&
-        around[i] == SIZE_MAX && (first == NULL || activity->start_ns < first->start_ns))
+    if (activity->start_ns < start_ns || activity->end_ns > end_ns)
+      continue;
+    if (strncmp(activity->name, "EagerLocalExecute: ", strlen("EagerLocalExecute: ")) == 0)
+      call = activity;
+    bool is_called = step_of(activity, "SessionRun", &step) ||
+                     (step_of(activity, "FunctionRun", &step) && call != NULL && call->thread == activity->thread &&
+                      call->end_ns >= activity->end_ns);
+    if (is_called && (first == NULL || activity->start_ns < first->start_ns))
       first = activity;
   }
+  return first;
+}
+
+// Steps begun within its steps are the call's own, too.
+static void find_steps(const struct activities *activities, const size_t *around, uint64_t start_ns, uint64_t end_ns,
+                       struct steps *steps)
+{
+  const struct activity *first = first_step(activities, start_ns, end_ns);
+  int64_t step;
   if (first == NULL)
     return;
   (void)starts_step(first, &step);
@@ -222,15 +235,27 @@ static void find_steps(const struct activities *activities, const size_t *around
   }
 }
 
+// Whether a thread computes steps of others: then what has nothing around it there may be of theirs.
+static void find_shared(const struct activities *activities, const struct steps *steps, bool *is_shared)
+{
+  int64_t step;
+  for (size_t i = 0; i < activities->count; i++) {
+    const struct activity *activity = &activities->items[i];
+    bool is_step = step_of(activity, "ExecutorState::Process", &step) || starts_step(activity, &step);
+    if ((is_step && !is_own(steps, step)) || strncmp(activity->name, "Iterator::", strlen("Iterator::")) == 0)
+      is_shared[activity->thread] = true;
+  }
+}
+
 // The last of a step's activities may not have ended when the step had: its operations have none around them.
-static bool belongs(const struct activities *activities, const size_t *around, size_t number, uint64_t start_ns,
-                    uint64_t end_ns, const struct steps *steps)
+static bool belongs(const struct activities *activities, const size_t *around, const bool *is_shared, size_t number,
+                    uint64_t start_ns, uint64_t end_ns, const struct steps *steps)
 {
   const struct activity *activity = &activities->items[number];
   int64_t step;
   if (around[number] != SIZE_MAX)
     return step_of(&activities->items[around[number]], "ExecutorState::Process", &step) && is_own(steps, step);
-  return activity->start_ns >= start_ns && activity->end_ns <= end_ns;
+  return !is_shared[activity->thread] && activity->start_ns >= start_ns && activity->end_ns <= end_ns;
 }
 
 struct placed {
@@ -273,16 +298,22 @@ bool activities_operations(const struct activities *activities, uint64_t start_n
   size_t *around = arena_alloc_array(arena, activities->count + 1, sizeof *around);
   struct placed *placed = arena_alloc_array(arena, activities->count + 1, sizeof *placed);
   struct operation *operations = arena_alloc_array(arena, activities->count + 1, sizeof *operations);
-  if (around == NULL || placed == NULL || operations == NULL)
+  size_t thread_count = 1;
+  for (size_t i = 0; i < activities->count; i++)
+    thread_count = activities->items[i].thread >= thread_count ? activities->items[i].thread + 1 : thread_count;
+  bool *is_shared = arena_alloc_array(arena, thread_count, sizeof *is_shared);
+  if (around == NULL || placed == NULL || operations == NULL || is_shared == NULL)
     return false;
+  memset(is_shared, 0, thread_count * sizeof *is_shared);
   struct steps steps = {.count = 0};
   find_processes(activities, around);
   find_steps(activities, around, start_ns, end_ns, &steps);
+  find_shared(activities, &steps, is_shared);
   size_t count = 0;
   for (size_t i = 0; i < activities->count && steps.count > 0; i++) {
     const struct activity *activity = &activities->items[i];
     const char *type = type_in(activity);
-    if (type == NULL || !belongs(activities, around, i, start_ns, end_ns, &steps))
+    if (type == NULL || !belongs(activities, around, is_shared, i, start_ns, end_ns, &steps))
       continue;
     char *name = arena_copy(arena, activity->name, (size_t)(type - 1 - activity->name));
     char *kept = arena_copy(arena, type, strcspn(type, "#"));

@@ -21,16 +21,21 @@ struct activities {
   size_t count;
 };
 
-// `events` is the vector. False: it is not laid out as expected, or memory is out.
-bool activities_read(const void *events, struct arena *arena, struct activities *ret_activities);
+enum activities_found {
+  ACTIVITIES_UNKNOWN, // not laid out as expected
+  ACTIVITIES_READ,
+  ACTIVITIES_LOST, // too many, or out of memory
+};
+// `events` is the vector.
+enum activities_found activities_read(const void *events, struct arena *arena, struct activities *ret_activities);
 
 struct operation { // that was computed in a step
   const char *name, *type;
   uint64_t start_ns, end_ns;
   size_t parent; // place in the same array of one that it was computed within; SIZE_MAX: none
 };
-// The operations of the steps that a call started which lasted from `start_ns` to `end_ns`, in order of their start. What
-// other steps computed meanwhile (input pipelines, other threads) is left out where it says so.
+// The operations of the steps that a call started which lasted from `start_ns` to `end_ns`, in order of
+// their start. What other steps computed meanwhile (input pipelines, other threads) is left out.
 bool activities_operations(const struct activities *activities, uint64_t start_ns, uint64_t end_ns, struct arena *arena,
                            struct operation **ret_operations, size_t *ret_count);
 

@@ -3,18 +3,21 @@
 // others have no layers, and while the program profiles itself none has.
 //
 // Each prediction is read when it has ended, and not several at once: what is not read stays in the program's memory, and
-// nobody knows whether another prediction will come.
+// nobody knows whether another prediction will come. A program that starts its profiler during one gets the recorder.
 #include "tracers/tensorflow/recording.h"
 
 #include "base/hash.h"
 #include "profiles/layer_publish.h"
 #include "tracers/tensorflow/activities.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define LEVEL_ALL 3 // operations that cost little, too
 #define NODES 65536u
+#define VECTOR_WORDS 16u // far more than the three that it has: it is returned by address
+#define TAKEN "the program uses TensorFlow's profiler itself: meanwhile layers are not recorded"
 #define OVERLAP "predictions overlap: TensorFlow has one recorder for all threads, their layers are left out"
 
 static const struct tensorflow_functions *tf;
@@ -22,7 +25,11 @@ static uint32_t is_busy;     // atomic: a prediction has the recorder, or is bei
 static uint32_t open_calls;  // atomic: predictions that go on, recorded or not
 static uint32_t has_overlap; // atomic: of the one that has the recorder
 static bool is_broken;
-static uint32_t said_overlap; // atomic
+static uint32_t said_overlap, said_taken, said_lost, said_unread; // atomic
+static pthread_mutex_t switching = PTHREAD_MUTEX_INITIALIZER;     // of the recorder, by us or by the program
+static bool is_ours;                                              // under it: the recorder is on for a prediction
+static __thread bool is_within;                                   // this thread switches it for us
+static uint64_t too_long[16]; // atomic; functions that compute more in one call than is kept: not recorded again
 static struct layer_publisher *publisher;
 static struct {
   uint64_t key;
@@ -35,9 +42,18 @@ static void say_once(uint32_t *was_said, const char *message)
     recording_say(message);
 }
 
+// Predictions of the parent's other threads do not go on here.
+static void forked(void)
+{
+  pthread_mutex_init(&switching, NULL);
+  is_busy = open_calls = has_overlap = 0;
+  is_ours = is_within = false;
+}
+
 void recording_start(const struct tensorflow_functions *functions)
 {
   tf = functions;
+  pthread_atfork(NULL, NULL, forked);
   is_broken = tf->record == NULL || tf->take == NULL || tf->drop == NULL;
   if (is_broken && (xsp_session_levels() & XSP_LEVEL_MASK(XSP_LEVEL_LAYER)) != 0)
     recording_say("this TensorFlow has no recorder that is known: its models are recorded, its layers are not");
@@ -48,23 +64,85 @@ bool recording_is_wanted(void)
   return (xsp_tracer_levels("tensorflow") & XSP_LEVEL_MASK(XSP_LEVEL_LAYER)) != 0;
 }
 
-bool recording_begin(void)
+// False: somebody else has it.
+static bool switch_on(void)
 {
-  static uint32_t said_taken;
+  if (pthread_mutex_trylock(&switching) != 0)
+    return false;
+  // To try is not free: it undoes the filter of a program that has the recorder.
+  const int *level = tf->recorder_level;
+  if (level == NULL || __atomic_load_n(level, __ATOMIC_ACQUIRE) == TENSORFLOW_RECORDER_OFF) {
+    is_within = true;
+    is_ours = tf->record(LEVEL_ALL);
+    is_within = false;
+  }
+  bool is_on = is_ours;
+  pthread_mutex_unlock(&switching);
+  return is_on;
+}
+
+// False: the program took it meanwhile, and `events` stays as it is. Under the lock.
+static bool switch_off(const void **events)
+{
+  if (!is_ours)
+    return false;
+  is_within = true;
+  (void)tf->take(events);
+  is_within = is_ours = false;
+  return true;
+}
+
+void recording_program_begins(void)
+{
+  if (is_within)
+    return;
+  const void *events[VECTOR_WORDS] = {NULL};
+  pthread_mutex_lock(&switching);
+  if (switch_off(events)) {
+    tf->drop(events);
+    say_once(&said_taken, TAKEN);
+  }
+}
+
+void recording_program_began(void)
+{
+  if (!is_within)
+    pthread_mutex_unlock(&switching);
+}
+
+static bool is_too_long(uint64_t function)
+{
+  for (size_t i = 0; i < sizeof too_long / sizeof too_long[0]; i++)
+    if (__atomic_load_n(&too_long[i], __ATOMIC_RELAXED) == function)
+      return true;
+  return false;
+}
+
+// By whoever has the recorder.
+static void note_too_long(uint64_t function)
+{
+  static size_t count;
+  __atomic_store_n(&too_long[count++ % (sizeof too_long / sizeof too_long[0])], function, __ATOMIC_RELAXED);
+}
+
+bool recording_begin(uint64_t function, bool with_layers)
+{
   uint32_t others = __atomic_fetch_add(&open_calls, 1, __ATOMIC_ACQ_REL);
   if (others > 0)
     __atomic_store_n(&has_overlap, 1, __ATOMIC_RELEASE);
-  if (!recording_is_wanted() || is_broken)
+  if (!with_layers || !recording_is_wanted() || is_broken || is_too_long(function))
     return false;
   if (__atomic_exchange_n(&is_busy, 1, __ATOMIC_ACQ_REL) != 0) {
     say_once(&said_overlap, OVERLAP);
     return false;
   }
   // Whoever goes on meanwhile would be in the recording, partly, with nothing that says whose it is.
-  __atomic_store_n(&has_overlap, __atomic_load_n(&open_calls, __ATOMIC_ACQUIRE) > 1, __ATOMIC_RELEASE);
-  if (tf->record(LEVEL_ALL))
+  __atomic_store_n(&has_overlap, 0, __ATOMIC_RELEASE);
+  if (__atomic_load_n(&open_calls, __ATOMIC_ACQUIRE) > 1)
+    __atomic_store_n(&has_overlap, 1, __ATOMIC_RELEASE);
+  if (switch_on())
     return true;
-  say_once(&said_taken, "the program uses TensorFlow's profiler itself: meanwhile layers are not recorded");
+  say_once(&said_taken, TAKEN);
   __atomic_store_n(&is_busy, 0, __ATOMIC_RELEASE);
   return false;
 }
@@ -125,6 +203,25 @@ static const char *category_of(const char *type)
   return NULL;
 }
 
+static int by_name(const void *left, const void *right)
+{
+  const struct operation *const *a = left, *const *b = right;
+  return strcmp((*a)->name, (*b)->name);
+}
+
+// Names that are new get numbers in the order of the alphabet: that of time differs from process to process.
+static bool number_names(const struct operation *operations, size_t count, uint64_t function, struct arena *arena)
+{
+  const struct operation **sorted = arena_alloc_array(arena, count + 1, sizeof *sorted);
+  for (size_t i = 0; i < count && sorted != NULL; i++)
+    sorted[i] = &operations[i];
+  if (sorted != NULL)
+    qsort(sorted, count, sizeof *sorted, by_name);
+  for (size_t i = 0; i < count && sorted != NULL; i++)
+    (void)index_of(function, sorted[i]->name);
+  return sorted != NULL;
+}
+
 static bool publish(const struct operation *operations, size_t count, uint64_t function, struct xsp_context model,
                     struct arena *arena)
 {
@@ -132,7 +229,7 @@ static bool publish(const struct operation *operations, size_t count, uint64_t f
   struct layer_told *told = arena_alloc_array(arena, count + 1, sizeof *told);
   if (publisher == NULL)
     publisher = layer_publisher_create(&publishing);
-  if (told == NULL || publisher == NULL)
+  if (told == NULL || publisher == NULL || !number_names(operations, count, function, arena))
     return false;
   for (size_t i = 0; i < count; i++)
     told[i] = (struct layer_told){.name = operations[i].name,
@@ -146,28 +243,46 @@ static bool publish(const struct operation *operations, size_t count, uint64_t f
   return layer_publish(publisher, told, count, model, 0, NULL) == STATUS_OK;
 }
 
-void recording_end(uint64_t function, struct xsp_context model, int64_t start_ns, int64_t end_ns)
+// What becomes of a recording; NULL: nothing is to be said.
+static uint32_t *read_and_publish(const void *events, uint64_t function, struct xsp_context model, int64_t start_ns,
+                                  int64_t end_ns)
 {
-  static uint32_t said_lost;
-  const void *events[3] = {NULL, NULL, NULL}; // the vector
   struct arena arena = {0};
   struct activities activities;
   struct operation *operations = NULL;
   size_t count = 0;
-  (void)tf->take(events);
-  bool is_read = activities_read(events, &arena, &activities);
-  if (is_read)
-    tf->drop(events);
+  if (model.id == 0 || __atomic_load_n(&has_overlap, __ATOMIC_ACQUIRE) != 0) {
+    tf->drop((void *)(uintptr_t)events);
+    return model.id != 0 ? &said_overlap : NULL;
+  }
+  enum activities_found found = activities_read(events, &arena, &activities);
+  if (found != ACTIVITIES_UNKNOWN)
+    tf->drop((void *)(uintptr_t)events);
   else // left where it lies: who cannot read it cannot free it
     is_broken = true;
+  if (found == ACTIVITIES_LOST)
+    note_too_long(function);
   bool is_done =
-      is_read && model.id != 0 &&
+      found == ACTIVITIES_READ &&
       activities_operations(&activities, (uint64_t)start_ns, (uint64_t)end_ns, &arena, &operations, &count) &&
       publish(operations, count, function, model, &arena);
   arena_done(&arena);
+  return is_done ? NULL : found == ACTIVITIES_UNKNOWN ? &said_unread : &said_lost;
+}
+
+void recording_end(uint64_t function, struct xsp_context model, int64_t start_ns, int64_t end_ns)
+{
+  const void *events[VECTOR_WORDS] = {NULL};
+  pthread_mutex_lock(&switching);
+  bool is_recorded = switch_off(events);
+  pthread_mutex_unlock(&switching);
+  uint32_t *said = is_recorded ? read_and_publish(events, function, model, start_ns, end_ns) : NULL;
   __atomic_store_n(&is_busy, 0, __ATOMIC_RELEASE);
-  if (!is_read)
-    say_once(&said_lost, "what this TensorFlow recorded cannot be read: its models are recorded, its layers are not");
-  else if (!is_done && model.id != 0)
-    say_once(&said_lost, "layers of a prediction were lost: out of memory");
+  if (said == &said_overlap)
+    say_once(said, OVERLAP);
+  else if (said == &said_unread)
+    say_once(said, "what this TensorFlow recorded cannot be read: its models are recorded, its layers are not");
+  else if (said == &said_lost)
+    say_once(said, "layers of a prediction were lost: too many for the memory. Its function is recorded without layers "
+                   "from now on");
 }

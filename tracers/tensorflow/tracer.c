@@ -22,7 +22,6 @@
 static const struct tensorflow_functions *tf;
 static const char *the_model_range;
 static const struct xsp_host *the_host;
-static __thread void *own_status; // for questions; one per thread, kept
 
 void recording_say(const char *message)
 {
@@ -37,11 +36,15 @@ static int64_t now_ns(void)
   return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-static void *status_of_thread(void)
+// Whether the call returns before what it asked for is done: then nothing about its results may be asked, which would wait.
+static bool is_async(const void *op, void *status)
 {
-  if (own_status == NULL)
-    own_status = tf->new_status();
-  return own_status;
+  void *context = tf->op_context(op, status);
+  void *executor = context != NULL ? tf->executor_of(context) : NULL;
+  bool is_it = executor != NULL && tf->is_async(executor);
+  if (executor != NULL)
+    tf->delete_executor(executor);
+  return is_it;
 }
 
 // ---- sites -----------------------------------------------------------------------------------------------------------
@@ -87,8 +90,8 @@ static struct xsp_site *site_of(enum xsp_level level, const char *name)
 
 static void begin_model(struct tensorflow_call *call, const char *name)
 {
-  call->is_recorded = recording_begin();
   call->function = hash_text(name, strlen(name), 0);
+  call->is_recorded = recording_begin(call->function, !call->is_async);
   struct xsp_site *site = site_of(XSP_LEVEL_MODEL, name);
   call->is_open = true;
   call->start_ns = now_ns();
@@ -136,11 +139,19 @@ static bool function_name(const char *op, char *name)
 
 static void hook_execute_begins(struct tensorflow_call *call, const void *op)
 {
+  static uint32_t said_async;
   char name[NAME_SIZE];
-  const char *op_name = tf->op_name(op, status_of_thread());
+  void *status = tf->new_status(); // a question's, and not the program's
+  const char *op_name = tf->op_name(op, status);
+  bool is_function = op_name != NULL && function_name(op_name, name);
+  call->is_async = is_function && is_async(op, status);
+  tf->delete_status(status);
+  if (call->is_async && __atomic_exchange_n(&said_async, 1, __ATOMIC_RELAXED) == 0)
+    recording_say(
+        "TensorFlow executes functions asynchronously: they are recorded until the call returns, without layers");
   if (op_name == NULL)
     return;
-  if (function_name(op_name, name)) {
+  if (is_function) {
     begin_model(call, name);
   } else if (recording_is_wanted()) {
     struct xsp_site *site = site_of(XSP_LEVEL_LAYER, op_name);
@@ -149,12 +160,14 @@ static void hook_execute_begins(struct tensorflow_call *call, const void *op)
   }
 }
 
-static void hook_execute_ended(struct tensorflow_call *call, void *const *results, int count)
+static void hook_execute_ended(struct tensorflow_call *call, void *const *results, int count, bool is_done)
 {
   int64_t batch = -1;
-  if (call->function != 0 && count > 0 && results != NULL && results[0] != NULL &&
-      tf->handle_rank(results[0], status_of_thread()) > 0)
-    batch = tf->handle_dimension(results[0], 0, status_of_thread());
+  if (call->function != 0 && !call->is_async && is_done && count > 0 && results != NULL && results[0] != NULL) {
+    void *status = tf->new_status();
+    batch = tf->handle_rank(results[0], status) > 0 ? tf->handle_dimension(results[0], 0, status) : -1;
+    tf->delete_status(status);
+  }
   end_call(call, batch);
 }
 
@@ -215,9 +228,9 @@ static void hook_run_begins(struct tensorflow_call *call, const void *handle, vo
   begin_model(call, name);
 }
 
-static void hook_run_ended(struct tensorflow_call *call, void *const *results, int count)
+static void hook_run_ended(struct tensorflow_call *call, void *const *results, int count, bool is_done)
 {
-  bool has_batch = count > 0 && results != NULL && results[0] != NULL && tf->rank(results[0]) > 0;
+  bool has_batch = is_done && count > 0 && results != NULL && results[0] != NULL && tf->rank(results[0]) > 0;
   end_call(call, has_batch ? tf->dimension(results[0], 0) : -1);
 }
 
@@ -242,6 +255,8 @@ const struct tensorflow_hooks *xsp_tensorflow(void)
       .run_begins = hook_run_begins,
       .run_ended = hook_run_ended,
       .say = recording_say,
+      .program_begins = recording_program_begins,
+      .program_began = recording_program_began,
   };
   (void)xsp_tracer_join(xsp_tracer_entry(NULL));
   return &hooks;
