@@ -185,6 +185,8 @@ enum status model_files_find(const char *path, struct arena *arena, struct model
   struct stat about;
   if (stat(path, &about) != 0)
     return error_set_errno(err, STATUS_INPUT, "cannot read the model", path, "another path");
+  if (!S_ISDIR(about.st_mode) && !S_ISREG(about.st_mode)) // a pipe would be waited for
+    return error_set(err, STATUS_INPUT, "cannot read the model", path, "another path", "neither a file nor a folder");
   enum status status = STATUS_OK;
   const char *base = basename(path);
   if (!S_ISDIR(about.st_mode))

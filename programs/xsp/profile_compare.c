@@ -4,6 +4,7 @@
 #include "programs/xsp/profile_compare.h"
 
 #include "programs/xsp/profile_pairs.h"
+#include "programs/xsp/profile_rows.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -44,11 +45,13 @@ struct latencies { // counted observations of a variant at a batch size, in the 
   size_t count;
 };
 
-// A run's number says whose it is, see profile_experiment.c.
-static size_t variant_of_run(const struct profile_options *options, int64_t run_id)
+static void take_answer(struct comparison *comparison, const struct analyze_table *table)
 {
-  size_t lanes = options->variant_count * options->set_count;
-  return (size_t)(run_id - 1) % lanes / options->set_count;
+  for (size_t i = 0; i < comparison->run_count && table->run_count > 0; i++)
+    for (size_t variant = 0; variant < comparison->options->variant_count; variant++)
+      if (comparison->runs[i].run_id == table->run_ids[0] &&
+          comparison->runs[i].experiment_id == experiment_id_of(variant))
+        comparison->answers[variant] = table;
 }
 
 static const struct cell *find_row(const struct analyze_table *table, int64_t batch)
@@ -152,10 +155,10 @@ enum status profile_compare(const struct profile_options *options, const struct 
                             struct analyze_table *tables, size_t *count, struct arena *arena, struct error *err)
 {
   struct comparison comparison = {.options = options, .result = result, .arena = arena};
-  for (size_t i = 0; i < *count; i++)
-    if (strcmp(tables[i].id, "A1") == 0 && tables[i].run_count > 0)
-      comparison.answers[variant_of_run(options, tables[i].run_ids[0])] = &tables[i];
   XSP_TRY(store_runs(result->store, arena, &comparison.runs, &comparison.run_count, err));
+  for (size_t i = 0; i < *count; i++)
+    if (strcmp(tables[i].id, "A1") == 0)
+      take_answer(&comparison, &tables[i]);
   struct cell *rows = arena_alloc_array(arena, options->batch_count * options->variant_count * COLUMNS, sizeof *rows);
   if (rows == NULL)
     return error_set(err, STATUS_MEMORY, "cannot compare the variants", NULL, NULL, "out of memory");
