@@ -354,7 +354,10 @@ static enum status answer_all(struct survey *survey, struct error *err)
     is_any |= has;
   }
   if (!is_any)
-    return survey_lacks(survey, err, "no experiment has a run with the model, layer or kernel level");
+    return survey_lacks(survey, err,
+                        survey->request->batch == 0
+                            ? "no experiment has a run with the model, layer or kernel level"
+                            : "no experiment has a run with the model, layer or kernel level at this batch size");
   table_note(
       &survey->table,
       "B, M, E: the first, middle or last third, in execution order, of the layers that are no constants, variables, "

@@ -306,7 +306,8 @@ class T9Test(ZooCase):
         self.assertEqual((row["batch_size"], row["flops"]), (8, model.metric("flops", 8)))
         self.near(row["latency_ms"], model.model_ms(8))
         self.assertIsNone(self.rows("--batch", "8")["onnxruntime", "Words"]["latency_ms"])
-        xsp("analyze", "T9", self.folder, "--batch", "3", check=1)
+        lacking = xsp("analyze", "T9", self.folder, "--batch", "3", check=1)
+        self.assertIn("at this batch size", lacking.stderr.decode())
 
 
 class T10Test(ZooCase):
