@@ -39,10 +39,15 @@ static void summarize(struct question *question, const struct layers *layers, co
   bool has_convolution = false;
   for (size_t i = 0; i < types->count; i++)
     has_types |= types->names[i] != NULL;
+  size_t by_operator = 0;
   for (size_t i = 0; group_of != NULL && i < layers->count; i++) {
     group_of[i] = is_convolution(&layers->items[i]);
     has_convolution |= group_of[i] != 0;
+    by_operator += group_of[i] != 0 && !says_convolution(layers->items[i].type);
   }
+  if (by_operator > 0)
+    table_note(&question->table, "convolutions: %zu of them by the model's operator, their type does not say so",
+               by_operator);
   if (has_types && !has_convolution)
     convolutions_ms = 0;
   double *sums = has_convolution && group_of != NULL ? layers_sums(question, layers, group_of, 2, LAYER_LATENCY) : NULL;

@@ -125,6 +125,7 @@ static void test_a_type_that_names_an_implementation(void **unused)
   assert_int_equal(fixture_ask(&fixture, "A6"), STATUS_OK);
   assert_int_equal(fixture.tables[0].row_count, 1);
   ASSERT_NEAR(fixture_summary(&fixture, "convolution_pct_of_layers"), 75);
+  assert_true(fixture_has_note(&fixture, "convolutions: 1 of them by the model's operator"));
   ASSERT_NEAR(fixture_summary(&fixture, "convolution_pct_of_model"), 30);
   fixture_done(&fixture);
 }
