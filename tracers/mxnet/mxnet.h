@@ -48,7 +48,8 @@ struct mxnet_hooks { // static; appended to only
   void (*forward_ended)(enum mxnet_model_kind kind, void *handle, void *output, bool is_done);
   void (*results_read)(void);     // a call that waits for results has ended
   void (*program_profiles)(void); // it is about to use MXNet's profiler itself
-                                  // And has done so.
+
+  // It has done so.
   void (*program_configured)(int count, const char *const *keys, const char *const *values);
   void (*program_dumped)(void);
   void (*ending)(void); // MXNet, or the process
