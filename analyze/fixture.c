@@ -183,6 +183,8 @@ void fixture_done(struct fixture *fixture)
   store_close(fixture->store);
   arena_done(&fixture->arena);
   unlink(fixture->path);
+  strcat(fixture->path, ".partial"); // of a test that did not finish the file
+  unlink(fixture->path);
   *strrchr(fixture->path, '/') = 0;
   rmdir(fixture->path);
 }
