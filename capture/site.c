@@ -168,14 +168,16 @@ struct xsp_site *xsp_site_create_variant(const char *tracer, enum xsp_level leve
       register_site(&wanted, variant);
   }
   const struct catalog_site *entry = wanted.id == 0 ? NULL : catalog_entry(wanted.id, CATALOG_SITE);
-  // A free place is claimed by its id; the fields behind it are the same whoever writes them.
+  // A free place is claimed by its id and filled by who claimed it, since others read its fields plainly. One that is
+  // being filled is passed over: a second place for the same id does no harm.
   for (uint32_t i = 0, place = wanted.id * 2654435761u; entry != NULL && i < 64; i++) {
     struct xsp_site *site = &sites[(place + i) % SITES_MOST];
-    uint32_t id = 0;
-    if (!__atomic_compare_exchange_n(&site->id, &id, wanted.id, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
-        id != wanted.id)
+    uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
+    bool is_claimed =
+        id == 0 && __atomic_compare_exchange_n(&site->id, &id, wanted.id, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    if (!is_claimed && (id != wanted.id || __atomic_load_n(&site->mask, __ATOMIC_ACQUIRE) == 0))
       continue;
-    if (__atomic_load_n(&site->mask, __ATOMIC_ACQUIRE) == 0) { // else complete: other threads read it, leave it alone
+    if (is_claimed) {
       const struct catalog_string *text = catalog_entry(entry->name, CATALOG_STRING);
       const struct catalog_string *kind = catalog_entry(entry->category, CATALOG_STRING);
       __atomic_store_n(&site->size, sizeof *site, __ATOMIC_RELAXED);

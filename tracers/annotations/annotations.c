@@ -185,8 +185,8 @@ bool annotations_are_off(void)
 // ---- domains
 struct annotation_domain annotation_domains[ANNOTATION_DOMAINS_MOST] = {
     {.name = ""},
-    {.name = "", .number = 1, .is_nameless = true},
-    {.name = "more domains", .number = 2},
+    {.name = "", .is_nameless = true},
+    {.name = "more domains"},
 };
 static char domain_text[DOMAIN_TEXT_BYTES];
 static uint32_t domain_text_used; // atomic
@@ -214,7 +214,6 @@ struct annotation_domain *annotation_domain(const char *name)
     if (known == NULL) {
       if (copy == NULL && (copy = keep_domain_name(name)) == NULL)
         break;
-      __atomic_store_n(&domain->number, i, __ATOMIC_RELAXED); // the same, whoever claims it
       if (__atomic_compare_exchange_n(&domain->name, &known, copy, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
         return domain;
     }
@@ -231,7 +230,7 @@ struct annotation_domain *annotation_domain_nameless(void)
 
 const char *annotation_domain_name(const struct annotation_domain *domain)
 {
-  return domain->name;
+  return __atomic_load_n(&domain->name, __ATOMIC_RELAXED); // others that want this place may still try to claim it
 }
 
 // ---- ranges of a thread
@@ -258,7 +257,7 @@ static void put_varying(struct annotation_thread *own, const struct annotation *
     range = own->read;
   } else {
     const struct annotation_text *known = (const struct annotation_text *)(const void *)annotation;
-    range_read(known->domain->name, text, length, annotation_model_range, &range);
+    range_read(annotation_domain_name(known->domain), text, length, annotation_model_range, &range);
   }
   own->read_annotation = NULL;
   annotation_put_range(&range, span, own->scratch, sizeof own->scratch);

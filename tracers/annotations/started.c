@@ -110,7 +110,7 @@ uint64_t annotation_range_start_tagged(struct annotation_domain *domain, const s
       annotation_tags_copy(&slot->tags, tags);
     if (annotation->has_varying_tags && text != NULL) {
       struct range range;
-      range_read(domain->name, text, length, annotation_model_range, &range);
+      range_read(annotation_domain_name(domain), text, length, annotation_model_range, &range);
       if (range.sequence != RANGE_NO_NUMBER)
         annotation_tags_int(&slot->tags, "sequence", range.sequence);
       if (range.op_id != RANGE_NO_NUMBER)

@@ -18,11 +18,15 @@
 
 struct annotation_domain {
   const char *name; // atomic; NULL: free. "": the default one, and the nameless one
-  uint32_t number;  // its place in the table; variant of its sites
   bool is_nameless;
 };
 // The default one, the nameless one, the one for all beyond the table, and those that were asked for.
 extern struct annotation_domain annotation_domains[ANNOTATION_DOMAINS_MOST];
+// Its place in the table: variant of its sites.
+static inline uint32_t annotation_domain_number(const struct annotation_domain *domain)
+{
+  return (uint32_t)(domain - annotation_domains);
+}
 
 // What a text is kept under. Texts of different kinds are different.
 enum annotation_text_kind {

@@ -85,7 +85,8 @@ static uint64_t hash_bytes(uint64_t hash, const char *bytes, size_t length)
 
 static uint32_t hash_key(const struct key *key)
 {
-  uint64_t hash = mix((uint64_t)key->domain->number << 16 | (uint64_t)key->kind << 8 | key->level, key->length);
+  uint64_t hash =
+      mix((uint64_t)annotation_domain_number(key->domain) << 16 | (uint64_t)key->kind << 8 | key->level, key->length);
   hash = hash_bytes(hash, key->text, key->length);
   if (key->category != NULL)
     hash = hash_bytes(hash, key->category, strlen(key->category));
@@ -143,11 +144,12 @@ static struct xsp_site *make_site(const struct annotation_text *text, unsigned l
   }
   uint32_t shown_hash = shown == NULL ? 0 : (uint32_t)hash_bytes(1, shown, strlen(shown));
   struct xsp_site *site = xsp_site_create_variant(annotation_tracer, (enum xsp_level)level, text->text, category,
-                                                  text->domain->number ^ shown_hash << 12);
+                                                  annotation_domain_number(text->domain) ^ shown_hash << 12);
   if (site == NULL)
     return NULL;
-  if (text->domain->name[0] != '\0')
-    xsp_site_tag_string(site, "domain", text->domain->name);
+  const char *domain_name = annotation_domain_name(text->domain);
+  if (domain_name[0] != '\0')
+    xsp_site_tag_string(site, "domain", domain_name);
   else if (text->domain->is_nameless && level == XSP_LEVEL_LIBRARY)
     xsp_site_tag_string(site, "domain", "NCCL");
   if (shown != NULL)
@@ -307,7 +309,7 @@ static const struct annotation *read_text(const struct annotation_domain *domain
   const struct annotation_text *guess = guess_operator(*key);
   if (guess != NULL && annotation_capture_range == NULL && annotation_site_is_off(guess->annotation.site))
     return &guess->annotation; // nothing will be recorded: what else it says need not be read
-  const char *domain_name = domain->name;
+  const char *domain_name = annotation_domain_name(domain);
   if (domain->is_nameless && key->length >= sizeof nccl - 1 && memcmp(key->text, nccl, sizeof nccl - 1) == 0)
     domain_name = nccl;
   struct range range;

@@ -24,7 +24,7 @@ static inline struct annotation_domain *domain_of(const void *handle)
 }
 static inline uint32_t domain_number(const void *handle)
 {
-  return annotation_domain_checked(handle)->number;
+  return annotation_domain_number(annotation_domain_checked(handle));
 }
 
 const struct nvtx_string *string_register(const void *domain, const char *text, size_t length); // never NULL
