@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <xsp/span.h>
 
 struct python;
@@ -52,6 +53,18 @@ bool framework_hides(const char *name);
 bool framework_hides_found(const char *name, const void *found);
 // How many bytes can be read from `address` on, which lies in a library's data; 0: it lies elsewhere.
 size_t framework_readable(const void *address);
+
+// ---- passing.c
+// The function behind our export of `name`, kept in `place` (atomic) by the first call; NULL: there is none.
+void *framework_real(void **place, const char *name, const void *caller);
+// The library that `function` lies in, which then stays loaded: the tracer calls it. NULL: not known.
+void *framework_library_of(const void *function);
+// What the framework's tracer exports as `name`; NULL: it is not traced. The tracer is loaded by it and stays.
+void *framework_tracer_symbol(const struct framework *framework, const char *name);
+// Whether the tracer is to be told of calls. The first call asks `attach`, with the function behind it, and its answer
+// stays; meanwhile other threads get false.
+enum framework_state { FRAMEWORK_UNKNOWN, FRAMEWORK_ATTACHING, FRAMEWORK_ATTACHED, FRAMEWORK_NOT_TRACED };
+bool framework_attach_once(uint32_t *state, bool (*attach)(const void *real), const void *real);
 
 // ---- interpose.c
 // The loader's own dlsym, as called from frameworks.so.

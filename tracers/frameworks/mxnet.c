@@ -9,7 +9,6 @@
 
 #include "tracers/frameworks/framework.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,17 +73,14 @@ EACH_FUNCTION(X)
 static void *reals[FUNCTIONS]; // atomic: MXNet's own; NULL: not met yet
 static const struct mxnet_hooks *the_hooks;
 static struct mxnet_functions functions;
-static uint32_t hooks_state;    // atomic: 0 not looked for, 1 being looked for, 2 found, 3 there is nothing to be told
+static uint32_t hooks_state;    // atomic: enum framework_state
 static __thread unsigned depth; // of calls that passed by here
 
 // ---- the tracer ------------------------------------------------------------------------------------------------------
 
 static bool find_functions(const void *of_library)
 {
-  Dl_info info;
-  void *library = NULL;
-  if (dladdr(of_library, &info) != 0 && info.dli_fname != NULL)
-    library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD); // kept: the tracer calls it
+  void *library = framework_library_of(of_library);
   void *symbol;
 #define X(name, arguments)                                                                                             \
   symbol = library == NULL ? NULL : frameworks_lookup(library, "MX" #name);                                            \
@@ -98,9 +94,7 @@ static bool find_functions(const void *of_library)
 
 static const struct mxnet_hooks *load_tracer(void)
 {
-  const char *path = framework_tracer(&framework_mxnet);
-  void *library = path == NULL ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  void *symbol = library == NULL ? NULL : frameworks_lookup(library, MXNET_HOOKS_SYMBOL);
+  void *symbol = framework_tracer_symbol(&framework_mxnet, MXNET_HOOKS_SYMBOL);
   mxnet_hooks_fn get;
   memcpy(&get, &symbol, sizeof get);
   return get == NULL ? NULL : get();
@@ -119,25 +113,18 @@ static void keep_operators_apart(void)
   setenv("MXNET_EXEC_BULK_EXEC_INFERENCE", "0", 0);
 }
 
-// NULL: nothing is to be told, or another thread is about to find out.
-static const struct mxnet_hooks *hooks_for(const void *real)
+static bool attach(const void *real)
 {
-  uint32_t state = 0;
-  if (__atomic_compare_exchange_n(&hooks_state, &state, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
-    const struct mxnet_hooks *hooks = load_tracer();
-    bool is_whole = hooks != NULL && find_functions(real);
-    if (hooks != NULL && !is_whole)
-      hooks->say("this MXNet lacks functions that 1.9 has: it is not traced");
-    if (is_whole)
-      keep_operators_apart();
-    if (is_whole)
-      hooks->start(&functions, framework_session(), framework_model_range());
-    dlerror();
-    the_hooks = hooks;
-    state = is_whole ? 2 : 3;
-    __atomic_store_n(&hooks_state, state, __ATOMIC_RELEASE);
+  const struct mxnet_hooks *hooks = load_tracer();
+  bool is_whole = hooks != NULL && find_functions(real);
+  if (hooks != NULL && !is_whole)
+    hooks->say("this MXNet lacks functions that 1.9 has: it is not traced");
+  if (is_whole) {
+    keep_operators_apart();
+    hooks->start(&functions, framework_session(), framework_model_range());
   }
-  return state == 2 ? the_hooks : NULL;
+  the_hooks = hooks;
+  return is_whole;
 }
 
 struct call {
@@ -147,13 +134,10 @@ struct call {
 
 static struct call enter(enum function number, const char *name, const void *caller)
 {
-  struct call call = {__atomic_load_n(&reals[number], __ATOMIC_ACQUIRE), NULL};
-  if (call.real == NULL) {
-    call.real = framework_next(name, caller);
-    __atomic_store_n(&reals[number], call.real, __ATOMIC_RELEASE);
-  }
-  if (depth++ == 0 && call.real != NULL && framework_tracer(&framework_mxnet) != NULL)
-    call.hooks = hooks_for(call.real);
+  struct call call = {framework_real(&reals[number], name, caller), NULL};
+  if (depth++ == 0 && call.real != NULL && framework_tracer(&framework_mxnet) != NULL &&
+      framework_attach_once(&hooks_state, attach, call.real))
+    call.hooks = the_hooks;
   return call;
 }
 

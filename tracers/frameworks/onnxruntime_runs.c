@@ -10,7 +10,6 @@
 #include "format/range.h"
 #include "tracers/onnxruntime/listener.h"
 
-#include <dlfcn.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -89,8 +88,7 @@ const struct ort_listener *runs_listener(void)
   const struct ort_listener *listener = __atomic_load_n(&the_listener, __ATOMIC_ACQUIRE);
   if (listener != NULL || __atomic_load_n(&was_tried, __ATOMIC_RELAXED) != 0 || runs_listener_path() == NULL)
     return listener;
-  void *library = dlopen(runs_listener_path(), RTLD_NOW | RTLD_LOCAL); // there already: a tracer of the session
-  void *symbol = library == NULL ? NULL : frameworks_lookup(library, ORT_LISTENER_SYMBOL);
+  void *symbol = framework_tracer_symbol(&framework_onnxruntime, ORT_LISTENER_SYMBOL); // there already: of the session
   ort_listener_fn get;
   memcpy(&get, &symbol, sizeof get);
   if (get != NULL)

@@ -8,7 +8,6 @@
 
 #include "tracers/frameworks/framework.h"
 
-#include <dlfcn.h>
 #include <string.h>
 
 struct output { // TF_Output
@@ -43,17 +42,14 @@ EACH_FUNCTION(X)
 static void *reals[FUNCTIONS]; // atomic: TensorFlow's own; NULL: not met yet
 static const struct tensorflow_hooks *the_hooks;
 static struct tensorflow_functions functions;
-static uint32_t hooks_state;    // atomic: 0 not looked for, 1 being looked for, 2 found, 3 there is nothing to be told
+static uint32_t hooks_state;    // atomic: enum framework_state
 static __thread unsigned depth; // of calls that passed by here
 
 // ---- the tracer ------------------------------------------------------------------------------------------------------
 
 static bool find_functions(const void *of_library)
 {
-  Dl_info info;
-  void *library = NULL;
-  if (dladdr(of_library, &info) != 0 && info.dli_fname != NULL)
-    library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD); // kept: the tracer calls it
+  void *library = framework_library_of(of_library);
   if (library == NULL)
     return false;
   void *symbol;
@@ -72,31 +68,22 @@ static bool find_functions(const void *of_library)
 
 static const struct tensorflow_hooks *load_tracer(void)
 {
-  const char *path = framework_tracer(&framework_tensorflow);
-  void *library = path == NULL ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  void *symbol = library == NULL ? NULL : frameworks_lookup(library, TENSORFLOW_HOOKS_SYMBOL);
+  void *symbol = framework_tracer_symbol(&framework_tensorflow, TENSORFLOW_HOOKS_SYMBOL);
   tensorflow_hooks_fn get;
   memcpy(&get, &symbol, sizeof get);
   return get == NULL ? NULL : get();
 }
 
-// NULL: nothing is to be told, or another thread is about to find out.
-static const struct tensorflow_hooks *hooks_for(const void *real)
+static bool attach(const void *real)
 {
-  uint32_t state = __atomic_load_n(&hooks_state, __ATOMIC_ACQUIRE);
-  if (state == 0 && __atomic_compare_exchange_n(&hooks_state, &state, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
-    const struct tensorflow_hooks *hooks = load_tracer();
-    bool is_whole = hooks != NULL && find_functions(real);
-    if (hooks != NULL && !is_whole)
-      hooks->say("this TensorFlow lacks functions that 2.x has: it is not traced");
-    if (is_whole)
-      hooks->start(&functions, framework_model_range());
-    dlerror();
-    the_hooks = hooks;
-    state = is_whole ? 2 : 3;
-    __atomic_store_n(&hooks_state, state, __ATOMIC_RELEASE);
-  }
-  return state == 2 ? the_hooks : NULL;
+  const struct tensorflow_hooks *hooks = load_tracer();
+  bool is_whole = hooks != NULL && find_functions(real);
+  if (hooks != NULL && !is_whole)
+    hooks->say("this TensorFlow lacks functions that 2.x has: it is not traced");
+  if (is_whole)
+    hooks->start(&functions, framework_model_range());
+  the_hooks = hooks;
+  return is_whole;
 }
 
 struct passing {
@@ -106,13 +93,10 @@ struct passing {
 
 static struct passing enter(enum function number, const char *name, const void *caller)
 {
-  struct passing passing = {__atomic_load_n(&reals[number], __ATOMIC_ACQUIRE), NULL};
-  if (passing.real == NULL) {
-    passing.real = framework_next(name, caller);
-    __atomic_store_n(&reals[number], passing.real, __ATOMIC_RELEASE);
-  }
-  if (depth++ == 0 && passing.real != NULL && framework_tracer(&framework_tensorflow) != NULL)
-    passing.hooks = hooks_for(passing.real);
+  struct passing passing = {framework_real(&reals[number], name, caller), NULL};
+  if (depth++ == 0 && passing.real != NULL && framework_tracer(&framework_tensorflow) != NULL &&
+      framework_attach_once(&hooks_state, attach, passing.real))
+    passing.hooks = the_hooks;
   return passing;
 }
 
@@ -187,7 +171,7 @@ void TF_DeleteSession(void *session, void *status)
     void *found = framework_next(#name, __builtin_extract_return_addr(__builtin_return_address(0)));                   \
     bool(*real) parameters;                                                                                            \
     memcpy(&real, &found, sizeof real);                                                                                \
-    bool is_told = __atomic_load_n(&hooks_state, __ATOMIC_ACQUIRE) == 2;                                               \
+    bool is_told = __atomic_load_n(&hooks_state, __ATOMIC_ACQUIRE) == FRAMEWORK_ATTACHED;                              \
     if (is_told)                                                                                                       \
       the_hooks->program_begins();                                                                                     \
     bool is_on = real != NULL && real arguments;                                                                       \
