@@ -225,15 +225,8 @@ static enum status finish(struct survey *survey, struct analyze_table *ret_table
       .title = survey->analysis->title,
       .observations = survey->observations,
       .statistic = question_statistic_name(survey->request),
-      .columns = table->columns,
-      .column_count = table->column_count,
-      .rows = table->rows,
-      .row_count = table->row_count,
-      .summary = table->summary,
-      .summary_count = table->summary_count,
-      .notes = table->notes,
-      .note_count = table->note_count,
   };
+  table_answer(table, ret_table);
   return STATUS_OK;
 }
 

@@ -225,3 +225,15 @@ void cell_spread(struct cell *cells, const double *values, size_t count)
   cells[2] = cell_real(most);
   cells[3] = cell_real(statistic_cv_pct(values, count));
 }
+
+void table_answer(const struct table *table, struct analyze_table *ret_table)
+{
+  ret_table->columns = table->columns;
+  ret_table->column_count = table->column_count;
+  ret_table->rows = table->rows;
+  ret_table->row_count = table->row_count;
+  ret_table->summary = table->summary;
+  ret_table->summary_count = table->summary_count;
+  ret_table->notes = table->notes;
+  ret_table->note_count = table->note_count;
+}

@@ -38,6 +38,9 @@ void table_drop_empty(struct table *table, const char *key);
 // Stable; numbers falling, text rising, null last. False: no such key.
 bool table_sort(struct analyze_table *table, const char *key, struct arena *arena);
 
+// What was built becomes part of the answer: columns, rows, summary, notes. The other members stay.
+void table_answer(const struct table *table, struct analyze_table *ret_table);
+
 struct cell cell_int(int64_t value);
 struct cell cell_real(double value);      // NaN and infinities: null
 struct cell cell_number(double value);    // as cell_real; whole numbers become integers
