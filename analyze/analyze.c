@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of analyses, and what is done to every answer: --sort and --top.
 #include "analyze/a_list.h"
-#include "analyze/survey.h"
+#include "analyze/models/survey.h"
 #include "analyze/table.h"
 #include "analyze/view.h"
 

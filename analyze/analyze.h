@@ -81,7 +81,7 @@ struct analysis {
   const char *needs; // "L": for help and for the status-1 message
   // Fills one experiment's table; analyze_run asks it of each. struct question is the room's own (analyze/view.h).
   enum status (*answer)(struct question *question, struct error *err);
-  // Instead of `answer`: fills one table over all experiments of all files (analyze/survey.h).
+  // Instead of `answer`: fills one table over all experiments of all files (analyze/models/survey.h).
   enum status (*answer_all)(struct survey *survey, struct error *err);
 };
 extern const struct analysis *const analyses[];      // ends with NULL

@@ -3,7 +3,7 @@
 #ifndef XSP_ANALYZE_CACHE_H
 #define XSP_ANALYZE_CACHE_H
 
-#include "analyze/layer_rows.h"
+#include "analyze/layers/rows.h"
 
 // Call before each question: what the one before had beyond the cache's bound goes.
 void cache_next_question(struct analyze_cache *cache);

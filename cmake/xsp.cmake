@@ -23,9 +23,26 @@ include_directories(${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/include)
 set(XSP_OUTPUT ${CMAKE_BINARY_DIR})
 set(CMAKE_BUILD_RPATH_USE_ORIGIN ON) # a build folder may be moved
 
-# xsp_room(NAME files…): the static library xsp_NAME of one room.
+# xsp_room(NAME [files…] [LIBS libs…] [TEST_LIBS libs…]): the static library xsp_NAME of this folder, and its tests.
+# Without files: every .c file here and below, except *_test.c (each a test program, named NAME_FILE) and test_*.c
+# (support that is linked into each of them).
 function(xsp_room name)
-  add_library(xsp_${name} STATIC ${ARGN})
+  cmake_parse_arguments(R "" "" "LIBS;TEST_LIBS" ${ARGN})
+  set(sources ${R_UNPARSED_ARGUMENTS})
+  if(NOT sources)
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.c)
+    set(tests ${sources})
+    set(support ${sources})
+    list(FILTER sources EXCLUDE REGEX "(_test|/test_[^/]*)\\.c$")
+    list(FILTER tests INCLUDE REGEX "_test\\.c$")
+    list(FILTER support INCLUDE REGEX "/test_[^/]*\\.c$")
+  endif()
+  add_library(xsp_${name} STATIC ${sources})
+  target_link_libraries(xsp_${name} PUBLIC ${R_LIBS})
+  foreach(test ${tests})
+    get_filename_component(test_name ${test} NAME_WE)
+    xsp_test(${name}_${test_name} SOURCES ${test} ${support} LIBS xsp_${name} ${R_TEST_LIBS})
+  endforeach()
 endfunction()
 
 # xsp_test(NAME SOURCES files… LIBS libs… [TIMEOUT s] [LABEL label]): a cmocka program run by ctest.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes analyze/shapes and what analytic counts make of it. Lines of the input: operator, inputs, types or outputs,
 // arguments. What is decoded must be within bounds, and counts never negative, infinite or half known.
-#include "analyze/flops.h"
+#include "analyze/flops/flops.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Families of operators that every framework has, whatever it calls them: convolutions, products, pools, means. Used by the
+// rules of flops_onnx.c and of the frameworks' own files.
+#include "analyze/flops/rules.h"
+
+#include <math.h>
+#include <string.h>
+
+// ---- convolutions ----------------------------------------------------------------------------------------------------
+static double product_of(const struct shape *weights, int first, int end)
+{
+  return flop_product(weights, first, end > 0 ? end : weights->rank + end);
+}
+
+bool flops_convolution(struct flop_work *work, unsigned weights_at, int first, int end)
+{
+  const struct shape *weights = flop_tensor(work->operation, weights_at);
+  const struct shape *output = flop_output(work->operation);
+  if (weights == NULL || output == NULL || weights->rank < 3 || end > weights->rank)
+    return false;
+  flop_set(work, shape_elements(output) * product_of(weights, first, end), 0, 0, 0);
+  return true;
+}
+
+bool flops_transposed_convolution(struct flop_work *work, unsigned input_at, unsigned weights_at, int first, int end)
+{
+  const struct shape *input = flop_tensor(work->operation, input_at);
+  const struct shape *weights = flop_tensor(work->operation, weights_at);
+  if (input == NULL || weights == NULL || weights->rank < 3 || end > weights->rank)
+    return false;
+  flop_set(work, shape_elements(input) * product_of(weights, first, end), 0, 0, 0);
+  return true;
+}
+
+void flops_add_bias(struct flop_work *work, unsigned bias_at)
+{
+  const struct shape *bias = flop_tensor(work->operation, bias_at);
+  const struct shape *output = flop_output(work->operation);
+  if (bias != NULL && bias->rank == 1 && output != NULL)
+    work->counts.adds += shape_elements(output);
+}
+
+// ---- products of matrices --------------------------------------------------------------------------------------------
+bool flops_dense(struct flop_work *work)
+{
+  const struct shape *weights = flop_tensor(work->operation, 1);
+  const struct shape *output = flop_output(work->operation);
+  if (weights == NULL || output == NULL || weights->rank != 2)
+    return false;
+  flop_set(work, shape_elements(output) * weights->dims[1], 0, 0, 0);
+  flops_add_bias(work, 2);
+  return true;
+}
+
+// How long the sums are: the dimension of A that the output lacks.
+static double depth_of(const struct shape *a, const struct shape *output)
+{
+  if (a->rank == 1)
+    return a->dims[0];
+  double rows = output->rank >= 2 ? output->dims[output->rank - 2] : NAN;
+  if (a->dims[a->rank - 2] != rows && a->dims[a->rank - 1] == rows) // A is turned
+    return a->dims[a->rank - 2];
+  return a->dims[a->rank - 1];
+}
+
+bool flops_matrix_product(struct flop_work *work)
+{
+  const struct shape *a = flop_tensor(work->operation, 0);
+  const struct shape *output = flop_output(work->operation);
+  if (a == NULL || output == NULL)
+    return false;
+  double depth = depth_of(a, output);
+  if (work->operation->inputs->count < 2)
+    work->missing_elements = output->rank >= 1 ? depth * output->dims[output->rank - 1] : NAN;
+  flop_set(work, shape_elements(output) * depth, 0, 0, 0);
+  return true;
+}
+
+// ---- pools and means -------------------------------------------------------------------------------------------------
+double flops_kernel_elements(const struct flop_work *work)
+{
+  const struct value *kernel = flop_attribute(work->operation, "kernel_shape");
+  double elements = kernel != NULL && kernel->kind == VALUE_NUMBERS && kernel->count > 0 ? 1 : NAN;
+  for (size_t i = 0; !isnan(elements) && i < kernel->count; i++)
+    elements *= kernel->numbers[i];
+  return elements;
+}
+
+bool flops_max_pool(struct flop_work *work)
+{
+  const struct shape *output = flop_output(work->operation);
+  double kernel = flops_kernel_elements(work);
+  if (output == NULL || isnan(kernel))
+    return false;
+  flop_set(work, 0, 0, shape_elements(output) * kernel, 0);
+  return true;
+}
+
+bool flops_average_pool(struct flop_work *work)
+{
+  const struct shape *output = flop_output(work->operation);
+  double kernel = flops_kernel_elements(work);
+  if (output == NULL || isnan(kernel))
+    return false;
+  flop_set(work, 0, shape_elements(output) * kernel, 0, shape_elements(output));
+  return true;
+}
+
+bool flops_mean_of_inputs(struct flop_work *work)
+{
+  const struct shape *input = flop_tensor(work->operation, 0);
+  const struct shape *output = flop_output(work->operation);
+  if (input == NULL || output == NULL)
+    return false;
+  flop_set(work, 0, shape_elements(input), 0, shape_elements(output));
+  return true;
+}
+
+bool flops_resize(struct flop_work *work)
+{
+  const struct value *mode = flop_attribute(work->operation, "mode");
+  if (mode == NULL || mode->kind != VALUE_TEXT || strcmp(mode->text, "nearest") != 0)
+    return false;
+  flop_set(work, 0, 0, 0, 0);
+  return true;
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the rule of an operator and applies it: counts, then the bytes that must move. Called by flops_layers.c. What each
+// operator costs stands in flops_onnx.c and flops_aten*.c.
+#include "analyze/flops/rules.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const struct flop_counts flop_counts_unknown = {NAN, NAN, NAN, NAN, NAN, {0, false}};
+
+double flop_counts_flops(const struct flop_counts *counts)
+{
+  return 2 * counts->multiply_adds + counts->adds + counts->compares + counts->specials;
+}
+
+// ---- what rules read -------------------------------------------------------------------------------------------------
+const struct shape *flop_tensor(const struct flop_operation *operation, unsigned argument)
+{
+  for (size_t i = 0; operation->inputs != NULL && i < operation->inputs->count; i++)
+    if (operation->inputs->items[i].argument == argument)
+      return operation->inputs->items[i].rank >= 1 ? &operation->inputs->items[i] : NULL;
+  return NULL;
+}
+
+const struct shape *flop_output(const struct flop_operation *operation)
+{
+  bool has = operation->outputs != NULL && operation->outputs->count > 0 && operation->outputs->items[0].rank >= 0;
+  return has ? &operation->outputs->items[0] : NULL;
+}
+
+const struct value *flop_value(const struct flop_operation *operation, unsigned argument)
+{
+  bool has = operation->values != NULL && argument < operation->values->count &&
+             operation->values->items[argument].kind != VALUE_NONE;
+  return has ? &operation->values->items[argument] : NULL;
+}
+
+const struct value *flop_attribute(const struct flop_operation *operation, const char *name)
+{
+  for (size_t i = 0; i < operation->attribute_count; i++)
+    if (strcmp(operation->attributes[i].name, name) == 0)
+      return &operation->attributes[i].value;
+  return NULL;
+}
+
+double flop_product(const struct shape *shape, int first, int end)
+{
+  double product = 1;
+  for (int i = first; i < end; i++)
+    product *= shape->dims[i];
+  return product;
+}
+
+void flop_set(struct flop_work *work, double multiply_adds, double adds, double compares, double specials)
+{
+  work->counts.multiply_adds = multiply_adds;
+  work->counts.adds = adds;
+  work->counts.compares = compares;
+  work->counts.specials = specials;
+}
+
+// ---- rules -----------------------------------------------------------------------------------------------------------
+static const struct flop_rule *find_in(const struct flop_rule *rules, const char *type, size_t length)
+{
+  for (; rules->type != NULL; rules++)
+    if (strncmp(rules->type, type, length) == 0 && rules->type[length] == 0)
+      return rules;
+  return NULL;
+}
+
+static const struct flop_rule *find_aten(const char *name)
+{
+  size_t length = strlen(name);
+  const struct flop_rule *rule = find_in(flop_rules_aten, name, length);
+  if (rule == NULL && length > 1 && name[length - 1] == '_') // in place
+    rule = find_in(flop_rules_aten, name, length - 1);
+  return rule;
+}
+
+static const struct flop_rule *find_rule(enum flop_dialect dialect, const char *type, bool *ret_is_aten)
+{
+  static const struct flop_rule *const tables[] = {
+      [FLOPS_ONNX] = flop_rules_onnx,     [FLOPS_TENSORFLOW] = flop_rules_tensorflow,
+      [FLOPS_MXNET] = flop_rules_mxnet,   [FLOPS_OPENVINO] = flop_rules_openvino,
+      [FLOPS_TFLITE] = flop_rules_tflite,
+  };
+  static const char prefix[] = "aten::";
+  *ret_is_aten = strncmp(type, prefix, sizeof prefix - 1) == 0;
+  if (*ret_is_aten)
+    return find_aten(type + sizeof prefix - 1);
+  const struct flop_rule *rule = find_in(tables[dialect], type, strlen(type));
+  if (rule != NULL || dialect != FLOPS_TENSORFLOW)
+    return rule;
+  const char *plain = flops_tensorflow_plain(type);
+  return find_in(tables[dialect], plain, strlen(plain));
+}
+
+bool flops_know(enum flop_dialect dialect, const char *type)
+{
+  bool is_aten;
+  return find_rule(dialect, type, &is_aten) != NULL;
+}
+
+bool flops_are_composite(enum flop_dialect dialect, const char *type)
+{
+  bool is_aten;
+  const struct flop_rule *rule = find_rule(dialect, type, &is_aten);
+  return rule != NULL && rule->is_composite;
+}
+
+static double first_input_elements(const struct flop_operation *operation)
+{
+  if (operation->inputs == NULL || operation->inputs->count == 0)
+    return NAN;
+  return shape_elements(&operation->inputs->items[0]);
+}
+
+// Of all tensors together, aligned at the last dimension; rank -1 where they do not fit.
+static struct shape broadcast(const struct shapes *shapes, unsigned operands)
+{
+  struct shape all = {0};
+  for (size_t i = 0; i < shapes->count && (operands == 0 || shapes->items[i].argument < operands); i++) {
+    const struct shape *shape = &shapes->items[i];
+    if (shape->rank < 0)
+      return *shape;
+    struct shape merged = shape->rank > all.rank ? *shape : all;
+    int common = shape->rank < all.rank ? shape->rank : all.rank;
+    for (int k = 1; k <= common; k++) {
+      double a = all.dims[all.rank - k];
+      double b = shape->dims[shape->rank - k];
+      if (a != b && a != 1 && b != 1)
+        return (struct shape){.rank = -1};
+      merged.dims[merged.rank - k] = a == 1 ? b : a;
+    }
+    all = merged;
+  }
+  return all;
+}
+
+static double result_elements(const struct flop_rule *rule, const struct flop_operation *operation)
+{
+  if (operation->inputs == NULL || operation->inputs->count == 0 || operation->inputs->is_cut)
+    return NAN;
+  switch (rule->result) {
+  case RESULT_BROADCAST:
+  case RESULT_TRUTHS: {
+    struct shape all = broadcast(operation->inputs, rule->operands);
+    return shape_elements(&all);
+  }
+  case RESULT_FIRST:
+    return first_input_elements(operation);
+  default:
+    return NAN;
+  }
+}
+
+static void apply_coefficients(const struct flop_rule *rule, struct flop_work *work, double output_elements)
+{
+  const struct shapes *inputs = work->operation->inputs;
+  double elements = rule->per == PER_INPUT ? first_input_elements(work->operation) : output_elements;
+  if (rule->multiply_adds == 0 && rule->adds == 0 && rule->compares == 0 && rule->specials == 0)
+    elements = 0; // moves only
+  if (rule->per == PER_FURTHER && inputs != NULL && !inputs->is_cut && inputs->count > 0)
+    elements *= (double)(inputs->count - 1);
+  else if (rule->per == PER_FURTHER)
+    elements = NAN;
+  flop_set(work, rule->multiply_adds * elements, rule->adds * elements, rule->compares * elements,
+           rule->specials * elements);
+}
+
+// ---- bytes -----------------------------------------------------------------------------------------------------------
+// Of tensors from index `first` on, of the first `operands` arguments (0: of all). NaN where one has no known element
+// size.
+static double bytes_of(const struct shapes *shapes, size_t first, unsigned operands)
+{
+  if (shapes == NULL || shapes->is_cut)
+    return NAN;
+  double bytes = 0;
+  for (size_t i = first; i < shapes->count; i++) {
+    const struct shape *shape = &shapes->items[i];
+    if (operands != 0 && shape->argument >= operands)
+      break;
+    if (shape->type.bytes == 0 && shape->rank == 0)
+      continue; // a number, a list, or nothing
+    bytes += shape->type.bytes == 0 ? NAN : shape_elements(shape) * shape->type.bytes;
+  }
+  return bytes;
+}
+
+static double moved(enum flop_traffic traffic, double inputs, double further_inputs, double result)
+{
+  switch (traffic) {
+  case MOVES_NOTHING:
+    return 0;
+  case MOVES_RESULT:
+    return result;
+  case MOVES_PICKED:
+    return 2 * result + further_inputs;
+  default:
+    return inputs + result;
+  }
+}
+
+// ---- outputs are recorded: all but ATen ------------------------------------------------------------------------------
+// By its recorded type, else by what the framework says its outputs take.
+static struct element_type recorded_element(const struct flop_operation *operation)
+{
+  const struct shape *output = flop_output(operation);
+  if (output == NULL)
+    return (struct element_type){0};
+  if (output->type.bytes != 0)
+    return output->type;
+  double bytes = operation->outputs->count == 1 ? operation->output_bytes / shape_elements(output) : NAN;
+  bool is_size = bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
+  return (struct element_type){is_size ? (uint8_t)bytes : 0, is_size && bytes > 1};
+}
+
+static double recorded_bytes(const struct flop_rule *rule, const struct flop_work *work)
+{
+  const struct flop_operation *operation = work->operation;
+  if (rule->traffic == MOVES_NOTHING)
+    return 0;
+  double missing = work->missing_elements == 0 ? 0 : work->missing_elements * work->counts.element.bytes;
+  if (work->counts.element.bytes == 0 && missing != 0)
+    missing = NAN;
+  double result = isnan(operation->output_bytes) ? bytes_of(operation->outputs, 0, 0) : operation->output_bytes;
+  double inputs = operation->input_bytes + operation->parameter_bytes;
+  if (isnan(inputs))
+    inputs = bytes_of(operation->inputs, 0, 0);
+  double further = isnan(operation->input_bytes) ? bytes_of(operation->inputs, 1, 0) : 0;
+  return moved(rule->traffic, inputs + missing, further, result);
+}
+
+// What is fused works on each element of the result, once. An operator that is not known makes all of it unknown.
+static void add_fused(struct flop_work *work, double output_elements)
+{
+  const struct flop_operation *operation = work->operation;
+  struct flop_counts *counts = &work->counts;
+  for (const char *at = operation->fused; at != NULL && *at != 0;) {
+    size_t length = strcspn(at, " ");
+    char type[64];
+    snprintf(type, sizeof type, "%.*s", (int)(length < sizeof type ? length : sizeof type - 1), at);
+    bool is_aten;
+    const struct flop_rule *rule = find_rule(operation->dialect, type, &is_aten);
+    double elements = rule == NULL || rule->count != NULL ? NAN : output_elements;
+    counts->multiply_adds += elements * (rule == NULL ? 0 : rule->multiply_adds);
+    counts->adds += elements * (rule == NULL ? 0 : rule->adds);
+    counts->compares += elements * (rule == NULL ? 0 : rule->compares);
+    counts->specials += elements * (rule == NULL ? 0 : rule->specials);
+    at += length + strspn(at + length, " ");
+  }
+}
+
+static void count_recorded(const struct flop_rule *rule, struct flop_work *work)
+{
+  const struct shape *output = flop_output(work->operation);
+  double output_elements = output == NULL ? NAN : shape_elements(output);
+  work->counts.element = recorded_element(work->operation);
+  if (rule->count == NULL)
+    apply_coefficients(rule, work, output_elements);
+  else if (!rule->count(work))
+    flop_set(work, NAN, NAN, NAN, NAN);
+  add_fused(work, output_elements);
+  work->counts.bytes = recorded_bytes(rule, work);
+}
+
+// ---- ATen: only inputs are recorded ----------------------------------------------------------------------------------
+static struct element_type aten_element(const struct flop_operation *operation, const struct flop_rule *rule)
+{
+  if (rule->result == RESULT_TRUTHS)
+    return (struct element_type){1, false};
+  for (size_t i = 0; operation->inputs != NULL && i < operation->inputs->count; i++)
+    if (operation->inputs->items[i].rank >= 1)
+      return operation->inputs->items[i].type;
+  return (struct element_type){0};
+}
+
+static void count_aten(const struct flop_rule *rule, struct flop_work *work)
+{
+  work->counts.element = aten_element(work->operation, rule);
+  work->output_elements = result_elements(rule, work->operation);
+  if (rule->count == NULL) {
+    apply_coefficients(rule, work, work->output_elements);
+  } else if (!rule->count(work)) {
+    flop_set(work, NAN, NAN, NAN, NAN);
+    work->output_elements = NAN;
+  }
+  double result = work->output_elements * (work->counts.element.bytes == 0 ? NAN : work->counts.element.bytes);
+  const struct shapes *inputs = work->operation->inputs;
+  work->counts.bytes =
+      moved(rule->traffic, bytes_of(inputs, 0, rule->operands), bytes_of(inputs, 1, rule->operands), result);
+}
+
+static bool is_amount(double value)
+{
+  return isfinite(value) && value >= 0;
+}
+
+struct flop_counts flops_count(const struct flop_operation *operation)
+{
+  bool is_aten;
+  const struct flop_rule *rule =
+      operation->type == NULL ? NULL : find_rule(operation->dialect, operation->type, &is_aten);
+  if (rule == NULL)
+    return flop_counts_unknown;
+  struct flop_work work = {.operation = operation, .counts = flop_counts_unknown, .output_elements = NAN};
+  if (is_aten)
+    count_aten(rule, &work);
+  else
+    count_recorded(rule, &work);
+  struct flop_counts *counts = &work.counts;
+  // Products of hostile shapes, and windows of negative size.
+  if (!is_amount(counts->multiply_adds) || !is_amount(counts->adds) || !is_amount(counts->compares) ||
+      !is_amount(counts->specials) || !is_amount(flop_counts_flops(counts)))
+    flop_set(&work, NAN, NAN, NAN, NAN);
+  if (!is_amount(counts->bytes))
+    counts->bytes = NAN;
+  return *counts;
+}

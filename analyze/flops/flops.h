@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Analytic work of one operator, from its shapes: what the mathematics asks for, not what hardware counted. Conventions:
+// docs/analyses.md, "Analytic flops". An operator that is not known, or whose shapes do not suffice, has no count. Pure.
+// Private to analyze.
+#ifndef XSP_ANALYZE_FLOPS_FLOPS_H
+#define XSP_ANALYZE_FLOPS_FLOPS_H
+
+#include "analyze/flops/shapes.h"
+
+struct flop_counts {           // NaN: unknown; the first four are all known or all unknown
+  double multiply_adds;        // one multiplication and the addition of its product: two flops
+  double adds;                 // additions, subtractions, multiplications by themselves
+  double compares;             // comparisons, signs, roundings, selections
+  double specials;             // divisions, powers, roots, exponentials, and what is made of them
+  double bytes;                // unique inputs, weights and outputs, each moved once; views move nothing
+  struct element_type element; // of the result; bytes 0: unknown
+};
+extern const struct flop_counts flop_counts_unknown;
+double flop_counts_flops(const struct flop_counts *counts); // 2 * multiply_adds + the rest
+
+struct flop_attribute { // by name: "kernel_shape"
+  const char *name;
+  struct value value;
+};
+enum flop_dialect { // whose names operators have; ATen's say so themselves ("aten::")
+  FLOPS_ONNX,
+  FLOPS_TENSORFLOW,
+  FLOPS_MXNET,
+  FLOPS_OPENVINO,
+  FLOPS_TFLITE,
+};
+struct flop_operation {
+  enum flop_dialect dialect;
+  const char *type;                        // "Conv", "aten::addmm"
+  const char *fused;                       // operators on its result, with spaces between: "BiasAdd Relu"; NULL: none
+  const struct shapes *inputs;             // NULL: not recorded
+  const struct shapes *outputs;            // NULL: not recorded (ATen): follows from the inputs
+  const struct values *values;             // ATen: arguments by position; NULL: not recorded
+  const struct flop_attribute *attributes; // ONNX
+  size_t attribute_count;
+  // Bytes of variable inputs, of constant ones (weights) and of outputs as the framework counted them; NaN: it did not.
+  double input_bytes, parameter_bytes, output_bytes;
+};
+// What is known of the operation; flop_counts_unknown where it is no known operator.
+struct flop_counts flops_count(const struct flop_operation *operation);
+bool flops_know(enum flop_dialect dialect, const char *type); // whether the operator is known at all
+// Whether it may or may not do something, which only the operators nested in it tell ("aten::contiguous").
+bool flops_are_composite(enum flop_dialect dialect, const char *type);
+
+#endif

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gives paired layers their analytic work: counts every layer of the runs, adds up what is nested in layers that only call
+// others, takes away what is told elsewhere, and carries it over to the pairs. Called by A14.
+#include "analyze/flops/layers.h"
+
+#include "analyze/flops/tags.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { AMOUNTS = 5 }; // multiply_adds, adds, compares, specials, bytes
+
+struct nested { // layers directly in a layer
+  uint32_t pending, count;
+  bool has_unknown_flops, has_unknown_bytes;
+  struct flop_counts sum; // of those that are known
+};
+struct counting { // of one run
+  const struct run_columns *columns;
+  struct arena *arena;
+  size_t layer_count;
+  uint32_t *layer_of; // by row; ROW_NONE
+  uint32_t *row_of;   // by layer
+  uint32_t *above;    // by layer: the layer around it; ROW_NONE
+  uint32_t *order;    // layers, those within before those around
+  struct nested *nested;
+  struct flop_counts *total; // by layer, with all that is in it
+};
+
+static void add(struct flop_counts *sum, const struct flop_counts *more, double sign)
+{
+  double flops = flop_counts_flops(more);
+  if (!isnan(flops)) {
+    if (sign > 0 && (sum->element.bytes == 0 || flops > flop_counts_flops(sum)))
+      sum->element = more->element;
+    sum->multiply_adds += sign * more->multiply_adds;
+    sum->adds += sign * more->adds;
+    sum->compares += sign * more->compares;
+    sum->specials += sign * more->specials;
+  }
+  if (!isnan(more->bytes))
+    sum->bytes += sign * more->bytes;
+}
+
+// ---- nesting ---------------------------------------------------------------------------------------------------------
+static bool number_layers(struct counting *counting)
+{
+  const struct run_columns *columns = counting->columns;
+  const struct store_spans *spans = &columns->spans;
+  for (size_t i = 0; i < spans->count; i++)
+    counting->layer_count += spans->level[i] == XSP_LEVEL_LAYER;
+  size_t count = counting->layer_count;
+  counting->layer_of = arena_alloc_array(counting->arena, spans->count + 1, sizeof *counting->layer_of);
+  counting->row_of = arena_alloc_array(counting->arena, count + 1, sizeof *counting->row_of);
+  counting->above = arena_alloc_array(counting->arena, count + 1, sizeof *counting->above);
+  counting->order = arena_alloc_array(counting->arena, count + 1, sizeof *counting->order);
+  counting->nested = arena_alloc_array(counting->arena, count + 1, sizeof *counting->nested);
+  counting->total = arena_alloc_array(counting->arena, count + 1, sizeof *counting->total);
+  if (counting->layer_of == NULL || counting->row_of == NULL || counting->above == NULL || counting->order == NULL ||
+      counting->nested == NULL || counting->total == NULL)
+    return false;
+  uint32_t number = 0;
+  for (size_t i = 0; i < spans->count; i++) {
+    bool is_layer = spans->level[i] == XSP_LEVEL_LAYER;
+    counting->layer_of[i] = is_layer ? number : ROW_NONE;
+    if (is_layer)
+      counting->row_of[number++] = (uint32_t)i;
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t parent = run_columns_row(columns, columns->derived.parent_id[counting->row_of[i]]);
+    uint32_t around = parent == ROW_NONE ? ROW_NONE : run_columns_row(columns, columns->derived.layer_id[parent]);
+    counting->above[i] = around == ROW_NONE ? ROW_NONE : counting->layer_of[around];
+    if (counting->above[i] != ROW_NONE)
+      counting->nested[counting->above[i]].pending++;
+  }
+  return true;
+}
+
+// Innermost first: a layer comes when all that are in it have come. Parents form no circles (correlate saw to it).
+static size_t order_layers(struct counting *counting)
+{
+  size_t end = 0;
+  for (uint32_t i = 0; i < counting->layer_count; i++)
+    if (counting->nested[i].pending == 0)
+      counting->order[end++] = i;
+  for (size_t at = 0; at < end; at++) {
+    uint32_t above = counting->above[counting->order[at]];
+    if (above != ROW_NONE && --counting->nested[above].pending == 0)
+      counting->order[end++] = above;
+  }
+  return end;
+}
+
+// ---- totals ----------------------------------------------------------------------------------------------------------
+static struct flop_counts total_of(const struct flop_counts *own, const struct nested *nested, enum flop_role role)
+{
+  if (role != FLOP_WRAPPER || nested->count == 0)
+    return *own;
+  struct flop_counts total = nested->sum;
+  if (nested->has_unknown_flops)
+    total.multiply_adds = total.adds = total.compares = total.specials = NAN;
+  if (nested->has_unknown_bytes)
+    total.bytes = NAN;
+  return total;
+}
+
+static bool find_totals(struct counting *counting, struct flop_tags *tags)
+{
+  const struct run_columns *columns = counting->columns;
+  size_t count = order_layers(counting);
+  for (size_t i = 0; i < counting->layer_count; i++)
+    counting->total[i] = flop_counts_unknown;
+  for (size_t at = 0; at < count; at++) {
+    uint32_t layer = counting->order[at];
+    bool is_module = columns->spans.category[counting->row_of[layer]] == columns->module;
+    struct flop_counts own;
+    if (!flop_tags_count(tags, layer, &own))
+      return false;
+    counting->total[layer] = total_of(&own, &counting->nested[layer], flop_tags_role(tags, layer, is_module));
+    if (counting->above[layer] == ROW_NONE)
+      continue;
+    struct nested *nested = &counting->nested[counting->above[layer]];
+    nested->count++;
+    nested->has_unknown_flops |= isnan(flop_counts_flops(&counting->total[layer]));
+    nested->has_unknown_bytes |= isnan(counting->total[layer].bytes);
+    add(&nested->sum, &counting->total[layer], 1);
+  }
+  counting->layer_count = count;
+  return true;
+}
+
+// ---- what is told of which layer -------------------------------------------------------------------------------------
+static double not_negative(double value)
+{
+  return value < 0 ? 0 : value;
+}
+
+// Takes the work of layers that are told off those they are in. Those in front are innermost: `order` backwards meets
+// what is around first.
+static bool leave_own(const struct counting *counting, const struct layer_rows *rows, struct flop_counts *own)
+{
+  uint32_t *told = arena_alloc_array(counting->arena, counting->layer_count + 1, sizeof *told); // item around or at it
+  uint32_t *item_of = arena_alloc_array(counting->arena, counting->columns->spans.count + 1, sizeof *item_of);
+  if (told == NULL || item_of == NULL)
+    return false;
+  memset(item_of, 0xff, counting->columns->spans.count * sizeof *item_of);
+  for (size_t i = 0; i < rows->count; i++) {
+    item_of[rows->items[i].row] = (uint32_t)i;
+    own[i] = counting->total[counting->layer_of[rows->items[i].row]];
+  }
+  for (size_t at = counting->layer_count; at-- > 0;) {
+    uint32_t layer = counting->order[at];
+    uint32_t above = counting->above[layer];
+    uint32_t around = above == ROW_NONE ? ROW_NONE : told[above];
+    uint32_t item = item_of[counting->row_of[layer]];
+    told[layer] = item != ROW_NONE ? item : around;
+    if (item != ROW_NONE && around != ROW_NONE)
+      add(&own[around], &counting->total[layer], -1);
+  }
+  for (size_t i = 0; i < rows->count; i++) {
+    own[i].multiply_adds = not_negative(own[i].multiply_adds);
+    own[i].adds = not_negative(own[i].adds);
+    own[i].compares = not_negative(own[i].compares);
+    own[i].specials = not_negative(own[i].specials);
+    own[i].bytes = not_negative(own[i].bytes);
+  }
+  return true;
+}
+
+// ---- pairs -----------------------------------------------------------------------------------------------------------
+struct gathering { // values by layer and observation of the set
+  size_t observation_count;
+  double *values[AMOUNTS]; // NaN: unknown; -1: the layer is not there
+};
+
+static enum status count_run(struct question *question, const struct layers_run *run, struct arena *arena,
+                             struct gathering *gathering, struct flop_counts *items, size_t first, struct error *err)
+{
+  struct run_columns columns;
+  struct flop_tags tags;
+  struct counting counting = {.columns = &columns, .arena = arena};
+  XSP_TRY(run_columns_load(question->view->store, run->run,
+                           STORE_BIT(STORE_NAME) | STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_TRACER), arena, &columns,
+                           err));
+  if (!number_layers(&counting))
+    return question_no_memory(err);
+  XSP_TRY(flop_tags_load(&columns, counting.layer_of, counting.layer_count, arena, &tags, err));
+  struct flop_counts *own = arena_alloc_array(arena, run->rows->count + 1, sizeof *own);
+  if (own == NULL || !find_totals(&counting, &tags) || !leave_own(&counting, run->rows, own))
+    return question_no_memory(err);
+  for (size_t i = 0; i < run->rows->count; i++) {
+    const struct layer_row *row = &run->rows->items[i];
+    uint32_t observation = run->observation_of[row->observation];
+    if (row->layer == ROW_NONE || observation == ROW_NONE)
+      continue;
+    const double amounts[AMOUNTS] = {own[i].multiply_adds, own[i].adds, own[i].compares, own[i].specials, own[i].bytes};
+    for (size_t k = 0; k < AMOUNTS; k++)
+      gathering->values[k][row->layer * gathering->observation_count + observation - first] = amounts[k];
+    if (items[row->layer].element.bytes == 0)
+      items[row->layer].element = own[i].element;
+  }
+  return STATUS_OK;
+}
+
+static bool start(struct gathering *gathering, size_t layer_count, size_t observation_count, struct arena *arena)
+{
+  gathering->observation_count = observation_count;
+  if (observation_count != 0 && layer_count > SIZE_MAX / observation_count)
+    return false;
+  for (size_t k = 0; k < AMOUNTS; k++) {
+    gathering->values[k] = arena_alloc_array(arena, layer_count * observation_count + 1, sizeof(double));
+    if (gathering->values[k] == NULL)
+      return false;
+    for (size_t i = 0; i < layer_count * observation_count; i++)
+      gathering->values[k][i] = -1;
+  }
+  return true;
+}
+
+// The statistic over the observations that have the layer; NaN where one of them does not say, or none has it.
+static double amount_of(const struct question *question, double *values, size_t count)
+{
+  size_t present = 0;
+  for (size_t i = 0; i < count; i++) {
+    if (isnan(values[i]))
+      return NAN;
+    if (values[i] >= 0)
+      values[present++] = values[i];
+  }
+  return question_statistic(question, values, present);
+}
+
+static void tell(const struct question *question, const struct gathering *gathering, size_t layer_count,
+                 struct layers_work *work)
+{
+  for (size_t i = 0; i < layer_count; i++) {
+    double amounts[AMOUNTS];
+    for (size_t k = 0; k < AMOUNTS; k++)
+      amounts[k] =
+          amount_of(question, gathering->values[k] + i * gathering->observation_count, gathering->observation_count);
+    work->items[i] =
+        (struct flop_counts){amounts[0], amounts[1], amounts[2], amounts[3], amounts[4], work->items[i].element};
+    work->known += isnan(flop_counts_flops(&work->items[i])) ? 0 : 1;
+  }
+}
+
+enum status flops_layers_load(struct question *question, const struct layers *layers, const struct view_set *set,
+                              struct layers_work *ret_work, struct error *err)
+{
+  struct gathering gathering = {0};
+  *ret_work = (struct layers_work){0};
+  ret_work->items = arena_alloc_array(question->scratch, layers->count + 1, sizeof *ret_work->items);
+  if (ret_work->items == NULL || !start(&gathering, layers->count, set->observation_count, question->scratch))
+    return question_no_memory(err);
+  for (size_t r = 0; r < layers->run_count; r++) {
+    const struct layers_run *run = &layers->runs[r];
+    if (run->part->set != set)
+      continue;
+    struct arena arena = {0};
+    enum status status =
+        count_run(question, run, &arena, &gathering, ret_work->items, run->part->first_observation, err);
+    arena_done(&arena);
+    XSP_TRY(status);
+  }
+  tell(question, &gathering, layers->count, ret_work);
+  return STATUS_OK;
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads shapes from the tags that predictors and importers give layers, and has their operators counted, each different
+// one once. Called by flops_layers.c. Tags: ONNX Runtime's input_shape, layer_shape, …_bytes (tracers/onnxruntime); Kineto's
+// "Input Dims", "Input type", "Concrete Inputs"; kernel_shape, group, size, mode from whoever knows them
+// (`xsp profile` reads them from the model); operator and fused_ops of the other predictors.
+#include "analyze/flops/tags.h"
+
+#include <math.h>
+#include <string.h>
+
+// ---- reading ---------------------------------------------------------------------------------------------------------
+enum { TEXTS = 10, NUMBERS = 5 };
+static const char *const text_keys[TEXTS] = {"layer_type", "layer_shape",     "input_shape",  "Input Dims",
+                                             "Input type", "Concrete Inputs", "kernel_shape", "mode",
+                                             "operator",   "fused_ops"};
+static const char *const number_keys[NUMBERS] = {"size", "group", "activation_bytes", "parameter_bytes",
+                                                 "output_bytes"};
+
+static void find_keys(struct store *store, uint32_t keys[TEXTS + NUMBERS])
+{
+  for (size_t i = 0; i < TEXTS + NUMBERS; i++) {
+    const char *name = i < TEXTS ? text_keys[i] : number_keys[i - TEXTS];
+    if (!store_find_string(store, name, strlen(name), &keys[i]))
+      keys[i] = 0; // no tag has it
+  }
+}
+
+static void read_tag(struct flop_facts *facts, const struct store_tag *tag, const uint32_t keys[TEXTS + NUMBERS])
+{
+  uint32_t *texts[TEXTS] = {&facts->type,   &facts->shape,        &facts->inputs, &facts->dims,      &facts->types,
+                            &facts->values, &facts->kernel_shape, &facts->mode,   &facts->operation, &facts->fused};
+  int64_t *numbers[NUMBERS] = {&facts->size, &facts->group, &facts->input_bytes, &facts->parameter_bytes,
+                               &facts->output_bytes};
+  for (size_t i = 0; i < TEXTS; i++)
+    if (tag->key == keys[i] && tag->type == STORE_TEXT)
+      *texts[i] = tag->value.string;
+  for (size_t i = 0; i < NUMBERS; i++)
+    if (tag->key == keys[TEXTS + i] && tag->type == STORE_INT && tag->value.integer >= 0)
+      *numbers[i] = tag->value.integer;
+}
+
+enum status flop_tags_load(const struct run_columns *columns, const uint32_t *layer_of, size_t layer_count,
+                           struct arena *arena, struct flop_tags *ret_tags, struct error *err)
+{
+  struct store *store = columns->store;
+  uint32_t keys[TEXTS + NUMBERS];
+  *ret_tags = (struct flop_tags){.store = store, .arena = arena, .layer_of = layer_of, .memo_mask = 63};
+  ret_tags->facts = arena_alloc_array(arena, layer_count + 1, sizeof *ret_tags->facts);
+  ret_tags->memo = arena_alloc_array(arena, ret_tags->memo_mask + 1, sizeof *ret_tags->memo);
+  if (ret_tags->facts == NULL || ret_tags->memo == NULL)
+    return question_no_memory(err);
+  for (size_t i = 0; i < columns->spans.count; i++) {
+    if (layer_of[i] == ROW_NONE)
+      continue;
+    struct flop_facts *facts = &ret_tags->facts[layer_of[i]];
+    memset(facts, 0, sizeof *facts); // padding too: facts are compared as bytes
+    facts->name = columns->spans.name[i];
+    facts->tracer = columns->spans.tracer[i];
+    facts->size = facts->group = facts->input_bytes = facts->parameter_bytes = facts->output_bytes = STORE_NONE;
+  }
+  find_keys(store, keys);
+  struct store_tag *tags;
+  size_t count;
+  XSP_TRY(store_load_tags_of(store, columns->run->run->run_id, keys, TEXTS + NUMBERS, arena, &tags, &count, err));
+  for (size_t i = 0; i < count; i++) {
+    uint32_t row = run_columns_row(columns, tags[i].span_id);
+    if (row != ROW_NONE && layer_of[row] != ROW_NONE)
+      read_tag(&ret_tags->facts[layer_of[row]], &tags[i], keys);
+  }
+  return STATUS_OK;
+}
+
+// ---- counting --------------------------------------------------------------------------------------------------------
+static const char *text_of(const struct flop_tags *tags, uint32_t string, size_t *ret_length)
+{
+  return store_text(tags->store, string, ret_length);
+}
+
+static enum flop_dialect dialect_of(const struct flop_tags *tags, const struct flop_facts *facts)
+{
+  static const struct {
+    const char *tracer;
+    enum flop_dialect dialect;
+  } known[] = {
+      {"tensorflow", FLOPS_TENSORFLOW}, {"mxnet", FLOPS_MXNET}, {"openvino", FLOPS_OPENVINO}, {"litert", FLOPS_TFLITE}};
+  const char *tracer = text_of(tags, facts->tracer, NULL);
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+    if (strcmp(tracer, known[i].tracer) == 0)
+      return known[i].dialect;
+  return FLOPS_ONNX;
+}
+
+// The operator's name: as told, else the layer's type, else its name where that is one of ATen's.
+static const char *type_of(const struct flop_tags *tags, const struct flop_facts *facts)
+{
+  const char *name = text_of(tags, facts->name, NULL);
+  if (strncmp(name, "aten::", 6) == 0)
+    return name;
+  if (facts->operation != 0)
+    return text_of(tags, facts->operation, NULL);
+  return facts->type == 0 ? NULL : text_of(tags, facts->type, NULL);
+}
+
+static const struct shapes *read_shapes(const struct flop_tags *tags, uint32_t string, struct shapes *shapes)
+{
+  size_t length;
+  const char *text = text_of(tags, string, &length);
+  bool is_read = string != 0 && (shapes_read(text, length, shapes) || shapes_read_typed(text, length, shapes));
+  return is_read ? shapes : NULL;
+}
+
+static double bytes_of(int64_t recorded)
+{
+  return recorded == STORE_NONE ? NAN : (double)recorded;
+}
+
+static void read_aten(struct flop_tags *tags, const struct flop_facts *facts, struct flop_operation *operation)
+{
+  size_t length;
+  const char *text = text_of(tags, facts->dims, &length);
+  if (facts->dims == 0 || !shapes_read_arguments(text, length, &tags->inputs))
+    return;
+  operation->inputs = &tags->inputs;
+  text = text_of(tags, facts->types, &length);
+  if (facts->types != 0)
+    shapes_read_types(text, length, &tags->inputs); // what it says up to an error stands
+  text = text_of(tags, facts->values, &length);
+  if (facts->values != 0 && values_read(text, length, &tags->values))
+    operation->values = &tags->values;
+}
+
+static struct flop_attribute number(const char *name, int64_t value)
+{
+  return (struct flop_attribute){name, {.kind = VALUE_NUMBERS, .count = 1, .numbers = {(double)value}}};
+}
+
+static struct flop_counts count(struct flop_tags *tags, const struct flop_facts *facts)
+{
+  struct flop_attribute attributes[4];
+  struct flop_operation operation = {
+      .dialect = dialect_of(tags, facts),
+      .type = type_of(tags, facts),
+      .fused = facts->fused == 0 ? NULL : text_of(tags, facts->fused, NULL),
+      .attributes = attributes,
+      .input_bytes = bytes_of(facts->input_bytes),
+      .parameter_bytes = bytes_of(facts->parameter_bytes),
+      .output_bytes = bytes_of(facts->output_bytes),
+  };
+  if (operation.type == NULL || !flops_know(operation.dialect, operation.type))
+    return flop_counts_unknown;
+  if (strncmp(operation.type, "aten::", 6) == 0) {
+    read_aten(tags, facts, &operation);
+    return flops_count(&operation);
+  }
+  operation.inputs = read_shapes(tags, facts->inputs, &tags->inputs);
+  operation.outputs = read_shapes(tags, facts->shape, &tags->outputs);
+  size_t length;
+  if (facts->kernel_shape != 0) {
+    const char *text = text_of(tags, facts->kernel_shape, &length);
+    attributes[operation.attribute_count++] = (struct flop_attribute){"kernel_shape", value_read(text, length)};
+  }
+  if (facts->mode != 0) {
+    const char *text = text_of(tags, facts->mode, &length);
+    attributes[operation.attribute_count++] = (struct flop_attribute){"mode", value_read(text, length)};
+  }
+  if (facts->size != STORE_NONE)
+    attributes[operation.attribute_count++] = number("size", facts->size);
+  if (facts->group != STORE_NONE)
+    attributes[operation.attribute_count++] = number("group", facts->group);
+  return flops_count(&operation);
+}
+
+static uint64_t hash_of(const struct flop_facts *facts)
+{
+  uint64_t hash = 0;
+  const unsigned char *bytes = (const unsigned char *)facts;
+  for (size_t i = 0; i + 8 <= sizeof *facts; i += 8) {
+    uint64_t word;
+    memcpy(&word, bytes + i, 8);
+    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+_Static_assert(sizeof(struct flop_facts) % 8 == 0, "hashed in words");
+
+static struct flop_memo *find_memo(struct flop_memo *memo, size_t mask, const struct flop_facts *facts)
+{
+  size_t at = (size_t)hash_of(facts) & mask;
+  while (memo[at].is_used && memcmp(&memo[at].facts, facts, sizeof *facts) != 0)
+    at = (at + 1) & mask;
+  return &memo[at];
+}
+
+static bool grow_memo(struct flop_tags *tags)
+{
+  size_t mask = tags->memo_mask * 2 + 1;
+  struct flop_memo *memo = arena_alloc_array(tags->arena, mask + 1, sizeof *memo);
+  if (memo == NULL)
+    return false;
+  for (size_t i = 0; i <= tags->memo_mask; i++)
+    if (tags->memo[i].is_used)
+      *find_memo(memo, mask, &tags->memo[i].facts) = tags->memo[i];
+  tags->memo = memo;
+  tags->memo_mask = mask;
+  return true;
+}
+
+bool flop_tags_count(struct flop_tags *tags, uint32_t layer, struct flop_counts *ret_counts)
+{
+  if (tags->memo_count * 2 > tags->memo_mask && !grow_memo(tags))
+    return false;
+  struct flop_memo *memo = find_memo(tags->memo, tags->memo_mask, &tags->facts[layer]);
+  if (!memo->is_used) {
+    memo->facts = tags->facts[layer];
+    memo->counts = count(tags, &tags->facts[layer]);
+    memo->is_used = true;
+    tags->memo_count++;
+  }
+  *ret_counts = memo->counts;
+  return true;
+}
+
+// ---- who only calls others -------------------------------------------------------------------------------------------
+// "AddmmBackward0", "ReluBackward": autograd's own nodes. A user's function may compute anything.
+static bool is_backward_node(const char *name)
+{
+  size_t length = strlen(name);
+  while (length > 0 && name[length - 1] >= '0' && name[length - 1] <= '9')
+    length--;
+  static const char suffix[] = "Backward";
+  size_t suffix_length = sizeof suffix - 1;
+  return length > suffix_length && strncmp(name + length - suffix_length, suffix, suffix_length) == 0 &&
+         strcspn(name, ": .<") == strlen(name);
+}
+
+enum flop_role flop_tags_role(const struct flop_tags *tags, uint32_t layer, bool has_category_module)
+{
+  // Their graphs' nodes are layers too: ONNX's, then TensorFlow's.
+  static const char *const graphs[] = {
+      "If", "Loop", "Scan", "PartitionedCall", "StatefulPartitionedCall", "StatelessIf", "StatelessWhile", "While"};
+  static const char evaluation[] = "autograd::engine::evaluate_function: ";
+  const char *name = text_of(tags, tags->facts[layer].name, NULL);
+  const char *type = type_of(tags, &tags->facts[layer]);
+  if (has_category_module || strncmp(name, evaluation, sizeof evaluation - 1) == 0 || is_backward_node(name))
+    return FLOP_WRAPPER;
+  for (size_t i = 0; type != NULL && i < sizeof graphs / sizeof graphs[0]; i++)
+    if (strcmp(type, graphs[i]) == 0)
+      return FLOP_WRAPPER;
+  return type != NULL && flops_are_composite(dialect_of(tags, &tags->facts[layer]), type) ? FLOP_WRAPPER
+                                                                                          : FLOP_OPERATOR;
+}

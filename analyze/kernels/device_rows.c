@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the kernels, copies and memory sets of one run, in order, with the layers they are in. Called by layer_rows.c while
+// the run's columns are there.
+#include "analyze/layers/rows.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool is_device_row(const struct run_columns *columns, size_t row)
+{
+  const struct store_spans *spans = &columns->spans;
+  uint32_t category = spans->category[row];
+  return spans->level[row] == XSP_LEVEL_KERNEL && spans->kind[row] != XSP_KIND_LAUNCH &&
+         (category == columns->kernel || category == columns->memcpy || category == columns->memset);
+}
+
+// ---- order: merges what the source left in order ---------------------------------------------------------------------
+static inline bool is_before(const struct device_row *a, const struct device_row *b)
+{
+  if (a->observation != b->observation)
+    return a->observation < b->observation;
+  if (a->start_ns != b->start_ns)
+    return a->start_ns < b->start_ns;
+  if (a->duration_ns != b->duration_ns)
+    return a->duration_ns > b->duration_ns;
+  return a->row < b->row;
+}
+
+static size_t run_end(const struct device_row *items, size_t at, size_t count)
+{
+  while (at + 1 < count && !is_before(&items[at + 1], &items[at]))
+    at++;
+  return at < count ? at + 1 : count;
+}
+
+static void merge(const struct device_row *from, size_t low, size_t middle, size_t high, struct device_row *to)
+{
+  size_t a = low;
+  size_t b = middle;
+  for (size_t out = low; out < high; out++)
+    to[out] = a < middle && (b == high || !is_before(&from[b], &from[a])) ? from[a++] : from[b++];
+}
+
+// Merges neighbouring ascending runs until one is left. False: out of memory.
+static bool sort_rows(struct device_rows *devices, struct arena *temporary)
+{
+  struct device_row *from = devices->items;
+  struct device_row *to = NULL;
+  while (run_end(from, 0, devices->count) < devices->count) {
+    if (to == NULL)
+      to = arena_alloc_array(temporary, devices->count, sizeof *to);
+    if (to == NULL)
+      return false;
+    for (size_t low = 0; low < devices->count;) {
+      size_t middle = run_end(from, low, devices->count);
+      size_t high = middle < devices->count ? run_end(from, middle, devices->count) : middle;
+      merge(from, low, middle, high, to);
+      low = high;
+    }
+    struct device_row *merged = to;
+    to = from;
+    from = merged;
+  }
+  if (from != devices->items)
+    memcpy(devices->items, from, devices->count * sizeof *from);
+  return true;
+}
+
+// ---- finding ---------------------------------------------------------------------------------------------------------
+static size_t count_rows(const struct run_columns *columns)
+{
+  size_t count = 0;
+  for (size_t i = 0; i < columns->spans.count; i++)
+    count += is_device_row(columns, i);
+  return count;
+}
+
+enum status device_rows_find(const struct run_columns *columns, const struct layer_row *layers, const uint32_t *item_of,
+                             struct arena *arena, struct device_rows *ret_devices, struct error *err)
+{
+  const struct store_spans *spans = &columns->spans;
+  *ret_devices = (struct device_rows){0};
+  ret_devices->items = arena_alloc_array(arena, count_rows(columns) + 1, sizeof *ret_devices->items);
+  if (ret_devices->items == NULL)
+    return question_no_memory(err);
+  for (size_t i = 0; i < spans->count; i++) {
+    if (!is_device_row(columns, i))
+      continue;
+    bool is_kernel = spans->category[i] == columns->kernel;
+    if (spans->flags[i] & STORE_SPAN_OPEN) {
+      ret_devices->open += is_kernel;
+      continue;
+    }
+    uint32_t observation;
+    if (!run_columns_observation(columns, i, &observation)) {
+      ret_devices->unobserved += is_kernel;
+      continue;
+    }
+    if (columns->run->observations[observation].warmup)
+      continue;
+    uint32_t layer = run_columns_row(columns, columns->derived.layer_id[i]);
+    uint32_t item = layer == ROW_NONE ? ROW_NONE : item_of[layer];
+    if (item != ROW_NONE && layers[item].observation != (int32_t)observation)
+      item = ROW_NONE;
+    ret_devices->items[ret_devices->count++] = (struct device_row){.start_ns = spans->start_ns[i],
+                                                                   .duration_ns = spans->duration_ns[i],
+                                                                   .observation = observation,
+                                                                   .item = item,
+                                                                   .name = is_kernel ? spans->name[i] : DEVICE_COPY,
+                                                                   .row = (uint32_t)i};
+  }
+  return sort_rows(ret_devices, columns->arena) ? STATUS_OK : question_no_memory(err);
+}
+
+// ---- metrics ---------------------------------------------------------------------------------------------------------
+static double *values_of_none(struct arena *arena, size_t count)
+{
+  double *values = arena_alloc_array(arena, count, sizeof *values);
+  for (size_t i = 0; values != NULL && i < count; i++)
+    values[i] = NAN;
+  return values;
+}
+
+static bool set_metric(struct device_rows *devices, struct arena *arena, size_t metric, uint32_t item,
+                       const struct store_tag *tag)
+{
+  double **values = &devices->metrics[metric];
+  if (*values == NULL)
+    *values = values_of_none(arena, devices->count);
+  if (*values == NULL)
+    return false;
+  double value = tag->type == STORE_INT ? (double)tag->value.integer : tag->value.real;
+  (*values)[item] = isfinite(value) ? value : NAN;
+  return true;
+}
+
+// A kernel that has counters of some precisions did nothing in the others, and one that has a total alone did it in single:
+// else one such kernel would hide, in a sum over several, in which precision most of the work was done. Where the counters
+// came by precision only, the flops are their sum.
+static void add_precisions_of(double *const *parts, double *flops)
+{
+  double sum = NAN;
+  for (size_t p = 0; p < PRECISION_COUNT; p++)
+    if (parts[p] != NULL && !isnan(*parts[p]))
+      sum = isnan(sum) ? *parts[p] : sum + *parts[p];
+  if (isnan(sum) && isnan(*flops))
+    return;
+  for (size_t p = 0; p < PRECISION_COUNT; p++)
+    if (parts[p] != NULL && isnan(*parts[p]))
+      *parts[p] = isnan(sum) && p == PRECISION_SINGLE ? *flops : 0;
+  if (isnan(*flops))
+    *flops = sum;
+}
+
+static bool add_precisions(struct device_rows *devices, struct arena *arena)
+{
+  double **parts = &devices->metrics[KERNEL_FLOPS_BY_PRECISION];
+  bool is_any = false;
+  for (size_t p = 0; p < PRECISION_COUNT; p++)
+    is_any |= parts[p] != NULL;
+  if (!is_any)
+    return true;
+  double **needed[] = {&devices->metrics[KERNEL_FLOPS], &parts[PRECISION_SINGLE]};
+  for (size_t k = 0; k < 2; k++) {
+    if (*needed[k] == NULL)
+      *needed[k] = values_of_none(arena, devices->count);
+    if (*needed[k] == NULL)
+      return false;
+  }
+  for (size_t i = 0; i < devices->count; i++) {
+    double *of_kernel[PRECISION_COUNT];
+    for (size_t p = 0; p < PRECISION_COUNT; p++)
+      of_kernel[p] = parts[p] == NULL ? NULL : &parts[p][i];
+    add_precisions_of(of_kernel, &devices->metrics[KERNEL_FLOPS][i]);
+  }
+  return true;
+}
+
+enum status device_rows_metrics(const struct run_columns *columns, struct arena *arena, struct device_rows *devices,
+                                struct error *err)
+{
+  const char *names[KERNEL_METRICS] = {"flops", "dram_read_bytes", "dram_write_bytes", "achieved_occupancy_pct"};
+  uint32_t keys[KERNEL_METRICS];
+  for (size_t i = 0; i < PRECISION_COUNT; i++)
+    names[KERNEL_FLOPS_BY_PRECISION + i] = precision_tags[i];
+  for (size_t i = 0; i < KERNEL_METRICS; i++)
+    if (!store_find_string(columns->store, names[i], strlen(names[i]), &keys[i]))
+      keys[i] = 0;
+  struct store_tag *tags;
+  size_t count;
+  XSP_TRY(store_load_tags_of(columns->store, columns->run->run->run_id, keys, KERNEL_METRICS, columns->arena, &tags,
+                             &count, err));
+  uint32_t *item_of = arena_alloc_array(columns->arena, columns->spans.count + 1, sizeof *item_of);
+  if (item_of == NULL)
+    return question_no_memory(err);
+  for (size_t i = 0; i < devices->count; i++)
+    item_of[devices->items[i].row] = devices->items[i].name == DEVICE_COPY ? 0 : (uint32_t)i + 1;
+  for (size_t i = 0; i < count; i++) {
+    uint32_t row = tags[i].type == STORE_TEXT ? ROW_NONE : run_columns_row(columns, tags[i].span_id);
+    if (row == ROW_NONE || item_of[row] == 0)
+      continue;
+    for (size_t k = 0; k < KERNEL_METRICS; k++)
+      if (tags[i].key == keys[k] && !set_metric(devices, arena, k, item_of[row] - 1, &tags[i]))
+        return question_no_memory(err);
+  }
+  return add_precisions(devices, arena) ? STATUS_OK : question_no_memory(err);
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What ran on the devices (or, as a primitive, on the CPU) in the observations of one run: kernels, copies, memory sets;
+// and the metrics of kernels. Private to layer_rows.c and kernels.c.
+#ifndef XSP_ANALYZE_KERNELS_DEVICE_ROWS_H
+#define XSP_ANALYZE_KERNELS_DEVICE_ROWS_H
+
+#include "analyze/kernels/roofs.h"
+#include "analyze/run_columns.h"
+
+enum kernel_metric { // tags of kernels
+  KERNEL_FLOPS,      // "flops"; where that is absent the sum of those by precision
+  KERNEL_DRAM_READ,  // bytes
+  KERNEL_DRAM_WRITE,
+  KERNEL_OCCUPANCY, // per cent; of a group the mean weighted by latency
+  KERNEL_FLOPS_BY_PRECISION,
+  KERNEL_METRICS = KERNEL_FLOPS_BY_PRECISION + PRECISION_COUNT, // in the order of enum precision
+};
+
+#define DEVICE_COPY UINT32_MAX
+
+struct device_row {
+  int64_t start_ns, duration_ns;
+  uint32_t observation; // index within the run; warm-up is left out
+  uint32_t item;        // the layer it is in, of the same observation; ROW_NONE
+  uint32_t name;        // of a kernel; DEVICE_COPY for copies and memory sets
+  uint32_t row;
+};
+struct device_rows_wanted {
+  bool rows, metrics; // metrics: only with rows
+};
+struct device_rows {
+  struct device_row *items; // by observation, then start, longer first, then file order
+  size_t count;
+  double *metrics[KERNEL_METRICS]; // by item, NaN: not measured; NULL: of none
+  size_t open, unobserved;         // kernels left out
+};
+
+struct layer_row;
+// `item_of`: by row, of layers: which of the `layers` stands for it; ROW_NONE. Temporary memory is the columns' arena's.
+enum status device_rows_find(const struct run_columns *columns, const struct layer_row *layers, const uint32_t *item_of,
+                             struct arena *arena, struct device_rows *ret_devices, struct error *err) MUST_CHECK;
+// Reads the kernels' tags.
+enum status device_rows_metrics(const struct run_columns *columns, struct arena *arena, struct device_rows *devices,
+                                struct error *err) MUST_CHECK;
+
+#endif

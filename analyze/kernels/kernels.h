@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of one batch size, paired across observations and across the sets that answer for latencies and for
+// metrics; groups of them, and their figures. What A8 to A15 have in common. Private to analyze.
+//
+//   kernels_answer (or question_batch + kernels_load) -> kernels_group_… -> kernel_groups_figures -> kernel_point
+#ifndef XSP_ANALYZE_KERNELS_KERNELS_H
+#define XSP_ANALYZE_KERNELS_KERNELS_H
+
+#include "analyze/kernels/device_rows.h"
+#include "analyze/layers/layers.h"
+
+#define KERNEL_NO_LAYER UINT32_MAX
+
+struct kernel {        // one kernel call of the workload: a row of A8
+  const char *name;    // in full
+  uint32_t layer;      // index into kernels.layers.items; KERNEL_NO_LAYER
+  uint32_t name_group; // index into kernels.names
+  size_t present;      // observations that have it; 0: only metric runs have it
+};
+enum kernels_use {
+  KERNELS_ALONE,    // A8, A9, A10: layers are known where the set has them
+  KERNELS_BY_LAYER, // A11 to A14: the set has layers too
+  KERNELS_BY_MODEL, // A15: M/K before M/L/K
+};
+struct kernel_calls { // executions in one set, by kernel: kernel k's are first[k] … first[k + 1] - 1, by observation
+  size_t *first;
+  uint32_t *observation;           // index within the set
+  int64_t *duration_ns;            // NULL in metric runs
+  double *metrics[KERNEL_METRICS]; // NULL: of none
+  size_t observation_count;
+};
+struct kernels {
+  enum kernels_use use;
+  int64_t batch_size;
+  const struct view_set *set;                 // whose latencies are told
+  const struct view_set *metric_set;          // whose metrics are told; NULL: none
+  const struct view_set *layer_set;           // whose layer latencies are told (KERNELS_BY_LAYER); NULL: none
+  const struct view_set *model_set;           // whose model latency is told; NULL: none
+  const char *from, *layer_from, *model_from; // NULL: these are the sets that should answer
+  struct kernel *items;                       // in execution order; those that only metric runs have come last
+  size_t count, told;                         // told: with a latency
+  const char **names;                         // different kernel names
+  size_t name_count;
+  struct layers layers;     // paired over all sets at once; those that `set` lacks come last
+  size_t layers_told;       // layers that `set` has
+  size_t observation_count; // of `set`
+  double *gpu_ms;           // per observation: union of all kernels, copies and memory sets
+  double *layer_gpu_ms;     // the same by layer and observation (KERNELS_BY_LAYER); NaN where the layer is not
+  double *outside_ms, *outside_count; // per observation: kernels in no layer
+  double model_latency_ms;            // NaN: unknown
+  bool has_metric[KERNEL_METRICS];    // any kernel of the metric set has it
+  size_t open, unobserved;            // kernels left out: never finished, in no observation
+  struct kernel_calls calls;          // of `set`
+  struct kernel_calls metric_calls;   // of `metric_set`
+  size_t metric_first, layer_first;   // where the values of these sets stand in layers
+};
+
+// Chooses sets by the level rule, loads and pairs. `batch_size` has the level (kernels_exist, kernels_exist_by_layer).
+enum status kernels_load(struct question *question, int64_t batch_size, enum kernels_use use,
+                         struct kernels *ret_kernels, struct error *err) MUST_CHECK;
+bool kernels_exist(const struct view *view, int64_t batch_size);
+bool kernels_exist_by_layer(const struct view *view, int64_t batch_size);
+// Chooses the batch size (question_batch), loads, fills the question's run set and notes.
+enum status kernels_answer(struct question *question, enum kernels_use use, struct kernels *ret_kernels,
+                           struct error *err) MUST_CHECK;
+void kernels_note(struct question *question, const struct kernels *kernels); // what kernels_answer notes
+// kernels_without_layer, kernels_without_layer_ms
+void kernels_summarize_outside(struct question *question, const struct kernels *kernels);
+// What the rows' latency_from says: the set, where it stands in for one that should have answered. NULL: nothing.
+const char *kernels_from(const struct kernels *kernels);
+
+// Values of a layer, one per observation that has it, packed (room: kernels_room). Returns how many.
+size_t kernels_room(const struct kernels *kernels);
+size_t kernels_layer_latency(const struct kernels *kernels, size_t layer, double *values_ms); // of layer_set
+size_t kernels_layer_gpu(const struct kernels *kernels, size_t layer, double *values_ms);     // union; of `set`
+
+// ---- groups ----------------------------------------------------------------------------------------------------------
+enum groups_kind { GROUPS_SPARSE, GROUPS_LAYERS, GROUPS_ALL };
+struct kernel_groups {
+  const struct question *question;
+  const struct kernels *kernels;
+  size_t count;
+  enum groups_kind kind; // a layer or a model without kernels has 0, not nothing
+  uint32_t *first, *row; // kernels of group g: row[first[g]] … row[first[g + 1] - 1]
+  struct group_scratch *scratch;
+};
+struct kernel_figures {
+  double count; // calls in an observation
+  double latency_ms;
+  const double *values_ms; // one sum per observation that has the group; until the next call
+  size_t value_count;
+  double metrics[KERNEL_METRICS]; // sums (KERNEL_OCCUPANCY: weighted mean); NaN: not measured
+};
+enum status kernels_group_each(struct question *question, const struct kernels *kernels, struct kernel_groups *ret,
+                               struct error *err) MUST_CHECK; // group = item
+enum status kernels_group_by_name(struct question *question, const struct kernels *kernels, struct kernel_groups *ret,
+                                  struct error *err) MUST_CHECK; // group = name
+enum status kernels_group_by_layer(struct question *question, const struct kernels *kernels, struct kernel_groups *ret,
+                                   struct error *err) MUST_CHECK; // group = layer
+enum status kernels_group_all(struct question *question, const struct kernels *kernels, struct kernel_groups *ret,
+                              struct error *err) MUST_CHECK; // one group
+void kernel_groups_figures(struct kernel_groups *groups, size_t group, struct kernel_figures *ret_figures);
+
+// ---- a group under its roof ------------------------------------------------------------------------------------------
+struct kernel_point {
+  const struct roof *roof;
+  double intensity, throughput_flops_per_s; // by kernel latency
+  const char *bound;
+  struct cell is_latency_bound, above_roof;
+};
+void kernel_point(const struct question *question, const struct roofs *roofs, const struct kernel_figures *figures,
+                  struct kernel_point *ret_point);
+
+// The columns that A8, A10, A11 and A15 share, and their cells.
+enum {
+  METRIC_FLOPS,
+  METRIC_DRAM_READ,
+  METRIC_DRAM_WRITE,
+  METRIC_OCCUPANCY,
+  METRIC_INTENSITY,
+  METRIC_THROUGHPUT,
+  METRIC_BOUND,
+  METRIC_LATENCY_BOUND,
+  METRIC_PRECISION,
+  METRIC_ABOVE_ROOF,
+  METRIC_COLUMN_COUNT
+};
+#define METRIC_COLUMNS                                                                                                 \
+  COLUMN("flops", "flops", "flops"), COLUMN("dram_read_bytes", "bytes", "DRAM reads"),                                 \
+      COLUMN("dram_write_bytes", "bytes", "DRAM writes"), COLUMN("achieved_occupancy_pct", "%", "occupancy"),          \
+      COLUMN("arithmetic_intensity", "flops/byte", "intensity"),                                                       \
+      COLUMN("arithmetic_throughput_flops_per_s", "flops/s", "throughput"), COLUMN("bound", "", "bound"),              \
+      COLUMN("is_latency_bound", "", "latency-bound"), COLUMN("precision", "", "precision"),                           \
+      COLUMN("above_roof", "", "above roof")
+void kernel_cells(const struct question *question, const struct roofs *roofs, const struct kernel_figures *figures,
+                  struct cell *cells); // METRIC_COLUMN_COUNT of them
+
+#endif

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// The level rule for kernels: whose latencies and whose metrics are told, and what the answer says about it. Called by
+// kernels.c and, for what is noted, by A8 to A15.
+#include "analyze/kernels/sets.h"
+
+#include <math.h>
+
+#define MODEL XSP_LEVEL_MASK(XSP_LEVEL_MODEL)
+#define LAYER XSP_LEVEL_MASK(XSP_LEVEL_LAYER)
+#define KERNEL XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)
+
+// 0 for the set that the definitions name first.
+static unsigned rank(uint32_t mask, enum kernels_use use)
+{
+  bool is_for_model = use == KERNELS_BY_MODEL;
+  if (mask == (MODEL | LAYER | KERNEL))
+    return is_for_model ? 1 : 0;
+  if (mask == (MODEL | KERNEL))
+    return is_for_model ? 0 : 1;
+  return is_for_model && !(mask & MODEL) ? 3 : 2;
+}
+
+// `like`: a set whose levels are best of all; NULL.
+static bool is_better(const struct view_set *a, const struct view_set *b, enum kernels_use use,
+                      const struct view_set *like)
+{
+  if (a->levels.metrics != b->levels.metrics)
+    return !a->levels.metrics;
+  if (like != NULL && (a->levels.mask == like->levels.mask) != (b->levels.mask == like->levels.mask))
+    return a->levels.mask == like->levels.mask;
+  unsigned rank_a = rank(a->levels.mask, use);
+  unsigned rank_b = rank(b->levels.mask, use);
+  if (rank_a != rank_b)
+    return rank_a < rank_b;
+  return level_set_count(a->levels) < level_set_count(b->levels);
+}
+
+static const struct view_set *best(const struct view *view, int64_t batch_size, uint32_t mask, enum kernels_use use,
+                                   const struct view_set *like, bool with_metrics)
+{
+  const struct view_set *best = NULL;
+  for (size_t i = 0; i < view->set_count; i++) {
+    const struct view_set *set = &view->sets[i];
+    if (set->batch_size == batch_size && set->observation_count > 0 && (set->levels.mask & mask) == mask &&
+        (set->levels.metrics || !with_metrics) && (best == NULL || is_better(set, best, use, like)))
+      best = set;
+  }
+  return best;
+}
+
+bool kernels_exist(const struct view *view, int64_t batch_size)
+{
+  return best(view, batch_size, KERNEL, KERNELS_ALONE, NULL, false) != NULL;
+}
+
+bool kernels_exist_by_layer(const struct view *view, int64_t batch_size)
+{
+  return best(view, batch_size, LAYER | KERNEL, KERNELS_BY_LAYER, NULL, false) != NULL;
+}
+
+void kernel_sets_choose(struct question *question, int64_t batch_size, enum kernels_use use,
+                        struct kernels *ret_kernels)
+{
+  const struct view *view = question->view;
+  uint32_t mask = use == KERNELS_BY_LAYER ? LAYER | KERNEL : KERNEL;
+  *ret_kernels = (struct kernels){.use = use, .batch_size = batch_size, .model_latency_ms = NAN};
+  ret_kernels->set = best(view, batch_size, mask, use, NULL, false);
+  if (ret_kernels->set == NULL)
+    return;
+  ret_kernels->from = ret_kernels->set->levels.metrics ? ret_kernels->set->levels_text : NULL;
+  ret_kernels->metric_set = best(view, batch_size, KERNEL, use, ret_kernels->set, true);
+  if (use == KERNELS_BY_LAYER)
+    ret_kernels->layer_set = view_rule(view, batch_size, XSP_LEVEL_LAYER, &ret_kernels->layer_from);
+  ret_kernels->model_set = view_rule(view, batch_size, XSP_LEVEL_MODEL, &ret_kernels->model_from);
+  ret_kernels->model_latency_ms = question_model_latency(question, ret_kernels->model_set);
+}
+
+const char *kernels_from(const struct kernels *kernels)
+{
+  bool stands_in = kernels->from != NULL;
+  if (kernels->use == KERNELS_BY_LAYER)
+    stands_in |= kernels->layer_from != NULL && kernels->layer_set == kernels->set;
+  if (kernels->use == KERNELS_BY_MODEL)
+    stands_in |= kernels->model_from != NULL && kernels->model_set == kernels->set;
+  return stands_in ? kernels->set->levels_text : NULL;
+}
+
+// No run that collected metrics has all of them of this kernel.
+static bool lacks_metrics(const struct kernels *kernels, size_t kernel)
+{
+  const struct kernel_calls *calls = &kernels->metric_calls;
+  for (size_t m = 0; m < KERNEL_FLOPS_BY_PRECISION; m++) {
+    bool is_known = !kernels->has_metric[m];
+    for (size_t i = calls->first[kernel]; i < calls->first[kernel + 1] && !is_known; i++)
+      is_known = !isnan(calls->metrics[m][i]);
+    if (!is_known)
+      return true;
+  }
+  return false;
+}
+
+static void note_lacking_metrics(struct question *question, const struct kernels *kernels)
+{
+  bool is_any = false;
+  for (size_t m = 0; m < KERNEL_FLOPS_BY_PRECISION; m++)
+    is_any |= kernels->has_metric[m];
+  size_t lacking = 0;
+  for (size_t k = 0; k < kernels->told && is_any; k++)
+    lacking += lacks_metrics(kernels, k);
+  if (lacking > 0)
+    table_note(&question->table, "%zu of %zu kernels lack metrics that others have: sums over them are not given",
+               lacking, kernels->told);
+}
+
+void kernels_note(struct question *question, const struct kernels *kernels)
+{
+  struct table *table = &question->table;
+  question_note_from(question, "kernel", kernels->from);
+  if (kernels->metric_set != NULL && kernels->metric_set != kernels->set)
+    table_note(table, "metrics come from runs at %s", kernels->metric_set->levels_text);
+  if (kernels->metric_set != NULL)
+    note_lacking_metrics(question, kernels);
+  size_t partial = 0;
+  for (size_t i = 0; i < kernels->told; i++)
+    partial += kernels->items[i].present < kernels->observation_count;
+  if (partial > 0)
+    table_note(table, "%zu of %zu kernels are not in every observation (partial)", partial, kernels->told);
+  if (kernels->count > kernels->told)
+    table_note(table, "kernels in metric runs only, without a latency: %zu", kernels->count - kernels->told);
+  if (kernels->unobserved > 0)
+    table_note(table, "kernels in no observation, left out: %zu", kernels->unobserved);
+  if (kernels->open > 0)
+    table_note(table, "kernels that never finished, left out: %zu", kernels->open);
+}
+
+void kernels_summarize_outside(struct question *question, const struct kernels *kernels)
+{
+  double count = question_statistic(question, kernels->outside_count, kernels->observation_count);
+  double ms = question_statistic(question, kernels->outside_ms, kernels->observation_count);
+  table_summary(&question->table, "kernels_without_layer", cell_number(count));
+  table_summary(&question->table, "kernels_without_layer_ms", cell_real(ms));
+}
+
+enum status kernels_answer(struct question *question, enum kernels_use use, struct kernels *ret_kernels,
+                           struct error *err)
+{
+  if (use == KERNELS_BY_LAYER)
+    XSP_TRY(question_batch(question, kernels_exist_by_layer, "both the layer and the kernel level", err));
+  else
+    XSP_TRY(question_batch(question, kernels_exist, "the kernel level", err));
+  XSP_TRY(kernels_load(question, question->batch_size, use, ret_kernels, err));
+  if (use == KERNELS_BY_LAYER && ret_kernels->layers.mode == LAYER_MODULE && ret_kernels->layers_told == 0)
+    return question_lacks(question, err, "none of its layers is a module");
+  question_uses(question, ret_kernels->set);
+  kernels_note(question, ret_kernels);
+  return STATUS_OK;
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// A5, layers by type: how many there are of each.
+#include "analyze/a_list.h"
+#include "analyze/layers/types.h"
+
+static const struct analyze_column columns[] = {
+    COLUMN("layer_type", "", "type"),
+    COLUMN("count", "", "count"),
+    COLUMN("count_pct", "%", "share"),
+};
+
+static enum status answer(struct question *question, struct error *err)
+{
+  struct layers layers;
+  struct types types;
+  XSP_TRY(layers_answer(question, &layers, err));
+  XSP_TRY(types_load(question, &layers, LAYER_ONE, &types, err));
+  table_columns(&question->table, columns, sizeof columns / sizeof columns[0]);
+  for (size_t i = 0; i < types.count; i++) {
+    size_t group = types.order[i];
+    struct cell *row = table_row(&question->table);
+    row[0] = cell_text(types.names[group]);
+    row[1] = cell_number(types.values[group]);
+    row[2] = cell_real(types_share_pct(types.values[group], types.total));
+  }
+  table_summary(&question->table, "layers", cell_number(types.total));
+  return STATUS_OK;
+}
+
+const struct analysis analysis_a5 = {.id = "A5", .title = "layers by type", .needs = "L", .answer = answer};

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The layers of one set, paired across its observations. Private to analyze.
+#ifndef XSP_ANALYZE_LAYERS_LAYERS_H
+#define XSP_ANALYZE_LAYERS_LAYERS_H
+
+#include "analyze/layers/rows.h"
+
+struct layer {                          // one layer of the workload: a row of A2
+  uint32_t name;                        // string id
+  bool is_indexed;                      // its source recorded a layer_index
+  int64_t index;                        // recorded, else its position in the observation that has most layers
+  uint32_t occurrence;                  // among equal (index, name), or equal names where no index is recorded
+  const char *name_text, *type, *shape; // NULL: unknown
+  const char *operation;                // of the model, where the type is the name of an implementation; NULL: not told
+  // One value per observation, of the further sets behind those of the first; NaN: absent there, or not measured.
+  double *latency_ms, *alloc_bytes, *kernels;
+  size_t present; // observations of the first set that have it
+};
+struct layers_part { // a set whose layers are paired with those of others
+  const struct view_set *set;
+  struct device_rows_wanted wanted;
+  size_t first_observation; // filled in
+};
+struct layers_run { // one run of a part, as it was loaded
+  const struct layers_part *part;
+  const struct view_run *run;
+  const struct layer_rows *rows;
+  uint32_t *observation_of; // by observation of the run: where its values are; ROW_NONE: warm-up
+};
+struct layers {
+  const struct view_set *set; // the first
+  enum layer_mode mode;
+  const char *from;         // latency_from
+  struct layer *items;      // in execution order; those that the first set lacks come last
+  size_t count, told;       // told: those that the first set has
+  size_t observation_count; // of the first set
+  double *kernels;          // per observation: all category kernel, in layers or not
+  bool has_kernels;         // the set has the kernel level
+  size_t outside, open;     // layers left out: in no observation, never finished
+  struct layers_run *runs;  // of all parts
+  size_t run_count;
+};
+
+enum layer_value { LAYER_LATENCY, LAYER_ALLOC, LAYER_KERNELS, LAYER_ONE };
+
+// Loads the layers of `set`. The mode is the request's, else the run's default, else outermost.
+enum status layers_load(struct question *question, const struct view_set *set, const char *from,
+                        struct layers *ret_layers, struct error *err) MUST_CHECK;
+// As above, of several sets at once, which pair with each other. The first decides the mode. The parts must stay as long
+// as the layers.
+enum status layers_load_parts(struct question *question, struct layers_part *parts, size_t part_count,
+                              struct layers *ret_layers, struct error *err) MUST_CHECK;
+// As layers_load, for the question's batch size, after question_batch; fills the question's run set and notes.
+enum status layers_answer(struct question *question, struct layers *ret_layers, struct error *err) MUST_CHECK;
+
+// Values of one layer where it is present and measured, packed into `values` (room for every observation). Returns how many.
+size_t layer_values(const struct layers *layers, const struct layer *layer, enum layer_value which, double *values);
+// One sum per (group, observation), row by row; NaN where no layer of the group has the value. Layers that lack it are
+// left out. `group_of` says each layer's group (NULL: all are in group 0). NULL: out of memory.
+double *layers_sums(const struct question *question, const struct layers *layers, const uint32_t *group_of,
+                    size_t group_count, enum layer_value which);
+// The statistic over the values that are not NaN; NaN without any. `values` may be NULL.
+double layers_statistic(const struct question *question, const double *values, size_t count);
+double layers_total(const struct question *question, const struct layers *layers, enum layer_value which);
+// beginning_pct, middle_pct, end_pct, stage.
+void layers_stages(struct question *question, const struct layers *layers, enum layer_value which);
+bool layers_have_alloc(const struct layers *layers);
+void layers_note_alloc(struct question *question, const struct layers *layers); // how many do not say
+
+#endif

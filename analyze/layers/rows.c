@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the layers of one run in the chosen mode, with their own times, positions, tags and kernel counts. Called by
+// layers.c, which pairs them across observations.
+#include "analyze/layers/rows.h"
+
+#include "base/saturate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define UNKNOWN (ROW_NONE - 1)
+
+// Categories of layers that a framework executes and that compute nothing.
+static const char *const idle_categories[] = {"constant", "variable", "input", "output", "control"};
+enum { IDLE_CATEGORIES = sizeof idle_categories / sizeof idle_categories[0] };
+
+struct work {
+  const struct run_columns *columns;
+  enum layer_mode mode;
+  uint32_t idle[IDLE_CATEGORIES]; // string ids of categories that do not count
+  size_t idle_count;              // 0: all count
+  struct arena *arena;            // of what is needed only meanwhile
+  uint32_t *above;                // by row: the nearest layer above it; ROW_NONE
+  uint32_t *counts_as;            // by row, of layers: the layer that it counts as in this mode; ROW_NONE
+  uint32_t *item_of;              // by row, of layers: the item of what it counts as; ROW_NONE
+  struct layer_rows *rows;
+};
+
+// ---- which layers count ----------------------------------------------------------------------------------------------
+static void find_above(struct work *work)
+{
+  const struct run_columns *columns = work->columns;
+  for (size_t i = 0; i < columns->spans.count; i++) {
+    if (columns->spans.level[i] != XSP_LEVEL_LAYER)
+      continue;
+    uint32_t parent = run_columns_row(columns, columns->derived.parent_id[i]);
+    work->above[i] = parent == ROW_NONE ? ROW_NONE : run_columns_row(columns, columns->derived.layer_id[parent]);
+  }
+}
+
+static bool may_count(const struct work *work, uint32_t row)
+{
+  for (size_t i = 0; i < work->idle_count; i++)
+    if (work->columns->spans.category[row] == work->idle[i])
+      return false;
+  return true;
+}
+
+static void find_idle(struct work *work)
+{
+  for (size_t i = 0; i < IDLE_CATEGORIES; i++)
+    work->idle_count += store_find_string(work->columns->store, idle_categories[i], strlen(idle_categories[i]),
+                                          &work->idle[work->idle_count]);
+}
+
+// What each layer counts as: itself, or the nearest above that counts. Parents form no circles (correlate saw to it).
+static bool decide_counting(struct work *work)
+{
+  const struct store_spans *spans = &work->columns->spans;
+  size_t layers = 0;
+  for (size_t i = 0; i < spans->count; i++) {
+    layers += spans->level[i] == XSP_LEVEL_LAYER;
+    work->counts_as[i] = UNKNOWN;
+  }
+  uint32_t *path = arena_alloc_array(work->arena, layers + 1, sizeof *path);
+  if (path == NULL)
+    return false;
+  for (size_t i = 0; i < spans->count; i++) {
+    if (spans->level[i] != XSP_LEVEL_LAYER)
+      continue;
+    size_t depth = 0;
+    uint32_t at = (uint32_t)i;
+    while (at != ROW_NONE && work->counts_as[at] == UNKNOWN && depth < layers) {
+      path[depth++] = at;
+      at = work->above[at];
+    }
+    uint32_t inherited = at == ROW_NONE || work->counts_as[at] == UNKNOWN ? ROW_NONE : work->counts_as[at];
+    while (depth > 0) {
+      at = path[--depth];
+      bool counts = work->mode == LAYER_INNERMOST || (work->mode == LAYER_OUTERMOST && inherited == ROW_NONE) ||
+                    (work->mode == LAYER_MODULE && spans->category[at] == work->columns->module);
+      inherited = counts && may_count(work, at) ? at : inherited;
+      work->counts_as[at] = inherited;
+    }
+  }
+  return true;
+}
+
+static int compare_items(const void *left, const void *right)
+{
+  const struct layer_row *a = left;
+  const struct layer_row *b = right;
+  if (a->observation != b->observation)
+    return a->observation < b->observation ? -1 : 1;
+  if (a->start_ns != b->start_ns)
+    return a->start_ns < b->start_ns ? -1 : 1;
+  if (a->duration_ns != b->duration_ns)
+    return a->duration_ns > b->duration_ns ? -1 : 1;
+  return a->row < b->row ? -1 : a->row > b->row;
+}
+
+// All finished layers of observations in order; their positions; then only those that count themselves are kept.
+static void list_items(struct work *work)
+{
+  const struct store_spans *spans = &work->columns->spans;
+  struct layer_row *items = work->rows->items;
+  size_t count = 0;
+  for (size_t i = 0; i < spans->count; i++) {
+    if (spans->level[i] != XSP_LEVEL_LAYER)
+      continue;
+    uint32_t observation;
+    bool is_open = (spans->flags[i] & STORE_SPAN_OPEN) != 0;
+    bool is_outside = !run_columns_observation(work->columns, i, &observation);
+    work->rows->open += is_open;
+    work->rows->outside += is_outside && !is_open;
+    if (is_open || is_outside)
+      continue;
+    items[count++] = (struct layer_row){.row = (uint32_t)i,
+                                        .observation = (int32_t)observation,
+                                        .name = spans->name[i],
+                                        .start_ns = spans->start_ns[i],
+                                        .duration_ns = spans->duration_ns[i],
+                                        .latency_ms = (double)spans->duration_ns[i] / 1e6,
+                                        .alloc_bytes = NAN,
+                                        .layer = ROW_NONE};
+  }
+  qsort(items, count, sizeof *items, compare_items);
+  size_t kept = 0;
+  int64_t position = 0;
+  for (size_t i = 0; i < count; i++) {
+    position = i > 0 && items[i].observation == items[i - 1].observation ? position + 1 : 0;
+    struct layer_row item = items[i];
+    item.index = position;
+    if (work->counts_as[item.row] != item.row)
+      continue;
+    work->item_of[item.row] = (uint32_t)kept;
+    items[kept++] = item;
+  }
+  work->rows->count = kept;
+}
+
+// Takes nested layers that count off those they are nested in: the union of their times, on one track.
+static bool leave_own_time(struct work *work)
+{
+  const struct store_spans *spans = &work->columns->spans;
+  int64_t *reach = arena_alloc_array(work->arena, work->rows->count + 1, sizeof *reach); // since the outer one's start
+  int64_t *nested = arena_alloc_array(work->arena, work->rows->count + 1, sizeof *nested);
+  if (reach == NULL || nested == NULL)
+    return false;
+  for (size_t i = 0; i < work->rows->count; i++) {
+    const struct layer_row *item = &work->rows->items[i];
+    uint32_t above = work->above[item->row];
+    uint32_t outer_row = above == ROW_NONE ? ROW_NONE : work->counts_as[above];
+    uint32_t outer_at = outer_row == ROW_NONE ? ROW_NONE : work->item_of[outer_row];
+    if (outer_at == ROW_NONE || spans->track_id[outer_row] != spans->track_id[item->row])
+      continue;
+    const struct layer_row *outer = &work->rows->items[outer_at];
+    int64_t from = item->start_ns > outer->start_ns ? saturate_subtract(item->start_ns, outer->start_ns) : 0;
+    int64_t to = saturate_subtract(saturate_add(item->start_ns, item->duration_ns), outer->start_ns);
+    to = to < outer->duration_ns ? to : outer->duration_ns;
+    from = from > reach[outer_at] ? from : reach[outer_at];
+    if (to <= from)
+      continue;
+    nested[outer_at] += to - from;
+    reach[outer_at] = to;
+  }
+  for (size_t i = 0; i < work->rows->count; i++)
+    work->rows->items[i].latency_ms = (double)(work->rows->items[i].duration_ns - nested[i]) / 1e6;
+  return true;
+}
+
+// ---- what is known of them -------------------------------------------------------------------------------------------
+// From here on item_of speaks for every layer: what a kernel is in counts as what lies around it.
+static void spread_items(struct work *work)
+{
+  const struct store_spans *spans = &work->columns->spans;
+  for (size_t i = 0; i < spans->count; i++)
+    if (spans->level[i] == XSP_LEVEL_LAYER && work->counts_as[i] != (uint32_t)i)
+      work->item_of[i] = work->counts_as[i] == ROW_NONE ? ROW_NONE : work->item_of[work->counts_as[i]];
+}
+
+// Kernels are what runs on the device (or, synchronously, on the CPU): not copies, not host calls.
+static void count_kernels(struct work *work)
+{
+  const struct store_spans *spans = &work->columns->spans;
+  for (size_t i = 0; i < spans->count; i++) {
+    uint32_t observation;
+    if (spans->level[i] != XSP_LEVEL_KERNEL || spans->kind[i] == XSP_KIND_LAUNCH ||
+        (spans->category[i] != 0 && spans->category[i] != work->columns->kernel) ||
+        !run_columns_observation(work->columns, i, &observation))
+      continue;
+    work->rows->kernels[observation]++;
+    uint32_t layer = run_columns_row(work->columns, work->columns->derived.layer_id[i]);
+    if (layer != ROW_NONE && work->item_of[layer] != ROW_NONE)
+      work->rows->items[work->item_of[layer]].kernels++;
+  }
+}
+
+static enum status read_tags(struct work *work, struct error *err)
+{
+  static const char *const names[] = {"layer_index", "layer_type", "layer_shape", "alloc_bytes", "operator"};
+  enum { NAMES = sizeof names / sizeof names[0] };
+  struct store *store = work->columns->store;
+  uint32_t keys[NAMES];
+  for (size_t i = 0; i < NAMES; i++)
+    if (!store_find_string(store, names[i], strlen(names[i]), &keys[i]))
+      keys[i] = 0; // no tag has it
+  struct store_tag *tags;
+  size_t count;
+  XSP_TRY(store_load_tags_of(store, work->columns->run->run->run_id, keys, NAMES, work->arena, &tags, &count, err));
+  for (size_t i = 0; i < count; i++) {
+    const struct store_tag *tag = &tags[i];
+    uint32_t row = run_columns_row(work->columns, tag->span_id);
+    if (row == ROW_NONE || work->counts_as[row] != row || work->item_of[row] == ROW_NONE)
+      continue;
+    struct layer_row *item = &work->rows->items[work->item_of[row]];
+    if (tag->key == keys[0] && tag->type == STORE_INT) {
+      item->is_indexed = true;
+      item->index = tag->value.integer;
+    } else if (tag->key == keys[1] && tag->type == STORE_TEXT) {
+      item->type = store_text(store, tag->value.string, NULL);
+    } else if (tag->key == keys[2] && tag->type == STORE_TEXT) {
+      item->shape = store_text(store, tag->value.string, NULL);
+    } else if (tag->key == keys[3] && tag->type != STORE_TEXT) {
+      item->alloc_bytes = tag->type == STORE_INT ? (double)tag->value.integer : tag->value.real;
+    } else if (tag->key == keys[4] && tag->type == STORE_TEXT) {
+      item->operation = store_text(store, tag->value.string, NULL);
+    }
+  }
+  return STATUS_OK;
+}
+
+static uint32_t *rows_of_none(struct work *work)
+{
+  size_t count = work->columns->spans.count;
+  uint32_t *array = arena_alloc_array(work->arena, count + 1, sizeof *array);
+  if (array != NULL)
+    memset(array, 0xff, count * sizeof *array);
+  return array;
+}
+
+static enum status find_layers(struct work *work, struct arena *arena, struct error *err)
+{
+  const struct store_spans *spans = &work->columns->spans;
+  struct layer_rows *rows = work->rows;
+  size_t layers = 0;
+  for (size_t i = 0; i < spans->count; i++)
+    layers += spans->level[i] == XSP_LEVEL_LAYER;
+  rows->items = arena_alloc_array(arena, layers + 1, sizeof *rows->items);
+  rows->kernels = arena_alloc_array(arena, work->columns->run->observation_count + 1, sizeof *rows->kernels);
+  work->above = rows_of_none(work);
+  work->counts_as = rows_of_none(work);
+  work->item_of = rows_of_none(work);
+  if (rows->items == NULL || rows->kernels == NULL || work->above == NULL || work->counts_as == NULL ||
+      work->item_of == NULL)
+    return question_no_memory(err);
+  find_above(work);
+  if (!decide_counting(work))
+    return question_no_memory(err);
+  list_items(work);
+  if (work->mode != LAYER_OUTERMOST && !leave_own_time(work))
+    return question_no_memory(err);
+  spread_items(work);
+  count_kernels(work);
+  return read_tags(work, err);
+}
+
+enum status layer_rows_load(struct store *store, const struct view_run *run, const struct layer_choice *choice,
+                            const struct device_rows_wanted *wanted, struct arena *arena, struct layer_rows *ret_rows,
+                            struct error *err)
+{
+  struct arena temporary = {0};
+  struct run_columns columns;
+  struct work work = {.columns = &columns, .mode = choice->mode, .arena = &temporary, .rows = ret_rows};
+  uint32_t wanted_columns = STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_NAME) |
+                            STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_KIND) | STORE_BIT(STORE_FLAGS);
+  if (choice->mode != LAYER_OUTERMOST)
+    wanted_columns |= STORE_BIT(STORE_TRACK_ID);
+  *ret_rows = (struct layer_rows){0};
+  enum status status = run_columns_load(store, run, wanted_columns, &temporary, &columns, err);
+  if (status == STATUS_OK && choice->computing_only)
+    find_idle(&work);
+  if (status == STATUS_OK)
+    status = find_layers(&work, arena, err);
+  if (status == STATUS_OK && wanted->rows)
+    status = device_rows_find(&columns, ret_rows->items, work.item_of, arena, &ret_rows->devices, err);
+  if (status == STATUS_OK && wanted->metrics)
+    status = device_rows_metrics(&columns, arena, &ret_rows->devices, err);
+  arena_done(&temporary);
+  return status;
+}

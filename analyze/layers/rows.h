@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The layers of one run, and what ran on devices in them, before they are paired. Private to layers.c and kernels.c.
+#ifndef XSP_ANALYZE_LAYERS_ROWS_H
+#define XSP_ANALYZE_LAYERS_ROWS_H
+
+#include "analyze/kernels/device_rows.h"
+
+struct layer_row { // one layer span that counts in the chosen mode
+  uint32_t row;
+  int32_t observation; // index within the run
+  uint32_t name;
+  bool is_indexed;
+  int64_t index; // recorded, else the position
+  int64_t start_ns, duration_ns;
+  double latency_ms, alloc_bytes, kernels; // NaN: not measured
+  const char *type, *shape, *operation;    // of the store
+  uint32_t layer;                          // layers.c: which of the paired layers it is
+};
+struct layer_rows {
+  struct layer_row *items; // by observation, then start, longer first, then file order
+  size_t count;
+  double *kernels;            // per observation of the run
+  size_t outside;             // layers that are in no observation
+  size_t open;                // layers that never finished
+  struct device_rows devices; // where they are asked for
+};
+enum layer_mode { LAYER_OUTERMOST, LAYER_INNERMOST, LAYER_MODULE };
+
+struct layer_choice { // which layer spans count
+  enum layer_mode mode;
+  bool computing_only; // see struct analyze_request
+};
+
+enum status layer_rows_load(struct store *store, const struct view_run *run, const struct layer_choice *choice,
+                            const struct device_rows_wanted *wanted, struct arena *arena, struct layer_rows *ret_rows,
+                            struct error *err) MUST_CHECK;
+
+#endif

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups layers by type and sums over each group. Called by A5, A6 and A7.
+#include "analyze/layers/types.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct item {
+  const char *type;
+  size_t layer;
+};
+
+static int compare_types(const char *a, const char *b) // unknown last
+{
+  if (a == NULL || b == NULL)
+    return (a == NULL) - (b == NULL);
+  return strcmp(a, b);
+}
+
+static int compare_items(const void *left, const void *right)
+{
+  const struct item *a = left;
+  const struct item *b = right;
+  int order = compare_types(a->type, b->type);
+  return order != 0 ? order : a->layer < b->layer ? -1 : a->layer > b->layer;
+}
+
+static int compare_groups(const void *left, const void *right, void *context)
+{
+  const struct types *types = context;
+  size_t a = *(const size_t *)left;
+  size_t b = *(const size_t *)right;
+  bool is_null_a = isnan(types->values[a]);
+  bool is_null_b = isnan(types->values[b]);
+  if (is_null_a != is_null_b)
+    return is_null_a ? 1 : -1;
+  if (!is_null_a && types->values[a] != types->values[b])
+    return types->values[a] > types->values[b] ? -1 : 1;
+  return a < b ? -1 : a > b; // groups stand by name
+}
+
+static bool group(struct question *question, const struct layers *layers, struct types *types)
+{
+  struct item *items = arena_alloc_array(question->arena, layers->count + 1, sizeof *items);
+  types->names = arena_alloc_array(question->arena, layers->count + 1, sizeof *types->names);
+  types->group_of = arena_alloc_array(question->arena, layers->count + 1, sizeof *types->group_of);
+  if (items == NULL || types->names == NULL || types->group_of == NULL)
+    return false;
+  for (size_t i = 0; i < layers->count; i++)
+    items[i] = (struct item){layers->items[i].type, i};
+  qsort(items, layers->count, sizeof *items, compare_items);
+  for (size_t i = 0; i < layers->count; i++) {
+    if (i == 0 || compare_types(items[i - 1].type, items[i].type) != 0)
+      types->names[types->count++] = items[i].type;
+    types->group_of[items[i].layer] = (uint32_t)(types->count - 1);
+  }
+  return true;
+}
+
+enum status types_load(struct question *question, const struct layers *layers, enum layer_value which,
+                       struct types *ret_types, struct error *err)
+{
+  *ret_types = (struct types){0};
+  if (!group(question, layers, ret_types))
+    return question_no_memory(err);
+  ret_types->values = arena_alloc_array(question->arena, ret_types->count + 1, sizeof *ret_types->values);
+  ret_types->order = arena_alloc_array(question->arena, ret_types->count + 1, sizeof *ret_types->order);
+  ret_types->sums = layers_sums(question, layers, ret_types->group_of, ret_types->count, which);
+  if (ret_types->values == NULL || ret_types->order == NULL || ret_types->sums == NULL)
+    return question_no_memory(err);
+  for (size_t i = 0; i < ret_types->count; i++) {
+    ret_types->order[i] = i;
+    ret_types->values[i] =
+        layers_statistic(question, ret_types->sums + i * layers->observation_count, layers->observation_count);
+  }
+  ret_types->total = layers_total(question, layers, which);
+  qsort_r(ret_types->order, ret_types->count, sizeof *ret_types->order, compare_groups, ret_types);
+  return STATUS_OK;
+}
+
+double types_share_pct(double part, double whole)
+{
+  return whole != 0 ? part / whole * 100 : NAN;
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The machines of a survey's experiments: which are the same, what they are called, and what differs between them.
+// Private to analyze.
+#ifndef XSP_ANALYZE_MODELS_SURVEY_SYSTEMS_H
+#define XSP_ANALYZE_MODELS_SURVEY_SYSTEMS_H
+
+#include "analyze/models/survey.h"
+
+// Fills system_name and system_number of all items. False: out of memory.
+bool survey_systems_name(struct survey *survey);
+// Notes the keys in which the systems of two items differ; nothing where they are the same.
+void survey_systems_note(struct survey *survey, const struct survey_item *a, const struct survey_item *b);
+
+#endif

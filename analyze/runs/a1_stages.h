@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// A1's figures of what surrounds a prediction: spans of application level and category load, preprocess or postprocess.
+// Which of them belong to which observation: docs/analyses.md. Private to analyze.
+#ifndef XSP_ANALYZE_RUNS_A1_STAGES_H
+#define XSP_ANALYZE_RUNS_A1_STAGES_H
+
+#include "analyze/view.h"
+
+struct stages { // of one set; NaN: no such span
+  double load_ms;
+  double preprocess_ms;
+  double postprocess_ms;
+  bool is_once; // preprocess_ms is made once for the batch size, not for each prediction
+};
+
+enum status stages_load(struct question *question, const struct view_set *set, struct stages *ret_stages,
+                        struct error *err) MUST_CHECK;
+
+#endif

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// L0, leveled overhead: what each level set adds to the model latency over the set before it.
+#include "analyze/runs/l0_overhead.h"
+
+#include "analyze/a_list.h"
+#include "analyze/layers/layers.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+  BATCH,
+  LEVELS,
+  LATENCY,
+  OVER,
+  OVERHEAD,
+  OVERHEAD_PCT,
+  KERNELS,
+  PER_KERNEL,
+  SPANS,
+  DROPPED,
+  OWN_PCT,
+  SPREAD,
+  COLUMN_COUNT = SPREAD + 4
+};
+
+static const struct analyze_column columns[COLUMN_COUNT] = {
+    COLUMN("batch_size", "", "batch"),
+    COLUMN("levels", "", "levels"),
+    COLUMN("latency_ms", "ms", "latency"),
+    COLUMN("over", "", "over"),
+    COLUMN("overhead_ms", "ms", "overhead"),
+    COLUMN("overhead_pct", "%", "overhead"),
+    COLUMN("kernels", "", "kernels"),
+    COLUMN("overhead_per_kernel_ns", "ns", "per kernel"),
+    COLUMN("spans", "", "spans"),
+    COLUMN("dropped", "", "dropped"),
+    COLUMN("own_pct", "%", "own"),
+    SPREAD_COLUMNS,
+};
+
+static bool is_usable(const struct view_set *set)
+{
+  return set->observation_count > 0 && (set->levels.mask & XSP_LEVEL_MASK(XSP_LEVEL_MODEL));
+}
+
+// The largest measured subset; of equals the one without metrics, then the one whose deepest level is highest.
+static const struct view_set *set_before(const struct view *view, const struct view_set *set)
+{
+  const struct view_set *best = NULL;
+  for (size_t i = 0; i < view->set_count; i++) {
+    const struct view_set *other = &view->sets[i];
+    if (other == set || other->batch_size != set->batch_size || !is_usable(other) ||
+        !level_set_contains(set->levels, other->levels))
+      continue;
+    if (best != NULL) {
+      unsigned count = level_set_count(other->levels);
+      unsigned best_count = level_set_count(best->levels);
+      if (count < best_count)
+        continue;
+      if (count == best_count && other->levels.metrics && !best->levels.metrics)
+        continue;
+      if (count == best_count && other->levels.metrics == best->levels.metrics &&
+          level_set_deepest(other->levels) >= level_set_deepest(best->levels))
+        continue;
+    }
+    best = other;
+  }
+  return best;
+}
+
+static enum status count_spans(const struct question *question, const struct view_set *set, int64_t *ret_spans,
+                               struct error *err)
+{
+  *ret_spans = 0;
+  for (size_t i = 0; i < set->run_count; i++) {
+    struct arena arena = {0};
+    struct store_spans spans;
+    enum status status =
+        store_load_spans(question->view->store, set->runs[i]->run->run_id, STORE_BIT(STORE_LEVEL), &arena, &spans, err);
+    if (status == STATUS_OK)
+      *ret_spans += (int64_t)spans.count;
+    arena_done(&arena);
+    XSP_TRY(status);
+  }
+  return STATUS_OK;
+}
+
+// xsp's own share, over the runs that measured it.
+static double own_pct(const struct view_set *set)
+{
+  double sum = 0;
+  size_t count = 0;
+  for (size_t i = 0; i < set->run_count; i++)
+    if (!isnan(set->runs[i]->run->own_pct)) {
+      sum += set->runs[i]->run->own_pct;
+      count++;
+    }
+  return count == 0 ? NAN : sum / (double)count;
+}
+
+double overhead_per_kernel_ns(double overhead_ms, double kernels)
+{
+  return kernels > 0 ? overhead_ms * 1e6 / kernels : NAN;
+}
+
+static bool has_level(const struct view_set *set, unsigned level)
+{
+  return set != NULL && (set->levels.mask & XSP_LEVEL_MASK(level));
+}
+
+// " at batch size 4" for notes; "" where the batch size is unknown, as of programs that are no models.
+static const char *at_batch(int64_t batch_size, const char *words, char text[48])
+{
+  text[0] = 0;
+  if (batch_size != 0)
+    snprintf(text, 48, "%s %lld", words, (long long)batch_size);
+  return text;
+}
+
+static enum status fill_overhead(struct question *question, const struct view_set *set, double latency_ms,
+                                 struct cell *row, struct error *err)
+{
+  const struct view_set *before = set_before(question->view, set);
+  double overhead_ms = NAN;
+  if (before != NULL) {
+    char what[128], batch[48];
+    snprintf(what, sizeof what, "overhead of %s over %s%s", set->levels_text, before->levels_text,
+             at_batch(set->batch_size, " at batch size", batch));
+    double before_ms = question_model_latency(question, before);
+    overhead_ms = question_difference_ms(question, latency_ms, before_ms, what);
+    row[OVER] = cell_text(before->levels_text);
+    row[OVERHEAD] = cell_real(overhead_ms);
+    row[OVERHEAD_PCT] = cell_real(overhead_ms / before_ms * 100);
+  }
+  if (!has_level(set, XSP_LEVEL_KERNEL))
+    return STATUS_OK;
+  struct layers layers; // of any mode: kernels are counted whatever layers they are in
+  struct layers_part part = {.set = set};
+  XSP_TRY(layers_load_parts(question, &part, 1, &layers, err));
+  double kernels = question_statistic(question, layers.kernels, layers.observation_count);
+  row[KERNELS] = cell_number(kernels);
+  if (!has_level(before, XSP_LEVEL_KERNEL))
+    row[PER_KERNEL] = cell_real(overhead_per_kernel_ns(overhead_ms, kernels));
+  return STATUS_OK;
+}
+
+static enum status answer_by_set(struct question *question, struct error *err)
+{
+  const struct view *view = question->view;
+  int64_t first_batch = 0;
+  table_columns(&question->table, columns, COLUMN_COUNT);
+  for (size_t i = 0; i < view->set_count; i++) {
+    const struct view_set *set = &view->sets[i];
+    if (!is_usable(set) || (question->request->batch != 0 && set->batch_size != question->request->batch))
+      continue;
+    double latency_ms = question_model_latency(question, set);
+    int64_t dropped = 0;
+    int64_t spans;
+    for (size_t k = 0; k < set->run_count; k++)
+      dropped += set->runs[k]->run->dropped_count;
+    XSP_TRY(count_spans(question, set, &spans, err));
+    struct cell *row = table_row(&question->table);
+    row[BATCH] = set->batch_size == 0 ? (struct cell){0} : cell_int(set->batch_size);
+    row[LEVELS] = cell_text(set->levels_text);
+    row[LATENCY] = cell_real(latency_ms);
+    row[SPANS] = cell_int(spans);
+    row[DROPPED] = cell_int(dropped);
+    row[OWN_PCT] = cell_real(own_pct(set));
+    cell_spread(&row[SPREAD], set->latencies_ms, set->observation_count);
+    XSP_TRY(fill_overhead(question, set, latency_ms, row, err));
+    char batch[48];
+    if (dropped > 0)
+      table_note(&question->table, "%lld spans were dropped at %s%s", (long long)dropped, set->levels_text,
+                 at_batch(set->batch_size, ", batch size", batch));
+    first_batch = question->used_count == 0 ? set->batch_size : first_batch;
+    question->has_several_batches |= set->batch_size != first_batch;
+    question->batch_size = set->batch_size;
+    question_uses(question, set);
+  }
+  if (question->table.row_count == 0 && question->request->batch != 0)
+    return question_lacks(question, err, "batch size %lld was not measured", (long long)question->request->batch);
+  if (question->table.row_count == 0)
+    return question_lacks(question, err, "there is no run with the model level");
+  table_drop_empty(&question->table, "kernels");
+  table_drop_empty(&question->table, "overhead_per_kernel_ns");
+  return STATUS_OK;
+}
+
+static enum status answer(struct question *question, struct error *err)
+{
+  const char *by = question->request->by;
+  if (by == NULL)
+    return answer_by_set(question, err);
+  if (strcmp(by, "layer") == 0)
+    return overhead_by_layer(question, err);
+  return error_set(err, STATUS_USE, "cannot tell how to group L0", by, "--by layer", "only layer is known");
+}
+
+const struct analysis analysis_l0 = {.id = "L0", .title = "leveled overhead", .needs = "M", .answer = answer};
