@@ -3,7 +3,7 @@
 #include "report/otlp_out.h"
 
 #include "format/otlp.h"
-#include "report/export_file.h"
+#include "report/exports/file.h"
 #include "report/protobuf.h"
 
 #include <inttypes.h>

@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import fs from "node:fs";
 
 const page = "dist/index.html";
-const template = process.env.XSP_TEMPLATE ?? "../report/page_template.html";
+const template = process.env.XSP_TEMPLATE ?? "../report/page/template.html";
 
 const folders = new Set(); // of packages in the bundle
 function licences() {

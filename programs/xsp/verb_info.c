@@ -5,7 +5,7 @@
 #include "programs/xsp/output.h"
 #include "programs/xsp/reader.h"
 #include "report/display.h"
-#include "report/figure.h"
+#include "report/tables/figure.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0
+// A .pftrace for ui.perfetto.dev: a sequence of protobuf packets, written by hand. Names, categories and tag texts are
+// interned: sent once, with the first event that uses them. Levels are categories, launches point at their executions.
+// Field numbers are those of perfetto's protos/perfetto/trace; its Python package reads the file back in the tests.
+#include "report/exports/exports.h"
+#include "report/exports/file.h"
+#include "report/exports/timeline.h"
+#include "report/protobuf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FLUSH_BYTES ((size_t)1 << 18)
+#define SEQUENCE_ID 1u
+
+enum trace_field { TRACE_PACKET = 1 };
+enum packet_field {
+  PACKET_CLOCK_SNAPSHOT = 6,
+  PACKET_TIMESTAMP = 8,
+  PACKET_SEQUENCE_ID = 10,
+  PACKET_TRACK_EVENT = 11,
+  PACKET_INTERNED_DATA = 12,
+  PACKET_SEQUENCE_FLAGS = 13,
+  PACKET_TRACK_DESCRIPTOR = 60,
+};
+enum sequence_flag { FLAG_STATE_CLEARED = 1, FLAG_NEEDS_STATE = 2 };
+enum event_field {
+  EVENT_CATEGORY_IIDS = 3,
+  EVENT_ANNOTATIONS = 4,
+  EVENT_TYPE = 9,
+  EVENT_NAME_IID = 10,
+  EVENT_TRACK = 11,
+  EVENT_FLOW_IDS = 47,
+  EVENT_TERMINATING_FLOW_IDS = 48,
+};
+enum event_type { TYPE_BEGIN = 1, TYPE_END = 2 };
+enum annotation_field {
+  ANNOTATION_NAME_IID = 1,
+  ANNOTATION_INT = 4,
+  ANNOTATION_DOUBLE = 5,
+  ANNOTATION_STRING_IID = 17,
+};
+enum interned_field {
+  INTERNED_CATEGORIES = 1,
+  INTERNED_NAMES = 2,
+  INTERNED_ANNOTATION_NAMES = 3,
+  INTERNED_ANNOTATION_STRINGS = 29,
+};
+enum descriptor_field { TRACK_UUID = 1, TRACK_NAME = 2, TRACK_PROCESS = 3, TRACK_THREAD = 4, TRACK_PARENT = 5 };
+enum process_field { PROCESS_PID = 1, PROCESS_NAME = 6 };
+enum thread_field { THREAD_PID = 1, THREAD_TID = 2, THREAD_NAME = 5 };
+enum clock { CLOCK_REAL = 1, CLOCK_BOOT = 6 }; // perfetto's numbers
+#define WHOLE_PROCESS INT64_MIN                // in the place of a tid: the process's own track
+
+// Interned ids: a string of the store has its own number; the empty string and our fixed texts lie above all of them.
+#define FIXED_IIDS ((uint64_t)1 << 32)
+
+enum { INTERN_CATEGORY, INTERN_NAME, INTERN_KEY, INTERN_VALUE, INTERN_KINDS };
+static const unsigned intern_fields[INTERN_KINDS] = {INTERNED_CATEGORIES, INTERNED_NAMES, INTERNED_ANNOTATION_NAMES,
+                                                     INTERNED_ANNOTATION_STRINGS};
+#define FIXED_TEXTS 64u
+struct interner {
+  uint8_t *sent; // a bit per kind, by string id
+  size_t capacity;
+  uint8_t sent_fixed[FIXED_TEXTS];
+};
+
+struct perfetto {
+  struct timeline timeline;
+  const struct timeline_run *run;
+  struct export_file file;
+  struct buf out;      // packets not yet written
+  struct buf interned; // of the event being made
+  struct buf event;    // the event being made
+  struct buf text;
+  struct interner interner;
+  bool is_begun; // the first packet of the sequence clears its state
+};
+
+static uint64_t mix(uint64_t value)
+{
+  value = (value ^ value >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+  value = (value ^ value >> 27) * UINT64_C(0x94d049bb133111eb);
+  return value ^ value >> 31;
+}
+
+static uint64_t track_uuid(size_t process, int64_t tid, unsigned overlap)
+{
+  return mix(mix(mix(process + 1) ^ (uint64_t)tid) + overlap) | 1;
+}
+
+// ---- packets ---------------------------------------------------------------------------------------------------------
+static uint64_t packet_time(const struct perfetto *perfetto, int64_t time_ns)
+{
+  uint64_t since_first = timeline_time(&perfetto->timeline, perfetto->run, time_ns);
+  return perfetto->timeline.has_unix_time && perfetto->timeline.first_ns > 0
+             ? since_first + (uint64_t)perfetto->timeline.first_ns
+             : since_first;
+}
+
+static enum status flush(struct perfetto *perfetto, struct error *err)
+{
+  if (perfetto->out.length < FLUSH_BYTES && !perfetto->out.failed)
+    return STATUS_OK;
+  return export_file_flush_buf(&perfetto->file, &perfetto->out, err);
+}
+
+static void put_utf8(struct perfetto *perfetto, struct buf *out, unsigned field, const char *text, size_t length)
+{
+  buf_clear(&perfetto->text);
+  export_utf8(&perfetto->text, text, length);
+  protobuf_bytes(out, field, perfetto->text.data, perfetto->text.length);
+}
+
+// The interned id of a text; sends it where this is its first use.
+static uint64_t send_text(struct perfetto *perfetto, unsigned kind, uint8_t *sent, uint64_t iid, const char *text,
+                          size_t length)
+{
+  if ((*sent & 1u << kind) == 0) {
+    *sent = (uint8_t)(*sent | 1u << kind);
+    size_t place = protobuf_begin(&perfetto->interned, intern_fields[kind]);
+    protobuf_varint(&perfetto->interned, 1, iid);
+    put_utf8(perfetto, &perfetto->interned, 2, text, length);
+    protobuf_end(&perfetto->interned, place);
+  }
+  return iid;
+}
+
+static uint64_t intern_fixed(struct perfetto *perfetto, unsigned kind, unsigned number, const char *text)
+{
+  return send_text(perfetto, kind, &perfetto->interner.sent_fixed[number], FIXED_IIDS + number, text, strlen(text));
+}
+
+static uint64_t intern(struct perfetto *perfetto, unsigned kind, uint32_t string)
+{
+  struct interner *interner = &perfetto->interner;
+  if (string == 0)
+    return intern_fixed(perfetto, kind, 0, "");
+  if (string >= interner->capacity) {
+    size_t capacity = interner->capacity * 2 > string ? interner->capacity * 2 : (size_t)string + 1024;
+    uint8_t *sent = realloc(interner->sent, capacity);
+    if (sent == NULL) {
+      perfetto->out.failed = true;
+      return FIXED_IIDS;
+    }
+    memset(sent + interner->capacity, 0, capacity - interner->capacity);
+    interner->sent = sent;
+    interner->capacity = capacity;
+  }
+  size_t length = 0;
+  const char *text = store_text(perfetto->timeline.store, string, &length);
+  return send_text(perfetto, kind, &interner->sent[string], string, text, length);
+}
+
+static enum status put_event_packet(struct perfetto *perfetto, int64_t time_ns, struct error *err)
+{
+  struct buf *out = &perfetto->out;
+  size_t packet = protobuf_begin(out, TRACE_PACKET);
+  protobuf_varint(out, PACKET_TIMESTAMP, packet_time(perfetto, time_ns));
+  protobuf_varint(out, PACKET_SEQUENCE_ID, SEQUENCE_ID);
+  protobuf_varint(out, PACKET_SEQUENCE_FLAGS, perfetto->is_begun ? FLAG_NEEDS_STATE : FLAG_STATE_CLEARED);
+  perfetto->is_begun = true;
+  if (perfetto->interned.length > 0)
+    protobuf_bytes(out, PACKET_INTERNED_DATA, perfetto->interned.data, perfetto->interned.length);
+  protobuf_bytes(out, PACKET_TRACK_EVENT, perfetto->event.data, perfetto->event.length);
+  protobuf_end(out, packet);
+  out->failed |= perfetto->interned.failed || perfetto->event.failed || perfetto->text.failed;
+  buf_clear(&perfetto->interned);
+  buf_clear(&perfetto->event);
+  return flush(perfetto, err);
+}
+
+// ---- descriptors -----------------------------------------------------------------------------------------------------
+static void put_clocks(struct perfetto *perfetto)
+{
+  if (!perfetto->timeline.has_unix_time || perfetto->timeline.first_ns <= 0)
+    return; // times count from the trace's own zero
+  struct buf *out = &perfetto->out;
+  size_t packet = protobuf_begin(out, TRACE_PACKET);
+  size_t snapshot = protobuf_begin(out, PACKET_CLOCK_SNAPSHOT);
+  const uint64_t clocks[] = {CLOCK_REAL, CLOCK_BOOT};
+  for (size_t i = 0; i < 2; i++) {
+    size_t clock = protobuf_begin(out, 1);
+    protobuf_varint(out, 1, clocks[i]);
+    protobuf_varint(out, 2, (uint64_t)perfetto->timeline.first_ns);
+    protobuf_end(out, clock);
+  }
+  protobuf_varint(out, 2, CLOCK_BOOT);
+  protobuf_end(out, snapshot);
+  protobuf_varint(out, PACKET_SEQUENCE_ID, SEQUENCE_ID + 1);
+  protobuf_end(out, packet);
+}
+
+static void put_process(struct perfetto *perfetto, size_t index)
+{
+  const struct timeline_process *process = &perfetto->timeline.processes[index];
+  struct buf *out = &perfetto->out;
+  size_t packet = protobuf_begin(out, TRACE_PACKET);
+  size_t descriptor = protobuf_begin(out, PACKET_TRACK_DESCRIPTOR);
+  protobuf_varint(out, TRACK_UUID, track_uuid(index, WHOLE_PROCESS, 0));
+  size_t inner = protobuf_begin(out, TRACK_PROCESS);
+  protobuf_varint(out, PROCESS_PID, (uint64_t)process->pid);
+  put_utf8(perfetto, out, PROCESS_NAME, process->name, strlen(process->name));
+  protobuf_end(out, inner);
+  protobuf_end(out, descriptor);
+  protobuf_varint(out, PACKET_SEQUENCE_ID, SEQUENCE_ID + 1);
+  protobuf_end(out, packet);
+}
+
+// Overlapping lanes are children of their track, so that they are drawn right below it.
+static void put_lane(struct perfetto *perfetto, const struct timeline_lane *lane)
+{
+  const struct timeline_track *track = &perfetto->run->tracks[lane->track];
+  struct buf *out = &perfetto->out;
+  char name[TIMELINE_NAME_SIZE];
+  timeline_track_name(track, name, sizeof name);
+  size_t packet = protobuf_begin(out, TRACE_PACKET);
+  size_t descriptor = protobuf_begin(out, PACKET_TRACK_DESCRIPTOR);
+  protobuf_varint(out, TRACK_UUID, track_uuid(track->process, track->tid, lane->overlap));
+  if (lane->overlap == 0 && track->is_thread) {
+    size_t inner = protobuf_begin(out, TRACK_THREAD);
+    protobuf_varint(out, THREAD_PID, (uint64_t)perfetto->timeline.processes[track->process].pid);
+    protobuf_varint(out, THREAD_TID, (uint64_t)track->tid);
+    put_utf8(perfetto, out, THREAD_NAME, name, strlen(name));
+    protobuf_end(out, inner);
+  } else {
+    size_t used = strlen(name);
+    if (lane->overlap > 0)
+      snprintf(name + used, sizeof name - used, " (overlapping %u)", lane->overlap);
+    protobuf_varint(out, TRACK_PARENT,
+                    lane->overlap > 0 ? track_uuid(track->process, track->tid, 0)
+                                      : track_uuid(track->process, WHOLE_PROCESS, 0));
+    put_utf8(perfetto, out, TRACK_NAME, name, strlen(name));
+  }
+  protobuf_end(out, descriptor);
+  protobuf_varint(out, PACKET_SEQUENCE_ID, SEQUENCE_ID + 1);
+  protobuf_end(out, packet);
+}
+
+// ---- events ----------------------------------------------------------------------------------------------------------
+static void annotate_int(struct perfetto *perfetto, uint64_t key_iid, int64_t value)
+{
+  size_t place = protobuf_begin(&perfetto->event, EVENT_ANNOTATIONS);
+  protobuf_varint(&perfetto->event, ANNOTATION_NAME_IID, key_iid);
+  protobuf_varint(&perfetto->event, ANNOTATION_INT, (uint64_t)value);
+  protobuf_end(&perfetto->event, place);
+}
+
+static void annotate_text(struct perfetto *perfetto, uint64_t key_iid, uint64_t value_iid)
+{
+  size_t place = protobuf_begin(&perfetto->event, EVENT_ANNOTATIONS);
+  protobuf_varint(&perfetto->event, ANNOTATION_NAME_IID, key_iid);
+  protobuf_varint(&perfetto->event, ANNOTATION_STRING_IID, value_iid);
+  protobuf_end(&perfetto->event, place);
+}
+
+static void annotate_tag(struct perfetto *perfetto, const struct store_tag *tag)
+{
+  uint64_t key = intern(perfetto, INTERN_KEY, tag->key);
+  if (tag->type == STORE_TEXT) {
+    annotate_text(perfetto, key, intern(perfetto, INTERN_VALUE, tag->value.string));
+  } else if (tag->type == STORE_DOUBLE) {
+    size_t place = protobuf_begin(&perfetto->event, EVENT_ANNOTATIONS);
+    protobuf_varint(&perfetto->event, ANNOTATION_NAME_IID, key);
+    protobuf_double(&perfetto->event, ANNOTATION_DOUBLE, tag->value.real);
+    protobuf_end(&perfetto->event, place);
+  } else {
+    annotate_int(perfetto, key, tag->value.integer);
+  }
+}
+
+enum fixed_text { // numbers of our own texts; 0 is the empty one, then five levels, three kinds
+  FIXED_LEVEL = 1,
+  FIXED_KIND = FIXED_LEVEL + XSP_LEVEL_COUNT,
+  FIXED_RUN = FIXED_KIND + 3,
+  FIXED_KIND_KEY,
+  FIXED_CORRELATION,
+  FIXED_BASIS_KEY,
+  FIXED_AMBIGUOUS,
+  FIXED_TRACER,
+};
+
+static void annotate(struct perfetto *perfetto, uint32_t row)
+{
+  const struct timeline_run *run = perfetto->run;
+  const struct store_spans *spans = &run->spans;
+  if (run->derived.depth[row] == 0)
+    annotate_int(perfetto, intern_fixed(perfetto, INTERN_KEY, FIXED_RUN, "run_id"), run->run->run_id);
+  if (spans->tracer[row] != 0)
+    annotate_text(perfetto, intern_fixed(perfetto, INTERN_KEY, FIXED_TRACER, "tracer"),
+                  intern(perfetto, INTERN_VALUE, spans->tracer[row]));
+  const char *kind = spans->kind[row] == XSP_KIND_SYNC ? NULL : kind_name(spans->kind[row]);
+  if (kind != NULL)
+    annotate_text(perfetto, intern_fixed(perfetto, INTERN_KEY, FIXED_KIND_KEY, "kind"),
+                  intern_fixed(perfetto, INTERN_VALUE, FIXED_KIND + spans->kind[row], kind));
+  if (spans->correlation_id[row] != 0)
+    annotate_int(perfetto, intern_fixed(perfetto, INTERN_KEY, FIXED_CORRELATION, "correlation_id"),
+                 spans->correlation_id[row]);
+  if (run->derived.basis[row] == BASIS_AMBIGUOUS)
+    annotate_text(perfetto, intern_fixed(perfetto, INTERN_KEY, FIXED_BASIS_KEY, "basis"),
+                  intern_fixed(perfetto, INTERN_VALUE, FIXED_AMBIGUOUS, "ambiguous"));
+  size_t first = 0, count = 0;
+  timeline_tags(run, spans->span_id[row], &first, &count);
+  for (size_t i = first; i < first + count; i++)
+    annotate_tag(perfetto, &run->tags[i]);
+}
+
+static void put_flows(struct perfetto *perfetto, uint32_t row)
+{
+  const struct timeline_run *run = perfetto->run;
+  if (run->spans.kind[row] == XSP_KIND_LAUNCH) {
+    size_t first = 0, count = 0;
+    timeline_executions(run, row, &first, &count);
+    for (size_t i = first; i < first + count; i++)
+      protobuf_fixed64(&perfetto->event, EVENT_FLOW_IDS, timeline_flow_id(run, run->execution_order[i]));
+  } else if (run->spans.kind[row] == XSP_KIND_EXECUTION && timeline_has_launch(run, row)) {
+    protobuf_fixed64(&perfetto->event, EVENT_TERMINATING_FLOW_IDS, timeline_flow_id(run, row));
+  }
+}
+
+static uint64_t lane_uuid(const struct perfetto *perfetto, const struct timeline_lane *lane)
+{
+  const struct timeline_track *track = &perfetto->run->tracks[lane->track];
+  return track_uuid(track->process, track->tid, lane->overlap);
+}
+
+static enum status put_begin(void *context, const struct timeline_lane *lane, uint32_t row, struct error *err)
+{
+  struct perfetto *perfetto = context;
+  const struct store_spans *spans = &perfetto->run->spans;
+  struct buf *event = &perfetto->event;
+  protobuf_varint(event, EVENT_TYPE, TYPE_BEGIN);
+  protobuf_varint(event, EVENT_TRACK, lane_uuid(perfetto, lane));
+  protobuf_varint(event, EVENT_NAME_IID, intern(perfetto, INTERN_NAME, spans->name[row]));
+  const char *level = level_name(spans->level[row]);
+  if (level != NULL)
+    protobuf_varint(event, EVENT_CATEGORY_IIDS,
+                    intern_fixed(perfetto, INTERN_CATEGORY, FIXED_LEVEL + spans->level[row], level));
+  if (spans->category[row] != 0)
+    protobuf_varint(event, EVENT_CATEGORY_IIDS, intern(perfetto, INTERN_CATEGORY, spans->category[row]));
+  put_flows(perfetto, row);
+  annotate(perfetto, row);
+  return put_event_packet(perfetto, spans->start_ns[row], err);
+}
+
+static enum status put_end(void *context, const struct timeline_lane *lane, uint32_t row, struct error *err)
+{
+  struct perfetto *perfetto = context;
+  protobuf_varint(&perfetto->event, EVENT_TYPE, TYPE_END);
+  protobuf_varint(&perfetto->event, EVENT_TRACK, lane_uuid(perfetto, lane));
+  return put_event_packet(perfetto, timeline_end(perfetto->run, row), err);
+}
+
+static enum status put_run(struct perfetto *perfetto, size_t index, struct error *err)
+{
+  struct arena arena = {0};
+  struct timeline_run run;
+  enum status status = timeline_load(&perfetto->timeline, index, &arena, &run, err);
+  perfetto->run = &run;
+  const struct timeline_sink sink = {perfetto, put_begin, put_end};
+  for (size_t i = 0; status == STATUS_OK && i < run.lane_count; i++) {
+    put_lane(perfetto, &run.lanes[i]);
+    status = timeline_walk(&run, &run.lanes[i], &sink, err);
+  }
+  perfetto->run = NULL;
+  arena_done(&arena);
+  return status;
+}
+
+static enum status write_all(struct perfetto *perfetto, struct error *err)
+{
+  put_clocks(perfetto);
+  for (size_t i = 0; i < perfetto->timeline.process_count; i++)
+    put_process(perfetto, i);
+  for (size_t i = 0; i < perfetto->timeline.run_count; i++)
+    XSP_TRY(put_run(perfetto, i, err));
+  XSP_TRY(export_file_flush_buf(&perfetto->file, &perfetto->out, err));
+  return export_file_close(&perfetto->file, err);
+}
+
+static enum status write_perfetto(struct store *store, const char *path, struct error *err)
+{
+  struct perfetto perfetto = {0};
+  struct buf *bufs[] = {&perfetto.out, &perfetto.interned, &perfetto.event, &perfetto.text};
+  for (size_t i = 0; i < sizeof bufs / sizeof bufs[0]; i++)
+    buf_init(bufs[i], BUF_MAXIMUM_DEFAULT);
+  enum status status = timeline_open(store, &perfetto.timeline, err);
+  if (status == STATUS_OK)
+    status = export_file_open(path, &perfetto.file, err);
+  if (status == STATUS_OK)
+    status = write_all(&perfetto, err);
+  export_file_abandon(&perfetto.file);
+  timeline_done(&perfetto.timeline);
+  for (size_t i = 0; i < sizeof bufs / sizeof bufs[0]; i++)
+    buf_done(bufs[i]);
+  free(perfetto.interner.sent);
+  return status;
+}
+
+const struct report_export report_export_perfetto = {
+    .name = "perfetto",
+    .summary = "a trace for ui.perfetto.dev: tracks, levels as categories, arrows from launch to execution",
+    .extension = "pftrace",
+    .write = write_perfetto,
+};

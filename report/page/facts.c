@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the page says of experiments and what was noted, of all its files. Called by page.c.
+#include "report/page/page.h"
+
+static enum status put_system(struct json_writer *json, struct store *store, int64_t system_id, struct arena *arena,
+                              struct error *err)
+{
+  struct store_system_value *values = NULL;
+  size_t count = 0;
+  XSP_TRY(store_system(store, system_id, arena, &values, &count, err));
+  json_key(json, "system");
+  json_object(json);
+  for (size_t i = 0; i < count; i++) {
+    json_key(json, values[i].key);
+    if (values[i].is_number)
+      json_double(json, values[i].number);
+    else
+      json_string(json, values[i].text);
+  }
+  json_object_end(json);
+  return STATUS_OK;
+}
+
+static enum status put_experiments(struct page *page, size_t file, struct json_writer *json, struct error *err)
+{
+  const struct timeline *timeline = &page->files[file].timeline;
+  struct arena arena = {0};
+  enum status status = STATUS_OK;
+  for (size_t i = 0; i < timeline->experiment_count && status == STATUS_OK; i++) {
+    const struct store_experiment *experiment = &timeline->experiments[i];
+    const char *const texts[][2] = {
+        {"name", experiment->name},           {"workload", experiment->workload},
+        {"framework", experiment->framework}, {"framework_version", experiment->framework_version},
+        {"command", experiment->command},     {"xsp_version", experiment->xsp_version}};
+    json_object(json);
+    json_key(json, "file");
+    json_int(json, (int64_t)file);
+    json_key(json, "experiment_id");
+    json_int(json, experiment->experiment_id);
+    for (size_t j = 0; j < sizeof texts / sizeof texts[0]; j++) {
+      json_key(json, texts[j][0]);
+      json_string(json, texts[j][1]);
+    }
+    json_key(json, "created_ms");
+    json_int(json, experiment->created_ns / 1000000);
+    status = put_system(json, timeline->store, experiment->system_id, &arena, err);
+    json_object_end(json);
+  }
+  arena_done(&arena);
+  return status;
+}
+
+struct note_sink {
+  struct json_writer *json;
+  size_t file;
+};
+
+static enum status put_note(void *context, const struct store_cell *cells, size_t count, struct error *err)
+{
+  const struct note_sink *sink = context;
+  struct json_writer *json = sink->json;
+  json_object(json);
+  json_key(json, "file");
+  json_int(json, (int64_t)sink->file);
+  json_key(json, "run_id");
+  json_int(json, cells[0].integer);
+  json_key(json, "key");
+  json_string_n(json, cells[1].text, cells[1].length);
+  json_key(json, "value");
+  if (cells[2].type == STORE_TEXT)
+    json_string_n(json, cells[2].text, cells[2].length);
+  else
+    json_null(json);
+  json_object_end(json);
+  return STATUS_OK;
+}
+
+enum status page_put_facts(struct page *page, struct json_writer *json, struct error *err)
+{
+  json_key(json, "experiments");
+  json_array(json);
+  for (size_t file = 0; file < page->file_count; file++)
+    XSP_TRY(put_experiments(page, file, json, err));
+  json_array_end(json);
+  json_key(json, "notes");
+  json_array(json);
+  for (size_t file = 0; file < page->file_count; file++) {
+    struct note_sink notes = {json, file};
+    const struct store_query_sink sink = {&notes, NULL, put_note};
+    XSP_TRY(store_query(page->files[file].timeline.store, "select run_id, key, value from note", &sink, err));
+  }
+  json_array_end(json);
+  return STATUS_OK;
+}

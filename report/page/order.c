@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page's order of a run's spans: by track, lane, nesting depth, start. Also which spans a range of time keeps. Pure: no
+// store, no I/O.
+#include "report/page/spans.h"
+
+#include <string.h>
+
+struct depths {
+  uint32_t now;
+  uint32_t *of_row; // depth in its lane, by row of the store
+  uint32_t deepest;
+};
+
+static enum status on_begin(void *context, const struct timeline_lane *lane, uint32_t row, struct error *err)
+{
+  struct depths *depths = context;
+  depths->of_row[row] = depths->now++;
+  if (depths->of_row[row] > depths->deepest)
+    depths->deepest = depths->of_row[row];
+  return STATUS_OK;
+}
+
+static enum status on_end(void *context, const struct timeline_lane *lane, uint32_t row, struct error *err)
+{
+  struct depths *depths = context;
+  depths->now--;
+  return STATUS_OK;
+}
+
+// Rows of one lane: a counting sort by depth keeps the order of starts.
+static void lay_lane(const struct timeline_run *run, const bool *kept, size_t lane_index, const struct depths *depths,
+                     size_t *counts, struct page_rows *rows)
+{
+  const struct timeline_lane *lane = &run->lanes[lane_index];
+  memset(counts, 0, (depths->deepest + 2) * sizeof *counts);
+  for (size_t i = 0; i < lane->count; i++)
+    if (kept == NULL || kept[run->order[lane->first + i]])
+      counts[depths->of_row[run->order[lane->first + i]] + 1]++;
+  for (uint32_t depth = 0; depth <= depths->deepest; depth++) {
+    if (counts[depth + 1] > 0)
+      rows->rows[rows->row_count++] =
+          (struct page_row){lane_index, depth, rows->span_count + counts[depth], counts[depth + 1]};
+    counts[depth + 1] += counts[depth];
+  }
+  size_t placed = counts[depths->deepest + 1];
+  for (size_t i = 0; i < lane->count; i++) {
+    uint32_t row = run->order[lane->first + i];
+    if (kept != NULL && !kept[row])
+      continue;
+    size_t place = rows->span_count + counts[depths->of_row[row]]++;
+    rows->place[row] = (uint32_t)place;
+    rows->source[place] = row;
+  }
+  rows->span_count += placed;
+}
+
+enum status page_rows_lay(const struct timeline_run *run, const bool *kept, struct arena *arena,
+                          struct page_rows *ret_rows, struct error *err)
+{
+  size_t count = run->spans.count;
+  *ret_rows = (struct page_rows){0};
+  struct depths depths = {.of_row = arena_alloc_array(arena, count + 1, sizeof(uint32_t))};
+  ret_rows->place = arena_alloc_array(arena, count + 1, sizeof *ret_rows->place);
+  ret_rows->source = arena_alloc_array(arena, count + 1, sizeof *ret_rows->source);
+  if (depths.of_row == NULL || ret_rows->place == NULL || ret_rows->source == NULL)
+    return page_no_memory(err);
+  memset(ret_rows->place, 0xff, (count + 1) * sizeof *ret_rows->place);
+  size_t row_room = 0;
+  const struct timeline_sink sink = {&depths, on_begin, on_end};
+  for (size_t lane = 0; lane < run->lane_count; lane++) {
+    uint32_t before = depths.deepest;
+    depths.now = depths.deepest = 0;
+    XSP_TRY(timeline_walk(run, &run->lanes[lane], &sink, err));
+    row_room += depths.deepest + 1;
+    depths.deepest = depths.deepest > before ? depths.deepest : before;
+  }
+  size_t *counts = arena_alloc_array(arena, (size_t)depths.deepest + 2, sizeof *counts);
+  ret_rows->rows = arena_alloc_array(arena, row_room + 1, sizeof *ret_rows->rows);
+  if (counts == NULL || ret_rows->rows == NULL)
+    return page_no_memory(err);
+  for (size_t lane = 0; lane < run->lane_count; lane++)
+    lay_lane(run, kept, lane, &depths, counts, ret_rows);
+  return STATUS_OK;
+}
+
+// ---- a range of time
+static bool overlaps(const struct timeline_run *run, uint32_t row, int64_t first_ns, const struct page_range *range)
+{
+  uint64_t from_ns = (uint64_t)run->spans.start_ns[row] - (uint64_t)first_ns; // of other clocks: anything, not shown
+  uint64_t to_ns = from_ns + (uint64_t)run->spans.duration_ns[row];
+  bool is_open = timeline_is_open(run, row);
+  return from_ns <= (uint64_t)range->to_ns && (is_open || to_ns >= (uint64_t)range->from_ns);
+}
+
+enum status page_range_keep(const struct timeline_run *run, int64_t first_ns, const struct page_range *range,
+                            struct arena *arena, bool **ret_kept, size_t *ret_count, struct error *err)
+{
+  size_t count = run->spans.count;
+  uint32_t *by_id = timeline_order_by_id(run, arena);
+  bool *kept = arena_alloc_array(arena, count + 1, sizeof *kept);
+  if (by_id == NULL || kept == NULL)
+    return page_no_memory(err);
+  *ret_count = 0;
+  for (uint32_t row = 0; row < count; row++) {
+    if (!overlaps(run, row, first_ns, range))
+      continue;
+    // Up to one that is kept: all above it are kept already.
+    for (uint32_t at = row; at != TIMELINE_NO_ROW && !kept[at];
+         at = timeline_row_of(run, by_id, run->derived.parent_id[at])) {
+      kept[at] = true;
+      ++*ret_count;
+    }
+  }
+  *ret_kept = kept;
+  return STATUS_OK;
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of the page that is written by report_page: the document (JSON), each run's columns, contexts and tags. Inside
+// this room only.
+#ifndef XSP_REPORT_PAGE_PAGE_H
+#define XSP_REPORT_PAGE_PAGE_H
+
+#include "base/json_write.h"
+#include "report/exports/file.h"
+#include "report/page/spans.h"
+#include "report/report.h"
+
+#define PAGE_VERSION 2 // of the document; web/src/data.ts reads this one
+#define PAGE_TAG_BLOCK 4096
+#define PAGE_TAG_BYTES_MOST (32u << 20) // of all packed tags; what is beyond is counted
+
+struct page_file {
+  const char *name;
+  struct timeline timeline;
+};
+struct page_run { // known by its place in page.runs
+  size_t file;    // place in page.files
+  size_t index;   // in its file's timeline
+  size_t wanted;  // spans to be shown: all, or those of the range; 0 where the run was not asked for
+  size_t room;    // rectangles that the page has for them
+};
+struct page {
+  const struct report_page_options *options;
+  struct arena arena;
+  struct page_file *files;
+  size_t file_count;
+  struct page_run *runs;
+  size_t run_count;
+  struct export_file file;
+  struct buf out;
+  struct buf tags; // their parts, which come last: a browser shows the page while it still reads them
+  struct page_names names;
+  size_t tag_bytes; // packed so far
+  int64_t last_ns;  // latest end of what is shown, from its run's first start
+};
+static inline struct timeline *page_timeline(const struct page *page, const struct page_run *run)
+{
+  return &page->files[run->file].timeline;
+}
+static inline enum status page_flush(struct page *page, struct error *err)
+{
+  return export_file_flush_buf(&page->file, &page->out, err);
+}
+// Writes one part: an element of no executable type, "xsp-<run>-<name>".
+void page_part_begin(struct buf *out, size_t run, const char *name);
+void page_part_end(struct buf *out);
+
+// page_choose.c: how many rectangles each run gets.
+enum status page_choose(struct page *page, struct error *err) MUST_CHECK;
+// page_run.c: a run's facts into `json`, its parts into the file.
+enum status page_put_run(struct page *page, size_t run, struct json_writer *json, struct error *err) MUST_CHECK;
+// page_facts.c: "experiments" and "notes" of all files.
+enum status page_put_facts(struct page *page, struct json_writer *json, struct error *err) MUST_CHECK;
+
+// page_merge.c: the finest resolution at which a run's spans make no more than `room` rectangles. False: there is none.
+bool page_merge_resolution(const struct page_spans *spans, const struct page_rows *rows, size_t room,
+                           int64_t *ret_below_ns, size_t *ret_count);
+// Makes one rectangle of neighbours that are shorter than `below_ns` and start within it. Rows keep lanes and depths only.
+enum status page_merge(const struct page_spans *spans, const struct page_rows *rows, int64_t below_ns, size_t count,
+                       struct page_names *names, struct arena *arena, struct page_spans *ret_spans,
+                       struct page_rows *ret_rows, struct error *err) MUST_CHECK;
+// page_contexts.c: contexts and names of all spans, as JSON.
+enum status page_put_contexts(const struct page_spans *spans, const struct page_rows *rows, int64_t first_ns,
+                              struct page_names *names, struct buf *out, struct error *err) MUST_CHECK;
+// page_tags.c: the parts of a run's tags, as far as they fit.
+enum status page_put_tags(struct page *page, size_t run, const struct timeline_run *timeline_run,
+                          const struct page_spans *spans, size_t *ret_left_out, struct error *err) MUST_CHECK;
+// page_tables.c: every analysis that a file has an answer to, for each batch size, as elements of an array.
+enum status page_put_tables(struct page *page, size_t file, bool *is_first, struct buf *out,
+                            struct error *err) MUST_CHECK;
+
+#endif

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page's tables: the same analyses that `xsp analyze` prints, so that a number on the page can be had by a command.
+#include "report/tables/tables.h"
+#include "report/page/page.h"
+
+#include <string.h>
+
+#define BATCHES_MOST 64
+#define CACHE_BYTES_MOST ((size_t)512 << 20)
+#define ROWS_MOST 5000 // of one table; the page says what was left out and how to have it
+
+// Analyses that answer for one batch size; the others for all at once.
+static bool is_per_batch(const char *id)
+{
+  static const char *const all_at_once[] = {"A1", "A15", "L0"};
+  for (size_t i = 0; i < sizeof all_at_once / sizeof all_at_once[0]; i++)
+    if (strcmp(id, all_at_once[i]) == 0)
+      return false;
+  return true;
+}
+
+static size_t batch_sizes(const struct store_run *runs, size_t run_count, int64_t batches[BATCHES_MOST])
+{
+  size_t count = 0;
+  for (size_t i = 0; i < run_count; i++) {
+    bool is_known = runs[i].batch_size == 0;
+    for (size_t j = 0; j < count && !is_known; j++)
+      is_known = batches[j] == runs[i].batch_size;
+    if (!is_known && count < BATCHES_MOST)
+      batches[count++] = runs[i].batch_size;
+  }
+  return count;
+}
+
+static void put_table(struct analyze_table *table, size_t file, const char *by, bool *is_first, struct buf *out)
+{
+  size_t left_out = table->row_count > ROWS_MOST ? table->row_count - ROWS_MOST : 0;
+  table->row_count -= left_out;
+  buf_format(out, "%s{\"file\":%zu,\"by\":%s", *is_first ? "" : ",", file, by == NULL ? "null" : "\"layer\"");
+  buf_format(out, ",\"rows_left_out\":%zu,\"table\":", left_out);
+  table_json(table, 1, false, out);
+  while (out->length > 0 && out->data[out->length - 1] == '\n')
+    out->length--;
+  buf_text(out, "}");
+  *is_first = false;
+}
+
+struct asked {
+  struct store *store;
+  struct analyze_cache *cache;
+  size_t file;
+  bool *is_first;
+};
+static enum status answer(const struct asked *asked, const char *id, int64_t batch, const char *by, struct buf *out,
+                          struct error *err)
+{
+  struct arena arena = {0};
+  struct analyze_request request;
+  analyze_request_init(&request);
+  request.batch = batch;
+  request.by = by;
+  request.cache = asked->cache;
+  struct analyze_table *tables = NULL;
+  size_t count = 0;
+  struct error why = {0};
+  enum status status = analyze_run(id, &asked->store, 1, &request, &arena, &tables, &count, &why);
+  for (size_t i = 0; i < count && status == STATUS_OK; i++)
+    put_table(&tables[i], asked->file, by, asked->is_first, out);
+  if (status == STATUS_NO || status == STATUS_USE) // the file lacks what this needs
+    status = STATUS_OK;
+  else if (status != STATUS_OK && err != NULL)
+    *err = why;
+  arena_done(&arena);
+  return status;
+}
+
+static enum status answer_all(const struct asked *asked, const struct timeline *timeline, struct buf *out,
+                              struct error *err)
+{
+  int64_t batches[BATCHES_MOST];
+  size_t batch_count = batch_sizes(timeline->runs, timeline->run_count, batches);
+  for (size_t i = 0; analyses[i] != NULL; i++) {
+    const char *id = analyses[i]->id;
+    if (analyses[i]->answer_all != NULL)
+      continue; // of many files: `xsp analyze`
+    if (!is_per_batch(id) || batch_count == 0)
+      XSP_TRY(answer(asked, id, 0, NULL, out, err));
+    for (size_t j = 0; is_per_batch(id) && j < batch_count; j++)
+      XSP_TRY(answer(asked, id, batches[j], NULL, out, err));
+  }
+  for (size_t j = 0; j < batch_count; j++)
+    XSP_TRY(answer(asked, "L0", batches[j], "layer", out, err));
+  return STATUS_OK;
+}
+
+enum status page_put_tables(struct page *page, size_t file, bool *is_first, struct buf *out, struct error *err)
+{
+  const struct timeline *timeline = &page->files[file].timeline;
+  const struct asked asked = {timeline->store, analyze_cache_new(CACHE_BYTES_MOST), file, is_first};
+  if (asked.cache == NULL)
+    return page_no_memory(err);
+  enum status status = answer_all(&asked, timeline, out, err);
+  analyze_cache_free(asked.cache);
+  return status;
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scaling and formatting of figures for text and Markdown. Exact outputs (CSV, JSON) do not come here. Pure.
+#include "report/tables/figure.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+struct scale {
+  const char *unit; // of the value
+  double below;     // serves while the largest value is below this
+  double factor;
+  const char *shown;
+};
+
+static const struct scale scales[] = {
+    {"ns", 1e4, 1, "ns"},
+    {"ns", 1e7, 1e-3, "µs"},
+    {"ns", 1e10, 1e-6, "ms"},
+    {"ns", INFINITY, 1e-9, "s"},
+    {"ms", 1e-3, 1e6, "ns"},
+    {"ms", 1, 1e3, "µs"},
+    {"ms", 1e4, 1, "ms"},
+    {"ms", INFINITY, 1e-3, "s"},
+    {"bytes", 1e4, 1, "B"},
+    {"bytes", 1e6, 1e-3, "kB"},
+    {"bytes", 1e9, 1e-6, "MB"},
+    {"bytes", 1e12, 1e-9, "GB"},
+    {"bytes", INFINITY, 1e-12, "TB"},
+    {"bytes/s", 1e6, 1e-3, "kB/s"},
+    {"bytes/s", 1e9, 1e-6, "MB/s"},
+    {"bytes/s", INFINITY, 1e-9, "GB/s"},
+    {"flops", 1e4, 1, "flop"},
+    {"flops", 1e6, 1e-3, "kflop"},
+    {"flops", 1e9, 1e-6, "Mflop"},
+    {"flops", 1e12, 1e-9, "Gflop"},
+    {"flops", INFINITY, 1e-12, "Tflop"},
+    {"flops/s", 1e9, 1e-6, "Mflop/s"},
+    {"flops/s", 1e12, 1e-9, "Gflop/s"},
+    {"flops/s", INFINITY, 1e-12, "Tflop/s"},
+    {"flops/byte", INFINITY, 1, "flop/B"},
+    {"ops", 1e4, 1, "op"},
+    {"ops", 1e6, 1e-3, "kop"},
+    {"ops", 1e9, 1e-6, "Mop"},
+    {"ops", 1e12, 1e-9, "Gop"},
+    {"ops", INFINITY, 1e-12, "Top"},
+    {"1/s", INFINITY, 1, "/s"},
+    {"%", INFINITY, 1, "%"},
+};
+
+static bool is_time(const char *unit)
+{
+  return strcmp(unit, "ms") == 0 || strcmp(unit, "s") == 0 || strcmp(unit, "µs") == 0;
+}
+
+struct figure_style figure_style(const char *unit, double largest, bool only_integers)
+{
+  struct figure_style style = {.factor = 1, .unit = unit != NULL ? unit : ""};
+  for (size_t i = 0; i < sizeof scales / sizeof scales[0]; i++)
+    if (strcmp(scales[i].unit, style.unit) == 0 && largest < scales[i].below &&
+        (largest > 0 || scales[i].factor <= 1)) {
+      style.factor = scales[i].factor;
+      style.unit = scales[i].shown;
+      break;
+    }
+  double shown = largest * style.factor;
+  if (only_integers && style.factor >= 1)
+    style.decimals = 0;
+  else if (strcmp(style.unit, "%") == 0)
+    style.decimals = shown < 1000 ? 2 : 1;
+  else if (style.unit[0] == 0 && shown > 0 && shown < 0.1) // a plain number: four digits of it, as far as sensible
+    style.decimals = shown < 1e-9 ? 12 : 3 - (int)floor(log10(shown));
+  else if (is_time(style.unit) && shown < 1000) // what is short beside the largest is still to be read
+    style.decimals = 3;
+  else
+    style.decimals = shown < 100 ? 3 : shown < 1000 ? 2 : shown < 10000 ? 1 : 0;
+  if (strcmp(style.unit, "flop/B") == 0 && style.decimals < 2) // below one and far above it in one column
+    style.decimals = 2;
+  return style;
+}
+
+void figure_style_refine(struct figure_style *style, double largest)
+{
+  double shown = largest * style->factor;
+  if (style->unit[0] == 0 || strcmp(style->unit, "%") == 0 || !(shown > 0) || shown >= 0.1)
+    return;
+  int decimals = shown < 1e-9 ? 12 : 3 - (int)floor(log10(shown)) - 1;
+  style->decimals = decimals > style->decimals ? decimals : style->decimals;
+}
+
+double figure_value(const struct cell *cell)
+{
+  return cell->type == CELL_INT ? (double)cell->value.integer : cell->type == CELL_REAL ? cell->value.real : NAN;
+}
+
+void figure_put(struct buf *out, const struct cell *cell, const struct figure_style *style)
+{
+  switch (cell->type) {
+  case CELL_TEXT:
+    buf_text(out, cell->value.text);
+    return;
+  case CELL_BOOL:
+    buf_text(out, cell->value.truth ? "yes" : "");
+    return;
+  case CELL_INT:
+    if (style->factor >= 1) {
+      buf_format(out, "%" PRId64, cell->value.integer);
+      return;
+    }
+    break;
+  case CELL_REAL:
+    if (isfinite(cell->value.real))
+      break;
+    buf_text(out, "-");
+    return;
+  case CELL_NULL:
+    buf_text(out, "-");
+    return;
+  }
+  char text[400];
+  double shown = figure_value(cell) * style->factor;
+  snprintf(text, sizeof text, "%.*f", style->decimals, shown);
+  bool is_rounded_to_0 = strspn(text, "-0.") == strlen(text);
+  if (is_rounded_to_0 && shown > 0)
+    buf_format(out, "<%.*f", style->decimals, pow(10, -style->decimals)); // little is not nothing
+  else if (is_rounded_to_0)
+    buf_text(out, text + (text[0] == '-')); // no "-0.000"
+  else
+    buf_text(out, text);
+}
+
+struct suffix {
+  const char *suffix, *unit;
+};
+static const struct suffix suffixes[] = {
+    {"_flops_per_s", "flops/s"},
+    {"_bytes_per_s", "bytes/s"},
+    {"_per_s", "1/s"},
+    {"_per_kernel_ns", "ns"},
+    {"_ms", "ms"},
+    {"_ns", "ns"},
+    {"_bytes", "bytes"},
+    {"_flops", "flops"},
+    {"_multiply_adds", "ops"},
+    {"_pct", "%"},
+};
+
+static const struct suffix *find_suffix(const char *key)
+{
+  size_t length = strlen(key);
+  for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
+    size_t suffix_length = strlen(suffixes[i].suffix);
+    if (length > suffix_length && strcmp(key + length - suffix_length, suffixes[i].suffix) == 0)
+      return &suffixes[i];
+  }
+  return NULL;
+}
+
+const char *figure_unit_of_key(const char *key)
+{
+  const struct suffix *suffix = find_suffix(key);
+  if (suffix != NULL)
+    return suffix->unit;
+  return strstr(key, "_pct_of_") != NULL ? "%" : strcmp(key, "flops") == 0 ? "flops" : "";
+}
+
+// Keys that the general rule makes no good label of.
+static const char *const labels[][2] = {
+    {"kernels_without_layer_ms", "their latency"},
+    {"gpu_latency_ms", "GPU latency"},
+    {"layer_sum_ms", "sum of layers"},
+    {"dram_read_bytes_beginning_pct", "DRAM reads beginning"},
+    {"dram_read_bytes_middle_pct", "DRAM reads middle"},
+    {"dram_read_bytes_end_pct", "DRAM reads end"},
+    {"dram_read_bytes_stage", "DRAM reads stage"},
+    {"dram_write_bytes_beginning_pct", "DRAM writes beginning"},
+    {"dram_write_bytes_middle_pct", "DRAM writes middle"},
+    {"dram_write_bytes_end_pct", "DRAM writes end"},
+    {"dram_write_bytes_stage", "DRAM writes stage"},
+    {"dram_bytes_beginning_pct", "DRAM beginning"},
+    {"dram_bytes_middle_pct", "DRAM middle"},
+    {"dram_bytes_end_pct", "DRAM end"},
+    {"dram_bytes_stage", "DRAM stage"},
+    {"analytic_flops", "analytic flops"},
+    {"analytic_multiply_adds", "analytic multiply-adds"},
+    {"analytic_unknown_pct", "their share of time"},
+};
+
+void figure_label_of_key(struct buf *out, const char *key)
+{
+  for (size_t i = 0; i < sizeof labels / sizeof labels[0]; i++)
+    if (strcmp(key, labels[i][0]) == 0) {
+      buf_text(out, labels[i][1]);
+      return;
+    }
+  const struct suffix *suffix = find_suffix(key);
+  size_t length = strlen(key);
+  if (suffix != NULL)
+    length -= strlen(suffix->suffix);
+  if (suffix != NULL && strcmp(suffix->suffix, "_per_kernel_ns") == 0)
+    length += strlen("_per_kernel");
+  const char *share = strstr(key, "_pct_of_"); // "convolution_pct_of_model": "convolution share of model"
+  for (size_t i = 0; i < length; i++) {
+    if (key + i == share) {
+      buf_text(out, " share");
+      i += strlen("_pct") - 1;
+    } else {
+      buf_put(out, key[i] == '_' ? " " : &key[i], 1);
+    }
+  }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables as JSON, in the form of the analyses' definition. Exact numbers; null where not measured. Pure.
+#include "base/json_write.h"
+#include "report/tables/tables.h"
+
+static void put_cell(struct json_writer *json, const struct cell *cell)
+{
+  switch (cell->type) {
+  case CELL_NULL:
+    json_null(json);
+    break;
+  case CELL_INT:
+    json_int(json, cell->value.integer);
+    break;
+  case CELL_REAL:
+    json_double(json, cell->value.real);
+    break;
+  case CELL_TEXT:
+    json_string(json, cell->value.text);
+    break;
+  case CELL_BOOL:
+    json_bool(json, cell->value.truth);
+    break;
+  }
+}
+
+static void put_run_set(struct json_writer *json, const struct analyze_table *table)
+{
+  json_key(json, "run_set");
+  json_object(json);
+  json_key(json, "batch_size");
+  if (table->batch_size != 0)
+    json_int(json, table->batch_size);
+  else
+    json_null(json);
+  json_key(json, "levels");
+  json_string(json, table->levels);
+  json_key(json, "run_ids");
+  json_array(json);
+  for (size_t i = 0; i < table->run_count; i++)
+    json_int(json, table->run_ids[i]);
+  json_array_end(json);
+  json_key(json, "observations");
+  json_int(json, table->observations);
+  json_object_end(json);
+}
+
+static void put_columns(struct json_writer *json, const struct analyze_table *table)
+{
+  json_key(json, "columns");
+  json_array(json);
+  for (size_t column = 0; column < table->column_count; column++) {
+    json_object(json);
+    json_key(json, "key");
+    json_string(json, table->columns[column].key);
+    json_key(json, "unit");
+    json_string(json, table->columns[column].unit);
+    json_object_end(json);
+  }
+  json_array_end(json);
+}
+
+static void put_table(struct json_writer *json, const struct analyze_table *table)
+{
+  json_object(json);
+  json_key(json, "analysis");
+  json_string(json, table->id);
+  json_key(json, "title");
+  json_string(json, table->title);
+  json_key(json, "experiment");
+  json_string(json, table->experiment);
+  put_run_set(json, table);
+  json_key(json, "statistic");
+  json_string(json, table->statistic);
+  put_columns(json, table);
+  json_key(json, "rows");
+  json_array(json);
+  for (size_t row = 0; row < table->row_count; row++) {
+    json_object(json);
+    for (size_t column = 0; column < table->column_count; column++) {
+      json_key(json, table->columns[column].key);
+      put_cell(json, &table->rows[row * table->column_count + column]);
+    }
+    json_object_end(json);
+  }
+  json_array_end(json);
+  json_key(json, "summary");
+  json_object(json);
+  for (size_t i = 0; i < table->summary_count; i++) {
+    json_key(json, table->summary[i].key);
+    put_cell(json, &table->summary[i].value);
+  }
+  json_object_end(json);
+  json_key(json, "notes");
+  json_array(json);
+  for (size_t i = 0; i < table->note_count; i++)
+    json_string(json, table->notes[i]);
+  json_array_end(json);
+  json_object_end(json);
+}
+
+void table_json(const struct analyze_table *tables, size_t count, bool as_array, struct buf *out)
+{
+  struct json_writer json;
+  json_start(&json, out);
+  bool in_array = as_array || count != 1;
+  if (in_array)
+    json_array(&json);
+  for (size_t i = 0; i < count; i++)
+    put_table(&json, &tables[i]);
+  if (in_array)
+    json_array_end(&json);
+  buf_text(out, "\n");
+}

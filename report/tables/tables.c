@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Front door of the tables: chooses the form; and what text and Markdown share. Called by the programs.
+#include "report/tables/tables.h"
+
+#include "report/display.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+void report_tables(const struct analyze_table *tables, size_t count, enum report_format format, bool as_array,
+                   unsigned width, struct buf *out)
+{
+  if (format == REPORT_JSON) {
+    table_json(tables, count, as_array, out);
+    return;
+  }
+  for (size_t i = 0; i < count; i++) {
+    if (i > 0)
+      buf_text(out, format == REPORT_CSV ? "\r\n" : "\n");
+    if (format == REPORT_CSV) {
+      table_csv(&tables[i], out);
+      continue;
+    }
+    struct arena arena = {0};
+    struct analyze_table table;
+    if (!table_for_people(&tables[i], &arena, &table))
+      out->failed = true;
+    else if (format == REPORT_TEXT)
+      table_text(&table, width, out);
+    else
+      table_markdown(&table, out);
+    arena_done(&arena);
+  }
+}
+
+// The largest absolute value of a column, for its unit.
+static double column_largest(const struct analyze_table *table, size_t index)
+{
+  double largest = 0;
+  for (size_t row = 0; row < table->row_count; row++) {
+    double value = fabs(figure_value(&table->rows[row * table->column_count + index]));
+    if (isfinite(value) && value > largest)
+      largest = value;
+  }
+  return largest;
+}
+
+// Columns of one unit are compared with each other, so they are scaled alike.
+static double unit_largest(const struct analyze_table *table, size_t index)
+{
+  double largest = 0;
+  for (size_t column = 0; column < table->column_count; column++) {
+    if (strcmp(table->columns[column].unit, table->columns[index].unit) != 0)
+      continue;
+    double value = column_largest(table, column);
+    if (value > largest)
+      largest = value;
+  }
+  return largest;
+}
+
+struct column_look column_look(const struct analyze_table *table, size_t index)
+{
+  struct column_look look = {.is_numeric = true, .is_shown = table->id == NULL};
+  bool only_integers = true;
+  for (size_t row = 0; row < table->row_count; row++) {
+    const struct cell *cell = &table->rows[row * table->column_count + index];
+    if (cell->type == CELL_TEXT || cell->type == CELL_BOOL)
+      look.is_numeric = false;
+    if (cell->type == CELL_REAL)
+      only_integers = false;
+    if (cell->type == CELL_TEXT || cell->type == CELL_INT || (cell->type == CELL_REAL && isfinite(cell->value.real)) ||
+        (cell->type == CELL_BOOL && cell->value.truth))
+      look.is_shown = true;
+  }
+  const char *unit = table->columns[index].unit;
+  bool has_unit = unit != NULL && unit[0] != 0;
+  look.style = figure_style(unit, has_unit ? unit_largest(table, index) : column_largest(table, index), only_integers);
+  figure_style_refine(&look.style, column_largest(table, index));
+  return look;
+}
+
+void table_context(const struct analyze_table *table, struct buf *out)
+{
+  size_t start = out->length;
+  if (table->experiment != NULL) {
+    display_escape(out, table->experiment, strlen(table->experiment));
+    buf_text(out, ", ");
+  }
+  if (table->batch_size != 0)
+    buf_format(out, "batch %" PRId64 ", ", table->batch_size);
+  if (table->levels != NULL && table->levels[0] != 0)
+    buf_format(out, "levels %s, ", table->levels);
+  if (table->observations > 0)
+    buf_format(out, "%" PRId64 " observation%s, ", table->observations, table->observations == 1 ? "" : "s");
+  if (table->statistic != NULL)
+    buf_format(out, "statistic %s, ", table->statistic);
+  if (out->length >= start + 2 && !out->failed) {
+    out->length -= 2;
+    out->data[out->length] = 0;
+  }
+}
+
+// The largest value of those summary entries that share `unit`.
+static double summary_largest(const struct analyze_table *table, const char *unit)
+{
+  double largest = 0;
+  for (size_t i = 0; i < table->summary_count; i++) {
+    double value = fabs(figure_value(&table->summary[i].value));
+    if (strcmp(figure_unit_of_key(table->summary[i].key), unit) == 0 && isfinite(value) && value > largest)
+      largest = value;
+  }
+  return largest;
+}
+
+void summary_value(const struct analyze_table *table, size_t index, struct buf *out)
+{
+  const struct analyze_entry *entry = &table->summary[index];
+  if (entry->value.type == CELL_TEXT) {
+    display_escape(out, entry->value.value.text, strlen(entry->value.value.text));
+    return;
+  }
+  if (entry->value.type == CELL_BOOL) {
+    buf_text(out, entry->value.value.truth ? "yes" : "no");
+    return;
+  }
+  double value = fabs(figure_value(&entry->value));
+  const char *unit = figure_unit_of_key(entry->key);
+  double largest = unit[0] != 0 ? summary_largest(table, unit) : isfinite(value) ? value : 0;
+  struct figure_style style = figure_style(unit, largest, entry->value.type == CELL_INT);
+  if (isfinite(value))
+    figure_style_refine(&style, value);
+  figure_put(out, &entry->value, &style);
+  if (isfinite(value) && style.unit[0] != 0)
+    buf_format(out, " %s", style.unit);
+}

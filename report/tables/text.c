@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+// A table for the terminal: title, context, aligned columns with their units, summary, notes. Fits the width: long
+// names are cut in the middle, then the least telling columns are left out, and the last line says which.
+#include "report/display.h"
+#include "report/tables/tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define COLUMN_GAP 2u
+#define NAME_WIDEST 64u // columns a name may take in a terminal, even where there is room
+#define NAME_WIDEST_UNLIMITED 200u
+#define NAME_LEAST 20u   // names are cut to this before columns are left out
+#define KERNEL_LEAST 40u // what tells kernels apart stands anywhere in their names
+#define NAME_LAST 8u     // and to this where no column may be left out any more
+
+struct layout {
+  const struct analyze_table *table;
+  struct column_look *looks;
+  struct buf *cells;    // row-major, escaped text as shown; header labels are not in it
+  size_t *content;      // natural width of each column's cells and headers
+  size_t *columns_wide; // width in force
+  size_t width;         // of the terminal; 0: unlimited
+};
+
+static void lay_cells(struct layout *layout)
+{
+  const struct analyze_table *table = layout->table;
+  struct buf raw;
+  buf_init(&raw, BUF_MAXIMUM_DEFAULT);
+  for (size_t column = 0; column < table->column_count; column++) {
+    layout->looks[column] = column_look(table, column);
+    const struct column_look *look = &layout->looks[column];
+    size_t widest = display_columns(table->columns[column].label, strlen(table->columns[column].label));
+    size_t unit = display_columns(look->style.unit, strlen(look->style.unit));
+    widest = unit > widest ? unit : widest;
+    for (size_t row = 0; row < table->row_count; row++) {
+      struct buf *cell = &layout->cells[row * table->column_count + column];
+      buf_init(cell, BUF_MAXIMUM_DEFAULT);
+      buf_clear(&raw);
+      figure_put(&raw, &table->rows[row * table->column_count + column], &look->style);
+      display_escape(cell, raw.data != NULL ? raw.data : "", raw.length);
+      size_t columns = cell->length > 0 ? display_columns(cell->data, cell->length) : 0;
+      widest = columns > widest ? columns : widest;
+    }
+    size_t most = layout->width != 0 ? NAME_WIDEST : NAME_WIDEST_UNLIMITED;
+    layout->content[column] = !look->is_numeric && widest > most ? most : widest;
+  }
+  buf_done(&raw);
+}
+
+static size_t total_width(const struct layout *layout)
+{
+  size_t total = 0;
+  for (size_t column = 0; column < layout->table->column_count; column++)
+    if (layout->looks[column].is_shown)
+      total += layout->columns_wide[column] + COLUMN_GAP;
+  return total > 0 ? total - COLUMN_GAP : 0;
+}
+
+static size_t least_width(const struct layout *layout, size_t column, size_t least)
+{
+  const char *key = layout->table->columns[column].key;
+  if (strcmp(key, "levels") == 0 || strcmp(key, "over") == 0) // words, not names
+    return layout->content[column];
+  return strcmp(key, "kernel_name") == 0 && least > NAME_LAST ? KERNEL_LEAST : least;
+}
+
+// Narrows the widest name column, one by one, until the table fits or all names are at the `least` width.
+static bool fit_names(struct layout *layout, size_t least)
+{
+  size_t count = layout->table->column_count;
+  memcpy(layout->columns_wide, layout->content, count * sizeof *layout->columns_wide);
+  if (layout->width == 0)
+    return true;
+  while (total_width(layout) > layout->width) {
+    size_t widest = count;
+    for (size_t column = 0; column < count; column++) {
+      bool may_shrink = layout->looks[column].is_shown && !layout->looks[column].is_numeric &&
+                        layout->columns_wide[column] > least_width(layout, column, least);
+      if (may_shrink && (widest == count || layout->columns_wide[column] > layout->columns_wide[widest]))
+        widest = column;
+    }
+    if (widest == count)
+      return false;
+    layout->columns_wide[widest]--;
+  }
+  return true;
+}
+
+// What a narrow terminal does without, first the least telling.
+static const char *const dispensable[] = {
+    "base_flops_from",
+    "base_flops",
+    "base_batch_size",
+    "base_online_non_gpu_latency_ms",
+    "online_non_gpu_latency_ms",
+    "base_maximum_throughput_per_s",
+    "base_online_latency_ms",
+    "analytic_traffic_stage",
+    "n",
+    "warmup_observations",
+    "without_parent",
+    "latency_from",
+    "analytic_precision",
+    "precision",
+    "specials",
+    "compares",
+    "adds",
+    "multiply_adds",
+    "layer_shape",
+    "own_pct",
+    "kernels_pct",
+    "cv_pct",
+    "max_ms",
+    "min_ms",
+    "dram_write_bytes",
+    "dram_read_bytes",
+    "achieved_occupancy_pct",
+    "is_latency_bound",
+    "arithmetic_throughput_flops_per_s",
+    "arithmetic_intensity",
+    "spans",
+    "analytic_bytes",
+    "analytic_intensity",
+    "analytic_throughput_flops_per_s",
+    "base_framework_version",
+    "framework_version",
+    "task",
+    "graph_bytes",
+    "memory_bandwidth_bytes_per_s",
+    "peak_flops_per_s",
+    "ideal_arithmetic_intensity",
+    "flops_from", // says nothing without them
+    "layers_without_flops",
+    "flops",
+    "count",
+    "memory_stage",
+    "dominant_layer_pct",
+    "dominant_layer_type",
+    "maximum_throughput_batch",
+    "base_framework", // a note names it
+    "base_convolution_pct_of_model",
+    "base_optimal_batch",
+};
+
+// Leaves out one more column; appends its label to `left_out`. False where none is left to leave out.
+static bool leave_one_out(struct layout *layout, struct buf *left_out)
+{
+  for (size_t i = 0; i < sizeof dispensable / sizeof dispensable[0]; i++)
+    for (size_t column = 0; column < layout->table->column_count; column++)
+      if (layout->looks[column].is_shown && strcmp(layout->table->columns[column].key, dispensable[i]) == 0) {
+        layout->looks[column].is_shown = false;
+        buf_format(left_out, "%s%s", left_out->length > 0 ? ", " : "", layout->table->columns[column].label);
+        return true;
+      }
+  return false;
+}
+
+static void put_cell(const struct layout *layout, size_t column, const char *text, size_t length, bool is_last,
+                     struct buf *out)
+{
+  size_t wide = layout->columns_wide[column];
+  struct buf cut;
+  buf_init(&cut, BUF_MAXIMUM_DEFAULT);
+  display_cut(&cut, text, length, wide);
+  size_t columns = cut.length > 0 ? display_columns(cut.data, cut.length) : 0;
+  size_t padding = columns < wide ? wide - columns : 0;
+  if (layout->looks[column].is_numeric)
+    buf_format(out, "%*s", (int)padding, "");
+  if (cut.length > 0)
+    buf_put(out, cut.data, cut.length);
+  if (!layout->looks[column].is_numeric && !is_last)
+    buf_format(out, "%*s", (int)padding, "");
+  if (!is_last)
+    buf_format(out, "%*s", (int)COLUMN_GAP, "");
+  buf_done(&cut);
+}
+
+static size_t last_shown(const struct layout *layout)
+{
+  size_t last = 0;
+  for (size_t column = 0; column < layout->table->column_count; column++)
+    if (layout->looks[column].is_shown)
+      last = column;
+  return last;
+}
+
+static void trim_line(struct buf *out)
+{
+  while (!out->failed && out->length > 0 && out->data[out->length - 1] == ' ')
+    out->data[--out->length] = 0;
+  buf_text(out, "\n");
+}
+
+static void put_header(const struct layout *layout, struct buf *out)
+{
+  const struct analyze_table *table = layout->table;
+  size_t last = last_shown(layout);
+  bool has_units = false;
+  for (size_t column = 0; column < table->column_count; column++)
+    if (layout->looks[column].is_shown) {
+      put_cell(layout, column, table->columns[column].label, strlen(table->columns[column].label), column == last, out);
+      has_units |= layout->looks[column].style.unit[0] != 0;
+    }
+  trim_line(out);
+  if (has_units) {
+    for (size_t column = 0; column < table->column_count; column++)
+      if (layout->looks[column].is_shown) {
+        const char *unit = layout->looks[column].style.unit;
+        put_cell(layout, column, unit, strlen(unit), column == last, out);
+      }
+    trim_line(out);
+  }
+  for (size_t i = total_width(layout); i > 0; i--)
+    buf_text(out, "─");
+  buf_text(out, "\n");
+}
+
+static void put_rows(const struct layout *layout, struct buf *out)
+{
+  const struct analyze_table *table = layout->table;
+  size_t last = last_shown(layout);
+  for (size_t row = 0; row < table->row_count; row++) {
+    for (size_t column = 0; column < table->column_count; column++)
+      if (layout->looks[column].is_shown) {
+        const struct buf *cell = &layout->cells[row * table->column_count + column];
+        put_cell(layout, column, cell->length > 0 ? cell->data : "", cell->length, column == last, out);
+      }
+    trim_line(out);
+  }
+}
+
+static void put_summary(const struct analyze_table *table, struct buf *out)
+{
+  struct buf text;
+  buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  size_t label_wide = 0, value_wide = 0;
+  for (size_t i = 0; i < table->summary_count; i++) {
+    buf_clear(&text);
+    figure_label_of_key(&text, table->summary[i].key);
+    label_wide = text.length > label_wide ? text.length : label_wide;
+    if (table->summary[i].value.type == CELL_TEXT)
+      continue;
+    buf_clear(&text);
+    summary_value(table, i, &text);
+    size_t number = strcspn(text.data, " ");
+    value_wide = number > value_wide ? number : value_wide;
+  }
+  buf_text(out, table->summary_count > 0 ? "\n" : "");
+  for (size_t i = 0; i < table->summary_count; i++) {
+    buf_clear(&text);
+    figure_label_of_key(&text, table->summary[i].key);
+    buf_format(out, "%-*s  ", (int)label_wide, text.data);
+    buf_clear(&text);
+    summary_value(table, i, &text);
+    size_t number = text.length > 0 ? strcspn(text.data, " ") : 0;
+    if (table->summary[i].value.type != CELL_TEXT && number < value_wide)
+      buf_format(out, "%*s", (int)(value_wide - number), "");
+    if (text.length > 0)
+      buf_put(out, text.data, text.length);
+    trim_line(out);
+  }
+  buf_done(&text);
+}
+
+static void put_notes(const struct layout *layout, const struct buf *left_out, struct buf *out)
+{
+  const struct analyze_table *table = layout->table;
+  struct buf text;
+  buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  for (size_t i = 0; i < table->note_count; i++) {
+    buf_clear(&text);
+    display_escape(&text, table->notes[i], strlen(table->notes[i]));
+    buf_text(out, "note: ");
+    display_wrap(out, text.data != NULL ? text.data : "", 6, 6, layout->width);
+  }
+  if (left_out->length > 0) {
+    buf_clear(&text);
+    buf_format(&text, "left out for the terminal's width: %s (a wider one, or --format csv, shows all)",
+               left_out->data);
+    buf_text(out, "note: ");
+    display_wrap(out, text.data, 6, 6, layout->width);
+  }
+  buf_done(&text);
+}
+
+static void put_title(const struct layout *layout, struct buf *out)
+{
+  if (layout->table->title == NULL)
+    return;
+  struct buf context;
+  buf_init(&context, BUF_MAXIMUM_DEFAULT);
+  buf_format(out, "%s  %s\n", layout->table->id, layout->table->title);
+  table_context(layout->table, &context);
+  if (context.length > 0)
+    display_wrap(out, context.data, 0, 0, layout->width);
+  buf_text(out, "\n");
+  buf_done(&context);
+}
+
+void table_text(const struct analyze_table *table, unsigned width, struct buf *out)
+{
+  struct layout layout = {.table = table, .width = width};
+  size_t columns = table->column_count + 1, cells = table->row_count * table->column_count + 1;
+  layout.looks = calloc(columns, sizeof *layout.looks);
+  layout.cells = calloc(cells, sizeof *layout.cells);
+  layout.content = calloc(columns, sizeof *layout.content);
+  layout.columns_wide = calloc(columns, sizeof *layout.columns_wide);
+  struct buf left_out;
+  buf_init(&left_out, BUF_MAXIMUM_DEFAULT);
+  if (layout.looks != NULL && layout.cells != NULL && layout.content != NULL && layout.columns_wide != NULL) {
+    lay_cells(&layout);
+    bool fits = fit_names(&layout, NAME_LEAST);
+    while (!fits && leave_one_out(&layout, &left_out))
+      fits = fit_names(&layout, NAME_LEAST);
+    if (!fits)
+      (void)fit_names(&layout, NAME_LAST); // what is still too wide is wrapped by the terminal
+    put_title(&layout, out);
+    if (table->row_count > 0) {
+      put_header(&layout, out);
+      put_rows(&layout, out);
+    } else {
+      buf_text(out, "(no rows)\n");
+    }
+    put_summary(table, out);
+    buf_text(out, table->note_count > 0 || left_out.length > 0 ? "\n" : "");
+    put_notes(&layout, &left_out, out);
+  } else {
+    out->failed = true;
+  }
+  for (size_t i = 0; layout.cells != NULL && i + 1 < cells; i++)
+    buf_done(&layout.cells[i]);
+  buf_done(&left_out);
+  free(layout.looks);
+  free(layout.cells);
+  free(layout.content);
+  free(layout.columns_wide);
+}
