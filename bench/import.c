@@ -2,10 +2,10 @@
 // import FILE: importing a Kineto trace end to end (read, intern, store, correlate, finish), on one core and on two,
 // beside reading its events alone, and loading the stored file again. FILE comes from make_kineto; bench/run.py adds the
 // peers, which read the same file. Each measurement is a process of its own, so that its peak memory is its own.
-#include "collect/import.h"
+#include "importers/import.h"
 #include "bench/measure.h"
-#include "collect/importers/trace_events.h"
 #include "correlate/correlate.h"
+#include "importers/trace_events/trace_events.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

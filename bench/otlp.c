@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What decoding OTLP's protobuf costs: requests of 512 spans with two attributes and with all that the export writes,
 // in memory, handed to a visitor that only adds up. The floor is a walk over the same fields that checks nothing.
-#include "format/otlp.h"
 #include "bench/measure.h"
-#include "collect/importers/otlp_proto.h"
-#include "report/otlp_out.h"
+#include "otlp/attributes.h"
+#include "otlp/encode.h"
+#include "otlp/proto.h"
 
 #include <string.h>
 #include <time.h>

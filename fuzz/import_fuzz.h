@@ -4,8 +4,8 @@
 #ifndef XSP_FUZZ_IMPORT_FUZZ_H
 #define XSP_FUZZ_IMPORT_FUZZ_H
 
-#include "collect/importers/importer.h"
-#include "collect/importers/texts.h"
+#include "importers/importer.h"
+#include "importers/texts.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes the window over compressed files: any bytes end in an error or in the file's end, within the limit, with the
 // sentinel in its place; a small window shows the same bytes as a large one.
-#include "collect/importers/input.h"
+#include "importers/input.h"
 
 #include <stdio.h>
 #include <stdlib.h>

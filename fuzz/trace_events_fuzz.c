@@ -3,7 +3,7 @@
 // gives the same items and the same error as one that holds it all; what is accepted is JSON by base/json_read too, and
 // what that accepts is refused for reasons of events only.
 #include "base/json_read.h"
-#include "collect/importers/trace_events.h"
+#include "importers/trace_events/trace_events.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #define XSP_PROGRAMS_XSP_IMPORT_REPORT_H
 
 #include "base/buf.h"
-#include "collect/import.h"
+#include "importers/import.h"
 #include "programs/xsp/import_account.h"
 
 struct import_report {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp import: an .xsp file from what other profilers recorded.
-#include "collect/import.h"
 #include "correlate/correlate.h"
+#include "importers/import.h"
 #include "programs/xsp/import_report.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/verb.h"

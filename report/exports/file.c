@@ -2,8 +2,6 @@
 // Checked writes to one output file. Used by the exports. The front door (exports.c) renames and removes.
 #include "report/exports/file.h"
 
-#include "report/display.h"
-
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -53,21 +51,4 @@ void export_file_abandon(struct export_file *file)
   if (file->stream != NULL)
     fclose(file->stream);
   file->stream = NULL;
-}
-
-void export_utf8(struct buf *out, const char *text, size_t length)
-{
-  size_t plain = 0; // start of what is valid and not yet copied
-  for (size_t i = 0; i < length;) {
-    uint32_t code_point = 0;
-    size_t size = display_decode(text + i, length - i, &code_point);
-    if (size != 0) {
-      i += size;
-      continue;
-    }
-    buf_put(out, text + plain, i - plain);
-    buf_text(out, "\xef\xbf\xbd");
-    plain = ++i;
-  }
-  buf_put(out, text + plain, length - plain);
 }

@@ -20,7 +20,5 @@ enum status export_file_flush_buf(struct export_file *file, struct buf *buf, str
 // Writes what is left to the disk and closes. Call once; on an earlier error use export_file_abandon.
 enum status export_file_close(struct export_file *file, struct error *err) MUST_CHECK;
 void export_file_abandon(struct export_file *file); // closes; safe on {0}
-// Appends `text` as valid UTF-8: U+FFFD replaces what is not.
-void export_utf8(struct buf *out, const char *text, size_t length);
 
 #endif

@@ -3,11 +3,11 @@
 // that begin with "xsp." (docs/otlp.md), so that a file that is read back is the same trace. One request holds at most
 // SPANS_A_REQUEST spans of one run, in the order of the file; each is complete in itself but for what only the run's first
 // one carries (notes, tracks and messages without spans).
-#include "format/otlp.h"
+#include "otlp/attributes.h"
+#include "otlp/encode.h"
 #include "report/exports/exports.h"
 #include "report/exports/file.h"
-#include "report/otlp_facts.h"
-#include "report/otlp_out.h"
+#include "report/exports/otlp_facts.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scanners over JSON text; see json_scan.h. Made for hostile bytes: nothing is read behind the window's padding, nesting
+// is a bit a level.
+#include "base/json_scan.h"
+
+#include "base/json_block.h"
+#include "base/utf8.h"
+
+#include <string.h>
+
+const char *json_scan_fail(struct json_scan *scan, const char *at, const char *problem)
+{
+  scan->at = at;
+  scan->problem = problem;
+  return NULL;
+}
+
+const char *json_scan_short(struct json_scan *scan, const char *at, const char *problem)
+{
+  return json_scan_fail(scan, at, at >= scan->end && !scan->is_last ? NULL : problem);
+}
+
+const char *json_scan_space(const char *at)
+{
+  while (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')
+    at++;
+  return at;
+}
+
+static int hex_digit(char c)
+{
+  return c >= '0' && c <= '9'   ? c - '0'
+         : c >= 'a' && c <= 'f' ? c - 'a' + 10
+         : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                : -1;
+}
+
+// At a backslash; returns the position behind the escape.
+static const char *scan_escape(struct json_scan *scan, const char *at)
+{
+  if (scan->end - at < 2)
+    return json_scan_short(scan, scan->end, "a string does not end");
+  if (at[1] == 'u') {
+    for (int i = 2; i < 6; i++) {
+      if (at + i >= scan->end)
+        return json_scan_short(scan, scan->end, "a string does not end");
+      if (hex_digit(at[i]) < 0)
+        return json_scan_fail(scan, at, "a bad escape in a string");
+    }
+    return at + 6;
+  }
+  if (at[1] == 0 || strchr("\"\\/bfnrt", at[1]) == NULL)
+    return json_scan_fail(scan, at, "a bad escape in a string");
+  return at + 2;
+}
+
+// From the first byte that makes the string more than plain ASCII to its closing quote.
+static const char *scan_rich_string(struct json_scan *scan, const char *at)
+{
+  for (;;) {
+    uint32_t stops = block_quotes_and_backslashes(at);
+    if (stops == 0) {
+      at += BLOCK_BYTES;
+      if (at >= scan->end)
+        return json_scan_short(scan, scan->end, "a string does not end");
+      continue;
+    }
+    at += block_first(stops);
+    if (*at == '"')
+      return at;
+    if ((at = scan_escape(scan, at)) == NULL)
+      return NULL;
+  }
+}
+
+const char *json_scan_long_string(struct json_scan *scan, const char *at, struct json_string *ret_string)
+{
+  const char *start = at;
+  ret_string->at = start;
+  ret_string->is_plain = true;
+  for (;;) { // a block at a time: behind `end` there are zeros, which stop nothing
+    uint32_t stops = block_string_stops(at);
+    if (stops != 0) {
+      at += block_first(stops);
+      break;
+    }
+    at += BLOCK_BYTES;
+    if (at >= scan->end)
+      return json_scan_short(scan, scan->end, "a string does not end");
+  }
+  if (*at != '"') {
+    ret_string->is_plain = false;
+    if ((at = scan_rich_string(scan, at)) == NULL)
+      return NULL;
+  }
+  ret_string->length = (size_t)(at - start);
+  return at + 1;
+}
+
+static bool is_digit(char byte)
+{
+  return byte >= '0' && byte <= '9';
+}
+
+// Numbers of any length, and those at the window's end.
+const char *json_scan_long_number(struct json_scan *scan, const char *at)
+{
+  if (*at == '-')
+    at++;
+  if (!is_digit(*at))
+    return json_scan_short(scan, at, "a digit was expected");
+  if (*at == '0')
+    at++;
+  else
+    while (is_digit(*at))
+      at++;
+  if (*at == '.') {
+    at++;
+    if (!is_digit(*at))
+      return json_scan_short(scan, at, "a digit was expected behind the decimal point");
+    while (is_digit(*at))
+      at++;
+  }
+  if (*at == 'e' || *at == 'E') {
+    at++;
+    if (*at == '+' || *at == '-')
+      at++;
+    if (!is_digit(*at))
+      return json_scan_short(scan, at, "a digit was expected in the exponent");
+    while (is_digit(*at))
+      at++;
+  }
+  if (at >= scan->end && !scan->is_last) // it may go on
+    return json_scan_fail(scan, at, NULL);
+  return at;
+}
+
+static const char *scan_word(struct json_scan *scan, const char *at)
+{
+  const char *word = *at == 't' ? "true" : *at == 'f' ? "false" : *at == 'n' ? "null" : "";
+  size_t length = strlen(word);
+  size_t left = (size_t)(scan->end - at);
+  if (length == 0 || memcmp(at, word, length < left ? length : left) != 0)
+    return json_scan_short(scan, at, "a value was expected");
+  if (left < length)
+    return json_scan_short(scan, scan->end, "a value was expected");
+  return at + length;
+}
+
+// Which of the containers around a position are objects: a bit each, the innermost lowest. Full words go to `outer`.
+struct nesting {
+  uint64_t bits;
+  unsigned depth;
+  uint64_t outer[JSON_SCAN_DEPTH / 64];
+};
+
+static void enter(struct nesting *nesting, bool object)
+{
+  if (nesting->depth % 64 == 0 && nesting->depth > 0)
+    nesting->outer[nesting->depth / 64 - 1] = nesting->bits;
+  nesting->bits = nesting->bits << 1 | object;
+  nesting->depth++;
+}
+
+static void leave(struct nesting *nesting)
+{
+  nesting->bits >>= 1;
+  nesting->depth--;
+  if (nesting->depth % 64 == 0 && nesting->depth > 0)
+    nesting->bits = nesting->outer[nesting->depth / 64 - 1];
+}
+
+// A key, its colon, and the space around them.
+static const char *scan_key(struct json_scan *scan, const char *at, bool *is_plain)
+{
+  struct json_string key;
+  if (*at != '"')
+    return json_scan_short(scan, at, "a key in quotes was expected");
+  if ((at = json_scan_string(scan, at + 1, &key)) == NULL)
+    return NULL;
+  *is_plain &= key.is_plain;
+  at = json_skip_space(at);
+  if (*at != ':')
+    return json_scan_short(scan, at, "':' was expected behind a key");
+  return json_skip_space(at + 1);
+}
+
+// Behind a value, or behind what opens a container (`opened`): out of what ends here, to the next value. Depth 0 is the end.
+static const char *next_value(struct json_scan *scan, struct nesting *nesting, const char *at, bool opened,
+                              bool *is_plain)
+{
+  while (nesting->depth > 0) {
+    bool object = (nesting->bits & 1) != 0;
+    at = json_skip_space(at);
+    if (*at == (object ? '}' : ']')) {
+      leave(nesting);
+      at++;
+      opened = false;
+      continue;
+    }
+    if (!opened) {
+      if (*at != ',')
+        return json_scan_short(scan, at, object ? "',' or '}' was expected" : "',' or ']' was expected");
+      at = json_skip_space(at + 1);
+    }
+    return object ? scan_key(scan, at, is_plain) : at;
+  }
+  return at;
+}
+
+const char *json_scan_value(struct json_scan *scan, const char *at, unsigned depth, bool *ret_is_plain)
+{
+  struct nesting nesting;
+  struct json_string string;
+  nesting.bits = 0;
+  nesting.depth = 0;
+  *ret_is_plain = true;
+  do {
+    bool opened = false;
+    if (*at == '"') {
+      at = json_scan_string(scan, at + 1, &string);
+      if (at != NULL)
+        *ret_is_plain &= string.is_plain;
+    } else if (*at == '{' || *at == '[') {
+      if (nesting.depth + depth >= JSON_SCAN_DEPTH)
+        return json_scan_fail(scan, at, "it is nested deeper than 512");
+      opened = true;
+      enter(&nesting, *at++ == '{');
+    } else {
+      at = *at == '-' || is_digit(*at) ? json_scan_number(scan, at) : scan_word(scan, at);
+    }
+    if (at == NULL || (at = next_value(scan, &nesting, at, opened, ret_is_plain)) == NULL)
+      return NULL;
+  } while (nesting.depth > 0);
+  return at;
+}
+
+static size_t put_code_point(char *to, uint32_t code)
+{
+  if (code < 0x80) {
+    to[0] = (char)code;
+    return 1;
+  }
+  if (code < 0x800) {
+    to[0] = (char)(0xc0 | code >> 6);
+    to[1] = (char)(0x80 | (code & 0x3f));
+    return 2;
+  }
+  if (code < 0x10000) {
+    to[0] = (char)(0xe0 | code >> 12);
+    to[1] = (char)(0x80 | (code >> 6 & 0x3f));
+    to[2] = (char)(0x80 | (code & 0x3f));
+    return 3;
+  }
+  to[0] = (char)(0xf0 | code >> 18);
+  to[1] = (char)(0x80 | (code >> 12 & 0x3f));
+  to[2] = (char)(0x80 | (code >> 6 & 0x3f));
+  to[3] = (char)(0x80 | (code & 0x3f));
+  return 4;
+}
+
+static uint32_t hex4(const char *at)
+{
+  uint32_t value = 0;
+  for (int i = 0; i < 4; i++)
+    value = value << 4 | (uint32_t)hex_digit(at[i]);
+  return value;
+}
+
+#define REPLACEMENT 0xfffdu
+
+// At the backslash of a checked escape; a high surrogate takes a low one with it, any other stands for nothing.
+static const char *decode_escape(const char *at, const char *end, char **to)
+{
+  static const char letters[] = "\"\\/bfnrt";
+  static const char meanings[] = "\"\\/\b\f\n\r\t";
+  if (at[1] != 'u') {
+    *(*to)++ = meanings[strchr(letters, at[1]) - letters];
+    return at + 2;
+  }
+  uint32_t code = hex4(at + 2);
+  at += 6;
+  if (code >= 0xd800 && code <= 0xdfff) {
+    uint32_t low = code < 0xdc00 && end - at >= 6 && at[0] == '\\' && at[1] == 'u' ? hex4(at + 2) : 0;
+    if (low >= 0xdc00 && low <= 0xdfff) {
+      code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+      at += 6;
+    } else {
+      code = REPLACEMENT;
+    }
+  }
+  *to += put_code_point(*to, code);
+  return at;
+}
+
+// Copies well-formed UTF-8, replaces the rest byte by byte; escapes are resolved where `escapes` is true.
+static size_t copy_text(const char *at, size_t length, char *to, bool escapes)
+{
+  const char *end = at + length;
+  char *start = to;
+  while (at < end) {
+    if (*at == '\\' && escapes) {
+      at = decode_escape(at, end, &to);
+      continue;
+    }
+    size_t bytes = utf8_sequence((const unsigned char *)at, (size_t)(end - at));
+    if (bytes == 0) {
+      to += put_code_point(to, REPLACEMENT);
+      at++;
+      continue;
+    }
+    memcpy(to, at, bytes);
+    to += bytes;
+    at += bytes;
+  }
+  return (size_t)(to - start);
+}
+
+size_t json_decode(const char *text, size_t length, char *to)
+{
+  return copy_text(text, length, to, true);
+}
+
+size_t json_repair_utf8(const char *text, size_t length, char *to)
+{
+  return copy_text(text, length, to, false);
+}
+
+bool json_is_utf8(const char *text, size_t length)
+{
+  const char *end = text + length;
+  while (text < end) {
+    size_t bytes = utf8_sequence((const unsigned char *)text, (size_t)(end - text));
+    if (bytes == 0)
+      return false;
+    text += bytes;
+  }
+  return true;
+}

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+// The storing side of an import: takes batches in order, turns the import's ids into the store's, hands the rows over.
+// Runs on a thread of its own, or inline. Called by sink.c only.
+//
+// Locking: `lock` guards the lists, `status`, `is_ending` and `is_storing`. A batch belongs to whoever took it off a list; the maps and the
+// store to the storing side while anything is full or being stored.
+#include "importers/batches.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BATCHES_MOST 4
+
+static const char what[] = "cannot import";
+
+struct id_map { // import's id - 1 → store's id
+  uint32_t *ids;
+  size_t count, capacity;
+};
+struct batches {
+  struct store *store;
+  struct id_map texts, traces;
+  struct batch *current; // the parser's; NULL: it could not be had
+  unsigned batch_count;  // allocated so far
+  bool has_thread;
+  bool are_all_new; // no text of the present file is in the store: it is the first one
+  pthread_t thread;
+  pthread_mutex_t lock;
+  pthread_cond_t has_full, has_free;
+  struct batch *free, *full, **full_end;
+  bool is_ending, is_storing;
+  enum status status; // of the storing side
+  struct error error;
+};
+
+// ---- storing --------------------------------------------------------------------------------------------------------
+static bool map_append(struct id_map *map, uint32_t id)
+{
+  if (map->count == map->capacity) {
+    size_t capacity = map->capacity == 0 ? 4096 : 2 * map->capacity;
+    uint32_t *ids = realloc(map->ids, capacity * sizeof *ids);
+    if (ids == NULL)
+      return false;
+    map->ids = ids;
+    map->capacity = capacity;
+  }
+  map->ids[map->count++] = id;
+  return true;
+}
+
+static enum status no_memory(struct error *err)
+{
+  return error_set(err, STATUS_MEMORY, what, NULL, NULL, "out of memory");
+}
+
+static uint32_t mapped(const struct id_map *map, uint32_t id)
+{
+  return id == 0 || id > map->count ? 0 : map->ids[id - 1];
+}
+
+static enum status store_new_ids(struct batches *batches, const struct batch *batch, struct error *err)
+{
+  for (uint32_t i = 0; i < batch->text_count; i++) {
+    const struct text_entry *text = &batch->texts[i];
+    uint32_t id = batches->are_all_new ? store_new_string(batches->store, text->text, text->length)
+                                       : store_string(batches->store, text->text, text->length);
+    if (id == 0 || !map_append(&batches->texts, id))
+      return no_memory(err);
+  }
+  for (uint32_t i = 0; i < batch->trace_count; i++) {
+    uint32_t id = 0;
+    XSP_TRY(store_add_trace(batches->store, batch->traces[i].run_id, batch->traces[i].text, &id, err));
+    if (!map_append(&batches->traces, id))
+      return no_memory(err);
+  }
+  return STATUS_OK;
+}
+
+static void use_store_ids(const struct batches *batches, struct batch *batch)
+{
+  if (batches->are_all_new && batches->traces.count == 0) // texts are numbered alike on both sides
+    return;
+  for (uint32_t i = 0; i < batch->span_count; i++) {
+    struct store_span *span = &batch->spans[i];
+    span->name = mapped(&batches->texts, span->name);
+    span->category = mapped(&batches->texts, span->category);
+    span->tracer = mapped(&batches->texts, span->tracer);
+    span->trace_id = mapped(&batches->traces, span->trace_id);
+  }
+  for (uint32_t i = 0; i < batch->tag_count; i++) {
+    struct store_tag *tag = &batch->tags[i];
+    tag->key = mapped(&batches->texts, tag->key);
+    if (tag->type == STORE_TEXT)
+      tag->value.string = mapped(&batches->texts, tag->value.string);
+  }
+}
+
+static enum status store_batch(struct batches *batches, struct batch *batch, struct error *err)
+{
+  XSP_TRY(store_new_ids(batches, batch, err));
+  use_store_ids(batches, batch);
+  for (uint32_t i = 0; i < batch->segment_count; i++) {
+    const struct batch_segment *segment = &batch->segments[i];
+    bool is_last = i + 1 == batch->segment_count;
+    uint32_t span_to = is_last ? batch->span_count : segment[1].span_from;
+    uint32_t tag_to = is_last ? batch->tag_count : segment[1].tag_from;
+    if (span_to > segment->span_from)
+      XSP_TRY(store_add_spans(batches->store, segment->run_id, batch->spans + segment->span_from,
+                              span_to - segment->span_from, err));
+    if (tag_to > segment->tag_from)
+      XSP_TRY(store_add_tags(batches->store, segment->run_id, batch->tags + segment->tag_from,
+                             tag_to - segment->tag_from, err));
+  }
+  for (uint32_t i = 0; i < batch->log_count; i++) {
+    const struct batch_log *log = &batch->logs[i];
+    XSP_TRY(store_add_log(batches->store, log->run_id, log->span_id, log->time_ns, log->message, log->length, err));
+  }
+  return STATUS_OK;
+}
+
+static void batch_clear(struct batch *batch)
+{
+  for (uint32_t i = 0; i < batch->log_count; i++)
+    free(batch->logs[i].message);
+  batch->span_count = batch->tag_count = batch->segment_count = 0;
+  batch->text_count = batch->trace_count = batch->log_count = 0;
+  batch->log_bytes = 0;
+}
+
+static void *storing_thread(void *context)
+{
+  struct batches *batches = context;
+  pthread_mutex_lock(&batches->lock);
+  for (;;) {
+    while (batches->full == NULL && !batches->is_ending)
+      pthread_cond_wait(&batches->has_full, &batches->lock);
+    if (batches->is_ending)
+      break;
+    struct batch *batch = batches->full;
+    batches->full = batch->next;
+    if (batches->full == NULL)
+      batches->full_end = &batches->full;
+    bool is_wanted = batches->status == STATUS_OK;
+    batches->is_storing = true;
+    pthread_mutex_unlock(&batches->lock);
+    struct error error = {0};
+    enum status status = is_wanted ? store_batch(batches, batch, &error) : STATUS_OK;
+    batch_clear(batch);
+    pthread_mutex_lock(&batches->lock);
+    batches->is_storing = false;
+    if (status != STATUS_OK) {
+      batches->status = status;
+      batches->error = error;
+    }
+    batch->next = batches->free;
+    batches->free = batch;
+    pthread_cond_signal(&batches->has_free);
+  }
+  pthread_mutex_unlock(&batches->lock);
+  return NULL;
+}
+
+// ---- the parser's side ----------------------------------------------------------------------------------------------
+enum status batches_create(struct store *store, unsigned threads, struct batches **ret_batches, struct error *err)
+{
+  *ret_batches = NULL;
+  struct batches *batches = calloc(1, sizeof *batches);
+  if (batches == NULL)
+    return no_memory(err);
+  batches->store = store;
+  batches->full_end = &batches->full;
+  batches->are_all_new = !store_has_strings(store);
+  pthread_mutex_init(&batches->lock, NULL);
+  pthread_cond_init(&batches->has_full, NULL);
+  pthread_cond_init(&batches->has_free, NULL);
+  // Without a thread to be had all is done on this one.
+  batches->has_thread = threads != 1 && pthread_create(&batches->thread, NULL, storing_thread, batches) == 0;
+  *ret_batches = batches;
+  return STATUS_OK;
+}
+
+static struct batch *take_free(struct batches *batches)
+{
+  pthread_mutex_lock(&batches->lock);
+  while (batches->free == NULL && batches->batch_count == BATCHES_MOST)
+    pthread_cond_wait(&batches->has_free, &batches->lock);
+  struct batch *batch = batches->free;
+  if (batch != NULL)
+    batches->free = batch->next;
+  pthread_mutex_unlock(&batches->lock);
+  return batch;
+}
+
+struct batch *batches_current(struct batches *batches)
+{
+  if (batches->current != NULL)
+    return batches->current;
+  batches->current = take_free(batches);
+  if (batches->current == NULL) {
+    batches->current = calloc(1, sizeof *batches->current);
+    batches->batch_count += batches->current != NULL;
+  }
+  return batches->current;
+}
+
+static enum status status_of(struct batches *batches, struct error *err)
+{
+  pthread_mutex_lock(&batches->lock);
+  enum status status = batches->status;
+  if (status != STATUS_OK && err != NULL)
+    *err = batches->error;
+  pthread_mutex_unlock(&batches->lock);
+  return status;
+}
+
+enum status batches_push(struct batches *batches, struct error *err)
+{
+  struct batch *batch = batches->current;
+  if (batch == NULL)
+    return no_memory(err);
+  if (batches->has_thread) {
+    batches->current = NULL;
+    batch->next = NULL;
+    pthread_mutex_lock(&batches->lock);
+    *batches->full_end = batch;
+    batches->full_end = &batch->next;
+    pthread_cond_signal(&batches->has_full);
+    pthread_mutex_unlock(&batches->lock);
+    return status_of(batches, err);
+  }
+  if (batches->status == STATUS_OK)
+    batches->status = store_batch(batches, batch, &batches->error);
+  batch_clear(batch);
+  return status_of(batches, err);
+}
+
+enum status batches_wait(struct batches *batches, struct error *err)
+{
+  enum status status = batches->current != NULL ? batches_push(batches, err) : STATUS_OK;
+  if (batches->has_thread) {
+    pthread_mutex_lock(&batches->lock);
+    while (batches->full != NULL || batches->is_storing)
+      pthread_cond_wait(&batches->has_free, &batches->lock);
+    pthread_mutex_unlock(&batches->lock);
+    status = status_of(batches, err);
+  }
+  batches->texts.count = 0;
+  batches->traces.count = 0;
+  batches->are_all_new = !store_has_strings(batches->store);
+  return status;
+}
+
+static void free_list(struct batch *batch)
+{
+  while (batch != NULL) {
+    struct batch *next = batch->next;
+    batch_clear(batch);
+    free(batch);
+    batch = next;
+  }
+}
+
+void batches_free(struct batches *batches)
+{
+  if (batches == NULL)
+    return;
+  if (batches->has_thread) {
+    pthread_mutex_lock(&batches->lock);
+    batches->is_ending = true;
+    pthread_cond_signal(&batches->has_full);
+    pthread_mutex_unlock(&batches->lock);
+    pthread_join(batches->thread, NULL);
+  }
+  free_list(batches->free);
+  free_list(batches->full);
+  if (batches->current != NULL) {
+    batches->current->next = NULL;
+    free_list(batches->current);
+  }
+  pthread_cond_destroy(&batches->has_free);
+  pthread_cond_destroy(&batches->has_full);
+  pthread_mutex_destroy(&batches->lock);
+  free(batches->texts.ids);
+  free(batches->traces.ids);
+  free(batches);
+}

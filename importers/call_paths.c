@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packs frames and spans while a file is read, then sweeps each thread by start time with two stacks, one of frames and
+// one of spans. Called by importers of profilers that record Python frames. Frames that cross others make no sense and
+// cost no more than those that nest: what starts later cuts what runs on behind it.
+#include "importers/call_paths.h"
+
+#include "base/hash.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// ---- packing ---------------------------------------------------------------------------------------------------------
+#define BLOCK_BYTES_FIRST 256u
+#define BLOCK_BYTES_MOST ((size_t)64 << 10)
+#define PACKED_BYTES_MOST 30u // three numbers of at most 10 bytes
+
+struct call_block {
+  struct call_block *next;
+  size_t used, size;
+  uint8_t bytes[];
+};
+
+static uint64_t zigzag(int64_t before, int64_t now)
+{
+  uint64_t difference = (uint64_t)now - (uint64_t)before;
+  return (difference << 1) ^ (uint64_t)((int64_t)difference >> 63);
+}
+
+static int64_t unzigzag(int64_t before, uint64_t coded)
+{
+  return (int64_t)((uint64_t)before + ((coded >> 1) ^ (~(coded & 1) + 1)));
+}
+
+static uint8_t *put(uint8_t *at, uint64_t number)
+{
+  for (; number >= 0x80; number >>= 7)
+    *at++ = (uint8_t)(number | 0x80);
+  *at++ = (uint8_t)number;
+  return at;
+}
+
+static const uint8_t *get(const uint8_t *at, uint64_t *ret_number)
+{
+  uint64_t number = 0;
+  unsigned shift = 0;
+  for (; (*at & 0x80) != 0; at++, shift += 7)
+    number |= (uint64_t)(*at & 0x7f) << shift;
+  *ret_number = number | (uint64_t)*at << shift;
+  return at + 1;
+}
+
+static bool add_block(struct call_list *list, struct arena *arena)
+{
+  size_t size = list->last == NULL ? BLOCK_BYTES_FIRST : 4 * list->last->size;
+  size = size < BLOCK_BYTES_MOST ? size : BLOCK_BYTES_MOST;
+  struct call_block *block = arena_alloc(arena, sizeof *block + size);
+  if (block == NULL)
+    return false;
+  block->size = size;
+  *(list->last == NULL ? &list->first : &list->last->next) = block;
+  list->last = block;
+  return true;
+}
+
+static bool add(struct call_list *list, struct arena *arena, int64_t start_ns, int64_t end_ns, int64_t what)
+{
+  if ((list->last == NULL || list->last->size - list->last->used < PACKED_BYTES_MOST) && !add_block(list, arena))
+    return false;
+  struct call_block *block = list->last;
+  uint8_t *at = block->bytes + block->used;
+  at = put(at, zigzag(list->last_start_ns, start_ns));
+  at = put(at, (uint64_t)end_ns - (uint64_t)start_ns);
+  at = put(at, zigzag(list->last_what, what));
+  block->used = (size_t)(at - block->bytes);
+  list->last_start_ns = start_ns;
+  list->last_what = what;
+  list->count++;
+  return true;
+}
+
+bool call_thread_frame(struct call_thread *thread, struct arena *arena, int64_t start_ns, int64_t end_ns, uint32_t name)
+{
+  return add(&thread->frames, arena, start_ns, end_ns, name);
+}
+
+bool call_thread_span(struct call_thread *thread, struct arena *arena, int64_t start_ns, int64_t end_ns,
+                      int64_t span_id)
+{
+  return add(&thread->spans, arena, start_ns, end_ns, span_id);
+}
+
+// ---- intervals of one thread -----------------------------------------------------------------------------------------
+struct interval {
+  int64_t start_ns, end_ns;
+  uint64_t what; // a frame: its number << 32 | its name; a span: IS_SPAN | its id
+};
+#define IS_SPAN (UINT64_C(1) << 63)
+#define FRAMES_MOST ((size_t)INT32_MAX)
+
+static void unpack(const struct call_list *list, bool are_spans, struct interval *to)
+{
+  int64_t start_ns = 0, what = 0;
+  uint64_t number = 0;
+  for (const struct call_block *block = list->first; block != NULL; block = block->next)
+    for (const uint8_t *at = block->bytes, *end = at + block->used; at < end; number++) {
+      uint64_t start_coded, duration_ns, what_coded;
+      at = get(at, &start_coded);
+      at = get(at, &duration_ns);
+      at = get(at, &what_coded);
+      start_ns = unzigzag(start_ns, start_coded);
+      what = unzigzag(what, what_coded);
+      *to++ = (struct interval){start_ns, (int64_t)((uint64_t)start_ns + duration_ns),
+                                (uint64_t)what | (are_spans ? IS_SPAN : number << 32)};
+    }
+}
+
+// By start; of equal starts what ends later is outside, of equal intervals the frame, then what came first (ids of spans
+// count up).
+static int compare(const void *left, const void *right)
+{
+  const struct interval *a = left, *b = right;
+  if (a->start_ns != b->start_ns)
+    return a->start_ns < b->start_ns ? -1 : 1;
+  if (a->end_ns != b->end_ns)
+    return a->end_ns > b->end_ns ? -1 : 1;
+  return a->what < b->what ? -1 : a->what > b->what;
+}
+
+// ---- paths: a tree of frames, each path once -------------------------------------------------------------------------
+struct node {
+  uint32_t parent; // 0: none
+  uint32_t name;
+  uint32_t path;    // interned text; 0: not made yet
+  bool is_left_out; // no room for its text
+};
+struct call_paths {
+  struct call_sink sink;
+  struct node *nodes; // [0] is the root
+  size_t count, capacity;
+  uint32_t *slots; // ids of nodes by (parent, name); open addressing, at most half full
+  size_t slot_count;
+  uint64_t seed; // of the hash
+  size_t bytes;  // of texts
+  uint64_t left_out;
+  char text[CALL_PATH_BYTES];
+};
+
+struct call_paths *call_paths_create(const struct call_sink *sink)
+{
+  struct call_paths *paths = malloc(sizeof *paths);
+  if (paths == NULL)
+    return NULL;
+  *paths =
+      (struct call_paths){.sink = *sink, .count = 1, .capacity = 1024, .slot_count = 2048, .seed = hash_new_seed()};
+  paths->nodes = calloc(paths->capacity, sizeof *paths->nodes);
+  paths->slots = calloc(paths->slot_count, sizeof *paths->slots);
+  if (paths->nodes != NULL && paths->slots != NULL)
+    return paths;
+  call_paths_free(paths);
+  return NULL;
+}
+
+void call_paths_free(struct call_paths *paths)
+{
+  if (paths == NULL)
+    return;
+  free(paths->nodes);
+  free(paths->slots);
+  free(paths);
+}
+
+uint64_t call_paths_left_out(const struct call_paths *paths)
+{
+  return paths->left_out;
+}
+
+static uint32_t *find_slot(const struct call_paths *paths, uint32_t parent, uint32_t name)
+{
+  size_t mask = paths->slot_count - 1;
+  for (size_t at = hash_number((uint64_t)parent << 32 | name, paths->seed) & mask;; at = (at + 1) & mask) {
+    const struct node *node = &paths->nodes[paths->slots[at]];
+    if (paths->slots[at] == 0 || (node->parent == parent && node->name == name))
+      return &paths->slots[at];
+  }
+}
+
+static bool grow(struct call_paths *paths)
+{
+  size_t capacity = 2 * paths->capacity;
+  struct node *nodes = capacity > UINT32_MAX ? NULL : realloc(paths->nodes, capacity * sizeof *nodes);
+  if (nodes == NULL)
+    return false;
+  paths->nodes = nodes;
+  paths->capacity = capacity;
+  uint32_t *slots = calloc(2 * capacity, sizeof *slots);
+  if (slots == NULL)
+    return false;
+  free(paths->slots);
+  paths->slots = slots;
+  paths->slot_count = 2 * capacity;
+  for (size_t i = 1; i < paths->count; i++)
+    *find_slot(paths, nodes[i].parent, nodes[i].name) = (uint32_t)i;
+  return true;
+}
+
+// The path of a frame called `name` within the path `parent`. 0: out of memory.
+static uint32_t path_node(struct call_paths *paths, uint32_t parent, uint32_t name)
+{
+  uint32_t *slot = find_slot(paths, parent, name);
+  if (*slot != 0)
+    return *slot;
+  if (paths->count == paths->capacity) {
+    if (!grow(paths))
+      return 0;
+    slot = find_slot(paths, parent, name);
+  }
+  paths->nodes[paths->count] = (struct node){.parent = parent, .name = name};
+  return *slot = (uint32_t)paths->count++;
+}
+
+// Written from its innermost frame, at the buffer's end, outwards.
+static uint32_t make_text(struct call_paths *paths, uint32_t node)
+{
+  static const char more[] = "\xe2\x80\xa6;"; // …
+  char *begin = paths->text + sizeof more - 1, *at = paths->text + sizeof paths->text;
+  for (uint32_t up = node; up != 0; up = paths->nodes[up].parent) {
+    size_t length, separator = up == node ? 0 : 1;
+    const char *name = paths->sink.text(paths->sink.context, paths->nodes[up].name, &length);
+    if (length + separator > (size_t)(at - begin)) {
+      at -= sizeof more - 1;
+      memcpy(at, more, sizeof more - 1);
+      if (separator == 0) // the innermost frame alone is too long
+        return 0;
+      break;
+    }
+    at -= separator;
+    if (separator != 0)
+      *at = ';';
+    at -= length;
+    memcpy(at, name, length);
+  }
+  size_t length = (size_t)(paths->text + sizeof paths->text - at);
+  if (length > CALL_PATHS_BYTES_MOST - paths->bytes)
+    return 0;
+  paths->bytes += length;
+  return paths->sink.intern(paths->sink.context, at, length);
+}
+
+static void hand_over(struct call_paths *paths, int64_t span_id, uint32_t at)
+{
+  struct node *node = &paths->nodes[at];
+  if (node->path == 0 && !node->is_left_out) {
+    node->path = make_text(paths, at);
+    node->is_left_out = node->path == 0;
+  }
+  if (node->is_left_out)
+    paths->left_out++;
+  else
+    paths->sink.found(paths->sink.context, span_id, node->path);
+}
+
+// ---- the sweep -------------------------------------------------------------------------------------------------------
+struct open_interval { // ends fall from the stack's bottom to its top
+  int64_t end_ns;
+  uint32_t node;  // a frame: its path; a span: the path of its innermost frame
+  uint32_t frame; // a span's innermost frame, 0: none; frames are told apart by their number
+};
+struct stack {
+  struct open_interval *items;
+  size_t count;
+};
+
+// Away with what ended before `start_ns`. What ends just there may still enclose what has no length.
+static void drop_ended(struct stack *stack, int64_t start_ns)
+{
+  while (stack->count > 0 && stack->items[stack->count - 1].end_ns < start_ns)
+    stack->count--;
+}
+
+// The innermost one that ends no sooner, counted from 1; 0: none.
+static size_t find_enclosing(const struct stack *stack, int64_t end_ns)
+{
+  size_t low = 0, high = stack->count;
+  while (low < high) {
+    size_t middle = (low + high) / 2;
+    if (stack->items[middle].end_ns >= end_ns)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+static bool sweep_frame(struct call_paths *paths, struct stack *frames, const struct interval *frame)
+{
+  frames->count = find_enclosing(frames, frame->end_ns);
+  uint32_t parent = frames->count == 0 ? 0 : frames->items[frames->count - 1].node;
+  uint32_t node = path_node(paths, parent, (uint32_t)frame->what);
+  if (node == 0)
+    return false;
+  frames->items[frames->count++] = (struct open_interval){frame->end_ns, node, (uint32_t)(frame->what >> 32) + 1};
+  return true;
+}
+
+static void sweep_span(struct call_paths *paths, const struct stack *frames, struct stack *spans,
+                       const struct interval *span)
+{
+  size_t at = find_enclosing(frames, span->end_ns);
+  struct open_interval open = {.end_ns = span->end_ns};
+  if (at > 0) {
+    open.node = frames->items[at - 1].node;
+    open.frame = frames->items[at - 1].frame;
+  }
+  spans->count = find_enclosing(spans, span->end_ns);
+  uint32_t outer = spans->count == 0 ? 0 : spans->items[spans->count - 1].frame;
+  if (open.frame != 0 && open.frame != outer)
+    hand_over(paths, (int64_t)(span->what & ~IS_SPAN), open.node);
+  spans->items[spans->count++] = open;
+}
+
+bool call_paths_sweep(struct call_paths *paths, const struct call_thread *thread)
+{
+  size_t frame_count = thread->frames.count, span_count = thread->spans.count, count = frame_count + span_count;
+  if (frame_count == 0 || span_count == 0)
+    return true;
+  if (frame_count > FRAMES_MOST)
+    return false;
+  struct interval *intervals = malloc(count * sizeof *intervals);
+  struct stack frames = {malloc(frame_count * sizeof *frames.items), 0};
+  struct stack spans = {malloc(span_count * sizeof *spans.items), 0};
+  bool ok = intervals != NULL && frames.items != NULL && spans.items != NULL;
+  if (ok) {
+    unpack(&thread->frames, false, intervals);
+    unpack(&thread->spans, true, intervals + frame_count);
+    qsort(intervals, count, sizeof *intervals, compare);
+  }
+  for (size_t i = 0; i < count && ok; i++) {
+    const struct interval *interval = &intervals[i];
+    drop_ended(&frames, interval->start_ns);
+    drop_ended(&spans, interval->start_ns);
+    if ((interval->what & IS_SPAN) != 0)
+      sweep_span(paths, &frames, &spans, interval);
+    else
+      ok = sweep_frame(paths, &frames, interval);
+  }
+  free(intervals);
+  free(frames.items);
+  free(spans.items);
+  return ok;
+}

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chrome trace events of whatever origin: complete events, begin and end pairs, nestable asynchronous ones. Their levels
+// are told from their names, as those of NVTX ranges (format/range.h). See docs/importers.md.
+#include "format/range.h"
+#include "importers/lanes.h"
+#include "importers/trace_events/tags.h"
+#include "importers/trace_events/tracks.h"
+
+#include <string.h>
+
+// ---- recognising -----------------------------------------------------------------------------------------------------
+static bool has_text(const char *head, size_t length, const char *text)
+{
+  return memmem(head, length, text, strlen(text)) != NULL;
+}
+
+static int recognize(const char *head, size_t length, bool is_all)
+{
+  size_t at = length >= 3 && memcmp(head, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+  while (at < length && (head[at] == ' ' || head[at] == '\t' || head[at] == '\n' || head[at] == '\r'))
+    at++;
+  if (at == length)
+    return 0;
+  if (head[at] == '{')
+    return has_text(head + at, length - at, "\"traceEvents\"");
+  if (head[at] != '[')
+    return 0;
+  for (at++; at < length && (head[at] == ' ' || head[at] == '\t' || head[at] == '\n' || head[at] == '\r');)
+    at++;
+  bool is_empty = is_all && at < length && head[at] == ']';
+  return is_empty || (has_text(head + at, length - at, "\"ph\"") &&
+                      (has_text(head + at, length - at, "\"ts\"") || has_text(head + at, length - at, "\"name\"")));
+}
+
+// ---- reading ---------------------------------------------------------------------------------------------------------
+struct reading {
+  struct import *import;
+  struct event_tracks tracks;
+  struct lanes lanes;
+  struct pair_map thread_lanes;  // (track, 0) → lane
+  struct pair_map async_lanes;   // (category, id) as ids of texts → lane
+  struct pair_map process_names; // (pid, 0) as ids of texts → text
+  struct pair_map thread_names;  // (pid, tid) → text
+  int64_t run_id, last_span_id;
+  uint32_t key_sequence, key_op_id, key_sizes;
+  uint64_t event_count;
+};
+
+static uint32_t text_id(struct reading *reading, struct text text)
+{
+  return import_string(reading->import, text.at, text.length);
+}
+
+// A span of this event, but for where it lies and how long it lasts. Its tags are handed over at once.
+static struct store_span make_span(struct reading *reading, const struct trace_event *event)
+{
+  struct import *import = reading->import;
+  struct range range;
+  range_read(NULL, event->name.at, event->name.length, import->options->model_range, &range);
+  struct store_span span = {.span_id = ++reading->last_span_id,
+                            .start_ns = event->start_ns,
+                            .level = (uint8_t)range.level,
+                            .kind = XSP_KIND_SYNC,
+                            .flags = range.is_step ? STORE_SPAN_STEP : 0,
+                            .name = import_string(import, range.name, range.name_length),
+                            .category = text_id(reading, event->category)};
+  event_tags(import, reading->run_id, span.span_id, event);
+  if (range.sequence != RANGE_NO_NUMBER)
+    import_tag_int(import, reading->run_id, span.span_id, reading->key_sequence, range.sequence);
+  if (range.op_id != RANGE_NO_NUMBER)
+    import_tag_int(import, reading->run_id, span.span_id, reading->key_op_id, range.op_id);
+  if (range.sizes != NULL)
+    import_tag_text(import, reading->run_id, span.span_id, reading->key_sizes,
+                    import_string(import, range.sizes, range.sizes_length));
+  return span;
+}
+
+// ---- lanes -----------------------------------------------------------------------------------------------------------
+static enum status thread_lane(struct reading *reading, const struct trace_event *event, uint32_t *ret_lane,
+                               struct error *err)
+{
+  uint32_t track = 0;
+  XSP_TRY(event_track(&reading->tracks, reading->import, event, &track, err));
+  uint32_t *slot = pair_map_at(&reading->thread_lanes, track, 0);
+  if (slot == NULL)
+    return import_no_memory(reading->import, err);
+  if (*slot == 0)
+    XSP_TRY(lanes_add(&reading->lanes, reading->import, track, slot, err));
+  *ret_lane = *slot;
+  return STATUS_OK;
+}
+
+// Asynchronous events that belong together have a track of their own: they lie on no thread.
+static enum status async_lane(struct reading *reading, const struct trace_event *event, uint32_t *ret_lane,
+                              struct error *err)
+{
+  struct import *import = reading->import;
+  uint32_t id = text_id(reading, event->id.raw), category = text_id(reading, event->category);
+  uint32_t *slot = pair_map_at(&reading->async_lanes, category, id);
+  if (slot == NULL)
+    return import_no_memory(import, err);
+  if (*slot == 0) {
+    struct store_track row = {
+        .process_id = STORE_NONE, .thread_id = STORE_NONE, .device_id = STORE_NONE, .stream_id = STORE_NONE};
+    uint32_t track = 0;
+    (void)trace_int64(&event->process_id, &row.process_id);
+    row.name = arena_format(import->arena, "%s %s", import_text(import, category, NULL), import_text(import, id, NULL));
+    if (row.name == NULL)
+      return import_no_memory(import, err);
+    XSP_TRY(import_track(import, reading->run_id, &row, &track, err));
+    XSP_TRY(lanes_add(&reading->lanes, import, track, slot, err));
+  }
+  *ret_lane = *slot;
+  return STATUS_OK;
+}
+
+// ---- spans -----------------------------------------------------------------------------------------------------------
+static enum status too_long(const struct reading *reading, const struct trace_event *event, struct error *err)
+{
+  return import_broken(reading->import, err, event->offset, "a duration is beyond 64 bits of nanoseconds");
+}
+
+static enum status read_complete(struct reading *reading, const struct trace_event *event, struct error *err)
+{
+  uint32_t lane = 0;
+  int64_t duration_ns = 0;
+  if (!event->has_duration || event->end_ns < event->start_ns) {
+    import_skip(reading->import, event->has_duration ? "negative duration" : "no duration");
+    return STATUS_OK;
+  }
+  if (__builtin_sub_overflow(event->end_ns, event->start_ns, &duration_ns))
+    return too_long(reading, event, err);
+  XSP_TRY(thread_lane(reading, event, &lane, err));
+  struct store_span span = make_span(reading, event);
+  span.duration_ns = duration_ns;
+  return lanes_complete(&reading->lanes, reading->import, lane, &span, err);
+}
+
+static enum status read_begin(struct reading *reading, const struct trace_event *event, uint32_t lane,
+                              struct error *err)
+{
+  struct store_span span = make_span(reading, event);
+  return lanes_begin(&reading->lanes, reading->import, lane, &span, err);
+}
+
+static enum status read_end(struct reading *reading, const struct trace_event *event, uint32_t lane, struct error *err)
+{
+  const struct store_span *open = lanes_open(&reading->lanes, lane);
+  int64_t duration_ns = 0;
+  if (open == NULL) {
+    import_skip(reading->import, "end without a beginning");
+    return STATUS_OK;
+  }
+  if (__builtin_sub_overflow(event->start_ns, open->start_ns, &duration_ns))
+    return too_long(reading, event, err);
+  if (duration_ns < 0)
+    import_skip_many(reading->import, "negative duration", 2);
+  else
+    import_joined(reading->import);
+  event_tags(reading->import, reading->run_id, open->span_id, event);
+  return lanes_end(&reading->lanes, reading->import, lane, duration_ns, err);
+}
+
+// ---- names -----------------------------------------------------------------------------------------------------------
+static enum status keep_name(struct reading *reading, struct pair_map *names, uint32_t pid, uint32_t tid, uint32_t name,
+                             struct error *err)
+{
+  uint32_t *slot = name == 0 ? NULL : pair_map_at(names, pid, tid);
+  if (name != 0 && slot == NULL)
+    return import_no_memory(reading->import, err);
+  if (name != 0)
+    *slot = name;
+  return STATUS_OK;
+}
+
+static enum status read_metadata(struct reading *reading, const struct trace_event *event, struct error *err)
+{
+  const struct trace_argument *name = trace_find(event, "name");
+  import_skip(reading->import, "metadata");
+  if (name == NULL || name->value.type != TRACE_STRING)
+    return STATUS_OK;
+  uint32_t text = text_id(reading, name->value.raw), pid = text_id(reading, event->process_id.raw);
+  if (text_is(event->name, "process_name"))
+    return keep_name(reading, &reading->process_names, pid, 0, text, err);
+  if (text_is(event->name, "thread_name"))
+    return keep_name(reading, &reading->thread_names, pid, text_id(reading, event->thread_id.raw), text, err);
+  return STATUS_OK;
+}
+
+// Names may come after the spans that they are about.
+static enum status name_tracks(struct reading *reading, struct error *err)
+{
+  struct import *import = reading->import;
+  for (uint32_t i = 0; i < reading->tracks.tracks.slot_count; i++) {
+    struct pair_slot slot = reading->tracks.tracks.slots[i];
+    uint32_t thread = pair_map_find(&reading->thread_names, slot.a, slot.b);
+    uint32_t name = thread != 0 ? thread : pair_map_find(&reading->process_names, slot.a, 0);
+    if (slot.value != 0 && name != 0)
+      XSP_TRY(import_track_name(import, reading->run_id, slot.value, import_text(import, name, NULL), err));
+  }
+  return STATUS_OK;
+}
+
+// ---- events ----------------------------------------------------------------------------------------------------------
+// Why events of this phase are no spans; NULL: they are, or metadata.
+static const char *phase_reason(char phase)
+{
+  switch (phase) {
+  case 'X':
+  case 'B':
+  case 'E':
+  case 'b':
+  case 'e':
+  case 'S':
+  case 'F':
+  case 'M':
+    return NULL;
+  case 'i':
+  case 'I':
+  case 'R':
+  case 'n':
+  case 'T':
+  case 'p':
+    return "instant";
+  case 'C':
+    return "counter";
+  case 's':
+  case 't':
+  case 'f':
+    return "flow";
+  case 'P':
+    return "sample";
+  case 'N':
+  case 'O':
+  case 'D':
+    return "object";
+  case 'v':
+  case 'V':
+    return "memory dump";
+  case 'c':
+    return "clock";
+  case 0:
+    return "no phase";
+  default:
+    return "unknown phase";
+  }
+}
+
+static enum status read_event(struct reading *reading, const struct trace_event *event, struct error *err)
+{
+  uint32_t lane = 0;
+  reading->event_count++;
+  if (event->phase == 'M')
+    return read_metadata(reading, event, err);
+  const char *reason = phase_reason(event->phase);
+  bool is_async = strchr("beSF", event->phase) != NULL;
+  if (reason == NULL && !event->has_start)
+    reason = "no start";
+  if (reason == NULL && is_async && event->id.type == TRACE_NONE)
+    reason = "no id";
+  if (reason != NULL) {
+    import_skip(reading->import, reason);
+    return STATUS_OK;
+  }
+  if (event->phase == 'X')
+    return read_complete(reading, event, err);
+  XSP_TRY(is_async ? async_lane(reading, event, &lane, err) : thread_lane(reading, event, &lane, err));
+  return strchr("BbS", event->phase) != NULL ? read_begin(reading, event, lane, err)
+                                             : read_end(reading, event, lane, err);
+}
+
+static enum status read_events(struct reading *reading, struct trace_reader *reader, struct error *err)
+{
+  enum trace_item item = TRACE_END;
+  uint64_t open = 0;
+  do {
+    XSP_TRY(trace_next(reader, &item, err));
+    if (item == TRACE_EVENT)
+      XSP_TRY(read_event(reading, &reader->event, err));
+  } while (item != TRACE_END);
+  XSP_TRY(lanes_finish(&reading->lanes, reading->import, &open, err));
+  if (open > 0)
+    import_note(reading->import, "%llu span%s never ended", (unsigned long long)open, open == 1 ? "" : "s");
+  if (reader->is_unclosed)
+    import_note(reading->import, "the file ends without its closing bracket");
+  if (reading->event_count == 0)
+    import_note(reading->import, "it holds no events");
+  return name_tracks(reading, err);
+}
+
+static enum status read_file(struct import *import, struct error *err)
+{
+  struct reading reading = {.import = import};
+  struct store_run run = {0}; // times count from the trace's own zero: nothing says what that is
+  XSP_TRY(import_run(import, &run, &reading.run_id, err));
+  reading.tracks.run_id = reading.lanes.run_id = reading.run_id;
+  reading.key_sequence = import_string(import, "sequence", 8);
+  reading.key_op_id = import_string(import, "op_id", 5);
+  reading.key_sizes = import_string(import, "input_shape", 11);
+  struct trace_reader reader;
+  enum status status = trace_open(import->input, &reader, err);
+  if (status == STATUS_OK)
+    status = read_events(&reading, &reader, err);
+  trace_close(&reader);
+  lanes_done(&reading.lanes);
+  event_tracks_done(&reading.tracks);
+  pair_map_done(&reading.thread_lanes);
+  pair_map_done(&reading.async_lanes);
+  pair_map_done(&reading.process_names);
+  pair_map_done(&reading.thread_names);
+  return status;
+}
+
+const struct importer importer_chrome = {
+    .name = "chrome",
+    .summary = "any other Chrome trace event JSON",
+    .recognize = recognize,
+    .read = read_file,
+};

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// One call of import: files one by one, each recognised by its content, read by its importer, poured into the store.
+// Called by programs. Knows no format but by its importer's descriptor; what it cannot take it tries to name.
+#include "importers/import.h"
+
+#include "base/buf.h"
+#include "importers/foreign.h"
+#include "importers/sink.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct importer *find_by_name(const char *name)
+{
+  for (size_t i = 0; importers[i] != NULL; i++)
+    if (strcmp(importers[i]->name, name) == 0)
+      return importers[i];
+  return NULL;
+}
+
+// "kineto, ort or chrome"
+static void list_names(char *text, size_t size)
+{
+  size_t length = 0;
+  text[0] = 0;
+  for (size_t i = 0; importers[i] != NULL && length + 1 < size; i++) {
+    const char *joint = i == 0 ? "" : importers[i + 1] == NULL ? " or " : ", ";
+    size_t room = size - length;
+    int wrote = snprintf(text + length, room, "%s%s", joint, importers[i]->name);
+    length += wrote < 0 ? 0 : (size_t)wrote < room ? (size_t)wrote : room - 1;
+  }
+}
+
+static enum status named_importer(const char *name, const struct importer **ret_importer, struct error *err)
+{
+  *ret_importer = find_by_name(name);
+  if (*ret_importer != NULL)
+    return STATUS_OK;
+  char names[160];
+  list_names(names, sizeof names);
+  return error_set(err, STATUS_USE, "cannot import", "--format", names, "there is no format \"%s\"", name);
+}
+
+// The importer that claims the file with most certainty.
+static enum status recognise(const struct input *input, const struct importer **ret_importer, struct error *err)
+{
+  size_t left = (size_t)(input->end - input->at);
+  size_t length = left < INPUT_HEAD_BYTES ? left : INPUT_HEAD_BYTES;
+  bool is_all = input->is_last && length == left;
+  int best = 0;
+  *ret_importer = NULL;
+  for (size_t i = 0; importers[i] != NULL; i++) {
+    int claim = importers[i]->recognize(input->at, length, is_all);
+    if (claim > best) {
+      best = claim;
+      *ret_importer = importers[i];
+    }
+  }
+  if (*ret_importer != NULL)
+    return STATUS_OK;
+  char names[160], advice[sizeof err->advice];
+  list_names(names, sizeof names);
+  const struct foreign_format *foreign = foreign_recognise(input->path, input->at, length, is_all);
+  if (foreign != NULL && foreign->advice != NULL)
+    return error_set(err, STATUS_INPUT, "cannot import", input->path, foreign->advice, "%s", foreign->what);
+  snprintf(advice, sizeof advice, "--format %s", names);
+  return error_set(err, STATUS_INPUT, "cannot import", input->path, advice, "%s",
+                   foreign != NULL ? foreign->what : "its format is not known");
+}
+
+// ---- the account, in the file itself ---------------------------------------------------------------------------------
+// Whoever gets the .xsp file later can read where a run comes from and what is not in it: table note, key "import".
+static enum status keep_account(struct store *store, const struct import_file *file, struct error *err)
+{
+  int64_t run_id = file->run_count == 1 ? file->run_ids[0] : 0;
+  struct buf text;
+  buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  buf_format(&text, "%s: %s%s%s; %" PRIu64 " events, %" PRIu64 " kept", basename(file->path), file->format,
+             file->version != NULL ? " " : "", file->version != NULL ? file->version : "", file->events, file->kept);
+  for (size_t i = 0; i < file->skipped_count; i++)
+    buf_format(&text, "%s%" PRIu64 " %s", i == 0 ? ", skipped: " : ", ", file->skipped[i].count,
+               file->skipped[i].reason);
+  enum status status = text.failed ? error_set(err, STATUS_MEMORY, "cannot import", file->path, NULL, "out of memory")
+                                   : store_add_note(store, run_id, "import", text.data, err);
+  buf_done(&text);
+  for (size_t i = 0; i < file->note_count && status == STATUS_OK; i++)
+    status = store_add_note(store, run_id, "import", file->notes[i], err);
+  return status;
+}
+
+// ---- files -----------------------------------------------------------------------------------------------------------
+static enum status import_file(struct sink *sink, struct store *store, const char *path,
+                               const struct import_options *options, struct import_file *ret_file, struct error *err)
+{
+  struct input input = {0};
+  struct import import = {.input = &input, .options = options};
+  XSP_TRY(input_open(path, options->limit_bytes == 0 ? IMPORT_LIMIT_DEFAULT : options->limit_bytes, &input, err));
+  input.cancel = options->cancel;
+  enum status status = options->format != NULL ? named_importer(options->format, &import.importer, err)
+                                               : recognise(&input, &import.importer, err);
+  if (status == STATUS_OK)
+    status = sink_begin(sink, &import, path, err);
+  if (status == STATUS_OK && options->threads != 1)
+    input_read_ahead(&input);
+  if (status == STATUS_OK)
+    status = import.importer->read(&import, err);
+  if (status == STATUS_OK)
+    status = sink_end(sink, ret_file, err);
+  if (status == STATUS_OK)
+    status = keep_account(store, ret_file, err);
+  input_close(&input);
+  return status;
+}
+
+enum status import_files(const char *const *paths, size_t count, const struct import_options *options,
+                         struct store *store, struct arena *arena, struct import_file **ret_files, struct error *err)
+{
+  static const struct import_options defaults = {0};
+  if (options == NULL)
+    options = &defaults;
+  const struct importer *importer = NULL;
+  if (options->format != NULL)
+    XSP_TRY(named_importer(options->format, &importer, err));
+  if (count == 0)
+    return error_set(err, STATUS_USE, "cannot import", NULL, NULL, "no files are given");
+  struct import_file *files = arena_alloc_array(arena, count, sizeof *files);
+  if (files == NULL)
+    return error_set(err, STATUS_MEMORY, "cannot import", NULL, NULL, "out of memory");
+  struct sink *sink = NULL;
+  XSP_TRY(sink_create(store, options->threads, arena, &sink, err));
+  enum status status = STATUS_OK;
+  for (size_t i = 0; i < count && status == STATUS_OK; i++)
+    status = import_file(sink, store, paths[i], options, &files[i], err);
+  if (status == STATUS_OK)
+    status = sink_finish(sink, basename(paths[0]), err);
+  sink_free(sink);
+  *ret_files = files;
+  return status;
+}

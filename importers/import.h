@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Takes over what other profilers recorded: files in, spans, tags and tracks in a store out. Front door of
+// importers/. What is a kernel, a layer, a model in each source: docs/importers.md.
+#ifndef XSP_IMPORTERS_IMPORT_H
+#define XSP_IMPORTERS_IMPORT_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "store/store.h"
+
+#include <signal.h>
+
+#define IMPORT_LIMIT_DEFAULT ((uint64_t)4 << 30) // bytes of one file after decompression
+
+struct import_options {
+  const char *format;      // importer's name; NULL: by content
+  const char *layer;       // run.layer to store: "outermost", "innermost", "module"; NULL: the importer's own choice
+  const char *model_range; // shell glob (fnmatch) over the names of ranges: matches are model spans and steps; NULL
+  uint64_t limit_bytes;    // 0: IMPORT_LIMIT_DEFAULT
+  unsigned threads;        // 1: everything on the caller's thread; 0: as many as pay (2)
+  const volatile sig_atomic_t *cancel; // not 0: stop soon, with STATUS_SYSTEM "it was interrupted"; NULL: never
+};
+struct import_count {
+  const char *reason; // "negative duration"
+  uint64_t count;
+};
+struct import_file { // what became of one file
+  const char *path, *format;
+  const char *version;                // of the format, as the file says; NULL: it does not
+  uint64_t events;                    // all that the file holds: events, rows, spans
+  uint64_t kept;                      // of those that became spans
+  const struct import_count *skipped; // by reason; events == kept + their sum
+  size_t skipped_count;
+  const char *const
+      *notes; // one sentence each, for people: "705 kernels have no launch record (the trace begins later)"
+  size_t note_count;
+  const int64_t *run_ids; // usually one
+  size_t run_count;
+};
+
+// Reads the files one by one into `store` (open for writing, nothing in it yet), as one experiment: one run a file
+// (OTLP files bring their own runs and experiments). Does not correlate, does not finish the store.
+// STATUS_INPUT with file, offset and reason where a file is broken; what is then in the store is to be discarded.
+// Results live in `arena`. Threads: called from one; with threads != 1 a second one writes the store meanwhile and is
+// gone on return.
+enum status import_files(const char *const *paths, size_t count, const struct import_options *options,
+                         struct store *store, struct arena *arena, struct import_file **ret_files,
+                         struct error *err) MUST_CHECK;
+
+// The importers that exist, for help texts: ends with NULL.
+struct importer;
+extern const struct importer *const importers[];
+const char *importer_name(const struct importer *importer);
+const char *importer_summary(const struct importer *importer);
+
+#endif

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an importer is, and the sink that it pours into. One importer = one file = one static descriptor, listed in
+// importers[] (importers.c). Private to collect.
+//
+// An importer reads `import->input` from its beginning to its end and calls import_run, import_track, import_span and
+// import_tag_…; it never touches the store, so that a second thread can write while it parses. Strings are interned here
+// (ids of this import, not the store's). Spans keep the order in which they are handed over: "file order" in the rules.
+#ifndef XSP_IMPORTERS_IMPORTER_H
+#define XSP_IMPORTERS_IMPORTER_H
+
+#include "importers/import.h"
+#include "importers/input.h"
+
+struct import;
+
+struct importer {
+  const char *name;    // "kineto": the value of --format
+  const char *summary; // "PyTorch profiler (Kineto) Chrome JSON"
+  // How well the beginning of a file (decompressed, at most INPUT_HEAD_BYTES; `is_all`: the file is no longer) fits:
+  // 0 not at all, 1 possible (a generic format), 2 likely, 3 certain. The highest wins, ties by order of the table.
+  int (*recognize)(const char *head, size_t length, bool is_all);
+  enum status (*read)(struct import *import, struct error *err);
+};
+
+struct import {
+  struct input *input; // decompressed bytes
+  const struct import_options *options;
+  const struct importer *importer;
+  struct arena *arena; // lives until the import of this file ends
+  struct sink *sink;   // private to sink.c
+};
+
+// ---- runs
+// Begins a run and returns its id in *ret_run_id. levels may be empty: then those are stored that the run's spans have.
+// `run_id` and `experiment_id` of *run are ignored (the file's own experiment), unless the importer made experiments
+// itself by import_experiment. Everything a run needs may be corrected later by import_run_set.
+#define IMPORT_EXPERIMENT_LATER INT64_MAX // as experiment_id: import_run_set will say, at the file's end at the latest
+enum status import_run(struct import *import, const struct store_run *run, int64_t *ret_run_id,
+                       struct error *err) MUST_CHECK;
+enum status import_run_set(struct import *import, int64_t run_id, const struct store_run *run,
+                           struct error *err) MUST_CHECK;
+// Adds `offset_ns` to all times of the run once the file is read: for sources that say only at their end what their times
+// count from. The last call counts. The importer knows that no time overflows.
+void import_run_shift(struct import *import, int64_t run_id, int64_t offset_ns);
+// For sources that carry whole experiments (OTLP). Others never call it: the driver makes the one experiment of the call
+// from import_framework, import_system… of its files, named after the first file.
+enum status import_experiment(struct import *import, const struct store_experiment *experiment,
+                              const struct store_system_value *system, size_t system_count, int64_t *ret_experiment_id,
+                              struct error *err) MUST_CHECK;
+// What such a source says of an experiment's model (table `workload`); the first file to say something is believed.
+enum status import_experiment_model(struct import *import, int64_t experiment_id,
+                                    const struct store_system_value *workload, size_t count,
+                                    struct error *err) MUST_CHECK;
+// For sources that were exported from here: xsp's own share, and what table `note` says of a run (run_id 0: of the file).
+void import_run_own_pct(struct import *import, int64_t run_id, double own_pct);
+enum status import_run_note(struct import *import, int64_t run_id, const char *key, const char *value,
+                            struct error *err) MUST_CHECK;
+// Facts for the driver's experiment. The first to say something about a key is believed; texts are copied.
+void import_framework(struct import *import, const char *name, const char *version); // either may be NULL
+void import_system_text(struct import *import, const char *key, const char *text);
+void import_system_number(struct import *import, const char *key, double number);
+void import_version(struct import *import, const char *format_version); // for the report
+void import_note(struct import *import, const char *format, ...) __attribute__((format(printf, 2, 3))); // a sentence
+
+// ---- spans
+// Interned text of this import; 0: empty. Never fails visibly: out of memory is reported by the next import_span.
+uint32_t import_string(struct import *import, const char *text, size_t length);
+// How many bytes of different texts one file may ask for, here or in an importer's own tables: a quarter of --limit-bytes, at
+// least 1 GiB; and what is said where they are more.
+uint64_t import_text_bytes_most(const struct import *import);
+enum status import_too_many_texts(const struct import *import, struct error *err);
+// Returns the text of an id of this import; "" for 0. Valid until the import ends.
+const char *import_text(const struct import *import, uint32_t string, size_t *ret_length);
+// A new track; `run_id` and `track_id` of *track are filled in: numbers from 1 in each run.
+enum status import_track(struct import *import, int64_t run_id, const struct store_track *track, uint32_t *ret_track_id,
+                         struct error *err) MUST_CHECK;
+// One whose source numbers its tracks: track_id is *track's own, >= 1 and new in the run. For all tracks of a run or none.
+enum status import_numbered_track(struct import *import, int64_t run_id, const struct store_track *track,
+                                  struct error *err) MUST_CHECK;
+enum status import_track_name(struct import *import, int64_t run_id, uint32_t track_id, const char *name,
+                              struct error *err) MUST_CHECK; // known later only
+// span_id >= 1, unique in the run, chosen by the importer (count up from 1 where the source has no ids of its own).
+// name, category, tracer are ids of import_string; trace_id of import_trace. tracer 0: the importer's name.
+#define IMPORT_NO_TRACER UINT32_MAX // really none
+enum status import_span(struct import *import, int64_t run_id, const struct store_span *span,
+                        struct error *err) MUST_CHECK;
+enum status import_trace(struct import *import, int64_t run_id, const char *text, uint32_t *ret_trace_id,
+                         struct error *err) MUST_CHECK;
+// Tags may come before or after their span. key and text are ids of import_string. Failures show in the next import_span.
+void import_tag_int(struct import *import, int64_t run_id, int64_t span_id, uint32_t key, int64_t value);
+void import_tag_double(struct import *import, int64_t run_id, int64_t span_id, uint32_t key, double value);
+void import_tag_text(struct import *import, int64_t run_id, int64_t span_id, uint32_t key, uint32_t text);
+// As import_tag_text of import_string, for values of which a file may have as many as events (shapes, grids): looked up a
+// few dozen at a time, so that the waits for memory overlap.
+void import_tag_bytes(struct import *import, int64_t run_id, int64_t span_id, uint32_t key, const char *text,
+                      size_t length);
+enum status import_log(struct import *import, int64_t run_id, int64_t span_id, int64_t time_ns, const char *message,
+                       size_t length, struct error *err) MUST_CHECK;
+
+// ---- accounts: events == kept + skipped. import_span counts as kept and as an event by itself.
+void import_skip(struct import *import, const char *reason); // one event; `reason` is static text
+void import_skip_many(struct import *import, const char *reason, uint64_t count);
+void import_joined(struct import *import); // one event that became part of a span with another event
+void import_not_an_event(
+    struct import *import); // takes back the event that import_span counted: two spans of one event
+
+// ---- failing
+// STATUS_INPUT: "cannot import: FILE, byte N: WHY; try: …". `offset` counts decompressed bytes.
+__attribute__((format(printf, 4, 5))) enum status import_broken(const struct import *import, struct error *err,
+                                                                uint64_t offset, const char *format, ...);
+enum status import_no_memory(const struct import *import, struct error *err);
+
+// The importers, each in NAME.c
+extern const struct importer importer_kineto, importer_onnxruntime, importer_nsys, importer_otlp, importer_otlp_proto,
+    importer_chrome;
+
+#endif

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of importers, in the order of help and of equal claims: what is more particular comes first.
+#include "importers/importer.h"
+
+const struct importer *const importers[] = {
+    &importer_kineto,     &importer_onnxruntime, &importer_nsys, &importer_otlp,
+    &importer_otlp_proto, &importer_chrome,      NULL,
+};
+
+const char *importer_name(const struct importer *importer)
+{
+  return importer->name;
+}
+
+const char *importer_summary(const struct importer *importer)
+{
+  return importer->summary;
+}

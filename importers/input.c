@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// The moving window over a file's decompressed bytes; see input.h. What decompresses is byte_source.c.
+//
+//      block … kept bytes from `at` … new bytes … end, then INPUT_PADDING zeros … capacity
+//
+// Every call of input_more either adds at least half a window or reaches the end, so that a reader which parses an
+// element again from its beginning does so a logarithmic number of times.
+#include "importers/input.h"
+
+#include "importers/byte_source.h"
+#include "importers/read_ahead.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct input_private {
+  struct byte_source source;
+  struct read_ahead *ahead; // the source belongs to its thread; NULL: none
+  uint64_t limit_bytes;
+  char *block;
+  size_t capacity; // of the block, without the padding
+  char *temporary; // path; NULL: none
+};
+
+static enum status no_memory(const struct input *input, struct error *err)
+{
+  return error_set(err, STATUS_MEMORY, "cannot import", input->path, NULL, "out of memory");
+}
+
+static enum status over_limit(const struct input *input, struct error *err)
+{
+  const struct input_private *own = input->private_;
+  char advice[64];
+  bool size_known = own->source.is_regular && !own->source.is_compressed;
+  snprintf(advice, sizeof advice, "--limit-bytes %" PRIu64,
+           size_known                          ? own->source.size
+           : own->limit_bytes > UINT64_MAX / 2 ? UINT64_MAX
+                                               : own->limit_bytes * 2);
+  return error_set(err, STATUS_INPUT, "cannot import", input->path, advice, "it holds more than %" PRIu64 " bytes%s",
+                   own->limit_bytes, own->source.is_compressed ? " after decompression" : "");
+}
+
+// Room for another half a window behind the `kept` bytes, which move to the block's beginning.
+static enum status make_room(struct input *input, size_t kept, struct error *err)
+{
+  struct input_private *own = input->private_;
+  const char *at = input->at;
+  if (kept <= own->capacity / 2) {
+    memmove(own->block, at, kept);
+    return STATUS_OK;
+  }
+  size_t capacity = own->capacity * 2;
+  if (capacity > INPUT_WINDOW_MOST_BYTES) {
+    char where[sizeof err->where];
+    snprintf(where, sizeof where, "%s, byte %" PRIu64, input->path, input_offset(input, at));
+    return error_set(err, STATUS_INPUT, "cannot import", where, NULL, "one element is longer than %zu MiB",
+                     INPUT_WINDOW_MOST_BYTES >> 21);
+  }
+  char *block = malloc(capacity + INPUT_PADDING);
+  if (block == NULL)
+    return no_memory(input, err);
+  memcpy(block, at, kept);
+  free(own->block);
+  own->block = block;
+  own->capacity = capacity;
+  return STATUS_OK;
+}
+
+static enum status read_more(void *own, char *to, size_t room, size_t *ret_got, struct error *err)
+{
+  return byte_source_read(&((struct input_private *)own)->source, to, room, ret_got, err);
+}
+
+enum status input_more(struct input *input, struct error *err)
+{
+  struct input_private *own = input->private_;
+  if (input->is_last)
+    return STATUS_OK;
+  if (input->cancel != NULL && *input->cancel != 0)
+    return error_set(err, STATUS_SYSTEM, "cannot import", input->path, "it again", "it was interrupted");
+  size_t kept = (size_t)(input->end - input->at);
+  XSP_TRY(make_room(input, kept, err));
+  size_t room = own->capacity - kept;
+  size_t got = 0;
+  input->at = own->block;
+  input->end = own->block + kept;
+  memset(own->block + kept, 0, INPUT_PADDING);
+  if (own->ahead != NULL)
+    XSP_TRY(read_ahead_read(own->ahead, own->block + kept, room, &got, err));
+  else
+    XSP_TRY(read_more(own, own->block + kept, room, &got, err));
+  input->end += got;
+  input->end_offset += got;
+  input->is_last = got < room;
+  memset(own->block + kept + got, 0, INPUT_PADDING);
+  if (input->end_offset > own->limit_bytes)
+    return over_limit(input, err);
+  return STATUS_OK;
+}
+
+// The first window of a source that has just been opened.
+static enum status fill_first(struct input *input, struct error *err)
+{
+  struct input_private *own = input->private_;
+  input->at = input->end = own->block;
+  input->end_offset = 0;
+  input->is_last = false;
+  input->is_compressed = own->source.is_compressed;
+  return input_more(input, err);
+}
+
+enum status input_open_window(const char *path, uint64_t limit_bytes, size_t window_bytes, struct input *ret_input,
+                              struct error *err)
+{
+  *ret_input = (struct input){.path = path};
+  struct input_private *own = calloc(1, sizeof *own);
+  if (own == NULL)
+    return no_memory(ret_input, err);
+  ret_input->private_ = own;
+  own->source.fd = -1;
+  own->limit_bytes = limit_bytes;
+  own->capacity = window_bytes;
+  own->block = malloc(own->capacity + INPUT_PADDING);
+  enum status status = own->block == NULL ? no_memory(ret_input, err) : STATUS_OK;
+  if (status == STATUS_OK)
+    status = byte_source_open(path, limit_bytes, &own->source, err);
+  if (status == STATUS_OK)
+    status = fill_first(ret_input, err);
+  if (status == STATUS_OK && ret_input->at == ret_input->end)
+    status = error_set(err, STATUS_INPUT, "cannot import", path, NULL, "it is empty%s",
+                       ret_input->is_compressed ? " after decompression" : "");
+  if (status != STATUS_OK)
+    input_close(ret_input);
+  return status;
+}
+
+enum status input_open(const char *path, uint64_t limit_bytes, struct input *ret_input, struct error *err)
+{
+  return input_open_window(path, limit_bytes, INPUT_WINDOW_BYTES, ret_input, err);
+}
+
+void input_read_ahead(struct input *input)
+{
+  struct input_private *own = input->private_;
+  if (own->ahead == NULL && input->is_compressed && own->source.is_regular && !input->is_last)
+    own->ahead = read_ahead_start(read_more, own);
+}
+
+enum status input_rewind(struct input *input, struct error *err)
+{
+  struct input_private *own = input->private_;
+  if (input->end_offset == (uint64_t)(input->end - own->block)) { // the window still begins with the first byte
+    input->at = own->block;
+    return STATUS_OK;
+  }
+  if (!own->source.is_regular)
+    return error_set(err, STATUS_INPUT, "cannot import", input->path, "saving it to a file first",
+                     "what comes through a pipe can be read only once");
+  read_ahead_stop(own->ahead);
+  own->ahead = NULL;
+  byte_source_close(&own->source);
+  XSP_TRY(byte_source_open(input->path, own->limit_bytes, &own->source, err));
+  return fill_first(input, err);
+}
+
+static enum status write_all(int fd, const char *bytes, size_t length)
+{
+  while (length > 0) {
+    ssize_t part = write(fd, bytes, length);
+    if (part < 0 && errno == EINTR)
+      continue;
+    if (part <= 0)
+      return STATUS_SYSTEM;
+    bytes += part;
+    length -= (size_t)part;
+  }
+  return STATUS_OK;
+}
+
+static enum status copy_to(struct input *input, int fd, struct error *err)
+{
+  const char *advice = "TMPDIR=FOLDER with more room";
+  for (;;) {
+    if (write_all(fd, input->at, (size_t)(input->end - input->at)) != STATUS_OK)
+      return error_set_errno(err, STATUS_SYSTEM, "cannot decompress", input->private_->temporary, advice);
+    input->at = input->end;
+    if (input->is_last)
+      return STATUS_OK;
+    XSP_TRY(input_more(input, err));
+  }
+}
+
+enum status input_as_file(struct input *input, const char **ret_path, struct error *err)
+{
+  struct input_private *own = input->private_;
+  *ret_path = input->path;
+  if (!own->source.is_compressed && own->source.is_regular)
+    return own->source.size > own->limit_bytes ? over_limit(input, err) : STATUS_OK;
+  if (own->temporary == NULL) {
+    XSP_TRY(input_rewind(input, err));
+    const char *folder = getenv("TMPDIR");
+    char *path = NULL;
+    if (asprintf(&path, "%s/xsp-import-XXXXXX", folder != NULL && *folder != 0 ? folder : "/tmp") < 0)
+      return no_memory(input, err);
+    int fd = mkstemp(path);
+    if (fd < 0) {
+      enum status status = error_set_errno(err, STATUS_SYSTEM, "cannot decompress", path, "TMPDIR=FOLDER");
+      free(path);
+      return status;
+    }
+    own->temporary = path; // unlinked by input_close
+    enum status status = copy_to(input, fd, err);
+    close(fd);
+    if (status != STATUS_OK) {
+      unlink(path);
+      free(path);
+      own->temporary = NULL;
+      return status;
+    }
+  }
+  *ret_path = own->temporary;
+  return STATUS_OK;
+}
+
+void input_forget_file(struct input *input)
+{
+  struct input_private *own = input->private_;
+  if (own->temporary != NULL)
+    unlink(own->temporary);
+  free(own->temporary);
+  own->temporary = NULL;
+}
+
+void input_close(struct input *input)
+{
+  struct input_private *own = input->private_;
+  if (own != NULL) {
+    read_ahead_stop(own->ahead);
+    byte_source_close(&own->source);
+    input_forget_file(input);
+    free(own->block);
+    free(own);
+  }
+  *input = (struct input){0};
+}

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+// One Kineto event: what its category says it is, and the span that becomes of it. Categories were renamed over the
+// years and makers (Operator, cpu_op; Runtime, cuda_runtime, xpu_runtime …); each spelling is judged once a file.
+#include "importers/kineto/kineto.h"
+
+#include "format/range.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum event_class {
+  CLASS_RANGE = 0, // of no category that is known: an annotation by its text
+  CLASS_OPERATOR,
+  CLASS_ANNOTATION,
+  CLASS_PYTHON,
+  CLASS_CALL, // of the host to a runtime or driver
+  CLASS_KERNEL,
+  CLASS_MEMCPY,
+  CLASS_MEMSET,
+  CLASS_SYNC,
+  CLASS_OTHER, // on a device
+  CLASS_DEVICE_ANNOTATION,
+  CLASS_PROFILER,
+  CLASS_OVERHEAD,
+};
+
+static const struct {
+  const char *category;
+  enum event_class event_class;
+} classes[] = {
+    {"cpu_op", CLASS_OPERATOR},
+    {"operator", CLASS_OPERATOR},
+    {"user_annotation", CLASS_ANNOTATION},
+    {"python_function", CLASS_PYTHON},
+    {"kernel", CLASS_KERNEL},
+    {"concurrent_kernel", CLASS_KERNEL},
+    {"gpu_memcpy", CLASS_MEMCPY},
+    {"memcpy", CLASS_MEMCPY},
+    {"gpu_memset", CLASS_MEMSET},
+    {"memset", CLASS_MEMSET},
+    {"cuda_sync", CLASS_SYNC},
+    {"xpu_sync", CLASS_SYNC},
+    {"cuda_event", CLASS_OTHER},
+    {"cuda_profiler_range", CLASS_OTHER},
+    {"collective_comm", CLASS_OTHER},
+    {"hpu_op", CLASS_OTHER},
+    {"runtime", CLASS_CALL},
+    {"driver", CLASS_CALL},
+    {"gpu_user_annotation", CLASS_DEVICE_ANNOTATION},
+    {"trace", CLASS_PROFILER},
+    {"overhead", CLASS_OVERHEAD},
+};
+
+// ---- categories ------------------------------------------------------------------------------------------------------
+static bool begins(const char *text, const char *prefix)
+{
+  return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static bool ends(const char *text, const char *suffix)
+{
+  size_t length = strlen(text), end = strlen(suffix);
+  return length >= end && strcmp(text + length - end, suffix) == 0;
+}
+
+static enum event_class judge(struct text category)
+{
+  char lower[KINETO_WORD_BYTES + 1];
+  if (category.length > KINETO_WORD_BYTES)
+    return CLASS_RANGE;
+  for (size_t i = 0; i < category.length; i++)
+    lower[i] = (char)tolower((unsigned char)category.at[i]);
+  lower[category.length] = 0;
+  for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++)
+    if (strcmp(lower, classes[i].category) == 0)
+      return classes[i].event_class;
+  if (ends(lower, "_user_annotation")) // of any device: gpu_, mtia_, …
+    return CLASS_DEVICE_ANNOTATION;
+  if (ends(lower, "_runtime") || ends(lower, "_driver"))
+    return CLASS_CALL;
+  if (begins(lower, "mtia_") || begins(lower, "hpu_") || begins(lower, "xpu_") || begins(lower, "privateuse1_"))
+    return CLASS_OTHER;
+  return CLASS_RANGE;
+}
+
+static enum event_class class_of(struct kineto *kineto, struct text category)
+{
+  unsigned place = category.length > 0 ? ((unsigned)category.length + (unsigned char)category.at[0]) % 8 : 0;
+  const struct kineto_word *word = kineto->recent_categories[place];
+  if (word == NULL || word->length != category.length || memcmp(word->text, category.at, category.length) != 0)
+    word = kineto_word_find(&kineto->categories, category);
+  if (word != NULL) {
+    kineto->recent_categories[place] = word;
+    return (enum event_class)word->meaning;
+  }
+  enum event_class event_class = judge(category);
+  (void)kineto_word_add(&kineto->categories, category, event_class, 0); // no room: judged again next time
+  return event_class;
+}
+
+enum status kineto_events_start(struct kineto *kineto, struct error *err)
+{
+  static const char *const texts[] = {"api",   "kernel", "memcpy",     "memset",    "sync",
+                                      "other", "module", "layer_type", "copy_kind", "call_path"};
+  struct kineto_strings *strings = &kineto->strings;
+  uint32_t *const ids[] = {&strings->api,       &strings->kernel,   &strings->memcpy, &strings->memset,
+                           &strings->sync,      &strings->other,    &strings->module, &strings->layer_type,
+                           &strings->copy_kind, &strings->call_path};
+  for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++)
+    if ((*ids[i] = import_string(kineto->import, texts[i], strlen(texts[i]))) == 0)
+      return import_no_memory(kineto->import, err);
+  return kineto_tags_start(kineto) ? STATUS_OK : import_no_memory(kineto->import, err);
+}
+
+// ---- what is no span -------------------------------------------------------------------------------------------------
+static const char *why_no_span(char phase)
+{
+  switch (phase) {
+  case 'M':
+    return "metadata";
+  case 's':
+  case 't':
+  case 'f':
+    return "flow";
+  case 'i':
+  case 'I':
+  case 'n':
+  case 'R':
+    return "instant";
+  case 'C':
+    return "counter";
+  default:
+    return "phase other than X";
+  }
+}
+
+static enum status keep_name(struct kineto *kineto, const struct trace_event *event, struct error *err)
+{
+  if (!text_is(event->name, "thread_name"))
+    return STATUS_OK;
+  const struct trace_argument *name = trace_find(event, "name");
+  if (name == NULL || name->value.type != TRACE_STRING)
+    return STATUS_OK;
+  struct text text = name->value.raw;
+  while (text.length > 0 && text.at[text.length - 1] == ' ')
+    text.length--;
+  struct kineto_track *track = kineto_track(kineto, TRACK_NAME, event, &event->process_id, &event->thread_id);
+  if (track == NULL)
+    return import_no_memory(kineto->import, err);
+  track->name = import_string(kineto->import, text.at, text.length);
+  return STATUS_OK;
+}
+
+static const char *why_nonsense(const struct trace_event *event)
+{
+  if (!event->has_start)
+    return "no start time";
+  if (!event->has_duration)
+    return "no duration";
+  return event->end_ns < event->start_ns ? "negative duration" : NULL;
+}
+
+static const char *why_left_out(enum event_class event_class)
+{
+  switch (event_class) {
+  case CLASS_DEVICE_ANNOTATION:
+    return "device's copy of an annotation";
+  case CLASS_PROFILER:
+    return "profiler span";
+  case CLASS_OVERHEAD:
+    return "profiler overhead";
+  default:
+    return NULL;
+  }
+}
+
+// ---- spans -----------------------------------------------------------------------------------------------------------
+static const char module_prefix[] = "nn.Module: ";
+#define MODULE_PREFIX (sizeof module_prefix - 1)
+static const char step_prefix[] = "ProfilerStep#";
+
+static bool starts_with(struct text text, const char *prefix)
+{
+  size_t length = strlen(prefix);
+  return text.length >= length && memcmp(text.at, prefix, length) == 0;
+}
+
+// Whether the span is what observations are made of. "*" means what encloses operators, not them; "aten::linear*" means
+// what it says.
+static bool is_step(const struct kineto *kineto, const struct trace_event *event, enum event_class event_class)
+{
+  const char *model_range = kineto->import->options->model_range;
+  if (event_class != CLASS_PYTHON && starts_with(event->name, step_prefix))
+    return true;
+  if (model_range == NULL || (event_class != CLASS_ANNOTATION && strchr("*?[", model_range[0]) != NULL))
+    return false;
+  return range_matches(model_range, event->name.at, event->name.length);
+}
+
+// A host span's level, from its class and name.
+static void set_host(const struct kineto *kineto, const struct trace_event *event, enum event_class event_class,
+                     struct store_span *span)
+{
+  if (event_class == CLASS_CALL) {
+    span->level = XSP_LEVEL_KERNEL;
+    span->category = kineto->strings.api;
+    span->flags = STORE_SPAN_CALL;
+    return;
+  }
+  if (event_class == CLASS_PYTHON)
+    span->category = kineto->strings.module;
+  span->level = event_class == CLASS_ANNOTATION ? XSP_LEVEL_MODEL : XSP_LEVEL_LAYER;
+  if (is_step(kineto, event, event_class)) {
+    span->level = XSP_LEVEL_MODEL;
+    span->flags = STORE_SPAN_STEP;
+  }
+}
+
+// An event of a category of its own: as an annotation, by its text.
+static void set_range(struct kineto *kineto, const struct trace_event *event, struct store_span *span)
+{
+  struct range range;
+  range_read(NULL, event->name.at, event->name.length, kineto->import->options->model_range, &range);
+  span->level = (uint8_t)range.level;
+  span->flags = range.is_step ? STORE_SPAN_STEP : 0;
+  span->category = import_string(kineto->import, event->category.at, event->category.length);
+}
+
+// "nn.Module: Linear_3" is of type Linear.
+static uint32_t module_type(struct kineto *kineto, struct text name)
+{
+  size_t end = name.length;
+  while (end > MODULE_PREFIX && name.at[end - 1] >= '0' && name.at[end - 1] <= '9')
+    end--;
+  if (end == name.length || end <= MODULE_PREFIX + 1 || name.at[end - 1] != '_')
+    end = name.length;
+  else
+    end--;
+  return import_string(kineto->import, name.at + MODULE_PREFIX, end - MODULE_PREFIX);
+}
+
+// "Memcpy HtoD (Pageable -> Device)", or "CopyHostToDevice" of older AMD traces. 0: it does not say.
+static uint32_t copy_kind(struct kineto *kineto, struct text name)
+{
+  static const char prefix[] = "Memcpy ";
+  static const char *const older[][2] = {{"CopyHostToDevice", "HtoD"},
+                                         {"CopyDeviceToHost", "DtoH"},
+                                         {"CopyDeviceToDevice", "DtoD"},
+                                         {"CopyHostToHost", "HtoH"}};
+  for (size_t i = 0; i < sizeof older / sizeof older[0]; i++)
+    if (text_is(name, older[i][0]))
+      return import_string(kineto->import, older[i][1], 4);
+  if (!starts_with(name, prefix))
+    return 0;
+  const char *kind = name.at + sizeof prefix - 1;
+  size_t length = 0, left = name.length - (sizeof prefix - 1);
+  while (length < left && kind[length] != ' ')
+    length++;
+  return length > 4 ? 0 : import_string(kineto->import, kind, length);
+}
+
+static uint32_t device_category(const struct kineto_strings *strings, enum event_class event_class)
+{
+  return event_class == CLASS_KERNEL   ? strings->kernel
+         : event_class == CLASS_MEMCPY ? strings->memcpy
+         : event_class == CLASS_MEMSET ? strings->memset
+         : event_class == CLASS_SYNC   ? strings->sync
+                                       : strings->other;
+}
+
+static void tag_by_name(struct kineto *kineto, const struct trace_event *event, enum event_class event_class,
+                        const struct store_span *span)
+{
+  struct import *import = kineto->import;
+  uint32_t key = kineto->strings.layer_type, text = 0;
+  if (event_class == CLASS_MEMCPY) {
+    if (kineto->copy_name != span->name) {
+      kineto->copy_kind = copy_kind(kineto, event->name);
+      kineto->copy_name = span->name;
+    }
+    key = kineto->strings.copy_kind;
+    text = kineto->copy_kind;
+  } else if (span->level == XSP_LEVEL_LAYER) {
+    text = event_class == CLASS_PYTHON ? module_type(kineto, event->name) : span->name;
+  }
+  if (text != 0)
+    import_tag_text(import, kineto->run_id, span->span_id, key, text);
+}
+
+static void keep_times(struct kineto *kineto, const struct trace_event *event)
+{
+  if (kineto->span_count == 0) {
+    kineto->first_start_ns = kineto->least_start_ns = event->start_ns;
+    kineto->most_end_ns = event->end_ns;
+  }
+  if (event->start_ns < kineto->least_start_ns)
+    kineto->least_start_ns = event->start_ns;
+  if (event->end_ns > kineto->most_end_ns)
+    kineto->most_end_ns = event->end_ns;
+}
+
+static enum status add_span(struct kineto *kineto, const struct trace_event *event, enum event_class event_class,
+                            struct error *err)
+{
+  struct store_span span = {.span_id = kineto->span_count + 1,
+                            .start_ns = event->start_ns,
+                            .name = import_string(kineto->import, event->name.at, event->name.length),
+                            .kind = XSP_KIND_SYNC};
+  if (__builtin_sub_overflow(event->end_ns, event->start_ns, &span.duration_ns))
+    return import_broken(kineto->import, err, event->offset,
+                         "the duration of this event is beyond 64 bits of nanoseconds");
+  bool is_device = event_class >= CLASS_KERNEL && event_class <= CLASS_OTHER;
+  struct kineto_facts facts;
+  kineto_tags(kineto, event, span.span_id,
+              is_device                   ? KINETO_DEVICE
+              : event_class == CLASS_CALL ? KINETO_CALL
+                                          : KINETO_HOST,
+              &facts);
+  struct kineto_track *track =
+      is_device ? kineto_track(kineto, TRACK_DEVICE, event, facts.device != NULL ? facts.device : &event->process_id,
+                               facts.stream != NULL ? facts.stream : &event->thread_id)
+                : kineto_track(kineto, TRACK_HOST, event, &event->process_id, &event->thread_id);
+  if (track == NULL)
+    return import_no_memory(kineto->import, err);
+  XSP_TRY(kineto_track_use(kineto, track, err));
+  span.track_id = track->track_id;
+  if (is_device) {
+    span.level = XSP_LEVEL_KERNEL;
+    span.kind = XSP_KIND_EXECUTION;
+    span.category = device_category(&kineto->strings, event_class);
+    track->kernel_count += event_class == CLASS_KERNEL;
+  } else {
+    if (event_class == CLASS_RANGE)
+      set_range(kineto, event, &span);
+    else
+      set_host(kineto, event, event_class, &span);
+    if (!call_thread_span(&track->thread, kineto->import->arena, event->start_ns, event->end_ns, span.span_id))
+      return import_no_memory(kineto->import, err);
+  }
+  span.correlation_id = span.level == XSP_LEVEL_KERNEL ? facts.correlation_id : 0;
+  keep_times(kineto, event);
+  XSP_TRY(import_span(kineto->import, kineto->run_id, &span, err));
+  kineto->span_count++;
+  tag_by_name(kineto, event, event_class, &span);
+  return STATUS_OK;
+}
+
+static enum status keep_frame(struct kineto *kineto, const struct trace_event *event, struct error *err)
+{
+  struct kineto_track *track = kineto_track(kineto, TRACK_HOST, event, &event->process_id, &event->thread_id);
+  uint32_t name = import_string(kineto->import, event->name.at, event->name.length);
+  if (track == NULL || !call_thread_frame(&track->thread, kineto->import->arena, event->start_ns, event->end_ns, name))
+    return import_no_memory(kineto->import, err);
+  kineto->frame_count++;
+  import_skip(kineto->import, "Python frame, now call path");
+  return STATUS_OK;
+}
+
+enum status kineto_event(struct kineto *kineto, const struct trace_event *event, struct error *err)
+{
+  const char *reason = NULL;
+  if (event->phase != 'X') {
+    if (event->phase == 'M')
+      XSP_TRY(keep_name(kineto, event, err));
+    reason = why_no_span(event->phase);
+  } else {
+    enum event_class event_class = class_of(kineto, event->category);
+    reason = why_left_out(event_class);
+    if (reason == NULL)
+      reason = why_nonsense(event);
+    if (reason == NULL && event_class == CLASS_PYTHON && !starts_with(event->name, module_prefix))
+      return keep_frame(kineto, event, err);
+    if (reason == NULL)
+      return add_span(kineto, event, event_class, err);
+  }
+  import_skip(kineto->import, reason);
+  return STATUS_OK;
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kineto's Chrome JSON, as torch.profiler writes it since 2021: tells such files from other JSON, reads them once from
+// beginning to end, ends the run. What an event becomes is in kineto_events.c. Called by import.c.
+#include "importers/kineto/kineto.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <strings.h>
+
+// ---- recognising -----------------------------------------------------------------------------------------------------
+// A walk over the head's tokens that knows objects from arrays and how deep it is. It checks nothing: what it lets pass
+// is found out by the reader.
+enum { DEPTH_MOST = 32 };
+struct walk {
+  const char *at, *end;
+  unsigned depth;
+  bool is_object[DEPTH_MOST + 1]; // by depth
+  bool is_key;                    // the next text is a key
+  struct text key;                // the last one
+};
+
+// The text behind the quote at `walk->at`; false where the head cuts it.
+static bool take_text(struct walk *walk, struct text *ret_text)
+{
+  const char *from = ++walk->at;
+  for (; walk->at < walk->end && *walk->at != '"'; walk->at++)
+    if (*walk->at == '\\')
+      walk->at++;
+  if (walk->at >= walk->end)
+    return false;
+  *ret_text = (struct text){from, (size_t)(walk->at - from)};
+  walk->at++;
+  return true;
+}
+
+static bool has_any_case(struct text text, const char *const *names)
+{
+  for (; *names != NULL; names++)
+    if (strlen(*names) == text.length && strncasecmp(*names, text.at, text.length) == 0)
+      return true;
+  return false;
+}
+
+struct signs { // of Kineto
+  bool file_key, own_category, shared_category, argument;
+};
+
+// In the file's object: depth 1; in an event: depth 3 (2 in a bare array), its arguments one deeper.
+static void judge_key(const struct walk *walk, unsigned event_depth, struct signs *signs)
+{
+  static const char *const file_keys[] = {"schemaVersion", "deviceProperties", "distributedInfo", "baseTimeNanoseconds",
+                                          NULL};
+  static const char *const arguments[] = {"External id", "correlation", "Ev Idx", "Python id", NULL};
+  if (walk->depth == 1 && event_depth == 3)
+    signs->file_key |= has_any_case(walk->key, file_keys);
+  if (walk->depth == event_depth + 1)
+    signs->argument |= has_any_case(walk->key, arguments);
+}
+
+static void judge_value(const struct walk *walk, unsigned event_depth, struct text value, struct signs *signs)
+{
+  static const char *const own[] = {"cpu_op",
+                                    "user_annotation",
+                                    "gpu_user_annotation",
+                                    "python_function",
+                                    "gpu_memcpy",
+                                    "gpu_memset",
+                                    "cuda_runtime",
+                                    "cuda_driver",
+                                    "xpu_runtime",
+                                    "ac2g",
+                                    "fwdbwd",
+                                    "cpu_instant_event",
+                                    NULL};
+  static const char *const shared[] = {"operator", "kernel", "runtime", "memcpy", "memset", NULL};
+  if (walk->depth != event_depth || !text_is(walk->key, "cat"))
+    return;
+  signs->own_category |= has_any_case(value, own);
+  signs->shared_category |= has_any_case(value, shared);
+}
+
+static void walk_head(struct walk *walk, unsigned event_depth, struct signs *signs)
+{
+  while (walk->at < walk->end) {
+    char byte = *walk->at;
+    struct text text;
+    if (byte == '"') {
+      if (!take_text(walk, &text))
+        return;
+      if (walk->is_key) {
+        walk->key = text;
+        judge_key(walk, event_depth, signs);
+      } else {
+        judge_value(walk, event_depth, text, signs);
+      }
+      continue;
+    }
+    if ((byte == '{' || byte == '[') && walk->depth == DEPTH_MOST)
+      return;
+    if (byte == '{' || byte == '[')
+      walk->is_object[++walk->depth] = byte == '{';
+    else if ((byte == '}' || byte == ']') && walk->depth > 0)
+      walk->depth--;
+    if (byte == '{' || byte == ',')
+      walk->is_key = walk->is_object[walk->depth];
+    else if (byte == ':' || byte == '[')
+      walk->is_key = false;
+    walk->at++;
+  }
+}
+
+static int recognize(const char *head, size_t length, bool is_all)
+{
+  (void)is_all;
+  struct walk walk = {.at = head, .end = head + length};
+  struct signs signs = {0};
+  if (length >= 3 && memcmp(head, "\xef\xbb\xbf", 3) == 0)
+    walk.at += 3;
+  while (walk.at < walk.end && strchr(" \t\r\n", *walk.at) != NULL && *walk.at != 0)
+    walk.at++;
+  if (walk.at == walk.end || (*walk.at != '{' && *walk.at != '['))
+    return 0;
+  walk_head(&walk, *walk.at == '{' ? 3 : 2, &signs);
+  if (signs.file_key || signs.own_category)
+    return 3;
+  return signs.shared_category && signs.argument ? 2 : 0;
+}
+
+// ---- call paths ------------------------------------------------------------------------------------------------------
+static const char *path_text(void *context, uint32_t name, size_t *ret_length)
+{
+  const struct kineto *kineto = context;
+  return import_text(kineto->import, name, ret_length);
+}
+
+static uint32_t path_intern(void *context, const char *path, size_t length)
+{
+  const struct kineto *kineto = context;
+  return import_string(kineto->import, path, length);
+}
+
+static void path_found(void *context, int64_t span_id, uint32_t path)
+{
+  struct kineto *kineto = context;
+  kineto->path_count++;
+  import_tag_text(kineto->import, kineto->run_id, span_id, kineto->strings.call_path, path);
+}
+
+static enum status add_call_paths(struct kineto *kineto, struct error *err)
+{
+  if (kineto->frame_count == 0)
+    return STATUS_OK;
+  struct call_sink sink = {.context = kineto, .text = path_text, .intern = path_intern, .found = path_found};
+  struct call_paths *paths = call_paths_create(&sink);
+  bool ok = paths != NULL;
+  for (struct kineto_track *track = kineto->tracks.first; track != NULL && ok; track = track->next)
+    ok = call_paths_sweep(paths, &track->thread);
+  uint64_t left_out = ok ? call_paths_left_out(paths) : 0;
+  call_paths_free(paths);
+  if (!ok)
+    return import_no_memory(kineto->import, err);
+  import_note(kineto->import, "%" PRIu64 " Python frames became the call paths of %" PRIu64 " spans",
+              kineto->frame_count, kineto->path_count);
+  if (left_out > 0)
+    import_note(kineto->import, "%" PRIu64 " spans have no call path: the texts of all paths would be too long",
+                left_out);
+  return STATUS_OK;
+}
+
+// ---- the run ---------------------------------------------------------------------------------------------------------
+#define UNIX_LEAST_NS (INT64_C(1000000000000000000)) // 2001: no machine was up that long, no profiler is that old
+
+static enum status set_epoch(struct kineto *kineto, struct error *err)
+{
+  int64_t ignored;
+  bool is_unix = kineto->has_base && kineto->base_ns != 0;
+  if (is_unix && (__builtin_add_overflow(kineto->least_start_ns, kineto->base_ns, &ignored) ||
+                  __builtin_add_overflow(kineto->most_end_ns, kineto->base_ns, &ignored)))
+    return import_broken(kineto->import, err, input_offset(kineto->import->input, kineto->import->input->at),
+                         "times from baseTimeNanoseconds on are beyond 64 bits of nanoseconds");
+  struct store_run run = {.epoch_is_unix = is_unix || kineto->first_start_ns >= UNIX_LEAST_NS};
+  XSP_TRY(import_run_set(kineto->import, kineto->run_id, &run, err));
+  import_run_shift(kineto->import, kineto->run_id, is_unix ? kineto->base_ns : 0);
+  return STATUS_OK;
+}
+
+static enum status read_items(struct kineto *kineto, struct error *err)
+{
+  struct trace_reader reader;
+  XSP_TRY(trace_open(kineto->import->input, &reader, err));
+  enum trace_item item;
+  enum status status;
+  while ((status = trace_next(&reader, &item, err)) == STATUS_OK && item != TRACE_END) {
+    status = item == TRACE_EVENT ? kineto_event(kineto, &reader.event, err)
+                                 : kineto_top_key(kineto, reader.key, &reader.value, err);
+    if (status != STATUS_OK)
+      break;
+  }
+  trace_close(&reader);
+  return status;
+}
+
+static enum status read_file(struct kineto *kineto, struct error *err)
+{
+  struct store_run run = {0};
+  XSP_TRY(import_run(kineto->import, &run, &kineto->run_id, err));
+  XSP_TRY(kineto_events_start(kineto, err));
+  XSP_TRY(read_items(kineto, err));
+  import_framework(kineto->import, "pytorch", NULL);
+  XSP_TRY(set_epoch(kineto, err));
+  XSP_TRY(kineto_track_names(kineto, err));
+  XSP_TRY(add_call_paths(kineto, err));
+  kineto_devices(kineto);
+  return STATUS_OK;
+}
+
+static enum status read_kineto(struct import *import, struct error *err)
+{
+  struct kineto *kineto = arena_alloc(import->arena, sizeof *kineto);
+  if (kineto == NULL)
+    return import_no_memory(import, err);
+  kineto->import = import;
+  buf_init(&kineto->scratch, INPUT_WINDOW_MOST_BYTES);
+  enum status status = read_file(kineto, err);
+  kineto_tracks_done(&kineto->tracks);
+  kineto_tags_done(kineto);
+  buf_done(&kineto->scratch);
+  return status;
+}
+
+const struct importer importer_kineto = {
+    .name = "kineto",
+    .summary = "PyTorch profiler (Kineto) Chrome JSON",
+    .recognize = recognize,
+    .read = read_kineto,
+};

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+// The arguments of a Kineto event: what its span needs (where it ran, which call started it), and tags. A tag keeps the
+// file's own key but where xsp has a well-known one. Called once an event, between reading and the next one.
+#include "importers/kineto/kineto.h"
+
+#include "base/hash.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SHORT_JSON 256
+
+static const struct {
+  const char *key;
+  enum kineto_key meaning;
+  const char *tag; // NULL: the key itself
+} known[] = {
+    {"correlation", KEY_CORRELATION, "recorded_correlation"},
+    {"External id", KEY_EXTERNAL_ID, "external_id"},
+    {"external id", KEY_EXTERNAL_ID, "external_id"},
+    {"device", KEY_DEVICE, NULL},
+    {"stream", KEY_STREAM, NULL},
+    {"queued", KEY_QUEUED, NULL},
+    {"registers per thread", KEY_TAG, "registers"},
+    {"shared memory", KEY_TAG, "shared_bytes"},
+    {"Sequence number", KEY_SEQUENCE, "sequence"},
+    {"Output Dims", KEY_TAG, "layer_shape"},
+    {"Call stack", KEY_CALL_STACK, "call_path"},
+    {"cbid", KEY_DROP, NULL},                 // the number of the call whose name the span has
+    {"Ev Idx", KEY_DROP, NULL},               // the event's place in the file
+    {"Profiler Event Index", KEY_DROP, NULL}, // the same, 2022
+    {"Device", KEY_DROP, NULL},               // 2021: the process id
+    {"Trace name", KEY_DROP, NULL},
+    {"Trace iteration", KEY_DROP, NULL},
+};
+
+bool kineto_tags_start(struct kineto *kineto)
+{
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+    struct text key = {known[i].key, strlen(known[i].key)};
+    const char *tag = known[i].tag != NULL ? known[i].tag : known[i].key;
+    uint32_t string = import_string(kineto->import, tag, strlen(tag));
+    if (string == 0 || !kineto_word_add(&kineto->keys, key, known[i].meaning, string))
+      return false;
+  }
+  return true;
+}
+
+// What a key means; `spare` holds it where the table is full. NULL: a key without a text.
+static const struct kineto_word *find_word(struct kineto *kineto, struct text key, struct kineto_word *spare)
+{
+  const struct kineto_word *word = kineto_word_find(&kineto->keys, key);
+  if (word != NULL)
+    return word;
+  uint32_t string = import_string(kineto->import, key.at, key.length);
+  if (string == 0)
+    return NULL;
+  if (kineto_word_add(&kineto->keys, key, KEY_TAG, string))
+    return kineto_word_find(&kineto->keys, key);
+  *spare = (struct kineto_word){.meaning = KEY_TAG, .string = string};
+  return spare;
+}
+
+// The same at array speed: the reader numbers keys that it meets again and again.
+static const struct kineto_word *word_of(struct kineto *kineto, const struct trace_argument *argument,
+                                         struct kineto_word *spare)
+{
+  uint32_t number = argument->key_number;
+  if (number == 0 || number >= KINETO_KEY_NUMBERS)
+    return find_word(kineto, argument->key, spare);
+  const struct kineto_word *word = kineto->numbered_keys[number];
+  if (word != NULL)
+    return word;
+  word = find_word(kineto, argument->key, spare);
+  if (word != spare)
+    kineto->numbered_keys[number] = word;
+  return word;
+}
+
+// ---- texts -----------------------------------------------------------------------------------------------------------
+// JSON without the space between its elements, so that equal values are equal texts. `to` has room for all of it; returns
+// the length.
+static size_t compact(struct text json, char *to)
+{
+  const char *at = json.at, *end = at + json.length;
+  char *begin = to;
+  if (memchr(json.at, '\\', json.length) == NULL) { // no quote within a text
+    for (unsigned in_string = 0; at < end; at++) {
+      *to = *at;
+      in_string ^= *at == '"';
+      to += in_string | ((unsigned char)*at > ' ');
+    }
+    return (size_t)(to - begin);
+  }
+  for (bool in_string = false; at < end; at++) {
+    if (!in_string && (unsigned char)*at <= ' ')
+      continue;
+    if (in_string && *at == '\\' && at + 1 < end)
+      *to++ = *at++;
+    else if (*at == '"')
+      in_string = !in_string;
+    *to++ = *at;
+  }
+  return (size_t)(to - begin);
+}
+
+// Where `json` is what the key had last: the text of that. Else remembers it, if it is short, and returns 0.
+static uint32_t repeated_text(struct kineto *kineto, uint32_t key_number, struct text json)
+{
+  if (key_number == 0 || key_number >= KINETO_KEY_NUMBERS || json.length > KINETO_REPEAT_BYTES)
+    return 0;
+  struct kineto_repeat *repeat = &kineto->repeats[key_number];
+  if (repeat->length != json.length || memcmp(repeat->json, json.at, json.length) != 0) {
+    memcpy(repeat->json, json.at, json.length);
+    repeat->length = (uint8_t)json.length;
+    repeat->text = 0;
+  } else if (repeat->text == 0) {
+    char few[KINETO_REPEAT_BYTES];
+    repeat->text = import_string(kineto->import, few, compact(json, few));
+  }
+  return repeat->text;
+}
+
+static void tag_json(struct kineto *kineto, int64_t span_id, uint32_t key, const struct trace_argument *argument)
+{
+  char few[SHORT_JSON];
+  struct text json = argument->value.raw;
+  struct buf *scratch = &kineto->scratch;
+  char *to = few;
+  uint32_t text = repeated_text(kineto, argument->key_number, json);
+  if (text != 0) {
+    import_tag_text(kineto->import, kineto->run_id, span_id, key, text);
+    return;
+  }
+  if (json.length > sizeof few) {
+    buf_clear(scratch);
+    if (!buf_reserve(scratch, json.length))
+      return;
+    to = scratch->data;
+  }
+  import_tag_bytes(kineto->import, kineto->run_id, span_id, key, to, compact(json, to));
+}
+
+// "inner;outer" becomes "outer;inner", as call paths are written everywhere.
+static uint32_t reverse_stack(struct kineto *kineto, struct text stack)
+{
+  struct buf *scratch = &kineto->scratch;
+  buf_clear(scratch);
+  if (!buf_reserve(scratch, stack.length))
+    return 0;
+  char *to = scratch->data + stack.length;
+  for (size_t from = 0; from < stack.length;) {
+    const char *frame = stack.at + from;
+    const char *semicolon = memchr(frame, ';', stack.length - from);
+    size_t length = semicolon != NULL ? (size_t)(semicolon - frame) : stack.length - from;
+    to -= length;
+    memcpy(to, frame, length);
+    from += length + 1;
+    if (semicolon != NULL)
+      *--to = ';';
+  }
+  size_t length = (size_t)(scratch->data + stack.length - to);
+  return import_string(kineto->import, to, length);
+}
+
+// ---- values ----------------------------------------------------------------------------------------------------------
+static bool is_digit(char byte)
+{
+  return byte >= '0' && byte <= '9';
+}
+
+// "12.375": digits and fraction of at most 15 digits together are a whole number that a double holds exactly, and so is
+// the power of ten below it, so that one division gives the nearest double.
+static bool read_short_decimal(struct text text, double *ret_number)
+{
+  static const double powers[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+  const char *at = text.at, *end = at + text.length, *point = NULL;
+  bool is_negative = at < end && *at == '-';
+  at += is_negative;
+  if (end - at > 16)
+    return false;
+  int64_t digits = 0;
+  for (; at < end; at++) {
+    if (*at == '.' && point == NULL)
+      point = at;
+    else if (is_digit(*at))
+      digits = digits * 10 + (*at - '0');
+    else
+      return false;
+  }
+  if (point == NULL)
+    return false;
+  double number = (double)digits / powers[end - point - 1];
+  *ret_number = is_negative ? -number : number;
+  return true;
+}
+
+static bool is_whole(struct text number)
+{
+  for (size_t i = 0; i < number.length; i++)
+    if (number.at[i] == '.' || number.at[i] == 'e' || number.at[i] == 'E')
+      return false;
+  return true;
+}
+
+static void tag_number(struct kineto *kineto, int64_t span_id, uint32_t key, const struct trace_value *value)
+{
+  int64_t whole;
+  double real;
+  if (trace_int64(value, &whole))
+    import_tag_int(kineto->import, kineto->run_id, span_id, key, whole);
+  else if (read_short_decimal(value->raw, &real) || (!is_whole(value->raw) && trace_double(value, &real)))
+    import_tag_double(kineto->import, kineto->run_id, span_id, key, real);
+  else // beyond int64 or double: as it stands
+    import_tag_text(kineto->import, kineto->run_id, span_id, key,
+                    import_string(kineto->import, value->raw.at, value->raw.length));
+}
+
+static void tag_text(struct kineto *kineto, int64_t span_id, uint32_t key, uint32_t text)
+{
+  if (text != 0) // an empty text says nothing
+    import_tag_text(kineto->import, kineto->run_id, span_id, key, text);
+}
+
+static void tag_value(struct kineto *kineto, int64_t span_id, uint32_t key, const struct trace_argument *argument)
+{
+  const struct trace_value *value = &argument->value;
+  uint32_t text = 0;
+  switch (value->type) {
+  case TRACE_NONE:
+  case TRACE_NULL:
+    return;
+  case TRACE_NUMBER:
+    tag_number(kineto, span_id, key, value);
+    return;
+  case TRACE_TRUE:
+  case TRACE_FALSE:
+    import_tag_int(kineto->import, kineto->run_id, span_id, key, value->type == TRACE_TRUE);
+    return;
+  case TRACE_STRING:
+    text = import_string(kineto->import, value->raw.at, value->raw.length);
+    break;
+  case TRACE_OBJECT:
+  case TRACE_ARRAY:
+    tag_json(kineto, span_id, key, argument);
+    return;
+  }
+  tag_text(kineto, span_id, key, text);
+}
+
+// ---- keys that stand twice -------------------------------------------------------------------------------------------
+// Of arguments with one key the last counts, as for all readers of JSON.
+#define FEW_ARGUMENTS 64 // compared with each other
+
+static bool is_same_key(const struct trace_argument *argument, struct text key)
+{
+  return argument->key.length == key.length && memcmp(argument->key.at, key.at, key.length) == 0;
+}
+
+static bool is_repeated(const struct trace_event *event, size_t at)
+{
+  for (size_t i = at + 1; i < event->argument_count; i++)
+    if (is_same_key(&event->arguments[i], event->arguments[at].key))
+      return true;
+  return false;
+}
+
+// Whether any key may stand twice: keys without a number always may.
+static bool may_repeat(const struct trace_event *event)
+{
+  uint64_t seen = 0;
+  for (size_t i = 0; i < event->argument_count; i++) {
+    uint32_t number = event->arguments[i].key_number;
+    uint64_t bit = UINT64_C(1) << (number & 63);
+    if (number == 0 || (seen & bit) != 0)
+      return true;
+    seen |= bit;
+  }
+  return false;
+}
+
+void kineto_tags_done(struct kineto *kineto)
+{
+  free(kineto->many.slots);
+  free(kineto->many.is_repeated);
+  kineto->many = (struct kineto_many){0};
+}
+
+// Of many arguments: notes those whose key comes again, by a hash table of keys from the last one on. False: out of
+// memory; comparing them with each other needs none.
+static bool find_repeats(struct kineto *kineto, const struct trace_event *event)
+{
+  struct kineto_many *repeats = &kineto->many;
+  size_t count = event->argument_count, slot_count = 256;
+  while (slot_count < 2 * count)
+    slot_count *= 2;
+  if (slot_count > repeats->slot_count) {
+    free(repeats->slots);
+    free(repeats->is_repeated);
+    *repeats = (struct kineto_many){.slots = malloc(slot_count * sizeof *repeats->slots),
+                                    .is_repeated = malloc(slot_count * sizeof *repeats->is_repeated),
+                                    .slot_count = slot_count,
+                                    .seed = hash_new_seed()};
+  }
+  if (repeats->slots == NULL || repeats->is_repeated == NULL) {
+    kineto_tags_done(kineto);
+    return false;
+  }
+  memset(repeats->slots, 0, slot_count * sizeof *repeats->slots);
+  for (size_t i = count; i > 0; i--) {
+    struct text key = event->arguments[i - 1].key;
+    size_t at = hash_text(key.at, key.length, repeats->seed) & (slot_count - 1);
+    while (repeats->slots[at] != 0 && !is_same_key(&event->arguments[repeats->slots[at] - 1], key))
+      at = (at + 1) & (slot_count - 1);
+    repeats->is_repeated[i - 1] = repeats->slots[at] != 0;
+    if (repeats->slots[at] == 0)
+      repeats->slots[at] = (uint32_t)i;
+  }
+  return true;
+}
+
+static bool is_at_least(const struct trace_value *value, int64_t least)
+{
+  int64_t number;
+  return !trace_int64(value, &number) || number >= least;
+}
+
+static void tag_argument(struct kineto *kineto, const struct kineto_word *word, const struct trace_argument *argument,
+                         int64_t span_id, enum kineto_kind kind, struct kineto_facts *facts)
+{
+  const struct trace_value *value = &argument->value;
+  int64_t number;
+  switch ((enum kineto_key)word->meaning) {
+  case KEY_TAG:
+    break;
+  case KEY_DROP:
+    return;
+  case KEY_CORRELATION:
+    facts->correlation_id = trace_int64(value, &number) && number > 0 ? number : 0;
+    break;
+  case KEY_DEVICE:
+  case KEY_STREAM: // on the host no track tells them
+    if (kind != KINETO_DEVICE)
+      break;
+    *(word->meaning == KEY_DEVICE ? &facts->device : &facts->stream) = value;
+    return;
+  case KEY_EXTERNAL_ID:
+    if (kind == KINETO_CALL)
+      return;
+    break;
+  case KEY_CALL_STACK:
+    if (value->type != TRACE_STRING)
+      break;
+    tag_text(kineto, span_id, word->string, reverse_stack(kineto, value->raw));
+    return;
+  case KEY_QUEUED:
+    if (!is_at_least(value, 1))
+      return;
+    break;
+  case KEY_SEQUENCE:
+    if (!is_at_least(value, 0))
+      return;
+    break;
+  }
+  tag_value(kineto, span_id, word->string, argument);
+}
+
+void kineto_tags(struct kineto *kineto, const struct trace_event *event, int64_t span_id, enum kineto_kind kind,
+                 struct kineto_facts *ret_facts)
+{
+  *ret_facts = (struct kineto_facts){0};
+  bool has_repeats = may_repeat(event);
+  bool has_many = event->argument_count > FEW_ARGUMENTS && find_repeats(kineto, event);
+  for (size_t i = 0; i < event->argument_count; i++) {
+    const struct trace_argument *argument = &event->arguments[i];
+    struct kineto_word spare;
+    const struct kineto_word *word = word_of(kineto, argument, &spare);
+    bool comes_again = has_many ? kineto->many.is_repeated[i] : has_repeats && is_repeated(event, i);
+    if (word != NULL && !comes_again)
+      tag_argument(kineto, word, argument, span_id, kind, ret_facts);
+  }
+}

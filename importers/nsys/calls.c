@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls on host threads in an Nsight Systems export: CUDA's runtime and driver, cuDNN, cuBLAS, MPI, UCX. A CUDA call may
+// be the launch of what carries its correlation id; which one is, correlate decides.
+#include "importers/nsys/reader.h"
+
+#include <strings.h>
+
+enum { START, END, THREAD, NAME, TEXT, SPECIAL };
+#define COMMON                                                                                                         \
+  {"start", true}, {"end", true}, {"globalTid", true}, {"nameId", false},                                              \
+  {                                                                                                                    \
+    "textId", false                                                                                                    \
+  }
+static const struct nsys_column library_columns[] = {COMMON};
+enum { CORRELATION = SPECIAL, RETURN, STACK };
+static const struct nsys_column cuda_columns[] = {
+    COMMON, {"correlationId", true}, {"returnValue", false}, {"callchainId", false}};
+enum { NODE = SPECIAL, ORIGINAL_NODE, GRAPH, GRAPH_EXEC };
+static const struct nsys_column graph_columns[] = {
+    COMMON, {"graphNodeId", false}, {"originalGraphNodeId", false}, {"graphId", false}, {"graphExecId", false}};
+
+enum call_class { LIBRARY, CUDA, GRAPH_MAKING };
+struct call_table {
+  const char *name;
+  unsigned level;
+  enum call_class class;
+  size_t category; // offset into struct nsys_keys
+};
+#define CATEGORY(name) offsetof(struct nsys_keys, name)
+static const struct call_table tables[] = {
+    {"CUDNN_EVENTS", XSP_LEVEL_LIBRARY, LIBRARY, CATEGORY(cudnn)},
+    {"CUBLAS_EVENTS", XSP_LEVEL_LIBRARY, LIBRARY, CATEGORY(cublas)},
+    {"MPI_COLLECTIVES_EVENTS", XSP_LEVEL_APPLICATION, LIBRARY, CATEGORY(mpi)},
+    {"MPI_P2P_EVENTS", XSP_LEVEL_APPLICATION, LIBRARY, CATEGORY(mpi)},
+    {"MPI_START_WAIT_EVENTS", XSP_LEVEL_APPLICATION, LIBRARY, CATEGORY(mpi)},
+    {"MPI_OTHER_EVENTS", XSP_LEVEL_APPLICATION, LIBRARY, CATEGORY(mpi)},
+    {"UCP_EVENTS", XSP_LEVEL_APPLICATION, LIBRARY, CATEGORY(ucx)},
+    {"UCP_SUBMIT_EVENTS", XSP_LEVEL_APPLICATION, LIBRARY, CATEGORY(ucx)},
+    {"UCP_PROGRESS_EVENTS", XSP_LEVEL_APPLICATION, LIBRARY, CATEGORY(ucx)},
+    {"CUPTI_ACTIVITY_KIND_RUNTIME", XSP_LEVEL_KERNEL, CUDA, CATEGORY(api)},
+    {"CUPTI_ACTIVITY_KIND_DRIVER", XSP_LEVEL_KERNEL, CUDA, CATEGORY(api)},
+    {"CUDA_GRAPH_NODE_EVENTS", XSP_LEVEL_KERNEL, GRAPH_MAKING, CATEGORY(graph_category)},
+    {"CUDA_GRAPH_EVENTS", XSP_LEVEL_KERNEL, GRAPH_MAKING, CATEGORY(graph_category)},
+};
+#define TABLE_COUNT (sizeof tables / sizeof tables[0])
+
+bool nsys_takes_table(const char *table)
+{
+  static const char *const others[] = {"NVTX_EVENTS",
+                                       "CUPTI_ACTIVITY_KIND_KERNEL",
+                                       "CUPTI_ACTIVITY_KIND_MEMCPY",
+                                       "CUPTI_ACTIVITY_KIND_MEMSET",
+                                       "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+                                       "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"};
+  for (size_t i = 0; i < TABLE_COUNT; i++)
+    if (strcasecmp(tables[i].name, table) == 0)
+      return true;
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+    if (strcasecmp(others[i], table) == 0)
+      return true;
+  return false;
+}
+
+// Executions of exports that do not say whose they are belong to the only process that calls CUDA.
+static void note_caller(struct nsys_reader *reader, int64_t process)
+{
+  reader->has_calls_of_several |= reader->has_calls && reader->calling_process != process;
+  reader->has_calls = true;
+  reader->calling_process = process;
+}
+
+static enum status read_cuda(struct nsys_reader *reader, struct nsys_scan *scan, struct store_span *span,
+                             struct error *err)
+{
+  int64_t process = nsys_process(nsys_int(scan, THREAD, 0));
+  uint32_t path = 0;
+  note_caller(reader, process);
+  XSP_TRY(nsys_correlation(reader, process, nsys_int(scan, CORRELATION, 0), span, err));
+  if (nsys_type_of(scan, RETURN) == NSYS_INTEGER && nsys_int(scan, RETURN, 0) != 0)
+    XSP_TRY(nsys_tag(reader, scan, RETURN, span->span_id, reader->keys.return_value, err));
+  if (nsys_type_of(scan, STACK) != NSYS_NULL &&
+      nsys_map_find(&reader->stacks, (struct nsys_key){nsys_int(scan, STACK, 0), 0, 0}, &path))
+    import_tag_text(reader->import, reader->run_id, span->span_id, reader->keys.call_path, path);
+  return STATUS_OK;
+}
+
+// A graph or a node of one is made, mostly while a stream is captured: here its operator can be told, which the launch of
+// the whole graph cannot.
+static enum status read_graph_making(struct nsys_reader *reader, struct nsys_scan *scan, const struct store_span *span,
+                                     struct error *err)
+{
+  XSP_TRY(nsys_tag(reader, scan, NODE, span->span_id, reader->keys.graph_node, err));
+  XSP_TRY(nsys_tag(reader, scan, ORIGINAL_NODE, span->span_id, reader->keys.original_graph_node, err));
+  XSP_TRY(nsys_tag(reader, scan, GRAPH, span->span_id, reader->keys.graph, err));
+  return nsys_tag(reader, scan, GRAPH_EXEC, span->span_id, reader->keys.graph_exec, err);
+}
+
+static enum status read_call(struct nsys_reader *reader, const struct call_table *table, struct nsys_scan *scan,
+                             struct error *err)
+{
+  struct store_span span = {.kind = XSP_KIND_SYNC, .level = (uint8_t)table->level};
+  bool keep = false;
+  XSP_TRY(nsys_times(reader, scan, START, END, &span, &keep, err));
+  if (!keep)
+    return STATUS_OK;
+  span.span_id = reader->next_span_id++;
+  span.category = *(const uint32_t *)((const char *)&reader->keys + table->category);
+  span.flags = table->class == LIBRARY ? 0 : STORE_SPAN_CALL;
+  if (nsys_type_of(scan, THREAD) != NSYS_NULL)
+    XSP_TRY(nsys_thread_track(reader, nsys_int(scan, THREAD, 0), &span.track_id, err));
+  XSP_TRY(nsys_column_string(reader, scan, NAME, &span.name, err));
+  if (span.name == 0)
+    XSP_TRY(nsys_column_string(reader, scan, TEXT, &span.name, err));
+  if (table->class == CUDA)
+    XSP_TRY(read_cuda(reader, scan, &span, err));
+  else if (table->class == GRAPH_MAKING)
+    XSP_TRY(read_graph_making(reader, scan, &span, err));
+  return nsys_add(reader, scan, &span, err);
+}
+
+static enum status begin(struct nsys_reader *reader, const struct call_table *table, struct nsys_scan *scan,
+                         struct error *err)
+{
+#define COLUMNS(array) array, sizeof array / sizeof array[0]
+  switch (table->class) {
+  case CUDA:
+    return nsys_scan_begin(&reader->database, table->name, COLUMNS(cuda_columns), scan, err);
+  case GRAPH_MAKING:
+    return nsys_scan_begin(&reader->database, table->name, COLUMNS(graph_columns), scan, err);
+  case LIBRARY:
+    break;
+  }
+  return nsys_scan_begin(&reader->database, table->name, COLUMNS(library_columns), scan, err);
+}
+
+static enum status read_table(struct nsys_reader *reader, const struct call_table *table, struct error *err)
+{
+  struct nsys_scan scan;
+  bool has_row = false;
+  XSP_TRY(begin(reader, table, &scan, err));
+  enum status status = STATUS_OK;
+  if (scan.statement != NULL && !nsys_has_column(&scan, NAME) && !nsys_has_column(&scan, TEXT))
+    status = nsys_scan_broken(&scan, err, "it has neither column nameId nor textId");
+  if (status == STATUS_OK)
+    status = nsys_scan_next(&scan, &has_row, err);
+  while (status == STATUS_OK && has_row) {
+    status = read_call(reader, table, &scan, err);
+    if (status == STATUS_OK)
+      status = nsys_scan_next(&scan, &has_row, err);
+  }
+  nsys_scan_end(&scan);
+  return status;
+}
+
+enum status nsys_read_calls(struct nsys_reader *reader, struct error *err)
+{
+  for (size_t i = 0; i < TABLE_COUNT; i++)
+    XSP_TRY(read_table(reader, &tables[i], err));
+  return STATUS_OK;
+}

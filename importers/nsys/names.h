@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers of an Nsight Systems database to numbers of the import: strings, tracks, processes, domains. Private to nsys*.c.
+#ifndef XSP_IMPORTERS_NSYS_NAMES_H
+#define XSP_IMPORTERS_NSYS_NAMES_H
+
+#include "importers/importer.h"
+#include "importers/nsys/database.h"
+
+// ---- a hash table from three numbers to one; its hash is seeded, so that no file can choose its collisions
+struct nsys_key {
+  int64_t a, b, c;
+};
+struct nsys_map_slot {
+  struct nsys_key key;
+  uint32_t value;
+  bool is_used;
+};
+struct nsys_map { // starts as {0}
+  struct nsys_map_slot *slots;
+  size_t capacity, count;
+  uint64_t seed;
+};
+// *ret_value stays as it is where there is none.
+bool nsys_map_find(const struct nsys_map *map, struct nsys_key key, uint32_t *ret_value);
+bool nsys_map_put(struct nsys_map *map, struct nsys_key key, uint32_t value); // replaces; false: out of memory
+void nsys_map_done(struct nsys_map *map);
+
+// ---- texts
+// import_string of bytes of unknown origin: what is no UTF-8 becomes U+FFFD.
+enum status nsys_intern(struct import *import, const char *text, size_t length, uint32_t *ret_string,
+                        struct error *err) MUST_CHECK;
+// The same into import->arena: of texts that may turn out to be of no use, since every interned one is stored.
+enum status nsys_copy(struct import *import, const char *text, size_t length, const char **ret_copy,
+                      struct error *err) MUST_CHECK;
+
+// Table StringIds(id, value). Looked up id by id where it can be, so that only strings in use are kept; else read whole.
+struct nsys_strings {
+  struct import *import;
+  struct nsys_lookup lookup;
+  struct nsys_map known; // id → string of the import
+  struct nsys_map found; // without a key: id → place in `texts`
+  struct nsys_text_row {
+    const char *text; // in import->arena, as it stands in the file
+    size_t length;
+  } * texts;
+  size_t text_count, text_capacity;
+  uint64_t missing; // ids that were asked for and are not there
+};
+enum status nsys_strings_open(struct nsys_strings *ret_strings, struct import *import, struct nsys_database *database,
+                              struct error *err) MUST_CHECK;
+// "[string 12 missing]" where there is none.
+enum status nsys_string(struct nsys_strings *strings, int64_t id, uint32_t *ret_string, struct error *err) MUST_CHECK;
+void nsys_strings_close(struct nsys_strings *strings);
+
+#endif

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nsight Systems: what `nsys export --type sqlite` writes, schemas 2.9 to 3.25. Tables are there only where there was
+// data, columns come and go between versions: each part asks for what the table has.
+#include "importers/nsys/reader.h"
+
+#include <math.h>
+#include <string.h>
+
+// ---- what all tables have in common ----------------------------------------------------------------------------------
+static enum status time_overflow(const struct nsys_scan *scan, struct error *err)
+{
+  return nsys_scan_broken(scan, err, "its time is beyond 64 bits of nanoseconds");
+}
+
+enum status nsys_times(struct nsys_reader *reader, struct nsys_scan *scan, size_t start_column, size_t end_column,
+                       struct store_span *span, bool *ret_keep, struct error *err)
+{
+  *ret_keep = false;
+  if (nsys_type_of(scan, start_column) == NSYS_NULL || nsys_type_of(scan, end_column) == NSYS_NULL) {
+    import_skip(reader->import, nsys_type_of(scan, start_column) == NSYS_NULL ? "no start" : "no end");
+    return STATUS_OK;
+  }
+  int64_t start = nsys_int(scan, start_column, 0), end = nsys_int(scan, end_column, 0);
+  XSP_TRY(nsys_scan_check(scan, err));
+  if (end < start) {
+    import_skip(reader->import, "negative duration");
+    return STATUS_OK;
+  }
+  int64_t last;
+  if (__builtin_sub_overflow(end, start, &span->duration_ns) ||
+      __builtin_add_overflow(start, reader->epoch_ns, &span->start_ns) ||
+      __builtin_add_overflow(end, reader->epoch_ns, &last))
+    return time_overflow(scan, err);
+  *ret_keep = true;
+  return STATUS_OK;
+}
+
+enum status nsys_column_string(struct nsys_reader *reader, struct nsys_scan *scan, size_t column, uint32_t *ret_string,
+                               struct error *err)
+{
+  *ret_string = 0;
+  if (nsys_type_of(scan, column) == NSYS_NULL)
+    return STATUS_OK;
+  int64_t id = nsys_int(scan, column, 0);
+  XSP_TRY(nsys_scan_check(scan, err));
+  return nsys_string(&reader->strings, id, ret_string, err);
+}
+
+enum status nsys_thread_track(struct nsys_reader *reader, int64_t global_tid, uint32_t *ret_track, struct error *err)
+{
+  struct nsys_key key = {global_tid, 0, 0};
+  uint32_t name = 0;
+  if (nsys_map_find(&reader->threads, key, ret_track))
+    return STATUS_OK;
+  struct store_track track = {
+      .name = nsys_map_find(&reader->thread_names, key, &name) ? import_text(reader->import, name, NULL) : NULL,
+      .host = reader->host,
+      .process_id = (int64_t)((uint64_t)global_tid >> 24 & 0xffffff),
+      .thread_id = global_tid & 0xffffff,
+      .device_id = STORE_NONE,
+      .stream_id = STORE_NONE,
+  };
+  XSP_TRY(import_track(reader->import, reader->run_id, &track, ret_track, err));
+  return nsys_map_put(&reader->threads, key, *ret_track) ? STATUS_OK : import_no_memory(reader->import, err);
+}
+
+enum status nsys_correlation(struct nsys_reader *reader, int64_t process, int64_t recorded, struct store_span *span,
+                             struct error *err)
+{
+  if (recorded == 0)
+    return STATUS_OK;
+  import_tag_int(reader->import, reader->run_id, span->span_id, reader->keys.recorded_correlation, recorded);
+  if (recorded < 0 || recorded > UINT32_MAX) {
+    reader->unusable_correlations++;
+    return STATUS_OK;
+  }
+  struct nsys_key key = {process, 0, 0};
+  uint32_t ordinal = 0;
+  if (!nsys_map_find(&reader->processes, key, &ordinal)) {
+    ordinal = (uint32_t)reader->processes.count;
+    if (!nsys_map_put(&reader->processes, key, ordinal))
+      return import_no_memory(reader->import, err);
+  }
+  span->correlation_id = (int64_t)((uint64_t)ordinal << 32 | (uint64_t)recorded);
+  return STATUS_OK;
+}
+
+enum status nsys_add(struct nsys_reader *reader, struct nsys_scan *scan, const struct store_span *span,
+                     struct error *err)
+{
+  XSP_TRY(nsys_scan_check(scan, err));
+  return import_span(reader->import, reader->run_id, span, err);
+}
+
+enum status nsys_tag(struct nsys_reader *reader, struct nsys_scan *scan, size_t column, int64_t span_id, uint32_t key,
+                     struct error *err)
+{
+  struct import *import = reader->import;
+  const char *text;
+  size_t length;
+  uint32_t string;
+  switch (nsys_type_of(scan, column)) {
+  case NSYS_INTEGER:
+    import_tag_int(import, reader->run_id, span_id, key, nsys_int(scan, column, 0));
+    break;
+  case NSYS_REAL:
+    import_tag_double(import, reader->run_id, span_id, key, nsys_real(scan, column));
+    break;
+  case NSYS_TEXT:
+    text = nsys_text(scan, column, &length);
+    XSP_TRY(nsys_intern(import, text, length, &string, err));
+    import_tag_text(import, reader->run_id, span_id, key, string);
+    break;
+  case NSYS_BLOB:
+  case NSYS_NULL:
+    break;
+  }
+  return STATUS_OK;
+}
+
+// ---- what kind of database is it? ------------------------------------------------------------------------------------
+static bool is_export(const struct nsys_database *database)
+{
+  return nsys_has_table(database, "META_DATA_EXPORT") || nsys_has_table(database, "EXPORT_META_DATA") ||
+         (nsys_has_table(database, "StringIds") &&
+          (nsys_has_prefix(database, "CUPTI_ACTIVITY_KIND_") || nsys_has_table(database, "NVTX_EVENTS")));
+}
+
+static enum status refuse(const struct nsys_database *database, struct error *err)
+{
+  static const struct {
+    const char *prefix, *what, *advice;
+  } others[] = {
+      {"StringTable", "it is an nvprof database, which Nsight Systems replaced", "nsys profile, then nsys export"},
+      {"rocpd_api", "it is a database of rocmProfileData (.rpd)", "rpd2tracing, and --format chrome"},
+      {"rocpd_", "it is a rocpd database of rocprofv3", "rocpd convert to a Chrome trace"},
+      {"xsp_", "it is an .xsp file already", "xsp info, or xsp analyze"},
+      {"chunk", "it is an .xsp file already", "xsp info, or xsp analyze"},
+  };
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+    if (nsys_has_prefix(database, others[i].prefix))
+      return error_set(err, STATUS_INPUT, "cannot import", database->path, others[i].advice, "%s", others[i].what);
+  return error_set(err, STATUS_INPUT, "cannot import", database->path, "nsys export --type sqlite",
+                   "it is an SQLite database, but none that Nsight Systems exported%s%s",
+                   database->table_count > 0 ? ": its first table is " : ": it has no tables",
+                   database->table_count > 0 ? database->tables[0].name : "");
+}
+
+static bool contains(const char *head, size_t length, const char *text)
+{
+  return memmem(head, length, text, strlen(text)) != NULL;
+}
+
+// Any SQLite database: what it is shows only when it is open, and then there is a better sentence to say.
+static int nsys_recognize(const char *head, size_t length, bool is_all)
+{
+  static const char magic[16] = "SQLite format 3";
+  if (length < sizeof magic || memcmp(head, magic, sizeof magic) != 0)
+    return 0;
+  if (length > 72 && memcmp(head + 68, "XSP1", 4) == 0)
+    return 0;
+  return contains(head, length, "StringIds") ? 3 : 1;
+}
+
+// ---- reading ---------------------------------------------------------------------------------------------------------
+static void make_keys(struct nsys_reader *reader)
+{
+  struct nsys_keys *keys = &reader->keys;
+  const struct {
+    uint32_t *key;
+    const char *text;
+  } rows[] = {
+      {&keys->recorded_correlation, "recorded_correlation"},
+      {&keys->sequence, "sequence"},
+      {&keys->op_id, "op_id"},
+      {&keys->input_dims, "Input Dims"}, // as Kineto calls them
+      {&keys->call_path, "call_path"},
+      {&keys->payload, "payload"},
+      {&keys->nvtx_category, "nvtx_category"},
+      {&keys->return_value, "return_value"},
+      {&keys->short_name, "short_name"},
+      {&keys->mangled_name, "mangled_name"},
+      {&keys->grid, "grid"},
+      {&keys->block, "block"},
+      {&keys->cluster, "cluster"},
+      {&keys->registers, "registers"},
+      {&keys->shared_bytes, "shared_bytes"},
+      {&keys->local_bytes, "local_bytes"},
+      {&keys->context, "context"},
+      {&keys->graph, "graph"},
+      {&keys->graph_exec, "graph_exec"},
+      {&keys->graph_node, "graph_node"},
+      {&keys->original_graph_node, "original_graph_node"},
+      {&keys->bytes, "bytes"},
+      {&keys->copy_kind, "copy_kind"},
+      {&keys->source_device, "source_device"},
+      {&keys->destination_device, "destination_device"},
+      {&keys->cooperative, "cooperative"},
+      {&keys->layer_type, "layer_type"},
+      {&keys->api, "api"},
+      {&keys->kernel, "kernel"},
+      {&keys->memcpy, "memcpy"},
+      {&keys->memset, "memset"},
+      {&keys->sync, "sync"},
+      {&keys->graph_category, "graph"},
+      {&keys->nvtx, "nvtx"},
+      {&keys->mpi, "mpi"},
+      {&keys->ucx, "ucx"},
+      {&keys->cudnn, "cudnn"},
+      {&keys->cublas, "cublas"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    *rows[i].key = import_string(reader->import, rows[i].text, strlen(rows[i].text));
+}
+
+static void say_notes(struct nsys_reader *reader)
+{
+  struct import *import = reader->import;
+  if (reader->strings.missing > 0)
+    import_note(import, "%llu strings that events refer to are missing: they are named \"[string N missing]\"",
+                (unsigned long long)reader->strings.missing);
+  if (reader->unusable_correlations > 0)
+    import_note(import, "%llu correlation ids are no numbers of 32 bits: their events are joined with nothing",
+                (unsigned long long)reader->unusable_correlations);
+  if (reader->unowned_executions > 0)
+    import_note(import, "%llu executions do not say of which process they are: they are joined with no launch",
+                (unsigned long long)reader->unowned_executions);
+  if (!reader->epoch_is_unix)
+    import_note(import, "the file does not say when it was recorded: times count from its own zero");
+}
+
+static enum status read_parts(struct nsys_reader *reader, struct error *err)
+{
+  struct import *import = reader->import;
+  if (!is_export(&reader->database))
+    return refuse(&reader->database, err);
+  make_keys(reader);
+  XSP_TRY(nsys_strings_open(&reader->strings, import, &reader->database, err));
+  XSP_TRY(nsys_read_facts(reader, err));
+  struct store_run run = {.epoch_is_unix = reader->epoch_is_unix, .own_pct = NAN};
+  XSP_TRY(import_run(import, &run, &reader->run_id, err));
+  XSP_TRY(nsys_read_ranges(reader, err));
+  XSP_TRY(nsys_read_stacks(reader, err));
+  XSP_TRY(nsys_read_calls(reader, err));
+  XSP_TRY(nsys_read_device(reader, err));
+  XSP_TRY(nsys_read_names(reader, err));
+  XSP_TRY(nsys_count_others(reader, err));
+  if (reader->has_torch)
+    import_framework(import, "pytorch", NULL);
+  say_notes(reader);
+  return STATUS_OK;
+}
+
+static enum status nsys_read(struct import *import, struct error *err)
+{
+  const char *path = NULL;
+  XSP_TRY(input_as_file(import->input, &path, err));
+  struct nsys_reader reader = {.import = import, .next_span_id = 1};
+  XSP_TRY(nsys_database_open(&reader.database, path, import->input->path, import->arena, err));
+  reader.database.cancel = import->options->cancel;
+  input_forget_file(import->input);
+  enum status status = read_parts(&reader, err);
+  struct nsys_map *maps[] = {&reader.threads,    &reader.stream_tracks, &reader.wait_tracks,
+                             &reader.processes,  &reader.thread_names,  &reader.domains,
+                             &reader.categories, &reader.process_names, &reader.stacks};
+  for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++)
+    nsys_map_done(maps[i]);
+  nsys_strings_close(&reader.strings);
+  nsys_database_close(&reader.database);
+  return status;
+}
+
+const struct importer importer_nsys = {
+    .name = "nsys",
+    .summary = "Nsight Systems, exported by nsys export --type sqlite",
+    .recognize = nsys_recognize,
+    .read = nsys_read,
+};

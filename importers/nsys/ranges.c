@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+// NVTX of an Nsight Systems export: ranges on threads, ranges on none, and the rows of the same table that only name
+// domains, categories and threads. What a range is, is format/range.h's to say.
+#include "importers/nsys/reader.h"
+
+#include "format/range.h"
+
+#include <string.h>
+
+static const char table[] = "NVTX_EVENTS";
+
+enum { // values of eventType; those of NVTX text files (nvtxt) mean the same
+  CATEGORY = 33,
+  MARK = 34,
+  THREAD = 39,
+  PUSH_POP = 59,
+  START_END = 60,
+  TEXT_CATEGORY = 64,
+  TEXT_MARK = 65,
+  TEXT_PUSH_POP = 70,
+  TEXT_START_END = 71,
+  TEXT_THREAD = 72,
+  DOMAIN_CREATE = 75,
+  DOMAIN_DESTROY = 76,
+  NAME_DEVICE = 97,
+  NAME_STREAM = 99,
+};
+enum {
+  START,
+  END,
+  TYPE,
+  TEXT,
+  TEXT_ID,
+  THREAD_ID,
+  DOMAIN,
+  CATEGORY_ID,
+  JSON,
+  JSON_ID,
+  FIRST_PAYLOAD,
+  LAST_PAYLOAD = FIRST_PAYLOAD + 5,
+  COLUMNS,
+};
+static const struct nsys_column columns[COLUMNS] = {
+    {"start", true},        {"end", true},         {"eventType", true},    {"text", false},
+    {"textId", false},      {"globalTid", true},   {"domainId", false},    {"category", false},
+    {"jsonText", false},    {"jsonTextId", false}, {"uint64Value", false}, {"int64Value", false},
+    {"uint32Value", false}, {"int32Value", false}, {"doubleValue", false}, {"floatValue", false},
+};
+
+static bool is_on_thread(int64_t type)
+{
+  return type == PUSH_POP || type == TEXT_PUSH_POP;
+}
+
+static bool is_range(int64_t type)
+{
+  return is_on_thread(type) || type == START_END || type == TEXT_START_END;
+}
+
+// Rows that name something, or that mark a domain's beginning and end: no events.
+static bool is_name(int64_t type)
+{
+  return type == CATEGORY || type == THREAD || type == TEXT_CATEGORY ||
+         (type >= TEXT_THREAD && type <= DOMAIN_DESTROY) || (type >= NAME_DEVICE && type <= NAME_STREAM);
+}
+
+// Whether the row's text is written out, not registered.
+static bool is_written_out(struct nsys_scan *scan)
+{
+  size_t length;
+  return nsys_type_of(scan, TEXT_ID) == NSYS_NULL || (nsys_text(scan, TEXT, &length) != NULL && length > 0);
+}
+
+// A registered text may be that of a million rows, so what it means is not asked of more than what anybody writes there.
+#define REGISTERED_TEXT_MOST ((size_t)64 << 10)
+
+static bool is_beyond_reading(struct nsys_scan *scan, size_t length)
+{
+  return length > REGISTERED_TEXT_MOST && !is_written_out(scan);
+}
+
+// The row's text. Valid until the next row.
+static enum status row_text(struct nsys_reader *reader, struct nsys_scan *scan, const char **ret_text,
+                            size_t *ret_length, struct error *err)
+{
+  uint32_t string = 0;
+  *ret_text = is_written_out(scan) ? nsys_text(scan, TEXT, ret_length) : NULL;
+  if (*ret_text != NULL)
+    return nsys_scan_check(scan, err);
+  XSP_TRY(nsys_column_string(reader, scan, TEXT_ID, &string, err));
+  *ret_text = import_text(reader->import, string, ret_length);
+  return STATUS_OK;
+}
+
+static enum status row_string(struct nsys_reader *reader, struct nsys_scan *scan, uint32_t *ret_string,
+                              struct error *err)
+{
+  const char *text;
+  size_t length;
+  if (!is_written_out(scan))
+    return nsys_column_string(reader, scan, TEXT_ID, ret_string, err);
+  XSP_TRY(row_text(reader, scan, &text, &length, err));
+  return nsys_intern(reader->import, text, length, ret_string, err);
+}
+
+// ---- names: a pass of its own, because a domain may be named behind its ranges ---------------------------------------
+#define ANY_PROCESS INT64_C(-1) // of names that no process gave
+
+static struct nsys_key domain_key(struct nsys_scan *scan)
+{
+  int64_t process =
+      nsys_type_of(scan, THREAD_ID) == NSYS_NULL ? ANY_PROCESS : nsys_process(nsys_int(scan, THREAD_ID, 0));
+  return (struct nsys_key){process, nsys_int(scan, DOMAIN, 0), 0};
+}
+
+static enum status put(struct nsys_reader *reader, struct nsys_map *map, struct nsys_key key, uint32_t value,
+                       struct error *err)
+{
+  return nsys_map_put(map, key, value) ? STATUS_OK : import_no_memory(reader->import, err);
+}
+
+// Ranges of a domain less those that begin with "nccl", twice: above 0 means that most begin so. Values of `balances`
+// are offset, so that they stay positive and never wrap.
+#define BALANCE_ZERO UINT32_C(0x80000000)
+
+static enum status weigh_domain(struct nsys_reader *reader, struct nsys_scan *scan, struct nsys_map *balances,
+                                struct error *err)
+{
+  const char *text;
+  size_t length;
+  uint32_t balance = BALANCE_ZERO;
+  struct nsys_key key = domain_key(scan);
+  XSP_TRY(row_text(reader, scan, &text, &length, err));
+  nsys_map_find(balances, key, &balance);
+  bool is_nccl = length >= 4 && memcmp(text, "nccl", 4) == 0;
+  if (is_nccl && balance < UINT32_MAX)
+    balance++;
+  else if (!is_nccl && balance > 0)
+    balance--;
+  return put(reader, balances, key, balance, err);
+}
+
+static enum status read_name(struct nsys_reader *reader, struct nsys_scan *scan, int64_t type,
+                             struct nsys_map *balances, struct error *err)
+{
+  uint32_t name = 0;
+  struct nsys_key key = domain_key(scan);
+  switch (type) {
+  case DOMAIN_CREATE:
+    XSP_TRY(row_string(reader, scan, &name, err));
+    return name == 0 ? STATUS_OK : put(reader, &reader->domains, key, name, err);
+  case CATEGORY:
+  case TEXT_CATEGORY:
+    XSP_TRY(row_string(reader, scan, &name, err));
+    key.c = nsys_int(scan, CATEGORY_ID, 0);
+    return name == 0 ? STATUS_OK : put(reader, &reader->categories, key, name, err);
+  case THREAD:
+  case TEXT_THREAD:
+    XSP_TRY(row_string(reader, scan, &name, err));
+    key = (struct nsys_key){nsys_int(scan, THREAD_ID, 0), 0, 0};
+    return name == 0 ? STATUS_OK : put(reader, &reader->thread_names, key, name, err);
+  default:
+    return is_range(type) && key.b != 0 ? weigh_domain(reader, scan, balances, err) : STATUS_OK;
+  }
+}
+
+static enum status read_names(struct nsys_reader *reader, struct nsys_map *balances, struct error *err)
+{
+  struct nsys_scan scan;
+  bool has_row = false;
+  XSP_TRY(nsys_scan_begin(&reader->database, table, columns, JSON, &scan, err));
+  enum status status = STATUS_OK;
+  if (scan.statement != NULL && !nsys_has_column(&scan, TEXT) && !nsys_has_column(&scan, TEXT_ID))
+    status = nsys_scan_broken(&scan, err, "it has neither column text nor textId");
+  if (status == STATUS_OK)
+    status = nsys_scan_next(&scan, &has_row, err);
+  while (status == STATUS_OK && has_row) {
+    status = read_name(reader, &scan, nsys_int(&scan, TYPE, 0), balances, err);
+    if (status == STATUS_OK)
+      status = nsys_scan_next(&scan, &has_row, err);
+  }
+  nsys_scan_end(&scan);
+  return status;
+}
+
+static enum status name_domains(struct nsys_reader *reader, const struct nsys_map *balances, struct error *err)
+{
+  static const char nccl[] = "NCCL";
+  uint32_t name = 0, known;
+  for (size_t i = 0; i < balances->capacity; i++) {
+    const struct nsys_map_slot *slot = &balances->slots[i];
+    struct nsys_key anywhere = {ANY_PROCESS, slot->key.b, 0};
+    if (!slot->is_used || slot->value <= BALANCE_ZERO || nsys_map_find(&reader->domains, slot->key, &known) ||
+        nsys_map_find(&reader->domains, anywhere, &known))
+      continue;
+    if (name == 0)
+      name = import_string(reader->import, nccl, sizeof nccl - 1);
+    XSP_TRY(put(reader, &reader->domains, slot->key, name, err));
+  }
+  return STATUS_OK;
+}
+
+// ---- ranges ----------------------------------------------------------------------------------------------------------
+static uint32_t find_name(const struct nsys_map *names, struct nsys_key key)
+{
+  uint32_t name = 0;
+  if (nsys_map_find(names, key, &name))
+    return name;
+  key.a = ANY_PROCESS;
+  return nsys_map_find(names, key, &name) ? name : 0;
+}
+
+// "[[4, 2], [2]]" as "[[4,2],[2]]": equal shapes are equal texts, and those of other importers.
+static enum status tag_dims(struct nsys_reader *reader, const struct range *range, int64_t span_id, struct error *err)
+{
+  char compact[4096];
+  size_t length = 0;
+  uint32_t text;
+  for (size_t i = 0; i < range->sizes_length && length < sizeof compact; i++)
+    if (range->sizes[i] != ' ')
+      compact[length++] = range->sizes[i];
+  bool fits = length < sizeof compact;
+  XSP_TRY(nsys_intern(reader->import, fits ? compact : range->sizes, fits ? length : range->sizes_length, &text, err));
+  import_tag_text(reader->import, reader->run_id, span_id, reader->keys.input_dims, text);
+  return STATUS_OK;
+}
+
+static enum status tag_range(struct nsys_reader *reader, struct nsys_scan *scan, const struct range *range,
+                             int64_t span_id, struct error *err)
+{
+  struct import *import = reader->import;
+  uint32_t text;
+  if (range->sequence != RANGE_NO_NUMBER)
+    import_tag_int(import, reader->run_id, span_id, reader->keys.sequence, range->sequence);
+  if (range->op_id != RANGE_NO_NUMBER)
+    import_tag_int(import, reader->run_id, span_id, reader->keys.op_id, range->op_id);
+  if (range->sizes != NULL)
+    XSP_TRY(tag_dims(reader, range, span_id, err));
+  if (nsys_type_of(scan, CATEGORY_ID) != NSYS_NULL && nsys_int(scan, CATEGORY_ID, 0) != 0) {
+    struct nsys_key key = domain_key(scan);
+    key.c = nsys_int(scan, CATEGORY_ID, 0);
+    text = find_name(&reader->categories, key);
+    if (text != 0)
+      import_tag_text(import, reader->run_id, span_id, reader->keys.nvtx_category, text);
+    else
+      import_tag_int(import, reader->run_id, span_id, reader->keys.nvtx_category, key.c);
+  }
+  if (nsys_type_of(scan, JSON) != NSYS_NULL)
+    return nsys_tag(reader, scan, JSON, span_id, reader->keys.payload, err);
+  XSP_TRY(nsys_column_string(reader, scan, JSON_ID, &text, err));
+  if (text != 0)
+    import_tag_text(import, reader->run_id, span_id, reader->keys.payload, text);
+  for (size_t column = FIRST_PAYLOAD; column <= LAST_PAYLOAD && text == 0; column++)
+    if (nsys_type_of(scan, column) != NSYS_NULL)
+      return nsys_tag(reader, scan, column, span_id, reader->keys.payload, err);
+  return STATUS_OK;
+}
+
+static enum status read_range(struct nsys_reader *reader, struct nsys_scan *scan, int64_t type, struct error *err)
+{
+  struct import *import = reader->import;
+  struct store_span span = {.kind = XSP_KIND_SYNC};
+  bool keep = false;
+  XSP_TRY(nsys_times(reader, scan, START, END, &span, &keep, err));
+  if (!keep)
+    return STATUS_OK;
+  span.span_id = reader->next_span_id++;
+  if (is_on_thread(type) && nsys_type_of(scan, THREAD_ID) != NSYS_NULL)
+    XSP_TRY(nsys_thread_track(reader, nsys_int(scan, THREAD_ID, 0), &span.track_id, err));
+  struct nsys_key key = domain_key(scan);
+  uint32_t domain = key.b == 0 ? 0 : find_name(&reader->domains, key);
+  span.category = domain != 0 ? domain : reader->keys.nvtx;
+  const char *text;
+  size_t length;
+  struct range range;
+  XSP_TRY(row_text(reader, scan, &text, &length, err));
+  bool is_plain = is_beyond_reading(scan, length);
+  range_read(domain == 0 ? "" : import_text(import, domain, NULL), text, is_plain ? 0 : length,
+             import->options->model_range, &range);
+  if (is_plain)
+    XSP_TRY(nsys_column_string(reader, scan, TEXT_ID, &span.name, err));
+  else
+    XSP_TRY(nsys_intern(import, range.name, range.name_length, &span.name, err));
+  span.level = (uint8_t)range.level;
+  span.flags = range.is_step ? STORE_SPAN_STEP : 0;
+  if (range.level == XSP_LEVEL_LAYER) {
+    reader->has_torch |= range.name_length > 6 && memcmp(range.name, "aten::", 6) == 0;
+    import_tag_text(import, reader->run_id, span.span_id, reader->keys.layer_type, span.name);
+  }
+  XSP_TRY(tag_range(reader, scan, &range, span.span_id, err));
+  return nsys_add(reader, scan, &span, err);
+}
+
+static enum status read_row(struct nsys_reader *reader, struct nsys_scan *scan, struct error *err)
+{
+  int64_t type = nsys_int(scan, TYPE, 0);
+  if (is_range(type))
+    return read_range(reader, scan, type, err);
+  if (type == MARK || type == TEXT_MARK)
+    import_skip(reader->import, "mark");
+  else if (!is_name(type))
+    import_skip(reader->import, "other NVTX event");
+  return STATUS_OK;
+}
+
+enum status nsys_read_ranges(struct nsys_reader *reader, struct error *err)
+{
+  struct nsys_map balances = {0};
+  enum status status = read_names(reader, &balances, err);
+  if (status == STATUS_OK)
+    status = name_domains(reader, &balances, err);
+  nsys_map_done(&balances);
+  if (status != STATUS_OK)
+    return status;
+  struct nsys_scan scan;
+  bool has_row = false;
+  XSP_TRY(nsys_scan_begin(&reader->database, table, columns, COLUMNS, &scan, err));
+  status = nsys_scan_next(&scan, &has_row, err);
+  while (status == STATUS_OK && has_row) {
+    status = read_row(reader, &scan, err);
+    if (status == STATUS_OK)
+      status = nsys_scan_next(&scan, &has_row, err);
+  }
+  nsys_scan_end(&scan);
+  return status;
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the parts of the Nsight Systems importer share: one file being read. Private to nsys*.c.
+//
+//      nsys.c          recognises, opens, goes through the parts in order
+//      nsys_facts.c    version, machine, names of threads and domains
+//      nsys_ranges.c   NVTX
+//      nsys_calls.c    calls into libraries, MPI, CUDA; the making of graphs
+//      nsys_stacks.c   call stacks of CUDA calls
+//      nsys_device.c   kernels, copies, sets, graphs, waits
+//      nsys_names.c    strings; numbers to numbers
+//      nsys_database.c opens the SQLite below
+//      nsys_scan.c     its rows and values
+//
+// A globalTid is [hardware 8 | machine 8 | process 24 | thread 24] bits, a globalPid the same with thread 0.
+#ifndef XSP_IMPORTERS_NSYS_READER_H
+#define XSP_IMPORTERS_NSYS_READER_H
+
+#include "importers/nsys/names.h"
+
+struct nsys_keys { // ids of import_string
+  uint32_t recorded_correlation, sequence, op_id, input_dims, payload, nvtx_category, return_value, call_path;
+  uint32_t short_name, mangled_name, grid, block, cluster, registers, shared_bytes, local_bytes, context, graph,
+      graph_exec, graph_node, original_graph_node, bytes, copy_kind, source_device, destination_device, cooperative;
+  uint32_t layer_type;
+  uint32_t api, kernel, memcpy, memset, sync, graph_category, nvtx, mpi, ucx, cudnn, cublas; // categories
+};
+
+struct nsys_reader {
+  struct import *import;
+  struct nsys_database database;
+  struct nsys_strings strings;
+  int64_t run_id, next_span_id;
+  int64_t epoch_ns; // added to every time
+  bool epoch_is_unix;
+  const char *host; // NULL: unknown
+  struct nsys_keys keys;
+
+  struct nsys_map threads;                    // globalTid → track
+  struct nsys_map stream_tracks, wait_tracks; // (globalPid, device, stream) → track
+  struct nsys_map processes;                  // globalTid >> 24 → ordinal
+  struct nsys_map thread_names;               // globalTid → string
+  struct nsys_map domains;                    // (process, domainId) → its name
+  struct nsys_map categories;                 // (process, domainId, category) → its name
+  struct nsys_map stacks;                     // callchainId → call path, a string
+  struct nsys_map process_names;              // process → string, of those with threads that have no name
+
+  bool has_calls, has_calls_of_several; // processes that call CUDA
+  int64_t calling_process;
+  bool has_torch;
+  uint64_t unusable_correlations; // beyond 32 bits
+  uint64_t unowned_executions;    // of nobody knows which process
+};
+
+// ---- nsys.c: what all tables have in common
+// Start and end of the row, on the run's epoch. *ret_keep false: it makes no sense and was counted as skipped.
+enum status nsys_times(struct nsys_reader *reader, struct nsys_scan *scan, size_t start_column, size_t end_column,
+                       struct store_span *span, bool *ret_keep, struct error *err) MUST_CHECK;
+// The row's string, by its id in `column`; 0 where it is NULL.
+enum status nsys_column_string(struct nsys_reader *reader, struct nsys_scan *scan, size_t column, uint32_t *ret_string,
+                               struct error *err) MUST_CHECK;
+enum status nsys_thread_track(struct nsys_reader *reader, int64_t global_tid, uint32_t *ret_track,
+                              struct error *err) MUST_CHECK;
+// Unique in the run: the process's ordinal in the upper half. 0: none. The recorded number becomes a tag of the span.
+enum status nsys_correlation(struct nsys_reader *reader, int64_t process, int64_t recorded, struct store_span *span,
+                             struct error *err) MUST_CHECK;
+// Checks the row's values, then hands the span over; its id must have been taken from next_span_id.
+enum status nsys_add(struct nsys_reader *reader, struct nsys_scan *scan, const struct store_span *span,
+                     struct error *err) MUST_CHECK;
+static inline int64_t nsys_process(int64_t global_id)
+{
+  return (int64_t)((uint64_t)global_id >> 24);
+}
+// A tag with the column's own type; nothing where it is NULL.
+enum status nsys_tag(struct nsys_reader *reader, struct nsys_scan *scan, size_t column, int64_t span_id, uint32_t key,
+                     struct error *err) MUST_CHECK;
+
+// ---- the parts
+enum status nsys_read_facts(struct nsys_reader *reader, struct error *err) MUST_CHECK; // before the run begins
+enum status nsys_read_ranges(struct nsys_reader *reader, struct error *err) MUST_CHECK;
+enum status nsys_read_stacks(struct nsys_reader *reader, struct error *err) MUST_CHECK; // before the calls
+enum status nsys_read_calls(struct nsys_reader *reader, struct error *err) MUST_CHECK;
+enum status nsys_read_device(struct nsys_reader *reader, struct error *err) MUST_CHECK;
+enum status nsys_read_names(struct nsys_reader *reader, struct error *err) MUST_CHECK;   // of tracks with spans
+enum status nsys_count_others(struct nsys_reader *reader, struct error *err) MUST_CHECK; // rows that become no spans
+bool nsys_takes_table(const char *table); // whether one of the parts above reads its rows as events
+
+#endif

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows, values and look-ups of a stranger's database; see nsys_database.h. Called by nsys*.c only.
+//
+// Corrupt b-trees may lead in circles, so rows must have rising numbers, and texts may not add up to more than the file
+// can hold.
+#include "importers/nsys/database.h"
+
+#include <sqlite3.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char what[] = "cannot import";
+
+enum status nsys_scan_broken(const struct nsys_scan *scan, struct error *err, const char *format, ...)
+{
+  char where[sizeof err->where], why[sizeof err->why];
+  if (scan->has_row)
+    snprintf(where, sizeof where, "%s, table %s, row %lld", scan->database->path, scan->table, (long long)scan->row);
+  else
+    snprintf(where, sizeof where, "%s, table %s", scan->database->path, scan->table);
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(why, sizeof why, format, arguments);
+  va_end(arguments);
+  return error_set(err, STATUS_INPUT, what, where, NULL, "%s", why);
+}
+
+// Overflow pages that several rows share: what was read cannot have been written. (Six times, because a text is read up to
+// three times in one pass, and UTF-16 grows by half when it becomes UTF-8.)
+static bool is_beyond_file(const struct nsys_database *database, uint64_t text_bytes)
+{
+  return text_bytes / 6 > database->size_bytes;
+}
+
+// ---- scans -----------------------------------------------------------------------------------------------------------
+// A column that the table has. One that is computed could compute for ever.
+static enum status note_column(struct nsys_scan *scan, const char *name, int64_t hidden, struct error *err)
+{
+  for (size_t column = 0; column < scan->column_count; column++) {
+    if (sqlite3_stricmp(name, scan->columns[column].name) != 0)
+      continue;
+    if (hidden != 0)
+      return nsys_scan_broken(scan, err, "column %s is computed; only stored ones are read", name);
+    scan->present |= UINT64_C(1) << column;
+  }
+  return STATUS_OK;
+}
+
+// Which of the columns the table has, and whether the needed ones are among them.
+static enum status find_columns(struct nsys_scan *scan, struct error *err)
+{
+  enum { NAME = 1, HIDDEN = 6 };
+  char sql[256], where[sizeof err->where];
+  snprintf(sql, sizeof sql, "PRAGMA main.table_xinfo(\"%s\")", scan->table);
+  sqlite3_stmt *statement = NULL;
+  enum status status = STATUS_OK;
+  int code = sqlite3_prepare_v2(scan->database->db, sql, -1, &statement, NULL);
+  while (status == STATUS_OK && (code == SQLITE_OK || code == SQLITE_ROW)) {
+    code = sqlite3_step(statement);
+    const char *name = code == SQLITE_ROW ? (const char *)sqlite3_column_text(statement, NAME) : NULL;
+    if (name != NULL)
+      status = note_column(scan, name, sqlite3_column_int64(statement, HIDDEN), err);
+  }
+  if (status == STATUS_OK && code != SQLITE_DONE)
+    status = nsys_database_failed(scan->database, scan->table, 0, err);
+  sqlite3_finalize(statement);
+  for (size_t column = 0; column < scan->column_count && status == STATUS_OK; column++)
+    if (scan->columns[column].is_needed && !nsys_has_column(scan, column)) {
+      snprintf(where, sizeof where, "%s, table %s", scan->database->path, scan->table);
+      return error_set(err, STATUS_INPUT, what, where, "an export by another version of nsys", "it has no column %s",
+                       scan->columns[column].name);
+    }
+  return status;
+}
+
+static enum status prepare_scan(struct nsys_scan *scan, struct error *err)
+{
+  char sql[NSYS_COLUMNS_MOST * 48 + 256];
+  size_t length = (size_t)snprintf(sql, sizeof sql, "SELECT rowid");
+  for (size_t column = 0; column < scan->column_count && length < sizeof sql; column++)
+    length += (size_t)snprintf(sql + length, sizeof sql - length, nsys_has_column(scan, column) ? ", \"%s\"" : ", NULL",
+                               scan->columns[column].name);
+  if (length < sizeof sql)
+    length += (size_t)snprintf(sql + length, sizeof sql - length, " FROM main.\"%s\" NOT INDEXED", scan->table);
+  if (length >= sizeof sql)
+    return nsys_scan_broken(scan, err, "its names are too long");
+  if (sqlite3_prepare_v2(scan->database->db, sql, (int)length, &scan->statement, NULL) != SQLITE_OK)
+    return nsys_database_failed(scan->database, scan->table, 0, err);
+  return STATUS_OK;
+}
+
+enum status nsys_scan_begin(struct nsys_database *database, const char *table, const struct nsys_column *columns,
+                            size_t column_count, struct nsys_scan *ret_scan, struct error *err)
+{
+  struct nsys_scan *scan = ret_scan;
+  *scan = (struct nsys_scan){
+      .database = database, .table = table, .columns = columns, .column_count = column_count, .row = INT64_MIN};
+  const struct nsys_table *found = nsys_find_table(database, table);
+  if (found == NULL)
+    return STATUS_OK;
+  if (found->refused != NULL) {
+    char where[sizeof err->where];
+    snprintf(where, sizeof where, "%s, table %s", database->path, table);
+    return error_set(err, STATUS_INPUT, what, where, "nsys export --type sqlite", "%s", found->refused);
+  }
+  nsys_database_refill(database);
+  XSP_TRY(find_columns(scan, err));
+  return prepare_scan(scan, err);
+}
+
+enum status nsys_scan_check(const struct nsys_scan *scan, struct error *err)
+{
+  if (scan->status != STATUS_OK && err != NULL)
+    *err = scan->error;
+  return scan->status;
+}
+
+enum status nsys_scan_next(struct nsys_scan *scan, bool *ret_has_row, struct error *err)
+{
+  *ret_has_row = false;
+  XSP_TRY(nsys_scan_check(scan, err));
+  if (scan->statement == NULL)
+    return STATUS_OK;
+  int code = sqlite3_step(scan->statement);
+  if (code == SQLITE_DONE) {
+    nsys_scan_end(scan);
+    return STATUS_OK;
+  }
+  if (code != SQLITE_ROW)
+    return nsys_database_failed(scan->database, scan->table, scan->row, err);
+  int64_t row = sqlite3_column_int64(scan->statement, 0);
+  if (scan->has_row && row <= scan->row)
+    return nsys_scan_broken(scan, err, "the database is damaged: row %lld follows", (long long)row);
+  scan->row = row;
+  scan->has_row = *ret_has_row = true;
+  return STATUS_OK;
+}
+
+void nsys_scan_end(struct nsys_scan *scan)
+{
+  sqlite3_finalize(scan->statement);
+  scan->statement = NULL;
+}
+
+bool nsys_has_column(const struct nsys_scan *scan, size_t column)
+{
+  return (scan->present >> column & 1) != 0;
+}
+
+enum status nsys_count(struct nsys_database *database, const char *table, const struct nsys_column *columns,
+                       size_t column_count, uint64_t *ret_count, struct error *err)
+{
+  struct nsys_scan scan = {.database = database, .table = table, .columns = columns, .column_count = column_count};
+  bool has_row = false;
+  *ret_count = 0;
+  nsys_database_refill(database);
+  XSP_TRY(find_columns(&scan, err));
+  scan.column_count = 0; // rows are counted unread
+  if (scan.present == 0)
+    return STATUS_OK;
+  enum status status = prepare_scan(&scan, err);
+  if (status != STATUS_OK) // a table without row numbers, which nsys does not make, is none of our business
+    return sqlite3_errcode(database->db) == SQLITE_ERROR ? STATUS_OK : status;
+  status = nsys_scan_next(&scan, &has_row, err);
+  for (; status == STATUS_OK && has_row; ++*ret_count)
+    status = nsys_scan_next(&scan, &has_row, err);
+  nsys_scan_end(&scan);
+  return status;
+}
+
+// ---- values ----------------------------------------------------------------------------------------------------------
+enum nsys_type nsys_type_of(struct nsys_scan *scan, size_t column)
+{
+  switch (sqlite3_column_type(scan->statement, (int)column + 1)) {
+  case SQLITE_INTEGER:
+    return NSYS_INTEGER;
+  case SQLITE_FLOAT:
+    return NSYS_REAL;
+  case SQLITE_TEXT:
+    return NSYS_TEXT;
+  case SQLITE_BLOB:
+    return NSYS_BLOB;
+  default:
+    return NSYS_NULL;
+  }
+}
+
+static void fail(struct nsys_scan *scan, size_t column, const char *problem)
+{
+  if (scan->status == STATUS_OK)
+    scan->status = nsys_scan_broken(scan, &scan->error, "column %s %s", scan->columns[column].name, problem);
+}
+
+// Columns without a type (of tables that a script copied) keep numbers as text where they were given so.
+static bool number_of_text(struct nsys_scan *scan, size_t column, int64_t *ret_number)
+{
+  const char *text = (const char *)sqlite3_column_text(scan->statement, (int)column + 1);
+  size_t length = (size_t)sqlite3_column_bytes(scan->statement, (int)column + 1);
+  bool is_negative = text != NULL && length > 1 && text[0] == '-';
+  int64_t number = 0;
+  if (text == NULL || length == 0)
+    return false;
+  for (size_t i = is_negative; i < length; i++)
+    if (text[i] < '0' || text[i] > '9' || __builtin_mul_overflow(number, 10, &number) ||
+        __builtin_sub_overflow(number, text[i] - '0', &number))
+      return false;
+  if (!is_negative && __builtin_sub_overflow(0, number, &number))
+    return false;
+  *ret_number = number;
+  return true;
+}
+
+int64_t nsys_int(struct nsys_scan *scan, size_t column, int64_t otherwise)
+{
+  int64_t number;
+  switch (nsys_type_of(scan, column)) {
+  case NSYS_INTEGER:
+    return sqlite3_column_int64(scan->statement, (int)column + 1);
+  case NSYS_NULL:
+    return otherwise;
+  case NSYS_REAL:
+    fail(scan, column, "is no whole number of 64 bits");
+    return otherwise;
+  case NSYS_TEXT:
+    if (number_of_text(scan, column, &number))
+      return number;
+    fail(scan, column, "is no whole number of 64 bits");
+    return otherwise;
+  case NSYS_BLOB:
+    fail(scan, column, "is no number");
+    break;
+  }
+  return otherwise;
+}
+
+double nsys_real(struct nsys_scan *scan, size_t column)
+{
+  return sqlite3_column_double(scan->statement, (int)column + 1);
+}
+
+const char *nsys_text(struct nsys_scan *scan, size_t column, size_t *ret_length)
+{
+  *ret_length = 0;
+  if (nsys_type_of(scan, column) == NSYS_NULL)
+    return NULL;
+  const char *text = (const char *)sqlite3_column_text(scan->statement, (int)column + 1);
+  if (text == NULL) { // out of memory, or an empty blob
+    if (sqlite3_errcode(scan->database->db) == SQLITE_NOMEM && scan->status == STATUS_OK)
+      scan->status = error_set(&scan->error, STATUS_MEMORY, what, scan->database->path, NULL, "out of memory");
+    return "";
+  }
+  *ret_length = (size_t)sqlite3_column_bytes(scan->statement, (int)column + 1);
+  scan->text_bytes += *ret_length;
+  if (is_beyond_file(scan->database, scan->text_bytes))
+    fail(scan, column, "holds more than the file can: the database is damaged");
+  return text;
+}
+
+// ---- look-ups --------------------------------------------------------------------------------------------------------
+enum status nsys_lookup_begin(struct nsys_database *database, const char *table, const char *key, const char *value,
+                              struct nsys_lookup *ret_lookup, struct error *err)
+{
+  *ret_lookup = (struct nsys_lookup){.database = database, .table = table};
+  const char *type = NULL;
+  int is_key = 0;
+  if (sqlite3_table_column_metadata(database->db, "main", table, key, &type, NULL, NULL, &is_key, NULL) != SQLITE_OK)
+    return nsys_database_failed(database, table, 0, err);
+  if (!is_key || type == NULL || sqlite3_stricmp(type, "INTEGER") != 0)
+    return STATUS_OK;
+  char sql[256];
+  snprintf(sql, sizeof sql, "SELECT \"%s\" FROM main.\"%s\" WHERE \"%s\" = ?1", value, table, key);
+  if (sqlite3_prepare_v2(database->db, sql, -1, &ret_lookup->statement, NULL) != SQLITE_OK)
+    return nsys_database_failed(database, table, 0, err);
+  return STATUS_OK;
+}
+
+enum status nsys_lookup_text(struct nsys_lookup *lookup, int64_t key, const char **ret_text, size_t *ret_length,
+                             struct error *err)
+{
+  *ret_text = NULL;
+  *ret_length = 0;
+  sqlite3_reset(lookup->statement);
+  sqlite3_bind_int64(lookup->statement, 1, key);
+  int code = sqlite3_step(lookup->statement);
+  if (code == SQLITE_DONE)
+    return STATUS_OK;
+  if (code != SQLITE_ROW)
+    return nsys_database_failed(lookup->database, lookup->table, 0, err);
+  if (sqlite3_column_type(lookup->statement, 0) == SQLITE_NULL)
+    return STATUS_OK;
+  *ret_text = (const char *)sqlite3_column_text(lookup->statement, 0);
+  *ret_length = (size_t)sqlite3_column_bytes(lookup->statement, 0);
+  lookup->text_bytes += *ret_length;
+  if (is_beyond_file(lookup->database, lookup->text_bytes)) {
+    char where[sizeof err->where];
+    snprintf(where, sizeof where, "%s, table %s", lookup->database->path, lookup->table);
+    return error_set(err, STATUS_INPUT, what, where, NULL,
+                     "its texts hold more than the file can: the database is damaged");
+  }
+  if (*ret_text == NULL && *ret_length == 0)
+    *ret_text = "";
+  return STATUS_OK;
+}
+
+void nsys_lookup_end(struct nsys_lookup *lookup)
+{
+  sqlite3_finalize(lookup->statement);
+  lookup->statement = NULL;
+}

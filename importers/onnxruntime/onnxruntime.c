@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+// ONNX Runtime's profile JSON, of a session or of one run: an array of complete events in microseconds since the
+// profiling began. Nodes are layers with the tags that `xsp profile` gives them, model_run is a prediction, the rest is
+// application; kernels of a GPU name their node. See docs/importers.md.
+#include "importers/importer.h"
+#include "importers/trace_events/tags.h"
+#include "importers/trace_events/trace_events.h"
+#include "importers/trace_events/tracks.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define NODE_SUFFIX "_kernel_time"
+#define EVENTS_MOST 1000000 // ONNX Runtime drops what comes after these, and does not say so
+
+// ---- recognising -----------------------------------------------------------------------------------------------------
+// Is there `"key"`, then a colon, then `"value"`, with any white space around it?
+static bool has_member(const char *head, size_t length, const char *key, const char *value)
+{
+  const char *end = head + length;
+  size_t key_length = strlen(key), value_length = strlen(value);
+  for (const char *at = head; (at = memmem(at, (size_t)(end - at), key, key_length)) != NULL;) {
+    at += key_length;
+    const char *next = at;
+    while (next < end && (*next == ' ' || *next == ':' || *next == '\t' || *next == '\n' || *next == '\r'))
+      next++;
+    if ((size_t)(end - next) >= value_length && memcmp(next, value, value_length) == 0)
+      return true;
+  }
+  return false;
+}
+
+static bool has_text(const char *head, size_t length, const char *text)
+{
+  return memmem(head, length, text, strlen(text)) != NULL;
+}
+
+static int recognize(const char *head, size_t length, bool is_all)
+{
+  (void)is_all;
+  static const char *const session_names[] = {"\"model_run\"", "\"session_initialization\"", "\"model_loading_",
+                                              "\"SequentialExecutor::Execute\""};
+  if (has_member(head, length, "\"cat\"", "\"Node\"") && has_text(head, length, NODE_SUFFIX "\"") &&
+      has_text(head, length, "\"op_name\""))
+    return 3;
+  if (has_member(head, length, "\"cat\"", "\"Session\""))
+    for (size_t i = 0; i < sizeof session_names / sizeof session_names[0]; i++)
+      if (has_text(head, length, session_names[i]))
+        return 3;
+  return 0;
+}
+
+// ---- tags ------------------------------------------------------------------------------------------------------------
+enum form { FORM_INT, FORM_TEXT, FORM_FIRST_SHAPE, FORM_ALL_SHAPES };
+
+struct tag_rule {
+  const char *argument, *key;
+  enum form form;
+};
+// As tracers/onnxruntime/layers.c names them, so that imported and recorded layers compare.
+static const struct tag_rule node_tags[] = {
+    {"node_index", "layer_index", FORM_INT},
+    {"op_name", "layer_type", FORM_TEXT},
+    {"output_type_shape", "layer_shape", FORM_FIRST_SHAPE},
+    {"provider", "provider", FORM_TEXT},
+    {"mem_in_use_delta", "alloc_bytes", FORM_INT},
+    {"input_type_shape", "input_shape", FORM_ALL_SHAPES},
+    {"parameter_size", "parameter_bytes", FORM_INT},
+    {"activation_size", "activation_bytes", FORM_INT},
+    {"output_size", "output_bytes", FORM_INT},
+};
+#define NODE_TAGS (sizeof node_tags / sizeof node_tags[0])
+#define SHAPES_SIZE 4096
+
+struct reading {
+  struct import *import;
+  struct event_tracks tracks;
+  struct pair_map nodes; // name of a node's event → its latest span
+  int64_t run_id, last_span_id;
+  uint32_t keys[NODE_TAGS];
+  uint32_t grid, block, api, kernel, memcpy_, memset_;
+  uint64_t event_count;
+};
+
+// [{"float":[1,64,112,112]},{"int64":[1]}] → "[1,64,112,112]" or "[1,64,112,112] [1]". Returns the length; 0: no shape.
+static size_t shapes_of(struct text types, bool first_only, char shapes[SHAPES_SIZE])
+{
+  size_t used = 0;
+  const char *end = types.at + types.length;
+  for (const char *at = types.at; at < end && (at = memmem(at, (size_t)(end - at), "[", 1)) != NULL; at++) {
+    const char *before = at;
+    while (before > types.at && before[-1] == ' ')
+      before--;
+    if (before == types.at || before[-1] != ':')
+      continue; // the list of shapes itself
+    const char *close = memchr(at, ']', (size_t)(end - at));
+    if (close == NULL || used + (size_t)(close + 1 - at) + 1 >= SHAPES_SIZE)
+      break;
+    if (used > 0)
+      shapes[used++] = ' ';
+    for (; at <= close; at++)
+      if (*at != ' ')
+        shapes[used++] = *at;
+    if (first_only)
+      break;
+    at = close;
+  }
+  return used;
+}
+
+static void tag_argument(struct reading *reading, int64_t span_id, size_t rule, const struct trace_value *value)
+{
+  struct import *import = reading->import;
+  int64_t number = 0;
+  char shapes[SHAPES_SIZE];
+  struct text text = value->raw;
+  switch (node_tags[rule].form) {
+  case FORM_INT:
+    if (trace_int64(value, &number)) {
+      import_tag_int(import, reading->run_id, span_id, reading->keys[rule], number);
+      return;
+    }
+    break; // beyond 64 bits: as text
+  case FORM_TEXT:
+    break;
+  case FORM_FIRST_SHAPE:
+  case FORM_ALL_SHAPES:
+    text.length = shapes_of(value->raw, node_tags[rule].form == FORM_FIRST_SHAPE, shapes);
+    text.at = shapes;
+    break;
+  }
+  if (text.length > 0)
+    import_tag_text(import, reading->run_id, span_id, reading->keys[rule], import_string(import, text.at, text.length));
+}
+
+static void tag_node(struct reading *reading, int64_t span_id, const struct trace_event *event)
+{
+  for (size_t i = 0; i < event->argument_count; i++)
+    for (size_t rule = 0; rule < NODE_TAGS; rule++)
+      if (text_is(event->arguments[i].key, node_tags[rule].argument))
+        tag_argument(reading, span_id, rule, &event->arguments[i].value);
+}
+
+// ---- kernels of a GPU ------------------------------------------------------------------------------------------------
+static bool begins(struct text text, const char *prefix)
+{
+  size_t length = strlen(prefix);
+  return text.length >= length && memcmp(text.at, prefix, length) == 0;
+}
+
+// grid_x, grid_y, grid_z → grid "[x,y,z]"
+static void tag_extent(struct reading *reading, int64_t span_id, const struct trace_event *event, const char *what,
+                       uint32_t key)
+{
+  int64_t extent[3];
+  char name[16], text[80];
+  for (unsigned i = 0; i < 3; i++) {
+    snprintf(name, sizeof name, "%s_%c", what, "xyz"[i]);
+    const struct trace_argument *argument = trace_find(event, name);
+    if (argument == NULL || !trace_int64(&argument->value, &extent[i]) || extent[i] < 1)
+      return;
+  }
+  int length =
+      snprintf(text, sizeof text, "[%lld,%lld,%lld]", (long long)extent[0], (long long)extent[1], (long long)extent[2]);
+  import_tag_text(reading->import, reading->run_id, span_id, key, import_string(reading->import, text, (size_t)length));
+}
+
+// Streams are tracks: kernels carry no process or thread that means anything.
+static enum status stream_track(struct reading *reading, const struct trace_event *event, uint32_t *ret_track_id,
+                                struct error *err)
+{
+  struct import *import = reading->import;
+  const struct trace_argument *stream = trace_find(event, "stream");
+  static const struct text unknown = {"stream", 6};
+  struct text text = stream != NULL && stream->value.raw.length > 0 ? stream->value.raw : unknown;
+  uint32_t *slot = pair_map_at(&reading->tracks.tracks, UINT32_MAX, import_string(import, text.at, text.length));
+  if (slot == NULL)
+    return import_no_memory(import, err);
+  if (*slot == 0) {
+    char name[64];
+    struct store_track row = {.name = name,
+                              .process_id = STORE_NONE,
+                              .thread_id = STORE_NONE,
+                              .device_id = STORE_NONE,
+                              .stream_id = STORE_NONE};
+    if (stream != NULL)
+      (void)trace_int64(&stream->value, &row.stream_id);
+    if (row.stream_id != STORE_NONE)
+      snprintf(name, sizeof name, "stream %lld", (long long)row.stream_id);
+    else
+      snprintf(name, sizeof name, "%.*s", text.length < 60 ? (int)text.length : 60, text.at);
+    XSP_TRY(import_track(import, reading->run_id, &row, slot, err));
+  }
+  *ret_track_id = *slot;
+  return STATUS_OK;
+}
+
+static enum status read_kernel(struct reading *reading, const struct trace_event *event, struct store_span *span,
+                               struct error *err)
+{
+  span->level = XSP_LEVEL_KERNEL;
+  span->kind = XSP_KIND_EXECUTION;
+  span->category = begins(event->name, "Memcpy")   ? reading->memcpy_
+                   : begins(event->name, "Memset") ? reading->memset_
+                                                   : reading->kernel;
+  const struct trace_argument *parent = trace_find(event, "parent_name");
+  if (parent != NULL)
+    span->recorded_parent_id = pair_map_find(
+        &reading->nodes, import_string(reading->import, parent->value.raw.at, parent->value.raw.length), 0);
+  tag_extent(reading, span->span_id, event, "grid", reading->grid);
+  tag_extent(reading, span->span_id, event, "block", reading->block);
+  return stream_track(reading, event, &span->track_id, err);
+}
+
+// ---- events ----------------------------------------------------------------------------------------------------------
+static const char *why_not(const struct trace_event *event, int64_t *ret_duration_ns)
+{
+  if (event->phase != 'X')
+    return "not a complete event";
+  if (!event->has_start)
+    return "no start";
+  if (!event->has_duration)
+    return "no duration";
+  return event->end_ns < event->start_ns ? "negative duration" : NULL;
+}
+
+// A node's kernels name it by its event's name, and come after it.
+static enum status remember_node(struct reading *reading, const struct trace_event *event, int64_t span_id,
+                                 struct error *err)
+{
+  uint32_t name = import_string(reading->import, event->name.at, event->name.length);
+  uint32_t *slot = pair_map_at(&reading->nodes, name, 0);
+  if (slot == NULL)
+    return import_no_memory(reading->import, err);
+  *slot = (uint32_t)span_id;
+  return STATUS_OK;
+}
+
+static enum status read_event(struct reading *reading, const struct trace_event *event, struct error *err)
+{
+  struct import *import = reading->import;
+  const size_t suffix = sizeof NODE_SUFFIX - 1;
+  int64_t duration_ns = 0;
+  const char *reason = why_not(event, &duration_ns);
+  reading->event_count++;
+  if (reason != NULL) {
+    import_skip(import, reason);
+    return STATUS_OK;
+  }
+  if (__builtin_sub_overflow(event->end_ns, event->start_ns, &duration_ns))
+    return import_broken(import, err, event->offset, "a duration of this event is beyond 64 bits of nanoseconds");
+  struct text name = event->name;
+  struct store_span span = {.span_id = ++reading->last_span_id,
+                            .start_ns = event->start_ns,
+                            .duration_ns = duration_ns,
+                            .level = XSP_LEVEL_APPLICATION,
+                            .kind = XSP_KIND_SYNC};
+  if (text_is(event->category, "Kernel")) {
+    XSP_TRY(read_kernel(reading, event, &span, err));
+  } else {
+    XSP_TRY(event_track(&reading->tracks, import, event, &span.track_id, err));
+    if (text_is(event->category, "Api")) { // of the host, to a GPU's runtime
+      span.level = XSP_LEVEL_KERNEL;
+      span.category = reading->api;
+      span.flags = STORE_SPAN_CALL;
+    } else if (text_is(event->category, "Node") && name.length >= suffix &&
+               memcmp(name.at + name.length - suffix, NODE_SUFFIX, suffix) == 0) {
+      span.level = XSP_LEVEL_LAYER;
+      XSP_TRY(remember_node(reading, event, span.span_id, err));
+      tag_node(reading, span.span_id, event);
+      name.length -= suffix;
+      const struct trace_argument *op =
+          name.length == 0 ? trace_find(event, "op_name") : NULL; // of a node without a name
+      if (op != NULL && op->value.type == TRACE_STRING)
+        name = op->value.raw;
+    } else if (text_is(event->category, "Session") && text_is(name, "model_run")) {
+      span.level = XSP_LEVEL_MODEL;
+    }
+  }
+  span.name = import_string(import, name.at, name.length);
+  return import_span(import, reading->run_id, &span, err);
+}
+
+static enum status read_events(struct reading *reading, struct trace_reader *reader, struct error *err)
+{
+  enum trace_item item = TRACE_END;
+  do {
+    XSP_TRY(trace_next(reader, &item, err));
+    if (item == TRACE_EVENT)
+      XSP_TRY(read_event(reading, &reader->event, err));
+  } while (item != TRACE_END);
+  if (reader->is_unclosed)
+    import_note(reading->import, "the file ends without its closing bracket: the session was not ended properly");
+  if (reading->event_count >= EVENTS_MOST)
+    import_note(reading->import, "it holds a million events: ONNX Runtime records no more, so the end may be missing");
+  return STATUS_OK;
+}
+
+static void prepare(struct reading *reading)
+{
+  struct import *import = reading->import;
+  for (size_t i = 0; i < NODE_TAGS; i++)
+    reading->keys[i] = import_string(import, node_tags[i].key, strlen(node_tags[i].key));
+  reading->grid = import_string(import, "grid", 4);
+  reading->block = import_string(import, "block", 5);
+  reading->api = import_string(import, "api", 3);
+  reading->kernel = import_string(import, "kernel", 6);
+  reading->memcpy_ = import_string(import, "memcpy", 6);
+  reading->memset_ = import_string(import, "memset", 6);
+}
+
+static enum status read_file(struct import *import, struct error *err)
+{
+  struct reading reading = {.import = import};
+  struct store_run run = {0}; // times count from where the profiling began: the file does not say when that was
+  XSP_TRY(import_run(import, &run, &reading.run_id, err));
+  reading.tracks.run_id = reading.run_id;
+  import_framework(import, "onnxruntime", NULL);
+  prepare(&reading);
+  struct trace_reader reader;
+  enum status status = trace_open(import->input, &reader, err);
+  if (status == STATUS_OK)
+    status = read_events(&reading, &reader, err);
+  trace_close(&reader);
+  event_tracks_done(&reading.tracks);
+  pair_map_done(&reading.nodes);
+  return status;
+}
+
+const struct importer importer_onnxruntime = {
+    .name = "ort",
+    .summary = "ONNX Runtime profile JSON, of a session or of one run",
+    .recognize = recognize,
+    .read = read_file,
+};

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// The life of the model: what is known of runs and experiments only when the whole file has been read.
+#include "importers/otlp/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static enum status take_scope(void *context, struct otlp_text name, struct error *err)
+{
+  struct otlp_model *model = context;
+  (void)err;
+  model->scope_tracer = name.length > 0 ? import_string(model->import, name.at, name.length) : model->tracer;
+  return STATUS_OK;
+}
+
+enum status otlp_model_start(struct otlp_model *model, struct import *import, struct error *err)
+{
+  *model = (struct otlp_model){.import = import};
+  model->visitor = (struct otlp_visitor){model, otlp_take_resource, take_scope, otlp_take_span};
+  buf_init(&model->text, BUF_MAXIMUM_DEFAULT);
+  model->category_api = import_string(import, "api", 3);
+  model->tracer = model->scope_tracer = import_string(import, "otlp", 4); // whichever way it came
+  model->category_kernel = import_string(import, "kernel", 6);
+  return model->category_kernel != 0 ? STATUS_OK : import_no_memory(import, err);
+}
+
+// ---- the file's end --------------------------------------------------------------------------------------------------
+// Resources that say nothing of an experiment belong to that of the call, like the files of any other format.
+static bool is_plain(const struct otlp_experiment *experiment)
+{
+  const struct store_experiment *row = &experiment->row;
+  return !experiment->has_name && experiment->system_count == 0 && experiment->workload_count == 0 &&
+         row->workload == NULL && row->command == NULL && row->xsp_version == NULL && row->created_ns == 0;
+}
+
+static enum status finish_experiments(struct otlp_model *model, struct error *err)
+{
+  for (size_t i = 0; i < model->experiment_count; i++) {
+    struct otlp_experiment *experiment = model->all_experiments[i];
+    if (is_plain(experiment)) {
+      import_framework(model->import, experiment->row.framework, experiment->row.framework_version);
+      continue;
+    }
+    if (!experiment->has_name)
+      experiment->row.name = basename(model->import->input->path);
+    XSP_TRY(import_experiment(model->import, &experiment->row, experiment->system, experiment->system_count,
+                              &experiment->experiment_id, err));
+    XSP_TRY(import_experiment_model(model->import, experiment->experiment_id, experiment->workload,
+                                    experiment->workload_count, err));
+  }
+  return STATUS_OK;
+}
+
+enum status otlp_model_finish(struct otlp_model *model, struct error *err)
+{
+  size_t absent = 0;
+  XSP_TRY(finish_experiments(model, err));
+  for (size_t i = 0; i < model->run_count; i++) {
+    struct otlp_run *run = model->all_runs[i];
+    run->row.experiment_id = run->experiment->experiment_id; // 0: that of the call
+    if (run->row.levels.mask == 0)
+      run->row.levels = (struct level_set){run->level_mask, run->has_metric || run->row.levels.metrics};
+    XSP_TRY(import_run_set(model->import, run->run_id, &run->row, err));
+    absent += run->ids.absent_count;
+  }
+  if (absent > 0)
+    import_note(model->import, "%zu parent%s that spans name %s not in the file", absent, absent == 1 ? "" : "s",
+                absent == 1 ? "is" : "are");
+  return STATUS_OK;
+}
+
+void otlp_model_done(struct otlp_model *model)
+{
+  for (size_t i = 0; i < model->run_count; i++)
+    otlp_ids_done(&model->all_runs[i]->ids);
+  texts_done(&model->resource_texts);
+  texts_done(&model->experiment_texts);
+  texts_done(&model->run_texts);
+  texts_done(&model->track_texts);
+  texts_done(&model->key_texts);
+  free(model->resources);
+  free(model->experiments);
+  free(model->runs);
+  free(model->tracks);
+  free(model->keys);
+  free(model->all_runs);
+  free(model->all_experiments);
+  free(model->tags);
+  buf_done(&model->text);
+}

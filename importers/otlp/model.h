@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// From what OTLP says to what a trace is: resources become experiments and runs (otlp_runs.c), spans become spans on
+// tracks with tags (otlp_spans.c, otlp_tracks.c). Both decoders feed it through its visitor. Private to collect.
+#ifndef XSP_IMPORTERS_OTLP_MODEL_H
+#define XSP_IMPORTERS_OTLP_MODEL_H
+
+#include "base/buf.h"
+#include "importers/importer.h"
+#include "importers/texts.h"
+#include "otlp/attributes.h"
+#include "otlp/ids.h"
+#include "otlp/otlp.h"
+
+#define OTLP_RUNS_MOST 10000u
+#define OTLP_EXPERIMENTS_MOST 1000u
+#define OTLP_LOOK_AHEAD_BYTES (64 << 20) // how far behind its spans a resource or a scope is looked for
+#define OTLP_TRACE_TEXT_MOST ((size_t)256)
+
+struct otlp_experiment { // texts live in the import's arena
+  struct store_experiment row;
+  struct store_system_value *system; // by key
+  size_t system_count;
+  struct store_system_value *workload; // of its model, by key
+  size_t workload_count;
+  int64_t experiment_id; // set at the file's end
+  bool has_name;
+};
+struct otlp_run {
+  int64_t run_id;
+  struct otlp_experiment *experiment;
+  struct store_run row;
+  uint32_t level_mask; // of its spans
+  bool has_metric;
+  bool ids_are_unique; // whatever the trace
+  const char *trace;   // its own; NULL: not said
+  uint32_t next_track;
+  struct otlp_ids ids;
+};
+struct otlp_resource {
+  struct otlp_run *run;
+  const char *host; // NULL: not said
+  uint32_t host_id; // equal hosts, equal numbers: a text in every key of a track would be kept as often
+  int64_t process_id;
+};
+struct otlp_key { // of a span's attribute
+  enum otlp_role role;
+  bool is_metric, is_thread_id, is_thread_name;
+  uint32_t tag;  // string of this import
+  uint32_t full; // the same for the attribute's whole key: where its value does not fit its role
+};
+
+struct otlp_model { // by otlp_model_start
+  struct import *import;
+  struct otlp_visitor visitor;
+  struct texts resource_texts, experiment_texts, run_texts, track_texts, key_texts;
+  struct otlp_resource **resources; // by id of their text
+  struct otlp_experiment **experiments;
+  struct otlp_run **runs;
+  uint32_t *tracks;
+  struct otlp_key *keys;
+  size_t resource_capacity, experiment_capacity, run_capacity, track_capacity, key_capacity;
+  struct otlp_run **all_runs; // in the order of the file
+  struct otlp_experiment **all_experiments;
+  size_t run_count, experiment_count, all_run_capacity, all_experiment_capacity;
+  const struct otlp_resource *resource; // the current one; NULL: none yet
+  uint32_t tracer, scope_tracer;        // strings: where the scope has no name; where the span names none
+  uint32_t category_api, category_kernel;
+  struct buf text;          // for whoever needs a text for a moment
+  struct otlp_trace_cache { // of the last span
+    const struct otlp_run *run;
+    size_t length;
+    char text[OTLP_TRACE_TEXT_MOST];
+    uint32_t trace_id;
+  } trace;
+  struct otlp_tag { // of the current span
+    const struct otlp_value *value;
+    uint32_t key;
+  } * tags;
+  size_t tag_count, tag_capacity;
+};
+
+enum status otlp_model_start(struct otlp_model *model, struct import *import, struct error *err) MUST_CHECK;
+// The file is through: runs and experiments get what is known of them only now.
+enum status otlp_model_finish(struct otlp_model *model, struct error *err) MUST_CHECK;
+void otlp_model_done(struct otlp_model *model); // at any time after otlp_model_start
+
+// ---- inside the model ------------------------------------------------------------------------------------------------
+enum status otlp_take_resource(void *model, const struct otlp_attribute *attributes, size_t count, struct error *err);
+enum status otlp_take_span(void *model, const struct otlp_span *span, struct error *err);
+
+struct otlp_place { // what a span says about where it ran; texts are slices
+  bool has_track, has_thread;
+  struct otlp_value track, thread; // xsp.track; thread.id
+  struct otlp_text name, host, clock, thread_name;
+  int64_t process_id, thread_id, device_id, stream_id; // STORE_NONE
+};
+// *ret_track_id is 0 where the span names no thread.
+enum status otlp_find_track(struct otlp_model *model, const struct otlp_resource *resource,
+                            const struct otlp_place *place, uint32_t *ret_track_id, struct error *err) MUST_CHECK;
+// What the run's own attributes say: tracks without spans, messages without spans, as JSON text.
+enum status otlp_take_tracks(struct otlp_model *model, struct otlp_run *run, struct otlp_text json,
+                             struct error *err) MUST_CHECK;
+enum status otlp_take_logs(struct otlp_model *model, struct otlp_run *run, struct otlp_text json,
+                           struct error *err) MUST_CHECK;
+
+// A whole number, also as text; false: the value is none.
+bool otlp_value_int(const struct otlp_value *value, int64_t *ret_number);
+// In the model's buffer, followed by a zero. STATUS_INPUT: the value is broken.
+enum status otlp_model_text(struct otlp_model *model, const struct otlp_value *value, const char **ret_text,
+                            struct error *err) MUST_CHECK;
+// STATUS_INPUT where the model's own tables have become too large.
+static inline enum status otlp_check_texts(const struct otlp_model *model, struct error *err)
+{
+  uint64_t bytes = model->resource_texts.arena.used_bytes + model->track_texts.arena.used_bytes +
+                   model->key_texts.arena.used_bytes + model->import->arena->used_bytes;
+  return bytes <= import_text_bytes_most(model->import) ? STATUS_OK : import_too_many_texts(model->import, err);
+}
+// Room for an item at `index`, zero where it is new; NULL: out of memory.
+void *otlp_grow(void *items, size_t index, size_t *capacity, size_t size);
+
+#endif

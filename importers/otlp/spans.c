@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: Apache-2.0
+// Spans of OTLP as spans of a trace: attributes become columns, tracks and tags, events become messages. What makes no
+// sense is skipped and counted by reason. Called by the decoders for every span: the hot path of the model.
+#include "format/level.h"
+#include "format/range.h"
+#include "importers/otlp/model.h"
+#include "otlp/value.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct facts { // of one span, out of its attributes
+  struct otlp_place place;
+  unsigned level, kind;
+  int basis;
+  struct otlp_text category, trace;
+  struct otlp_text tracer;
+  int64_t correlation_id, start_ns, end_ns;
+  bool has_level, has_kind, has_category, has_tracer, has_trace, is_observation, is_open, has_metric;
+  const char *problem; // why the span is skipped
+};
+
+// ---- keys ------------------------------------------------------------------------------------------------------------
+static struct otlp_key *new_key(struct otlp_model *model, struct otlp_key *key, struct otlp_text text)
+{
+  const char *tag;
+  size_t length;
+  key->role = otlp_span_role(text.at, text.length, &tag, &length);
+  key->full = import_string(model->import, text.at, text.length);
+  key->tag = import_string(model->import, tag, length);
+  key->is_metric = key->role == OTLP_IS_TAG && otlp_is_metric(tag, length);
+  key->is_thread_id = text.length == strlen(OTLP_THREAD_ID) && memcmp(text.at, OTLP_THREAD_ID, text.length) == 0;
+  key->is_thread_name = text.length == strlen(OTLP_THREAD_NAME) && memcmp(text.at, OTLP_THREAD_NAME, text.length) == 0;
+  return key;
+}
+
+// NULL: out of memory.
+static const struct otlp_key *find_key(struct otlp_model *model, struct otlp_text text)
+{
+  uint32_t id;
+  if (!texts_intern(&model->key_texts, text.at, text.length, &id))
+    return NULL;
+  if (id >= model->key_capacity) {
+    struct otlp_key *keys = otlp_grow(model->keys, id, &model->key_capacity, sizeof *keys);
+    if (keys == NULL)
+      return NULL;
+    model->keys = keys;
+  }
+  struct otlp_key *key = &model->keys[id];
+  return key->full != 0 ? key : new_key(model, key, text);
+}
+
+static bool add_tag(struct otlp_model *model, uint32_t key, const struct otlp_value *value)
+{
+  if (model->tag_count >= model->tag_capacity) {
+    void *tags = otlp_grow(model->tags, model->tag_count, &model->tag_capacity, sizeof *model->tags);
+    if (tags == NULL)
+      return false;
+    model->tags = tags;
+  }
+  model->tags[model->tag_count++] = (struct otlp_tag){value, key};
+  return true;
+}
+
+// ---- attributes ------------------------------------------------------------------------------------------------------
+static bool take_name(const struct otlp_value *value, bool (*from_name)(const char *, size_t, unsigned *),
+                      unsigned *ret_number)
+{
+  return value->type == OTLP_TEXT && from_name(value->text.at, value->text.length, ret_number);
+}
+
+static bool take_text(const struct otlp_value *value, struct otlp_text *ret_text, bool *ret_has_text)
+{
+  if (value->type != OTLP_TEXT)
+    return false;
+  *ret_text = value->text;
+  if (ret_text->at == NULL)
+    ret_text->at = "";
+  if (ret_has_text != NULL)
+    *ret_has_text = true;
+  return true;
+}
+
+// True, or a number of at least `least`.
+static bool take_flag(const struct otlp_value *value, int64_t least, bool *ret_flag)
+{
+  int64_t number = 0;
+  if (!otlp_value_int(value, &number))
+    return false;
+  *ret_flag = value->type == OTLP_BOOL ? number != 0 : number >= least;
+  return true;
+}
+
+static bool take_basis(const struct otlp_value *value, struct facts *facts)
+{
+  unsigned basis;
+  if (!take_name(value, basis_from_name, &basis))
+    return false;
+  facts->basis = (int)basis;
+  return true;
+}
+
+static bool take_track(const struct otlp_value *value, struct otlp_place *place)
+{
+  int64_t number;
+  if (value->type != OTLP_TEXT && !otlp_value_int(value, &number))
+    return false;
+  place->has_track = true;
+  place->track = *value;
+  return true;
+}
+
+// False: the value does not fit the role, and becomes a tag.
+static bool take_role(enum otlp_role role, const struct otlp_value *value, struct facts *facts)
+{
+  struct otlp_place *place = &facts->place;
+  switch (role) {
+  case OTLP_IS_LEVEL:
+    facts->has_level = true;
+    if (!take_name(value, level_from_name, &facts->level))
+      facts->problem = "unknown level";
+    return true;
+  case OTLP_IS_KIND:
+    facts->has_kind = true;
+    if (!take_name(value, kind_from_name, &facts->kind) && facts->problem == NULL)
+      facts->problem = "unknown kind";
+    return true;
+  case OTLP_IS_CATEGORY:
+    return take_text(value, &facts->category, &facts->has_category);
+  case OTLP_IS_TRACER:
+    return take_text(value, &facts->tracer, &facts->has_tracer);
+  case OTLP_IS_TRACE:
+    return take_text(value, &facts->trace, &facts->has_trace);
+  case OTLP_IS_CORRELATION:
+    return otlp_value_int(value, &facts->correlation_id);
+  case OTLP_IS_BASIS:
+    return take_basis(value, facts);
+  case OTLP_IS_TRACK:
+    return take_track(value, place);
+  case OTLP_IS_TRACK_NAME:
+    return take_text(value, &place->name, NULL);
+  case OTLP_IS_HOST:
+    return take_text(value, &place->host, NULL);
+  case OTLP_IS_CLOCK:
+    return take_text(value, &place->clock, NULL);
+  case OTLP_IS_PROCESS:
+    return otlp_value_int(value, &place->process_id);
+  case OTLP_IS_THREAD:
+    return otlp_value_int(value, &place->thread_id);
+  case OTLP_IS_DEVICE:
+    return otlp_value_int(value, &place->device_id);
+  case OTLP_IS_STREAM:
+    return otlp_value_int(value, &place->stream_id);
+  case OTLP_IS_OBSERVATION:
+    return take_flag(value, 0, &facts->is_observation);
+  case OTLP_IS_OPEN:
+    return take_flag(value, 1, &facts->is_open);
+  case OTLP_IS_START:
+    return otlp_value_int(value, &facts->start_ns);
+  case OTLP_IS_END:
+    return otlp_value_int(value, &facts->end_ns);
+  default:
+    return false;
+  }
+}
+
+static enum status take_attributes(struct otlp_model *model, const struct otlp_span *span, struct facts *facts,
+                                   struct error *err)
+{
+  model->tag_count = 0;
+  for (size_t i = 0; i < span->attribute_count; i++) {
+    const struct otlp_attribute *attribute = &span->attributes[i];
+    if (attribute->key.length == 0)
+      continue;
+    const struct otlp_key *key = find_key(model, attribute->key);
+    if (key == NULL)
+      return import_no_memory(model->import, err);
+    if (key->role != OTLP_IS_TAG && take_role(key->role, &attribute->value, facts))
+      continue;
+    facts->has_metric |= key->is_metric;
+    if (key->is_thread_id && (attribute->value.type == OTLP_INT || attribute->value.type == OTLP_TEXT)) {
+      facts->place.has_thread = true;
+      facts->place.thread = attribute->value;
+    } else if (key->is_thread_name) {
+      (void)take_text(&attribute->value, &facts->place.thread_name, NULL);
+    }
+    if (!add_tag(model, key->role == OTLP_IS_TAG ? key->tag : key->full, &attribute->value))
+      return import_no_memory(model->import, err);
+  }
+  return STATUS_OK;
+}
+
+// ---- traces ----------------------------------------------------------------------------------------------------------
+// Lower-case hex digits of 16 bytes; what JSON has in place of them is taken as it is. False: too long.
+static bool trace_text(const struct otlp_span *span, struct buf *out)
+{
+  const struct otlp_text raw = span->trace_id;
+  bool is_hex = raw.length == 32;
+  bool is_zero = true;
+  buf_clear(out);
+  if (raw.length > OTLP_TRACE_TEXT_MOST / 2)
+    return false;
+  for (size_t i = 0; i < raw.length; i++) {
+    unsigned char byte = (unsigned char)raw.at[i];
+    bool is_digit = (byte >= '0' && byte <= '9') || ((byte | 32) >= 'a' && (byte | 32) <= 'f');
+    is_hex = is_hex && is_digit;
+    is_zero = is_zero && byte == (span->is_json ? '0' : 0);
+  }
+  for (size_t i = 0; i < raw.length && !is_zero; i++) {
+    char byte = raw.at[i];
+    char lower = is_hex && byte >= 'A' && byte <= 'F' ? (char)(byte | 32) : byte;
+    if (span->is_json)
+      buf_put(out, &lower, 1);
+    else
+      buf_format(out, "%02x", (unsigned char)byte);
+  }
+  return true;
+}
+
+// The trace's number in the run; 0: the run's own, or none. Neighbours in a file are mostly of one trace.
+static enum status find_trace(struct otlp_model *model, const struct otlp_run *run, const struct otlp_span *span,
+                              const struct facts *facts, uint32_t *ret_trace_id, const char **ret_problem,
+                              struct error *err)
+{
+  struct otlp_trace_cache *cache = &model->trace;
+  *ret_trace_id = 0;
+  if (facts->has_trace) {
+    buf_clear(&model->text);
+    buf_put(&model->text, facts->trace.at, facts->trace.length);
+  } else if (span->trace_id.length == 0) {
+    return STATUS_OK;
+  } else if (cache->run == run && cache->length == span->trace_id.length &&
+             memcmp(cache->text, span->trace_id.at, cache->length) == 0) {
+    *ret_trace_id = cache->trace_id;
+    return STATUS_OK;
+  } else if (!trace_text(span, &model->text)) {
+    *ret_problem = "bad trace id";
+    return STATUS_OK;
+  }
+  if (model->text.failed)
+    return import_no_memory(model->import, err);
+  const char *text = model->text.length > 0 ? model->text.data : "";
+  if (text[0] != 0 && (run->trace == NULL || strcmp(text, run->trace) != 0))
+    XSP_TRY(import_trace(model->import, run->run_id, text, ret_trace_id, err));
+  if (!facts->has_trace) {
+    memcpy(cache->text, span->trace_id.at, span->trace_id.length);
+    cache->run = run;
+    cache->length = span->trace_id.length;
+    cache->trace_id = *ret_trace_id;
+  }
+  return STATUS_OK;
+}
+
+// ---- times, ids, levels ----------------------------------------------------------------------------------------------
+static void take_times(const struct otlp_span *span, const struct facts *facts, struct store_span *row,
+                       const char **ret_problem)
+{
+  bool is_open = facts->is_open || (span->has_start && span->start_ns > 0 && !span->has_end &&
+                                    facts->end_ns == STORE_NONE); // never finished
+  int64_t end_ns = facts->end_ns != STORE_NONE ? facts->end_ns : span->end_ns;
+  row->start_ns = facts->start_ns != STORE_NONE ? facts->start_ns : span->start_ns;
+  if (is_open) {
+    row->flags |= STORE_SPAN_OPEN;
+    return;
+  }
+  if (end_ns < row->start_ns)
+    *ret_problem = "negative duration";
+  else if (__builtin_sub_overflow(end_ns, row->start_ns, &row->duration_ns))
+    *ret_problem = "duration beyond int64";
+}
+
+static void take_level(struct otlp_model *model, const struct otlp_span *span, struct facts *facts,
+                       struct store_span *row)
+{
+  const char *glob = model->import->options->model_range;
+  if (!facts->has_level && span->name.length > 0 && range_matches(glob, span->name.at, span->name.length)) {
+    facts->level = XSP_LEVEL_MODEL;
+    facts->is_observation = true;
+  }
+  row->level = (uint8_t)facts->level;
+  row->kind = (uint8_t)facts->kind;
+  row->category = facts->has_category ? import_string(model->import, facts->category.at, facts->category.length) : 0;
+  bool is_kernel = row->level == XSP_LEVEL_KERNEL;
+  if (is_kernel && !facts->has_category && row->kind != XSP_KIND_LAUNCH &&
+      (row->kind == XSP_KIND_EXECUTION || facts->correlation_id == 0))
+    row->category = model->category_kernel;
+  if (is_kernel && !facts->has_kind && row->category == model->category_api && facts->correlation_id != 0)
+    row->flags |= STORE_SPAN_CALL;
+  if (row->level == XSP_LEVEL_MODEL && facts->is_observation)
+    row->flags |= STORE_SPAN_STEP;
+  if (facts->basis >= 0)
+    row->flags |= STORE_FLAG_BASIS((unsigned)facts->basis);
+}
+
+static enum status take_ids(struct otlp_model *model, struct otlp_run *run, const struct otlp_span *span,
+                            struct store_span *row, const char **ret_problem, struct error *err)
+{
+  uint32_t trace = run->ids_are_unique ? 0 : row->trace_id;
+  bool is_repeated = false;
+  if (!otlp_ids_find(&run->ids, trace, span->span_id.number, true, &row->span_id, &is_repeated))
+    return import_no_memory(model->import, err);
+  if (is_repeated) {
+    *ret_problem = "duplicate id";
+    return STATUS_OK;
+  }
+  if (span->parent_id.state == OTLP_ID_GIVEN &&
+      !otlp_ids_find(&run->ids, trace, span->parent_id.number, false, &row->recorded_parent_id, &is_repeated))
+    return import_no_memory(model->import, err);
+  return STATUS_OK;
+}
+
+// ---- tags ------------------------------------------------------------------------------------------------------------
+static void tag_text(struct otlp_model *model, int64_t run_id, int64_t span_id, const char *key, struct otlp_text text)
+{
+  import_tag_text(model->import, run_id, span_id, import_string(model->import, key, strlen(key)),
+                  import_string(model->import, text.at, text.length));
+}
+
+static enum status put_tags(struct otlp_model *model, int64_t run_id, int64_t span_id, struct error *err)
+{
+  struct import *import = model->import;
+  for (size_t i = 0; i < model->tag_count; i++) {
+    const struct otlp_value *value = model->tags[i].value;
+    uint32_t key = model->tags[i].key;
+    const char *text;
+    if (value->type == OTLP_INT || value->type == OTLP_BOOL) {
+      import_tag_int(import, run_id, span_id, key, value->integer);
+    } else if (value->type == OTLP_DOUBLE) {
+      import_tag_double(import, run_id, span_id, key, value->real);
+    } else if (value->type == OTLP_TEXT) {
+      import_tag_text(import, run_id, span_id, key, import_string(import, value->text.at, value->text.length));
+    } else {
+      XSP_TRY(otlp_model_text(model, value, &text, err));
+      import_tag_text(import, run_id, span_id, key, import_string(import, text, model->text.length));
+    }
+  }
+  return STATUS_OK;
+}
+
+// What OTLP has fields for and a trace has not.
+static void put_field_tags(struct otlp_model *model, int64_t run_id, int64_t span_id, const struct otlp_span *span)
+{
+  static const char *const kinds[] = {NULL, NULL, "server", "client", "producer", "consumer"};
+  static const char *const codes[] = {NULL, "OK", "ERROR"};
+  const char *kind = span->kind < sizeof kinds / sizeof kinds[0] ? kinds[span->kind] : NULL;
+  const char *code = span->status_code < sizeof codes / sizeof codes[0] ? codes[span->status_code] : NULL;
+  if (kind != NULL)
+    tag_text(model, run_id, span_id, OTLP_TAG_SPAN_KIND, (struct otlp_text){kind, strlen(kind)});
+  if (code != NULL)
+    tag_text(model, run_id, span_id, OTLP_TAG_STATUS_CODE, (struct otlp_text){code, strlen(code)});
+  if (span->status_message.length > 0)
+    tag_text(model, run_id, span_id, OTLP_TAG_STATUS_MESSAGE, span->status_message);
+  if (span->trace_state.length > 0)
+    tag_text(model, run_id, span_id, OTLP_TAG_TRACE_STATE, span->trace_state);
+}
+
+static enum status broken_inner(struct otlp_model *model, const char *problem, struct error *err)
+{
+  const struct input *input = model->import->input;
+  return import_broken(model->import, err, input_offset(input, input->at), "%s", problem);
+}
+
+static enum status put_links(struct otlp_model *model, int64_t run_id, int64_t span_id, const struct otlp_span *span,
+                             struct error *err)
+{
+  struct buf *out = &model->text;
+  if (span->link_count == 0)
+    return STATUS_OK;
+  buf_clear(out);
+  for (size_t i = 0; i < span->link_count; i++) {
+    const struct otlp_link *link = &span->links[i];
+    buf_text(out, i == 0 ? "[{\"traceId\":" : ",{\"traceId\":");
+    if (span->is_json) {
+      otlp_text_json(link->trace_id, out);
+    } else {
+      buf_text(out, "\"");
+      for (size_t j = 0; j < link->trace_id.length; j++)
+        buf_format(out, "%02x", (unsigned char)link->trace_id.at[j]);
+      buf_text(out, "\"");
+    }
+    buf_format(out, ",\"spanId\":\"%016llx\"", (unsigned long long)link->span_id.number);
+    if (link->count > 0) {
+      buf_text(out, ",\"attributes\":");
+      const char *problem = otlp_attributes_text(&span->inner[link->first], link->count, out);
+      if (problem != NULL)
+        return broken_inner(model, problem, err);
+    }
+    buf_text(out, "}");
+  }
+  buf_text(out, "]");
+  if (out->failed)
+    return import_no_memory(model->import, err);
+  tag_text(model, run_id, span_id, OTLP_TAG_LINKS, (struct otlp_text){out->data, out->length});
+  return STATUS_OK;
+}
+
+static bool is_time(const struct otlp_attribute *attribute)
+{
+  return attribute->value.type == OTLP_INT && attribute->key.length == strlen(OTLP_EVENT_TIME_NS) &&
+         memcmp(attribute->key.at, OTLP_EVENT_TIME_NS, attribute->key.length) == 0;
+}
+
+// An event's message is its name, and its attributes as JSON where it has any.
+static enum status put_events(struct otlp_model *model, int64_t run_id, int64_t span_id, const struct otlp_span *span,
+                              struct error *err)
+{
+  struct buf *out = &model->text;
+  for (size_t i = 0; i < span->event_count; i++) {
+    const struct otlp_event *event = &span->events[i];
+    const struct otlp_attribute *first = event->count > 0 ? &span->inner[event->first] : NULL;
+    int64_t time_ns = event->time_ns;
+    size_t count = event->count;
+    if (count == 1 && is_time(first)) { // before the epoch: no field holds it
+      time_ns = first->value.integer;
+      count = 0;
+    }
+    buf_clear(out);
+    buf_put(out, event->name.at, event->name.length);
+    if (count > 0) {
+      buf_text(out, event->name.length > 0 ? " " : "");
+      const char *problem = otlp_attributes_text(first, count, out);
+      if (problem != NULL)
+        return broken_inner(model, problem, err);
+    }
+    if (out->failed)
+      return import_no_memory(model->import, err);
+    XSP_TRY(import_log(model->import, run_id, span_id, time_ns, out->data != NULL ? out->data : "", out->length, err));
+  }
+  return STATUS_OK;
+}
+
+// ---- spans -----------------------------------------------------------------------------------------------------------
+static const char *check_ids(const struct otlp_span *span)
+{
+  return span->span_id.state == OTLP_ID_NONE    ? "no span id"
+         : span->span_id.state == OTLP_ID_BAD   ? "bad span id"
+         : span->parent_id.state == OTLP_ID_BAD ? "bad parent id"
+                                                : NULL;
+}
+
+enum status otlp_take_span(void *context, const struct otlp_span *span, struct error *err)
+{
+  struct otlp_model *model = context;
+  if (model->resource == NULL)
+    XSP_TRY(otlp_take_resource(model, NULL, 0, err));
+  XSP_TRY(otlp_check_texts(model, err));
+  const struct otlp_resource *resource = model->resource;
+  struct otlp_run *run = resource->run;
+  struct store_span row = {0};
+  struct facts facts = {.basis = -1, .start_ns = STORE_NONE, .end_ns = STORE_NONE};
+  struct otlp_place *place = &facts.place;
+  place->process_id = place->thread_id = place->device_id = place->stream_id = STORE_NONE;
+  XSP_TRY(take_attributes(model, span, &facts, err));
+  if (facts.problem == NULL)
+    facts.problem = check_ids(span);
+  if (facts.problem == NULL)
+    take_times(span, &facts, &row, &facts.problem);
+  if (facts.problem == NULL)
+    XSP_TRY(find_trace(model, run, span, &facts, &row.trace_id, &facts.problem, err));
+  if (facts.problem == NULL)
+    XSP_TRY(take_ids(model, run, span, &row, &facts.problem, err));
+  if (facts.problem != NULL) {
+    import_skip(model->import, facts.problem);
+    return STATUS_OK;
+  }
+  take_level(model, span, &facts, &row);
+  row.correlation_id = facts.correlation_id;
+  row.name = import_string(model->import, span->name.at, span->name.length);
+  row.tracer = !facts.has_tracer          ? model->scope_tracer
+               : facts.tracer.length == 0 ? IMPORT_NO_TRACER
+                                          : import_string(model->import, facts.tracer.at, facts.tracer.length);
+  XSP_TRY(otlp_find_track(model, resource, place, &row.track_id, err));
+  XSP_TRY(import_span(model->import, run->run_id, &row, err));
+  run->level_mask |= XSP_LEVEL_MASK(row.level);
+  run->has_metric |= facts.has_metric && row.level == XSP_LEVEL_KERNEL;
+  XSP_TRY(put_tags(model, run->run_id, row.span_id, err));
+  put_field_tags(model, run->run_id, row.span_id, span);
+  XSP_TRY(put_links(model, run->run_id, row.span_id, span, err));
+  return put_events(model, run->run_id, row.span_id, span, err);
+}

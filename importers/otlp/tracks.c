@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where spans of OTLP ran: xsp.track as a number or a text, else thread.id, else what xsp.thread_id, xsp.stream_id and
+// the like say. Numbers are kept where they are free. Called once per span.
+#include "base/json_read.h"
+#include "importers/otlp/model.h"
+
+#include <string.h>
+
+// ---- numbers of tracks -----------------------------------------------------------------------------------------------
+// What the text in model->text was given before; 0: nothing yet. NULL: out of memory.
+static uint32_t *find_slot(struct otlp_model *model)
+{
+  uint32_t id;
+  if (model->text.failed || !texts_intern(&model->track_texts, model->text.data, model->text.length, &id))
+    return NULL;
+  uint32_t *tracks = otlp_grow(model->tracks, id, &model->track_capacity, sizeof *tracks);
+  if (tracks == NULL)
+    return NULL;
+  model->tracks = tracks;
+  return &tracks[id];
+}
+
+static void begin_key(struct otlp_model *model, const struct otlp_run *run, char kind)
+{
+  buf_clear(&model->text);
+  buf_put(&model->text, &run->run_id, sizeof run->run_id);
+  buf_put(&model->text, &kind, 1);
+}
+
+// Marks a number as taken; *ret_is_free: it was not.
+static bool claim(struct otlp_model *model, const struct otlp_run *run, uint32_t number, bool *ret_is_free)
+{
+  begin_key(model, run, 'c');
+  buf_put(&model->text, &number, sizeof number);
+  uint32_t *slot = find_slot(model);
+  if (slot == NULL)
+    return false;
+  *ret_is_free = *slot == 0;
+  *slot = 1;
+  return true;
+}
+
+// `wanted` where it can be had, else the next free number.
+static enum status add_track(struct otlp_model *model, struct otlp_run *run, int64_t wanted, struct store_track *track,
+                             struct error *err)
+{
+  bool is_free = false;
+  uint32_t number = wanted >= 1 && wanted < UINT32_MAX ? (uint32_t)wanted : 0;
+  if (number != 0 && !claim(model, run, number, &is_free))
+    return import_no_memory(model->import, err);
+  while (!is_free) {
+    number = ++run->next_track;
+    if (number == UINT32_MAX)
+      return error_set(err, STATUS_INPUT, "cannot import", model->import->input->path, NULL, "it has too many tracks");
+    if (!claim(model, run, number, &is_free))
+      return import_no_memory(model->import, err);
+  }
+  track->track_id = number;
+  return import_numbered_track(model->import, run->run_id, track, err);
+}
+
+// ---- what a span says ------------------------------------------------------------------------------------------------
+static void put_text(struct buf *out, struct otlp_text text)
+{
+  buf_put(out, &text.length, sizeof text.length);
+  buf_put(out, text.at, text.length);
+}
+
+static void write_key(struct otlp_model *model, const struct otlp_resource *resource, const struct otlp_place *place,
+                      int64_t number)
+{
+  struct buf *out = &model->text;
+  if (place->has_track && place->track.type == OTLP_TEXT) {
+    begin_key(model, resource->run, 's');
+    put_text(out, place->track.text);
+  } else if (place->has_track) {
+    begin_key(model, resource->run, 'i');
+    buf_put(out, &number, sizeof number);
+  } else {
+    const int64_t numbers[] = {resource->process_id, place->process_id, place->thread_id,
+                               place->device_id,     place->stream_id,  number};
+    begin_key(model, resource->run, place->has_thread ? 't' : 'p');
+    buf_put(out, numbers, sizeof numbers);
+    put_text(out, place->host);
+    put_text(out, place->clock);
+    buf_put(out, &resource->host_id, sizeof resource->host_id);
+    if (place->has_thread && place->thread.type == OTLP_TEXT)
+      put_text(out, place->thread.text);
+  }
+}
+
+static const char *copy(struct otlp_model *model, struct otlp_text text, bool *ret_ok)
+{
+  if (text.at == NULL)
+    return NULL;
+  const char *copied = arena_copy(model->import->arena, text.at, text.length);
+  *ret_ok = *ret_ok && copied != NULL;
+  return copied;
+}
+
+static enum status new_track(struct otlp_model *model, const struct otlp_resource *resource,
+                             const struct otlp_place *place, int64_t number, struct store_track *track,
+                             struct error *err)
+{
+  bool ok = true;
+  bool is_numbered = place->has_track && place->track.type != OTLP_TEXT;
+  *track = (struct store_track){.name = copy(model, place->name, &ok),
+                                .host = copy(model, place->host, &ok),
+                                .clock = copy(model, place->clock, &ok),
+                                .process_id = place->process_id,
+                                .thread_id = place->thread_id,
+                                .device_id = place->device_id,
+                                .stream_id = place->stream_id};
+  if (track->name == NULL && place->has_track && place->track.type == OTLP_TEXT)
+    track->name = copy(model, place->track.text, &ok);
+  if (!is_numbered) { // a number comes with its own facts; the others lie in the resource's process
+    if (track->name == NULL)
+      track->name = copy(model, place->thread_name, &ok);
+    if (track->name == NULL && place->has_thread && place->thread.type == OTLP_TEXT)
+      track->name = copy(model, place->thread.text, &ok);
+    if (track->host == NULL)
+      track->host = resource->host;
+    if (track->process_id == STORE_NONE)
+      track->process_id = resource->process_id;
+    if (track->thread_id == STORE_NONE && place->has_thread && place->thread.type != OTLP_TEXT)
+      track->thread_id = number;
+  }
+  if (!ok)
+    return import_no_memory(model->import, err);
+  return add_track(model, resource->run, is_numbered ? number : 0, track, err);
+}
+
+enum status otlp_find_track(struct otlp_model *model, const struct otlp_resource *resource,
+                            const struct otlp_place *place, uint32_t *ret_track_id, struct error *err)
+{
+  bool has_place = place->thread_id != STORE_NONE || place->device_id != STORE_NONE || place->stream_id != STORE_NONE;
+  int64_t number = STORE_NONE;
+  struct store_track track;
+  *ret_track_id = 0;
+  if (!place->has_track && !place->has_thread && !has_place)
+    return STATUS_OK;
+  if (place->has_track)
+    (void)otlp_value_int(&place->track, &number);
+  else if (place->has_thread)
+    (void)otlp_value_int(&place->thread, &number);
+  write_key(model, resource, place, number);
+  uint32_t *slot = find_slot(model);
+  if (slot == NULL)
+    return import_no_memory(model->import, err);
+  if (*slot == 0) {
+    XSP_TRY(new_track(model, resource, place, number, &track, err));
+    write_key(model, resource, place, number); // the table has grown meanwhile
+    slot = find_slot(model);
+    if (slot == NULL)
+      return import_no_memory(model->import, err);
+    *slot = (uint32_t)track.track_id;
+  }
+  *ret_track_id = *slot;
+  return STATUS_OK;
+}
+
+// ---- tracks and messages without spans -------------------------------------------------------------------------------
+// A flat object of such a list, as text and numbers.
+struct listed {
+  int64_t track, process_id, thread_id, device_id, stream_id, span_id, time_ns;
+  const char *name, *host, *clock, *message; // in the import's arena; NULL: absent
+  size_t message_length;
+};
+
+static bool read_listed_member(struct otlp_model *model, struct json_reader *json, const char *key,
+                               struct listed *listed)
+{
+  struct {
+    const char *key;
+    int64_t *number;
+  } numbers[] = {{"track", &listed->track},         {"process_id", &listed->process_id},
+                 {"thread_id", &listed->thread_id}, {"device_id", &listed->device_id},
+                 {"stream_id", &listed->stream_id}, {"span_id", &listed->span_id},
+                 {"time_ns", &listed->time_ns}};
+  struct {
+    const char *key;
+    const char **text;
+  } texts[] = {
+      {"name", &listed->name}, {"host", &listed->host}, {"clock", &listed->clock}, {"message", &listed->message}};
+  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+    if (strcmp(key, numbers[i].key) == 0)
+      return json_int64(json, numbers[i].number);
+  for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+    if (strcmp(key, texts[i].key) == 0 && json->event == JSON_STRING) {
+      *texts[i].text = arena_copy(model->import->arena, json->text, json->length);
+      if (texts[i].text == &listed->message)
+        listed->message_length = json->length;
+      return *texts[i].text != NULL;
+    }
+  return json_skip(json);
+}
+
+// The list's next object. False: there is none, or the text is no such list.
+static bool next_listed(struct otlp_model *model, struct json_reader *json, struct listed *listed)
+{
+  *listed = (struct listed){
+      .process_id = STORE_NONE, .thread_id = STORE_NONE, .device_id = STORE_NONE, .stream_id = STORE_NONE};
+  if (json_next(json) != JSON_OBJECT)
+    return false;
+  while (json_next(json) == JSON_KEY) {
+    char key[32];
+    if (json->length >= sizeof key)
+      return false;
+    memcpy(key, json->text, json->length + 1);
+    json_next(json);
+    if (!read_listed_member(model, json, key, listed))
+      return false;
+  }
+  return json->event == JSON_OBJECT_END;
+}
+
+enum status otlp_take_tracks(struct otlp_model *model, struct otlp_run *run, struct otlp_text text, struct error *err)
+{
+  struct json_reader json;
+  struct listed listed;
+  enum status status = STATUS_OK;
+  json_read_start(&json, text.at, text.length);
+  bool is_list = json_next(&json) == JSON_ARRAY;
+  while (is_list && status == STATUS_OK && next_listed(model, &json, &listed)) {
+    struct otlp_resource resource = {.run = run, .process_id = STORE_NONE};
+    struct otlp_place place = {.has_track = true, .track = {.type = OTLP_INT, .integer = listed.track}};
+    struct store_track track = {.name = listed.name,
+                                .host = listed.host,
+                                .clock = listed.clock,
+                                .process_id = listed.process_id,
+                                .thread_id = listed.thread_id,
+                                .device_id = listed.device_id,
+                                .stream_id = listed.stream_id};
+    write_key(model, &resource, &place, listed.track);
+    uint32_t *slot = find_slot(model);
+    if (slot == NULL)
+      status = import_no_memory(model->import, err);
+    else if (*slot == 0) {
+      status = add_track(model, run, listed.track, &track, err);
+      write_key(model, &resource, &place, listed.track);
+      slot = find_slot(model);
+      if (slot != NULL)
+        *slot = (uint32_t)track.track_id;
+    }
+  }
+  json_read_done(&json);
+  return status;
+}
+
+enum status otlp_take_logs(struct otlp_model *model, struct otlp_run *run, struct otlp_text text, struct error *err)
+{
+  struct json_reader json;
+  struct listed listed;
+  enum status status = STATUS_OK;
+  json_read_start(&json, text.at, text.length);
+  bool is_list = json_next(&json) == JSON_ARRAY;
+  while (is_list && status == STATUS_OK && next_listed(model, &json, &listed))
+    if (listed.message != NULL)
+      status = import_log(model->import, run->run_id, listed.span_id, listed.time_ns, listed.message,
+                          listed.message_length, err);
+  json_read_done(&json);
+  return status;
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// A ring of blocks between the thread that pulls and the one that reads. Called by input.c for compressed files.
+//
+//      puller ─ fills block[filled % BLOCKS] ─▶ filled ≥ taken ─▶ reader copies from block[taken % BLOCKS]
+//
+// A block belongs to the puller until `filled` passes it, then to the reader until `taken` does. Both counts, and the
+// stop, are guarded by the lock.
+#include "importers/read_ahead.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCKS 4u
+#define BLOCK_BYTES ((size_t)256 << 10)
+
+struct block {
+  size_t length, at; // what it holds; what the reader has taken of it
+  bool is_last;
+  enum status status; // of the pull behind these bytes
+  struct error error;
+  char bytes[BLOCK_BYTES];
+};
+
+struct read_ahead {
+  read_ahead_pull *pull;
+  void *context;
+  pthread_t thread;
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  unsigned filled, taken;
+  bool is_stopping;
+  struct block blocks[BLOCKS];
+};
+
+static void *pull_blocks(void *argument)
+{
+  struct read_ahead *ahead = argument;
+  for (bool is_last = false; !is_last;) {
+    pthread_mutex_lock(&ahead->lock);
+    while (ahead->filled - ahead->taken == BLOCKS && !ahead->is_stopping)
+      pthread_cond_wait(&ahead->changed, &ahead->lock);
+    bool is_stopping = ahead->is_stopping;
+    struct block *block = &ahead->blocks[ahead->filled % BLOCKS];
+    pthread_mutex_unlock(&ahead->lock);
+    if (is_stopping)
+      break;
+    block->at = block->length = 0;
+    block->status = ahead->pull(ahead->context, block->bytes, BLOCK_BYTES, &block->length, &block->error);
+    if (block->status != STATUS_OK)
+      block->length = 0;
+    is_last = block->is_last = block->status != STATUS_OK || block->length < BLOCK_BYTES;
+    pthread_mutex_lock(&ahead->lock);
+    ahead->filled++;
+    pthread_cond_signal(&ahead->changed);
+    pthread_mutex_unlock(&ahead->lock);
+  }
+  return NULL;
+}
+
+struct read_ahead *read_ahead_start(read_ahead_pull *pull, void *context)
+{
+  struct read_ahead *ahead = calloc(1, sizeof *ahead);
+  if (ahead == NULL)
+    return NULL;
+  ahead->pull = pull;
+  ahead->context = context;
+  pthread_mutex_init(&ahead->lock, NULL);
+  pthread_cond_init(&ahead->changed, NULL);
+  if (pthread_create(&ahead->thread, NULL, pull_blocks, ahead) == 0)
+    return ahead;
+  pthread_cond_destroy(&ahead->changed);
+  pthread_mutex_destroy(&ahead->lock);
+  free(ahead);
+  return NULL;
+}
+
+// The block to read from: waits until there is one. The last one stays.
+static struct block *wait_for_block(struct read_ahead *ahead)
+{
+  pthread_mutex_lock(&ahead->lock);
+  struct block *block = &ahead->blocks[ahead->taken % BLOCKS];
+  while (ahead->filled == ahead->taken)
+    pthread_cond_wait(&ahead->changed, &ahead->lock);
+  pthread_mutex_unlock(&ahead->lock);
+  return block;
+}
+
+static void give_back_block(struct read_ahead *ahead)
+{
+  pthread_mutex_lock(&ahead->lock);
+  ahead->taken++;
+  pthread_cond_signal(&ahead->changed);
+  pthread_mutex_unlock(&ahead->lock);
+}
+
+enum status read_ahead_read(struct read_ahead *ahead, char *to, size_t room, size_t *ret_got, struct error *err)
+{
+  *ret_got = 0;
+  while (*ret_got < room) {
+    struct block *block = wait_for_block(ahead);
+    size_t left = block->length - block->at;
+    size_t part = left < room - *ret_got ? left : room - *ret_got;
+    memcpy(to + *ret_got, block->bytes + block->at, part);
+    block->at += part;
+    *ret_got += part;
+    if (block->at < block->length)
+      break;
+    if (block->status != STATUS_OK && *ret_got < room) {
+      if (err != NULL)
+        *err = block->error;
+      return block->status;
+    }
+    if (block->is_last)
+      break;
+    give_back_block(ahead);
+  }
+  return STATUS_OK;
+}
+
+void read_ahead_stop(struct read_ahead *ahead)
+{
+  if (ahead == NULL)
+    return;
+  pthread_mutex_lock(&ahead->lock);
+  ahead->is_stopping = true;
+  pthread_cond_signal(&ahead->changed);
+  pthread_mutex_unlock(&ahead->lock);
+  pthread_join(ahead->thread, NULL);
+  pthread_cond_destroy(&ahead->changed);
+  pthread_mutex_destroy(&ahead->lock);
+  free(ahead);
+}

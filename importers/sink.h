@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What importers pour into (importer.h), and what import.c drives it by. Private to collect.
+#ifndef XSP_IMPORTERS_SINK_H
+#define XSP_IMPORTERS_SINK_H
+
+#include "importers/importer.h"
+
+struct sink; // of one call of import_files
+
+// `results` holds what sink_end hands out. threads: as in import_options.
+enum status sink_create(struct store *store, unsigned threads, struct arena *results, struct sink **ret_sink,
+                        struct error *err) MUST_CHECK;
+// A file begins: fills in import->sink. import->input, options and importer are the caller's to set.
+enum status sink_begin(struct sink *sink, struct import *import, const char *path, struct error *err) MUST_CHECK;
+// The importer is through with its file: waits until all is stored, writes runs and tracks, says what became of it.
+enum status sink_end(struct sink *sink, struct import_file *ret_file, struct error *err) MUST_CHECK;
+// After the last file: writes the call's own experiment, where a run belongs to it.
+enum status sink_finish(struct sink *sink, const char *name, struct error *err) MUST_CHECK;
+void sink_free(struct sink *sink); // at any time; NULL is fine
+
+#endif

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sink's inside, shared by sink.c (its life), sink_rows.c (spans, tags, texts) and sink_facts.c (the rest).
+#ifndef XSP_IMPORTERS_SINK_PRIVATE_H
+#define XSP_IMPORTERS_SINK_PRIVATE_H
+
+#include "importers/batches.h"
+#include "importers/sink.h"
+
+#define SINK_NOTES_MOST 64u
+#define SINK_FACTS_MOST 1024u
+#define SINK_TRACKS_MOST (1u << 22)               // of a file: some 700 bytes each until it is correlated
+#define SINK_TRACK_TEXT_MOST 1024u                // bytes of a name: one of a megabyte may be that of a million tracks
+#define SINK_TEXT_BYTES_LEAST ((uint64_t)1 << 30) // of all different texts of a file, which are kept twice
+
+// Texts of tags that are in the batch already, but whose ids are not known yet.
+#define SINK_LATE_TEXTS 32u
+#define SINK_LATE_BYTES 128u // longer texts are looked up at once
+struct sink_late {
+  uint32_t hash, length, tag; // its row in the batch
+  char text[SINK_LATE_BYTES];
+};
+
+struct sink_run { // of the current file
+  struct store_run run;
+  uint32_t level_mask;        // of the spans it has
+  int64_t shift_ns;           // to be added to all its times at the file's end
+  struct store_track *tracks; // by track_id - 1; texts live in the file's arena
+  size_t track_count, track_capacity;
+};
+struct sink_run_note { // texts live in the file's arena
+  int64_t run_id;      // 0: of the file
+  const char *key, *value;
+};
+struct sink_trace {
+  int64_t run_id;
+  uint32_t text;
+};
+struct sink_fact { // about the call's own experiment
+  struct store_system_value value;
+  unsigned file;    // that said so
+  unsigned said_by; // the last file that said otherwise
+};
+struct sink_experiment { // that an importer made; texts live in `lasting`
+  struct store_experiment row;
+  struct store_system_value *system, *workload;
+  size_t system_count, workload_count;
+  unsigned file; // the last one that has it
+};
+
+struct sink {
+  struct store *store;
+  struct arena *results; // the caller's
+  struct batches *batches;
+  struct arena lasting; // facts, until the sink is freed
+
+  // ---- the current file
+  struct import *import;
+  const char *path;
+  unsigned file; // from 1
+  struct arena arena;
+  struct texts texts;
+  struct texts track_texts; // names of tracks, of hosts and clocks
+  size_t track_count;
+  struct batch *batch;  // the current one; NULL: to be taken
+  int64_t batch_run_id; // whom its last segment belongs to; 0: it has none
+  struct sink_late late[SINK_LATE_TEXTS];
+  uint32_t late_count;
+  uint32_t default_tracer;
+  int64_t last_run_id; // of last_run
+  struct sink_run *last_run;
+  struct sink_run **runs; // ids follow each other from first_run_id on
+  int64_t first_run_id;
+  size_t run_count, run_capacity;
+  struct sink_run_note *run_notes;
+  size_t run_note_count, run_note_capacity;
+  struct sink_trace *traces;
+  uint32_t *trace_slots;
+  uint32_t trace_count, trace_slot_count;
+  uint64_t trace_seed; // of their hash
+  uint64_t events, kept;
+  struct import_count *skipped;
+  size_t skipped_count, skipped_capacity, last_skipped;
+  const char *notes[SINK_NOTES_MOST];
+  size_t note_count, notes_left_out;
+  const char *version;
+  enum status status; // of what could not be reported yet
+  struct error error;
+
+  // ---- the call
+  int64_t next_run_id, next_experiment_id;
+  int64_t own_experiment_id; // 0: no run belongs to it yet
+  const char *framework, *framework_version;
+  unsigned framework_file, version_file; // that said so
+  struct sink_fact *facts;
+  size_t fact_count, fact_capacity;
+  struct sink_experiment *experiments;
+  size_t experiment_count, experiment_capacity;
+};
+
+struct sink_run *sink_run(const struct sink *sink, int64_t run_id); // NULL: not of this file
+// Room for one more entry; entries at and beyond `count` are not set. NULL: out of memory, the old array stays valid.
+void *sink_grow(void *array, size_t count, size_t *capacity, size_t size);
+void sink_resolve(struct sink *sink); // before the current batch is pushed: all its texts have their ids
+void sink_fail_memory(struct import *import);
+void sink_fail_later(struct sink *sink, enum status status, const struct error *error);
+
+#endif

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sink's rows: spans, tags, traces, logs, texts. Called by importers for everything they find: the fast path of an
+// import. Rows go into batches; what is said seldom is in sink_facts.c.
+#include "importers/sink_private.h"
+
+#include "base/hash.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---- failing ---------------------------------------------------------------------------------------------------------
+enum status import_no_memory(const struct import *import, struct error *err)
+{
+  return error_set(err, STATUS_MEMORY, "cannot import", import->input != NULL ? import->input->path : NULL, NULL,
+                   "out of memory");
+}
+
+// Functions without a status leave their failure here; import_span and the like report it.
+void sink_fail_later(struct sink *sink, enum status status, const struct error *error)
+{
+  if (sink->status != STATUS_OK)
+    return;
+  sink->status = status;
+  sink->error = *error;
+}
+
+void sink_fail_memory(struct import *import)
+{
+  struct error error = {0};
+  enum status status = import_no_memory(import, &error);
+  sink_fail_later(import->sink, status, &error);
+}
+
+static enum status failed(const struct sink *sink, struct error *err)
+{
+  if (err != NULL)
+    *err = sink->error;
+  return sink->status;
+}
+
+static enum status push(struct sink *sink, struct error *err)
+{
+  struct error error = {0};
+  sink_resolve(sink);
+  enum status status = batches_push(sink->batches, &error);
+  const volatile sig_atomic_t *cancel = sink->import->options->cancel;
+  if (status == STATUS_OK && cancel != NULL && *cancel != 0)
+    status = error_set(&error, STATUS_SYSTEM, "cannot import", sink->path, "it again", "it was interrupted");
+  sink->batch = NULL;
+  if (status == STATUS_OK)
+    return STATUS_OK;
+  sink_fail_later(sink, status, &error);
+  return failed(sink, err);
+}
+
+static enum status wrong_run(const struct import *import, int64_t run_id, struct error *err)
+{
+  return error_set(err, STATUS_INPUT, "cannot import", import->input != NULL ? import->input->path : NULL, NULL,
+                   "the importer used run %lld, which it did not begin", (long long)run_id);
+}
+
+// ---- where a row goes ------------------------------------------------------------------------------------------------
+static bool has_room(const struct batch *batch)
+{
+  return batch->span_count < BATCH_SPANS && batch->tag_count < BATCH_TAGS && batch->segment_count < BATCH_SEGMENTS &&
+         batch->text_count < BATCH_TEXTS - SINK_LATE_TEXTS && batch->trace_count < BATCH_TRACES &&
+         batch->log_count < BATCH_LOGS && batch->log_bytes < BATCH_LOG_BYTES;
+}
+
+// A batch with room for one more row of each kind. NULL: failed, kept in the sink.
+static struct batch *open_batch(struct import *import)
+{
+  struct sink *sink = import->sink;
+  if (sink->status != STATUS_OK)
+    return NULL;
+  if (sink->batch != NULL && !has_room(sink->batch) && push(sink, NULL) != STATUS_OK)
+    return NULL;
+  if (sink->batch == NULL) {
+    sink->batch = batches_current(sink->batches);
+    sink->batch_run_id = 0;
+    if (sink->batch == NULL)
+      sink_fail_memory(import);
+  }
+  return sink->batch;
+}
+
+static struct batch *begin_segment(struct import *import, int64_t run_id)
+{
+  struct sink *sink = import->sink;
+  struct batch *batch = open_batch(import);
+  if (batch == NULL || sink->batch_run_id == run_id)
+    return batch;
+  if (sink_run(sink, run_id) == NULL) {
+    struct error error = {0};
+    enum status status = wrong_run(import, run_id, &error);
+    sink_fail_later(sink, status, &error);
+    return NULL;
+  }
+  batch->segments[batch->segment_count++] =
+      (struct batch_segment){.run_id = run_id, .span_from = batch->span_count, .tag_from = batch->tag_count};
+  sink->batch_run_id = run_id;
+  return batch;
+}
+
+// The same, with its last segment belonging to `run_id`.
+static inline struct batch *batch_of_run(struct import *import, int64_t run_id)
+{
+  const struct sink *sink = import->sink;
+  bool is_open = sink->batch != NULL && sink->batch_run_id == run_id && sink->status == STATUS_OK;
+  return is_open && has_room(sink->batch) ? sink->batch : begin_segment(import, run_id);
+}
+
+// ---- texts -----------------------------------------------------------------------------------------------------------
+// Kilobytes of a compressed file may be gigabytes of texts, each another one.
+uint64_t import_text_bytes_most(const struct import *import)
+{
+  uint64_t limit_bytes = import->options->limit_bytes / 4;
+  return limit_bytes > SINK_TEXT_BYTES_LEAST ? limit_bytes : SINK_TEXT_BYTES_LEAST;
+}
+
+enum status import_too_many_texts(const struct import *import, struct error *err)
+{
+  uint64_t most = import_text_bytes_most(import);
+  char advice[64];
+  snprintf(advice, sizeof advice, "--limit-bytes %llu", (unsigned long long)(most < UINT64_MAX / 8 ? 8 * most : most));
+  return error_set(err, STATUS_INPUT, "cannot import", import->input->path, advice,
+                   "its texts, each counted once, are more than %llu bytes", (unsigned long long)most);
+}
+
+static void check_texts(struct import *import)
+{
+  struct error error = {0};
+  if (import->sink->texts.arena.used_bytes > import_text_bytes_most(import))
+    sink_fail_later(import->sink, import_too_many_texts(import, &error), &error);
+}
+
+// Room is made before a text gets its id: texts go to the storing side in the order of their ids, and making room may
+// number others.
+uint32_t import_string(struct import *import, const char *text, size_t length)
+{
+  struct sink *sink = import->sink;
+  if (sink->batch == NULL || sink->batch->text_count >= BATCH_TEXTS - SINK_LATE_TEXTS)
+    (void)open_batch(import);
+  uint32_t before = sink->texts.count, id = 0;
+  if (!texts_intern(&sink->texts, text, length, &id)) {
+    sink_fail_memory(import);
+    return 0;
+  }
+  if (sink->texts.count != before && id != 0 && sink->batch != NULL && sink->status == STATUS_OK) {
+    sink->batch->texts[sink->batch->text_count++] = sink->texts.entries[id];
+    check_texts(import);
+  }
+  return id;
+}
+
+// Each step asks for the memory that the next one needs, for all texts; then they are looked up one after the other.
+void sink_resolve(struct sink *sink)
+{
+  struct texts *texts = &sink->texts;
+  for (uint32_t i = 0; i < sink->late_count; i++)
+    texts_fetch_entry(texts, sink->late[i].hash);
+  for (uint32_t i = 0; i < sink->late_count; i++)
+    texts_fetch_text(texts, sink->late[i].hash);
+  for (uint32_t i = 0; i < sink->late_count; i++) {
+    const struct sink_late *late = &sink->late[i];
+    uint32_t before = texts->count, id = 0;
+    if (!texts_intern_hashed(texts, late->text, late->length, late->hash, &id))
+      sink_fail_memory(sink->import);
+    else if (texts->count != before)
+      sink->batch->texts[sink->batch->text_count++] = texts->entries[id]; // has_room kept room for all of them
+    sink->batch->tags[late->tag].value.string = id;
+  }
+  sink->late_count = 0;
+}
+
+const char *import_text(const struct import *import, uint32_t string, size_t *ret_length)
+{
+  const struct texts *texts = &import->sink->texts;
+  bool is_known = string > 0 && string < texts->count;
+  if (ret_length != NULL)
+    *ret_length = is_known ? texts->entries[string].length : 0;
+  return is_known ? texts->entries[string].text : "";
+}
+
+// ---- spans and tags --------------------------------------------------------------------------------------------------
+enum status import_span(struct import *import, int64_t run_id, const struct store_span *span, struct error *err)
+{
+  struct sink *sink = import->sink;
+  struct batch *batch = batch_of_run(import, run_id);
+  if (batch == NULL)
+    return failed(sink, err);
+  if (sink->last_run_id != run_id) {
+    sink->last_run = sink_run(sink, run_id);
+    sink->last_run_id = run_id;
+  }
+  sink->last_run->level_mask |= XSP_LEVEL_MASK(span->level);
+  struct store_span *row = &batch->spans[batch->span_count++];
+  *row = *span;
+  if (row->tracer == 0)
+    row->tracer = sink->default_tracer;
+  else if (row->tracer == IMPORT_NO_TRACER)
+    row->tracer = 0;
+  sink->kept++;
+  sink->events++;
+  return STATUS_OK;
+}
+
+static void add_tag(struct import *import, int64_t run_id, const struct store_tag *tag)
+{
+  struct batch *batch = batch_of_run(import, run_id);
+  if (batch != NULL)
+    batch->tags[batch->tag_count++] = *tag;
+}
+
+void import_tag_int(struct import *import, int64_t run_id, int64_t span_id, uint32_t key, int64_t value)
+{
+  struct store_tag tag = {.span_id = span_id, .key = key, .type = STORE_INT, .value.integer = value};
+  add_tag(import, run_id, &tag);
+}
+
+void import_tag_double(struct import *import, int64_t run_id, int64_t span_id, uint32_t key, double value)
+{
+  struct store_tag tag = {.span_id = span_id, .key = key, .type = STORE_DOUBLE, .value.real = value};
+  add_tag(import, run_id, &tag);
+}
+
+void import_tag_text(struct import *import, int64_t run_id, int64_t span_id, uint32_t key, uint32_t text)
+{
+  struct store_tag tag = {.span_id = span_id, .key = key, .type = STORE_TEXT, .value.string = text};
+  add_tag(import, run_id, &tag);
+}
+
+void import_tag_bytes(struct import *import, int64_t run_id, int64_t span_id, uint32_t key, const char *text,
+                      size_t length)
+{
+  struct sink *sink = import->sink;
+  if (length == 0 || length > SINK_LATE_BYTES) {
+    import_tag_text(import, run_id, span_id, key, import_string(import, text, length));
+    return;
+  }
+  if (sink->late_count == SINK_LATE_TEXTS)
+    sink_resolve(sink);
+  struct batch *batch = batch_of_run(import, run_id);
+  if (batch == NULL)
+    return;
+  struct sink_late *late = &sink->late[sink->late_count++];
+  late->hash = texts_hash(&sink->texts, text, length);
+  late->length = (uint32_t)length;
+  late->tag = batch->tag_count;
+  memcpy(late->text, text, length);
+  batch->tags[batch->tag_count++] = (struct store_tag){.span_id = span_id, .key = key, .type = STORE_TEXT};
+}
+
+// ---- traces ----------------------------------------------------------------------------------------------------------
+// A trace is known by its run and text. Slots hold trace ids (from 1), at most half of them.
+static uint32_t *find_trace(struct sink *sink, int64_t run_id, uint32_t text)
+{
+  uint64_t hash = hash_number((uint64_t)run_id << 32 ^ text, sink->trace_seed);
+  uint32_t at = (uint32_t)hash & (sink->trace_slot_count - 1);
+  for (;; at = (at + 1) & (sink->trace_slot_count - 1)) {
+    uint32_t id = sink->trace_slots[at];
+    if (id == 0 || (sink->traces[id - 1].run_id == run_id && sink->traces[id - 1].text == text))
+      return &sink->trace_slots[at];
+  }
+}
+
+static bool grow_traces(struct sink *sink)
+{
+  uint32_t slot_count = sink->trace_slot_count == 0 ? 64 : 2 * sink->trace_slot_count;
+  uint32_t *slots = calloc(slot_count, sizeof *slots);
+  struct sink_trace *traces = realloc(sink->traces, slot_count / 2 * sizeof *traces);
+  if (traces != NULL)
+    sink->traces = traces;
+  if (slots == NULL || traces == NULL) {
+    free(slots);
+    return false;
+  }
+  if (sink->trace_slots == NULL)
+    sink->trace_seed = hash_new_seed();
+  free(sink->trace_slots);
+  sink->trace_slots = slots;
+  sink->trace_slot_count = slot_count;
+  for (uint32_t i = 0; i < sink->trace_count; i++)
+    *find_trace(sink, traces[i].run_id, traces[i].text) = i + 1;
+  return true;
+}
+
+enum status import_trace(struct import *import, int64_t run_id, const char *text, uint32_t *ret_trace_id,
+                         struct error *err)
+{
+  struct sink *sink = import->sink;
+  *ret_trace_id = 0;
+  uint32_t string = import_string(import, text, strlen(text));
+  if (sink_run(sink, run_id) == NULL)
+    return wrong_run(import, run_id, err);
+  if (2 * sink->trace_count >= sink->trace_slot_count && !grow_traces(sink))
+    return import_no_memory(import, err);
+  uint32_t *slot = find_trace(sink, run_id, string);
+  if (*slot == 0) {
+    struct batch *batch = open_batch(import);
+    if (batch == NULL)
+      return failed(sink, err);
+    batch->traces[batch->trace_count++] = (struct batch_trace){run_id, import_text(import, string, NULL)};
+    sink->traces[sink->trace_count++] = (struct sink_trace){run_id, string};
+    *slot = sink->trace_count;
+  }
+  *ret_trace_id = *slot;
+  return sink->status == STATUS_OK ? STATUS_OK : failed(sink, err);
+}
+
+// ---- logs ------------------------------------------------------------------------------------------------------------
+enum status import_log(struct import *import, int64_t run_id, int64_t span_id, int64_t time_ns, const char *message,
+                       size_t length, struct error *err)
+{
+  struct sink *sink = import->sink;
+  if (sink_run(sink, run_id) == NULL)
+    return wrong_run(import, run_id, err);
+  struct batch *batch = open_batch(import);
+  if (batch == NULL)
+    return failed(sink, err);
+  char *copy = malloc(length + 1);
+  if (copy == NULL)
+    return import_no_memory(import, err);
+  memcpy(copy, message, length);
+  copy[length] = 0;
+  batch->logs[batch->log_count++] = (struct batch_log){run_id, span_id, time_ns, copy, length};
+  batch->log_bytes += length;
+  return STATUS_OK;
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tree of gaps between values; see trace_shapes.h. Filled by the reader of trace events, bounded however odd a file is.
+#include "importers/trace_events/shapes.h"
+
+#include <stdlib.h>
+
+bool shapes_init(struct shapes *shapes)
+{
+  shapes->count = 1;
+  shapes->nodes = calloc(SHAPE_NODES_MOST, sizeof *shapes->nodes); // untouched pages cost nothing
+  return shapes->nodes != NULL;
+}
+
+void shapes_done(struct shapes *shapes)
+{
+  free(shapes->nodes);
+  arena_done(&shapes->arena);
+}
+
+// The number of a key, new or known; 0: no room.
+static uint32_t number_key(struct shapes *shapes, struct text key)
+{
+  for (uint32_t i = 0; i < shapes->key_count; i++)
+    if (shapes->keys[i].length == key.length && memcmp(shapes->keys[i].at, key.at, key.length) == 0)
+      return i + 1;
+  char *copy = shapes->key_count < SHAPE_KEYS_MOST ? arena_copy(&shapes->arena, key.at, key.length) : NULL;
+  if (copy == NULL)
+    return 0;
+  shapes->keys[shapes->key_count++] = (struct text){copy, key.length};
+  return shapes->key_count;
+}
+
+struct shape *shapes_add(struct shapes *shapes, struct shape *parent, const char *bytes, size_t length,
+                         const struct gap *gap)
+{
+  if (length == 0 || length > SHAPE_GAP_BYTES || !gap->is_plain || parent->child_count == SHAPE_CHILDREN_MOST ||
+      shapes->count == SHAPE_NODES_MOST)
+    return NULL;
+  struct shape *shape = &shapes->nodes[shapes->count];
+  *shape = (struct shape){.length = (uint32_t)length, .needed = ~UINT64_C(0) >> (64 - length), .gap = *gap};
+  shape->next_span = UINT8_MAX;
+  if (gap->end == GAP_NUMBER) {
+    shape->next_least = '-'; // to '9', so '.' and '/' too: a number that the scanner refuses
+    shape->next_span = '9' - '-';
+  } else if (gap->end == GAP_VALUE) {
+    shape->next_least = ' ' + 1; // the grammar skips space
+    shape->next_span = UINT8_MAX - shape->next_least;
+  }
+  if (gap->field == FIELD_ARGUMENT) {
+    shape->gap.key_number = number_key(shapes, gap->key);
+    if (shape->gap.key_number == 0)
+      return NULL;
+    shape->gap.key = shapes->keys[shape->gap.key_number - 1];
+  }
+  memcpy(shape->bytes, bytes, length);
+  shapes->count++;
+  // Behind its elder siblings: what came first is usually the commonest.
+  struct shape **link = &parent->child;
+  while (*link != NULL)
+    link = &(*link)->sibling;
+  *link = shape;
+  parent->child_count++;
+  return shape;
+}

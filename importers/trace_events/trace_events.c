@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pull reader of Chrome trace events; see trace_events.h. One pass over a moving window: an element that the window cuts
+// is parsed again from its first byte when more has been read. Called by the importers of such files.
+#include "importers/trace_events/trace_events.h"
+
+#include "importers/trace_events/private.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void reset_scratch(struct trace_reader_private *own)
+{
+  own->scratch_used = 0;
+  if (own->more_scratch.head != NULL)
+    arena_done(&own->more_scratch);
+}
+
+static enum status broken(struct trace_reader_private *own, struct error *err)
+{
+  char where[sizeof err->where];
+  if (own->out_of_memory)
+    return error_set(err, STATUS_MEMORY, "cannot import", own->input->path, NULL, "out of memory");
+  snprintf(where, sizeof where, "%s, byte %" PRIu64, own->input->path, input_offset(own->input, own->scan.at));
+  bool cut = own->scan.at >= own->input->end;
+  return error_set(err, STATUS_INPUT, "cannot import", where, "recording or copying it again", "%s%s",
+                   cut ? "the file ends too early: " : "", own->scan.problem);
+}
+
+// Moves over space, also beyond the window's end; *input->at is 0 at `end` only where the file ends.
+static enum status skip_space(struct trace_reader_private *own, struct error *err)
+{
+  struct input *input = own->input;
+  for (;;) {
+    input->at = json_scan_space(input->at);
+    if (input->at < input->end || input->is_last)
+      return STATUS_OK;
+    XSP_TRY(input_more(input, err));
+  }
+}
+
+typedef const char *step_function(struct trace_reader *reader, const char *at);
+
+// Runs `step` at input->at, again with a longer window where this one cuts it.
+static enum status run_step(struct trace_reader *reader, step_function *step, struct error *err)
+{
+  struct trace_reader_private *own = reader->private_;
+  struct input *input = own->input;
+  for (;;) {
+    own->scan.end = input->end;
+    own->scan.is_last = input->is_last;
+    own->scan.problem = NULL;
+    reset_scratch(own);
+    const char *behind = step(reader, input->at);
+    if (own->out_of_memory)
+      return broken(own, err);
+    if (behind != NULL) {
+      input->at = behind;
+      return STATUS_OK;
+    }
+    if (own->scan.problem != NULL)
+      return broken(own, err);
+    XSP_TRY(input_more(input, err));
+  }
+}
+
+static const char *event_step(struct trace_reader *reader, const char *at)
+{
+  struct trace_reader_private *own = reader->private_;
+  if (*at != '{')
+    return json_scan_short(&own->scan, at, "an event in braces was expected");
+  return trace_read_event(own, at, own->is_bare_array ? 1 : 2, &reader->event);
+}
+
+// A key of the top object; with its value, unless the events follow: then reader->value is TRACE_NONE.
+static const char *member_step(struct trace_reader *reader, const char *at)
+{
+  struct trace_reader_private *own = reader->private_;
+  bool is_plain = true;
+  if ((at = trace_read_key(own, at, &reader->key, &is_plain)) == NULL)
+    return NULL;
+  reader->value = (struct trace_value){0};
+  if (!text_is(reader->key, "traceEvents"))
+    return trace_read_value(own, at, 1, &reader->value);
+  if (*at != '[')
+    return json_scan_short(&own->scan, at, "an array of events was expected");
+  return at + 1;
+}
+
+static enum status fail_here(struct trace_reader_private *own, const char *problem, struct error *err)
+{
+  own->scan.at = own->input->at;
+  own->scan.problem = problem;
+  return broken(own, err);
+}
+
+// At the '"' of a key of the top object.
+static enum status read_member(struct trace_reader *reader, bool *ret_is_item, struct error *err)
+{
+  XSP_TRY(run_step(reader, member_step, err));
+  *ret_is_item = reader->value.type != TRACE_NONE;
+  reader->private_->place = *ret_is_item ? PLACE_AFTER_VALUE : PLACE_FIRST_EVENT;
+  return STATUS_OK;
+}
+
+static enum status begin_document(struct trace_reader_private *own, struct error *err)
+{
+  struct input *input = own->input;
+  if (*input->at != '{' && *input->at != '[')
+    return fail_here(own, "'{' or '[' was expected", err);
+  own->is_bare_array = *input->at == '[';
+  own->place = own->is_bare_array ? PLACE_FIRST_EVENT : PLACE_FIRST_KEY;
+  input->at++;
+  return STATUS_OK;
+}
+
+// Between or behind events: a comma, the array's end, or the end of a file that leaves the bracket out.
+static enum status between_events(struct trace_reader *reader, struct error *err)
+{
+  struct trace_reader_private *own = reader->private_;
+  struct input *input = own->input;
+  if (input->at == input->end && own->is_bare_array && own->seen_event) {
+    reader->is_unclosed = true;
+    own->place = PLACE_AFTER_DOCUMENT;
+    return STATUS_OK;
+  }
+  if (*input->at == ']' && own->place != PLACE_EVENT) {
+    own->place = own->is_bare_array ? PLACE_AFTER_DOCUMENT : PLACE_AFTER_VALUE;
+    input->at++;
+    return STATUS_OK;
+  }
+  if (own->place == PLACE_AFTER_EVENT && *input->at != ',')
+    return fail_here(own, "',' or ']' was expected", err);
+  if (own->place == PLACE_AFTER_EVENT) {
+    own->place = PLACE_EVENT;
+    input->at++;
+  }
+  return STATUS_OK;
+}
+
+static enum status next_key(struct trace_reader *reader, bool *ret_is_item, struct error *err)
+{
+  struct trace_reader_private *own = reader->private_;
+  struct input *input = own->input;
+  if (*input->at == '}' && own->place != PLACE_KEY) {
+    own->place = PLACE_AFTER_DOCUMENT;
+    input->at++;
+    return STATUS_OK;
+  }
+  if (own->place == PLACE_AFTER_VALUE) {
+    if (*input->at != ',')
+      return fail_here(own, "',' or '}' was expected", err);
+    own->place = PLACE_KEY;
+    input->at++;
+    return STATUS_OK;
+  }
+  return read_member(reader, ret_is_item, err);
+}
+
+static enum status read_one_event(struct trace_reader *reader, struct error *err)
+{
+  struct trace_reader_private *own = reader->private_;
+  XSP_TRY(run_step(reader, event_step, err));
+  own->place = PLACE_AFTER_EVENT;
+  own->seen_event = true;
+  return STATUS_OK;
+}
+
+// Behind an event: over the comma to the next one, where it stands in this window; false: trace_next must look.
+static bool skip_to_event(struct trace_reader_private *own)
+{
+  const char *at = own->input->at;
+  if (own->place != PLACE_AFTER_EVENT || *at != ',')
+    return false;
+  at = json_skip_space(at + 1);
+  if (*at != '{')
+    return false;
+  own->input->at = at;
+  return true;
+}
+
+enum status trace_next(struct trace_reader *reader, enum trace_item *ret_item, struct error *err)
+{
+  struct trace_reader_private *own = reader->private_;
+  bool is_key = false;
+  if (skip_to_event(own)) {
+    *ret_item = TRACE_EVENT;
+    return run_step(reader, event_step, err);
+  }
+  for (;;) {
+    XSP_TRY(skip_space(own, err));
+    switch (own->place) {
+    case PLACE_START:
+      XSP_TRY(begin_document(own, err));
+      break;
+    case PLACE_FIRST_KEY:
+    case PLACE_KEY:
+    case PLACE_AFTER_VALUE:
+      XSP_TRY(next_key(reader, &is_key, err));
+      if (is_key) {
+        *ret_item = TRACE_KEY;
+        return STATUS_OK;
+      }
+      break;
+    case PLACE_FIRST_EVENT:
+    case PLACE_EVENT:
+    case PLACE_AFTER_EVENT:
+      if (own->place == PLACE_AFTER_EVENT || *own->input->at != '{') {
+        enum trace_place before = own->place;
+        XSP_TRY(between_events(reader, err));
+        if (own->place != before)
+          break;
+      }
+      XSP_TRY(read_one_event(reader, err));
+      *ret_item = TRACE_EVENT;
+      return STATUS_OK;
+    case PLACE_AFTER_DOCUMENT:
+      if (own->input->at < own->input->end)
+        return fail_here(own, "nothing was expected behind the document's end", err);
+      *ret_item = TRACE_END;
+      return STATUS_OK;
+    }
+  }
+}
+
+enum status trace_open(struct input *input, struct trace_reader *ret_reader, struct error *err)
+{
+  *ret_reader = (struct trace_reader){0};
+  struct trace_reader_private *own = calloc(1, sizeof *own);
+  ret_reader->private_ = own;
+  if (own == NULL || (own->scratch = malloc(SCRATCH_BYTES)) == NULL ||
+      (own->arguments = malloc(ARGUMENTS_FIRST * sizeof *own->arguments)) == NULL || !shapes_init(&own->shapes)) {
+    trace_close(ret_reader);
+    return error_set(err, STATUS_MEMORY, "cannot import", input->path, NULL, "out of memory");
+  }
+  own->input = input;
+  own->argument_capacity = ARGUMENTS_FIRST;
+  while (input->end - input->at < 3 && !input->is_last)
+    XSP_TRY(input_more(input, err));
+  if (input->end - input->at >= 3 && memcmp(input->at, "\xef\xbb\xbf", 3) == 0) // a byte order mark
+    input->at += 3;
+  return STATUS_OK;
+}
+
+void trace_close(struct trace_reader *reader)
+{
+  struct trace_reader_private *own = reader->private_;
+  if (own != NULL) {
+    arena_done(&own->more_scratch);
+    free(own->scratch);
+    free(own->arguments);
+    shapes_done(&own->shapes);
+    free(own);
+  }
+  *reader = (struct trace_reader){0};
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chrome trace events, one at a time, from a stream of any size: what Kineto, ONNX Runtime, TensorFlow and many others
+// write. Both shapes: {"traceEvents": [...], other keys} and a bare array (whose closing bracket may be missing, as
+// Chrome's format allows, where the importer says so). Private to collect. Fast path of the whole room.
+#ifndef XSP_IMPORTERS_TRACE_EVENTS_TRACE_EVENTS_H
+#define XSP_IMPORTERS_TRACE_EVENTS_TRACE_EVENTS_H
+
+#include "base/arena.h"
+#include "importers/input.h"
+
+struct text { // a slice; not NUL-terminated; lives until the next event
+  const char *at;
+  size_t length;
+};
+enum trace_value_type { // as in JSON
+  TRACE_NONE = 0,       // absent
+  TRACE_STRING,
+  TRACE_NUMBER,
+  TRACE_TRUE,
+  TRACE_FALSE,
+  TRACE_NULL,
+  TRACE_OBJECT,
+  TRACE_ARRAY,
+};
+struct trace_value {
+  enum trace_value_type type;
+  bool is_whole;   // NUMBER of up to 16 digits and nothing else: its value is `whole`
+  struct text raw; // STRING: decoded (U+FFFD for invalid UTF-8, escapes resolved); others: the JSON text as it stands
+  int64_t whole;
+};
+struct trace_argument {
+  struct text key; // decoded
+  uint32_t
+      key_number; // the same for equal keys of this reader, from 1, small; 0: look at `key` (not every key has one)
+  struct trace_value value;
+};
+struct trace_event {
+  struct text name, category; // "" where absent
+  char phase;                 // 'X', 'B', 'E', 'i', 'M', 's', 'f', …; 0: absent
+  bool has_start, has_duration;
+  // Microseconds in the file, in quotes or not, decimals read exactly. end is ts + dur rounded down to ns, so dur is
+  // end_ns - start_ns.
+  int64_t start_ns, end_ns;                     // end == start without dur
+  struct trace_value process_id, thread_id, id; // numbers or strings
+  const struct trace_argument *arguments;       // of "args" in order; a repeated key stands twice
+  size_t argument_count;
+  uint64_t offset; // of the event's first byte in the file
+};
+
+struct trace_reader {
+  struct trace_event event; // after TRACE_EVENT
+  struct text key;          // after TRACE_KEY: a key of the top object other than traceEvents
+  struct trace_value value; // beside it
+  bool is_unclosed; // after TRACE_END: a bare array without its closing bracket; the importer says if that will do
+  struct trace_reader_private *private_;
+};
+enum trace_item { TRACE_END = 0, TRACE_EVENT, TRACE_KEY };
+
+// `input` stays the caller's.
+enum status trace_open(struct input *input, struct trace_reader *ret_reader, struct error *err) MUST_CHECK;
+// STATUS_INPUT with file, byte and reason: not JSON, truncated, nested deeper than 512, a time beyond int64 ns.
+enum status trace_next(struct trace_reader *reader, enum trace_item *ret_item, struct error *err) MUST_CHECK;
+void trace_close(struct trace_reader *reader);
+
+bool text_is(struct text text, const char *literal);
+bool trace_any_int64(const struct trace_value *value, int64_t *ret_value);
+static inline bool trace_int64(const struct trace_value *value,
+                               int64_t *ret_value) // whole numbers, also as strings "12"
+{
+  if (!value->is_whole)
+    return trace_any_int64(value, ret_value); // which leaves *ret_value alone where there is none
+  *ret_value = value->whole;
+  return true;
+}
+bool trace_double(const struct trace_value *value, double *ret_value);                     // finite numbers
+const struct trace_argument *trace_find(const struct trace_event *event, const char *key); // the last of that key; NULL
+
+#endif

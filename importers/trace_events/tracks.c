@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tracks of trace events by process and thread; see event_tracks.h.
+#include "importers/trace_events/tracks.h"
+
+// A process or thread as an id of a text: 12 and "12" are the same, as in viewers of such files.
+static uint32_t id_text(struct import *import, const struct trace_value *value)
+{
+  if (value->type == TRACE_NONE || value->type == TRACE_NULL)
+    return 0;
+  return import_string(import, value->raw.at, value->raw.length);
+}
+
+static enum status add_track(struct event_tracks *tracks, struct import *import, const struct trace_event *event,
+                             uint32_t pid, uint32_t tid, uint32_t *ret_track_id, struct error *err)
+{
+  struct store_track row = {
+      .process_id = STORE_NONE, .thread_id = STORE_NONE, .device_id = STORE_NONE, .stream_id = STORE_NONE};
+  if (!trace_int64(&event->process_id, &row.process_id) && pid != 0)
+    row.name = import_text(import, pid, NULL);
+  if (!trace_int64(&event->thread_id, &row.thread_id) && tid != 0)
+    row.name = import_text(import, tid, NULL);
+  return import_track(import, tracks->run_id, &row, ret_track_id, err);
+}
+
+enum status event_track(struct event_tracks *tracks, struct import *import, const struct trace_event *event,
+                        uint32_t *ret_track_id, struct error *err)
+{
+  uint32_t pid = id_text(import, &event->process_id), tid = id_text(import, &event->thread_id);
+  *ret_track_id = tracks->last_track;
+  if (tracks->last_track != 0 && pid == tracks->last_pid && tid == tracks->last_tid)
+    return STATUS_OK;
+  uint32_t *slot = pair_map_at(&tracks->tracks, pid, tid);
+  if (slot == NULL)
+    return import_no_memory(import, err);
+  if (*slot == 0)
+    XSP_TRY(add_track(tracks, import, event, pid, tid, slot, err));
+  *ret_track_id = *slot;
+  tracks->last_pid = pid;
+  tracks->last_tid = tid;
+  tracks->last_track = *slot;
+  return STATUS_OK;
+}
+
+void event_tracks_done(struct event_tracks *tracks)
+{
+  pair_map_done(&tracks->tracks);
+}

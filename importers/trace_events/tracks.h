@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tracks of trace events by (pid, tid), which may be numbers or strings. Private to collect.
+#ifndef XSP_IMPORTERS_TRACE_EVENTS_TRACKS_H
+#define XSP_IMPORTERS_TRACE_EVENTS_TRACKS_H
+
+#include "importers/importer.h"
+#include "importers/pair_map.h"
+#include "importers/trace_events/trace_events.h"
+
+struct event_tracks { // starts as {.run_id = …}
+  int64_t run_id;
+  struct pair_map tracks; // (pid, tid) as ids of texts → track
+  uint32_t last_pid, last_tid, last_track;
+};
+// The track of an event; a new one gets the numbers, and a name where pid or tid are no numbers.
+enum status event_track(struct event_tracks *tracks, struct import *import, const struct trace_event *event,
+                        uint32_t *ret_track_id, struct error *err) MUST_CHECK;
+void event_tracks_done(struct event_tracks *tracks);
+
+#endif
