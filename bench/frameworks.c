@@ -6,7 +6,7 @@
 // itself as the traced one. Prints one JSON line per case.
 #include "base/error.h"
 #include "base/library.h"
-#include "tracers/onnxruntime/abi.h"
+#include "frameworks/onnxruntime/abi.h"
 
 #include <dlfcn.h>
 #include <ftw.h>

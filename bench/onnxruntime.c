@@ -6,7 +6,7 @@
 // what profiling costs (p10). Prints one JSON line per case.
 #include "base/arena.h"
 #include "base/error.h"
-#include "predictors/predictor.h"
+#include "frameworks/common/predictor.h"
 #include <xsp/span.h>
 
 #include <stdio.h>

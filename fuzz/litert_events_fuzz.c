@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes predictors/litert_events: bytes in place of a profiler's events. Tags are pointers, which are passed on unread.
-#include "predictors/litert_events.h"
-#include "predictors/talk.h"
+// Fuzzes frameworks/litert/events: bytes in place of a profiler's events. Tags are pointers, which are passed on unread.
+#include "frameworks/common/talk.h"
+#include "frameworks/litert/events.h"
 
 #include <stdlib.h>
 #include <string.h>

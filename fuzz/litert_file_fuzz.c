@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes predictors/litert_file and litert_graph: any bytes as a TFLite model.
-#include "predictors/litert_file.h"
-#include "predictors/litert_graph.h"
+// Fuzzes frameworks/litert/file and graph: any bytes as a TFLite model.
+#include "frameworks/litert/file.h"
+#include "frameworks/litert/graph.h"
 
 #include <stdint.h>
 #include <stdlib.h>

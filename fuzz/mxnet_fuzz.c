@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes what is read of MXNet: the first byte says whether the rest is a symbol, a signature, a profile or a shape.
-#include "predictors/mxnet_shapes.h"
-#include "profiles/mxnet_profile.h"
+#include "frameworks/mxnet/profile.h"
+#include "frameworks/mxnet/shapes.h"
 
 #include <stdlib.h>
 #include <string.h>

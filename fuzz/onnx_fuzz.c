@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes predictors/onnx_file and onnx_external: any bytes are walked to an end, damage is told in words, and no file is named
+// Fuzzes frameworks/onnxruntime/onnx_file and onnx_external: any bytes are walked to an end, damage is told in words, and no file is named
 // that lies outside of the model's folder.
-#include "predictors/onnx_external.h"
-#include "predictors/onnx_file.h"
+#include "frameworks/onnxruntime/onnx_external.h"
+#include "frameworks/onnxruntime/onnx_file.h"
 
 #include <stdlib.h>
 #include <string.h>

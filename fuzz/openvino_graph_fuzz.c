@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes what is read of a model that OpenVINO exported: the graph is found, read, and asked for the work of nodes.
-#include "predictors/openvino_graph.h"
+#include "frameworks/openvino/graph.h"
 
 #include <stdlib.h>
 #include <string.h>

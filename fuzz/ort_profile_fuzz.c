@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes the reader of ONNX Runtime's profile files (without a session: nothing is recorded).
-#include "predictors/onnxruntime_profile.h"
+#include "frameworks/onnxruntime/profile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

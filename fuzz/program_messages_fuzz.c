@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes what a predictor program answers: the first byte says to what (o open, d prepare, p a prediction with layers,
 // l one whose layers have durations only, m one without layers).
-#include "predictors/program_messages.h"
+#include "frameworks/program/messages.h"
 
 #include <stdlib.h>
 #include <string.h>

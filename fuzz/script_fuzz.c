@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes predictors/script_model.
-#include "predictors/script_model.h"
+// Fuzzes frameworks/script/model.
+#include "frameworks/script/model.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes what is made of TensorFlow's recorded activities: lines of a name, each with a thread and two times in its first
 // three bytes. Parents come before what they hold, on the same array.
-#include "tracers/tensorflow/activities.h"
+#include "frameworks/tensorflow/activities.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes predictors/tensorflow_*: the first byte says which message the rest is. Any bytes give an answer whose parts are
+// Fuzzes frameworks/tensorflow: the first byte says which message the rest is. Any bytes give an answer whose parts are
 // within bounds, or a problem.
-#include "predictors/tensorflow_fusion.h"
-#include "predictors/tensorflow_layers.h"
-#include "predictors/tensorflow_metadata.h"
+#include "frameworks/tensorflow/fusion.h"
+#include "frameworks/tensorflow/layers.h"
+#include "frameworks/tensorflow/metadata.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What predictors/tensorflow_metadata.c reads of a RunMetadata file, as JSON lines, for its comparison with the official
+// What frameworks/tensorflow/metadata.c reads of a RunMetadata file, as JSON lines, for its comparison with the official
 // protobuf classes.
-#include "predictors/tensorflow_metadata.h"
+#include "frameworks/tensorflow/metadata.h"
 
 #include "base/json_write.h"
 

@@ -30,7 +30,7 @@ static void keep(const void *bytes, size_t length)
 }
 
 #ifdef TEE_TENSORFLOW
-#include "predictors/tensorflow_abi.h"
+#include "frameworks/tensorflow/abi.h"
 
 // Metadata of a run is given back once it has been read.
 void TF_DeleteBuffer(struct tf_buffer *buffer)
@@ -117,7 +117,7 @@ int LiteRtGetProfilerEvents(handle profiler, int count, void *events)
 #endif
 
 #ifdef TEE_OPENVINO
-#include "predictors/openvino_abi.h"
+#include "frameworks/openvino/abi.h"
 
 // One line a node: its mean until now, in microseconds, and its name.
 int ov_infer_request_get_profiling_info(const struct ov_infer_request *request, struct ov_profiling_list *list)

@@ -3,7 +3,7 @@
 // test_run_onnxruntime.py. It prints what it computes and what the runtime tells it, so that two runs can be compared byte
 // for byte.
 //   run_onnxruntime MODE MODEL INFERENCES BATCH   (linked: -DLINKED; else the library is looked up: $ORT_LIBRARY)
-#include "tracers/onnxruntime/abi.h"
+#include "frameworks/onnxruntime/abi.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

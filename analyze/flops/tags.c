@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads shapes from the tags that predictors and importers give layers, and has their operators counted, each different
-// one once. Called by flops_layers.c. Tags: ONNX Runtime's input_shape, layer_shape, …_bytes (tracers/onnxruntime); Kineto's
+// one once. Called by flops_layers.c. Tags: ONNX Runtime's input_shape, layer_shape, …_bytes (frameworks/onnxruntime); Kineto's
 // "Input Dims", "Input type", "Concrete Inputs"; kernel_shape, group, size, mode from whoever knows them
 // (`xsp profile` reads them from the model); operator and fused_ops of the other predictors.
 #include "analyze/flops/tags.h"

@@ -4,7 +4,7 @@
 // the parent of both gives, as xsp does. The same calls into the framework as the runner's, on the same inputs, but no capture
 // session, no span and no collector; what xsp's code does within an inference is taken off. Arguments: inferences, warm-ups,
 // batch size, then the runner's options. Prints "plain" or "own" and the nanoseconds of each.
-#include "predictors/predictor.h"
+#include "frameworks/common/predictor.h"
 #include "programs/runner/arguments.h"
 #include "programs/runner/inputs.h"
 #include "programs/runner/placement.h"

@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "predictors/predictor.h"
+#include "frameworks/common/predictor.h"
 
 #include <stdint.h>
 

@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/error.h"
-#include "predictors/predictor.h"
+#include "frameworks/common/predictor.h"
 #include "programs/runner/fill.h"
 
 #include <stdbool.h>

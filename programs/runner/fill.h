@@ -3,7 +3,7 @@
 #ifndef XSP_PROGRAMS_RUNNER_FILL_H
 #define XSP_PROGRAMS_RUNNER_FILL_H
 
-#include "predictors/predictor.h"
+#include "frameworks/common/predictor.h"
 
 #include <stdint.h>
 

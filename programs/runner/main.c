@@ -3,7 +3,7 @@
 // a socket and ends when that closes. Whatever a framework does (abort, hang, take all memory) happens here, not in xsp.
 #include "base/arena.h"
 #include "base/error.h"
-#include "predictors/predictor.h"
+#include "frameworks/common/predictor.h"
 #include "programs/runner/affinity.h"
 #include "programs/runner/arguments.h"
 #include "programs/runner/expect.h"

@@ -5,7 +5,7 @@
 #define XSP_PROGRAMS_XSP_CHECK_PROBE_H
 
 #include "base/error.h"
-#include "predictors/predictor.h"
+#include "frameworks/common/predictor.h"
 
 #include <stdbool.h>
 

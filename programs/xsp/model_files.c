@@ -3,7 +3,7 @@
 // followed has the file that was named.
 #include "programs/xsp/model_files.h"
 
-#include "predictors/onnx_external.h"
+#include "frameworks/onnxruntime/onnx_external.h"
 
 #include <fcntl.h>
 #include <fts.h>
@@ -71,7 +71,7 @@ static void add_external_data(struct finding *finding, const char *path)
   close(fd);
 }
 
-// The latest epoch's parameters, which is what predictors/mxnet.c opens, and the shapes of inputs.
+// The latest epoch's parameters, which is what frameworks/mxnet/predictor.c opens, and the shapes of inputs.
 static void add_mxnet(struct finding *finding, const char *path, size_t prefix_length)
 {
   static const char digits[] = "-[0-9][0-9][0-9][0-9].params";

@@ -2,7 +2,7 @@
 // Reads --framework and --library into variants, and names them. Called by verb_profile.c and for what people read.
 #include "programs/xsp/profile_variant.h"
 
-#include "predictors/predictor.h"
+#include "frameworks/common/predictor.h"
 
 #include <stdio.h>
 #include <string.h>

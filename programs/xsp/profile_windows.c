@@ -3,7 +3,7 @@
 // correlates.
 #include "programs/xsp/profile_windows.h"
 
-#include "predictors/onnx_windows.h"
+#include "frameworks/onnxruntime/onnx_windows.h"
 
 #include <inttypes.h>
 #include <stdio.h>

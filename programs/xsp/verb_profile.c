@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `xsp profile`: options in, experiment, tables out. The measuring is in profile_experiment.c.
 #include "base/arena.h"
-#include "predictors/predictor.h"
+#include "frameworks/common/predictor.h"
 #include "programs/runner/affinity.h"
 #include "programs/xsp/install.h"
 #include "programs/xsp/output.h"

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of frameworks, and which of them are traced here. Called by interpose.c for every look-up of the program:
+// what is not in the table costs a comparison of names.
+#include "frameworks/common/door.h"
+
+#include "frameworks/common/door_python.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct framework *const frameworks[] = {&framework_mxnet, &framework_onnxruntime, &framework_tensorflow,
+                                                     &framework_tensorflow_recorder};
+#define FRAMEWORKS (sizeof frameworks / sizeof frameworks[0])
+#define PYTHON_ENTRANCE "PyInit_"
+
+static char model_range[1024];              // empty: none. Programs may change their environment
+static char session_folder[4096];           // likewise
+static char tracer_paths[FRAMEWORKS][4096]; // empty: not traced. Written before main, then only read.
+static bool any_traced;
+
+// "@/a/onnxruntime.so:option=x,/b/other.so": the item whose file is NAME.so.
+static void find_tracer(const char *list, const char *name, char *path, size_t size)
+{
+  size_t length = strlen(name);
+  for (const char *item = list; *item != 0;) {
+    item += *item == '@';
+    size_t item_length = strcspn(item, ",");
+    size_t end = strcspn(item, ":,");
+    const char *file = memrchr(item, '/', end);
+    if (file != NULL && end < size && (size_t)(item + end - file) == 1 + length + 3 &&
+        memcmp(file + 1, name, length) == 0 && memcmp(file + 1 + length, ".so", 3) == 0) {
+      memcpy(path, item, end);
+      path[end] = 0;
+      return;
+    }
+    item += item_length;
+    item += *item == ',';
+  }
+}
+
+// secure_getenv: a program with more rights than its caller loads nothing that the caller names.
+__attribute__((constructor)) static void read_environment(void)
+{
+  const char *session = secure_getenv("XSP_SESSION"), *tracers = secure_getenv("XSP_TRACERS");
+  if (session == NULL || *session == 0 || tracers == NULL)
+    return;
+  if (strlen(session) < sizeof session_folder)
+    strcpy(session_folder, session);
+  const char *range = secure_getenv("XSP_MODEL_RANGE");
+  if (range != NULL && strlen(range) < sizeof model_range)
+    strcpy(model_range, range);
+  for (size_t i = 0; i < FRAMEWORKS; i++) {
+    find_tracer(tracers, frameworks[i]->name, tracer_paths[i], sizeof tracer_paths[i]);
+    any_traced = any_traced || tracer_paths[i][0] != 0;
+  }
+}
+
+const char *framework_model_range(void)
+{
+  return model_range[0] != 0 ? model_range : NULL;
+}
+
+const char *framework_session(void)
+{
+  return session_folder[0] != 0 ? session_folder : NULL;
+}
+
+const char *framework_tracer(const struct framework *framework)
+{
+  for (size_t i = 0; i < FRAMEWORKS; i++)
+    if (frameworks[i] == framework && tracer_paths[i][0] != 0)
+      return tracer_paths[i];
+  return NULL;
+}
+
+// A namespace of dlmopen has libraries of its own, libxsp.so among them if it were drawn in: not ours.
+static bool is_of_program(void *handle)
+{
+  Lmid_t namespace_id;
+  return dlinfo(handle, RTLD_DI_LMID, &namespace_id) == 0 && namespace_id == LM_ID_BASE;
+}
+
+static bool has_prefix(const struct framework *framework, const char *name)
+{
+  return strncmp(name, framework->symbol_prefix, strlen(framework->symbol_prefix)) == 0;
+}
+
+static const struct framework_symbol *find_symbol(const struct framework *framework, const char *name)
+{
+  if (!has_prefix(framework, name))
+    return NULL;
+  for (const struct framework_symbol *symbol = framework->symbols; symbol->name != NULL; symbol++)
+    if (strcmp(name, symbol->name) == 0)
+      return symbol;
+  return NULL;
+}
+
+static bool is_python_entrance(const struct framework *framework, const char *name)
+{
+  const size_t prefix = sizeof PYTHON_ENTRANCE - 1;
+  return framework->python_module != NULL && strncmp(name, PYTHON_ENTRANCE, prefix) == 0 &&
+         strcmp(name + prefix, framework->python_module) == 0;
+}
+
+void *framework_offer(void *handle, const char *name, void *found, const void *caller)
+{
+  for (size_t i = 0; i < FRAMEWORKS && any_traced; i++) {
+    if (tracer_paths[i][0] == 0)
+      continue;
+    const struct framework_symbol *symbol = find_symbol(frameworks[i], name);
+    if (frameworks[i]->met != NULL && has_prefix(frameworks[i], name))
+      frameworks[i]->met();
+    if (symbol == NULL && !is_python_entrance(frameworks[i], name))
+      continue;
+    int saved_errno = errno;
+    if (is_of_program(handle))
+      found = symbol != NULL ? symbol->found(symbol, found) : python_entrance(frameworks[i], found, caller);
+    dlerror(); // the look-up succeeded: what we tried in between is no error of the program's
+    errno = saved_errno;
+  }
+  return found;
+}
+
+static void *find_in(const struct link_map *map, const char *name)
+{
+  if (map->l_name == NULL || map->l_name[0] == 0) // the program itself: all of its scope was looked through
+    return NULL;
+  void *handle = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD), *found = NULL;
+  if (handle != NULL) {
+    found = frameworks_lookup(handle, name);
+    dlclose(handle);
+  }
+  return found;
+}
+
+// First where the loader would have looked without us: in the scope of the program, then among the libraries that the
+// caller was loaded with. A caller that jumped to us instead of calling cannot be told: then whoever has one.
+void *framework_next(const char *name, const void *caller)
+{
+  int saved_errno = errno;
+  void *found = frameworks_lookup(RTLD_NEXT, name);
+  Dl_info info;
+  struct link_map *map = NULL;
+  if (found == NULL && dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) != 0 && map != NULL)
+    found = find_in(map, name);
+  while (map != NULL && map->l_prev != NULL)
+    map = map->l_prev;
+  void *own = NULL;
+  if (found == NULL && dladdr1((const void *)tracer_paths, &info, &own, RTLD_DL_LINKMAP) != 0)
+    for (; found == NULL && map != NULL; map = map->l_next)
+      if (map != own)
+        found = find_in(map, name);
+  if (found == NULL)
+    dlerror();
+  errno = saved_errno;
+  return found;
+}
+
+bool framework_hides(const char *name)
+{
+  for (size_t i = 0; i < FRAMEWORKS; i++)
+    if (find_symbol(frameworks[i], name) != NULL)
+      return frameworks_lookup(RTLD_NEXT, name) == NULL; // leaves the loader's error, as a look-up in vain would
+  return false;
+}
+
+// A handle of the program's own scope (dlopen of NULL) leads to our exports, too.
+bool framework_hides_found(const char *name, const void *found)
+{
+  for (size_t i = 0; i < FRAMEWORKS; i++) {
+    const struct framework_symbol *symbol = find_symbol(frameworks[i], name);
+    if (symbol != NULL && (uintptr_t)symbol->own_export == (uintptr_t)found)
+      return framework_hides(name);
+  }
+  return false;
+}
+
+struct search {
+  uintptr_t address;
+  size_t readable;
+};
+
+static int find_segment(struct dl_phdr_info *info, size_t size, void *data)
+{
+  struct search *search = data;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+    uintptr_t start = info->dlpi_addr + segment->p_vaddr, end = start + segment->p_memsz;
+    if (segment->p_type == PT_LOAD && (segment->p_flags & PF_R) && search->address >= start && search->address < end)
+      search->readable = end - search->address;
+  }
+  return search->readable != 0;
+}
+
+size_t framework_readable(const void *address)
+{
+  struct search search = {(uintptr_t)address, 0};
+  dl_iterate_phdr(find_segment, &search);
+  return search.readable;
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Publishes the layers of an inference that has ended, as its framework tells of them: a name, a type, how long, perhaps
+// when. Shared by the predictors whose framework has no callback. Called outside every span (flush, resume); one thread.
+//
+// What a framework does not tell is not made up: tag `untold` says what it is. Layers lie on tracks of their own, since
+// no thread is known: as many as it takes for the spans of each to nest.
+#ifndef XSP_FRAMEWORKS_COMMON_LAYER_PUBLISH_H
+#define XSP_FRAMEWORKS_COMMON_LAYER_PUBLISH_H
+
+#include "base/error.h"
+#include <xsp/span.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum layer_times {
+  LAYER_TIMES_REALTIME,  // start_ns is CLOCK_REALTIME
+  LAYER_TIMES_MONOTONIC, // start_ns is CLOCK_MONOTONIC
+  LAYER_TIMES_LAID_OUT,  // only durations are told: one after the other from the start of the inference
+};
+
+struct layer_tag {
+  const char *key;
+  const char *text; // NULL: `number` counts
+  int64_t number;
+};
+
+#define LAYER_PARENT_MODEL SIZE_MAX
+struct layer_told { // strings are read during the call only; NULL where not told
+  const char *name; // the type stands for one that is not told
+  const char *type; // tag layer_type
+  const char *category;
+  const char *shape;   // tag layer_shape, "[1,64,112,112]"
+  int64_t index;       // tag layer_index, the same in every inference; negative: none, its place in time counts
+  int64_t alloc_bytes; // negative: not told
+  uint64_t start_ns;   // not read where times are laid out
+  uint64_t duration_ns;
+  size_t parent;                // place in the same array of the layer that ran this one, or LAYER_PARENT_MODEL
+  const struct layer_tag *tags; // further tags
+  size_t tag_count;
+};
+
+struct layer_publisher;
+struct layer_publisher_options {
+  const char *tracer; // the predictor's name; kept as long as the publisher
+  const char *untold; // as predictor.untold, for this model; NULL: all is told
+  enum layer_times times;
+};
+// NULL where memory is out. The strings of `options` must live as long as the publisher.
+struct layer_publisher *layer_publisher_create(const struct layer_publisher_options *options);
+void layer_publisher_free(struct layer_publisher *publisher); // NULL is legal
+
+// One inference. `model` is its span (struct predictor_model's model_span at the time), `model_start_ns` when it began on
+// CLOCK_MONOTONIC, which only laid out layers need. STATUS_MEMORY: nothing was published. Without a session nothing is.
+enum status layer_publish(struct layer_publisher *publisher, const struct layer_told *layers, size_t count,
+                          struct xsp_context model, uint64_t model_start_ns, struct error *err) MUST_CHECK;
+
+// CLOCK_MONOTONIC now, for model_start_ns.
+uint64_t layer_clock_ns(void);
+// "[1,64,112,112]" of a shape, cut to `size`; returns `text`.
+const char *layer_shape_text(const int64_t *shape, size_t rank, char *text, size_t size);
+
+#endif

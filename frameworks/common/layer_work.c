@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shapes and bytes of a layer's tensors as tags; see layer_work.h.
+#include "frameworks/common/layer_work.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int64_t bytes_of(const int64_t *shape, size_t rank, size_t element_bytes)
+{
+  int64_t bytes = (int64_t)element_bytes;
+  for (size_t i = 0; i < rank; i++)
+    if (shape[i] < 0 || __builtin_mul_overflow(bytes, shape[i], &bytes))
+      return -1;
+  return element_bytes > 0 ? bytes : -1;
+}
+
+static void add_shape(struct layer_work *work, const int64_t *shape, size_t rank)
+{
+  char text[256] = "[-1]";
+  if (rank != LAYER_RANK_UNKNOWN)
+    layer_shape_text(shape, rank, text, sizeof text);
+  size_t length = strlen(text);
+  work->is_cut = work->is_cut || text[length - 1] != ']' || work->input_length + length + 2 > sizeof work->inputs;
+  if (work->is_cut)
+    return;
+  if (work->input_length > 0)
+    work->inputs[work->input_length++] = ' ';
+  memcpy(work->inputs + work->input_length, text, length + 1);
+  work->input_length += length;
+}
+
+void layer_work_add(struct layer_work *work, enum layer_tensor kind, const int64_t *shape, size_t rank,
+                    size_t element_bytes)
+{
+  int64_t bytes = rank == LAYER_RANK_UNKNOWN ? -1 : bytes_of(shape, rank, element_bytes);
+  int64_t *sum = &work->bytes[kind];
+  if (bytes < 0 || *sum < 0 || __builtin_add_overflow(*sum, bytes, sum))
+    *sum = -1;
+  if (kind == LAYER_OUTPUT)
+    work->has_outputs = true;
+  else
+    add_shape(work, shape, rank);
+}
+
+size_t layer_work_tags(const struct layer_work *work, struct layer_tag tags[LAYER_WORK_TAGS])
+{
+  size_t count = 0;
+  if (work->input_length > 0)
+    tags[count++] = (struct layer_tag){"input_shape", work->inputs, 0};
+  static const char *const keys[] = {"activation_bytes", "parameter_bytes", "output_bytes"};
+  for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+    if (work->bytes[i] >= 0 && (i < LAYER_OUTPUT || work->has_outputs))
+      tags[count++] = (struct layer_tag){keys[i], NULL, work->bytes[i]};
+  return count;
+}

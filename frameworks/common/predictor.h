@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// A predictor: three functions per framework. Runs in the runner process only (programs/runner), never in xsp itself.
+// Everything else (inputs, warm-up, repetition, batch sweep, levels) is shared code in the runner.
+#ifndef XSP_FRAMEWORKS_COMMON_PREDICTOR_H
+#define XSP_FRAMEWORKS_COMMON_PREDICTOR_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include <xsp/span.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum tensor_type { // ONNX's numbers, so that no second enumeration is needed
+  TENSOR_FLOAT = 1,
+  TENSOR_UINT8 = 2,
+  TENSOR_INT8 = 3,
+  TENSOR_UINT16 = 4,
+  TENSOR_INT16 = 5,
+  TENSOR_INT32 = 6,
+  TENSOR_INT64 = 7,
+  TENSOR_STRING = 8,
+  TENSOR_BOOL = 9,
+  TENSOR_FLOAT16 = 10,
+  TENSOR_DOUBLE = 11,
+  TENSOR_UINT32 = 12,
+  TENSOR_UINT64 = 13,
+  TENSOR_BFLOAT16 = 16,
+};
+#define TENSOR_MAXIMUM_RANK 16
+struct tensor_info { // what the model says of an input
+  const char *name;
+  enum tensor_type type;
+  unsigned rank;
+  int64_t shape[TENSOR_MAXIMUM_RANK];              // -1: free
+  const char *dimension_name[TENSOR_MAXIMUM_RANK]; // of a free dimension; NULL: unnamed
+  bool has_no_shape;                               // of an output: it is not told
+};
+struct tensor { // what predict is given
+  const struct tensor_info *info;
+  int64_t shape[TENSOR_MAXIMUM_RANK]; // all >= 0
+  void *data;                         // owned by the runner, C order
+  size_t size_bytes;
+};
+struct predictor_options {
+  const char *model_path;
+  const char *library_path;     // NULL: search (base/library.h rules)
+  unsigned threads;             // 0: the framework's default
+  uint32_t level_mask;          // the session's levels: layer or deeper switches the framework's profiling on
+  const char *tracer_directory; // where xsp's own tracers lie
+  const char *work_directory;   // for files a framework insists on writing; private to this process
+  bool force_profile_file;      // ONNX Runtime: take the profile JSON route even where the listener works
+  bool unfused;                 // run the model's operators apart; only asked of a predictor that has_unfused
+};
+struct predictor_interval { // on the clock that told_times says; end_ns 0: there is none
+  uint64_t start_ns, end_ns;
+};
+// When an inference took place, where it is not this process that makes it (predictor.tells_times).
+struct told_times {
+  bool is_realtime; // CLOCK_REALTIME, else CLOCK_MONOTONIC
+  struct predictor_interval model, preprocess, postprocess;
+  uint64_t transport_ns; // what asking and answering took beyond these; in none of them
+};
+struct predictor_model { // filled by open; strings and arrays live in `arena` of the caller
+  const char *framework, *framework_version, *library_path;
+  struct tensor_info *inputs;
+  size_t input_count;
+  struct tensor_info *outputs; // NULL: the framework does not tell them. Type 0: not told
+  size_t output_count;
+  const char *layer_source; // how the layer level is obtained: "listener", "profile file", "none"
+  const char *note;         // what else to keep with the trace, one line ("inference precision bf16"); NULL: nothing
+  void *state;              // the predictor's own
+  // Set by the runner before each predict, after it where the predictor tells_times: the model span, for layers that are
+  // published later (all zero: none).
+  struct xsp_context model_span;
+  int64_t batch;          // set by the runner before each prepare
+  struct told_times told; // set by predict where the predictor tells_times
+  // Ticks that xsp's own code has spent inside this process's inferences so far; NULL: none is called there.
+  uint64_t (*own_ticks)(void);
+};
+struct predictor {
+  const char *name; // "onnxruntime"
+  const char *summary;
+  const char *extensions; // ".onnx .ort"
+  // Models that are no plain file of such a name (a folder, a file beside another): true where `path` is one. May be
+  // NULL. Asked before the extensions of any predictor are looked at.
+  bool (*recognises)(const char *path);
+  // What the framework does not tell of a layer, comma-separated of "start", "thread", "name", "type"; NULL: it tells
+  // all. It stands in `xsp check` and as tag "untold" on each layer.
+  const char *untold;
+  // The inference runs elsewhere: predict says in model->told when, and the runner makes the spans of that.
+  bool tells_times;
+  bool executes_model; // the model is a program: who runs it must trust it
+  bool tells_outputs;  // predictor_model.outputs
+  bool has_unfused; // can leave out the rewrites that make one layer of several operators (predictor_options.unfused)
+  // Is the framework usable here? Fills version and library on success.
+  enum status (*probe)(const char *library_path, char *library, size_t library_size, char *version, size_t version_size,
+                       struct error *err);
+  enum status (*open)(const struct predictor_options *options, struct arena *arena, struct predictor_model *ret_model,
+                      struct error *err);
+  // The inputs of the coming inferences, whenever they were made anew: their shapes may be others than before, their
+  // memory stays until the next call. Outside any span: what a framework must rebuild for a shape belongs here. May be NULL.
+  enum status (*prepare)(struct predictor_model *model, const struct tensor *inputs, struct error *err);
+  // One inference; the caller has the model span open on this thread. Outputs are computed and dropped.
+  enum status (*predict)(struct predictor_model *model, const struct tensor *inputs, struct error *err);
+  // After the last predict of a batch of work: publish what the framework holds back (profile files). May be NULL.
+  enum status (*flush)(struct predictor_model *model, struct error *err);
+  // Makes ready what flush took down; called outside any span, before the next predict. May be NULL.
+  enum status (*resume)(struct predictor_model *model, struct error *err);
+  void (*close)(struct predictor_model *model); // safe on a half-open model
+};
+extern const struct predictor *const predictors[]; // onnxruntime, script; ends with NULL
+const struct predictor *predictor_find(const char *name);
+const struct predictor *predictor_for_file(const char *path);
+
+#endif

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Catches stderr in a file in memory; see talk.h. Nothing here may fail: without a file the lines go where they went.
+#include "frameworks/common/talk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define CAUGHT_MOST 65536 // of the end of what was written
+
+void talk_catch(struct talk *talk)
+{
+  *talk = (struct talk){.file = memfd_create("xsp-talk", MFD_CLOEXEC), .real = -1};
+  if (talk->file < 0)
+    return;
+  fflush(stderr);
+  talk->real = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+  if (talk->real >= 0 && dup2(talk->file, STDERR_FILENO) >= 0)
+    return;
+  if (talk->real >= 0)
+    close(talk->real);
+  close(talk->file);
+  *talk = (struct talk){-1, -1};
+}
+
+void talk_line(const char *caught, const char *prefix, char *text, size_t size)
+{
+  size_t used = 0;
+  text[0] = 0;
+  for (const char *line = caught; *line != 0 && used + 1 < size;) {
+    size_t length = strcspn(line, "\n");
+    const char *at = line, *end = line + length;
+    line += length + (line[length] == '\n');
+    if (strncmp(at, prefix, strlen(prefix)) != 0)
+      continue;
+    at += strlen(prefix);
+    const char *bracket = at < end && *at == '[' ? memchr(at, ']', (size_t)(end - at)) : NULL;
+    if (bracket != NULL)
+      at = bracket + 1;
+    while (at < end && *at == ' ')
+      at++;
+    while (end > at && (end[-1] == ' ' || end[-1] == '.'))
+      end--;
+    if (end > at)
+      used += (size_t)snprintf(text + used, size - used, "%s%.*s", used > 0 ? "; " : "", (int)(end - at), at);
+  }
+}
+
+static void pass_on(int fd, const char *bytes, size_t length)
+{
+  while (length > 0) {
+    ssize_t done = write(fd, bytes, length);
+    if (done < 0 && errno == EINTR)
+      continue;
+    if (done <= 0)
+      return;
+    bytes += done;
+    length -= (size_t)done;
+  }
+}
+
+void talk_release(struct talk *talk, const char *prefix, char *text, size_t size)
+{
+  text[0] = 0;
+  if (talk->file < 0)
+    return;
+  fflush(stderr);
+  dup2(talk->real, STDERR_FILENO);
+  static char caught[CAUGHT_MOST + 1];
+  off_t end = lseek(talk->file, 0, SEEK_END);
+  off_t from = end > CAUGHT_MOST ? end - CAUGHT_MOST : 0;
+  ssize_t length = pread(talk->file, caught, CAUGHT_MOST, from);
+  if (length > 0) {
+    pass_on(STDERR_FILENO, caught, (size_t)length);
+    caught[length] = 0;
+    talk_line(caught, prefix, text, size);
+  }
+  close(talk->real);
+  close(talk->file);
+  *talk = (struct talk){-1, -1};
+}

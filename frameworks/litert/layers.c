@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers of LiteRT from its profiler, after each inference: those that XNNPACK computes have durations only; with --unfused the
+// interpreter's own kernels run each operator, and all but threads is told. Called by litert.c.
+#include "frameworks/litert/events.h"
+#include "frameworks/litert/state.h"
+
+#include <string.h>
+
+enum status litert_make_publisher(struct litert_state *state, struct error *err)
+{
+  static const struct layer_publisher_options delegated = {"litert", "start,thread,name", LAYER_TIMES_LAID_OUT};
+  static const struct layer_publisher_options builtin = {"litert", "thread", LAYER_TIMES_MONOTONIC};
+  state->publisher = layer_publisher_create(state->options.unfused ? &builtin : &delegated);
+  return state->publisher != NULL ? STATUS_OK : model_no_memory(&state->options, err);
+}
+
+enum status litert_read_work(struct litert_state *state, const struct tensor *inputs, struct error *err)
+{
+  int64_t batch = -1; // none is free
+  bool has_others = false;
+  for (size_t i = 0; i < state->input_count; i++)
+    for (unsigned k = 0; k < inputs[i].info->rank; k++) {
+      if (inputs[i].info->shape[k] >= 0)
+        continue;
+      has_others = has_others || k > 0 || (batch >= 0 && batch != inputs[i].shape[k]);
+      batch = inputs[i].shape[k];
+    }
+  arena_done(&state->work_arena);
+  state->work = litert_work_read(&state->graph, has_others ? 0 : batch < 0 ? 1 : batch, &state->work_arena);
+  return state->work != NULL ? STATUS_OK : model_no_memory(&state->options, err);
+}
+
+enum { TAGS_MOST = 1 + LITERT_WORK_TAGS };
+
+static void tell_operator(const struct litert_work *work, enum litert_part part, struct layer_tag *tags,
+                          struct layer_told *told)
+{
+  told->shape = work->shape;
+  if (part == LITERT_ACTIVATION) { // on the operator's result, in place or not
+    told->name = work->activation_name;
+    tags[told->tag_count++] = (struct layer_tag){.key = "operator", .text = work->activation};
+    return;
+  }
+  told->name = work->name;
+  size_t count = work->tag_count - (part == LITERT_MAIN); // without fused_ops, the last
+  memcpy(&tags[told->tag_count], work->tags, count * sizeof *tags);
+  told->tag_count += count;
+}
+
+static struct layer_told told_of(const struct litert_state *state, const struct litert_event *event, size_t index,
+                                 struct litert_match match, struct layer_tag tags[TAGS_MOST])
+{
+  struct layer_told told = {.type = event->tag,
+                            .index = (int64_t)index,
+                            .alloc_bytes = -1,
+                            .start_ns = event->start_us * 1000,
+                            .duration_ns = event->duration_us * 1000,
+                            .parent = LAYER_PARENT_MODEL,
+                            .tags = tags};
+  if (event->is_delegated && match.part != LITERT_UNKNOWN)
+    tags[told.tag_count++] = (struct layer_tag){.key = "name_by", .text = "order of the operators"};
+  if (match.part == LITERT_PUT_IN)
+    tags[told.tag_count++] = (struct layer_tag){.key = "operator", .text = "COPY"};
+  else if (match.part != LITERT_UNKNOWN)
+    tell_operator(&state->work[match.node], match.part, tags, &told);
+  return told;
+}
+
+static enum status publish_operators(struct litert_state *state, const struct litert_event *events, size_t count,
+                                     struct arena *arena, struct error *err)
+{
+  struct layer_told *told = arena_alloc_array(arena, count + 1, sizeof *told);
+  struct layer_tag(*tags)[TAGS_MOST] = arena_alloc_array(arena, count + 1, sizeof *tags);
+  struct litert_match *matches = arena_alloc_array(arena, count + 1, sizeof *matches);
+  if (told == NULL || tags == NULL || matches == NULL)
+    return model_no_memory(&state->options, err);
+  (void)litert_graph_match(&state->graph, events, count, matches);
+  for (size_t i = 0; i < count; i++)
+    told[i] = told_of(state, &events[i], i, matches[i], tags[i]);
+  return layer_publish(state->publisher, told, count, state->model_span, state->start_ns, err);
+}
+
+static enum status publish_events(struct litert_state *state, struct error *err)
+{
+  const char *what = "cannot read LiteRT's profile";
+  int count = 0;
+  TRY_LITERT(state->api.GetNumProfilerEvents(state->profiler, &count), what);
+  if (count <= 0 || count > LITERT_EVENTS_MOST)
+    return count == 0 ? STATUS_OK
+                      : error_set(err, STATUS_SYSTEM, what, NULL, NULL, "it is said to have %d events", count);
+  size_t events = (size_t)count, size = events * LITERT_EVENT_ROOM;
+  struct arena arena = {0};
+  unsigned char *bytes = arena_alloc(&arena, size);
+  struct litert_event *read = arena_alloc_array(&arena, events, sizeof *read);
+  enum status status = STATUS_OK;
+  if (bytes == NULL || read == NULL) {
+    status = model_no_memory(&state->options, err);
+  } else {
+    memset(bytes, LITERT_EVENT_GUARD, size);
+    int code = state->api.GetProfilerEvents(state->profiler, count, bytes);
+    size_t written = litert_events_written(bytes, size);
+    if (code != 0)
+      status = litert_failed(state, code, what, err);
+    else if (written != events * LITERT_EVENT_BYTES)
+      status = error_set(err, STATUS_SYSTEM, what, state->library.path, "ai-edge-litert 2.3",
+                         "its events are not of %u bytes: %zu for %d of them", LITERT_EVENT_BYTES, written, count);
+    size_t operators = status == STATUS_OK ? litert_events_read(bytes, events, read) : 0;
+    if (status == STATUS_OK)
+      status = publish_operators(state, read, operators, &arena, err);
+  }
+  arena_done(&arena);
+  return status;
+}
+
+// The events of one inference are fetched before the next begins, outside of both spans.
+enum status litert_flush(struct predictor_model *model, struct error *err)
+{
+  struct litert_state *state = model->state;
+  if (!state->is_waiting)
+    return STATUS_OK;
+  state->is_waiting = false;
+  TRY_LITERT(state->api.StopProfiler(state->profiler), "cannot stop LiteRT's profiler");
+  enum status status = publish_events(state, err);
+  if (status == STATUS_OK)
+    TRY_LITERT(state->api.ResetProfiler(state->profiler), "cannot reset LiteRT's profiler");
+  return status;
+}
+
+enum status litert_resume(struct predictor_model *model, struct error *err)
+{
+  struct litert_state *state = model->state;
+  XSP_TRY(litert_flush(model, err));
+  if (state->profiler != NULL)
+    TRY_LITERT(state->api.StartProfiler(state->profiler), "cannot start LiteRT's profiler");
+  return STATUS_OK;
+}

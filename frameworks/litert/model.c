@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a TFLite model takes and gives, as LiteRT tells. Called by litert.c while a model is opened.
+#include "frameworks/litert/file.h"
+#include "frameworks/litert/state.h"
+
+#include <string.h>
+
+#define TENSORS_MOST 4096 // inputs or outputs
+
+enum status litert_check_file(const char *path, struct error *err)
+{
+  XSP_TRY(model_check_file(path, false, "give the path of a .tflite file", err));
+  char place[128];
+  if (litert_file_damage(path, place, sizeof place))
+    return error_set(err, STATUS_INPUT, "cannot open model", path, "copy or export the model again",
+                     "the file is damaged: %s", place);
+  return STATUS_OK;
+}
+
+static enum tensor_type tensor_type_of(int element)
+{
+  static const enum tensor_type types[] = {
+      [1] = TENSOR_FLOAT,   [2] = TENSOR_INT32,   [3] = TENSOR_UINT8,     [4] = TENSOR_INT64,   [6] = TENSOR_BOOL,
+      [7] = TENSOR_INT16,   [9] = TENSOR_INT8,    [10] = TENSOR_FLOAT16,  [11] = TENSOR_DOUBLE, [13] = TENSOR_UINT64,
+      [16] = TENSOR_UINT32, [17] = TENSOR_UINT16, [19] = TENSOR_BFLOAT16,
+  };
+  return element >= 0 && (size_t)element < sizeof types / sizeof types[0] ? types[element] : 0;
+}
+
+static enum status read_type(struct litert_state *state, litert_handle tensor, const char *name,
+                             struct litert_tensor_type *ret_type, struct error *err)
+{
+  const char *what = "cannot read the model's inputs and outputs";
+  int kind = -1;
+  TRY_LITERT(state->api.GetTensorTypeId(tensor, &kind), what);
+  if (kind != LITERT_RANKED)
+    return error_set(err, STATUS_INPUT, what, state->options.model_path, NULL,
+                     "\"%s\" does not say how many dimensions it has", name);
+  TRY_LITERT(state->api.GetRankedTensorType(tensor, ret_type), what);
+  if (ret_type->layout.rank > LITERT_RANK_MOST)
+    return error_set(err, STATUS_INPUT, what, state->options.model_path, NULL, "\"%s\" has %u dimensions", name,
+                     (unsigned)ret_type->layout.rank);
+  return STATUS_OK;
+}
+
+static enum status read_input(struct litert_state *state, struct arena *arena, size_t number, struct tensor_info *info,
+                              struct error *err)
+{
+  const char *what = "cannot read the model's inputs and outputs", *name = NULL;
+  litert_handle tensor = NULL;
+  TRY_LITERT(state->api.GetSignatureInputName(state->signature, number, &name), what);
+  TRY_LITERT(state->api.GetSignatureInputTensorByIndex(state->signature, number, &tensor), what);
+  info->name = arena_copy(arena, name, strlen(name));
+  if (info->name == NULL)
+    return model_no_memory(&state->options, err);
+  struct litert_tensor_type *type = &state->input_types[number];
+  XSP_TRY(read_type(state, tensor, info->name, type, err));
+  info->type = tensor_type_of(type->element);
+  if (info->type == 0)
+    return error_set(err, STATUS_INPUT, what, state->options.model_path, NULL,
+                     "input \"%s\" has elements of a type that is not handled (TFLite's number %d)", info->name,
+                     (int)type->element);
+  info->rank = type->layout.rank;
+  for (unsigned i = 0; i < info->rank; i++)
+    info->shape[i] = type->layout.dimensions[i] >= 0 ? type->layout.dimensions[i] : -1;
+  return STATUS_OK;
+}
+
+enum status litert_read_interface(struct litert_state *state, struct arena *arena, struct predictor_model *model,
+                                  struct error *err)
+{
+  const char *what = "cannot read the model's inputs and outputs";
+  TRY_LITERT(state->api.GetNumSignatureInputs(state->signature, &state->input_count), what);
+  TRY_LITERT(state->api.GetNumSignatureOutputs(state->signature, &state->output_count), what);
+  size_t inputs = state->input_count, outputs = state->output_count;
+  if (inputs > TENSORS_MOST || outputs > TENSORS_MOST)
+    return error_set(err, STATUS_INPUT, what, state->options.model_path, NULL, "more than %d of them", TENSORS_MOST);
+  model->inputs = arena_alloc_array(arena, inputs + 1, sizeof *model->inputs);
+  state->input_types = arena_alloc_array(arena, inputs + 1, sizeof *state->input_types);
+  state->output_types = arena_alloc_array(arena, outputs + 1, sizeof *state->output_types);
+  state->output_layouts = arena_alloc_array(arena, outputs + 1, sizeof *state->output_layouts);
+  state->inputs = arena_alloc_array(arena, inputs + 1, sizeof *state->inputs);
+  state->outputs = arena_alloc_array(arena, outputs + 1, sizeof *state->outputs);
+  if (model->inputs == NULL || state->input_types == NULL || state->output_types == NULL ||
+      state->output_layouts == NULL || state->inputs == NULL || state->outputs == NULL)
+    return model_no_memory(&state->options, err);
+  memset(model->inputs, 0, (inputs + 1) * sizeof *model->inputs);
+  memset(state->inputs, 0, (inputs + 1) * sizeof(litert_handle));
+  memset(state->outputs, 0, (outputs + 1) * sizeof(litert_handle));
+  model->input_count = inputs;
+  for (size_t i = 0; i < inputs; i++)
+    XSP_TRY(read_input(state, arena, i, &model->inputs[i], err));
+  for (size_t i = 0; i < outputs; i++) {
+    litert_handle tensor = NULL;
+    TRY_LITERT(state->api.GetSignatureOutputTensorByIndex(state->signature, i, &tensor), what);
+    XSP_TRY(read_type(state, tensor, "an output", &state->output_types[i], err));
+  }
+  return STATUS_OK;
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// MXNet's events become layers; see mxnet_layers.h. Called after the inference, outside every span.
+#include "frameworks/mxnet/layers.h"
+
+#include <string.h>
+
+bool mxnet_is_housekeeping(const char *type)
+{
+  static const char *const types[] = {"DeleteVariable", "DeleteOperator", "WaitForVar",
+                                      "CopyCPU2CPU",    "CopyCPU2GPU",    "CopyGPU2CPU",
+                                      "CopyGPU2GPU",    "ImperativeBulk", "ResourceParallelRandomSetSeed"};
+  for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+    if (strcmp(type, types[i]) == 0)
+      return true;
+  return false;
+}
+
+size_t mxnet_operators(const struct mxnet_symbol *graph, struct mxnet_node *ret_operators)
+{
+  size_t count = 0;
+  for (size_t i = 0; i < graph->count; i++)
+    if (!mxnet_is_variable(&graph->nodes[i]))
+      ret_operators[count++] = graph->nodes[i];
+  return count;
+}
+
+// Whose event each operator's is; false: not all of them are there.
+static bool match(const struct mxnet_event *events, size_t count, const struct mxnet_node *operators,
+                  size_t operator_count, const struct mxnet_node **ret_by_event)
+{
+  size_t next = 0;
+  for (size_t i = 0; i < count; i++) {
+    bool is_next = next < operator_count && strcmp(events[i].name, operators[next].op) == 0;
+    ret_by_event[i] = is_next ? &operators[next++] : NULL;
+  }
+  return next == operator_count && next > 0;
+}
+
+enum { TAGS_MOST = 2 + MXNET_WORK_TAGS };
+
+// What the operator is, besides what the profile says.
+static void tell_operator(const struct mxnet_node *node, const struct mxnet_work *work,
+                          struct layer_tag tags[TAGS_MOST], struct layer_told *told)
+{
+  size_t count = 0;
+  tags[count++] = (struct layer_tag){.key = "name_by", .text = "position in the graph"};
+  if (node->fused != NULL)
+    tags[count++] = (struct layer_tag){.key = "fused", .text = node->fused};
+  if (work != NULL) {
+    memcpy(&tags[count], work->tags, work->tag_count * sizeof *tags);
+    count += work->tag_count;
+    told->shape = work->shape;
+  }
+  told->name = node->name;
+  told->tags = tags;
+  told->tag_count = count;
+}
+
+enum status mxnet_layers_publish(struct layer_publisher *publisher, const struct mxnet_event *events, size_t count,
+                                 const struct mxnet_node *operators, const struct mxnet_work *work,
+                                 size_t operator_count, struct xsp_context model, struct error *err)
+{
+  struct arena arena = {0};
+  struct layer_told *told = arena_alloc_array(&arena, count + 1, sizeof *told);
+  struct layer_tag(*tags)[TAGS_MOST] = arena_alloc_array(&arena, count + 1, sizeof *tags);
+  const struct mxnet_node **nodes = arena_alloc_array(&arena, count + 1, sizeof *nodes);
+  enum status status = STATUS_OK;
+  if (told == NULL || tags == NULL || nodes == NULL) {
+    status = error_set(err, STATUS_MEMORY, "cannot publish layers", "mxnet", NULL, "out of memory");
+    goto done;
+  }
+  bool has_names = match(events, count, operators, operator_count, nodes);
+  for (size_t i = 0; i < count; i++) {
+    const struct mxnet_event *event = &events[i];
+    told[i] = (struct layer_told){.type = event->name,
+                                  .index = (int64_t)i,
+                                  .alloc_bytes = -1,
+                                  .start_ns = (uint64_t)event->start_us * 1000,
+                                  .duration_ns = (uint64_t)(event->end_us - event->start_us) * 1000,
+                                  .parent = LAYER_PARENT_MODEL};
+    if (!has_names)
+      continue;
+    told[i].index = nodes[i] != NULL ? nodes[i] - operators : -1; // the same where others are computed beside it
+    if (nodes[i] == NULL)
+      continue;
+    tell_operator(nodes[i], work != NULL ? &work[nodes[i] - operators] : NULL, tags[i], &told[i]);
+  }
+  status = layer_publish(publisher, told, count, model, 0, err);
+done:
+  arena_done(&arena);
+  return status;
+}

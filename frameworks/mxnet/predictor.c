@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+// MXNet through its predict and profiler C interfaces, opened at run time, on the CPU. Called by the runner (open, prepare,
+// predict, flush, resume, close) and by `xsp check` (probe). What a model is: mxnet_model.c; its layers: mxnet_layers.c.
+// One thread, one model.
+#include "frameworks/mxnet/state.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define OUTPUTS_MOST 4096u
+
+static const struct library_names library_names = {
+    .name = "mxnet",
+    .sonames = (const char *const[]){"libmxnet.so", NULL},
+    .package_glob = "mxnet/libmxnet.so*",
+    .advice = "pip install mxnet==1.9.1, or --library mxnet=PATH",
+};
+
+// ---- the library ----------------------------------------------------------------------------------------------------
+
+static enum status load_functions(struct mxnet_state *state, struct error *err)
+{
+  struct mxnet_api *api = &state->api;
+  const struct library_function functions[] = {{"MXGetLastError", &api->GetLastError, false},
+#define X(name, arguments) {"MX" #name, &api->name, false},
+                                               MXNET_FUNCTIONS(X)
+#undef X
+  };
+  return library_functions(&state->library, &library_names, functions, sizeof functions / sizeof functions[0],
+                           "MXNet 1.9", err);
+}
+
+static enum status open_library(const char *given, struct mxnet_state *state, struct error *err)
+{
+  XSP_TRY(library_open(&library_names, given, &state->library, err));
+  XSP_TRY(load_functions(state, err));
+  int number = 0; // 10901
+  if (state->api.GetVersion(&number) != 0 || number < 10000)
+    return error_set(err, STATUS_SYSTEM, "cannot use library", state->library.path, library_names.advice,
+                     "MXNet does not tell its version");
+  snprintf(state->version, sizeof state->version, "%d.%d.%d", number / 10000, number / 100 % 100, number % 100);
+  return STATUS_OK;
+}
+
+static enum status mxnet_probe(const char *library_path, char *library, size_t library_size, char *version,
+                               size_t version_size, struct error *err)
+{
+  struct mxnet_state state = {0};
+  XSP_TRY(open_library(library_path, &state, err));
+  snprintf(library, library_size, "%s", state.library.path);
+  snprintf(version, version_size, "%s", state.version);
+  return STATUS_OK;
+}
+
+// ---- errors ---------------------------------------------------------------------------------------------------------
+
+// MXNet's messages: "[22:10:01] ../src/file.cc:123: what is wrong\nStack trace:\n …", perhaps with lines before.
+static void one_line(const char *message, char *text, size_t size)
+{
+  const char *end = strstr(message, "Stack trace");
+  size_t length = end != NULL ? (size_t)(end - message) : strlen(message), used = 0;
+  for (size_t i = 0; i < length && used + 1 < size;) {
+    size_t line = strcspn(message + i, "\n");
+    if (line > length - i)
+      line = length - i;
+    const char *at = message + i, *place = at[0] == '[' ? strstr(at, ": ") : NULL;
+    i += line + 1;
+    if (place != NULL && place < at + line) {
+      line -= (size_t)(place + 2 - at);
+      at = place + 2;
+    }
+    while (line > 0 && at[line - 1] == ' ')
+      line--;
+    if (line > 0)
+      used += (size_t)snprintf(text + used, size - used, "%s%.*s", used > 0 ? " " : "", (int)line, at);
+  }
+  if (used == 0)
+    snprintf(text, size, "MXNet does not say why");
+}
+
+enum status mxnet_failed(struct mxnet_state *state, const char *what, struct error *err)
+{
+  char why[sizeof err->why];
+  one_line(state->api.GetLastError(), why, sizeof why);
+  bool is_memory = strstr(why, "bad_alloc") != NULL || strstr(why, "ut of memory") != NULL ||
+                   strstr(why, "Failed to allocate") != NULL || strstr(why, "llocation failed") != NULL;
+  const char *advice = is_memory                  ? "a smaller batch, or a machine with more memory"
+                       : state->predictor != NULL ? "other --input values"
+                                                  : "export the model again, or other --dim values";
+  return error_set(err, is_memory ? STATUS_MEMORY : STATUS_INPUT, what, state->options.model_path, advice, "%s", why);
+}
+
+// ---- open -----------------------------------------------------------------------------------------------------------
+
+// MXNet reads these when it is loaded.
+static void set_environment(const struct mxnet_state *state)
+{
+  if (state->has_layers) // else several operators are one event
+    setenv("MXNET_EXEC_BULK_EXEC_INFERENCE", "0", 1);
+  if (state->options.unfused)
+    setenv("MXNET_SUBGRAPH_BACKEND", "NONE", 1);
+  if (state->options.threads != 0) {
+    char number[16];
+    snprintf(number, sizeof number, "%u", state->options.threads);
+    setenv("OMP_NUM_THREADS", number, 1);
+  }
+}
+
+static enum status open_state(const struct predictor_options *options, struct arena *arena,
+                              struct predictor_model *model, struct error *err)
+{
+  struct mxnet_state *state = model->state;
+  state->options = *options;
+  static const struct layer_publisher_options publishing = {"mxnet", "name,thread", LAYER_TIMES_REALTIME};
+  state->arena = arena;
+  state->has_layers = model_has_layers(&state->options);
+  XSP_TRY(mxnet_read_files(state, err));
+  set_environment(state);
+  XSP_TRY(open_library(state->options.library_path, state, err));
+  model->framework = "mxnet";
+  model->framework_version = state->version;
+  model->library_path = state->library.path;
+  model->layer_source = state->has_layers ? "profiler" : "none";
+  if ((state->publisher = layer_publisher_create(&publishing)) == NULL)
+    return model_no_memory(&state->options, err);
+  XSP_TRY(mxnet_symbol_read(state->symbol_text.data, state->symbol_text.length, state->options.model_path, arena,
+                            &state->symbol, err));
+  XSP_TRY(mxnet_read_graph(state, err));
+  if (state->output_count == 0 || state->output_count > OUTPUTS_MOST)
+    return error_set(err, STATUS_INPUT, "cannot open model", state->options.model_path, NULL, "it has %u outputs",
+                     (unsigned)state->output_count);
+  state->outputs = arena_alloc_array(arena, state->output_count, sizeof *state->outputs);
+  state->output_sizes = arena_alloc_array(arena, state->output_count, sizeof *state->output_sizes);
+  if (state->outputs == NULL || state->output_sizes == NULL)
+    return model_no_memory(&state->options, err);
+  memset(state->outputs, 0, state->output_count * sizeof *state->outputs);
+  XSP_TRY(mxnet_read_inputs(state, model, err));
+  return state->has_layers ? mxnet_configure_profiler(state, err) : STATUS_OK;
+}
+
+static void mxnet_close(struct predictor_model *model);
+
+static enum status mxnet_open(const struct predictor_options *options, struct arena *arena,
+                              struct predictor_model *ret_model, struct error *err)
+{
+  return model_open(options, arena, ret_model, sizeof(struct mxnet_state), open_state, mxnet_close, err);
+}
+
+// ---- prepare --------------------------------------------------------------------------------------------------------
+
+static void release_predictor(struct mxnet_state *state)
+{
+  if (state->predictor != NULL)
+    state->api.PredFree(state->predictor);
+  state->predictor = NULL;
+  for (uint32_t i = 0; i < state->output_count && state->outputs != NULL; i++) {
+    free(state->outputs[i]);
+    state->outputs[i] = NULL;
+  }
+}
+
+static enum status create_predictor(struct mxnet_state *state, size_t count, const struct tensor *inputs,
+                                    struct error *err)
+{
+  struct arena arena = {0};
+  const char **names = arena_alloc_array(&arena, count, sizeof *names);
+  uint32_t *starts = arena_alloc_array(&arena, count + 1, sizeof *starts);
+  uint32_t *shapes = arena_alloc_array(&arena, count * TENSOR_MAXIMUM_RANK, sizeof *shapes);
+  enum status status =
+      names != NULL && starts != NULL && shapes != NULL ? STATUS_OK : model_no_memory(&state->options, err);
+  uint32_t used = 0;
+  for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+    names[i] = inputs[i].info->name;
+    starts[i] = used;
+    for (unsigned k = 0; k < inputs[i].info->rank; k++) {
+      if (inputs[i].shape[k] < 1 || inputs[i].shape[k] > INT32_MAX)
+        status = error_set(err, STATUS_INPUT, "cannot make an input", inputs[i].info->name, NULL,
+                           "MXNet takes no dimension of %lld", (long long)inputs[i].shape[k]);
+      shapes[used++] = (uint32_t)inputs[i].shape[k];
+    }
+    starts[i + 1] = used;
+  }
+  if (status == STATUS_OK &&
+      state->api.PredCreate(state->symbol_text.data, state->parameter_bytes.data, (int)state->parameter_bytes.length,
+                            MXNET_CPU, 0, (uint32_t)count, names, starts, shapes, &state->predictor) != 0) {
+    state->predictor = NULL;
+    status = mxnet_failed(state, "cannot open model", err);
+  }
+  arena_done(&arena);
+  return status;
+}
+
+static enum status make_output(struct mxnet_state *state, uint32_t number, struct error *err)
+{
+  uint32_t *shape = NULL, rank = 0;
+  TRY_MX(state->api.PredGetOutputShape(state->predictor, number, &shape, &rank), "cannot make an output");
+  size_t size = 1;
+  for (uint32_t i = 0; i < rank; i++)
+    if (__builtin_mul_overflow(size, (size_t)shape[i], &size) || size > UINT32_MAX)
+      return error_set(err, STATUS_INPUT, "cannot make an output", state->options.model_path, "a smaller batch",
+                       "output %u is too large", (unsigned)number);
+  state->output_sizes[number] = (uint32_t)size;
+  state->outputs[number] = malloc(size * sizeof(float) + 1);
+  return state->outputs[number] != NULL ? STATUS_OK : model_no_memory(&state->options, err);
+}
+
+// Inputs stay in the predictor from one inference to the next.
+static enum status mxnet_prepare(struct predictor_model *model, const struct tensor *inputs, struct error *err)
+{
+  struct mxnet_state *state = model->state;
+  XSP_TRY(mxnet_flush(model, err));
+  release_predictor(state);
+  XSP_TRY(create_predictor(state, model->input_count, inputs, err));
+  for (size_t i = 0; i < model->input_count; i++) {
+    if (inputs[i].size_bytes / sizeof(float) > UINT32_MAX)
+      return error_set(err, STATUS_INPUT, "cannot make an input", inputs[i].info->name, "a smaller batch",
+                       "it is larger than MXNet's interface takes");
+    TRY_MX(state->api.PredSetInput(state->predictor, inputs[i].info->name, inputs[i].data,
+                                   (uint32_t)(inputs[i].size_bytes / sizeof(float))),
+           "cannot make an input");
+  }
+  for (uint32_t i = 0; i < state->output_count; i++)
+    XSP_TRY(make_output(state, i, err));
+  if (!state->has_layers)
+    return STATUS_OK;
+  arena_done(&state->work_arena);
+  state->work =
+      mxnet_work_read(&state->api, state->graph_handle, &state->graph, inputs, model->input_count, &state->work_arena);
+  if (state->work == NULL)
+    return model_no_memory(&state->options, err);
+  size_t count = 0;
+  for (size_t i = 0; i < state->graph.count; i++) // by operator from here on
+    if (!mxnet_is_variable(&state->graph.nodes[i]))
+      state->work[count++] = state->work[i];
+  return STATUS_OK;
+}
+
+// ---- predict --------------------------------------------------------------------------------------------------------
+
+// In whole microseconds, as MXNet's profile has it.
+static uint64_t realtime_ns(void)
+{
+  struct timespec time;
+  clock_gettime(CLOCK_REALTIME, &time);
+  return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec / 1000 * 1000;
+}
+
+static enum status mxnet_predict(struct predictor_model *model, const struct tensor *inputs, struct error *err)
+{
+  struct mxnet_state *state = model->state;
+  struct inference inference = {.model = model->model_span, .start_ns = realtime_ns()};
+  TRY_MX(state->api.PredForward(state->predictor), "cannot run model");
+  for (uint32_t i = 0; i < state->output_count; i++) // an inference ends here: execution is asynchronous
+    TRY_MX(state->api.PredGetOutput(state->predictor, i, state->outputs[i], state->output_sizes[i]),
+           "cannot run model");
+  inference.end_ns = realtime_ns();
+  if (state->has_layers && !inferences_add(&state->waiting, inference))
+    return model_no_memory(&state->options, err);
+  return STATUS_OK;
+}
+
+static void mxnet_close(struct predictor_model *model)
+{
+  struct mxnet_state *state = model->state;
+  if (state == NULL)
+    return;
+  (void)!mxnet_flush(model, NULL);
+  release_predictor(state);
+  if (state->graph_handle != NULL)
+    state->api.SymbolFree(state->graph_handle);
+  arena_done(&state->work_arena);
+  layer_publisher_free(state->publisher);
+  free(state->symbol_text.data);
+  free(state->parameter_bytes.data);
+  inferences_free(&state->waiting);
+  free(state);
+  model->state = NULL;
+}
+
+const struct predictor predictor_mxnet = {
+    .name = "mxnet",
+    .summary = "NAME-symbol.json with NAME-0000.params in MXNet 1.9",
+    .extensions = SYMBOL_END,
+    .recognises = mxnet_recognises,
+    .untold = "name,thread",
+    .has_unfused = true,
+    .probe = mxnet_probe,
+    .open = mxnet_open,
+    .prepare = mxnet_prepare,
+    .predict = mxnet_predict,
+    .flush = mxnet_flush,
+    .resume = mxnet_resume,
+    .close = mxnet_close,
+};

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the profile that MXNet wrote; see mxnet_profile.h. Each operator is there twice: as B and E of category "operator" on
+// its thread, and as b and e of the same as a task; the first pair is read.
+#include "frameworks/mxnet/profile.h"
+
+#include "base/json_read.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OPEN_MOST 64u // operators open at once, on all threads
+
+struct open_event {
+  int64_t thread, start_us;
+  const char *name;
+};
+struct reading {
+  struct json_reader json;
+  struct arena *arena;
+  const char *path;
+  struct mxnet_event *events; // malloc'ed while it grows
+  size_t count, capacity;
+  struct open_event open[OPEN_MOST];
+  size_t open_count;
+};
+
+static enum status broken(struct reading *reading, const char *why, struct error *err)
+{
+  char where[512];
+  snprintf(where, sizeof where, "%s: byte %zu", reading->path, reading->json.offset);
+  const char *problem = reading->json.event == JSON_ERROR ? reading->json.problem : why;
+  return error_set(err, STATUS_INPUT, "cannot read MXNet's profile", where, NULL, "%s", problem);
+}
+
+static enum status no_memory(struct reading *reading, struct error *err)
+{
+  return error_set(err, STATUS_MEMORY, "cannot read MXNet's profile", reading->path, NULL, "out of memory");
+}
+
+static enum status close_event(struct reading *reading, int64_t thread, int64_t end_us, const char *name,
+                               struct error *err)
+{
+  size_t at = reading->open_count;
+  while (at > 0 && (reading->open[at - 1].thread != thread || strcmp(reading->open[at - 1].name, name) != 0))
+    at--;
+  if (at == 0 || end_us < reading->open[at - 1].start_us)
+    return STATUS_OK;
+  const struct open_event open = reading->open[--at];
+  memmove(&reading->open[at], &reading->open[at + 1], (reading->open_count - at - 1) * sizeof reading->open[0]);
+  reading->open_count--;
+  if (reading->count == reading->capacity) {
+    size_t capacity = reading->capacity == 0 ? 1024 : reading->capacity * 2;
+    struct mxnet_event *grown = realloc(reading->events, capacity * sizeof *grown);
+    if (grown == NULL)
+      return no_memory(reading, err);
+    reading->events = grown;
+    reading->capacity = capacity;
+  }
+  reading->events[reading->count] = (struct mxnet_event){open.name, open.start_us, end_us, reading->count};
+  reading->count++;
+  return STATUS_OK;
+}
+
+struct raw {
+  char name[256], category[32], phase[4];
+  int64_t time_us, thread;
+};
+
+static enum status read_field(struct reading *reading, struct raw *raw, struct error *err)
+{
+  struct json_reader *json = &reading->json;
+  const struct {
+    const char *key;
+    char *text;
+    size_t size;
+  } texts[] = {{"name", raw->name, sizeof raw->name},
+               {"cat", raw->category, sizeof raw->category},
+               {"ph", raw->phase, sizeof raw->phase}};
+  for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+    if (strcmp(json->text, texts[i].key) == 0) {
+      if (json_next(json) == JSON_STRING) {
+        snprintf(texts[i].text, texts[i].size, "%s", json->text);
+        return STATUS_OK;
+      }
+      return json_skip(json) ? STATUS_OK : broken(reading, "no text", err);
+    }
+  int64_t *number = strcmp(json->text, "ts") == 0    ? &raw->time_us
+                    : strcmp(json->text, "tid") == 0 ? &raw->thread
+                                                     : NULL;
+  bool is_hash = number == &raw->thread; // of a thread's id: up to 64 bits without a sign
+  json_next(json);
+  if (number != NULL && json->event == JSON_NUMBER && is_hash)
+    *number = (int64_t)strtoull(json->text, NULL, 10);
+  else if (number != NULL && json->event == JSON_NUMBER && !json_int64(json, number))
+    return broken(reading, "a time is no number of microseconds", err);
+  return json_skip(json) ? STATUS_OK : broken(reading, "no value", err);
+}
+
+static enum status read_event(struct reading *reading, struct error *err)
+{
+  struct json_reader *json = &reading->json;
+  struct raw raw = {.time_us = -1};
+  while (json_next(json) == JSON_KEY)
+    XSP_TRY(read_field(reading, &raw, err));
+  if (json->event != JSON_OBJECT_END)
+    return broken(reading, "an event ends early", err);
+  if (strcmp(raw.category, "operator") != 0 || raw.time_us < 0 || raw.time_us > INT64_MAX / 4000)
+    return STATUS_OK;
+  if (strcmp(raw.phase, "E") == 0)
+    return close_event(reading, raw.thread, raw.time_us, raw.name, err);
+  if (strcmp(raw.phase, "B") != 0 || reading->open_count == OPEN_MOST)
+    return STATUS_OK;
+  const char *name = arena_copy(reading->arena, raw.name, strlen(raw.name));
+  if (name == NULL)
+    return no_memory(reading, err);
+  reading->open[reading->open_count++] = (struct open_event){raw.thread, raw.time_us, name};
+  return STATUS_OK;
+}
+
+static enum status read_document(struct reading *reading, struct error *err)
+{
+  struct json_reader *json = &reading->json;
+  if (json_next(json) != JSON_OBJECT)
+    return broken(reading, "it is no profile", err);
+  while (json_next(json) == JSON_KEY) {
+    bool is_events = strcmp(json->text, "traceEvents") == 0;
+    json_next(json);
+    if (!is_events || json->event != JSON_ARRAY) {
+      if (!json_skip(json))
+        return broken(reading, "no value", err);
+      continue;
+    }
+    while (json_next(json) == JSON_OBJECT)
+      XSP_TRY(read_event(reading, err));
+    if (json->event != JSON_ARRAY_END)
+      return broken(reading, "events end early", err);
+  }
+  if (json->event != JSON_OBJECT_END || json_next(json) != JSON_END)
+    return broken(reading, "something follows the profile", err);
+  return STATUS_OK;
+}
+
+static int compare_events(const void *left, const void *right)
+{
+  const struct mxnet_event *a = left, *b = right;
+  if (a->start_us != b->start_us)
+    return a->start_us < b->start_us ? -1 : 1;
+  return a->order < b->order ? -1 : a->order > b->order;
+}
+
+// `[ , {` as `[   {`.
+static void drop_first_comma(char *text, size_t length)
+{
+  char *at = memchr(text, '[', length), *end = text + length;
+  if (at == NULL)
+    return;
+  for (at++; at < end && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t'); at++)
+    ;
+  if (at < end && *at == ',')
+    *at = ' ';
+}
+
+enum status mxnet_profile_read(char *text, size_t length, const char *path, struct arena *arena,
+                               struct mxnet_profile *ret_profile, struct error *err)
+{
+  *ret_profile = (struct mxnet_profile){0};
+  drop_first_comma(text, length);
+  struct reading reading = {.arena = arena, .path = path};
+  json_read_start(&reading.json, text, length);
+  enum status status = read_document(&reading, err);
+  json_read_done(&reading.json);
+  if (status == STATUS_OK && reading.count > 0) {
+    qsort(reading.events, reading.count, sizeof *reading.events, compare_events);
+    ret_profile->events = arena_alloc_array(arena, reading.count, sizeof *ret_profile->events);
+    if (ret_profile->events == NULL)
+      status = no_memory(&reading, err);
+    else
+      memcpy(ret_profile->events, reading.events, reading.count * sizeof *ret_profile->events);
+    ret_profile->count = status == STATUS_OK ? reading.count : 0;
+  }
+  free(reading.events);
+  return status;
+}

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shapes of the inputs of MXNet models; see mxnet_shapes.h. Called by the predictor when a model is opened, on files that
+// anybody may have written.
+#include "frameworks/mxnet/shapes.h"
+
+#include "base/json_read.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FOLLOW_MOST 16u // operators that keep the shape, between an input and one that tells it
+
+// ---- shapes of inputs ------------------------------------------------------------------------------------------------
+
+bool mxnet_read_shape(const char *text, struct tensor_info *info)
+{
+  unsigned rank = 0;
+  const char *at = text;
+  while (isspace((unsigned char)*at))
+    at++;
+  char close = *at == '(' ? ')' : ']';
+  if (*at != '(' && *at != '[')
+    return false;
+  at++;
+  for (;;) {
+    while (isspace((unsigned char)*at))
+      at++;
+    if (*at == close)
+      break;
+    char *end = NULL;
+    long size = strtol(at, &end, 10);
+    if (end == at || rank == TENSOR_MAXIMUM_RANK)
+      return false;
+    info->shape[rank++] = size > 0 && size <= INT32_MAX ? size : -1;
+    at = end;
+    while (isspace((unsigned char)*at))
+      at++;
+    if (*at == ',')
+      at++;
+    else if (*at != close)
+      return false;
+  }
+  info->rank = rank;
+  return rank > 0;
+}
+
+static const struct mxnet_parameter *parameter_of(const struct mxnet_symbol *symbol, size_t node,
+                                                  const struct mxnet_parameter *parameters, size_t count)
+{
+  for (size_t i = 0; i < count && node < symbol->count; i++)
+    if (strcmp(parameters[i].name, symbol->nodes[node].name) == 0)
+      return &parameters[i];
+  return NULL;
+}
+
+static bool keeps_shape(const char *op)
+{
+  static const char *const ops[] = {"BatchNorm", "Cast", "cast",         "_copy",         "identity",    "Dropout",
+                                    "relu",      "clip", "_plus_scalar", "_minus_scalar", "_mul_scalar", "_div_scalar"};
+  for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
+    if (strcmp(op, ops[i]) == 0)
+      return true;
+  return strcmp(op, "Activation") == 0;
+}
+
+static const char *letter_name(char letter)
+{
+  static const struct {
+    char letter;
+    const char *name;
+  } names[] = {{'N', "N"}, {'C', "C"}, {'D', "D"}, {'H', "H"}, {'W', "W"}};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    if (names[i].letter == letter)
+      return names[i].name;
+  return NULL;
+}
+
+// A convolution: as many dimensions as its weights have, the channels known, the batch and the places free.
+static bool convolution_shape(const struct mxnet_node *node, const struct mxnet_parameter *weights,
+                              struct tensor_info *info)
+{
+  static const char *const usual[] = {[3] = "NCW", [4] = "NCHW", [5] = "NCDHW"};
+  if (weights->rank < 3 || weights->rank > 5)
+    return false;
+  const char *layout =
+      node->layout != NULL && strlen(node->layout) == weights->rank ? node->layout : usual[weights->rank];
+  const char *channels = strchr(layout, 'C');
+  if (channels == NULL || layout[0] != 'N')
+    return false;
+  bool is_transposed = strcmp(node->op, "Deconvolution") == 0;
+  long groups = node->groups != NULL ? strtol(node->groups, NULL, 10) : 1;
+  uint64_t inside = is_transposed ? weights->shape[0] : weights->shape[channels - layout];
+  if (!is_transposed)
+    inside *= groups > 0 && groups <= INT32_MAX ? (uint64_t)groups : 1;
+  if (inside == 0 || inside > INT32_MAX)
+    return false;
+  info->rank = weights->rank;
+  for (unsigned i = 0; i < info->rank; i++) {
+    bool is_channels = layout + i == channels;
+    info->shape[i] = is_channels ? (int64_t)inside : -1;
+    info->dimension_name[i] = is_channels ? NULL : letter_name(layout[i]);
+  }
+  return true;
+}
+
+static bool consumer_shape(const struct mxnet_node *node, const struct mxnet_parameter *weights,
+                           struct tensor_info *info)
+{
+  if (strcmp(node->op, "Convolution") == 0 || strcmp(node->op, "Deconvolution") == 0)
+    return convolution_shape(node, weights, info);
+  if (strcmp(node->op, "FullyConnected") == 0 && weights->rank == 2) {
+    info->rank = 2;
+    info->shape[0] = -1;
+    info->shape[1] = weights->shape[1];
+    info->dimension_name[0] = "N";
+    return true;
+  }
+  if (strcmp(node->op, "Embedding") == 0) {
+    info->rank = 2;
+    info->shape[0] = info->shape[1] = -1;
+    info->dimension_name[0] = "N";
+    return true;
+  }
+  return false;
+}
+
+bool mxnet_input_shape(const struct mxnet_symbol *symbol, size_t variable, const struct mxnet_parameter *parameters,
+                       size_t parameter_count, struct tensor_info *info)
+{
+  if (symbol->nodes[variable].shape != NULL && mxnet_read_shape(symbol->nodes[variable].shape, info))
+    return true;
+  size_t source = variable;
+  for (unsigned step = 0; step < FOLLOW_MOST; step++) {
+    size_t next = MXNET_NO_NODE;
+    for (size_t i = 0; i < symbol->count; i++) {
+      const struct mxnet_node *node = &symbol->nodes[i];
+      if (node->inputs[0] != source || mxnet_is_variable(node))
+        continue;
+      const struct mxnet_parameter *weights = parameter_of(symbol, node->inputs[1], parameters, parameter_count);
+      if (weights != NULL && consumer_shape(node, weights, info))
+        return true;
+      if (next == MXNET_NO_NODE && keeps_shape(node->op))
+        next = i;
+    }
+    if (next == MXNET_NO_NODE)
+      return false;
+    source = next;
+  }
+  return false;
+}
+
+// ---- signatures ------------------------------------------------------------------------------------------------------
+
+struct reading {
+  struct json_reader json;
+  const char *path;
+};
+
+static enum status broken(struct reading *reading, const char *why, struct error *err)
+{
+  char where[512];
+  snprintf(where, sizeof where, "%s: byte %zu", reading->path, reading->json.offset);
+  const char *problem = reading->json.event == JSON_ERROR ? reading->json.problem : why;
+  return error_set(err, STATUS_INPUT, "cannot read the model's signature", where, "export the model again", "%s",
+                   problem);
+}
+
+static enum status skip_value(struct reading *reading, struct error *err)
+{
+  json_next(&reading->json);
+  return json_skip(&reading->json) ? STATUS_OK : broken(reading, "no value", err);
+}
+
+static enum status read_signature_shape(struct reading *reading, struct tensor_info *info, bool *ret_is_shape,
+                                        struct error *err)
+{
+  struct json_reader *json = &reading->json;
+  if (json_next(json) != JSON_ARRAY)
+    return broken(reading, "a shape is no array", err);
+  unsigned rank = 0;
+  while (json_next(json) == JSON_NUMBER) {
+    int64_t size = 0;
+    if (!json_int64(json, &size) || rank == TENSOR_MAXIMUM_RANK)
+      return broken(reading, "a shape has no such dimension", err);
+    info->shape[rank++] = size > 0 && size <= INT32_MAX ? size : -1;
+  }
+  if (json->event != JSON_ARRAY_END)
+    return broken(reading, "a shape ends early", err);
+  info->rank = rank;
+  *ret_is_shape = rank > 0;
+  return STATUS_OK;
+}
+
+// The reader is at a key whose value is a name.
+static enum status read_name(struct reading *reading, const char *wanted, bool *ret_is_wanted, struct error *err)
+{
+  if (json_next(&reading->json) == JSON_STRING) {
+    *ret_is_wanted = strcmp(reading->json.text, wanted) == 0;
+    return STATUS_OK;
+  }
+  return json_skip(&reading->json) ? STATUS_OK : broken(reading, "no text", err);
+}
+
+static enum status read_signature_inputs(struct reading *reading, const char *wanted, struct tensor_info *info,
+                                         bool *ret_found, struct error *err)
+{
+  struct json_reader *json = &reading->json;
+  if (json_next(json) != JSON_ARRAY)
+    return broken(reading, "inputs are no array", err);
+  while (json_next(json) == JSON_OBJECT) {
+    struct tensor_info one = {0};
+    bool is_wanted = false, is_shape = false;
+    while (json_next(json) == JSON_KEY) {
+      if (strcmp(json->text, "data_name") == 0)
+        XSP_TRY(read_name(reading, wanted, &is_wanted, err));
+      else if (strcmp(json->text, "data_shape") == 0)
+        XSP_TRY(read_signature_shape(reading, &one, &is_shape, err));
+      else
+        XSP_TRY(skip_value(reading, err));
+    }
+    if (json->event != JSON_OBJECT_END)
+      return broken(reading, "an input ends early", err);
+    if (is_wanted && is_shape) {
+      info->rank = one.rank;
+      memcpy(info->shape, one.shape, sizeof info->shape);
+      *ret_found = true;
+    }
+  }
+  return json->event == JSON_ARRAY_END ? STATUS_OK : broken(reading, "inputs end early", err);
+}
+
+static enum status read_signature(struct reading *reading, const char *name, struct tensor_info *info, bool *ret_found,
+                                  struct error *err)
+{
+  struct json_reader *json = &reading->json;
+  if (json_next(json) != JSON_OBJECT)
+    return broken(reading, "it is no signature", err);
+  while (json_next(json) == JSON_KEY)
+    XSP_TRY(strcmp(json->text, "inputs") == 0 ? read_signature_inputs(reading, name, info, ret_found, err)
+                                              : skip_value(reading, err));
+  if (json->event != JSON_OBJECT_END || json_next(json) != JSON_END)
+    return broken(reading, "something follows the signature", err);
+  return STATUS_OK;
+}
+
+enum status mxnet_signature_read(const char *text, size_t length, const char *path, const char *name,
+                                 struct tensor_info *info, bool *ret_found, struct error *err)
+{
+  *ret_found = false;
+  struct reading reading = {.path = path};
+  json_read_start(&reading.json, text, length);
+  enum status status = read_signature(&reading, name, info, ret_found, err);
+  json_read_done(&reading.json);
+  return status;
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the parts of the MXNet predictor share: mxnet.c (library, inferences), mxnet_model.c (files, inputs, graph),
+// mxnet_layers.c (profile). One thread.
+#ifndef XSP_FRAMEWORKS_MXNET_STATE_H
+#define XSP_FRAMEWORKS_MXNET_STATE_H
+
+#include "base/library.h"
+#include "frameworks/common/inferences.h"
+#include "frameworks/common/layer_publish.h"
+#include "frameworks/common/model_open.h"
+#include "frameworks/mxnet/abi.h"
+#include "frameworks/mxnet/shapes.h"
+#include "frameworks/mxnet/work.h"
+
+#include <limits.h>
+
+#define SYMBOL_END "-symbol.json"
+
+struct mxnet_bytes {
+  char *data; // owned, a NUL behind it
+  size_t length;
+};
+struct mxnet_state {
+  struct mxnet_api api;
+  struct library library;
+  char version[32];
+  struct predictor_options options; // strings borrowed from the caller, who keeps them while the model is open
+  bool has_layers, is_profiling;
+  char prefix[PATH_MAX];       // the model's path up to "-symbol.json"
+  char profile_path[PATH_MAX]; // where MXNet writes its profile
+  struct mxnet_bytes symbol_text, parameter_bytes;
+  struct arena *arena;
+  struct mxnet_symbol symbol;  // as the file has it
+  mxnet_handle graph_handle;   // the graph that MXNet executes, where layers are recorded
+  struct mxnet_symbol graph;   // what it says
+  struct mxnet_node *executed; // its operators, in order
+  size_t executed_count;
+  struct mxnet_work *work; // by operator, for the shapes at hand, in work_arena
+  struct arena work_arena;
+  uint32_t output_count;
+  mxnet_handle predictor;
+  float **outputs; // by output, owned
+  uint32_t *output_sizes;
+  struct inferences waiting;
+  struct layer_publisher *publisher;
+};
+
+// What MXNet says last as an error of ours.
+enum status mxnet_failed(struct mxnet_state *state, const char *what, struct error *err) MUST_CHECK;
+#define TRY_MX(call, what)                                                                                             \
+  do {                                                                                                                 \
+    if ((call) != 0)                                                                                                   \
+      return mxnet_failed(state, (what), err);                                                                         \
+  } while (0)
+
+// mxnet_model.c
+bool mxnet_recognises(const char *path);
+enum status mxnet_read_file(const char *path, size_t most, struct mxnet_bytes *ret_bytes, struct error *err) MUST_CHECK;
+enum status mxnet_read_files(struct mxnet_state *state, struct error *err) MUST_CHECK; // of options.model_path
+enum status mxnet_read_graph(struct mxnet_state *state, struct error *err) MUST_CHECK;
+enum status mxnet_read_inputs(struct mxnet_state *state, struct predictor_model *model, struct error *err) MUST_CHECK;
+
+// mxnet_layers.c
+enum status mxnet_configure_profiler(struct mxnet_state *state, struct error *err) MUST_CHECK;
+enum status mxnet_flush(struct predictor_model *model, struct error *err) MUST_CHECK;
+enum status mxnet_resume(struct predictor_model *model, struct error *err) MUST_CHECK;
+
+#endif

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tracer's descriptor, and predictions: from a forward call with none before it to the end of the call that then waits
+// for results. Called by frameworks.so on the program's threads.
+//
+// MXNet computes later than it is asked to, so where a forward call returns says nothing. Forward calls until the results
+// are read (parts of a model, steps of a recurrent one) are one prediction; tag `forward_calls` says how many, if several.
+#include "base/library.h"
+#include "frameworks/mxnet/tracer_models.h"
+#include "frameworks/mxnet/tracer_profile.h"
+#include <xsp/tracer.h>
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct open_prediction { // of a thread
+  bool is_open, has_batch;
+  struct xsp_span span;
+  struct prediction told;
+  uint32_t forward_calls;
+};
+static __thread struct open_prediction current;
+static uint32_t open_count; // atomic
+static const struct xsp_host *the_host;
+
+static int64_t now_us(void)
+{
+  struct timespec time;
+  clock_gettime(CLOCK_REALTIME, &time);
+  return (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
+}
+
+void profile_say(const char *message)
+{
+  if (the_host != NULL)
+    the_host->say(the_host, message);
+}
+
+static void hook_end(void)
+{
+  profile_end();
+}
+
+static void hook_start(const struct mxnet_functions *functions, const char *session, const char *model_range)
+{
+  int version = 0; // 10901
+  models_start(functions, model_range);
+  profile_start(functions, session);
+  if (functions->GetVersion(&version) == 0 && (version < 10600 || version >= 20000)) {
+    char line[128];
+    snprintf(line, sizeof line, "MXNet %d.%d.%d is not known: 1.9 is what this tracer was made for", version / 10000,
+             version / 100 % 100, version % 100);
+    profile_say(line);
+  }
+  atexit(hook_end); // before MXNet is torn down, which was there first
+}
+
+static void hook_made(enum mxnet_model_kind kind, const void *handle, void *symbol, const char *json)
+{
+  models_add(kind, (void *)(uintptr_t)handle, symbol, json, profile_layers_possible());
+}
+
+static void hook_freed(const void *handle)
+{
+  models_remove(handle);
+  if (profile_is_idle() && __atomic_load_n(&open_count, __ATOMIC_ACQUIRE) == 0)
+    models_sweep();
+}
+
+static void hook_begin(enum mxnet_model_kind kind, void *handle)
+{
+  struct open_prediction *open = &current;
+  const struct model *model = models_find(handle);
+  if (model == NULL && kind == MXNET_EXECUTOR) {
+    models_add(kind, handle, NULL, NULL, profile_layers_possible());
+    model = models_find(handle);
+  }
+  if (model == NULL)
+    return;
+  if (!open->is_open) {
+    *open = (struct open_prediction){.is_open = true};
+    open->told.epoch = profile_before();
+    __atomic_fetch_add(&open_count, 1, __ATOMIC_ACQ_REL);
+    open->told.start_us = now_us();
+    open->span = xsp_span_start(model->site);
+  }
+  open->forward_calls++;
+  if (open->told.model_count < PREDICTION_MODELS_MAXIMUM)
+    open->told.models[open->told.model_count++] = model;
+}
+
+static void end_prediction(struct open_prediction *open)
+{
+  if (open->forward_calls > 1)
+    xsp_span_tag_int(&open->span, "forward_calls", open->forward_calls);
+  open->told.span = xsp_span_context(&open->span);
+  xsp_span_finish(&open->span);
+  open->told.end_us = now_us();
+  open->is_open = false;
+  if (open->told.span.id != 0)
+    profile_keep(&open->told);
+  bool was_last = __atomic_sub_fetch(&open_count, 1, __ATOMIC_ACQ_REL) == 0;
+  profile_after(was_last);
+}
+
+static void hook_forwarded(enum mxnet_model_kind kind, void *handle, void *output, bool is_done)
+{
+  struct open_prediction *open = &current;
+  const struct model *model = open->is_open ? models_find(handle) : NULL;
+  if (model == NULL)
+    return;
+  if (!is_done && open->forward_calls == 1) { // it failed: nothing will be read
+    end_prediction(open);
+    return;
+  }
+  if (open->has_batch || !is_done)
+    return;
+  int64_t batch = models_batch_size(kind, model, handle, output);
+  open->has_batch = true;
+  if (batch >= 0)
+    xsp_span_tag_int(&open->span, "batch_size", batch);
+}
+
+static void hook_read(void)
+{
+  if (current.is_open)
+    end_prediction(&current);
+}
+
+const struct mxnet_hooks *xsp_mxnet(void)
+{
+  static const struct mxnet_hooks hooks = {
+      .size = sizeof hooks,
+      .start = hook_start,
+      .symbol_read = models_note_file,
+      .made = hook_made,
+      .freed = hook_freed,
+      .forward_begins = hook_begin,
+      .forward_ended = hook_forwarded,
+      .results_read = hook_read,
+      .program_profiles = profile_give_up,
+      .program_configured = profile_note_file,
+      .program_dumped = profile_mend_file,
+      .ending = hook_end,
+      .say = profile_say,
+  };
+  (void)xsp_tracer_join(xsp_tracer_entry(NULL));
+  return &hooks;
+}
+
+// ---- the tracer's descriptor, for `xsp check` and XSP_TRACERS -------------------------------------------------------
+
+static const struct library_names library_names = {
+    .name = "mxnet",
+    .sonames = (const char *const[]){"libmxnet.so", NULL},
+    .package_glob = "mxnet/libmxnet.so*",
+    .advice = "pip install mxnet==1.9.1; a program that brings its own needs nothing",
+};
+
+// In a traced process nothing is asked: what the program itself opens is what counts there.
+static int probe(const struct xsp_host *host, char *why, size_t why_size)
+{
+  if (host == NULL || host->size < offsetof(struct xsp_host, advise) + sizeof host->advise ||
+      secure_getenv("XSP_SESSION") != NULL)
+    return 0;
+  struct library library;
+  struct error err = {0};
+  if (library_open(&library_names, NULL, &library, &err) != STATUS_OK) {
+    snprintf(why, why_size, "%s: %s", err.what, err.why);
+    host->advise(host, err.advice[0] != 0 ? err.advice : library_names.advice);
+    return -1;
+  }
+  int (*get_version)(int *) = NULL;
+  void *symbol = dlsym(library.handle, "MXGetVersion");
+  memcpy(&get_version, &symbol, sizeof symbol);
+  int number = 0;
+  char version[32] = "";
+  if (get_version != NULL && get_version(&number) == 0)
+    snprintf(version, sizeof version, "%d.%d.%d", number / 10000, number / 100 % 100, number % 100);
+  host->found(host, library.path, version[0] != 0 ? version : NULL);
+  if (version[0] != 0)
+    return 0;
+  snprintf(why, why_size, "it is no MXNet: it does not tell its version");
+  host->advise(host, library_names.advice);
+  return -1;
+}
+
+static int start(const struct xsp_host *host)
+{
+  the_host = host;
+  return 0;
+}
+
+const struct xsp_tracer *xsp_tracer_entry(const struct xsp_host *host)
+{
+  static const struct xsp_tracer tracer = {
+      .size = sizeof tracer,
+      .level_mask = XSP_LEVEL_MASK(XSP_LEVEL_MODEL) | XSP_LEVEL_MASK(XSP_LEVEL_LAYER),
+      .name = "mxnet",
+      .summary = "models and layers of MXNet 1.9, in C programs and in Python",
+      .probe = probe,
+      .start = start,
+  };
+  return &tracer;
+}

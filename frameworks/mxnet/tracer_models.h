@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The models that a program has, by the handle that it runs: how they are called and which operators they have.
+#ifndef XSP_FRAMEWORKS_MXNET_TRACER_MODELS_H
+#define XSP_FRAMEWORKS_MXNET_TRACER_MODELS_H
+
+#include "frameworks/mxnet/symbol.h"
+#include "frameworks/mxnet/tracer.h"
+
+#include <stddef.h>
+
+struct model {
+  struct xsp_site *site;        // of its predictions
+  struct mxnet_node *operators; // as they are executed; NULL: not known
+  size_t operator_count;
+  int64_t batch_size; // of an executor, whose shapes are fixed; negative: asked of each result
+  struct arena arena;
+  struct model *next; // of those that are gone
+};
+
+void models_start(const struct mxnet_functions *functions, const char *model_range);
+// An executor is first seen when it is run: `symbol` and `json` NULL.
+void models_add(enum mxnet_model_kind kind, void *handle, void *symbol, const char *json, bool with_operators);
+struct model *models_find(const void *handle); // NULL: not known. Never waits
+// It stays readable until models_sweep.
+void models_remove(const void *handle);
+void models_sweep(void); // nobody uses models that are gone
+void models_note_file(void *symbol, const char *path);
+// The first dimension of the first result; negative: not known.
+int64_t models_batch_size(enum mxnet_model_kind kind, const struct model *model, void *handle, void *output);
+
+#endif

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files about ONNX Runtime's Python module share: the module, and small steps with objects. All of it with the
+// interpreter held; no error of Python's is left set.
+#ifndef XSP_FRAMEWORKS_ONNXRUNTIME_DOOR_OBJECTS_H
+#define XSP_FRAMEWORKS_ONNXRUNTIME_DOOR_OBJECTS_H
+
+#include "frameworks/common/door_python.h"
+#include "frameworks/onnxruntime/door_runs.h"
+
+// One module a process: a second interpreter's is not traced. Written while the module is loaded, then only read.
+struct ort_module {
+  const struct python *python;
+  struct ort_runtime runtime; // the module's own copy
+  bool layers_usable;         // the listener is registered in it
+  void *profiled_options;     // a RunOptions of the module, for programs that give none
+  void *run_options_class;    // these are the module's
+  void *value_class;
+  void *listener_devices; // a list with ours
+  void *add_provider;     // SessionOptions.add_provider_for_devices
+};
+extern struct ort_module ort_module;
+
+void object_release(void *object);                     // may be NULL
+void *argument_of(void *arguments, python_size index); // borrowed; NULL: not given
+const char *text_of(void *object);                     // NULL: no text
+int64_t first_of_sequence(void *sequence);             // -1: none
+int64_t batch_of(void *value);                         // first dimension of an array or a value; -1: it does not say
+void *object_held_by(void *object);                    // the address that an object of the module's classes holds
+// The arguments with one replaced; NULL: there are not so many.
+void *arguments_with(void *arguments, python_size index, void *value);
+
+enum known_kind { SESSIONS, BINDINGS, OPTIONS, SESSION_OPTIONS };
+// What is known of `key`, as new, until `object` ends. NULL: nothing can be.
+struct known *object_know(enum known_kind kind, void *object, const void *key);
+
+// ---- onnxruntime_python_runs.c: what methods of the module's classes are replaced by
+void *run_feed_in_span(void *original, void *arguments, void *keywords);
+void *run_values_in_span(void *original, void *arguments, void *keywords);
+void *run_binding_in_span(void *original, void *arguments, void *keywords);
+void *run_vector_in_span(void *original, void *arguments, void *keywords);
+void *run_async_in_span(void *original, void *arguments, void *keywords);
+void *make_binding(void *original, void *arguments, void *keywords);
+void *make_run_options(void *original, void *arguments, void *keywords);
+void *bind_input(void *original, void *arguments, void *keywords);
+
+#endif

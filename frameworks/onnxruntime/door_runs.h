@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// What ONNX Runtime's C programs and Python programs have in common: sessions by their address, model spans around
+// inferences, and the runtime's profiling, switched on for single inferences and written nowhere.
+#ifndef XSP_FRAMEWORKS_ONNXRUNTIME_DOOR_RUNS_H
+#define XSP_FRAMEWORKS_ONNXRUNTIME_DOOR_RUNS_H
+
+#include "frameworks/common/door.h"
+#include "frameworks/onnxruntime/abi.h"
+
+// A registration of our own, so that it does not meet one that the program makes.
+#define RUNS_REGISTRATION_NAME "xsp-frameworks"
+
+// What is known of an address that the program holds: a session, its options for a run, a binding of inputs.
+struct known {
+  uintptr_t key;         // atomic; 0: free, 1: was removed
+  struct xsp_site *site; // of a session: its model span
+  uint32_t state;        // atomic: of a session: enum known_session; of the others: private
+  void *guard;           // of an object of Python's: a weak reference that tells of its end
+  int64_t batch;         // of a binding: the first dimension of its first input
+};
+enum known_session {
+  SESSION_LISTENS = 1,
+  SESSION_PROFILES_ITSELF = 2,
+  SESSION_NAMES_PROVIDERS = 4, // in its options
+  SESSION_OPTIONS_LISTEN = 8,  // ours is among those
+};
+struct known_table {
+  struct known entries[4096];
+};
+extern struct known_table known_sessions, known_options, known_bindings, known_session_options;
+
+struct known *known_find(struct known_table *table, const void *address);
+// As new, also where the address was known before. NULL: the table is full; what is not known is not traced.
+struct known *known_add(struct known_table *table, const void *address);
+void known_remove(struct known_table *table, const void *address);
+
+// A copy of ONNX Runtime.
+struct ort_runtime {
+  const struct ort_api_base *base;
+  uint32_t version;
+  struct ort_api api;               // the library's own functions
+  struct ort_run_options *profiled; // atomic: for programs that give none
+};
+// False: nothing that can be traced; nothing was changed.
+bool runs_load(struct ort_runtime *ret_runtime, const struct ort_api_base *base);
+
+// The model level's site: a file's name without its ending.
+struct xsp_site *runs_site_of_file(const char *path);
+struct xsp_site *runs_site_of_name(const char *name);
+
+// Whether this session may record layers at all, now or after being switched on.
+bool runs_layers_possible(void);
+// The listener's path and its functions; NULL: not there.
+const char *runs_listener_path(void);
+const struct ort_listener *runs_listener(void);
+void runs_say(const char *format, const char *version);
+
+// ---- one inference
+struct run {
+  struct xsp_span span;
+  struct known *options;               // to be left again
+  const struct ort_run_options *given; // to the runtime
+};
+// `batch` < 0: not known. `options`: as the program gave them, may be NULL.
+struct run run_begin(struct ort_runtime *runtime, const struct known *session, const struct ort_run_options *options,
+                     int64_t batch);
+void run_end(struct run *run);
+// An inference that ends elsewhere: begun where it is asked for, ended on the runtime's thread that computed it.
+struct pending {
+  uint32_t in_use; // private
+  struct xsp_site *site;
+  struct known *options;
+  uint64_t asked; // ticks
+  int64_t batch;
+  const struct ort_run_options *given; // to the runtime
+  ort_async_callback callback;         // the program's
+  void *callback_data;
+};
+// NULL: too many at a time; it is not traced.
+struct pending *pending_begin(struct ort_runtime *runtime, const struct known *session,
+                              const struct ort_run_options *options, int64_t batch);
+void pending_end(struct pending *pending);    // publishes it; `pending` is free again
+void pending_cancel(struct pending *pending); // it was refused
+
+// What a binding says of its batch: the first input that is bound, and the same one bound anew.
+void binding_note(const void *binding, const char *input_name, int64_t batch);
+
+// Options under which an inference is to be profiled or not; NULL in, none needed: NULL out. `ret_known` to options_leave.
+const struct ort_run_options *options_enter(struct ort_runtime *runtime, const struct known *session,
+                                            const struct ort_run_options *options, struct known **ret_known);
+void options_leave(struct known *known);
+// Takes `options` (the caller's, kept for ever) as those for programs that give none. False: the runtime refuses.
+bool runs_profile(struct ort_runtime *runtime, struct ort_run_options *options);
+// The program switches the profiling of its own options: it has the say from now on.
+void options_taken(const struct ort_run_options *options, bool by_program);
+
+#endif

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a model in ONNX Runtime says of its inputs and outputs. Called by onnxruntime.c while a model is opened.
+#include "frameworks/onnxruntime/state.h"
+
+#include <string.h>
+
+static enum status copy_name(struct onnxruntime_state *state, struct arena *arena, char *name, const char **ret_name,
+                             struct error *err)
+{
+  *ret_name = arena_copy(arena, name, strlen(name));
+  struct ort_status *status = state->api.allocator_free(state->allocator, name);
+  if (status != NULL)
+    state->api.release_status(status);
+  return *ret_name != NULL ? STATUS_OK : model_no_memory(&state->options, err);
+}
+
+static enum status read_shape(struct onnxruntime_state *state, struct arena *arena,
+                              const struct ort_tensor_info *tensor, struct tensor_info *info, struct error *err)
+{
+  const char *what = "cannot read the model's inputs";
+  int type = 0;
+  size_t rank = 0;
+  TRY_ORT(state->api.element_type(tensor, &type), what);
+  TRY_ORT(state->api.dimension_count(tensor, &rank), what);
+  if (rank > TENSOR_MAXIMUM_RANK)
+    return error_set(err, STATUS_INPUT, what, state->options.model_path, NULL,
+                     "input \"%s\" has %zu dimensions, at most %d are handled", info->name, rank, TENSOR_MAXIMUM_RANK);
+  const char *names[TENSOR_MAXIMUM_RANK] = {NULL};
+  TRY_ORT(state->api.dimensions(tensor, info->shape, rank), what);
+  TRY_ORT(state->api.dimension_names(tensor, names, rank), what);
+  info->type = (enum tensor_type)type;
+  info->rank = (unsigned)rank;
+  for (size_t i = 0; i < rank; i++) {
+    if (info->shape[i] >= 0)
+      continue;
+    info->shape[i] = -1;
+    if (names[i] == NULL || names[i][0] == 0)
+      continue;
+    info->dimension_name[i] = arena_copy(arena, names[i], strlen(names[i]));
+    if (info->dimension_name[i] == NULL)
+      return model_no_memory(&state->options, err);
+  }
+  return STATUS_OK;
+}
+
+static enum status read_input(struct onnxruntime_state *state, struct arena *arena, size_t number,
+                              struct tensor_info *info, struct error *err)
+{
+  const char *what = "cannot read the model's inputs";
+  char *name = NULL;
+  TRY_ORT(state->api.input_name(state->session, number, state->allocator, &name), what);
+  XSP_TRY(copy_name(state, arena, name, &info->name, err));
+  state->input_names[number] = info->name;
+  struct ort_type_info *type = NULL;
+  TRY_ORT(state->api.input_type(state->session, number, &type), what);
+  int kind = 0;
+  const struct ort_tensor_info *tensor = NULL;
+  struct ort_status *failed = state->api.value_kind(type, &kind);
+  if (failed == NULL && kind == ORT_VALUE_TENSOR)
+    failed = state->api.tensor_info_of(type, &tensor);
+  enum status status = STATUS_OK;
+  if (failed != NULL)
+    status = onnxruntime_status(state, failed, what, err);
+  else if (tensor == NULL)
+    status = error_set(err, STATUS_INPUT, what, state->options.model_path, NULL,
+                       "input \"%s\" is no tensor (sequence, map or optional)", info->name);
+  else
+    status = read_shape(state, arena, tensor, info, err);
+  state->api.release_type_info(type);
+  return status;
+}
+
+// What is no tensor (a sequence of maps, as classical models give) has a name only.
+static enum status read_output(struct onnxruntime_state *state, struct arena *arena, size_t number,
+                               struct tensor_info *info, struct error *err)
+{
+  const char *what = "cannot read the model's outputs";
+  char *name = NULL;
+  TRY_ORT(state->api.output_name(state->session, number, state->allocator, &name), what);
+  XSP_TRY(copy_name(state, arena, name, &info->name, err));
+  state->output_names[number] = info->name;
+  struct ort_type_info *type = NULL;
+  TRY_ORT(state->api.output_type(state->session, number, &type), what);
+  int kind = 0;
+  size_t rank = 0;
+  const struct ort_tensor_info *tensor = NULL;
+  struct ort_status *failed = state->api.value_kind(type, &kind);
+  if (failed == NULL && kind == ORT_VALUE_TENSOR)
+    failed = state->api.tensor_info_of(type, &tensor);
+  if (failed == NULL && tensor != NULL)
+    failed = state->api.dimension_count(tensor, &rank);
+  enum status status = STATUS_OK;
+  if (failed != NULL)
+    status = onnxruntime_status(state, failed, what, err);
+  else if (tensor != NULL && rank <= TENSOR_MAXIMUM_RANK)
+    status = read_shape(state, arena, tensor, info, err);
+  // Without a shape in the file the runtime says that there are no dimensions, as of a scalar.
+  info->has_no_shape = info->rank == 0;
+  state->api.release_type_info(type);
+  return status;
+}
+
+enum status onnxruntime_read_interface(struct onnxruntime_state *state, struct arena *arena,
+                                       struct predictor_model *model, struct error *err)
+{
+  const char *what = "cannot read the model's inputs";
+  TRY_ORT(state->api.default_allocator(&state->allocator), what);
+  TRY_ORT(state->api.input_count(state->session, &state->input_count), what);
+  TRY_ORT(state->api.output_count(state->session, &state->output_count), what);
+  size_t inputs = state->input_count, outputs = state->output_count;
+  model->inputs = arena_alloc_array(arena, inputs + 1, sizeof *model->inputs);
+  model->outputs = arena_alloc_array(arena, outputs + 1, sizeof *model->outputs);
+  state->input_names = arena_alloc_array(arena, inputs + 1, sizeof *state->input_names);
+  state->output_names = arena_alloc_array(arena, outputs + 1, sizeof *state->output_names);
+  state->inputs = arena_alloc_array(arena, inputs + 1, sizeof *state->inputs);
+  state->outputs = arena_alloc_array(arena, outputs + 1, sizeof *state->outputs);
+  if (model->inputs == NULL || model->outputs == NULL || state->input_names == NULL || state->output_names == NULL ||
+      state->inputs == NULL || state->outputs == NULL)
+    return model_no_memory(&state->options, err);
+  model->input_count = inputs;
+  for (size_t i = 0; i < inputs; i++)
+    XSP_TRY(read_input(state, arena, i, &model->inputs[i], err));
+  model->output_count = outputs;
+  for (size_t i = 0; i < outputs; i++)
+    XSP_TRY(read_output(state, arena, i, &model->outputs[i], err));
+  return STATUS_OK;
+}

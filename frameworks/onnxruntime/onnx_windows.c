@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads a few attributes of a few kinds of nodes out of an .onnx file; see onnx_windows.h. Field numbers: onnx.proto.
+#include "frameworks/onnxruntime/onnx_windows.h"
+
+#include "base/wire.h"
+#include "frameworks/onnxruntime/onnx_file.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { NODE_INPUT = 1, NODE_OUTPUT = 2, NODE_NAME = 3, NODE_TYPE = 4, NODE_ATTRIBUTE = 5 };
+enum { ATTRIBUTE_NAME = 1, ATTRIBUTE_INT = 3, ATTRIBUTE_STRING = 4, ATTRIBUTE_INTS = 8 };
+enum { TENSOR_DIMS = 1, TENSOR_NAME = 8 };
+#define WINDOWS_MOST 65536u
+
+struct text {
+  const char *bytes;
+  size_t length;
+};
+struct entry { // a window while its weights are not known
+  struct onnx_window window;
+  struct text weights; // of a transposed convolution whose kernel_shape is left to them
+};
+struct list {
+  struct arena *arena;
+  struct entry *items;
+  size_t count, capacity;
+};
+
+static bool is(struct text text, const char *expected)
+{
+  return text.length == strlen(expected) && memcmp(text.bytes, expected, text.length) == 0;
+}
+
+static struct text text_of(const struct wire_field *field)
+{
+  return (struct text){field->bytes, field->length};
+}
+
+static void add_number(uint64_t number, int64_t *numbers, size_t *count)
+{
+  if (*count < ONNX_WINDOW_RANK)
+    numbers[*count] = (int64_t)number;
+  (*count)++; // beyond the rank: not a window then
+}
+
+// Adds the numbers of a repeated field: one a field, or packed.
+static void add_numbers(const struct wire_field *field, int64_t *numbers, size_t *count)
+{
+  struct wire packed = wire_inside(field);
+  uint64_t number;
+  if (field->type == WIRE_VARINT)
+    add_number(field->value, numbers, count);
+  while (packed.at < packed.end && wire_varint(&packed, &number))
+    add_number(number, numbers, count);
+}
+
+static void read_attribute(struct wire attribute, struct onnx_window *window, struct arena *arena)
+{
+  struct wire_field field;
+  struct text name = {0};
+  struct text string = {0};
+  int64_t number = -1;
+  int64_t numbers[ONNX_WINDOW_RANK];
+  size_t count = 0;
+  while (wire_next(&attribute, &field)) {
+    if (wire_is(&field, ATTRIBUTE_NAME, WIRE_BYTES))
+      name = text_of(&field);
+    else if (wire_is(&field, ATTRIBUTE_INT, WIRE_VARINT))
+      number = (int64_t)field.value;
+    else if (wire_is(&field, ATTRIBUTE_STRING, WIRE_BYTES))
+      string = text_of(&field);
+    else if (field.number == ATTRIBUTE_INTS)
+      add_numbers(&field, numbers, &count);
+  }
+  if (is(name, "kernel_shape") && count <= ONNX_WINDOW_RANK) {
+    memcpy(window->kernel, numbers, count * sizeof *numbers);
+    window->kernel_rank = count;
+  } else if (is(name, "group")) {
+    window->group = number;
+  } else if (is(name, "size")) {
+    window->size = number;
+  } else if (is(name, "mode") && string.length > 0) {
+    window->mode = arena_copy(arena, string.bytes, string.length);
+  }
+}
+
+static bool is_wanted(struct text type)
+{
+  static const char *const types[] = {"MaxPool", "AveragePool", "LRN", "Resize", "Upsample", "ConvTranspose"};
+  for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+    if (is(type, types[i]))
+      return true;
+  return false;
+}
+
+static const char *copy(struct arena *arena, struct text text)
+{
+  return arena_copy(arena, text.length > 0 ? text.bytes : "", text.length);
+}
+
+static bool add_entry(struct list *list, const struct entry *entry)
+{
+  if (list->count == list->capacity) {
+    size_t capacity = list->capacity == 0 ? 64 : list->capacity * 2;
+    struct entry *items = capacity > WINDOWS_MOST ? NULL : arena_alloc_array(list->arena, capacity, sizeof *items);
+    if (items == NULL)
+      return false;
+    if (list->count > 0)
+      memcpy(items, list->items, list->count * sizeof *items);
+    list->items = items;
+    list->capacity = capacity;
+  }
+  list->items[list->count++] = *entry;
+  return true;
+}
+
+static bool read_node(struct list *list, struct wire node)
+{
+  struct wire walk = node;
+  struct wire_field field;
+  struct text type = {0};
+  struct text name = {0};
+  struct text output = {0};
+  struct text weights = {0};
+  size_t inputs = 0;
+  size_t outputs = 0;
+  while (wire_next(&walk, &field)) {
+    if (field.type != WIRE_BYTES)
+      continue;
+    if (field.number == NODE_TYPE)
+      type = text_of(&field);
+    else if (field.number == NODE_NAME)
+      name = text_of(&field);
+    else if (field.number == NODE_OUTPUT && outputs++ == 0)
+      output = text_of(&field);
+    else if (field.number == NODE_INPUT && inputs++ == 1)
+      weights = text_of(&field);
+  }
+  if (!is_wanted(type))
+    return true;
+  struct entry entry = {.window = {.group = -1, .size = -1}};
+  entry.window.name = copy(list->arena, name);
+  entry.window.output = copy(list->arena, output);
+  if (entry.window.name == NULL || entry.window.output == NULL)
+    return false;
+  walk = node;
+  while (wire_next(&walk, &field))
+    if (wire_is(&field, NODE_ATTRIBUTE, WIRE_BYTES))
+      read_attribute(wire_inside(&field), &entry.window, list->arena);
+  if (is(type, "ConvTranspose") && entry.window.kernel_rank == 0)
+    entry.weights = weights;
+  return add_entry(list, &entry);
+}
+
+// [channels, channels of the output, window…]
+static void read_weights(struct list *list, struct wire tensor)
+{
+  struct wire_field field;
+  struct text name = {0};
+  int64_t dims[ONNX_WINDOW_RANK];
+  size_t rank = 0;
+  while (wire_next(&tensor, &field)) {
+    if (wire_is(&field, TENSOR_NAME, WIRE_BYTES))
+      name = text_of(&field);
+    else if (field.number == TENSOR_DIMS)
+      add_numbers(&field, dims, &rank);
+  }
+  for (size_t i = 0; i < list->count && rank > 2 && rank <= ONNX_WINDOW_RANK; i++) {
+    struct entry *entry = &list->items[i];
+    if (entry->weights.length == 0 || entry->weights.length != name.length ||
+        memcmp(entry->weights.bytes, name.bytes, name.length) != 0)
+      continue;
+    entry->window.kernel_rank = rank - 2;
+    memcpy(entry->window.kernel, dims + 2, (rank - 2) * sizeof *dims);
+  }
+}
+
+static bool read_graph(struct list *list, struct wire graph)
+{
+  struct wire_field field;
+  struct wire walk = graph;
+  while (wire_next(&walk, &field))
+    if (wire_is(&field, ONNX_GRAPH_NODE, WIRE_BYTES) && !read_node(list, wire_inside(&field)))
+      return false;
+  bool is_whole = walk.problem == NULL;
+  bool has_open = false;
+  for (size_t i = 0; i < list->count; i++)
+    has_open |= list->items[i].weights.length > 0;
+  while (has_open && wire_next(&graph, &field))
+    if (wire_is(&field, ONNX_GRAPH_INITIALIZER, WIRE_BYTES))
+      read_weights(list, wire_inside(&field));
+  return is_whole;
+}
+
+bool onnx_windows(const uint8_t *bytes, size_t size, struct arena *arena, struct onnx_window **ret_windows,
+                  size_t *ret_count)
+{
+  struct list list = {.arena = arena};
+  struct wire model = wire_over(bytes, size);
+  struct wire_field field;
+  bool is_good = true;
+  while (is_good && wire_next(&model, &field))
+    if (wire_is(&field, ONNX_MODEL_GRAPH, WIRE_BYTES))
+      is_good = read_graph(&list, wire_inside(&field));
+  is_good = is_good && model.problem == NULL;
+  *ret_count = 0;
+  *ret_windows = arena_alloc_array(arena, list.count + 1, sizeof **ret_windows);
+  if (*ret_windows == NULL)
+    return false;
+  for (size_t i = 0; i < list.count; i++)
+    (*ret_windows)[(*ret_count)++] = list.items[i].window;
+  return is_good;
+}
+
+bool onnx_file_windows(const char *path, struct arena *arena, struct onnx_window **ret_windows, size_t *ret_count)
+{
+  *ret_windows = NULL;
+  *ret_count = 0;
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  struct stat info;
+  if (fd < 0)
+    return false;
+  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0) {
+    close(fd);
+    return false;
+  }
+  void *bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+  close(fd);
+  if (bytes == MAP_FAILED)
+    return false;
+  bool is_good = onnx_windows(bytes, (size_t)info.st_size, arena, ret_windows, ret_count);
+  munmap(bytes, (size_t)info.st_size);
+  return is_good;
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Windows from a small model's bytes, whole and cut at every byte.
+#include "frameworks/onnxruntime/onnx_windows.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+// ---- a writer of protobuf, as far as needed --------------------------------------------------------------------------
+struct message {
+  uint8_t bytes[1024];
+  size_t size;
+};
+
+static void put(struct message *message, unsigned field, const void *bytes, size_t size)
+{
+  message->bytes[message->size++] = (uint8_t)(field << 3 | 2);
+  message->bytes[message->size++] = (uint8_t)(size & 0x7f) | (uint8_t)(size > 0x7f ? 0x80 : 0);
+  if (size > 0x7f)
+    message->bytes[message->size++] = (uint8_t)(size >> 7);
+  memcpy(message->bytes + message->size, bytes, size);
+  message->size += size;
+}
+
+static void put_text(struct message *message, unsigned field, const char *text)
+{
+  put(message, field, text, strlen(text));
+}
+
+static void put_number(struct message *message, unsigned field, uint8_t value)
+{
+  message->bytes[message->size++] = (uint8_t)(field << 3);
+  message->bytes[message->size++] = value;
+}
+
+static struct message node(const char *type, const char *name, const char *output)
+{
+  struct message node = {.size = 0};
+  put_text(&node, 1, "x");
+  put_text(&node, 1, "w");
+  put_text(&node, 2, output);
+  put_text(&node, 2, "other");
+  put_text(&node, 3, name);
+  put_text(&node, 4, type);
+  return node;
+}
+
+static struct message model(void)
+{
+  struct message graph = {.size = 0};
+  struct message pool = node("MaxPool", "pool", "pooled");
+  struct message kernel = {.size = 0};
+  put_text(&kernel, 1, "kernel_shape");
+  put_number(&kernel, 8, 3); // one a field
+  put_number(&kernel, 8, 2);
+  put(&pool, 5, kernel.bytes, kernel.size);
+  put(&graph, 1, pool.bytes, pool.size);
+  struct message relu = node("Relu", "relu", "r");
+  put(&graph, 1, relu.bytes, relu.size);
+  struct message turned = node("ConvTranspose", "up", "upped"); // its window is in its weights
+  struct message group = {.size = 0};
+  put_text(&group, 1, "group");
+  put_number(&group, 3, 4);
+  put(&turned, 5, group.bytes, group.size);
+  put(&graph, 1, turned.bytes, turned.size);
+  struct message resize = node("Resize", "", "resized");
+  struct message mode = {.size = 0};
+  put_text(&mode, 1, "mode");
+  put_text(&mode, 4, "nearest");
+  put(&resize, 5, mode.bytes, mode.size);
+  put(&graph, 1, resize.bytes, resize.size);
+  struct message norm = node("LRN", "norm", "normed");
+  struct message size = {.size = 0};
+  put_text(&size, 1, "size");
+  put_number(&size, 3, 5);
+  put(&norm, 5, size.bytes, size.size);
+  put(&graph, 1, norm.bytes, norm.size);
+  struct message weights = {.size = 0};
+  put(&weights, 1, "\x08\x02\x04\x05", 4); // packed
+  put_text(&weights, 8, "w");
+  put(&graph, 5, weights.bytes, weights.size);
+  struct message model = {.size = 0};
+  put_number(&model, 1, 8);
+  put(&model, 7, graph.bytes, graph.size);
+  return model;
+}
+
+static bool read_cut(const struct message *model, size_t size, struct arena *arena, struct onnx_window **ret_windows,
+                     size_t *ret_count)
+{
+  uint8_t *exact = malloc(size + 1);
+  memcpy(exact, model->bytes, size);
+  bool is_good = onnx_windows(exact, size, arena, ret_windows, ret_count);
+  free(exact);
+  return is_good;
+}
+
+static void windows_of_a_model(void **state)
+{
+  struct arena arena = {0};
+  struct onnx_window *windows;
+  size_t count;
+  struct message whole = model();
+  assert_true(read_cut(&whole, whole.size, &arena, &windows, &count));
+  assert_int_equal(count, 4);
+  assert_string_equal(windows[0].name, "pool");
+  assert_string_equal(windows[0].output, "pooled");
+  assert_int_equal(windows[0].kernel_rank, 2);
+  assert_int_equal(windows[0].kernel[0], 3);
+  assert_int_equal(windows[0].kernel[1], 2);
+  assert_int_equal(windows[0].group, -1);
+  assert_int_equal(windows[1].kernel_rank, 2);
+  assert_int_equal(windows[1].kernel[0], 4);
+  assert_int_equal(windows[1].kernel[1], 5);
+  assert_int_equal(windows[1].group, 4);
+  assert_string_equal(windows[2].name, "");
+  assert_string_equal(windows[2].mode, "nearest");
+  assert_int_equal(windows[2].kernel_rank, 0);
+  assert_int_equal(windows[3].size, 5);
+  arena_done(&arena);
+}
+
+static void every_cut_is_survived(void **state)
+{
+  struct message whole = model();
+  for (size_t size = 0; size < whole.size; size++) {
+    struct arena arena = {0};
+    struct onnx_window *windows;
+    size_t count;
+    assert_int_equal(read_cut(&whole, size, &arena, &windows, &count), size == 0 || size == 2);
+    assert_int_equal(count, 0);
+    arena_done(&arena);
+  }
+}
+
+static void no_file_has_none(void **state)
+{
+  struct arena arena = {0};
+  struct onnx_window *windows;
+  size_t count = 7;
+  assert_false(onnx_file_windows("/nonexistent/model.onnx", &arena, &windows, &count));
+  assert_int_equal(count, 0);
+  assert_false(onnx_file_windows("/", &arena, &windows, &count));
+  arena_done(&arena);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(windows_of_a_model),
+      cmocka_unit_test(every_cut_is_survived),
+      cmocka_unit_test(no_file_has_none),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+// ONNX Runtime through its C API, opened at run time. Called by the runner (open, predict, flush, resume, close) and by
+// `xsp check` (probe). Layers come from xsp's listener where the library is 1.25 or later, else from the profile file.
+// One thread, one model.
+#include "frameworks/onnxruntime/onnx_file.h"
+#include "frameworks/onnxruntime/profile.h"
+#include "frameworks/onnxruntime/state.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ERROR_ADVICE_MODEL "check the model with onnx.checker, or export it again"
+
+static const struct library_names library_names = {
+    .name = "onnxruntime",
+    .sonames = (const char *const[]){"libonnxruntime.so.1", "libonnxruntime.so", NULL},
+    .package_glob = "onnxruntime/capi/libonnxruntime.so*",
+    .advice = "pip install onnxruntime, or --library onnxruntime=PATH",
+};
+
+// ---- the library ----------------------------------------------------------------------------------------------------
+
+static enum status open_library(const char *given, struct onnxruntime_state *state, struct error *err)
+{
+  // Its wheels report use over the network and leave files in the home, from threads of their own: neither belongs into
+  // what is measured here. Who wants it sets the variable otherwise.
+  setenv("ORT_DISABLE_TELEMETRY", "1", 0);
+  XSP_TRY(library_open(&library_names, given, &state->library, err));
+  const char *path = state->library.path;
+  ort_get_api_base_fn get_base = NULL;
+  void *symbol = dlsym(state->library.handle, ORT_GET_API_BASE);
+  memcpy(&get_base, &symbol, sizeof symbol);
+  if (get_base == NULL)
+    return error_set(err, STATUS_SYSTEM, "cannot use library", path, library_names.advice,
+                     "it is no ONNX Runtime: " ORT_GET_API_BASE " is missing");
+  const struct ort_api_base *base = get_base();
+  state->version = base->version_string();
+  state->api_version = ort_api_version(state->version);
+  if (state->api_version < ORT_API_LEAST)
+    return error_set(err, STATUS_SYSTEM, "cannot use library", path, library_names.advice,
+                     "ONNX Runtime %s is too old, 1.%u or later is needed", state->version, ORT_API_LEAST);
+  // Asked for a version above its own the library prints to stderr, so go down from what its name says.
+  const void *table = NULL;
+  while (table == NULL && state->api_version >= ORT_API_LEAST)
+    if ((table = base->get_api(state->api_version)) == NULL)
+      state->api_version--;
+  if (table == NULL)
+    return error_set(err, STATUS_SYSTEM, "cannot use library", path, library_names.advice,
+                     "ONNX Runtime %s offers no API version from 1.%u on", state->version, ORT_API_LEAST);
+  ort_api_load(table, state->api_version, &state->api);
+  return STATUS_OK;
+}
+
+static enum status onnxruntime_probe(const char *library_path, char *library, size_t library_size, char *version,
+                                     size_t version_size, struct error *err)
+{
+  struct onnxruntime_state state = {0};
+  XSP_TRY(open_library(library_path, &state, err));
+  snprintf(library, library_size, "%s", state.library.path);
+  snprintf(version, version_size, "%s", state.version);
+  return STATUS_OK;
+}
+
+// ---- errors ---------------------------------------------------------------------------------------------------------
+
+static bool is_memory(const char *message)
+{
+  return strstr(message, "Failed to allocate memory") != NULL || strstr(message, "bad_alloc") != NULL;
+}
+
+static bool is_environment(int code)
+{
+  return code == ORT_ERROR_ENGINE;
+}
+
+// Turns the runtime's status into ours and releases it. The message names the node; `what` and the model's path are
+// ours, and where the file itself is cut, so is the byte.
+enum status onnxruntime_status(struct onnxruntime_state *state, struct ort_status *status, const char *what,
+                               struct error *err)
+{
+  if (status == NULL)
+    return STATUS_OK;
+  int code = state->api.error_code(status);
+  char message[sizeof err->why];
+  snprintf(message, sizeof message, "%s", state->api.error_message(status));
+  state->api.release_status(status);
+  enum status kind = is_memory(message) ? STATUS_MEMORY : is_environment(code) ? STATUS_SYSTEM : STATUS_INPUT;
+  char where[sizeof err->where];
+  char place[256];
+  const char *path = state->options.model_path;
+  if (kind == STATUS_INPUT && state->session == NULL && onnx_file_damage(path, place, sizeof place))
+    snprintf(where, sizeof where, "%s: %s", path, place);
+  else
+    snprintf(where, sizeof where, "%s", path);
+  const char *advice = kind == STATUS_MEMORY    ? "a smaller batch, or a machine with more memory"
+                       : state->session == NULL ? ERROR_ADVICE_MODEL
+                                                : "other --dim or --input values";
+  return error_set(err, kind, what, where, advice, "%s", message);
+}
+
+// ---- session --------------------------------------------------------------------------------------------------------
+
+static enum status add_listener(struct onnxruntime_state *state, struct error *err)
+{
+  char path[4096];
+  snprintf(path, sizeof path, "%s/onnxruntime.so", state->options.tracer_directory);
+  const char *what = "cannot load xsp's listener into ONNX Runtime";
+  if (access(path, R_OK) != 0)
+    return error_set_errno(err, STATUS_SYSTEM, what, path, "--profile-file, which needs no listener");
+  TRY_ORT(state->api.register_ep_library(state->env, ORT_REGISTRATION_NAME, path), what);
+  const struct ort_ep_device *const *devices = NULL;
+  size_t count = 0;
+  TRY_ORT(state->api.ep_devices(state->env, &devices, &count), what);
+  for (size_t i = 0; i < count; i++) {
+    if (strcmp(state->api.ep_device_name(devices[i]), ORT_LISTENER_NAME) != 0)
+      continue;
+    TRY_ORT(state->api.append_ep(state->session_options, state->env, &devices[i], 1, NULL, NULL, 0), what);
+    return STATUS_OK;
+  }
+  return error_set(err, STATUS_SYSTEM, what, path, "--profile-file, which needs no listener",
+                   "ONNX Runtime %s does not show it among its devices", state->version);
+}
+
+static enum status make_options(struct onnxruntime_state *state, struct error *err)
+{
+  const char *what = "cannot set up an ONNX Runtime session";
+  TRY_ORT(state->api.create_session_options(&state->session_options), what);
+  if (state->options.threads != 0)
+    TRY_ORT(state->api.set_intra_op_threads(state->session_options, (int)state->options.threads), what);
+  // An idle session of another level set must not spin on the cores of the one that is being measured.
+  TRY_ORT(state->api.add_session_config(state->session_options, "session.force_spinning_stop", "1"), what);
+  if (state->route == ONNXRUNTIME_NO_LAYERS)
+    return STATUS_OK;
+  char prefix[4096];
+  snprintf(prefix, sizeof prefix, "%s/onnxruntime", state->options.work_directory);
+  TRY_ORT(state->api.enable_profiling(state->session_options, prefix), what);
+  return state->route == ONNXRUNTIME_LISTENER ? add_listener(state, err) : STATUS_OK;
+}
+
+static enum status make_session(struct onnxruntime_state *state, struct error *err)
+{
+  TRY_ORT(state->api.create_session(state->env, state->options.model_path, state->session_options, &state->session),
+          "cannot open model");
+  return STATUS_OK;
+}
+
+// ---- the predictor's functions --------------------------------------------------------------------------------------
+
+static enum onnxruntime_route choose_route(const struct onnxruntime_state *state)
+{
+  if (!model_has_layers(&state->options))
+    return ONNXRUNTIME_NO_LAYERS;
+  bool listens = state->api_version >= ORT_API_LISTENER && !state->options.force_profile_file;
+  return listens ? ONNXRUNTIME_LISTENER : ONNXRUNTIME_PROFILE_FILE;
+}
+
+// Where the listener is in this process, what it says of its own cost.
+static uint64_t (*find_own_ticks(const struct onnxruntime_state *state))(void)
+{
+  char path[4096];
+  snprintf(path, sizeof path, "%s/onnxruntime.so", state->options.tracer_directory);
+  void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+  if (handle == NULL)
+    return NULL;
+  void *symbol = dlsym(handle, "xsp_listener_own_ticks");
+  uint64_t (*own_ticks)(void) = NULL;
+  memcpy(&own_ticks, &symbol, sizeof symbol);
+  dlclose(handle); // ONNX Runtime keeps it open
+  return own_ticks;
+}
+
+static enum status open_state(const struct predictor_options *options, struct arena *arena,
+                              struct predictor_model *model, struct error *err)
+{
+  struct onnxruntime_state *state = model->state;
+  state->options = *options;
+  XSP_TRY(model_check_file(options->model_path, false, "give the path of an .onnx or .ort file", err));
+  XSP_TRY(open_library(state->options.library_path, state, err));
+  model->framework = "onnxruntime";
+  model->framework_version = state->version;
+  model->library_path = state->library.path;
+  state->route = choose_route(state);
+  static const char *const sources[] = {"none", "listener", "profile file"};
+  model->layer_source = sources[state->route];
+  // Whatever it would log as an error comes back as a status too.
+  TRY_ORT(state->api.create_env(ORT_LOG_FATAL, "xsp", &state->env), "cannot start ONNX Runtime");
+  TRY_ORT(state->api.create_cpu_memory_info(ORT_ALLOCATOR_ARENA, ORT_MEMORY_DEFAULT, &state->memory),
+          "cannot start ONNX Runtime");
+  XSP_TRY(make_options(state, err));
+  XSP_TRY(make_session(state, err));
+  if (state->route == ONNXRUNTIME_LISTENER)
+    model->own_ticks = find_own_ticks(state);
+  return onnxruntime_read_interface(state, arena, model, err);
+}
+
+static void onnxruntime_close(struct predictor_model *model);
+
+static enum status onnxruntime_open(const struct predictor_options *options, struct arena *arena,
+                                    struct predictor_model *ret_model, struct error *err)
+{
+  return model_open(options, arena, ret_model, sizeof(struct onnxruntime_state), open_state, onnxruntime_close, err);
+}
+
+static enum status make_value(struct onnxruntime_state *state, const struct tensor *tensor,
+                              struct ort_value **ret_value, struct error *err)
+{
+  const char *what = "cannot make an input";
+  unsigned rank = tensor->info->rank;
+  int type = (int)tensor->info->type;
+  if (tensor->info->type != TENSOR_STRING) {
+    TRY_ORT(state->api.create_tensor_over(state->memory, tensor->data, tensor->size_bytes, tensor->shape, rank, type,
+                                          ret_value),
+            what);
+    return STATUS_OK;
+  }
+  TRY_ORT(state->api.create_tensor(state->allocator, tensor->shape, rank, type, ret_value), what);
+  TRY_ORT(state->api.fill_strings(*ret_value, tensor->data, tensor->size_bytes / sizeof(const char *)), what);
+  return STATUS_OK;
+}
+
+static void release_values(struct onnxruntime_state *state, struct ort_value **values, size_t count)
+{
+  for (size_t i = 0; i < count; i++) {
+    if (values[i] != NULL)
+      state->api.release_value(values[i]);
+    values[i] = NULL;
+  }
+}
+
+static enum status onnxruntime_predict(struct predictor_model *model, const struct tensor *inputs, struct error *err)
+{
+  struct onnxruntime_state *state = model->state;
+  enum status status = STATUS_OK;
+  for (size_t i = 0; i < state->input_count && status == STATUS_OK; i++)
+    status = make_value(state, &inputs[i], &state->inputs[i], err);
+  if (status == STATUS_OK) {
+    struct ort_status *failed =
+        state->api.run(state->session, NULL, state->input_names, (const struct ort_value *const *)state->inputs,
+                       state->input_count, state->output_names, state->output_count, state->outputs);
+    status = onnxruntime_status(state, failed, "cannot run model", err);
+  }
+  release_values(state, state->outputs, state->output_count);
+  release_values(state, state->inputs, state->input_count);
+  bool is_held_back = status == STATUS_OK && state->route == ONNXRUNTIME_PROFILE_FILE;
+  if (is_held_back && !inferences_add(&state->waiting, (struct inference){.model = model->model_span}))
+    return model_no_memory(&state->options, err);
+  return status;
+}
+
+// Ends the session's profile and publishes it. A profile cannot be resumed, so the session goes with it.
+static enum status onnxruntime_flush(struct predictor_model *model, struct error *err)
+{
+  struct onnxruntime_state *state = model->state;
+  if (state->route != ONNXRUNTIME_PROFILE_FILE || state->session == NULL || state->waiting.count == 0)
+    return STATUS_OK;
+  const char *what = "cannot end ONNX Runtime's profile";
+  uint64_t start_ns = 0;
+  char *written = NULL;
+  TRY_ORT(state->api.profiling_start_ns(state->session, &start_ns), what);
+  TRY_ORT(state->api.end_profiling(state->session, state->allocator, &written), what);
+  char path[4096];
+  snprintf(path, sizeof path, "%s", written);
+  struct ort_status *failed = state->api.allocator_free(state->allocator, written);
+  if (failed != NULL)
+    state->api.release_status(failed);
+  state->api.release_session(state->session);
+  state->session = NULL;
+  enum status status = onnxruntime_profile_publish_file(path, start_ns, &state->waiting, err);
+  inferences_clear(&state->waiting);
+  unlink(path);
+  return status;
+}
+
+static enum status onnxruntime_resume(struct predictor_model *model, struct error *err)
+{
+  struct onnxruntime_state *state = model->state;
+  return state->session != NULL ? STATUS_OK : make_session(state, err);
+}
+
+static void onnxruntime_close(struct predictor_model *model)
+{
+  struct onnxruntime_state *state = model->state;
+  if (state == NULL)
+    return;
+  if (state->session != NULL)
+    onnxruntime_flush(model, NULL);
+  if (state->session != NULL)
+    state->api.release_session(state->session);
+  if (state->session_options != NULL)
+    state->api.release_session_options(state->session_options);
+  if (state->memory != NULL)
+    state->api.release_memory_info(state->memory);
+  if (state->env != NULL)
+    state->api.release_env(state->env);
+  inferences_free(&state->waiting);
+  free(state);
+  model->state = NULL;
+}
+
+const struct predictor predictor_onnxruntime = {
+    .name = "onnxruntime",
+    .summary = "ONNX and ORT models in ONNX Runtime 1.12 or later",
+    .extensions = ".onnx .ort",
+    .tells_outputs = true,
+    .probe = onnxruntime_probe,
+    .open = onnxruntime_open,
+    .predict = onnxruntime_predict,
+    .flush = onnxruntime_flush,
+    .resume = onnxruntime_resume,
+    .close = onnxruntime_close,
+};

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// The layer level without a listener: ONNX Runtime's own profile file, read after the fact. Called by the predictor's
+// flush, outside every model span. Times in it are microseconds; tags are those of the listener (frameworks/onnxruntime).
+#include "frameworks/onnxruntime/profile.h"
+#include "base/arena.h"
+#include "base/json_read.h"
+#include "frameworks/onnxruntime/layers.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct event {
+  int64_t start_us, duration_us;
+  size_t order; // in the file
+  bool is_model_run;
+  bool runs_graph; // If, Loop, Scan: other nodes may lie inside it
+  struct layer_key key;
+  struct layer_facts facts;
+};
+
+struct profile {
+  struct json_reader json;
+  struct arena arena; // the events' text
+  struct event *events;
+  size_t count, capacity;
+  const char *path;
+};
+
+static enum status broken(struct profile *profile, const char *why, struct error *err)
+{
+  char where[512];
+  snprintf(where, sizeof where, "%s: byte %zu", profile->path, profile->json.offset);
+  return error_set(err, STATUS_INPUT, "cannot read ONNX Runtime's profile", where, NULL, "%s", why);
+}
+
+static enum status json_broken(struct profile *profile, struct error *err)
+{
+  return broken(profile, profile->json.event == JSON_ERROR ? profile->json.problem : "no such profile", err);
+}
+
+static enum status no_memory(struct profile *profile, struct error *err)
+{
+  return error_set(err, STATUS_MEMORY, "cannot read ONNX Runtime's profile", profile->path, NULL, "out of memory");
+}
+
+// The value at the reader as text: a string's content, anything else as it is written.
+static enum status take_text(struct profile *profile, const char **ret_text, struct error *err)
+{
+  struct json_reader *json = &profile->json;
+  size_t from = json->offset;
+  const char *text = json->text;
+  size_t length = json->length;
+  if (json->event != JSON_STRING) {
+    if (!json_skip(json))
+      return json_broken(profile, err);
+    text = json->start + from;
+    length = (size_t)(json->at - text);
+  }
+  *ret_text = arena_copy(&profile->arena, text, length);
+  return *ret_text != NULL ? STATUS_OK : no_memory(profile, err);
+}
+
+static enum status read_arguments(struct profile *profile, struct event *event, struct error *err)
+{
+  const struct {
+    const char *key;
+    const char **target;
+  } wanted[] = {
+      {ORT_ARGUMENT_INDEX, &event->key.node_index},
+      {ORT_ARGUMENT_OUTPUTS, &event->key.outputs},
+      {ORT_ARGUMENT_OPERATOR, &event->facts.operator_type},
+      {ORT_ARGUMENT_PROVIDER, &event->facts.provider},
+      {ORT_ARGUMENT_INPUTS, &event->facts.inputs},
+      {ORT_ARGUMENT_PARAMETER_BYTES, &event->facts.parameter_bytes},
+      {ORT_ARGUMENT_ACTIVATION_BYTES, &event->facts.activation_bytes},
+      {ORT_ARGUMENT_OUTPUT_BYTES, &event->facts.output_bytes},
+      {ORT_ARGUMENT_ALLOC_BYTES, &event->facts.alloc_bytes},
+  };
+  struct json_reader *json = &profile->json;
+  if (json_next(json) != JSON_OBJECT)
+    return json_broken(profile, err);
+  while (json_next(json) == JSON_KEY) {
+    const char **target = NULL;
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
+      if (strcmp(json->text, wanted[i].key) == 0)
+        target = wanted[i].target;
+    if (json_next(json) == JSON_ERROR)
+      return json_broken(profile, err);
+    if (target != NULL)
+      XSP_TRY(take_text(profile, target, err));
+    else if (!json_skip(json))
+      return json_broken(profile, err);
+  }
+  return json->event == JSON_OBJECT_END ? STATUS_OK : json_broken(profile, err);
+}
+
+static bool runs_graph(const char *operator_type)
+{
+  static const char *const types[] = {"If", "Loop", "Scan"};
+  for (size_t i = 0; operator_type != NULL && i < sizeof types / sizeof types[0]; i++)
+    if (strcmp(operator_type, types[i]) == 0)
+      return true;
+  return false;
+}
+
+static enum status read_time(struct profile *profile, int64_t *ret_us, struct error *err)
+{
+  json_next(&profile->json);
+  if (!json_int64(&profile->json, ret_us) || *ret_us < 0 || *ret_us > INT64_MAX / 4000)
+    return profile->json.event == JSON_ERROR ? json_broken(profile, err)
+                                             : broken(profile, "a time is no number of microseconds", err);
+  return STATUS_OK;
+}
+
+static enum status keep_event(struct profile *profile, const struct event *event, struct error *err)
+{
+  if (profile->count == profile->capacity) {
+    size_t capacity = profile->capacity == 0 ? 1024 : profile->capacity * 2;
+    struct event *grown = realloc(profile->events, capacity * sizeof *grown);
+    if (grown == NULL)
+      return no_memory(profile, err);
+    profile->events = grown;
+    profile->capacity = capacity;
+  }
+  profile->events[profile->count] = *event;
+  profile->events[profile->count].order = profile->count;
+  profile->count++;
+  return STATUS_OK;
+}
+
+// One object of the array; the reader is behind its brace.
+static bool ends_with(const char *text, const char *suffix)
+{
+  size_t length = strlen(text), suffix_length = strlen(suffix);
+  return length >= suffix_length && strcmp(text + length - suffix_length, suffix) == 0;
+}
+
+static enum status read_event(struct profile *profile, struct error *err)
+{
+  struct json_reader *json = &profile->json;
+  struct event event = {.start_us = -1, .duration_us = -1};
+  const char *category = NULL;
+  while (json_next(json) == JSON_KEY) {
+    if (strcmp(json->text, "ts") == 0) {
+      XSP_TRY(read_time(profile, &event.start_us, err));
+    } else if (strcmp(json->text, "dur") == 0) {
+      XSP_TRY(read_time(profile, &event.duration_us, err));
+    } else if (strcmp(json->text, "name") == 0 || strcmp(json->text, "cat") == 0) {
+      const char **target = json->text[0] == 'n' ? &event.key.name : &category;
+      if (json_next(json) != JSON_STRING)
+        return json_broken(profile, err);
+      XSP_TRY(take_text(profile, target, err));
+    } else if (strcmp(json->text, "args") == 0) {
+      XSP_TRY(read_arguments(profile, &event, err));
+    } else if (json_next(json) == JSON_ERROR || !json_skip(json)) {
+      return json_broken(profile, err);
+    }
+  }
+  if (json->event != JSON_OBJECT_END)
+    return json_broken(profile, err);
+  if (category == NULL || event.key.name == NULL || event.start_us < 0 || event.duration_us < 0)
+    return broken(profile, "an event lacks cat, name, ts or dur", err);
+  event.is_model_run = strcmp(category, "Session") == 0 && strcmp(event.key.name, "model_run") == 0;
+  event.runs_graph = runs_graph(event.facts.operator_type);
+  // Older versions (1.20, for one) also write a _fence_before and a _fence_after around each node: no work of the model.
+  if (event.is_model_run || (strcmp(category, "Node") == 0 && ends_with(event.key.name, ORT_NODE_NAME_SUFFIX)))
+    return keep_event(profile, &event, err);
+  return STATUS_OK;
+}
+
+static enum status read_events(struct profile *profile, struct error *err)
+{
+  struct json_reader *json = &profile->json;
+  if (json_next(json) != JSON_ARRAY)
+    return json_broken(profile, err);
+  while (json_next(json) == JSON_OBJECT)
+    XSP_TRY(read_event(profile, err));
+  if (json->event != JSON_ARRAY_END || json_next(json) != JSON_END)
+    return json_broken(profile, err);
+  return STATUS_OK;
+}
+
+// By start, outer before inner. The file is in order of ends; within one microsecond an inner node comes first there,
+// so of equal intervals the later is the outer, and of neighbours the earlier is the first.
+static int compare_events(const void *left, const void *right)
+{
+  const struct event *a = left, *b = right;
+  if (a->start_us != b->start_us)
+    return a->start_us < b->start_us ? -1 : 1;
+  int a_outer = a->is_model_run ? 2 : a->runs_graph, b_outer = b->is_model_run ? 2 : b->runs_graph;
+  if (a_outer != b_outer)
+    return a_outer > b_outer ? -1 : 1;
+  if (a_outer != 0 && a->duration_us != b->duration_us)
+    return a->duration_us > b->duration_us ? -1 : 1;
+  return a->order < b->order ? -1 : a->order > b->order;
+}
+
+#define NESTING_MAXIMUM 128u
+
+struct outer { // a model run, or a node that runs a graph
+  int64_t end_us;
+  size_t order;
+  struct xsp_context span;
+};
+
+static struct xsp_context publish_event(const struct event *event, uint64_t start_ns, struct xsp_context parent)
+{
+  struct xsp_site *site = layers_find(&event->key);
+  if (site == NULL)
+    site = layers_add(&event->key, &event->facts);
+  uint64_t start = start_ns + (uint64_t)event->start_us * 1000;
+  struct xsp_interval interval = {
+      .size = sizeof interval,
+      .kind = XSP_KIND_SYNC,
+      .clock = XSP_CLOCK_REALTIME,
+      .start = start,
+      .end = start + (uint64_t)event->duration_us * 1000,
+      .parent = parent,
+  };
+  struct xsp_span span = xsp_span_emit(site, &interval);
+  return xsp_span_context(&span);
+}
+
+static void publish_events(struct profile *profile, uint64_t start_ns, const struct inferences *inferences)
+{
+  if (profile->count > 0)
+    qsort(profile->events, profile->count, sizeof *profile->events, compare_events);
+  struct outer outers[NESTING_MAXIMUM];
+  size_t depth = 0, runs = 0;
+  for (size_t i = 0; i < profile->count; i++) {
+    const struct event *event = &profile->events[i];
+    // An outer event ends after what it holds: also later in the file, which tells within one microsecond.
+    while (depth > 0 && (outers[depth - 1].end_us < event->start_us || outers[depth - 1].order < event->order))
+      depth--;
+    struct xsp_context span;
+    if (event->is_model_run)
+      span = runs < inferences->count ? inferences->items[runs++].model : (struct xsp_context){0};
+    else if (depth == 0)
+      continue; // outside every run: nobody's layer
+    else
+      span = publish_event(event, start_ns, outers[depth - 1].span);
+    if ((event->is_model_run || event->runs_graph) && depth < NESTING_MAXIMUM)
+      outers[depth++] = (struct outer){event->start_us + event->duration_us, event->order, span};
+  }
+}
+
+enum status onnxruntime_profile_publish(const char *text, size_t length, uint64_t start_ns,
+                                        const struct inferences *inferences, const char *path, struct error *err)
+{
+  struct profile profile = {.path = path};
+  json_read_start(&profile.json, text, length);
+  enum status status = read_events(&profile, err);
+  if (status == STATUS_OK)
+    publish_events(&profile, start_ns, inferences);
+  json_read_done(&profile.json);
+  arena_done(&profile.arena);
+  free(profile.events);
+  return status;
+}
+
+enum status onnxruntime_profile_publish_file(const char *path, uint64_t start_ns, const struct inferences *inferences,
+                                             struct error *err)
+{
+  const char *what = "cannot read ONNX Runtime's profile";
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return error_set_errno(err, STATUS_SYSTEM, what, path, NULL);
+  struct stat info;
+  if (fstat(fd, &info) != 0 || info.st_size <= 0) {
+    close(fd);
+    return error_set(err, STATUS_SYSTEM, what, path, "free space where TMPDIR is", "ONNX Runtime left it empty");
+  }
+  void *text = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+  close(fd);
+  if (text == MAP_FAILED)
+    return error_set_errno(err, STATUS_SYSTEM, what, path, NULL);
+  enum status status = onnxruntime_profile_publish(text, (size_t)info.st_size, start_ns, inferences, path, err);
+  munmap(text, (size_t)info.st_size);
+  return status;
+}

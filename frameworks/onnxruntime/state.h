@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the two halves of the ONNX Runtime predictor share: onnxruntime.c (library, session, inferences) and
+// onnxruntime_inputs.c. One thread.
+#ifndef XSP_FRAMEWORKS_ONNXRUNTIME_STATE_H
+#define XSP_FRAMEWORKS_ONNXRUNTIME_STATE_H
+
+#include "base/library.h"
+#include "frameworks/common/inferences.h"
+#include "frameworks/common/model_open.h"
+#include "frameworks/onnxruntime/abi.h"
+
+enum onnxruntime_route { ONNXRUNTIME_NO_LAYERS, ONNXRUNTIME_LISTENER, ONNXRUNTIME_PROFILE_FILE };
+
+struct onnxruntime_state {
+  struct ort_api api;
+  uint32_t api_version;
+  struct library library;
+  const char *version;
+  struct predictor_options options; // strings borrowed from the caller, who keeps them while the model is open
+  enum onnxruntime_route route;
+  struct ort_env *env;
+  struct ort_session_options *session_options;
+  struct ort_session *session;
+  struct ort_memory_info *memory;
+  struct ort_allocator *allocator; // the default one, not owned
+  size_t input_count, output_count;
+  const char **input_names, **output_names; // in the caller's arena
+  struct ort_value **inputs, **outputs;     // scratch of predict
+  // Profile-file route: the inferences since the last flush.
+  struct inferences waiting;
+};
+
+// Turns the runtime's status into ours and releases it.
+enum status onnxruntime_status(struct onnxruntime_state *state, struct ort_status *status, const char *what,
+                               struct error *err) MUST_CHECK;
+#define TRY_ORT(call, what)                                                                                            \
+  do {                                                                                                                 \
+    struct ort_status *ort_status_ = (call);                                                                           \
+    if (ort_status_ != NULL)                                                                                           \
+      return onnxruntime_status(state, ort_status_, (what), err);                                                      \
+  } while (0)
+
+enum status onnxruntime_read_interface(struct onnxruntime_state *state, struct arena *arena,
+                                       struct predictor_model *model, struct error *err) MUST_CHECK;
+
+#endif

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads what a program answers to `open` and `prepare`; see program_messages.h. Predictions: program_prediction.c.
+#include "frameworks/program/messages.h"
+
+#include "frameworks/program/reader.h"
+
+#include <string.h>
+
+static const struct {
+  enum tensor_type type;
+  const char *name;
+} types[] = {
+    {TENSOR_FLOAT, "float32"}, {TENSOR_DOUBLE, "float64"}, {TENSOR_FLOAT16, "float16"}, {TENSOR_BFLOAT16, "bfloat16"},
+    {TENSOR_INT8, "int8"},     {TENSOR_INT16, "int16"},    {TENSOR_INT32, "int32"},     {TENSOR_INT64, "int64"},
+    {TENSOR_UINT8, "uint8"},   {TENSOR_UINT16, "uint16"},  {TENSOR_UINT32, "uint32"},   {TENSOR_UINT64, "uint64"},
+    {TENSOR_BOOL, "bool"},
+};
+
+static const struct {
+  enum program_untold bit;
+  const char *name;
+} untold_names[] = {
+    {PROGRAM_NO_START, "start"},
+    {PROGRAM_NO_THREAD, "thread"},
+    {PROGRAM_NO_NAME, "name"},
+    {PROGRAM_NO_TYPE, "type"},
+};
+
+const char *program_type_name(enum tensor_type type)
+{
+  for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+    if (types[i].type == type)
+      return types[i].name;
+  return NULL;
+}
+
+const char *program_untold_text(unsigned untold, struct arena *arena)
+{
+  const char *text = NULL;
+  for (size_t i = 0; i < sizeof untold_names / sizeof untold_names[0]; i++)
+    if (untold & untold_names[i].bit)
+      text = arena_format(arena, "%s%s%s", text != NULL ? text : "", text != NULL ? "," : "", untold_names[i].name);
+  return text;
+}
+
+enum status program_read_done(const char *line, size_t length, const char *message, const char *program,
+                              struct error *err)
+{
+  struct arena arena = {0};
+  struct program_reader reader = {.message = message, .program = program, .arena = &arena, .err = err};
+  enum status status = program_read_answer(&reader, line, length, NULL, 0);
+  arena_done(&arena);
+  return status;
+}
+
+// ---- open ------------------------------------------------------------------------------------------------------------
+
+static bool read_version(struct program_reader *reader, void *target)
+{
+  return program_read_number(reader, 1, PROGRAM_VERSION, target);
+}
+
+static bool read_framework(struct program_reader *reader, void *target)
+{
+  if (!program_read_name(reader, target))
+    return false;
+  const char *name = *(const char **)target;
+  if (strlen(name) > PROGRAM_NAME_MOST)
+    return program_wrong(reader, "is longer than %d bytes", PROGRAM_NAME_MOST);
+  if (strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") != strlen(name))
+    return program_wrong(reader, "has other characters than letters, digits, '_', '.', '-'");
+  return true;
+}
+
+static bool read_clock(struct program_reader *reader, void *target)
+{
+  const char *name = NULL;
+  if (!program_read_text(reader, &name))
+    return false;
+  *(bool *)target = strcmp(name, "realtime") == 0;
+  return *(bool *)target || strcmp(name, "monotonic") == 0 ||
+         program_wrong(reader, "is neither \"monotonic\" nor \"realtime\"");
+}
+
+static bool read_untold_one(struct program_reader *reader, void *target, size_t at)
+{
+  (void)at;
+  const char *name = NULL;
+  if (!program_read_text(reader, &name))
+    return false;
+  for (size_t i = 0; i < sizeof untold_names / sizeof untold_names[0]; i++)
+    if (strcmp(untold_names[i].name, name) == 0) {
+      *(unsigned *)target |= untold_names[i].bit;
+      return true;
+    }
+  return program_wrong(reader, "is none of start, thread, name, type");
+}
+
+static bool read_untold(struct program_reader *reader, void *target)
+{
+  return program_read_array(reader, sizeof untold_names / sizeof untold_names[0], read_untold_one, target);
+}
+
+static bool read_type(struct program_reader *reader, void *target)
+{
+  const char *name = NULL;
+  if (!program_read_text(reader, &name))
+    return false;
+  for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+    if (strcmp(types[i].name, name) == 0) {
+      *(enum tensor_type *)target = types[i].type;
+      return true;
+    }
+  return program_wrong(reader, "is no type of the protocol");
+}
+
+static bool read_dimension(struct program_reader *reader, void *target, size_t at)
+{
+  struct tensor_info *info = target;
+  info->rank = (unsigned)at + 1;
+  info->shape[at] = -1;
+  if (reader->json.event == JSON_STRING)
+    return program_read_name(reader, &info->dimension_name[at]);
+  if (!program_read_number(reader, -1, INT32_MAX, &info->shape[at]))
+    return false;
+  return info->shape[at] != 0 || program_wrong(reader, "is 0; a free dimension is -1 or a name");
+}
+
+static bool read_input_shape(struct program_reader *reader, void *target)
+{
+  return program_read_array(reader, TENSOR_MAXIMUM_RANK, read_dimension, target);
+}
+
+static bool read_input(struct program_reader *reader, void *target, size_t at)
+{
+  struct program_facts *facts = target;
+  struct tensor_info *info = &facts->inputs[at];
+  struct program_field fields[] = {
+      {.name = "name", .read = program_read_name, .target = &info->name, .is_required = true},
+      {.name = "type", .read = read_type, .target = &info->type, .is_required = true},
+      {.name = "shape", .read = read_input_shape, .target = info, .is_required = true},
+  };
+  if (!program_read_object(reader, fields, sizeof fields / sizeof fields[0]))
+    return false;
+  for (size_t i = 0; i < at; i++)
+    if (strcmp(facts->inputs[i].name, info->name) == 0)
+      return program_wrong(reader, "has the name of another");
+  facts->input_count = at + 1;
+  return true;
+}
+
+static bool read_inputs(struct program_reader *reader, void *target)
+{
+  struct program_facts *facts = target;
+  facts->inputs = arena_alloc_array(reader->arena, PROGRAM_INPUTS_MOST, sizeof *facts->inputs);
+  if (facts->inputs == NULL)
+    return program_no_memory(reader);
+  return program_read_array(reader, PROGRAM_INPUTS_MOST, read_input, facts);
+}
+
+enum status program_read_open(const char *line, size_t length, const char *program, struct arena *arena,
+                              struct program_facts *ret_facts, struct error *err)
+{
+  *ret_facts = (struct program_facts){0};
+  struct program_reader reader = {.message = "open", .program = program, .arena = arena, .err = err};
+  struct program_field fields[] = {
+      {.name = "version", .read = read_version, .target = &ret_facts->version, .is_required = true},
+      {.name = "framework", .read = read_framework, .target = &ret_facts->framework, .is_required = true},
+      {.name = "framework_version",
+       .read = program_read_name,
+       .target = &ret_facts->framework_version,
+       .is_required = true},
+      {.name = "clock", .read = read_clock, .target = &ret_facts->is_realtime, .is_required = true},
+      {.name = "inputs", .read = read_inputs, .target = ret_facts, .is_required = true},
+      {.name = "untold", .read = read_untold, .target = &ret_facts->untold},
+      {.name = "note", .read = program_read_name, .target = &ret_facts->note},
+  };
+  return program_read_answer(&reader, line, length, fields, sizeof fields / sizeof fields[0]);
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a program of the predictor protocol (docs/predictor_protocol.md) may answer, read strictly: every field known, of
+// its type, within bounds. Pure, for hostile bytes; one error names the message and the field. Used by program.c.
+#ifndef XSP_FRAMEWORKS_PROGRAM_MESSAGES_H
+#define XSP_FRAMEWORKS_PROGRAM_MESSAGES_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "frameworks/common/layer_publish.h"
+#include "frameworks/common/predictor.h"
+
+#define PROGRAM_VERSION 1
+#define PROGRAM_LINE_MOST ((size_t)16 << 20) // bytes of an answer
+#define PROGRAM_TEXT_MOST 1024               // of any text in it
+#define PROGRAM_NAME_MOST 31                 // of the framework's name: it is the spans' tracer
+#define PROGRAM_INPUTS_MOST 1024
+#define PROGRAM_LAYERS_MOST 65536
+#define PROGRAM_TAGS_MOST 16
+
+enum program_untold { // what the program does not tell of a layer
+  PROGRAM_NO_START = 1,
+  PROGRAM_NO_THREAD = 2,
+  PROGRAM_NO_NAME = 4,
+  PROGRAM_NO_TYPE = 8,
+};
+
+struct program_facts { // the answer to `open`; what it points to lies in the arena
+  int64_t version;
+  const char *framework, *framework_version;
+  const char *note; // NULL: none
+  bool is_realtime; // its times are CLOCK_REALTIME, else CLOCK_MONOTONIC
+  unsigned untold;  // of enum program_untold
+  struct tensor_info *inputs;
+  size_t input_count;
+};
+
+struct program_question { // what a prediction's answer is held against
+  bool wants_layers;
+  unsigned untold;
+  uint64_t sent_ns, received_ns; // on the program's clock: nothing that it tells can lie outside
+};
+
+struct program_prediction {
+  struct predictor_interval model, preprocess, postprocess;
+  struct layer_told *layers;
+  size_t layer_count;
+};
+
+// `program` names it in errors. Errors: STATUS_INPUT, STATUS_MEMORY.
+enum status program_read_open(const char *line, size_t length, const char *program, struct arena *arena,
+                              struct program_facts *ret_facts, struct error *err) MUST_CHECK;
+// An answer without fields, to `message`.
+enum status program_read_done(const char *line, size_t length, const char *message, const char *program,
+                              struct error *err) MUST_CHECK;
+enum status program_read_prediction(const char *line, size_t length, const char *program,
+                                    const struct program_question *question, struct arena *arena,
+                                    struct program_prediction *ret_prediction, struct error *err) MUST_CHECK;
+
+const char *program_type_name(enum tensor_type type); // "float32"; NULL: none of the protocol's
+// "start,thread", in the order of enum program_untold; NULL where all is told.
+const char *program_untold_text(unsigned untold, struct arena *arena);
+
+#endif

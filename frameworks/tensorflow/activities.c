@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads recorded activities; see activities.h. The first time in a process everything is read through the kernel, which
+// says where an address is none: a version whose layout differs then costs its layers and not the program.
+#include "frameworks/tensorflow/activities.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define THREADS_MAXIMUM 4096u
+#define ACTIVITIES_MAXIMUM ((size_t)1 << 21)
+#define NAME_MAXIMUM ((size_t)1 << 20)
+#define NODE_BYTES 480u // ten events: what fits into the 512 bytes of a deque's node
+#define STEPS_MAXIMUM 256u
+
+struct cpp_string { // std::string
+  const char *text;
+  size_t length;
+  char inside[16];
+};
+struct cpp_event {
+  struct cpp_string name;
+  int64_t start_ns, end_ns;
+};
+struct cpp_iterator {
+  const struct cpp_event *current, *first, *last;
+  const struct cpp_event *const *node;
+};
+struct cpp_thread {
+  int64_t id;
+  struct cpp_string name;
+  const void *map;
+  size_t map_size;
+  struct cpp_iterator start, finish;
+};
+struct cpp_vector {
+  const struct cpp_thread *begin, *end, *room;
+};
+_Static_assert(sizeof(struct cpp_event) == 48 && sizeof(struct cpp_thread) == 120, "as libstdc++ lays them out");
+
+static bool is_trusted; // the layout was seen to be as expected
+
+static bool fetch(void *to, const void *from, size_t length)
+{
+  if (from == NULL)
+    return false;
+  if (!is_trusted) {
+    const struct iovec local = {to, length}, remote = {(void *)(uintptr_t)from, length};
+    ssize_t got = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
+    return got == (ssize_t)length; // refused, as sandboxes do: what cannot be tried is not read
+  }
+  memcpy(to, from, length);
+  return true;
+}
+
+static bool add(const struct cpp_event *event, const struct cpp_event *at, size_t thread, struct arena *arena,
+                struct activities *activities, size_t *capacity)
+{
+  bool is_inside = event->name.text == at->name.inside; // the address of the original's own room
+  if (event->name.length > NAME_MAXIMUM || (is_inside && event->name.length >= sizeof event->name.inside) ||
+      event->start_ns < 0 || activities->count == ACTIVITIES_MAXIMUM)
+    return false;
+  if (activities->count == *capacity) {
+    *capacity = *capacity == 0 ? 1024 : *capacity * 2;
+    struct activity *grown = realloc(activities->items, *capacity * sizeof *grown);
+    if (grown == NULL)
+      return false;
+    activities->items = grown;
+  }
+  char *name = arena_alloc(arena, event->name.length + 1);
+  if (name == NULL || !fetch(name, event->name.text, event->name.length + 1) || name[event->name.length] != 0)
+    return false;
+  if (event->end_ns < event->start_ns) // begun and not ended, or ended and not begun
+    return true;
+  activities->items[activities->count++] =
+      (struct activity){name, event->name.length, thread, (uint64_t)event->start_ns, (uint64_t)event->end_ns};
+  return true;
+}
+
+static bool read_thread(const struct cpp_thread *thread, size_t number, struct arena *arena,
+                        struct activities *activities, size_t *capacity)
+{
+  struct cpp_iterator at = thread->start;
+  const struct cpp_event *finish = thread->finish.current;
+  struct cpp_event event;
+  for (size_t nodes = 0; at.current != finish;) {
+    if ((uintptr_t)at.last - (uintptr_t)at.first != NODE_BYTES || at.current < at.first || at.current >= at.last ||
+        !fetch(&event, at.current, sizeof event) || !add(&event, at.current, number, arena, activities, capacity))
+      return false;
+    if (++at.current != at.last)
+      continue;
+    const struct cpp_event *first;
+    if (++nodes > ACTIVITIES_MAXIMUM || !fetch(&first, ++at.node, sizeof first))
+      return false;
+    at = (struct cpp_iterator){first, first, (const void *)((const char *)first + NODE_BYTES), at.node};
+  }
+  return true;
+}
+
+static int compare_activities(const void *left, const void *right)
+{
+  const struct activity *a = left, *b = right;
+  if (a->thread != b->thread)
+    return a->thread < b->thread ? -1 : 1;
+  if (a->start_ns != b->start_ns)
+    return a->start_ns < b->start_ns ? -1 : 1;
+  return a->end_ns > b->end_ns ? -1 : a->end_ns < b->end_ns;
+}
+
+enum activities_found activities_read(const void *events, struct arena *arena, struct activities *ret_activities)
+{
+  struct activities found = {NULL, 0};
+  const struct cpp_vector *vector = events;
+  uintptr_t begin = (uintptr_t)vector->begin, end = (uintptr_t)vector->end;
+  size_t count = end >= begin ? (end - begin) / sizeof(struct cpp_thread) : 0, capacity = 0;
+  bool is_good = end >= begin && (end - begin) % sizeof(struct cpp_thread) == 0 && count <= THREADS_MAXIMUM;
+  for (size_t i = 0; i < count && is_good; i++) {
+    struct cpp_thread thread;
+    is_good = fetch(&thread, vector->begin + i, sizeof thread) && read_thread(&thread, i, arena, &found, &capacity);
+  }
+  struct activity *kept = is_good ? arena_alloc_array(arena, found.count + 1, sizeof *kept) : NULL;
+  if (kept != NULL && found.count > 0) {
+    memcpy(kept, found.items, found.count * sizeof *kept);
+    qsort(kept, found.count, sizeof *kept, compare_activities);
+    is_trusted = true;
+  }
+  free(found.items);
+  *ret_activities = (struct activities){kept, kept != NULL ? found.count : 0};
+  if (kept != NULL)
+    return ACTIVITIES_READ;
+  return is_trusted || found.count == ACTIVITIES_MAXIMUM ? ACTIVITIES_LOST : ACTIVITIES_UNKNOWN;
+}
+
+// ---- steps -----------------------------------------------------------------------------------------------------------
+
+// The number behind "id=" where `name` begins so: of "FunctionRun#id=7,_r=1#".
+static bool step_of(const struct activity *activity, const char *begins, int64_t *ret_step)
+{
+  size_t length = strlen(begins);
+  if (strncmp(activity->name, begins, length) != 0 || activity->name[length] != '#')
+    return false;
+  const char *id = strstr(activity->name + length, "id=");
+  *ret_step = id != NULL ? strtoll(id + 3, NULL, 10) : 0;
+  return id != NULL;
+}
+
+static bool starts_step(const struct activity *activity, int64_t *ret_step)
+{
+  return step_of(activity, "FunctionRun", ret_step) || step_of(activity, "SessionRun", ret_step);
+}
+
+// "NODE:TYPE", and nothing else that TensorFlow says of itself: "Iterator::Map", "EagerLocalExecute: Conv2D".
+static const char *type_in(const struct activity *activity)
+{
+  size_t length = strcspn(activity->name, "#");
+  const char *colon = memrchr(activity->name, ':', length);
+  if (colon == NULL || colon == activity->name || colon[-1] == ':' || memchr(activity->name, ' ', length) != NULL)
+    return NULL;
+  const char *end = activity->name + length;
+  for (const char *at = colon + 1; at < end; at++)
+    if (!((*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || (*at >= '0' && *at <= '9') || *at == '_'))
+      return NULL;
+  return colon + 1 < end ? colon + 1 : NULL;
+}
+
+struct steps {
+  int64_t own[STEPS_MAXIMUM];
+  size_t count;
+};
+
+static bool is_own(const struct steps *steps, int64_t step)
+{
+  for (size_t i = 0; i < steps->count; i++)
+    if (steps->own[i] == step)
+      return true;
+  return false;
+}
+
+// The innermost activity around each that says which step computes there, or SIZE_MAX. By thread: they nest.
+static void find_processes(const struct activities *activities, size_t *around)
+{
+  size_t stack[64], depth = 0;
+  int64_t step;
+  for (size_t i = 0; i < activities->count; i++) {
+    const struct activity *activity = &activities->items[i];
+    while (depth > 0 && (activities->items[stack[depth - 1]].thread != activity->thread ||
+                         activities->items[stack[depth - 1]].end_ns < activity->end_ns))
+      depth--;
+    around[i] = depth > 0 ? stack[depth - 1] : SIZE_MAX;
+    if (step_of(activity, "ExecutorState::Process", &step) && depth < sizeof stack / sizeof stack[0])
+      stack[depth++] = i;
+  }
+}
+
+// The first step that the call began: a session's run, or a function within "EagerLocalExecute: FUNCTION" on the same thread.
+// What input pipelines run is in neither.
+static const struct activity *first_step(const struct activities *activities, uint64_t start_ns, uint64_t end_ns)
+{
+  const struct activity *first = NULL, *call = NULL;
+  int64_t step;
+  for (size_t i = 0; i < activities->count; i++) {
+    const struct activity *activity = &activities->items[i];
+    if (activity->start_ns < start_ns || activity->end_ns > end_ns)
+      continue;
+    if (strncmp(activity->name, "EagerLocalExecute: ", strlen("EagerLocalExecute: ")) == 0)
+      call = activity;
+    bool is_called = step_of(activity, "SessionRun", &step) ||
+                     (step_of(activity, "FunctionRun", &step) && call != NULL && call->thread == activity->thread &&
+                      call->end_ns >= activity->end_ns);
+    if (is_called && (first == NULL || activity->start_ns < first->start_ns))
+      first = activity;
+  }
+  return first;
+}
+
+// Steps begun within its steps are the call's own, too.
+static void find_steps(const struct activities *activities, const size_t *around, uint64_t start_ns, uint64_t end_ns,
+                       struct steps *steps)
+{
+  const struct activity *first = first_step(activities, start_ns, end_ns);
+  int64_t step;
+  if (first == NULL)
+    return;
+  (void)starts_step(first, &step);
+  steps->own[steps->count++] = step;
+  for (size_t before = 0; before != steps->count;) {
+    before = steps->count;
+    for (size_t i = 0; i < activities->count && steps->count < STEPS_MAXIMUM; i++) {
+      int64_t outer;
+      if (around[i] != SIZE_MAX && starts_step(&activities->items[i], &step) && !is_own(steps, step) &&
+          step_of(&activities->items[around[i]], "ExecutorState::Process", &outer) && is_own(steps, outer))
+        steps->own[steps->count++] = step;
+    }
+  }
+}
+
+// Whether a thread computes steps of others: then what has nothing around it there may be of theirs.
+static void find_shared(const struct activities *activities, const struct steps *steps, bool *is_shared)
+{
+  int64_t step;
+  for (size_t i = 0; i < activities->count; i++) {
+    const struct activity *activity = &activities->items[i];
+    bool is_step = step_of(activity, "ExecutorState::Process", &step) || starts_step(activity, &step);
+    if ((is_step && !is_own(steps, step)) || strncmp(activity->name, "Iterator::", strlen("Iterator::")) == 0)
+      is_shared[activity->thread] = true;
+  }
+}
+
+// The last of a step's activities may not have ended when the step had: its operations have none around them.
+static bool belongs(const struct activities *activities, const size_t *around, const bool *is_shared, size_t number,
+                    uint64_t start_ns, uint64_t end_ns, const struct steps *steps)
+{
+  const struct activity *activity = &activities->items[number];
+  int64_t step;
+  if (around[number] != SIZE_MAX)
+    return step_of(&activities->items[around[number]], "ExecutorState::Process", &step) && is_own(steps, step);
+  return !is_shared[activity->thread] && activity->start_ns >= start_ns && activity->end_ns <= end_ns;
+}
+
+struct placed {
+  struct operation operation;
+  size_t thread, number;
+};
+
+static int compare_placed(const void *left, const void *right)
+{
+  const struct placed *a = left, *b = right;
+  if (a->operation.start_ns != b->operation.start_ns)
+    return a->operation.start_ns < b->operation.start_ns ? -1 : 1;
+  if (a->operation.end_ns != b->operation.end_ns)
+    return a->operation.end_ns > b->operation.end_ns ? -1 : 1;
+  return a->number < b->number ? -1 : a->number > b->number;
+}
+
+// The latest before it, on its thread, that it lies within. Few are open at a time.
+static void find_parents(struct placed *placed, size_t count)
+{
+  for (size_t i = 0; i < count; i++) {
+    placed[i].operation.parent = SIZE_MAX;
+    for (size_t k = i; k > 0 && i - k < 64; k--) {
+      const struct placed *outer = &placed[k - 1];
+      if (outer->thread != placed[i].thread)
+        continue;
+      if (outer->operation.end_ns >= placed[i].operation.end_ns)
+        placed[i].operation.parent = k - 1;
+      else if (outer->operation.parent != SIZE_MAX &&
+               placed[outer->operation.parent].operation.end_ns >= placed[i].operation.end_ns)
+        placed[i].operation.parent = outer->operation.parent;
+      break;
+    }
+  }
+}
+
+bool activities_operations(const struct activities *activities, uint64_t start_ns, uint64_t end_ns, struct arena *arena,
+                           struct operation **ret_operations, size_t *ret_count)
+{
+  size_t *around = arena_alloc_array(arena, activities->count + 1, sizeof *around);
+  struct placed *placed = arena_alloc_array(arena, activities->count + 1, sizeof *placed);
+  struct operation *operations = arena_alloc_array(arena, activities->count + 1, sizeof *operations);
+  size_t thread_count = 1;
+  for (size_t i = 0; i < activities->count; i++)
+    thread_count = activities->items[i].thread >= thread_count ? activities->items[i].thread + 1 : thread_count;
+  bool *is_shared = arena_alloc_array(arena, thread_count, sizeof *is_shared);
+  if (around == NULL || placed == NULL || operations == NULL || is_shared == NULL)
+    return false;
+  memset(is_shared, 0, thread_count * sizeof *is_shared);
+  struct steps steps = {.count = 0};
+  find_processes(activities, around);
+  find_steps(activities, around, start_ns, end_ns, &steps);
+  find_shared(activities, &steps, is_shared);
+  size_t count = 0;
+  for (size_t i = 0; i < activities->count && steps.count > 0; i++) {
+    const struct activity *activity = &activities->items[i];
+    const char *type = type_in(activity);
+    if (type == NULL || !belongs(activities, around, is_shared, i, start_ns, end_ns, &steps))
+      continue;
+    char *name = arena_copy(arena, activity->name, (size_t)(type - 1 - activity->name));
+    char *kept = arena_copy(arena, type, strcspn(type, "#"));
+    if (name == NULL || kept == NULL)
+      return false;
+    placed[count] = (struct placed){{name, kept, activity->start_ns, activity->end_ns, SIZE_MAX}, activity->thread, i};
+    count++;
+  }
+  qsort(placed, count, sizeof *placed, compare_placed);
+  find_parents(placed, count);
+  for (size_t i = 0; i < count; i++)
+    operations[i] = placed[i].operation;
+  *ret_operations = operations;
+  *ret_count = count;
+  return true;
+}

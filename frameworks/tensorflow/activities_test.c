@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is read of TensorFlow's recorder: containers of C++ as this machine's compiler lays them out, layouts that are not
+// those, and which operations belong to a call.
+#include "frameworks/tensorflow/activities.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+const void *made_start(void);
+void made_thread(const char *name);
+void made_event(const char *name, int64_t start_ns, int64_t end_ns);
+void made_drop_first(void);
+
+// First: nothing is trusted yet, and every address is tried before it is read.
+static void other_layouts_are_refused(void **state)
+{
+  struct arena arena = {0};
+  struct activities activities;
+  static char room[480];
+  struct {
+    uint64_t words[15];
+  } thread = {{1, (uintptr_t) "name", 4}};
+  const void *vector[] = {&thread, (char *)&thread + sizeof thread - 8, NULL};
+  assert_int_equal(activities_read(vector, &arena, &activities), ACTIVITIES_UNKNOWN); // threads of another size
+  vector[1] = (char *)&thread + sizeof thread;
+  for (unsigned which = 0; which < 6; which++) {
+    uint64_t words[] = {(uintptr_t)room, (uintptr_t)room, (uintptr_t)room + 480, (uintptr_t)room};
+    memcpy(&thread.words[7], words, sizeof words);
+    thread.words[11] = (uintptr_t)room + 48;
+    if (which == 0)
+      thread.words[9] += 48; // nodes of another size
+    if (which == 1)
+      thread.words[7] = thread.words[8] = 4096, thread.words[9] = 4096 + 480; // nothing is there
+    if (which == 2)
+      thread.words[7] = (uintptr_t)room + 480;
+    if (which == 3)
+      memcpy(room, &(uint64_t[]){4096, 5, 0, 0, 1, 2}, 48); // a name that is nowhere
+    if (which == 4)
+      memcpy(room, &(uint64_t[]){(uintptr_t)room, (uint64_t)1 << 40, 0, 0, 1, 2}, 48); // longer than any
+    if (which == 5)
+      memcpy(room, &(uint64_t[]){(uintptr_t)room + 16, 3, 0x41414141, 0, 1, 2}, 48); // does not end where it should
+    assert_int_equal(activities_read(vector, &arena, &activities), ACTIVITIES_UNKNOWN);
+    assert_int_equal(activities.count, 0);
+  }
+  arena_done(&arena);
+}
+
+static void containers_are_read(void **state)
+{
+  const void *events = made_start();
+  made_thread("main");
+  for (int i = 0; i < 100; i++) { // over several nodes, names short and long
+    char name[80];
+    snprintf(name, sizeof name, i % 2 == 0 ? "n%d:T" : "a name that is longer than what lies inside:%d", i);
+    made_event(name, 1000 - i, 2000 + i);
+  }
+  made_drop_first();
+  made_event("begun", 5, -1);
+  made_thread("empty");
+  made_thread("a thread whose name is longer than what lies inside");
+  made_event("other:T", 3, 4);
+  struct arena arena = {0};
+  struct activities activities;
+  assert_int_equal(activities_read(events, &arena, &activities), ACTIVITIES_READ);
+  assert_int_equal(activities.count, 100);
+  assert_string_equal(activities.items[0].name, "a name that is longer than what lies inside:99");
+  assert_int_equal(activities.items[0].start_ns, 901);
+  assert_int_equal(activities.items[0].end_ns, 2099);
+  assert_string_equal(activities.items[97].name, "n2:T");
+  assert_string_equal(activities.items[99].name, "other:T");
+  assert_int_equal(activities.items[99].thread, 2);
+  arena_done(&arena);
+}
+
+static size_t operations_of(struct arena *arena, struct operation **ret_operations, const void *events)
+{
+  struct activities activities;
+  size_t count = 99;
+  assert_int_equal(activities_read(events, arena, &activities), ACTIVITIES_READ);
+  assert_true(activities_operations(&activities, 100, 900, arena, ret_operations, &count));
+  return count;
+}
+
+static void operations_belong_to_steps(void **state)
+{
+  const void *events = made_start();
+  made_thread("caller");
+  made_event("EagerLocalExecute: __inference_f_1", 100, 890);
+  made_event("FunctionRun#id=-7,_r=1,_pt=2#", 120, 880);
+  made_thread("worker");
+  made_event("ExecutorState::Process#id=-7,iter_num=0#", 200, 400);
+  made_event("m/conv/BiasAdd:_FusedConv2D#shape=(4)#", 210, 300);
+  made_event("m/call:PartitionedCall", 310, 390);
+  made_event("FunctionRun#id=8#", 320, 380); // within our step: ours, too
+  made_event("ExecutorState::Process#id=9,iter_num=0#", 410, 500);
+  made_event("map/add:AddV2", 420, 430); // of an input pipeline
+  made_event("Iterator::Map", 620, 630);
+  made_event("Iterator::Map:x y", 640, 650);
+  made_event("ThreadpoolListener::Record", 660, 670);
+  made_thread("inner");
+  made_event("ExecutorState::Process#id=8,iter_num=0#", 325, 370);
+  made_event("m/inner:MatMul", 330, 360);
+  made_event("late:Relu", 600, 610); // what is around it had not ended
+  made_event("outside:Relu", 1000, 1010);
+  made_thread("pipeline");
+  made_event("FunctionRun#id=9#", 110, 500); // began before ours, on another thread
+  made_event("FunctionRun#id=10#", 600, 700);
+  made_event("map/sub:Sub", 720, 730); // what is around it had not ended
+  struct arena arena = {0};
+  struct operation *operations = NULL;
+  size_t count = operations_of(&arena, &operations, events);
+  assert_int_equal(count, 4);
+  assert_string_equal(operations[0].name, "m/conv/BiasAdd");
+  assert_string_equal(operations[0].type, "_FusedConv2D");
+  assert_string_equal(operations[1].type, "PartitionedCall");
+  assert_string_equal(operations[2].name, "m/inner");
+  assert_string_equal(operations[3].name, "late");
+  for (size_t i = 0; i < count; i++)
+    assert_true(operations[i].parent == SIZE_MAX);
+  arena_done(&arena);
+}
+
+static void operations_within_operations_nest(void **state)
+{
+  const void *events = made_start();
+  made_thread("caller");
+  made_event("SessionRun#id=3,_r=1#", 100, 900);
+  made_event("ExecutorState::Process#id=3#", 150, 800);
+  made_event("outer:While", 200, 500);
+  made_event("a:Add", 210, 220);
+  made_event("b:Add", 230, 240);
+  made_event("c:Add", 600, 610);
+  struct arena arena = {0};
+  struct operation *operations = NULL;
+  assert_int_equal(operations_of(&arena, &operations, events), 4);
+  assert_true(operations[0].parent == SIZE_MAX);
+  assert_int_equal(operations[1].parent, 0);
+  assert_int_equal(operations[2].parent, 0);
+  assert_true(operations[3].parent == SIZE_MAX);
+  arena_done(&arena);
+}
+
+static void without_a_step_there_is_nothing(void **state)
+{
+  const void *events = made_start();
+  struct arena arena = {0};
+  struct operation *operations = NULL;
+  assert_int_equal(operations_of(&arena, &operations, events), 0);
+  made_thread("caller");
+  made_event("a:Add", 210, 220);
+  assert_int_equal(operations_of(&arena, &operations, events), 0);
+  arena_done(&arena);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(other_layouts_are_refused),       cmocka_unit_test(containers_are_read),
+      cmocka_unit_test(operations_belong_to_steps),      cmocka_unit_test(operations_within_operations_nest),
+      cmocka_unit_test(without_a_step_there_is_nothing),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

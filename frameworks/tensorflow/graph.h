@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// TensorFlow's graphs as protobuf says them: nodes by name, the functions that they call, and what a SavedModel or a frozen
+// graph takes and gives. Reads files of anybody; knows nothing of the library. Field numbers: TensorFlow 2.21.
+#ifndef XSP_FRAMEWORKS_TENSORFLOW_GRAPH_H
+#define XSP_FRAMEWORKS_TENSORFLOW_GRAPH_H
+
+#include "base/arena.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TENSORFLOW_RANK_MAXIMUM 16
+#define TENSORFLOW_NO_RANK (TENSORFLOW_RANK_MAXIMUM + 1u) // the rank is free, or above the maximum
+
+struct tensorflow_shape {
+  unsigned rank;                         // or TENSORFLOW_NO_RANK
+  int64_t size[TENSORFLOW_RANK_MAXIMUM]; // -1: free
+};
+
+struct tensorflow_node { // strings live in the arena
+  const char *name, *op;
+  const char **inputs; // as written: "name", "name:1", "name:output:0", "^name" (order only)
+  size_t input_count;
+  const char *function;          // that it calls (attribute f); NULL: none
+  const char *fused_ops;         // "BiasAdd Relu" (attribute fused_ops); NULL: none
+  const char *window;            // "[1,3,3,1]" (attribute ksize); NULL: none
+  const char *activation;        // of a batch norm (attribute activation_mode); NULL: none
+  bool is_training;              // of a batch norm
+  bool has_side_input;           // of a batch norm (attribute num_side_inputs)
+  uint32_t type;                 // attribute dtype; 0: none
+  struct tensorflow_shape shape; // attribute shape
+};
+
+struct tensorflow_graph {
+  const char *name; // of a function; NULL: the graph itself
+  struct tensorflow_node *nodes;
+  size_t count;
+  uint32_t *slots; // by name: number of the node + 1
+  size_t slot_count;
+  uint64_t seed;
+  struct tensorflow_graph *functions; // of the graph itself
+  size_t function_count;
+};
+
+void tensorflow_shape_read(const void *bytes, size_t length, struct tensorflow_shape *ret_shape); // TensorShapeProto
+
+// Reads a GraphDef. False: `ret_problem` says what is wrong with it ("out of memory" too).
+bool tensorflow_graph_read(const void *bytes, size_t length, struct arena *arena, struct tensorflow_graph *ret_graph,
+                           const char **ret_problem);
+// `name` need not end with NUL. NULL: no such node.
+const struct tensorflow_node *tensorflow_graph_find(const struct tensorflow_graph *graph, const char *name,
+                                                    size_t length);
+const struct tensorflow_graph *tensorflow_function_find(const struct tensorflow_graph *graph, const char *name);
+// The length of the node's name in an input's text, which it begins at *ret_name; 0: the input is order only.
+size_t tensorflow_input_node(const char *input, const char **ret_name);
+
+struct tensorflow_port { // a named input or output
+  const char *name;      // in the signature, or the node's
+  const char *node;
+  int index; // of the node's output
+  uint32_t type;
+  struct tensorflow_shape shape;
+};
+
+#define TENSORFLOW_TAGS_MAXIMUM 8
+struct tensorflow_model {
+  struct tensorflow_graph graph;
+  const char *tags[TENSORFLOW_TAGS_MAXIMUM]; // of the SavedModel's part that was chosen
+  size_t tag_count;
+  const char *signature;                    // NULL: a frozen graph
+  struct tensorflow_port *inputs, *outputs; // by name
+  size_t input_count, output_count;
+};
+
+// A frozen graph: inputs are its Placeholders, outputs the nodes behind them that nothing consumes.
+bool tensorflow_frozen_read(const void *bytes, size_t length, struct arena *arena, struct tensorflow_model *ret_model,
+                            const char **ret_problem);
+// A saved_model.pb: the part tagged "serve", its signature "serving_default" or the only one it has.
+bool tensorflow_saved_read(const void *bytes, size_t length, struct arena *arena, struct tensorflow_model *ret_model,
+                           const char **ret_problem);
+
+#endif

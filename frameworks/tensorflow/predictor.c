@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// TensorFlow through its C API, opened at run time: SavedModel folders and frozen graphs. Called by the runner (open,
+// predict, flush, resume, close) and by `xsp check` (probe). A model's files become a session in tensorflow_session.c. Layers
+// come from RunMetadata, asked for where the session has the layer level, and published outside the model span. One thread,
+// one model.
+#include "frameworks/tensorflow/state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct library_names library_names = {
+    .name = "tensorflow",
+    .sonames = (const char *const[]){"libtensorflow_cc.so.2", "libtensorflow.so.2", NULL},
+    .package_glob = "tensorflow/libtensorflow_cc.so*",
+    .advice = "pip install tensorflow-cpu, or --library tensorflow=PATH",
+};
+
+// ---- the library ----------------------------------------------------------------------------------------------------
+
+enum status tensorflow_open_library(const char *given, struct tensorflow_state *state, struct error *err)
+{
+  setenv("TF_CPP_MIN_LOG_LEVEL", "3", 0); // what it would log as an error comes back as a status too
+  if (state->options.unfused)
+    setenv("TF_ENABLE_ONEDNN_OPTS", "0", 1); // read once, while it is loaded
+  XSP_TRY(library_open(&library_names, given, &state->library, err));
+  const struct library_function functions[] = {
+#define X(result, name, parameters) {"TF_" #name, &state->tf.name, false},
+      TENSORFLOW_FUNCTIONS(X)
+#undef X
+  };
+  return library_functions(&state->library, &library_names, functions, sizeof functions / sizeof functions[0],
+                           "TensorFlow, or a very old one", err);
+}
+
+static enum status tensorflow_probe(const char *library_path, char *library, size_t library_size, char *version,
+                                    size_t version_size, struct error *err)
+{
+  struct tensorflow_state state = {0};
+  XSP_TRY(tensorflow_open_library(library_path, &state, err));
+  snprintf(library, library_size, "%s", state.library.path);
+  snprintf(version, version_size, "%s", state.tf.Version());
+  return STATUS_OK;
+}
+
+// ---- errors ---------------------------------------------------------------------------------------------------------
+
+// The first sentence of what the library says: hints at its own API and stacks of C++ may follow.
+static int sentence_length(const char *message)
+{
+  size_t length = strcspn(message, "\n");
+  for (const char *end = strstr(message, ". "); end != NULL && end + 2 < message + length; end = strstr(end + 1, ". "))
+    if (end[2] >= 'A' && end[2] <= 'Z') // not "[2] vs. [3]"
+      length = (size_t)(end - message);
+  return (int)length;
+}
+
+// What the library's status says, as ours.
+enum status tensorflow_status(const struct tensorflow_state *state, const char *what, const char *advice,
+                              struct error *err)
+{
+  enum { RESOURCE_EXHAUSTED = 8, FAILED_PRECONDITION = 9 };
+  int code = state->tf.GetCode(state->status);
+  if (code == 0)
+    return STATUS_OK;
+  const char *message = state->tf.Message(state->status);
+  bool is_memory = code == RESOURCE_EXHAUSTED;
+  if (is_memory)
+    advice = "a smaller batch, or a machine with more memory";
+  else if (code == FAILED_PRECONDITION) // a variable has no value
+    advice = state->model.signature == NULL
+                 ? "a frozen graph, in which variables have become constants, or a SavedModel folder"
+                 : "the whole folder, with its variables/";
+  return error_set(err, is_memory ? STATUS_MEMORY : STATUS_INPUT, what, state->options.model_path, advice, "%.*s",
+                   sentence_length(message), message);
+}
+
+// ---- open -----------------------------------------------------------------------------------------------------------
+
+static void tensorflow_close(struct predictor_model *model);
+
+static enum status tensorflow_open(const struct predictor_options *options, struct arena *arena,
+                                   struct predictor_model *ret_model, struct error *err)
+{
+  return model_open(options, arena, ret_model, sizeof(struct tensorflow_state), tensorflow_open_session,
+                    tensorflow_close, err);
+}
+
+// ---- predict --------------------------------------------------------------------------------------------------------
+
+static void keep(void *data, size_t length, void *unused)
+{
+  // the runner's memory
+}
+
+static size_t string_count(const struct tensor *tensor)
+{
+  return tensor->size_bytes / sizeof(const char *);
+}
+
+static void *make_strings(struct tensorflow_state *state, int type, const struct tensor *tensor)
+{
+  size_t count = string_count(tensor);
+  void *made = state->tf.AllocateTensor(type, tensor->shape, (int)tensor->info->rank, count * sizeof(struct tf_string));
+  struct tf_string *strings = made != NULL ? state->tf.TensorData(made) : NULL;
+  for (size_t i = 0; strings != NULL && i < count; i++) {
+    const char *text = ((const char *const *)tensor->data)[i];
+    state->tf.StringInit(&strings[i]);
+    state->tf.StringCopy(&strings[i], text, strlen(text));
+  }
+  return made;
+}
+
+static void release_fed(struct tensorflow_state *state, size_t number)
+{
+  void *tensor = state->fed[number].tensor;
+  if (tensor == NULL)
+    return;
+  enum { STRING = 7 };
+  if (state->model.inputs[number].type == STRING) { // the library frees the array, not what is in it
+    struct tf_string *strings = state->tf.TensorData(tensor);
+    for (size_t i = 0; i < state->tf.TensorByteSize(tensor) / sizeof *strings; i++)
+      state->tf.StringDealloc(&strings[i]);
+  }
+  state->tf.DeleteTensor(tensor);
+  state->fed[number].tensor = NULL;
+}
+
+// The tensor over an input's memory. It stays until the runner gives other memory or another shape: making one copies
+// what does not lie as the library wants it, which is no part of an inference.
+static enum status feed(struct tensorflow_state *state, size_t number, const struct tensor *tensor, struct error *err)
+{
+  struct tensorflow_fed *fed = &state->fed[number];
+  size_t shape_bytes = tensor->info->rank * sizeof tensor->shape[0];
+  if (fed->tensor != NULL && fed->from == tensor && fed->data == tensor->data &&
+      memcmp(fed->shape, tensor->shape, shape_bytes) == 0)
+    return STATUS_OK;
+  release_fed(state, number);
+  int type = (int)state->model.inputs[number].type;
+  fed->tensor = tensor->info->type == TENSOR_STRING ? make_strings(state, type, tensor)
+                                                    : state->tf.NewTensor(type, tensor->shape, (int)tensor->info->rank,
+                                                                          tensor->data, tensor->size_bytes, keep, NULL);
+  state->input_values[number] = fed->tensor;
+  if (fed->tensor == NULL)
+    return error_set(err, STATUS_MEMORY, "cannot make an input", state->options.model_path, NULL,
+                     "TensorFlow makes no tensor for \"%s\"", tensor->info->name);
+  fed->from = tensor;
+  fed->data = tensor->data;
+  memcpy(fed->shape, tensor->shape, shape_bytes);
+  return STATUS_OK;
+}
+
+// RunOptions: trace_level (1) = FULL_TRACE (3); the first time also output_partition_graphs (5), which is the whole graph.
+static const struct tf_buffer *run_options(const struct tensorflow_state *state)
+{
+  static const uint8_t traced[] = {0x08, 3}, with_graph[] = {0x08, 3, 0x28, 1};
+  static const struct tf_buffer options[] = {{traced, sizeof traced, NULL}, {with_graph, sizeof with_graph, NULL}};
+  if (state->layers == NULL)
+    return NULL;
+  return &options[tensorflow_layers_has_graph(state->layers) ? 0 : 1];
+}
+
+static enum status publish(struct tensorflow_state *state, struct error *err)
+{
+  if (state->pending == NULL)
+    return STATUS_OK;
+  struct tf_buffer *metadata = state->pending;
+  state->pending = NULL;
+  enum status status =
+      tensorflow_layers_publish(state->layers, metadata->data, metadata->length, state->pending_span, err);
+  state->tf.DeleteBuffer(metadata);
+  return status;
+}
+
+static enum status tensorflow_predict(struct predictor_model *model, const struct tensor *inputs, struct error *err)
+{
+  struct tensorflow_state *state = model->state;
+  for (size_t i = 0; i < state->input_count; i++)
+    XSP_TRY(feed(state, i, &inputs[i], err));
+  struct tf_buffer *metadata = state->layers != NULL ? state->tf.NewBuffer() : NULL;
+  state->tf.SessionRun(state->session, run_options(state), state->inputs, state->input_values, (int)state->input_count,
+                       state->outputs, state->output_values, (int)state->output_count, NULL, 0, metadata,
+                       state->status);
+  enum status status =
+      tensorflow_status(state, "cannot run model", "other --dim or --input values, or export the model again", err);
+  for (size_t i = 0; i < state->output_count; i++) {
+    if (state->output_values[i] != NULL)
+      state->tf.DeleteTensor(state->output_values[i]);
+    state->output_values[i] = NULL;
+  }
+  if (metadata != NULL && status == STATUS_OK) {
+    state->pending = metadata;
+    state->pending_span = model->model_span;
+  } else if (metadata != NULL) {
+    state->tf.DeleteBuffer(metadata);
+  }
+  return status;
+}
+
+static enum status tensorflow_flush(struct predictor_model *model, struct error *err)
+{
+  return publish(model->state, err);
+}
+
+// Before each inference, outside every span: what the last one left is published, so that never more than one is kept.
+static enum status tensorflow_resume(struct predictor_model *model, struct error *err)
+{
+  return publish(model->state, err);
+}
+
+static void tensorflow_close(struct predictor_model *model)
+{
+  struct tensorflow_state *state = model->state;
+  if (state == NULL)
+    return;
+  if (state->pending != NULL)
+    (void)publish(state, NULL);
+  for (size_t i = 0; i < state->input_count; i++)
+    release_fed(state, i);
+  if (state->session != NULL) {
+    state->tf.CloseSession(state->session, state->status);
+    state->tf.DeleteSession(state->session, state->status);
+  }
+  if (state->graph != NULL)
+    state->tf.DeleteGraph(state->graph);
+  if (state->session_options != NULL)
+    state->tf.DeleteSessionOptions(state->session_options);
+  if (state->status != NULL)
+    state->tf.DeleteStatus(state->status);
+  tensorflow_layers_free(state->layers);
+  free(state);
+  model->state = NULL;
+}
+
+const struct predictor predictor_tensorflow = {
+    .name = "tensorflow",
+    .summary = "SavedModels and frozen graphs in TensorFlow 2.14 or later",
+    .extensions = ".pb",
+    .recognises = tensorflow_recognises,
+    .untold = TENSORFLOW_UNTOLD,
+    .tells_outputs = true,
+    .has_unfused = true,
+    .probe = tensorflow_probe,
+    .open = tensorflow_open,
+    .predict = tensorflow_predict,
+    .flush = tensorflow_flush,
+    .resume = tensorflow_resume,
+    .close = tensorflow_close,
+};

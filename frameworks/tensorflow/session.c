@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the files of a TensorFlow model to a session, and what it takes and gives. Called by tensorflow.c. The files are read
+// by ourselves first (tensorflow_model.c): one that is no model is refused before the library is loaded.
+#include "frameworks/tensorflow/state.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ADVICE_MODEL "give a SavedModel folder or a frozen graph (.pb)"
+#define GRAPH_BYTES_MAXIMUM ((size_t)INT32_MAX) // of any protobuf message
+
+static const struct {
+  uint32_t tensorflow;
+  enum tensor_type type;
+} types[] = {
+    {1, TENSOR_FLOAT},   {2, TENSOR_DOUBLE},   {3, TENSOR_INT32},   {4, TENSOR_UINT8},   {5, TENSOR_INT16},
+    {6, TENSOR_INT8},    {7, TENSOR_STRING},   {9, TENSOR_INT64},   {10, TENSOR_BOOL},   {14, TENSOR_BFLOAT16},
+    {17, TENSOR_UINT16}, {19, TENSOR_FLOAT16}, {22, TENSOR_UINT32}, {23, TENSOR_UINT64},
+};
+
+// ---- the model's file -----------------------------------------------------------------------------------------------
+
+static bool is_folder(const char *path)
+{
+  struct stat info;
+  return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+bool tensorflow_recognises(const char *path)
+{
+  char inside[PATH_MAX];
+  return is_folder(path) && snprintf(inside, sizeof inside, "%s/saved_model.pb", path) < (int)sizeof inside &&
+         access(inside, F_OK) == 0;
+}
+
+// Maps the file that describes the model. NULL data: it is empty.
+static enum status map_file(const char *path, struct tf_buffer *ret_bytes, struct error *err)
+{
+  const char *what = "cannot open model";
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  struct stat info;
+  if (fd < 0)
+    return error_set_errno(err, STATUS_INPUT, what, path, ADVICE_MODEL);
+  enum status status = STATUS_OK;
+  *ret_bytes = (struct tf_buffer){0};
+  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
+    status = error_set(err, STATUS_INPUT, what, path, ADVICE_MODEL, "not a file");
+  else if ((uint64_t)info.st_size > GRAPH_BYTES_MAXIMUM)
+    status = error_set(err, STATUS_INPUT, what, path, "a SavedModel, which keeps its constants in files of their own",
+                       "it has %" PRId64 " bytes, a graph at most %zu", (int64_t)info.st_size, GRAPH_BYTES_MAXIMUM);
+  else if (info.st_size == 0)
+    status = error_set(err, STATUS_INPUT, what, path, ADVICE_MODEL, "the file is empty");
+  if (status == STATUS_OK) {
+    void *data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (data == MAP_FAILED)
+      status = error_set_errno(err, STATUS_INPUT, what, path, ADVICE_MODEL);
+    else
+      *ret_bytes = (struct tf_buffer){data, (size_t)info.st_size, NULL};
+  }
+  close(fd);
+  return status;
+}
+
+static void unmap_file(struct tf_buffer *bytes)
+{
+  if (bytes->data != NULL)
+    munmap((void *)(uintptr_t)bytes->data, bytes->length);
+  bytes->data = NULL;
+}
+
+// The folder of a SavedModel, also where its saved_model.pb was named; "" for a frozen graph. `file` is what is read.
+static enum status find_files(const char *path, char *folder, char *file, struct error *err)
+{
+  const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+  int length = snprintf(file, PATH_MAX, "%s%s", path, is_folder(path) ? "/saved_model.pb" : "");
+  if (length >= PATH_MAX)
+    return error_set(err, STATUS_INPUT, "cannot open model", path, ADVICE_MODEL, "the path is too long");
+  folder[0] = 0;
+  if (is_folder(path))
+    snprintf(folder, PATH_MAX, "%s", path);
+  else if (strcmp(name, "saved_model.pb") == 0)
+    snprintf(folder, PATH_MAX, "%.*s", name > path ? (int)(name - path) : 1, name > path ? path : ".");
+  return STATUS_OK;
+}
+
+// ---- inputs and outputs ---------------------------------------------------------------------------------------------
+
+static enum status read_input(const struct tensorflow_state *state, const struct tensorflow_port *port,
+                              struct tensor_info *info, struct error *err)
+{
+  const char *what = "cannot read the model's inputs", *path = state->options.model_path;
+  info->name = port->name;
+  if (port->shape.rank > TENSOR_MAXIMUM_RANK)
+    return error_set(err, STATUS_INPUT, what, path, "export the model with a shape for each input",
+                     "input \"%s\" has no number of dimensions, or more than %d", port->name, TENSOR_MAXIMUM_RANK);
+  for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+    if (types[i].tensorflow == port->type)
+      info->type = types[i].type;
+  if (info->type == 0)
+    return error_set(err, STATUS_INPUT, what, path, "export the model with plain tensors as inputs",
+                     "input \"%s\" is of a type that cannot be fed (number %" PRIu32 ")", port->name, port->type);
+  info->rank = port->shape.rank;
+  for (unsigned i = 0; i < info->rank; i++)
+    info->shape[i] = port->shape.size[i];
+  return STATUS_OK;
+}
+
+// As far as the file says it: a frozen graph has no shapes of outputs, and types where the node has an attribute of that name.
+static void read_output(const struct tensorflow_port *port, struct tensor_info *info)
+{
+  info->name = port->name;
+  for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+    if (types[i].tensorflow == port->type)
+      info->type = types[i].type;
+  info->has_no_shape = port->shape.rank > TENSOR_MAXIMUM_RANK;
+  info->rank = info->has_no_shape ? 0 : port->shape.rank;
+  for (unsigned i = 0; i < info->rank; i++)
+    info->shape[i] = port->shape.size[i];
+}
+
+static enum status find_output(struct tensorflow_state *state, const struct tensorflow_port *port,
+                               struct tf_output *ret_output, struct error *err)
+{
+  *ret_output = (struct tf_output){state->tf.GraphOperationByName(state->graph, port->node), port->index};
+  if (ret_output->operation != NULL && port->index >= 0 &&
+      port->index < state->tf.OperationNumOutputs(ret_output->operation))
+    return STATUS_OK;
+  return error_set(err, STATUS_INPUT, "cannot open model", state->options.model_path, "export the model again",
+                   "its graph has no output %d of a node \"%s\", which \"%s\" is said to be", port->index, port->node,
+                   port->name);
+}
+
+static enum status make_interface(struct tensorflow_state *state, struct arena *arena, struct predictor_model *model,
+                                  struct error *err)
+{
+  const struct tensorflow_model *read = &state->model;
+  model->inputs = arena_alloc_array(arena, read->input_count + 1, sizeof *model->inputs);
+  model->outputs = arena_alloc_array(arena, read->output_count + 1, sizeof *model->outputs);
+  state->inputs = arena_alloc_array(arena, read->input_count + 1, sizeof *state->inputs);
+  state->fed = arena_alloc_array(arena, read->input_count + 1, sizeof *state->fed);
+  state->input_values = arena_alloc_array(arena, read->input_count + 1, sizeof *state->input_values);
+  state->outputs = arena_alloc_array(arena, read->output_count + 1, sizeof *state->outputs);
+  state->output_values = arena_alloc_array(arena, read->output_count + 1, sizeof *state->output_values);
+  if (model->inputs == NULL || model->outputs == NULL || state->inputs == NULL || state->fed == NULL ||
+      state->input_values == NULL || state->outputs == NULL || state->output_values == NULL)
+    return model_no_memory(&state->options, err);
+  for (size_t i = 0; i < read->input_count; i++) {
+    XSP_TRY(read_input(state, &read->inputs[i], &model->inputs[i], err));
+    XSP_TRY(find_output(state, &read->inputs[i], &state->inputs[i], err));
+  }
+  model->input_count = state->input_count = read->input_count;
+  for (size_t i = 0; i < read->output_count; i++) {
+    // A node of a frozen graph that gives nothing (a file it writes, a message) is no output.
+    void *operation = state->tf.GraphOperationByName(state->graph, read->outputs[i].node);
+    if (read->signature == NULL && operation != NULL && state->tf.OperationNumOutputs(operation) == 0)
+      continue;
+    read_output(&read->outputs[i], &model->outputs[model->output_count++]);
+    XSP_TRY(find_output(state, &read->outputs[i], &state->outputs[state->output_count++], err));
+  }
+  return STATUS_OK;
+}
+
+// ---- session --------------------------------------------------------------------------------------------------------
+
+// ConfigProto: intra_op_parallelism_threads (2), graph_options (10) { rewrite_options (10) { remapping (14) = OFF (2) } }.
+static enum status make_options(struct tensorflow_state *state, struct error *err)
+{
+  uint8_t config[32];
+  size_t length = 0;
+  if (state->options.threads != 0) {
+    config[length++] = 2 << 3;
+    for (unsigned rest = state->options.threads; rest != 0; rest >>= 7)
+      config[length++] = (uint8_t)((rest & 0x7f) | (rest > 0x7f ? 0x80 : 0));
+  }
+  if (state->options.unfused) {
+    static const uint8_t apart[] = {0x52, 4, 0x52, 2, 0x70, 2};
+    memcpy(config + length, apart, sizeof apart);
+    length += sizeof apart;
+  }
+  state->session_options = state->tf.NewSessionOptions();
+  if (state->session_options == NULL)
+    return model_no_memory(&state->options, err);
+  if (length > 0)
+    state->tf.SetConfig(state->session_options, config, length, state->status);
+  return tensorflow_status(state, "cannot set up a TensorFlow session", NULL, err);
+}
+
+static enum status make_session(struct tensorflow_state *state, const char *folder, const struct tf_buffer *bytes,
+                                struct error *err)
+{
+  const char *what = "cannot open model", *advice = "export the model again, with the operators this version has";
+  state->graph = state->tf.NewGraph();
+  if (state->model.signature != NULL) {
+    state->session =
+        state->tf.LoadSessionFromSavedModel(state->session_options, NULL, folder, state->model.tags,
+                                            (int)state->model.tag_count, state->graph, NULL, state->status);
+    return tensorflow_status(state, what, advice, err);
+  }
+  void *options = state->tf.NewImportGraphDefOptions();
+  state->tf.GraphImportGraphDef(state->graph, bytes, options, state->status);
+  state->tf.DeleteImportGraphDefOptions(options);
+  XSP_TRY(tensorflow_status(state, what, advice, err));
+  state->session = state->tf.NewSession(state->graph, state->session_options, state->status);
+  return tensorflow_status(state, what, advice, err);
+}
+
+static enum status open_model(struct tensorflow_state *state, const char *folder, const struct tf_buffer *bytes,
+                              struct arena *arena, struct predictor_model *model, struct error *err)
+{
+  const char *problem = NULL, *path = state->options.model_path;
+  bool is_read = folder[0] != 0 ? tensorflow_saved_read(bytes->data, bytes->length, arena, &state->model, &problem)
+                                : tensorflow_frozen_read(bytes->data, bytes->length, arena, &state->model, &problem);
+  if (!is_read)
+    return error_set(err, STATUS_INPUT, "cannot open model", path, ADVICE_MODEL, "%s", problem);
+  XSP_TRY(tensorflow_open_library(state->options.library_path, state, err));
+  model->framework = "tensorflow";
+  model->framework_version = state->tf.Version();
+  model->library_path = state->library.path;
+  model->layer_source = "none";
+  state->status = state->tf.NewStatus();
+  if (state->status == NULL)
+    return model_no_memory(&state->options, err);
+  XSP_TRY(make_options(state, err));
+  XSP_TRY(make_session(state, folder, bytes, err));
+  XSP_TRY(make_interface(state, arena, model, err));
+  if (!model_has_layers(&state->options))
+    return STATUS_OK;
+  model->layer_source = "run metadata";
+  state->layers = tensorflow_layers_create(&state->model.graph, path);
+  return state->layers != NULL ? STATUS_OK : model_no_memory(&state->options, err);
+}
+
+enum status tensorflow_open_session(const struct predictor_options *options, struct arena *arena,
+                                    struct predictor_model *model, struct error *err)
+{
+  struct tensorflow_state *state = model->state;
+  state->options = *options;
+  char folder[PATH_MAX], file[PATH_MAX];
+  struct tf_buffer bytes = {0};
+  XSP_TRY(find_files(options->model_path, folder, file, err));
+  XSP_TRY(map_file(file, &bytes, err));
+  enum status status = open_model(state, folder, &bytes, arena, model, err);
+  unmap_file(&bytes);
+  return status;
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the two halves of the TensorFlow predictor share: tensorflow.c (library, inferences) and tensorflow_session.c. One
+// thread.
+#ifndef XSP_FRAMEWORKS_TENSORFLOW_STATE_H
+#define XSP_FRAMEWORKS_TENSORFLOW_STATE_H
+
+#include "base/library.h"
+#include "frameworks/common/model_open.h"
+#include "frameworks/tensorflow/abi.h"
+#include "frameworks/tensorflow/graph.h"
+#include "frameworks/tensorflow/layers.h"
+
+struct tensorflow_fed { // an input's tensor over the runner's memory, kept while that stays as it is
+  const struct tensor *from;
+  void *data;
+  int64_t shape[TENSOR_MAXIMUM_RANK];
+  void *tensor;
+};
+
+struct tensorflow_state {
+  struct tf_api tf;
+  struct library library;
+  struct predictor_options options; // strings borrowed from the caller, who keeps them while the model is open
+  struct tensorflow_model model;    // in the caller's arena
+  void *graph, *session_options, *session, *status;
+  struct tf_output *inputs, *outputs; // in the caller's arena, as the two below
+  struct tensorflow_fed *fed;
+  void **input_values, **output_values;
+  size_t input_count, output_count;
+  // Layers: what the last inference's metadata says is published before the next, or at flush.
+  struct tensorflow_layers *layers;
+  struct tf_buffer *pending;
+  struct xsp_context pending_span;
+};
+
+enum status tensorflow_open_library(const char *given, struct tensorflow_state *state, struct error *err) MUST_CHECK;
+// What the library's status says, as ours.
+enum status tensorflow_status(const struct tensorflow_state *state, const char *what, const char *advice,
+                              struct error *err) MUST_CHECK;
+
+// tensorflow_session.c
+bool tensorflow_recognises(const char *path);
+model_open_fn tensorflow_open_session;
+
+#endif

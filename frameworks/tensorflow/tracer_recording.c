@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recording single predictions; see recording.h. TensorFlow has one recorder in a process: while a prediction has it,
+// others have no layers, and while the program profiles itself none has.
+//
+// Each prediction is read when it has ended, and not several at once: what is not read stays in the program's memory, and
+// nobody knows whether another prediction will come. A program that starts its profiler during one gets the recorder.
+#include "frameworks/tensorflow/tracer_recording.h"
+
+#include "base/hash.h"
+#include "frameworks/common/layer_publish.h"
+#include "frameworks/tensorflow/activities.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LEVEL_ALL 3 // operations that cost little, too
+#define NODES 65536u
+#define VECTOR_WORDS 16u // far more than the three that it has: it is returned by address
+#define TAKEN "the program uses TensorFlow's profiler itself: meanwhile layers are not recorded"
+#define OVERLAP "predictions overlap: TensorFlow has one recorder for all threads, their layers are left out"
+
+static const struct tensorflow_functions *tf;
+static uint32_t is_busy;     // atomic: a prediction has the recorder, or is being published
+static uint32_t open_calls;  // atomic: predictions that go on, recorded or not
+static uint32_t has_overlap; // atomic: of the one that has the recorder
+static bool is_broken;
+static uint32_t said_overlap, said_taken, said_lost, said_unread; // atomic
+static pthread_mutex_t switching = PTHREAD_MUTEX_INITIALIZER;     // of the recorder, by us or by the program
+static bool is_ours;                                              // under it: the recorder is on for a prediction
+static __thread bool is_within;                                   // this thread switches it for us
+static uint64_t too_long[16]; // atomic; functions that compute more in one call than is kept: not recorded again
+static struct layer_publisher *publisher;
+static struct {
+  uint64_t key;
+  int64_t index;
+} nodes[NODES]; // by function and name: a layer has the same number in each prediction
+
+static void say_once(uint32_t *was_said, const char *message)
+{
+  if (__atomic_exchange_n(was_said, 1, __ATOMIC_RELAXED) == 0)
+    recording_say(message);
+}
+
+// Predictions of the parent's other threads do not go on here.
+static void forked(void)
+{
+  pthread_mutex_init(&switching, NULL);
+  is_busy = open_calls = has_overlap = 0;
+  is_ours = is_within = false;
+}
+
+void recording_start(const struct tensorflow_functions *functions)
+{
+  tf = functions;
+  pthread_atfork(NULL, NULL, forked);
+  is_broken = tf->record == NULL || tf->take == NULL || tf->drop == NULL;
+  if (is_broken && (xsp_session_levels() & XSP_LEVEL_MASK(XSP_LEVEL_LAYER)) != 0)
+    recording_say("this TensorFlow has no recorder that is known: its models are recorded, its layers are not");
+}
+
+bool recording_is_wanted(void)
+{
+  return (xsp_tracer_levels("tensorflow") & XSP_LEVEL_MASK(XSP_LEVEL_LAYER)) != 0;
+}
+
+// False: somebody else has it.
+static bool switch_on(void)
+{
+  if (pthread_mutex_trylock(&switching) != 0)
+    return false;
+  // To try is not free: it undoes the filter of a program that has the recorder.
+  const int *level = tf->recorder_level;
+  if (level == NULL || __atomic_load_n(level, __ATOMIC_ACQUIRE) == TENSORFLOW_RECORDER_OFF) {
+    is_within = true;
+    is_ours = tf->record(LEVEL_ALL);
+    is_within = false;
+  }
+  bool is_on = is_ours;
+  pthread_mutex_unlock(&switching);
+  return is_on;
+}
+
+// False: the program took it meanwhile, and `events` stays as it is. Under the lock.
+static bool switch_off(const void **events)
+{
+  if (!is_ours)
+    return false;
+  is_within = true;
+  (void)tf->take(events);
+  is_within = is_ours = false;
+  return true;
+}
+
+void recording_program_begins(void)
+{
+  if (is_within)
+    return;
+  const void *events[VECTOR_WORDS] = {NULL};
+  pthread_mutex_lock(&switching);
+  if (switch_off(events)) {
+    tf->drop(events);
+    say_once(&said_taken, TAKEN);
+  }
+}
+
+void recording_program_began(void)
+{
+  if (!is_within)
+    pthread_mutex_unlock(&switching);
+}
+
+static bool is_too_long(uint64_t function)
+{
+  for (size_t i = 0; i < sizeof too_long / sizeof too_long[0]; i++)
+    if (__atomic_load_n(&too_long[i], __ATOMIC_RELAXED) == function)
+      return true;
+  return false;
+}
+
+// By whoever has the recorder.
+static void note_too_long(uint64_t function)
+{
+  static size_t count;
+  __atomic_store_n(&too_long[count++ % (sizeof too_long / sizeof too_long[0])], function, __ATOMIC_RELAXED);
+}
+
+bool recording_begin(uint64_t function, bool with_layers)
+{
+  uint32_t others = __atomic_fetch_add(&open_calls, 1, __ATOMIC_ACQ_REL);
+  if (others > 0)
+    __atomic_store_n(&has_overlap, 1, __ATOMIC_RELEASE);
+  if (!with_layers || !recording_is_wanted() || is_broken || is_too_long(function))
+    return false;
+  if (__atomic_exchange_n(&is_busy, 1, __ATOMIC_ACQ_REL) != 0) {
+    say_once(&said_overlap, OVERLAP);
+    return false;
+  }
+  // Whoever goes on meanwhile would be in the recording, partly, with nothing that says whose it is.
+  __atomic_store_n(&has_overlap, 0, __ATOMIC_RELEASE);
+  if (__atomic_load_n(&open_calls, __ATOMIC_ACQUIRE) > 1)
+    __atomic_store_n(&has_overlap, 1, __ATOMIC_RELEASE);
+  if (switch_on())
+    return true;
+  say_once(&said_taken, TAKEN);
+  __atomic_store_n(&is_busy, 0, __ATOMIC_RELEASE);
+  return false;
+}
+
+void recording_leave(void)
+{
+  __atomic_fetch_sub(&open_calls, 1, __ATOMIC_ACQ_REL);
+}
+
+static int64_t index_of(uint64_t function, const char *name)
+{
+  static int64_t count;
+  uint64_t key = hash_text(name, strlen(name), function) | 1;
+  for (size_t i = 0; i < 64; i++) {
+    size_t slot = (key + i) % NODES;
+    if (nodes[slot].key == key)
+      return nodes[slot].index;
+    if (nodes[slot].key != 0)
+      continue;
+    nodes[slot].key = key;
+    nodes[slot].index = count++;
+    return nodes[slot].index;
+  }
+  return -1;
+}
+
+static const char *category_of(const char *type)
+{
+  static const struct {
+    const char *type, *category;
+  } known[] = {{"Const", "constant"},
+               {"HostConst", "constant"},
+               {"_HostConst", "constant"},
+               {"VarHandleOp", "variable"},
+               {"ReadVariableOp", "variable"},
+               {"_ReadVariablesOp", "variable"},
+               {"VariableV2", "variable"},
+               {"_Arg", "input"},
+               {"_DeviceArg", "input"},
+               {"_Recv", "input"},
+               {"_HostRecv", "input"},
+               {"Placeholder", "input"},
+               {"_Retval", "output"},
+               {"_DeviceRetval", "output"},
+               {"_Send", "output"},
+               {"_HostSend", "output"},
+               {"NoOp", "control"},
+               {"Enter", "control"},
+               {"Exit", "control"},
+               {"Merge", "control"},
+               {"NextIteration", "control"},
+               {"Switch", "control"},
+               {"LoopCond", "control"},
+               {"ControlTrigger", "control"}};
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+    if (strcmp(type, known[i].type) == 0)
+      return known[i].category;
+  return NULL;
+}
+
+static int by_name(const void *left, const void *right)
+{
+  const struct operation *const *a = left, *const *b = right;
+  return strcmp((*a)->name, (*b)->name);
+}
+
+// Names that are new get numbers in the order of the alphabet: that of time differs from process to process.
+static bool number_names(const struct operation *operations, size_t count, uint64_t function, struct arena *arena)
+{
+  const struct operation **sorted = arena_alloc_array(arena, count + 1, sizeof *sorted);
+  for (size_t i = 0; i < count && sorted != NULL; i++)
+    sorted[i] = &operations[i];
+  if (sorted != NULL)
+    qsort(sorted, count, sizeof *sorted, by_name);
+  for (size_t i = 0; i < count && sorted != NULL; i++)
+    (void)index_of(function, sorted[i]->name);
+  return sorted != NULL;
+}
+
+static bool publish(const struct operation *operations, size_t count, uint64_t function, struct xsp_context model,
+                    struct arena *arena)
+{
+  static const struct layer_publisher_options publishing = {"tensorflow", "thread", LAYER_TIMES_REALTIME};
+  struct layer_told *told = arena_alloc_array(arena, count + 1, sizeof *told);
+  if (publisher == NULL)
+    publisher = layer_publisher_create(&publishing);
+  if (told == NULL || publisher == NULL || !number_names(operations, count, function, arena))
+    return false;
+  for (size_t i = 0; i < count; i++)
+    told[i] = (struct layer_told){.name = operations[i].name,
+                                  .type = operations[i].type,
+                                  .category = category_of(operations[i].type),
+                                  .index = index_of(function, operations[i].name),
+                                  .alloc_bytes = -1,
+                                  .start_ns = operations[i].start_ns,
+                                  .duration_ns = operations[i].end_ns - operations[i].start_ns,
+                                  .parent = operations[i].parent};
+  return layer_publish(publisher, told, count, model, 0, NULL) == STATUS_OK;
+}
+
+// What becomes of a recording; NULL: nothing is to be said.
+static uint32_t *read_and_publish(const void *events, uint64_t function, struct xsp_context model, int64_t start_ns,
+                                  int64_t end_ns)
+{
+  struct arena arena = {0};
+  struct activities activities;
+  struct operation *operations = NULL;
+  size_t count = 0;
+  if (model.id == 0 || __atomic_load_n(&has_overlap, __ATOMIC_ACQUIRE) != 0) {
+    tf->drop((void *)(uintptr_t)events);
+    return model.id != 0 ? &said_overlap : NULL;
+  }
+  enum activities_found found = activities_read(events, &arena, &activities);
+  if (found != ACTIVITIES_UNKNOWN)
+    tf->drop((void *)(uintptr_t)events);
+  else // left where it lies: who cannot read it cannot free it
+    is_broken = true;
+  if (found == ACTIVITIES_LOST)
+    note_too_long(function);
+  bool is_done =
+      found == ACTIVITIES_READ &&
+      activities_operations(&activities, (uint64_t)start_ns, (uint64_t)end_ns, &arena, &operations, &count) &&
+      publish(operations, count, function, model, &arena);
+  arena_done(&arena);
+  return is_done ? NULL : found == ACTIVITIES_UNKNOWN ? &said_unread : &said_lost;
+}
+
+void recording_end(uint64_t function, struct xsp_context model, int64_t start_ns, int64_t end_ns)
+{
+  const void *events[VECTOR_WORDS] = {NULL};
+  pthread_mutex_lock(&switching);
+  bool is_recorded = switch_off(events);
+  pthread_mutex_unlock(&switching);
+  uint32_t *said = is_recorded ? read_and_publish(events, function, model, start_ns, end_ns) : NULL;
+  __atomic_store_n(&is_busy, 0, __ATOMIC_RELEASE);
+  if (said == &said_overlap)
+    say_once(said, OVERLAP);
+  else if (said == &said_unread)
+    say_once(said, "what this TensorFlow recorded cannot be read: its models are recorded, its layers are not");
+  else if (said == &said_lost)
+    say_once(said, "layers of a prediction were lost: too many for the memory. Its function is recorded without layers "
+                   "from now on");
+}
