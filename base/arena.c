@@ -76,7 +76,7 @@ void *arena_alloc_array(struct arena *arena, size_t count, size_t size)
 char *arena_copy(struct arena *arena, const char *text, size_t length)
 {
   char *copy = arena_alloc(arena, length + 1);
-  if (copy != NULL)
+  if (copy != NULL && length > 0)
     memcpy(copy, text, length);
   return copy;
 }

@@ -22,6 +22,11 @@ static inline uint64_t hash_number(uint64_t number, uint64_t seed)
   return hash_fold(number ^ seed, (seed << 32 | seed >> 32) ^ UINT64_C(0x9e3779b97f4a7c15));
 }
 
+static inline uint64_t hash_pair(uint64_t a, uint64_t b, uint64_t seed)
+{
+  return hash_number(hash_number(a, seed) ^ b, seed);
+}
+
 static inline uint64_t hash_word_at(const char *text)
 {
   uint64_t word;

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// A text with its length, owned by somebody else. Need not end in a NUL; allocates nothing.
+#ifndef XSP_BASE_SLICE_H
+#define XSP_BASE_SLICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+struct slice {
+  const char *data; // may be NULL where length is 0
+  size_t length;
+};
+
+static inline struct slice slice_of(const char *text) // NULL: an empty slice
+{
+  return (struct slice){text, text == NULL ? 0 : strlen(text)};
+}
+
+static inline bool slice_equal(struct slice a, struct slice b)
+{
+  return a.length == b.length && (a.length == 0 || memcmp(a.data, b.data, a.length) == 0);
+}
+
+static inline bool slice_is(struct slice slice, const char *text)
+{
+  return slice_equal(slice, slice_of(text));
+}
+
+static inline bool slice_starts_with(struct slice slice, const char *prefix)
+{
+  size_t length = strlen(prefix);
+  return slice.length >= length && (length == 0 || memcmp(slice.data, prefix, length) == 0);
+}
+
+// Cuts *rest at the first `byte`: *ret_part is what was before it, *rest what is after it. Without `byte`, *ret_part is
+// all of it. False once nothing is left; an empty text has one part, "a," has two.
+static inline bool slice_cut(struct slice *rest, char byte, struct slice *ret_part)
+{
+  *ret_part = *rest;
+  if (rest->data == NULL)
+    return false;
+  const char *end = memchr(rest->data, byte, rest->length);
+  if (end == NULL) {
+    *rest = (struct slice){NULL, 0};
+    return true;
+  }
+  ret_part->length = (size_t)(end - rest->data);
+  rest->length -= ret_part->length + 1;
+  rest->data = end + 1;
+  return true;
+}
+
+// Without spaces, tabs and line ends at both ends.
+static inline struct slice slice_trim(struct slice slice)
+{
+  while (slice.length > 0 && memchr(" \t\r\n", slice.data[0], 4) != NULL)
+    slice = (struct slice){slice.data + 1, slice.length - 1};
+  while (slice.length > 0 && memchr(" \t\r\n", slice.data[slice.length - 1], 4) != NULL)
+    slice.length--;
+  return slice;
+}
+
+#endif

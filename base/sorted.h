@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Binary searches in sorted arrays. Of equal items the first is found; `items` may be NULL where there are none.
+#ifndef XSP_BASE_SORTED_H
+#define XSP_BASE_SORTED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef int sorted_compare(const void *key, const void *item); // < 0: `key` belongs before `item`
+
+// How many items are before `key`: the first that is not less, or `count`.
+static inline size_t sorted_lower_bound(const void *key, const void *items, size_t count, size_t item_bytes,
+                                        sorted_compare *compare)
+{
+  size_t low = 0, high = count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (compare(key, (const char *)items + middle * item_bytes) > 0)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+// NULL: no equal item.
+static inline void *sorted_find(const void *key, const void *items, size_t count, size_t item_bytes,
+                                sorted_compare *compare)
+{
+  size_t at = sorted_lower_bound(key, items, count, item_bytes, compare);
+  const char *item = (const char *)items + at * item_bytes;
+  return at < count && compare(key, item) == 0 ? (void *)item : NULL;
+}
+
+// Numbers that are `stride_bytes` apart, the first at `keys`: a member of an array's items, say.
+static inline size_t sorted_lower_bound_i64(int64_t key, const int64_t *keys, size_t count, size_t stride_bytes)
+{
+  size_t low = 0, high = count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (*(const int64_t *)(const void *)((const char *)keys + middle * stride_bytes) < key)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+static inline size_t sorted_lower_bound_u64(uint64_t key, const uint64_t *keys, size_t count, size_t stride_bytes)
+{
+  size_t low = 0, high = count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (*(const uint64_t *)(const void *)((const char *)keys + middle * stride_bytes) < key)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+#endif
