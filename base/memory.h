@@ -11,7 +11,7 @@
 void *memory_new(size_t count, size_t size_bytes) __attribute__((returns_nonnull)); // zeroed
 // `block` may be NULL. The part by which it grows is not zeroed.
 void *memory_resize(void *block, size_t count, size_t size_bytes) __attribute__((returns_nonnull));
-char *memory_text(const char *text) __attribute__((returns_nonnull));                    // a copy
+char *memory_text(const char *text) __attribute__((returns_nonnull));                   // a copy
 char *memory_text_of(const char *text, size_t length) __attribute__((returns_nonnull)); // adds a terminating zero
 
 // `cleanup` runs once, before the process ends, on the thread whose allocation failed: it removes half-made files. Only

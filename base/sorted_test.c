@@ -17,7 +17,8 @@ struct item {
 };
 
 static const struct item items[] = {
-    {INT64_MIN, 0, "a"}, {-3, 2, "b"}, {0, 2, "d"}, {0, 2, "d"}, {7, UINT64_MAX - 1, "d"}, {INT64_MAX, UINT64_MAX, "f"}};
+    {INT64_MIN, 0, "a"},         {-3, 2, "b"}, {0, 2, "d"}, {0, 2, "d"}, {7, UINT64_MAX - 1, "d"},
+    {INT64_MAX, UINT64_MAX, "f"}};
 #define ITEMS (sizeof items / sizeof *items)
 
 static int compare_name(const void *key, const void *item)

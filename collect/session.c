@@ -235,6 +235,7 @@ const char *collect_messages(const struct collect_session *session, struct arena
 enum status collect_commit(struct collect_session *session, struct store *store, struct error *err)
 {
   XSP_TRY(store_commit(store, err));
+  store_unfinished_keep(store);
   if (!session->has_failed)
     session_give_back(session);
   return STATUS_OK;

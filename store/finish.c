@@ -24,6 +24,56 @@ enum status store_commit(struct store *store, struct error *err)
   return execute(store, "BEGIN", err);
 }
 
+// ---- files of a program that ends early ------------------------------------------------------------------------------
+#define UNFINISHED_MAXIMUM 4 // stores that are written at the same time; of further ones the file stays
+
+static char *unfinished[UNFINISHED_MAXIMUM]; // atomic; borrowed paths of .partial files
+
+void unfinished_add(char *partial_path)
+{
+  for (size_t i = 0; i < UNFINISHED_MAXIMUM; i++) {
+    char *free_place = NULL;
+    if (__atomic_compare_exchange_n(&unfinished[i], &free_place, partial_path, false, __ATOMIC_RELEASE,
+                                    __ATOMIC_RELAXED))
+      return;
+  }
+}
+
+void unfinished_forget(char *partial_path)
+{
+  for (size_t i = 0; partial_path != NULL && i < UNFINISHED_MAXIMUM; i++) {
+    char *path = partial_path;
+    __atomic_compare_exchange_n(&unfinished[i], &path, NULL, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+  }
+}
+
+void store_unfinished_keep(struct store *store)
+{
+  unfinished_forget(store->partial_path);
+}
+
+static void remove_partial(const char *path)
+{
+  static const char suffix[] = "-journal";
+  char journal[4096];
+  size_t length = strlen(path);
+  unlink(path);
+  if (length + sizeof suffix > sizeof journal)
+    return;
+  memcpy(journal, path, length);
+  memcpy(journal + length, suffix, sizeof suffix);
+  unlink(journal);
+}
+
+void store_unfinished_remove(void)
+{
+  for (size_t i = 0; i < UNFINISHED_MAXIMUM; i++) {
+    const char *path = __atomic_load_n(&unfinished[i], __ATOMIC_ACQUIRE);
+    if (path != NULL)
+      remove_partial(path);
+  }
+}
+
 // ---- the end ---------------------------------------------------------------------------------------------------------
 static void close_database(struct store *store)
 {
@@ -68,6 +118,7 @@ enum status store_finish(struct store *store, struct error *err)
   close_database(store);
   enum status status = sync_and_rename(store, err);
   store->is_writing = false;
+  unfinished_forget(store->partial_path);
   close(store->lock_file);
   store->lock_file = -1;
   if (status != STATUS_OK)
@@ -86,6 +137,7 @@ static void close_handle(struct store *store)
   if (store->lock_file >= 0)
     close(store->lock_file);
   free(store->path);
+  unfinished_forget(store->partial_path);
   free(store->partial_path);
   free(store);
 }
@@ -100,11 +152,7 @@ void store_discard(struct store *store)
 {
   if (store == NULL)
     return;
-  if (store->lock_file >= 0 && store->partial_path != NULL) { // ours: the lock says so
-    char journal[4096];
-    snprintf(journal, sizeof journal, "%s-journal", store->partial_path);
-    unlink(store->partial_path);
-    unlink(journal);
-  }
+  if (store->lock_file >= 0 && store->partial_path != NULL) // ours: the lock says so
+    remove_partial(store->partial_path);
   close_handle(store);
 }

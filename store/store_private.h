@@ -74,6 +74,10 @@ struct pending_run *pending_find(struct store *store, int64_t run_id); // create
 enum status pending_write_column(struct store *store, int64_t run_id, enum series_name series, int64_t part,
                                  unsigned column, const void *values, uint32_t count, struct error *err) MUST_CHECK;
 
+// finish.c: what store_unfinished_remove removes
+void unfinished_add(char *partial_path); // borrowed until unfinished_forget
+void unfinished_forget(char *partial_path);
+
 // write.c
 enum status writer_check(struct store *store, struct error *err) MUST_CHECK;      // may this handle still write?
 enum status writer_failed(struct store *store, struct error *err);                // SQLite's last error, sticky

@@ -148,6 +148,7 @@ static enum status claim_partial(struct store *store, struct error *err)
     }
   }
   store->lock_file = file;
+  unfinished_add(store->partial_path);
   return STATUS_OK;
 }
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp: finds the verb, parses its options, runs it, turns its status into the exit status. Nothing else.
+#include "base/memory.h"
 #include "programs/xsp/help.h"
 #include "programs/xsp/nearest.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/verb.h"
+#include "report/report.h"
+#include "store/store.h"
 
 #include <fcntl.h>
 #include <locale.h>
@@ -32,6 +35,12 @@ static void keep_streams_apart(void)
   for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++)
     if (fcntl(stream, F_GETFD) < 0)
       (void)open("/dev/null", (stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+}
+
+static void remove_half_made_files(void)
+{
+  report_unfinished_remove();
+  store_unfinished_remove();
 }
 
 static enum status unknown_verb(const char *name, struct error *err)
@@ -94,6 +103,7 @@ int main(int argc, char **argv)
 {
   fill_standard_descriptors();
   keep_streams_apart();
+  memory_on_exhausted(remove_half_made_files);
   setlocale(LC_CTYPE, "C.UTF-8"); // for the widths of characters; numbers stay in the C locale
   struct sigaction action = {.sa_handler = on_broken_pipe}, before;
   if (sigaction(SIGPIPE, NULL, &before) == 0 && before.sa_handler != SIG_IGN) // ignored: programs that are started, too
