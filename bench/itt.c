@@ -4,7 +4,7 @@
 // (PyTorch), a number as metadata; and switched off. The program runs itself a second time, traced into a flight
 // recorder, so that no ring grows. Prints one JSON line per case.
 #include "bench/measure.h"
-#include "tests/itt_static.h"
+#include "tests/tracers/itt_static.h"
 
 #include <ftw.h>
 #include <spawn.h>

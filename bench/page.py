@@ -100,7 +100,7 @@ def frames(window):
 
 
 def main():
-    sys.path.insert(0, str(SOURCE / "tests"))
+    sys.path.insert(0, str(SOURCE / "tests" / "support"))
     import browser
     if browser.missing():
         sys.exit(f"page: {browser.missing()}")

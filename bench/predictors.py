@@ -38,10 +38,10 @@ def environment(name):
 SUBJECTS = {
     "onnxruntime": (None, "onnxruntime/capi/libonnxruntime.so*", "framework_models.py", "fixed.onnx", ["--batch", "2"]),
     "openvino": ("openvino", "openvino/libs/libopenvino_c.so*", "framework_models.py", "fixed.onnx", ["--batch", "2"]),
-    "litert": ("litert", "ai_edge_litert/libLiteRt.so", "tflite_models.py", "fixed.tflite", ["--batch", "2"]),
-    "mxnet": ("mxnet", "mxnet/libmxnet.so", "mxnet_models.py", "cnn-symbol.json",
+    "litert": ("litert", "ai_edge_litert/libLiteRt.so", "litert/tflite_models.py", "fixed.tflite", ["--batch", "2"]),
+    "mxnet": ("mxnet", "mxnet/libmxnet.so", "mxnet/mxnet_models.py", "cnn-symbol.json",
               ["--batch", "2", "--dim", "H=96", "--dim", "W=96"]),
-    "tensorflow": ("tensorflow-2.21.0", "tensorflow/libtensorflow_cc.so*", "tensorflow_models.py", "small_frozen.pb",
+    "tensorflow": ("tensorflow-2.21.0", "tensorflow/libtensorflow_cc.so*", "tensorflow/tensorflow_models.py", "small_frozen.pb",
                    ["--batch", "4"]),
 }
 
@@ -85,7 +85,7 @@ def measure(framework, folder):
     if library is None:
         print(f"predictors: {framework} skipped: its environment is not there (make test-all makes it)", file=sys.stderr)
         return []
-    subprocess.run([home / "bin" / "python3", "-B", SOURCE / "tests" / script, folder,
+    subprocess.run([home / "bin" / "python3", "-B", SOURCE / "tests" / "frameworks" / script, folder,
                     *(["small"] if framework == "tensorflow" else [])], check=True, timeout=600, stdout=subprocess.DEVNULL,
                    stderr=subprocess.DEVNULL)
     best = {"plain": [], "own": [], "M": [], "M/L": []}  # us, of each round

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kills a traced program at random instants: what it had finished must be in the rings, none twice, and what was open
 // must be listed as open. First argument: the guest; second: how often.
-#include "tests/ring_reader.h"
+#include "tests/support/ring_reader.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

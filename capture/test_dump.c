@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests only: prints a session folder as lines, for the tests that are scripts.
 //   span TRACER LEVEL NAME | tag NAME KEY VALUE | message TEXT | count NAME VALUE
-#include "tests/ring_reader.h"
+#include "tests/support/ring_reader.h"
 
 #include <stdio.h>
 #include <string.h>

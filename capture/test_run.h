@@ -3,7 +3,7 @@
 #ifndef XSP_CAPTURE_TEST_RUN_H
 #define XSP_CAPTURE_TEST_RUN_H
 
-#include "tests/ring_reader.h"
+#include "tests/support/ring_reader.h"
 
 #if defined(__SANITIZE_THREAD__)
 #define XSP_TEST_THREAD_SANITIZER 1

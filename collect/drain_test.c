@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/expect.h" // needs cmocka.h, which hand_writer_workload.h brings
+#include "tests/support/expect.h" // needs cmocka.h, which hand_writer_workload.h brings
 
 #define RUN 3
 

@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-#include "tests/expect.h"
+#include "tests/support/expect.h"
 
 #define THREADS 2
 #define KILLS 12

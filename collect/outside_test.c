@@ -7,7 +7,7 @@
 
 #include <unistd.h>
 
-#include "tests/expect.h" // needs cmocka.h, which hand_writer_workload.h brings
+#include "tests/support/expect.h" // needs cmocka.h, which hand_writer_workload.h brings
 
 #define RUN 3
 #define PID 1000

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/expect.h" // needs cmocka.h, which hand_writer_workload.h brings
+#include "tests/support/expect.h" // needs cmocka.h, which hand_writer_workload.h brings
 
 static char folder[64], path[128];
 static struct hand hand;

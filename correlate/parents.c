@@ -4,7 +4,7 @@
 // Containment is found by sweeping with one stack per track and level. A thread's own ring stands in the order of its
 // ends, so a first sweep runs over the file backward, without sorting, and gives up a track as soon as that order is
 // broken or spans cross; the rows of those tracks are then sorted by start and swept forward, which settles everything.
-// tests/parent_rules.py says the same rules by brute force.
+// tests/support/parent_rules.py says the same rules by brute force.
 #include "correlate/parents.h"
 
 #include "correlate/order.h"

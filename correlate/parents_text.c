@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A test program: cases of spans as text on stdin, their parents on stdout. tests/test_parents.py feeds it.
+// A test program: cases of spans as text on stdin, their parents on stdout. tests/correlate/test_parents.py feeds it.
 //
 // A case is a line `case COUNT` and COUNT lines `span_id recorded_parent level kind track start end correlation clock
 // flags` (end `open`: never finished; clock 0: wall time; flags: STORE_SPAN_…). The answer is COUNT lines

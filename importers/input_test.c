@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "tests/expect.h"
+#include "tests/support/expect.h"
 
 static char folder[] = "/tmp/xsp-input-test-XXXXXX";
 static char path[64];

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "tests/expect.h"
+#include "tests/support/expect.h"
 
 #define SPANS 50000 // several times what all batches hold
 

@@ -19,7 +19,7 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
-#include "tests/expect.h"
+#include "tests/support/expect.h"
 
 #define KILLS 40
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "tests/expect.h"
+#include "tests/support/expect.h"
 
 static char folder[] = "/tmp/xsp-name-test-XXXXXX";
 static char path[64];

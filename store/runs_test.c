@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "tests/expect.h"
+#include "tests/support/expect.h"
 
 #define RUNS 70
 #define SPANS_A_RUN 5

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "tests/expect.h"
+#include "tests/support/expect.h"
 
 static char folder[] = "/tmp/xsp-shift-test-XXXXXX";
 static char path[64];

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
-#include "tests/expect.h"
+#include "tests/support/expect.h"
 
 static char folder[] = "/tmp/xsp-sql-test-XXXXXX";
 static char path[64];

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
-#include "tests/expect.h"
+#include "tests/support/expect.h"
 
 static char folder[] = "/tmp/xsp-store-test-XXXXXX";
 static char path[64], partial[80];

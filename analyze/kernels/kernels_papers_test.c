@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A8, A10, A11 and A15 give what the XSP papers print, and no more than what was measured. Whole tables come through the
-// front door in tests/test_papers.py.
+// front door in tests/analyze/test_papers.py.
 #include "analyze/test_fixture.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A8, A10, A11, A13 and A15 over experiments with known answers: pairing, metrics of other runs, unions, the level rule.
-// Random experiments are compared with a second implementation in tests/test_analyze_kernels.py.
+// Random experiments are compared with a second implementation in tests/analyze/test_analyze_kernels.py.
 #include "analyze/test_fixture.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 // Layers told after the inference: what becomes of them in a session. Each case in a child process with one of its own.
 #include "frameworks/common/layer_publish.h"
 
-#include "tests/ring_reader.h"
+#include "tests/support/ring_reader.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "tests/expect.h"
+#include "tests/support/expect.h"
 
 static struct session_read result;
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "tests/expect.h"
+#include "tests/support/expect.h"
 
 static const char net[] =
     "{\"nodes\": [{\"op\": \"null\", \"name\": \"data\", \"inputs\": []},"

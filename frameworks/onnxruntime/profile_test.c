@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Profile files that are broken are refused with their place, and none is published by half. (What whole ones publish is
-// compared with the listener in tests/test_onnxruntime.py.)
+// compared with the listener in tests/frameworks/onnxruntime/test_onnxruntime.py.)
 #include "frameworks/common/predictor.h"
 #include "frameworks/onnxruntime/profile.h"
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "tests/expect.h"
+#include "tests/support/expect.h"
 
 static void nodes_keep_their_order_and_what_was_fused(void **state)
 {

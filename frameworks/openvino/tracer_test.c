@@ -3,7 +3,7 @@
 // not. In a child process with a session of its own.
 #include "frameworks/openvino/tracer.h"
 
-#include "tests/ring_reader.h"
+#include "tests/support/ring_reader.h"
 #include "tracers/itt/abi.h"
 
 #include <dlfcn.h>

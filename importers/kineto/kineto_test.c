@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Kineto importer on files that are cut, stretched or full of what nobody expects: always one clear error or a sound
-// store, in bounded time. What it makes of sound files: tests/test_import_kineto.py.
+// store, in bounded time. What it makes of sound files: tests/importers/test_import_kineto.py.
 #include "importers/importer.h"
 
 #include <inttypes.h>
@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
-#include "tests/expect.h"
+#include "tests/support/expect.h"
 
 static char folder[] = "/tmp/xsp-kineto-test-XXXXXX";
 static char path[64], input_path[64];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // OTLP files cut at every byte, and with a byte changed anywhere: refused with one clear reason, or read; never more than that.
-// What they mean when they are whole is tests/test_otlp.py.
+// What they mean when they are whole is tests/otlp/test_otlp.py.
 #include "importers/importer.h"
 
 #include <setjmp.h>

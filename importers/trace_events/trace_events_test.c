@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reader of trace events on documents of our own: every window size gives the same events, every cut is one clear
-// error, shapes that begin alike are told apart. tests/test_trace_events.py compares it with another reader of JSON.
+// error, shapes that begin alike are told apart. tests/importers/test_trace_events.py compares it with another reader of JSON.
 // Built twice: with the machine's own instructions and with the portable scanners.
 #include "importers/trace_events/trace_events.h"
 
@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "tests/expect.h"
+#include "tests/support/expect.h"
 
 #define ROOMY ((size_t)1 << 16)
 

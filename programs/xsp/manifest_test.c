@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Manifests: what is read of a good one, the line and reason of bad ones, and which versions a constraint takes. The whole
-// format is compared with its JSON schema in tests/test_manifest.py.
+// format is compared with its JSON schema in tests/manifests/test_manifest.py.
 #include "programs/xsp/manifest.h"
 
 #include "programs/xsp/manifest_version.h"
@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "tests/expect.h"
+#include "tests/support/expect.h"
 
 #define HEAD "name: Net\nversion: \"1.0\"\ntask: text\nframework: {name: script}\nmodel: {path: net.xspscript}\n"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Texts, nesting, ranges of any thread, limits, capture ranges, threads and forks: each in a child process with a session
 // of its own, read by a reader that shares no code with capture.
-#include "tests/ring_reader.h"
+#include "tests/support/ring_reader.h"
 #include "tracers/annotations/fast.h"
 
 #include <pthread.h>

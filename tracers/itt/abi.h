@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The binary interface of ITT's static part, as this tracer needs it: what a module that was built with ITT hands to a
-// collector and what it expects back. Our own description; tests/long_itt_vendor.py compares it with the vendor's header.
+// collector and what it expects back. Our own description; tests/tracers/long_itt_vendor.py compares it with the vendor's header.
 //
 // Structures marked "shared" are made by either side: by the static part before a collector is loaded, by us afterwards.
 // Their extra2 is the collector's; zero until we use it.

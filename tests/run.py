@@ -1,0 +1,32 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""tests/run.py FILE [ARGUMENTS]: runs a Python program of tests/, where each can import the modules of every folder.
+
+CMake calls it for each test_*.py and long_*.py; by hand, the arguments of unittest select a part of a file:
+    .venv/bin/python3 tests/run.py tests/launch/test_run.py RunTest.test_status
+Variables that are not set: XSP_BUILD is build/ of this checkout, XSP_TEST_DATA (real traces,
+which need not exist) ../shared/data."""
+import os
+import pathlib
+import runpy
+import sys
+
+SOURCE = pathlib.Path(__file__).resolve().parents[1]
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    sys.dont_write_bytecode = True
+    os.environ.setdefault("XSP_SOURCE", str(SOURCE))
+    os.environ.setdefault("XSP_BUILD", str(SOURCE / "build"))
+    os.environ.setdefault("XSP_PYTHON", sys.executable)
+    os.environ.setdefault("XSP_TEST_DATA", str(SOURCE.parent / "shared" / "data"))
+    # Module names are unique in tests/, as ctest's names are.
+    sys.path[:1] = sorted({str(module.parent) for module in (SOURCE / "tests").rglob("*.py")})
+    sys.argv = sys.argv[1:]
+    runpy.run_path(sys.argv[0], run_name="__main__")
+
+
+if __name__ == "__main__":
+    main()
