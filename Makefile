@@ -27,11 +27,11 @@ demo: setup ## profile real models and print their tables; leaves demo/*.html an
 zoo: setup all ## measure the models of models/ within an hour; again: goes on. ZOO="--budget 300 --only 'resnet*'"
 	@XSP_BUILD="$(BUILD)" .venv/bin/python3 tools/zoo $(ZOO)
 
-test: setup all ## set up, build, run the tests (under 10 minutes on 2 cores)
-	@tools/run_tests "$(BUILD)" -LE long
+test: setup all ## set up, build, run the tests (under 10 minutes on 2 cores); TEST=name: only these
+	@tools/run_tests "$(BUILD)" $(if $(TEST),--only '$(TEST)',-LE long)
 
 test-all: setup all ## the same and the long tests
-	@XSP_TEST_ALL=1 tools/run_tests "$(BUILD)"
+	@tools/run_tests "$(BUILD)"
 
 bench: ## measure against floors and peers; one JSON object a line in build/bench.jsonl
 	@tools/setup --bench

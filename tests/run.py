@@ -18,10 +18,10 @@ def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     sys.dont_write_bytecode = True
-    os.environ.setdefault("XSP_SOURCE", str(SOURCE))
-    os.environ.setdefault("XSP_BUILD", str(SOURCE / "build"))
-    os.environ.setdefault("XSP_PYTHON", sys.executable)
-    os.environ.setdefault("XSP_TEST_DATA", str(SOURCE.parent / "shared" / "data"))
+    defaults = {"XSP_SOURCE": SOURCE, "XSP_BUILD": SOURCE / "build", "XSP_PYTHON": sys.executable,
+                "XSP_TEST_DATA": SOURCE.parent / "shared" / "data", "XSP_PEAKS": "skip", "ORT_DISABLE_TELEMETRY": "1"}
+    for name, value in defaults.items():
+        os.environ.setdefault(name, str(value))
     # Module names are unique in tests/, as ctest's names are.
     sys.path[:1] = sorted({str(module.parent) for module in (SOURCE / "tests").rglob("*.py")})
     sys.argv = sys.argv[1:]
