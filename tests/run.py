@@ -4,8 +4,7 @@
 
 CMake calls it for each test_*.py and long_*.py; by hand, the arguments of unittest select a part of a file:
     .venv/bin/python3 tests/run.py tests/launch/test_run.py RunTest.test_status
-Variables that are not set: XSP_BUILD is build/ of this checkout, XSP_TEST_DATA (real traces,
-which need not exist) ../shared/data."""
+XSP_BUILD is build/ of this checkout where it is not set."""
 import os
 import pathlib
 import runpy
@@ -19,7 +18,7 @@ def main():
         sys.exit(__doc__)
     sys.dont_write_bytecode = True
     defaults = {"XSP_SOURCE": SOURCE, "XSP_BUILD": SOURCE / "build", "XSP_PYTHON": sys.executable,
-                "XSP_TEST_DATA": SOURCE.parent / "shared" / "data", "XSP_PEAKS": "skip", "ORT_DISABLE_TELEMETRY": "1"}
+                "XSP_PEAKS": "skip", "ORT_DISABLE_TELEMETRY": "1"}
     for name, value in defaults.items():
         os.environ.setdefault(name, str(value))
     # Module names are unique in tests/, as ctest's names are.
