@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The findings of the XSP paper's evaluation, each with the rule that decides whether it holds for a folder of profiles.
 
-A finding is a function of Zoo that returns a verdict and a sentence with the figures; its rule is stated beside it, on the
-page as well. Nothing here is decided by hand.
+A finding is a function of Zoo that returns a verdict and a sentence with the figures; its rule is next to it, and on the
+page. No verdict is set by hand.
 """
 import dataclasses
 import re
@@ -18,7 +18,7 @@ PAIRS_LEAST, MODELS_LEAST = 3, 5  # fewer decide nothing
 
 @dataclasses.dataclass
 class Zoo:
-    """What `xsp analyze` says of the folder."""
+    """The tables of `xsp analyze` for the folder."""
     models: list     # rows of T8
     depth: list      # rows of T9
     pairs: list      # rows of T10, MXNet normalised to TensorFlow
@@ -89,7 +89,7 @@ def rank_correlation(a, b):
 
 
 def correlated(rows, key, *others):
-    """Whether `key` rises with each of the others, of rows that have all."""
+    """Whether `key` rises with each of the others, over the rows that have all."""
     rows = known(rows, key, *others)
     if len(rows) < MODELS_LEAST:
         return UNKNOWN, f"{len(rows)} models have these figures; at least {MODELS_LEAST} are needed"

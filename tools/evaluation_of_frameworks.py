@@ -6,7 +6,7 @@ from evaluation_findings import (CONVOLUTION, ELEMENT_WISE, MOST, NO_KERNELS, PA
 
 # ---- IV-B: frameworks --------------------------------------------------------------------------------------------------
 @finding("IV-B, frameworks", "The optimal batch sizes match",
-         "But for one model, the optimal batch sizes of the MXNet models match those of the corresponding TensorFlow models.",
+         "Except for one model, the optimal batch sizes of the MXNet models match those of the corresponding TensorFlow models.",
          "In at least 90 % of the pairs where both reached it, the optimal batch sizes are the same.")
 def same_optimal(zoo):
     rows = known(zoo.pairs, "optimal_batch", "base_optimal_batch")
@@ -24,10 +24,10 @@ def ratios(rows, key, condition):
 
 
 @finding("IV-B, frameworks", "ResNets are compute-bound, MobileNets memory-bound",
-         "At their optimal batch sizes the ResNets are compute-bound, the MobileNets memory-bound, in both frameworks (but for MXNet's MobileNet "
-         "v1 1.0 224).",
-         "At least 90 % of the ResNets are compute-bound and at least 90 % of the MobileNets memory-bound; where no kernels were measured, as in "
-         "IV-A by the intensities that follow from shapes.")
+         "At their optimal batch sizes the ResNets are compute-bound, the MobileNets memory-bound, in both frameworks (except "
+         "MXNet's MobileNet v1 1.0 224).",
+         "At least 90 % of the ResNets are compute-bound and at least 90 % of the MobileNets memory-bound; without "
+         "measured kernels, as in IV-A, by intensities from shapes.")
 def families_bound(zoo):
     rows, source = bounds(zoo)
     rows = list(filter(is_complete, rows))
@@ -148,7 +148,7 @@ def systems_differ(zoo):
             "throughput over the first system's " + span([row["normalized_throughput"] for row in rows], "", 2))
 
 
-@finding("IV-C, systems", "Bandwidth counts beside the peak",
+@finding("IV-C, systems", "Bandwidth counts besides the peak",
          "Quadro RTX 6000 has a slightly higher peak than V100 and a much lower memory bandwidth: it performs slightly worse.",
          "Of two systems the one with the higher peak and the lower bandwidth has the lower maximum throughput, for at least 90 % of the models "
          "that are on two such systems.")

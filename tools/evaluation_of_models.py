@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the paper found of models (IV-A), and what it sees in its example (III). See evaluation_findings.py."""
+"""The paper's findings on models (IV-A), and in its example (III). See evaluation_findings.py."""
 import statistics
 
 from evaluation_findings import (MODELS_LEAST, MOST, NO_KERNELS, PAPER_LEAST_CONVOLUTION, PAPER_MOST_OF_PEAK,
@@ -11,22 +11,22 @@ from evaluation_findings import (MODELS_LEAST, MOST, NO_KERNELS, PAPER_LEAST_CON
 @finding("IV-A, models", "Convolutions dominate image classification",
          "The convolutions' share of the model latency is 36.3 % to 80.2 % for the image classification models: they still "
          "dominate, but not exclusively.",
-         "In at least 90 % of the image classification models convolutions take at least 36.3 % of the model latency: layers whose type, "
-         "or whose operator in the model, says so.")
+         "In at least 90 % of the image classification models convolutions take at least 36.3 % of the model latency. "
+         "A layer counts by its type, or by its operator in the model.")
 def convolution_classification(zoo):
     rows = known(zoo.of_task("image classification"), "convolution_pct_of_model")
     if not rows:
         return without("image classification")
     low = [row for row in rows if row["convolution_pct_of_model"] < PAPER_LEAST_CONVOLUTION]
     shares = [row["convolution_pct_of_model"] for row in rows]
-    said = span(shares, " %")
+    figures = span(shares, " %")
     if max(shares) > 100:
-        said += "; more than all is possible where layers run side by side, or recording them slows them down"
-    return verdict(len(low) <= (1 - MOST) * len(rows)), said + (f"; below 36.3 %: {names(low)}" if low else "")
+        figures += "; above 100 % where layers run concurrently, or recording slows them down"
+    return verdict(len(low) <= (1 - MOST) * len(rows)), figures + (f"; below 36.3 %: {names(low)}" if low else "")
 
 
 @finding("IV-A, models", "They do not dominate object detection",
-         "But for Faster RCNN NAS, 0.6 % to 14.9 % of the object detection models' latency is convolutions; their dominating layer "
+         "Except in Faster RCNN NAS, 0.6 % to 14.9 % of the object detection models' latency is convolutions; their dominating layer "
          "type is Where.",
          "In at least 90 % of the object detection models convolutions take at most 14.9 % of the model latency.")
 def convolution_detection(zoo):
@@ -48,7 +48,7 @@ def dominated_by_convolutions(zoo, task):
 
 
 @finding("IV-A, models", "Convolutions dominate instance segmentation",
-         "But for Mask RCNN Inception v2 convolutions dominate the latency of the instance segmentation models (5.7 % to 42.4 %).",
+         "Except in Mask RCNN Inception v2, convolutions dominate the latency of the instance segmentation models (5.7 % to 42.4 %).",
          "A convolution is the dominating layer type of more than half of the models.")
 def convolution_instances(zoo):
     return dominated_by_convolutions(zoo, "instance segmentation")
@@ -73,15 +73,15 @@ def convolution_resolution(zoo):
 
 
 def largest_batch(zoo, row):
-    """That it was measured at; None: not known."""
+    """The largest batch size measured; None: unknown."""
     return max((one["batch_size"] for one in zoo.systems if one["batch_size"] is not None and
                 all(one[key] == row[key] for key in ("model_name", "framework", "framework_version", "system"))), default=None)
 
 
 @finding("IV-A, models", "Large batches are worth it",
          "Table VIII: the optimal batch sizes of the image classification models are 8 to 256, those of the models for other tasks 1 to 16.",
-         "The median optimal batch size of the image classification models is at least 8. Where it was not reached, it is at least the largest "
-         "one measured; not measurable where it depends on how much more.")
+         "The median optimal batch size of the image classification models is at least 8. Where it was not reached, it "
+         "counts as at least the largest one measured; not measurable if the verdict depends on its exact value.")
 def optimal_batches(zoo):
     tasks = {}
     for row in zoo.models:
@@ -93,13 +93,13 @@ def optimal_batches(zoo):
     if not least:
         return UNKNOWN, "no image classification model was measured at several batch sizes"
     most = mine + [float("inf")] * (len(least) - len(mine))
-    said = f"image classification {span(mine, '', 0)}" if mine else "image classification"
+    figures = f"image classification {span(mine, '', 0)}" if mine else "image classification"
     if open_ended:
-        said += f", {len(open_ended)} not reached (up to batch size {max(least[len(mine):], default=0)})"
-    said = "; ".join([said] + [f"{task} {min(values)} to {max(values)}" for task, values in sorted(tasks.items())])
+        figures += f", {len(open_ended)} not reached (up to batch size {max(least[len(mine):], default=0)})"
+    figures = "; ".join([figures] + [f"{task} {min(values)} to {max(values)}" for task, values in sorted(tasks.items())])
     if statistics.median(least) < 8 <= statistics.median(most):
-        return UNKNOWN, said
-    return verdict(statistics.median(least) >= 8), said
+        return UNKNOWN, figures
+    return verdict(statistics.median(least) >= 8), figures
 
 
 @finding("IV-A, models", "The GPU's share goes with the work",
@@ -110,8 +110,8 @@ def gpu_share(zoo):
             for row in known(zoo.depth, "gpu_pct", "dram_read_bytes", "dram_write_bytes") if row["flops_from"] == "measured"]
     if not rows:
         return NO_KERNELS
-    decided, said = correlated(rows, "gpu_pct", "flops", "traffic")
-    return decided, f"{span([row['gpu_pct'] for row in rows], ' %')}; {said}"
+    decided, figures = correlated(rows, "gpu_pct", "flops", "traffic")
+    return decided, f"{span([row['gpu_pct'] for row in rows], ' %')}; {figures}"
 
 
 @finding("IV-A, models", "High batch latency, high GPU share",
@@ -140,9 +140,9 @@ def occupancy(zoo):
 
 @finding("IV-A, models", "The memory-bound models are the light ones",
          "20 of 37 image classification models are memory-bound at their optimal batch sizes: those with low compute and memory requirements.",
-         "The median of flops an input of the memory-bound models is below that of the compute-bound ones, where there are both. How many they "
-         "are depends on the machine's roof and decides nothing. Where no kernels were "
-         "measured: by intensities that follow from shapes (each tensor moved once) under the measured roof, of models whose flops are known for all layers.")
+         "The median of flops an input of the memory-bound models is below that of the compute-bound ones, where there are both. Their "
+         "number depends on the machine's roof and is not judged. Without measured kernels: by intensities from "
+         "shapes (each tensor moved once) under the measured roof, for models with the flops of all layers.")
 def memory_bound(zoo):
     rows, source = bounds(zoo)
     rows = list(filter(is_complete, rows))
@@ -150,19 +150,19 @@ def memory_bound(zoo):
         return UNKNOWN, f"{len(rows)} image classification models have an intensity of all of their layers; at least {MODELS_LEAST} are needed"
     light = [row for row in rows if row["under"] == "memory"]
     heavy = [row for row in rows if row["under"] == "compute"]
-    said = f"{len(light)} of {len(rows)} are memory-bound ({source})"
+    figures = f"{len(light)} of {len(rows)} are memory-bound ({source})"
     if not light or not heavy:
-        return UNKNOWN, said + ": there are no two groups to compare"
+        return UNKNOWN, figures + ": there are no two groups to compare"
     medians = [statistics.median(row["flops"] / row["batch_size"] for row in part) / 1e9 for part in (light, heavy)]
     return (verdict(medians[0] < medians[1]),
-            said + f"; median work an input {medians[0]:.2f} Gflop of these, {medians[1]:.2f} of the compute-bound ones")
+            figures + f"; median work an input {medians[0]:.2f} Gflop of these, {medians[1]:.2f} of the compute-bound ones")
 
 
 @finding("IV-A, models", "No model comes near the peak",
          "All models achieve at most 52 % of the theoretical peak throughput.",
          "The throughput of every image classification model (flops over kernel latency; without kernels, flops from shapes over model latency) "
-         "is at most 52 % of the peak, here the one that was measured on the machine in single precision: a framework that computes in a narrower "
-         "one (OpenVINO: bf16) can be above it.")
+         "is at most 52 % of the peak, here the one measured on the machine in single precision; a framework that "
+         "computes in a narrower format (OpenVINO: bf16) can exceed it.")
 def of_peak(zoo):
     rows = known(zoo.of_task("image classification", zoo.depth), "peak_flops_per_s")
     found = []
@@ -180,11 +180,11 @@ def of_peak(zoo):
 @finding("IV-A, models", "The demanding thirds vary",
          "Which third of a model has most of the latency, of the allocated memory, of the flops and of the memory accesses varies across "
          "models (Table IX).",
-         "For each of them that is known of at least 5 image classification models, no third is that of more than 90 % of the models. "
-         "Memory accesses without a kernel level: the bytes that follow from shapes.")
+         "For each of these that at least 5 image classification models have, no third is the most demanding in more than 90 % of the models. "
+         "Memory accesses without a kernel level: bytes from shapes.")
 def thirds(zoo):
     rows = zoo.of_task("image classification", zoo.depth)
-    said, decided = [], []
+    figures, decided = [], []
     for name, keys in (("latency", ("latency_stage",)), ("memory", ("memory_stage",)), ("flops", ("flops_stage",)),
                        ("accesses", ("traffic_stage", "analytic_traffic_stage"))):
         found = [next((row[key] for key in keys if row[key] is not None), None) for row in rows]
@@ -193,15 +193,15 @@ def thirds(zoo):
             continue
         counts = {stage: found.count(stage) for stage in "BME"}
         decided.append(max(counts.values()) <= MOST * len(found))
-        said.append(f"{name} B {counts['B']}, M {counts['M']}, E {counts['E']}")
+        figures.append(f"{name} B {counts['B']}, M {counts['M']}, E {counts['E']}")
     if not decided:
         return UNKNOWN, f"fewer than {MODELS_LEAST} image classification models have layers"
-    return verdict(all(decided)), "; ".join(said)
+    return verdict(all(decided)), "; ".join(figures)
 
 
-# ---- III-D: what the paper sees in its example -------------------------------------------------------------------------
+# ---- III-D: the paper's example ----------------------------------------------------------------------------------------
 def of_example(zoo, rows):
-    """ResNet50 v1.5, in TensorFlow where it is there."""
+    """ResNet50 v1.5, TensorFlow's first."""
     rows = [row for row in rows if "resnet50v15" in plain(row["model_name"]) or "resnet15" in plain(row["model_name"])]
     return sorted(rows, key=lambda row: row["framework"] != "tensorflow")
 
@@ -234,7 +234,7 @@ def few_layers(zoo):
 
 
 @finding("III-C, levels", "Recording layers has a price",
-         "Recording layers adds 157 ms to the 275.1 ms of ResNet50 v1.5 (57 %): so that latencies must come from runs without deeper levels.",
+         "Recording layers adds 157 ms to the 275.1 ms of ResNet50 v1.5 (57 %). So latencies must come from runs without deeper levels.",
          "The model latency with layers recorded is more than 5 % above the one without in at least one model in four.")
 def overhead(zoo):
     found = [row["overhead_pct"] for layers in zoo.layers.values() for row in layers["levels"]

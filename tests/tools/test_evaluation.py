@@ -106,7 +106,7 @@ class EvaluationTest(unittest.TestCase):
 
     def test_systems(self):
         self.decided("Performance differs across systems at each batch size", "holds", "2.50")
-        self.decided("Bandwidth counts beside the peak", "not measurable here")
+        self.decided("Bandwidth counts besides the peak", "not measurable here")
         self.decided("Kernels depend on the system", "does not hold", "0 of 1")
 
     def test_the_top_says_where_from(self):
