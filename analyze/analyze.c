@@ -2,8 +2,8 @@
 // The table of analyses, and what is done to every answer: --sort and --top.
 #include "analyze/a_list.h"
 #include "analyze/models/survey.h"
-#include "analyze/table.h"
 #include "analyze/view.h"
+#include "table/builder.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +28,7 @@ const struct analysis *analyze_find(const char *id)
   return NULL;
 }
 
-static enum status sort_table(struct analyze_table *table, const char *key, struct arena *arena, struct error *err)
+static enum status sort_table(struct table *table, const char *key, struct arena *arena, struct error *err)
 {
   if (table_sort(table, key, arena))
     return STATUS_OK;
@@ -40,8 +40,8 @@ static enum status sort_table(struct analyze_table *table, const char *key, stru
   return error_set(err, STATUS_USE, "cannot sort by this key", key, NULL, "%s has %s", table->id, known);
 }
 
-static enum status note_left_out(struct analyze_table *table, const char *const *left_out, size_t count,
-                                 struct arena *arena, struct error *err)
+static enum status note_left_out(struct table *table, const char *const *left_out, size_t count, struct arena *arena,
+                                 struct error *err)
 {
   const char **notes = arena_alloc_array(arena, table->note_count + count + 1, sizeof *notes);
   if (notes == NULL)
@@ -59,7 +59,7 @@ static enum status note_left_out(struct analyze_table *table, const char *const 
 }
 
 enum status analyze_run(const char *id, struct store *const *stores, size_t store_count,
-                        const struct analyze_request *request, struct arena *arena, struct analyze_table **ret_tables,
+                        const struct analyze_request *request, struct arena *arena, struct table **ret_tables,
                         size_t *ret_count, struct error *err)
 {
   const struct analysis *analysis = analyze_find(id);
@@ -68,11 +68,11 @@ enum status analyze_run(const char *id, struct store *const *stores, size_t stor
                      "known are L0, A1 to A15 and T8 to T11");
   XSP_TRY((analysis->answer_all != NULL ? survey_run : question_each)(analysis, stores, store_count, request, arena,
                                                                       ret_tables, ret_count, err));
-  struct analyze_table *first = &(*ret_tables)[0];
+  struct table *first = &(*ret_tables)[0];
   XSP_TRY(note_left_out(first, request->left_out, request->left_out_count, arena, err));
   XSP_TRY(note_left_out(first, first->left_out, first->left_out_count, arena, err));
   for (size_t i = 0; i < *ret_count; i++) {
-    struct analyze_table *table = &(*ret_tables)[i];
+    struct table *table = &(*ret_tables)[i];
     if (request->sort != NULL)
       XSP_TRY(sort_table(table, request->sort, arena, err));
     if (request->top > 0 && (size_t)request->top < table->row_count)

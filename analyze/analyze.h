@@ -5,49 +5,7 @@
 #define XSP_ANALYZE_ANALYZE_H
 
 #include "correlate/correlate.h"
-
-// ---- the answer ------------------------------------------------------------------------------------------------------
-enum cell_type { CELL_NULL = 0, CELL_INT, CELL_REAL, CELL_TEXT, CELL_BOOL };
-struct cell {
-  enum cell_type type;
-  union {
-    int64_t integer;
-    double real;
-    const char *text;
-    bool truth;
-  } value; // text lives in the table's arena
-};
-struct analyze_column {
-  const char *key;   // contract key: "latency_ms"
-  const char *unit;  // "ms", "bytes", "%", "1/s", ""; from the key's suffix
-  const char *label; // for people: "latency"
-};
-struct analyze_entry {
-  const char *key;
-  struct cell value;
-}; // summary
-struct analyze_table {
-  const char *id, *title;
-  // run_set
-  int64_t batch_size; // 0: several or unknown (null)
-  const char *levels; // NULL: several
-  const int64_t *run_ids;
-  size_t run_count;
-  int64_t observations;
-  const char *statistic;  // "trimmed:0.2"
-  const char *experiment; // name; NULL where the file has one
-  const struct analyze_column *columns;
-  size_t column_count;
-  const struct cell *rows; // row_count * column_count, row-major
-  size_t row_count;
-  const struct analyze_entry *summary;
-  size_t summary_count;
-  const char *const *notes;
-  size_t note_count;
-  const char *const
-      *left_out; // of a table over many files those that broke while they were read, "PATH: why"; also noted
-  size_t left_out_count;
-};
+#include "table/table.h"
 
 // ---- the question ----------------------------------------------------------------------------------------------------
 // What several questions about the same open stores share, so that each does not load the runs anew. At most `bytes_most`
@@ -90,7 +48,7 @@ const struct analysis *analyze_find(const char *id); // case-insensitive; NULL
 // Runs one analysis, applies --sort and --top. Stores must be correlated (correlate_ensure). STATUS_NO where the files lack
 // what it needs, STATUS_USE for a bad statistic, key or layer mode.
 enum status analyze_run(const char *id, struct store *const *stores, size_t store_count,
-                        const struct analyze_request *request, struct arena *arena, struct analyze_table **ret_tables,
+                        const struct analyze_request *request, struct arena *arena, struct table **ret_tables,
                         size_t *ret_count, struct error *err) MUST_CHECK;
 
 // ---- statistics (analyze/statistics.c), also for `xsp profile`'s verdict ----------------------------------------------

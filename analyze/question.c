@@ -53,7 +53,7 @@ static void write_note_from(struct question *question, const struct note_from *n
 
 void question_note_from(struct question *question, const char *level, const char *from)
 {
-  struct table *table = &question->table;
+  struct table_builder *table = &question->table;
   size_t at = 0;
   if (from == NULL)
     return;
@@ -114,6 +114,20 @@ double question_difference_ms(struct question *question, double a_ms, double b_m
   return difference;
 }
 
+void cell_spread(struct table_cell *cells, const double *values, size_t count)
+{
+  double least = NAN;
+  double most = NAN;
+  for (size_t i = 0; i < count; i++) {
+    least = i == 0 || values[i] < least ? values[i] : least;
+    most = i == 0 || values[i] > most ? values[i] : most;
+  }
+  cells[0] = cell_int((int64_t)count);
+  cells[1] = cell_real(least);
+  cells[2] = cell_real(most);
+  cells[3] = cell_real(statistic_cv_pct(values, count));
+}
+
 // ---- from a question to a table --------------------------------------------------------------------------------------
 static bool pools_batches(const struct question *question)
 {
@@ -130,9 +144,9 @@ const char *question_statistic_name(const struct analyze_request *request)
   return statistic == NULL || strcmp(statistic, "trimmed") == 0 ? "trimmed:0.2" : statistic;
 }
 
-static enum status finish(struct question *question, struct analyze_table *ret_table, struct error *err)
+static enum status finish(struct question *question, struct table *ret_table, struct error *err)
 {
-  struct table *table = &question->table;
+  struct table_builder *table = &question->table;
   struct arena *arena = question->arena;
   size_t runs = 0;
   int64_t observations = 0;
@@ -152,7 +166,7 @@ static enum status finish(struct question *question, struct analyze_table *ret_t
   for (size_t i = 0; i < question->used_count; i++)
     for (size_t k = 0; k < question->used[i]->run_count; k++)
       run_ids[at++] = question->used[i]->runs[k]->run->run_id;
-  *ret_table = (struct analyze_table){
+  *ret_table = (struct table){
       .id = question->analysis->id,
       .title = question->analysis->title,
       .batch_size = question->has_several_batches ? 0 : question->batch_size,
@@ -167,7 +181,7 @@ static enum status finish(struct question *question, struct analyze_table *ret_t
 }
 
 struct answers {
-  struct analyze_table *tables;
+  struct table *tables;
   size_t count, capacity;
   size_t experiments;      // asked
   struct error first_lack; // of the first experiment that could not be answered
@@ -183,8 +197,8 @@ enum status question_statistic_check(const struct analyze_request *request, stru
                    "known are mean, median, min, max, pNN (0 to 100) and trimmed:F (F below 0.5)");
 }
 
-static enum status answer_one(struct question *question, const struct experiment_runs *of,
-                              struct analyze_table *ret_table, struct error *err)
+static enum status answer_one(struct question *question, const struct experiment_runs *of, struct table *ret_table,
+                              struct error *err)
 {
   cache_next_question(question->request->cache);
   XSP_TRY(cache_view(question->request->cache, of->store, of->experiment, of->runs, of->run_count, question->arena,
@@ -198,7 +212,7 @@ static enum status answer_one(struct question *question, const struct experiment
 }
 
 enum status question_one(const struct analysis *analysis, const struct experiment_runs *of,
-                         const struct analyze_request *request, struct arena *arena, struct analyze_table *ret_table,
+                         const struct analyze_request *request, struct arena *arena, struct table *ret_table,
                          struct error *err)
 {
   struct arena scratch = {0};
@@ -214,7 +228,7 @@ static enum status ask(const struct analysis *analysis, const struct experiment_
                        struct error *err)
 {
   struct error why = {0};
-  struct analyze_table *table = &answers->tables[answers->count];
+  struct table *table = &answers->tables[answers->count];
   answers->experiments++;
   enum status status = question_one(analysis, of, request, arena, table, &why);
   if (status == STATUS_NO) {
@@ -236,7 +250,7 @@ static enum status ask(const struct analysis *analysis, const struct experiment_
 
 static enum status note_lack(struct answers *answers, struct arena *arena, struct error *err)
 {
-  struct analyze_table *table = &answers->tables[0];
+  struct table *table = &answers->tables[0];
   const char **notes = arena_alloc_array(arena, table->note_count + 1, sizeof *notes);
   char *note = arena_format(arena, "%s is left out: %s", answers->lacking, answers->first_lack.why);
   if (notes == NULL || note == NULL)
@@ -249,7 +263,7 @@ static enum status note_lack(struct answers *answers, struct arena *arena, struc
 }
 
 enum status question_each(const struct analysis *analysis, struct store *const *stores, size_t store_count,
-                          const struct analyze_request *request, struct arena *arena, struct analyze_table **ret_tables,
+                          const struct analyze_request *request, struct arena *arena, struct table **ret_tables,
                           size_t *ret_count, struct error *err)
 {
   struct answers answers = {0};
@@ -263,7 +277,7 @@ enum status question_each(const struct analysis *analysis, struct store *const *
     XSP_TRY(store_experiments(stores[i], arena, &experiments, &experiment_count, err));
     XSP_TRY(store_runs(stores[i], arena, &runs, &run_count, err));
     const char **names = experiment_names(experiments, experiment_count, arena);
-    struct analyze_table *tables = arena_alloc_array(arena, answers.count + experiment_count + 1, sizeof *tables);
+    struct table *tables = arena_alloc_array(arena, answers.count + experiment_count + 1, sizeof *tables);
     if (names == NULL || tables == NULL)
       return question_no_memory(err);
     if (answers.count > 0)

@@ -196,9 +196,9 @@ enum status fixture_ask(struct fixture *fixture, const char *id)
                      &fixture->table_count, &fixture->error);
 }
 
-static const struct cell *find(const struct fixture *fixture, size_t row, const char *key)
+static const struct table_cell *find(const struct fixture *fixture, size_t row, const char *key)
 {
-  const struct analyze_table *table = &fixture->tables[0];
+  const struct table *table = &fixture->tables[0];
   assert_true(row < table->row_count);
   for (size_t i = 0; i < table->column_count; i++)
     if (strcmp(table->columns[i].key, key) == 0)
@@ -207,7 +207,7 @@ static const struct cell *find(const struct fixture *fixture, size_t row, const 
   return NULL;
 }
 
-static double number(const struct cell *cell)
+static double number(const struct table_cell *cell)
 {
   switch (cell->type) {
   case CELL_INT:
@@ -228,11 +228,11 @@ double fixture_number(const struct fixture *fixture, size_t row, const char *key
 
 const char *fixture_text(const struct fixture *fixture, size_t row, const char *key)
 {
-  const struct cell *cell = find(fixture, row, key);
+  const struct table_cell *cell = find(fixture, row, key);
   return cell->type == CELL_TEXT ? cell->value.text : NULL;
 }
 
-static const struct cell *find_summary(const struct fixture *fixture, const char *key)
+static const struct table_cell *find_summary(const struct fixture *fixture, const char *key)
 {
   for (size_t i = 0; i < fixture->tables[0].summary_count; i++)
     if (strcmp(fixture->tables[0].summary[i].key, key) == 0)
@@ -248,7 +248,7 @@ double fixture_summary(const struct fixture *fixture, const char *key)
 
 const char *fixture_summary_text(const struct fixture *fixture, const char *key)
 {
-  const struct cell *cell = find_summary(fixture, key);
+  const struct table_cell *cell = find_summary(fixture, key);
   return cell->type == CELL_TEXT ? cell->value.text : NULL;
 }
 

@@ -13,7 +13,7 @@ struct fixture {
   int64_t run_id, span_id, now_ns, correlation_id;
   int64_t experiment_id;
   struct analyze_request request;
-  struct analyze_table *tables;
+  struct table *tables;
   size_t table_count;
 };
 #define UNKNOWN_BYTES INT64_MIN

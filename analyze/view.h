@@ -4,7 +4,8 @@
 #ifndef XSP_ANALYZE_VIEW_H
 #define XSP_ANALYZE_VIEW_H
 
-#include "analyze/table.h"
+#include "analyze/analyze.h"
+#include "table/builder.h"
 
 struct view_run {
   const struct store_run *run;
@@ -37,9 +38,9 @@ struct question {
   const struct analyze_request *request;
   struct view *view;
   struct statistic statistic;
-  struct arena *arena;   // of the answer
-  struct arena *scratch; // of what is needed only to find it
-  struct table table;    // the answer
+  struct arena *arena;        // of the answer
+  struct arena *scratch;      // of what is needed only to find it
+  struct table_builder table; // the answer
   // run_set, filled by question_uses and question_batch
   int64_t batch_size;
   bool has_several_batches;
@@ -91,6 +92,11 @@ double question_statistic(const struct question *question, const double *values,
 double question_difference_ms(struct question *question, double a_ms, double b_ms, const char *what);
 double difference_of_runs_ms(double a_ms, double b_ms); // the same without the note
 
+// Columns that every latency row ends with: n, min, max, cv of values in four cells.
+#define SPREAD_COLUMNS                                                                                                 \
+  COLUMN("n", "", "n"), COLUMN("min_ms", "ms", "min"), COLUMN("max_ms", "ms", "max"), COLUMN("cv_pct", "%", "cv")
+void cell_spread(struct table_cell *cells, const double *values, size_t count);
+
 enum status question_no_memory(struct error *err);
 enum status question_lacks(const struct question *question, struct error *err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -103,7 +109,7 @@ struct experiment_runs {
   size_t run_count;
 };
 enum status question_one(const struct analysis *analysis, const struct experiment_runs *of,
-                         const struct analyze_request *request, struct arena *arena, struct analyze_table *ret_table,
+                         const struct analyze_request *request, struct arena *arena, struct table *ret_table,
                          struct error *err) MUST_CHECK;
 // STATUS_USE where the request's statistic is none.
 enum status question_statistic_check(const struct analyze_request *request, struct statistic *ret_statistic,
@@ -111,7 +117,7 @@ enum status question_statistic_check(const struct analyze_request *request, stru
 const char *question_statistic_name(const struct analyze_request *request); // as answers say it: "trimmed:0.2"
 // Answers one question per experiment of the stores; an experiment that lacks what is needed is noted, all: STATUS_NO.
 enum status question_each(const struct analysis *analysis, struct store *const *stores, size_t store_count,
-                          const struct analyze_request *request, struct arena *arena, struct analyze_table **ret_tables,
+                          const struct analyze_request *request, struct arena *arena, struct table **ret_tables,
                           size_t *ret_count, struct error *err) MUST_CHECK;
 
 #endif

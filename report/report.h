@@ -11,8 +11,8 @@ bool report_format_from_name(const char *text, enum report_format *ret_format);
 // Appends tables to `out`. JSON: one table an object, several (or `as_array`) an array, as the contract has it.
 // A table without title (NULL) is printed as a plain grid; without id (NULL) even its empty columns are shown. Text
 // scales units and prints them; `width` is the terminal's (0: unlimited). Numbers in JSON and CSV are exact.
-void report_tables(const struct analyze_table *tables, size_t count, enum report_format format, bool as_array,
-                   unsigned width, struct buf *out);
+void report_tables(const struct table *tables, size_t count, enum report_format format, bool as_array, unsigned width,
+                   struct buf *out);
 
 struct report_export {
   const char *name; // "perfetto"

@@ -18,7 +18,7 @@ enum {
   COLUMN_COUNT
 };
 
-static const struct analyze_column columns[] = {
+static const struct table_column columns[] = {
     COLUMN("batch_size", "", "batch"),
     COLUMN("system", "", "system"),
     COLUMN("framework", "", "framework"),
@@ -45,9 +45,9 @@ static enum status add_batch(struct question *question, int64_t batch_size, cons
   XSP_TRY(kernels_all(question, &kernels, &all, err));
   for (size_t i = 0; i < names.count; i++) {
     struct kernel_figures figures;
-    struct cell *row = table_row(&question->table);
+    struct table_cell *row = table_row(&question->table);
     kernel_groups_figures(&groups, names.order[i], &figures);
-    row[BATCH] = batch_size == 0 ? (struct cell){0} : cell_int(batch_size);
+    row[BATCH] = batch_size == 0 ? (struct table_cell){0} : cell_int(batch_size);
     row[SYSTEM] = cell_text(system);
     row[FRAMEWORK] = cell_text(question->view->experiment->framework);
     row[NAME] = cell_text(kernels.names[names.order[i]]);

@@ -22,7 +22,7 @@ enum {
   COLUMN_COUNT
 };
 
-static const struct analyze_column columns[] = {
+static const struct table_column columns[] = {
     COLUMN("kernel_name", "", "kernel"),
     COLUMN("count", "", "count"),
     COLUMN("latency_ms", "ms", "latency"),
@@ -100,7 +100,7 @@ enum status kernels_all(struct question *question, const struct kernels *kernels
 static void summarize(struct question *question, const struct kernels *kernels, const struct kernel_figures *all,
                       size_t names)
 {
-  struct table *table = &question->table;
+  struct table_builder *table = &question->table;
   table_summary(table, "kernels", cell_number(all->count));
   table_summary(table, "distinct_names", cell_int((int64_t)names));
   table_summary(table, "kernel_latency_ms", cell_real(all->latency_ms));
@@ -125,7 +125,7 @@ static enum status answer_by_name(struct question *question, struct error *err)
   table_columns(&question->table, columns, COLUMN_COUNT);
   for (size_t i = 0; i < names.count; i++) {
     struct kernel_figures figures;
-    struct cell *row = table_row(&question->table);
+    struct table_cell *row = table_row(&question->table);
     kernel_groups_figures(&groups, names.order[i], &figures);
     row[NAME] = cell_text(kernels.names[names.order[i]]);
     row[COUNT] = cell_number(figures.count);
@@ -134,7 +134,7 @@ static enum status answer_by_name(struct question *question, struct error *err)
     row[KERNELS_PCT] = cell_real(share_pct(figures.latency_ms, all.latency_ms));
     kernel_cells(question, &roofs, &figures, &row[METRICS]);
     cell_spread(&row[SPREAD], figures.values_ms, figures.value_count);
-    row[PARTIAL] = figures.value_count < kernels.observation_count ? cell_bool(true) : (struct cell){0};
+    row[PARTIAL] = figures.value_count < kernels.observation_count ? cell_bool(true) : (struct table_cell){0};
     row[FROM] = cell_text(names_from(&kernels));
     row[MODEL_FROM] = cell_text(kernels.model_from);
   }

@@ -5,7 +5,7 @@
 #include "analyze/a_list.h"
 #include "analyze/kernels/a10_kernel_names.h"
 
-static const struct analyze_column columns[] = {KERNEL_LAYER_COLUMNS};
+static const struct table_column columns[] = {KERNEL_LAYER_COLUMNS};
 
 static enum status summarize(struct question *question, const struct kernels *kernels, struct error *err)
 {
@@ -33,7 +33,7 @@ static enum status fill_rows(struct question *question, const struct kernels *ke
   for (size_t i = 0; i < groups.count; i++) {
     const struct layer *layer = &kernels->layers.items[i];
     struct kernel_figures figures;
-    struct cell *row = table_row(&question->table);
+    struct table_cell *row = table_row(&question->table);
     kernel_groups_figures(&groups, i, &figures);
     row[KERNEL_LAYER_INDEX] = cell_int(layer->index);
     row[KERNEL_LAYER_NAME] = cell_text(layer->name_text);
@@ -45,7 +45,7 @@ static enum status fill_rows(struct question *question, const struct kernels *ke
     row[KERNEL_LAYER_COUNT] = cell_number(figures.count);
     kernel_cells(question, roofs, &figures, &row[KERNEL_LAYER_METRICS]);
     cell_spread(&row[KERNEL_LAYER_SPREAD], figures.values_ms, figures.value_count);
-    row[KERNEL_LAYER_PARTIAL] = layer->present < kernels->observation_count ? cell_bool(true) : (struct cell){0};
+    row[KERNEL_LAYER_PARTIAL] = layer->present < kernels->observation_count ? cell_bool(true) : (struct table_cell){0};
     row[KERNEL_LAYER_FROM] = cell_text(kernels_from(kernels));
     row[KERNEL_LAYER_LAYER_FROM] = cell_text(kernels->layer_from);
     row[KERNEL_LAYER_MODEL_FROM] = cell_text(kernels->model_from);
@@ -53,7 +53,7 @@ static enum status fill_rows(struct question *question, const struct kernels *ke
   return STATUS_OK;
 }
 
-enum status kernel_layers_told(struct question *question, const struct analyze_column *all_columns, size_t count,
+enum status kernel_layers_told(struct question *question, const struct table_column *all_columns, size_t count,
                                struct kernels *ret_kernels, struct roofs *ret_roofs, struct error *err)
 {
   XSP_TRY(kernels_answer(question, KERNELS_BY_LAYER, ret_kernels, err));

@@ -29,7 +29,7 @@ enum {
       COLUMN("layer_latency_from", "", "layer from"), COLUMN("model_latency_from", "", "model from")
 
 // Rows with these columns, further ones being left null: row i is layer i. Summary and notes.
-enum status kernel_layers_told(struct question *question, const struct analyze_column *columns, size_t column_count,
+enum status kernel_layers_told(struct question *question, const struct table_column *columns, size_t column_count,
                                struct kernels *ret_kernels, struct roofs *ret_roofs, struct error *err) MUST_CHECK;
 void kernel_layers_drop_empty(struct question *question);
 

@@ -10,7 +10,7 @@
 enum { INDEX, NAME, TYPE, FLOPS, DRAM_READ, DRAM_WRITE, DRAM, PARTIAL, COLUMN_COUNT };
 enum { SERIES_COUNT = DRAM - FLOPS + 1 };
 
-static const struct analyze_column columns[COLUMN_COUNT] = {
+static const struct table_column columns[COLUMN_COUNT] = {
     COLUMN("layer_index", "", "index"),
     COLUMN("layer_name", "", "layer"),
     COLUMN("layer_type", "", "type"),
@@ -168,7 +168,7 @@ static enum status answer(struct question *question, struct error *err)
   for (size_t i = 0; i < groups.count; i++) {
     const struct layer *layer = &kernels.layers.items[i];
     struct kernel_figures figures;
-    struct cell *row = table_row(&question->table);
+    struct table_cell *row = table_row(&question->table);
     kernel_groups_figures(&groups, i, &figures);
     row[INDEX] = cell_int(layer->index);
     row[NAME] = cell_text(layer->name_text);
@@ -178,7 +178,7 @@ static enum status answer(struct question *question, struct error *err)
     row[DRAM_WRITE] = cell_number(figures.metrics[KERNEL_DRAM_WRITE]);
     row[DRAM] = cell_number(
         statistic_of(question, sums.of[SERIES_COUNT - 1] + i * sums.observation_count, sums.observation_count, room));
-    row[PARTIAL] = layer->present < kernels.observation_count ? cell_bool(true) : (struct cell){0};
+    row[PARTIAL] = layer->present < kernels.observation_count ? cell_bool(true) : (struct table_cell){0};
   }
   for (size_t series = 0; series < SERIES_COUNT; series++)
     tell_stages(question, &sums, series, values, room);

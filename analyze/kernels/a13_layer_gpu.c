@@ -21,7 +21,7 @@ enum {
   COLUMN_COUNT
 };
 
-static const struct analyze_column columns[] = {
+static const struct table_column columns[] = {
     COLUMN("layer_index", "", "index"),
     COLUMN("layer_name", "", "layer"),
     COLUMN("layer_type", "", "type"),
@@ -96,7 +96,7 @@ static enum status answer(struct question *question, struct error *err)
   for (size_t i = 0; i < groups.count; i++) {
     const struct layer *layer = &kernels.layers.items[i];
     struct kernel_figures figures;
-    struct cell *row = table_row(&question->table);
+    struct table_cell *row = table_row(&question->table);
     kernel_groups_figures(&groups, i, &figures);
     double layer_ms = question_statistic(question, values, kernels_layer_latency(&kernels, i, values));
     double gpu_ms = question_statistic(question, values, kernels_layer_gpu(&kernels, i, values));
@@ -111,7 +111,7 @@ static enum status answer(struct question *question, struct error *err)
     row[NON_GPU_LATENCY] = cell_real(non_gpu_ms);
     row[GPU_PCT] = cell_real(share_pct(gpu_ms, layer_ms));
     cell_spread(&row[SPREAD], figures.values_ms, figures.value_count);
-    row[PARTIAL] = layer->present < kernels.observation_count ? cell_bool(true) : (struct cell){0};
+    row[PARTIAL] = layer->present < kernels.observation_count ? cell_bool(true) : (struct table_cell){0};
     row[FROM] = cell_text(kernels_from(&kernels));
     row[LAYER_FROM] = cell_text(kernels.layer_from);
   }

@@ -24,7 +24,7 @@ enum {
   COLUMN_COUNT
 };
 
-static const struct analyze_column columns[COLUMN_COUNT] = {
+static const struct table_column columns[COLUMN_COUNT] = {
     KERNEL_LAYER_COLUMNS,
     ROOF_COLUMNS,
     COLUMN("analytic_flops", "flops", "an. flops"),
@@ -40,14 +40,14 @@ static const struct analyze_column columns[COLUMN_COUNT] = {
     COLUMN("specials", "ops", "specials"),
 };
 
-static struct cell *row_at(struct question *question, size_t row)
+static struct table_cell *row_at(struct question *question, size_t row)
 {
   return question->table.rows + row * COLUMN_COUNT;
 }
 
 // ---- measured --------------------------------------------------------------------------------------------------------
 // The precision that a row names decides which roofs it has.
-static const struct roof *roof_named(const struct roofs *roofs, const struct cell *precision)
+static const struct roof *roof_named(const struct roofs *roofs, const struct table_cell *precision)
 {
   for (int p = 0; p < PRECISION_COUNT; p++)
     if (precision->type == CELL_TEXT && roofs->of[p].precision != NULL &&
@@ -73,20 +73,20 @@ struct analytic { // over all layers
   size_t known, above_roof;
 };
 
-static void fill_analytic(struct cell *row, const struct roofs *roofs, const struct flop_counts *counts,
+static void fill_analytic(struct table_cell *row, const struct roofs *roofs, const struct flop_counts *counts,
                           double latency_ms, struct analytic *sum)
 {
   double flops = flop_counts_flops(counts);
   const struct roof *roof = analytic_roof(roofs, counts);
   double intensity = roof_intensity(flops, counts->bytes);
   double throughput = roof_throughput_flops_per_s(flops, latency_ms);
-  struct cell above = roof_is_exceeded(roof, intensity, throughput);
+  struct table_cell above = roof_is_exceeded(roof, intensity, throughput);
   row[ANALYTIC_FLOPS] = cell_number(flops);
   row[ANALYTIC_BYTES] = cell_number(counts->bytes);
   row[ANALYTIC_INTENSITY] = cell_real(intensity);
   row[ANALYTIC_THROUGHPUT] = cell_real(throughput);
   row[ANALYTIC_BOUND] = cell_text(roof_bound(roof, intensity));
-  row[ANALYTIC_PRECISION] = isnan(flops) ? (struct cell){0} : cell_text(roof->precision);
+  row[ANALYTIC_PRECISION] = isnan(flops) ? (struct table_cell){0} : cell_text(roof->precision);
   row[ANALYTIC_ABOVE_ROOF] = above;
   row[MULTIPLY_ADDS] = cell_number(counts->multiply_adds);
   row[ADDS] = cell_number(counts->adds);
@@ -105,10 +105,10 @@ static void fill_analytic(struct cell *row, const struct roofs *roofs, const str
 
 static void summarize(struct question *question, const struct analytic *sum, size_t layers)
 {
-  struct table *table = &question->table;
+  struct table_builder *table = &question->table;
   bool is_any = sum->known > 0;
-  table_summary(table, "analytic_flops", is_any ? cell_number(sum->flops) : (struct cell){0});
-  table_summary(table, "analytic_multiply_adds", is_any ? cell_number(sum->multiply_adds) : (struct cell){0});
+  table_summary(table, "analytic_flops", is_any ? cell_number(sum->flops) : (struct table_cell){0});
+  table_summary(table, "analytic_multiply_adds", is_any ? cell_number(sum->multiply_adds) : (struct table_cell){0});
   table_summary(table, "analytic_unknown_layers", cell_int((int64_t)(layers - sum->known)));
   table_summary(table, "analytic_unknown_pct",
                 cell_real(sum->latency_ms > 0 ? sum->unknown_ms / sum->latency_ms * 100 : NAN));
@@ -146,7 +146,7 @@ static enum status answer_kernels(struct question *question, struct error *err)
   const struct view_set *set = kernels.layer_set != NULL ? kernels.layer_set : kernels.set;
   XSP_TRY(flops_layers_load(question, &kernels.layers, set, &work, err));
   for (size_t i = 0; i < question->table.row_count; i++) {
-    struct cell *row = row_at(question, i);
+    struct table_cell *row = row_at(question, i);
     double kernels_ms = cell_double(&row[KERNEL_LAYER_KERNELS]);
     roof_cells(roof_named(&roofs, &row[KERNEL_LAYER_METRICS + METRIC_PRECISION]), &row[ROOFS]);
     // By kernel latency, as what is measured; a layer whose work is done on the CPU has none.
@@ -178,7 +178,7 @@ static enum status answer_layers(struct question *question, struct error *err)
   table_columns(&question->table, columns, COLUMN_COUNT);
   for (size_t i = 0; i < layers.count; i++) {
     const struct layer *layer = &layers.items[i];
-    struct cell *row = table_row(&question->table);
+    struct table_cell *row = table_row(&question->table);
     size_t count = layer_values(&layers, layer, LAYER_LATENCY, values);
     double latency_ms = question_statistic(question, values, count);
     row[KERNEL_LAYER_INDEX] = cell_int(layer->index);
@@ -186,7 +186,7 @@ static enum status answer_layers(struct question *question, struct error *err)
     row[KERNEL_LAYER_TYPE] = cell_text(layer->type);
     row[KERNEL_LAYER_LATENCY] = cell_real(latency_ms);
     cell_spread(&row[KERNEL_LAYER_SPREAD], values, count);
-    row[KERNEL_LAYER_PARTIAL] = layer->present < layers.observation_count ? cell_bool(true) : (struct cell){0};
+    row[KERNEL_LAYER_PARTIAL] = layer->present < layers.observation_count ? cell_bool(true) : (struct table_cell){0};
     row[KERNEL_LAYER_LAYER_FROM] = cell_text(layers.from);
     roof_cells(&roofs.of[PRECISION_SINGLE], &row[ROOFS]);
     fill_analytic(row, &roofs, &work.items[i], latency_ms, &sum);

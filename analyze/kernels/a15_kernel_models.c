@@ -21,7 +21,7 @@ enum {
   COLUMN_COUNT
 };
 
-static const struct analyze_column columns[] = {
+static const struct table_column columns[] = {
     COLUMN("batch_size", "", "batch"),
     COLUMN("model_latency_ms", "ms", "latency"),
     COLUMN("kernel_latency_ms", "ms", "kernels"),
@@ -39,13 +39,13 @@ _Static_assert(sizeof columns / sizeof columns[0] == COLUMN_COUNT, "a column and
 static void fill_row(struct question *question, const struct kernels *kernels, const struct roofs *roofs,
                      const struct kernel_figures *figures)
 {
-  struct cell *row = table_row(&question->table);
+  struct table_cell *row = table_row(&question->table);
   double model_ms = kernels->model_latency_ms;
   double gpu_ms = question_statistic(question, kernels->gpu_ms, kernels->observation_count);
   char what[64] = "non-GPU latency";
   if (kernels->batch_size != 0) // unknown, as of programs that are no models
     snprintf(what, sizeof what, "non-GPU latency at batch size %lld", (long long)kernels->batch_size);
-  row[BATCH] = kernels->batch_size == 0 ? (struct cell){0} : cell_int(kernels->batch_size);
+  row[BATCH] = kernels->batch_size == 0 ? (struct table_cell){0} : cell_int(kernels->batch_size);
   row[MODEL_LATENCY] = cell_real(model_ms);
   row[KERNEL_LATENCY] = cell_real(figures->latency_ms);
   row[GPU_LATENCY] = cell_real(gpu_ms);

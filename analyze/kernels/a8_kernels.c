@@ -17,7 +17,7 @@ enum {
   ROOFS = COLUMN_COUNT, // A9 only
 };
 
-static const struct analyze_column columns[COLUMN_COUNT + ROOF_COLUMN_COUNT] = {
+static const struct table_column columns[COLUMN_COUNT + ROOF_COLUMN_COUNT] = {
     COLUMN("kernel_name", "", "kernel"),
     COLUMN("layer_index", "", "index"),
     COLUMN("layer_name", "", "layer"),
@@ -32,7 +32,7 @@ static const struct analyze_column columns[COLUMN_COUNT + ROOF_COLUMN_COUNT] = {
 static void fill_row(struct question *question, const struct kernels *kernels, const struct roofs *roofs,
                      const struct kernel *kernel, const struct kernel_figures *figures, bool with_roofs)
 {
-  struct cell *row = table_row(&question->table);
+  struct table_cell *row = table_row(&question->table);
   row[NAME] = cell_text(kernel->name);
   if (kernel->layer != KERNEL_NO_LAYER) {
     row[LAYER_INDEX] = cell_int(kernels->layers.items[kernel->layer].index);
@@ -41,7 +41,7 @@ static void fill_row(struct question *question, const struct kernels *kernels, c
   row[LATENCY] = cell_real(figures->latency_ms);
   kernel_cells(question, roofs, figures, &row[METRICS]);
   cell_spread(&row[SPREAD], figures->values_ms, figures->value_count);
-  row[PARTIAL] = kernel->present < kernels->observation_count ? cell_bool(true) : (struct cell){0};
+  row[PARTIAL] = kernel->present < kernels->observation_count ? cell_bool(true) : (struct table_cell){0};
   row[FROM] = cell_text(kernels_from(kernels));
   if (with_roofs)
     roof_cells(roofs_choose(roofs, figures->metrics + KERNEL_FLOPS_BY_PRECISION), &row[ROOFS]);

@@ -271,7 +271,7 @@ void kernel_point(const struct question *question, const struct roofs *roofs, co
 }
 
 void kernel_cells(const struct question *question, const struct roofs *roofs, const struct kernel_figures *figures,
-                  struct cell *cells)
+                  struct table_cell *cells)
 {
   struct kernel_point point;
   kernel_point(question, roofs, figures, &point);

@@ -106,7 +106,7 @@ struct kernel_point {
   const struct roof *roof;
   double intensity, throughput_flops_per_s; // by kernel latency
   const char *bound;
-  struct cell is_latency_bound, above_roof;
+  struct table_cell is_latency_bound, above_roof;
 };
 void kernel_point(const struct question *question, const struct roofs *roofs, const struct kernel_figures *figures,
                   struct kernel_point *ret_point);
@@ -133,6 +133,6 @@ enum {
       COLUMN("is_latency_bound", "", "latency-bound"), COLUMN("precision", "", "precision"),                           \
       COLUMN("above_roof", "", "above roof")
 void kernel_cells(const struct question *question, const struct roofs *roofs, const struct kernel_figures *figures,
-                  struct cell *cells); // METRIC_COLUMN_COUNT of them
+                  struct table_cell *cells); // METRIC_COLUMN_COUNT of them
 
 #endif

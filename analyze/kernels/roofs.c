@@ -111,7 +111,7 @@ enum status roofs_load(struct question *question, struct roofs *ret_roofs, struc
 
 void roofs_note(struct question *question, const struct roofs *roofs)
 {
-  struct table *table = &question->table;
+  struct table_builder *table = &question->table;
   const struct roof *single = &roofs->of[PRECISION_SINGLE];
   if (roofs->source != NULL && !isnan(single->ideal_arithmetic_intensity))
     table_note(table, "roofs (%s): single precision %.6g Tflop/s, memory %.6g GB/s, ideal intensity %.4g flops/byte",
@@ -141,7 +141,7 @@ const struct roof *roofs_choose(const struct roofs *roofs, const double flops_by
   return roofs->of[most].precision != NULL ? &roofs->of[most] : &roofs->of[PRECISION_SINGLE];
 }
 
-void roof_cells(const struct roof *roof, struct cell cells[ROOF_COLUMN_COUNT])
+void roof_cells(const struct roof *roof, struct table_cell cells[ROOF_COLUMN_COUNT])
 {
   cells[0] = cell_real(roof->peak_flops_per_s);
   cells[1] = cell_real(roof->memory_bandwidth_bytes_per_s);
@@ -175,8 +175,8 @@ const char *roof_bound(const struct roof *roof, double intensity)
   return intensity < roof->ideal_arithmetic_intensity * (1 - ROUNDING) ? "memory" : "compute";
 }
 
-struct cell roof_is_latency_bound(const struct roof *roof, double flops, double bytes, double latency_ms,
-                                  double threshold_pct)
+struct table_cell roof_is_latency_bound(const struct roof *roof, double flops, double bytes, double latency_ms,
+                                        double threshold_pct)
 {
   double arithmetic_pct = quotient(flops, latency_ms / 1e3) / roof->peak_flops_per_s * 100;
   double memory_pct = quotient(bytes, latency_ms / 1e3) / roof->memory_bandwidth_bytes_per_s * 100;
@@ -184,15 +184,15 @@ struct cell roof_is_latency_bound(const struct roof *roof, double flops, double 
   if (arithmetic_pct >= least_pct || memory_pct >= least_pct)
     return cell_bool(false);
   if (isnan(arithmetic_pct) || isnan(memory_pct))
-    return (struct cell){0};
+    return (struct table_cell){0};
   return cell_bool(true);
 }
 
-struct cell roof_is_exceeded(const struct roof *roof, double intensity, double throughput_flops_per_s)
+struct table_cell roof_is_exceeded(const struct roof *roof, double intensity, double throughput_flops_per_s)
 {
   double slope = intensity * roof->memory_bandwidth_bytes_per_s;
   double height = slope < roof->peak_flops_per_s ? slope : roof->peak_flops_per_s;
   if (isnan(slope) || isnan(roof->peak_flops_per_s) || isnan(throughput_flops_per_s))
-    return (struct cell){0};
+    return (struct table_cell){0};
   return cell_bool(throughput_flops_per_s > height * (1 + TOLERANCE));
 }

@@ -34,16 +34,16 @@ const struct roof *roofs_choose(const struct roofs *roofs, const double flops_by
 #define ROOF_COLUMNS                                                                                                   \
   COLUMN("peak_flops_per_s", "flops/s", "peak"), COLUMN("memory_bandwidth_bytes_per_s", "bytes/s", "bandwidth"),       \
       COLUMN("ideal_arithmetic_intensity", "flops/byte", "ideal intensity")
-void roof_cells(const struct roof *roof, struct cell cells[ROOF_COLUMN_COUNT]);
+void roof_cells(const struct roof *roof, struct table_cell cells[ROOF_COLUMN_COUNT]);
 
 // ---- a point under a roof; NaN anywhere: not measured ------------------------------------------------------------------
 double roof_intensity(double flops, double bytes);                   // flops per byte; NaN where bytes is 0
 double roof_throughput_flops_per_s(double flops, double latency_ms); // NaN where the latency is 0
 const char *roof_bound(const struct roof *roof, double intensity);   // "memory", "compute" or NULL
 // Below `threshold_pct` of both peaks. One that reaches either is not, whatever the other; else null where one is unknown.
-struct cell roof_is_latency_bound(const struct roof *roof, double flops, double bytes, double latency_ms,
-                                  double threshold_pct);
+struct table_cell roof_is_latency_bound(const struct roof *roof, double flops, double bytes, double latency_ms,
+                                        double threshold_pct);
 // Faster than the roof allows at its intensity: counting is suspect. Null where the roof or the point is unknown.
-struct cell roof_is_exceeded(const struct roof *roof, double intensity, double throughput_flops_per_s);
+struct table_cell roof_is_exceeded(const struct roof *roof, double intensity, double throughput_flops_per_s);
 
 #endif

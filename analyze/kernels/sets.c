@@ -114,7 +114,7 @@ static void note_lacking_metrics(struct question *question, const struct kernels
 
 void kernels_note(struct question *question, const struct kernels *kernels)
 {
-  struct table *table = &question->table;
+  struct table_builder *table = &question->table;
   question_note_from(question, "kernel", kernels->from);
   if (kernels->metric_set != NULL && kernels->metric_set != kernels->set)
     table_note(table, "metrics come from runs at %s", kernels->metric_set->levels_text);

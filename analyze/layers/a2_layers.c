@@ -7,7 +7,7 @@
 
 enum { INDEX, NAME, TYPE, SHAPE, LATENCY, ALLOC, SPREAD, PARTIAL = SPREAD + 4, FROM, COLUMN_COUNT };
 
-static const struct analyze_column columns[COLUMN_COUNT] = {
+static const struct table_column columns[COLUMN_COUNT] = {
     COLUMN("layer_index", "", "index"),
     COLUMN("layer_name", "", "layer"),
     COLUMN("layer_type", "", "type"),
@@ -27,7 +27,7 @@ static void summarize(struct question *question, const struct layers *layers, in
   double sum_ms = layers_total(question, layers, LAYER_LATENCY);
   question_note_from(question, "model", from);
   double outside_ms = question_difference_ms(question, model_ms, sum_ms, "time outside layers");
-  struct table *table = &question->table;
+  struct table_builder *table = &question->table;
   table_summary(table, "layers", cell_int((int64_t)layers->count));
   table_summary(table, "layers_under_1ms", cell_int(under_1ms));
   table_summary(table, "sum_ms", cell_real(sum_ms));
@@ -46,7 +46,7 @@ static enum status answer(struct question *question, struct error *err)
   int64_t under_1ms = 0;
   for (size_t i = 0; i < layers.count; i++) {
     const struct layer *layer = &layers.items[i];
-    struct cell *row = table_row(&question->table);
+    struct table_cell *row = table_row(&question->table);
     row[INDEX] = cell_int(layer->index);
     row[NAME] = cell_text(layer->name_text);
     row[TYPE] = cell_text(layer->type);
@@ -56,7 +56,7 @@ static enum status answer(struct question *question, struct error *err)
     double latency_ms = question_statistic(question, values, count);
     row[LATENCY] = cell_real(latency_ms);
     cell_spread(&row[SPREAD], values, count);
-    row[PARTIAL] = layer->present < layers.observation_count ? cell_bool(true) : (struct cell){0};
+    row[PARTIAL] = layer->present < layers.observation_count ? cell_bool(true) : (struct table_cell){0};
     row[FROM] = cell_text(layers.from);
     under_1ms += latency_ms < 1;
   }

@@ -5,7 +5,7 @@
 
 enum { INDEX, NAME, LATENCY, SPREAD, FROM = SPREAD + 4, COLUMN_COUNT };
 
-static const struct analyze_column columns[COLUMN_COUNT] = {
+static const struct table_column columns[COLUMN_COUNT] = {
     COLUMN("layer_index", "", "index"),    COLUMN("layer_name", "", "layer"),
     COLUMN("latency_ms", "ms", "latency"), SPREAD_COLUMNS,
     COLUMN("latency_from", "", "from"),
@@ -20,7 +20,7 @@ static enum status answer(struct question *question, struct error *err)
   if (values == NULL)
     return question_no_memory(err);
   for (size_t i = 0; i < layers.count; i++) {
-    struct cell *row = table_row(&question->table);
+    struct table_cell *row = table_row(&question->table);
     size_t count = layer_values(&layers, &layers.items[i], LAYER_LATENCY, values);
     row[INDEX] = cell_int(layers.items[i].index);
     row[NAME] = cell_text(layers.items[i].name_text);

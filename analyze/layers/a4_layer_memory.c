@@ -5,7 +5,7 @@
 
 enum { INDEX, NAME, ALLOC, COLUMN_COUNT };
 
-static const struct analyze_column columns[COLUMN_COUNT] = {
+static const struct table_column columns[COLUMN_COUNT] = {
     COLUMN("layer_index", "", "index"),
     COLUMN("layer_name", "", "layer"),
     COLUMN("alloc_bytes", "bytes", "allocated"),
@@ -20,7 +20,7 @@ static enum status answer(struct question *question, struct error *err)
   layers_note_alloc(question, &layers);
   table_columns(&question->table, columns, COLUMN_COUNT);
   for (size_t i = 0; i < layers.count; i++) {
-    struct cell *row = table_row(&question->table);
+    struct table_cell *row = table_row(&question->table);
     row[INDEX] = cell_int(layers.items[i].index);
     row[NAME] = cell_text(layers.items[i].name_text);
     row[ALLOC] = cell_number(layers_statistic(question, layers.items[i].alloc_bytes, layers.observation_count));

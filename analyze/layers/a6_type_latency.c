@@ -10,7 +10,7 @@
 
 enum { TYPE, LATENCY, LATENCY_PCT, SPREAD, FROM = SPREAD + 4, COLUMN_COUNT };
 
-static const struct analyze_column columns[COLUMN_COUNT] = {
+static const struct table_column columns[COLUMN_COUNT] = {
     COLUMN("layer_type", "", "type"),    COLUMN("latency_ms", "ms", "latency"),
     COLUMN("latency_pct", "%", "share"), SPREAD_COLUMNS,
     COLUMN("latency_from", "", "from"),
@@ -74,7 +74,7 @@ static enum status answer(struct question *question, struct error *err)
     return question_no_memory(err);
   for (size_t i = 0; i < types.count; i++) {
     size_t group = types.order[i];
-    struct cell *row = table_row(&question->table);
+    struct table_cell *row = table_row(&question->table);
     size_t count = 0;
     for (size_t k = 0; k < layers.observation_count; k++)
       if (!isnan(types.sums[group * layers.observation_count + k]))

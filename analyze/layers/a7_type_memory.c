@@ -3,7 +3,7 @@
 #include "analyze/a_list.h"
 #include "analyze/layers/types.h"
 
-static const struct analyze_column columns[] = {
+static const struct table_column columns[] = {
     COLUMN("layer_type", "", "type"),
     COLUMN("alloc_bytes", "bytes", "allocated"),
     COLUMN("alloc_pct", "%", "share"),
@@ -21,7 +21,7 @@ static enum status answer(struct question *question, struct error *err)
   table_columns(&question->table, columns, sizeof columns / sizeof columns[0]);
   for (size_t i = 0; i < types.count; i++) {
     size_t group = types.order[i];
-    struct cell *row = table_row(&question->table);
+    struct table_cell *row = table_row(&question->table);
     row[0] = cell_text(types.names[group]);
     row[1] = cell_number(types.values[group]);
     row[2] = cell_real(types_share_pct(types.values[group], types.total));

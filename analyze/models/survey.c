@@ -22,8 +22,7 @@ struct survey_note { // a note and whom it concerns
 
 // ---- asking ----------------------------------------------------------------------------------------------------------
 enum status survey_ask(struct survey *survey, const struct survey_item *item, const struct analysis *analysis,
-                       int64_t batch, bool computing_only, struct analyze_table *ret_table, bool *ret_has,
-                       struct error *err)
+                       int64_t batch, bool computing_only, struct table *ret_table, bool *ret_has, struct error *err)
 {
   struct error why = {0};
   struct analyze_request request = *survey->request;
@@ -33,7 +32,7 @@ enum status survey_ask(struct survey *survey, const struct survey_item *item, co
   request.computing_only = computing_only;
   request.by = NULL;
   request.cache = survey->cache;
-  *ret_table = (struct analyze_table){0};
+  *ret_table = (struct table){0};
   enum status status = question_one(analysis, &item->of, &request, &survey->asked, ret_table, &why);
   *ret_has = status == STATUS_OK;
   if (status == STATUS_OK || status == STATUS_NO)
@@ -51,7 +50,7 @@ void survey_next(struct survey *survey)
   arena_done(&survey->asked);
 }
 
-static struct cell keep(struct survey *survey, struct cell cell)
+static struct table_cell keep(struct survey *survey, struct table_cell cell)
 {
   if (cell.type == CELL_TEXT) {
     cell.value.text = arena_copy(survey->arena, cell.value.text, strlen(cell.value.text));
@@ -61,20 +60,20 @@ static struct cell keep(struct survey *survey, struct cell cell)
   return cell;
 }
 
-struct cell survey_cell(struct survey *survey, const struct analyze_table *table, size_t row, const char *key)
+struct table_cell survey_cell(struct survey *survey, const struct table *table, size_t row, const char *key)
 {
   for (size_t i = 0; row < table->row_count && i < table->column_count; i++)
     if (strcmp(table->columns[i].key, key) == 0)
       return keep(survey, table->rows[row * table->column_count + i]);
-  return (struct cell){0};
+  return (struct table_cell){0};
 }
 
-struct cell survey_summary(struct survey *survey, const struct analyze_table *table, const char *key)
+struct table_cell survey_summary(struct survey *survey, const struct table *table, const char *key)
 {
   for (size_t i = 0; i < table->summary_count; i++)
     if (strcmp(table->summary[i].key, key) == 0)
       return keep(survey, table->summary[i].value);
-  return (struct cell){0};
+  return (struct table_cell){0};
 }
 
 // ---- notes -----------------------------------------------------------------------------------------------------------
@@ -135,11 +134,11 @@ const struct store_system_value *survey_workload(const struct survey_item *item,
   return NULL;
 }
 
-struct cell survey_workload_cell(struct survey *survey, const struct survey_item *item, const char *key)
+struct table_cell survey_workload_cell(struct survey *survey, const struct survey_item *item, const char *key)
 {
   const struct store_system_value *value = survey_workload(item, key);
   if (value == NULL)
-    return (struct cell){0};
+    return (struct table_cell){0};
   return value->is_number ? cell_number(value->number) : keep(survey, cell_text(value->text));
 }
 
@@ -214,13 +213,13 @@ static enum status load_items(struct survey *survey, struct store *const *stores
 }
 
 // ---- the answer ------------------------------------------------------------------------------------------------------
-static enum status finish(struct survey *survey, struct analyze_table *ret_table, struct error *err)
+static enum status finish(struct survey *survey, struct table *ret_table, struct error *err)
 {
   write_notes(survey);
-  const struct table *table = &survey->table;
+  const struct table_builder *table = &survey->table;
   if (table->failed)
     return question_no_memory(err);
-  *ret_table = (struct analyze_table){
+  *ret_table = (struct table){
       .id = survey->analysis->id,
       .title = survey->analysis->title,
       .observations = survey->observations,
@@ -231,7 +230,7 @@ static enum status finish(struct survey *survey, struct analyze_table *ret_table
 }
 
 // On STATUS_INPUT survey->broken is the store that it lies at.
-static enum status answer_once(struct survey *survey, struct analyze_table *ret_table, struct error *err)
+static enum status answer_once(struct survey *survey, struct table *ret_table, struct error *err)
 {
   table_start(&survey->table, survey->arena);
   XSP_TRY(load_items(survey, survey->stores, survey->store_count, err));
@@ -240,7 +239,7 @@ static enum status answer_once(struct survey *survey, struct analyze_table *ret_
   return status != STATUS_OK ? status : finish(survey, ret_table, err);
 }
 
-enum status survey_table(struct survey *survey, const struct analysis *analysis, struct analyze_table *ret_table,
+enum status survey_table(struct survey *survey, const struct analysis *analysis, struct table *ret_table,
                          struct error *err)
 {
   struct survey other = {.analysis = analysis,
@@ -278,14 +277,14 @@ static enum status leave_out(struct left_out *left_out, struct store **stores, s
 }
 
 enum status survey_run(const struct analysis *analysis, struct store *const *stores, size_t store_count,
-                       const struct analyze_request *request, struct arena *arena, struct analyze_table **ret_tables,
+                       const struct analyze_request *request, struct arena *arena, struct table **ret_tables,
                        size_t *ret_count, struct error *err)
 {
   struct statistic unused;
   XSP_TRY(question_statistic_check(request, &unused, err));
   struct left_out left_out = {.texts = arena_alloc_array(arena, store_count + 1, sizeof *left_out.texts)};
   struct store **kept = arena_alloc_array(arena, store_count + 1, sizeof *kept);
-  struct analyze_table *table = arena_alloc(arena, sizeof *table);
+  struct table *table = arena_alloc(arena, sizeof *table);
   if (left_out.texts == NULL || kept == NULL || table == NULL)
     return question_no_memory(err);
   for (size_t i = 0; i < store_count; i++)

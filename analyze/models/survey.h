@@ -24,7 +24,7 @@ struct survey {
   size_t store_count;
   struct survey_item *items; // in the order of the files
   size_t count;
-  struct table table;
+  struct table_builder table;
   int64_t observations; // behind the model latencies told
   // what is asked of one experiment, until survey_next
   struct arena asked;
@@ -36,25 +36,25 @@ struct survey {
 
 // Answers `analysis` about all experiments of the stores.
 enum status survey_run(const struct analysis *analysis, struct store *const *stores, size_t store_count,
-                       const struct analyze_request *request, struct arena *arena, struct analyze_table **ret_tables,
+                       const struct analyze_request *request, struct arena *arena, struct table **ret_tables,
                        size_t *ret_count, struct error *err) MUST_CHECK;
 
 // ---- asking ----------------------------------------------------------------------------------------------------------
 // The answer of `analysis` for one experiment; *ret_has is false where it lacks what is needed. batch 0: the default rule.
 // Valid until survey_next.
 enum status survey_ask(struct survey *survey, const struct survey_item *item, const struct analysis *analysis,
-                       int64_t batch, bool computing_only, struct analyze_table *ret_table, bool *ret_has,
+                       int64_t batch, bool computing_only, struct table *ret_table, bool *ret_has,
                        struct error *err) MUST_CHECK;
 // Another table over the same files: one whose rows are the items, in their order.
-enum status survey_table(struct survey *survey, const struct analysis *analysis, struct analyze_table *ret_table,
+enum status survey_table(struct survey *survey, const struct analysis *analysis, struct table *ret_table,
                          struct error *err) MUST_CHECK;
 void survey_next(struct survey *survey); // gives back what was asked
 // Cells of an answer, kept for the survey's own table. Null where there is no such key, row or answer.
-struct cell survey_cell(struct survey *survey, const struct analyze_table *table, size_t row, const char *key);
-struct cell survey_summary(struct survey *survey, const struct analyze_table *table, const char *key);
+struct table_cell survey_cell(struct survey *survey, const struct table *table, size_t row, const char *key);
+struct table_cell survey_summary(struct survey *survey, const struct table *table, const char *key);
 // A value of the workload's table; NULL: not there.
 const struct store_system_value *survey_workload(const struct survey_item *item, const char *key);
-struct cell survey_workload_cell(struct survey *survey, const struct survey_item *item, const char *key);
+struct table_cell survey_workload_cell(struct survey *survey, const struct survey_item *item, const char *key);
 // `text` concerns this experiment: one note names all that it concerns.
 void survey_note(struct survey *survey, const struct survey_item *item, const char *text);
 // STATUS_NO: nothing of what was asked is in any of the files.

@@ -48,7 +48,7 @@ enum {
   COLUMN_COUNT
 };
 
-static const struct analyze_column columns[] = {
+static const struct table_column columns[] = {
     COLUMN("model_name", "", "model"),
     COLUMN("system", "", "system"),
     COLUMN("framework", "", "framework"),
@@ -170,29 +170,29 @@ static const struct survey_item *find_pair(const struct survey *survey, const st
 
 // ---- one pair --------------------------------------------------------------------------------------------------------
 struct sides { // rows of T8 and T9 by item
-  struct analyze_table models, depth;
+  struct table models, depth;
 };
 
-static double ratio(const struct cell *over, const struct cell *under)
+static double ratio(const struct table_cell *over, const struct table_cell *under)
 {
   double denominator = cell_double(under);
   return denominator > 0 ? cell_double(over) / denominator : NAN;
 }
 
 // What is not the GPU's of the latency of one input.
-static enum status non_gpu_online(struct survey *survey, const struct survey_item *item, struct cell *ret_cell,
+static enum status non_gpu_online(struct survey *survey, const struct survey_item *item, struct table_cell *ret_cell,
                                   struct error *err)
 {
-  struct analyze_table table;
+  struct table table;
   bool has;
   XSP_TRY(survey_ask(survey, item, &analysis_a15, 1, false, &table, &has, err));
-  *ret_cell = has ? survey_cell(survey, &table, 0, "non_gpu_latency_ms") : (struct cell){0};
+  *ret_cell = has ? survey_cell(survey, &table, 0, "non_gpu_latency_ms") : (struct table_cell){0};
   survey_next(survey);
   return STATUS_OK;
 }
 
 static void take_side(struct survey *survey, const struct sides *sides, size_t index, bool is_base_side,
-                      struct cell *row)
+                      struct table_cell *row)
 {
   static const struct {
     size_t column, base_column; // COLUMN_COUNT: not told of this side
@@ -222,7 +222,7 @@ static void take_side(struct survey *survey, const struct sides *sides, size_t i
 }
 
 // A name says little: networks of one name may differ in more than the framework.
-static void note_flops(struct survey *survey, const struct survey_item *item, const struct cell *row)
+static void note_flops(struct survey *survey, const struct survey_item *item, const struct table_cell *row)
 {
   if (row[FLOPS_FROM].type != CELL_TEXT || row[BASE_FLOPS_FROM].type != CELL_TEXT)
     return;
@@ -238,7 +238,7 @@ static void note_flops(struct survey *survey, const struct survey_item *item, co
 static enum status add_pair(struct survey *survey, const struct sides *sides, const struct survey_item *item,
                             const struct survey_item *base, struct error *err)
 {
-  struct cell *row = table_row(&survey->table);
+  struct table_cell *row = table_row(&survey->table);
   row[MODEL] = cell_text(item->model_name);
   row[SYSTEM] = cell_text(item->system_name);
   row[FRAMEWORK] = cell_text(framework_of(item));

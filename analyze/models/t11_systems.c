@@ -26,7 +26,7 @@ enum {
   COLUMN_COUNT
 };
 
-static const struct analyze_column columns[] = {
+static const struct table_column columns[] = {
     COLUMN("model_name", "", "model"),
     COLUMN("framework", "", "framework"),
     COLUMN("framework_version", "", "version"),
@@ -58,10 +58,10 @@ static bool are_of_one_group(const struct survey_item *a, const struct survey_it
          are_equal(a->of.experiment->framework_version, b->of.experiment->framework_version);
 }
 
-static size_t find_batch(struct survey *survey, const struct analyze_table *table, const struct cell *batch)
+static size_t find_batch(struct survey *survey, const struct table *table, const struct table_cell *batch)
 {
   for (size_t row = 0; row < table->row_count; row++) {
-    struct cell other = survey_cell(survey, table, row, "batch_size");
+    struct table_cell other = survey_cell(survey, table, row, "batch_size");
     if (other.type == batch->type && (other.type != CELL_INT || other.value.integer == batch->value.integer))
       return row;
   }
@@ -69,8 +69,8 @@ static size_t find_batch(struct survey *survey, const struct analyze_table *tabl
 }
 
 // ---- one experiment --------------------------------------------------------------------------------------------------
-static void fill_row(struct survey *survey, const struct survey_item *item, const struct analyze_table *models,
-                     size_t at, const struct analyze_table *kernels, struct cell *row)
+static void fill_row(struct survey *survey, const struct survey_item *item, const struct table *models, size_t at,
+                     const struct table *kernels, struct table_cell *row)
 {
   static const struct {
     size_t column;
@@ -94,10 +94,10 @@ static void fill_row(struct survey *survey, const struct survey_item *item, cons
 
 // The throughput of the group's first system at this batch size.
 static double first_throughput(const struct survey *survey, size_t first_row, const struct survey_item *first,
-                               const struct cell *batch)
+                               const struct table_cell *batch)
 {
   for (size_t i = first_row; i < survey->table.row_count; i++) {
-    const struct cell *row = survey->table.rows + i * COLUMN_COUNT;
+    const struct table_cell *row = survey->table.rows + i * COLUMN_COUNT;
     if (row[BATCH].type == CELL_INT && batch->type == CELL_INT && row[BATCH].value.integer == batch->value.integer &&
         are_equal(row[SYSTEM].type == CELL_TEXT ? row[SYSTEM].value.text : NULL, first->system_name))
       return cell_double(&row[THROUGHPUT]);
@@ -108,7 +108,7 @@ static double first_throughput(const struct survey *survey, size_t first_row, co
 static enum status add_experiment(struct survey *survey, const struct survey_item *item,
                                   const struct survey_item *first, size_t first_row, struct error *err)
 {
-  struct analyze_table models, kernels;
+  struct table models, kernels;
   bool has_models, has_kernels;
   int64_t batch = survey->request->batch;
   XSP_TRY(survey_ask(survey, item, &analysis_a1, batch, false, &models, &has_models, err));
@@ -119,7 +119,7 @@ static enum status add_experiment(struct survey *survey, const struct survey_ite
   else if (!has_kernels)
     survey_note(survey, item, "without the kernel level: no GPU latency");
   for (size_t i = 0; i < models.row_count; i++) {
-    struct cell *row = table_row(&survey->table);
+    struct table_cell *row = table_row(&survey->table);
     fill_row(survey, item, &models, i, &kernels, row);
     double of_first =
         item->system_number == first->system_number ? NAN : first_throughput(survey, first_row, first, &row[BATCH]);

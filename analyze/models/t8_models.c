@@ -27,7 +27,7 @@ enum {
   COLUMN_COUNT
 };
 
-static const struct analyze_column columns[] = {
+static const struct table_column columns[] = {
     COLUMN("model_name", "", "model"),
     COLUMN("framework", "", "framework"),
     COLUMN("framework_version", "", "version"),
@@ -48,7 +48,7 @@ static const struct analyze_column columns[] = {
 };
 _Static_assert(sizeof columns / sizeof columns[0] == COLUMN_COUNT, "a column and its place in the rows");
 
-static size_t row_of_batch_one(const struct analyze_table *table)
+static size_t row_of_batch_one(const struct table *table)
 {
   for (size_t row = 0; row < table->row_count; row++)
     for (size_t i = 0; i < table->column_count; i++)
@@ -58,11 +58,11 @@ static size_t row_of_batch_one(const struct analyze_table *table)
   return SIZE_MAX;
 }
 
-static enum status add_latency(struct survey *survey, const struct survey_item *item, struct cell *row, bool *ret_has,
-                               struct error *err)
+static enum status add_latency(struct survey *survey, const struct survey_item *item, struct table_cell *row,
+                               bool *ret_has, struct error *err)
 {
   static const char *const spread[] = {"n", "min_ms", "max_ms", "cv_pct"};
-  struct analyze_table models;
+  struct table models;
   XSP_TRY(survey_ask(survey, item, &analysis_a1, 0, false, &models, ret_has, err));
   if (!*ret_has) {
     survey_note(survey, item, "without the model level: no latency, no throughput");
@@ -86,10 +86,10 @@ static enum status add_latency(struct survey *survey, const struct survey_item *
   return STATUS_OK;
 }
 
-static enum status add_layers(struct survey *survey, const struct survey_item *item, struct cell *row, bool *ret_has,
-                              struct error *err)
+static enum status add_layers(struct survey *survey, const struct survey_item *item, struct table_cell *row,
+                              bool *ret_has, struct error *err)
 {
-  struct analyze_table types;
+  struct table types;
   XSP_TRY(survey_ask(survey, item, &analysis_a6, survey->request->batch, false, &types, ret_has, err));
   if (!*ret_has) {
     survey_note(survey, item,
@@ -97,7 +97,7 @@ static enum status add_layers(struct survey *survey, const struct survey_item *i
                                             : "without the layer level at this batch size: no share of convolutions");
     return STATUS_OK;
   }
-  row[BATCH] = types.batch_size != 0 ? cell_int(types.batch_size) : (struct cell){0};
+  row[BATCH] = types.batch_size != 0 ? cell_int(types.batch_size) : (struct table_cell){0};
   row[CONVOLUTION] = survey_summary(survey, &types, "convolution_pct_of_model");
   row[DOMINANT_TYPE] = survey_cell(survey, &types, 0, "layer_type");
   row[DOMINANT_PCT] = survey_cell(survey, &types, 0, "latency_pct");
@@ -116,7 +116,7 @@ static enum status answer_all(struct survey *survey, struct error *err)
   table_columns(&survey->table, columns, COLUMN_COUNT);
   for (size_t i = 0; i < survey->count; i++) {
     const struct survey_item *item = &survey->items[i];
-    struct cell *row = table_row(&survey->table);
+    struct table_cell *row = table_row(&survey->table);
     bool has_latency, has_layers;
     row[MODEL] = cell_text(item->model_name);
     row[FRAMEWORK] = cell_text(item->of.experiment->framework);

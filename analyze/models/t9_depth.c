@@ -47,7 +47,7 @@ enum {
   COLUMN_COUNT
 };
 
-static const struct analyze_column columns[] = {
+static const struct table_column columns[] = {
     COLUMN("model_name", "", "model"),
     COLUMN("framework", "", "framework"),
     COLUMN("system", "", "system"),
@@ -94,7 +94,7 @@ static bool has_model(const struct view *view, int64_t batch_size)
 // precision's roof.
 static enum status answer_point(struct question *question, struct error *err)
 {
-  static const struct analyze_column point_columns[] = {COLUMN("precision", "", ""), ROOF_COLUMNS};
+  static const struct table_column point_columns[] = {COLUMN("precision", "", ""), ROOF_COLUMNS};
   static bool (*const levels[])(const struct view *, int64_t) = {kernels_exist_by_layer, view_has_layers, kernels_exist,
                                                                  has_model};
   struct roofs roofs;
@@ -105,7 +105,7 @@ static enum status answer_point(struct question *question, struct error *err)
   XSP_TRY(status);
   table_columns(&question->table, point_columns, sizeof point_columns / sizeof point_columns[0]);
   for (size_t precision = 0; precision < PRECISION_COUNT; precision++) {
-    struct cell *row = table_row(&question->table);
+    struct table_cell *row = table_row(&question->table);
     row[0] = cell_text(precision_names[precision]);
     roof_cells(&roofs.of[precision], &row[1]);
   }
@@ -116,7 +116,7 @@ static const struct analysis point = {
     .id = "T9", .title = "batch size and roofs", .needs = "M", .answer = answer_point};
 
 // The roof of this precision; where none is named, or its peak is not known, of single.
-static void tell_roof(struct survey *survey, const struct analyze_table *roofs, const char *precision, struct cell *row)
+static void tell_roof(struct survey *survey, const struct table *roofs, const char *precision, struct table_cell *row)
 {
   size_t chosen = PRECISION_SINGLE;
   for (size_t i = 0; i < PRECISION_COUNT && precision != NULL; i++)
@@ -135,15 +135,14 @@ struct asking {
   struct survey *survey;
   const struct survey_item *item;
   int64_t batch;
-  struct cell *row;
+  struct table_cell *row;
 };
 struct taken { // a column, and the key of the answer that it is
   size_t column;
   const char *key;
 };
 
-static void take(const struct asking *asking, const struct analyze_table *table, const struct taken *taken,
-                 size_t count)
+static void take(const struct asking *asking, const struct table *table, const struct taken *taken, size_t count)
 {
   for (size_t i = 0; i < count; i++)
     asking->row[taken[i].column] = survey_cell(asking->survey, table, 0, taken[i].key);
@@ -153,7 +152,7 @@ static enum status add_model(const struct asking *asking, struct error *err)
 {
   static const struct taken taken[] = {{LATENCY, "latency_ms"}, {SPREAD, "n"},          {SPREAD + 1, "min_ms"},
                                        {SPREAD + 2, "max_ms"},  {SPREAD + 3, "cv_pct"}, {FROM, "latency_from"}};
-  struct analyze_table table;
+  struct table table;
   bool has;
   XSP_TRY(survey_ask(asking->survey, asking->item, &analysis_a1, asking->batch, false, &table, &has, err));
   if (!has) {
@@ -173,7 +172,7 @@ static enum status add_model(const struct asking *asking, struct error *err)
   return STATUS_OK;
 }
 
-static enum status add_kernels(const struct asking *asking, const struct analyze_table *roofs, struct error *err)
+static enum status add_kernels(const struct asking *asking, const struct table *roofs, struct error *err)
 {
   static const struct taken taken[] = {
       {KERNEL_LATENCY, "kernel_latency_ms"},
@@ -188,14 +187,14 @@ static enum status add_kernels(const struct asking *asking, const struct analyze
       {PRECISION, "precision"},
       {KERNEL_FROM, "latency_from"},
   };
-  struct analyze_table table;
+  struct table table;
   bool has;
   XSP_TRY(survey_ask(asking->survey, asking->item, &analysis_a15, asking->batch, false, &table, &has, err));
   if (has)
     take(asking, &table, taken, sizeof taken / sizeof taken[0]);
   else
     survey_note(asking->survey, asking->item, "without the kernel level: no GPU share, no traffic, no occupancy");
-  const struct cell *precision = &asking->row[PRECISION];
+  const struct table_cell *precision = &asking->row[PRECISION];
   tell_roof(asking->survey, roofs, precision->type == CELL_TEXT ? precision->value.text : NULL, asking->row);
   if (has && asking->row[FLOPS].type == CELL_NULL)
     survey_note(asking->survey, asking->item, "kernels without metrics: no traffic, no occupancy");
@@ -214,7 +213,7 @@ static enum status add_stages(const struct asking *asking, struct error *err)
                {&analysis_a4, {{MEMORY_STAGE, "stage"}}},
                {&analysis_a12, {{FLOPS_STAGE, "flops_stage"}, {TRAFFIC_STAGE, "dram_stage"}}}};
   for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++) {
-    struct analyze_table table;
+    struct table table;
     bool has;
     XSP_TRY(survey_ask(asking->survey, asking->item, asked[i].analysis, asking->batch, true, &table, &has, err));
     for (size_t k = 0; k < 2 && has && asked[i].taken[k].key != NULL; k++)
@@ -239,12 +238,12 @@ struct analytic {                // over A14's rows
   size_t known, known_bytes;
 };
 
-static struct analytic sum_rows(struct survey *survey, const struct analyze_table *table)
+static struct analytic sum_rows(struct survey *survey, const struct table *table)
 {
   struct analytic sum = {.most_flops = -1};
   for (size_t i = 0; i < table->row_count; i++) {
-    struct cell flops_cell = survey_cell(survey, table, i, "analytic_flops");
-    struct cell bytes_cell = survey_cell(survey, table, i, "analytic_bytes");
+    struct table_cell flops_cell = survey_cell(survey, table, i, "analytic_flops");
+    struct table_cell bytes_cell = survey_cell(survey, table, i, "analytic_bytes");
     double flops = cell_double(&flops_cell), bytes = cell_double(&bytes_cell);
     size_t third = 3 * i / table->row_count;
     sum.flops[third] += isnan(flops) ? 0 : flops;
@@ -256,7 +255,7 @@ static struct analytic sum_rows(struct survey *survey, const struct analyze_tabl
       sum.both_bytes += bytes;
     }
     if (flops > sum.most_flops) {
-      struct cell precision = survey_cell(survey, table, i, "analytic_precision");
+      struct table_cell precision = survey_cell(survey, table, i, "analytic_precision");
       sum.most_flops = flops;
       sum.precision = precision.type == CELL_TEXT ? precision.value.text : NULL;
     }
@@ -275,14 +274,14 @@ static const char *stage_of(const double thirds[3])
 }
 
 // What follows from shapes stands in columns of its own; the flops themselves stand in for counters that were not read.
-static enum status add_analytic(const struct asking *asking, const struct analyze_table *roofs, struct error *err)
+static enum status add_analytic(const struct asking *asking, const struct table *roofs, struct error *err)
 {
   struct survey *survey = asking->survey;
-  struct cell *row = asking->row;
-  struct analyze_table table;
+  struct table_cell *row = asking->row;
+  struct table table;
   bool has;
   XSP_TRY(survey_ask(survey, asking->item, &analysis_a14, asking->batch, true, &table, &has, err));
-  struct cell flops = survey_summary(survey, &table, "analytic_flops");
+  struct table_cell flops = survey_summary(survey, &table, "analytic_flops");
   struct analytic sum = sum_rows(survey, &table);
   // Layers that move data and compute nothing are known to; that is no figure of a model whose other layers are not.
   bool is_known = has && (cell_double(&flops) > 0 || (sum.known > 0 && sum.known == table.row_count));
@@ -309,7 +308,7 @@ static enum status add_analytic(const struct asking *asking, const struct analyz
   double intensity = roof_intensity(sum.both_flops, sum.both_bytes);
   const struct roof roof = {.ideal_arithmetic_intensity = ideal};
   row[ANALYTIC_BYTES] =
-      sum.known_bytes > 0 ? cell_number(sum.bytes[0] + sum.bytes[1] + sum.bytes[2]) : (struct cell){0};
+      sum.known_bytes > 0 ? cell_number(sum.bytes[0] + sum.bytes[1] + sum.bytes[2]) : (struct table_cell){0};
   row[ANALYTIC_INTENSITY] = cell_real(intensity);
   row[ANALYTIC_THROUGHPUT] = cell_real(roof_throughput_flops_per_s(cell_double(&flops), latency_ms));
   row[ANALYTIC_BOUND] = cell_text(roof_bound(&roof, intensity));
@@ -317,11 +316,11 @@ static enum status add_analytic(const struct asking *asking, const struct analyz
   return STATUS_OK;
 }
 
-static enum status add_experiment(struct survey *survey, const struct survey_item *item, struct cell *row,
+static enum status add_experiment(struct survey *survey, const struct survey_item *item, struct table_cell *row,
                                   bool *ret_has, struct error *err)
 {
   struct asking asking = {survey, item, 0, row};
-  struct analyze_table roofs;
+  struct table roofs;
   XSP_TRY(survey_ask(survey, item, &point, survey->request->batch, false, &roofs, ret_has, err));
   if (!*ret_has) {
     survey_note(survey, item,
@@ -330,7 +329,7 @@ static enum status add_experiment(struct survey *survey, const struct survey_ite
     return STATUS_OK;
   }
   asking.batch = roofs.batch_size;
-  row[BATCH] = roofs.batch_size != 0 ? cell_int(roofs.batch_size) : (struct cell){0};
+  row[BATCH] = roofs.batch_size != 0 ? cell_int(roofs.batch_size) : (struct table_cell){0};
   XSP_TRY(add_model(&asking, err));
   XSP_TRY(add_kernels(&asking, &roofs, err));
   XSP_TRY(add_stages(&asking, err));
@@ -343,7 +342,7 @@ static enum status answer_all(struct survey *survey, struct error *err)
   table_columns(&survey->table, columns, COLUMN_COUNT);
   for (size_t i = 0; i < survey->count; i++) {
     const struct survey_item *item = &survey->items[i];
-    struct cell *row = table_row(&survey->table);
+    struct table_cell *row = table_row(&survey->table);
     bool has;
     row[MODEL] = cell_text(item->model_name);
     row[FRAMEWORK] = cell_text(item->of.experiment->framework);

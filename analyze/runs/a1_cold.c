@@ -150,11 +150,11 @@ void cold_summarize(struct question *question, const struct cold *cold)
     least_ms = fmin(least_ms, batch->latencies_ms[i]);
     most_ms = fmax(most_ms, batch->latencies_ms[i]);
   }
-  struct table *table = &question->table;
+  struct table_builder *table = &question->table;
   table_summary(table, "cold_latency_ms", cell_real(cold->first_ms));
   table_summary(table, "cold_batch",
-                batch != NULL && batch->batch_size != 0 ? cell_int(batch->batch_size) : (struct cell){0});
-  table_summary(table, "cold_count", batch != NULL ? cell_int((int64_t)batch->count) : (struct cell){0});
+                batch != NULL && batch->batch_size != 0 ? cell_int(batch->batch_size) : (struct table_cell){0});
+  table_summary(table, "cold_count", batch != NULL ? cell_int((int64_t)batch->count) : (struct table_cell){0});
   table_summary(table, "cold_median_ms",
                 cell_real(batch != NULL ? cold_median_ms(question, cold, batch->batch_size) : NAN));
   table_summary(table, "cold_min_ms", cell_real(least_ms));

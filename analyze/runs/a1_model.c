@@ -23,7 +23,7 @@ enum {
   COLUMN_COUNT
 };
 
-static const struct analyze_column columns[COLUMN_COUNT] = {
+static const struct table_column columns[COLUMN_COUNT] = {
     COLUMN("batch_size", "", "batch"),
     COLUMN("latency_ms", "ms", "latency"),
     COLUMN("throughput_per_s", "1/s", "throughput"),
@@ -47,13 +47,14 @@ static void summarize(struct question *question, const struct batches *batches, 
       online_ms = points[i].latency_ms;
   bool has_maximum = batches->maximum != SIZE_MAX;
   bool has_optimal = batches->optimal != SIZE_MAX;
-  struct table *table = &question->table;
+  struct table_builder *table = &question->table;
   table_summary(table, "online_latency_ms", cell_real(online_ms));
   table_summary(table, "maximum_throughput_per_s",
                 cell_real(has_maximum ? points[batches->maximum].throughput_per_s : NAN));
   table_summary(table, "maximum_throughput_batch",
-                has_maximum ? cell_int(points[batches->maximum].batch_size) : (struct cell){0});
-  table_summary(table, "optimal_batch", has_optimal ? cell_int(points[batches->optimal].batch_size) : (struct cell){0});
+                has_maximum ? cell_int(points[batches->maximum].batch_size) : (struct table_cell){0});
+  table_summary(table, "optimal_batch",
+                has_optimal ? cell_int(points[batches->optimal].batch_size) : (struct table_cell){0});
   cold_summarize(question, cold);
   if (!has_optimal)
     table_note(table, "%s", batches->why_not_optimal);
@@ -71,7 +72,7 @@ static enum status load_stages(struct question *question, const struct batches *
   return STATUS_OK;
 }
 
-static void put_stages(const struct stages *stages, struct cell *row)
+static void put_stages(const struct stages *stages, struct table_cell *row)
 {
   row[LOAD] = cell_real(stages->load_ms);
   row[PREPROCESS] = cell_real(stages->preprocess_ms);
@@ -95,7 +96,7 @@ static void summarize_stages(struct question *question, const struct stages *sta
                "preprocess_ms: the inputs are made once for a batch size, in none of its predictions");
 }
 
-static void drop_empty(struct table *table)
+static void drop_empty(struct table_builder *table)
 {
   static const char *const keys[] = {"load_ms",        "preprocess_ms", "preprocess_per",
                                      "postprocess_ms", "cold_ms",       "latency_from"};
@@ -120,8 +121,8 @@ static enum status answer(struct question *question, struct error *err)
     const struct batch_point *point = &batches.points[i];
     if (only != 0 && point->batch_size != only)
       continue;
-    struct cell *row = table_row(&question->table);
-    row[BATCH] = point->batch_size == 0 ? (struct cell){0} : cell_int(point->batch_size);
+    struct table_cell *row = table_row(&question->table);
+    row[BATCH] = point->batch_size == 0 ? (struct table_cell){0} : cell_int(point->batch_size);
     row[LATENCY] = cell_real(point->latency_ms);
     row[THROUGHPUT] = cell_real(point->throughput_per_s);
     row[IS_OPTIMAL] = cell_bool(i == batches.optimal);

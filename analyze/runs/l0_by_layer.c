@@ -8,7 +8,7 @@
 
 enum { INDEX, NAME, TYPE, LATENCY, DEEPER, OVERHEAD, KERNELS, PER_KERNEL, SPREAD, COLUMN_COUNT = SPREAD + 4 };
 
-static const struct analyze_column columns[COLUMN_COUNT] = {
+static const struct table_column columns[COLUMN_COUNT] = {
     COLUMN("layer_index", "", "index"),
     COLUMN("layer_name", "", "layer"),
     COLUMN("layer_type", "", "type"),
@@ -81,7 +81,7 @@ static const struct layer *find_partner(const struct partners *partners, const s
 static bool fill_row(struct question *question, const struct layers *shallow, const struct layer *layer,
                      const struct layers *deep, const struct layer *partner, double *values)
 {
-  struct cell *row = table_row(&question->table);
+  struct table_cell *row = table_row(&question->table);
   size_t count = layer_values(shallow, layer, LAYER_LATENCY, values);
   double latency_ms = question_statistic(question, values, count);
   row[INDEX] = cell_int(layer->index);

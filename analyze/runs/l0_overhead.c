@@ -25,7 +25,7 @@ enum {
   COLUMN_COUNT = SPREAD + 4
 };
 
-static const struct analyze_column columns[COLUMN_COUNT] = {
+static const struct table_column columns[COLUMN_COUNT] = {
     COLUMN("batch_size", "", "batch"),
     COLUMN("levels", "", "levels"),
     COLUMN("latency_ms", "ms", "latency"),
@@ -120,7 +120,7 @@ static const char *at_batch(int64_t batch_size, const char *words, char text[48]
 }
 
 static enum status fill_overhead(struct question *question, const struct view_set *set, double latency_ms,
-                                 struct cell *row, struct error *err)
+                                 struct table_cell *row, struct error *err)
 {
   const struct view_set *before = set_before(question->view, set);
   double overhead_ms = NAN;
@@ -161,8 +161,8 @@ static enum status answer_by_set(struct question *question, struct error *err)
     for (size_t k = 0; k < set->run_count; k++)
       dropped += set->runs[k]->run->dropped_count;
     XSP_TRY(count_spans(question, set, &spans, err));
-    struct cell *row = table_row(&question->table);
-    row[BATCH] = set->batch_size == 0 ? (struct cell){0} : cell_int(set->batch_size);
+    struct table_cell *row = table_row(&question->table);
+    row[BATCH] = set->batch_size == 0 ? (struct table_cell){0} : cell_int(set->batch_size);
     row[LEVELS] = cell_text(set->levels_text);
     row[LATENCY] = cell_real(latency_ms);
     row[SPANS] = cell_int(spans);

@@ -17,7 +17,7 @@ enum {
   COLUMN_COUNTS,
   COLUMN_END = COLUMN_COUNTS + LINK_OUTCOMES
 };
-static const struct analyze_column columns[COLUMN_END] = {
+static const struct table_column columns[COLUMN_END] = {
     {"run_id", "", "run"},
     {"links", "", "links"},
     {"level", "", "level"},
@@ -144,16 +144,16 @@ static void print_json(const struct check_links *links, struct store *store, str
 }
 
 // ---- for people ------------------------------------------------------------------------------------------------------
-static struct cell text_cell(const char *text)
+static struct table_cell text_cell(const char *text)
 {
-  return (struct cell){CELL_TEXT, {.text = text}};
+  return (struct table_cell){CELL_TEXT, {.text = text}};
 }
 
 static void print_table(const struct check_links *links, enum report_format format, unsigned width, struct buf *out)
 {
   struct arena arena = {0};
   size_t most = links->count * XSP_LEVEL_COUNT * BASIS_COUNT;
-  struct cell *rows = arena_alloc_array(&arena, most * COLUMN_END + 1, sizeof *rows);
+  struct table_cell *rows = arena_alloc_array(&arena, most * COLUMN_END + 1, sizeof *rows);
   size_t count = 0;
   if (rows == NULL) {
     out->failed = true;
@@ -165,15 +165,15 @@ static void print_table(const struct check_links *links, enum report_format form
         const size_t *counts = links->links[i].count[level][basis];
         if (is_empty(counts))
           continue;
-        struct cell *row = &rows[count++ * COLUMN_END];
-        row[COLUMN_RUN] = (struct cell){CELL_INT, {.integer = links->links[i].run_id}};
+        struct table_cell *row = &rows[count++ * COLUMN_END];
+        row[COLUMN_RUN] = (struct table_cell){CELL_INT, {.integer = links->links[i].run_id}};
         row[COLUMN_LINKS] = text_cell(link_kind_names[links->links[i].kind]);
         row[COLUMN_LEVEL] = text_cell(level_name(level));
         row[COLUMN_BASIS] = text_cell(basis_name(basis));
         for (int outcome = 0; outcome < LINK_OUTCOMES; outcome++)
-          row[COLUMN_COUNTS + outcome] = (struct cell){CELL_INT, {.integer = (int64_t)counts[outcome]}};
+          row[COLUMN_COUNTS + outcome] = (struct table_cell){CELL_INT, {.integer = (int64_t)counts[outcome]}};
       }
-  struct analyze_table table = {
+  struct table table = {
       .id = "links", .columns = columns, .column_count = COLUMN_END, .rows = rows, .row_count = count};
   report_tables(&table, 1, format, false, width, out);
   arena_done(&arena);

@@ -12,7 +12,7 @@
 
 enum { BATCH, VARIANT, LATENCY, THROUGHPUT, RATIO, PAIRED, LOW, HIGH, COUNT, COLUMNS };
 
-static const struct analyze_column columns[COLUMNS] = {
+static const struct table_column columns[COLUMNS] = {
     [BATCH] = {"batch_size", "", "batch"},
     [VARIANT] = {"variant", "", "variant"},
     [LATENCY] = {"latency_ms", "ms", "latency"},
@@ -34,8 +34,8 @@ static const char *const notes[] = {
 struct comparison {
   const struct profile_options *options;
   const struct profile_result *result;
-  const struct analyze_table *answers[PROFILE_VARIANTS_MAXIMUM]; // A1 of each variant; NULL: it has none
-  struct store_run *runs;                                        // of the file
+  const struct table *answers[PROFILE_VARIANTS_MAXIMUM]; // A1 of each variant; NULL: it has none
+  struct store_run *runs;                                // of the file
   size_t run_count;
   struct arena *arena;
 };
@@ -45,7 +45,7 @@ struct latencies { // counted observations of a variant at a batch size, in the 
   size_t count;
 };
 
-static void take_answer(struct comparison *comparison, const struct analyze_table *table)
+static void take_answer(struct comparison *comparison, const struct table *table)
 {
   for (size_t i = 0; i < comparison->run_count && table->run_count > 0; i++)
     for (size_t variant = 0; variant < comparison->options->variant_count; variant++)
@@ -54,30 +54,30 @@ static void take_answer(struct comparison *comparison, const struct analyze_tabl
         comparison->answers[variant] = table;
 }
 
-static const struct cell *find_row(const struct analyze_table *table, int64_t batch)
+static const struct table_cell *find_row(const struct table *table, int64_t batch)
 {
   for (size_t i = 0; table != NULL && i < table->row_count; i++) {
-    const struct cell *row = &table->rows[i * table->column_count];
+    const struct table_cell *row = &table->rows[i * table->column_count];
     if (row[0].type == CELL_INT && row[0].value.integer == batch) // batch_size is A1's first column
       return row;
   }
   return NULL;
 }
 
-static struct cell find_cell(const struct analyze_table *table, const struct cell *row, const char *key)
+static struct table_cell find_cell(const struct table *table, const struct table_cell *row, const char *key)
 {
   for (size_t i = 0; i < table->column_count; i++)
     if (strcmp(table->columns[i].key, key) == 0)
       return row[i];
-  return (struct cell){0};
+  return (struct table_cell){0};
 }
 
-static struct cell real(double value)
+static struct table_cell real(double value)
 {
-  return isfinite(value) ? (struct cell){.type = CELL_REAL, .value.real = value} : (struct cell){0};
+  return isfinite(value) ? (struct table_cell){.type = CELL_REAL, .value.real = value} : (struct table_cell){0};
 }
 
-static int64_t find_run(const struct comparison *comparison, const struct analyze_table *table, int64_t batch)
+static int64_t find_run(const struct comparison *comparison, const struct table *table, int64_t batch)
 {
   for (size_t i = 0; i < table->run_count; i++)
     for (size_t k = 0; k < comparison->run_count; k++)
@@ -86,7 +86,7 @@ static int64_t find_run(const struct comparison *comparison, const struct analyz
   return 0;
 }
 
-static enum status load_latencies(const struct comparison *comparison, const struct analyze_table *table, int64_t batch,
+static enum status load_latencies(const struct comparison *comparison, const struct table *table, int64_t batch,
                                   struct latencies *ret_latencies, struct error *err)
 {
   struct store_observation *observations;
@@ -105,7 +105,7 @@ static enum status load_latencies(const struct comparison *comparison, const str
 
 // Pairs are of one moment only where variants took turns; an interruption may have left one with an observation more.
 static enum status pair(const struct comparison *comparison, size_t variant, int64_t batch,
-                        const struct latencies *first, struct cell *row, struct error *err)
+                        const struct latencies *first, struct table_cell *row, struct error *err)
 {
   struct latencies own;
   struct paired_ratio ratio;
@@ -121,24 +121,24 @@ static enum status pair(const struct comparison *comparison, size_t variant, int
   return STATUS_OK;
 }
 
-static enum status add_batch(const struct comparison *comparison, int64_t batch, struct cell *rows, size_t *row_count,
-                             struct error *err)
+static enum status add_batch(const struct comparison *comparison, int64_t batch, struct table_cell *rows,
+                             size_t *row_count, struct error *err)
 {
   const struct profile_options *options = comparison->options;
   struct latencies first = {0};
   double first_ms = NAN;
   for (size_t variant = 0; variant < options->variant_count; variant++) {
-    const struct analyze_table *table = comparison->answers[variant];
-    const struct cell *from = find_row(table, batch);
+    const struct table *table = comparison->answers[variant];
+    const struct table_cell *from = find_row(table, batch);
     if (from == NULL)
       continue;
-    struct cell *row = &rows[COLUMNS * (*row_count)++];
+    struct table_cell *row = &rows[COLUMNS * (*row_count)++];
     for (size_t i = 0; i < COLUMNS; i++)
       row[i] = find_cell(table, from, columns[i].key);
     char label[PROFILE_LABEL_SIZE];
     variant_label(comparison->result->found, options->variant_count, variant, label, sizeof label);
     const char *text = arena_copy(comparison->arena, label, strlen(label));
-    row[VARIANT] = text == NULL ? (struct cell){0} : (struct cell){.type = CELL_TEXT, .value.text = text};
+    row[VARIANT] = text == NULL ? (struct table_cell){0} : (struct table_cell){.type = CELL_TEXT, .value.text = text};
     double latency_ms = row[LATENCY].type == CELL_REAL ? row[LATENCY].value.real : NAN;
     if (variant == 0) {
       first_ms = latency_ms;
@@ -152,21 +152,22 @@ static enum status add_batch(const struct comparison *comparison, int64_t batch,
 }
 
 enum status profile_compare(const struct profile_options *options, const struct profile_result *result,
-                            struct analyze_table *tables, size_t *count, struct arena *arena, struct error *err)
+                            struct table *tables, size_t *count, struct arena *arena, struct error *err)
 {
   struct comparison comparison = {.options = options, .result = result, .arena = arena};
   XSP_TRY(store_runs(result->store, arena, &comparison.runs, &comparison.run_count, err));
   for (size_t i = 0; i < *count; i++)
     if (strcmp(tables[i].id, "A1") == 0)
       take_answer(&comparison, &tables[i]);
-  struct cell *rows = arena_alloc_array(arena, options->batch_count * options->variant_count * COLUMNS, sizeof *rows);
+  struct table_cell *rows =
+      arena_alloc_array(arena, options->batch_count * options->variant_count * COLUMNS, sizeof *rows);
   if (rows == NULL)
     return error_set(err, STATUS_MEMORY, "cannot compare the variants", NULL, NULL, "out of memory");
   size_t row_count = 0;
   for (size_t batch = 0; batch < options->batch_count; batch++)
     XSP_TRY(add_batch(&comparison, options->batches[batch], rows, &row_count, err));
   if (row_count > 0)
-    tables[(*count)++] = (struct analyze_table){
+    tables[(*count)++] = (struct table){
         .id = "variants",
         .title = "latencies beside each other",
         .levels = comparison.answers[0] != NULL ? comparison.answers[0]->levels : NULL,

@@ -9,7 +9,6 @@
 // Makes a table of the A1 among `tables` and puts it behind them; `*count` grows by one where there is something to
 // compare. The array has room for it.
 enum status profile_compare(const struct profile_options *options, const struct profile_result *result,
-                            struct analyze_table *tables, size_t *count, struct arena *arena,
-                            struct error *err) MUST_CHECK;
+                            struct table *tables, size_t *count, struct arena *arena, struct error *err) MUST_CHECK;
 
 #endif

@@ -83,14 +83,14 @@ static void heading(const struct profile_options *options, const struct profile_
 }
 
 // The answers of one question, of each experiment that has it: an interrupted one may lack what the analysis needs.
-static enum status ask(struct store *store, const struct question *question, struct arena *arena,
-                       struct analyze_table *all, size_t *count, struct error *err)
+static enum status ask(struct store *store, const struct question *question, struct arena *arena, struct table *all,
+                       size_t *count, struct error *err)
 {
   struct analyze_request request;
   analyze_request_init(&request);
   request.sort = question->sort;
   request.top = question->top;
-  struct analyze_table *tables = NULL;
+  struct table *tables = NULL;
   size_t table_count = 0;
   struct error why = {0};
   enum status status = analyze_run(question->id, &store, 1, &request, arena, &tables, &table_count, &why);
@@ -136,7 +136,7 @@ enum status profile_summary(const struct profile_options *options, const struct 
   struct arena arena = {0};
   struct buf out;
   buf_init(&out, BUF_MAXIMUM_DEFAULT);
-  struct analyze_table all[TABLES_MAXIMUM];
+  struct table all[TABLES_MAXIMUM];
   size_t count = 0;
   enum status status = STATUS_OK;
   for (size_t i = 0; i < QUESTIONS && status == STATUS_OK; i++)

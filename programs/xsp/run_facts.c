@@ -107,14 +107,14 @@ enum status run_facts_noise(struct store *store, struct noise *noise, bool *ret_
 
 // ---- ranges by name --------------------------------------------------------------------------------------------------
 enum { NAME, LEVEL, COUNT, TOTAL, SELF, COLUMN_COUNT };
-static const struct analyze_column columns[COLUMN_COUNT] = {
+static const struct table_column columns[COLUMN_COUNT] = {
     [NAME] = {"name", "", "range"},           [LEVEL] = {"level", "", "level"},   [COUNT] = {"count", "", "count"},
     [TOTAL] = {"total_ms", "ms", "together"}, [SELF] = {"self_ms", "ms", "self"},
 };
 
 struct reading {
   struct arena *arena;
-  struct cell *rows;
+  struct table_cell *rows;
   size_t count, most;
 };
 
@@ -123,14 +123,14 @@ static enum status take_row(void *context, const struct store_cell *cells, size_
   struct reading *reading = context;
   if (count != COLUMN_COUNT || reading->count == reading->most)
     return STATUS_OK;
-  struct cell *row = &reading->rows[COLUMN_COUNT * reading->count++];
+  struct table_cell *row = &reading->rows[COLUMN_COUNT * reading->count++];
   for (size_t i = 0; i < count; i++) {
     if (cells[i].type == STORE_TEXT)
-      row[i] = (struct cell){CELL_TEXT, {.text = arena_copy(reading->arena, cells[i].text, cells[i].length)}};
+      row[i] = (struct table_cell){CELL_TEXT, {.text = arena_copy(reading->arena, cells[i].text, cells[i].length)}};
     else if (cells[i].type == STORE_INT)
-      row[i] = (struct cell){CELL_INT, {.integer = cells[i].integer}};
+      row[i] = (struct table_cell){CELL_INT, {.integer = cells[i].integer}};
     else if (cells[i].type == STORE_DOUBLE)
-      row[i] = (struct cell){CELL_REAL, {.real = cells[i].real}};
+      row[i] = (struct table_cell){CELL_REAL, {.real = cells[i].real}};
     if (row[i].type == CELL_TEXT && row[i].value.text == NULL)
       return error_set(err, STATUS_MEMORY, "cannot list ranges", NULL, NULL, "out of memory");
   }
@@ -138,10 +138,10 @@ static enum status take_row(void *context, const struct store_cell *cells, size_
 }
 
 enum status run_facts_ranges(struct store *store, const struct run_facts *facts, size_t top, struct arena *arena,
-                             struct analyze_table *ret_table, struct error *err)
+                             struct table *ret_table, struct error *err)
 {
   char sql[512];
-  struct reading reading = {arena, arena_alloc_array(arena, top * COLUMN_COUNT + 1, sizeof(struct cell)), 0, top};
+  struct reading reading = {arena, arena_alloc_array(arena, top * COLUMN_COUNT + 1, sizeof(struct table_cell)), 0, top};
   if (reading.rows == NULL)
     return error_set(err, STATUS_MEMORY, "cannot list ranges", NULL, NULL, "out of memory");
   snprintf(sql, sizeof sql,
@@ -151,11 +151,11 @@ enum status run_facts_ranges(struct store *store, const struct run_facts *facts,
            facts->run_id, top);
   const struct store_query_sink sink = {&reading, NULL, take_row};
   XSP_TRY(store_query(store, sql, &sink, err));
-  *ret_table = (struct analyze_table){.id = "ranges",
-                                      .title = "ranges and library calls by name",
-                                      .columns = columns,
-                                      .column_count = COLUMN_COUNT,
-                                      .rows = reading.rows,
-                                      .row_count = reading.count};
+  *ret_table = (struct table){.id = "ranges",
+                              .title = "ranges and library calls by name",
+                              .columns = columns,
+                              .column_count = COLUMN_COUNT,
+                              .rows = reading.rows,
+                              .row_count = reading.count};
   return STATUS_OK;
 }

@@ -19,7 +19,7 @@ enum status run_facts(struct store *store, struct arena *arena, struct run_facts
                       struct error *err) MUST_CHECK;
 // Application and library level, by name, longest first: what no analysis lists. Rows 0: there are none.
 enum status run_facts_ranges(struct store *store, const struct run_facts *facts, size_t top, struct arena *arena,
-                             struct analyze_table *ret_table, struct error *err) MUST_CHECK;
+                             struct table *ret_table, struct error *err) MUST_CHECK;
 // Adds the latencies of the smallest level set to the verdict. `*ret_is_known` false: fewer than two.
 enum status run_facts_noise(struct store *store, struct noise *noise, bool *ret_is_known, struct error *err) MUST_CHECK;
 

@@ -218,16 +218,16 @@ static const struct question questions[] = {
 #define QUESTIONS (sizeof questions / sizeof questions[0])
 
 // A6 is worth its place only where layers have types.
-static bool says_something(const struct analyze_table *table)
+static bool says_something(const struct table *table)
 {
   return strcmp(table->id, "A6") != 0 || table->row_count > 1;
 }
 
-static enum status ask(struct store *store, const struct question *question, struct arena *arena,
-                       struct analyze_table *tables, size_t *count, struct error *err)
+static enum status ask(struct store *store, const struct question *question, struct arena *arena, struct table *tables,
+                       size_t *count, struct error *err)
 {
   struct analyze_request request;
-  struct analyze_table *answers = NULL;
+  struct table *answers = NULL;
   size_t answer_count = 0;
   struct error why = {0};
   analyze_request_init(&request);
@@ -253,7 +253,7 @@ static unsigned talk_width(void)
 static enum status put_tables(struct buf *out, struct store *store, const struct run_facts *facts, struct error *err)
 {
   struct arena arena = {0};
-  struct analyze_table tables[QUESTIONS + 1];
+  struct table tables[QUESTIONS + 1];
   size_t count = 0;
   enum status status = STATUS_OK;
   for (size_t i = 0; i < QUESTIONS && status == STATUS_OK; i++)

@@ -16,7 +16,7 @@ struct question {
   const char **paths;
   size_t path_count;
   struct reader_files files;
-  struct analyze_table *tables;
+  struct table *tables;
   size_t table_count;
   struct arena arena;
 };
@@ -90,11 +90,10 @@ static bool are_all_over_all(const struct question *question)
   return true;
 }
 
-static enum status keep_tables(struct question *question, const struct analyze_table *tables, size_t count,
-                               struct error *err)
+static enum status keep_tables(struct question *question, const struct table *tables, size_t count, struct error *err)
 {
   size_t all = question->table_count + count;
-  struct analyze_table *kept = arena_alloc_array(&question->arena, all + 1, sizeof *kept);
+  struct table *kept = arena_alloc_array(&question->arena, all + 1, sizeof *kept);
   if (kept == NULL)
     return error_set(err, STATUS_MEMORY, "cannot keep the tables", NULL, NULL, "out of memory");
   for (size_t i = 0; i < question->table_count; i++)
@@ -111,7 +110,7 @@ static enum status ask(struct question *question, const struct analyze_request *
 {
   enum status result = STATUS_OK;
   for (size_t i = 0; i < question->id_count; i++) {
-    struct analyze_table *tables = NULL;
+    struct table *tables = NULL;
     size_t count = 0;
     enum status status = analyze_run(question->ids[i], question->files.stores, question->files.count, request,
                                      &question->arena, &tables, &count, err);

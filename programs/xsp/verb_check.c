@@ -244,7 +244,7 @@ enum check_column {
   CHECK_UNTOLD
 };
 #define CHECK_COLUMNS 8
-static const struct analyze_column columns[CHECK_COLUMNS] = {
+static const struct table_column columns[CHECK_COLUMNS] = {
     [CHECK_KIND] = {"kind", "", "kind"},          [CHECK_NAME] = {"name", "", "name"},
     [CHECK_USABLE] = {"usable", "", "usable"},    [CHECK_VERSION] = {"version", "", "version"},
     [CHECK_LIBRARY] = {"library", "", "library"}, [CHECK_REASON] = {"reason", "", "reason"},
@@ -259,23 +259,23 @@ static const char *shortened(struct arena *arena, const char *version)
   return length <= VERSION_WIDTH ? version : arena_format(arena, "%.*s…", VERSION_WIDTH - 1, version);
 }
 
-static struct cell text_cell(const char *text)
+static struct table_cell text_cell(const char *text)
 {
-  return text[0] != 0 ? (struct cell){CELL_TEXT, {.text = text}} : (struct cell){0};
+  return text[0] != 0 ? (struct table_cell){CELL_TEXT, {.text = text}} : (struct table_cell){0};
 }
 
 // For people: without the reasons, which are sentences and follow the table. CSV has all.
 static void print_table(const struct subjects *subjects, enum report_format format, unsigned width, struct buf *out)
 {
   struct arena arena = {0};
-  struct cell *rows = arena_alloc_array(&arena, subjects->count * CHECK_COLUMNS + 1, sizeof *rows);
+  struct table_cell *rows = arena_alloc_array(&arena, subjects->count * CHECK_COLUMNS + 1, sizeof *rows);
   if (rows == NULL) {
     out->failed = true;
     return;
   }
   for (size_t i = 0; i < subjects->count; i++) {
     const struct check_result *result = &subjects->items[i].result;
-    struct cell *row = &rows[i * CHECK_COLUMNS];
+    struct table_cell *row = &rows[i * CHECK_COLUMNS];
     row[CHECK_KIND] = text_cell(kind_keys[subjects->items[i].kind]);
     row[CHECK_NAME] = text_cell(result->name);
     row[CHECK_USABLE] = text_cell(result->is_usable ? "yes" : "no");
@@ -292,7 +292,7 @@ static void print_table(const struct subjects *subjects, enum report_format form
       row[CHECK_UNTOLD] = text_cell(result->untold);
     }
   }
-  struct analyze_table table = {
+  struct table table = {
       .id = "check", .columns = columns, .column_count = CHECK_COLUMNS, .rows = rows, .row_count = subjects->count};
   report_tables(&table, 1, format, false, width, out);
   arena_done(&arena);

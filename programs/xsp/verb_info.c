@@ -279,7 +279,7 @@ enum run_column {
   RUN_OWN,
   RUN_COLUMNS,
 };
-static const struct analyze_column run_columns[RUN_COLUMNS] = {
+static const struct table_column run_columns[RUN_COLUMNS] = {
     [RUN_ID] = {"run_id", "", "run"},
     [RUN_LEVELS] = {"levels", "", "levels"},
     [RUN_BATCH] = {"batch_size", "", "batch"},
@@ -297,9 +297,9 @@ static const struct analyze_column run_columns[RUN_COLUMNS] = {
     [RUN_OWN] = {"own_pct", "%", "own"},
 };
 
-static struct cell int_cell(size_t value, bool is_shown)
+static struct table_cell int_cell(size_t value, bool is_shown)
 {
-  struct cell cell = {.type = is_shown ? CELL_INT : CELL_NULL};
+  struct table_cell cell = {.type = is_shown ? CELL_INT : CELL_NULL};
   cell.value.integer = (int64_t)value;
   return cell;
 }
@@ -322,13 +322,14 @@ static struct run_shows what_runs_show(const struct info_experiment *info)
   return shows;
 }
 
-static void fill_row(struct arena *arena, const struct info_run *info, const struct run_shows *shows, struct cell *row)
+static void fill_row(struct arena *arena, const struct info_run *info, const struct run_shows *shows,
+                     struct table_cell *row)
 {
   char *levels = arena_alloc(arena, LEVEL_SET_TEXT_SIZE);
   if (levels != NULL)
     level_set_format(info->run->levels, levels);
   row[RUN_ID] = int_cell((size_t)info->run->run_id, true);
-  row[RUN_LEVELS] = (struct cell){CELL_TEXT, {.text = levels != NULL ? levels : ""}};
+  row[RUN_LEVELS] = (struct table_cell){CELL_TEXT, {.text = levels != NULL ? levels : ""}};
   row[RUN_BATCH] = int_cell((size_t)info->run->batch_size, info->run->batch_size > 0);
   row[RUN_OBSERVATIONS] = int_cell(info->observation_count, true);
   row[RUN_WARMUP] = int_cell(info->warmup_count, true);
@@ -339,13 +340,13 @@ static void fill_row(struct arena *arena, const struct info_run *info, const str
   row[RUN_NO_PARENT] = int_cell(info->parents[BASIS_NONE], true);
   row[RUN_AMBIGUOUS] = int_cell(info->parents[BASIS_AMBIGUOUS], shows->ambiguous);
   if (!isnan(info->run->own_pct))
-    row[RUN_OWN] = (struct cell){CELL_REAL, {.real = info->run->own_pct}};
+    row[RUN_OWN] = (struct table_cell){CELL_REAL, {.real = info->run->own_pct}};
 }
 
 static void print_runs(const struct info_experiment *info, enum report_format format, unsigned width, struct buf *out)
 {
   struct arena arena = {0};
-  struct cell *rows = arena_alloc_array(&arena, info->run_count * RUN_COLUMNS + 1, sizeof *rows);
+  struct table_cell *rows = arena_alloc_array(&arena, info->run_count * RUN_COLUMNS + 1, sizeof *rows);
   if (rows == NULL) {
     out->failed = true;
     return;
@@ -353,7 +354,7 @@ static void print_runs(const struct info_experiment *info, enum report_format fo
   struct run_shows shows = what_runs_show(info);
   for (size_t i = 0; i < info->run_count; i++)
     fill_row(&arena, &info->runs[i], &shows, &rows[i * RUN_COLUMNS]);
-  struct analyze_table table = {
+  struct table table = {
       .id = "info", .columns = run_columns, .column_count = RUN_COLUMNS, .rows = rows, .row_count = info->run_count};
   report_tables(&table, 1, format, false, width, out);
   arena_done(&arena);

@@ -125,9 +125,9 @@ static enum status print_json(struct store *store, const char *sql, struct error
 // ---- a table ---------------------------------------------------------------------------------------------------------
 struct table_rows {
   struct arena arena;
-  struct analyze_column *columns;
+  struct table_column *columns;
   size_t column_count;
-  struct cell *cells; // malloc'ed, grows
+  struct table_cell *cells; // malloc'ed, grows
   size_t row_count, row_capacity;
 };
 
@@ -140,7 +140,7 @@ static enum status table_columns(void *context, const char *const *names, size_t
   if (rows->columns == NULL)
     return no_memory(err);
   for (size_t i = 0; i < count; i++)
-    rows->columns[i] = (struct analyze_column){copies[i], "", copies[i]};
+    rows->columns[i] = (struct table_column){copies[i], "", copies[i]};
   rows->column_count = count;
   return STATUS_OK;
 }
@@ -159,9 +159,9 @@ static const char *table_string(struct arena *arena, const struct store_cell *ce
   return copy;
 }
 
-static bool table_cell(struct arena *arena, const struct store_cell *from, struct cell *to)
+static bool table_cell(struct arena *arena, const struct store_cell *from, struct table_cell *to)
 {
-  *to = (struct cell){0};
+  *to = (struct table_cell){0};
   if (from->type == STORE_INT) {
     to->type = CELL_INT;
     to->value.integer = from->integer;
@@ -181,7 +181,7 @@ static enum status table_row(void *context, const struct store_cell *cells, size
   struct table_rows *rows = context;
   if (rows->row_count == rows->row_capacity) {
     size_t capacity = rows->row_capacity == 0 ? 64 : rows->row_capacity * 2;
-    struct cell *grown = reallocarray(rows->cells, capacity * count, sizeof *grown);
+    struct table_cell *grown = reallocarray(rows->cells, capacity * count, sizeof *grown);
     if (grown == NULL)
       return no_memory(err);
     rows->cells = grown;
@@ -202,7 +202,7 @@ static enum status print_table(struct store *store, const char *sql, enum report
   if (status == STATUS_OK) {
     struct buf out;
     buf_init(&out, BUF_MAXIMUM_DEFAULT);
-    struct analyze_table table = {
+    struct table table = {
         .columns = rows.columns, .column_count = rows.column_count, .rows = rows.cells, .row_count = rows.row_count};
     report_tables(&table, 1, format, false, output_width(), &out);
     status = output_buf(&out, err);

@@ -32,7 +32,7 @@ static size_t batch_sizes(const struct store_run *runs, size_t run_count, int64_
   return count;
 }
 
-static void put_table(struct analyze_table *table, size_t file, const char *by, bool *is_first, struct buf *out)
+static void put_table(struct table *table, size_t file, const char *by, bool *is_first, struct buf *out)
 {
   size_t left_out = table->row_count > ROWS_MOST ? table->row_count - ROWS_MOST : 0;
   table->row_count -= left_out;
@@ -60,7 +60,7 @@ static enum status answer(const struct asked *asked, const char *id, int64_t bat
   request.batch = batch;
   request.by = by;
   request.cache = asked->cache;
-  struct analyze_table *tables = NULL;
+  struct table *tables = NULL;
   size_t count = 0;
   struct error why = {0};
   enum status status = analyze_run(id, &asked->store, 1, &request, &arena, &tables, &count, &why);

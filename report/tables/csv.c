@@ -44,7 +44,7 @@ static void put_double(struct buf *out, double value)
   buf_text(out, text);
 }
 
-static void put_cell(struct buf *out, const struct cell *cell)
+static void put_cell(struct buf *out, const struct table_cell *cell)
 {
   switch (cell->type) {
   case CELL_NULL:
@@ -64,7 +64,7 @@ static void put_cell(struct buf *out, const struct cell *cell)
   }
 }
 
-void table_csv(const struct analyze_table *table, struct buf *out)
+void table_csv(const struct table *table, struct buf *out)
 {
   for (size_t column = 0; column < table->column_count; column++) {
     buf_text(out, column > 0 ? "," : "");

@@ -89,12 +89,12 @@ void figure_style_refine(struct figure_style *style, double largest)
   style->decimals = decimals > style->decimals ? decimals : style->decimals;
 }
 
-double figure_value(const struct cell *cell)
+double figure_value(const struct table_cell *cell)
 {
   return cell->type == CELL_INT ? (double)cell->value.integer : cell->type == CELL_REAL ? cell->value.real : NAN;
 }
 
-void figure_put(struct buf *out, const struct cell *cell, const struct figure_style *style)
+void figure_put(struct buf *out, const struct table_cell *cell, const struct figure_style *style)
 {
   switch (cell->type) {
   case CELL_TEXT:

@@ -3,7 +3,7 @@
 #include "base/json_write.h"
 #include "report/tables/tables.h"
 
-static void put_cell(struct json_writer *json, const struct cell *cell)
+static void put_cell(struct json_writer *json, const struct table_cell *cell)
 {
   switch (cell->type) {
   case CELL_NULL:
@@ -24,7 +24,7 @@ static void put_cell(struct json_writer *json, const struct cell *cell)
   }
 }
 
-static void put_run_set(struct json_writer *json, const struct analyze_table *table)
+static void put_run_set(struct json_writer *json, const struct table *table)
 {
   json_key(json, "run_set");
   json_object(json);
@@ -45,7 +45,7 @@ static void put_run_set(struct json_writer *json, const struct analyze_table *ta
   json_object_end(json);
 }
 
-static void put_columns(struct json_writer *json, const struct analyze_table *table)
+static void put_columns(struct json_writer *json, const struct table *table)
 {
   json_key(json, "columns");
   json_array(json);
@@ -60,7 +60,7 @@ static void put_columns(struct json_writer *json, const struct analyze_table *ta
   json_array_end(json);
 }
 
-static void put_table(struct json_writer *json, const struct analyze_table *table)
+static void put_table(struct json_writer *json, const struct table *table)
 {
   json_object(json);
   json_key(json, "analysis");
@@ -99,7 +99,7 @@ static void put_table(struct json_writer *json, const struct analyze_table *tabl
   json_object_end(json);
 }
 
-void table_json(const struct analyze_table *tables, size_t count, bool as_array, struct buf *out)
+void table_json(const struct table *tables, size_t count, bool as_array, struct buf *out)
 {
   struct json_writer json;
   json_start(&json, out);

@@ -19,7 +19,7 @@ static void markdown_text(struct buf *out, const char *text)
   buf_done(&plain);
 }
 
-static void put_row(const struct analyze_table *table, const struct column_look *looks, const struct cell *row,
+static void put_row(const struct table *table, const struct column_look *looks, const struct table_cell *row,
                     struct buf *out)
 {
   struct buf text;
@@ -37,7 +37,7 @@ static void put_row(const struct analyze_table *table, const struct column_look 
   buf_done(&text);
 }
 
-static void put_grid(const struct analyze_table *table, const struct column_look *looks, struct buf *out)
+static void put_grid(const struct table *table, const struct column_look *looks, struct buf *out)
 {
   for (size_t column = 0; column < table->column_count; column++)
     if (looks[column].is_shown) {
@@ -56,7 +56,7 @@ static void put_grid(const struct analyze_table *table, const struct column_look
     put_row(table, looks, &table->rows[row * table->column_count], out);
 }
 
-void table_markdown(const struct analyze_table *table, struct buf *out)
+void table_markdown(const struct table *table, struct buf *out)
 {
   struct arena arena = {0};
   struct column_look *looks = arena_alloc_array(&arena, table->column_count + 1, sizeof *looks);

@@ -8,7 +8,7 @@
 
 #define NOTE "kernel names are shortened: --format csv and json, and xsp sql, have them in full"
 
-static size_t find_column(const struct analyze_table *table, const char *key)
+static size_t find_column(const struct table *table, const char *key)
 {
   size_t at = 0;
   while (at < table->column_count && strcmp(table->columns[at].key, key) != 0)
@@ -16,7 +16,7 @@ static size_t find_column(const struct analyze_table *table, const char *key)
   return at;
 }
 
-static bool add_note(struct analyze_table *table, struct arena *arena, const char *note)
+static bool add_note(struct table *table, struct arena *arena, const char *note)
 {
   const char **notes = arena_alloc_array(arena, table->note_count + 1, sizeof *notes);
   if (notes == NULL)
@@ -28,7 +28,7 @@ static bool add_note(struct analyze_table *table, struct arena *arena, const cha
   return true;
 }
 
-static bool has_note(const struct analyze_table *table, const char *part)
+static bool has_note(const struct table *table, const char *part)
 {
   for (size_t i = 0; i < table->note_count; i++)
     if (strstr(table->notes[i], part) != NULL)
@@ -36,7 +36,7 @@ static bool has_note(const struct analyze_table *table, const char *part)
   return false;
 }
 
-static bool shorten_names(struct analyze_table *table, struct cell *rows, struct arena *arena)
+static bool shorten_names(struct table *table, struct table_cell *rows, struct arena *arena)
 {
   size_t column = find_column(table, "kernel_name");
   if (column == table->column_count || table->row_count == 0)
@@ -46,7 +46,7 @@ static bool shorten_names(struct analyze_table *table, struct cell *rows, struct
   if (names == NULL || briefs == NULL)
     return false;
   for (size_t i = 0; i < table->row_count; i++) {
-    const struct cell *cell = &rows[i * table->column_count + column];
+    const struct table_cell *cell = &rows[i * table->column_count + column];
     names[i] = cell->type == CELL_TEXT ? cell->value.text : NULL;
   }
   if (!kernel_names_short(names, table->row_count, arena, briefs))
@@ -61,20 +61,20 @@ static bool shorten_names(struct analyze_table *table, struct cell *rows, struct
   return !any_shorter || add_note(table, arena, NOTE);
 }
 
-static void empty_column(struct analyze_table *table, struct cell *rows, const char *key)
+static void empty_column(struct table *table, struct table_cell *rows, const char *key)
 {
   size_t column = find_column(table, key);
   for (size_t i = 0; i < table->row_count && column < table->column_count; i++)
-    rows[i * table->column_count + column] = (struct cell){0};
+    rows[i * table->column_count + column] = (struct table_cell){0};
 }
 
 // Of one observation there are no extremes: what they would repeat is the latency itself.
-static void empty_spread(struct analyze_table *table, struct cell *rows)
+static void empty_spread(struct table *table, struct table_cell *rows)
 {
   static const char *const keys[] = {"n", "min_ms", "max_ms", "cv_pct"};
   size_t count = find_column(table, "n");
   for (size_t i = 0; i < table->row_count && count < table->column_count; i++) {
-    const struct cell *n = &rows[i * table->column_count + count];
+    const struct table_cell *n = &rows[i * table->column_count + count];
     if (n->type != CELL_INT || n->value.integer > 1)
       return;
   }
@@ -83,14 +83,14 @@ static void empty_spread(struct analyze_table *table, struct cell *rows)
 }
 
 // Operators of some frameworks are their own type.
-static void empty_repeated_types(struct analyze_table *table, struct cell *rows)
+static void empty_repeated_types(struct table *table, struct table_cell *rows)
 {
   size_t name = find_column(table, "layer_name");
   size_t type = find_column(table, "layer_type");
   if (name == table->column_count || type == table->column_count)
     return;
   for (size_t i = 0; i < table->row_count; i++) {
-    const struct cell *row = &rows[i * table->column_count];
+    const struct table_cell *row = &rows[i * table->column_count];
     if (row[type].type == CELL_TEXT &&
         (row[name].type != CELL_TEXT || strcmp(row[name].value.text, row[type].value.text) != 0))
       return;
@@ -99,7 +99,7 @@ static void empty_repeated_types(struct analyze_table *table, struct cell *rows)
 }
 
 // ---- what is the same in every row -----------------------------------------------------------------------------------
-static bool are_equal(const struct cell *a, const struct cell *b)
+static bool are_equal(const struct table_cell *a, const struct table_cell *b)
 {
   if (a->type != b->type)
     return false;
@@ -118,7 +118,7 @@ static bool are_equal(const struct cell *a, const struct cell *b)
 }
 
 // The cell that all rows have in this column; NULL where they differ or have none.
-static const struct cell *common_cell(const struct analyze_table *table, const struct cell *rows, const char *key)
+static const struct table_cell *common_cell(const struct table *table, const struct table_cell *rows, const char *key)
 {
   size_t column = find_column(table, key);
   if (column == table->column_count || table->row_count == 0 || rows[column].type == CELL_NULL)
@@ -129,16 +129,16 @@ static const struct cell *common_cell(const struct analyze_table *table, const s
   return &rows[column];
 }
 
-static bool is_text(const struct cell *cell, const char *text)
+static bool is_text(const struct table_cell *cell, const char *text)
 {
   return cell != NULL && cell->type == CELL_TEXT && strcmp(cell->value.text, text) == 0;
 }
 
 // What a note says already: the runs, the roofs of single precision.
-static void empty_what_is_said(struct analyze_table *table, struct cell *rows)
+static void empty_what_is_said(struct table *table, struct table_cell *rows)
 {
   static const char *const roofs[] = {"peak_flops_per_s", "memory_bandwidth_bytes_per_s", "ideal_arithmetic_intensity"};
-  const struct cell *precision = common_cell(table, rows, "precision");
+  const struct table_cell *precision = common_cell(table, rows, "precision");
   size_t column = find_column(table, "precision");
   bool is_single = is_text(precision, "single");
   bool is_unknown = true; // of all points: the roofs are then those of single
@@ -160,7 +160,7 @@ static void empty_what_is_said(struct analyze_table *table, struct cell *rows)
 }
 
 // What is the same in every row and need not stand in each: said once, in a note.
-static bool say_once(struct analyze_table *table, struct cell *rows, struct arena *arena)
+static bool say_once(struct table *table, struct table_cell *rows, struct arena *arena)
 {
   static const char *const keys[] = {"system",
                                      "framework",
@@ -172,7 +172,7 @@ static bool say_once(struct analyze_table *table, struct cell *rows, struct aren
   struct buf text;
   buf_init(&text, BUF_MAXIMUM_DEFAULT);
   for (size_t k = 0; k < sizeof keys / sizeof keys[0] && table->row_count > 1; k++) {
-    const struct cell *cell = common_cell(table, rows, keys[k]);
+    const struct table_cell *cell = common_cell(table, rows, keys[k]);
     if (cell == NULL)
       continue;
     size_t column = find_column(table, keys[k]);
@@ -192,7 +192,7 @@ static bool say_once(struct analyze_table *table, struct cell *rows, struct aren
 }
 
 // What few files have, and is said only where it is there.
-static bool is_missing_extra(const struct analyze_entry *entry)
+static bool is_missing_extra(const struct table_entry *entry)
 {
   static const char *const keys[] = {"cold_batch",  "cold_count",     "cold_median_ms",       "cold_min_ms",
                                      "cold_max_ms", "load_median_ms", "cold_start_median_ms", "load_ms"};
@@ -203,10 +203,10 @@ static bool is_missing_extra(const struct analyze_entry *entry)
 }
 
 // A12 tells three of its stages under two names each: scripts may use either, people read one.
-static bool drop_entries(struct analyze_table *table, struct arena *arena)
+static bool drop_entries(struct table *table, struct arena *arena)
 {
   static const char *const keys[] = {"dram_read_stage", "dram_write_stage", "dram_stage"};
-  struct analyze_entry *summary = arena_alloc_array(arena, table->summary_count + 1, sizeof *summary);
+  struct table_entry *summary = arena_alloc_array(arena, table->summary_count + 1, sizeof *summary);
   size_t kept = 0;
   if (summary == NULL)
     return false;
@@ -222,12 +222,12 @@ static bool drop_entries(struct analyze_table *table, struct arena *arena)
   return true;
 }
 
-bool table_for_people(const struct analyze_table *table, struct arena *arena, struct analyze_table *ret_table)
+bool table_for_people(const struct table *table, struct arena *arena, struct table *ret_table)
 {
   *ret_table = *table;
   if (table->id == NULL) // a grid of SQL: as it was asked for
     return true;
-  struct cell *rows = arena_alloc_array(arena, table->row_count * table->column_count + 1, sizeof *rows);
+  struct table_cell *rows = arena_alloc_array(arena, table->row_count * table->column_count + 1, sizeof *rows);
   if (rows == NULL)
     return false;
   if (table->row_count > 0)

@@ -11,7 +11,7 @@
 
 #define FULL "void at::native::reduce_kernel<512, 1, at::native::MeanOps<float> >(int)"
 enum { NAME, LAYER, TYPE, MODEL_MS, KERNEL_MS, N, MIN_MS, FROM, COLUMN_COUNT };
-static const struct analyze_column columns[COLUMN_COUNT] = {
+static const struct table_column columns[COLUMN_COUNT] = {
     {"kernel_name", "", "kernel"}, {"layer_name", "", "layer"},
     {"layer_type", "", "type"},    {"model_ms", "ms", "model"},
     {"kernel_ms", "ms", "kernel"}, {"n", "", "n"},
@@ -32,9 +32,9 @@ static const struct analyze_column columns[COLUMN_COUNT] = {
     }                                                                                                                  \
   }
 
-static char *render(const struct cell *rows, size_t count, enum report_format format)
+static char *render(const struct table_cell *rows, size_t count, enum report_format format)
 {
-  const struct analyze_table table = {
+  const struct table table = {
       .id = "A8", .title = "t", .columns = columns, .column_count = COLUMN_COUNT, .rows = rows, .row_count = count};
   struct buf out;
   buf_init(&out, BUF_MAXIMUM_DEFAULT);
@@ -48,8 +48,8 @@ static char *render(const struct cell *rows, size_t count, enum report_format fo
 static void test_people_read_less(void **unused)
 {
   (void)unused;
-  const struct cell rows[] = {TEXT(FULL),   TEXT("aten::mean"),         TEXT("aten::mean"), REAL(43425.283),
-                              REAL(1.0547), {CELL_INT, {.integer = 1}}, REAL(1.0547),       TEXT("M/L/K")};
+  const struct table_cell rows[] = {TEXT(FULL),   TEXT("aten::mean"),         TEXT("aten::mean"), REAL(43425.283),
+                                    REAL(1.0547), {CELL_INT, {.integer = 1}}, REAL(1.0547),       TEXT("M/L/K")};
   for (enum report_format format = REPORT_TEXT; format <= REPORT_MARKDOWN; format++) {
     char *text = render(rows, 1, format);
     assert_non_null(strstr(text, "MeanOps"));
@@ -72,8 +72,9 @@ static void test_people_read_less(void **unused)
 static void test_what_tells_something_stays(void **unused)
 {
   (void)unused;
-  const struct cell rows[] = {TEXT("gemm"), TEXT("conv1"),   TEXT("Conv"), REAL(2), REAL(1), {CELL_INT, {.integer = 3}},
-                              REAL(0.9),    {CELL_NULL, {0}}};
+  const struct table_cell rows[] = {TEXT("gemm"), TEXT("conv1"),   TEXT("Conv"),
+                                    REAL(2),      REAL(1),         {CELL_INT, {.integer = 3}},
+                                    REAL(0.9),    {CELL_NULL, {0}}};
   char *text = render(rows, 1, REPORT_TEXT);
   assert_non_null(strstr(text, "type"));
   assert_non_null(strstr(text, "min"));
@@ -83,7 +84,7 @@ static void test_what_tells_something_stays(void **unused)
 
 // ---- what is the same in every row -----------------------------------------------------------------------------------
 #define ROOF_COLUMNS 6
-static const struct analyze_column roof_columns[ROOF_COLUMNS] = {
+static const struct table_column roof_columns[ROOF_COLUMNS] = {
     {"layer_name", "", "layer"},    {"latency_ms", "ms", "latency"},
     {"precision", "", "precision"}, {"peak_flops_per_s", "flops/s", "peak"},
     {"framework", "", "framework"}, {"latency_from", "", "from"},
@@ -91,19 +92,19 @@ static const struct analyze_column roof_columns[ROOF_COLUMNS] = {
 
 static char *render_roofs(const char *precision, const char *last_from, const char *note, enum report_format format)
 {
-  const struct cell rows[] = {
+  const struct table_cell rows[] = {
       TEXT("a"), REAL(12),   TEXT(precision), REAL(19.5e12), TEXT("pytorch"), TEXT("M/L/K"), //
       TEXT("b"), REAL(1e-5), TEXT(precision), REAL(19.5e12), TEXT("pytorch"), TEXT(last_from),
   };
   const char *const notes[] = {"layer latencies come from runs at M/L/K: …", note};
-  const struct analyze_table table = {.id = "A14",
-                                      .title = "t",
-                                      .columns = roof_columns,
-                                      .column_count = ROOF_COLUMNS,
-                                      .rows = rows,
-                                      .row_count = 2,
-                                      .notes = notes,
-                                      .note_count = 2};
+  const struct table table = {.id = "A14",
+                              .title = "t",
+                              .columns = roof_columns,
+                              .column_count = ROOF_COLUMNS,
+                              .rows = rows,
+                              .row_count = 2,
+                              .notes = notes,
+                              .note_count = 2};
   struct buf out;
   buf_init(&out, BUF_MAXIMUM_DEFAULT);
   report_tables(&table, 1, format, false, 0, &out);
@@ -136,8 +137,8 @@ static void test_what_is_the_same_in_every_row_is_said_once(void **unused)
 static void test_stages_have_one_name(void **unused)
 {
   (void)unused;
-  static const struct analyze_entry summary[] = {{"dram_read_bytes_stage", TEXT("B")}, {"dram_read_stage", TEXT("B")}};
-  const struct analyze_table table = {.id = "A12", .title = "t", .summary = summary, .summary_count = 2};
+  static const struct table_entry summary[] = {{"dram_read_bytes_stage", TEXT("B")}, {"dram_read_stage", TEXT("B")}};
+  const struct table table = {.id = "A12", .title = "t", .summary = summary, .summary_count = 2};
   for (enum report_format format = REPORT_TEXT; format <= REPORT_JSON; format++) {
     struct buf out;
     buf_init(&out, BUF_MAXIMUM_DEFAULT);

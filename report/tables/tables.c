@@ -8,8 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-void report_tables(const struct analyze_table *tables, size_t count, enum report_format format, bool as_array,
-                   unsigned width, struct buf *out)
+void report_tables(const struct table *tables, size_t count, enum report_format format, bool as_array, unsigned width,
+                   struct buf *out)
 {
   if (format == REPORT_JSON) {
     table_json(tables, count, as_array, out);
@@ -23,7 +23,7 @@ void report_tables(const struct analyze_table *tables, size_t count, enum report
       continue;
     }
     struct arena arena = {0};
-    struct analyze_table table;
+    struct table table;
     if (!table_for_people(&tables[i], &arena, &table))
       out->failed = true;
     else if (format == REPORT_TEXT)
@@ -35,7 +35,7 @@ void report_tables(const struct analyze_table *tables, size_t count, enum report
 }
 
 // The largest absolute value of a column, for its unit.
-static double column_largest(const struct analyze_table *table, size_t index)
+static double column_largest(const struct table *table, size_t index)
 {
   double largest = 0;
   for (size_t row = 0; row < table->row_count; row++) {
@@ -47,7 +47,7 @@ static double column_largest(const struct analyze_table *table, size_t index)
 }
 
 // Columns of one unit are compared with each other, so they are scaled alike.
-static double unit_largest(const struct analyze_table *table, size_t index)
+static double unit_largest(const struct table *table, size_t index)
 {
   double largest = 0;
   for (size_t column = 0; column < table->column_count; column++) {
@@ -60,12 +60,12 @@ static double unit_largest(const struct analyze_table *table, size_t index)
   return largest;
 }
 
-struct column_look column_look(const struct analyze_table *table, size_t index)
+struct column_look column_look(const struct table *table, size_t index)
 {
   struct column_look look = {.is_numeric = true, .is_shown = table->id == NULL};
   bool only_integers = true;
   for (size_t row = 0; row < table->row_count; row++) {
-    const struct cell *cell = &table->rows[row * table->column_count + index];
+    const struct table_cell *cell = &table->rows[row * table->column_count + index];
     if (cell->type == CELL_TEXT || cell->type == CELL_BOOL)
       look.is_numeric = false;
     if (cell->type == CELL_REAL)
@@ -81,7 +81,7 @@ struct column_look column_look(const struct analyze_table *table, size_t index)
   return look;
 }
 
-void table_context(const struct analyze_table *table, struct buf *out)
+void table_context(const struct table *table, struct buf *out)
 {
   size_t start = out->length;
   if (table->experiment != NULL) {
@@ -103,7 +103,7 @@ void table_context(const struct analyze_table *table, struct buf *out)
 }
 
 // The largest value of those summary entries that share `unit`.
-static double summary_largest(const struct analyze_table *table, const char *unit)
+static double summary_largest(const struct table *table, const char *unit)
 {
   double largest = 0;
   for (size_t i = 0; i < table->summary_count; i++) {
@@ -114,9 +114,9 @@ static double summary_largest(const struct analyze_table *table, const char *uni
   return largest;
 }
 
-void summary_value(const struct analyze_table *table, size_t index, struct buf *out)
+void summary_value(const struct table *table, size_t index, struct buf *out)
 {
-  const struct analyze_entry *entry = &table->summary[index];
+  const struct table_entry *entry = &table->summary[index];
   if (entry->value.type == CELL_TEXT) {
     display_escape(out, entry->value.value.text, strlen(entry->value.value.text));
     return;

@@ -6,26 +6,26 @@
 #include "report/report.h"
 #include "report/tables/figure.h"
 
-void table_text(const struct analyze_table *table, unsigned width, struct buf *out);
-void table_markdown(const struct analyze_table *table, struct buf *out);
-void table_csv(const struct analyze_table *table, struct buf *out);
-void table_json(const struct analyze_table *tables, size_t count, bool as_array, struct buf *out);
+void table_text(const struct table *table, unsigned width, struct buf *out);
+void table_markdown(const struct table *table, struct buf *out);
+void table_csv(const struct table *table, struct buf *out);
+void table_json(const struct table *tables, size_t count, bool as_array, struct buf *out);
 
 // ---- what text and Markdown share ------------------------------------------------------------------------------------
 // The table as people read it, in `arena`: kernel names in short form, and no spread where there was one observation.
 // False: out of memory.
-bool table_for_people(const struct analyze_table *table, struct arena *arena, struct analyze_table *ret_table);
+bool table_for_people(const struct table *table, struct arena *arena, struct table *ret_table);
 struct column_look {
   struct figure_style style;
   bool is_shown;   // false: nothing was measured in any row
   bool is_numeric; // right-aligned
 };
 // Looks at all cells of column `index`.
-struct column_look column_look(const struct analyze_table *table, size_t index);
+struct column_look column_look(const struct table *table, size_t index);
 // "resnet50, batch 4, M/L, 10 observations, trimmed:0.2"
-void table_context(const struct analyze_table *table, struct buf *out);
+void table_context(const struct table *table, struct buf *out);
 // The value of summary entry `index` with its unit behind it.
-void summary_value(const struct analyze_table *table, size_t index, struct buf *out);
+void summary_value(const struct table *table, size_t index, struct buf *out);
 // Appends `text` as CSV (RFC 4180): quoted where needed; invalid UTF-8 becomes U+FFFD.
 void csv_field(struct buf *out, const char *text, size_t length);
 

@@ -46,7 +46,7 @@
     }                                                                                                                  \
   }
 
-static const struct analyze_column columns[] = {
+static const struct table_column columns[] = {
     {"layer_index", "", "index"},
     {"layer_name", "", "name"},
     {"latency_ms", "ms", "latency"},
@@ -57,14 +57,14 @@ static const struct analyze_column columns[] = {
     {"flops", "flops", "flops"},
 };
 #define COLUMNS (sizeof columns / sizeof columns[0])
-static const struct cell rows[] = {
+static const struct table_cell rows[] = {
     INTEGER(0), TEXT("conv|1"),  REAL(12.3456), REAL(0.5), INTEGER(10), INTEGER(1500000), TRUTH(false), NOTHING,
     INTEGER(1), TEXT("a,\"b\""), REAL(0.25),    NOTHING,   INTEGER(9),  NOTHING,          TRUTH(true),  REAL(NAN),
 };
-static const struct analyze_entry summary[] = {{"layers", INTEGER(2)}, {"sum_ms", REAL(12.5956)}, {"stage", TEXT("M")}};
+static const struct table_entry summary[] = {{"layers", INTEGER(2)}, {"sum_ms", REAL(12.5956)}, {"stage", TEXT("M")}};
 static const char *const notes[] = {"a note"};
 static const int64_t run_ids[] = {3, 4};
-static const struct analyze_table table = {
+static const struct table table = {
     .id = "A2",
     .title = "layer information",
     .batch_size = 4,
@@ -165,7 +165,7 @@ static void test_json_is_exact(void **state)
 
 static void test_no_rows(void **state)
 {
-  struct analyze_table empty = table;
+  struct table empty = table;
   empty.row_count = 0;
   static const enum report_format formats[] = {REPORT_TEXT, REPORT_MARKDOWN, REPORT_CSV, REPORT_JSON};
   for (size_t i = 0; i < 4; i++) {

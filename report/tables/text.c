@@ -15,7 +15,7 @@
 #define NAME_LAST 8u     // and to this where no column may be left out any more
 
 struct layout {
-  const struct analyze_table *table;
+  const struct table *table;
   struct column_look *looks;
   struct buf *cells;    // row-major, escaped text as shown; header labels are not in it
   size_t *content;      // natural width of each column's cells and headers
@@ -25,7 +25,7 @@ struct layout {
 
 static void lay_cells(struct layout *layout)
 {
-  const struct analyze_table *table = layout->table;
+  const struct table *table = layout->table;
   struct buf raw;
   buf_init(&raw, BUF_MAXIMUM_DEFAULT);
   for (size_t column = 0; column < table->column_count; column++) {
@@ -195,7 +195,7 @@ static void trim_line(struct buf *out)
 
 static void put_header(const struct layout *layout, struct buf *out)
 {
-  const struct analyze_table *table = layout->table;
+  const struct table *table = layout->table;
   size_t last = last_shown(layout);
   bool has_units = false;
   for (size_t column = 0; column < table->column_count; column++)
@@ -219,7 +219,7 @@ static void put_header(const struct layout *layout, struct buf *out)
 
 static void put_rows(const struct layout *layout, struct buf *out)
 {
-  const struct analyze_table *table = layout->table;
+  const struct table *table = layout->table;
   size_t last = last_shown(layout);
   for (size_t row = 0; row < table->row_count; row++) {
     for (size_t column = 0; column < table->column_count; column++)
@@ -231,7 +231,7 @@ static void put_rows(const struct layout *layout, struct buf *out)
   }
 }
 
-static void put_summary(const struct analyze_table *table, struct buf *out)
+static void put_summary(const struct table *table, struct buf *out)
 {
   struct buf text;
   buf_init(&text, BUF_MAXIMUM_DEFAULT);
@@ -266,7 +266,7 @@ static void put_summary(const struct analyze_table *table, struct buf *out)
 
 static void put_notes(const struct layout *layout, const struct buf *left_out, struct buf *out)
 {
-  const struct analyze_table *table = layout->table;
+  const struct table *table = layout->table;
   struct buf text;
   buf_init(&text, BUF_MAXIMUM_DEFAULT);
   for (size_t i = 0; i < table->note_count; i++) {
@@ -299,7 +299,7 @@ static void put_title(const struct layout *layout, struct buf *out)
   buf_done(&context);
 }
 
-void table_text(const struct analyze_table *table, unsigned width, struct buf *out)
+void table_text(const struct table *table, unsigned width, struct buf *out)
 {
   struct layout layout = {.table = table, .width = width};
   size_t columns = table->column_count + 1, cells = table->row_count * table->column_count + 1;

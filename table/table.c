@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorts tables and reads their cells.
+#include "table/table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+double cell_double(const struct table_cell *cell)
+{
+  return cell->type == CELL_REAL ? cell->value.real : cell->type == CELL_INT ? (double)cell->value.integer : NAN;
+}
+
+struct sort_item {
+  const struct table_cell *cells;
+  struct table_cell value;
+  size_t row;
+};
+
+static double number_of(const struct table_cell *cell)
+{
+  switch (cell->type) {
+  case CELL_INT:
+    return (double)cell->value.integer;
+  case CELL_BOOL:
+    return cell->value.truth;
+  default:
+    return cell->value.real;
+  }
+}
+
+static int compare_items(const void *left, const void *right)
+{
+  const struct sort_item *a = left;
+  const struct sort_item *b = right;
+  int order = (a->value.type == CELL_NULL) - (b->value.type == CELL_NULL);
+  if (order == 0 && a->value.type != CELL_NULL) {
+    bool is_text = a->value.type == CELL_TEXT;
+    if (is_text != (b->value.type == CELL_TEXT))
+      order = is_text ? 1 : -1;
+    else if (is_text)
+      order = strcmp(a->value.value.text, b->value.value.text);
+    else
+      order = (number_of(&a->value) < number_of(&b->value)) - (number_of(&a->value) > number_of(&b->value));
+  }
+  if (order == 0)
+    order = a->row < b->row ? -1 : 1;
+  return order;
+}
+
+bool table_sort(struct table *table, const char *key, struct arena *arena)
+{
+  size_t column = 0;
+  while (column < table->column_count && strcmp(table->columns[column].key, key) != 0)
+    column++;
+  if (column == table->column_count)
+    return false;
+  struct sort_item *items = arena_alloc_array(arena, table->row_count + 1, sizeof *items);
+  struct table_cell *rows = arena_alloc_array(arena, table->row_count * table->column_count + 1, sizeof *rows);
+  if (items == NULL || rows == NULL)
+    return true; // out of memory leaves the order as it is
+  for (size_t i = 0; i < table->row_count; i++) {
+    const struct table_cell *cells = table->rows + i * table->column_count;
+    items[i] = (struct sort_item){cells, cells[column], i};
+  }
+  qsort(items, table->row_count, sizeof *items, compare_items);
+  for (size_t i = 0; i < table->row_count; i++)
+    memcpy(rows + i * table->column_count, items[i].cells, table->column_count * sizeof *rows);
+  table->rows = rows;
+  return true;
+}

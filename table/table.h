@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// A typed table: columns, rows, a summary, notes. analyze/ and programs/ fill tables (table/builder.h), report/ prints
+// them. Nothing in this room knows what the figures mean.
+#ifndef XSP_TABLE_TABLE_H
+#define XSP_TABLE_TABLE_H
+
+#include "base/arena.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum cell_type { CELL_NULL = 0, CELL_INT, CELL_REAL, CELL_TEXT, CELL_BOOL };
+struct table_cell {
+  enum cell_type type;
+  union {
+    int64_t integer;
+    double real;
+    const char *text;
+    bool truth;
+  } value; // text lives in the table's arena
+};
+struct table_column {
+  const char *key;   // part of the contract: "latency_ms"
+  const char *unit;  // "ms", "bytes", "%", "1/s", ""; from the key's suffix
+  const char *label; // for people: "latency"
+};
+struct table_entry { // of the summary
+  const char *key;
+  struct table_cell value;
+};
+struct table {
+  const char *id, *title;
+  // The runs that the figures come from.
+  int64_t batch_size; // 0: several or unknown (null)
+  const char *levels; // NULL: several
+  const int64_t *run_ids;
+  size_t run_count;
+  int64_t observations;
+  const char *statistic;  // "trimmed:0.2"
+  const char *experiment; // name; NULL: the only one in the file
+  const struct table_column *columns;
+  size_t column_count;
+  const struct table_cell *rows; // row_count * column_count, row-major
+  size_t row_count;
+  const struct table_entry *summary;
+  size_t summary_count;
+  const char *const *notes;
+  size_t note_count;
+  const char *const *left_out; // files that broke while they were read, "PATH: why"; also noted
+  size_t left_out_count;
+};
+
+// The value as a number; NaN: null, or not a number.
+double cell_double(const struct table_cell *cell);
+// Stable; numbers falling, text rising, null last. False: no such key.
+bool table_sort(struct table *table, const char *key, struct arena *arena);
+
+#endif
