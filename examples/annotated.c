@@ -14,12 +14,12 @@ int main(void)
   xsp_span_tag_int(&model, "batch_size", 4);
   xsp_span_log(&model, "input is ready");
 
-  // Layers have names that are known at run time only. The site is made once; NULL (no session) is fine everywhere.
+  // Names of layers are known at run time only. The site is made once; NULL (no session) is valid everywhere.
   struct xsp_site *layer = xsp_site_create("my framework", XSP_LEVEL_LAYER, "conv1", NULL);
   xsp_site_tag_string(layer, "layer_type", "Conv");
   struct xsp_span span = xsp_span_start(layer);
 
-  // Something asynchronous: the launch says where it belongs, the execution what it cost.
+  // An asynchronous operation: the launch has its place in the hierarchy, the execution its cost.
   struct xsp_span call = xsp_span_start(&launch);
   xsp_span_correlate(&call, XSP_KIND_LAUNCH, 1);
   uint64_t begin = xsp_clock_ticks();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Smooths a row of numbers ten times. Nothing of xsp in it: see traced.c.
+// Smooths a row of numbers ten times. It does not use xsp; see traced.c.
 #include <stdio.h>
 
 static double row[1 << 16];

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A predictor in plain Python: `xsp profile examples/predictor_python.py --batch 1,4` (docs/predictor_protocol.md).
-Its model is a perceptron of two layers in lists; every layer says when it ran."""
+Its model is a perceptron of two layers in lists; every layer reports its times."""
 import array
 import json
 import math

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A PyTorch model as a predictor: docs/predictor_protocol.md. Layers are its innermost modules, told by hooks."""
+"""A PyTorch model as a predictor: docs/predictor_protocol.md. Layers are its innermost modules, reported by hooks."""
 import json
 import mmap
 import os
@@ -20,7 +20,7 @@ class Residual(nn.Module):
         self.relu = nn.ReLU()
 
     def forward(self, x):
-        return self.relu(self.body(x) + self.shortcut(x))  # the addition is no module: it is outside of layers
+        return self.relu(self.body(x) + self.shortcut(x))  # the addition is not a module, so not in a layer
 
 
 model = nn.Sequential(nn.Conv2d(3, 32, 7, 2, 3), nn.ReLU(), nn.MaxPool2d(2), Residual(32, 32, 1), Residual(32, 64, 2),
@@ -48,8 +48,8 @@ for request in map(json.loads, lines):
                   "inputs": [{"name": "image", "type": "float32", "shape": ["N", 3, 224, 224]}]}
     elif request["request"] == "prepare":
         memory = mmap.mmap(int(os.environ["XSP_PREDICTOR_INPUTS_FD"]), request["bytes"])
-        inputs = [torch.frombuffer(memory, dtype=getattr(torch, told["type"]), offset=told["offset"],
-                                   count=told["bytes"] // 4).reshape(told["shape"]) for told in request["inputs"]]
+        inputs = [torch.frombuffer(memory, dtype=getattr(torch, info["type"]), offset=info["offset"],
+                                   count=info["bytes"] // 4).reshape(info["shape"]) for info in request["inputs"]]
     elif request["request"] == "predict":
         layers.clear()
         with torch.inference_mode():

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that loads a model and makes predictions, each with something to do before and after it. Its spans say what is
-// which: `xsp run -o stages.xsp -- build/examples/stages 20`, then `xsp analyze A1 stages.xsp` (docs/analyses.md).
+// Loads a model and makes predictions, each with work before and after it. The spans' categories identify the stages:
+// `xsp run -o stages.xsp -- build/examples/stages 20`, then `xsp analyze A1 stages.xsp` (docs/analyses.md).
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

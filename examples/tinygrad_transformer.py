@@ -4,9 +4,9 @@
 
     DEV=CL tinygrad_transformer.py [--runs 10] [--output ANSWERS.npy] [--json]
 
-It knows nothing of xsp. One line of it helps any profiler: the NVTX range `inference` around what is to be measured (by
-the package nvtx; without it the program runs as well). What the program prints is what it knows itself: how many kernels
-an inference has, how long it took, and after what time everything was launched.
+It does not use xsp. One line helps any profiler: the NVTX range `inference` around the measured part (by the package
+nvtx; the program also runs without it). It prints its own
+figures: kernels of an inference, its time, and the time until everything was launched.
 """
 import argparse
 import contextlib
@@ -56,7 +56,7 @@ def main():
         return x.realize()
 
     x = Tensor.randn(1, LENGTH, WIDTH).realize()
-    for _ in range(3):  # the first builds the kernels, the second lets TinyJit note them, the third is the first like all
+    for _ in range(3):  # the first builds the kernels, TinyJit records the second, the third is the first normal one
         with annotate("warm-up"):
             forward(x).numpy()
     returned_ms, forward_ms, cpu_ms, kernels, answers = [], [], [], [], []
@@ -67,20 +67,20 @@ def main():
             returned = time.perf_counter()
             answers.append(result.numpy())
         forward_ms.append((time.perf_counter() - started) * 1e3)
-        cpu_ms.append((time.process_time() - cpu_started) * 1e3)  # of all threads, the device's too
+        cpu_ms.append((time.process_time() - cpu_started) * 1e3)  # of all threads, including the device's
         returned_ms.append((returned - started) * 1e3)
         kernels.append(GlobalCounters.kernel_count - launched_before)
     if options.output:
         numpy.save(options.output, numpy.stack(answers))
-    said = {"device": Device.DEFAULT, "runs": options.runs, "forward_ms": forward_ms, "returned_ms": returned_ms,
+    results = {"device": Device.DEFAULT, "runs": options.runs, "forward_ms": forward_ms, "returned_ms": returned_ms,
             "cpu_ms": cpu_ms, "kernels": kernels, "answers": hashlib.sha256(b"".join(answer.tobytes() for answer in answers)).hexdigest()}
     if options.json:
-        print(json.dumps(said))
+        print(json.dumps(results))
         return
     print(f"tinygrad on {Device.DEFAULT}: {options.runs} inferences of {kernels[0]} kernels")
     print(f"  inference           {numpy.median(forward_ms):9.3f} ms   (median; by the program's own clock)")
     print(f"  realize() returned  {numpy.median(returned_ms):9.3f} ms   (median; when everything was launched)")
-    print(f"  answers             {said['answers'][:16]}")
+    print(f"  answers             {results['answers'][:16]}")
 
 
 if __name__ == "__main__":

@@ -4,14 +4,13 @@
 
     tools/models.py FOLDER [--set demo|test|trained]
 
-demo:    squeezenet, resnet50, densenet121: the onnx package's light models (real graphs whose weights are left out) with
-         random weights of the size He et al. give (so that values neither vanish nor explode) and a free batch
-         dimension; and `trained`.
+demo:    squeezenet, resnet50, densenet121: the onnx package's light models (real graphs without weights) with random weights
+         scaled by He et al. (values neither vanish nor explode) and a free batch dimension; and `trained`.
 trained: ppocr_cls, ppocr_det: PP-OCR models with their trained weights, from the Python package rapidocr-onnxruntime
          (fetched by pip); the picture's height and width are fixed to what the package uses, the batch stays free.
 test:    squeezenet, inception_v1, and small models for every case that the tests need, broken ones too.
 
-A model that is there and whole is left alone; a new one is written beside its place and renamed.
+A complete model is kept; a new one is written under a temporary name and renamed.
 """
 import argparse
 import hashlib
@@ -148,7 +147,7 @@ def unknown_operator():
 
 
 def bad_shape():
-    """Loads, and fails when it runs: the reshape does not fit any batch but 3."""
+    """Loads, and fails at run time: the reshape fits batch 3 only."""
     node = helper.make_node("Reshape", ["x", "shape"], ["y"], name="misfit")
     return serialized(helper.make_graph([node], "misfit", [value("x", TensorProto.FLOAT, ["N", 4])],
                                         [value("y", TensorProto.FLOAT, None)],
@@ -187,7 +186,7 @@ DEMO = {f"{name}.onnx": (lambda name=name: Light(name).bytes()) for name in ("sq
 
 # ---- writing what is missing -----------------------------------------------------------------------------------------
 class Folder:
-    """The models that are there, by digest: `models.json` says what each was when it was written."""
+    """The existing models, by digest; `models.json` has the digest that each was written with."""
 
     def __init__(self, path):
         self.path = pathlib.Path(path)

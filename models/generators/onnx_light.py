@@ -40,7 +40,7 @@ class Light:
                 self.users.setdefault(name, []).append((node, position))
 
     def weights(self, output, shape):
-        """What the generator of `output` stands for, by the first node that uses it."""
+        """The role of the generator of `output`, by the first node that uses it."""
         node, position = self.users[output][0]
         while node.op_type in ("Unsqueeze", "Reshape"):
             node, position = self.users[node.output[0]][0]
