@@ -2,7 +2,7 @@
 // Expectations as text, written by xsp and read by the runner; see expect.h.
 #include "programs/runner/expect.h"
 
-#include "programs/runner/protocol.h"
+#include "format/protocol.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,6 +3,8 @@
 // a socket and ends when that closes. Whatever a framework does (abort, hang, take all memory) happens here, not in xsp.
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/folder.h"
+#include "format/protocol.h"
 #include "frameworks/common/predictor.h"
 #include "programs/runner/affinity.h"
 #include "programs/runner/arguments.h"
@@ -10,8 +12,6 @@
 #include "programs/runner/inputs.h"
 #include "programs/runner/orphan.h"
 #include "programs/runner/placement.h"
-#include "programs/runner/protocol.h"
-#include "programs/runner/work_directory.h"
 #include <xsp/span.h>
 
 #include <errno.h>
@@ -403,7 +403,7 @@ int main(int count, char **values)
     runner.predictor->close(&runner.model);
   inputs_done(&runner.inputs);
   if (status == STATUS_OK && !runner.was_asked_to_end && runner.arguments.options.work_directory != NULL) // xsp is gone
-    work_directory_remove(runner.arguments.options.work_directory);
+    folder_remove_flat(runner.arguments.options.work_directory);
   arena_done(&runner.arena);
   return status_exit_code(status);
 }

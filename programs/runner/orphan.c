@@ -3,7 +3,7 @@
 // that it disturbs no measurement.
 #include "programs/runner/orphan.h"
 
-#include "programs/runner/work_directory.h"
+#include "base/folder.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -33,7 +33,7 @@ static void *watch(void *unused)
   }
   poll(NULL, 0, GRACE_MS); // where the main thread is not stuck it sees the same and ends the process in order
   if (watched.work_directory != NULL)
-    work_directory_remove(watched.work_directory);
+    folder_remove_flat(watched.work_directory);
   _exit(0);
 }
 

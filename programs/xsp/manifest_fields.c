@@ -2,7 +2,7 @@
 // Checked values of a manifest's document; see manifest_fields.h. Called by manifest.c only.
 #include "programs/xsp/manifest_fields.h"
 
-#include "programs/xsp/nearest.h"
+#include "base/nearest.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,13 +3,12 @@
 // that nothing half-made is ever found and two xsp that want the same model make it once.
 #include "programs/xsp/manifest_source.h"
 
-#include "base/buf.h"
+#include "base/folder.h"
 #include "programs/xsp/manifest_run.h"
 #include "programs/xsp/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
 #include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -62,21 +61,6 @@ static enum status make_folders(const char *path, struct arena *arena, struct er
       *at++ = '/';
   }
   return STATUS_OK;
-}
-
-static void remove_tree(const char *path)
-{
-  char *const roots[] = {strdup(path), NULL};
-  FTS *walk = roots[0] != NULL ? fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL) : NULL;
-  for (FTSENT *entry; walk != NULL && (entry = fts_read(walk)) != NULL;) {
-    if (entry->fts_info == FTS_DP)
-      rmdir(entry->fts_accpath);
-    else if (entry->fts_info != FTS_D)
-      unlink(entry->fts_accpath);
-  }
-  if (walk != NULL)
-    fts_close(walk);
-  free(roots[0]);
 }
 
 // ---- which model it is -----------------------------------------------------------------------------------------------
@@ -184,14 +168,14 @@ static enum status run_generator(const struct manifest *manifest, const char *sc
     arguments[count++] = manifest->arguments.items[i];
   arguments[count++] = "--output";
   arguments[count++] = arena_format(arena, "%s/%s", place->making, manifest->produces);
-  remove_tree(place->making); // of one that was killed
+  folder_remove_tree(place->making); // of one that was killed
   if (mkdir(place->making, 0777) != 0)
     return error_set_errno(err, STATUS_SYSTEM, "no place for made models", place->making, "XSP_MODEL_CACHE=FOLDER");
   XSP_TRY(manifest_run_python(manifest, arguments, is_quiet, err));
   if (access(arguments[count - 1], R_OK) != 0)
     return manifest_wrong(manifest, manifest->source_line, STATUS_SYSTEM, "the script by hand", err,
                           "%s ended well but did not make %s", manifest->generator, manifest->produces);
-  remove_tree(place->folder); // one without the result
+  folder_remove_tree(place->folder); // one without the result
   if (rename(place->making, place->folder) != 0)
     return error_set_errno(err, STATUS_SYSTEM, "cannot keep the made model", place->folder, "XSP_MODEL_CACHE=FOLDER");
   return STATUS_OK;
@@ -220,7 +204,7 @@ enum status generator_make(const struct manifest *manifest, bool is_quiet, struc
     status = run_generator(manifest, script, &place, is_quiet, arena, err);
     *ret_was_made = status == STATUS_OK;
     if (status != STATUS_OK)
-      remove_tree(place.making);
+      folder_remove_tree(place.making);
   }
   unlink(place.lock);
   close(lock);

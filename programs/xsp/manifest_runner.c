@@ -2,11 +2,11 @@
 // What a manifest means for the runner; see manifest_runner.h.
 #include "programs/xsp/manifest_runner.h"
 
+#include "base/nearest.h"
 #include "programs/runner/expect.h"
 #include "programs/xsp/manifest_document.h"
 #include "programs/xsp/manifest_source.h"
 #include "programs/xsp/manifest_version.h"
-#include "programs/xsp/nearest.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parses a verb's arguments by its option table. Called by main; the getters by the verbs. Prints nothing.
-#include "programs/xsp/nearest.h"
+#include "base/nearest.h"
 #include "programs/xsp/verb.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Option parsing: forms, order, wrong use, numbers; and the search for the nearest word.
-#include "programs/xsp/nearest.h"
+#include "base/nearest.h"
 #include "programs/xsp/verb.h"
 
 #include <setjmp.h>

@@ -3,8 +3,8 @@
 // an error that says so, with the last lines the framework wrote.
 #include "programs/xsp/profile_runner.h"
 
-#include "programs/runner/protocol.h"
-#include "programs/runner/work_directory.h"
+#include "base/folder.h"
+#include "format/protocol.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -395,6 +395,6 @@ void runner_close(struct runner *runner)
   if (runner->talk > 0)
     close(runner->talk);
   if (runner->work_directory[0] != 0)
-    work_directory_remove(runner->work_directory);
+    folder_remove_flat(runner->work_directory);
   *runner = (struct runner){.control = -1, .talk = -1};
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which tracers a program is given: by name, by path, or all that xsp has. What each of them can say is a table here,
 // because at a level set a program gets only those that have something to say at it.
+#include "base/nearest.h"
 #include "programs/xsp/install.h"
-#include "programs/xsp/nearest.h"
 #include "programs/xsp/run_environment.h"
 #include "programs/xsp/run_functions.h"
 

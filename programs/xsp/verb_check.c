@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp check: which frameworks and tracers can be used here, which not and why; what the machine is like.
 #include "base/json_write.h"
+#include "base/nearest.h"
 #include "programs/xsp/check_links.h"
 #include "programs/xsp/check_machine.h"
 #include "programs/xsp/check_manifest.h"
 #include "programs/xsp/check_probe.h"
 #include "programs/xsp/install.h"
 #include "programs/xsp/manifest.h"
-#include "programs/xsp/nearest.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/profile_peaks.h"
 #include "programs/xsp/reader.h"

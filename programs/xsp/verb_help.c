@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp help: help for the terminal; also the man pages and the shell completion, for the build.
+#include "base/nearest.h"
 #include "programs/xsp/help.h"
-#include "programs/xsp/nearest.h"
 #include "programs/xsp/output.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Formatting and parsing of protocol lines; used by the runner and by `xsp profile`.
-#include "programs/runner/protocol.h"
+#include "format/protocol.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lines of the runner's protocol survive any text in their fields.
-#include "programs/runner/protocol.h"
+#include "format/protocol.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

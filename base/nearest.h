@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // "Did you mean": which known word is nearest to a mistyped one.
-#ifndef XSP_PROGRAMS_XSP_NEAREST_H
-#define XSP_PROGRAMS_XSP_NEAREST_H
+#ifndef XSP_BASE_NEAREST_H
+#define XSP_BASE_NEAREST_H
 
 #include <stddef.h>
 

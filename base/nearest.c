@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Edit distance with transpositions between short words. Used by option parsing and by main. Pure.
-#include "programs/xsp/nearest.h"
+#include "base/nearest.h"
 
 #include <string.h>
 
