@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `xsp check --links` prints: a table of counts by level and basis, examples of disagreement, traps. Called by
-// check_links_run.
+// verb_check.c.
+#include "programs/xsp/check_links_print.h"
 #include "base/json_write.h"
-#include "programs/xsp/check_links.h"
+#include "correlate/check_links.h"
+#include "programs/xsp/output.h"
 #include "report/display.h"
 
 #include <inttypes.h>
@@ -214,8 +216,8 @@ static void print_remarks(const struct run_links *links, struct store *store, st
     print_example(&links->example[i], store, out);
 }
 
-void check_links_print(const struct check_links *links, struct store *store, enum report_format format, unsigned width,
-                       struct buf *out)
+static void print(const struct check_links *links, struct store *store, enum report_format format, unsigned width,
+                  struct buf *out)
 {
   if (format == REPORT_JSON) {
     print_json(links, store, out);
@@ -228,4 +230,25 @@ void check_links_print(const struct check_links *links, struct store *store, enu
   print_table(links, format, width, out);
   for (size_t i = 0; i < links->count && format != REPORT_CSV; i++)
     print_remarks(&links->links[i], store, out);
+}
+
+enum status check_links_run(const char *path, enum report_format format, struct error *err)
+{
+  struct store *store;
+  struct arena arena = {0};
+  struct check_links links;
+  struct buf out;
+  XSP_TRY(store_open(path, &store, err));
+  buf_init(&out, BUF_MAXIMUM_DEFAULT);
+  enum status status = check_links_compare(store, &arena, &links, err);
+  if (status == STATUS_OK) {
+    print(&links, store, format, output_width(), &out);
+    status = output_buf(&out, err);
+  }
+  if (status == STATUS_OK && links.total[LINK_DISAGREES] > 0)
+    status = STATUS_NO;
+  buf_done(&out);
+  arena_done(&arena);
+  store_close(store);
+  return status;
 }

@@ -4,8 +4,8 @@
 #define XSP_PROGRAMS_XSP_IMPORT_REPORT_H
 
 #include "base/buf.h"
+#include "correlate/account.h"
 #include "importers/import.h"
-#include "programs/xsp/import_account.h"
 
 struct import_report {
   const struct import_file *files;

@@ -4,11 +4,11 @@
 #include "programs/xsp/run_experiment.h"
 
 #include "correlate/correlate.h"
+#include "correlate/resolve.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/run_facts.h"
 #include "programs/xsp/run_file_name.h"
 #include "programs/xsp/run_plan.h"
-#include "programs/xsp/run_resolve.h"
 #include "programs/xsp/run_spans.h"
 #include "programs/xsp/run_streams.h"
 
@@ -325,6 +325,27 @@ static enum status measure(struct experiment *experiment, struct error *err)
 }
 
 // ---- ambiguous parents -----------------------------------------------------------------------------------------------
+// A file for the serialised execution, beside the output, and its one run. It never appears under its own name.
+static enum status create_scratch(const char *output_path, uint32_t level_mask, struct store **ret_scratch,
+                                  struct store_run *ret_run, struct error *err)
+{
+  struct arena arena = {0};
+  const char *path = arena_format(&arena, "%s.serialized", output_path);
+  const struct store_experiment experiment = {.experiment_id = 1, .xsp_version = XSP_VERSION};
+  *ret_run = (struct store_run){
+      .run_id = 1, .experiment_id = 1, .levels = {level_mask, false}, .epoch_is_unix = true, .own_pct = NAN};
+  *ret_scratch = NULL;
+  enum status status =
+      path == NULL ? error_set(err, STATUS_MEMORY, "cannot resolve ambiguous parents", NULL, NULL, "out of memory")
+                   : store_create(path, true, ret_scratch, err);
+  if (status == STATUS_OK)
+    status = store_add_experiment(*ret_scratch, &experiment, err);
+  if (status == STATUS_OK)
+    status = store_add_run(*ret_scratch, ret_run, err);
+  arena_done(&arena);
+  return status;
+}
+
 static enum status run_serialized(struct experiment *experiment, struct store *scratch, struct store_run *run,
                                   struct run_result *ret_ran, struct error *err)
 {
@@ -340,21 +361,20 @@ static enum status run_serialized(struct experiment *experiment, struct store *s
 }
 
 // The serialised execution is in no statistic and in no file: only the parents that it showed are.
-static enum status resolve_by(struct experiment *experiment, struct run_resolution *resolution, struct buf *text,
+static enum status resolve_by(struct experiment *experiment, struct resolution *resolution, struct buf *text,
                               struct error *err)
 {
   struct store *scratch;
   struct store_run run;
   struct run_result ran = {0};
-  enum status status =
-      run_resolve_scratch(experiment->options->output_path, resolution->level_mask, &scratch, &run, err);
+  enum status status = create_scratch(experiment->options->output_path, resolution->level_mask, &scratch, &run, err);
   say(experiment, "%zu parents are ambiguous: one more execution, its launches one after the other",
       resolution->before);
   if (status == STATUS_OK)
     status = run_serialized(experiment, scratch, &run, &ran, err);
   bool has_failed = status == STATUS_OK && (ran.was_interrupted || run_exit_status(ran.wait_status) != 0);
   if (status == STATUS_OK && !has_failed)
-    status = run_resolve_join(experiment->store, scratch, resolution, err);
+    status = resolve_join(experiment->store, scratch, resolution, err);
   store_discard(scratch);
   if (status != STATUS_OK)
     return status;
@@ -362,21 +382,21 @@ static enum status resolve_by(struct experiment *experiment, struct run_resoluti
     buf_format(text, "%zu ambiguous parents stay: the execution with launches one after the other ended with status %d",
                resolution->before, run_exit_status(ran.wait_status));
   else
-    run_resolve_explain(resolution, text);
+    resolve_explain(resolution, text);
   return has_failed ? STATUS_OK : correlate_store(experiment->store, err);
 }
 
 static enum status resolve(struct experiment *experiment, struct error *err)
 {
-  struct run_resolution resolution;
+  struct resolution resolution;
   struct buf text;
-  XSP_TRY(run_resolve_count(experiment->store, &resolution, err));
+  XSP_TRY(resolve_count(experiment->store, &resolution, err));
   buf_init(&text, BUF_MAXIMUM_DEFAULT);
   enum status status = STATUS_OK;
   if (resolution.before > 0)
     status = resolve_by(experiment, &resolution, &text, err);
   else
-    run_resolve_explain(&resolution, &text);
+    resolve_explain(&resolution, &text);
   if (status == STATUS_OK)
     status = store_add_note(experiment->store, 0, "resolve", text.data != NULL ? text.data : "", err);
   if (status == STATUS_OK && text.data != NULL)

@@ -4,7 +4,7 @@
 #define XSP_PROGRAMS_RUN_FACTS_H
 
 #include "analyze/analyze.h"
-#include "programs/xsp/import_account.h"
+#include "correlate/account.h"
 #include "programs/xsp/profile_noise.h"
 
 struct run_facts {

@@ -2,7 +2,7 @@
 // xsp check: which frameworks and tracers can be used here, which not and why; what the machine is like.
 #include "base/json_write.h"
 #include "base/nearest.h"
-#include "programs/xsp/check_links.h"
+#include "programs/xsp/check_links_print.h"
 #include "programs/xsp/check_machine.h"
 #include "programs/xsp/check_manifest.h"
 #include "programs/xsp/check_probe.h"

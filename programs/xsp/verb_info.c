@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp info: what a file holds: experiments, system, runs, spans, and how far they can be trusted.
 #include "base/json_write.h"
-#include "programs/xsp/info_facts.h"
+#include "correlate/facts.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/reader.h"
 #include "report/display.h"

@@ -3,8 +3,8 @@
 #include "collect/collect.h"
 #include "correlate/correlate.h"
 #include "programs/xsp/output.h"
-#include "programs/xsp/recover_copy.h"
 #include "programs/xsp/verb.h"
+#include "store/copy.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -50,7 +50,7 @@ static enum status find_source(struct recovery *recovery, struct recovered *reco
         store_open(path, &store, NULL) != STATUS_OK)
       continue;
     enum status status =
-        recover_has_trace(store, recovered->origin.run_ids[0], collect_trace(recovered->session), &has, NULL);
+        store_has_trace(store, recovered->origin.run_ids[0], collect_trace(recovered->session), &has, NULL);
     if (status != STATUS_OK || !has) {
       store_close(store);
       continue;
@@ -106,7 +106,7 @@ static enum status begin_file(struct recovery *recovery, struct error *err)
 {
   if (!recovery->from)
     return add_experiment(recovery, err);
-  XSP_TRY(recover_copy(recovery->from, recovery->to, err));
+  XSP_TRY(store_copy(recovery->from, recovery->to, err));
   struct store_run *runs = NULL;
   size_t count = 0;
   XSP_TRY(load_runs(recovery, &runs, &count, err));
@@ -126,7 +126,7 @@ static enum status drain(struct recovery *recovery, struct recovered *recovered,
   if (origin->path) {
     int64_t *ids = NULL;
     size_t count = 0;
-    XSP_TRY(recover_span_ids(recovery->from, origin->run_ids, origin->run_count, &recovery->arena, &ids, &count, err));
+    XSP_TRY(store_span_ids(recovery->from, origin->run_ids, origin->run_count, &recovery->arena, &ids, &count, err));
     collect_set_known(recovered->session, ids, count);
   }
   recovered->run_id = origin->path ? origin->run_id : ++recovery->last_run_id;

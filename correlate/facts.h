@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `xsp info` says of a run, counted from its spans.
-#ifndef XSP_PROGRAMS_XSP_INFO_FACTS_H
-#define XSP_PROGRAMS_XSP_INFO_FACTS_H
+#ifndef XSP_CORRELATE_FACTS_H
+#define XSP_CORRELATE_FACTS_H
 
 #include "store/store.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From two stores to the join and back: the runs of an experiment, and one execution of the same program whose launches
 // went one after the other, in a scratch file. Called by run_experiment.c, which runs the program.
-#include "programs/xsp/run_resolve.h"
+#include "correlate/resolve.h"
 
 #include "correlate/correlate.h"
 
@@ -35,12 +35,12 @@ static enum status count_run(struct store *store, int64_t run_id, size_t *ret_co
   return store_walk_spans(store, run_id, STORE_BIT(STORE_BASIS), add_ambiguous, ret_count, err);
 }
 
-enum status run_resolve_count(struct store *store, struct run_resolution *ret_resolution, struct error *err)
+enum status resolve_count(struct store *store, struct resolution *ret_resolution, struct error *err)
 {
   struct arena arena = {0};
   struct store_run *runs;
   size_t run_count = 0;
-  *ret_resolution = (struct run_resolution){0};
+  *ret_resolution = (struct resolution){0};
   enum status status = store_runs(store, &arena, &runs, &run_count, err);
   for (size_t i = 0; i < run_count && status == STATUS_OK; i++) {
     size_t count;
@@ -51,25 +51,6 @@ enum status run_resolve_count(struct store *store, struct run_resolution *ret_re
     ret_resolution->level_mask |= runs[i].levels.mask;
   }
   ret_resolution->after = ret_resolution->before;
-  arena_done(&arena);
-  return status;
-}
-
-// ---- the scratch file ------------------------------------------------------------------------------------------------
-enum status run_resolve_scratch(const char *output_path, uint32_t level_mask, struct store **ret_scratch,
-                                struct store_run *ret_run, struct error *err)
-{
-  struct arena arena = {0};
-  const char *path = arena_format(&arena, "%s.serialized", output_path);
-  const struct store_experiment experiment = {.experiment_id = 1, .xsp_version = XSP_VERSION};
-  *ret_run = (struct store_run){
-      .run_id = 1, .experiment_id = 1, .levels = {level_mask, false}, .epoch_is_unix = true, .own_pct = NAN};
-  *ret_scratch = NULL;
-  enum status status = path == NULL ? no_memory(err) : store_create(path, true, ret_scratch, err);
-  if (status == STATUS_OK)
-    status = store_add_experiment(*ret_scratch, &experiment, err);
-  if (status == STATUS_OK)
-    status = store_add_run(*ret_scratch, ret_run, err);
   arena_done(&arena);
   return status;
 }
@@ -199,7 +180,7 @@ static enum status note_count(struct store *store, int64_t run_id, const char *k
 }
 
 static enum status join_run(struct store *store, int64_t run_id, const struct side *serial,
-                            struct run_resolution *resolution, struct arena *arena, struct error *err)
+                            struct resolution *resolution, struct arena *arena, struct error *err)
 {
   struct side here;
   struct join_answer answer;
@@ -219,8 +200,7 @@ static enum status join_run(struct store *store, int64_t run_id, const struct si
   return note_count(store, run_id, "ambiguous_after", answer.ambiguous - answer.link_count, err);
 }
 
-enum status run_resolve_join(struct store *store, struct store *scratch, struct run_resolution *resolution,
-                             struct error *err)
+enum status resolve_join(struct store *store, struct store *scratch, struct resolution *resolution, struct error *err)
 {
   struct arena arena = {0};
   struct side serial;
@@ -243,7 +223,7 @@ enum status run_resolve_join(struct store *store, struct store *scratch, struct 
   return status;
 }
 
-void run_resolve_explain(const struct run_resolution *resolution, struct buf *out)
+void resolve_explain(const struct resolution *resolution, struct buf *out)
 {
   size_t found = resolution->before - resolution->after;
   if (resolution->before == 0) {

@@ -2,8 +2,8 @@
 // Pairs spans of two executions. Within an observation and a level, the i-th span of a name is the i-th of that name in the
 // other one, whatever threads they are on; where that fails, the i-th of those whose parents are on one thread. Where counts
 // differ nothing of that name is paired. A pairing is believed only where it agrees with every parent that is known, and
-// each parent that it gives encloses the span. Called by run_resolve.c.
-#include "programs/xsp/run_join.h"
+// each parent that it gives encloses the span. Called by resolve.c.
+#include "correlate/join.h"
 
 #include <stdlib.h>
 

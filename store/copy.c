@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One .xsp file into another, table by table. Called by verb_recover.c. Ids stay what they are, except those of strings
 // and traces, which every file gives out itself.
-#include "programs/xsp/recover_copy.h"
+#include "store/copy.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -158,7 +158,7 @@ static enum status copy_experiments(struct copy *copy, struct error *err)
   return STATUS_OK;
 }
 
-enum status recover_copy(struct store *from, struct store *to, struct error *err)
+enum status store_copy(struct store *from, struct store *to, struct error *err)
 {
   struct copy copy = {.from = from, .to = to};
   struct arena runs_arena = {0};
@@ -185,7 +185,7 @@ static enum status set_true(void *context, const struct store_cell *cells, size_
   return STATUS_OK;
 }
 
-enum status recover_has_trace(struct store *store, int64_t run_id, const char *trace, bool *ret_has, struct error *err)
+enum status store_has_trace(struct store *store, int64_t run_id, const char *trace, bool *ret_has, struct error *err)
 {
   char sql[160];
   *ret_has = false;
@@ -201,8 +201,8 @@ static int by_value(const void *a, const void *b)
   return (left > right) - (left < right);
 }
 
-enum status recover_span_ids(struct store *store, const int64_t *run_ids, size_t run_count, struct arena *arena,
-                             int64_t **ret_ids, size_t *ret_count, struct error *err)
+enum status store_span_ids(struct store *store, const int64_t *run_ids, size_t run_count, struct arena *arena,
+                           int64_t **ret_ids, size_t *ret_count, struct error *err)
 {
   int64_t *ids = NULL;
   size_t count = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an import made of its files, counted from the correlated store: spans by level, parents by basis, and the kernels
 // that belong to nothing, by reason. Called by verb_import.c and run_summary.c. Prints nothing.
-#ifndef XSP_PROGRAMS_XSP_IMPORT_ACCOUNT_H
-#define XSP_PROGRAMS_XSP_IMPORT_ACCOUNT_H
+#ifndef XSP_CORRELATE_ACCOUNT_H
+#define XSP_CORRELATE_ACCOUNT_H
 
 #include "store/store.h"
 

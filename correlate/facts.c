@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts what a file holds, run by run. Called by verb_info.c. Prints nothing.
-#include "programs/xsp/info_facts.h"
+#include "correlate/facts.h"
 
 #include <sys/stat.h>
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// `xsp check --links`: links that a source recorded, compared with those that are found without them.
-#ifndef XSP_PROGRAMS_XSP_CHECK_LINKS_H
-#define XSP_PROGRAMS_XSP_CHECK_LINKS_H
+// Links that a source recorded, compared with those that are found without them.
+#ifndef XSP_CORRELATE_CHECK_LINKS_H
+#define XSP_CORRELATE_CHECK_LINKS_H
 
 #include "correlate/correlate.h"
-#include "report/report.h"
 
 enum link_kind {
   LINK_PARENT,   // the parent that the source named, or said that there is none
@@ -41,10 +40,5 @@ struct check_links {
 enum status check_links_compare(struct store *store, struct arena *arena, struct check_links *ret_links,
                                 struct error *err) MUST_CHECK;
 size_t check_links_sum(const struct run_links *links, enum link_outcome outcome);
-// check_links_print.c
-void check_links_print(const struct check_links *links, struct store *store, enum report_format format, unsigned width,
-                       struct buf *out);
-// The whole of `xsp check --links PATH`. STATUS_NO where links disagree.
-enum status check_links_run(const char *path, enum report_format format, struct error *err) MUST_CHECK;
 
 #endif

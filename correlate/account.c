@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts a store's runs one by one, with the columns that it needs only: a run may have ten million spans.
-#include "programs/xsp/import_account.h"
+#include "correlate/account.h"
 
 #include <stdlib.h>
 

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Relates every run's spans anew, blind to the links that its source recorded, and compares. Called by verb_check.c. One
+// Relates every run's spans anew, blind to the links that its source recorded, and compares. Called by `xsp check --links`. One
 // run's columns are held at a time.
-#include "programs/xsp/check_links.h"
+#include "correlate/check_links.h"
 
 #include "base/saturate.h"
-#include "programs/xsp/output.h"
-#include "programs/xsp/reader.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -316,25 +314,4 @@ enum status check_links_compare(struct store *store, struct arena *arena, struct
     for (int outcome = 0; outcome < LINK_OUTCOMES && !ret_links->links[i].is_trap; outcome++)
       ret_links->total[outcome] += check_links_sum(&ret_links->links[i], (enum link_outcome)outcome);
   return STATUS_OK;
-}
-
-enum status check_links_run(const char *path, enum report_format format, struct error *err)
-{
-  struct store *store;
-  struct arena arena = {0};
-  struct check_links links;
-  struct buf out;
-  XSP_TRY(store_open(path, &store, err));
-  buf_init(&out, BUF_MAXIMUM_DEFAULT);
-  enum status status = check_links_compare(store, &arena, &links, err);
-  if (status == STATUS_OK) {
-    check_links_print(&links, store, format, output_width(), &out);
-    status = output_buf(&out, err);
-  }
-  if (status == STATUS_OK && links.total[LINK_DISAGREES] > 0)
-    status = STATUS_NO;
-  buf_done(&out);
-  arena_done(&arena);
-  store_close(store);
-  return status;
 }

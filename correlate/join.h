@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pairs the spans of two executions of one program by name and ordinal, to find in the one, whose launches went one after
 // the other, the parents that are ambiguous in the other. Pure.
-#ifndef XSP_PROGRAMS_RUN_JOIN_H
-#define XSP_PROGRAMS_RUN_JOIN_H
+#ifndef XSP_CORRELATE_JOIN_H
+#define XSP_CORRELATE_JOIN_H
 
 #include "base/arena.h"
 #include "base/error.h"
