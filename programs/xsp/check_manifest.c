@@ -4,12 +4,12 @@
 #include "programs/xsp/check_manifest.h"
 
 #include "base/json_write.h"
+#include "launch/install.h"
+#include "launch/runner.h"
 #include "programs/runner/expect.h"
-#include "programs/xsp/install.h"
 #include "programs/xsp/manifest_runner.h"
 #include "programs/xsp/manifest_source.h"
 #include "programs/xsp/output.h"
-#include "programs/xsp/profile_runner.h"
 #include "report/display.h"
 
 #include <inttypes.h>
@@ -25,7 +25,7 @@ struct finding {
   struct arena arena;
   struct manifest manifest;
   const struct predictor *predictor;
-  struct check_result library;
+  struct probe_result library;
   struct manifest_model model;
   struct port *ports;
   size_t port_count, port_room;

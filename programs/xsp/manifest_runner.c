@@ -31,9 +31,9 @@ enum status manifest_predictor(const struct manifest *manifest, const struct pre
 }
 
 enum status manifest_check_library(const struct manifest *manifest, const struct predictor *predictor,
-                                   const char *library, struct check_result *ret_result, struct error *err)
+                                   const char *library, struct probe_result *ret_result, struct error *err)
 {
-  check_predictor(predictor, library, ret_result);
+  probe_predictor(predictor, library, ret_result);
   if (!ret_result->is_usable)
     return error_set(err, ret_result->status == STATUS_NO ? STATUS_SYSTEM : ret_result->status,
                      "the manifest's framework cannot be used", predictor->name, ret_result->advice, "%s",

@@ -4,7 +4,7 @@
 #ifndef XSP_PROGRAMS_MANIFEST_RUNNER_H
 #define XSP_PROGRAMS_MANIFEST_RUNNER_H
 
-#include "programs/xsp/check_probe.h"
+#include "launch/probe.h"
 #include "programs/xsp/manifest.h"
 
 // The predictor it names. Errors: STATUS_INPUT, with the line and the nearest name.
@@ -13,7 +13,7 @@ enum status manifest_predictor(const struct manifest *manifest, const struct pre
 // Opens the framework's library in a process of its own and compares its version with what the manifest wants. Errors:
 // STATUS_SYSTEM, with what was found where.
 enum status manifest_check_library(const struct manifest *manifest, const struct predictor *predictor,
-                                   const char *library, struct check_result *ret_result, struct error *err) MUST_CHECK;
+                                   const char *library, struct probe_result *ret_result, struct error *err) MUST_CHECK;
 // For runner_options, NULL-terminated; NULL where memory is out. Those of `given` (the command line's) go before the manifest's.
 const char *const *manifest_expectations(const struct manifest *manifest, struct arena *arena);
 const char *const *manifest_inputs(const struct manifest *manifest, const char *const *given, struct arena *arena);

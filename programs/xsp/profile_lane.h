@@ -4,7 +4,7 @@
 #define XSP_PROGRAMS_PROFILE_LANE_H
 
 #include "collect/collect.h"
-#include "programs/xsp/profile_runner.h"
+#include "launch/runner.h"
 
 struct lane {
   struct runner runner;

@@ -3,7 +3,7 @@
 // where that leaves the same model.
 #include "programs/xsp/profile_model.h"
 
-#include "programs/xsp/check_probe.h"
+#include "launch/probe.h"
 #include "programs/xsp/manifest_runner.h"
 #include "programs/xsp/output.h"
 
@@ -98,7 +98,7 @@ static enum status check_versions(const struct manifest *manifest, const struct 
 {
   const struct predictor *predictor = predictor_find(manifest->framework);
   for (size_t i = 0; manifest->framework_version != NULL && i < profile->variant_count; i++) {
-    struct check_result result;
+    struct probe_result result;
     XSP_TRY(manifest_check_library(manifest, predictor, profile->variants[i].library, &result, err));
   }
   return STATUS_OK;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a program over level sets and repetitions and writes the .xsp file. Every execution is a run row of its own; runs of
-// one level set pool in analyses. One thread; run_capture.c has the program, this file has the experiment around it.
+// one level set pool in analyses. One thread; launch/execution.c has the program, this file has the experiment around it.
 #include "programs/xsp/run_experiment.h"
 
 #include "correlate/correlate.h"
 #include "correlate/resolve.h"
+#include "launch/file_name.h"
+#include "launch/streams.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/run_facts.h"
-#include "programs/xsp/run_file_name.h"
 #include "programs/xsp/run_plan.h"
 #include "programs/xsp/run_spans.h"
-#include "programs/xsp/run_streams.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -28,7 +28,7 @@ struct experiment {
   const struct run_experiment_options *options;
   struct run_experiment_result *result;
   struct store *store;
-  struct run_streams streams;
+  struct streams streams;
   struct level_set sets[RUN_SETS_MAXIMUM];
   size_t set_count;
   unsigned executions, planned; // begun; 0: not known yet
@@ -53,7 +53,7 @@ static enum status describe(struct experiment *experiment, struct error *err)
   struct timespec created;
   clock_gettime(CLOCK_REALTIME, &created);
   char name[NAME_MAX + 1];
-  run_file_name_program(options->run.command, name, sizeof name);
+  file_name_program(options->run.command, name, sizeof name);
   const struct store_experiment row = {
       .experiment_id = 1,
       .name = name,
@@ -73,7 +73,7 @@ static enum status describe(struct experiment *experiment, struct error *err)
 // ---- one execution ---------------------------------------------------------------------------------------------------
 // CPU time of xsp beside the program, of the program's time. What tracers cost inside the program is not in it: that
 // is the difference between level sets.
-static double own_pct(const struct run_result *ran)
+static double own_pct(const struct launch_result *ran)
 {
   int64_t duration_ns = ran->end_ns - ran->start_ns;
   return duration_ns > 0 ? 100 * (double)ran->own_ns / (double)duration_ns : NAN;
@@ -86,13 +86,13 @@ static enum status note_int(struct store *store, int64_t run_id, const char *key
   return store_add_note(store, run_id, key, text, err);
 }
 
-static enum status write_run(struct experiment *experiment, struct store_run *run, const struct run_result *ran,
+static enum status write_run(struct experiment *experiment, struct store_run *run, const struct launch_result *ran,
                              struct error *err)
 {
   struct store *store = experiment->store;
   run->own_pct = own_pct(ran);
   XSP_TRY(store_add_run(store, run, err));
-  XSP_TRY(note_int(store, run->run_id, "exit_status", run_exit_status(ran->wait_status), err));
+  XSP_TRY(note_int(store, run->run_id, "exit_status", launch_exit_status(ran->wait_status), err));
   XSP_TRY(note_int(store, run->run_id, "processes", ran->processes, err));
   if (ran->left_running > 0)
     XSP_TRY(note_int(store, run->run_id, "left_running", ran->left_running, err));
@@ -135,23 +135,23 @@ static void clear_progress(const struct experiment *experiment)
 }
 
 // A repetition that ends otherwise than the first execution measured something else: it stays, in no statistic.
-static enum status leave_failed(struct experiment *experiment, const struct run_result *ran, struct error *err)
+static enum status leave_failed(struct experiment *experiment, const struct launch_result *ran, struct error *err)
 {
   char note[128];
   struct buf said;
   buf_init(&said, BUF_MAXIMUM_DEFAULT);
-  run_streams_said(&experiment->streams, &said);
+  streams_said(&experiment->streams, &said);
   clear_progress(experiment);
   output_talk("xsp: execution %u ended with status %d, the first with %d: no more are made%s%s", experiment->executions,
-              run_exit_status(ran->wait_status), experiment->result->exit_status,
+              launch_exit_status(ran->wait_status), experiment->result->exit_status,
               experiment->streams.input_is_lost ? "; its stdin was empty, because it could not be read twice" : "",
               said.length > 0 ? "; the last it wrote to stderr:" : "");
   if (said.length > 0)
     fprintf(stderr, "%s%s", said.data, said.data[said.length - 1] == '\n' ? "" : "\n");
   buf_done(&said);
   snprintf(note, sizeof note, "execution %u ended with status %d, the first with %d: no more were made",
-           experiment->executions, run_exit_status(ran->wait_status), experiment->result->exit_status);
-  experiment->result->exit_status = run_exit_status(ran->wait_status);
+           experiment->executions, launch_exit_status(ran->wait_status), experiment->result->exit_status);
+  experiment->result->exit_status = launch_exit_status(ran->wait_status);
   return store_add_note(experiment->store, 0, "failed", note, err);
 }
 
@@ -160,19 +160,19 @@ static bool is_first(const struct experiment *experiment)
   return experiment->executions == 1;
 }
 
-static enum status capture(struct experiment *experiment, struct store_run *run, struct run_result *ret_ran,
+static enum status capture(struct experiment *experiment, struct store_run *run, struct launch_result *ret_ran,
                            struct error *err)
 {
-  struct run_options options = experiment->options->run;
+  struct launch_options options = experiment->options->run;
   options.levels = run->levels;
   if (is_first(experiment)) {
-    enum status first = run_capture(&options, experiment->store, run, ret_ran, err);
-    run_streams_first_ended(&experiment->streams);
+    enum status first = launch_execute(&options, experiment->store, run, ret_ran, err);
+    streams_first_ended(&experiment->streams);
     return first;
   }
-  XSP_TRY(run_streams_redirect(&experiment->streams, err));
-  enum status status = run_capture(&options, experiment->store, run, ret_ran, err);
-  run_streams_restore(&experiment->streams);
+  XSP_TRY(streams_redirect(&experiment->streams, err));
+  enum status status = launch_execute(&options, experiment->store, run, ret_ran, err);
+  streams_restore(&experiment->streams);
   return status;
 }
 
@@ -210,7 +210,7 @@ static uint32_t asked_levels(const struct experiment *experiment)
 static enum status execute(struct experiment *experiment, struct level_set levels, bool is_warmup, struct error *err)
 {
   struct run_experiment_result *result = experiment->result;
-  struct run_result ran = {0};
+  struct launch_result ran = {0};
   struct store_run run = {
       .run_id = ++experiment->last_run_id, .experiment_id = 1, .levels = levels, .epoch_is_unix = true, .own_pct = NAN};
   experiment->executions++;
@@ -220,19 +220,19 @@ static enum status execute(struct experiment *experiment, struct level_set level
   enum status status = capture(experiment, &run, &ran, err);
   if (is_first(experiment)) {
     result->first = ran;
-    result->exit_status = run_exit_status(ran.wait_status);
+    result->exit_status = launch_exit_status(ran.wait_status);
   }
   XSP_TRY(status);
   XSP_TRY(run_spans_look(experiment->store, run.run_id, ran.span_id, &experiment->published, err));
   run.levels.mask &= asked_levels(experiment);
   XSP_TRY(write_run(experiment, &run, &ran, err));
-  bool has_failed = run_exit_status(ran.wait_status) != 0;
+  bool has_failed = launch_exit_status(ran.wait_status) != 0;
   result->was_interrupted |= ran.was_interrupted;
   experiment->is_over = has_failed || ran.was_interrupted;
   if (has_failed && !ran.was_interrupted && !is_first(experiment))
     XSP_TRY(leave_failed(experiment, &ran, err));
   if (ran.was_interrupted)
-    result->exit_status = run_exit_status(ran.wait_status);
+    result->exit_status = launch_exit_status(ran.wait_status);
   if (is_first(experiment))
     XSP_TRY(miss_steps(experiment, levels, err));
   if (is_first(experiment) && has_failed && !ran.was_interrupted && (is_warmup || count_planned(experiment) > 1))
@@ -347,15 +347,15 @@ static enum status create_scratch(const char *output_path, uint32_t level_mask, 
 }
 
 static enum status run_serialized(struct experiment *experiment, struct store *scratch, struct store_run *run,
-                                  struct run_result *ret_ran, struct error *err)
+                                  struct launch_result *ret_ran, struct error *err)
 {
-  struct run_options options = experiment->options->run;
+  struct launch_options options = experiment->options->run;
   options.levels = run->levels;
   options.serialized = true;
   experiment->executions++;
-  XSP_TRY(run_streams_redirect(&experiment->streams, err));
-  enum status status = run_capture(&options, scratch, run, ret_ran, err);
-  run_streams_restore(&experiment->streams);
+  XSP_TRY(streams_redirect(&experiment->streams, err));
+  enum status status = launch_execute(&options, scratch, run, ret_ran, err);
+  streams_restore(&experiment->streams);
   experiment->result->was_interrupted |= status == STATUS_OK && ret_ran->was_interrupted;
   return status;
 }
@@ -366,13 +366,13 @@ static enum status resolve_by(struct experiment *experiment, struct resolution *
 {
   struct store *scratch;
   struct store_run run;
-  struct run_result ran = {0};
+  struct launch_result ran = {0};
   enum status status = create_scratch(experiment->options->output_path, resolution->level_mask, &scratch, &run, err);
   say(experiment, "%zu parents are ambiguous: one more execution, its launches one after the other",
       resolution->before);
   if (status == STATUS_OK)
     status = run_serialized(experiment, scratch, &run, &ran, err);
-  bool has_failed = status == STATUS_OK && (ran.was_interrupted || run_exit_status(ran.wait_status) != 0);
+  bool has_failed = status == STATUS_OK && (ran.was_interrupted || launch_exit_status(ran.wait_status) != 0);
   if (status == STATUS_OK && !has_failed)
     status = resolve_join(experiment->store, scratch, resolution, err);
   store_discard(scratch);
@@ -380,7 +380,7 @@ static enum status resolve_by(struct experiment *experiment, struct resolution *
     return status;
   if (has_failed)
     buf_format(text, "%zu ambiguous parents stay: the execution with launches one after the other ended with status %d",
-               resolution->before, run_exit_status(ran.wait_status));
+               resolution->before, launch_exit_status(ran.wait_status));
   else
     resolve_explain(resolution, text);
   return has_failed ? STATUS_OK : correlate_store(experiment->store, err);
@@ -466,10 +466,10 @@ enum status run_experiment(const struct run_experiment_options *options, struct 
 {
   *ret_result = (struct run_experiment_result){0};
   struct experiment experiment = {.options = options, .result = ret_result};
-  experiment.streams = (struct run_streams){.saved = {-1, -1, -1}, .talk = -1, .input = {.copy = -1, .original = -1}};
+  experiment.streams = (struct streams){.saved = {-1, -1, -1}, .talk = -1, .input = {.copy = -1, .original = -1}};
   XSP_TRY(store_create(options->output_path, options->force, &experiment.store, err));
   if (is_repeated(options))
-    run_streams_begin(&experiment.streams);
+    streams_begin(&experiment.streams);
   noise_start(&ret_result->noise);
   disturbance_read(&experiment.before);
   enum status status = describe(&experiment, err);
@@ -477,7 +477,7 @@ enum status run_experiment(const struct run_experiment_options *options, struct 
     status = measure(&experiment, err);
   if (status == STATUS_OK)
     status = finish(&experiment, err);
-  run_streams_done(&experiment.streams);
+  streams_done(&experiment.streams);
   if (status != STATUS_OK)
     give_up(&experiment);
   else

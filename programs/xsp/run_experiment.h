@@ -3,13 +3,13 @@
 #ifndef XSP_PROGRAMS_RUN_EXPERIMENT_H
 #define XSP_PROGRAMS_RUN_EXPERIMENT_H
 
+#include "launch/execution.h"
 #include "programs/xsp/profile_noise.h"
-#include "programs/xsp/run_capture.h"
 
 #define RUN_SETS_MAXIMUM 16
 
 struct run_experiment_options {
-  struct run_options run; // levels are set per execution
+  struct launch_options run; // levels are set per execution
   struct level_set sets[RUN_SETS_MAXIMUM];
   size_t set_count;
   bool sets_are_given; // by --levels: all are run. Else sets that add nothing to this program are left out
@@ -23,7 +23,7 @@ struct run_experiment_options {
 
 struct run_experiment_result {
   struct store *store;                      // finished, open for reading; owned by the caller
-  struct run_result first;                  // of the first execution of all: the summary's
+  struct launch_result first;               // of the first execution of all: the summary's
   int exit_status;                          // what xsp run exits with
   size_t ambiguous_before, ambiguous_after; // with resolve
   bool was_interrupted;

@@ -36,14 +36,14 @@ static void put_command(struct buf *out, char *const *command)
   }
 }
 
-static void put_ending(struct buf *out, const struct run_result *first)
+static void put_ending(struct buf *out, const struct launch_result *first)
 {
   double seconds = (double)(first->end_ns - first->start_ns) / 1e9;
   buf_format(out, ": %.*f %s", 3, seconds < 1 ? seconds * 1e3 : seconds, seconds < 1 ? "ms" : "s");
   if (WIFSIGNALED(first->wait_status))
     buf_format(out, ", killed by signal %d", WTERMSIG(first->wait_status));
   else
-    buf_format(out, ", exit status %d", run_exit_status(first->wait_status));
+    buf_format(out, ", exit status %d", launch_exit_status(first->wait_status));
   if (first->processes > 1)
     buf_format(out, ", %u processes", first->processes);
   if (first->left_running > 0)
@@ -84,7 +84,7 @@ static void put_kernels(struct buf *out, const struct import_account *account)
 }
 
 // Where an option says when to record, nothing recorded may be its doing.
-static void put_silence(struct buf *out, const struct run_options *options, const struct run_result *ran)
+static void put_silence(struct buf *out, const struct launch_options *options, const struct launch_result *ran)
 {
   buf_text(out, "none but the program's own");
   if (options->capture_range != NULL) {
@@ -100,8 +100,8 @@ static void put_silence(struct buf *out, const struct run_options *options, cons
   }
 }
 
-static void put_facts(struct buf *out, const struct run_facts *facts, const struct run_options *options,
-                      const struct run_result *ran)
+static void put_facts(struct buf *out, const struct run_facts *facts, const struct launch_options *options,
+                      const struct launch_result *ran)
 {
   static const enum basis order[] = {BASIS_EXPLICIT, BASIS_CORRELATION, BASIS_CONTAINMENT, BASIS_AMBIGUOUS, BASIS_NONE};
   const struct import_account *account = &facts->account;

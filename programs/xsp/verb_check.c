@@ -2,11 +2,11 @@
 // xsp check: which frameworks and tracers can be used here, which not and why; what the machine is like.
 #include "base/json_write.h"
 #include "base/nearest.h"
+#include "launch/install.h"
+#include "launch/probe.h"
 #include "programs/xsp/check_links_print.h"
 #include "programs/xsp/check_machine.h"
 #include "programs/xsp/check_manifest.h"
-#include "programs/xsp/check_probe.h"
-#include "programs/xsp/install.h"
 #include "programs/xsp/manifest.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/profile_peaks.h"
@@ -27,7 +27,7 @@ static const char *const kind_keys[] = {[SUBJECT_PREDICTOR] = "predictor", [SUBJ
 struct subject {
   enum subject_kind kind;
   bool has_given_library; // by option or environment
-  struct check_result result;
+  struct probe_result result;
 };
 
 struct subjects {
@@ -170,7 +170,7 @@ static enum status probe_all(const struct invocation *invocation, const glob_t *
     const char *path = given_library(invocation, name);
     subject->kind = SUBJECT_PREDICTOR;
     subject->has_given_library = path != NULL || environment_gives_library(name);
-    check_predictor(predictors[i], path, &subject->result);
+    probe_predictor(predictors[i], path, &subject->result);
   }
   for (size_t i = 0; i < tracers->gl_pathc; i++) {
     char name[64];
@@ -180,7 +180,7 @@ static enum status probe_all(const struct invocation *invocation, const glob_t *
     struct subject *subject = &subjects->items[subjects->count++];
     subject->kind = SUBJECT_TRACER;
     subject->has_given_library = environment_gives_library(name);
-    check_tracer(tracers->gl_pathv[i], &subject->result);
+    probe_tracer(tracers->gl_pathv[i], &subject->result);
   }
   return STATUS_OK;
 }
@@ -214,7 +214,7 @@ static void print_json(const struct subjects *subjects, const struct peaks *peak
   json_start(&json, out);
   json_array(&json);
   for (size_t i = 0; i < subjects->count; i++) {
-    const struct check_result *result = &subjects->items[i].result;
+    const struct probe_result *result = &subjects->items[i].result;
     json_object(&json);
     json_text(&json, kind_keys[subjects->items[i].kind], result->name);
     json_key(&json, "usable");
@@ -274,7 +274,7 @@ static void print_table(const struct subjects *subjects, enum report_format form
     return;
   }
   for (size_t i = 0; i < subjects->count; i++) {
-    const struct check_result *result = &subjects->items[i].result;
+    const struct probe_result *result = &subjects->items[i].result;
     struct table_cell *row = &rows[i * CHECK_COLUMNS];
     row[CHECK_KIND] = text_cell(kind_keys[subjects->items[i].kind]);
     row[CHECK_NAME] = text_cell(result->name);
@@ -311,7 +311,7 @@ static void put_wrapped(struct buf *out, const char *prefix, const char *text, u
 static void print_reasons(const struct subjects *subjects, unsigned width, struct buf *out)
 {
   for (size_t i = 0; i < subjects->count; i++) {
-    const struct check_result *result = &subjects->items[i].result;
+    const struct probe_result *result = &subjects->items[i].result;
     if (result->is_usable)
       continue;
     char prefix[128];
@@ -325,7 +325,7 @@ static void print_reasons(const struct subjects *subjects, unsigned width, struc
 static void print_untold(const struct subjects *subjects, unsigned width, struct buf *out)
 {
   for (size_t i = 0; i < subjects->count; i++) {
-    const struct check_result *result = &subjects->items[i].result;
+    const struct probe_result *result = &subjects->items[i].result;
     if (!result->is_usable || result->untold[0] == 0)
       continue;
     char prefix[128];

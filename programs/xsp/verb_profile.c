@@ -2,8 +2,8 @@
 // `xsp profile`: options in, experiment, tables out. The measuring is in profile_experiment.c.
 #include "base/arena.h"
 #include "frameworks/common/predictor.h"
+#include "launch/install.h"
 #include "programs/runner/affinity.h"
-#include "programs/xsp/install.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/profile_experiment.h"
 #include "programs/xsp/profile_model.h"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// `xsp run`: options in, executions, tables on stderr, the program's own exit status out. The running is in run_capture.c,
+// `xsp run`: options in, executions, tables on stderr, the program's own exit status out. The running is in launch/execution.c,
 // the repetition in run_experiment.c. Nothing is written to stdout.
 #include "base/arena.h"
+#include "launch/environment.h"
+#include "launch/file_name.h"
+#include "launch/functions.h"
+#include "launch/process.h"
 #include "programs/xsp/output.h"
-#include "programs/xsp/run_environment.h"
 #include "programs/xsp/run_experiment.h"
-#include "programs/xsp/run_file_name.h"
-#include "programs/xsp/run_functions.h"
-#include "programs/xsp/run_process.h"
 #include "programs/xsp/verb.h"
 
 #include <ctype.h>
@@ -186,7 +186,7 @@ static enum status fill_flight_recorder(struct request *request, struct error *e
 static enum status fill_ranges(struct request *request, struct error *err)
 {
   const struct invocation *invocation = request->invocation;
-  struct run_options *run = &request->experiment.run;
+  struct launch_options *run = &request->experiment.run;
   run->model_range = invocation_value(invocation, "model-range");
   run->capture_range = invocation_value(invocation, "capture-range");
   if ((run->model_range != NULL && run->model_range[0] == '\0') ||
@@ -223,8 +223,8 @@ static enum status fill_output(struct request *request, struct error *err)
   struct run_experiment_options *experiment = &request->experiment;
   const char *pattern = invocation_value(request->invocation, "output");
   if (pattern != NULL)
-    XSP_TRY(run_file_name_expand(pattern, &request->arena, &experiment->output_path, err));
-  else if ((experiment->output_path = run_file_name_default(experiment->run.command, &request->arena)) == NULL)
+    XSP_TRY(file_name_expand(pattern, &request->arena, &experiment->output_path, err));
+  else if ((experiment->output_path = file_name_default(experiment->run.command, &request->arena)) == NULL)
     return fail_memory(err);
   experiment->force = invocation_has(request->invocation, "force");
   if (!experiment->force && access(experiment->output_path, F_OK) == 0) // before the program runs, not after
@@ -264,10 +264,10 @@ static enum status fill(struct request *request, struct error *err)
   XSP_TRY(fill_flight_recorder(request, err));
   XSP_TRY(fill_output(request, err));
   experiment->command_line = command_line(request);
-  struct run_tracers tracers; // a wrong name is wrong use, and said before a file is made
-  struct run_options everything = experiment->run;
+  struct chosen_tracers tracers; // a wrong name is wrong use, and said before a file is made
+  struct launch_options everything = experiment->run;
   everything.levels = (struct level_set){XSP_LEVEL_MASK_ALL, false};
-  return run_tracers_choose(&everything, &request->arena, &tracers, err);
+  return tracers_choose(&everything, &request->arena, &tracers, err);
 }
 
 // ---- the end --------------------------------------------------------------------------------------------------------------
@@ -285,7 +285,7 @@ static int leave(enum status status, const struct run_experiment_result *result,
     return CANNOT_EXECUTE;
   if (!result->first.was_started)
     return exit_status_of(status);
-  int own = status == STATUS_OK ? result->exit_status : run_exit_status(result->first.wait_status);
+  int own = status == STATUS_OK ? result->exit_status : launch_exit_status(result->first.wait_status);
   return status != STATUS_OK && own == 0 ? status_exit_code(STATUS_SYSTEM) : own;
 }
 
@@ -294,7 +294,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
   struct request request = {.invocation = invocation};
   struct run_experiment_result result = {0};
   struct error own_err = {0};
-  run_process_prepare();
+  process_prepare();
   enum status status = fill(&request, &own_err);
   if (status == STATUS_OK)
     status = run_experiment(&request.experiment, &result, &own_err);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A process that copies a pipe. It never waits for more than there is: what comes is passed on at once, so that a program
-// that talks with whoever writes the pipe goes on as ever. Called by run_streams.c.
-#include "programs/xsp/run_input.h"
+// that talks with whoever writes the pipe goes on as ever. Called by streams.c.
+#include "launch/stdin_copy.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -62,11 +62,11 @@ static void become_pump(pid_t parent, int from, int to, int copy)
   _exit(0);
 }
 
-void run_input_begin(struct run_input *ret_input)
+void stdin_copy_begin(struct stdin_copy *ret_input)
 {
   int pipes[2] = {-1, -1};
-  *ret_input = (struct run_input){.copy = memfd_create("xsp-stdin", MFD_CLOEXEC),
-                                  .original = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)};
+  *ret_input = (struct stdin_copy){.copy = memfd_create("xsp-stdin", MFD_CLOEXEC),
+                                   .original = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)};
   fflush(NULL); // what is buffered would be written twice
   pid_t parent = getpid();
   if (ret_input->copy >= 0 && ret_input->original >= 0 && pipe2(pipes, O_CLOEXEC) == 0)
@@ -81,12 +81,12 @@ void run_input_begin(struct run_input *ret_input)
     if (pipes[i] >= 0)
       close(pipes[i]);
   if (!is_pumped) {
-    run_input_end(ret_input);
-    run_input_done(ret_input);
+    stdin_copy_end(ret_input);
+    stdin_copy_done(ret_input);
   }
 }
 
-void run_input_end(struct run_input *input)
+void stdin_copy_end(struct stdin_copy *input)
 {
   if (input->pump > 0) {
     kill(input->pump, SIGKILL);
@@ -101,7 +101,7 @@ void run_input_end(struct run_input *input)
   input->original = -1;
 }
 
-int run_input_open(const struct run_input *input)
+int stdin_copy_open(const struct stdin_copy *input)
 {
   char path[64];
   struct stat facts;
@@ -111,7 +111,7 @@ int run_input_open(const struct run_input *input)
   return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-void run_input_done(struct run_input *input)
+void stdin_copy_done(struct stdin_copy *input)
 {
   if (input->copy >= 0)
     close(input->copy);

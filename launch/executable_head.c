@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The head of a file that may be a program, as bytes: what kind it is. Pure; any bytes may come.
-#include "programs/xsp/run_program.h"
+#include "launch/executable.h"
 
 #include <elf.h>
 #include <string.h>
@@ -28,44 +28,44 @@ static void read_script(const char *text, size_t size, char interpreter[PATH_MAX
 }
 
 // The loader's path lies in the file where a PT_INTERP says; a head that does not reach so far says nothing.
-static enum run_program_kind read_loader(const uint8_t *bytes, size_t size, const Elf64_Ehdr *head)
+static enum executable_kind read_loader(const uint8_t *bytes, size_t size, const Elf64_Ehdr *head)
 {
   for (unsigned i = 0; i < head->e_phnum && i < PROGRAM_HEADERS_MOST; i++) {
     Elf64_Phdr part;
     if (head->e_phoff > size || i * sizeof part > size - head->e_phoff ||
         size - head->e_phoff - i * sizeof part < sizeof part)
-      return RUN_PROGRAM_UNKNOWN;
+      return EXECUTABLE_UNKNOWN;
     memcpy(&part, bytes + head->e_phoff + i * sizeof part, sizeof part);
     if (part.p_type != PT_INTERP)
       continue;
     if (part.p_offset > size || part.p_filesz > size - part.p_offset || part.p_filesz >= PATH_MAX)
-      return RUN_PROGRAM_DYNAMIC;
+      return EXECUTABLE_DYNAMIC;
     char loader[PATH_MAX];
     memcpy(loader, bytes + part.p_offset, part.p_filesz);
     loader[part.p_filesz] = '\0';
-    return strstr(loader, "/ld-musl") ? RUN_PROGRAM_OTHER_LIBC : RUN_PROGRAM_DYNAMIC;
+    return strstr(loader, "/ld-musl") ? EXECUTABLE_OTHER_LIBC : EXECUTABLE_DYNAMIC;
   }
-  return RUN_PROGRAM_STATIC;
+  return EXECUTABLE_STATIC;
 }
 
-enum run_program_kind run_program_of_bytes(const uint8_t *bytes, size_t size, char interpreter[PATH_MAX])
+enum executable_kind executable_of_bytes(const uint8_t *bytes, size_t size, char interpreter[PATH_MAX])
 {
   interpreter[0] = '\0';
   if (size >= 2 && memcmp(bytes, "#!", 2) == 0) {
     read_script((const char *)bytes, size, interpreter);
-    return RUN_PROGRAM_UNKNOWN;
+    return EXECUTABLE_UNKNOWN;
   }
   Elf64_Ehdr head;
   if (size < EI_NIDENT || memcmp(bytes, ELFMAG, SELFMAG) != 0)
-    return RUN_PROGRAM_UNKNOWN;
+    return EXECUTABLE_UNKNOWN;
   if (bytes[EI_CLASS] != ELFCLASS64 || bytes[EI_DATA] != ELFDATA2LSB)
-    return RUN_PROGRAM_OTHER_MACHINE;
+    return EXECUTABLE_OTHER_MACHINE;
   if (size < sizeof head)
-    return RUN_PROGRAM_UNKNOWN;
+    return EXECUTABLE_UNKNOWN;
   memcpy(&head, bytes, sizeof head);
   if (OWN_MACHINE != EM_NONE && head.e_machine != OWN_MACHINE)
-    return RUN_PROGRAM_OTHER_MACHINE;
+    return EXECUTABLE_OTHER_MACHINE;
   if (head.e_phentsize != sizeof(Elf64_Phdr))
-    return RUN_PROGRAM_UNKNOWN;
+    return EXECUTABLE_UNKNOWN;
   return read_loader(bytes, size, &head);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts the program and stands beside it. Called by run_capture.c.
+// Starts the program and stands beside it. Called by execution.c.
 //
 // Signals. The terminal and `kill -PGID` send to the whole process group, so the program has them already; what is sent to
 // xsp's own number has to be sent on. Which it was cannot be seen from a signal, so there is a *sentinel*: a child in the
 // same group that blocks everything and does nothing. A signal that is pending there too was sent to the group.
-#include "programs/xsp/run_process.h"
+#include "launch/process.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -63,7 +63,7 @@ static void sleep_ns(int64_t duration_ns)
   (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
 }
 
-void run_process_prepare(void)
+void process_prepare(void)
 {
   if (given.is_known)
     return;
@@ -112,7 +112,7 @@ static char process_state(pid_t process, unsigned long long *ret_start_ticks)
   return state;
 }
 
-bool run_process_lives(pid_t process, int64_t start_ns)
+bool process_lives(pid_t process, int64_t start_ns)
 {
   unsigned long long ticks = 0;
   char state = process_state(process, &ticks);
@@ -125,7 +125,7 @@ bool run_process_lives(pid_t process, int64_t start_ns)
 }
 
 // Not by who joined: a process that was only forked joins with its first span.
-bool run_process_any_in(const char *session)
+bool process_any_in(const char *session)
 {
   char wanted[PATH_MAX + 16], path[64];
   char *variable = NULL;
@@ -261,14 +261,14 @@ static enum status cannot_start(const char *command, int error, struct error *er
   return error_set_errno(err, STATUS_SYSTEM, "cannot start the program", command[0] == 0 ? "''" : command, advice);
 }
 
-enum status run_process_start(char *const *command, char *const *environment, struct run_process *ret_process,
-                              bool *ret_cannot_exec, struct error *err)
+enum status process_start(char *const *command, char *const *environment, struct process *ret_process,
+                          bool *ret_cannot_exec, struct error *err)
 {
   sigset_t watched;
   int notes[2];
-  *ret_process = (struct run_process){0};
+  *ret_process = (struct process){0};
   *ret_cannot_exec = false;
-  run_process_prepare();
+  process_prepare();
   watched_set(&watched);
   sigprocmask(SIG_BLOCK, &watched, NULL);
   for (size_t i = 0; i < sizeof watched_signals / sizeof *watched_signals; i++)
@@ -299,7 +299,7 @@ enum status run_process_start(char *const *command, char *const *environment, st
 // ---- beside it -------------------------------------------------------------------------------------------------------------
 
 // Stops as the program stopped, so that the shell that waits for xsp sees it; goes on when it is continued.
-static void stop_too(struct run_process *process, int number)
+static void stop_too(struct process *process, int number)
 {
   pid_t watcher = start_watcher(process->process);
   sigset_t one;
@@ -313,7 +313,7 @@ static void stop_too(struct run_process *process, int number)
   end_helper(watcher);
 }
 
-static void look_at_program(struct run_process *process)
+static void look_at_program(struct process *process)
 {
   int how = 0;
   for (;;) {
@@ -334,7 +334,7 @@ static void look_at_program(struct run_process *process)
 }
 
 // Did the whole group get it? The sentinel keeps it pending, so the next question needs a new one.
-static bool was_for_group(struct run_process *process, const siginfo_t *info)
+static bool was_for_group(struct process *process, const siginfo_t *info)
 {
   if (process->sentinel == 0)
     return info->si_signo != SIGTERM && info->si_signo != SIGHUP; // better once too few than twice
@@ -350,7 +350,7 @@ static bool was_for_group(struct run_process *process, const siginfo_t *info)
   return is_pending || (info->si_code == SI_KERNEL && info->si_signo != SIGALRM); // an alarm set before xsp's exec
 }
 
-static void handle(struct run_process *process, const siginfo_t *info)
+static void handle(struct process *process, const siginfo_t *info)
 {
   int number = info->si_signo;
   bool is_end = number == SIGINT || number == SIGQUIT || number == SIGTERM || number == SIGHUP;
@@ -365,7 +365,7 @@ static void handle(struct run_process *process, const siginfo_t *info)
     (void)kill(process->process, number); // not reaped yet, so the number is still its own
 }
 
-void run_process_wait(struct run_process *process, int64_t timeout_ns)
+void process_wait(struct process *process, int64_t timeout_ns)
 {
   sigset_t watched;
   watched_set(&watched);
@@ -384,7 +384,7 @@ void run_process_wait(struct run_process *process, int64_t timeout_ns)
   }
 }
 
-bool run_process_is_asked_to_end(struct run_process *process)
+bool process_is_asked_to_end(struct process *process)
 {
   sigset_t ends;
   sigemptyset(&ends);
@@ -398,7 +398,7 @@ bool run_process_is_asked_to_end(struct run_process *process)
   return is_asked;
 }
 
-void run_process_done(struct run_process *process)
+void process_done(struct process *process)
 {
   end_helper(process->sentinel);
   process->sentinel = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The child processes of `xsp check`. A result that does not arrive complete is a result too: the child's end says why.
-#include "programs/xsp/check_probe.h"
+#include "launch/probe.h"
 
 #include <xsp/tracer.h>
 
@@ -16,14 +16,14 @@
 #include <unistd.h>
 
 // ---- in the child ----------------------------------------------------------------------------------------------------
-typedef void (*probe_fn)(const void *what, struct check_result *ret_result);
+typedef void (*probe_fn)(const void *what, struct probe_result *ret_result);
 
 struct predictor_probe {
   const struct predictor *predictor;
   const char *library_path;
 };
 
-static void probe_predictor(const void *what, struct check_result *ret_result)
+static void in_child_predictor(const void *what, struct probe_result *ret_result)
 {
   const struct predictor_probe *probe = what;
   struct error err = {0};
@@ -49,14 +49,14 @@ static void say_nothing(const struct xsp_host *host, const char *message)
 }
 
 // The host of a probe: what the tracer says goes into the result.
-struct check_host {
+struct probe_host {
   struct xsp_host host; // first: the address is the tracer's handle
-  struct check_result *result;
+  struct probe_result *result;
 };
 
 static void note_found(const struct xsp_host *host, const char *library, const char *version)
 {
-  struct check_result *result = ((const struct check_host *)host)->result;
+  struct probe_result *result = ((const struct probe_host *)host)->result;
   if (library != NULL)
     snprintf(result->library, sizeof result->library, "%s", library);
   if (version != NULL)
@@ -65,18 +65,18 @@ static void note_found(const struct xsp_host *host, const char *library, const c
 
 static void note_advice(const struct xsp_host *host, const char *advice)
 {
-  struct check_result *result = ((const struct check_host *)host)->result;
+  struct probe_result *result = ((const struct probe_host *)host)->result;
   if (advice != NULL)
     snprintf(result->advice, sizeof result->advice, "%s", advice);
 }
 
-static void refuse(struct check_result *result, enum status status, const char *reason)
+static void refuse(struct probe_result *result, enum status status, const char *reason)
 {
   result->status = status;
   snprintf(result->reason, sizeof result->reason, "%s", reason);
 }
 
-static void probe_tracer(const void *what, struct check_result *ret_result)
+static void in_child_tracer(const void *what, struct probe_result *ret_result)
 {
   void *handle = dlopen(what, RTLD_NOW | RTLD_LOCAL);
   if (handle == NULL) {
@@ -90,7 +90,7 @@ static void probe_tracer(const void *what, struct check_result *ret_result)
   }
   xsp_tracer_entry_fn entry;
   memcpy(&entry, &symbol, sizeof entry);
-  const struct check_host host = {{sizeof host.host, XSP_ABI_VERSION, no_option, say_nothing, note_found, note_advice},
+  const struct probe_host host = {{sizeof host.host, XSP_ABI_VERSION, no_option, say_nothing, note_found, note_advice},
                                   ret_result};
   const struct xsp_tracer *tracer = entry(&host.host);
   if (tracer == NULL || tracer->name == NULL) {
@@ -107,7 +107,7 @@ static void probe_tracer(const void *what, struct check_result *ret_result)
 }
 
 // Probes, sends the result, and leaves without running the exit handlers of whatever was loaded.
-static void child_main(int to_parent, probe_fn probe, const void *what, struct check_result *result)
+static void child_main(int to_parent, probe_fn probe, const void *what, struct probe_result *result)
 {
   int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (int standard = 0; standard <= 2; standard++)
@@ -132,11 +132,11 @@ static int64_t now_ms(void)
 }
 
 // Reads the whole result; false where the child ends or the time is over before.
-static bool receive(int from_child, struct check_result *ret_result)
+static bool receive(int from_child, struct probe_result *ret_result)
 {
   char *bytes = (char *)ret_result;
   size_t received = 0;
-  int64_t deadline_ms = now_ms() + CHECK_TIMEOUT_MS;
+  int64_t deadline_ms = now_ms() + PROBE_TIMEOUT_MS;
   while (received < sizeof *ret_result) {
     int64_t left_ms = deadline_ms - now_ms();
     struct pollfd ready = {from_child, POLLIN, 0};
@@ -152,12 +152,12 @@ static bool receive(int from_child, struct check_result *ret_result)
   return true;
 }
 
-static void explain_end(int wait_status, bool was_killed, struct check_result *result)
+static void explain_end(int wait_status, bool was_killed, struct probe_result *result)
 {
   result->is_usable = false;
   result->status = STATUS_SYSTEM;
   if (was_killed)
-    snprintf(result->reason, sizeof result->reason, "it did not answer within %d s", CHECK_TIMEOUT_MS / 1000);
+    snprintf(result->reason, sizeof result->reason, "it did not answer within %d s", PROBE_TIMEOUT_MS / 1000);
   else if (WIFSIGNALED(wait_status))
     snprintf(result->reason, sizeof result->reason, "loading it crashed: signal %d (%s)", WTERMSIG(wait_status),
              strsignal(WTERMSIG(wait_status)));
@@ -167,7 +167,7 @@ static void explain_end(int wait_status, bool was_killed, struct check_result *r
   snprintf(result->advice, sizeof result->advice, "another version of it");
 }
 
-static void run_child(probe_fn probe, const void *what, struct check_result *result)
+static void run_child(probe_fn probe, const void *what, struct probe_result *result)
 {
   int pipes[2];
   if (pipe2(pipes, O_CLOEXEC) != 0) {
@@ -185,10 +185,10 @@ static void run_child(probe_fn probe, const void *what, struct check_result *res
   if (child == 0)
     child_main(pipes[1], probe, what, result);
   close(pipes[1]);
-  struct check_result answer = {0};
+  struct probe_result answer = {0};
   int64_t start_ms = now_ms();
   bool is_complete = receive(pipes[0], &answer);
-  bool was_killed = !is_complete && now_ms() - start_ms >= CHECK_TIMEOUT_MS;
+  bool was_killed = !is_complete && now_ms() - start_ms >= PROBE_TIMEOUT_MS;
   if (was_killed)
     kill(child, SIGKILL);
   int wait_status = 0;
@@ -201,21 +201,21 @@ static void run_child(probe_fn probe, const void *what, struct check_result *res
     explain_end(wait_status, was_killed, result);
 }
 
-void check_predictor(const struct predictor *predictor, const char *library_path, struct check_result *ret_result)
+void probe_predictor(const struct predictor *predictor, const char *library_path, struct probe_result *ret_result)
 {
-  *ret_result = (struct check_result){0};
+  *ret_result = (struct probe_result){0};
   snprintf(ret_result->name, sizeof ret_result->name, "%s", predictor->name);
   const struct predictor_probe probe = {predictor, library_path};
-  run_child(probe_predictor, &probe, ret_result);
+  run_child(in_child_predictor, &probe, ret_result);
 }
 
-void check_tracer(const char *path, struct check_result *ret_result)
+void probe_tracer(const char *path, struct probe_result *ret_result)
 {
-  *ret_result = (struct check_result){0};
+  *ret_result = (struct probe_result){0};
   snprintf(ret_result->name, sizeof ret_result->name, "%s", basename(path));
   char *dot = strrchr(ret_result->name, '.');
   if (dot != NULL)
     *dot = 0;
   snprintf(ret_result->library, sizeof ret_result->library, "%s", path);
-  run_child(probe_tracer, path, ret_result);
+  run_child(in_child_tracer, path, ret_result);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list of `xsp run --functions FILE`: its errors, told before the program starts, and what of it no process had.
-#ifndef XSP_PROGRAMS_RUN_FUNCTIONS_H
-#define XSP_PROGRAMS_RUN_FUNCTIONS_H
+#ifndef XSP_LAUNCH_FUNCTIONS_H
+#define XSP_LAUNCH_FUNCTIONS_H
 
 #include "base/error.h"
 

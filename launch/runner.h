@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One runner process as `xsp profile` sees it: start, ask, wait with a bound, and say how it died. One thread.
-#ifndef XSP_PROGRAMS_PROFILE_RUNNER_H
-#define XSP_PROGRAMS_PROFILE_RUNNER_H
+#ifndef XSP_LAUNCH_RUNNER_H
+#define XSP_LAUNCH_RUNNER_H
 
 #include "base/arena.h"
 #include "base/error.h"

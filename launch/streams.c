@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Swaps xsp's own descriptors 0, 1 and 2 while a repetition runs, because the program inherits them. One thread. Called by
 // run_experiment.c; writes nothing itself.
-#include "programs/xsp/run_streams.h"
+#include "launch/streams.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,9 +12,9 @@
 
 #define SAID_BYTES 2000
 
-void run_streams_begin(struct run_streams *streams)
+void streams_begin(struct streams *streams)
 {
-  *streams = (struct run_streams){.saved = {-1, -1, -1}, .talk = -1, .input = {.copy = -1, .original = -1}};
+  *streams = (struct streams){.saved = {-1, -1, -1}, .talk = -1, .input = {.copy = -1, .original = -1}};
   struct stat facts;
   if (fstat(STDIN_FILENO, &facts) != 0)
     return;
@@ -22,13 +22,13 @@ void run_streams_begin(struct run_streams *streams)
   streams->input_is_lost = S_ISFIFO(facts.st_mode) || S_ISSOCK(facts.st_mode);
   streams->input_at = streams->input_is_file ? lseek(STDIN_FILENO, 0, SEEK_CUR) : 0;
   if (S_ISFIFO(facts.st_mode))
-    run_input_begin(&streams->input);
+    stdin_copy_begin(&streams->input);
 }
 
-void run_streams_first_ended(struct run_streams *streams)
+void streams_first_ended(struct streams *streams)
 {
-  run_input_end(&streams->input);
-  int input = run_input_open(&streams->input);
+  stdin_copy_end(&streams->input);
+  int input = stdin_copy_open(&streams->input);
   if (input < 0)
     return;
   close(input);
@@ -36,9 +36,9 @@ void run_streams_first_ended(struct run_streams *streams)
 }
 
 // A descriptor of its own on the same bytes: reading it moves nobody else's place.
-static int open_input(const struct run_streams *streams)
+static int open_input(const struct streams *streams)
 {
-  int input = streams->input_is_file ? open("/proc/self/fd/0", O_RDONLY | O_CLOEXEC) : run_input_open(&streams->input);
+  int input = streams->input_is_file ? open("/proc/self/fd/0", O_RDONLY | O_CLOEXEC) : stdin_copy_open(&streams->input);
   if (input >= 0 && (!streams->input_is_file || lseek(input, streams->input_at, SEEK_SET) >= 0))
     return input;
   if (input >= 0)
@@ -46,7 +46,7 @@ static int open_input(const struct run_streams *streams)
   return open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-enum status run_streams_redirect(struct run_streams *streams, struct error *err)
+enum status streams_redirect(struct streams *streams, struct error *err)
 {
   if (streams->talk < 0)
     streams->talk = memfd_create("xsp-stderr", MFD_CLOEXEC);
@@ -65,7 +65,7 @@ enum status run_streams_redirect(struct run_streams *streams, struct error *err)
   enum status status = STATUS_OK;
   if (!is_open) {
     status = error_set_errno(err, STATUS_SYSTEM, "cannot repeat the program", NULL, NULL);
-    run_streams_restore(streams);
+    streams_restore(streams);
   }
   if (input >= 0)
     close(input);
@@ -74,7 +74,7 @@ enum status run_streams_redirect(struct run_streams *streams, struct error *err)
   return status;
 }
 
-void run_streams_restore(struct run_streams *streams)
+void streams_restore(struct streams *streams)
 {
   for (int stream = 0; stream < 3 && streams->is_redirected; stream++) {
     if (streams->saved[stream] < 0)
@@ -86,7 +86,7 @@ void run_streams_restore(struct run_streams *streams)
   streams->is_redirected = false;
 }
 
-void run_streams_said(const struct run_streams *streams, struct buf *out)
+void streams_said(const struct streams *streams, struct buf *out)
 {
   char text[SAID_BYTES];
   off_t end = streams->talk >= 0 ? lseek(streams->talk, 0, SEEK_END) : 0;
@@ -104,11 +104,11 @@ void run_streams_said(const struct run_streams *streams, struct buf *out)
   buf_put(out, begin, (size_t)(text + length - begin));
 }
 
-void run_streams_done(struct run_streams *streams)
+void streams_done(struct streams *streams)
 {
   if (streams->talk >= 0)
     close(streams->talk);
   streams->talk = -1;
-  run_input_end(&streams->input);
-  run_input_done(&streams->input);
+  stdin_copy_end(&streams->input);
+  stdin_copy_done(&streams->input);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp's side of --functions: the list is read with the code that the traced process uses, so that both agree on it, and
 // what each process said of it is put together. Called by `xsp run`.
-#include "programs/xsp/run_functions.h"
+#include "launch/functions.h"
 
 #include "tracers/functions/list.h"
 

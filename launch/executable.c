@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the head of the file that a command starts. Called before the program runs, so that a loader that would refuse
 // libxsp.so is not asked to load it, and afterwards to say why nothing was recorded. Any file may stand there.
-#include "programs/xsp/run_program.h"
+#include "launch/executable.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -57,39 +57,39 @@ static size_t read_head(const char *path, uint8_t head[HEAD_BYTES])
   return got > 0 ? (size_t)got : 0;
 }
 
-void run_program_look(const char *command, struct run_program *ret_program)
+void executable_look(const char *command, struct executable *ret_executable)
 {
   uint8_t head[HEAD_BYTES];
   char interpreter[PATH_MAX];
-  ret_program->kind = RUN_PROGRAM_UNKNOWN;
-  find(command, ret_program->path);
-  for (int scripts = 0; scripts <= SCRIPTS_MOST && ret_program->path[0] != '\0'; scripts++) {
+  ret_executable->kind = EXECUTABLE_UNKNOWN;
+  find(command, ret_executable->path);
+  for (int scripts = 0; scripts <= SCRIPTS_MOST && ret_executable->path[0] != '\0'; scripts++) {
     struct stat status;
-    if (stat(ret_program->path, &status) != 0 || !S_ISREG(status.st_mode))
+    if (stat(ret_executable->path, &status) != 0 || !S_ISREG(status.st_mode))
       return;
-    ret_program->kind = run_program_of_bytes(head, read_head(ret_program->path, head), interpreter);
+    ret_executable->kind = executable_of_bytes(head, read_head(ret_executable->path, head), interpreter);
     if (interpreter[0] == '\0') {
-      if (ret_program->kind <= RUN_PROGRAM_UNKNOWN && is_privileged(ret_program->path, &status))
-        ret_program->kind = RUN_PROGRAM_PRIVILEGED;
+      if (ret_executable->kind <= EXECUTABLE_UNKNOWN && is_privileged(ret_executable->path, &status))
+        ret_executable->kind = EXECUTABLE_PRIVILEGED;
       return;
     }
-    memcpy(ret_program->path, interpreter, sizeof interpreter);
+    memcpy(ret_executable->path, interpreter, sizeof interpreter);
   }
 }
 
-const char *run_program_why(enum run_program_kind kind)
+const char *executable_why(enum executable_kind kind)
 {
   switch (kind) {
-  case RUN_PROGRAM_STATIC:
+  case EXECUTABLE_STATIC:
     return "it is statically linked, so that no library can be brought into it";
-  case RUN_PROGRAM_PRIVILEGED:
+  case EXECUTABLE_PRIVILEGED:
     return "it runs with other rights than its caller's (setuid), and ignores the caller's libraries";
-  case RUN_PROGRAM_OTHER_MACHINE:
+  case EXECUTABLE_OTHER_MACHINE:
     return "it is made for another processor than xsp";
-  case RUN_PROGRAM_OTHER_LIBC:
+  case EXECUTABLE_OTHER_LIBC:
     return "it is linked with musl, where libxsp.so needs glibc";
-  case RUN_PROGRAM_DYNAMIC:
-  case RUN_PROGRAM_UNKNOWN:
+  case EXECUTABLE_DYNAMIC:
+  case EXECUTABLE_UNKNOWN:
     break;
   }
   return NULL;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the parts of xsp lie: beside the program (a build folder), or in ../lib/xsp (an installation, the tarball).
-#ifndef XSP_PROGRAMS_XSP_INSTALL_H
-#define XSP_PROGRAMS_XSP_INSTALL_H
+#ifndef XSP_LAUNCH_INSTALL_H
+#define XSP_LAUNCH_INSTALL_H
 
 #include "base/error.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One execution of a program with tracers inside, drained into one run of a store. The traced program keeps its terminal,
 // process group, descriptors and signals; xsp stands beside it. One thread.
-#ifndef XSP_PROGRAMS_RUN_CAPTURE_H
-#define XSP_PROGRAMS_RUN_CAPTURE_H
+#ifndef XSP_LAUNCH_EXECUTION_H
+#define XSP_LAUNCH_EXECUTION_H
 
 #include "base/error.h"
 #include "format/level.h"
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct run_options {              // what the user said; strings borrowed
+struct launch_options {           // what the user said; strings borrowed
   char *const *command;           // argv of the program, NULL-terminated
   const char *const *tracers;     // names or paths with options, NULL-terminated; {"auto"}: all that are usable
   struct level_set levels;        // of this execution
@@ -25,7 +25,7 @@ struct run_options {              // what the user said; strings borrowed
   bool quiet;
 };
 
-struct run_result {
+struct launch_result {
   bool was_started;              // else the error says why
   bool cannot_exec;              // it was not started because there is no such program, or none that can be: status 127
   int wait_status;               // of waitpid
@@ -41,10 +41,10 @@ struct run_result {
 
 // On error nothing more is running. `run` is the row of the run (run_id, levels are set by the caller, who has added it);
 // its drop counts are filled in.
-enum status run_capture(const struct run_options *options, struct store *store, struct store_run *run,
-                        struct run_result *ret_result, struct error *err) MUST_CHECK;
+enum status launch_execute(const struct launch_options *options, struct store *store, struct store_run *run,
+                           struct launch_result *ret_result, struct error *err) MUST_CHECK;
 
 // 128 + signal, or the exit status.
-int run_exit_status(int wait_status);
+int launch_exit_status(int wait_status);
 
 #endif

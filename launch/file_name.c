@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the output of `xsp run` is called. Called by verb_run.c before anything runs; run_capture.c names its span alike.
-#include "programs/xsp/run_file_name.h"
+// What the output of `xsp run` is called. Called by verb_run.c before anything runs; execution.c names its span alike.
+#include "launch/file_name.h"
 
 #include "base/buf.h"
 
@@ -76,7 +76,7 @@ static enum status expand(const char *pattern, struct buf *name, struct error *e
   return STATUS_OK;
 }
 
-enum status run_file_name_expand(const char *pattern, struct arena *arena, const char **ret_name, struct error *err)
+enum status file_name_expand(const char *pattern, struct arena *arena, const char **ret_name, struct error *err)
 {
   struct buf name;
   buf_init(&name, PATH_MAX);
@@ -89,7 +89,7 @@ enum status run_file_name_expand(const char *pattern, struct arena *arena, const
   return status;
 }
 
-const char *run_file_name_script(char *const *command)
+const char *file_name_script(char *const *command)
 {
   for (char *const *word = command + 1; *word != NULL; word++) {
     if ((*word)[0] == '-')
@@ -103,9 +103,9 @@ const char *run_file_name_script(char *const *command)
   return NULL;
 }
 
-void run_file_name_program(char *const *command, char *name, size_t size)
+void file_name_program(char *const *command, char *name, size_t size)
 {
-  const char *script = run_file_name_script(command);
+  const char *script = file_name_script(command);
   snprintf(name, size, "%s%s%s", basename(command[0]), script != NULL ? " " : "",
            script != NULL ? basename(script) : "");
 }
@@ -123,9 +123,9 @@ static bool is_interpreter(const char *command)
   return false;
 }
 
-const char *run_file_name_default(char *const *command, struct arena *arena)
+const char *file_name_default(char *const *command, struct arena *arena)
 {
-  const char *script = is_interpreter(command[0]) ? run_file_name_script(command) : NULL;
+  const char *script = is_interpreter(command[0]) ? file_name_script(command) : NULL;
   const char *path = script != NULL ? script : command[0];
   size_t length = strlen(path);
   while (length > 1 && path[length - 1] == '/')

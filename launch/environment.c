@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The environment of a traced program: one table, the one of docs/internals/run.md. Called by run_capture.c before each
+// The environment of a traced program: one table, the one of docs/internals/run.md. Called by execution.c before each
 // execution. A variable of xsp's own that is not wanted is taken away, so that an outer xsp run does not reach in.
-#include "programs/xsp/run_environment.h"
+#include "launch/environment.h"
 
-#include "programs/xsp/install.h"
+#include "launch/install.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 struct request { // what values are made of
-  const struct run_options *options;
-  const struct run_tracers *tracers;
-  const struct run_program *program;
+  const struct launch_options *options;
+  const struct chosen_tracers *tracers;
+  const struct executable *program;
   const char *session_directory;
   struct arena *arena;
   struct error *err;
@@ -26,7 +26,7 @@ static enum status fail_memory(struct error *err)
   return error_set(err, STATUS_MEMORY, "cannot make the program's environment", NULL, NULL, "out of memory");
 }
 
-static const struct run_tracer *find_tracer(const struct request *request, const char *name)
+static const struct chosen_tracer *find_tracer(const struct request *request, const char *name)
 {
   for (size_t i = 0; i < request->tracers->count; i++)
     if (strcmp(request->tracers->list[i].name, name) == 0)
@@ -60,7 +60,7 @@ static const char *own_library(struct request *request, const char *part, bool i
 
 static bool takes_libraries(const struct request *request)
 {
-  return request->program->kind != RUN_PROGRAM_OTHER_MACHINE && request->program->kind != RUN_PROGRAM_OTHER_LIBC;
+  return request->program->kind != EXECUTABLE_OTHER_MACHINE && request->program->kind != EXECUTABLE_OTHER_LIBC;
 }
 
 static const char *session(struct request *request, const char *text)
@@ -69,7 +69,7 @@ static const char *session(struct request *request, const char *text)
 }
 
 // Tracers that a door of their vendor's brings in: a process that never opens it need not load them.
-static bool has_own_door(const struct run_tracer *tracer)
+static bool has_own_door(const struct chosen_tracer *tracer)
 {
   static const char *const names[] = {"nvtx", "itt", "opencl", "onnxruntime", "mxnet", "tensorflow"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -82,7 +82,7 @@ static const char *tracer_list(struct request *request, const char *text)
 {
   const char *list = NULL;
   for (size_t i = 0; i < request->tracers->count; i++) {
-    const struct run_tracer *tracer = &request->tracers->list[i];
+    const struct chosen_tracer *tracer = &request->tracers->list[i];
     list = arena_format(request->arena, "%s%s%s%s%s", list != NULL ? list : "", list != NULL ? "," : "",
                         has_own_door(tracer) ? "@" : "", tracer->path, tracer->options);
   }
@@ -125,7 +125,7 @@ static const char *capture_range(struct request *request, const char *text)
 // The file of the tracer that `text` names.
 static const char *tracer_path(struct request *request, const char *text)
 {
-  const struct run_tracer *tracer = find_tracer(request, text);
+  const struct chosen_tracer *tracer = find_tracer(request, text);
   return tracer != NULL ? tracer->path : NULL;
 }
 
@@ -214,9 +214,9 @@ static char *new_entry(struct request *request, const struct variable *variable,
   return entry;
 }
 
-enum status run_environment_make(const struct run_options *options, const struct run_tracers *tracers,
-                                 const struct run_program *program, const char *session_directory, char *const *before,
-                                 struct arena *arena, char ***ret_environment, struct error *err)
+enum status environment_make(const struct launch_options *options, const struct chosen_tracers *tracers,
+                             const struct executable *program, const char *session_directory, char *const *before,
+                             struct arena *arena, char ***ret_environment, struct error *err)
 {
   static char *const nothing[] = {NULL};
   struct request request = {.options = options,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // One execution: a session, the program in it, drains beside it, its own span at the end. Called by run_experiment.c. What
 // goes wrong while the program runs never reaches the program: it is drained no further, and the error comes when it ended.
-#include "programs/xsp/run_capture.h"
+#include "launch/execution.h"
 
 #include "collect/collect.h"
-#include "programs/xsp/run_environment.h"
-#include "programs/xsp/run_file_name.h"
-#include "programs/xsp/run_functions.h"
-#include "programs/xsp/run_process.h"
+#include "launch/environment.h"
+#include "launch/file_name.h"
+#include "launch/functions.h"
+#include "launch/process.h"
 
 #include <inttypes.h>
 #include <sched.h>
@@ -36,13 +36,13 @@
 extern char **environ;
 
 struct capture {
-  const struct run_options *options;
+  const struct launch_options *options;
   struct store *store;
   struct store_run *run;
-  struct run_result *result;
+  struct launch_result *result;
   struct collect_session *session;
-  struct run_program program;
-  struct run_process process;
+  struct executable program;
+  struct process process;
   struct arena arena;
   int64_t started_ns, drained_ns, looked_ns; // monotonic
   double fullness;                           // at the last look
@@ -60,7 +60,7 @@ static int64_t now_ns(void)
   return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
 }
 
-int run_exit_status(int wait_status)
+int launch_exit_status(int wait_status)
 {
   return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
@@ -74,7 +74,7 @@ static int64_t to_ns(double seconds)
 // What is on so long after the start. Inside a capture range it is the tracers of annotations that switch.
 static uint32_t wanted_levels(const struct capture *capture, int64_t since_start_ns, int64_t *ret_next_ns)
 {
-  const struct run_options *options = capture->options;
+  const struct launch_options *options = capture->options;
   int64_t delay_ns = to_ns(options->delay_s), end_ns = INT64_MAX;
   if (options->duration_s > 0)
     end_ns = delay_ns + to_ns(options->duration_s);
@@ -141,7 +141,7 @@ static void stand_beside(struct capture *capture)
   set_gentle(capture, true);
   while (!capture->process.has_ended) {
     int64_t change_ns = switch_levels(capture), look_ns = look(capture);
-    run_process_wait(&capture->process, change_ns < look_ns ? change_ns : look_ns);
+    process_wait(&capture->process, change_ns < look_ns ? change_ns : look_ns);
   }
   set_gentle(capture, false);
 }
@@ -188,7 +188,7 @@ static struct processes count_processes(const struct capture *capture)
     bool is_program = process.process_id == capture->process.process;
     counts.has_program |= is_program;
     numbers[joined++] = process.process_id;
-    if (!is_program && !process.has_ended && run_process_lives((pid_t)process.process_id, process.start_ns))
+    if (!is_program && !process.has_ended && process_lives((pid_t)process.process_id, process.start_ns))
       alive[living++] = process.process_id;
   }
   if (joined > 0)
@@ -207,10 +207,10 @@ static void wait_for_others(struct capture *capture)
   unsigned looks_left = capture->options->wait_all ? 2 : 0;
   const struct timespec pause_time = {0, WAIT_ALL_LOOK_NS};
   set_gentle(capture, true);
-  while (looks_left > 0 && !run_process_is_asked_to_end(&capture->process)) {
+  while (looks_left > 0 && !process_is_asked_to_end(&capture->process)) {
     (void)look(capture);
     (void)switch_levels(capture);
-    bool is_alone = count_processes(capture).living == 0 && !run_process_any_in(collect_directory(capture->session));
+    bool is_alone = count_processes(capture).living == 0 && !process_any_in(collect_directory(capture->session));
     looks_left = is_alone ? looks_left - 1 : 2;
     if (looks_left > 0)
       (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause_time, NULL);
@@ -219,7 +219,7 @@ static void wait_for_others(struct capture *capture)
 }
 
 // ---- the end ---------------------------------------------------------------------------------------------------------------------
-static void say(struct run_result *result, const char *text, size_t length)
+static void say(struct launch_result *result, const char *text, size_t length)
 {
   size_t used = strlen(result->messages);
   while (length > 0 && text[length - 1] == '\n')
@@ -248,7 +248,7 @@ static void explain_absence(struct capture *capture, bool has_program)
 {
   if (has_program)
     return;
-  const char *why = run_program_why(capture->program.kind);
+  const char *why = executable_why(capture->program.kind);
   char text[512];
   if (why == NULL)
     why = capture->result->processes > 0 ? "it became another program before it could, or cleared its environment"
@@ -261,7 +261,7 @@ static void explain_absence(struct capture *capture, bool has_program)
 static enum status add_program(struct capture *capture)
 {
   char name[256];
-  run_file_name_program(capture->options->command, name, sizeof name);
+  file_name_program(capture->options->command, name, sizeof name);
   const struct collect_outside_span span = {.process_id = capture->process.process,
                                             .start_ns = capture->process.start_ns,
                                             .end_ns = capture->process.end_ns,
@@ -275,7 +275,7 @@ static enum status add_program(struct capture *capture)
 
 static void fill_result(struct capture *capture)
 {
-  struct run_result *result = capture->result;
+  struct launch_result *result = capture->result;
   struct collect_counts counts;
   collect_counts(capture->session, &counts);
   result->spans = counts.spans;
@@ -310,7 +310,7 @@ static enum status finish(struct capture *capture)
 // ---- the beginning ------------------------------------------------------------------------------------------------------------------
 // Rings are storage from their thread's first span on: twice the default where there is plenty, against drops while other
 // programs keep the processors from us. 0: the default.
-static uint32_t ring_records(const struct run_options *options)
+static uint32_t ring_records(const struct launch_options *options)
 {
   struct statvfs room;
   if (options->flight_recorder_bytes != 0)
@@ -321,8 +321,8 @@ static uint32_t ring_records(const struct run_options *options)
 
 static enum status start(struct capture *capture)
 {
-  const struct run_options *options = capture->options;
-  struct run_tracers tracers;
+  const struct launch_options *options = capture->options;
+  struct chosen_tracers tracers;
   char **environment = NULL;
   const struct collect_options session = {
       .level_mask = options->levels.mask,
@@ -330,12 +330,12 @@ static enum status start(struct capture *capture)
       .flight_recorder = options->flight_recorder_bytes != 0,
   };
   capture->given_policy = sched_getscheduler(0);
-  run_process_prepare(); // before the session's mappings are guarded by a handler
-  XSP_TRY(run_tracers_choose(options, &capture->arena, &tracers, capture->err));
+  process_prepare(); // before the session's mappings are guarded by a handler
+  XSP_TRY(tracers_choose(options, &capture->arena, &tracers, capture->err));
   XSP_TRY(collect_create(&session, &capture->session, capture->err));
-  run_program_look(options->command[0], &capture->program);
-  XSP_TRY(run_environment_make(options, &tracers, &capture->program, collect_directory(capture->session), environ,
-                               &capture->arena, &environment, capture->err));
+  executable_look(options->command[0], &capture->program);
+  XSP_TRY(environment_make(options, &tracers, &capture->program, collect_directory(capture->session), environ,
+                           &capture->arena, &environment, capture->err));
   capture->level_mask_in_force = options->levels.mask;
   if (options->capture_range != NULL)
     collect_set_levels(capture->session, NULL, 0);
@@ -344,15 +344,14 @@ static enum status start(struct capture *capture)
   drain(capture); // nothing yet, but now the session says which file it belongs to, for `xsp recover`
   XSP_TRY(capture->status);
   capture->looked_ns = capture->started_ns = now_ns();
-  return run_process_start(options->command, environment, &capture->process, &capture->result->cannot_exec,
-                           capture->err);
+  return process_start(options->command, environment, &capture->process, &capture->result->cannot_exec, capture->err);
 }
 
-enum status run_capture(const struct run_options *options, struct store *store, struct store_run *run,
-                        struct run_result *ret_result, struct error *err)
+enum status launch_execute(const struct launch_options *options, struct store *store, struct store_run *run,
+                           struct launch_result *ret_result, struct error *err)
 {
   struct capture capture = {.options = options, .store = store, .run = run, .result = ret_result, .err = err};
-  *ret_result = (struct run_result){0};
+  *ret_result = (struct launch_result){0};
   enum status status = start(&capture);
   if (status == STATUS_OK) {
     uint64_t before_ns = own_ns();
@@ -360,7 +359,7 @@ enum status run_capture(const struct run_options *options, struct store *store, 
     stand_beside(&capture);
     ret_result->own_ns = own_ns() - before_ns;
     wait_for_others(&capture);
-    run_process_done(&capture.process);
+    process_done(&capture.process);
     ret_result->wait_status = capture.process.wait_status;
     ret_result->was_interrupted = capture.process.was_interrupted;
     ret_result->start_ns = capture.process.start_ns;

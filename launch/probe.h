@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Probes a predictor or a tracer in a child process, so that a library that crashes, exits or hangs takes nothing with
 // it. The child's output is discarded.
-#ifndef XSP_PROGRAMS_XSP_CHECK_PROBE_H
-#define XSP_PROGRAMS_XSP_CHECK_PROBE_H
+#ifndef XSP_LAUNCH_PROBE_H
+#define XSP_LAUNCH_PROBE_H
 
 #include "base/error.h"
 #include "frameworks/common/predictor.h"
 
 #include <stdbool.h>
 
-#define CHECK_TIMEOUT_MS 60000 // a Python environment on a cold disk may take seconds
+#define PROBE_TIMEOUT_MS 60000 // a Python environment on a cold disk may take seconds
 
-struct check_result { // crosses the pipe as bytes: no pointers
+struct probe_result { // crosses the pipe as bytes: no pointers
   bool is_usable;
   enum status status; // why not
   char name[64];
@@ -23,7 +23,7 @@ struct check_result { // crosses the pipe as bytes: no pointers
 };
 
 // `library_path` NULL: search. Never fails: what goes wrong is the reason.
-void check_predictor(const struct predictor *predictor, const char *library_path, struct check_result *ret_result);
-void check_tracer(const char *path, struct check_result *ret_result);
+void probe_predictor(const struct predictor *predictor, const char *library_path, struct probe_result *ret_result);
+void probe_tracer(const char *path, struct probe_result *ret_result);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parent's side of the runner protocol. A framework may abort, hang or be killed in the runner; here that becomes
 // an error that says so, with the last lines the framework wrote.
-#include "programs/xsp/profile_runner.h"
+#include "launch/runner.h"
 
 #include "base/folder.h"
 #include "format/protocol.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp's side of --functions: errors with file and line, levels of a list, what several processes said of it.
-#include "programs/xsp/run_functions.h"
+#include "launch/functions.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

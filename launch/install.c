@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds xsp's own parts by the program's own path, so that a tarball works wherever it is unpacked.
-#include "programs/xsp/install.h"
+#include "launch/install.h"
 
 #include <limits.h>
 #include <stdio.h>

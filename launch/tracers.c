@@ -2,9 +2,9 @@
 // Which tracers a program is given: by name, by path, or all that xsp has. What each of them can say is a table here,
 // because at a level set a program gets only those that have something to say at it.
 #include "base/nearest.h"
-#include "programs/xsp/install.h"
-#include "programs/xsp/run_environment.h"
-#include "programs/xsp/run_functions.h"
+#include "launch/environment.h"
+#include "launch/functions.h"
+#include "launch/install.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -41,7 +41,7 @@ static const struct known_tracer *find_known(const char *name)
   return NULL;
 }
 
-static bool is_wanted(const struct run_options *options, const char *name)
+static bool is_wanted(const struct launch_options *options, const char *name)
 {
   const struct known_tracer *tracer = find_known(name);
   if (tracer == NULL) // of another maker: it knows its levels itself
@@ -113,8 +113,8 @@ static enum status no_such_tracer(const struct names *names, const char *name, s
 }
 
 // ---- choosing ----------------------------------------------------------------------------------------------------------
-static enum status add(const struct run_options *options, struct run_tracers *tracers, struct run_tracer tracer,
-                       struct error *err)
+static enum status add(const struct launch_options *options, struct chosen_tracers *tracers,
+                       struct chosen_tracer tracer, struct error *err)
 {
   if (!is_wanted(options, tracer.name))
     return STATUS_OK;
@@ -127,23 +127,23 @@ static enum status add(const struct run_options *options, struct run_tracers *tr
   if (strpbrk(tracer.path, ",: ") != NULL)
     return error_set(err, STATUS_USE, "cannot pass this path on", tracer.path, "a path without ',', ':' and spaces",
                      "lists of tracers are separated by them");
-  if (tracers->count == RUN_TRACERS_MAXIMUM)
+  if (tracers->count == TRACERS_MAXIMUM)
     return error_set(err, STATUS_USE, "too many tracers", tracer.name, NULL, "a process loads at most %d",
-                     RUN_TRACERS_MAXIMUM);
+                     TRACERS_MAXIMUM);
   tracers->list[tracers->count++] = tracer;
   return STATUS_OK;
 }
 
 // `text` is NAME[:OPTIONS] or PATH[:OPTIONS].
-static enum status add_text(const struct run_options *options, const char *folder, const struct names *names,
-                            const char *text, struct arena *arena, struct run_tracers *tracers, struct error *err)
+static enum status add_text(const struct launch_options *options, const char *folder, const struct names *names,
+                            const char *text, struct arena *arena, struct chosen_tracers *tracers, struct error *err)
 {
   size_t length = strcspn(text, ":");
   char *file = arena_copy(arena, text, length);
   char *real = arena_alloc(arena, PATH_MAX);
   if (file == NULL || real == NULL)
     return error_set(err, STATUS_MEMORY, "cannot choose tracers", NULL, NULL, "out of memory");
-  struct run_tracer tracer = {file, real, text + length};
+  struct chosen_tracer tracer = {file, real, text + length};
   if (strcmp(file, "functions") == 0) // added at the end
     return options->functions != NULL ? STATUS_OK
                                       : error_set(err, STATUS_USE, "no functions to trace", "--tracer functions",
@@ -165,8 +165,8 @@ static enum status add_text(const struct run_options *options, const char *folde
   return add(options, tracers, tracer, err);
 }
 
-static enum status add_all(const struct run_options *options, const char *folder, const struct names *names,
-                           struct arena *arena, struct run_tracers *tracers, struct error *err)
+static enum status add_all(const struct launch_options *options, const char *folder, const struct names *names,
+                           struct arena *arena, struct chosen_tracers *tracers, struct error *err)
 {
   for (size_t i = 0; i < names->count; i++) {
     const struct known_tracer *tracer = find_known(names->list[i]);
@@ -177,8 +177,8 @@ static enum status add_all(const struct run_options *options, const char *folder
 }
 
 // --functions brings its own tracer: it is no use without a list, and of none where the list's levels are off.
-static enum status add_functions(const struct run_options *options, const char *folder, struct arena *arena,
-                                 struct run_tracers *tracers, struct error *err)
+static enum status add_functions(const struct launch_options *options, const char *folder, struct arena *arena,
+                                 struct chosen_tracers *tracers, struct error *err)
 {
   if (options->functions == NULL || (functions_file_levels(options->functions) & options->levels.mask) == 0)
     return STATUS_OK;
@@ -188,11 +188,11 @@ static enum status add_functions(const struct run_options *options, const char *
     return error_set(err, STATUS_MEMORY, "cannot choose tracers", NULL, NULL, "out of memory");
   if (realpath(file, real) == NULL)
     return error_set_errno(err, STATUS_SYSTEM, "cannot trace functions", file, "reinstall xsp");
-  return add(options, tracers, (struct run_tracer){"functions", real, ""}, err);
+  return add(options, tracers, (struct chosen_tracer){"functions", real, ""}, err);
 }
 
-enum status run_tracers_choose(const struct run_options *options, struct arena *arena, struct run_tracers *ret_tracers,
-                               struct error *err)
+enum status tracers_choose(const struct launch_options *options, struct arena *arena,
+                           struct chosen_tracers *ret_tracers, struct error *err)
 {
   char folder[PATH_MAX];
   struct names names;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random bytes as the head of a program: a kind comes out, an interpreter only of a script, and it is a string.
-#include "programs/xsp/run_program.h"
+#include "launch/executable.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +11,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   static char interpreter[PATH_MAX];
   memset(interpreter, 'x', sizeof interpreter);
-  enum run_program_kind kind = run_program_of_bytes(data, size, interpreter);
-  if (kind > RUN_PROGRAM_OTHER_LIBC || memchr(interpreter, '\0', sizeof interpreter) == NULL)
+  enum executable_kind kind = executable_of_bytes(data, size, interpreter);
+  if (kind > EXECUTABLE_OTHER_LIBC || memchr(interpreter, '\0', sizeof interpreter) == NULL)
     abort();
   if (interpreter[0] != '\0' && (size < 3 || data[0] != '#'))
     abort();

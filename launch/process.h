@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program that runs as if xsp were not there: started with the signals, descriptors, limits and process group that xsp
 // was given; stopped and continued with xsp, sent on what was sent to xsp alone. One program at a time, one thread.
-#ifndef XSP_PROGRAMS_RUN_PROCESS_H
-#define XSP_PROGRAMS_RUN_PROCESS_H
+#ifndef XSP_LAUNCH_PROCESS_H
+#define XSP_LAUNCH_PROCESS_H
 
 #include "base/error.h"
 
@@ -10,9 +10,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct run_process {
+struct process {
   pid_t process;
-  pid_t sentinel;           // of run_process.c; 0: none
+  pid_t sentinel;           // of process.c; 0: none
   int64_t start_ns, end_ns; // Unix epoch
   bool has_ended;
   bool was_interrupted; // a signal that means the end reached xsp
@@ -21,20 +21,20 @@ struct run_process {
 
 // Notes what xsp itself was given, for all programs to come: call before anything changes a signal's disposition, or not at
 // all (the first start does it then).
-void run_process_prepare(void);
+void process_prepare(void);
 // Starts `command` by execvp's rules. STATUS_SYSTEM, and nothing runs, where that fails; *ret_cannot_exec: because there
 // is no such program or it cannot be executed. From the first start on, signals that xsp sends on stay blocked in it.
-enum status run_process_start(char *const *command, char *const *environment, struct run_process *ret_process,
-                              bool *ret_cannot_exec, struct error *err) MUST_CHECK;
+enum status process_start(char *const *command, char *const *environment, struct process *ret_process,
+                          bool *ret_cannot_exec, struct error *err) MUST_CHECK;
 // Handles signals until the program has ended, or `timeout_ns` later.
-void run_process_wait(struct run_process *process, int64_t timeout_ns);
+void process_wait(struct process *process, int64_t timeout_ns);
 // After its end: whether xsp was told to end, too, since the last look.
-bool run_process_is_asked_to_end(struct run_process *process);
-void run_process_done(struct run_process *process);
+bool process_is_asked_to_end(struct process *process);
+void process_done(struct process *process);
 
 // Whether a process that was there at `start_ns` (Unix epoch) still runs; zombies do not.
-bool run_process_lives(pid_t process, int64_t start_ns);
+bool process_lives(pid_t process, int64_t start_ns);
 // Whether a process lives that was given this session's folder by its environment.
-bool run_process_any_in(const char *session);
+bool process_any_in(const char *session);
 
 #endif

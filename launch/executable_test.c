@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a file's head says of the program in it: real programs of this machine, made heads, cut heads.
-#include "programs/xsp/run_program.h"
+#include "launch/executable.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,12 +45,12 @@ static struct head make(uint16_t machine, const char *loader)
   return head;
 }
 
-static enum run_program_kind kind(const void *bytes, size_t size)
+static enum executable_kind kind(const void *bytes, size_t size)
 {
   char interpreter[PATH_MAX];
   uint8_t *copy = malloc(size + 1); // its end is where a sanitizer looks
   memcpy(copy, bytes, size);
-  enum run_program_kind found = run_program_of_bytes(copy, size, interpreter);
+  enum executable_kind found = executable_of_bytes(copy, size, interpreter);
   free(copy);
   return found;
 }
@@ -58,18 +58,18 @@ static enum run_program_kind kind(const void *bytes, size_t size)
 static void test_heads(void **state)
 {
   struct head head = make(MACHINE, "/lib64/ld-linux-x86-64.so.2");
-  assert_int_equal(kind(&head, sizeof head), RUN_PROGRAM_DYNAMIC);
+  assert_int_equal(kind(&head, sizeof head), EXECUTABLE_DYNAMIC);
   head = make(MACHINE, NULL);
-  assert_int_equal(kind(&head, sizeof head), RUN_PROGRAM_STATIC);
+  assert_int_equal(kind(&head, sizeof head), EXECUTABLE_STATIC);
   head = make(MACHINE, "/lib/ld-musl-x86_64.so.1");
-  assert_int_equal(kind(&head, sizeof head), RUN_PROGRAM_OTHER_LIBC);
+  assert_int_equal(kind(&head, sizeof head), EXECUTABLE_OTHER_LIBC);
   head = make(OTHER_MACHINE, "/lib/ld-linux-aarch64.so.1");
-  assert_int_equal(kind(&head, sizeof head), RUN_PROGRAM_OTHER_MACHINE);
+  assert_int_equal(kind(&head, sizeof head), EXECUTABLE_OTHER_MACHINE);
   head = make(MACHINE, "/lib/ld-linux.so.2");
   head.file.e_ident[EI_CLASS] = ELFCLASS32;
-  assert_int_equal(kind(&head, sizeof head), RUN_PROGRAM_OTHER_MACHINE);
-  assert_int_equal(kind("hello", 5), RUN_PROGRAM_UNKNOWN);
-  assert_int_equal(kind("", 0), RUN_PROGRAM_UNKNOWN);
+  assert_int_equal(kind(&head, sizeof head), EXECUTABLE_OTHER_MACHINE);
+  assert_int_equal(kind("hello", 5), EXECUTABLE_UNKNOWN);
+  assert_int_equal(kind("", 0), EXECUTABLE_UNKNOWN);
 }
 
 // A head that is cut, or points beyond itself, says less, and nothing is read behind it.
@@ -77,15 +77,15 @@ static void test_cut_heads(void **state)
 {
   struct head head = make(MACHINE, "/lib64/ld-linux-x86-64.so.2");
   for (size_t size = 0; size < sizeof head; size++)
-    assert_true(kind(&head, size) <= RUN_PROGRAM_UNKNOWN);
+    assert_true(kind(&head, size) <= EXECUTABLE_UNKNOWN);
   head.file.e_phoff = UINT64_MAX - 8;
-  assert_int_equal(kind(&head, sizeof head), RUN_PROGRAM_UNKNOWN);
+  assert_int_equal(kind(&head, sizeof head), EXECUTABLE_UNKNOWN);
   head = make(MACHINE, "/lib64/ld-linux-x86-64.so.2");
   head.part[1].p_offset = UINT64_MAX;
-  assert_int_equal(kind(&head, sizeof head), RUN_PROGRAM_DYNAMIC);
+  assert_int_equal(kind(&head, sizeof head), EXECUTABLE_DYNAMIC);
   head.part[1].p_offset = 0;
   head.part[1].p_filesz = UINT64_MAX;
-  assert_int_equal(kind(&head, sizeof head), RUN_PROGRAM_DYNAMIC);
+  assert_int_equal(kind(&head, sizeof head), EXECUTABLE_DYNAMIC);
 }
 
 static void test_scripts(void **state)
@@ -100,26 +100,26 @@ static void test_scripts(void **state)
                {"# !/bin/sh", ""}};
   char interpreter[PATH_MAX];
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    enum run_program_kind found =
-        run_program_of_bytes((const uint8_t *)cases[i].text, strlen(cases[i].text), interpreter);
-    assert_int_equal(found, RUN_PROGRAM_UNKNOWN);
+    enum executable_kind found =
+        executable_of_bytes((const uint8_t *)cases[i].text, strlen(cases[i].text), interpreter);
+    assert_int_equal(found, EXECUTABLE_UNKNOWN);
     assert_string_equal(interpreter, cases[i].interpreter);
   }
 }
 
 static void test_files(void **state)
 {
-  struct run_program program;
-  run_program_look("sh", &program);
-  assert_int_equal(program.kind, RUN_PROGRAM_DYNAMIC);
+  struct executable program;
+  executable_look("sh", &program);
+  assert_int_equal(program.kind, EXECUTABLE_DYNAMIC);
   assert_true(program.path[0] == '/');
-  run_program_look("/proc/self/exe", &program);
-  assert_int_equal(program.kind, RUN_PROGRAM_DYNAMIC);
-  run_program_look("no-such-program-here", &program);
-  assert_int_equal(program.kind, RUN_PROGRAM_UNKNOWN);
+  executable_look("/proc/self/exe", &program);
+  assert_int_equal(program.kind, EXECUTABLE_DYNAMIC);
+  executable_look("no-such-program-here", &program);
+  assert_int_equal(program.kind, EXECUTABLE_UNKNOWN);
   assert_string_equal(program.path, "");
-  run_program_look("/dev/zero", &program);
-  assert_int_equal(program.kind, RUN_PROGRAM_UNKNOWN);
+  executable_look("/dev/zero", &program);
+  assert_int_equal(program.kind, EXECUTABLE_UNKNOWN);
   // A script whose interpreter is itself ends somewhere.
   char path[] = "/tmp/xsp-run-program-test-XXXXXX";
   int file = mkstemp(path);
@@ -127,8 +127,8 @@ static void test_files(void **state)
   assert_true(dprintf(file, "#!%s\n", path) > 0);
   close(file);
   assert_int_equal(chmod(path, 0700), 0);
-  run_program_look(path, &program);
-  assert_int_equal(program.kind, RUN_PROGRAM_UNKNOWN);
+  executable_look(path, &program);
+  assert_int_equal(program.kind, EXECUTABLE_UNKNOWN);
   unlink(path);
 }
 
@@ -136,5 +136,5 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_heads), cmocka_unit_test(test_cut_heads),
                                      cmocka_unit_test(test_scripts), cmocka_unit_test(test_files)};
-  return cmocka_run_group_tests_name("run_program", tests, NULL, NULL);
+  return cmocka_run_group_tests_name("executable", tests, NULL, NULL);
 }
