@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes programs/xsp/manifest: any bytes become a manifest that is whole, or one error with a line.
-#include "programs/xsp/manifest.h"
+// Fuzzes manifests/manifest.c: any bytes become a manifest that is whole, or one error with a line.
+#include "manifests/manifest.h"
 
 #include <stdlib.h>
 #include <string.h>

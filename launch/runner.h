@@ -22,7 +22,7 @@ struct runner_options {
   const char *affinity;            // CPU list, NULL: all
   const char *const *inputs;       // "name=file.npy", NULL-terminated; may be NULL
   const char *const *dims;         // "name=N"
-  const char *const *expectations; // programs/runner/expect.h; may be NULL
+  const char *const *expectations; // manifests/expect.h; may be NULL
   unsigned threads;                // 0: the framework's default
   uint64_t seed;
   bool profile_file;

@@ -3,7 +3,7 @@
 #include "programs/runner/arguments.h"
 
 #include "format/level.h"
-#include "programs/runner/expect.h"
+#include "manifests/expect.h"
 
 #include <errno.h>
 #include <inttypes.h>

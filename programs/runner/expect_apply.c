@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The opened model against what a manifest says of it; see expect.h. In the runner only.
-#include "programs/runner/expect.h"
+// The opened model against what a manifest says of it; see manifests/expect.h. In the runner only.
+#include "programs/runner/expect_apply.h"
 
 #include "programs/runner/inputs.h"
 

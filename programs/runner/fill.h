@@ -4,14 +4,9 @@
 #define XSP_PROGRAMS_RUNNER_FILL_H
 
 #include "frameworks/common/predictor.h"
+#include "manifests/expect.h"
 
 #include <stdint.h>
-
-enum fill_kind { RULE_DEFAULT, RULE_CONSTANT, RULE_UNIFORM, RULE_INTEGERS };
-struct fill_rule {
-  enum fill_kind kind;
-  double low, high; // uniform: low up to high, exclusive; integers: both inclusive; constant: low
-};
 
 // Why the rule cannot fill this type; NULL: it can.
 const char *fill_rule_problem(const struct fill_rule *rule, enum tensor_type type);

@@ -3,7 +3,7 @@
 #include "programs/runner/inputs.h"
 
 #include "base/npy.h"
-#include "programs/runner/expect.h"
+#include "manifests/expect.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,11 +4,8 @@
 #include "programs/xsp/check_manifest.h"
 
 #include "base/json_write.h"
-#include "launch/install.h"
-#include "launch/runner.h"
-#include "programs/runner/expect.h"
-#include "programs/xsp/manifest_runner.h"
-#include "programs/xsp/manifest_source.h"
+#include "launch/launch.h"
+#include "manifests/manifests.h"
 #include "programs/xsp/output.h"
 #include "report/display.h"
 
@@ -105,7 +102,7 @@ static enum status check_one(const struct invocation *invocation, const char *pa
     return STATUS_OK;
   const char *library = given_library(invocation, finding->predictor->name);
   XSP_TRY(manifest_check_library(&finding->manifest, finding->predictor, library, &finding->library, err));
-  XSP_TRY(manifest_find_model(&finding->manifest, false, &finding->arena, &finding->model, err));
+  XSP_TRY(manifest_find_model(&finding->manifest, output_talk, &finding->arena, &finding->model, err));
   finding->is_whole = true;
   return open_model(finding, library, err);
 }

@@ -4,7 +4,7 @@
 #ifndef XSP_PROGRAMS_PROFILE_EXPERIMENT_H
 #define XSP_PROGRAMS_PROFILE_EXPERIMENT_H
 
-#include "launch/runner.h"
+#include "launch/launch.h"
 #include "programs/xsp/profile_noise.h"
 #include "programs/xsp/profile_peaks.h"
 #include "programs/xsp/profile_variant.h"

@@ -4,7 +4,7 @@
 #define XSP_PROGRAMS_PROFILE_LANE_H
 
 #include "collect/collect.h"
-#include "launch/runner.h"
+#include "launch/launch.h"
 
 struct lane {
   struct runner runner;

@@ -3,8 +3,8 @@
 // where that leaves the same model.
 #include "programs/xsp/profile_model.h"
 
-#include "launch/probe.h"
-#include "programs/xsp/manifest_runner.h"
+#include "launch/launch.h"
+#include "manifests/manifests.h"
 #include "programs/xsp/output.h"
 
 #include <stdio.h>
@@ -130,7 +130,7 @@ static enum status from_manifest(const struct invocation *invocation, struct pro
   XSP_TRY(check_framework(invocation, manifest, err));
   XSP_TRY(variants_choose(invocation, manifest->framework, "", arena, profile->variants, &profile->variant_count, err));
   XSP_TRY(check_versions(manifest, profile, err)); // before a model is made for it
-  XSP_TRY(manifest_find_model(manifest, invocation_has(invocation, "quiet"), arena, &model, err));
+  XSP_TRY(manifest_find_model(manifest, invocation_has(invocation, "quiet") ? NULL : output_talk, arena, &model, err));
   if (manifest->output_count > 0 && !predictor->tells_outputs && !invocation_has(invocation, "quiet"))
     output_talk("xsp: the outputs in %s are not checked: %s does not tell them", manifest->path, predictor->name);
   struct runner_options *runner = &profile->runner;

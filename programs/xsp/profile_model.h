@@ -3,8 +3,7 @@
 #ifndef XSP_PROGRAMS_PROFILE_MODEL_H
 #define XSP_PROGRAMS_PROFILE_MODEL_H
 
-#include "programs/xsp/manifest.h"
-#include "programs/xsp/manifest_source.h"
+#include "manifests/manifests.h"
 #include "programs/xsp/profile_experiment.h"
 #include "programs/xsp/verb.h"
 

@@ -3,7 +3,7 @@
 #ifndef XSP_PROGRAMS_PROFILE_VARIANT_H
 #define XSP_PROGRAMS_PROFILE_VARIANT_H
 
-#include "launch/runner.h"
+#include "launch/launch.h"
 #include "programs/xsp/verb.h"
 
 #define PROFILE_VARIANTS_MAXIMUM 16

@@ -5,8 +5,7 @@
 
 #include "correlate/correlate.h"
 #include "correlate/resolve.h"
-#include "launch/file_name.h"
-#include "launch/streams.h"
+#include "launch/launch.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/run_facts.h"
 #include "programs/xsp/run_plan.h"

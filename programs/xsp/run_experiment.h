@@ -3,7 +3,7 @@
 #ifndef XSP_PROGRAMS_RUN_EXPERIMENT_H
 #define XSP_PROGRAMS_RUN_EXPERIMENT_H
 
-#include "launch/execution.h"
+#include "launch/launch.h"
 #include "programs/xsp/profile_noise.h"
 
 #define RUN_SETS_MAXIMUM 16

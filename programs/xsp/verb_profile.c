@@ -2,7 +2,7 @@
 // `xsp profile`: options in, experiment, tables out. The measuring is in profile_experiment.c.
 #include "base/arena.h"
 #include "frameworks/common/predictor.h"
-#include "launch/install.h"
+#include "launch/launch.h"
 #include "programs/runner/affinity.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/profile_experiment.h"

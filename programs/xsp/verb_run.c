@@ -2,10 +2,7 @@
 // `xsp run`: options in, executions, tables on stderr, the program's own exit status out. The running is in launch/execution.c,
 // the repetition in run_experiment.c. Nothing is written to stdout.
 #include "base/arena.h"
-#include "launch/environment.h"
-#include "launch/file_name.h"
-#include "launch/functions.h"
-#include "launch/process.h"
+#include "launch/launch.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/run_experiment.h"
 #include "programs/xsp/verb.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a manifest to the model's files; see manifest_source.h. Generators are in manifest_generator.c.
-#include "programs/xsp/manifest_source.h"
+// From a manifest to the model's files; see source.h. Generators are in generator.c.
+#include "manifests/source.h"
 
 #include "base/buf.h"
 
@@ -48,10 +48,10 @@ static enum status find_in_package(const struct manifest *manifest, struct arena
   return STATUS_OK;
 }
 
-static enum status find_generated(const struct manifest *manifest, bool is_quiet, struct arena *arena,
+static enum status find_generated(const struct manifest *manifest, message_fn message, struct arena *arena,
                                   struct manifest_model *model, struct error *err)
 {
-  XSP_TRY(generator_make(manifest, is_quiet, arena, &model->path, &model->was_made, err));
+  XSP_TRY(generator_make(manifest, message, arena, &model->path, &model->was_made, err));
   struct buf text;
   buf_init(&text, 4096);
   buf_format(&text, "generator %s", manifest->generator);
@@ -75,7 +75,7 @@ static enum status compare_checksum(const struct manifest *manifest, struct mani
                         model->files.count, model->files.count == 1 ? "file" : "files", model->sha256);
 }
 
-enum status manifest_find_model(const struct manifest *manifest, bool is_quiet, struct arena *arena,
+enum status manifest_find_model(const struct manifest *manifest, message_fn message, struct arena *arena,
                                 struct manifest_model *ret_model, struct error *err)
 {
   *ret_model = (struct manifest_model){0};
@@ -87,7 +87,7 @@ enum status manifest_find_model(const struct manifest *manifest, bool is_quiet, 
     XSP_TRY(find_in_package(manifest, arena, ret_model, err));
     break;
   case MANIFEST_GENERATOR:
-    XSP_TRY(find_generated(manifest, is_quiet, arena, ret_model, err));
+    XSP_TRY(find_generated(manifest, message, arena, ret_model, err));
     break;
   }
   if (ret_model->path == NULL || ret_model->source == NULL)

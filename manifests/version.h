@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Version constraints as Python's packages write them: ">=2.14,<3". Pure.
-#ifndef XSP_PROGRAMS_MANIFEST_VERSION_H
-#define XSP_PROGRAMS_MANIFEST_VERSION_H
+#ifndef XSP_MANIFESTS_VERSION_H
+#define XSP_MANIFESTS_VERSION_H
 
 #include <stdbool.h>
 #include <stddef.h>

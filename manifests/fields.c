@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checked values of a manifest's document; see manifest_fields.h. Called by manifest.c only.
-#include "programs/xsp/manifest_fields.h"
+// Checked values of a manifest's document; see fields.h. Called by manifest.c only.
+#include "manifests/fields.h"
 
 #include "base/nearest.h"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The format of model manifests, as tables of keys; see manifest.h. docs/manifest.schema.json says the same, and a test
 // compares the two.
-#include "programs/xsp/manifest.h"
+#include "manifests/manifest.h"
 
-#include "programs/xsp/manifest_document.h"
-#include "programs/xsp/manifest_fields.h"
-#include "programs/xsp/manifest_tensors.h"
-#include "programs/xsp/manifest_version.h"
+#include "manifests/document.h"
+#include "manifests/fields.h"
+#include "manifests/tensors.h"
+#include "manifests/version.h"
 
 #include <errno.h>
 #include <inttypes.h>

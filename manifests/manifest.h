@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model manifest (docs/manifests.md): what a model is called, where it comes from, what runs it, what it takes. This reads
-// and checks the file alone; manifest_source.h finds the model. Format and docs/manifest.schema.json agree.
-#ifndef XSP_PROGRAMS_MANIFEST_H
-#define XSP_PROGRAMS_MANIFEST_H
+// and checks the file alone; source.h finds the model. Format and docs/manifest.schema.json agree.
+#ifndef XSP_MANIFESTS_MANIFEST_H
+#define XSP_MANIFESTS_MANIFEST_H
 
 #include "base/arena.h"
 #include "base/error.h"

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models that a script makes: called once, its result kept in the cache. Made beside its place and renamed, under a lock, so
 // that nothing half-made is ever found and two xsp that want the same model make it once.
-#include "programs/xsp/manifest_source.h"
+#include "manifests/source.h"
 
 #include "base/folder.h"
-#include "programs/xsp/manifest_run.h"
-#include "programs/xsp/output.h"
+#include "manifests/generator_process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -130,15 +129,15 @@ static enum status find_place(const struct manifest *manifest, const char *scrip
 // ---- making it -------------------------------------------------------------------------------------------------------
 
 // The lock is a file that is removed with it: who got one that is no longer there takes the next.
-static enum status lock_place(const struct place *place, bool is_quiet, int *ret_fd, struct error *err)
+static enum status lock_place(const struct place *place, message_fn message, int *ret_fd, struct error *err)
 {
-  for (bool has_said = is_quiet;;) {
+  for (bool is_announced = message == NULL;;) {
     int fd = open(place->lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0)
       return error_set_errno(err, STATUS_SYSTEM, "no place for made models", place->lock, "XSP_MODEL_CACHE=FOLDER");
-    if (!has_said && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-      output_talk("xsp: waiting for another xsp that makes %s", basename(place->folder));
-      has_said = true;
+    if (!is_announced && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+      message("xsp: waiting for another xsp that makes %s", basename(place->folder));
+      is_announced = true;
     }
     struct stat held;
     bool is_locked = flock(fd, LOCK_EX) == 0;
@@ -157,7 +156,7 @@ static enum status lock_place(const struct place *place, bool is_quiet, int *ret
 }
 
 static enum status run_generator(const struct manifest *manifest, const char *script, const struct place *place,
-                                 bool is_quiet, struct arena *arena, struct error *err)
+                                 message_fn message, struct arena *arena, struct error *err)
 {
   const char **arguments = arena_alloc_array(arena, manifest->arguments.count + 4, sizeof *arguments);
   if (arguments == NULL)
@@ -171,7 +170,7 @@ static enum status run_generator(const struct manifest *manifest, const char *sc
   folder_remove_tree(place->making); // of one that was killed
   if (mkdir(place->making, 0777) != 0)
     return error_set_errno(err, STATUS_SYSTEM, "no place for made models", place->making, "XSP_MODEL_CACHE=FOLDER");
-  XSP_TRY(manifest_run_python(manifest, arguments, is_quiet, err));
+  XSP_TRY(manifest_run_python(manifest, arguments, message, err));
   if (access(arguments[count - 1], R_OK) != 0)
     return manifest_wrong(manifest, manifest->source_line, STATUS_SYSTEM, "the script by hand", err,
                           "%s ended well but did not make %s", manifest->generator, manifest->produces);
@@ -181,8 +180,8 @@ static enum status run_generator(const struct manifest *manifest, const char *sc
   return STATUS_OK;
 }
 
-enum status generator_make(const struct manifest *manifest, bool is_quiet, struct arena *arena, const char **ret_path,
-                           bool *ret_was_made, struct error *err)
+enum status generator_make(const struct manifest *manifest, message_fn message, struct arena *arena,
+                           const char **ret_path, bool *ret_was_made, struct error *err)
 {
   const char *script = NULL;
   struct place place = {0};
@@ -198,10 +197,10 @@ enum status generator_make(const struct manifest *manifest, bool is_quiet, struc
   }
   int lock = -1;
   XSP_TRY(make_folders(place.cache, arena, err));
-  XSP_TRY(lock_place(&place, is_quiet, &lock, err));
+  XSP_TRY(lock_place(&place, message, &lock, err));
   enum status status = STATUS_OK;
   if (access(place.result, R_OK) != 0) { // else another xsp made it meanwhile
-    status = run_generator(manifest, script, &place, is_quiet, arena, err);
+    status = run_generator(manifest, script, &place, message, arena, err);
     *ret_was_made = status == STATUS_OK;
     if (status != STATUS_OK)
       folder_remove_tree(place.making);

@@ -2,7 +2,7 @@
 // SHA-256 by libcrypto, with the processor's own instructions where it has them. The functions are libcrypto's older ones:
 // the newer interface brings all of the library's providers along, 3.8 MB in a program that carries its libraries with it.
 #define OPENSSL_SUPPRESS_DEPRECATED
-#include "programs/xsp/checksum.h"
+#include "manifests/checksum.h"
 
 #include <openssl/sha.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a manifest means for the runner; see manifest_runner.h.
-#include "programs/xsp/manifest_runner.h"
+// What a manifest means for the runner; see runner.h.
+#include "manifests/runner.h"
 
 #include "base/nearest.h"
-#include "programs/runner/expect.h"
-#include "programs/xsp/manifest_document.h"
-#include "programs/xsp/manifest_source.h"
-#include "programs/xsp/manifest_version.h"
+#include "manifests/document.h"
+#include "manifests/expect.h"
+#include "manifests/source.h"
+#include "manifests/version.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Manifests: what is read of a good one, the line and reason of bad ones, and which versions a constraint takes. The whole
 // format is compared with its JSON schema in tests/manifests/test_manifest.py.
-#include "programs/xsp/manifest.h"
+#include "manifests/manifest.h"
 
-#include "programs/xsp/manifest_version.h"
+#include "manifests/version.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

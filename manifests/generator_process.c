@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A generator's process; see manifest_run.h. In a process group of its own, which ends with it; it ends with xsp however that
+// A generator's process; see generator_process.h. In a process group of its own, which ends with it; it ends with xsp however that
 // ends.
-#include "programs/xsp/manifest_run.h"
+#include "manifests/generator_process.h"
 
 #include "base/python.h"
-#include "programs/xsp/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -132,7 +131,7 @@ static bool is_over(pid_t child)
 }
 
 // Until it has ended, or a signal came. What it started ends with it: the model is made.
-static int wait_for(pid_t child, int fd, const struct manifest *manifest, bool is_quiet, struct talk *talk)
+static int wait_for(pid_t child, int fd, const struct manifest *manifest, message_fn message, struct talk *talk)
 {
   double started = now_s(), told = started;
   int how = 0;
@@ -144,9 +143,9 @@ static int wait_for(pid_t child, int fd, const struct manifest *manifest, bool i
     has_ended = is_over(child);
     if (caught != 0 || has_ended)
       kill(-child, SIGKILL);
-    if (!is_quiet && now_s() - told >= TELL_EVERY_S) {
+    if (message != NULL && now_s() - told >= TELL_EVERY_S) {
       told = now_s();
-      output_talk("xsp: making %s, for %.0f s so far", manifest->name, told - started);
+      message("xsp: making %s, for %.0f s so far", manifest->name, told - started);
     }
   }
   while (waitpid(child, &how, 0) < 0 && errno == EINTR)
@@ -175,14 +174,14 @@ static enum status explain(const struct manifest *manifest, const char *const *a
                         manifest->generator, end, line[0] != 0 ? "; its last line: " : "", line);
 }
 
-enum status manifest_run_python(const struct manifest *manifest, const char *const *arguments, bool is_quiet,
+enum status manifest_run_python(const struct manifest *manifest, const char *const *arguments, message_fn message,
                                 struct error *err)
 {
   int pipe_fd[2];
   if (pipe2(pipe_fd, O_CLOEXEC) != 0)
     return error_set_errno(err, STATUS_SYSTEM, "cannot run the generator", manifest->generator, NULL);
-  if (!is_quiet)
-    output_talk("xsp: making %s with %s, once", manifest->name, manifest->generator);
+  if (message != NULL)
+    message("xsp: making %s with %s, once", manifest->name, manifest->generator);
   hold_signals();
   pid_t parent = getpid(), child = fork();
   if (child == 0)
@@ -194,7 +193,7 @@ enum status manifest_run_python(const struct manifest *manifest, const char *con
   } else {
     setpgid(child, child); // both do it: whoever comes first
     struct talk talk = {.length = 0};
-    int how = wait_for(child, pipe_fd[0], manifest, is_quiet, &talk);
+    int how = wait_for(child, pipe_fd[0], manifest, message, &talk);
     if (caught != 0)
       status = error_set(err, STATUS_SYSTEM, "interrupted", manifest->path, NULL, "nothing of the model is kept");
     else if (!WIFEXITED(how) || WEXITSTATUS(how) != 0)

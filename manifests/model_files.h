@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files that a model consists of: their size in all, and one checksum over them.
-#ifndef XSP_PROGRAMS_MODEL_FILES_H
-#define XSP_PROGRAMS_MODEL_FILES_H
+#ifndef XSP_MANIFESTS_MODEL_FILES_H
+#define XSP_MANIFESTS_MODEL_FILES_H
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "programs/xsp/checksum.h"
+#include "manifests/checksum.h"
 
 #include <stdint.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of a manifest's format that says what a model takes and gives. For the table in manifest.c.
-#ifndef XSP_PROGRAMS_MANIFEST_TENSORS_H
-#define XSP_PROGRAMS_MANIFEST_TENSORS_H
+#ifndef XSP_MANIFESTS_TENSORS_H
+#define XSP_MANIFESTS_TENSORS_H
 
-#include "programs/xsp/manifest_fields.h"
+#include "manifests/fields.h"
 
 // Lists `inputs` and `outputs` of struct manifest, told apart by the field's key.
 enum status field_tensors(const struct fields *fields, const struct field *field, const struct document_node *node,

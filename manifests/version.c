@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of Python's version rules (PEP 440) that libraries use; see manifest_version.h.
-#include "programs/xsp/manifest_version.h"
+// The part of Python's version rules (PEP 440) that libraries use; see version.h.
+#include "manifests/version.h"
 
 #include <ctype.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which files a model consists of; see model_files.h. What is not damaged here is the framework's to judge: a model that cannot be
 // followed has the file that was named.
-#include "programs/xsp/model_files.h"
+#include "manifests/model_files.h"
 
 #include "frameworks/onnxruntime/onnx_external.h"
 

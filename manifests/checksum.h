@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SHA-256 of files, in the form that sha256sum prints.
-#ifndef XSP_PROGRAMS_CHECKSUM_H
-#define XSP_PROGRAMS_CHECKSUM_H
+#ifndef XSP_MANIFESTS_CHECKSUM_H
+#define XSP_MANIFESTS_CHECKSUM_H
 
 #include "base/error.h"
 

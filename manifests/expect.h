@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a manifest says of a model's inputs and outputs, against what the framework says: as one text each, from xsp to the
 // runner. Where the framework leaves a dimension free, the manifest's size or name for it holds.
-#ifndef XSP_PROGRAMS_RUNNER_EXPECT_H
-#define XSP_PROGRAMS_RUNNER_EXPECT_H
+#ifndef XSP_MANIFESTS_EXPECT_H
+#define XSP_MANIFESTS_EXPECT_H
 
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "frameworks/common/predictor.h"
-#include "programs/runner/fill.h"
 
 #include <stdbool.h>
+
+// How the values of an input are made.
+enum fill_kind { RULE_DEFAULT, RULE_CONSTANT, RULE_UNIFORM, RULE_INTEGERS };
+struct fill_rule {
+  enum fill_kind kind;
+  double low, high; // uniform: low up to high, exclusive; integers: both inclusive; constant: low
+};
 
 struct expectation {
   bool is_output;
@@ -27,8 +33,5 @@ void expectation_shape(const struct tensor_info *info, char *text, size_t size);
 void expectation_format(const struct expectation *expectation, struct buf *out);
 // Runner: strings live in `arena`. False where the text is malformed.
 bool expectation_parse(const char *text, struct arena *arena, struct expectation *ret_expectation);
-// Compares, and fills in what the framework leaves open. Errors: STATUS_INPUT, with the manifest's line.
-enum status expectations_apply(struct predictor_model *model, const struct expectation *expectations, size_t count,
-                               struct error *err) MUST_CHECK;
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A small YAML file as a tree whose nodes know their lines. Made for hostile files: size, depth and number of nodes are
 // bounded; anchors, aliases, tags and second documents are refused, so that a tree is never larger than its text.
-#ifndef XSP_PROGRAMS_MANIFEST_DOCUMENT_H
-#define XSP_PROGRAMS_MANIFEST_DOCUMENT_H
+#ifndef XSP_MANIFESTS_DOCUMENT_H
+#define XSP_MANIFESTS_DOCUMENT_H
 
 #include "base/arena.h"
 #include "base/error.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inputs and outputs of a manifest; see manifest_tensors.h.
-#include "programs/xsp/manifest_tensors.h"
+// Inputs and outputs of a manifest; see tensors.h.
+#include "manifests/tensors.h"
 
 #include <string.h>
 

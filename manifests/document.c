@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// libyaml's events into a tree; see manifest_document.h. Event by event, so that a file is refused at its first fault and
+// libyaml's events into a tree; see document.h. Event by event, so that a file is refused at its first fault and
 // nothing of it is expanded.
-#include "programs/xsp/manifest_document.h"
+#include "manifests/document.h"
 
 #include <regex.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Expectations as text, written by xsp and read by the runner; see expect.h.
-#include "programs/runner/expect.h"
+#include "manifests/expect.h"
 
 #include "format/protocol.h"
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a manifest's model is: a path beside it, a file of an installed Python package, or what a generator makes, once,
 // in the cache. Nothing is downloaded.
-#ifndef XSP_PROGRAMS_MANIFEST_SOURCE_H
-#define XSP_PROGRAMS_MANIFEST_SOURCE_H
+#ifndef XSP_MANIFESTS_SOURCE_H
+#define XSP_MANIFESTS_SOURCE_H
 
-#include "programs/xsp/manifest.h"
-#include "programs/xsp/model_files.h"
+#include "base/message.h"
+#include "manifests/manifest.h"
+#include "manifests/model_files.h"
 
 #include <stdbool.h>
 
@@ -17,9 +18,9 @@ struct manifest_model {
   bool was_made; // by the generator, now
 };
 
-// Finds, or makes, the model and compares its checksum. `is_quiet`: no word of progress on stderr. Errors: STATUS_INPUT (no
+// Finds, or makes, the model and compares its checksum. `message` may be NULL; it gets progress. Errors: STATUS_INPUT (no
 // such file, another checksum), STATUS_SYSTEM (a package or the generator's result is missing).
-enum status manifest_find_model(const struct manifest *manifest, bool is_quiet, struct arena *arena,
+enum status manifest_find_model(const struct manifest *manifest, message_fn message, struct arena *arena,
                                 struct manifest_model *ret_model, struct error *err) MUST_CHECK;
 
 // ---- its parts -------------------------------------------------------------------------------------------------------
@@ -39,7 +40,7 @@ const char *manifest_relative(const struct manifest *manifest, const char *path,
 // Errors: STATUS_INPUT.
 enum status manifest_script(const struct manifest *manifest, const char *script, struct arena *arena,
                             const char **ret_path, struct error *err) MUST_CHECK;
-enum status generator_make(const struct manifest *manifest, bool is_quiet, struct arena *arena, const char **ret_path,
-                           bool *ret_was_made, struct error *err) MUST_CHECK;
+enum status generator_make(const struct manifest *manifest, message_fn message, struct arena *arena,
+                           const char **ret_path, bool *ret_was_made, struct error *err) MUST_CHECK;
 
 #endif

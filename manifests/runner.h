@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A manifest against what would run it: its framework's predictor and library, and what the runner is told of it. For `xsp profile`
 // and `xsp check`.
-#ifndef XSP_PROGRAMS_MANIFEST_RUNNER_H
-#define XSP_PROGRAMS_MANIFEST_RUNNER_H
+#ifndef XSP_MANIFESTS_RUNNER_H
+#define XSP_MANIFESTS_RUNNER_H
 
-#include "launch/probe.h"
-#include "programs/xsp/manifest.h"
+#include "launch/launch.h"
+#include "manifests/manifest.h"
 
 // The predictor it names. Errors: STATUS_INPUT, with the line and the nearest name.
 enum status manifest_predictor(const struct manifest *manifest, const struct predictor **ret_predictor,

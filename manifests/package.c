@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Python packages by their metadata (NAME-VERSION.dist-info/METADATA): found and read, never imported.
 #include "base/python.h"
-#include "programs/xsp/manifest_source.h"
-#include "programs/xsp/manifest_version.h"
+#include "manifests/source.h"
+#include "manifests/version.h"
 
 #include <ctype.h>
 #include <dirent.h>
