@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The environment of a traced program: one table, the one of docs/internals/run.md. Called by execution.c before each
+// The environment of a traced program: one table, the one of docs/internals/launch.md. Called by execution.c before each
 // execution. A variable of xsp's own that is not wanted is taken away, so that an outer xsp run does not reach in.
 #include "launch/environment.h"
 

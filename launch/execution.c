@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One execution: a session, the program in it, drains beside it, its own span at the end. Called by run_experiment.c. What
+// One execution: a session, the program in it, drains beside it, its own span at the end. Called by experiment/program_experiment.c. What
 // goes wrong while the program runs never reaches the program: it is drained no further, and the error comes when it ended.
 #include "launch/execution.h"
 

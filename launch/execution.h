@@ -22,7 +22,6 @@ struct launch_options {           // what the user said; strings borrowed
   uint64_t flight_recorder_bytes; // per thread; 0: drain
   bool serialized;                // launches one after the other, for run_resolve
   bool wait_all;                  // also for processes that outlive the program
-  bool quiet;
 };
 
 struct launch_result {

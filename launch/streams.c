@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Swaps xsp's own descriptors 0, 1 and 2 while a repetition runs, because the program inherits them. One thread. Called by
-// run_experiment.c; writes nothing itself.
+// experiment/program_experiment.c; writes nothing itself.
 #include "launch/streams.h"
 
 #include <fcntl.h>

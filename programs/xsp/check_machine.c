@@ -2,8 +2,7 @@
 // Reads /proc and /sys for `xsp check`. What cannot be read is said to be unknown, never guessed.
 #include "programs/xsp/check_machine.h"
 
-#include "programs/xsp/profile_peaks.h"
-#include "programs/xsp/profile_system.h"
+#include "experiment/experiment.h"
 #include "report/display.h"
 
 #include <math.h>

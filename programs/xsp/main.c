@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp: finds the verb, parses its options, runs it, turns its status into the exit status. Nothing else.
+#include "base/memory.h"
 #include "base/nearest.h"
 #include "programs/xsp/help.h"
 #include "programs/xsp/output.h"

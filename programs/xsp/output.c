@@ -9,9 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #define OUTPUT_TALK_MAXIMUM ((size_t)1 << 16) // longer lines are not said
+
+#define PROGRESS_EVERY_S 5 // where stderr is no terminal
 
 static bool reader_left;
 
@@ -104,6 +107,19 @@ void output_talk_error(const struct error *err)
   size_t length = error_line(&whole, line, sizeof line - 1);
   line[length++] = '\n';
   fwrite(line, 1, length, stderr);
+}
+
+void output_progress(const char *text, bool is_last)
+{
+  static struct timespec shown;
+  bool is_terminal = isatty(STDERR_FILENO) == 1;
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  if (!is_terminal && (text == NULL || (now.tv_sec - shown.tv_sec < PROGRESS_EVERY_S && !is_last)))
+    return;
+  shown = now;
+  fprintf(stderr, "%s%s%s", is_terminal ? "\r\033[K" : "", text != NULL ? text : "",
+          text == NULL || (is_terminal && !is_last) ? "" : "\n");
 }
 
 unsigned output_width(void)

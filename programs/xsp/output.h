@@ -17,6 +17,8 @@ bool output_reader_left(void);
 // Talk: one line on stderr, escaped like an error's. output_talk_error prints *err the way main does.
 void output_talk(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void output_talk_error(const struct error *err);
+// A line on stderr that the next one replaces on a terminal; elsewhere a line every few seconds. NULL removes it.
+void output_progress(const char *text, bool is_last);
 // Columns of the terminal behind stdout (COLUMNS wins); 0 where there is none: unlimited.
 unsigned output_width(void);
 

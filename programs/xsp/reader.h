@@ -5,11 +5,31 @@
 
 #include "programs/xsp/verb.h"
 #include "report/report.h"
+#include "store/store.h"
 
 // --format and --json of a verb with is_reader; STATUS_USE for an unknown or a contradictory format.
 enum status reader_format(const struct invocation *invocation, enum report_format *ret_format,
                           struct error *err) MUST_CHECK;
 // Opens a file and makes sure that it is correlated. The caller closes with store_close.
 enum status reader_open(const char *path, struct store **ret_store, struct error *err) MUST_CHECK;
+
+// The files that a verb was given. Where a question is about many files, broken ones are named and left out, so that one of
+// them does not prevent the answer about all others.
+struct reader_files {
+  struct arena arena;
+  struct store **stores; // correlated
+  size_t count;
+  const char **left_out; // "PATH: why"
+  size_t left_out_count;
+  bool has_broken; // one of these is broken, not just unfinished
+};
+
+// With `are_many` (the question is about all of them) a folder stands for the `*.xsp` in it, by name, and one without any
+// is STATUS_INPUT; files that cannot be read are told on stderr and kept out, and where nothing else is left, that is the
+// error. Else every path is a file, and the first that cannot be read is the error. The caller ends with
+// reader_files_close, also after an error.
+enum status reader_files_open(const char *const *paths, size_t path_count, bool are_many,
+                              struct reader_files *ret_files, struct error *err) MUST_CHECK;
+void reader_files_close(struct reader_files *files);
 
 #endif

@@ -2,7 +2,6 @@
 // xsp analyze: one or several analyses of one or several files, as tables.
 #include "programs/xsp/output.h"
 #include "programs/xsp/reader.h"
-#include "programs/xsp/reader_files.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -2,13 +2,13 @@
 // xsp check: which frameworks and tracers can be used here, which not and why; what the machine is like.
 #include "base/json_write.h"
 #include "base/nearest.h"
+#include "experiment/experiment.h"
 #include "launch/launch.h"
 #include "manifests/manifests.h"
-#include "programs/xsp/check_links_print.h"
+#include "programs/xsp/check_links.h"
 #include "programs/xsp/check_machine.h"
 #include "programs/xsp/check_manifest.h"
 #include "programs/xsp/output.h"
-#include "programs/xsp/profile_peaks.h"
 #include "programs/xsp/reader.h"
 #include "report/display.h"
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp import: an .xsp file from what other profilers recorded.
 #include "correlate/correlate.h"
-#include "importers/import.h"
-#include "programs/xsp/import_report.h"
+#include "programs/xsp/import_print.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/verb.h"
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// `xsp profile`: options in, experiment, tables out. The measuring is in profile_experiment.c.
+// `xsp profile`: options in, experiment, tables out. The measuring is in experiment/model_experiment.c.
 #include "base/arena.h"
-#include "frameworks/common/predictor.h"
+#include "experiment/experiment.h"
 #include "launch/launch.h"
 #include "programs/runner/affinity.h"
 #include "programs/xsp/output.h"
-#include "programs/xsp/profile_experiment.h"
 #include "programs/xsp/profile_model.h"
-#include "programs/xsp/profile_summary.h"
+#include "programs/xsp/profile_print.h"
 #include "programs/xsp/reader.h"
 
 #include <errno.h>
@@ -231,7 +230,7 @@ static enum status fill_options(const struct invocation *invocation, struct prof
   if (profile->output_path != NULL && profile->output_path[0] == 0)
     return error_set(err, STATUS_USE, "wrong use", "--output", "-o FILE.xsp", "the output's name is empty");
   profile->force = invocation_has(invocation, "force");
-  profile->quiet = invocation_has(invocation, "quiet");
+  profile->progress = invocation_has(invocation, "quiet") ? NULL : output_progress;
   if (!profile->force && access(profile->output_path, F_OK) == 0) // before minutes of work, not after
     return error_set(err, STATUS_USE, "the output exists", profile->output_path, "--force, or another -o",
                      "it is not overwritten unasked");
@@ -287,7 +286,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
       fprintf(stderr, "xsp: what was measured until then is in %s\n", result.kept_partial);
   }
   if (status == STATUS_OK)
-    status = profile_summary(&profile, &result, format, err);
+    status = profile_summary(&profile, &result, format, !invocation_has(invocation, "quiet"), err);
   store_close(result.store);
   arena_done(&arena);
   if (status == STATUS_OK && result.was_interrupted)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // `xsp run`: options in, executions, tables on stderr, the program's own exit status out. The running is in launch/execution.c,
-// the repetition in run_experiment.c. Nothing is written to stdout.
+// the repetition in experiment/program_experiment.c. Nothing is written to stdout.
 #include "base/arena.h"
+#include "experiment/experiment.h"
 #include "launch/launch.h"
 #include "programs/xsp/output.h"
-#include "programs/xsp/run_experiment.h"
+#include "programs/xsp/run_print.h"
 #include "programs/xsp/verb.h"
 
 #include <ctype.h>
@@ -252,7 +253,11 @@ static enum status fill(struct request *request, struct error *err)
 {
   struct run_experiment_options *experiment = &request->experiment;
   experiment->run.command = (char *const *)request->invocation->arguments; // NULL-terminated, argv's own strings
-  experiment->run.quiet = invocation_has(request->invocation, "quiet");
+  if (!invocation_has(request->invocation, "quiet")) {
+    experiment->message = output_talk;
+    experiment->progress = isatty(STDERR_FILENO) == 1 ? output_progress : NULL;
+  }
+  experiment->warning = output_talk;
   experiment->resolve = invocation_has(request->invocation, "resolve");
   XSP_TRY(fill_functions(request, err));
   XSP_TRY(fill_sets(request, err));
@@ -295,7 +300,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
   enum status status = fill(&request, &own_err);
   if (status == STATUS_OK)
     status = run_experiment(&request.experiment, &result, &own_err);
-  if (status == STATUS_OK && !request.experiment.run.quiet)
+  if (status == STATUS_OK && !invocation_has(invocation, "quiet"))
     status = run_summary(&request.experiment, &result, &own_err);
   int exit_status = leave(status, &result, &own_err);
   store_close(result.store);

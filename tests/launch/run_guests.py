@@ -18,7 +18,7 @@ XSP = BUILD / "xsp"
 GUESTS = BUILD / "test-programs"
 BEGAN_S = time.time() - 1
 WAIT_S = int(os.environ.get("XSP_TEST_WAIT_S", "60"))
-# What docs/internals/run.md says that a program is given.
+# What docs/internals/launch.md says that a program is given.
 DOCUMENTED = {"XSP_SESSION", "XSP_TRACERS", "LD_PRELOAD", "XSP_MODEL_RANGE", "XSP_CAPTURE_RANGE", "XSP_SERIALIZE",
               "NVTX_INJECTION64_PATH", "INTEL_LIBITTNOTIFY64", "OPENCL_LAYERS", "LD_AUDIT", "XSP_FUNCTIONS",
               "OPENCV_TRACE_DEPTH_OPENCV", "OPENCV_TRACE_MAX_CHILDREN_OPENCV", "OPENCV_TRACE_MAX_CHILDREN"}

@@ -242,7 +242,7 @@ class What(RunTest):
 
 
 class Environment(RunTest):
-    """The table of docs/internals/run.md."""
+    """The table of docs/internals/launch.md."""
     TRACERS = BUILD / "tracers"
 
     def variables(self, *options, **more):

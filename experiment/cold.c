@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Repeats load and first inference in fresh processes, one at a time, when no other runner lives any more. Called by
+// model_experiment.c after what is warm was measured: the model's file and the library are then in the page cache, for
+// all repetitions alike.
+#include "experiment/cold.h"
+
+#include "experiment/lane.h"
+#include "experiment/model_rows.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+// A process publishes a few spans here: loading, its stages, one inference.
+#define RING_RECORDS 1024u
+#define COMMIT_EVERY_S 1.0
+
+struct
+    cell { // a variant at a batch size; one session for all of its processes, so that their spans have ids of their own
+  size_t variant;
+  struct lane lane;
+  struct store_run run; // run_id 0: not begun
+};
+
+struct cold {
+  const struct profile_options *options;
+  struct store *store;
+  struct progress *progress;
+  struct cell *cells;
+  size_t cell_count;
+  double committed_s;
+};
+
+static int64_t realtime_ns(void)
+{
+  struct timespec time;
+  clock_gettime(CLOCK_REALTIME, &time);
+  return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+// What the runner says of its stages is at the application level, which it has at any level set.
+static const struct level_set cold_levels = {.mask = XSP_LEVEL_MASK(XSP_LEVEL_MODEL)};
+
+static enum status begin(struct cold *cold, struct cell *cell, int64_t run_id, int64_t batch, struct error *err)
+{
+  struct collect_options session = {.level_mask = cold_levels.mask | XSP_LEVEL_MASK(XSP_LEVEL_APPLICATION),
+                                    .ring_records = RING_RECORDS};
+  cell->run = (struct store_run){.run_id = run_id,
+                                 .experiment_id = experiment_id_of(cell->variant),
+                                 .levels = cold_levels,
+                                 .batch_size = batch,
+                                 .epoch_is_unix = true,
+                                 .own_pct = NAN};
+  XSP_TRY(collect_create(&session, &cell->lane.session, err));
+  XSP_TRY(store_add_run(cold->store, &cell->run, err));
+  return store_add_note(cold->store, run_id, "cold",
+                        "first inferences, each in a process of its own; files were in the page cache", err);
+}
+
+// The whole of it, as whoever started the process would time it, is a span around what the runner publishes.
+static enum status observe(struct cold *cold, struct cell *cell, struct error *err)
+{
+  struct lane *lane = &cell->lane;
+  struct runner_options runner = cold->options->runner;
+  runner.predictor = cold->options->variants[cell->variant].predictor;
+  runner.library = cold->options->variants[cell->variant].library;
+  struct collect_outside_span whole = {.start_ns = realtime_ns(),
+                                       .level = XSP_LEVEL_APPLICATION,
+                                       .name = "cold start",
+                                       .category = "cold",
+                                       .tracer = "xsp"};
+  XSP_TRY(lane_start(lane, &runner, cell->run.levels, NULL, err));
+  whole.process_id = lane->runner.process;
+  XSP_TRY(runner_prepare(&lane->runner, cell->run.batch_size, err));
+  XSP_TRY(runner_predict(&lane->runner, cell->run.batch_size, INFERENCE_COLD, err));
+  whole.end_ns = realtime_ns();
+  runner_close(&lane->runner);
+  XSP_TRY(lane_drain(lane, cold->store, &cell->run, err));
+  return collect_add_span(lane->session, cold->store, cell->run.run_id, &whole, NULL, err);
+}
+
+static enum status repeat(struct cold *cold, unsigned repetition, size_t number, int64_t first_run_id,
+                          struct error *err)
+{
+  const struct profile_options *options = cold->options;
+  struct cell *cell = &cold->cells[number];
+  int64_t batch = options->batches[number % options->batch_count];
+  bool is_first = cell->run.run_id == 0;
+  if (is_first)
+    XSP_TRY(begin(cold, cell, first_run_id + (int64_t)number, batch, err));
+  enum status status = observe(cold, cell, err);
+  if (status != STATUS_OK && err != NULL) {
+    struct error own = *err;
+    snprintf(err->what, sizeof err->what, "cold repetition %u of %u: %.100s", repetition + 1, options->cold, own.what);
+  }
+  XSP_TRY(variant_blame(options->variants, options->variant_count, cell->variant, status, err));
+  progress_step(cold->progress, options->variant_count > 1 ? options->variants[cell->variant].predictor : NULL, batch,
+                "cold");
+  // Once its first spans are committed, `xsp recover` finds the file that a session belongs to.
+  if (!is_first && progress_now_s() - cold->committed_s < COMMIT_EVERY_S)
+    return STATUS_OK;
+  cold->committed_s = progress_now_s();
+  return collect_commit(cell->lane.session, cold->store, err);
+}
+
+// Every repetition visits every variant at every batch size, beginning with another one each time.
+static enum status repeat_all(struct cold *cold, int64_t first_run_id, struct error *err)
+{
+  for (unsigned repetition = 0; repetition < cold->options->cold; repetition++)
+    for (size_t i = 0; i < cold->cell_count; i++) {
+      if (*cold->options->interrupted)
+        return STATUS_OK;
+      XSP_TRY(repeat(cold, repetition, (i + repetition) % cold->cell_count, first_run_id, err));
+    }
+  return STATUS_OK;
+}
+
+static enum status finish(struct cold *cold, struct error *err)
+{
+  for (size_t i = 0; i < cold->cell_count; i++) {
+    struct cell *cell = &cold->cells[i];
+    if (cell->run.run_id == 0)
+      continue;
+    XSP_TRY(lane_drain_final(&cell->lane, cold->store, &cell->run, err));
+    XSP_TRY(store_add_run(cold->store, &cell->run, err));
+  }
+  return store_commit(cold->store, err);
+}
+
+enum status cold_measure(const struct profile_options *options, struct store *store, int64_t first_run_id,
+                         struct progress *progress, struct error *err)
+{
+  struct cold cold = {.options = options, .store = store, .progress = progress, .committed_s = progress_now_s()};
+  cold.cells = calloc(options->variant_count * options->batch_count, sizeof *cold.cells);
+  if (cold.cells == NULL)
+    return error_set(err, STATUS_MEMORY, "cannot start cold processes", NULL, NULL, "out of memory");
+  for (size_t i = 0; i < options->variant_count * options->batch_count; i++)
+    cold.cells[cold.cell_count++].variant = i / options->batch_count;
+  enum status status = repeat_all(&cold, first_run_id, err);
+  if (status == STATUS_OK)
+    status = finish(&cold, err);
+  for (size_t i = 0; i < cold.cell_count; i++)
+    lane_close(&cold.cells[i].lane);
+  free(cold.cells);
+  return status;
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starts, asks and drains one runner. Called by model_experiment.c and cold.c; what was lost on the way is
+// counted for the run that was just drained.
+#include "experiment/lane.h"
+
+enum status lane_start(struct lane *lane, const struct runner_options *options, struct level_set levels,
+                       const char *tracers, struct error *err)
+{
+  if (lane->session == NULL) {
+    // The runner's own stages (load, inputs) are spans at any level set; it keeps all else to the set's levels.
+    struct collect_options session = {.level_mask = levels.mask | XSP_LEVEL_MASK(XSP_LEVEL_APPLICATION)};
+    XSP_TRY(collect_create(&session, &lane->session, err));
+  }
+  XSP_TRY(runner_start(&lane->runner, options, levels, collect_directory(lane->session), tracers, err));
+  return runner_wait_ready(&lane->runner, err);
+}
+
+// What the session lost since the last look belongs to the run that was just drained.
+static void count_losses(struct lane *lane, struct store_run *run)
+{
+  struct collect_counts now;
+  collect_counts(lane->session, &now);
+  uint64_t lost = (now.dropped + now.lost + now.overwritten) -
+                  (lane->counted.dropped + lane->counted.lost + lane->counted.overwritten);
+  run->dropped_count += (int64_t)lost;
+  run->misused_count += (int64_t)(now.misused - lane->counted.misused);
+  lane->counted = now;
+}
+
+enum status lane_drain(struct lane *lane, struct store *store, struct store_run *run, struct error *err)
+{
+  XSP_TRY(collect_drain(lane->session, store, run->run_id, err));
+  count_losses(lane, run);
+  return STATUS_OK;
+}
+
+enum status lane_observe(struct lane *lane, struct store *store, struct store_run *run, enum runner_inference kind,
+                         struct error *err)
+{
+  XSP_TRY(runner_predict(&lane->runner, run->batch_size, kind, err));
+  return lane_drain(lane, store, run, err);
+}
+
+enum status lane_flush(struct lane *lane, struct store *store, struct store_run *run, struct error *err)
+{
+  XSP_TRY(runner_flush(&lane->runner, err));
+  return lane_drain(lane, store, run, err);
+}
+
+enum status lane_drain_final(struct lane *lane, struct store *store, struct store_run *run, struct error *err)
+{
+  XSP_TRY(collect_drain_final(lane->session, store, run->run_id, err));
+  count_losses(lane, run);
+  return STATUS_OK;
+}
+
+void lane_close(struct lane *lane)
+{
+  runner_close(&lane->runner);
+  collect_close(lane->session, true);
+  *lane = (struct lane){0};
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// One variant at one level set while it is measured: a runner process and the capture session it publishes into.
+#ifndef XSP_EXPERIMENT_LANE_H
+#define XSP_EXPERIMENT_LANE_H
+
+#include "collect/collect.h"
+#include "launch/launch.h"
+
+struct lane {
+  struct runner runner;
+  struct collect_session *session;
+  struct collect_counts counted; // totals already assigned to runs
+};
+
+// Starts the runner and waits until its model is open. `tracers`: XSP_TRACERS or NULL.
+enum status lane_start(struct lane *lane, const struct runner_options *options, struct level_set levels,
+                       const char *tracers, struct error *err) MUST_CHECK;
+// One inference, drained into `run`.
+enum status lane_observe(struct lane *lane, struct store *store, struct store_run *run, enum runner_inference kind,
+                         struct error *err) MUST_CHECK;
+enum status lane_drain(struct lane *lane, struct store *store, struct store_run *run, struct error *err) MUST_CHECK;
+// A framework that holds its layers back until the end of a profile publishes them now, into `run`.
+enum status lane_flush(struct lane *lane, struct store *store, struct store_run *run, struct error *err) MUST_CHECK;
+// What is left in the session when its runner is closed.
+enum status lane_drain_final(struct lane *lane, struct store *store, struct store_run *run,
+                             struct error *err) MUST_CHECK;
+void lane_close(struct lane *lane); // safe on {0}
+
+#endif

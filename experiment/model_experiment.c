@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the matrix (batch size × repetition × variant × level set) and writes the .xsp file. One thread; the collector's
+// work is done between observations, so that it does not disturb what is measured on a machine with few cores.
+#include "experiment/model_experiment.h"
+
+#include "collect/collect.h"
+#include "correlate/correlate.h"
+#include "experiment/cold.h"
+#include "experiment/lane.h"
+#include "experiment/model_rows.h"
+#include "experiment/own_share.h"
+#include "experiment/progress.h"
+#include "experiment/windows.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COMMIT_EVERY_S 1.0
+
+// A lane is a variant at a level set: number variant * set_count + set. Its run at a batch size is number batch *
+// lane_count + lane, and has that number, from 1, as its id.
+struct experiment {
+  const struct profile_options *options;
+  struct profile_result *result;
+  struct store *store;
+  size_t lane_count;
+  struct lane *lanes;
+  struct store_run *runs; // run_id 0: not begun
+  struct progress progress;
+  double committed_s;
+  bool has_measured, has_committed;
+};
+
+struct span_of_lanes { // what is measured at the same time: all lanes, or those of one variant
+  size_t first, count;
+};
+
+static size_t variant_of(const struct experiment *experiment, size_t lane)
+{
+  return lane / experiment->options->set_count;
+}
+
+static struct level_set levels_of(const struct experiment *experiment, size_t lane)
+{
+  return experiment->options->sets[lane % experiment->options->set_count];
+}
+
+static struct store_run *run_of(struct experiment *experiment, size_t lane, size_t batch)
+{
+  return &experiment->runs[batch * experiment->lane_count + lane];
+}
+
+static enum status blame(const struct experiment *experiment, size_t lane, enum status status, struct error *err)
+{
+  const struct profile_options *options = experiment->options;
+  return variant_blame(options->variants, options->variant_count, variant_of(experiment, lane), status, err);
+}
+
+// The rows of a batch size's runs appear when its measurement begins: an interrupted experiment has no empty runs.
+static enum status add_runs(struct experiment *experiment, struct span_of_lanes lanes, size_t batch, struct error *err)
+{
+  for (size_t lane = lanes.first; lane < lanes.first + lanes.count; lane++) {
+    struct store_run *run = run_of(experiment, lane, batch);
+    *run = (struct store_run){.run_id = run - experiment->runs + 1,
+                              .experiment_id = experiment_id_of(variant_of(experiment, lane)),
+                              .levels = levels_of(experiment, lane),
+                              .batch_size = experiment->options->batches[batch],
+                              .epoch_is_unix = true,
+                              .own_pct = NAN};
+    XSP_TRY(store_add_run(experiment->store, run, err));
+  }
+  return STATUS_OK;
+}
+
+static enum status start_lane(struct experiment *experiment, size_t number, struct error *err)
+{
+  const struct profile_options *options = experiment->options;
+  const struct profile_variant *variant = &options->variants[variant_of(experiment, number)];
+  struct lane *lane = &experiment->lanes[number];
+  struct runner_options runner = options->runner;
+  runner.predictor = variant->predictor;
+  runner.library = variant->library;
+  struct level_set levels = levels_of(experiment, number);
+  bool reaches_deep = level_set_deepest(levels) > XSP_LEVEL_LAYER;
+  XSP_TRY(lane_start(lane, &runner, levels, reaches_deep ? options->tracers : NULL, err));
+  experiment->result->found[variant_of(experiment, number)] = lane->runner.found; // the last set says how layers come
+  return STATUS_OK;
+}
+
+// One after the other: two frameworks that load at once only make each other slow.
+static enum status start_lanes(struct experiment *experiment, struct span_of_lanes lanes, struct error *err)
+{
+  for (size_t lane = lanes.first; lane < lanes.first + lanes.count; lane++)
+    XSP_TRY(blame(experiment, lane, start_lane(experiment, lane, err), err));
+  return STATUS_OK;
+}
+
+static enum status observe(struct experiment *experiment, size_t lane, size_t batch, enum runner_inference kind,
+                           struct error *err)
+{
+  const struct profile_options *options = experiment->options;
+  struct store_run *run = run_of(experiment, lane, batch);
+  XSP_TRY(lane_observe(&experiment->lanes[lane], experiment->store, run, kind, err));
+  experiment->has_measured = true;
+  char levels[LEVEL_SET_TEXT_SIZE];
+  level_set_format(run->levels, levels);
+  progress_step(&experiment->progress,
+                options->variant_count > 1 ? options->variants[variant_of(experiment, lane)].predictor : NULL,
+                run->batch_size, levels);
+  if (progress_now_s() - experiment->committed_s < COMMIT_EVERY_S)
+    return STATUS_OK;
+  experiment->committed_s = progress_now_s();
+  for (size_t i = 0; i < experiment->lane_count; i++) // every lane gets its rings' space back
+    if (experiment->lanes[i].session != NULL)
+      XSP_TRY(collect_commit(experiment->lanes[i].session, experiment->store, err));
+  experiment->has_committed = true;
+  return STATUS_OK;
+}
+
+// One batch size: every repetition visits every lane, beginning with another one each time, so that a drift of the
+// machine's speed falls on all alike.
+static enum status measure_batch(struct experiment *experiment, struct span_of_lanes lanes, size_t batch,
+                                 struct error *err)
+{
+  const struct profile_options *options = experiment->options;
+  size_t end = lanes.first + lanes.count;
+  XSP_TRY(add_runs(experiment, lanes, batch, err));
+  for (size_t lane = lanes.first; lane < end; lane++) {
+    enum status status = runner_prepare(&experiment->lanes[lane].runner, options->batches[batch], err);
+    XSP_TRY(blame(experiment, lane, status, err));
+  }
+  for (unsigned repetition = 0; repetition < options->warmups + options->runs; repetition++)
+    for (size_t i = 0; i < lanes.count; i++) {
+      if (*options->interrupted)
+        return STATUS_OK;
+      enum runner_inference kind = repetition < options->warmups ? INFERENCE_WARMUP : INFERENCE_COUNTED;
+      size_t lane = lanes.first + (i + repetition) % lanes.count;
+      enum status status = observe(experiment, lane, batch, kind, err);
+      XSP_TRY(blame(experiment, lane, status, err));
+    }
+  for (size_t lane = lanes.first; lane < end; lane++) {
+    enum status status = lane_flush(&experiment->lanes[lane], experiment->store, run_of(experiment, lane, batch), err);
+    XSP_TRY(blame(experiment, lane, status, err));
+  }
+  return STATUS_OK;
+}
+
+// The lanes end; what tracers in them said is kept with their first run.
+static enum status end_lanes(struct experiment *experiment, struct span_of_lanes lanes, size_t batches_begun,
+                             struct error *err)
+{
+  for (size_t i = lanes.first; i < lanes.first + lanes.count; i++)
+    runner_close(&experiment->lanes[i].runner);
+  for (size_t i = lanes.first; i < lanes.first + lanes.count; i++) {
+    struct lane *lane = &experiment->lanes[i];
+    XSP_TRY(lane_drain_final(lane, experiment->store, run_of(experiment, i, batches_begun - 1), err));
+    struct arena arena = {0};
+    const char *messages = collect_messages(lane->session, &arena);
+    enum status status = STATUS_OK;
+    if (messages != NULL && messages[0] != 0)
+      status = store_add_note(experiment->store, run_of(experiment, i, 0)->run_id, "tracers", messages, err);
+    arena_done(&arena);
+    XSP_TRY(status);
+    XSP_TRY(collect_commit(lane->session, experiment->store, err));
+    experiment->has_committed = true;
+    lane_close(lane);
+  }
+  return STATUS_OK;
+}
+
+static enum status measure(struct experiment *experiment, struct span_of_lanes lanes, struct error *err)
+{
+  const struct profile_options *options = experiment->options;
+  XSP_TRY(start_lanes(experiment, lanes, err));
+  if (*options->interrupted && experiment->store != NULL)
+    return STATUS_OK;
+  if (*options->interrupted) {
+    experiment->result->was_interrupted = true;
+    return error_set(err, STATUS_SYSTEM, "interrupted", options->runner.model_path, NULL, "nothing was measured yet");
+  }
+  if (experiment->store == NULL)
+    XSP_TRY(store_create(options->output_path, options->force, &experiment->store, err));
+  for (size_t lane = lanes.first; lane < lanes.first + lanes.count; lane += options->set_count) {
+    size_t variant = variant_of(experiment, lane);
+    XSP_TRY(rows_add_experiment(experiment->store, options, variant, &experiment->result->found[variant], err));
+  }
+  if (experiment->progress.started_s == 0)
+    experiment->progress.started_s = experiment->committed_s = progress_now_s();
+  size_t batches_begun = 0;
+  while (batches_begun < options->batch_count && (batches_begun == 0 || !*options->interrupted))
+    XSP_TRY(measure_batch(experiment, lanes, batches_begun++, err));
+  return end_lanes(experiment, lanes, batches_begun, err);
+}
+
+// What needs all spans of a run.
+static enum status finish_runs(struct experiment *experiment, struct error *err)
+{
+  const struct profile_options *options = experiment->options;
+  XSP_TRY(store_commit(experiment->store, err));
+  for (size_t i = 0; i < options->batch_count * experiment->lane_count; i++) {
+    struct store_run *run = &experiment->runs[i];
+    size_t variant = variant_of(experiment, i % experiment->lane_count);
+    if (run->run_id == 0)
+      continue;
+    bool is_first_set = i % options->set_count == 0;
+    XSP_TRY(own_share_measure(experiment->store, run, is_first_set ? &experiment->result->noise : NULL, err));
+    XSP_TRY(store_add_run(experiment->store, run, err));
+    if (options->variant_count > 1)
+      XSP_TRY(rows_note_run(experiment->store, run->run_id, &experiment->result->found[variant], err));
+  }
+  return STATUS_OK;
+}
+
+static enum status run_experiment(struct experiment *experiment, struct error *err)
+{
+  const struct profile_options *options = experiment->options;
+  struct profile_result *result = experiment->result;
+  struct disturbance before, after;
+  noise_start(&result->noise);
+  disturbance_read(&before);
+  size_t together = options->sequential ? options->set_count : experiment->lane_count;
+  for (size_t first = 0; first < experiment->lane_count; first += together)
+    if (first == 0 || !*options->interrupted)
+      XSP_TRY(measure(experiment, (struct span_of_lanes){first, together}, err));
+  disturbance_read(&after);
+  int64_t cold_run_id = (int64_t)(experiment->lane_count * options->batch_count) + 1;
+  if (options->cold > 0)
+    XSP_TRY(cold_measure(options, experiment->store, cold_run_id, &experiment->progress, err));
+  result->seconds = progress_now_s() - experiment->progress.started_s;
+  result->was_interrupted = *options->interrupted != 0;
+  XSP_TRY(finish_runs(experiment, err));
+  noise_finish(&result->noise, &before, &after);
+  XSP_TRY(rows_note_file(experiment->store, options, result, err));
+  for (size_t variant = 0; variant < options->variant_count; variant++)
+    if (strcmp(options->variants[variant].predictor, "onnxruntime") == 0)
+      XSP_TRY(profile_windows(experiment->store, experiment_id_of(variant), options->runner.model_path, err));
+  XSP_TRY(correlate_store(experiment->store, err));
+  return store_finish(experiment->store, err);
+}
+
+static void keep_partial(struct experiment *experiment)
+{
+  struct profile_result *result = experiment->result;
+  if (!experiment->has_measured) {
+    store_discard(experiment->store);
+    return;
+  }
+  if (store_commit(experiment->store, NULL) == STATUS_OK || experiment->has_committed)
+    snprintf(result->kept_partial, sizeof result->kept_partial, "%s.partial", store_path(experiment->store));
+  store_close(experiment->store);
+}
+
+enum status profile_experiment(const struct profile_options *options, struct profile_result *ret_result,
+                               struct error *err)
+{
+  *ret_result = (struct profile_result){0};
+  struct experiment experiment = {.options = options, .result = ret_result};
+  experiment.lane_count = options->variant_count * options->set_count;
+  experiment.lanes = calloc(experiment.lane_count, sizeof *experiment.lanes);
+  experiment.runs = calloc(experiment.lane_count * options->batch_count, sizeof *experiment.runs);
+  unsigned observations = options->runs + options->warmups;
+  experiment.progress = (struct progress){
+      .name = options->name,
+      .show = options->progress,
+      .total = (unsigned)options->batch_count *
+               ((unsigned)experiment.lane_count * observations + (unsigned)options->variant_count * options->cold),
+  };
+  enum status status = experiment.lanes != NULL && experiment.runs != NULL
+                           ? run_experiment(&experiment, err)
+                           : error_set(err, STATUS_MEMORY, "cannot start the experiment", NULL, NULL, "out of memory");
+  for (size_t i = 0; experiment.lanes != NULL && i < experiment.lane_count; i++)
+    lane_close(&experiment.lanes[i]);
+  if (status == STATUS_OK)
+    ret_result->store = experiment.store;
+  else
+    keep_partial(&experiment);
+  free(experiment.lanes);
+  free(experiment.runs);
+  return status;
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leveled experimentation: one runner process per variant and level set, observations of all of them interleaved in time,
+// drained while no runner works. The work of `xsp profile` between its options and its tables.
+#ifndef XSP_EXPERIMENT_MODEL_EXPERIMENT_H
+#define XSP_EXPERIMENT_MODEL_EXPERIMENT_H
+
+#include "experiment/noise.h"
+#include "experiment/peaks.h"
+#include "experiment/progress.h"
+#include "experiment/variant.h"
+#include "launch/launch.h"
+
+#include <signal.h>
+
+#define PROFILE_BATCHES_MAXIMUM 64
+#define PROFILE_SETS_MAXIMUM 16
+#define PROFILE_WORKLOAD_MAXIMUM 16
+
+struct profile_options {
+  struct runner_options runner; // predictor and library: of each variant
+  struct profile_variant variants[PROFILE_VARIANTS_MAXIMUM];
+  size_t variant_count;
+  bool sequential; // one variant after the other: less memory, but what drifts falls on them unequally
+  const char *output_path;
+  const char *name;    // experiment name: the model file's name without its ending
+  const char *command; // as typed
+  struct store_system_value workload[PROFILE_WORKLOAD_MAXIMUM]; // what is known of the model
+  size_t workload_count;
+  const struct peaks *peaks; // of the CPUs, measured before; NULL: not measured
+  const char *tracers;       // XSP_TRACERS for level sets that reach below the layer level; NULL: none
+  int64_t batches[PROFILE_BATCHES_MAXIMUM];
+  size_t batch_count;
+  struct level_set sets[PROFILE_SETS_MAXIMUM];
+  size_t set_count;
+  unsigned runs;    // counted observations per variant, batch size and level set
+  unsigned warmups; // before them; at least one, so that the first inference of a shape is never pooled
+  unsigned cold;    // fresh processes per variant and batch size, for a first inference each; 0: none
+  bool force;
+  progress_fn progress;                     // may be NULL
+  const volatile sig_atomic_t *interrupted; // set by the caller's signal handler: stop after the present observation
+};
+
+struct profile_result {
+  struct store *store; // finished file, open for reading; owned by the caller
+  struct noise noise;
+  struct profile_found found[PROFILE_VARIANTS_MAXIMUM]; // framework "": its turn never came
+  double seconds;                                       // of wall time, measuring only
+  bool was_interrupted;
+  char kept_partial[1100]; // on error after measurements: where what was measured is kept; else ""
+};
+
+// On error no output file appears and an old one is untouched. What was already measured stays in OUTPUT.partial, named
+// in result->kept_partial; where nothing was measured, nothing stays.
+enum status profile_experiment(const struct profile_options *options, struct profile_result *ret_result,
+                               struct error *err) MUST_CHECK;
+
+#endif

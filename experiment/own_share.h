@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// xsp's own share of a run's time, from what its runner measured inside the inferences.
+#ifndef XSP_EXPERIMENT_OWN_SHARE_H
+#define XSP_EXPERIMENT_OWN_SHARE_H
+
+#include "experiment/noise.h"
+
+// Fills run->own_pct where it is known. `noise` also gets the run's latencies; NULL: they are not asked for.
+enum status own_share_measure(struct store *store, struct store_run *run, struct noise *noise,
+                              struct error *err) MUST_CHECK;
+
+#endif

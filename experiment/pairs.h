@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two variants repetition by repetition: what disturbed one of a pair mostly disturbed the other, too. Pure.
+#ifndef XSP_EXPERIMENT_PAIRS_H
+#define XSP_EXPERIMENT_PAIRS_H
+
+#include "base/arena.h"
+
+#include <stdbool.h>
+
+struct paired_ratio {
+  double median;    // of own / first over the pairs; NaN: none
+  double low, high; // of its 95 % interval; NaN: too few pairs for one
+};
+
+// `own[i]` and `first[i]` are of the same repetition. False: out of memory.
+bool pairs_compare(const double *own, const double *first, size_t count, struct arena *arena,
+                   struct paired_ratio *ret_ratio);
+
+#endif

@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a program over level sets and repetitions and writes the .xsp file. Every execution is a run row of its own; runs of
+// one level set pool in analyses. One thread; launch/execution.c has the program, this file has the experiment around it.
+#include "experiment/program_experiment.h"
+
+#include "correlate/correlate.h"
+#include "correlate/resolve.h"
+#include "experiment/plan.h"
+#include "experiment/program_facts.h"
+#include "experiment/program_spans.h"
+#include "launch/launch.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define SYSTEM_VALUES_MAXIMUM 32
+
+struct experiment {
+  const struct run_experiment_options *options;
+  struct run_experiment_result *result;
+  struct store *store;
+  struct streams streams;
+  struct level_set sets[RUN_SETS_MAXIMUM];
+  size_t set_count;
+  unsigned executions, planned; // begun; 0: not known yet
+  int64_t last_run_id;
+  struct disturbance before;  // of the first execution
+  struct run_spans published; // by the last execution
+  bool is_over;               // the program failed, or was interrupted: no more executions
+};
+
+static enum status describe(struct experiment *experiment, struct error *err)
+{
+  const struct run_experiment_options *options = experiment->options;
+  struct arena arena = {0};
+  struct buf workload;
+  struct store_system_value values[SYSTEM_VALUES_MAXIMUM];
+  size_t count = system_describe(&arena, values, SYSTEM_VALUES_MAXIMUM);
+  buf_init(&workload, BUF_MAXIMUM_DEFAULT);
+  for (char *const *word = options->run.command; *word != NULL; word++)
+    buf_format(&workload, "%s%s", word == options->run.command ? "" : " ", *word);
+  int64_t system_id = 0;
+  enum status status = store_add_system(experiment->store, values, count, &system_id, err);
+  struct timespec created;
+  clock_gettime(CLOCK_REALTIME, &created);
+  char name[NAME_MAX + 1];
+  file_name_program(options->run.command, name, sizeof name);
+  const struct store_experiment row = {
+      .experiment_id = 1,
+      .name = name,
+      .workload = workload.data,
+      .command = options->command_line,
+      .created_ns = (int64_t)created.tv_sec * 1000000000 + created.tv_nsec,
+      .system_id = system_id,
+      .xsp_version = XSP_VERSION,
+  };
+  if (status == STATUS_OK)
+    status = store_add_experiment(experiment->store, &row, err);
+  buf_done(&workload);
+  arena_done(&arena);
+  return status;
+}
+
+// ---- one execution ---------------------------------------------------------------------------------------------------
+// CPU time of xsp beside the program, of the program's time. What tracers cost inside the program is not in it: that
+// is the difference between level sets.
+static double own_pct(const struct launch_result *ran)
+{
+  int64_t duration_ns = ran->end_ns - ran->start_ns;
+  return duration_ns > 0 ? 100 * (double)ran->own_ns / (double)duration_ns : NAN;
+}
+
+static enum status note_int(struct store *store, int64_t run_id, const char *key, int64_t value, struct error *err)
+{
+  char text[32];
+  snprintf(text, sizeof text, "%" PRId64, value);
+  return store_add_note(store, run_id, key, text, err);
+}
+
+static enum status write_run(struct experiment *experiment, struct store_run *run, const struct launch_result *ran,
+                             struct error *err)
+{
+  struct store *store = experiment->store;
+  run->own_pct = own_pct(ran);
+  XSP_TRY(store_add_run(store, run, err));
+  XSP_TRY(note_int(store, run->run_id, "exit_status", launch_exit_status(ran->wait_status), err));
+  XSP_TRY(note_int(store, run->run_id, "processes", ran->processes, err));
+  if (ran->left_running > 0)
+    XSP_TRY(note_int(store, run->run_id, "left_running", ran->left_running, err));
+  if (ran->messages[0] != 0)
+    XSP_TRY(store_add_note(store, run->run_id, "tracers", ran->messages, err));
+  return store_commit(store, err);
+}
+
+#define MESSAGE(experiment, ...)                                                                                       \
+  do {                                                                                                                 \
+    if ((experiment)->options->message != NULL)                                                                        \
+      (experiment)->options->message("xsp: " __VA_ARGS__);                                                             \
+  } while (0)
+
+static bool has_progress(const struct experiment *experiment)
+{
+  return experiment->options->progress != NULL && experiment->planned > 1;
+}
+
+static void show_progress(const struct experiment *experiment, struct level_set levels)
+{
+  if (!has_progress(experiment))
+    return;
+  char set[LEVEL_SET_TEXT_SIZE], text[LEVEL_SET_TEXT_SIZE + 64];
+  level_set_format(levels, set);
+  snprintf(text, sizeof text, "xsp: execution %u of %u, %s", experiment->executions, experiment->planned, set);
+  experiment->options->progress(text, false);
+}
+
+static void clear_progress(const struct experiment *experiment)
+{
+  if (has_progress(experiment))
+    experiment->options->progress(NULL, true);
+}
+
+// A repetition that ends otherwise than the first execution measured something else: it stays, in no statistic.
+static enum status leave_failed(struct experiment *experiment, const struct launch_result *ran, struct error *err)
+{
+  char note[128];
+  struct buf said;
+  buf_init(&said, BUF_MAXIMUM_DEFAULT);
+  streams_said(&experiment->streams, &said);
+  clear_progress(experiment);
+  experiment->options->warning(
+      "xsp: execution %u ended with status %d, the first with %d: no more are made%s%s", experiment->executions,
+      launch_exit_status(ran->wait_status), experiment->result->exit_status,
+      experiment->streams.input_is_lost ? "; its stdin was empty, because it could not be read twice" : "",
+      said.length > 0 ? "; the last it wrote to stderr:" : "");
+  for (char *rest = said.data, *line; rest != NULL && (line = strsep(&rest, "\n")) != NULL;)
+    if (rest != NULL || line[0] != 0)
+      experiment->options->warning("%s", line);
+  buf_done(&said);
+  snprintf(note, sizeof note, "execution %u ended with status %d, the first with %d: no more were made",
+           experiment->executions, launch_exit_status(ran->wait_status), experiment->result->exit_status);
+  experiment->result->exit_status = launch_exit_status(ran->wait_status);
+  return store_add_note(experiment->store, 0, "failed", note, err);
+}
+
+static bool is_first(const struct experiment *experiment)
+{
+  return experiment->executions == 1;
+}
+
+static enum status capture(struct experiment *experiment, struct store_run *run, struct launch_result *ret_ran,
+                           struct error *err)
+{
+  struct launch_options options = experiment->options->run;
+  options.levels = run->levels;
+  if (is_first(experiment)) {
+    enum status first = launch_execute(&options, experiment->store, run, ret_ran, err);
+    streams_first_ended(&experiment->streams);
+    return first;
+  }
+  XSP_TRY(streams_redirect(&experiment->streams, err));
+  enum status status = launch_execute(&options, experiment->store, run, ret_ran, err);
+  streams_restore(&experiment->streams);
+  return status;
+}
+
+// A pattern that matches nothing would silently make the whole program the observation.
+static enum status miss_steps(struct experiment *experiment, struct level_set levels, struct error *err)
+{
+  char text[256];
+  const char *range = experiment->options->run.model_range;
+  if (range == NULL || experiment->published.has_steps || !(levels.mask & XSP_LEVEL_MASK(XSP_LEVEL_MODEL)))
+    return STATUS_OK;
+  snprintf(text, sizeof text, "no range matched --model-range '%.150s': %s", range,
+           experiment->published.level_mask & XSP_LEVEL_MASK(XSP_LEVEL_MODEL)
+               ? "the models that the program ran are the observations"
+               : "the whole program is the observation");
+  MESSAGE(experiment, "%s", text);
+  return store_add_note(experiment->store, 0, "model_range", text, err);
+}
+
+static unsigned count_planned(const struct experiment *experiment)
+{
+  return experiment->options->runs * (unsigned)experiment->set_count;
+}
+
+// Where nobody named levels, the run has those at which something was said: of the others nothing is known, and an analysis
+// must say that it lacks them, not that a device did nothing. The program is there always: its duration stands for a model's.
+static uint32_t asked_levels(const struct experiment *experiment)
+{
+  const struct run_experiment_options *options = experiment->options;
+  if (options->sets_are_given || options->set_count > 1)
+    return XSP_LEVEL_MASK_ALL;
+  return experiment->published.level_mask | XSP_LEVEL_MASK(XSP_LEVEL_APPLICATION) | XSP_LEVEL_MASK(XSP_LEVEL_MODEL);
+}
+
+// Whether it counts is known only when it has ended: a first execution that stays the only one is what was asked for.
+static enum status execute(struct experiment *experiment, struct level_set levels, bool is_warmup, struct error *err)
+{
+  struct run_experiment_result *result = experiment->result;
+  struct launch_result ran = {0};
+  struct store_run run = {
+      .run_id = ++experiment->last_run_id, .experiment_id = 1, .levels = levels, .epoch_is_unix = true, .own_pct = NAN};
+  experiment->executions++;
+  if (!is_first(experiment))
+    show_progress(experiment, levels);
+  XSP_TRY(store_add_run(experiment->store, &run, err));
+  enum status status = capture(experiment, &run, &ran, err);
+  if (is_first(experiment)) {
+    result->first = ran;
+    result->exit_status = launch_exit_status(ran.wait_status);
+  }
+  XSP_TRY(status);
+  XSP_TRY(run_spans_look(experiment->store, run.run_id, ran.span_id, &experiment->published, err));
+  run.levels.mask &= asked_levels(experiment);
+  XSP_TRY(write_run(experiment, &run, &ran, err));
+  bool has_failed = launch_exit_status(ran.wait_status) != 0;
+  result->was_interrupted |= ran.was_interrupted;
+  experiment->is_over = has_failed || ran.was_interrupted;
+  if (has_failed && !ran.was_interrupted && !is_first(experiment))
+    XSP_TRY(leave_failed(experiment, &ran, err));
+  if (ran.was_interrupted)
+    result->exit_status = launch_exit_status(ran.wait_status);
+  if (is_first(experiment))
+    XSP_TRY(miss_steps(experiment, levels, err));
+  if (is_first(experiment) && has_failed && !ran.was_interrupted && (is_warmup || count_planned(experiment) > 1))
+    MESSAGE(experiment, "it ended with status %d: it is not repeated", result->exit_status);
+  bool counts = experiment->is_over ? is_first(experiment) : !is_warmup;
+  if (counts)
+    return STATUS_OK;
+  XSP_TRY(run_spans_mark_warmup(experiment->store, run.run_id, ran.span_id, err));
+  return store_commit(experiment->store, err);
+}
+
+// ---- all of them -----------------------------------------------------------------------------------------------------
+static struct level_set deepest(const struct run_experiment_options *options)
+{
+  struct level_set all = {0, false};
+  for (size_t i = 0; i < options->set_count; i++)
+    if (level_set_contains(options->sets[i], all))
+      all = options->sets[i];
+  return all;
+}
+
+static enum status plan_by_first(struct experiment *experiment, struct level_set heard, struct error *err)
+{
+  struct run_plan plan;
+  struct buf text;
+  run_plan_make(heard, experiment->published.level_mask, &plan);
+  experiment->set_count = plan.set_count;
+  for (size_t i = 0; i < plan.set_count; i++)
+    experiment->sets[i] = plan.sets[i];
+  enum status status = STATUS_OK;
+  buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  run_plan_explain(&plan, &text);
+  if (text.length > 0) {
+    MESSAGE(experiment, "%s", text.data);
+    status = store_add_note(experiment->store, 0, "level_sets", text.data, err);
+  }
+  buf_done(&text);
+  return status;
+}
+
+// Said when the first execution has ended: it is the one whose output is seen.
+static void announce(struct experiment *experiment, unsigned left)
+{
+  experiment->planned = experiment->executions + left;
+  if (experiment->is_over || left == 0)
+    return;
+  char sets[RUN_SETS_MAXIMUM * LEVEL_SET_TEXT_SIZE] = "";
+  for (size_t i = 0; i < experiment->set_count; i++) {
+    char text[LEVEL_SET_TEXT_SIZE];
+    level_set_format(experiment->sets[i], text);
+    snprintf(sets + strlen(sets), sizeof sets - strlen(sets), "%s%s", i == 0 ? "" : ", ", text);
+  }
+  MESSAGE(experiment, "%u more execution%s, for %u at each of %s; what they write to stdout is dropped", left,
+          left == 1 ? "" : "s", experiment->options->runs, sets);
+  if (experiment->streams.input_is_lost)
+    MESSAGE(experiment, "stdin cannot be read twice: they find it empty; a file would be read again by each");
+}
+
+// Every repetition visits every level set, beginning with another one each time, so that a drift of the machine's speed
+// falls on all sets alike.
+static enum status repeat(struct experiment *experiment, struct error *err)
+{
+  for (unsigned repetition = 0; repetition < experiment->options->runs; repetition++)
+    for (size_t i = 0; i < experiment->set_count && !experiment->is_over; i++) {
+      XSP_TRY(execute(experiment, experiment->sets[(i + repetition) % experiment->set_count], false, err));
+      if (is_first(experiment))
+        announce(experiment, count_planned(experiment) - 1);
+    }
+  return STATUS_OK;
+}
+
+static enum status measure(struct experiment *experiment, struct error *err)
+{
+  const struct run_experiment_options *options = experiment->options;
+  bool is_planned = !options->sets_are_given && options->set_count > 1;
+  struct level_set first = is_planned ? run_plan_everything() : deepest(options);
+  unsigned warmups = is_planned && options->warmups == 0 ? 1 : options->warmups;
+  experiment->set_count = options->set_count;
+  memcpy(experiment->sets, options->sets, sizeof experiment->sets);
+  for (unsigned i = 0; i < warmups && !experiment->is_over; i++) {
+    XSP_TRY(execute(experiment, first, true, err));
+    if (i == 0 && is_planned && !experiment->is_over)
+      XSP_TRY(plan_by_first(experiment, first, err));
+    if (i == 0)
+      announce(experiment, warmups - 1 + count_planned(experiment));
+  }
+  enum status status = experiment->is_over ? STATUS_OK : repeat(experiment, err);
+  clear_progress(experiment);
+  return status;
+}
+
+// ---- ambiguous parents -----------------------------------------------------------------------------------------------
+// A file for the serialised execution, beside the output, and its one run. It never appears under its own name.
+static enum status create_scratch(const char *output_path, uint32_t level_mask, struct store **ret_scratch,
+                                  struct store_run *ret_run, struct error *err)
+{
+  struct arena arena = {0};
+  const char *path = arena_format(&arena, "%s.serialized", output_path);
+  const struct store_experiment experiment = {.experiment_id = 1, .xsp_version = XSP_VERSION};
+  *ret_run = (struct store_run){
+      .run_id = 1, .experiment_id = 1, .levels = {level_mask, false}, .epoch_is_unix = true, .own_pct = NAN};
+  *ret_scratch = NULL;
+  enum status status =
+      path == NULL ? error_set(err, STATUS_MEMORY, "cannot resolve ambiguous parents", NULL, NULL, "out of memory")
+                   : store_create(path, true, ret_scratch, err);
+  if (status == STATUS_OK)
+    status = store_add_experiment(*ret_scratch, &experiment, err);
+  if (status == STATUS_OK)
+    status = store_add_run(*ret_scratch, ret_run, err);
+  arena_done(&arena);
+  return status;
+}
+
+static enum status run_serialized(struct experiment *experiment, struct store *scratch, struct store_run *run,
+                                  struct launch_result *ret_ran, struct error *err)
+{
+  struct launch_options options = experiment->options->run;
+  options.levels = run->levels;
+  options.serialized = true;
+  experiment->executions++;
+  XSP_TRY(streams_redirect(&experiment->streams, err));
+  enum status status = launch_execute(&options, scratch, run, ret_ran, err);
+  streams_restore(&experiment->streams);
+  experiment->result->was_interrupted |= status == STATUS_OK && ret_ran->was_interrupted;
+  return status;
+}
+
+// The serialised execution is in no statistic and in no file: only the parents that it showed are.
+static enum status resolve_by(struct experiment *experiment, struct resolution *resolution, struct buf *text,
+                              struct error *err)
+{
+  struct store *scratch;
+  struct store_run run;
+  struct launch_result ran = {0};
+  enum status status = create_scratch(experiment->options->output_path, resolution->level_mask, &scratch, &run, err);
+  MESSAGE(experiment, "%zu parents are ambiguous: one more execution, its launches one after the other",
+          resolution->before);
+  if (status == STATUS_OK)
+    status = run_serialized(experiment, scratch, &run, &ran, err);
+  bool has_failed = status == STATUS_OK && (ran.was_interrupted || launch_exit_status(ran.wait_status) != 0);
+  if (status == STATUS_OK && !has_failed)
+    status = resolve_join(experiment->store, scratch, resolution, err);
+  store_discard(scratch);
+  if (status != STATUS_OK)
+    return status;
+  if (has_failed)
+    buf_format(text, "%zu ambiguous parents stay: the execution with launches one after the other ended with status %d",
+               resolution->before, launch_exit_status(ran.wait_status));
+  else
+    resolve_explain(resolution, text);
+  return has_failed ? STATUS_OK : correlate_store(experiment->store, err);
+}
+
+static enum status resolve(struct experiment *experiment, struct error *err)
+{
+  struct resolution resolution;
+  struct buf text;
+  XSP_TRY(resolve_count(experiment->store, &resolution, err));
+  buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  enum status status = STATUS_OK;
+  if (resolution.before > 0)
+    status = resolve_by(experiment, &resolution, &text, err);
+  else
+    resolve_explain(&resolution, &text);
+  if (status == STATUS_OK)
+    status = store_add_note(experiment->store, 0, "resolve", text.data != NULL ? text.data : "", err);
+  if (status == STATUS_OK && text.data != NULL)
+    MESSAGE(experiment, "%s", text.data);
+  buf_done(&text);
+  experiment->result->ambiguous_before = resolution.before;
+  experiment->result->ambiguous_after = resolution.after;
+  return status;
+}
+
+// How far the latencies can be trusted: only where there are several.
+static enum status judge_noise(struct experiment *experiment, struct error *err)
+{
+  struct run_experiment_result *result = experiment->result;
+  struct disturbance after;
+  struct buf text;
+  if (experiment->executions < 2)
+    return STATUS_OK;
+  disturbance_read(&after);
+  XSP_TRY(run_facts_noise(experiment->store, &result->noise, &result->has_noise, err));
+  noise_finish(&result->noise, &experiment->before, &after);
+  if (!result->has_noise)
+    return STATUS_OK;
+  buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  noise_explain(&result->noise, &text);
+  enum status status = store_add_note(experiment->store, 0, "noise", text.data != NULL ? text.data : "", err);
+  buf_done(&text);
+  XSP_TRY(status);
+  return store_add_note(experiment->store, 0, "noise_grade", noise_grade_name(result->noise.grade), err);
+}
+
+static enum status finish(struct experiment *experiment, struct error *err)
+{
+  struct run_experiment_result *result = experiment->result;
+  if (result->was_interrupted)
+    XSP_TRY(store_add_note(experiment->store, 0, "interrupted", "the user ended the experiment early", err));
+  if (experiment->streams.input_is_lost && experiment->executions > 1)
+    XSP_TRY(store_add_note(experiment->store, 0, "stdin", "only the first execution could read it", err));
+  XSP_TRY(correlate_store(experiment->store, err));
+  XSP_TRY(judge_noise(experiment, err));
+  if (experiment->options->resolve && !experiment->is_over)
+    XSP_TRY(resolve(experiment, err));
+  result->executions = experiment->executions;
+  return store_finish(experiment->store, err);
+}
+
+// What was measured before the failure stays in OUTPUT.partial; where nothing was, nothing stays.
+static void give_up(struct experiment *experiment)
+{
+  if (!experiment->result->first.was_started) {
+    store_discard(experiment->store);
+    return;
+  }
+  if (store_commit(experiment->store, NULL) == STATUS_OK)
+    experiment->options->warning("xsp: what was measured until then is in %s.partial", store_path(experiment->store));
+  store_close(experiment->store);
+}
+
+// Whether there may be a second execution.
+static bool is_repeated(const struct run_experiment_options *options)
+{
+  return options->resolve || options->set_count > 1 || options->runs + options->warmups > 1;
+}
+
+enum status run_experiment(const struct run_experiment_options *options, struct run_experiment_result *ret_result,
+                           struct error *err)
+{
+  *ret_result = (struct run_experiment_result){0};
+  struct experiment experiment = {.options = options, .result = ret_result};
+  experiment.streams = (struct streams){.saved = {-1, -1, -1}, .talk = -1, .input = {.copy = -1, .original = -1}};
+  XSP_TRY(store_create(options->output_path, options->force, &experiment.store, err));
+  if (is_repeated(options))
+    streams_begin(&experiment.streams);
+  noise_start(&ret_result->noise);
+  disturbance_read(&experiment.before);
+  enum status status = describe(&experiment, err);
+  if (status == STATUS_OK)
+    status = measure(&experiment, err);
+  if (status == STATUS_OK)
+    status = finish(&experiment, err);
+  streams_done(&experiment.streams);
+  if (status != STATUS_OK)
+    give_up(&experiment);
+  else
+    ret_result->store = experiment.store;
+  return status;
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The progress line of an experiment. Called after each observation; makes a line a few times a second at most.
+#include "experiment/progress.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+#define SHOW_EVERY_S 0.2
+
+double progress_now_s(void)
+{
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+void progress_step(struct progress *progress, const char *variant, int64_t batch, const char *what)
+{
+  double now = progress_now_s();
+  bool is_last = ++progress->done == progress->total;
+  if (progress->show == NULL || (now - progress->shown_s < SHOW_EVERY_S && !is_last))
+    return;
+  progress->shown_s = now;
+  double left = (now - progress->started_s) / progress->done * (progress->total - progress->done);
+  char text[512];
+  snprintf(text, sizeof text, "%s: %s%sbatch %" PRId64 ", %s, observation %u of %u, about %.0f s left", progress->name,
+           variant != NULL ? variant : "", variant != NULL ? ", " : "", batch, what, progress->done, progress->total,
+           left);
+  progress->show(text, is_last);
+}

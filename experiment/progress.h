@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far a measurement is, as one line for the user.
+#ifndef XSP_EXPERIMENT_PROGRESS_H
+#define XSP_EXPERIMENT_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// Shows `text`, which replaces the line shown before; NULL removes that line. is_last: no other line follows. The callee
+// decides where and how often to show it.
+typedef void (*progress_fn)(const char *text, bool is_last);
+
+struct progress {
+  progress_fn show;     // NULL: nothing is shown
+  const char *name;     // what is measured
+  unsigned done, total; // observations
+  double started_s, shown_s;
+};
+
+double progress_now_s(void); // CLOCK_MONOTONIC
+// Counts one more observation. `what`: the level set or "cold"; `variant`: NULL where there is one only.
+void progress_step(struct progress *progress, const char *variant, int64_t batch, const char *what);
+
+#endif

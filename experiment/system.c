@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads /proc, /sys and the cgroup (version 2, then 1). Everything may be missing: containers hide most of it.
+#include "experiment/system.h"
+
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+// First `size`-1 bytes of a small file; false where it cannot be read.
+static bool read_small(const char *path, char *text, size_t size)
+{
+  FILE *file = fopen(path, "re");
+  text[0] = 0;
+  if (file == NULL)
+    return false;
+  size_t got = fread(text, 1, size - 1, file);
+  text[got] = 0;
+  fclose(file);
+  return got > 0;
+}
+
+// The number behind `key` at the start of a line ("throttled_usec 12"), NaN where it is not there.
+static double number_after(const char *text, const char *key)
+{
+  size_t length = strlen(key);
+  for (const char *line = text; line != NULL && *line != 0;) {
+    if (strncmp(line, key, length) == 0 && (line[length] == ' ' || line[length] == '\t' || line[length] == ':'))
+      return strtod(line + length + 1 + strspn(line + length + 1, " \t"), NULL);
+    line = strchr(line, '\n');
+    if (line != NULL)
+      line++;
+  }
+  return NAN;
+}
+
+static double throttled_seconds(void)
+{
+  char text[2048];
+  if (read_small("/sys/fs/cgroup/cpu.stat", text, sizeof text)) {
+    double microseconds = number_after(text, "throttled_usec");
+    if (!isnan(microseconds))
+      return microseconds / 1e6;
+  }
+  if (read_small("/sys/fs/cgroup/cpu/cpu.stat", text, sizeof text))
+    return number_after(text, "throttled_time") / 1e9;
+  return NAN;
+}
+
+static double seconds(struct timeval time)
+{
+  return (double)time.tv_sec + (double)time.tv_usec / 1e6;
+}
+
+void disturbance_read(struct disturbance *ret_reading)
+{
+  struct disturbance reading = {NAN, NAN, NAN, NAN, NAN};
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  reading.wall_s = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+  char text[4096];
+  double tick = (double)sysconf(_SC_CLK_TCK);
+  if (read_small("/proc/stat", text, sizeof text)) {
+    unsigned long long user, nice, kernel, idle, wait, irq, soft, steal;
+    if (sscanf(text, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &kernel, &idle, &wait, &irq, &soft,
+               &steal) == 8) {
+      reading.steal_s = (double)steal / tick;
+      reading.busy_s = (double)(user + nice + kernel + irq + soft) / tick;
+    }
+  }
+  reading.throttled_s = throttled_seconds();
+  struct rusage self, children;
+  if (getrusage(RUSAGE_SELF, &self) == 0 && getrusage(RUSAGE_CHILDREN, &children) == 0)
+    reading.own_s =
+        seconds(self.ru_utime) + seconds(self.ru_stime) + seconds(children.ru_utime) + seconds(children.ru_stime);
+  *ret_reading = reading;
+}
+
+double system_cpu_quota(void)
+{
+  char text[128];
+  if (read_small("/sys/fs/cgroup/cpu.max", text, sizeof text)) {
+    double quota, period;
+    return sscanf(text, "%lf %lf", &quota, &period) == 2 && period > 0 ? quota / period : NAN;
+  }
+  char period_text[128];
+  if (read_small("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", text, sizeof text) &&
+      read_small("/sys/fs/cgroup/cpu/cpu.cfs_period_us", period_text, sizeof period_text)) {
+    double quota = strtod(text, NULL), period = strtod(period_text, NULL);
+    return quota > 0 && period > 0 ? quota / period : NAN;
+  }
+  return NAN;
+}
+
+void system_governor(char *text, size_t size)
+{
+  if (read_small("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", text, size))
+    text[strcspn(text, "\n")] = 0;
+}
+
+unsigned system_cpus_allowed(void)
+{
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? (unsigned)CPU_COUNT(&set) : 1;
+}
+
+double system_load_1min(void)
+{
+  double load;
+  return getloadavg(&load, 1) == 1 ? load : NAN;
+}
+
+// The text behind "key : " in /proc/cpuinfo.
+static const char *cpuinfo_text(struct arena *arena, const char *cpuinfo, const char *key)
+{
+  const char *at = strstr(cpuinfo, key);
+  const char *colon = at != NULL ? strchr(at, ':') : NULL;
+  if (colon == NULL)
+    return NULL;
+  colon += 1 + strspn(colon + 1, " ");
+  return arena_copy(arena, colon, strcspn(colon, "\n"));
+}
+
+static const char *os_name(struct arena *arena)
+{
+  char text[4096];
+  if (!read_small("/etc/os-release", text, sizeof text))
+    return NULL;
+  const char *name = strstr(text, "PRETTY_NAME=\"");
+  if (name == NULL)
+    return NULL;
+  name += strlen("PRETTY_NAME=\"");
+  return arena_copy(arena, name, strcspn(name, "\"\n"));
+}
+
+struct facts {
+  struct store_system_value *values;
+  size_t count, maximum;
+};
+
+static void put_text(struct facts *facts, const char *key, const char *text)
+{
+  if (text != NULL && text[0] != 0 && facts->count < facts->maximum)
+    facts->values[facts->count++] = (struct store_system_value){.key = key, .text = text};
+}
+
+static void put_number(struct facts *facts, const char *key, double number)
+{
+  if (!isnan(number) && facts->count < facts->maximum)
+    facts->values[facts->count++] = (struct store_system_value){.key = key, .number = number, .is_number = true};
+}
+
+size_t system_describe(struct arena *arena, struct store_system_value *values, size_t maximum)
+{
+  struct facts facts = {values, 0, maximum};
+  struct utsname names;
+  if (uname(&names) == 0) {
+    put_text(&facts, "host", arena_format(arena, "%s", names.nodename));
+    put_text(&facts, "kernel", arena_format(arena, "%s %s", names.sysname, names.release));
+    put_text(&facts, "architecture", arena_format(arena, "%s", names.machine));
+  }
+  put_text(&facts, "os", os_name(arena));
+  char cpuinfo[8192];
+  if (read_small("/proc/cpuinfo", cpuinfo, sizeof cpuinfo)) {
+    put_text(&facts, "cpu_model", cpuinfo_text(arena, cpuinfo, "model name"));
+    put_text(&facts, "cpu_microcode", cpuinfo_text(arena, cpuinfo, "microcode"));
+    put_text(&facts, "hypervisor", strstr(cpuinfo, " hypervisor") != NULL ? "yes" : NULL);
+  }
+  put_number(&facts, "cpus", (double)sysconf(_SC_NPROCESSORS_ONLN));
+  put_number(&facts, "cpus_allowed", system_cpus_allowed());
+  put_number(&facts, "cpu_quota", system_cpu_quota());
+  put_number(&facts, "memory_bytes", (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE));
+  char governor[64];
+  system_governor(governor, sizeof governor);
+  put_text(&facts, "cpu_governor", arena_format(arena, "%s", governor));
+  char clock[64];
+  if (read_small("/sys/devices/system/clocksource/clocksource0/current_clocksource", clock, sizeof clock)) {
+    clock[strcspn(clock, "\n")] = 0;
+    put_text(&facts, "clocksource", arena_format(arena, "%s", clock));
+  }
+  return facts.count;
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What machine this is, and what disturbed it while we measured: figures from /proc, /sys and the cgroup, never
+// guessed.
+#ifndef XSP_EXPERIMENT_SYSTEM_H
+#define XSP_EXPERIMENT_SYSTEM_H
+
+#include "base/arena.h"
+#include "store/store.h"
+
+// One reading of everything that can disturb. NaN: not readable here.
+struct disturbance {
+  double wall_s;      // CLOCK_MONOTONIC
+  double steal_s;     // time the hypervisor gave to others, all CPUs (/proc/stat)
+  double throttled_s; // time the cgroup's CPU quota held us back (cpu.stat)
+  double busy_s;      // non-idle CPU time of the whole machine
+  double own_s;       // CPU time of this process and its finished children
+};
+void disturbance_read(struct disturbance *ret_reading);
+
+// CPUs the cgroup's quota allows, NaN where there is no quota.
+double system_cpu_quota(void);
+// The scaling governor of CPU 0 in `text`, "" where the kernel shows none (as in most virtual machines).
+void system_governor(char *text, size_t size);
+unsigned system_cpus_allowed(void);
+double system_load_1min(void);
+
+// Key/value facts for store_add_system; strings in `arena`. Returns the number of values.
+size_t system_describe(struct arena *arena, struct store_system_value *values, size_t maximum);
+
+#endif

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is compared in one `xsp profile`: frameworks, and versions of them. Each becomes an experiment of its own.
+#ifndef XSP_EXPERIMENT_VARIANT_H
+#define XSP_EXPERIMENT_VARIANT_H
+
+#include "launch/launch.h"
+
+#define PROFILE_VARIANTS_MAXIMUM 16
+#define PROFILE_LABEL_SIZE 1280
+
+struct profile_variant {
+  const char *predictor; // name
+  const char *library;   // file or folder, as given; NULL: the runner searches
+};
+
+// For errors, before its version is known: "onnxruntime", with the (end of the) library's path where several variants are
+// of that framework.
+void variant_as_given(const struct profile_variant *variants, size_t count, size_t variant, char *text, size_t size);
+// An error of one variant of several gets that name in front. Returns `status`.
+enum status variant_blame(const struct profile_variant *variants, size_t count, size_t variant, enum status status,
+                          struct error *err);
+
+// Names for people, of `count` variants told apart: "openvino 2026.4"; with the library where framework and version are
+// the same, with a number where that is, too. `label` has `size` bytes.
+void variant_label(const struct profile_found *found, size_t count, size_t variant, char *label, size_t size);
+
+#endif

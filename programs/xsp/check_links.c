@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `xsp check --links` prints: a table of counts by level and basis, examples of disagreement, traps. Called by
+// verb_check.c.
+#include "programs/xsp/check_links.h"
+#include "base/json_write.h"
+#include "correlate/check_links.h"
+#include "programs/xsp/output.h"
+#include "report/display.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+  COLUMN_RUN,
+  COLUMN_LINKS,
+  COLUMN_LEVEL,
+  COLUMN_BASIS,
+  COLUMN_COUNTS,
+  COLUMN_END = COLUMN_COUNTS + LINK_OUTCOMES
+};
+static const struct table_column columns[COLUMN_END] = {
+    {"run_id", "", "run"},
+    {"links", "", "links"},
+    {"level", "", "level"},
+    {"basis", "", "basis"},
+    {"agree", "", "agree"},
+    {"disagree", "", "disagree"},
+    {"only_recorded", "", "only recorded"},
+    {"only_ours", "", "only ours"},
+    {"absent", "", "absent"},
+};
+
+static bool is_empty(const size_t *count)
+{
+  size_t sum = 0;
+  for (int outcome = 0; outcome < LINK_OUTCOMES; outcome++)
+    sum += count[outcome];
+  return sum == 0;
+}
+
+// ---- JSON ------------------------------------------------------------------------------------------------------------
+static void put_int(struct json_writer *json, const char *key, int64_t value)
+{
+  json_key(json, key);
+  json_int(json, value);
+}
+
+static void put_text(struct json_writer *json, const char *key, const char *text)
+{
+  json_key(json, key);
+  json_string(json, text);
+}
+
+static void put_counts(struct json_writer *json, const size_t *count)
+{
+  for (int outcome = 0; outcome < LINK_OUTCOMES; outcome++)
+    put_int(json, link_outcome_keys[outcome], (int64_t)count[outcome]);
+}
+
+static void put_name(struct json_writer *json, struct store *store, const char *key, uint32_t name)
+{
+  size_t length;
+  const char *text = store_text(store, name, &length);
+  json_key(json, key);
+  json_string_n(json, text, length);
+}
+
+static void put_examples(struct json_writer *json, const struct run_links *links, struct store *store)
+{
+  json_key(json, "examples");
+  json_array(json);
+  for (size_t i = 0; i < links->example_count; i++) {
+    const struct link_example *example = &links->example[i];
+    json_object(json);
+    put_int(json, "span_id", example->span_id);
+    put_name(json, store, "name", example->name);
+    put_text(json, "level", level_name(example->level));
+    put_text(json, "basis", basis_name(example->basis));
+    put_int(json, "recorded_id", example->recorded_id);
+    put_name(json, store, "recorded_name", example->recorded_name);
+    put_int(json, "our_id", example->our_id);
+    put_name(json, store, "our_name", example->our_name);
+    json_object_end(json);
+  }
+  json_array_end(json);
+}
+
+static void put_operators(struct json_writer *json, const struct run_links *links)
+{
+  json_key(json, "trap");
+  if (links->is_trap)
+    json_string(json, "external id is only the correlation id");
+  else
+    json_null(json);
+  json_key(json, "kernel_ns");
+  json_object(json);
+  put_int(json, "recorded", links->recorded_ns);
+  put_int(json, "ours", links->our_ns);
+  put_int(json, "all", links->kernel_ns);
+  json_object_end(json);
+}
+
+static void put_links(struct json_writer *json, const struct run_links *links, struct store *store)
+{
+  size_t sums[LINK_OUTCOMES];
+  for (int outcome = 0; outcome < LINK_OUTCOMES; outcome++)
+    sums[outcome] = check_links_sum(links, (enum link_outcome)outcome);
+  json_object(json);
+  put_int(json, "run_id", links->run_id);
+  put_text(json, "links", link_kind_names[links->kind]);
+  put_counts(json, sums);
+  json_key(json, "by");
+  json_array(json);
+  for (unsigned level = 0; level < XSP_LEVEL_COUNT; level++)
+    for (unsigned basis = 0; basis < BASIS_COUNT; basis++) {
+      if (is_empty(links->count[level][basis]))
+        continue;
+      json_object(json);
+      put_text(json, "level", level_name(level));
+      put_text(json, "basis", basis_name(basis));
+      put_counts(json, links->count[level][basis]);
+      json_object_end(json);
+    }
+  json_array_end(json);
+  if (links->kind == LINK_OPERATOR)
+    put_operators(json, links);
+  put_examples(json, links, store);
+  json_object_end(json);
+}
+
+static void print_json(const struct check_links *links, struct store *store, struct buf *out)
+{
+  struct json_writer json;
+  json_start(&json, out);
+  json_object(&json);
+  put_text(&json, "path", store_path(store));
+  put_counts(&json, links->total);
+  json_key(&json, "links");
+  json_array(&json);
+  for (size_t i = 0; i < links->count; i++)
+    put_links(&json, &links->links[i], store);
+  json_array_end(&json);
+  json_object_end(&json);
+  buf_text(out, "\n");
+}
+
+// ---- for people ------------------------------------------------------------------------------------------------------
+static struct table_cell text_cell(const char *text)
+{
+  return (struct table_cell){CELL_TEXT, {.text = text}};
+}
+
+static void print_table(const struct check_links *links, enum report_format format, unsigned width, struct buf *out)
+{
+  struct arena arena = {0};
+  size_t most = links->count * XSP_LEVEL_COUNT * BASIS_COUNT;
+  struct table_cell *rows = arena_alloc_array(&arena, most * COLUMN_END + 1, sizeof *rows);
+  size_t count = 0;
+  if (rows == NULL) {
+    out->failed = true;
+    return;
+  }
+  for (size_t i = 0; i < links->count; i++)
+    for (unsigned level = 0; level < XSP_LEVEL_COUNT; level++)
+      for (unsigned basis = 0; basis < BASIS_COUNT; basis++) {
+        const size_t *counts = links->links[i].count[level][basis];
+        if (is_empty(counts))
+          continue;
+        struct table_cell *row = &rows[count++ * COLUMN_END];
+        row[COLUMN_RUN] = (struct table_cell){CELL_INT, {.integer = links->links[i].run_id}};
+        row[COLUMN_LINKS] = text_cell(link_kind_names[links->links[i].kind]);
+        row[COLUMN_LEVEL] = text_cell(level_name(level));
+        row[COLUMN_BASIS] = text_cell(basis_name(basis));
+        for (int outcome = 0; outcome < LINK_OUTCOMES; outcome++)
+          row[COLUMN_COUNTS + outcome] = (struct table_cell){CELL_INT, {.integer = (int64_t)counts[outcome]}};
+      }
+  struct table table = {
+      .id = "links", .columns = columns, .column_count = COLUMN_END, .rows = rows, .row_count = count};
+  report_tables(&table, 1, format, false, width, out);
+  arena_done(&arena);
+}
+
+static void put_escaped(struct buf *out, struct store *store, uint32_t name)
+{
+  size_t length;
+  const char *text = store_text(store, name, &length);
+  display_escape(out, text, length < 120 ? length : 120);
+}
+
+static void print_example(const struct link_example *example, struct store *store, struct buf *out)
+{
+  buf_format(out, "  span %" PRId64 " ", example->span_id);
+  put_escaped(out, store, example->name);
+  buf_format(out, " (%s): recorded %" PRId64 " ", level_name(example->level), example->recorded_id);
+  put_escaped(out, store, example->recorded_name);
+  buf_format(out, ", ours %" PRId64 " ", example->our_id);
+  put_escaped(out, store, example->our_name);
+  buf_format(out, " (%s)\n", basis_name(example->basis));
+}
+
+static void print_remarks(const struct run_links *links, struct store *store, struct buf *out)
+{
+  if (links->is_trap)
+    buf_format(out,
+               "\nrun %" PRId64
+               ": the external id is only the correlation id (of %zu of %zu executions), so it names no"
+               " operator: by accident it\nattributes %.3f of %.3f ms of kernels, launches attribute %.3f ms. These"
+               " links are not judged.\n",
+               links->run_id, links->same_number, links->with_both, (double)links->recorded_ns / 1e6,
+               (double)links->kernel_ns / 1e6, (double)links->our_ns / 1e6);
+  if (links->is_trap || links->example_count == 0)
+    return;
+  buf_format(out, "\nrun %" PRId64 ", %s that disagree, for example\n", links->run_id, link_kind_names[links->kind]);
+  for (size_t i = 0; i < links->example_count; i++)
+    print_example(&links->example[i], store, out);
+}
+
+static void print(const struct check_links *links, struct store *store, enum report_format format, unsigned width,
+                  struct buf *out)
+{
+  if (format == REPORT_JSON) {
+    print_json(links, store, out);
+    return;
+  }
+  if (links->count == 0 && format != REPORT_CSV) {
+    buf_text(out, "no links were recorded: neither parents nor external ids\n");
+    return;
+  }
+  print_table(links, format, width, out);
+  for (size_t i = 0; i < links->count && format != REPORT_CSV; i++)
+    print_remarks(&links->links[i], store, out);
+}
+
+enum status check_links_run(const char *path, enum report_format format, struct error *err)
+{
+  struct store *store;
+  struct arena arena = {0};
+  struct check_links links;
+  struct buf out;
+  XSP_TRY(store_open(path, &store, err));
+  buf_init(&out, BUF_MAXIMUM_DEFAULT);
+  enum status status = check_links_compare(store, &arena, &links, err);
+  if (status == STATUS_OK) {
+    print(&links, store, format, output_width(), &out);
+    status = output_buf(&out, err);
+  }
+  if (status == STATUS_OK && links.total[LINK_DISAGREES] > 0)
+    status = STATUS_NO;
+  buf_done(&out);
+  arena_done(&arena);
+  store_close(store);
+  return status;
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an import recognised, kept, skipped and could not attribute, for people and for scripts.
+#include "programs/xsp/import_print.h"
+
+#include "base/json_write.h"
+#include "report/display.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static uint64_t unattributed(const struct import_account *account)
+{
+  uint64_t sum = 0;
+  for (size_t i = 0; i < UNATTRIBUTED_REASONS; i++)
+    sum += account->unattributed[i];
+  return sum;
+}
+
+// ---- JSON ------------------------------------------------------------------------------------------------------------
+static void json_count(struct json_writer *json, const char *key, uint64_t count)
+{
+  json_key(json, key);
+  json_int(json, (int64_t)count);
+}
+
+static void json_text(struct json_writer *json, const char *key, const char *text)
+{
+  json_key(json, key);
+  json_string(json, text);
+}
+
+static void json_file(struct json_writer *json, const struct import_file *file)
+{
+  json_object(json);
+  json_text(json, "path", file->path);
+  json_text(json, "format", file->format);
+  json_text(json, "version", file->version);
+  json_count(json, "events", file->events);
+  json_count(json, "kept", file->kept);
+  json_key(json, "skipped");
+  json_object(json);
+  for (size_t i = 0; i < file->skipped_count; i++)
+    json_count(json, file->skipped[i].reason, file->skipped[i].count);
+  json_object_end(json);
+  json_key(json, "notes");
+  json_array(json);
+  for (size_t i = 0; i < file->note_count; i++)
+    json_string(json, file->notes[i]);
+  json_array_end(json);
+  json_key(json, "run_ids");
+  json_array(json);
+  for (size_t i = 0; i < file->run_count; i++)
+    json_int(json, file->run_ids[i]);
+  json_array_end(json);
+  json_object_end(json);
+}
+
+static void json_account(struct json_writer *json, const struct import_account *account)
+{
+  json_key(json, "spans");
+  json_object(json);
+  for (unsigned level = 0; level < XSP_LEVEL_COUNT; level++)
+    if (account->spans_by_level[level] > 0)
+      json_count(json, level_name(level), account->spans_by_level[level]);
+  json_object_end(json);
+  json_key(json, "parents");
+  json_object(json);
+  static const enum basis order[] = {BASIS_EXPLICIT, BASIS_CORRELATION, BASIS_CONTAINMENT, BASIS_AMBIGUOUS, BASIS_NONE};
+  for (size_t i = 0; i < BASIS_COUNT; i++)
+    json_count(json, basis_name(order[i]), account->parents[order[i]]);
+  json_object_end(json);
+  json_key(json, "unattributed");
+  json_object(json);
+  json_count(json, "count", unattributed(account));
+  json_key(json, "duration_ns");
+  json_int(json, account->unattributed_ns);
+  json_key(json, "reasons");
+  json_object(json);
+  for (size_t i = 0; i < UNATTRIBUTED_REASONS; i++)
+    if (account->unattributed[i] > 0)
+      json_count(json, unattributed_names[i], account->unattributed[i]);
+  json_object_end(json);
+  json_object_end(json);
+}
+
+void import_report_json(const struct import_report *report, struct buf *out)
+{
+  struct json_writer json;
+  json_start(&json, out);
+  json_object(&json);
+  json_key(&json, "files");
+  json_array(&json);
+  for (size_t i = 0; i < report->file_count; i++)
+    json_file(&json, &report->files[i]);
+  json_array_end(&json);
+  json_account(&json, &report->account);
+  json_text(&json, "output", report->output);
+  json_object_end(&json);
+  buf_text(out, "\n");
+}
+
+// ---- text ------------------------------------------------------------------------------------------------------------
+static void put_escaped(struct buf *out, const char *text)
+{
+  display_escape(out, text, strlen(text));
+}
+
+// 12345 as 12,345: these are counts for people.
+static void put_count(struct buf *out, uint64_t count)
+{
+  char digits[24];
+  int length = snprintf(digits, sizeof digits, "%" PRIu64, count);
+  for (int i = 0; i < length; i++)
+    buf_format(out, i > 0 && (length - i) % 3 == 0 ? ",%c" : "%c", digits[i]);
+}
+
+static void put_counted(struct buf *out, const char **joint, uint64_t count, const char *what)
+{
+  buf_text(out, *joint);
+  put_count(out, count);
+  buf_format(out, " %s", what);
+  *joint = ", ";
+}
+
+static void put_file(struct buf *out, const struct import_file *file)
+{
+  put_escaped(out, file->path);
+  buf_format(out, ": %s", file->format);
+  if (file->version != NULL) {
+    buf_text(out, " ");
+    put_escaped(out, file->version);
+  }
+  const char *joint = "; ";
+  put_counted(out, &joint, file->events, file->events == 1 ? "event" : "events");
+  put_counted(out, &joint, file->kept, "kept\n");
+  if (file->skipped_count > 0) {
+    buf_text(out, "  skipped  ");
+    joint = "";
+    for (size_t i = 0; i < file->skipped_count; i++)
+      put_counted(out, &joint, file->skipped[i].count, file->skipped[i].reason);
+    buf_text(out, "\n");
+  }
+  for (size_t i = 0; i < file->note_count; i++) {
+    buf_text(out, "  note     ");
+    put_escaped(out, file->notes[i]);
+    buf_text(out, "\n");
+  }
+}
+
+static void put_unattributed(struct buf *out, const struct import_account *account)
+{
+  uint64_t count = unattributed(account);
+  if (account->kernels == 0)
+    return;
+  buf_text(out, "kernels  ");
+  put_count(out, account->kernels);
+  if (count == 0) {
+    buf_text(out, ", each with a parent\n");
+    return;
+  }
+  buf_text(out, ", ");
+  put_count(out, count);
+  buf_format(out, " without a parent (%.3f ms): ", (double)account->unattributed_ns / 1e6);
+  const char *joint = "";
+  for (size_t i = 0; i < UNATTRIBUTED_REASONS; i++)
+    if (account->unattributed[i] > 0)
+      put_counted(out, &joint, account->unattributed[i], unattributed_names[i]);
+  buf_text(out, "\n");
+}
+
+void import_report_text(const struct import_report *report, struct buf *out)
+{
+  const struct import_account *account = &report->account;
+  for (size_t i = 0; i < report->file_count; i++)
+    put_file(out, &report->files[i]);
+  const char *joint = "spans    ";
+  for (unsigned level = 0; level < XSP_LEVEL_COUNT; level++)
+    if (account->spans_by_level[level] > 0)
+      put_counted(out, &joint, account->spans_by_level[level], level_name(level));
+  buf_text(out, *joint == ',' ? "\n" : "spans    none\n");
+  joint = "parents  ";
+  static const enum basis order[] = {BASIS_EXPLICIT, BASIS_CORRELATION, BASIS_CONTAINMENT, BASIS_AMBIGUOUS, BASIS_NONE};
+  for (size_t i = 0; i < BASIS_COUNT; i++)
+    if (account->parents[order[i]] > 0)
+      put_counted(out, &joint, account->parents[order[i]], basis_name(order[i]));
+  if (*joint == ',')
+    buf_text(out, "\n");
+  put_unattributed(out, account);
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables of a finished profile, by the same analyses and renderers as `xsp analyze`. With several variants the tables
+// of each, and what they took beside each other.
+#include "programs/xsp/profile_print.h"
+
+#include "experiment/experiment.h"
+#include "programs/xsp/output.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TOP_LAYERS 10
+#define TOP_TYPES 8
+
+struct question {
+  const char *id;
+  const char *sort;
+  int64_t top;
+  bool needs_layers;
+};
+
+static const struct question questions[] = {
+    {"A1", NULL, 0, false},
+    {"L0", NULL, 0, false},
+    {"A2", "latency_ms", TOP_LAYERS, true},
+    {"A6", NULL, TOP_TYPES, true},
+};
+#define QUESTIONS (sizeof questions / sizeof questions[0])
+#define TABLES_MAXIMUM (QUESTIONS * PROFILE_VARIANTS_MAXIMUM + 1)
+
+static bool has_layers(const struct profile_options *options)
+{
+  for (size_t i = 0; i < options->set_count; i++)
+    if (options->sets[i].mask & XSP_LEVEL_MASK(XSP_LEVEL_LAYER))
+      return true;
+  return false;
+}
+
+// How the framework's layers came, and what it says of itself.
+static void put_found(const struct profile_options *options, const struct profile_found *found, struct buf *out)
+{
+  if (strcmp(found->layer_source, "none") != 0 && has_layers(options))
+    buf_format(out, "; layers by the framework's own profiling (%s)", found->layer_source);
+  if (found->note[0] != 0)
+    buf_format(out, "; %s", found->note);
+}
+
+static void put_variants(const struct profile_options *options, const struct profile_result *result, struct buf *out)
+{
+  char label[PROFILE_LABEL_SIZE];
+  for (size_t i = 0; i < options->variant_count; i++) {
+    if (result->found[i].framework[0] == 0)
+      continue;
+    variant_label(result->found, options->variant_count, i, label, sizeof label);
+    buf_format(out, "  experiment %zu: %s", i + 1, label);
+    put_found(options, &result->found[i], out);
+    buf_text(out, "\n");
+  }
+}
+
+static void heading(const struct profile_options *options, const struct profile_result *result, struct buf *out)
+{
+  if (options->variant_count == 1)
+    buf_format(out, "%s in %s %s", options->name, result->found[0].framework, result->found[0].framework_version);
+  else
+    buf_format(out, "%s in %zu variants%s", options->name, options->variant_count,
+               options->sequential ? ", one after the other" : ", interleaved");
+  if (options->runner.threads != 0)
+    buf_format(out, ", %u thread%s", options->runner.threads, options->runner.threads == 1 ? "" : "s");
+  buf_format(out, ", %u runs after %u warm-up", options->runs, options->warmups);
+  if (options->cold > 0)
+    buf_format(out, ", %u cold", options->cold);
+  buf_format(out, ", %.0f s", result->seconds);
+  if (options->variant_count == 1)
+    put_found(options, &result->found[0], out);
+  buf_text(out, "\n");
+  if (options->variant_count > 1)
+    put_variants(options, result, out);
+  if (result->was_interrupted)
+    buf_text(out, "Interrupted: what follows is what was measured until then.\n");
+  noise_explain(&result->noise, out);
+  buf_text(out, "\n");
+}
+
+// The answers of one question, of each experiment that has it: an interrupted one may lack what the analysis needs.
+static enum status ask(struct store *store, const struct question *question, struct arena *arena, struct table *all,
+                       size_t *count, struct error *err)
+{
+  struct analyze_request request;
+  analyze_request_init(&request);
+  request.sort = question->sort;
+  request.top = question->top;
+  struct table *tables = NULL;
+  size_t table_count = 0;
+  struct error why = {0};
+  enum status status = analyze_run(question->id, &store, 1, &request, arena, &tables, &table_count, &why);
+  if (status == STATUS_NO)
+    return STATUS_OK;
+  if (status != STATUS_OK && err != NULL)
+    *err = why;
+  for (size_t i = 0; status == STATUS_OK && i < table_count && *count < TABLES_MAXIMUM - 1; i++)
+    all[(*count)++] = tables[i];
+  return status;
+}
+
+// T10 relates other frameworks to the first one; versions of that one where it is told which.
+static void put_next_for_variants(const struct profile_options *options, const struct profile_result *result)
+{
+  const struct profile_found *first = &result->found[0];
+  bool has_other_framework = false, has_other_version = false;
+  for (size_t i = 1; i < options->variant_count; i++) {
+    bool is_same = strcmp(result->found[i].framework, first->framework) == 0;
+    has_other_framework = has_other_framework || !is_same;
+    has_other_version =
+        has_other_version || (is_same && strcmp(result->found[i].framework_version, first->framework_version) != 0);
+  }
+  if (has_other_version)
+    fprintf(stderr, "         xsp analyze T10 %s --base %s==%s   (the others against this version)\n",
+            options->output_path, first->framework, first->framework_version);
+  else if (has_other_framework)
+    fprintf(stderr, "         xsp analyze T10 %s           (one framework against the other)\n", options->output_path);
+}
+
+static void put_next(const struct profile_options *options, const struct profile_result *result)
+{
+  fprintf(stderr,
+          "\nwritten: %s\nnext:    xsp analyze A2 %s            (every layer)\n"
+          "         xsp export %s --to perfetto -o %s.pftrace   (then open it in ui.perfetto.dev)\n",
+          options->output_path, options->output_path, options->output_path, options->name);
+  put_next_for_variants(options, result);
+}
+
+enum status profile_summary(const struct profile_options *options, const struct profile_result *result,
+                            enum report_format format, bool has_next, struct error *err)
+{
+  struct arena arena = {0};
+  struct buf out;
+  buf_init(&out, BUF_MAXIMUM_DEFAULT);
+  struct table all[TABLES_MAXIMUM];
+  size_t count = 0;
+  enum status status = STATUS_OK;
+  for (size_t i = 0; i < QUESTIONS && status == STATUS_OK; i++)
+    if (has_layers(options) || !questions[i].needs_layers)
+      status = ask(result->store, &questions[i], &arena, all, &count, err);
+  if (status == STATUS_OK && options->variant_count > 1)
+    status = profile_compare(options, result, all, &count, &arena, err);
+  if (status == STATUS_OK) {
+    if (format == REPORT_TEXT || format == REPORT_MARKDOWN)
+      heading(options, result, &out);
+    report_tables(all, count, format, true, output_width(), &out);
+    status = output_buf(&out, err);
+  }
+  if (status == STATUS_OK && has_next)
+    put_next(options, result);
+  buf_done(&out);
+  arena_done(&arena);
+  return status;
+}

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `xsp run` says on stderr when the program has ended: what was recorded and lost, the tables of `xsp analyze`, and
+// where to go on. stdout is the program's.
+#include "programs/xsp/run_print.h"
+
+#include "experiment/experiment.h"
+#include "programs/xsp/output.h"
+#include "report/display.h"
+#include "report/report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TOP_ROWS 8
+#define LABEL "%-9s"
+
+// ---- what happened ---------------------------------------------------------------------------------------------------
+static void put_count(struct buf *out, const char **joint, uint64_t count, const char *what)
+{
+  if (count > 0) {
+    buf_format(out, "%s%" PRIu64 " %s", *joint, count, what);
+    *joint = ", ";
+  }
+}
+
+static void put_command(struct buf *out, char *const *command)
+{
+  for (char *const *word = command; *word != NULL; word++) {
+    buf_text(out, word == command ? "" : " ");
+    display_escape(out, *word, strlen(*word));
+  }
+}
+
+static void put_ending(struct buf *out, const struct launch_result *first)
+{
+  double seconds = (double)(first->end_ns - first->start_ns) / 1e9;
+  buf_format(out, ": %.*f %s", 3, seconds < 1 ? seconds * 1e3 : seconds, seconds < 1 ? "ms" : "s");
+  if (WIFSIGNALED(first->wait_status))
+    buf_format(out, ", killed by signal %d", WTERMSIG(first->wait_status));
+  else
+    buf_format(out, ", exit status %d", launch_exit_status(first->wait_status));
+  if (first->processes > 1)
+    buf_format(out, ", %u processes", first->processes);
+  if (first->left_running > 0)
+    buf_format(out, ", %u of them still running: what they do from now on is not recorded", first->left_running);
+}
+
+static void put_heading(struct buf *out, const struct run_experiment_options *options,
+                        const struct run_experiment_result *result)
+{
+  put_command(out, options->run.command);
+  put_ending(out, &result->first);
+  if (result->executions > 1)
+    buf_format(out, "; the first of %u executions", result->executions);
+  buf_text(out, "\n");
+  if (result->was_interrupted)
+    buf_text(out, "interrupted: what follows is what was measured until then\n");
+}
+
+static void put_kernels(struct buf *out, const struct import_account *account)
+{
+  uint64_t unattributed = 0;
+  for (unsigned reason = 0; reason < UNATTRIBUTED_REASONS; reason++)
+    unattributed += account->unattributed[reason];
+  if (account->kernels == 0)
+    return;
+  buf_format(out, LABEL "%" PRIu64, "kernels", account->kernels);
+  if (unattributed == 0) {
+    buf_text(out, ", each in a range of the program\n");
+    return;
+  }
+  buf_format(out, ", %" PRIu64 " in no range of the program", unattributed);
+  if (account->kernels_ns > 0)
+    buf_format(out, " (%.3g %% of their time)", 100 * (double)account->unattributed_ns / (double)account->kernels_ns);
+  const char *joint = ": ";
+  for (unsigned reason = 0; reason < UNATTRIBUTED_REASONS; reason++)
+    put_count(out, &joint, account->unattributed[reason], unattributed_names[reason]);
+  buf_text(out, "\n");
+}
+
+// Where an option says when to record, nothing recorded may be its doing.
+static void put_silence(struct buf *out, const struct launch_options *options, const struct launch_result *ran)
+{
+  buf_text(out, "none but the program's own");
+  if (options->capture_range != NULL) {
+    buf_text(out, ": recorded was only inside ranges that match --capture-range '");
+    display_escape(out, options->capture_range, strlen(options->capture_range));
+    buf_text(out, "'");
+  } else if ((double)(ran->end_ns - ran->start_ns) < 1e9 * options->delay_s)
+    buf_text(out, ": it ended before --delay was over");
+  else if (options->tracers[0] != NULL && options->tracers[1] == NULL && strcmp(options->tracers[0], "auto") != 0) {
+    buf_text(out, ": it did nothing that the tracer ");
+    display_escape(out, options->tracers[0], strlen(options->tracers[0]));
+    buf_text(out, " records");
+  }
+}
+
+static void put_facts(struct buf *out, const struct run_facts *facts, const struct launch_options *options,
+                      const struct launch_result *ran)
+{
+  static const enum basis order[] = {BASIS_EXPLICIT, BASIS_CORRELATION, BASIS_CONTAINMENT, BASIS_AMBIGUOUS, BASIS_NONE};
+  const struct import_account *account = &facts->account;
+  const char *joint = "";
+  uint64_t spans = 0;
+  char levels[LEVEL_SET_TEXT_SIZE];
+  level_set_format(facts->levels, levels);
+  for (unsigned level = 0; level < XSP_LEVEL_COUNT; level++)
+    spans += account->spans_by_level[level];
+  buf_format(out, LABEL, "spans");
+  if (spans <= 1)
+    put_silence(out, options, ran);
+  for (unsigned level = 0; level < XSP_LEVEL_COUNT && spans > 1; level++)
+    put_count(out, &joint, account->spans_by_level[level], level_name(level));
+  if (facts->set_count > 1)
+    buf_format(out, " (an execution at %s)", levels);
+  buf_text(out, "\n");
+  if (spans > 1) {
+    joint = "";
+    buf_format(out, LABEL, "parents");
+    for (unsigned i = 0; i < BASIS_COUNT; i++)
+      put_count(out, &joint, account->parents[order[i]], basis_name(order[i]));
+    buf_text(out, "\n");
+  }
+  put_kernels(out, account);
+  if (facts->dropped + facts->misused + account->open > 0) {
+    joint = "";
+    buf_format(out, LABEL, "lost");
+    put_count(out, &joint, facts->dropped, "dropped: rings were full (all executions)");
+    put_count(out, &joint, account->open, "never finished");
+    put_count(out, &joint, facts->misused, "finished on another thread or twice");
+    buf_text(out, "\n");
+  }
+}
+
+struct observed { // spans that are observations, by name
+  struct buf *out;
+  const char *joint;
+};
+
+static enum status put_observed(void *context, const struct store_cell *cells, size_t count, struct error *err)
+{
+  struct observed *observed = context;
+  buf_format(observed->out, "%s%" PRId64 " of ", observed->joint, cells[1].integer);
+  display_escape(observed->out, cells[0].text, cells[0].length);
+  observed->joint = ", ";
+  return STATUS_OK;
+}
+
+// Inferences of several models pool in the tables below.
+static enum status put_models(struct buf *out, struct store *store, const struct run_facts *facts, struct error *err)
+{
+  static const char from[] = "from observation o join span s using (run_id, span_id) where o.run_id = ";
+  char sql[512];
+  struct buf names;
+  buf_init(&names, BUF_MAXIMUM_DEFAULT);
+  struct observed observed = {&names, ""};
+  const struct store_query_sink sink = {&observed, NULL, put_observed};
+  snprintf(sql, sizeof sql,
+           "select s.name, count(*) %s%" PRId64 " group by 1 having (select count(distinct s.name) %s%" PRId64
+           ") between 2 and 9 order by 2 desc, 1",
+           from, facts->run_id, from, facts->run_id);
+  enum status status = facts->has_steps ? store_query(store, sql, &sink, err) : STATUS_OK;
+  if (status == STATUS_OK && names.length > 0)
+    buf_format(out, LABEL "%s; the tables have all together, --model-range NAME one\n", "models", names.data);
+  buf_done(&names);
+  return status;
+}
+
+static void put_messages(struct buf *out, const char *messages)
+{
+  for (const char *line = messages; *line != 0;) {
+    size_t length = strcspn(line, "\n");
+    if (length > 0) {
+      buf_format(out, LABEL, line == messages ? "tracers" : "");
+      display_escape(out, line, length);
+      buf_text(out, "\n");
+    }
+    line += length + (line[length] == '\n');
+  }
+}
+
+// ---- tables ----------------------------------------------------------------------------------------------------------
+struct question {
+  const char *id;
+  const char *sort;
+  bool (*is_asked)(const struct run_facts *facts);
+};
+
+static bool has_sets(const struct run_facts *facts)
+{
+  return facts->set_count > 1;
+}
+static bool has_steps(const struct run_facts *facts)
+{
+  return facts->has_steps && facts->set_count < 2; // else L0 has the same figures
+}
+static bool has_layers(const struct run_facts *facts)
+{
+  return facts->account.spans_by_level[XSP_LEVEL_LAYER] > 0;
+}
+static bool has_kernels(const struct run_facts *facts)
+{
+  return facts->account.kernels > 0;
+}
+
+static const struct question questions[] = {
+    {"A1", NULL, has_steps},
+    {"L0", NULL, has_sets},
+    {"A2", "latency_ms", has_layers},
+    {"A6", NULL, has_layers},
+    {"A10", "latency_ms", has_kernels},
+};
+#define QUESTIONS (sizeof questions / sizeof questions[0])
+
+// A6 is worth its place only where layers have types.
+static bool says_something(const struct table *table)
+{
+  return strcmp(table->id, "A6") != 0 || table->row_count > 1;
+}
+
+static enum status ask(struct store *store, const struct question *question, struct arena *arena, struct table *tables,
+                       size_t *count, struct error *err)
+{
+  struct analyze_request request;
+  struct table *answers = NULL;
+  size_t answer_count = 0;
+  struct error why = {0};
+  analyze_request_init(&request);
+  request.sort = question->sort;
+  request.top = TOP_ROWS;
+  if (strcmp(question->id, "L0") == 0)
+    request.top = 0;
+  enum status status = analyze_run(question->id, &store, 1, &request, arena, &answers, &answer_count, &why);
+  if (status == STATUS_OK && answer_count > 0 && says_something(&answers[0]))
+    tables[(*count)++] = answers[0];
+  if (status != STATUS_OK && status != STATUS_NO && err != NULL)
+    *err = why;
+  return status == STATUS_NO ? STATUS_OK : status; // the file lacks what this analysis needs
+}
+
+// Of the terminal behind stderr: stdout is the program's. Where there is none, names of functions are cut all the same.
+static unsigned talk_width(void)
+{
+  struct winsize size;
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 120;
+}
+
+static enum status put_tables(struct buf *out, struct store *store, const struct run_facts *facts, struct error *err)
+{
+  struct arena arena = {0};
+  struct table tables[QUESTIONS + 1];
+  size_t count = 0;
+  enum status status = STATUS_OK;
+  for (size_t i = 0; i < QUESTIONS && status == STATUS_OK; i++)
+    if (questions[i].is_asked(facts))
+      status = ask(store, &questions[i], &arena, tables, &count, err);
+  if (status == STATUS_OK)
+    status = run_facts_ranges(store, facts, TOP_ROWS, &arena, &tables[count], err);
+  if (status == STATUS_OK && tables[count].row_count > 0)
+    count++;
+  if (status == STATUS_OK && count > 0) {
+    buf_text(out, "\n");
+    report_tables(tables, count, REPORT_TEXT, true, talk_width(), out);
+  }
+  arena_done(&arena);
+  return status;
+}
+
+static void put_next(struct buf *out, const char *path, const struct run_facts *facts)
+{
+  struct buf escaped;
+  buf_init(&escaped, BUF_MAXIMUM_DEFAULT);
+  display_escape(&escaped, path, strlen(path));
+  const char *file = escaped.data != NULL ? escaped.data : "";
+  const char *id = has_kernels(facts)     ? has_layers(facts) ? "A11" : "A8"
+                   : has_layers(facts)    ? "A2"
+                   : facts->set_count > 1 ? "L0"
+                                          : NULL;
+  buf_format(out, "\nwritten: %s\nnext:    xsp info %s\n", file, file);
+  if (id != NULL)
+    buf_format(out, "         xsp analyze %s %s\n", id, file);
+  buf_format(out, "         xsp export %s --to perfetto -o %s.pftrace   (then open it in ui.perfetto.dev)\n", file,
+             file);
+  buf_done(&escaped);
+}
+
+enum status run_summary(const struct run_experiment_options *options, const struct run_experiment_result *result,
+                        struct error *err)
+{
+  struct arena arena = {0};
+  struct buf out;
+  struct run_facts facts;
+  buf_init(&out, BUF_MAXIMUM_DEFAULT);
+  enum status status = run_facts(result->store, &arena, &facts, err);
+  if (status == STATUS_OK) {
+    buf_text(&out, "\nxsp: ");
+    put_heading(&out, options, result);
+    put_facts(&out, &facts, &options->run, &result->first);
+    put_messages(&out, result->first.messages);
+    if (result->has_noise)
+      noise_explain(&result->noise, &out);
+    if (options->run.model_range == NULL) // else its matches are the observations
+      status = put_models(&out, result->store, &facts, err);
+  }
+  if (status == STATUS_OK) {
+    status = put_tables(&out, result->store, &facts, err);
+  }
+  if (status == STATUS_OK && out.failed)
+    status = error_set(err, STATUS_MEMORY, "cannot print the summary", NULL, NULL, "out of memory");
+  if (status == STATUS_OK) {
+    put_next(&out, options->output_path, &facts);
+    fputs(out.data, stderr);
+  }
+  buf_done(&out);
+  arena_done(&arena);
+  return status;
+}
