@@ -2,6 +2,8 @@
 // Growing byte buffer; see buf.h. Doubling growth, a sticky failure flag, never past its maximum.
 #include "base/buf.h"
 
+#include "base/utf8.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,4 +81,20 @@ void buf_done(struct buf *buf)
 {
   free(buf->data);
   *buf = (struct buf){.maximum = buf->maximum};
+}
+
+void buf_utf8(struct buf *buf, const char *text, size_t length)
+{
+  size_t plain = 0; // start of what is valid and not yet copied
+  for (size_t i = 0; i < length;) {
+    size_t size = utf8_sequence((const unsigned char *)text + i, length - i);
+    if (size != 0) {
+      i += size;
+      continue;
+    }
+    buf_put(buf, text + plain, i - plain);
+    buf_text(buf, "\xef\xbf\xbd");
+    plain = ++i;
+  }
+  buf_put(buf, text + plain, length - plain);
 }

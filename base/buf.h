@@ -21,6 +21,8 @@ bool buf_reserve(struct buf *buf, size_t more); // room for `more` bytes beyond 
 bool buf_put(struct buf *buf, const void *bytes, size_t length);
 bool buf_text(struct buf *buf, const char *text);
 bool buf_format(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// Appends `text` as valid UTF-8: each malformed byte becomes U+FFFD.
+void buf_utf8(struct buf *buf, const char *text, size_t length);
 void buf_clear(struct buf *buf); // keeps the memory
 void buf_done(struct buf *buf);
 

@@ -5,6 +5,7 @@
 
 #include "base/utf8.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum state {
@@ -23,12 +24,12 @@ void json_read_start(struct json_reader *reader, const char *text, size_t length
 {
   *reader = (struct json_reader){.start = text, .at = text, .end = text + length, .event = JSON_END};
   reader->state = STATE_VALUE;
-  buf_init(&reader->scratch, BUF_MAXIMUM_DEFAULT);
 }
 
 void json_read_done(struct json_reader *reader)
 {
-  buf_done(&reader->scratch);
+  free(reader->scratch);
+  reader->scratch = NULL;
   reader->state = STATE_FAILED;
   reader->problem = "reader is closed";
 }
@@ -51,7 +52,26 @@ static void skip_space(struct json_reader *reader)
   reader->at = at;
 }
 
-static void put_code_point(struct buf *out, uint32_t code)
+// Sets has_no_memory where there is none for it.
+static void put(struct json_reader *reader, const void *bytes, size_t length)
+{
+  if (reader->has_no_memory)
+    return;
+  if (length >= reader->scratch_bytes - reader->scratch_length) { // room for a terminating zero
+    size_t wanted = 2 * (reader->scratch_length + length) + 64;
+    char *grown = realloc(reader->scratch, wanted);
+    if (grown == NULL) {
+      reader->has_no_memory = true;
+      return;
+    }
+    reader->scratch = grown;
+    reader->scratch_bytes = wanted;
+  }
+  memcpy(reader->scratch + reader->scratch_length, bytes, length);
+  reader->scratch_length += length;
+}
+
+static void put_code_point(struct json_reader *reader, uint32_t code)
 {
   unsigned char bytes[4];
   size_t length;
@@ -74,7 +94,7 @@ static void put_code_point(struct buf *out, uint32_t code)
     bytes[3] = (unsigned char)(0x80 | (code & 0x3f));
     length = 4;
   }
-  buf_put(out, bytes, length);
+  put(reader, bytes, length);
 }
 
 // Four hex digits at `at`; -1 where they are not there.
@@ -99,15 +119,16 @@ static int32_t hex4(const char *at, const char *end)
 #define REPLACEMENT 0xfffd
 
 // Decodes the escape whose backslash is at `at`; returns the byte after it, NULL where it is malformed.
-static const char *put_escape(struct buf *out, const char *at, const char *end)
+static const char *put_escape(struct json_reader *reader, const char *at)
 {
+  const char *end = reader->end;
   if (end - at < 2)
     return NULL;
   static const char letters[] = "\"\\/bfnrt";
   static const char meanings[] = "\"\\/\b\f\n\r\t";
   const char *letter = at[1] != 0 ? strchr(letters, at[1]) : NULL;
   if (letter != NULL) {
-    buf_put(out, &meanings[letter - letters], 1);
+    put(reader, &meanings[letter - letters], 1);
     return at + 2;
   }
   if (at[1] != 'u')
@@ -117,38 +138,48 @@ static const char *put_escape(struct buf *out, const char *at, const char *end)
     return NULL;
   at += 6;
   if (unit < 0xd800 || unit > 0xdfff) {
-    put_code_point(out, (uint32_t)unit);
+    put_code_point(reader, (uint32_t)unit);
     return at;
   }
   // A high surrogate takes a low one with it; any other surrogate stands for nothing.
   if (unit < 0xdc00 && end - at >= 6 && at[0] == '\\' && at[1] == 'u') {
     int32_t low = hex4(at + 2, end);
     if (low >= 0xdc00 && low <= 0xdfff) {
-      put_code_point(out, 0x10000 + ((uint32_t)(unit - 0xd800) << 10) + (uint32_t)(low - 0xdc00));
+      put_code_point(reader, 0x10000 + ((uint32_t)(unit - 0xd800) << 10) + (uint32_t)(low - 0xdc00));
       return at + 6;
     }
   }
-  put_code_point(out, REPLACEMENT);
+  put_code_point(reader, REPLACEMENT);
   return at;
+}
+
+// The text that was put is the event's.
+static enum json_event take(struct json_reader *reader, const char *begin, enum json_event event)
+{
+  if (reader->has_no_memory)
+    return fail_at(reader, begin, "out of memory for a text");
+  reader->scratch[reader->scratch_length] = 0;
+  reader->text = reader->scratch;
+  reader->length = reader->scratch_length;
+  return reader->event = event;
 }
 
 static enum json_event read_string(struct json_reader *reader, enum json_event event)
 {
   const char *opening = reader->at;
   const char *at = opening + 1;
-  struct buf *out = &reader->scratch;
-  buf_clear(out);
+  reader->scratch_length = 0;
   for (;;) {
     const char *plain = at;
     while (at < reader->end && *at != '"' && *at != '\\' && (unsigned char)*at < 0x80)
       at++;
-    buf_put(out, plain, (size_t)(at - plain));
+    put(reader, plain, (size_t)(at - plain));
     if (at == reader->end)
       return fail_at(reader, opening, "string does not end");
     if (*at == '"')
       break;
     if (*at == '\\') {
-      const char *after = put_escape(out, at, reader->end);
+      const char *after = put_escape(reader, at);
       if (after == NULL)
         return fail_at(reader, at, "bad escape in a string");
       at = after;
@@ -156,19 +187,15 @@ static enum json_event read_string(struct json_reader *reader, enum json_event e
     }
     size_t length = utf8_sequence((const unsigned char *)at, (size_t)(reader->end - at));
     if (length == 0) {
-      put_code_point(out, REPLACEMENT);
+      put_code_point(reader, REPLACEMENT);
       at++;
     } else {
-      buf_put(out, at, length);
+      put(reader, at, length);
       at += length;
     }
   }
-  if (out->failed || (out->data == NULL && !buf_put(out, "", 0)))
-    return fail_at(reader, opening, "out of memory for a string");
   reader->at = at + 1;
-  reader->text = out->data != NULL ? out->data : "";
-  reader->length = out->length;
-  return reader->event = event;
+  return take(reader, opening, event);
 }
 
 static bool is_digit(const char *at, const char *end)
@@ -206,13 +233,10 @@ static enum json_event read_number(struct json_reader *reader)
     while (is_digit(at, end))
       at++;
   }
-  buf_clear(&reader->scratch);
-  if (!buf_put(&reader->scratch, begin, (size_t)(at - begin)))
-    return fail_at(reader, begin, "out of memory for a number");
+  reader->scratch_length = 0;
+  put(reader, begin, (size_t)(at - begin));
   reader->at = at;
-  reader->text = reader->scratch.data;
-  reader->length = reader->scratch.length;
-  return reader->event = JSON_NUMBER;
+  return take(reader, begin, JSON_NUMBER);
 }
 
 static enum json_event read_word(struct json_reader *reader)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pull reader over JSON text in memory: no tree, no recursion, bounded nesting. Made for hostile input.
+// A pull reader over JSON text in memory: no tree, no recursion, bounded nesting. Made for hostile input. Tracers use it
+// in the traced process: memory that runs out is JSON_ERROR.
 //
 //   struct json_reader r; json_read_start(&r, text, length);
 //   while (json_next(&r) != JSON_END) switch (r.event) { ... }
@@ -10,9 +11,10 @@
 #ifndef XSP_BASE_JSON_READ_H
 #define XSP_BASE_JSON_READ_H
 
-#include "base/buf.h"
 #include "base/error.h"
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum json_event {
@@ -39,7 +41,9 @@ struct json_reader {
   size_t length;
   size_t offset;       // of the event's first byte
   const char *problem; // static text, with JSON_ERROR
-  struct buf scratch;
+  char *scratch;       // owned, private: the decoded string
+  size_t scratch_length, scratch_bytes;
+  bool has_no_memory;
   unsigned depth;
   uint8_t stack[JSON_READ_DEPTH]; // private
   uint8_t state;                  // private

@@ -3,7 +3,6 @@
 // a traced process that is not ours, because asking python3 for its folders (python.h) starts a process.
 #include "base/library.h"
 
-#include "base/buf.h"
 #include "base/python.h"
 
 #include <ctype.h>
@@ -20,7 +19,8 @@
 struct search {
   const struct library_names *names;
   struct library *found;
-  struct buf looked; // what was tried and why it was not taken, for the error
+  char looked[4096]; // what was tried and why it was not taken, for the error; what has no room is left out
+  size_t looked_length;
 };
 
 static bool open_path(struct search *search, const char *path, int flags, const char *route)
@@ -38,7 +38,13 @@ static bool open_path(struct search *search, const char *path, int flags, const 
 
 static void note(struct search *search, const char *place, const char *reason)
 {
-  buf_format(&search->looked, "%s%s (%s)", search->looked.length > 0 ? ", " : "", place, reason);
+  size_t left = sizeof search->looked - search->looked_length;
+  int length = snprintf(search->looked + search->looked_length, left, "%s%s (%s)",
+                        search->looked_length > 0 ? ", " : "", place, reason);
+  if (length > 0 && (size_t)length < left)
+    search->looked_length += (size_t)length;
+  else
+    search->looked[search->looked_length] = 0;
 }
 
 // Tries every match of `folder`/package_glob. Returns true where one opened.
@@ -125,45 +131,32 @@ static enum status open_given(struct search *search, const char *given, struct e
   snprintf(path, sizeof path, "%s%s", strchr(given, '/') == NULL ? "./" : "", given);
   if (stat(path, &there) != 0 || !S_ISDIR(there.st_mode))
     return open_path(search, path, 0, "given") ? STATUS_OK : cannot_open(given, path, err);
-  buf_init(&search->looked, 4096);
-  enum status status = STATUS_OK;
-  if (try_folder(search, path))
-    search->found->route = "given";
-  else
-    status = error_set(err, STATUS_SYSTEM, "cannot find library", given, GIVE, "the folder has no %s that opens%s%s",
-                       search->names->name, search->looked.length > 0 ? ": " : "",
-                       search->looked.length > 0 ? search->looked.data : "");
-  buf_done(&search->looked);
-  return status;
+  if (!try_folder(search, path))
+    return error_set(err, STATUS_SYSTEM, "cannot find library", given, GIVE, "the folder has no %s that opens%s%s",
+                     search->names->name, search->looked_length > 0 ? ": " : "", search->looked);
+  search->found->route = "given";
+  return STATUS_OK;
 }
 
 enum status library_open(const struct library_names *names, const char *given, struct library *ret_library,
                          struct error *err)
 {
   *ret_library = (struct library){0};
-  struct search search = {.names = names, .found = ret_library};
+  struct search search = {.names = names, .found = ret_library, .looked = ""};
   given = given_path(names, given);
   if (given != NULL)
     return open_given(&search, given, err);
   for (const char *const *soname = names->sonames; *soname != NULL; soname++)
     if (open_path(&search, *soname, RTLD_NOLOAD, "already loaded"))
       return STATUS_OK;
-  buf_init(&search.looked, 4096);
-  if (names->package_glob != NULL && python_visit(visit_packages, note_missed, &search)) {
-    buf_done(&search.looked);
+  if (names->package_glob != NULL && python_visit(visit_packages, note_missed, &search))
     return STATUS_OK;
-  }
-  for (const char *const *soname = names->sonames; *soname != NULL; soname++) {
-    if (open_path(&search, *soname, 0, "system")) {
-      buf_done(&search.looked);
+  for (const char *const *soname = names->sonames; *soname != NULL; soname++)
+    if (open_path(&search, *soname, 0, "system"))
       return STATUS_OK;
-    }
-  }
   note(&search, "the system's loader", "not there");
-  enum status status = error_set(err, STATUS_SYSTEM, "cannot find library", names->name, names->advice,
-                                 "looked into %s", search.looked.data != NULL ? search.looked.data : "nothing");
-  buf_done(&search.looked);
-  return status;
+  return error_set(err, STATUS_SYSTEM, "cannot find library", names->name, names->advice, "looked into %s",
+                   search.looked);
 }
 
 enum status library_functions(const struct library *library, const struct library_names *names,

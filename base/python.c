@@ -2,8 +2,6 @@
 // Looks through the active Python environment; see python.h. Called by library.c and by what resolves manifests.
 #include "base/python.h"
 
-#include "base/buf.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -20,7 +18,7 @@
 #include <unistd.h>
 
 #define PYTHON_WAIT_MS 10000
-#define PYTHON_OUTPUT_MAXIMUM 65536
+#define PYTHON_OUTPUT_BYTES 65536
 
 struct walk {
   python_visit_fn visit;
@@ -63,9 +61,10 @@ static int64_t now_ms(void)
   return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
 }
 
-// Reads `fd` to its end, for at most PYTHON_WAIT_MS.
-static bool read_bounded(int fd, struct buf *out)
+// Reads `fd` to its end, for at most PYTHON_WAIT_MS, as text. False: no end, or no room.
+static bool read_bounded(int fd, char *text, size_t size)
 {
+  size_t length = 0;
   int64_t deadline = now_ms() + PYTHON_WAIT_MS;
   for (;;) {
     int64_t left = deadline - now_ms();
@@ -75,19 +74,20 @@ static bool read_bounded(int fd, struct buf *out)
       continue;
     if (ready <= 0)
       return false;
-    char block[4096];
-    ssize_t got = read(fd, block, sizeof block);
+    if (length == size - 1)
+      return false;
+    ssize_t got = read(fd, text + length, size - 1 - length);
     if (got < 0 && errno == EINTR)
       continue;
+    length += got > 0 ? (size_t)got : 0;
+    text[length] = 0;
     if (got <= 0)
       return got == 0;
-    if (!buf_put(out, block, (size_t)got))
-      return false;
   }
 }
 
 // What python3 in PATH has as its module folders, one a line. False where there is no python3 or it does not answer.
-static bool ask_python(struct buf *out)
+static bool ask_python(char *text, size_t size)
 {
   int pipe_fd[2];
   if (pipe2(pipe_fd, O_CLOEXEC) != 0)
@@ -102,7 +102,7 @@ static bool ask_python(struct buf *out)
   int failed = posix_spawnp(&child, "python3", &actions, NULL, arguments, environ);
   posix_spawn_file_actions_destroy(&actions);
   close(pipe_fd[1]);
-  bool answered = failed == 0 && read_bounded(pipe_fd[0], out);
+  bool answered = failed == 0 && read_bounded(pipe_fd[0], text, size);
   close(pipe_fd[0]);
   if (failed == 0) {
     if (!answered)
@@ -110,7 +110,7 @@ static bool ask_python(struct buf *out)
     while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
       ;
   }
-  return answered && out->data != NULL;
+  return answered;
 }
 
 static const char *named_environment(void)
@@ -143,18 +143,16 @@ bool python_visit(python_visit_fn visit, python_missed_fn missed, void *context)
   free(beside);
   if (found)
     return true;
-  struct buf folders;
-  buf_init(&folders, PYTHON_OUTPUT_MAXIMUM);
-  if (ask_python(&folders)) {
+  char folders[PYTHON_OUTPUT_BYTES] = "";
+  if (ask_python(folders, sizeof folders)) {
     char *rest = NULL;
-    for (char *line = strtok_r(folders.data, "\n", &rest); line != NULL && !found; line = strtok_r(NULL, "\n", &rest))
+    for (char *line = strtok_r(folders, "\n", &rest); line != NULL && !found; line = strtok_r(NULL, "\n", &rest))
       found = visit(context, line);
     if (!found)
       miss(&walk, "python3 in PATH", "no such package");
   } else {
     miss(&walk, "python3 in PATH", "not there, or no answer");
   }
-  buf_done(&folders);
   return found;
 }
 

@@ -2,8 +2,6 @@
 // Well-formed UTF-8 by the table of RFC 3629. Pure.
 #include "base/utf8.h"
 
-#include "base/buf.h"
-
 size_t utf8_sequence(const unsigned char *text, size_t left)
 {
   if (left == 0)
@@ -19,20 +17,4 @@ size_t utf8_sequence(const unsigned char *text, size_t left)
       (first == 0xf4 && text[1] > 0x8f))
     return 0;
   return length;
-}
-
-void utf8_repair(struct buf *out, const char *text, size_t length)
-{
-  size_t plain = 0; // start of what is valid and not yet copied
-  for (size_t i = 0; i < length;) {
-    size_t size = utf8_sequence((const unsigned char *)text + i, length - i);
-    if (size != 0) {
-      i += size;
-      continue;
-    }
-    buf_put(out, text + plain, i - plain);
-    buf_text(out, "\xef\xbf\xbd");
-    plain = ++i;
-  }
-  buf_put(out, text + plain, length - plain);
 }

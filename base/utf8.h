@@ -12,10 +12,6 @@
 // beyond U+10FFFF).
 size_t utf8_sequence(const unsigned char *text, size_t left);
 
-// Appends `text` as valid UTF-8: each malformed byte becomes U+FFFD.
-struct buf;
-void utf8_repair(struct buf *out, const char *text, size_t length);
-
 // Nearly all texts of traces are. Loads that overlap instead of a loop over the rest.
 static inline bool utf8_is_ascii(const char *text, size_t length)
 {

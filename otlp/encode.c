@@ -2,7 +2,6 @@
 // The two encodings of OTLP: protobuf, and its JSON mapping (lowerCamelCase, ids in hex, 64-bit integers as texts).
 #include "otlp/encode.h"
 
-#include "base/utf8.h"
 #include "base/wire_write.h"
 #include "otlp/attributes.h"
 
@@ -83,7 +82,7 @@ static void put_text(struct otlp_out *out, unsigned field, const char *text, siz
     return;
   }
   size_t place = protobuf_begin(out->buf, field);
-  utf8_repair(out->buf, text, length);
+  buf_utf8(out->buf, text, length);
   protobuf_end(out->buf, place);
 }
 

@@ -4,7 +4,6 @@
 // track. Executions count in full, launches not at all (their time is their execution's). Where a file has several runs,
 // the outermost name is the run's level set and batch size: level sets never pool.
 #include "base/hash.h"
-#include "base/utf8.h"
 #include "report/exports/exports.h"
 #include "report/exports/file.h"
 #include "report/exports/timeline.h"
@@ -158,7 +157,7 @@ static void put_name(struct folded *folded, uint32_t name)
   size_t length = 0;
   const char *text = store_text(folded->timeline.store, name, &length);
   size_t from = folded->out.length;
-  utf8_repair(&folded->out, text, length);
+  buf_utf8(&folded->out, text, length);
   for (size_t i = from; i < folded->out.length; i++)
     if (folded->out.data[i] == ';' || folded->out.data[i] == '\n' || folded->out.data[i] == '\r')
       folded->out.data[i] = folded->out.data[i] == ';' ? ':' : ' ';

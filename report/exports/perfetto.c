@@ -2,7 +2,6 @@
 // A .pftrace for ui.perfetto.dev: a sequence of protobuf packets, written by hand. Names, categories and tag texts are
 // interned: sent once, with the first event that uses them. Levels are categories, launches point at their executions.
 // Field numbers are those of perfetto's protos/perfetto/trace; its Python package reads the file back in the tests.
-#include "base/utf8.h"
 #include "base/wire_write.h"
 #include "report/exports/exports.h"
 #include "report/exports/file.h"
@@ -109,7 +108,7 @@ static enum status flush(struct perfetto *perfetto, struct error *err)
 static void put_utf8(struct perfetto *perfetto, struct buf *out, unsigned field, const char *text, size_t length)
 {
   buf_clear(&perfetto->text);
-  utf8_repair(&perfetto->text, text, length);
+  buf_utf8(&perfetto->text, text, length);
   protobuf_bytes(out, field, perfetto->text.data, perfetto->text.length);
 }
 
