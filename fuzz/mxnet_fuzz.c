@@ -17,12 +17,12 @@ static void check_info(const struct tensor_info *info)
       abort();
 }
 
-static void read_symbol(const char *text, size_t length, struct arena *arena)
+static void read_symbol(const char *text, size_t length, struct pool *pool)
 {
   const uint32_t shape[] = {16, 3, 3, 3};
   const struct mxnet_parameter parameters[] = {{"w", shape, 4}, {"v", shape, 2}, {"empty", NULL, 0}};
   struct mxnet_symbol symbol;
-  if (mxnet_symbol_read(text, length, "fuzz", arena, &symbol, NULL) != STATUS_OK)
+  if (mxnet_symbol_read(text, length, "fuzz", pool, &symbol, NULL) != STATUS_OK)
     return;
   for (size_t i = 0; i < symbol.count && i < 64; i++) {
     struct tensor_info info = {0};
@@ -40,17 +40,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   }
   memcpy(text, data + 1, size - 1);
   text[size - 1] = 0;
-  struct arena arena = {0};
+  struct pool pool = {.maximum_bytes = (size_t)1 << 30};
   struct tensor_info info = {0};
   struct mxnet_profile profile;
   bool found = false;
   if (data[0] == 's') {
-    read_symbol(text, size - 1, &arena);
+    read_symbol(text, size - 1, &pool);
   } else if (data[0] == 'g') {
     if (mxnet_signature_read(text, size - 1, "fuzz", "data", &info, &found, NULL) == STATUS_OK && found)
       check_info(&info);
   } else if (data[0] == 'p') {
-    if (mxnet_profile_read(text, size - 1, "fuzz", &arena, &profile, NULL) == STATUS_OK)
+    if (mxnet_profile_read(text, size - 1, "fuzz", &pool, &profile, NULL) == STATUS_OK)
       for (size_t i = 0; i < profile.count; i++)
         if (profile.events[i].end_us < profile.events[i].start_us || profile.events[i].start_us < 0 ||
             (i > 0 && profile.events[i].start_us < profile.events[i - 1].start_us))
@@ -58,7 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   } else if (mxnet_read_shape(text, &info)) {
     check_info(&info);
   }
-  arena_done(&arena);
+  pool_done(&pool);
   free(text);
   return 0;
 }

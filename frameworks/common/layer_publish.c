@@ -3,8 +3,6 @@
 // change, is kept from the first inference on; a limit on them bounds what a model with ever new shapes may cost.
 #include "frameworks/common/layer_publish.h"
 
-#include "base/arena.h"
-#include "base/buf.h"
 #include "base/hash.h"
 
 #include <inttypes.h>
@@ -15,15 +13,16 @@
 #include <time.h>
 
 #define SITES_MAXIMUM ((size_t)1 << 16)
-#define IDENTITY_MAXIMUM ((size_t)1 << 20)
+#define SLOTS (2 * SITES_MAXIMUM)
 #define LANES_MAXIMUM 64u
 #define DEPTH_MAXIMUM 32u
 
-struct known { // a site by all that makes it
-  uint64_t hash;
-  const char *identity; // in the arena
-  size_t identity_length;
-  struct xsp_site *site;
+struct identity { // 128 bits of hash over all that a site carries
+  uint64_t first, second;
+};
+struct known {
+  struct identity identity;
+  struct xsp_site *site; // NULL: the slot is free
 };
 
 struct lane { // a track on which spans nest, and the ends of those that are open there
@@ -35,11 +34,9 @@ struct lane { // a track on which spans nest, and the ends of those that are ope
 
 struct layer_publisher {
   struct layer_publisher_options options;
-  struct arena arena;
-  struct known *slots; // open addressing: a power of two, at most half full
-  size_t slot_count, known_count;
+  struct known *slots; // open addressing, at most half full. Pages of it that no site needs are never touched
+  size_t known_count;
   uint64_t seed;
-  struct buf identity; // of the layer at hand
   struct lane *lanes;
 };
 
@@ -72,9 +69,7 @@ struct layer_publisher *layer_publisher_create(const struct layer_publisher_opti
     return NULL;
   publisher->options = *options;
   publisher->seed = hash_new_seed();
-  buf_init(&publisher->identity, IDENTITY_MAXIMUM);
-  publisher->slot_count = 256;
-  publisher->slots = calloc(publisher->slot_count, sizeof *publisher->slots);
+  publisher->slots = calloc(SLOTS, sizeof *publisher->slots);
   publisher->lanes = calloc(LANES_MAXIMUM, sizeof *publisher->lanes);
   if (publisher->slots != NULL && publisher->lanes != NULL)
     return publisher;
@@ -86,8 +81,6 @@ void layer_publisher_free(struct layer_publisher *publisher)
 {
   if (publisher == NULL)
     return;
-  buf_done(&publisher->identity);
-  arena_done(&publisher->arena);
   free(publisher->slots);
   free(publisher->lanes);
   free(publisher);
@@ -102,61 +95,41 @@ static const char *span_name(const struct layer_told *layer)
   return layer->type != NULL && layer->type[0] != 0 ? layer->type : "(unnamed layer)";
 }
 
-static void add_text(struct buf *identity, const char *text)
+static void add_bytes(struct identity *identity, const void *bytes, size_t length)
 {
-  buf_put(identity, text != NULL ? text : "", text != NULL ? strlen(text) + 1 : 1);
+  identity->first = hash_text(bytes, length, identity->first);
+  identity->second = hash_text(bytes, length, hash_number(identity->second, 1));
 }
 
-// All that a site carries, as bytes. False where it is more than anybody means to keep.
-static bool make_identity(struct buf *identity, const struct layer_told *layer)
+static void add_text(struct identity *identity, const char *text)
 {
-  buf_clear(identity);
-  add_text(identity, span_name(layer));
-  add_text(identity, layer->type);
-  add_text(identity, layer->category);
-  add_text(identity, layer->shape);
-  buf_put(identity, &layer->index, sizeof layer->index);
+  add_bytes(identity, text != NULL ? text : "", text != NULL ? strlen(text) + 1 : 1);
+}
+
+static struct identity identify(const struct layer_publisher *publisher, const struct layer_told *layer)
+{
+  struct identity identity = {publisher->seed, hash_number(publisher->seed, 2)};
+  add_text(&identity, span_name(layer));
+  add_text(&identity, layer->type);
+  add_text(&identity, layer->category);
+  add_text(&identity, layer->shape);
+  add_bytes(&identity, &layer->index, sizeof layer->index);
   for (size_t i = 0; i < layer->tag_count; i++) {
-    add_text(identity, layer->tags[i].key);
-    add_text(identity, layer->tags[i].text);
-    buf_put(identity, &layer->tags[i].number, sizeof layer->tags[i].number);
+    add_text(&identity, layer->tags[i].key);
+    add_text(&identity, layer->tags[i].text);
+    add_bytes(&identity, &layer->tags[i].number, sizeof layer->tags[i].number);
   }
-  bool whole = !identity->failed;
-  identity->failed = false;
-  return whole;
+  return identity;
 }
 
-static struct known *find_slot(const struct layer_publisher *publisher, struct known *slots, size_t slot_count,
-                               uint64_t hash)
+// The slot of the site with this identity, or the free one for it.
+static struct known *find_slot(const struct layer_publisher *publisher, struct identity identity)
 {
-  const struct buf *identity = &publisher->identity;
-  for (size_t i = hash & (slot_count - 1);; i = (i + 1) & (slot_count - 1)) {
-    struct known *slot = &slots[i];
-    if (slot->site == NULL || (slot->hash == hash && slot->identity_length == identity->length &&
-                               memcmp(slot->identity, identity->data, identity->length) == 0))
-      return slot;
-  }
-}
-
-static bool grow(struct layer_publisher *publisher)
-{
-  size_t slot_count = publisher->slot_count * 2;
-  struct known *slots = calloc(slot_count, sizeof *slots);
-  if (slots == NULL)
-    return false;
-  for (size_t i = 0; i < publisher->slot_count; i++) {
-    const struct known *known = &publisher->slots[i];
-    if (known->site == NULL)
-      continue;
-    size_t at = known->hash & (slot_count - 1);
-    while (slots[at].site != NULL)
-      at = (at + 1) & (slot_count - 1);
-    slots[at] = *known;
-  }
-  free(publisher->slots);
-  publisher->slots = slots;
-  publisher->slot_count = slot_count;
-  return true;
+  size_t at = identity.first % SLOTS;
+  while (publisher->slots[at].site != NULL && (publisher->slots[at].identity.first != identity.first ||
+                                               publisher->slots[at].identity.second != identity.second))
+    at = (at + 1) % SLOTS;
+  return &publisher->slots[at];
 }
 
 static struct xsp_site *common_site(const struct layer_publisher *publisher)
@@ -185,27 +158,18 @@ static void tag_site(const struct layer_publisher *publisher, const struct layer
 
 static struct xsp_site *site_of(struct layer_publisher *publisher, const struct layer_told *layer)
 {
-  if (!make_identity(&publisher->identity, layer))
-    return common_site(publisher);
-  const struct buf *identity = &publisher->identity;
-  uint64_t hash = hash_text(identity->data, identity->length, publisher->seed);
-  struct known *slot = find_slot(publisher, publisher->slots, publisher->slot_count, hash);
+  struct identity identity = identify(publisher, layer);
+  struct known *slot = find_slot(publisher, identity);
   if (slot->site != NULL)
     return slot->site;
   if (publisher->known_count >= SITES_MAXIMUM)
     return common_site(publisher);
-  if (publisher->known_count * 2 >= publisher->slot_count) {
-    if (!grow(publisher))
-      return common_site(publisher);
-    slot = find_slot(publisher, publisher->slots, publisher->slot_count, hash);
-  }
   // One name has a site for every shape it is computed in: counted, so that the same run gives the same sites.
   struct xsp_site *site = xsp_site_create_variant(publisher->options.tracer, XSP_LEVEL_LAYER, span_name(layer),
                                                   layer->category, (uint32_t)publisher->known_count + 1);
-  char *kept = site != NULL ? arena_copy(&publisher->arena, identity->data, identity->length) : NULL;
-  if (kept == NULL)
-    return site != NULL ? common_site(publisher) : NULL;
-  *slot = (struct known){hash, kept, identity->length, site};
+  if (site == NULL)
+    return NULL;
+  *slot = (struct known){identity, site};
   publisher->known_count++;
   tag_site(publisher, layer, site);
   return site;

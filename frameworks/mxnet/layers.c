@@ -36,6 +36,7 @@ static bool match(const struct mxnet_event *events, size_t count, const struct m
   return next == operator_count && next > 0;
 }
 
+#define LAYERS_BYTES_MAXIMUM ((size_t)1 << 30)
 enum { TAGS_MOST = 2 + MXNET_WORK_TAGS };
 
 // What the operator is, besides what the profile says.
@@ -60,10 +61,10 @@ enum status mxnet_layers_publish(struct layer_publisher *publisher, const struct
                                  const struct mxnet_node *operators, const struct mxnet_work *work,
                                  size_t operator_count, struct xsp_context model, struct error *err)
 {
-  struct arena arena = {0};
-  struct layer_told *told = arena_alloc_array(&arena, count + 1, sizeof *told);
-  struct layer_tag(*tags)[TAGS_MOST] = arena_alloc_array(&arena, count + 1, sizeof *tags);
-  const struct mxnet_node **nodes = arena_alloc_array(&arena, count + 1, sizeof *nodes);
+  struct pool pool = {.maximum_bytes = LAYERS_BYTES_MAXIMUM};
+  struct layer_told *told = pool_alloc(&pool, count + 1, sizeof *told);
+  struct layer_tag(*tags)[TAGS_MOST] = pool_alloc(&pool, count + 1, sizeof *tags);
+  const struct mxnet_node **nodes = pool_alloc(&pool, count + 1, sizeof *nodes);
   enum status status = STATUS_OK;
   if (told == NULL || tags == NULL || nodes == NULL) {
     status = error_set(err, STATUS_MEMORY, "cannot publish layers", "mxnet", NULL, "out of memory");
@@ -87,6 +88,6 @@ enum status mxnet_layers_publish(struct layer_publisher *publisher, const struct
   }
   status = layer_publish(publisher, told, count, model, 0, err);
 done:
-  arena_done(&arena);
+  pool_done(&pool);
   return status;
 }

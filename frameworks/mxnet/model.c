@@ -207,7 +207,7 @@ enum status mxnet_read_graph(struct mxnet_state *state, struct error *err)
     state->api.SymbolFree(other);
   }
   if (is_fused)
-    XSP_TRY(mxnet_symbol_read(json, strlen(json), "MXNet's graph", state->arena, &state->graph, err));
+    XSP_TRY(mxnet_symbol_read(json, strlen(json), "MXNet's graph", &state->pool, &state->graph, err));
   state->executed = arena_alloc_array(state->arena, state->graph.count + 1, sizeof *state->executed);
   if (state->executed == NULL)
     return model_no_memory(&state->options, err);

@@ -116,6 +116,7 @@ static enum status open_state(const struct predictor_options *options, struct ar
   state->options = *options;
   static const struct layer_publisher_options publishing = {"mxnet", "name,thread", LAYER_TIMES_REALTIME};
   state->arena = arena;
+  state->pool.maximum_bytes = MXNET_POOL_BYTES;
   state->has_layers = model_has_layers(&state->options);
   XSP_TRY(mxnet_read_files(state, err));
   set_environment(state);
@@ -126,7 +127,7 @@ static enum status open_state(const struct predictor_options *options, struct ar
   model->layer_source = state->has_layers ? "profiler" : "none";
   if ((state->publisher = layer_publisher_create(&publishing)) == NULL)
     return model_no_memory(&state->options, err);
-  XSP_TRY(mxnet_symbol_read(state->symbol_text.data, state->symbol_text.length, state->options.model_path, arena,
+  XSP_TRY(mxnet_symbol_read(state->symbol_text.data, state->symbol_text.length, state->options.model_path, &state->pool,
                             &state->symbol, err));
   XSP_TRY(mxnet_read_graph(state, err));
   if (state->output_count == 0 || state->output_count > OUTPUTS_MOST)
@@ -272,6 +273,7 @@ static void mxnet_close(struct predictor_model *model)
   if (state->graph_handle != NULL)
     state->api.SymbolFree(state->graph_handle);
   arena_done(&state->work_arena);
+  pool_done(&state->pool);
   layer_publisher_free(state->publisher);
   free(state->symbol_text.data);
   free(state->parameter_bytes.data);

@@ -22,12 +22,12 @@ enum status mxnet_configure_profiler(struct mxnet_state *state, struct error *er
 
 static enum status publish_profile(struct mxnet_state *state, struct error *err)
 {
-  struct arena arena = {0};
+  struct pool pool = {.maximum_bytes = MXNET_POOL_BYTES};
   struct mxnet_bytes text = {0};
   struct mxnet_profile profile = {0};
   enum status status = mxnet_read_file(state->profile_path, (size_t)1 << 36, &text, err);
   if (status == STATUS_OK)
-    status = mxnet_profile_read(text.data, text.length, state->profile_path, &arena, &profile, err);
+    status = mxnet_profile_read(text.data, text.length, state->profile_path, &pool, &profile, err);
   size_t at = 0;
   for (size_t i = 0; i < state->waiting.count && status == STATUS_OK; i++) {
     const struct inference *inference = &state->waiting.items[i];
@@ -40,7 +40,7 @@ static enum status publish_profile(struct mxnet_state *state, struct error *err)
                                   state->executed_count, inference->model, err);
   }
   free(text.data);
-  arena_done(&arena);
+  pool_done(&pool);
   unlink(state->profile_path);
   return status;
 }

@@ -28,9 +28,9 @@ static const char net[] =
 
 static void symbols_are_read(void **state)
 {
-  struct arena arena = {0};
+  struct pool pool = {.maximum_bytes = 1 << 24};
   struct mxnet_symbol symbol;
-  OK(mxnet_symbol_read(net, strlen(net), "net", &arena, &symbol, err));
+  OK(mxnet_symbol_read(net, strlen(net), "net", &pool, &symbol, err));
   assert_int_equal(symbol.count, 5);
   assert_true(mxnet_is_variable(&symbol.nodes[0]));
   assert_string_equal(symbol.nodes[1].shape, "(16, 0, 3, 3)");
@@ -44,7 +44,7 @@ static void symbols_are_read(void **state)
   assert_string_equal(symbol.nodes[4].fused_ops, "relu");
   assert_int_equal(symbol.nodes[3].entry_count, 2);
   assert_int_equal(symbol.nodes[3].entries[1].node, 1);
-  arena_done(&arena);
+  pool_done(&pool);
 }
 
 static void operators_are_what_their_attributes_say(void **state)
@@ -142,12 +142,12 @@ static void work_is_read_from_inferred_shapes(void **state)
 static void every_cut_is_refused(void **state)
 {
   for (size_t length = 0; length < strlen(net); length++) {
-    struct arena arena = {0};
+    struct pool pool = {.maximum_bytes = 1 << 24};
     struct mxnet_symbol symbol;
     struct error err = {0};
-    assert_int_equal(mxnet_symbol_read(net, length, "net", &arena, &symbol, &err), STATUS_INPUT);
+    assert_int_equal(mxnet_symbol_read(net, length, "net", &pool, &symbol, &err), STATUS_INPUT);
     assert_int_not_equal(err.why[0], 0);
-    arena_done(&arena);
+    pool_done(&pool);
   }
 }
 
@@ -168,20 +168,20 @@ static void what_is_no_symbol_is_refused(void **state)
                                "{\"nodes\": [{\"op\": \"a\", \"name\": \"b\", \"subgraphs\": {}}]}",
                                "{\"nodes\": [{\"op\": \"a\", \"name\": \"b\"}]} more"};
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-    struct arena arena = {0};
+    struct pool pool = {.maximum_bytes = 1 << 24};
     struct mxnet_symbol symbol;
     struct error err = {0};
-    if (mxnet_symbol_read(texts[i], strlen(texts[i]), "net", &arena, &symbol, &err) != STATUS_INPUT || err.why[0] == 0)
+    if (mxnet_symbol_read(texts[i], strlen(texts[i]), "net", &pool, &symbol, &err) != STATUS_INPUT || err.why[0] == 0)
       fail_msg("%s was taken", texts[i]);
-    arena_done(&arena);
+    pool_done(&pool);
   }
 }
 
 static void inputs_get_shapes_from_where_they_go(void **state)
 {
-  struct arena arena = {0};
+  struct pool pool = {.maximum_bytes = 1 << 24};
   struct mxnet_symbol symbol;
-  OK(mxnet_symbol_read(net, strlen(net), "net", &arena, &symbol, err));
+  OK(mxnet_symbol_read(net, strlen(net), "net", &pool, &symbol, err));
   const uint32_t shape[] = {16, 3, 7, 5};
   const struct mxnet_parameter weights = {"w", shape, 4};
   struct tensor_info info = {0};
@@ -213,7 +213,7 @@ static void inputs_get_shapes_from_where_they_go(void **state)
   symbol.nodes[2].inputs[0] = 2; // a circle
   symbol.nodes[3].inputs[0] = 4;
   assert_false(mxnet_input_shape(&symbol, 2, &dense, 1, &info));
-  arena_done(&arena);
+  pool_done(&pool);
 }
 
 static void shapes_are_read(void **state)
@@ -269,22 +269,22 @@ static void profiles_are_read(void **state)
       ",{\"ph\": \"M\", \"args\": {\"name\": \"cpu/0\"}, \"pid\": 0}], \"displayTimeUnit\": \"ms\"}";
   char text[sizeof told];
   memcpy(text, told, sizeof told);
-  struct arena arena = {0};
+  struct pool pool = {.maximum_bytes = 1 << 24};
   struct mxnet_profile profile;
-  OK(mxnet_profile_read(text, strlen(text), "profile", &arena, &profile, err));
+  OK(mxnet_profile_read(text, strlen(text), "profile", &pool, &profile, err));
   assert_int_equal(profile.count, 2);
   assert_string_equal(profile.events[0].name, "pool");
   assert_int_equal(profile.events[0].end_us - profile.events[0].start_us, 8);
   assert_string_equal(profile.events[1].name, "conv");
   assert_int_equal(profile.events[1].start_us, INT64_C(1795298637808171));
   assert_int_equal(profile.events[1].end_us - profile.events[1].start_us, 96);
-  arena_done(&arena);
+  pool_done(&pool);
   for (size_t length = 0; length < strlen(told); length++) {
     memcpy(text, told, sizeof told);
     struct error err = {0};
-    assert_int_equal(mxnet_profile_read(text, length, "profile", &arena, &profile, &err), STATUS_INPUT);
+    assert_int_equal(mxnet_profile_read(text, length, "profile", &pool, &profile, &err), STATUS_INPUT);
     assert_int_equal(profile.count, 0);
-    arena_done(&arena);
+    pool_done(&pool);
   }
 }
 
@@ -294,13 +294,13 @@ static void impossible_events_are_left_out(void **state)
       "{\"traceEvents\": [" EVENT("back", "operator", "B", "10", "1") "," EVENT("back", "operator", "E", "9", "1") //
       "," EVENT("far", "operator", "B", "9223372036854775807", "1")                                                //
       "," EVENT("end", "operator", "E", "5", "1") "]}";
-  struct arena arena = {0};
+  struct pool pool = {.maximum_bytes = 1 << 24};
   struct mxnet_profile profile;
-  OK(mxnet_profile_read(text, strlen(text), "profile", &arena, &profile, err));
+  OK(mxnet_profile_read(text, strlen(text), "profile", &pool, &profile, err));
   assert_int_equal(profile.count, 0);
   char wrong[] = "{\"traceEvents\": [" EVENT("a", "operator", "B", "1.5", "1") "]}";
-  assert_int_equal(mxnet_profile_read(wrong, strlen(wrong), "profile", &arena, &profile, NULL), STATUS_INPUT);
-  arena_done(&arena);
+  assert_int_equal(mxnet_profile_read(wrong, strlen(wrong), "profile", &pool, &profile, NULL), STATUS_INPUT);
+  pool_done(&pool);
 }
 
 int main(void)

@@ -18,9 +18,9 @@ struct open_event {
 };
 struct reading {
   struct json_reader json;
-  struct arena *arena;
+  struct pool *pool;
   const char *path;
-  struct mxnet_event *events; // malloc'ed while it grows
+  struct mxnet_event *events;
   size_t count, capacity;
   struct open_event open[OPEN_MOST];
   size_t open_count;
@@ -50,14 +50,10 @@ static enum status close_event(struct reading *reading, int64_t thread, int64_t 
   const struct open_event open = reading->open[--at];
   memmove(&reading->open[at], &reading->open[at + 1], (reading->open_count - at - 1) * sizeof reading->open[0]);
   reading->open_count--;
-  if (reading->count == reading->capacity) {
-    size_t capacity = reading->capacity == 0 ? 1024 : reading->capacity * 2;
-    struct mxnet_event *grown = realloc(reading->events, capacity * sizeof *grown);
-    if (grown == NULL)
-      return no_memory(reading, err);
-    reading->events = grown;
-    reading->capacity = capacity;
-  }
+  reading->events =
+      pool_grow(reading->pool, reading->events, reading->count, &reading->capacity, 1, sizeof *reading->events);
+  if (reading->events == NULL)
+    return no_memory(reading, err);
   reading->events[reading->count] = (struct mxnet_event){open.name, open.start_us, end_us, reading->count};
   reading->count++;
   return STATUS_OK;
@@ -112,7 +108,7 @@ static enum status read_event(struct reading *reading, struct error *err)
     return close_event(reading, raw.thread, raw.time_us, raw.name, err);
   if (strcmp(raw.phase, "B") != 0 || reading->open_count == OPEN_MOST)
     return STATUS_OK;
-  const char *name = arena_copy(reading->arena, raw.name, strlen(raw.name));
+  const char *name = pool_text(reading->pool, raw.name, strlen(raw.name));
   if (name == NULL)
     return no_memory(reading, err);
   reading->open[reading->open_count++] = (struct open_event){raw.thread, raw.time_us, name};
@@ -162,24 +158,18 @@ static void drop_first_comma(char *text, size_t length)
     *at = ' ';
 }
 
-enum status mxnet_profile_read(char *text, size_t length, const char *path, struct arena *arena,
+enum status mxnet_profile_read(char *text, size_t length, const char *path, struct pool *pool,
                                struct mxnet_profile *ret_profile, struct error *err)
 {
   *ret_profile = (struct mxnet_profile){0};
   drop_first_comma(text, length);
-  struct reading reading = {.arena = arena, .path = path};
+  struct reading reading = {.pool = pool, .path = path};
   json_read_start(&reading.json, text, length);
   enum status status = read_document(&reading, err);
   json_read_done(&reading.json);
-  if (status == STATUS_OK && reading.count > 0) {
-    qsort(reading.events, reading.count, sizeof *reading.events, compare_events);
-    ret_profile->events = arena_alloc_array(arena, reading.count, sizeof *ret_profile->events);
-    if (ret_profile->events == NULL)
-      status = no_memory(&reading, err);
-    else
-      memcpy(ret_profile->events, reading.events, reading.count * sizeof *ret_profile->events);
-    ret_profile->count = status == STATUS_OK ? reading.count : 0;
-  }
-  free(reading.events);
-  return status;
+  if (status != STATUS_OK || reading.count == 0)
+    return status;
+  qsort(reading.events, reading.count, sizeof *reading.events, compare_events);
+  *ret_profile = (struct mxnet_profile){reading.events, reading.count};
+  return STATUS_OK;
 }

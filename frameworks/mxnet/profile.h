@@ -3,8 +3,8 @@
 #ifndef XSP_FRAMEWORKS_MXNET_PROFILE_H
 #define XSP_FRAMEWORKS_MXNET_PROFILE_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "frameworks/common/pool.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,13 +15,13 @@ struct mxnet_event {        // an operator that was executed
   size_t order;             // in the file
 };
 struct mxnet_profile {
-  struct mxnet_event *events; // by start; in the arena
+  struct mxnet_event *events; // by start; in the pool
   size_t count;
 };
 
 // `text` may be changed: a second profile of one process begins with a comma too many. Ends without a begin and begins
 // without an end are left out. Errors: STATUS_INPUT with the offset.
-enum status mxnet_profile_read(char *text, size_t length, const char *path, struct arena *arena,
+enum status mxnet_profile_read(char *text, size_t length, const char *path, struct pool *pool,
                                struct mxnet_profile *ret_profile, struct error *err) MUST_CHECK;
 
 #endif

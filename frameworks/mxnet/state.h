@@ -14,6 +14,7 @@
 
 #include <limits.h>
 
+#define MXNET_POOL_BYTES ((size_t)8 << 30)
 #define SYMBOL_END "-symbol.json"
 
 struct mxnet_bytes {
@@ -30,6 +31,7 @@ struct mxnet_state {
   char profile_path[PATH_MAX]; // where MXNet writes its profile
   struct mxnet_bytes symbol_text, parameter_bytes;
   struct arena *arena;
+  struct pool pool;            // of the graphs; lives until the model is closed
   struct mxnet_symbol symbol;  // as the file has it
   mxnet_handle graph_handle;   // the graph that MXNet executes, where layers are recorded
   struct mxnet_symbol graph;   // what it says

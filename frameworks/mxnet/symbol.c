@@ -5,17 +5,14 @@
 #include "base/json_read.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct reading {
   struct json_reader json;
-  struct arena *arena;
+  struct pool *pool;
   const char *path;
-  struct mxnet_node *nodes; // malloc'ed while it grows
+  struct mxnet_node *nodes;
   size_t count, capacity;
-  struct mxnet_entry *entries; // malloc'ed: of the node at hand
-  size_t entry_capacity;
 };
 
 static enum status broken(struct reading *reading, const char *why, struct error *err)
@@ -35,7 +32,7 @@ static enum status no_memory(struct reading *reading, struct error *err)
 static enum status take_text(struct reading *reading, const char **ret_text, struct error *err)
 {
   if (json_next(&reading->json) == JSON_STRING) {
-    *ret_text = arena_copy(reading->arena, reading->json.text, strlen(reading->json.text));
+    *ret_text = pool_text(reading->pool, reading->json.text, strlen(reading->json.text));
     return *ret_text != NULL ? STATUS_OK : no_memory(reading, err);
   }
   return json_skip(&reading->json) ? STATUS_OK : broken(reading, "no text", err);
@@ -66,27 +63,14 @@ static enum status read_attributes(struct reading *reading, struct mxnet_node *n
   return json->event == JSON_OBJECT_END ? STATUS_OK : broken(reading, "attributes end early", err);
 }
 
-static bool keep_entry(struct reading *reading, size_t at, struct mxnet_entry entry)
-{
-  if (at == reading->entry_capacity) {
-    size_t capacity = at == 0 ? 64 : at * 2;
-    struct mxnet_entry *grown = realloc(reading->entries, capacity * sizeof *grown);
-    if (grown == NULL)
-      return false;
-    reading->entries = grown;
-    reading->entry_capacity = capacity;
-  }
-  reading->entries[at] = entry;
-  return true;
-}
-
 // [[node, output, version], …]
 static enum status read_inputs(struct reading *reading, struct mxnet_node *node, struct error *err)
 {
   struct json_reader *json = &reading->json;
   if (json_next(json) != JSON_ARRAY)
     return broken(reading, "inputs are no array", err);
-  size_t count = 0;
+  struct mxnet_entry *entries = NULL;
+  size_t count = 0, capacity = 0;
   for (; json_next(json) == JSON_ARRAY; count++) {
     int64_t numbers[2] = {-1, 0};
     for (size_t k = 0; json_next(json) == JSON_NUMBER; k++)
@@ -96,14 +80,11 @@ static enum status read_inputs(struct reading *reading, struct mxnet_node *node,
       return broken(reading, "an input is no node", err);
     if (count < sizeof node->inputs / sizeof node->inputs[0])
       node->inputs[count] = (size_t)numbers[0];
-    if (!keep_entry(reading, count, (struct mxnet_entry){(size_t)numbers[0], (size_t)numbers[1]}))
+    entries = pool_grow(reading->pool, entries, count, &capacity, 1, sizeof *entries);
+    if (entries == NULL)
       return no_memory(reading, err);
+    entries[count] = (struct mxnet_entry){(size_t)numbers[0], (size_t)numbers[1]};
   }
-  struct mxnet_entry *entries = arena_alloc_array(reading->arena, count + 1, sizeof *entries);
-  if (entries == NULL)
-    return no_memory(reading, err);
-  if (count > 0)
-    memcpy(entries, reading->entries, count * sizeof *entries);
   node->entries = entries;
   node->entry_count = count;
   return json->event == JSON_ARRAY_END ? STATUS_OK : broken(reading, "inputs end early", err);
@@ -120,9 +101,27 @@ static bool is_on_result(const struct mxnet_node *node)
   return true;
 }
 
-struct fused {
-  struct buf names, operators;
+struct list { // texts with a separator between them
+  char *text; // in the pool; NULL: empty
+  size_t length, capacity;
 };
+struct fused {
+  struct list names, operators;
+};
+
+static bool append(struct pool *pool, struct list *list, char separator, const char *text)
+{
+  size_t length = strlen(text);
+  char *grown = pool_grow(pool, list->text, list->length, &list->capacity, length + 2, 1);
+  if (grown == NULL)
+    return false;
+  list->text = grown;
+  if (list->length > 0)
+    list->text[list->length++] = separator;
+  memcpy(list->text + list->length, text, length + 1);
+  list->length += length;
+  return true;
+}
 
 // The nodes of a fused one's graph, from behind the key "nodes": names of its operators, and what they are.
 static enum status read_fused_nodes(struct reading *reading, struct fused *fused, struct error *err)
@@ -145,9 +144,9 @@ static enum status read_fused_nodes(struct reading *reading, struct fused *fused
       return broken(reading, "a node ends early", err);
     if (node.op == NULL || node.name == NULL || strcmp(node.op, "null") == 0)
       continue;
-    buf_format(&fused->names, "%s%s", fused->names.length > 0 ? "," : "", node.name);
-    if (is_on_result(&node))
-      buf_format(&fused->operators, "%s%s", fused->operators.length > 0 ? " " : "", mxnet_operator(&node));
+    if (!append(reading->pool, &fused->names, ',', node.name) ||
+        (is_on_result(&node) && !append(reading->pool, &fused->operators, ' ', mxnet_operator(&node))))
+      return no_memory(reading, err);
   }
   return json->event == JSON_ARRAY_END ? STATUS_OK : broken(reading, "nodes end early", err);
 }
@@ -158,25 +157,16 @@ static enum status read_subgraphs(struct reading *reading, struct mxnet_node *no
   struct json_reader *json = &reading->json;
   if (json_next(json) != JSON_ARRAY)
     return broken(reading, "subgraphs are no array", err);
-  struct fused fused;
-  buf_init(&fused.names, 1 << 16);
-  buf_init(&fused.operators, 1 << 16);
-  enum status status = STATUS_OK;
-  while (status == STATUS_OK && json_next(json) == JSON_OBJECT) {
-    while (status == STATUS_OK && json_next(json) == JSON_KEY)
-      status = strcmp(json->text, "nodes") == 0 ? read_fused_nodes(reading, &fused, err) : skip_value(reading, err);
-    if (status == STATUS_OK && json->event != JSON_OBJECT_END)
-      status = broken(reading, "a subgraph ends early", err);
+  struct fused fused = {0};
+  while (json_next(json) == JSON_OBJECT) {
+    while (json_next(json) == JSON_KEY)
+      XSP_TRY(strcmp(json->text, "nodes") == 0 ? read_fused_nodes(reading, &fused, err) : skip_value(reading, err));
+    if (json->event != JSON_OBJECT_END)
+      return broken(reading, "a subgraph ends early", err);
   }
-  if (status == STATUS_OK && json->event != JSON_ARRAY_END)
-    status = broken(reading, "subgraphs end early", err);
-  if (status == STATUS_OK && fused.names.length > 0)
-    node->fused = arena_copy(reading->arena, fused.names.data, fused.names.length);
-  if (status == STATUS_OK && fused.operators.length > 0)
-    node->fused_ops = arena_copy(reading->arena, fused.operators.data, fused.operators.length);
-  buf_done(&fused.names);
-  buf_done(&fused.operators);
-  return status;
+  node->fused = fused.names.text;
+  node->fused_ops = fused.operators.text;
+  return json->event == JSON_ARRAY_END ? STATUS_OK : broken(reading, "subgraphs end early", err);
 }
 
 static enum status read_node(struct reading *reading, struct mxnet_node *node, struct error *err)
@@ -208,14 +198,10 @@ static enum status read_nodes(struct reading *reading, struct error *err)
   if (json_next(json) != JSON_ARRAY)
     return broken(reading, "nodes are no array", err);
   while (json_next(json) == JSON_OBJECT) {
-    if (reading->count == reading->capacity) {
-      size_t capacity = reading->capacity == 0 ? 256 : reading->capacity * 2;
-      struct mxnet_node *grown = realloc(reading->nodes, capacity * sizeof *grown);
-      if (grown == NULL)
-        return no_memory(reading, err);
-      reading->nodes = grown;
-      reading->capacity = capacity;
-    }
+    reading->nodes =
+        pool_grow(reading->pool, reading->nodes, reading->count, &reading->capacity, 1, sizeof *reading->nodes);
+    if (reading->nodes == NULL)
+      return no_memory(reading, err);
     XSP_TRY(read_node(reading, &reading->nodes[reading->count], err));
     reading->count++;
   }
@@ -237,24 +223,18 @@ static enum status read_document(struct reading *reading, struct mxnet_symbol *r
     return broken(reading, "something follows the symbol", err);
   if (reading->count == 0)
     return broken(reading, "a symbol has nodes", err);
-  ret_symbol->nodes = arena_alloc_array(reading->arena, reading->count, sizeof *ret_symbol->nodes);
-  if (ret_symbol->nodes == NULL)
-    return no_memory(reading, err);
-  memcpy(ret_symbol->nodes, reading->nodes, reading->count * sizeof *ret_symbol->nodes);
-  ret_symbol->count = reading->count;
+  *ret_symbol = (struct mxnet_symbol){reading->nodes, reading->count};
   return STATUS_OK;
 }
 
-enum status mxnet_symbol_read(const char *text, size_t length, const char *path, struct arena *arena,
+enum status mxnet_symbol_read(const char *text, size_t length, const char *path, struct pool *pool,
                               struct mxnet_symbol *ret_symbol, struct error *err)
 {
   *ret_symbol = (struct mxnet_symbol){0};
-  struct reading reading = {.arena = arena, .path = path};
+  struct reading reading = {.pool = pool, .path = path};
   json_read_start(&reading.json, text, length);
   enum status status = read_document(&reading, ret_symbol, err);
   json_read_done(&reading.json);
-  free(reading.nodes);
-  free(reading.entries);
   return status;
 }
 

@@ -3,8 +3,8 @@
 #ifndef XSP_FRAMEWORKS_MXNET_SYMBOL_H
 #define XSP_FRAMEWORKS_MXNET_SYMBOL_H
 
-#include "base/arena.h"
 #include "base/error.h"
+#include "frameworks/common/pool.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,12 +28,12 @@ struct mxnet_node {
   size_t entry_count;
 };
 struct mxnet_symbol {
-  struct mxnet_node *nodes; // in the arena, as all texts
+  struct mxnet_node *nodes; // in the pool, as all texts
   size_t count;
 };
 
 // Errors: STATUS_INPUT with the offset.
-enum status mxnet_symbol_read(const char *text, size_t length, const char *path, struct arena *arena,
+enum status mxnet_symbol_read(const char *text, size_t length, const char *path, struct pool *pool,
                               struct mxnet_symbol *ret_symbol, struct error *err) MUST_CHECK;
 static inline bool mxnet_is_variable(const struct mxnet_node *node)
 {

@@ -5,7 +5,6 @@
 // prefix), else as its first output.
 #include "frameworks/mxnet/tracer_models.h"
 
-#include "base/arena.h"
 #include "base/hash.h"
 #include "format/range.h"
 #include "frameworks/mxnet/layers.h"
@@ -20,6 +19,7 @@
 #define GONE 1u
 #define FILES 64u
 #define NAME_SIZE 256u
+#define GRAPH_BYTES_MAXIMUM ((size_t)256 << 20)
 #define FUSING_BACKEND "MKLDNN" // what is active on CPUs unless MXNET_SUBGRAPH_BACKEND says otherwise
 
 struct slot {
@@ -115,7 +115,7 @@ void models_sweep(void)
   while (gone != NULL) {
     struct model *model = gone;
     gone = model->next;
-    arena_done(&model->arena);
+    pool_done(&model->pool);
     free(model);
   }
   pthread_mutex_unlock(&lock);
@@ -169,14 +169,16 @@ static bool file_of(void *symbol, char *name)
   uint64_t variables = 0;
   if (!sum_variables(symbol, &variables))
     return false;
-  for (unsigned i = 0; i < FILES && i < file_count; i++) {
+  bool found = false;
+  pthread_mutex_lock(&lock);
+  for (unsigned i = 0; i < FILES && i < file_count && !found; i++) {
     const struct file *file = &files[(file_count - 1 - i) % FILES];
-    if (file->variables != variables)
-      continue;
-    memcpy(name, file->name, NAME_SIZE);
-    return true;
+    found = file->variables == variables;
+    if (found)
+      memcpy(name, file->name, NAME_SIZE);
   }
-  return false;
+  pthread_mutex_unlock(&lock);
+  return found;
 }
 
 static bool is_parameter(const char *name)
@@ -235,9 +237,9 @@ static void read_operators(void *symbol, struct model *model)
   const char *json = NULL;
   struct mxnet_symbol graph;
   if (mx->SymbolSaveToJSON(symbol, &json) != 0 ||
-      mxnet_symbol_read(json, strlen(json), "MXNet's graph", &model->arena, &graph, NULL) != STATUS_OK)
+      mxnet_symbol_read(json, strlen(json), "MXNet's graph", &model->pool, &graph, NULL) != STATUS_OK)
     return;
-  model->operators = arena_alloc_array(&model->arena, graph.count + 1, sizeof *model->operators);
+  model->operators = pool_alloc(&model->pool, graph.count + 1, sizeof *model->operators);
   if (model->operators != NULL)
     model->operator_count = mxnet_operators(&graph, model->operators);
 }
@@ -305,12 +307,13 @@ void models_add(enum mxnet_model_kind kind, void *handle, void *symbol, const ch
   void *own = NULL; // a symbol of ours
   if (model == NULL || (uintptr_t)handle <= GONE)
     goto fail;
+  model->pool.maximum_bytes = GRAPH_BYTES_MAXIMUM;
   if (json != NULL && mx->SymbolCreateFromJSON(json, &own) != 0)
     goto fail;
   if (symbol == NULL && json == NULL && mx->ExecutorGetOptimizedSymbol(handle, &own) != 0)
     goto fail;
-  pthread_mutex_lock(&lock);
   describe(kind, handle, own != NULL ? own : symbol, with_operators, model);
+  pthread_mutex_lock(&lock);
   bool is_kept = put(handle, model);
   pthread_mutex_unlock(&lock);
   if (own != NULL)
@@ -319,6 +322,6 @@ void models_add(enum mxnet_model_kind kind, void *handle, void *symbol, const ch
     return;
 fail:
   if (model != NULL)
-    arena_done(&model->arena);
+    pool_done(&model->pool);
   free(model);
 }

@@ -13,7 +13,7 @@ struct model {
   struct mxnet_node *operators; // as they are executed; NULL: not known
   size_t operator_count;
   int64_t batch_size; // of an executor, whose shapes are fixed; negative: asked of each result
-  struct arena arena;
+  struct pool pool;
   struct model *next; // of those that are gone
 };
 

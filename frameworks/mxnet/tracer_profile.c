@@ -22,6 +22,7 @@
 #define OPERATORS_ENOUGH 16384u // about 10 MB of MXNet's text
 #define WAIT_US 1000000
 #define TEXT_BYTES_MAXIMUM ((off_t)1 << 32)
+#define EVENTS_BYTES_MAXIMUM ((size_t)1 << 30)
 
 static const struct mxnet_functions *mx;
 static char path[4096];
@@ -141,11 +142,11 @@ static void keep_beginning(const char *text)
 
 static enum status publish_one(const struct prediction *prediction, const struct mxnet_event *events, size_t count)
 {
-  struct arena arena = {0};
+  struct pool pool = {.maximum_bytes = EVENTS_BYTES_MAXIMUM};
   size_t operator_count = 0, used = 0;
   for (unsigned i = 0; i < prediction->model_count; i++)
     operator_count += prediction->models[i]->operator_count;
-  struct mxnet_node *operators = arena_alloc_array(&arena, operator_count + 1, sizeof *operators);
+  struct mxnet_node *operators = pool_alloc(&pool, operator_count + 1, sizeof *operators);
   for (unsigned i = 0; i < prediction->model_count && operators != NULL; i++) {
     const struct model *model = prediction->models[i];
     if (model->operator_count > 0)
@@ -153,7 +154,7 @@ static enum status publish_one(const struct prediction *prediction, const struct
     used += model->operator_count;
   }
   enum status status = mxnet_layers_publish(publisher, events, count, operators, NULL, used, prediction->span, NULL);
-  arena_done(&arena);
+  pool_done(&pool);
   return status;
 }
 
@@ -202,7 +203,7 @@ static void publish(const struct mxnet_profile *profile, size_t count)
 static void read_and_publish(size_t count)
 {
   static const struct layer_publisher_options publishing = {"mxnet", MXNET_UNTOLD, LAYER_TIMES_REALTIME};
-  struct arena arena = {0};
+  struct pool pool = {.maximum_bytes = EVENTS_BYTES_MAXIMUM};
   struct mxnet_profile profile = {0};
   size_t length = 0;
   char *text = read_file(path, &length);
@@ -211,11 +212,11 @@ static void read_and_publish(size_t count)
     keep_beginning(text);
   if (publisher == NULL)
     publisher = layer_publisher_create(&publishing);
-  if (text == NULL || publisher == NULL || mxnet_profile_read(text, length, path, &arena, &profile, NULL) != STATUS_OK)
+  if (text == NULL || publisher == NULL || mxnet_profile_read(text, length, path, &pool, &profile, NULL) != STATUS_OK)
     lost += count;
   else
     publish(&profile, count);
-  arena_done(&arena);
+  pool_done(&pool);
   free(text);
 }
 

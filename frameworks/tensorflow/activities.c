@@ -54,21 +54,18 @@ static bool fetch(void *to, const void *from, size_t length)
   return true;
 }
 
-static bool add(const struct cpp_event *event, const struct cpp_event *at, size_t thread, struct arena *arena,
+static bool add(const struct cpp_event *event, const struct cpp_event *at, size_t thread, struct pool *pool,
                 struct activities *activities, size_t *capacity)
 {
   bool is_inside = event->name.text == at->name.inside; // the address of the original's own room
   if (event->name.length > NAME_MAXIMUM || (is_inside && event->name.length >= sizeof event->name.inside) ||
       event->start_ns < 0 || activities->count == ACTIVITIES_MAXIMUM)
     return false;
-  if (activities->count == *capacity) {
-    *capacity = *capacity == 0 ? 1024 : *capacity * 2;
-    struct activity *grown = realloc(activities->items, *capacity * sizeof *grown);
-    if (grown == NULL)
-      return false;
-    activities->items = grown;
-  }
-  char *name = arena_alloc(arena, event->name.length + 1);
+  struct activity *grown = pool_grow(pool, activities->items, activities->count, capacity, 1, sizeof *grown);
+  if (grown == NULL)
+    return false;
+  activities->items = grown;
+  char *name = pool_alloc(pool, event->name.length + 1, 1);
   if (name == NULL || !fetch(name, event->name.text, event->name.length + 1) || name[event->name.length] != 0)
     return false;
   if (event->end_ns < event->start_ns) // begun and not ended, or ended and not begun
@@ -78,7 +75,7 @@ static bool add(const struct cpp_event *event, const struct cpp_event *at, size_
   return true;
 }
 
-static bool read_thread(const struct cpp_thread *thread, size_t number, struct arena *arena,
+static bool read_thread(const struct cpp_thread *thread, size_t number, struct pool *pool,
                         struct activities *activities, size_t *capacity)
 {
   struct cpp_iterator at = thread->start;
@@ -86,7 +83,7 @@ static bool read_thread(const struct cpp_thread *thread, size_t number, struct a
   struct cpp_event event;
   for (size_t nodes = 0; at.current != finish;) {
     if ((uintptr_t)at.last - (uintptr_t)at.first != NODE_BYTES || at.current < at.first || at.current >= at.last ||
-        !fetch(&event, at.current, sizeof event) || !add(&event, at.current, number, arena, activities, capacity))
+        !fetch(&event, at.current, sizeof event) || !add(&event, at.current, number, pool, activities, capacity))
       return false;
     if (++at.current != at.last)
       continue;
@@ -108,7 +105,7 @@ static int compare_activities(const void *left, const void *right)
   return a->end_ns > b->end_ns ? -1 : a->end_ns < b->end_ns;
 }
 
-enum activities_found activities_read(const void *events, struct arena *arena, struct activities *ret_activities)
+enum activities_found activities_read(const void *events, struct pool *pool, struct activities *ret_activities)
 {
   struct activities found = {NULL, 0};
   const struct cpp_vector *vector = events;
@@ -117,19 +114,17 @@ enum activities_found activities_read(const void *events, struct arena *arena, s
   bool is_good = end >= begin && (end - begin) % sizeof(struct cpp_thread) == 0 && count <= THREADS_MAXIMUM;
   for (size_t i = 0; i < count && is_good; i++) {
     struct cpp_thread thread;
-    is_good = fetch(&thread, vector->begin + i, sizeof thread) && read_thread(&thread, i, arena, &found, &capacity);
+    is_good = fetch(&thread, vector->begin + i, sizeof thread) && read_thread(&thread, i, pool, &found, &capacity);
   }
-  struct activity *kept = is_good ? arena_alloc_array(arena, found.count + 1, sizeof *kept) : NULL;
-  if (kept != NULL && found.count > 0) {
-    memcpy(kept, found.items, found.count * sizeof *kept);
-    qsort(kept, found.count, sizeof *kept, compare_activities);
+  bool is_full = found.count == ACTIVITIES_MAXIMUM;
+  *ret_activities = is_good ? found : (struct activities){NULL, 0};
+  if (!is_good)
+    return is_trusted || is_full ? ACTIVITIES_LOST : ACTIVITIES_UNKNOWN;
+  if (found.count > 0) {
+    qsort(found.items, found.count, sizeof *found.items, compare_activities);
     is_trusted = true;
   }
-  free(found.items);
-  *ret_activities = (struct activities){kept, kept != NULL ? found.count : 0};
-  if (kept != NULL)
-    return ACTIVITIES_READ;
-  return is_trusted || found.count == ACTIVITIES_MAXIMUM ? ACTIVITIES_LOST : ACTIVITIES_UNKNOWN;
+  return ACTIVITIES_READ;
 }
 
 // ---- steps -----------------------------------------------------------------------------------------------------------
@@ -292,19 +287,18 @@ static void find_parents(struct placed *placed, size_t count)
   }
 }
 
-bool activities_operations(const struct activities *activities, uint64_t start_ns, uint64_t end_ns, struct arena *arena,
+bool activities_operations(const struct activities *activities, uint64_t start_ns, uint64_t end_ns, struct pool *pool,
                            struct operation **ret_operations, size_t *ret_count)
 {
-  size_t *around = arena_alloc_array(arena, activities->count + 1, sizeof *around);
-  struct placed *placed = arena_alloc_array(arena, activities->count + 1, sizeof *placed);
-  struct operation *operations = arena_alloc_array(arena, activities->count + 1, sizeof *operations);
+  size_t *around = pool_alloc(pool, activities->count + 1, sizeof *around);
+  struct placed *placed = pool_alloc(pool, activities->count + 1, sizeof *placed);
+  struct operation *operations = pool_alloc(pool, activities->count + 1, sizeof *operations);
   size_t thread_count = 1;
   for (size_t i = 0; i < activities->count; i++)
     thread_count = activities->items[i].thread >= thread_count ? activities->items[i].thread + 1 : thread_count;
-  bool *is_shared = arena_alloc_array(arena, thread_count, sizeof *is_shared);
+  bool *is_shared = pool_alloc(pool, thread_count, sizeof *is_shared);
   if (around == NULL || placed == NULL || operations == NULL || is_shared == NULL)
     return false;
-  memset(is_shared, 0, thread_count * sizeof *is_shared);
   struct steps steps = {.count = 0};
   find_processes(activities, around);
   find_steps(activities, around, start_ns, end_ns, &steps);
@@ -315,8 +309,8 @@ bool activities_operations(const struct activities *activities, uint64_t start_n
     const char *type = type_in(activity);
     if (type == NULL || !belongs(activities, around, is_shared, i, start_ns, end_ns, &steps))
       continue;
-    char *name = arena_copy(arena, activity->name, (size_t)(type - 1 - activity->name));
-    char *kept = arena_copy(arena, type, strcspn(type, "#"));
+    char *name = pool_text(pool, activity->name, (size_t)(type - 1 - activity->name));
+    char *kept = pool_text(pool, type, strcspn(type, "#"));
     if (name == NULL || kept == NULL)
       return false;
     placed[count] = (struct placed){{name, kept, activity->start_ns, activity->end_ns, SIZE_MAX}, activity->thread, i};

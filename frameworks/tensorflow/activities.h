@@ -4,14 +4,14 @@
 #ifndef XSP_FRAMEWORKS_TENSORFLOW_ACTIVITIES_H
 #define XSP_FRAMEWORKS_TENSORFLOW_ACTIVITIES_H
 
-#include "base/arena.h"
+#include "frameworks/common/pool.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct activity {
-  const char *name; // "NODE:TYPE", "FunctionRun#id=7,_r=1#"; in the arena
+  const char *name; // "NODE:TYPE", "FunctionRun#id=7,_r=1#"; in the pool
   size_t length;
   size_t thread;             // number of it
   uint64_t start_ns, end_ns; // CLOCK_REALTIME
@@ -27,7 +27,7 @@ enum activities_found {
   ACTIVITIES_LOST, // too many, or out of memory
 };
 // `events` is the vector.
-enum activities_found activities_read(const void *events, struct arena *arena, struct activities *ret_activities);
+enum activities_found activities_read(const void *events, struct pool *pool, struct activities *ret_activities);
 
 struct operation { // that was computed in a step
   const char *name, *type;
@@ -36,7 +36,7 @@ struct operation { // that was computed in a step
 };
 // The operations of the steps that a call started which lasted from `start_ns` to `end_ns`, in order of
 // their start. What other steps computed meanwhile (input pipelines, other threads) is left out.
-bool activities_operations(const struct activities *activities, uint64_t start_ns, uint64_t end_ns, struct arena *arena,
+bool activities_operations(const struct activities *activities, uint64_t start_ns, uint64_t end_ns, struct pool *pool,
                            struct operation **ret_operations, size_t *ret_count);
 
 #endif

@@ -18,14 +18,14 @@ void made_drop_first(void);
 // First: nothing is trusted yet, and every address is tried before it is read.
 static void other_layouts_are_refused(void **state)
 {
-  struct arena arena = {0};
+  struct pool pool = {.maximum_bytes = 1 << 24};
   struct activities activities;
   static char room[480];
   struct {
     uint64_t words[15];
   } thread = {{1, (uintptr_t) "name", 4}};
   const void *vector[] = {&thread, (char *)&thread + sizeof thread - 8, NULL};
-  assert_int_equal(activities_read(vector, &arena, &activities), ACTIVITIES_UNKNOWN); // threads of another size
+  assert_int_equal(activities_read(vector, &pool, &activities), ACTIVITIES_UNKNOWN); // threads of another size
   vector[1] = (char *)&thread + sizeof thread;
   for (unsigned which = 0; which < 6; which++) {
     uint64_t words[] = {(uintptr_t)room, (uintptr_t)room, (uintptr_t)room + 480, (uintptr_t)room};
@@ -43,10 +43,10 @@ static void other_layouts_are_refused(void **state)
       memcpy(room, &(uint64_t[]){(uintptr_t)room, (uint64_t)1 << 40, 0, 0, 1, 2}, 48); // longer than any
     if (which == 5)
       memcpy(room, &(uint64_t[]){(uintptr_t)room + 16, 3, 0x41414141, 0, 1, 2}, 48); // does not end where it should
-    assert_int_equal(activities_read(vector, &arena, &activities), ACTIVITIES_UNKNOWN);
+    assert_int_equal(activities_read(vector, &pool, &activities), ACTIVITIES_UNKNOWN);
     assert_int_equal(activities.count, 0);
   }
-  arena_done(&arena);
+  pool_done(&pool);
 }
 
 static void containers_are_read(void **state)
@@ -63,9 +63,9 @@ static void containers_are_read(void **state)
   made_thread("empty");
   made_thread("a thread whose name is longer than what lies inside");
   made_event("other:T", 3, 4);
-  struct arena arena = {0};
+  struct pool pool = {.maximum_bytes = 1 << 24};
   struct activities activities;
-  assert_int_equal(activities_read(events, &arena, &activities), ACTIVITIES_READ);
+  assert_int_equal(activities_read(events, &pool, &activities), ACTIVITIES_READ);
   assert_int_equal(activities.count, 100);
   assert_string_equal(activities.items[0].name, "a name that is longer than what lies inside:99");
   assert_int_equal(activities.items[0].start_ns, 901);
@@ -73,15 +73,15 @@ static void containers_are_read(void **state)
   assert_string_equal(activities.items[97].name, "n2:T");
   assert_string_equal(activities.items[99].name, "other:T");
   assert_int_equal(activities.items[99].thread, 2);
-  arena_done(&arena);
+  pool_done(&pool);
 }
 
-static size_t operations_of(struct arena *arena, struct operation **ret_operations, const void *events)
+static size_t operations_of(struct pool *pool, struct operation **ret_operations, const void *events)
 {
   struct activities activities;
   size_t count = 99;
-  assert_int_equal(activities_read(events, arena, &activities), ACTIVITIES_READ);
-  assert_true(activities_operations(&activities, 100, 900, arena, ret_operations, &count));
+  assert_int_equal(activities_read(events, pool, &activities), ACTIVITIES_READ);
+  assert_true(activities_operations(&activities, 100, 900, pool, ret_operations, &count));
   return count;
 }
 
@@ -110,9 +110,9 @@ static void operations_belong_to_steps(void **state)
   made_event("FunctionRun#id=9#", 110, 500); // began before ours, on another thread
   made_event("FunctionRun#id=10#", 600, 700);
   made_event("map/sub:Sub", 720, 730); // what is around it had not ended
-  struct arena arena = {0};
+  struct pool pool = {.maximum_bytes = 1 << 24};
   struct operation *operations = NULL;
-  size_t count = operations_of(&arena, &operations, events);
+  size_t count = operations_of(&pool, &operations, events);
   assert_int_equal(count, 4);
   assert_string_equal(operations[0].name, "m/conv/BiasAdd");
   assert_string_equal(operations[0].type, "_FusedConv2D");
@@ -121,7 +121,7 @@ static void operations_belong_to_steps(void **state)
   assert_string_equal(operations[3].name, "late");
   for (size_t i = 0; i < count; i++)
     assert_true(operations[i].parent == SIZE_MAX);
-  arena_done(&arena);
+  pool_done(&pool);
 }
 
 static void operations_within_operations_nest(void **state)
@@ -134,26 +134,26 @@ static void operations_within_operations_nest(void **state)
   made_event("a:Add", 210, 220);
   made_event("b:Add", 230, 240);
   made_event("c:Add", 600, 610);
-  struct arena arena = {0};
+  struct pool pool = {.maximum_bytes = 1 << 24};
   struct operation *operations = NULL;
-  assert_int_equal(operations_of(&arena, &operations, events), 4);
+  assert_int_equal(operations_of(&pool, &operations, events), 4);
   assert_true(operations[0].parent == SIZE_MAX);
   assert_int_equal(operations[1].parent, 0);
   assert_int_equal(operations[2].parent, 0);
   assert_true(operations[3].parent == SIZE_MAX);
-  arena_done(&arena);
+  pool_done(&pool);
 }
 
 static void without_a_step_there_is_nothing(void **state)
 {
   const void *events = made_start();
-  struct arena arena = {0};
+  struct pool pool = {.maximum_bytes = 1 << 24};
   struct operation *operations = NULL;
-  assert_int_equal(operations_of(&arena, &operations, events), 0);
+  assert_int_equal(operations_of(&pool, &operations, events), 0);
   made_thread("caller");
   made_event("a:Add", 210, 220);
-  assert_int_equal(operations_of(&arena, &operations, events), 0);
-  arena_done(&arena);
+  assert_int_equal(operations_of(&pool, &operations, events), 0);
+  pool_done(&pool);
 }
 
 int main(void)

@@ -11,14 +11,22 @@
 #include "frameworks/tensorflow/activities.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define LEVEL_ALL 3 // operations that cost little, too
 #define NODES 65536u
+#define RECORDING_BYTES_MAXIMUM ((size_t)1 << 30)
 #define VECTOR_WORDS 16u // far more than the three that it has: it is returned by address
 #define TAKEN "the program uses TensorFlow's profiler itself: meanwhile layers are not recorded"
 #define OVERLAP "predictions overlap: TensorFlow has one recorder for all threads, their layers are left out"
+
+enum recorder {
+  RECORDER_FREE,
+  RECORDER_OURS,      // on for a prediction
+  RECORDER_SWITCHING, // a prediction or the program switches it: nobody else does
+};
 
 static const struct tensorflow_functions *tf;
 static uint32_t is_busy;     // atomic: a prediction has the recorder, or is being published
@@ -26,8 +34,7 @@ static uint32_t open_calls;  // atomic: predictions that go on, recorded or not
 static uint32_t has_overlap; // atomic: of the one that has the recorder
 static bool is_broken;
 static uint32_t said_overlap, said_taken, said_lost, said_unread; // atomic
-static pthread_mutex_t switching = PTHREAD_MUTEX_INITIALIZER;     // of the recorder, by us or by the program
-static bool is_ours;                                              // under it: the recorder is on for a prediction
+static uint32_t recorder;                                         // atomic: enum recorder
 static __thread bool is_within;                                   // this thread switches it for us
 static uint64_t too_long[16]; // atomic; functions that compute more in one call than is kept: not recorded again
 static struct layer_publisher *publisher;
@@ -45,9 +52,9 @@ static void say_once(uint32_t *was_said, const char *message)
 // Predictions of the parent's other threads do not go on here.
 static void forked(void)
 {
-  pthread_mutex_init(&switching, NULL);
+  recorder = RECORDER_FREE;
   is_busy = open_calls = has_overlap = 0;
-  is_ours = is_within = false;
+  is_within = false;
 }
 
 void recording_start(const struct tensorflow_functions *functions)
@@ -64,41 +71,53 @@ bool recording_is_wanted(void)
   return (xsp_tracer_levels("tensorflow") & XSP_LEVEL_MASK(XSP_LEVEL_LAYER)) != 0;
 }
 
-// False: somebody else has it.
+// False: it was in another state.
+static bool claim(uint32_t state)
+{
+  return __atomic_compare_exchange_n(&recorder, &state, RECORDER_SWITCHING, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+static void release(uint32_t state)
+{
+  __atomic_store_n(&recorder, state, __ATOMIC_RELEASE);
+}
+
+// False: the program has the recorder.
 static bool switch_on(void)
 {
-  if (pthread_mutex_trylock(&switching) != 0)
+  if (!claim(RECORDER_FREE))
     return false;
-  // To try is not free: it undoes the filter of a program that has the recorder.
+  bool is_on = false;
+  // Trying is not free: it resets the filter of a program that has the recorder.
   const int *level = tf->recorder_level;
   if (level == NULL || __atomic_load_n(level, __ATOMIC_ACQUIRE) == TENSORFLOW_RECORDER_OFF) {
     is_within = true;
-    is_ours = tf->record(LEVEL_ALL);
+    is_on = tf->record(LEVEL_ALL);
     is_within = false;
   }
-  bool is_on = is_ours;
-  pthread_mutex_unlock(&switching);
+  release(is_on ? RECORDER_OURS : RECORDER_FREE);
   return is_on;
 }
 
-// False: the program took it meanwhile, and `events` stays as it is. Under the lock.
-static bool switch_off(const void **events)
+// Claimed.
+static void take(const void **events)
 {
-  if (!is_ours)
-    return false;
   is_within = true;
   (void)tf->take(events);
-  is_within = is_ours = false;
-  return true;
+  is_within = false;
 }
 
+// The program waits until a prediction has switched; predictions never wait.
 void recording_program_begins(void)
 {
   if (is_within)
     return;
   const void *events[VECTOR_WORDS] = {NULL};
-  pthread_mutex_lock(&switching);
-  if (switch_off(events)) {
+  bool was_ours = false;
+  while (!claim(RECORDER_FREE) && !(was_ours = claim(RECORDER_OURS)))
+    sched_yield();
+  if (was_ours) {
+    take(events);
     tf->drop(events);
     say_once(&said_taken, TAKEN);
   }
@@ -107,7 +126,7 @@ void recording_program_begins(void)
 void recording_program_began(void)
 {
   if (!is_within)
-    pthread_mutex_unlock(&switching);
+    release(RECORDER_FREE);
 }
 
 static bool is_too_long(uint64_t function)
@@ -210,9 +229,9 @@ static int by_name(const void *left, const void *right)
 }
 
 // Names that are new get numbers in the order of the alphabet: that of time differs from process to process.
-static bool number_names(const struct operation *operations, size_t count, uint64_t function, struct arena *arena)
+static bool number_names(const struct operation *operations, size_t count, uint64_t function, struct pool *pool)
 {
-  const struct operation **sorted = arena_alloc_array(arena, count + 1, sizeof *sorted);
+  const struct operation **sorted = pool_alloc(pool, count + 1, sizeof *sorted);
   for (size_t i = 0; i < count && sorted != NULL; i++)
     sorted[i] = &operations[i];
   if (sorted != NULL)
@@ -223,13 +242,13 @@ static bool number_names(const struct operation *operations, size_t count, uint6
 }
 
 static bool publish(const struct operation *operations, size_t count, uint64_t function, struct xsp_context model,
-                    struct arena *arena)
+                    struct pool *pool)
 {
   static const struct layer_publisher_options publishing = {"tensorflow", "thread", LAYER_TIMES_REALTIME};
-  struct layer_told *told = arena_alloc_array(arena, count + 1, sizeof *told);
+  struct layer_told *told = pool_alloc(pool, count + 1, sizeof *told);
   if (publisher == NULL)
     publisher = layer_publisher_create(&publishing);
-  if (told == NULL || publisher == NULL || !number_names(operations, count, function, arena))
+  if (told == NULL || publisher == NULL || !number_names(operations, count, function, pool))
     return false;
   for (size_t i = 0; i < count; i++)
     told[i] = (struct layer_told){.name = operations[i].name,
@@ -247,7 +266,7 @@ static bool publish(const struct operation *operations, size_t count, uint64_t f
 static uint32_t *read_and_publish(const void *events, uint64_t function, struct xsp_context model, int64_t start_ns,
                                   int64_t end_ns)
 {
-  struct arena arena = {0};
+  struct pool pool = {.maximum_bytes = RECORDING_BYTES_MAXIMUM};
   struct activities activities;
   struct operation *operations = NULL;
   size_t count = 0;
@@ -255,27 +274,28 @@ static uint32_t *read_and_publish(const void *events, uint64_t function, struct 
     tf->drop((void *)(uintptr_t)events);
     return model.id != 0 ? &said_overlap : NULL;
   }
-  enum activities_found found = activities_read(events, &arena, &activities);
+  enum activities_found found = activities_read(events, &pool, &activities);
   if (found != ACTIVITIES_UNKNOWN)
     tf->drop((void *)(uintptr_t)events);
   else // left where it lies: who cannot read it cannot free it
     is_broken = true;
   if (found == ACTIVITIES_LOST)
     note_too_long(function);
-  bool is_done =
-      found == ACTIVITIES_READ &&
-      activities_operations(&activities, (uint64_t)start_ns, (uint64_t)end_ns, &arena, &operations, &count) &&
-      publish(operations, count, function, model, &arena);
-  arena_done(&arena);
+  bool is_done = found == ACTIVITIES_READ &&
+                 activities_operations(&activities, (uint64_t)start_ns, (uint64_t)end_ns, &pool, &operations, &count) &&
+                 publish(operations, count, function, model, &pool);
+  pool_done(&pool);
   return is_done ? NULL : found == ACTIVITIES_UNKNOWN ? &said_unread : &said_lost;
 }
 
 void recording_end(uint64_t function, struct xsp_context model, int64_t start_ns, int64_t end_ns)
 {
   const void *events[VECTOR_WORDS] = {NULL};
-  pthread_mutex_lock(&switching);
-  bool is_recorded = switch_off(events);
-  pthread_mutex_unlock(&switching);
+  bool is_recorded = claim(RECORDER_OURS); // else the program has taken it meanwhile
+  if (is_recorded) {
+    take(events);
+    release(RECORDER_FREE);
+  }
   uint32_t *said = is_recorded ? read_and_publish(events, function, model, start_ns, end_ns) : NULL;
   __atomic_store_n(&is_busy, 0, __ATOMIC_RELEASE);
   if (said == &said_overlap)
