@@ -2,6 +2,8 @@
 // Arena over malloc'd blocks of growing size; under ASan the unused tail of a block is poisoned.
 #include "base/arena.h"
 
+#include "base/memory.h"
+
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -28,6 +30,15 @@ struct arena_block {
   size_t reserved_; // keeps the payload aligned to 16
 };
 
+// xsp links memory.c and ends here. Tracers that still use arenas do not link it: they get NULL and check.
+#pragma weak memory_exhausted
+static void *exhausted(void)
+{
+  if (memory_exhausted != NULL)
+    memory_exhausted();
+  return NULL;
+}
+
 // Columns of millions of rows: a page fault for every 4 KiB would cost more than filling them. Advice only.
 static void ask_for_huge_pages(void *memory, size_t size)
 {
@@ -41,7 +52,7 @@ static void ask_for_huge_pages(void *memory, size_t size)
 void *arena_alloc(struct arena *arena, size_t size)
 {
   if (size > SIZE_MAX / 2)
-    return NULL;
+    return exhausted();
   size_t rounded = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
   struct arena_block *block = arena->head;
   if (block == NULL || block->size - block->used < rounded) {
@@ -52,7 +63,7 @@ void *arena_alloc(struct arena *arena, size_t size)
       wanted = rounded;
     block = calloc(1, sizeof *block + wanted);
     if (block == NULL)
-      return NULL;
+      return exhausted();
     ask_for_huge_pages(block, sizeof *block + wanted);
     block->size = wanted;
     block->next = arena->head;
@@ -69,7 +80,7 @@ void *arena_alloc(struct arena *arena, size_t size)
 void *arena_alloc_array(struct arena *arena, size_t count, size_t size)
 {
   if (size != 0 && count > SIZE_MAX / size)
-    return NULL;
+    return exhausted();
   return arena_alloc(arena, count * size);
 }
 

@@ -2,12 +2,15 @@
 // Growing byte buffer; see buf.h. Doubling growth, a sticky failure flag, never past its maximum.
 #include "base/buf.h"
 
+#include "base/memory.h"
 #include "base/utf8.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#pragma weak memory_exhausted // see arena.c
 
 void buf_init(struct buf *buf, size_t maximum)
 {
@@ -28,6 +31,8 @@ bool buf_reserve(struct buf *buf, size_t more)
     capacity = needed;
   char *data = realloc(buf->data, capacity);
   if (data == NULL) {
+    if (memory_exhausted != NULL)
+      memory_exhausted();
     buf->failed = true;
     return false;
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A growing byte buffer that is told its maximum at birth. One thread at a time.
+// A growing byte buffer with a maximum. One thread at a time. Never in a traced process: exhausted memory ends the process
+// (base/memory.h).
 #ifndef XSP_BASE_BUF_H
 #define XSP_BASE_BUF_H
 
@@ -11,7 +12,7 @@ struct buf {
   size_t length; // bytes used, without the NUL
   size_t capacity;
   size_t maximum; // a call that would pass it fails and sets `failed`
-  bool failed;    // sticky: out of memory or over the maximum. Check once at the end.
+  bool failed;    // sticky: a call would have passed the maximum. Check once at the end.
 };
 
 #define BUF_MAXIMUM_DEFAULT ((size_t)1 << 30)

@@ -22,8 +22,7 @@ void memory_exhausted(void)
 {
   static const struct error error = {.status = STATUS_MEMORY,
                                      .what = "out of memory",
-                                     .why = "the system or a limit refused more",
-                                     .advice = "a smaller input, or raise the limit (ulimit -v, the container's)"};
+                                     .advice = "a smaller input, or more memory (ulimit -v, the container's limit)"};
   while (__atomic_exchange_n(&is_ending, true, __ATOMIC_ACQ_REL))
     pause(); // another thread ends the process
   void (*cleanup)(void) = __atomic_load_n(&cleanup_function, __ATOMIC_ACQUIRE);
