@@ -3,6 +3,7 @@
 // allocated here follow the number of rows that the table really has, never a number that is written in it.
 #include "store/catalogue.h"
 
+#include "base/memory.h"
 #include "store/key_list.h"
 #include "store/problem.h"
 #include "store/sqlite_api.h"
@@ -42,15 +43,11 @@ static bool is_power_of_two(size_t value)
   return (value & (value - 1)) == 0;
 }
 
-// Arrays here grow at powers of two. Returns the new zeroed element, NULL: out of memory.
+// Arrays here grow at powers of two. Returns the new zeroed element.
 static void *grow(void **array, size_t *count, size_t size)
 {
-  if (is_power_of_two(*count)) {
-    void *larger = realloc(*array, (*count == 0 ? 1 : 2 * *count) * size);
-    if (larger == NULL)
-      return NULL;
-    *array = larger;
-  }
+  if (is_power_of_two(*count))
+    *array = memory_resize(*array, *count == 0 ? 1 : 2 * *count, size);
   void *element = (char *)*array + (*count)++ * size;
   memset(element, 0, size);
   return element;
@@ -70,8 +67,7 @@ static struct run_chunks *add_run(struct reader *reader, int64_t run_id)
   void *runs = reader->runs;
   struct run_chunks *run = grow(&runs, &reader->run_count, sizeof *run);
   reader->runs = runs;
-  if (run != NULL)
-    start_run(run, run_id);
+  start_run(run, run_id);
   return run;
 }
 
@@ -94,8 +90,6 @@ static enum status add_part(struct reader *reader, struct series *series, int64_
   void *parts = series->parts;
   struct part *part = grow(&parts, &series->part_count, sizeof *part);
   series->parts = parts;
-  if (part == NULL)
-    return problem_memory(err, "cannot read trace", reader->path);
   part->first_row = series->row_count;
   part->row_count = (uint32_t)row_count;
   series->row_count += part->row_count;
@@ -116,8 +110,6 @@ static enum status add_row(struct reader *reader, struct run_chunks *run, sqlite
 {
   if (run == NULL)
     run = add_run(reader, sqlite3_column_int64(row, AT_RUN_ID));
-  if (run == NULL)
-    return problem_memory(err, "cannot read trace", reader->path);
   for (unsigned s = 0; s < SERIES_COUNT; s++) {
     const struct series_kind *kind = &series_kinds[s];
     if (!text_equal(row, AT_SERIES, kind->name))
@@ -183,11 +175,11 @@ static enum status check_run(struct reader *reader, struct run_chunks *run, stru
 }
 
 // Gives every part of the run a block that points into the overlay and stays pinned.
-static enum status apply_overlay(struct reader *reader, const struct overlay *overlay, struct error *err)
+static void apply_overlay(struct reader *reader, const struct overlay *overlay)
 {
   struct run_chunks *run = reader_run(reader, overlay->run_id);
   if (run == NULL || run->series[SERIES_SPAN].row_count != overlay->row_count)
-    return STATUS_OK; // rows came since: the overlay says nothing about them
+    return; // it does not describe rows that were added since
   struct series *series = &run->series[SERIES_SPAN];
   if (series->part_count > 0 &&
       series->parts[0].slot[STORE_DERIVED_KIND].chunk_id != 0) // the file's, which this one replaces
@@ -199,9 +191,7 @@ static enum status apply_overlay(struct reader *reader, const struct overlay *ov
         *slot = (struct slot){0};
         continue;
       }
-      struct block *block = calloc(1, sizeof *block);
-      if (block == NULL)
-        return problem_memory(err, "cannot read trace", reader->path);
+      struct block *block = memory_new(1, sizeof *block);
       size_t width = chunk_type_size(series_kinds[SERIES_SPAN].columns[column].type);
       *slot = (struct slot){-1, INT64_MIN, INT64_MAX, block};
       block->values = (const char *)overlay->columns[column] + series->parts[i].first_row * width;
@@ -214,7 +204,6 @@ static enum status apply_overlay(struct reader *reader, const struct overlay *ov
   run->has_derived = true;
   if (overlay->columns[STORE_DERIVED_KIND] != NULL)
     exchange_kinds(series);
-  return STATUS_OK;
 }
 
 #define CHUNKS "SELECT chunk_id, run_id, series, part, \"column\", row_count, minimum, maximum FROM main.chunk"
@@ -280,7 +269,7 @@ enum status catalogue_load(struct reader *reader, struct error *err)
   for (size_t i = 0; i < reader->run_count && status == STATUS_OK; i++)
     status = check_run(reader, &reader->runs[i], err);
   for (struct overlay *overlay = reader->overlays; overlay != NULL && status == STATUS_OK; overlay = overlay->next)
-    status = apply_overlay(reader, overlay, err);
+    apply_overlay(reader, overlay);
   if (status != STATUS_OK)
     catalogue_free(reader);
   return status;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Column codec: residuals, byte planes, zstd. The loops over values are in chunk_kernels. Called by the writer and by the column cache. Decoding trusts nothing: the
-// checksum finds accidents, the bounds checks find malice. Must not allocate after chunk_codec_create.
+// Column codec: residuals, byte planes, zstd. The loops over values are in chunk_kernels. Called by the writer and by the
+// column cache. Decoding trusts nothing: the checksum finds accidents, the bounds checks find malice. Must not allocate
+// after chunk_codec_create.
 //
 //   values      v0 v1 v2 …                      (int64, widened)
 //   residuals   v - minimum, or zigzag(v - previous), whichever needs fewer bits in a sample
@@ -10,6 +11,7 @@
 // kind side by side.
 #include "store/chunk.h"
 
+#include "base/memory.h"
 #include "store/chunk_kernels.h"
 
 #include <stdlib.h>
@@ -60,17 +62,13 @@ size_t chunk_type_size(enum chunk_type type)
 struct chunk_codec *chunk_codec_create(void)
 {
   size_t blob_size = HEAD_BYTES + PLANES_MAXIMUM * (PLANE_BYTES + ZSTD_compressBound(CHUNK_ROWS_MAXIMUM));
-  struct chunk_codec *codec = malloc(sizeof *codec + blob_size);
-  if (codec == NULL)
-    return NULL;
+  struct chunk_codec *codec = memory_resize(NULL, 1, sizeof *codec + blob_size);
   codec->kernels = chunk_kernels();
   codec->blob_size = blob_size;
   codec->compressor = ZSTD_createCCtx();
   codec->decompressor = ZSTD_createDCtx();
-  if (codec->compressor == NULL || codec->decompressor == NULL) {
-    chunk_codec_free(codec);
-    return NULL;
-  }
+  if (codec->compressor == NULL || codec->decompressor == NULL)
+    memory_exhausted();
   return codec;
 }
 
@@ -154,7 +152,7 @@ static bool looks_random(struct chunk_codec *codec, const uint8_t *plane, uint32
   return !ZSTD_isError(size) && size > 4 * SAMPLE - SAMPLE / 8;
 }
 
-// Appends one plane at `out`; returns its size, SIZE_MAX where zstd failed.
+// Appends one plane at `out`; returns its size.
 static size_t put_plane(struct chunk_codec *codec, const uint8_t *plane, uint32_t count, uint8_t *out, size_t room,
                         struct plane *ret_entry)
 {
@@ -167,8 +165,8 @@ static size_t put_plane(struct chunk_codec *codec, const uint8_t *plane, uint32_
   size_t size = count;
   if (!looks_random(codec, plane, count, out, room)) {
     size = ZSTD_compressCCtx(codec->compressor, out, room, plane, count, ZSTD_LEVEL);
-    if (ZSTD_isError(size))
-      return SIZE_MAX;
+    if (ZSTD_isError(size)) // `room` is large enough, so zstd found no memory
+      memory_exhausted();
   }
   ret_entry->mode = PLANE_ZSTD;
   if (size >= count) {
@@ -237,7 +235,7 @@ static void lay_out(struct chunk_codec *codec, enum chunk_type type, const void 
     layout->planes[k] = codec->plane[k];
 }
 
-bool chunk_encode(struct chunk_codec *codec, enum chunk_type type, const void *values, uint32_t count,
+void chunk_encode(struct chunk_codec *codec, enum chunk_type type, const void *values, uint32_t count,
                   struct chunk_blob *ret_blob)
 {
   struct layout layout;
@@ -247,10 +245,7 @@ bool chunk_encode(struct chunk_codec *codec, enum chunk_type type, const void *v
   uint8_t *out = codec->blob + HEAD_BYTES + planes * PLANE_BYTES;
   for (unsigned k = 0; k < planes; k++) {
     size_t room = codec->blob_size - (size_t)(out - codec->blob);
-    size_t size = put_plane(codec, layout.planes[k], count, out, room, &table[k]);
-    if (size == SIZE_MAX)
-      return false;
-    out += size;
+    out += put_plane(codec, layout.planes[k], count, out, room, &table[k]);
   }
   memcpy(codec->blob + HEAD_BYTES, table, planes * PLANE_BYTES);
   memcpy(codec->blob, &layout.head, HEAD_BYTES);
@@ -258,7 +253,6 @@ bool chunk_encode(struct chunk_codec *codec, enum chunk_type type, const void *v
   ret_blob->size = (size_t)(out - codec->blob);
   layout.head.checksum = checksum(codec->blob, ret_blob->size);
   memcpy(codec->blob, &layout.head, HEAD_BYTES);
-  return true;
 }
 
 // ---- decode ----------------------------------------------------------------------------------------------------------

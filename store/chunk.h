@@ -15,8 +15,8 @@
 enum chunk_type { CHUNK_INT64 = 1, CHUNK_UINT32, CHUNK_UINT8 };
 size_t chunk_type_size(enum chunk_type type);
 
-struct chunk_codec;                               // scratch memory (about 2 MiB) and zstd contexts
-struct chunk_codec *chunk_codec_create(void);     // NULL: out of memory
+struct chunk_codec; // scratch memory (about 2 MiB) and zstd contexts
+struct chunk_codec *chunk_codec_create(void);
 void chunk_codec_free(struct chunk_codec *codec); // NULL is fine
 
 struct chunk_blob {
@@ -24,17 +24,17 @@ struct chunk_blob {
   size_t size;
   int64_t minimum, maximum;
 };
-// `count` values of `type` (1 … CHUNK_ROWS_MAXIMUM). False: zstd failed, which only lack of memory can cause.
-bool chunk_encode(struct chunk_codec *codec, enum chunk_type type, const void *values, uint32_t count,
-                  struct chunk_blob *ret_blob) MUST_CHECK;
+// `count` values of `type` (1 … CHUNK_ROWS_MAXIMUM).
+void chunk_encode(struct chunk_codec *codec, enum chunk_type type, const void *values, uint32_t count,
+                  struct chunk_blob *ret_blob);
 // Decodes exactly `count` values. NULL, or why the blob is broken (static text). Reads nothing outside `data`, writes
 // nothing outside `ret_values`, allocates nothing.
 const char *chunk_decode(struct chunk_codec *codec, enum chunk_type type, const uint8_t *data, size_t size,
                          uint32_t count, void *ret_values) MUST_CHECK;
 
-// Whether the blob holds nothing but zeros, told without decoding. A broken blob does not.
+// Whether the blob holds only zeros, without decoding it. A broken blob does not.
 bool chunk_is_zero(struct chunk_codec *codec, enum chunk_type type, const uint8_t *data, size_t size, uint32_t count);
-// Whether the blob holds first, first + 1, first + 2 …, told without decoding. A broken blob does not.
+// Whether the blob holds first, first + 1, first + 2 …, without decoding it. A broken blob does not.
 bool chunk_is_counting(struct chunk_codec *codec, const uint8_t *data, size_t size, uint32_t count, int64_t *ret_first);
 // Adds `offset` to every value of an int64 blob that is known to be sound. The caller sees to it that none overflows.
 void chunk_shift(uint8_t *data, size_t size, int64_t offset);

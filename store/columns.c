@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Typed reading of columns and tags into the caller's arena, one column or one key at a time where a run is large. Called
 // by every stage behind the store.
+#include "base/memory.h"
 #include "store/problem.h"
 #include "store/store_private.h"
 
@@ -16,7 +17,7 @@ static enum status alloc_column(struct store *store, const struct series *series
   XSP_TRY(reader_check_memory(&store->reader, series, column, series->row_count, width, err));
   void *array = arena_alloc_array(arena, series->row_count + 1, width);
   memcpy(ret_array, &array, sizeof array);
-  return array == NULL ? problem_memory(err, what, store->path) : STATUS_OK;
+  return STATUS_OK;
 }
 
 static enum status load_column(struct store *store, const struct series *series, unsigned column, struct arena *arena,
@@ -146,18 +147,15 @@ struct walk {
   struct arena arena;
 };
 
-static enum status set_up_walk(struct walk *walk, struct error *err)
+static void set_up_walk(struct walk *walk)
 {
   for (unsigned column = 0; column < STORE_COLUMNS; column++) {
     if ((walk->column_mask & STORE_BIT(column)) == 0)
       continue;
     size_t width = chunk_type_size(series_kinds[SERIES_SPAN].columns[column].type);
     walk->buffers[column] = arena_alloc_array(&walk->arena, STORE_CHUNK_ROWS, width);
-    if (walk->buffers[column] == NULL)
-      return problem_memory(err, what, walk->store->path);
   }
   walk->observation = arena_alloc_array(&walk->arena, STORE_CHUNK_ROWS, sizeof *walk->observation);
-  return walk->observation != NULL ? STATUS_OK : problem_memory(err, what, walk->store->path);
 }
 
 static enum status read_part(struct walk *walk, const struct part *part, struct store_spans *ret_spans,
@@ -198,7 +196,8 @@ enum status store_walk_spans(struct store *store, int64_t run_id, uint32_t colum
   if (!has_column(series, STORE_DERIVED_KIND))
     walk.column_mask &= ~STORE_BIT(STORE_DERIVED_KIND);
   walk.series = series;
-  enum status status = set_up_walk(&walk, err);
+  set_up_walk(&walk);
+  enum status status = STATUS_OK;
   for (size_t i = 0; i < series->part_count && status == STATUS_OK; i++) {
     struct store_spans spans;
     struct store_derived derived;
@@ -236,7 +235,7 @@ static bool may_have(const struct tag_filter *filter, const struct part *part)
 
 static enum status check_tag(struct store *store, const struct store_tag *tag, struct error *err)
 {
-  if (tag->type != STORE_TEXT || tag->value.string < store->reader.strings->count || tag->value.string == 0)
+  if (tag->type != STORE_TEXT || tag->value.string < strings_count(store->reader.strings) || tag->value.string == 0)
     return STATUS_OK;
   return problem_broken(err, store->path, "a tag refers to string %u, which does not exist", tag->value.string);
 }
@@ -305,8 +304,6 @@ static enum status read_tags(struct tag_reading *reading, struct arena *arena, s
   }
   XSP_TRY(reader_check_memory(&reading->store->reader, series, TAG_VALUE, count, sizeof(struct store_tag), err));
   struct store_tag *tags = arena_alloc_array(arena, count, sizeof *tags);
-  if (tags == NULL)
-    return problem_memory(err, what, reading->store->path);
   *ret_tags = tags;
   *ret_count = count;
   for (size_t i = 0; i < series->part_count; i++) {
@@ -326,9 +323,7 @@ static enum status load_tags(struct store *store, int64_t run_id, const struct t
   XSP_TRY(find_series(store, run_id, SERIES_TAG, &series, &has_derived, err));
   if (series == NULL)
     return STATUS_OK;
-  struct tag_reading reading = {store, series, *filter, malloc(sizeof *reading.rows)};
-  if (reading.rows == NULL)
-    return problem_memory(err, what, store->path);
+  struct tag_reading reading = {store, series, *filter, memory_new(1, sizeof *reading.rows)};
   struct store_tag *tags = NULL;
   size_t count = 0;
   enum status status = read_tags(&reading, arena, &tags, &count, err);
@@ -382,7 +377,7 @@ static enum status load_observations(struct store *store, const struct series *s
   struct arena temporary = {0};
   int32_t *narrow = arena_alloc_array(arena, series->row_count + 1, sizeof *narrow);
   int64_t *wide = arena_alloc_array(&temporary, STORE_CHUNK_ROWS, sizeof *wide);
-  enum status status = narrow == NULL || wide == NULL ? problem_memory(err, what, store->path) : STATUS_OK;
+  enum status status = STATUS_OK;
   for (size_t i = 0; i < series->part_count && status == STATUS_OK; i++) {
     const struct part *part = &series->parts[i];
     status = reader_part_column(&store->reader, series, part, STORE_OBSERVATION, wide, err);

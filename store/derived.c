@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What correlate found out about a run: written beside its base columns, or laid over them in memory. Called by correlate.
+#include "base/memory.h"
 #include "store/problem.h"
 #include "store/store_private.h"
 
@@ -55,8 +56,6 @@ enum status store_drop_derived(struct store *store, int64_t run_id, struct error
 {
   XSP_TRY(writer_check(store, err));
   struct pending_run *run = pending_find(store, run_id);
-  if (run == NULL)
-    return writer_memory(store, err);
   for (unsigned column = STORE_BASE_COLUMNS; column < STORE_COLUMNS && run->has_derived; column++) {
     char sql[160];
     sqlite3_snprintf(sizeof sql, sql, "DELETE FROM chunk WHERE run_id = %lld AND series = 'span' AND \"column\" = '%s'",
@@ -90,15 +89,13 @@ enum status store_put_derived_columns(struct store *store, int64_t run_id, const
   XSP_TRY(reader_refresh(&store->reader, err));
   const struct run_chunks *run = reader_run(&store->reader, run_id);
   XSP_TRY(check_row_count(store, run, source->count, err));
-  struct pending_run *pending = pending_find(store, run_id);
-  void *values = malloc(STORE_CHUNK_ROWS * sizeof(int64_t));
-  enum status status = pending != NULL && values != NULL ? STATUS_OK : writer_memory(store, err);
+  int64_t *values = memory_new(STORE_CHUNK_ROWS, sizeof *values);
+  enum status status = STATUS_OK;
   for (unsigned column = STORE_BASE_COLUMNS; column < STORE_COLUMNS && run != NULL; column++)
     if ((source->column_mask & STORE_BIT(column)) != 0 && status == STATUS_OK)
       status = write_column(store, run_id, &run->series[SERIES_SPAN], source, column, values, err);
   free(values);
-  if (pending != NULL)
-    pending->has_derived = true; // some, in any case
+  pending_find(store, run_id)->has_derived = true; // some, in any case
   reader_invalidate_run(&store->reader, run_id);
   return status;
 }
@@ -154,19 +151,16 @@ enum status store_put_derived(struct store *store, int64_t run_id, const struct 
 }
 
 // ---- in memory -------------------------------------------------------------------------------------------------------
-static bool fill_overlay(struct overlay *overlay, const struct store_derived *derived)
+static void fill_overlay(struct overlay *overlay, const struct store_derived *derived)
 {
   for (unsigned column = STORE_BASE_COLUMNS; column < STORE_COLUMNS; column++) {
     if (derived_column(derived, column) == NULL)
       continue;
     size_t width = chunk_type_size(series_kinds[SERIES_SPAN].columns[column].type);
-    overlay->columns[column] = malloc(derived->count * width + 1);
-    if (overlay->columns[column] == NULL)
-      return false;
+    overlay->columns[column] = memory_resize(NULL, derived->count, width);
     fill_from_arrays((void *)(uintptr_t)derived, (enum store_column)column, 0, derived->count,
                      overlay->columns[column]);
   }
-  return true;
 }
 
 enum status store_overlay_derived(struct store *store, int64_t run_id, const struct store_derived *derived,
@@ -175,11 +169,8 @@ enum status store_overlay_derived(struct store *store, int64_t run_id, const str
 {
   XSP_TRY(reader_refresh(&store->reader, err));
   XSP_TRY(check_row_count(store, reader_run(&store->reader, run_id), derived->count, err));
-  struct overlay *overlay = calloc(1, sizeof *overlay);
-  if (overlay == NULL || !fill_overlay(overlay, derived)) {
-    overlay_free(overlay);
-    return problem_memory(err, what, store->path);
-  }
+  struct overlay *overlay = memory_new(1, sizeof *overlay);
+  fill_overlay(overlay, derived);
   overlay->run_id = run_id;
   overlay->row_count = derived->count;
   XSP_TRY(reader_add_overlay(&store->reader, overlay, err));

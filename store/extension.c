@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tables `span` and `tag` for any SQLite: `.load build/xsp_sqlite`, then they are there for the connection's main
-// database. Read only. This file and what it needs are compiled against sqlite3ext.h.
+// database. Read only. This file and its dependencies are compiled against sqlite3ext.h. Exhausted memory ends the
+// process that loaded it, as in xsp (base/memory.h).
+#include "base/memory.h"
 #include "store/store_private.h"
 
 #include <stdlib.h>
@@ -20,9 +22,7 @@ int sqlite3_xspsqlite_init(sqlite3 *db, char **ret_message, const sqlite3_api_ro
 {
   SQLITE_EXTENSION_INIT2(api);
   (void)ret_message;
-  struct reader *reader = calloc(1, sizeof *reader);
-  if (reader == NULL)
-    return SQLITE_NOMEM;
+  struct reader *reader = memory_new(1, sizeof *reader);
   reader_start(reader, db, "main", NULL);
   reader->is_guest = true;
   // The last module registered owns the reader: closing a connection drops its modules in no promised order, but only

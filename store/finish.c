@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The writer's commits and the end: commit, sync, rename, and the same handle open for reading.
+#include "base/memory.h"
 #include "store/problem.h"
 #include "store/store_private.h"
 
@@ -97,15 +98,13 @@ static enum status sync_and_rename(struct store *store, struct error *err)
     store->has_failed = true;
     return writer_failed(store, err);
   }
-  char *copy = strdup(store->path);
-  if (copy != NULL) {
-    int folder = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder >= 0) {
-      (void)fsync(folder); // some file systems refuse it; the file itself is safe
-      close(folder);
-    }
-    free(copy);
+  char *copy = memory_text(store->path);
+  int folder = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder >= 0) {
+    (void)fsync(folder); // some file systems refuse it; the file itself is safe
+    close(folder);
   }
+  free(copy);
   return STATUS_OK;
 }
 

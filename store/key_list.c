@@ -3,6 +3,9 @@
 // range are found by one array access; others share a bucket with few neighbours, sorted by value.
 #include "store/key_list.h"
 
+#include "base/memory.h"
+#include "base/sorted.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -39,14 +42,12 @@ static int compare_pairs(const void *left, const void *right)
   return a->row < b->row ? -1 : a->row > b->row;
 }
 
-// False: out of memory. Buckets hold rows in file order already.
-static bool sort_bucket(struct key_list *list, uint32_t from, uint32_t to)
+// Buckets hold rows in file order already.
+static void sort_bucket(struct key_list *list, uint32_t from, uint32_t to)
 {
   if (to - from < 2)
-    return true;
-  struct pair *pairs = malloc((to - from) * sizeof *pairs);
-  if (pairs == NULL)
-    return false;
+    return;
+  struct pair *pairs = memory_new(to - from, sizeof *pairs);
   for (uint32_t i = from; i < to; i++)
     pairs[i - from] = (struct pair){list->keys[i], list->rows[i]};
   qsort(pairs, to - from, sizeof *pairs, compare_pairs);
@@ -55,7 +56,6 @@ static bool sort_bucket(struct key_list *list, uint32_t from, uint32_t to)
     list->rows[i] = pairs[i - from].row;
   }
   free(pairs);
-  return true;
 }
 
 // Returns how many rows have a key.
@@ -81,16 +81,14 @@ static size_t survey(struct key_list *list, const int64_t *values, size_t count)
   return used;
 }
 
-static bool fill(struct key_list *list, const int64_t *values, size_t count, size_t used)
+static void fill(struct key_list *list, const int64_t *values, size_t count, size_t used)
 {
   while (list->range >> list->shift > 4 * (uint64_t)used)
     list->shift++;
   size_t buckets = (size_t)(list->range >> list->shift) + 1;
-  list->first = calloc(buckets + 2, sizeof *list->first);
-  list->rows = malloc((used + 1) * sizeof *list->rows);
-  list->keys = list->shift > 0 ? malloc((used + 1) * sizeof *list->keys) : NULL;
-  if (list->first == NULL || list->rows == NULL || (list->shift > 0 && list->keys == NULL))
-    return false;
+  list->first = memory_new(buckets + 2, sizeof *list->first);
+  list->rows = memory_resize(NULL, used, sizeof *list->rows);
+  list->keys = list->shift > 0 ? memory_resize(NULL, used, sizeof *list->keys) : NULL;
   uint32_t *next = list->first + 2; // counts, then the next free place; ends as `first` shifted by one
   for (size_t i = 0; i < count; i++)
     if (values[i] != 0)
@@ -107,43 +105,29 @@ static bool fill(struct key_list *list, const int64_t *values, size_t count, siz
       list->keys[at] = values[i];
   }
   for (size_t bucket = 0; bucket < buckets && list->keys != NULL; bucket++)
-    if (!sort_bucket(list, list->first[bucket], list->first[bucket + 1]))
-      return false;
-  return true;
+    sort_bucket(list, list->first[bucket], list->first[bucket + 1]);
 }
 
 struct key_list *key_list_create(const int64_t *values, size_t count)
 {
-  struct key_list *list = calloc(1, sizeof *list);
-  if (list == NULL)
-    return NULL;
+  struct key_list *list = memory_new(1, sizeof *list);
   size_t used = survey(list, values, count);
-  if (!list->is_dense && used > 0 && !fill(list, values, count, used)) {
-    key_list_free(list);
-    return NULL;
-  }
+  if (!list->is_dense && used > 0)
+    fill(list, values, count, used);
   return list;
 }
 
 struct key_list *key_list_create_counting(int64_t first, size_t count)
 {
-  struct key_list *list = calloc(1, sizeof *list);
-  if (list != NULL)
-    *list = (struct key_list){.minimum = first, .range = count - 1, .is_dense = true};
+  struct key_list *list = memory_new(1, sizeof *list);
+  *list = (struct key_list){.minimum = first, .range = count - 1, .is_dense = true};
   return list;
 }
 
 // First place in [from, to) whose key is at least `key`.
 static uint32_t lower_bound(const struct key_list *list, uint32_t from, uint32_t to, int64_t key)
 {
-  while (from < to) {
-    uint32_t middle = from + (to - from) / 2;
-    if (list->keys[middle] < key)
-      from = middle + 1;
-    else
-      to = middle;
-  }
-  return from;
+  return from + (uint32_t)sorted_lower_bound_i64(key, list->keys + from, to - from, sizeof *list->keys);
 }
 
 size_t key_list_find(const struct key_list *list, int64_t key, const uint32_t **ret_rows, uint32_t *ret_first)

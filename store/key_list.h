@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 struct key_list;
-// Rows of value 0 are left out: it means "none". NULL: out of memory. `count` < UINT32_MAX. Copies what it needs.
+// Rows of value 0 are left out: it means "none". `count` < UINT32_MAX. Copies what it needs.
 struct key_list *key_list_create(const int64_t *values, size_t count);
 struct key_list *key_list_create_counting(int64_t first, size_t count); // of first, first + 1 …; first >= 1
 void key_list_free(struct key_list *list);                              // NULL is fine

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parents that become known after a run was written: the recorded column is written again, part by part. Called by `xsp
 // run --resolve`, before it correlates again.
-#include "store/problem.h"
+#include "base/memory.h"
+#include "base/sorted.h"
 #include "store/store_private.h"
 
 #include <stdlib.h>
@@ -20,13 +21,11 @@ struct naming {
 static bool name_in(struct naming *naming, const int64_t *span_ids, int64_t *parent_ids, uint32_t count)
 {
   bool has_any = false;
-  for (uint32_t i = 0; i < count; i++) {
-    struct store_link wanted = {.span_id = span_ids[i]};
-    const struct store_link *link =
-        bsearch(&wanted, naming->links, naming->count, sizeof *naming->links, compare_links);
-    if (link == NULL)
+  for (uint32_t i = 0; i < count && naming->count > 0; i++) {
+    size_t at = sorted_lower_bound_i64(span_ids[i], &naming->links->span_id, naming->count, sizeof *naming->links);
+    if (at == naming->count || naming->links[at].span_id != span_ids[i])
       continue;
-    parent_ids[i] = link->parent_id;
+    parent_ids[i] = naming->links[at].parent_id;
     naming->named++;
     has_any = true;
   }
@@ -37,9 +36,9 @@ static bool name_in(struct naming *naming, const int64_t *span_ids, int64_t *par
 static void name_pending(struct store *store, int64_t run_id, struct naming *naming)
 {
   struct pending_run *run = pending_find(store, run_id);
-  struct pending_series *series = run != NULL ? &run->series[SERIES_SPAN] : NULL;
+  struct pending_series *series = &run->series[SERIES_SPAN];
   size_t named = naming->named;
-  if (series != NULL && series->row_count > 0)
+  if (series->row_count > 0)
     (void)name_in(naming, series->columns[STORE_SPAN_ID], series->columns[STORE_RECORDED_PARENT_ID], series->row_count);
   naming->named = named;
 }
@@ -65,9 +64,7 @@ enum status store_name_parents(struct store *store, int64_t run_id, struct store
   XSP_TRY(pending_flush(store, err));
   XSP_TRY(reader_refresh(&store->reader, err));
   const struct run_chunks *run = reader_run(&store->reader, run_id);
-  int64_t *values = malloc(2 * STORE_CHUNK_ROWS * sizeof *values);
-  if (values == NULL)
-    return writer_memory(store, err);
+  int64_t *values = memory_resize(NULL, 2 * STORE_CHUNK_ROWS, sizeof *values);
   qsort(links, count, sizeof *links, compare_links);
   struct naming naming = {.links = links, .count = count};
   enum status status = STATUS_OK;

@@ -3,6 +3,7 @@
 //
 // A killed writer leaves a rollback journal beside its file. SQLite rolls it back on the first read, for which it must
 // write; where that is not permitted, a private copy is recovered instead.
+#include "base/memory.h"
 #include "store/problem.h"
 #include "store/store_private.h"
 
@@ -250,11 +251,8 @@ enum status store_open_database(struct store *store, struct error *err)
 enum status store_open(const char *path, struct store **ret_store, struct error *err)
 {
   *ret_store = NULL;
-  struct store *store = calloc(1, sizeof *store);
-  if (store == NULL || (store->path = strdup(path)) == NULL) {
-    free(store);
-    return problem_memory(err, what, path);
-  }
+  struct store *store = memory_new(1, sizeof *store);
+  store->path = memory_text(path);
   store->lock_file = -1;
   enum status status = store_open_database(store, err);
   if (status != STATUS_OK) {
@@ -294,5 +292,5 @@ bool store_find_string(struct store *store, const char *text, size_t length, uin
 
 uint32_t store_string_count(struct store *store)
 {
-  return store->reader.strings != NULL ? store->reader.strings->count : 0;
+  return store->reader.strings != NULL ? strings_count(store->reader.strings) : 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows on their way into chunks: columns in memory until a part is full or a commit asks for what is there. An open part
 // that was written by a commit is written again when it has grown, so that parts stay full-sized.
-#include "store/problem.h"
+#include "base/memory.h"
 #include "store/store_private.h"
 
 #include <stdlib.h>
@@ -27,41 +27,33 @@ void pending_free(struct store *store)
   store->pending_of_count = 0;
 }
 
-// Where a run is found at once; *ret_place NULL: ids like this one are looked for. False: out of memory.
-static bool index_of(struct store *store, int64_t run_id, struct pending_run ***ret_place)
+// Where a run is found at once; NULL: runs with such ids are searched for.
+static struct pending_run **index_of(struct store *store, int64_t run_id)
 {
-  *ret_place = NULL;
   if (run_id < 0 || run_id >= INDEXED_RUNS_MOST)
-    return true;
+    return NULL;
   size_t at = (size_t)run_id, count = store->pending_of_count == 0 ? 16 : store->pending_of_count;
   while (count <= at)
     count *= 2;
   if (count > store->pending_of_count) {
-    struct pending_run **larger = realloc(store->pending_of, count * sizeof(struct pending_run *));
-    if (larger == NULL)
-      return false;
-    memset(larger + store->pending_of_count, 0, (count - store->pending_of_count) * sizeof(struct pending_run *));
-    store->pending_of = larger;
+    store->pending_of = memory_resize(store->pending_of, count, sizeof(struct pending_run *));
+    memset(store->pending_of + store->pending_of_count, 0,
+           (count - store->pending_of_count) * sizeof(struct pending_run *));
     store->pending_of_count = count;
   }
-  *ret_place = &store->pending_of[at];
-  return true;
+  return &store->pending_of[at];
 }
 
 struct pending_run *pending_find(struct store *store, int64_t run_id)
 {
   if (store->last_pending != NULL && store->last_pending->run_id == run_id)
     return store->last_pending;
-  struct pending_run **indexed;
-  if (!index_of(store, run_id, &indexed))
-    return NULL;
+  struct pending_run **indexed = index_of(store, run_id);
   struct pending_run *run = indexed != NULL ? *indexed : store->pending;
   while (run != NULL && run->run_id != run_id)
     run = run->next;
   if (run == NULL) {
-    run = calloc(1, sizeof *run);
-    if (run == NULL)
-      return NULL;
+    run = memory_new(1, sizeof *run);
     run->run_id = run_id;
     run->next = store->pending;
     store->pending = run;
@@ -77,8 +69,7 @@ enum status pending_write_column(struct store *store, int64_t run_id, enum serie
 {
   const struct column_kind *kind = &series_kinds[series].columns[column];
   struct chunk_blob blob;
-  if (!chunk_encode(store->reader.codec, kind->type, values, count, &blob))
-    return writer_memory(store, err);
+  chunk_encode(store->reader.codec, kind->type, values, count, &blob);
   sqlite3_stmt *statement = writer_statement(store, STATEMENT_CHUNK);
   if (statement == NULL)
     return writer_failed(store, err);
@@ -114,19 +105,18 @@ static enum status write_part(struct store *store, struct pending_run *run, enum
   return STATUS_OK;
 }
 
-// Many at once where there are many: a statement takes as long to begin and end as two rows do.
+// Batch inserts: a statement costs about two rows.
 static enum status write_strings(struct store *store, struct error *err)
 {
-  while (store->strings_written < store->strings.count) {
-    uint32_t left = store->strings.count - store->strings_written;
+  while (store->strings_written < strings_count(&store->strings)) {
+    uint32_t left = strings_count(&store->strings) - store->strings_written;
     uint32_t rows = left >= WRITER_STRINGS ? WRITER_STRINGS : 1;
     sqlite3_stmt *statement = writer_statement(store, rows == 1 ? STATEMENT_STRING : STATEMENT_STRINGS);
     if (statement == NULL)
       return writer_failed(store, err);
     for (uint32_t i = 0; i < rows; i++) {
-      uint32_t id = store->strings_written + i;
-      sqlite3_bind_text64(statement, (int)i + 1, store->strings.text[id], store->strings.length[id], SQLITE_STATIC,
-                          SQLITE_UTF8);
+      struct slice text = interner_text(&store->strings.texts, store->strings_written + i);
+      sqlite3_bind_text64(statement, (int)i + 1, text.data, text.length, SQLITE_STATIC, SQLITE_UTF8);
     }
     XSP_TRY(writer_step(store, statement, err));
     store->strings_written += rows;
@@ -145,7 +135,7 @@ enum status pending_flush(struct store *store, struct error *err)
   return write_strings(store, err);
 }
 
-// Room for up to `wanted` more rows in the open part, at most to its end. Returns how many fit, 0: out of memory.
+// Room for up to `wanted` more rows in the open part, at most to its end. Returns how many fit.
 static uint32_t reserve(struct pending_series *series, enum series_name name, size_t wanted)
 {
   uint32_t room = STORE_CHUNK_ROWS - series->row_count;
@@ -157,10 +147,7 @@ static uint32_t reserve(struct pending_series *series, enum series_name name, si
     capacity *= 2;
   for (unsigned column = 0; column < series_kinds[name].base_count; column++) {
     size_t width = chunk_type_size(series_kinds[name].columns[column].type);
-    void *larger = realloc(series->columns[column], capacity * width);
-    if (larger == NULL)
-      return 0;
-    series->columns[column] = larger;
+    series->columns[column] = memory_resize(series->columns[column], capacity, width);
   }
   series->capacity = capacity;
   return more;
@@ -208,7 +195,7 @@ static void append_tags(struct pending_series *series, const struct store_tag *r
 // What a reader would refuse must not get into a file.
 static const char *find_bad_span(const struct store *store, const struct store_span *spans, size_t count)
 {
-  uint32_t strings = store->strings.count == 0 ? 1 : store->strings.count;
+  uint32_t strings = strings_count(&store->strings);
   for (size_t i = 0; i < count; i++) {
     const struct store_span *span = &spans[i];
     if (span->span_id < 1)
@@ -225,7 +212,7 @@ static const char *find_bad_span(const struct store *store, const struct store_s
 
 static const char *find_bad_tag(const struct store *store, const struct store_tag *tags, size_t count)
 {
-  uint32_t strings = store->strings.count == 0 ? 1 : store->strings.count;
+  uint32_t strings = strings_count(&store->strings);
   bool is_bad_type = false;
   bool is_bad_string = false;
   for (size_t i = 0; i < count; i++) {
@@ -245,15 +232,11 @@ enum status store_add_spans(struct store *store, int64_t run_id, const struct st
   if (why != NULL)
     return error_set(err, STATUS_INPUT, "cannot store spans", store->path, NULL, "%s", why);
   struct pending_run *run = pending_find(store, run_id);
-  if (run == NULL)
-    return writer_memory(store, err);
   if (run->has_derived && count > 0)
     XSP_TRY(store_drop_derived(store, run_id, err));
   struct pending_series *series = &run->series[SERIES_SPAN];
   while (count > 0) {
     uint32_t fits = reserve(series, SERIES_SPAN, count);
-    if (fits == 0)
-      return writer_memory(store, err);
     for (uint32_t from = 0; from < fits; from += SLICE_ROWS) {
       uint32_t rows = fits - from < SLICE_ROWS ? fits - from : SLICE_ROWS;
       append_spans(series, spans + from, rows);
@@ -277,13 +260,9 @@ enum status store_add_tags(struct store *store, int64_t run_id, const struct sto
   if (why != NULL)
     return error_set(err, STATUS_INPUT, "cannot store tags", store->path, NULL, "%s", why);
   struct pending_run *run = pending_find(store, run_id);
-  if (run == NULL)
-    return writer_memory(store, err);
   struct pending_series *series = &run->series[SERIES_TAG];
   while (count > 0) {
     uint32_t fits = reserve(series, SERIES_TAG, count);
-    if (fits == 0)
-      return writer_memory(store, err);
     for (uint32_t from = 0; from < fits; from += SLICE_ROWS) {
       uint32_t rows = fits - from < SLICE_ROWS ? fits - from : SLICE_ROWS;
       append_tags(series, tags + from, rows);

@@ -50,8 +50,3 @@ enum status problem_broken(struct error *err, const char *path, const char *why_
   va_end(args);
   return error_set(err, STATUS_INPUT, "broken trace", path, NULL, "%s", why);
 }
-
-enum status problem_memory(struct error *err, const char *what, const char *path)
-{
-  return error_set(err, STATUS_MEMORY, what, path, NULL, "out of memory");
-}

@@ -11,6 +11,5 @@ struct sqlite3;
 enum status problem_sqlite(struct error *err, const char *what, const char *path, struct sqlite3 *db);
 __attribute__((format(printf, 3, 4))) enum status problem_broken(struct error *err, const char *path,
                                                                  const char *why_format, ...);
-enum status problem_memory(struct error *err, const char *what, const char *path);
 
 #endif

@@ -91,10 +91,10 @@ static enum status run_statement(struct store *store, sqlite3_stmt *statement, c
   struct arena arena = {0};
   struct store_cell *cells = arena_alloc_array(&arena, count + 1, sizeof *cells);
   const char **names = arena_alloc_array(&arena, count + 1, sizeof *names);
-  enum status status = cells == NULL || names == NULL ? problem_memory(err, what, store->path) : STATUS_OK;
-  for (size_t i = 0; i < count && status == STATUS_OK; i++)
+  enum status status = STATUS_OK;
+  for (size_t i = 0; i < count; i++)
     names[i] = sqlite3_column_name(statement, (int)i);
-  if (status == STATUS_OK && sink->columns != NULL)
+  if (sink->columns != NULL)
     status = sink->columns(sink->context, names, count, err);
   int code = SQLITE_ROW;
   while (status == STATUS_OK && (code = sqlite3_step(statement)) == SQLITE_ROW) {

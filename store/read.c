@@ -16,8 +16,8 @@ struct listing {
   const char *count_sql, *sql;
   int64_t key; // ?1 of both
   size_t row_size;
-  // Fills one zeroed element. False: out of memory.
-  bool (*read_row)(sqlite3_stmt *row, struct arena *arena, void *ret_element);
+  // Fills one zeroed element.
+  void (*read_row)(sqlite3_stmt *row, struct arena *arena, void *ret_element);
 };
 
 static enum status count_rows(const struct listing *listing, size_t *ret_count, struct error *err)
@@ -39,8 +39,6 @@ static enum status list(const struct listing *listing, void *ret_array, size_t *
   size_t room = 0;
   XSP_TRY(count_rows(listing, &room, err));
   char *array = arena_alloc_array(listing->arena, room + 1, listing->row_size);
-  if (array == NULL)
-    return problem_memory(err, what, store->path);
   sqlite3_stmt *statement = NULL;
   if (sqlite3_prepare_v2(store->db, listing->sql, -1, &statement, NULL) != SQLITE_OK)
     return problem_sqlite(err, what, store->path, store->db);
@@ -48,10 +46,9 @@ static enum status list(const struct listing *listing, void *ret_array, size_t *
   size_t count = 0;
   enum status status = STATUS_OK;
   int code = SQLITE_ROW;
-  while (status == STATUS_OK && count < room && (code = sqlite3_step(statement)) == SQLITE_ROW)
-    if (!listing->read_row(statement, listing->arena, array + count++ * listing->row_size))
-      status = problem_memory(err, what, store->path);
-  if (status == STATUS_OK && code != SQLITE_ROW && code != SQLITE_DONE)
+  while (count < room && (code = sqlite3_step(statement)) == SQLITE_ROW)
+    listing->read_row(statement, listing->arena, array + count++ * listing->row_size);
+  if (code != SQLITE_ROW && code != SQLITE_DONE)
     status = problem_sqlite(err, what, store->path, store->db);
   sqlite3_finalize(statement);
   memcpy(ret_array, &array, sizeof array);
@@ -59,15 +56,10 @@ static enum status list(const struct listing *listing, void *ret_array, size_t *
   return status;
 }
 
-// NULL stays NULL. `*is_good` turns false when memory is out.
-static const char *text_at(sqlite3_stmt *row, int column, struct arena *arena, bool *is_good)
+static const char *text_at(sqlite3_stmt *row, int column, struct arena *arena) // NULL stays NULL
 {
   const char *text = (const char *)sqlite3_column_text(row, column);
-  if (text == NULL)
-    return NULL;
-  const char *copy = arena_copy(arena, text, (size_t)sqlite3_column_bytes(row, column));
-  *is_good &= copy != NULL;
-  return copy;
+  return text == NULL ? NULL : arena_copy(arena, text, (size_t)sqlite3_column_bytes(row, column));
 }
 
 static int64_t integer_or(sqlite3_stmt *row, int column, int64_t none)
@@ -75,20 +67,18 @@ static int64_t integer_or(sqlite3_stmt *row, int column, int64_t none)
   return sqlite3_column_type(row, column) == SQLITE_NULL ? none : sqlite3_column_int64(row, column);
 }
 
-static bool read_experiment(sqlite3_stmt *row, struct arena *arena, void *ret_element)
+static void read_experiment(sqlite3_stmt *row, struct arena *arena, void *ret_element)
 {
   struct store_experiment *experiment = ret_element;
-  bool is_good = true;
   experiment->experiment_id = sqlite3_column_int64(row, 0);
-  experiment->name = text_at(row, 1, arena, &is_good);
-  experiment->workload = text_at(row, 2, arena, &is_good);
-  experiment->framework = text_at(row, 3, arena, &is_good);
-  experiment->framework_version = text_at(row, 4, arena, &is_good);
-  experiment->command = text_at(row, 5, arena, &is_good);
+  experiment->name = text_at(row, 1, arena);
+  experiment->workload = text_at(row, 2, arena);
+  experiment->framework = text_at(row, 3, arena);
+  experiment->framework_version = text_at(row, 4, arena);
+  experiment->command = text_at(row, 5, arena);
   experiment->created_ns = sqlite3_column_int64(row, 6);
   experiment->system_id = sqlite3_column_int64(row, 7);
-  experiment->xsp_version = text_at(row, 8, arena, &is_good);
-  return is_good;
+  experiment->xsp_version = text_at(row, 8, arena);
 }
 
 enum status store_experiments(struct store *store, struct arena *arena, struct store_experiment **ret,
@@ -105,18 +95,16 @@ enum status store_experiments(struct store *store, struct arena *arena, struct s
   return list(&listing, ret, ret_count, err);
 }
 
-static bool read_system_value(sqlite3_stmt *row, struct arena *arena, void *ret_element)
+static void read_system_value(sqlite3_stmt *row, struct arena *arena, void *ret_element)
 {
   struct store_system_value *value = ret_element;
-  bool is_good = true;
   int type = sqlite3_column_type(row, 1);
-  value->key = text_at(row, 0, arena, &is_good);
+  value->key = text_at(row, 0, arena);
   value->is_number = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
   if (value->is_number)
     value->number = sqlite3_column_double(row, 1);
   else
-    value->text = text_at(row, 1, arena, &is_good);
-  return is_good;
+    value->text = text_at(row, 1, arena);
 }
 
 enum status store_system(struct store *store, int64_t system_id, struct arena *arena, struct store_system_value **ret,
@@ -145,10 +133,9 @@ enum status store_workload(struct store *store, int64_t experiment_id, struct ar
   return list(&listing, ret, ret_count, err);
 }
 
-static bool read_run(sqlite3_stmt *row, struct arena *arena, void *ret_element)
+static void read_run(sqlite3_stmt *row, struct arena *arena, void *ret_element)
 {
   struct store_run *run = ret_element;
-  bool is_good = true;
   run->run_id = sqlite3_column_int64(row, 0);
   run->experiment_id = sqlite3_column_int64(row, 1);
   const char *levels = (const char *)sqlite3_column_text(row, 2);
@@ -159,10 +146,9 @@ static bool read_run(sqlite3_stmt *row, struct arena *arena, void *ret_element)
   run->dropped_count = sqlite3_column_int64(row, 4);
   const char *epoch = (const char *)sqlite3_column_text(row, 5);
   run->epoch_is_unix = epoch != NULL && strcmp(epoch, "unix") == 0;
-  run->layer = text_at(row, 6, arena, &is_good);
+  run->layer = text_at(row, 6, arena);
   run->misused_count = sqlite3_column_int64(row, 7);
   run->own_pct = sqlite3_column_type(row, 8) == SQLITE_NULL ? (double)NAN : sqlite3_column_double(row, 8);
-  return is_good;
 }
 
 enum status store_runs(struct store *store, struct arena *arena, struct store_run **ret, size_t *ret_count,
@@ -179,20 +165,18 @@ enum status store_runs(struct store *store, struct arena *arena, struct store_ru
   return list(&listing, ret, ret_count, err);
 }
 
-static bool read_track(sqlite3_stmt *row, struct arena *arena, void *ret_element)
+static void read_track(sqlite3_stmt *row, struct arena *arena, void *ret_element)
 {
   struct store_track *track = ret_element;
-  bool is_good = true;
   track->run_id = sqlite3_column_int64(row, 0);
   track->track_id = sqlite3_column_int64(row, 1);
-  track->name = text_at(row, 2, arena, &is_good);
-  track->host = text_at(row, 3, arena, &is_good);
+  track->name = text_at(row, 2, arena);
+  track->host = text_at(row, 3, arena);
   track->process_id = integer_or(row, 4, STORE_NONE);
   track->thread_id = integer_or(row, 5, STORE_NONE);
   track->device_id = integer_or(row, 6, STORE_NONE);
   track->stream_id = integer_or(row, 7, STORE_NONE);
-  track->clock = text_at(row, 8, arena, &is_good);
-  return is_good;
+  track->clock = text_at(row, 8, arena);
 }
 
 enum status store_tracks(struct store *store, int64_t run_id, struct arena *arena, struct store_track **ret,
@@ -209,7 +193,7 @@ enum status store_tracks(struct store *store, int64_t run_id, struct arena *aren
   return list(&listing, ret, ret_count, err);
 }
 
-static bool read_observation(sqlite3_stmt *row, struct arena *arena, void *ret_element)
+static void read_observation(sqlite3_stmt *row, struct arena *arena, void *ret_element)
 {
   (void)arena;
   struct store_observation *observation = ret_element;
@@ -218,7 +202,6 @@ static bool read_observation(sqlite3_stmt *row, struct arena *arena, void *ret_e
   observation->start_ns = sqlite3_column_int64(row, 2);
   observation->duration_ns = sqlite3_column_int64(row, 3);
   observation->warmup = sqlite3_column_int64(row, 4) != 0;
-  return true;
 }
 
 enum status store_observations(struct store *store, int64_t run_id, struct arena *arena, struct store_observation **ret,

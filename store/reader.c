@@ -3,6 +3,8 @@
 // counts, ids of strings, ranges of enums. Callers index by what they get without asking again.
 #include "store/reader.h"
 
+#include "base/memory.h"
+#include "base/sorted.h"
 #include "store/catalogue.h"
 #include "store/key_list.h"
 #include "store/problem.h"
@@ -77,8 +79,8 @@ enum status reader_refresh(struct reader *reader, struct error *err)
 {
   if (reader->cursors > 0)
     return STATUS_OK;
-  if (reader->codec == NULL && (reader->codec = chunk_codec_create()) == NULL)
-    return problem_memory(err, what, reader->path);
+  if (reader->codec == NULL)
+    reader->codec = chunk_codec_create();
   int64_t version = 0;
   enum status status = read_data_version(reader, &version, err);
   reader_rest(reader);
@@ -105,16 +107,10 @@ enum status reader_refresh(struct reader *reader, struct error *err)
 
 struct run_chunks *reader_run(struct reader *reader, int64_t run_id)
 {
-  size_t low = 0;
-  size_t high = reader->run_count;
-  while (low < high) {
-    size_t middle = (low + high) / 2;
-    if (reader->runs[middle].run_id < run_id)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low < reader->run_count && reader->runs[low].run_id == run_id ? &reader->runs[low] : NULL;
+  if (reader->run_count == 0)
+    return NULL;
+  size_t at = sorted_lower_bound_i64(run_id, &reader->runs->run_id, reader->run_count, sizeof *reader->runs);
+  return at < reader->run_count && reader->runs[at].run_id == run_id ? &reader->runs[at] : NULL;
 }
 
 // ---- one chunk -------------------------------------------------------------------------------------------------------
@@ -150,7 +146,7 @@ static enum status check_values(const struct reader *reader, const struct column
 {
   struct column_kind limits = *kind;
   if (kind->is_string)
-    limits.most = reader->strings->count > 0 ? (int64_t)reader->strings->count - 1 : 0;
+    limits.most = (int64_t)strings_count(reader->strings) - 1;
   if (in_range(&limits, count, values))
     return STATUS_OK;
   return problem_broken(err, reader->path, "a chunk of column %s holds a value that is out of range", kind->name);
@@ -275,9 +271,7 @@ enum status reader_pin(struct reader *reader, const struct series *series, struc
   if (block == NULL) {
     size_t size = part->row_count * chunk_type_size(series_kinds[series->name].columns[column].type);
     make_room(reader, size);
-    block = malloc(sizeof *block + size);
-    if (block == NULL)
-      return problem_memory(err, what, reader->path);
+    block = memory_resize(NULL, 1, sizeof *block + size);
     enum status status = decode_chunk(reader, series, part, column, false, block + 1, err);
     if (status != STATUS_OK) {
       free(block);
@@ -311,18 +305,13 @@ enum status reader_list(struct reader *reader, struct series *series, unsigned c
   int64_t first = 0;
   if (reader_is_counting(reader, series, column, &first)) {
     *ret_list = series->lists[column] = key_list_create_counting(first, series->row_count);
-    return *ret_list == NULL ? problem_memory(err, what, reader->path) : STATUS_OK;
+    return STATUS_OK;
   }
   XSP_TRY(reader_check_memory(reader, series, column, series->row_count, sizeof(int64_t), err));
-  int64_t *values = malloc(series->row_count * sizeof *values + 1);
-  if (values == NULL)
-    return problem_memory(err, what, reader->path);
+  int64_t *values = memory_resize(NULL, series->row_count, sizeof *values);
   enum status status = reader_column(reader, series, column, false, values, err);
-  if (status == STATUS_OK) {
+  if (status == STATUS_OK)
     series->lists[column] = key_list_create(values, series->row_count);
-    if (series->lists[column] == NULL)
-      status = problem_memory(err, what, reader->path);
-  }
   free(values);
   *ret_list = series->lists[column];
   return status;
@@ -387,10 +376,11 @@ enum status reader_add_overlay(struct reader *reader, struct overlay *overlay, s
 const char *reader_text(const struct reader *reader, uint32_t string_id, size_t *ret_length)
 {
   const struct strings *strings = reader->strings;
-  if (strings == NULL || string_id >= strings->count) {
+  if (strings == NULL || string_id >= interner_count(&strings->texts)) {
     *ret_length = 0;
     return "";
   }
-  *ret_length = strings->length[string_id];
-  return strings->text[string_id];
+  struct slice text = interner_text(&strings->texts, string_id);
+  *ret_length = text.length;
+  return text.data;
 }

@@ -3,8 +3,8 @@
 // columns that are filtered on or asked for. Must not know SQL.
 #include "store/scan.h"
 
+#include "base/memory.h"
 #include "store/key_list.h"
-#include "store/problem.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -115,9 +115,7 @@ static enum status enter_part(struct scan *scan, bool *ret_any, struct error *er
     if (slot->minimum >= filter->least && slot->maximum <= filter->most)
       continue;
     if (scan->selected == NULL) // one more: the last place is written, never used, by a branchless store
-      scan->selected = malloc((STORE_CHUNK_ROWS + 1) * sizeof *scan->selected);
-    if (scan->selected == NULL)
-      return problem_memory(err, "cannot read trace", scan->reader->path);
+      scan->selected = memory_new(STORE_CHUNK_ROWS + 1, sizeof *scan->selected);
     XSP_TRY(scan_need(scan, filter->column, err));
     count = is_first ? select_first(scan, filter, scan->part->row_count) : select_again(scan, filter, count);
     is_first = false;

@@ -5,18 +5,22 @@
 // cell. So blocks of rows are gathered per column, where the processor overlaps the waiting.
 #include "store/scan.h"
 
-#include "store/problem.h"
+#include "base/memory.h"
+#include "base/vector.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define ORDER_BLOCK 2048u // rows gathered at a time
 
+struct ordered_part {
+  const struct run_chunks *run;
+  struct part *part;
+  struct series *series;
+};
+
 struct scan_order {
-  const struct run_chunks **runs; // by number of the part
-  struct part **parts;
-  struct series **series;
-  size_t part_count, part_capacity;
+  VECTOR(struct ordered_part) parts;
   uint32_t *places, *other; // number of the part << 16 | row within it
   size_t count, capacity;
   size_t block_from, block_rows, next; // of places; `next` within the block
@@ -31,53 +35,25 @@ void scan_order_free(struct scan *scan)
   if (order == NULL)
     return;
   for (unsigned column = 0; column < STORE_COLUMNS; column++) {
-    for (size_t i = 0; i < order->part_count && order->pins[column] != NULL; i++)
+    for (size_t i = 0; i < order->parts.count && order->pins[column] != NULL; i++)
       if (order->pins[column][i] != NULL)
         reader_unpin(scan->reader, order->pins[column][i]);
     free(order->pins[column]);
     free(order->bases[column]);
   }
-  free(order->runs);
-  free(order->parts);
-  free(order->series);
+  vector_done(&order->parts);
   free(order->places);
   free(order->other);
   free(order);
   scan->order = NULL;
 }
 
-static bool add_order_part(struct scan_order *order, const struct scan *scan)
-{
-  if (order->part_count == order->part_capacity) {
-    size_t capacity = 2 * order->part_capacity + 16;
-    void *runs = realloc(order->runs, capacity * sizeof *order->runs);
-    order->runs = runs != NULL ? runs : order->runs;
-    void *parts = realloc(order->parts, capacity * sizeof *order->parts);
-    order->parts = parts != NULL ? parts : order->parts;
-    void *series = realloc(order->series, capacity * sizeof *order->series);
-    order->series = series != NULL ? series : order->series;
-    if (runs == NULL || parts == NULL || series == NULL)
-      return false;
-    order->part_capacity = capacity;
-  }
-  order->runs[order->part_count] = scan->run;
-  order->parts[order->part_count] = scan->part;
-  order->series[order->part_count] = scan->series;
-  order->part_count++;
-  return true;
-}
-
-static bool reserve_places(struct scan_order *order, uint32_t more)
+static void reserve_places(struct scan_order *order, uint32_t more)
 {
   if (order->count + more <= order->capacity)
-    return true;
-  size_t capacity = 2 * order->capacity + STORE_CHUNK_ROWS;
-  uint32_t *places = realloc(order->places, capacity * sizeof *places);
-  if (places == NULL)
-    return false;
-  order->places = places;
-  order->capacity = capacity;
-  return true;
+    return;
+  order->capacity = 2 * order->capacity + STORE_CHUNK_ROWS;
+  order->places = memory_resize(order->places, order->capacity, sizeof *order->places);
 }
 
 static enum status collect_places(struct scan *scan, struct error *err)
@@ -86,9 +62,11 @@ static enum status collect_places(struct scan *scan, struct error *err)
   XSP_TRY(scan_find_part(scan, err));
   while (!scan->at_end) {
     uint32_t count = scan->is_selected ? scan->selected_count : scan->part->row_count;
-    uint32_t base = (uint32_t)order->part_count << 16;
-    if (order->part_count == SCAN_ORDER_PARTS_MAXIMUM || !reserve_places(order, count) || !add_order_part(order, scan))
-      return problem_memory(err, "cannot read trace", scan->reader->path);
+    uint32_t base = (uint32_t)order->parts.count << 16;
+    if (order->parts.count == SCAN_ORDER_PARTS_MAXIMUM)
+      return error_set(err, STATUS_MEMORY, "cannot read trace", scan->reader->path, NULL, "too many rows to sort");
+    reserve_places(order, count);
+    *vector_add(&order->parts) = (struct ordered_part){scan->run, scan->part, scan->series};
     uint32_t *to = order->places + order->count;
     for (uint32_t i = 0; i < count; i++)
       to[i] = base | (scan->is_selected ? scan->selected[i] : i);
@@ -104,13 +82,12 @@ static enum status order_pin(struct scan *scan, unsigned column, struct error *e
   struct scan_order *order = scan->order;
   if (order->pins[column] != NULL)
     return STATUS_OK;
-  order->pins[column] = calloc(order->part_count + 1, sizeof *order->pins[column]);
-  order->bases[column] = calloc(order->part_count + 1, sizeof *order->bases[column]);
-  if (order->pins[column] == NULL || order->bases[column] == NULL)
-    return problem_memory(err, "cannot read trace", scan->reader->path);
-  for (size_t i = 0; i < order->part_count; i++)
-    if (order->parts[i]->slot[column].chunk_id != 0) {
-      XSP_TRY(reader_pin(scan->reader, order->series[i], order->parts[i], column, &order->pins[column][i], err));
+  order->pins[column] = memory_new(order->parts.count, sizeof *order->pins[column]);
+  order->bases[column] = memory_new(order->parts.count, sizeof *order->bases[column]);
+  for (size_t i = 0; i < order->parts.count; i++)
+    if (order->parts.items[i].part->slot[column].chunk_id != 0) {
+      const struct ordered_part *one = &order->parts.items[i];
+      XSP_TRY(reader_pin(scan->reader, one->series, one->part, column, &order->pins[column][i], err));
       order->bases[column][i] = order->pins[column][i]->values;
     }
   return STATUS_OK;
@@ -149,7 +126,7 @@ static enum status read_keys(struct scan *scan, uint8_t column, uint32_t *keys, 
   uint32_t largest = 0;
   if (column == SCAN_ORDER_RUN) {
     for (size_t i = 0; i < order->count; i++)
-      keys[i] = (uint32_t)(order->runs[order->places[i] >> 16] - scan->reader->runs);
+      keys[i] = (uint32_t)(order->parts.items[order->places[i] >> 16].run - scan->reader->runs);
   } else {
     XSP_TRY(order_pin(scan, column, err));
     bool is_byte = series_kinds[scan->name].columns[column].type == CHUNK_UINT8;
@@ -181,13 +158,13 @@ static int compare_ranked(const void *left, const void *right)
   return order != 0 ? order : (a->length > b->length) - (a->length < b->length);
 }
 
-// Replaces keys by the rank of their texts. False: out of memory.
-static bool rank_keys(const struct scan *scan, uint8_t column, uint32_t *keys, uint32_t *largest)
+// Replaces keys by the rank of their texts.
+static void rank_keys(const struct scan *scan, uint8_t column, uint32_t *keys, uint32_t *largest)
 {
-  uint32_t *ranks = calloc((size_t)*largest + 1, sizeof *ranks);
-  struct ranked *used = malloc(((size_t)*largest + 1) * sizeof *used);
+  uint32_t *ranks = memory_new((size_t)*largest + 1, sizeof *ranks);
+  struct ranked *used = memory_new((size_t)*largest + 1, sizeof *used);
   uint32_t used_count = 0;
-  for (size_t i = 0; ranks != NULL && used != NULL && i < scan->order->count; i++)
+  for (size_t i = 0; i < scan->order->count; i++)
     if (ranks[keys[i]] == 0) {
       struct ranked *ranked = &used[used_count++];
       ranks[keys[i]] = 1;
@@ -195,40 +172,34 @@ static bool rank_keys(const struct scan *scan, uint8_t column, uint32_t *keys, u
       if (keys[i] > 0)
         ranked->text = scan->order_text(scan, column, keys[i] - 1, &ranked->length);
     }
-  if (ranks != NULL && used != NULL) {
-    qsort(used, used_count, sizeof *used, compare_ranked);
-    uint32_t rank = 0;
-    for (uint32_t i = 0; i < used_count; i++) {
-      rank += i > 0 && compare_ranked(&used[i - 1], &used[i]) != 0;
-      ranks[used[i].key] = rank;
-    }
-    for (size_t i = 0; i < scan->order->count; i++)
-      keys[i] = ranks[keys[i]];
-    *largest = rank;
+  qsort(used, used_count, sizeof *used, compare_ranked);
+  uint32_t rank = 0;
+  for (uint32_t i = 0; i < used_count; i++) {
+    rank += i > 0 && compare_ranked(&used[i - 1], &used[i]) != 0;
+    ranks[used[i].key] = rank;
   }
-  bool is_good = ranks != NULL && used != NULL;
+  for (size_t i = 0; i < scan->order->count; i++)
+    keys[i] = ranks[keys[i]];
+  *largest = rank;
   free(ranks);
   free(used);
-  return is_good;
 }
 
 static enum status make_keys(struct scan *scan, const struct scan_order_term *term, uint32_t *keys,
                              uint32_t *ret_largest, struct error *err)
 {
   XSP_TRY(read_keys(scan, term->column, keys, ret_largest, err));
-  if (term->column != SCAN_ORDER_RUN && !rank_keys(scan, term->column, keys, ret_largest))
-    return problem_memory(err, "cannot read trace", scan->reader->path);
+  if (term->column != SCAN_ORDER_RUN)
+    rank_keys(scan, term->column, keys, ret_largest);
   for (size_t i = 0; i < scan->order->count && term->is_descending; i++)
     keys[i] = *ret_largest - keys[i];
   return STATUS_OK;
 }
 
 // One stable counting sort.
-static bool sort_by(struct scan_order *order, const uint32_t *keys, uint32_t largest)
+static void sort_by(struct scan_order *order, const uint32_t *keys, uint32_t largest)
 {
-  size_t *next = calloc((size_t)largest + 2, sizeof *next);
-  if (next == NULL)
-    return false;
+  size_t *next = memory_new((size_t)largest + 2, sizeof *next);
   for (size_t i = 0; i < order->count; i++)
     next[keys[i] + 1]++;
   for (size_t key = 1; key <= largest; key++)
@@ -239,25 +210,20 @@ static bool sort_by(struct scan_order *order, const uint32_t *keys, uint32_t lar
   uint32_t *places = order->other;
   order->other = order->places;
   order->places = places;
-  return true;
 }
 
 enum status scan_order_make(struct scan *scan, struct error *err)
 {
-  scan->order = calloc(1, sizeof *scan->order);
-  if (scan->order == NULL)
-    return problem_memory(err, "cannot read trace", scan->reader->path);
+  scan->order = memory_new(1, sizeof *scan->order);
   enum status status = collect_places(scan, err);
   struct scan_order *order = scan->order;
-  uint32_t *keys = malloc(order->count * sizeof *keys + 1);
-  order->other = malloc(order->count * sizeof *order->other + 1);
-  if (status == STATUS_OK && (keys == NULL || order->other == NULL))
-    status = problem_memory(err, "cannot read trace", scan->reader->path);
+  uint32_t *keys = memory_resize(NULL, order->count, sizeof *keys);
+  order->other = memory_resize(NULL, order->count, sizeof *order->other);
   for (unsigned i = scan->order_count; i-- > 0 && status == STATUS_OK;) {
     uint32_t largest = 0;
     status = make_keys(scan, &scan->orders[i], keys, &largest, err);
-    if (status == STATUS_OK && !sort_by(order, keys, largest))
-      status = problem_memory(err, "cannot read trace", scan->reader->path);
+    if (status == STATUS_OK)
+      sort_by(order, keys, largest);
   }
   free(keys);
   return status;
@@ -291,7 +257,7 @@ void scan_order_next(struct scan *scan)
       return;
   }
   uint32_t part = order->places[order->block_from + order->next] >> 16;
-  scan->run = order->runs[part];
-  scan->part = order->parts[part];
+  scan->run = order->parts.items[part].run;
+  scan->part = order->parts.items[part].part;
   scan->row = (uint32_t)order->next++;
 }

@@ -2,7 +2,7 @@
 // Moves the times of a run that is already stored: for sources that say only at their end what their times count from.
 // A chunk's times are coded as differences to its base, so the base moves and nothing is coded again. Called by
 // importers before correlate runs.
-#include "store/problem.h"
+#include "base/memory.h"
 #include "store/store_private.h"
 
 #include <stdlib.h>
@@ -45,11 +45,9 @@ static enum status move_part(struct store *store, sqlite3_stmt *find, int64_t of
     return too_far(store, offset_ns, err);
   const void *data = sqlite3_column_blob(find, 3);
   size_t size = (size_t)sqlite3_column_bytes(find, 3);
-  uint8_t *copy = malloc(size + 1);
-  if (copy == NULL || data == NULL) {
-    free(copy);
-    return writer_memory(store, err);
-  }
+  if (data == NULL)
+    return writer_failed(store, err);
+  uint8_t *copy = memory_resize(NULL, size, 1);
   memcpy(copy, data, size);
   chunk_shift(copy, size, offset_ns);
   enum status status = write_back(store, sqlite3_column_int64(find, 0), minimum, maximum, copy, size, err);
@@ -58,16 +56,12 @@ static enum status move_part(struct store *store, sqlite3_stmt *find, int64_t of
 }
 
 // Rows of the open part are in the file (they were flushed) and in memory, from where they are written again.
-static bool move_pending(struct store *store, int64_t run_id, int64_t offset_ns)
+static void move_pending(struct store *store, int64_t run_id, int64_t offset_ns)
 {
-  struct pending_run *run = pending_find(store, run_id);
-  if (run == NULL)
-    return false;
-  struct pending_series *series = &run->series[SERIES_SPAN];
+  struct pending_series *series = &pending_find(store, run_id)->series[SERIES_SPAN];
   int64_t *starts = series->columns[STORE_START_NS];
   for (uint32_t i = 0; i < series->row_count; i++)
     starts[i] = (int64_t)((uint64_t)starts[i] + (uint64_t)offset_ns); // in range: its part was
-  return true;
 }
 
 static enum status move_table(struct store *store, const char *sql, int64_t run_id, int64_t offset_ns,
@@ -110,8 +104,7 @@ enum status store_shift_run(struct store *store, int64_t run_id, int64_t offset_
   }
   sqlite3_finalize(find);
   XSP_TRY(status);
-  if (!move_pending(store, run_id, offset_ns))
-    return writer_memory(store, err);
+  move_pending(store, run_id, offset_ns);
   XSP_TRY(move_table(store, "UPDATE log SET time_ns = time_ns + ?2 WHERE run_id = ?1", run_id, offset_ns, err));
   return move_table(store, "UPDATE main.observation SET start_ns = start_ns + ?2 WHERE run_id = ?1", run_id, offset_ns,
                     err);

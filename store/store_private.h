@@ -70,7 +70,7 @@ enum status store_open_database(struct store *store, struct error *err) MUST_CHE
 enum status pending_flush(struct store *store, struct error *err) MUST_CHECK; // every dirty part and all new strings
 bool pending_is_dirty(const struct store *store);
 void pending_free(struct store *store);
-struct pending_run *pending_find(struct store *store, int64_t run_id); // creates; NULL: out of memory
+struct pending_run *pending_find(struct store *store, int64_t run_id); // creates
 enum status pending_write_column(struct store *store, int64_t run_id, enum series_name series, int64_t part,
                                  unsigned column, const void *values, uint32_t count, struct error *err) MUST_CHECK;
 
@@ -81,7 +81,6 @@ void unfinished_forget(char *partial_path);
 // write.c
 enum status writer_check(struct store *store, struct error *err) MUST_CHECK;      // may this handle still write?
 enum status writer_failed(struct store *store, struct error *err);                // SQLite's last error, sticky
-enum status writer_memory(struct store *store, struct error *err);                // out of memory, sticky
 sqlite3_stmt *writer_statement(struct store *store, enum writer_statement which); // NULL: see writer_failed
 enum status writer_step(struct store *store, sqlite3_stmt *statement, struct error *err) MUST_CHECK; // runs, resets
 

@@ -4,6 +4,8 @@
 // Ranges only prune; SQLite checks every row of them again.
 #include "store/table.h"
 
+#include "base/memory.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -348,9 +350,7 @@ int table_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret_cursor)
   enum status status = reader_refresh(table->reader, &err);
   if (status != STATUS_OK)
     return table_failed(base, status, &err);
-  struct table_cursor *cursor = calloc(1, sizeof *cursor);
-  if (cursor == NULL)
-    return SQLITE_NOMEM;
+  struct table_cursor *cursor = memory_new(1, sizeof *cursor);
   cursor->scan.reader = table->reader;
   cursor->scan.name = table->kind->series;
   cursor->scan.at_end = true;

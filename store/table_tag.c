@@ -35,7 +35,7 @@ static enum status put_value(struct scan *scan, sqlite3_context *context, struct
     double real;
     memcpy(&real, &value, sizeof real);
     sqlite3_result_double(context, real);
-  } else if (value == 0 || (value > 0 && value < scan->reader->strings->count)) {
+  } else if (value == 0 || (value > 0 && value < strings_count(scan->reader->strings))) {
     table_string(context, scan->reader, (uint32_t)value);
   } else {
     return problem_broken(err, scan->reader->path, "a tag refers to string %lld, which does not exist",

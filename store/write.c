@@ -4,6 +4,7 @@
 // Kill safety: one SQLite transaction from commit to commit, with a rollback journal and without fsync (a killed process
 // loses nothing that it gave to the kernel; only store_finish pays for safety against power loss). Chunks append, so the
 // journal stays small. What fails once fails for good: the file then holds what was committed before.
+#include "base/memory.h"
 #include "store/problem.h"
 #include "store/store_private.h"
 
@@ -34,27 +35,15 @@ enum status writer_check(struct store *store, struct error *err)
   return error_set(err, STATUS_USE, what, store->path, NULL, "the file is open for reading");
 }
 
-static enum status keep_failure(struct store *store, struct error *err)
-{
-  store->has_failed = true;
-  if (err != NULL)
-    *err = store->failure;
-  return store->failure.status;
-}
-
 enum status writer_failed(struct store *store, struct error *err)
 {
   if (!store->has_failed)
     (void)problem_sqlite(&store->failure, what, store->partial_path != NULL ? store->partial_path : store->path,
                          store->db);
-  return keep_failure(store, err);
-}
-
-enum status writer_memory(struct store *store, struct error *err)
-{
-  if (!store->has_failed)
-    (void)problem_memory(&store->failure, what, store->path);
-  return keep_failure(store, err);
+  store->has_failed = true;
+  if (err != NULL)
+    *err = store->failure;
+  return store->failure.status;
 }
 
 // ---- statements ------------------------------------------------------------------------------------------------------
@@ -186,20 +175,14 @@ enum status store_create(const char *path, bool force, struct store **ret_store,
     if (!S_ISREG(facts.st_mode))
       return error_set(err, STATUS_USE, "cannot create trace", path, "another name", "it is no regular file");
   }
-  struct store *store = calloc(1, sizeof *store);
-  if (store == NULL)
-    return problem_memory(err, "cannot create trace", path);
+  struct store *store = memory_new(1, sizeof *store);
   store->lock_file = -1;
   store->next_system_id = 1;
   store->format_version = STORE_FORMAT_VERSION;
-  store->path = strdup(path);
-  store->partial_path = malloc(strlen(path) + sizeof ".partial");
-  if (store->path == NULL || store->partial_path == NULL) {
-    store_close(store);
-    return problem_memory(err, "cannot create trace", path);
-  }
-  store->strings_written = 1;
+  store->path = memory_text(path);
+  store->partial_path = memory_resize(NULL, strlen(path) + sizeof ".partial", 1);
   sprintf(store->partial_path, "%s.partial", path);
+  store->strings_written = 1;
   enum status status = claim_partial(store, err);
   if (status == STATUS_OK) {
     status = open_for_writing(store, err);
@@ -352,23 +335,17 @@ enum status store_add_trace(struct store *store, int64_t run_id, const char *tex
 
 uint32_t store_string(struct store *store, const char *text, size_t length)
 {
-  uint32_t id = 0;
-  if (!store->has_failed && !strings_intern(&store->strings, text, length, &id))
-    (void)writer_memory(store, NULL);
-  return id;
+  return store->has_failed ? 0 : strings_intern(&store->strings, text, length);
 }
 
 bool store_has_strings(const struct store *store)
 {
-  return store->strings.count > 1;
+  return strings_count(&store->strings) > 1;
 }
 
 uint32_t store_new_string(struct store *store, const char *text, size_t length)
 {
-  uint32_t id = 0;
-  if (!store->has_failed && !strings_add(&store->strings, text, length, &id))
-    (void)writer_memory(store, NULL);
-  return id;
+  return store->has_failed ? 0 : strings_add(&store->strings, text, length);
 }
 
 enum status store_add_log(struct store *store, int64_t run_id, int64_t span_id, int64_t time_ns, const char *message,
