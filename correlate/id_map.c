@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-bool id_map_init(struct id_map *map, struct arena *arena, size_t count, uint64_t largest)
+void id_map_init(struct id_map *map, struct arena *arena, size_t count, uint64_t largest)
 {
   *map = (struct id_map){0};
   size_t entries;
@@ -21,14 +21,9 @@ bool id_map_init(struct id_map *map, struct arena *arena, size_t count, uint64_t
     map->mask = entries - 1;
     map->seed = hash_new_seed();
     map->key = arena_alloc_array(arena, entries, sizeof *map->key);
-    if (map->key == NULL)
-      return false;
   }
   map->value = arena_alloc_array(arena, entries, sizeof *map->value);
-  if (map->value == NULL)
-    return false;
   memset(map->value, 0xff, entries * sizeof *map->value);
-  return true;
 }
 
 uint32_t *id_map_slot(struct id_map *map, uint64_t id)
@@ -42,42 +37,39 @@ uint32_t *id_map_slot(struct id_map *map, uint64_t id)
   return &map->value[at];
 }
 
-static bool grow_direct(struct id_map *map, struct arena *arena, uint64_t id)
+static void grow_direct(struct id_map *map, struct arena *arena, uint64_t id)
 {
   uint64_t limit = map->limit * 2 > id ? map->limit * 2 : id + 1;
   uint32_t *value = arena_alloc_array(arena, limit, sizeof *value);
-  if (value == NULL)
-    return false;
   memset(value, 0xff, limit * sizeof *value);
   if (map->limit > 0)
     memcpy(value, map->value, map->limit * sizeof *value);
   map->value = value;
   map->limit = limit;
-  return true;
 }
 
 // Puts everything into a hashed map of twice the room.
-static bool grow_hashed(struct id_map *map, struct arena *arena)
+static void grow_hashed(struct id_map *map, struct arena *arena)
 {
   size_t slots = map->key == NULL ? map->limit : map->mask + 1;
   struct id_map larger;
-  if (!id_map_init(&larger, arena, slots > 512 ? slots : 512, UINT64_MAX))
-    return false;
+  id_map_init(&larger, arena, slots > 512 ? slots : 512, UINT64_MAX);
   for (size_t i = 0; i < slots; i++)
     if (map->value[i] != ROW_NONE) {
       *id_map_slot(&larger, map->key == NULL ? i : map->key[i]) = map->value[i];
       larger.used++;
     }
   *map = larger;
-  return true;
 }
 
 uint32_t *id_map_grow_slow(struct id_map *map, struct arena *arena, uint64_t id, uint64_t direct_most)
 {
-  if (map->key == NULL && id < direct_most)
-    return grow_direct(map, arena, id) ? &map->value[id] : NULL;
-  if ((map->key == NULL || map->used > map->mask / 2) && !grow_hashed(map, arena))
-    return NULL;
+  if (map->key == NULL && id < direct_most) {
+    grow_direct(map, arena, id);
+    return &map->value[id];
+  }
+  if (map->key == NULL || map->used > map->mask / 2)
+    grow_hashed(map, arena);
   uint32_t *slot = id_map_slot(map, id);
   map->used += *slot == ROW_NONE;
   return slot;

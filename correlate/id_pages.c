@@ -17,29 +17,24 @@ static struct id_page *find_page(const struct id_pages *pages, uint64_t number)
   return &pages->slot[at];
 }
 
-static bool grow(struct id_pages *pages, struct arena *arena)
+static void grow(struct id_pages *pages, struct arena *arena)
 {
   size_t count = pages->slot == NULL ? 64 : 2 * (pages->mask + 1);
   struct id_pages larger = {
       .slot = arena_alloc_array(arena, count, sizeof *larger.slot), .mask = count - 1, .seed = hash_new_seed()};
-  if (larger.slot == NULL)
-    return false;
   for (size_t i = 0; pages->slot != NULL && i <= pages->mask; i++)
     if (pages->slot[i].row != NULL)
       *find_page(&larger, pages->slot[i].number) = pages->slot[i];
   pages->slot = larger.slot;
   pages->mask = larger.mask;
   pages->seed = larger.seed;
-  return true;
 }
 
 static uint32_t *new_page(struct id_pages *pages, struct arena *arena, uint64_t number)
 {
-  if ((pages->slot == NULL || pages->page_count > pages->mask / 2) && !grow(pages, arena))
-    return NULL;
+  if (pages->slot == NULL || pages->page_count > pages->mask / 2)
+    grow(pages, arena);
   uint32_t *row = arena_alloc_array(arena, ID_PAGE_IDS, sizeof *row);
-  if (row == NULL)
-    return NULL;
   memset(row, 0xff, ID_PAGE_IDS * sizeof *row);
   *find_page(pages, number) = (struct id_page){number, row};
   pages->page_count++;
@@ -56,8 +51,6 @@ uint32_t *id_pages_slot_slow(struct id_pages *pages, struct arena *arena, uint64
     if (pages->is_closed)
       return id_map_grow(&pages->sparse, arena, id, 0);
     row = new_page(pages, arena, number);
-    if (row == NULL)
-      return NULL;
   }
   pages->last_number = number + 1;
   pages->last_row = row;

@@ -24,7 +24,7 @@ struct id_pages { // starts as {0}
   bool is_closed;       // no more pages: ids are too far apart
 };
 
-// The place of an id's row, ROW_NONE where it is new; the caller fills it at once. NULL: out of memory.
+// The place of an id's row, ROW_NONE where it is new; the caller fills it at once.
 uint32_t *id_pages_slot_slow(struct id_pages *pages, struct arena *arena, uint64_t id);
 static inline uint32_t *id_pages_slot(struct id_pages *pages, struct arena *arena, uint64_t id)
 {

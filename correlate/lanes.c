@@ -115,7 +115,7 @@ bool lanes_sort(const struct order_input *input, const uint32_t *rows, size_t co
 {
   struct lanes lanes = {.run_most = count / RUN_ROWS + LANES};
   lanes.run = arena_alloc_array(scratch, lanes.run_most + 1, sizeof *lanes.run);
-  if (lanes.run == NULL || !deal(input, rows, count, &lanes))
+  if (!deal(input, rows, count, &lanes))
     return false;
   for (uint32_t i = 0; i < lanes.count; i++) {
     uint32_t at = lanes.run[lanes.first_run[i]].first;

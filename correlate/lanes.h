@@ -6,7 +6,7 @@
 #include "correlate/order.h"
 
 // Writes `rows` in order to `sorted`; both have room for `count`. False, having read little of `rows` in a hopeless
-// case: too many orders lie one over the other, or memory is out; sort by other means.
+// case: too many orders lie one over the other; sort by other means.
 bool lanes_sort(const struct order_input *input, const uint32_t *rows, size_t count, uint32_t *sorted,
                 struct arena *scratch);
 

@@ -10,18 +10,15 @@ static bool is_carried(const struct launches *launches, uint32_t row)
   return (launches->carried[row / 8] >> row % 8 & 1) != 0;
 }
 
-bool launches_join(struct launches *launches, const struct store_spans *spans, const struct survey *survey,
+void launches_join(struct launches *launches, const struct store_spans *spans, const struct survey *survey,
                    struct arena *arena, uint32_t *parent_row, uint8_t *basis)
 {
   uint8_t *carried = NULL;
-  if (survey->has_calls || launches->has_rivals) {
+  if (survey->has_calls || launches->has_rivals)
     carried = arena_alloc(arena, spans->count / 8 + 1);
-    if (carried == NULL)
-      return false;
-  }
   launches->carried = carried;
   if (!survey->has_executions || launches->row_of_correlation.used == 0)
-    return true;
+    return;
   struct id_pages rows = launches->row_of_correlation;
   for (size_t i = 0; i < spans->count; i++) {
     if (i % 8 == 0 && i + ROWS_AHEAD < spans->count) { // a cache line of the widest column
@@ -40,7 +37,6 @@ bool launches_join(struct launches *launches, const struct store_spans *spans, c
     parent_row[i] = parent_row[launch];
     basis[i] = (uint8_t)((basis[i] & MARKS) | BASIS_CORRELATION);
   }
-  return true;
 }
 
 // Stored as a launch, of an id that an execution carries and a more outer call has.

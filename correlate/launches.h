@@ -19,29 +19,26 @@ static inline bool launches_is_outer(const struct store_spans *spans, uint32_t a
     return spans->start_ns[a] < spans->start_ns[b];
   return rows_end(spans, a) > rows_end(spans, b);
 }
-// A row that is stored as a launch (`is_launch`) or flagged as a call; rows come last first. False: out of memory.
-static inline bool launches_note(struct launches *launches, const struct store_spans *spans, uint32_t row,
+// A row that is stored as a launch (`is_launch`) or flagged as a call; rows come last first.
+static inline void launches_note(struct launches *launches, const struct store_spans *spans, uint32_t row,
                                  bool is_launch, struct arena *arena)
 {
   if (rows_correlation(spans, row) == 0)
-    return true;
+    return;
   uint64_t id = (uint64_t)spans->correlation_id[row];
   uint32_t *launch = id_pages_slot(&launches->row_of_correlation, arena, id);
-  if (launch == NULL)
-    return false;
   if (*launch != ROW_NONE)
     launches->has_rivals |= is_launch || spans->kind[*launch] == XSP_KIND_LAUNCH;
   if (*launch == ROW_NONE || !launches_is_outer(spans, *launch, row))
     *launch = row;
-  return true;
 }
 static inline uint32_t launches_find(struct launches *launches, int64_t correlation_id) // ROW_NONE: none
 {
   return correlation_id == 0 ? ROW_NONE : id_pages_find(&launches->row_of_correlation, (uint64_t)correlation_id);
 }
 
-// Gives executions the parents of their launches: rows and bases, which may carry marks. False: out of memory.
-bool launches_join(struct launches *launches, const struct store_spans *spans, const struct survey *survey,
+// Gives executions the parents of their launches: rows and bases, which may carry marks.
+void launches_join(struct launches *launches, const struct store_spans *spans, const struct survey *survey,
                    struct arena *arena, uint32_t *parent_row, uint8_t *basis);
 // What kinds rows [first_row, first_row + count) have in the end.
 void launches_kinds(struct launches *launches, const struct store_spans *spans, size_t first_row, size_t count,

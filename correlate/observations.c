@@ -65,16 +65,14 @@ static void link_item(struct item *items, uint32_t place)
   item->height = items[longer].height + 1;
 }
 
-static bool list_items(const struct relation *relation, struct arena *arena, struct list *ret_list)
+static void list_items(const struct relation *relation, struct arena *arena, struct list *ret_list)
 {
   const struct store_spans *spans = relation->spans;
-  size_t count = relation->item_count;
+  size_t count = relation->items.count;
   struct item *items = arena_alloc_array(arena, count + 1, sizeof *items);
   *ret_list = (struct list){items, count, arena_alloc_array(arena, count + 1, sizeof *ret_list->number_of_met)};
-  if (items == NULL || ret_list->number_of_met == NULL)
-    return false;
   for (size_t i = 0; i < count; i++) {
-    uint32_t row = relation->item_row[i];
+    uint32_t row = relation->items.items[i];
     items[i + 1] = (struct item){.start = spans->start_ns[row],
                                  .end = rows_end(spans, row),
                                  .row = row,
@@ -86,7 +84,6 @@ static bool list_items(const struct relation *relation, struct arena *arena, str
     items[i + 1].number = (uint32_t)i;
     ret_list->number_of_met[items[i + 1].met] = (uint32_t)i;
   }
-  return true;
 }
 
 static void index_times(struct list *list)
@@ -167,7 +164,7 @@ static bool is_warmup(const struct warmups *warmups, int64_t id)
 
 // A run without model spans is one observation, from its first start to its last end, of wall time where it has any. It is
 // warm-up where an application's span says so: that of the program, which has no span above it to say it.
-static bool whole_run(struct relation *relation, const struct warmups *warmups, struct arena *arena,
+static void whole_run(struct relation *relation, const struct warmups *warmups, struct arena *arena,
                       struct store_observation **ret_observations, size_t *ret_count, size_t *ret_outside)
 {
   bool has_warmup = false;
@@ -190,18 +187,15 @@ static bool whole_run(struct relation *relation, const struct warmups *warmups, 
     end = span_end > end ? span_end : end;
   }
   *ret_observations = arena_alloc_array(arena, 1, sizeof **ret_observations);
-  if (*ret_observations == NULL)
-    return false;
   int64_t duration;
   if (__builtin_sub_overflow(end, start, &duration))
     duration = INT64_MAX;
   **ret_observations =
       (struct store_observation){.observation = 0, .start_ns = start, .duration_ns = duration, .warmup = has_warmup};
   *ret_count = 1;
-  return true;
 }
 
-bool relation_observe(struct relation *relation, const int64_t *warmup_ids, size_t warmup_count, struct arena *arena,
+void relation_observe(struct relation *relation, const int64_t *warmup_ids, size_t warmup_count, struct arena *arena,
                       struct store_observation **ret_observations, size_t *ret_count, size_t *ret_outside)
 {
   const struct store_spans *spans = relation->spans;
@@ -212,12 +206,13 @@ bool relation_observe(struct relation *relation, const int64_t *warmup_ids, size
   bool has_models = relation->parents.has_steps;
   for (size_t i = 0; i < spans->count && !has_models; i++)
     has_models = spans->level[i] == XSP_LEVEL_MODEL;
-  if (!has_models && spans->count > 0)
-    return whole_run(relation, &warmups, arena, ret_observations, ret_count, ret_outside);
+  if (!has_models && spans->count > 0) {
+    whole_run(relation, &warmups, arena, ret_observations, ret_count, ret_outside);
+    return;
+  }
   struct list list;
-  *ret_observations = arena_alloc_array(arena, relation->item_count + 1, sizeof **ret_observations);
-  if (*ret_observations == NULL || !list_items(relation, &relation->tree_arena, &list))
-    return false;
+  *ret_observations = arena_alloc_array(arena, relation->items.count + 1, sizeof **ret_observations);
+  list_items(relation, &relation->tree_arena, &list);
   for (size_t i = 0; i < list.count; i++) {
     const struct item *item = &list.item[i + 1];
     int64_t id = rows_id(spans, item->row);
@@ -230,5 +225,4 @@ bool relation_observe(struct relation *relation, const int64_t *warmup_ids, size
   *ret_count = list.count;
   index_times(&list);
   *ret_outside = assign(relation, &list);
-  return true;
 }

@@ -164,14 +164,12 @@ static uint64_t since(int64_t least, int64_t start)
   return (uint64_t)start - (uint64_t)least;
 }
 
-static bool sort_buckets(const struct plan *plan, const struct order_input *input, uint32_t *rows, size_t count,
+static void sort_buckets(const struct plan *plan, const struct order_input *input, uint32_t *rows, size_t count,
                          struct arena *scratch)
 {
   const int64_t *starts = input->starts;
   size_t *offsets = arena_alloc_array(scratch, plan->bucket_count + 1, sizeof *offsets);
   uint64_t *keys = arena_alloc_array(scratch, count, sizeof *keys);
-  if (offsets == NULL || keys == NULL)
-    return false;
   size_t largest = 0;
   for (size_t i = 0; i < count; i++)
     offsets[since(plan->least, starts[rows[i]]) >> plan->shift]++;
@@ -184,8 +182,6 @@ static bool sort_buckets(const struct plan *plan, const struct order_input *inpu
     sum += here;
   }
   uint64_t *other = arena_alloc_array(scratch, largest, sizeof *other);
-  if (other == NULL)
-    return false;
   uint64_t mask = (UINT64_C(1) << plan->shift) - 1;
   for (size_t i = 0; i < count; i++) {
     uint64_t start = since(plan->least, starts[rows[i]]);
@@ -210,10 +206,9 @@ static bool sort_buckets(const struct plan *plan, const struct order_input *inpu
     }
     first = end;
   }
-  return true;
 }
 
-static bool sort_by_buckets(const struct order_input *input, uint32_t *rows, size_t count, struct arena *scratch)
+static void sort_by_buckets(const struct order_input *input, uint32_t *rows, size_t count, struct arena *scratch)
 {
   int64_t least = INT64_MAX;
   int64_t most = INT64_MIN;
@@ -233,20 +228,18 @@ static bool sort_by_buckets(const struct order_input *input, uint32_t *rows, siz
   plan.bucket_count = (size_t)(range >> plan.shift) + 1;
   if (plan.shift + plan.row_bits > 63) { // centuries of time and millions of rows: no hurry
     qsort_r(rows, count, sizeof *rows, compare_rows, (void *)(uintptr_t)input);
-    return true;
+    return;
   }
-  return sort_buckets(&plan, input, rows, count, scratch);
+  sort_buckets(&plan, input, rows, count, scratch);
 }
 
-bool order_rows(const struct order_input *input, uint32_t **rows, size_t count, struct arena *scratch)
+void order_rows(const struct order_input *input, uint32_t **rows, size_t count, struct arena *scratch)
 {
   if (count < 2)
-    return true;
+    return;
   uint32_t *sorted = arena_alloc_array(scratch, count, sizeof *sorted);
-  if (sorted == NULL)
-    return false;
-  if (!lanes_sort(input, *rows, count, sorted, scratch))
-    return sort_by_buckets(input, *rows, count, scratch);
-  *rows = sorted;
-  return true;
+  if (lanes_sort(input, *rows, count, sorted, scratch))
+    *rows = sorted;
+  else
+    sort_by_buckets(input, *rows, count, scratch);
 }

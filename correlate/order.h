@@ -15,8 +15,8 @@ struct order_input {
 };
 // Sorts rows by start; of equal starts the longer is first, then the higher level, then file order: what encloses
 // comes before what it encloses. *rows is given in file order (ascending); rearranged, or replaced by an array in
-// `scratch`. False: out of memory.
-bool order_rows(const struct order_input *input, uint32_t **rows, size_t count, struct arena *scratch);
+// `scratch`.
+void order_rows(const struct order_input *input, uint32_t **rows, size_t count, struct arena *scratch);
 // Negative: a first. Their starts are equal.
 int order_compare_ties(const struct order_input *input, uint32_t a, uint32_t b);
 

@@ -7,6 +7,7 @@
 // tests/support/parent_rules.py says the same rules by brute force.
 #include "correlate/parents.h"
 
+#include "base/sorted.h"
 #include "correlate/order.h"
 
 #include <stdlib.h>
@@ -14,11 +15,6 @@
 
 #define WHAT "cannot relate spans"
 #define PHASE static __attribute__((noinline)) // all inlined into one function, the loops would share its registers
-
-static enum status out_of_memory(struct error *err)
-{
-  return error_set(err, STATUS_MEMORY, WHAT, NULL, NULL, "out of memory");
-}
 
 // ---- ids and tracks --------------------------------------------------------------------------------------------------
 // Rows are surveyed block by block, just before the backward sweep passes them, and the sweep of a block asks for the
@@ -41,8 +37,7 @@ static enum status map_ids(const struct store_spans *spans, const struct survey 
   int64_t largest = 0;
   for (size_t i = 0; i < spans->count; i++)
     largest = spans->span_id[i] > largest ? spans->span_id[i] : largest;
-  if (!id_map_init(&parents->row_of_id, &parents->arena, spans->count, (uint64_t)largest))
-    return out_of_memory(err);
+  id_map_init(&parents->row_of_id, &parents->arena, spans->count, (uint64_t)largest);
   for (size_t i = 0; i < spans->count; i++) {
     uint32_t *row = id_map_slot(&parents->row_of_id, (uint64_t)spans->span_id[i]);
     if (*row != ROW_NONE)
@@ -54,16 +49,8 @@ static enum status map_ids(const struct store_spans *spans, const struct survey 
 
 static uint32_t search_rising(const struct store_spans *spans, int64_t span_id)
 {
-  size_t low = 0;
-  size_t high = spans->count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (spans->span_id[middle] < span_id)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low < spans->count && spans->span_id[low] == span_id ? (uint32_t)low : ROW_NONE;
+  size_t at = sorted_lower_bound_i64(span_id, spans->span_id, spans->count, sizeof span_id);
+  return at < spans->count && spans->span_id[at] == span_id ? (uint32_t)at : ROW_NONE;
 }
 
 uint32_t parents_row_of(const struct parents *parents, const struct store_spans *spans, int64_t span_id)
@@ -87,13 +74,11 @@ static int compare_clocks(const void *left, const void *right)
 }
 
 // Equal clock names get equal numbers.
-static bool name_clocks(const struct store_track *tracks, size_t track_count, struct parents *parents)
+static void name_clocks(const struct store_track *tracks, size_t track_count, struct parents *parents)
 {
   const struct store_track **foreign = arena_alloc_array(&parents->arena, track_count + 1, sizeof *foreign);
   size_t count = 0;
   uint32_t number = 0;
-  if (foreign == NULL)
-    return false;
   for (size_t i = 0; i < track_count; i++)
     if (tracks[i].track_id >= 1 && tracks[i].clock != NULL)
       foreign[count++] = &tracks[i];
@@ -104,24 +89,18 @@ static bool name_clocks(const struct store_track *tracks, size_t track_count, st
     if (slot != ROW_NONE)
       parents->track[slot].clock = number;
   }
-  return true;
 }
 
-// The track of an id that is not 0, whether or not the run's list of tracks knows it; moves the others where it is new.
-// NULL: out of memory.
+// The track of an id that is not 0, whether or not the run's list of tracks has it; moves the others where it is new.
 static struct parents_track *meet_track(struct parents *parents, uint32_t track_id, uint64_t span_count)
 {
   struct arena *arena = &parents->arena;
   uint32_t *slot = id_map_grow(&parents->slot_of_track, arena, track_id, span_count + 1024);
-  if (slot == NULL)
-    return NULL;
   if (*slot != ROW_NONE)
     return &parents->track[*slot];
   size_t count = parents->track_count;
   if ((count & (count - 1)) == 0) { // full: room is always a power of two
     struct parents_track *larger = arena_alloc_array(arena, count == 0 ? 1 : count * 2, sizeof *larger);
-    if (larger == NULL)
-      return NULL;
     if (count > 0)
       memcpy(larger, parents->track, count * sizeof *larger);
     parents->track = larger;
@@ -157,12 +136,10 @@ SWEEP_HOT enum sweep_answer look_up(struct parents_track *track, const struct sw
   return SWEEP_NONE;
 }
 
-enum settled { SETTLED, LEFT_TO_FORWARD, OUT_OF_MEMORY };
-
 // What the backward sweep may not decide: rows out of the order of their ends, crossing spans, and spans of no length
-// at the edge of what encloses them.
-static inline enum settled settle_backward(const struct store_spans *spans, uint32_t row, struct parents_track *track,
-                                           struct parents *parents)
+// at the edge of what encloses them: false.
+static inline bool settle_backward(const struct store_spans *spans, uint32_t row, struct parents_track *track,
+                                   struct parents *parents)
 {
   struct arena *arena = &parents->arena;
   int64_t start = spans->start_ns[row];
@@ -170,7 +147,7 @@ static inline enum settled settle_backward(const struct store_spans *spans, uint
   uint8_t level = spans->level[row];
   if (end >= track->last_end && (end > track->last_end || start < track->last_start ||
                                  (start == track->last_start && level <= track->last_level)))
-    return LEFT_TO_FORWARD;
+    return false;
   track->last_end = end;
   track->last_start = start;
   track->last_level = level;
@@ -179,20 +156,18 @@ static inline enum settled settle_backward(const struct store_spans *spans, uint
   if (!(marks & MARK_NO_CONTAINMENT) && spans->kind[row] != XSP_KIND_EXECUTION) {
     const struct sweep_open *open;
     enum sweep_answer answer = look_up(track, &span, true, arena, &open);
-    if (answer == SWEEP_NO_MEMORY)
-      return OUT_OF_MEMORY;
     if (answer != SWEEP_NONE) {
       if (answer == SWEEP_AMBIGUOUS || !open->is_nested ||
           (span.near == span.far && (open->near == span.near || open->far == span.far)))
-        return LEFT_TO_FORWARD;
+        return false;
       parents->basis[row] = marks | BASIS_CONTAINMENT;
       parents->row[row] = open->row;
     }
   } else if (level < SWEEP_LEVELS && track->level[level].count > 0)
     sweep_forget(&track->level[level], &span);
-  if (level < SWEEP_LEVELS && !(marks & MARK_CLOSED) && !sweep_push(&track->level[level], &span, arena))
-    return OUT_OF_MEMORY;
-  return SETTLED;
+  if (level < SWEEP_LEVELS && !(marks & MARK_CLOSED))
+    sweep_push(&track->level[level], &span, arena);
+  return true;
 }
 
 // Asks for the columns of a row that the survey and the sweep are about to read: once for eight rows, a cache line of the
@@ -212,7 +187,7 @@ SWEEP_HOT void fetch_ahead(const struct store_spans *spans, size_t row)
   __builtin_prefetch(spans->kind + row);
 }
 
-static bool sweep_block(const struct store_spans *spans, bool has_open, size_t first, size_t end,
+static void sweep_block(const struct store_spans *spans, bool has_open, size_t first, size_t end,
                         struct parents *parents)
 {
   const struct store_spans view = rows_for_ends(spans, has_open);
@@ -228,25 +203,18 @@ static bool sweep_block(const struct store_spans *spans, bool has_open, size_t f
     if (spans->track_id[i] != last_id) {
       last_id = spans->track_id[i];
       track = last_id == 0 ? NULL : meet_track(parents, last_id, spans->count);
-      if (last_id != 0 && track == NULL)
-        return false;
     }
-    if (is_call &&
-        !launches_note(&parents->launches, spans, (uint32_t)i, kind == XSP_KIND_LAUNCH, &parents->links_arena))
-      return false;
+    if (is_call)
+      launches_note(&parents->launches, spans, (uint32_t)i, kind == XSP_KIND_LAUNCH, &parents->links_arena);
     if (track == NULL)
       continue;
     track->has_host |= (kind != XSP_KIND_EXECUTION) | (spans->level[i] != XSP_LEVEL_KERNEL);
-    enum settled settled = track->is_forward ? SETTLED : settle_backward(&view, (uint32_t)i, track, parents);
-    if (settled == SETTLED)
+    if (track->is_forward || settle_backward(&view, (uint32_t)i, track, parents))
       continue;
-    if (settled == OUT_OF_MEMORY)
-      return false;
     track->is_forward = true;
     for (unsigned level = 0; level < SWEEP_LEVELS; level++)
       sweep_clear(&track->level[level]);
   }
-  return true;
 }
 
 PHASE enum status sweep_backward(const struct store_spans *spans, struct survey *survey, struct parents *parents,
@@ -261,8 +229,7 @@ PHASE enum status sweep_backward(const struct store_spans *spans, struct survey 
     memset(parents->row + first, 0xff, (end - first) * sizeof *parents->row);
     if (survey->needs_marks)
       survey_mark(spans, first, end, parents->basis);
-    if (!sweep_block(spans, survey->has_open, first, end, parents))
-      return out_of_memory(err);
+    sweep_block(spans, survey->has_open, first, end, parents);
     end = first;
   }
   for (size_t slot = 0; slot < parents->track_count; slot++)
@@ -271,16 +238,14 @@ PHASE enum status sweep_backward(const struct store_spans *spans, struct survey 
 }
 
 // Lists the rows of the tracks that are left to the forward sweep.
-static bool collect_forward(const struct store_spans *spans, struct parents *parents)
+static void collect_forward(const struct store_spans *spans, struct parents *parents)
 {
   bool has_any = false;
   for (size_t slot = 0; slot < parents->track_count; slot++)
     has_any |= parents->track[slot].is_forward;
   if (!has_any)
-    return true;
+    return;
   parents->forward_row = arena_alloc_array(&parents->order_arena, spans->count + 1, sizeof *parents->forward_row);
-  if (parents->forward_row == NULL)
-    return false;
   uint32_t last_id = 0;
   bool is_forward = false;
   size_t count = 0;
@@ -294,7 +259,6 @@ static bool collect_forward(const struct store_spans *spans, struct parents *par
     count += is_forward;
   }
   parents->forward_count = count;
-  return true;
 }
 
 // Asks for what the forward sweep reads and writes of a row: rows in order of time jump between the sources' streams.
@@ -309,7 +273,7 @@ SWEEP_HOT void fetch_row(const struct store_spans *spans, const struct parents *
   __builtin_prefetch(parents->basis + row, 1);
 }
 
-PHASE bool sweep_forward(const struct store_spans *all, struct parents *parents)
+PHASE void sweep_forward(const struct store_spans *all, struct parents *parents)
 {
   const struct store_spans view = rows_for_ends(all, parents->has_open);
   const struct store_spans *spans = &view;
@@ -329,46 +293,41 @@ PHASE bool sweep_forward(const struct store_spans *all, struct parents *parents)
     if (!(marks & MARK_NO_CONTAINMENT) && spans->kind[row] != XSP_KIND_EXECUTION) {
       const struct sweep_open *open;
       enum sweep_answer answer = look_up(track, &span, false, arena, &open);
-      if (answer == SWEEP_NO_MEMORY)
-        return false;
       parents->row[row] = answer == SWEEP_FOUND ? open->row : ROW_NONE;
       parents->basis[row] = marks | (answer == SWEEP_FOUND       ? BASIS_CONTAINMENT
                                      : answer == SWEEP_AMBIGUOUS ? BASIS_AMBIGUOUS
                                                                  : BASIS_NONE);
     } else if (span.level < SWEEP_LEVELS && track->level[span.level].count > 0)
       sweep_forget(&track->level[span.level], &span);
-    if (span.level < SWEEP_LEVELS && !(marks & MARK_CLOSED) && !sweep_push(&track->level[span.level], &span, arena))
-      return false;
+    if (span.level < SWEEP_LEVELS && !(marks & MARK_CLOSED))
+      sweep_push(&track->level[span.level], &span, arena);
   }
-  return true;
 }
 
 // Keeps the sorted rows and gives up what sorting needed.
-static bool sort_forward(const struct store_spans *spans, struct parents *parents)
+static void sort_forward(const struct store_spans *spans, struct parents *parents)
 {
   const struct order_input input = {spans->start_ns, spans->duration_ns, spans->level,
                                     parents->has_open ? spans->flags : NULL};
   struct arena scratch = {0};
   const uint32_t *collected = parents->forward_row;
-  bool is_good = order_rows(&input, &parents->forward_row, parents->forward_count, &scratch);
+  order_rows(&input, &parents->forward_row, parents->forward_count, &scratch);
   if (parents->forward_row != collected) {
     arena_done(&parents->order_arena);
     parents->order_arena = scratch;
   } else {
     arena_done(&scratch);
   }
-  return is_good;
 }
 
 // What follows from the launches: parents of executions, and which calls are launches.
-static bool settle_links(const struct store_spans *spans, const struct survey *survey, struct parents *parents)
+static void settle_links(const struct store_spans *spans, const struct survey *survey, struct parents *parents)
 {
   parents->has_links = survey->has_named || survey->has_executions;
   parents->has_bases = survey->has_bases;
-  bool is_good = launches_join(&parents->launches, spans, survey, &parents->links_arena, parents->row, parents->basis);
+  launches_join(&parents->launches, spans, survey, &parents->links_arena, parents->row, parents->basis);
   for (size_t i = 0; i < spans->count && survey->has_marks; i++)
     parents->basis[i] &= (uint8_t)~MARKS;
-  return is_good;
 }
 
 enum status parents_find(const struct store_spans *spans, const struct store_track *tracks, size_t track_count,
@@ -380,19 +339,17 @@ enum status parents_find(const struct store_spans *spans, const struct store_tra
     return error_set(err, STATUS_INPUT, WHAT, NULL, NULL, "a run of %zu spans is too long", spans->count);
   ret_parents->row = arena_alloc_array(&ret_parents->arena, spans->count + 1, sizeof *ret_parents->row);
   ret_parents->basis = arena_alloc_array(&ret_parents->arena, spans->count + 1, sizeof *ret_parents->basis);
-  if (ret_parents->row == NULL || ret_parents->basis == NULL)
-    return out_of_memory(err);
   XSP_TRY(sweep_backward(spans, &survey, ret_parents, err));
-  if (!name_clocks(tracks, track_count, ret_parents))
-    return out_of_memory(err);
+  name_clocks(tracks, track_count, ret_parents);
   XSP_TRY(map_ids(spans, &survey, ret_parents, err));
   ret_parents->has_steps = survey.has_steps;
   ret_parents->has_open = survey.has_open;
   if (survey.has_named)
     name_parents(spans, ret_parents);
-  if (!collect_forward(spans, ret_parents) || !sort_forward(spans, ret_parents) || !sweep_forward(spans, ret_parents) ||
-      !settle_links(spans, &survey, ret_parents))
-    return out_of_memory(err);
+  collect_forward(spans, ret_parents);
+  sort_forward(spans, ret_parents);
+  sweep_forward(spans, ret_parents);
+  settle_links(spans, &survey, ret_parents);
   return STATUS_OK;
 }
 

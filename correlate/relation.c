@@ -17,6 +17,7 @@ void relation_done(struct relation *relation)
   parents_done(&relation->parents);
   arena_done(&relation->tree_arena);
   arena_done(&relation->self_arena);
+  vector_done(&relation->items);
   *relation = (struct relation){0};
 }
 

@@ -6,6 +6,7 @@
 #ifndef XSP_CORRELATE_RELATION_H
 #define XSP_CORRELATE_RELATION_H
 
+#include "base/vector.h"
 #include "correlate/parents.h"
 
 struct relation { // {.spans = …} at first, then parents_find(…, &relation.parents)
@@ -13,22 +14,21 @@ struct relation { // {.spans = …} at first, then parents_find(…, &relation.p
   struct parents parents;
   // relation_climb
   uint32_t *depth, *model_row, *layer_row; // nearest ancestor, or itself; ROW_NONE
-  int32_t *observation; // which of item_row is the span itself or its nearest ancestor; after relation_observe: which
-                        // observation it belongs to. -1: none
-  uint32_t *item_row;   // spans that are observations, as they were met
-  size_t item_count, item_capacity;
-  int64_t *self_ns; // relation_self
+  int32_t *observation;   // which of item_row is the span itself or its nearest ancestor; after relation_observe: which
+                          // observation it belongs to. -1: none
+  VECTOR(uint32_t) items; // rows of the spans that are observations, in file order of their subtrees
+  int64_t *self_ns;       // relation_self
   // Eight bytes a row each, first of the tree and, when that is forgotten, of relation_self: fresh memory is dear.
   void *plane[2];
   bool are_planes_free;
   struct arena tree_arena, self_arena;
 };
 
-// False: out of memory. tree.c
-bool relation_climb(struct relation *relation); // breaks circles
-bool relation_self(struct relation *relation);  // the duration less the union of the children on the span's own track
+// tree.c
+void relation_climb(struct relation *relation); // breaks circles
+void relation_self(struct relation *relation);  // the duration less the union of the children on the span's own track
 // observations.c: lists them in `arena` by start; those whose span ids are in `warmup_ids` (sorted) are warm-ups.
-bool relation_observe(struct relation *relation, const int64_t *warmup_ids, size_t warmup_count, struct arena *arena,
+void relation_observe(struct relation *relation, const int64_t *warmup_ids, size_t warmup_count, struct arena *arena,
                       struct store_observation **ret_observations, size_t *ret_count, size_t *ret_outside);
 // relation.c: a store_derived_source's fill, with a relation as its context.
 void relation_fill(void *context, enum store_column column, size_t first_row, size_t count, void *ret_values);

@@ -5,13 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum status out_of_memory(struct error *err)
-{
-  return error_set(err, STATUS_MEMORY, "cannot relate spans", NULL, NULL, "out of memory");
-}
-
 // The columns that are wanted, filled from the relation.
-static bool fill_derived(struct relation *relation, uint32_t column_mask, struct arena *arena,
+static void fill_derived(struct relation *relation, uint32_t column_mask, struct arena *arena,
                          struct store_derived *derived)
 {
   static const size_t widths[] = {sizeof(int64_t), sizeof(int64_t),  sizeof(int64_t), sizeof(int64_t),
@@ -26,15 +21,12 @@ static bool fill_derived(struct relation *relation, uint32_t column_mask, struct
     if ((column_mask & STORE_BIT(column)) == 0)
       continue;
     void *array = arena_alloc_array(arena, count + 1, widths[column - STORE_BASE_COLUMNS]);
-    if (array == NULL)
-      return false;
     memcpy(to[column - STORE_BASE_COLUMNS], &array, sizeof array);
     if (column != STORE_OBSERVATION)
       relation_fill(relation, (enum store_column)column, 0, count, array);
     else if (count > 0)
       memcpy(array, relation->observation, count * sizeof *derived->observation);
   }
-  return true;
 }
 
 static int compare_ids(const void *left, const void *right)
@@ -44,22 +36,22 @@ static int compare_ids(const void *left, const void *right)
   return a < b ? -1 : a > b;
 }
 
-static bool relate(struct relation *relation, const struct correlate_question *question, struct arena *arena,
+static void relate(struct relation *relation, const struct correlate_question *question, struct arena *arena,
                    struct correlate_answer *answer)
 {
   size_t count = question->warmup_count;
   int64_t *warmups = arena_alloc_array(arena, count + 1, sizeof *warmups);
-  if (warmups == NULL)
-    return false;
   if (count > 0)
     memcpy(warmups, question->warmup_span_ids, count * sizeof *warmups);
   qsort(warmups, count, sizeof *warmups, compare_ids);
-  bool is_self_wanted = (question->column_mask & STORE_BIT(STORE_SELF_NS)) != 0;
-  return relation_climb(relation) &&
-         relation_observe(relation, warmups, count, arena, &answer->observations, &answer->observation_count,
-                          &answer->outside_observations) &&
-         (!is_self_wanted || relation_self(relation)) &&
-         fill_derived(relation, question->column_mask, arena, &answer->derived);
+  relation_climb(relation);
+  relation_observe(relation, warmups, count, arena, &answer->observations, &answer->observation_count,
+                   &answer->outside_observations);
+  if ((question->column_mask & STORE_BIT(STORE_SELF_NS)) != 0)
+    relation_self(relation);
+  fill_derived(relation, question->column_mask, arena, &answer->derived);
+  for (size_t i = 0; i < question->spans->count; i++)
+    answer->basis[relation->parents.basis[i]]++;
 }
 
 enum status correlate_spans(const struct correlate_question *question, struct arena *arena,
@@ -68,10 +60,8 @@ enum status correlate_spans(const struct correlate_question *question, struct ar
   struct relation relation = {.spans = question->spans};
   *ret_answer = (struct correlate_answer){0};
   enum status status = parents_find(question->spans, question->tracks, question->track_count, &relation.parents, err);
-  if (status == STATUS_OK && !relate(&relation, question, arena, ret_answer))
-    status = out_of_memory(err);
-  for (size_t i = 0; i < question->spans->count && status == STATUS_OK; i++)
-    ret_answer->basis[relation.parents.basis[i]]++;
+  if (status == STATUS_OK)
+    relate(&relation, question, arena, ret_answer);
   relation_done(&relation);
   return status;
 }

@@ -13,11 +13,6 @@
    STORE_KIND_AS_STORED | STORE_BIT(STORE_FLAGS) | STORE_LEAN)
 #define TREE_COLUMNS (STORE_ALL_DERIVED & ~STORE_BIT(STORE_SELF_NS) & ~STORE_BIT(STORE_DERIVED_KIND))
 
-static enum status out_of_memory(struct error *err)
-{
-  return error_set(err, STATUS_MEMORY, "cannot relate spans", NULL, NULL, "out of memory");
-}
-
 // ---- what names and tags say -----------------------------------------------------------------------------------------
 // "ProfilerStep#12": a framework's step, also where the importer did not flag it.
 static bool is_step_name(const char *name)
@@ -43,8 +38,6 @@ static enum status flag_steps(void *context, size_t first_row, const struct stor
       continue;
     if (steps->spans->flags == NULL)
       steps->spans->flags = arena_alloc_array(steps->arena, steps->spans->count, sizeof *steps->spans->flags);
-    if (steps->spans->flags == NULL)
-      return out_of_memory(err);
     steps->spans->flags[first_row + i] |= STORE_SPAN_STEP;
   }
   return STATUS_OK;
@@ -89,8 +82,6 @@ static enum status find_warmups(struct store *store, int64_t run_id, struct aren
     return STATUS_OK;
   XSP_TRY(store_load_tags_of(store, run_id, &key, 1, arena, &tags, &count, err));
   ret_warmups->id = arena_alloc_array(arena, count + 1, sizeof *ret_warmups->id);
-  if (ret_warmups->id == NULL)
-    return out_of_memory(err);
   for (size_t i = 0; i < count; i++)
     if (tags[i].type == STORE_INT && tags[i].value.integer != 0)
       ret_warmups->id[ret_warmups->count++] = tags[i].span_id;
@@ -132,17 +123,16 @@ static enum status write_relation(struct run *run, struct relation *relation, st
   struct store_derived_source source = {run->spans.count, TREE_COLUMNS, relation, relation_fill};
   if (relation->parents.launches.carried != NULL)
     source.column_mask |= STORE_BIT(STORE_DERIVED_KIND);
-  if (!relation_climb(relation) || !relation_observe(relation, run->warmups.id, run->warmups.count, &run->arena,
-                                                     &observations, &observation_count, &outside))
-    return out_of_memory(err);
+  relation_climb(relation);
+  relation_observe(relation, run->warmups.id, run->warmups.count, &run->arena, &observations, &observation_count,
+                   &outside);
   XSP_TRY(store_drop_derived(run->store, run->run_id, err));
   XSP_TRY(store_put_derived_columns(run->store, run->run_id, &source, err));
   XSP_TRY(store_put_observations(run->store, run->run_id, observations, observation_count, err));
   relation_forget_tree(relation);
   arena_done(&run->links_arena);
   run->spans.correlation_id = NULL;
-  if (!relation_self(relation))
-    return out_of_memory(err);
+  relation_self(relation);
   source.column_mask = STORE_BIT(STORE_SELF_NS);
   return store_put_derived_columns(run->store, run->run_id, &source, err);
 }

@@ -2,6 +2,8 @@
 // The seldom needed half of sweep.h: stacks that grow, and many spans that cross. Called by both sweeps in parents.c.
 #include "correlate/sweep.h"
 
+#include "base/sorted.h"
+
 #include <string.h>
 
 // ---- fars in order ---------------------------------------------------------------------------------------------------
@@ -10,16 +12,15 @@
 #define RUNS 32u
 struct sweep_fars {
   int64_t *run[RUNS], *spare[RUNS]; // of 2^k each
-  uint32_t used;                    // bit k: run[k] is there
+  uint32_t used;                    // bit k: run[k] is there; a run has fewer rows than 2^RUNS
 };
 
-static bool have_run(struct sweep_fars *fars, unsigned k, struct arena *arena)
+static void have_run(struct sweep_fars *fars, unsigned k, struct arena *arena)
 {
   if (fars->run[k] == NULL)
     fars->run[k] = arena_alloc_array(arena, (size_t)1 << k, sizeof **fars->run);
   if (fars->spare[k] == NULL)
     fars->spare[k] = arena_alloc_array(arena, (size_t)1 << k, sizeof **fars->spare);
-  return fars->run[k] != NULL && fars->spare[k] != NULL;
 }
 
 static void merge(const int64_t *a, const int64_t *b, size_t count, int64_t *ret_merged)
@@ -32,15 +33,13 @@ static void merge(const int64_t *a, const int64_t *b, size_t count, int64_t *ret
   memcpy(ret_merged + (count - i), b + j, (count - j) * sizeof *b);
 }
 
-static bool add_far(struct sweep_fars *fars, int64_t far, struct arena *arena)
+static void add_far(struct sweep_fars *fars, int64_t far, struct arena *arena)
 {
   unsigned k = 0;
-  if (!have_run(fars, 0, arena))
-    return false;
+  have_run(fars, 0, arena);
   fars->spare[0][0] = far;
   for (; fars->used >> k & 1; k++) { // spare[k] is the carry
-    if (k + 1 == RUNS || !have_run(fars, k + 1, arena))
-      return false;
+    have_run(fars, k + 1, arena);
     merge(fars->run[k], fars->spare[k], (size_t)1 << k, fars->spare[k + 1]);
     fars->used &= ~(UINT32_C(1) << k);
   }
@@ -48,46 +47,27 @@ static bool add_far(struct sweep_fars *fars, int64_t far, struct arena *arena)
   fars->spare[k] = fars->run[k];
   fars->run[k] = carry;
   fars->used |= UINT32_C(1) << k;
-  return true;
 }
 
-static bool collect_fars(struct sweep_stack *stack, struct arena *arena)
+static void collect_fars(struct sweep_stack *stack, struct arena *arena)
 {
   if (stack->fars == NULL)
     stack->fars = arena_alloc(arena, sizeof *stack->fars);
-  if (stack->fars == NULL)
-    return false;
   stack->fars->used = 0;
   for (uint32_t place = 1; place <= stack->count; place++)
-    if (!add_far(stack->fars, stack->open[place].far, arena))
-      return false;
+    add_far(stack->fars, stack->open[place].far, arena);
   stack->has_fars = true;
-  return true;
 }
 
-bool sweep_note_far(struct sweep_stack *stack, int64_t far, struct arena *arena)
+void sweep_note_far(struct sweep_stack *stack, int64_t far, struct arena *arena)
 {
   stack->has_fars = stack->count > SWEEP_FEW;
   if (!stack->has_fars)
-    return true;
+    return;
   if (stack->fars->used > 4 * stack->count + 1024) // `used`, as a number, is how many there are: most are over
-    return collect_fars(stack, arena);
-  return add_far(stack->fars, far, arena);
-}
-
-// How many fars of a sorted run are below `bound`.
-static size_t count_below(const int64_t *run, size_t count, int64_t bound)
-{
-  size_t low = 0;
-  size_t high = count;
-  while (low < high) {
-    size_t middle = (low + high) / 2;
-    if (run[middle] < bound)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+    collect_fars(stack, arena);
+  else
+    add_far(stack->fars, far, arena);
 }
 
 // How many fars lie in [least, end).
@@ -96,7 +76,8 @@ static size_t count_fars(const struct sweep_fars *fars, int64_t least, int64_t e
   size_t count = 0;
   for (unsigned k = 0; k < RUNS; k++)
     if (fars->used >> k & 1)
-      count += count_below(fars->run[k], (size_t)1 << k, end) - count_below(fars->run[k], (size_t)1 << k, least);
+      count += sorted_lower_bound_i64(end, fars->run[k], (size_t)1 << k, sizeof end) -
+               sorted_lower_bound_i64(least, fars->run[k], (size_t)1 << k, sizeof end);
   return count;
 }
 
@@ -115,8 +96,8 @@ enum sweep_answer sweep_judge(struct sweep_stack *stack, uint32_t place, int64_t
       crossing += stack->open[i].far >= least && stack->open[i].far < inner->far && stack->open[i].near < inner->near;
     return crossing > 0 ? SWEEP_AMBIGUOUS : SWEEP_FOUND;
   }
-  if (!stack->has_fars && !collect_fars(stack, arena))
-    return SWEEP_NO_MEMORY;
+  if (!stack->has_fars)
+    collect_fars(stack, arena);
   crossing = count_fars(stack->fars, least, inner->far);
   for (uint32_t i = place + 1; i <= stack->count && has_passed; i++)
     crossing -= stack->open[i].far >= least && stack->open[i].far < inner->far;
@@ -137,19 +118,16 @@ void sweep_link_far(struct sweep_open *open, uint32_t place)
   open[place].jump = are_equal ? far_jump : outer;
 }
 
-static bool grow(struct sweep_stack *stack, struct arena *arena)
+static void grow(struct sweep_stack *stack, struct arena *arena)
 {
   uint32_t capacity = stack->capacity == 0 ? 2 : stack->capacity * 2; // few: a trace may have a million tracks
   struct sweep_open *open = arena_alloc_array(arena, capacity, sizeof *open);
-  if (open == NULL)
-    return false;
   open[0] = (struct sweep_open){.near = INT64_MIN, .far = INT64_MAX, .is_nested = 1};
   if (stack->count > 0)
     memcpy(open + 1, stack->open + 1, stack->count * sizeof *open);
   stack->open = open;
   stack->capacity = capacity;
   stack->most = capacity - 1; // places count from 1
-  return true;
 }
 
 static void drop_what_is_over(struct sweep_stack *stack, int64_t near)
@@ -170,10 +148,11 @@ static void drop_what_is_over(struct sweep_stack *stack, int64_t near)
 }
 
 // Half of the room is free then, so that few pushes pay for many.
-bool sweep_make_room(struct sweep_stack *stack, int64_t near, struct arena *arena)
+void sweep_make_room(struct sweep_stack *stack, int64_t near, struct arena *arena)
 {
   drop_what_is_over(stack, near);
-  if (stack->count >= stack->capacity / 2 && !grow(stack, arena))
-    return false;
-  return !stack->has_fars || collect_fars(stack, arena); // what is over leaves them, too
+  if (stack->count >= stack->capacity / 2)
+    grow(stack, arena);
+  if (stack->has_fars)
+    collect_fars(stack, arena); // what is over leaves them, too
 }

@@ -40,12 +40,12 @@ struct sweep_span {
   uint32_t row;
   uint8_t level;
 };
-enum sweep_answer { SWEEP_NONE, SWEEP_FOUND, SWEEP_AMBIGUOUS, SWEEP_NO_MEMORY };
+enum sweep_answer { SWEEP_NONE, SWEEP_FOUND, SWEEP_AMBIGUOUS };
 
 // sweep.c: what is seldom needed
 void sweep_link_far(struct sweep_open *open, uint32_t place); // sets jump and height; the outer is there
-bool sweep_make_room(struct sweep_stack *stack, int64_t near, struct arena *arena); // false: out of memory
-bool sweep_note_far(struct sweep_stack *stack, int64_t far, struct arena *arena);   // while has_fars
+void sweep_make_room(struct sweep_stack *stack, int64_t near, struct arena *arena);
+void sweep_note_far(struct sweep_stack *stack, int64_t far, struct arena *arena); // while has_fars
 // Whether the entry at `place`, the innermost that encloses a span, crosses another that encloses it too. `has_passed`:
 // entries above that enclose it as well were passed over.
 enum sweep_answer sweep_judge(struct sweep_stack *stack, uint32_t place, int64_t far, bool has_passed,
@@ -113,10 +113,10 @@ SWEEP_HOT uint32_t sweep_beyond(const struct sweep_open *open, uint32_t place, i
 }
 
 // After sweep_forget.
-SWEEP_HOT bool sweep_push(struct sweep_stack *stack, const struct sweep_span *span, struct arena *arena)
+SWEEP_HOT void sweep_push(struct sweep_stack *stack, const struct sweep_span *span, struct arena *arena)
 {
-  if (stack->count >= stack->most && !sweep_make_room(stack, span->near, arena))
-    return false;
+  if (stack->count >= stack->most)
+    sweep_make_room(stack, span->near, arena);
   struct sweep_open *open = stack->open;
   uint32_t overlapping = sweep_beyond(open, stack->count, span->near);
   uint32_t outer = sweep_beyond(open, overlapping, span->far);
@@ -130,7 +130,8 @@ SWEEP_HOT bool sweep_push(struct sweep_stack *stack, const struct sweep_span *sp
   };
   if (place > SWEEP_FEW)
     sweep_link_far(open, place);
-  return !stack->has_fars || sweep_note_far(stack, span->far, arena);
+  if (stack->has_fars)
+    sweep_note_far(stack, span->far, arena);
 }
 
 #endif

@@ -9,28 +9,10 @@
 #define ON_PATH (UINT32_MAX - 1)
 
 struct path {
-  uint32_t *row;
-  size_t count, capacity;
+  VECTOR(uint32_t) rows;
 };
 
-// An array that doubles in the arena. False: out of memory.
-static bool push_row(uint32_t **rows, size_t *count, size_t *capacity, uint32_t row, struct arena *arena)
-{
-  if (*count == *capacity) {
-    size_t larger_capacity = *capacity == 0 ? 256 : *capacity * 2;
-    uint32_t *larger = arena_alloc_array(arena, larger_capacity, sizeof *larger);
-    if (larger == NULL)
-      return false;
-    if (*count > 0)
-      memcpy(larger, *rows, *count * sizeof *larger);
-    *rows = larger;
-    *capacity = larger_capacity;
-  }
-  (*rows)[(*count)++] = row;
-  return true;
-}
-
-static bool settle(struct relation *relation, uint32_t row)
+static void settle(struct relation *relation, uint32_t row)
 {
   const struct store_spans *spans = relation->spans;
   uint32_t parent = relation->parents.row[row];
@@ -50,23 +32,20 @@ static bool settle(struct relation *relation, uint32_t row)
   relation->model_row[row] = level == XSP_LEVEL_MODEL ? row : model;
   relation->layer_row[row] = level == XSP_LEVEL_LAYER ? row : layer;
   bool begins = relation->parents.has_steps ? (flags & STORE_SPAN_STEP) != 0 : level == XSP_LEVEL_MODEL;
-  if (observation < 0 && begins && !(flags & STORE_SPAN_OPEN)) {
-    if (relation->item_count > INT32_MAX ||
-        !push_row(&relation->item_row, &relation->item_count, &relation->item_capacity, row, &relation->tree_arena))
-      return false;
-    observation = (int32_t)(relation->item_count - 1);
+  if (observation < 0 && begins && !(flags & STORE_SPAN_OPEN) && relation->items.count <= INT32_MAX) {
+    observation = (int32_t)relation->items.count;
+    *vector_add(&relation->items) = row;
   }
   relation->observation[row] = observation;
-  return true;
 }
 
 // Rows path[first..] are a circle: the first in the file loses its parent, of those whose parent the source did not name
 // if there are any. (A parent with the times of its child, which comes first in the file, would else lie within it.)
 static void break_circle(struct relation *relation, const struct path *path, size_t first)
 {
-  uint32_t least = path->row[first];
-  for (size_t i = first; i < path->count; i++) {
-    uint32_t row = path->row[i];
+  uint32_t least = path->rows.items[first];
+  for (size_t i = first; i < path->rows.count; i++) {
+    uint32_t row = path->rows.items[i];
     bool is_named = rows_recorded_parent(relation->spans, row) != 0;
     bool least_is_named = rows_recorded_parent(relation->spans, least) != 0;
     if (is_named == least_is_named ? row < least : least_is_named)
@@ -76,39 +55,35 @@ static void break_circle(struct relation *relation, const struct path *path, siz
   relation->parents.basis[least] = BASIS_NONE;
 }
 
-static bool climb_from(struct relation *relation, uint32_t row, struct path *path, struct arena *arena)
+static void climb_from(struct relation *relation, uint32_t row, struct path *path)
 {
   uint32_t *depth = relation->depth;
-  path->count = 0;
+  path->rows.count = 0;
   for (uint32_t at = row; at != ROW_NONE && depth[at] == UNKNOWN; at = relation->parents.row[at]) {
     depth[at] = ON_PATH;
-    if (!push_row(&path->row, &path->count, &path->capacity, at, arena))
-      return false;
+    *vector_add(&path->rows) = at;
   }
-  uint32_t top = relation->parents.row[path->row[path->count - 1]];
+  uint32_t top = relation->parents.row[path->rows.items[path->rows.count - 1]];
   if (top != ROW_NONE && depth[top] == ON_PATH) {
-    size_t first = path->count - 1;
-    while (path->row[first] != top)
+    size_t first = path->rows.count - 1;
+    while (path->rows.items[first] != top)
       first--;
     break_circle(relation, path, first);
-    for (size_t i = 0; i < path->count; i++)
-      depth[path->row[i]] = UNKNOWN;
-    return climb_from(relation, row, path, arena); // once: a path leads into one circle at most
+    for (size_t i = 0; i < path->rows.count; i++)
+      depth[path->rows.items[i]] = UNKNOWN;
+    climb_from(relation, row, path); // once: a path leads into one circle at most
+    return;
   }
-  while (path->count > 0)
-    if (!settle(relation, path->row[--path->count]))
-      return false;
-  return true;
+  while (path->rows.count > 0)
+    settle(relation, path->rows.items[--path->rows.count]);
 }
 
-bool relation_climb(struct relation *relation)
+void relation_climb(struct relation *relation)
 {
   size_t count = relation->spans->count;
-  struct arena *arena = &relation->tree_arena;
   struct path path = {0};
   for (int i = 0; i < 2; i++)
-    if ((relation->plane[i] = arena_alloc_array(arena, count + 1, 2 * sizeof(uint32_t))) == NULL)
-      return false;
+    relation->plane[i] = arena_alloc_array(&relation->tree_arena, count + 1, 2 * sizeof(uint32_t));
   relation->depth = relation->plane[0];
   relation->model_row = relation->depth + count;
   relation->layer_row = relation->plane[1];
@@ -119,10 +94,12 @@ bool relation_climb(struct relation *relation)
       continue;
     uint32_t parent = relation->parents.row[i];
     bool is_ready = parent == ROW_NONE || relation->depth[parent] < ON_PATH;
-    if (!(is_ready ? settle(relation, (uint32_t)i) : climb_from(relation, (uint32_t)i, &path, arena)))
-      return false;
+    if (is_ready)
+      settle(relation, (uint32_t)i);
+    else
+      climb_from(relation, (uint32_t)i, &path);
   }
-  return true;
+  vector_done(&path.rows);
 }
 
 // Takes `row` off its parent where both are on one track. `reach` is how far the parent's children cover it so far: up
@@ -151,7 +128,7 @@ static inline void cover(const struct relation *relation, const struct store_spa
 }
 
 // Room for self times and for how far each span is covered, zeroed.
-static bool make_room(struct relation *relation, int64_t **ret_reach)
+static void make_room(struct relation *relation, int64_t **ret_reach)
 {
   size_t count = relation->spans->count;
   if (relation->are_planes_free) {
@@ -162,17 +139,15 @@ static bool make_room(struct relation *relation, int64_t **ret_reach)
     relation->self_ns = arena_alloc_array(&relation->self_arena, count + 1, sizeof *relation->self_ns);
     *ret_reach = arena_alloc_array(&relation->self_arena, count + 1, sizeof **ret_reach);
   }
-  return relation->self_ns != NULL && *ret_reach != NULL;
 }
 
-bool relation_self(struct relation *relation)
+void relation_self(struct relation *relation)
 {
   const struct parents *parents = &relation->parents;
   const struct store_spans view = rows_for_ends(relation->spans, parents->has_open);
   const struct store_spans *spans = &view;
   int64_t *reach;
-  if (!make_room(relation, &reach))
-    return false;
+  make_room(relation, &reach);
   int64_t *self = relation->self_ns;
   if (spans->count > 0)
     memcpy(self, spans->duration_ns, spans->count * sizeof *self);
@@ -192,5 +167,4 @@ bool relation_self(struct relation *relation)
   for (size_t i = 0; i < spans->count; i++)
     if (spans->kind[i] == XSP_KIND_EXECUTION || (rows_flags(spans, i) & STORE_SPAN_OPEN))
       self[i] = spans->duration_ns[i];
-  return true;
 }
