@@ -4,7 +4,8 @@
 
 CMake calls it for each test_*.py and long_*.py; by hand, the arguments of unittest select a part of a file:
     .venv/bin/python3 tests/run.py tests/launch/test_run.py RunTest.test_status
-XSP_BUILD is build/ of this checkout where it is not set."""
+XSP_BUILD is build/ of this checkout if it is not set. XSP_TEST_DATA is a folder of real traces; tests of them are skipped
+without it."""
 import os
 import pathlib
 import runpy
@@ -18,7 +19,7 @@ def main():
         sys.exit(__doc__)
     sys.dont_write_bytecode = True
     defaults = {"XSP_SOURCE": SOURCE, "XSP_BUILD": SOURCE / "build", "XSP_PYTHON": sys.executable,
-                "XSP_PEAKS": "skip", "ORT_DISABLE_TELEMETRY": "1"}
+                "XSP_TEST_DATA": "/nonexistent", "XSP_PEAKS": "skip", "ORT_DISABLE_TELEMETRY": "1"}
     for name, value in defaults.items():
         os.environ.setdefault(name, str(value))
     # Module names are unique in tests/, as ctest's names are.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events of XNNPACK matched to operators, and the work of these. Reading a file: tests/frameworks/litert/long_litert.py and the fuzz target.
+// Matches events of XNNPACK to operators and computes their work. The file reader is tested by
+// tests/frameworks/litert/long_litert.py and the fuzz target.
 #include "frameworks/litert/graph.h"
 
 #include <setjmp.h>
