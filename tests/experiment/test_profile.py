@@ -76,7 +76,7 @@ class ProfileTest(unittest.TestCase):
 
     def test_a_framework_without_unfused_layers_says_so(self):
         result = xsp("profile", self.model(), "--unfused", "-o", self.output, status=2)
-        self.assertIn("--unfused: the predictor of script has no way to", result.stderr)
+        self.assertIn("--unfused", result.stderr)
         self.assertFalse(self.output.exists())
 
     def test_matrix_is_complete_and_interleaved(self):

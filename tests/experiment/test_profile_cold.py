@@ -168,7 +168,7 @@ class ColdTest(unittest.TestCase):
         lines = result.stderr.strip().splitlines()
         self.assertEqual(len(lines), 2, result.stderr)
         self.assertIn(str(self.partial), lines[0])
-        self.assertRegex(lines[1], "^xsp: cold repetition 3 of 5: the framework crashed in the runner: .*signal 6")
+        self.assertRegex(lines[1], "^xsp: cold repetition 3 of 5: .*signal 6")
         self.assertFalse(self.output.exists())
         table = self.analyze("A1", path=self.partial)
         self.assertEqual((table["rows"][0]["n"], table["summary"]["cold_count"]), (2, 2))
@@ -178,7 +178,7 @@ class ColdTest(unittest.TestCase):
         bad.write_text(MODEL + "fault hang at 1\n")
         self.go_wrong(3, f'set -- "$@" --model {bad}')
         result = self.profile(*TWICE, "--levels", "M", "--runs", 1, "--cold", 1, "--timeout", 1, status=3)
-        self.assertRegex(result.stderr, "xsp: script=/opt/one: cold repetition 1 of 1: the runner does not answer")
+        self.assertRegex(result.stderr, "xsp: script=/opt/one: cold repetition 1 of 1: .*answer")
         self.assertIn("--timeout", result.stderr)
 
     def test_an_interrupt_keeps_what_there_is(self):
@@ -201,7 +201,7 @@ class ColdTest(unittest.TestCase):
     def test_one_that_is_killed_for_its_memory(self):
         self.go_wrong(2, "kill -9 $$")
         result = self.profile(*TWICE, "--levels", "M", "--runs", 1, "--cold", 1, status=3)
-        self.assertRegex(result.stderr, "^xsp: script=/opt/two: the runner was killed: .*--sequential")
+        self.assertRegex(result.stderr, "^xsp: script=/opt/two: .*killed.*--sequential")
         self.assertFalse(self.output.exists() or self.partial.exists())  # nothing was measured yet
 
     def test_a_killed_xsp_is_recovered(self):
