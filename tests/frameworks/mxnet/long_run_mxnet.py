@@ -175,7 +175,7 @@ class RunMxnetTest(RunFrameworkTest):
         self.assertEqual(outcome.files, ["own.json"])
         self.assertIn("True", outcome.out)
         self.assertEqual([len(self.without_first_time(model["layers"])) for model in self.models()], [12, 0])
-        self.assertIn("uses MXNet's profiler itself", self.notes())
+        self.assertIn("profiler itself", self.notes())
 
     def test_workers(self):
         self.check_same(self.program("""

@@ -43,7 +43,7 @@ class OtherVersions(Case):
         self.assertIn(version, outcome.out)
         self.assertEqual(trace.names(), {"tiny": 4})
         self.assertEqual([len(layers) for layers in trace.by_model()], [3 if has_layers else 0] * 4)
-        self.assertEqual("calls no listener (1.25 or later does)" in trace.messages, not has_layers)
+        self.assertEqual("1.25" in trace.messages, not has_layers)
 
     def test_python(self):
         for version, has_layers in VERSIONS.items():

