@@ -102,7 +102,7 @@ class CommandLineTest(ImportTest):
         trace = self.file(CHROME)
         self.refuse(says=["xsp import FILE"])
         self.refuse(trace, says=["-o OUT.xsp"])
-        self.refuse(trace, "-o", "", says=["name is empty"])
+        self.refuse(trace, "-o", "", says=["empty"])
         self.refuse(trace, "-o", self.out, "--format", "klingon", says=["klingon", "chrome"])
         self.refuse(trace, "-o", self.out, "--layer", "upper", says=["upper", "outermost"])
         self.refuse(trace, "-o", self.out, "--threads", "3", says=["--threads"])
@@ -119,7 +119,7 @@ class CommandLineTest(ImportTest):
         trace = self.file(CHROME)
         (self.folder / "link.json").symlink_to(trace)
         for output in (trace, self.folder / "link.json"):
-            self.refuse(trace, "-o", output, "--force", says=["one of the inputs"])
+            self.refuse(trace, "-o", output, "--force", says=["input"])
 
     def test_an_old_output_survives_an_error(self):
         self.take(CHROME)
@@ -143,10 +143,10 @@ class CommandLineTest(ImportTest):
         (self.folder / "victim").write_text("precious")
         for target in ("victim", "nothing"):  # anybody may put a link into a folder like /tmp
             partial.symlink_to(target)
-            self.refuse(trace, "-o", self.out, status=3, says=["out.xsp.partial", "no regular file"])
+            self.refuse(trace, "-o", self.out, status=3, says=["out.xsp.partial", "regular file"])
             partial.unlink()
         os.mkfifo(partial)
-        self.refuse(trace, "-o", self.out, status=3, says=["out.xsp.partial", "no regular file"])
+        self.refuse(trace, "-o", self.out, status=3, says=["out.xsp.partial", "regular file"])
         partial.unlink()
         partial.write_bytes(b"")  # of one that died before it wrote anything
         xsp("import", trace, "-o", self.out, check=0)
@@ -351,10 +351,10 @@ class RecognitionTest(ImportTest):
         database.execute("create table t(x)")
         database.commit()
         database.close()
-        for content, says in ((b"\x7fELF\x02\x01\x01", "a program or library"), (b"PK\x03\x04xxxx", "zip"),
+        for content, says in ((b"\x7fELF\x02\x01\x01", "program"), (b"PK\x03\x04xxxx", "zip"),
                               (b"\xfd7zXZ\0abc", "xz"), (b"BZh91AY", "bzip2"), (b"\x89PNG\r\n", "picture"),
                               (b"x" * 257 + b"ustar\0", "tar"), (b"NVIDIA Nsight whatever", "nsys export --type sqlite"),
-                              (known.read_bytes(), "an .xsp file already"),
+                              (known.read_bytes(), ".xsp"),
                               ((self.folder / "plain.db").read_bytes(), "SQLite"), (b"{\"a\": 1}", "JSON"),
                               (b"[1, 2]", "JSON"), (b" \n\n ", "white space"), (b"hello\n", "not known"),
                               (gzip.compress(b"hello"), "not known"),
@@ -436,7 +436,7 @@ class BadInputTest(ImportTest):
         for content in (CHROME.encode(), b""):
             whole = gzip.compress(content) + empty
             self.refuse(self.file(gzip.compress(whole), "empty.json.gz"), "-o", self.out, "--limit-bytes", "1M",
-                        "--format", "chrome", says=["empty.json.gz", "compressed form alone", "--limit-bytes"])
+                        "--format", "chrome", says=["empty.json.gz", "compressed", "--limit-bytes"])
         zeros = gzip.compress(gzip.compress(CHROME.encode()) + b"\0" * 8_000_000)
         self.refuse(self.file(zeros, "zeros.json.gz"), "-o", self.out, "--limit-bytes", "1M", says=["zeros.json.gz"])
         xsp("import", self.file(zeros, "zeros.json.gz"), "-o", self.out, "--limit-bytes", "16M", check=0)

@@ -98,7 +98,7 @@ class RealTraces(unittest.TestCase):
     def test_nccl(self):
         self.check("hta__nccl_parser_config", {"kernel": (2700, 162532340)}, {"record_param_comms": 46876493})
         report, out = self.load("hta__nccl_parser_config")
-        self.assertIn("recorded by rank 0 of 2", report["files"][0]["notes"])
+        self.assertIn("rank 0 of 2", " ".join(report["files"][0]["notes"]))
         # 2024-05-23 00:15:22 UTC: ts counts from baseTimeNanoseconds, which stands behind the events
         first = rows(out, "select min(start_ns) as ns, r.epoch from span join run r using (run_id)")[0]
         self.assertEqual((first["epoch"], first["ns"] // 10 ** 9), ("unix", 1716423322))
@@ -416,7 +416,7 @@ class PythonFrames(Case):
             ("nn.Module: Linear_12", "train.py(9): <module>")])
         self.assertEqual(self.tags("nn.Module: Linear_12")["layer_type"], "Linear")
         self.assertEqual(self.report["files"][0]["skipped"], {"Python frame, now call path": 2})
-        self.assertIn("2 Python frames became the call paths of 3 spans", self.report["files"][0]["notes"])
+        self.assertRegex(" ".join(self.report["files"][0]["notes"]), "2 .*frames.* 3 spans")
 
     def test_module_types(self):
         names = {"nn.Module: Conv2d_0": "Conv2d", "nn.Module: Layer_1_22": "Layer_1", "nn.Module: ResNet": "ResNet",
@@ -515,7 +515,7 @@ class Values(Case):
                              {"node7" if "before" in place else None})
             self.assertEqual(rows(self.out, "select framework, framework_version from experiment"),
                              [{"framework": "pytorch", "framework_version": "2.4.1"}])
-            self.assertIn("recorded by rank 3 of 8", self.report["files"][0]["notes"])
+            self.assertIn("rank 3 of 8", " ".join(self.report["files"][0]["notes"]))
 
 
 class Files(Case):
