@@ -93,7 +93,7 @@ class ReportFrameTest(browser.BrowserTest):
         got = opened.value.evaluate("window.got")
         self.assertIn("leveled.xsp", got["title"])
         self.assertTrue(events_of(got["text"]))
-        window.page.get_by_text("Handed to the tab of Perfetto").wait_for()
+        window.page.get_by_text("Sent to Perfetto's tab").wait_for()
         self.assertEqual([url for url in asked if not re.match("data:|blob:", url)], [PERFETTO])
 
     def test_tables_filter_by_columns_and_numbers(self):

@@ -274,7 +274,7 @@ class ReportTimelineTest(browser.BrowserTest):
         page = report_files.report(path, "merged", "--max-spans", "200")
         window = self.timeline(files=(path, page))
         self.assertIn("xsp report", window.text())
-        self.assertRegex(window.text(), "merged|stand for|together")
+        self.assertRegex(window.text(), "hatched rectangle")
         counted = collections.Counter((span["name"], span["level"], span["kind"]) for span in self.spans())
         said = {(row["name"], row["level"], row["kind"]): int(row["count"]) for row in rows_of(window.table("groups"))}
         self.assertEqual(sum(said.values()), sum(counted.values()))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One hue a level, kept everywhere: this table gives the marks of charts (--level-0 …), letters in a level's colour
-// (--level-0-text …) and the spans on canvases. In OKLCH, so that equal lightness looks equally light in every hue.
+// One hue per level on all pages: marks of charts (--level-0 …), letters in a level's colour (--level-0-text …) and
+// spans on canvases. In OKLCH, so that equal lightness looks equally light in every hue.
 import { LEVELS } from "./data";
 
 const LEVEL_HUES: [hue: number, chroma: number][] = [

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data that `xsp report` put behind the page: the document (facts, tables) and each run's spans as columns. Format:
-// report/page_spans.h and docs/internals/page.md. A run's columns are unpacked when they are first asked for. The page may
-// have been cut short or changed on its way: every count is checked before anything is made of its size.
+// The data that `xsp report` appended to the page: the document (facts, tables) and each run's spans as columns.
+// Format: report/page/spans.h and docs/internals/page.md. A run's columns are unpacked at first use. The page may be
+// truncated or damaged: every count is checked before memory of its size is allocated.
 
 export const LEVELS = ["application", "model", "layer", "library", "kernel"] as const;
 export const KINDS = ["sync", "launch", "execution"] as const;
@@ -37,7 +37,7 @@ export interface Lane {
   overlap: number;
   is_device: boolean;
 }
-// One run. On the page it is known by its place in the document's runs: several files may have a run 1.
+// One run. The page identifies it by its place in the document's runs, since several files may have a run 1.
 export interface RunFacts {
   run: number; // its place in runs; its parts are the elements "xsp-<run>-<part>"
   file: number; // place in files
@@ -53,12 +53,12 @@ export interface RunFacts {
   bases_counted: number[];
   open: number;
   first_ns: string; // beyond 2^53
-  // What the columns hold: each span; rectangles of spans too close to be told apart (merged_below_ns); nothing.
+  // Contents of the columns: each span; rectangles of merged neighbours (merged_below_ns); nothing.
   detail: "spans" | "merged" | "none";
   merged_below_ns: number | null;
   recorded: number; // spans of the run
   kept: number; // of those on the timeline, in the range asked for
-  spans: number; // values of each column: kept, or the rectangles that stand for them
+  spans: number; // values of each column: kept, or the number of rectangles
   spans_of_other_clocks: number; // not on the timeline
   lanes: Lane[];
   rows: [lane: number, depth: number, first: number, count: number][];
@@ -105,12 +105,12 @@ export interface Spans {
   start: Float64Array;
   duration: Float64Array;
   name: Uint32Array;
-  parent: Int32Array; // -1: none; empty, as is launch, until loadRun has unpacked what a first frame can do without
+  parent: Int32Array; // -1: none; empty, as is launch, until loadRun has unpacked the second half
   attributes: Uint8Array; // level | kind << 3 | basis << 5
   launch: Int32Array; // of executions; -1: none
   row: Uint32Array; // index into facts.rows
   end: number; // latest end
-  merged: Uint32Array | null; // spans that a rectangle stands for; null: each is one
+  merged: Uint32Array | null; // spans in a rectangle; null: each is one
   busy: Float64Array | null; // their durations in all; null: the rectangle's own
 }
 export const countOf = (spans: Spans, i: number) => (spans.merged === null ? 1 : spans.merged[i]);
@@ -121,11 +121,11 @@ export interface Contexts {
   name: number[];
   level: number[];
   count: number[];
-  own_ns: number[]; // without what nests in its spans on their track; launches 0
+  own_ns: number[]; // without spans nested on their track; launches 0
   first_ns: number[];
-  folded: number; // spans that count in the context around theirs: there were too many contexts
-  left_out: number; // spans that count in none, for the same reason
-  are_roots_joined: boolean; // for that reason, too, steps share one context ("NAME and others")
+  folded: number; // spans counted in the context around theirs, because there were too many contexts
+  left_out: number; // spans counted in no context, for the same reason
+  are_roots_joined: boolean; // for the same reason steps share one context ("NAME and others")
   totals: Totals;
 }
 // Names of the whole run, each by level and kind.
@@ -137,19 +137,19 @@ export interface Totals {
   total_ns: number[];
   least_ns: number[];
   most_ns: number[];
-  left_out: number; // spans of names that there was no room for
+  left_out: number; // spans of names beyond the limit
 }
 export const levelOf = (spans: Spans, i: number) => spans.attributes[i] & 7;
 export const kindOf = (spans: Spans, i: number) => (spans.attributes[i] >> 3) & 3;
 export const basisOf = (spans: Spans, i: number) => spans.attributes[i] >> 5;
 
 // ---- parts of the page
-const SPANS_MOST = 1 << 26; // no page has more: its numbers are not to be believed
+const SPANS_MOST = 1 << 26; // more than any page has: the numbers are wrong
 const GZIP_MOST = 1040; // bytes that one packed byte can become
 const broken = (what: string) => new Error(`this report is damaged: ${what}; write it again with xsp report`);
 
-// Scripts run while the page is still arriving: columns come first, the document after them, tags last. A part is whole once
-// something follows it.
+// Scripts run while the page is still loading: columns come first, then the document, then tags. A part is complete
+// once an element follows it.
 const isRead = () => document.readyState !== "loading";
 const hasArrived = (id: string) => isRead() || (document.getElementById(id)?.nextSibling ?? null) !== null;
 function arrival(isThere: () => boolean): Promise<void> {
@@ -172,7 +172,7 @@ export async function checkEnd() {
   if (document.getElementById("xsp-end") === null) throw broken("it was cut short");
 }
 
-// The bytes of a part. Its text goes away: a large page is held once.
+// The bytes of a part. Its text is removed, so that memory holds a large page once.
 function packed(id: string, isKept = false): Uint8Array {
   const element = document.getElementById(id);
   if (element === null) throw broken(`its part "${id}" is missing`);
@@ -186,18 +186,18 @@ function packed(id: string, isKept = false): Uint8Array {
     for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
     return bytes;
   } catch {
-    throw broken(`its part "${id}" is no base64`);
+    throw broken(`its part "${id}" is not base64`);
   }
 }
 
-// Unpacks into exactly `length` bytes: a part of a few bytes may say that it is terabytes.
+// Unpacks into exactly `length` bytes: a damaged part may claim terabytes.
 async function unpackExactly(id: string, length: number): Promise<Uint8Array> {
   const source = packed(id);
   if (length > source.length * GZIP_MOST) throw broken(`its part "${id}" is shorter than it should be`);
   const bytes = new Uint8Array(length);
   let at = 0;
   await unpackInto(id, source, (chunk) => {
-    if (at + chunk.length > length) throw broken(`its part "${id}" is longer than the ${length} bytes it should be`);
+    if (at + chunk.length > length) throw broken(`its part "${id}" is longer than its ${length} bytes`);
     bytes.set(chunk, at);
     at += chunk.length;
   });
@@ -235,7 +235,7 @@ async function unpackJson(id: string, isKept = false): Promise<unknown> {
   try {
     return JSON.parse(text + decoder.decode());
   } catch {
-    throw broken(`its part "${id}" is no JSON`);
+    throw broken(`its part "${id}" is not JSON`);
   }
 }
 
@@ -244,20 +244,20 @@ const isCount = (value: unknown, most = SPANS_MOST) =>
   typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= most;
 
 function checkRun(facts: RunFacts, place: number, document_: Document_) {
-  const say = (what: string) => broken(`of run ${place}, ${what}`);
-  if (facts.run !== place || !isCount(facts.file, document_.files.length - 1)) throw say("the place is wrong");
-  if (!isCount(facts.spans)) throw say("the number of spans is impossible");
+  const wrong = (what: string) => broken(`of run ${place}, ${what}`);
+  if (facts.run !== place || !isCount(facts.file, document_.files.length - 1)) throw wrong("the place is wrong");
+  if (!isCount(facts.spans)) throw wrong("the number of spans is impossible");
   if (!Array.isArray(facts.lanes) || !Array.isArray(facts.rows) || !Array.isArray(facts.observations))
-    throw say("lanes, rows or observations are missing");
+    throw wrong("lanes, rows or observations are missing");
   let next = 0;
   for (const [lane, depth, first, count] of facts.rows) {
     if (!isCount(lane, facts.lanes.length - 1) || !isCount(depth) || first !== next || !isCount(count))
-      throw say("the rows do not fit together");
+      throw wrong("the rows do not fit together");
     next += count;
   }
-  if (facts.detail !== "none" && next !== facts.spans) throw say("the rows do not hold all spans");
+  if (facts.detail !== "none" && next !== facts.spans) throw wrong("the rows do not hold all spans");
   for (const width of Object.values(facts.columns))
-    if (!isCount(width, 8) || width === 0) throw say("a column has an impossible width");
+    if (!isCount(width, 8) || width === 0) throw wrong("a column has an impossible width");
 }
 
 let namesKnown = 0;
@@ -272,7 +272,7 @@ export async function loadDocument(): Promise<Document_> {
     try {
       checkRun(facts, place, document_);
     } catch (error) {
-      throw error instanceof TypeError ? broken(`the facts of run ${place} are not as they should be`) : error;
+      throw error instanceof TypeError ? broken(`the facts of run ${place} are malformed`) : error;
     }
   });
   namesKnown = document_.names.length;
@@ -280,7 +280,7 @@ export async function loadDocument(): Promise<Document_> {
 }
 
 // ---- columns: planes of bytes, the lowest first
-// A loop for each width: most of the time that a page takes to open goes by here.
+// A loop for each width: most of the time to open a page is spent here.
 function into32(values: Uint32Array, planes: Uint8Array, width: number) {
   const count = values.length,
     at = (plane: number) => planes.subarray(plane * count, (plane + 1) * count),
@@ -348,9 +348,9 @@ async function references(facts: RunFacts, name: string, hasNone: boolean): Prom
   return places;
 }
 
-// What goes up from parent to parent must come to an end.
+// Chains of parents must end.
 function checkParents(facts: RunFacts, parents: Int32Array): Int32Array {
-  const above = new Uint8Array(parents.length), // 1: met on the way up, 2: known to end
+  const above = new Uint8Array(parents.length), // 1: visited, 2: known to end
     way: number[] = [];
   for (let i = 0; i < parents.length; i++) {
     let at = i;
@@ -419,7 +419,7 @@ async function unpackDrawable(facts: RunFacts): Promise<Spans> {
   };
 }
 
-// Into the same object: what knows the spans already goes on knowing them.
+// Into the same object, so that references to the spans stay valid.
 async function unpackRest(facts: RunFacts): Promise<Spans> {
   const spans = await loadDrawable(facts);
   const [parent, launch] = await Promise.all([references(facts, "parent", false), references(facts, "link", true)]);
@@ -434,12 +434,12 @@ const once = (unpack: (facts: RunFacts) => Promise<Spans>) => {
     return spans;
   };
 };
-// What frames are drawn from: when, how long, what. Nearly half of the unpacking is parents and launches, which come next.
+// The columns that frames need: start, duration, name. Parents and launches, nearly half of the work, come next.
 export const loadDrawable = once(unpackDrawable);
 export const loadRun = once(unpackRest);
 
-// ---- what is asked for one span
-// What a key stands for, made once; the last few are kept.
+// ---- details of one span
+// A cache by key, of the last few.
 function remembered<T>(most: number, make: (key: string) => Promise<T>): (key: string) => Promise<T> {
   const known = new Map<string, Promise<T>>();
   return (key) => {
@@ -452,16 +452,16 @@ function remembered<T>(most: number, make: (key: string) => Promise<T>): (key: s
   };
 }
 type Tags = Record<string, Cell>;
-// Of one key: which spans of the block have it (from the one before; left out where they are those of the key before), and
+// Of one key: the spans of the block that have it (as differences; absent if the same as for the previous key), and
 // their values.
 interface TagGroup {
   key: string;
   places?: number[];
-  integers?: number[]; // from the one before
+  integers?: number[]; // as differences
   numbers?: (number | null)[];
-  digits?: string[]; // integers that JavaScript does not have
+  digits?: string[]; // integers beyond 2^53
   texts?: string[];
-  values?: number[]; // which of the texts
+  values?: number[]; // index into the texts
 }
 function tagsOf(groups: TagGroup[]): Map<number, Tags> {
   const found = new Map<number, Tags>();
@@ -484,12 +484,12 @@ function tagsOf(groups: TagGroup[]): Map<number, Tags> {
 }
 const tagBlocks = remembered(8, async (id) => tagsOf((await unpackJson(id, true)) as TagGroup[]));
 
-// Tags of a span, from the block it lies in. Of a rectangle that stands for several: none.
+// Tags of a span, from its block. A merged rectangle has none.
 export async function loadTags(facts: RunFacts, place: number): Promise<Tags> {
   if (!isCount(place, facts.spans - 1) || !(facts.tag_block > 0)) return {};
   const id = `xsp-${facts.run}-tags-${Math.floor(place / facts.tag_block)}`;
   await arrival(() => hasArrived(id));
-  if (document.getElementById(id) === null) return {}; // none of its spans has any
+  if (document.getElementById(id) === null) return {}; // none of its spans has tags
   return (await tagBlocks(id)).get(place % facts.tag_block) ?? {};
 }
 
@@ -500,8 +500,8 @@ async function unpackIds(facts: RunFacts): Promise<Float64Array> {
   for (let i = 0; i < ids.length; i++) ids[i] = id += unzigzag(ids[i]);
   return ids;
 }
-// The number that the span has in its file: `select * from span where run_id = … and span_id = …`. Null: a rectangle that
-// stands for several, or a number that JavaScript cannot hold.
+// The span's number in its file: `select * from span where run_id = … and span_id = …`. Null: a merged rectangle, or a
+// number beyond 2^53.
 export async function loadSpanId(facts: RunFacts, place: number): Promise<number | null> {
   if (!isCount(place, facts.spans - 1) || facts.columns.id > 6) return null;
   let ids = idColumns.get(facts.run);
@@ -510,7 +510,7 @@ export async function loadSpanId(facts: RunFacts, place: number): Promise<number
 }
 
 const contexts = new Map<number, Promise<Contexts>>();
-// Null: the run's spans are all there, contexts follow from them.
+// Null: the run's spans are complete, contexts are computed from them.
 export async function loadContexts(facts: RunFacts): Promise<Contexts | null> {
   if (facts.detail !== "merged") return null;
   let made = contexts.get(facts.run);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the range selected on the timeline holds, by layer, kernel and layer type: the tables of every page filter by it.
-// One pass over the spans of the shown run, by number of the name; analyses' rows are found by their names.
+// Contents of the range selected on the timeline, by layer, kernel and layer type: the tables of every page filter by
+// it. One pass over the spans of the shown run, by index of the name; rows of analyses are matched by name.
 import { computed } from "@preact/signals";
 import { busyOf, countOf, kindOf, levelOf, type Cell, type Spans } from "./data";
 import { isInside } from "./find";
@@ -9,11 +9,11 @@ import { documentData, run, selection, spans, type Range } from "./state";
 const LAYER = 2;
 const KERNEL = 4;
 const LAUNCH = 1;
-const CLIMB_MOST = 64; // levels of layers around a kernel that are looked at
+const CLIMB_MOST = 64; // nested layers around a kernel that are visited
 
 export interface Inside {
   count: number; // spans; of kernels: executions, not their launches
-  time_ns: number; // what lies inside the range
+  time_ns: number; // the part inside the range
 }
 export interface Picked {
   range: Range;
@@ -26,7 +26,7 @@ export interface Picked {
 type Row = Record<string, Cell>;
 const pairKey = (kernel: Cell, layer: Cell) => `${kernel}\n${layer}`;
 
-// Part of the span's time that lies inside; a merged rectangle's time is taken as spread evenly.
+// Part of the span's time inside the range; a merged rectangle counts in proportion.
 function timeInside(data: Spans, i: number, range: Range): number {
   const from = data.start[i],
     to = from + data.duration[i];
@@ -35,7 +35,7 @@ function timeInside(data: Spans, i: number, range: Range): number {
   return data.duration[i] > 0 ? (busyOf(data, i) * part) / data.duration[i] : 0;
 }
 
-// A layer in a layer of its own name is that layer once more, not time on top of it.
+// A layer in a layer of the same name does not count again.
 const repeatsParent = (data: Spans, i: number) =>
   data.parent[i] >= 0 && data.name[data.parent[i]] === data.name[i] && levelOf(data, data.parent[i]) === LAYER;
 
@@ -85,7 +85,7 @@ const typeOfLayer = computed(() => {
   return types;
 });
 
-// Null: nothing is selected, or the run's spans are not here.
+// Null: no selection, or the run's spans are not in this report.
 export const picked = computed<Picked | null>(() => {
   const range = selection.value,
     data = spans.value,
@@ -93,8 +93,7 @@ export const picked = computed<Picked | null>(() => {
   return range === null || data === null || names === undefined ? null : pick(data, names, typeOfLayer.value, range);
 });
 
-// Of a row of an analysis, by what it is about; null: not inside; undefined: about nothing that can be selected, as a layer
-// where the run shown has none.
+// For a row of an analysis. Null: not inside; undefined: not selectable, such as a layer if the run shown has none.
 export function insideOf(row: Row): Inside | null | undefined {
   const inside = picked.value;
   if (inside === null) return undefined;

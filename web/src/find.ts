@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the search and the selected range pick out of a run, computed once for all pages. A keystroke costs what the table of
-// names is long; the spans are gone through once a range, and of each row only those inside it.
+// Matches of the search and the selected range in a run, computed once for all pages. A keystroke costs time in
+// proportion to the table of names; a new range visits the spans inside it once.
 import { computed } from "@preact/signals";
 import { busyOf, countOf, levelOf, type Spans } from "./data";
 import { tracksOf, unionOf } from "./flame/own_time";
@@ -9,7 +9,7 @@ import { documentData, search, selection, spans, type Range } from "./state";
 const KIND_MASK = 31; // level | kind << 3
 const LAUNCH = 1;
 
-// What is searched for: plain text, or /a regular expression/.
+// The search: plain text, or /a regular expression/.
 export const wanted = computed<{ test: ((name: string) => boolean) | null; error: string | null }>(() => {
   const text = search.value.trim();
   if (text === "") return { test: null, error: null };
@@ -25,14 +25,14 @@ export const wanted = computed<{ test: ((name: string) => boolean) | null; error
     return { test: null, error: String((error as Error).message).replace(/^Invalid regular expression: /, "") };
   }
 });
-// By name's place: 1 where it matches. Null: nothing is searched for, or the pattern is none.
+// By name: 1 if it matches. Null: no search, or an invalid pattern.
 export const matching = computed<Uint8Array | null>(() => {
   const names = documentData.value?.names,
     { test } = wanted.value;
   return names === undefined || test === null ? null : Uint8Array.from(names, (name) => (test(name) ? 1 : 0));
 });
 
-// Wholly or in part; what has no length where it starts, as rowsInside() has it.
+// Wholly or in part; a span without length by its start, as in rowsInside().
 export const isInside = (data: Spans, i: number, range: Range | null) =>
   range === null ||
   (data.start[i] < range.to && (data.start[i] + data.duration[i] > range.from || data.start[i] >= range.from));
@@ -54,7 +54,7 @@ export function firstStartingAt(data: Spans, low: number, high: number, time: nu
   }
   return low;
 }
-// Of each row, the places of what lies in the range, wholly or in part.
+// For each row, the places of spans that overlap the range.
 export function rowsInside(data: Spans, range: Range | null, visit: (low: number, high: number, row: number) => void) {
   data.facts.rows.forEach(([, , first, count], row) => {
     const end = first + count;
@@ -63,7 +63,7 @@ export function rowsInside(data: Spans, range: Range | null, visit: (low: number
     if (high > low) visit(low, high, row);
   });
 }
-// What of the span's busy time lies in the range; of a merged rectangle the share that its length has inside.
+// The span's busy time inside the range; of a merged rectangle, in proportion.
 export function timeInside(data: Spans, i: number, range: Range | null): number {
   if (range === null) return busyOf(data, i);
   const start = data.start[i],
@@ -79,7 +79,7 @@ export interface Group {
   kind: number;
   count: number;
   total: number;
-  least: number; // NaN: not known, spans are merged
+  least: number; // NaN: unknown, spans are merged
   most: number;
 }
 // By name, level and kind: a table without holes in which each span finds its group by two look-ups.
@@ -128,12 +128,12 @@ function group(data: Spans, range: Range | null, nameCount: number): Group[] {
   return all.sort((a, b) => b.total - a.total);
 }
 
-// All spans of the selected range, whatever is searched for.
+// All spans of the selected range, without the search.
 const everything = computed<Group[]>(() => {
   const data = spans.value;
   return data === null ? [] : group(data, selection.value, documentData.value!.names.length);
 });
-// Spans of the selected range by name, level and kind that match the search; time is what lies inside the range.
+// Spans of the selected range by name, level and kind that match the search; time is the part inside the range.
 export const groups = computed<Group[]>(() => {
   const names = matching.value;
   return names === null ? everything.value : everything.value.filter((one) => names[one.name] === 1);
@@ -162,7 +162,7 @@ export const found = computed<Found | null>(() => {
   return { count, names: names.size, time, share: all > 0 ? time / all : 0 };
 });
 
-// The next match in time after `from` (before it: by = -1), around the ends; and its number among all of them.
+// The next match in time after `from` (before it: by = -1), wrapping around; and its number among all matches.
 export function nextMatch(data: Spans, names: Uint8Array, range: Range | null, from: number, by: 1 | -1) {
   const isLater = (a: number, b: number) => data.start[a] > data.start[b] || (data.start[a] === data.start[b] && a > b);
   let best = -1,
@@ -183,16 +183,16 @@ export function nextMatch(data: Spans, names: Uint8Array, range: Range | null, f
   return next < 0 ? null : { span: next, number };
 }
 
-// Time inside the range by track and level, spans within spans of their level and track counted once; launches apart.
+// Time inside the range by track and level; nested spans of a level and track count once; launches separately.
 export interface Busy {
-  lane: number; // the track's first; those beside it hold spans of the track that overlap
+  lane: number; // the track's first; its other lanes have overlapping spans
   byLevel: Float64Array;
-  any: number; // of whatever level
+  any: number; // of any level
   spans: number;
 }
 type Intervals = [number, number][][]; // by level; at 8 of all levels
 const outermostOf = new WeakMap<Spans, Uint8Array>();
-// By place: 1 where no span around it on its track is of its level, launches left out.
+// By place: 1 if no enclosing span on its track has its level; without launches.
 function outermost(data: Spans): Uint8Array {
   let known = outermostOf.get(data);
   if (known !== undefined) return known;
@@ -205,7 +205,8 @@ function outermost(data: Spans): Uint8Array {
     if (rowLane !== lane) above = aboveEnd = first;
     lane = rowLane;
     for (let i = first, j = above; i < first + count; i++) {
-      // The last that starts before its middle: spans of a row lie in spans of the row above, merged ones about so.
+      // The last that starts before its middle: spans of a row are inside spans of the row above; merged ones
+      // approximately.
       const middle = data.start[i] + data.duration[i] / 2;
       while (j + 1 < aboveEnd && data.start[j + 1] <= middle) j++;
       const around = j < aboveEnd && data.start[j] <= middle ? within[j] : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One layer, kernel or layer type that is looked at on all pages: links that open it, and the way to its spans.
+// The layer, kernel or layer type selected on all pages: links that open it, and its spans.
 import { batch as together, untracked } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { kindOf, levelOf, loadRun, type Cell, type RunFacts, type Spans } from "./data";
@@ -14,7 +14,7 @@ export const openLayer = (name: string, index: number | null) => (focus.value = 
 export const openKernel = (name: string) => (focus.value = { kind: "kernel", name, index: null });
 
 const isLike = (value: Cell | undefined, name: string) => value !== undefined && String(value) === name;
-// Whether a row of an analysis is about what is looked at.
+// Whether a row of an analysis is about the selection.
 export function isFocused(row: Record<string, Cell>): boolean {
   const at = focus.value;
   if (at === null) return false;
@@ -24,12 +24,12 @@ export function isFocused(row: Record<string, Cell>): boolean {
   return at.index === null || row.layer_index === undefined || row.layer_index === at.index;
 }
 
-// The address of the page as it is, but for what is looked at.
+// The current address with another selection.
 export function focusHref(target: Focus, on?: Page): string {
   const hash = new URLSearchParams(untracked(fragment).slice(1));
   if (on !== undefined) hash.set("page", on);
   hash.set("focus", `${target.kind}:${target.index ?? ""}:${target.name}`);
-  return `${location.href.split("#")[0]}#${hash}`; // whole: a bare fragment is taken for a link that skips to a place
+  return `${location.href.split("#")[0]}#${hash}`; // whole: a bare fragment counts as a skip link
 }
 
 export function FocusLink({
@@ -43,7 +43,7 @@ export function FocusLink({
   children?: ComponentChildren;
   class?: string;
 }) {
-  // Elsewhere the state goes on changing: the address is made anew when the link is about to be used.
+  // The state changes: the address is made again when the link is used.
   const refresh = (event: Event) => ((event.currentTarget as HTMLAnchorElement).href = focusHref(target, on));
   const isHere = focus.value?.kind === target.kind && focus.value.name === target.name;
   return (
@@ -105,7 +105,7 @@ export interface Occurrences {
   facts: RunFacts;
   data: Spans;
   places: number[]; // in order of time
-  median: number; // the place of middle duration, warm-up left out where that leaves any
+  median: number; // the place of the median duration, without warm-ups if others exist
 }
 function occurrencesIn(facts: RunFacts, data: Spans, target: Focus): Occurrences | null {
   const name = documentData.value!.names.indexOf(target.name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Figures as people read them; the exact value stands in the title of each cell and in what is copied. Of a table, all
-// values of a column have one unit and as many decimals, so that they can be compared by eye.
+// Rounded figures; a cell's title and copied text have the exact value. All values of a column have one unit and the
+// same decimals.
 import type { Cell } from "./data";
 
 const grouped = [0, 1, 2, 3, 4, 5, 6].map(
@@ -59,7 +59,7 @@ export function bytes(value: number): string {
   return `${digits(value / factor)} ${unit}`;
 }
 export const count = (value: number) => grouped[0].format(value);
-// "trimmed:0.2" in words; others speak for themselves.
+// "trimmed:0.2" in words; other statistics as they are.
 export function statisticWords(statistic: string): string {
   const share = Number(/^trimmed:([\d.]+)$/.exec(statistic)?.[1] ?? NaN);
   return Number.isNaN(share) ? statistic : `trimmed mean, ${digits(100 * share)} % left out at each end`;
@@ -97,7 +97,7 @@ export function label(key: string): string {
   return LABELS[key] ?? key.replace(/_(ms|ns|pct|bytes|per_s|flops)$/, "").replaceAll("_", " ");
 }
 
-// What a key says of its values: their unit, and the prefixes that people use with it.
+// The unit in a key's suffix, and its usual prefixes.
 function unitOf(key: string): { prefixes: Prefix[]; unit: string } | null {
   if (key.endsWith("_ms")) return { prefixes: TIMES_OF_MS, unit: "" };
   if (key.endsWith("_ns")) return { prefixes: TIMES, unit: "" };
@@ -150,7 +150,7 @@ function formatOf(key: string, values: Cell[]): ColumnFormat {
     show: (value) => {
       if (!isNumber(value)) return cell(key, value);
       if (value === 0) return "0";
-      // Too small for the decimals: no 0 for what is not 0.
+      // Too small for the decimals: a value above 0 is not shown as 0.
       return Math.abs(value / factor) < least ? digits(value / factor, 1) : grouped[decimals].format(value / factor);
     },
   };
@@ -160,7 +160,7 @@ export function columnFormats(keys: string[], values: Cell[][]): ColumnFormat[] 
   const pools = new Map<string, Cell[]>();
   const poolOf = keys.map((key) => {
     const known = unitOf(key);
-    // starts are moments, on another scale than durations
+    // starts have another scale than durations
     return known === null || known.prefixes === PREFIXES || key === "start_ns" ? key : JSON.stringify(known);
   });
   poolOf.forEach((pool, c) => pools.set(pool, (pools.get(pool) ?? []).concat(values[c])));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts the page and puts its parts together. What goes wrong while unpacking is said in the page, not in a console.
+// Starts the page and combines its parts. Errors while unpacking are shown in the page, not in a console.
 import { render } from "preact";
 import "./style.css";
 import "./frame/frame.css";
@@ -52,7 +52,7 @@ function App() {
       <footer>
         <span>{data.files[run.value?.file ?? 0].name}</span>
         <span>xsp {experiment.value?.xsp_version ?? ""}</span>
-        <span>One file: nothing is loaded from elsewhere, nothing leaves it.</span>
+        <span>One file: it loads nothing and sends nothing.</span>
       </footer>
       <Help />
     </>
@@ -60,7 +60,7 @@ function App() {
 }
 
 const fail = (error: unknown) => {
-  failure.value ||= error instanceof Error ? error.message : String(error); // the first says most
+  failure.value ||= error instanceof Error ? error.message : String(error); // the first is the cause
 };
 startTheme();
 startKeys();
@@ -77,5 +77,5 @@ if (typeof DecompressionStream === "undefined") {
   }, fail);
 }
 const place = document.getElementById("app")!;
-place.replaceChildren(); // what stood there while the page was read
+place.replaceChildren(); // the message shown while the page was read
 render(<App />, place);

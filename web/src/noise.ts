@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far the figures of a model can be trusted: spread, drift and outliers of the counted observations, and how large a
-// difference of two level sets must be before it is more than noise. Definitions and thresholds: docs/internals/page.md.
+// Reliability of a model's figures: spread, drift and outliers of the counted observations, and the smallest difference
+// of two level sets that exceeds noise. Definitions and thresholds: docs/internals/page.md.
 import type { Answer, Cell, RunFacts } from "./data";
 import { digits } from "./format";
 
@@ -20,7 +20,7 @@ export interface Noise {
   low_ns: number | null; // 10th percentile
   high_ns: number | null; // 90th
   spread_pct: number | null;
-  drift: number | null; // last third's median less the first's, of the spread; above 0: it became slower
+  drift: number | null; // last third's median less the first's, over the spread; above 0: slower
   has_drift: boolean;
   outliers: number; // beyond the quartiles by more than 1.5 times their distance
   verdict: Verdict;
@@ -43,7 +43,7 @@ export function quantile(sorted: number[], share: number): number {
 const rising = (values: number[]) => [...values].sort((a, b) => a - b);
 const median = (values: number[]) => quantile(rising(values), 0.5);
 
-// Drift that chance alone gives n observations is about 1.2/√n of their spread: only twice that, and half the spread, counts.
+// By chance, n observations drift by about 1.2/√n of their spread: only twice that, and half the spread, counts.
 const driftLimit = (n: number) => Math.max(DRIFT_LEAST, 2.4 / Math.sqrt(n));
 
 export function noiseOf(durations: number[]): Noise {
@@ -60,7 +60,7 @@ export function noiseOf(durations: number[]): Noise {
     has_drift: false,
     outliers: 0,
     verdict: "not known",
-    reasons: [`${n === 1 ? "one observation says" : `${n} observations say`} nothing about spread`],
+    reasons: [`${n === 1 ? "one observation gives" : `${n} observations give`} no spread`],
   };
   if (n < OBSERVATIONS_LEAST || middle === null || !(middle > 0)) return unknown;
   const low = quantile(sorted, 0.1),
@@ -80,21 +80,23 @@ export function noiseOf(durations: number[]): Noise {
   return judged({ ...unknown, low_ns: low, high_ns: high, spread_pct, drift, has_drift, outliers });
 }
 
-// The spread gives the word; with drift or many outliers nothing is quiet.
+// The spread decides the verdict; with drift or many outliers it is not quiet.
 function judged(noise: Noise): Noise {
   const words: Verdict[] = ["quiet", "some noise", "noisy"];
   let at = noise.spread_pct! > SPREAD_NOISY_PCT ? 2 : noise.spread_pct! > SPREAD_SOME_PCT ? 1 : 0;
   const reasons = [];
   const isMany = noise.outliers >= 2 && (100 * noise.outliers) / noise.n > OUTLIERS_PCT;
   if (noise.has_drift)
-    reasons.push(`it became ${noise.drift! > 0 ? "slower" : "faster"} while measuring: observations are not alike`);
+    reasons.push(
+      `it became ${noise.drift! > 0 ? "slower" : "faster"} during the measurement: observations are not comparable`,
+    );
   if (isMany) reasons.push(`${noise.outliers} of ${noise.n} observations are outliers`);
   if (noise.has_drift || isMany) at = Math.max(1, at);
   return { ...noise, verdict: words[at], reasons };
 }
 
-// Below this, the difference of the typical times of two sets of observations is what two equal sets show by chance (two
-// standard errors of the difference of their medians, from their robust spreads). Null: too few observations.
+// Smaller differences of two sets of observations are noise: two standard errors of the difference of their medians,
+// from their robust spreads. Null: too few observations.
 export function differenceNoise_ns(a: Noise, b: Noise): number | null {
   if (a.low_ns === null || a.high_ns === null || b.low_ns === null || b.high_ns === null) return null;
   const variance = (noise: Noise) =>
@@ -102,8 +104,9 @@ export function differenceNoise_ns(a: Noise, b: Noise): number | null {
   return 2 * Math.sqrt(variance(a) + variance(b));
 }
 
-// The runs behind a row of an analysis. A traced program's run says no batch size; a table of one size has it of the spans.
-export function runsBehind(
+// The runs of a row of an analysis. A traced program's run has no batch size; a table of one size has it from the
+// spans.
+export function runsOf(
   runs: RunFacts[],
   answer: Answer,
   batchSize: Cell | undefined,
@@ -119,7 +122,7 @@ export function runsBehind(
   );
 }
 
-// What runs hold does not change while the page is open: each set of them is looked through once.
+// Runs do not change while the page is open: each set is computed once.
 const known = new Map<string, Observation[]>();
 const noises = new Map<string, Noise>();
 const keyOf = (runs: RunFacts[]) => runs.map((facts) => facts.run).join();
@@ -153,14 +156,12 @@ export const countedDurations = (observations: Observation[]) =>
 export interface OverheadNoise {
   noise_ms: number | null;
   difference_ms: number | null; // below 0 where the analysis gives no overhead
-  is_within: boolean | null; // null: not known
+  is_within: boolean | null; // null: unknown
 }
-// Of a row of L0: the overhead against the noise of the two sets that it is the difference of.
+// For a row of L0: the overhead compared with the noise of its two sets.
 export function overheadNoise(runs: RunFacts[], l0: Answer, row: Record<string, Cell>): OverheadNoise | null {
   if (row.over === null || row.over === undefined) return null;
-  const [here, over] = [row.levels, row.over].map((levels) =>
-    noiseOfRuns(runsBehind(runs, l0, row.batch_size, levels)),
-  );
+  const [here, over] = [row.levels, row.over].map((levels) => noiseOfRuns(runsOf(runs, l0, row.batch_size, levels)));
   const noise = differenceNoise_ns(here, over);
   const before = l0.table.rows.find((one) => one.levels === row.over && one.batch_size === row.batch_size)?.latency_ms,
     difference_ms = typeof row.latency_ms === "number" && typeof before === "number" ? row.latency_ms - before : null;
@@ -174,7 +175,7 @@ export function noiseWords({ noise_ms, difference_ms, is_within }: OverheadNoise
   return difference_ms! < 0 ? `faster beyond the noise (${limit})` : `above the noise (${limit})`;
 }
 
-// What the system recorded that bears on noise, in words; a key that is absent was not recorded.
+// The system's facts about noise, in words; absent keys were not recorded.
 const SYSTEM_KEYS: [RegExp, string][] = [
   [/governor/, "frequency governor"],
   [/turbo|boost/, "turbo"],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the page shows, as signals, mirrored in the URL's fragment: a link reopens the same view, back goes back.
+// The page's state, as signals, mirrored in the URL's fragment: a link reopens the same view, the back button works.
 import { batch as together, computed, effect, signal } from "@preact/signals";
 import type { Document_, Experiment, RunFacts, Spans } from "./data";
 import { loadDrawable, loadRun } from "./data";
@@ -31,7 +31,7 @@ export const selected = signal<number>(-1); // place of a span
 export const search = signal("");
 export const theme = signal<"" | "light" | "dark">(""); // "": as the system has it
 export const batch = signal<number | null>(null);
-// What one layer, kernel or type is looked at on all pages.
+// The layer, kernel or type selected on all pages.
 export interface Focus {
   kind: "layer" | "kernel" | "type";
   name: string;
@@ -48,7 +48,7 @@ export const sorts = signal<Record<string, string>>({}); // by table: "key" or "
 export const flameMode = signal<"top-down" | "bottom-up" | "left-heavy" | "time">("top-down");
 export const helpIsOpen = signal(false);
 export const spans = signal<Spans | null>(null);
-export const drawable = signal<Spans | null>(null); // the same, somewhat sooner: parents and launches are still missing
+export const drawable = signal<Spans | null>(null); // the same, earlier: without parents and launches
 export const failure = signal("");
 
 export const run = computed<RunFacts | undefined>(() =>
@@ -58,7 +58,7 @@ export const run = computed<RunFacts | undefined>(() =>
 export const isUnpacking = computed(
   () => run.value !== undefined && run.value.detail !== "none" && spans.value?.facts.run !== run.value.run,
 );
-// What the page is about: the experiment of the run shown. Tables and choosers take only what belongs to it.
+// The experiment of the run shown. Tables and choosers are about it only.
 export const sameExperiment = (a: RunFacts, b: RunFacts) => a.file === b.file && a.experiment_id === b.experiment_id;
 export const experiment = computed<Experiment | undefined>(() =>
   documentData.value?.experiments.find(
@@ -71,7 +71,7 @@ export const experimentRuns = computed<RunFacts[]>(() => {
 });
 
 const numbers = (text: string | null): Range | null => {
-  const [from, to] = (/^(-?\d+)-(-?\d+)$/.exec(text ?? "") ?? []).slice(1).map(Number); // some lie before the first start
+  const [from, to] = (/^(-?\d+)-(-?\d+)$/.exec(text ?? "") ?? []).slice(1).map(Number); // some start before the first start
   return Number.isFinite(from) && Number.isFinite(to) && to > from ? { from, to } : null;
 };
 
@@ -107,7 +107,7 @@ function read() {
   );
 }
 
-// The batch size that the analyses call optimal, else that of most throughput: where one looks first.
+// The optimal batch size, else that of most throughput: shown first.
 function batchOfRuns(runs: RunFacts[]): number | null {
   const ids = new Set(runs.map((facts) => facts.run_id));
   const summary = documentData.value!.analyses.find(
@@ -123,8 +123,8 @@ function batchOfRuns(runs: RunFacts[]): number | null {
 const deepest = (facts: RunFacts) =>
   facts.levels_counted.reduce((most, counted, level) => (counted > 0 ? level : most), -1);
 const counted = (facts: RunFacts) => Number(facts.observations.some(([, , warmup]) => warmup === 0));
-// Of these runs the one with most levels that can be seen, at the batch size one looks at first; one of warm-ups only if
-// there is no other.
+// Of these runs the one with the most visible levels, at the first batch size shown; a run of warm-ups only if there is
+// no other.
 export function defaultRun(runs: RunFacts[]): RunFacts | undefined {
   const seen = runs
     .filter((facts) => facts.detail !== "none" && facts.spans > 0)
@@ -140,7 +140,7 @@ export function defaultRun(runs: RunFacts[]): RunFacts | undefined {
 }
 
 const span = (range: Range) => `${Math.round(range.from)}-${Math.round(range.to)}`;
-let firstRun: number | undefined; // what is shown without a word in the URL
+let firstRun: number | undefined; // shown if the URL names none
 export function fragment(at: Page = page.value): string {
   const hash = new URLSearchParams({ page: at });
   if (runAt.value !== (firstRun ?? 0)) hash.set("run", String(runAt.value));
@@ -161,8 +161,8 @@ export function startState(document_: Document_) {
   documentData.value = document_;
   firstRun = defaultRun(document_.runs)?.run;
   read();
-  // What the URL said when it was last read or written. Where it says something else, a link or the back button was
-  // followed and the event that tells so is on its way: writing now would undo the step.
+  // The URL when last read or written. If it differs, a link or the back button was used and its event is pending:
+  // writing now would undo the step.
   let known = location.hash;
   addEventListener("hashchange", () => {
     known = location.hash;
@@ -170,7 +170,7 @@ export function startState(document_: Document_) {
   });
   let shownPage = page.value,
     timer = 0,
-    waiting: string | null = null; // what the timer is to write
+    waiting: string | null = null; // written by the timer
   effect(() => {
     const next = fragment();
     const isNewPage = page.value !== shownPage;
@@ -183,7 +183,7 @@ export function startState(document_: Document_) {
       known = location.hash;
     };
     if (isNewPage) {
-      if (waiting !== null) write("replaceState", waiting); // so that back finds the page as it was left
+      if (waiting !== null) write("replaceState", waiting); // so that the back button restores the page
       write("pushState", next);
     } else {
       waiting = next;
@@ -197,7 +197,7 @@ export function startState(document_: Document_) {
       showRun(facts).catch((error) => (failure.value = String(error.message ?? error)));
   });
 }
-// A tab that is out of sight draws no frames: there, none is waited for.
+// A hidden tab draws no frames, so do not wait for one.
 const framePainted = () =>
   new Promise<void>((done) => {
     if (document.hidden) done();
@@ -219,7 +219,7 @@ export function chooseRun(id: number) {
   runAt.value = id;
   batch.value = run.value?.batch_size ?? null;
 }
-// Tables show this batch size, and the pages of spans a run of it: of the same levels where there is one.
+// Tables show this batch size; pages of spans show a run of it, with the same levels if possible.
 export function chooseBatch(size: number) {
   const shown = run.value,
     runs = experimentRuns.value.filter((facts) => facts.batch_size === size);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chrome's trace event format, as `xsp export --to chrome` writes it but for tags: Perfetto, chrome://tracing and others
-// open it. Times are microseconds with nanoseconds as decimals.
+// Chrome's trace event format, as `xsp export --to chrome` writes it, without tags. Perfetto, chrome://tracing and
+// others open it. Times are microseconds with nanoseconds as decimals.
 import { BASES, basisOf, KINDS, kindOf, levelOf, LEVELS } from "../data";
 import { laneName, lanesOf, Pieces, type Source } from "./source";
 

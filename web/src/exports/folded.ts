@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Folded stacks, as flame graph tools read them and `xsp export --to folded` writes them: "model;layer;kernel NANOSECONDS",
-// one line a context. Its time is its own spans' time without that of spans nested in them on their track; executions
-// count in full, launches not at all.
+// Folded stacks, as flame graph tools read them and `xsp export --to folded` writes them: "model;layer;kernel
+// NANOSECONDS", one line per context. Its time is its spans' self time; executions count in full, launches not at all.
 import { kindOf, type Contexts, type Spans } from "../data";
 import { isIn, Pieces, type Source } from "./source";
 
 const LAUNCH = 1;
 const DEPTH_MOST = 512;
-// A name as the format can carry it: ';' separates, a line break ends.
+// A name without ';' and line breaks, which are the format's separators.
 const plain = (name: string) => name.replaceAll(";", ":").replace(/[\r\n]/g, " ");
 
 // Lanes that show the overlapping spans of one track belong together.
@@ -32,7 +31,7 @@ export function folded(source: Source): string[] {
   const { data, names } = source,
     own = ownTimes(data),
     times = new Map<string, number>(),
-    stacks = new Map<number, string>(); // of spans that others lie in
+    stacks = new Map<number, string>(); // of spans with children
   const stackOf = (span: number): string => {
     const chain: number[] = [];
     let at = span;
@@ -57,7 +56,7 @@ export function folded(source: Source): string[] {
   return out.end();
 }
 
-// Of a run whose spans are merged: from its contexts, which are exact.
+// For a run with merged spans: from its contexts, which are exact.
 export function foldedContexts(contexts: Contexts, names: string[]): string[] {
   const out = new Pieces(),
     stacks: string[] = [];

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The head's menu of exports: files made here from the run shown, a hand-over to Perfetto, and the commands that do the
-// same for the whole file.
+// The head's menu of exports: files of the run shown, Perfetto, and the commands that export the whole file.
 import { useState } from "preact/hooks";
 import { loadContexts } from "../data";
 import { bytes, plural, time } from "../format";
@@ -38,7 +37,7 @@ const FORMATS: Format[] = [
   },
   {
     name: "Folded stacks",
-    what: "own time by context, for flame graph tools",
+    what: "self time by context, for flame graph tools",
     ending: "folded",
     type: "text/plain",
     make: async (source) => {
@@ -61,7 +60,7 @@ const fileName = (source: Source) => {
   const name = documentData.value!.files[file].name.replace(/^.*\//, "").replace(/\.xsp$/, "");
   return `${name}-run${run_id}${source.range === null ? "" : "-range"}`;
 };
-// The line that says so is drawn before the work begins.
+// Draws the progress line before the work begins.
 const drawn = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
 
 function Panel({ close }: { close: () => void }) {
@@ -79,16 +78,16 @@ function Panel({ close }: { close: () => void }) {
   };
   const hand = async () => {
     let size = 0;
-    setState("Waiting for the tab of Perfetto…");
+    setState("Waiting for Perfetto's tab…");
     try {
       await openInPerfetto(source!.title, async () => {
         const blob = new Blob(chromeTrace(source!), { type: "application/json" });
         size = blob.size;
         return blob;
       });
-      setState(`Handed to the tab of Perfetto: ${bytes(size)}.`);
+      setState(`Sent to Perfetto's tab: ${bytes(size)}.`);
     } catch (error) {
-      setState(`Perfetto did not take it: ${(error as Error).message}. The command below needs no network.`);
+      setState(`Perfetto did not accept it: ${(error as Error).message}. The command below needs no network.`);
     }
   };
   return (
@@ -101,7 +100,7 @@ function Panel({ close }: { close: () => void }) {
       {range !== null && source !== null && (
         <label class="menu-item">
           <input type="checkbox" checked={isRange} onChange={(event) => setRange(event.currentTarget.checked)} />
-          only what touches the {time(range.to - range.from)} selected
+          only spans that overlap the {time(range.to - range.from)} selected
         </label>
       )}
       {source !== null && (
@@ -117,7 +116,7 @@ function Panel({ close }: { close: () => void }) {
           <button type="button" class="menu-item" onClick={hand}>
             <span>
               <strong>Open in Perfetto</strong>
-              <small>opens ui.perfetto.dev; the trace goes to that tab of this browser, to no server</small>
+              <small>opens ui.perfetto.dev; the trace goes to that tab of this browser, not to a server</small>
             </span>
           </button>
         </>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hands a trace to a tab of Perfetto's viewer: opens it, asks "PING" until it answers "PONG", then sends the bytes
-// (https://perfetto.dev/docs/visualization/deep-linking-to-perfetto-ui). They go from tab to tab of this browser, to no
-// server; nothing is opened or sent without a click.
+// (https://perfetto.dev/docs/visualization/deep-linking-to-perfetto-ui). They go from tab to tab of this browser, not
+// to a server; nothing is opened or sent without a click.
 export const PERFETTO = "https://ui.perfetto.dev";
 const ASK_EVERY_MS = 100;
 const WAIT_MOST_MS = 60_000;
 
 export async function openInPerfetto(title: string, make: () => Promise<Blob>): Promise<void> {
-  const tab = window.open(PERFETTO); // at once: later it would not be by the click
+  const tab = window.open(PERFETTO); // at once: browsers allow it only during the click
   if (tab === null) throw new Error("the browser did not open a new tab: allow this page to open one");
   const buffer = await (await make()).arrayBuffer();
   await new Promise<void>((resolve, reject) => {

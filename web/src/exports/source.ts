@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the exports write: the spans of one run that lie in a range, lane by lane in the order that they open and close.
-// Where a run's spans are merged, its rectangles.
+// The data of exports: the spans of one run in a range, lane by lane, in order of opening and closing. Of a merged run,
+// its rectangles.
 import type { Spans } from "../data";
 import type { Range } from "../state";
 
@@ -33,7 +33,7 @@ export class Pieces {
   }
 }
 
-// Places of each lane by start, what is around first.
+// Places of each lane by start, outer spans first.
 export function lanesOf(source: Source): { lane: number; places: number[] }[] {
   const { data } = source,
     byLane = data.facts.lanes.map((_, lane) => ({ lane, places: [] as number[] }));
@@ -45,8 +45,7 @@ export function lanesOf(source: Source): { lane: number; places: number[] }[] {
   return byLane.filter(({ places }) => places.length > 0);
 }
 
-// Opens and closes, nested and in order of time: what the formats of stacks ask for. A rectangle that reaches out of the
-// one around it (merged ones may) is cut to it.
+// Nested open and close events in order of time. A merged rectangle may exceed the one around it; it is then cut.
 export function walk(
   { data }: Source,
   places: number[],

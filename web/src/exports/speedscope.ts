@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// speedscope's file format (https://www.speedscope.app/file-format-schema.json): a profile of begin and end events a lane,
-// over one table of names, as `xsp export --to speedscope` writes it.
+// speedscope's file format (https://www.speedscope.app/file-format-schema.json): a profile of begin and end events per
+// lane, with one table of names, as `xsp export --to speedscope` writes it.
 import { endOf, laneName, lanesOf, Pieces, walk, type Source } from "./source";
 
 export function speedscope(source: Source): string[] {

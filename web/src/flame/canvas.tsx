@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contexts as boxes: as wide as their value, one below the other. Boxes too narrow to be seen are drawn together as one
-// that says how many they are. Mouse and keys go from box to box; the page decides what a click does.
+// Contexts as boxes, as wide as their value, children below parents. Boxes too narrow to see are drawn as one with
+// their number. Mouse and keys move between boxes; the page decides what a click does.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { palette } from "../colors";
 import { count } from "../format";
@@ -12,15 +12,15 @@ export const ROW = 20;
 const LEAST = 1.2; // pixels of a box that is drawn
 const DEPTH_MOST = 200;
 const DOUBLE_MOST_MS = 1000; // from a click to the second one
-const MORE = -2; // node of what is drawn together
+const MORE = -2; // node of boxes drawn together
 
 interface Box {
-  node: number; // MORE: several that are too narrow
+  node: number; // MORE: several narrow ones
   parent: number;
   x: number;
   width: number;
   depth: number;
-  count: number; // contexts it stands for
+  count: number; // contexts in it
   total: number;
 }
 export interface Layout {
@@ -169,14 +169,14 @@ function step(layout: Layout, from: Box, key: string, isFlipped: boolean): Box |
   return row[at + (key === "ArrowRight" ? 1 : -1)];
 }
 
-export interface Told {
+export interface Hovered {
   node: number; // -1: nothing
   more: number; // contexts drawn together, 0: none
   total: number;
   x: number; // of the pointer; -1: by keys
   y: number;
 }
-export const NOTHING: Told = { node: -1, more: 0, total: 0, x: -1, y: -1 };
+export const NOTHING: Hovered = { node: -1, more: 0, total: 0, x: -1, y: -1 };
 
 export function FlameCanvas({
   shape,
@@ -185,7 +185,7 @@ export function FlameCanvas({
   hits,
   label,
   isFlipped = false,
-  onTell,
+  onHover,
   onOpen,
   onJump,
   onBack,
@@ -196,7 +196,7 @@ export function FlameCanvas({
   hits: Uint8Array | null;
   label: string;
   isFlipped?: boolean; // the root at the bottom
-  onTell: (told: Told) => void;
+  onHover: (hovered: Hovered) => void;
   onOpen: (node: number) => void;
   onJump?: (node: number) => void; // to the timeline
   onBack?: (isAll: boolean) => void;
@@ -225,8 +225,8 @@ export function FlameCanvas({
       (box) => x >= box.x && x < box.x + box.width,
     );
   };
-  const tell = (box: Box | undefined, x: number, y: number) =>
-    onTell(
+  const report = (box: Box | undefined, x: number, y: number) =>
+    onHover(
       box === undefined
         ? NOTHING
         : {
@@ -247,7 +247,7 @@ export function FlameCanvas({
       const next = cursor < 0 ? here : step(layout, here, event.key, isFlipped);
       if (next !== undefined) {
         setCursor(next.node);
-        tell(next, -1, -1);
+        report(next, -1, -1);
       }
     } else if (key === "enter" && meant >= 0) onOpen(meant);
     else if ((key === "escape" || key === "backspace") && onBack !== undefined) onBack(false);
@@ -257,7 +257,7 @@ export function FlameCanvas({
     event.preventDefault();
     event.stopPropagation();
   };
-  // The first click has shown the context alone: the second may meet whatever is now at its place.
+  // The first click has shown the context alone: another box may be at the place of the second.
   useEffect(() => {
     if (onJump === undefined) return;
     const onDouble = () => {
@@ -293,11 +293,11 @@ export function FlameCanvas({
         onMouseMove={(event) => {
           const box = under(event);
           setHover(box === undefined || box.node === MORE ? -1 : box.node);
-          tell(box, event.clientX, event.clientY);
+          report(box, event.clientX, event.clientY);
         }}
         onMouseLeave={() => {
           setHover(-1);
-          tell(undefined, -1, -1);
+          report(undefined, -1, -1);
         }}
         onClick={(event) => {
           const box = under(event);
@@ -309,8 +309,8 @@ export function FlameCanvas({
       {(layout.hidden > 0 || layout.cut > 0) && (
         <p class="quiet flame-hidden">
           {layout.hidden > 0 &&
-            `${count(layout.hidden)} contexts are narrower than a pixel and drawn together: open one around them, or see the table. `}
-          {layout.cut > 0 && `${count(layout.cut)} contexts lie deeper than ${DEPTH_MOST} and are not drawn.`}
+            `${count(layout.hidden)} contexts are narrower than a pixel and drawn together: open a context around them, or see the table. `}
+          {layout.cut > 0 && `${count(layout.cut)} contexts are deeper than ${DEPTH_MOST} and not drawn.`}
         </p>
       )}
     </div>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calling contexts of a run: chains of names from the outermost span down. An execution stands in the context that
-// launched it. Made from the spans in slices, so that the page stays alive, or taken from the file where its rectangles
-// are merged; everything that the flame graph shows is made from them.
+// Calling contexts of a run: chains of names from the outermost span down. An execution is in the context that launched
+// it. Computed from the spans in slices, so that the page stays responsive, or read from the file if its rectangles are
+// merged. The flame graph shows only these.
 import { countOf, kindOf, levelOf, loadContexts, type Contexts, type Spans } from "../data";
 import { isInside } from "../find";
 import { documentData, type Range } from "../state";
@@ -11,7 +11,7 @@ const EXECUTION = 2;
 const SLICE = 1 << 15;
 const CHAIN_MOST = 4096; // a chain of parents is not followed further
 
-// Columns; place 0 is the root, every parent stands before its children.
+// Columns; place 0 is the root, parents come before children.
 export interface Tree {
   name: number[]; // -1: the root
   level: number[];
@@ -59,7 +59,7 @@ export class Children {
   }
 }
 
-// Of one track (a lane and those beside it), or of all.
+// Of one track (all its lanes), or of all.
 export function* contextsOfSpans(data: Spans, range: Range | null, track: number | null): Generator<number, Tree> {
   const own = yield* ownTimes(data, range);
   const tree = emptyTree(),
@@ -91,8 +91,8 @@ export function* contextsOfSpans(data: Spans, range: Range | null, track: number
   return tree;
 }
 
-// Of the whole run, as the file has them. A name is a device's where all its spans are executions (or launches, which
-// have no time).
+// Of the whole run, from the file. A name belongs to a device if all its spans are executions (or launches, which have
+// no time).
 export function contextsOfFile(file: Contexts): Tree {
   const tree = emptyTree(),
     names = documentData.value!.names.length + 1;
@@ -114,7 +114,7 @@ export function contextsOfFile(file: Contexts): Tree {
   return parentsFirst(tree);
 }
 
-// The file may have a context before the one around it.
+// The file may list a context before its parent.
 function parentsFirst(tree: Tree): Tree {
   if (tree.parent.every((parent, i) => parent < i)) return tree;
   const depth = tree.parent.map((_, i) => {

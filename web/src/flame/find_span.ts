@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The longest span of a context: of those whose names, from the span outwards, are the ones given.
+// The longest span of a context, given by its chain of names.
 import { type Spans } from "../data";
 import { isInside } from "../find";
 import type { Range } from "../state";

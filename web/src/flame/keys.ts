@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys of the flame graph and of charts with points, for the help. The widgets themselves hear them.
+// Keys of the flame graph and of charts with points, for the help. The widgets handle them.
 export const FLAME_KEYS = [
   { keys: ["←", "→", "↑", "↓"], what: "neighbours, the context around, the widest below" },
   { keys: ["Enter"], what: "show it alone; in time order: zoom to it" },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Own times: a span's duration less the union of its children on its own track; an execution's is its duration; a launch
-// has none, its time is its execution's. As `xsp sql` has it:
+// Self times: a span's duration less the union of its children on its own track. An execution's is its duration; a
+// launch has none. The same in `xsp sql`:
 //   select sum(case kind when 'launch' then 0 else self_ns end) from span where run_id = …
 import { busyOf, kindOf, type RunFacts, type Spans } from "../data";
 import type { Range } from "../state";
@@ -9,7 +9,7 @@ const LAUNCH = 1;
 const EXECUTION = 2;
 const SLICE = 1 << 16; // spans between two looks at the clock
 
-// Of each lane the first lane of its track: lanes beside it hold spans of the same track that overlap.
+// For each lane the first lane of its track: further lanes have overlapping spans of the track.
 export function tracksOf(facts: RunFacts): number[] {
   let track = 0;
   return facts.lanes.map((lane, i) => (lane.overlap === 0 ? (track = i) : track));
@@ -29,8 +29,7 @@ export function unionOf(intervals: [number, number][], from: number, to: number)
   return covered;
 }
 
-// Inside the range only. Siblings of one row never overlap and are just subtracted; where a span's children lie in several
-// rows, the union is taken.
+// Inside the range only. Siblings of one row never overlap and are subtracted; children in several rows need the union.
 export function* ownTimes(data: Spans, range: Range | null): Generator<number, Float64Array> {
   const own = new Float64Array(data.count),
     rowOfChild = new Int32Array(data.count).fill(-1),
@@ -41,7 +40,7 @@ export function* ownTimes(data: Spans, range: Range | null): Generator<number, F
     to = range?.to ?? Infinity;
   const startOf = (i: number) => Math.max(from, data.start[i]),
     endOf = (i: number) => Math.min(to, data.start[i] + data.duration[i]);
-  // Of a merged rectangle: the time of its spans, taken as spread evenly.
+  // Of a merged rectangle: the time of its spans, in proportion.
   const timeOf = (i: number) => {
     const inside = Math.max(0, endOf(i) - startOf(i));
     return data.busy === null || data.duration[i] === 0 ? inside : (busyOf(data, i) * inside) / data.duration[i];

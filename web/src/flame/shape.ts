@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is drawn of the contexts: values by choice (host, device, both, counts), top-down or inverted, recursion collapsed or
-// not, and the callers and callees of one name. Pure.
+// The tree to draw: selected values (host, device, both, counts), top-down or inverted, with or without collapsed
+// recursion; callers and callees of one name. Pure.
 import { Children, emptyTree, type Tree } from "./contexts";
 
 export const VALUES = ["both", "host", "device", "count"] as const;
@@ -9,7 +9,7 @@ export type Order = "top-down" | "bottom-up" | "left-heavy";
 
 export interface Shape extends Tree {
   own: Float64Array; // by the value chosen
-  total: Float64Array; // with what is below
+  total: Float64Array; // with descendants
   child: Uint32Array; // children of all, one after the other, in the order drawn
   firstChild: Uint32Array; // where a node's begin; those of the next node begin where they end
 }
@@ -26,7 +26,7 @@ export const valueOf = (tree: Tree, node: number, value: Value) =>
 
 const SLICE = 1 << 14; // nodes between two looks at the clock
 
-// Children in order: by first start, or by value where that is what the order is about.
+// Children by first start, or by value in heaviest-first order.
 function* withChildren(tree: Tree, own: Float64Array, total: Float64Array, order: Order): Generator<number, Shape> {
   const size = tree.name.length,
     firstChild = new Uint32Array(size + 1),
@@ -91,8 +91,8 @@ function* collapsed(tree: Tree, names: number): Generator<number, Tree> {
   return result;
 }
 
-// Each name with those that called it below it. Values stand with the first name of a chain; what comes below it carries
-// them on, so that a child's share is what this caller is to blame for.
+// Each name with its callers below. The first name of a chain has the value; callers below inherit it, so that a
+// child's share is this caller's part.
 function* inverted(tree: Tree, names: number, value: Value): Generator<number, Shape> {
   const result = like(tree),
     children = new Children(result, names),
@@ -110,7 +110,7 @@ function* inverted(tree: Tree, names: number, value: Value): Generator<number, S
   }
   return yield* carried(result, amounts, value);
 }
-// Totals of an inverted tree are no sums of what is below.
+// Totals of an inverted tree are not sums of descendants.
 function* carried(tree: Tree, amounts: number[], value: Value): Generator<number, Shape> {
   const own = Float64Array.from(tree.name, (_, node) => valueOf(tree, node, value));
   return yield* withChildren(tree, own, Float64Array.from(amounts), "bottom-up");
@@ -139,13 +139,13 @@ function totalsOf(tree: Tree, value: Value): Float64Array {
   return total;
 }
 
-// ---- one name: what calls it, what it calls
+// ---- one name: callers and callees
 export interface Sandwich {
   total: number; // of the name, recursion counted once
   own: number;
   count: number;
-  callers: Shape; // the root is the name; below it who called it
-  callees: Shape; // the root is the name; below it what it calls
+  callers: Shape; // the root is the name; callers below
+  callees: Shape; // the root is the name; callees below
 }
 export function sandwichOf(tree: Tree, name: number, value: Value, names: number): Sandwich {
   const base = totalsOf(tree, value),
@@ -164,7 +164,7 @@ export function sandwichOf(tree: Tree, name: number, value: Value, names: number
       count += tree.count[node];
     }
     if (around < 0 && tree.name[node] !== name) continue;
-    // A call of the name by itself, however far below, goes on in the same place.
+    // A recursive call of the name, at any depth, continues in the same place.
     place[node] = tree.name[node] === name ? 0 : below.of(around, tree.name[node], tree.level[node], tree.first[node]);
     add(callees, place[node], tree, node);
     if (around >= 0) continue;
@@ -219,7 +219,7 @@ export function namesOf(tree: Tree, value: Value): NameRow[] {
   return [...rows.values()];
 }
 
-// Those of most own time (else of most time below), in that order; the heaviest only, where they are many.
+// The names with the most self time (else total time), in that order; only the heaviest if there are many.
 export function heaviest(shape: Shape, most: number): number[] {
   const size = shape.name.length - 1;
   const nodes: number[] = [];
@@ -229,7 +229,7 @@ export function heaviest(shape: Shape, most: number): number[] {
   return nodes.sort((a, b) => shape.own[b] - shape.own[a] || shape.total[b] - shape.total[a]);
 }
 
-// Contexts that match, and what share of all lies in them (of matches within each other the outer one counts).
+// Matching contexts, and their share of all (of nested matches the outer one counts).
 export function matchesOf(shape: Shape, hits: Uint8Array): { contexts: number; total: number } {
   const isBelow = new Uint8Array(shape.name.length);
   let contexts = 0,

@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import { LEVELS } from "../data";
 import { digits, plural } from "../format";
 import { DataTable, type TableColumn } from "../widgets/table";
-import { FlameCanvas, type Told } from "./canvas";
+import { FlameCanvas, type Hovered } from "./canvas";
 import { childrenOf, heaviest, namesOf, sandwichOf, type NameRow, type Shape, type Value } from "./shape";
 import type { Tree } from "./contexts";
 
@@ -13,7 +13,7 @@ const isTime = (value: Value) => value !== "count";
 const keyOf = (value: Value, what: "own" | "total") => `${what}_${isTime(value) ? "ns" : "spans"}`;
 const percent = (part: number, all: number) => (all > 0 ? (100 * part) / all : null);
 
-// Host and device apart, where there are both and both are looked at.
+// Host and device separately, if both exist and are shown.
 const split = <Row,>(
   tree: Tree,
   value: Value,
@@ -68,7 +68,7 @@ export function ContextTable({
         (node) => shape.host[node],
         (node) => shape.device[node],
       ),
-      { key: keyOf(value, "total"), label: "with what is below", value: (node) => shape.total[node] },
+      { key: keyOf(value, "total"), label: "with descendants", value: (node) => shape.total[node] },
       { key: "total_pct", label: "of all", value: (node) => percent(shape.total[node], shape.total[0]) },
     ],
     [shape, value],
@@ -125,7 +125,7 @@ export function NameTable({
         (row) => row.host,
         (row) => row.device,
       ),
-      { key: keyOf(value, "total"), label: "with what is below", value: (row) => row.total },
+      { key: keyOf(value, "total"), label: "with descendants", value: (row) => row.total },
       { key: "total_pct", label: "of all", value: (row) => percent(row.total, total) },
     ],
     [tree, value, total],
@@ -133,7 +133,7 @@ export function NameTable({
   return <DataTable id="flame.names" caption="Names" columns={columns} rows={rows} onRow={(row) => onRow(row.name)} />;
 }
 
-// Who calls a name and whom it calls, each as a flame graph and as a table of the direct ones.
+// Callers and callees of a name, each as a flame graph and as a table of the direct ones.
 export function SandwichView({
   tree,
   name,
@@ -141,7 +141,7 @@ export function SandwichView({
   names,
   total,
   show,
-  onTell,
+  onHover,
   onName,
   onClose,
 }: {
@@ -151,7 +151,7 @@ export function SandwichView({
   names: string[];
   total: number;
   show: (amount: number) => string;
-  onTell: (told: Told, shape: Shape) => void;
+  onHover: (hovered: Hovered, shape: Shape) => void;
   onName: (name: number) => void;
   onClose: () => void;
 }) {
@@ -171,7 +171,7 @@ export function SandwichView({
             hits={null}
             label={`${caption} of ${names[name]}`}
             isFlipped={isFlipped}
-            onTell={(told) => onTell(told, shape)}
+            onHover={(hovered) => onHover(hovered, shape)}
             onOpen={(node) => shape.name[node] !== name && onName(shape.name[node])}
           />
           <DirectTable id={id} caption={caption} shape={shape} names={names} value={value} onName={onName} />

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names in boxes of a canvas: cut to the room by an estimate, measured once, and cut again where letters are wide.
 const LETTER = 6.2; // pixels of a letter, about
-const LEAST = 3; // letters: fewer say nothing
+const LEAST = 3; // letters: fewer are not drawn
 
 // Not between the halves of a letter beyond 16 bits.
 const cut = (text: string, letters: number) => `${text.slice(0, letters - 1).replace(/[\ud800-\udbff]$/, "")}…`;
 
-// "": there is no room.
+// "": does not fit.
 export function fitted(context: CanvasRenderingContext2D, text: string, room: number): string {
   const fits = Math.floor(room / LETTER);
   if (fits < LEAST) return "";

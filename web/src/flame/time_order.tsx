@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spans at their place in time, one block of rows a track: what ran when, and in what. The part of the run shown is the
-// timeline's. W/S zoom, A/D pan, arrows go from span to span, click zooms to one, a double click shows it on the timeline.
+// Spans in time order, one block of rows per track. The range shown is the timeline's. W/S zoom, A/D pan, arrows go
+// from span to span, click zooms to one, a double click shows it on the timeline.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Spans } from "../data";
 import { matching } from "../find";
@@ -8,14 +8,14 @@ import { count, plural } from "../format";
 import { keyOf, useKeysOfPage } from "../frame/key_of";
 import { leastOf } from "../timeline/geometry";
 import { page, selected, selection, view, type Range } from "../state";
-import { linesOf, paint, placeAt, placeBeside } from "./time_paint";
+import { linesOf, paint, placeAt, neighbourOf } from "./time_paint";
 
 export interface Spot {
   place: number; // -1: none
   x: number;
   y: number;
 }
-// Moves the part shown, which the timeline shares; zooming keeps what is at the pointer.
+// Moves the range shown, which the timeline shares; zooming keeps the point under the pointer.
 function useView(data: Spans, shown: Range, pointer: { current: number }) {
   const show = (from: number, to: number) => {
     const wide = Math.min(Math.max(to - from, leastOf(data.end)), data.end),
@@ -38,11 +38,11 @@ function useView(data: Spans, shown: Range, pointer: { current: number }) {
 export function TimeOrder({
   data,
   track,
-  onTell,
+  onHover,
 }: {
   data: Spans;
   track: number | null;
-  onTell: (spot: Spot) => void;
+  onHover: (spot: Spot) => void;
 }) {
   const canvas = useRef<HTMLCanvasElement>(null),
     pointer = useRef(0.5),
@@ -73,7 +73,7 @@ export function TimeOrder({
   };
   const go = (place: number) => {
     setCursor(place);
-    onTell({ place, x: -1, y: -1 });
+    onHover({ place, x: -1, y: -1 });
     if (data.start[place] > shown.to || data.start[place] + data.duration[place] < shown.from) zoomTo(place);
   };
   const jump = (place: number) => {
@@ -89,7 +89,7 @@ export function TimeOrder({
       meant = cursor >= 0 ? cursor : hover;
     if (event.key.startsWith("Arrow") && event.target === document.body && cursor < 0) return; // scrolls the page
     if (event.key.startsWith("Arrow") && first !== undefined)
-      go(cursor < 0 ? data.facts.rows[first.row][2] : placeBeside(data, cursor, event.key));
+      go(cursor < 0 ? data.facts.rows[first.row][2] : neighbourOf(data, cursor, event.key));
     else if (key === "w" || key === "s") zoom(key === "w" ? 0.7 : 1 / 0.7);
     else if (key === "a" || key === "d") pan(key === "a" ? -0.15 : 0.15);
     else if (["0", "home", "escape", "backspace"].includes(key)) view.value = null;
@@ -107,7 +107,7 @@ export function TimeOrder({
       tabIndex={0}
       role="application"
       aria-roledescription="flame graph"
-      aria-label="Spans at their place in time. W and S zoom, A and D pan, arrow keys go from span to span, Enter zooms to one"
+      aria-label="Spans in time order. W and S zoom, A and D pan, arrow keys go from span to span, Enter zooms to one"
       data-spans={data.count}
       onKeyDown={onKey}
     >
@@ -122,11 +122,11 @@ export function TimeOrder({
             place = under(event);
           pointer.current = (event.clientX - area.left) / area.width;
           setHover(place);
-          onTell({ place, x: event.clientX, y: event.clientY });
+          onHover({ place, x: event.clientX, y: event.clientY });
         }}
         onMouseLeave={() => {
           setHover(-1);
-          onTell({ place: -1, x: -1, y: -1 });
+          onHover({ place: -1, x: -1, y: -1 });
         }}
         onWheel={(event) => {
           const isSideways = event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY),
@@ -152,7 +152,7 @@ export function TimeOrder({
       )}
       {merged > 0 && (
         <p class="quiet flame-hidden">
-          {count(merged)} spans as {count(data.count)} rectangles: a rectangle may stand for several spans of one row.
+          {count(merged)} spans as {count(data.count)} rectangles: a rectangle may contain several spans of one row.
         </p>
       )}
     </div>

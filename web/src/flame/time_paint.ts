@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spans in time order on a canvas: which rows there are, how they are drawn, what lies at a pixel.
+// Spans in time order on a canvas: rows, drawing, the span at a pixel.
 import { palette } from "../colors";
 import { levelOf, type Spans } from "../data";
 import { matching } from "../find";
@@ -94,7 +94,7 @@ export function paint(
     }
     const [, , first, rowCount] = data.facts.rows[row],
       end = first + rowCount;
-    // One span at most begins in a pixel: the rest of those in it is skipped.
+    // At most one span begins in a pixel; others are skipped.
     for (let i = firstAfter(data, row, shown.from, first); i < end && data.start[i] < shown.to;) {
       const from = Math.max(0, (data.start[i] - shown.from) * scale),
         to = Math.min(width, (data.start[i] + data.duration[i] - shown.from) * scale),
@@ -128,7 +128,7 @@ export function placeAt(data: Spans, lines: Line[], shown: Range, x: number, y: 
   return place < first + rowCount && data.start[place] <= at + pixel ? place : -1;
 }
 // From a span by an arrow key: its neighbours in the row, the span around it, the longest in it.
-export function placeBeside(data: Spans, place: number, key: string): number {
+export function neighbourOf(data: Spans, place: number, key: string): number {
   const [, , first, rowCount] = data.facts.rows[data.row[place]];
   if (key === "ArrowLeft") return Math.max(first, place - 1);
   if (key === "ArrowRight") return Math.min(first + rowCount - 1, place + 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What narrows the pages at the moment, each removable: the selected range, the focus, the search.
+// The active filters, each removable: the selected range, the focus, the search.
 import { time } from "../format";
 import { focus, search, selection } from "../state";
 import { CloseIcon } from "./icons";

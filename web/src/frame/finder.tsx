@@ -9,7 +9,7 @@ import { SearchIcon } from "./icons";
 export function Finder() {
   const hits = found.value,
     { error } = wanted.value,
-    [number, setNumber] = useState(0); // of the match last gone to, in time
+    [number, setNumber] = useState(0); // of the match last visited
   const go = (by: 1 | -1) => {
     const data = spans.value,
       names = matching.value;
@@ -51,7 +51,7 @@ export function Finder() {
         {error !== null && <span class="warn">no regular expression: {error}</span>}
         {hits !== null &&
           (hits.count === 0
-            ? "no span of this run"
+            ? "no span in this run"
             : `${number > 0 ? `${count(number)} of ` : ""}${plural(hits.count, "span")} · ${time(hits.time)} · ${digits(100 * hits.share, 3)} % of ${hits.share > 0 ? "their levels' time" : "the time"}`)}
       </span>
     </div>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The head of every page: what this is, which run of it, the search, the pages and the filters that are on.
+// The head of every page: name, run, search, pages and active filters.
 import { useEffect, useRef } from "preact/hooks";
 import type { RunFacts } from "../data";
 import { ExportMenu } from "../exports/menu";
@@ -23,8 +23,7 @@ import { Finder } from "./finder";
 import { Mark, MoonIcon, SunIcon } from "./icons";
 import { themeWanted, toggleTheme } from "./theme";
 
-// Experiments of one file that have the same name are told apart as `xsp analyze` does: by framework and version, else by
-// their ids.
+// Experiments of one name in a file are distinguished as in `xsp analyze`: by framework and version, else by id.
 const experimentName = (facts: RunFacts | undefined) => {
   const data = documentData.value!;
   const one = data.experiments.find(
@@ -42,7 +41,7 @@ const experimentName = (facts: RunFacts | undefined) => {
   return `${name} in ${one.framework}${version}${isSame ? `, experiment ${one.experiment_id}` : ""}`;
 };
 
-// One entry an experiment: the first run of each stands for it.
+// One entry per experiment: its first run.
 function ExperimentChooser() {
   const data = documentData.value!,
     firsts = data.runs.filter((facts, i) => data.runs.findIndex((other) => sameExperiment(other, facts)) === i);
@@ -79,7 +78,7 @@ function ExperimentChooser() {
   );
 }
 
-// A link whose address begins with "#" is taken for one that skips to a part of this page.
+// A link whose address begins with "#" counts as a skip link.
 const base = location.pathname;
 
 function Pages() {

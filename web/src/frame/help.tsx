@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The help: keys by page, how to filter tables, and the licences of what this page is made of. A modal dialog; the browser
+// The help: keys by page, how to filter tables, and the licences of this page's libraries. A modal dialog; the browser
 // gives the focus back to where it was.
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { helpIsOpen } from "../state";
@@ -7,7 +7,7 @@ import { KEYS } from "./keys";
 
 const licences = () => document.getElementById("xsp-licences")?.textContent?.trim() ?? "";
 
-const LONGEST = "Timeline"; // beside all the others
+const LONGEST = "Timeline"; // the longest name of a page
 const FILTERS = [
   ["conv", "rows that contain it anywhere"],
   ["type:conv", "rows that contain it in this column"],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page's few signs, drawn on a grid of 16 in the colour of the letters around them.
+// The page's icons, on a grid of 16, in the text colour.
 const Icon = ({ d, isFilled = false }: { d: string; isFilled?: boolean }) => (
   <svg class={isFilled ? "icon filled" : "icon"} viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
     <path d={d} />

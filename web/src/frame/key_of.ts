@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which key was pressed, for all pages alike: letters small, and on a keyboard of another script the letter that stands in
-// its place on a Latin one. Keys of a page act when nothing in it has the focus.
+// The pressed key: lower-case letters; on a keyboard of another script, the Latin letter at that position. Keys of a
+// page act when nothing in it has the focus.
 import { useEffect } from "preact/hooks";
 import { helpIsOpen } from "../state";
 
@@ -9,7 +9,7 @@ export function keyOf({ key, code }: KeyboardEvent): string {
   return (isForeign ? code.slice(3) : key).toLowerCase();
 }
 
-// What has the focus itself hears its keys already.
+// A focused element handles its keys itself.
 export function useKeysOfPage(onKey: ((event: KeyboardEvent) => void) | null) {
   useEffect(() => {
     if (onKey === null) return;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// All keys of the page, in one table: the frame's own are handled from it, the others by the page that has them; the help
-// shows all of them.
+// All keys, in one table for the help. The frame handles its own from it; each page handles the others.
 import { FLAME_KEYS, POINT_KEYS } from "../flame/keys";
 import { helpIsOpen, page, PAGES, type Page } from "../state";
 import { TIMELINE_KEYS } from "../timeline/key_help";
 import { toggleTheme } from "./theme";
 
 interface Key {
-  keys: string[]; // as they stand on the keyboard
+  keys: string[]; // as labelled on the keyboard
   what: string;
   pages?: Page[]; // none: on every page
   hears?: (event: KeyboardEvent) => boolean;
@@ -70,7 +69,7 @@ export const isTyping = (event: Event) => /^(INPUT|TEXTAREA|SELECT)$/.test((even
 export function startKeys() {
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyping(event)) return;
-    if (helpIsOpen.value) return; // a modal dialog: Esc closes it, the rest is not for the page below
+    if (helpIsOpen.value) return; // a modal dialog: the page below gets no keys
     for (const { keys } of KEYS)
       for (const key of keys)
         if (key.hears?.(event)) {

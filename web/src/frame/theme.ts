@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Light or dark: as the URL says, else as the system has it. Canvases hear of a change as the event "xsp-theme".
+// Light or dark: by the URL, else by the system. The event "xsp-theme" announces changes to canvases.
 import { effect, signal } from "@preact/signals";
 import { putLevelColors, type Theme } from "../colors";
 import { theme } from "../state";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Latency and throughput over batch sizes: A1, and A15 where kernels were seen.
+// Latency and throughput over batch sizes: A1, and A15 if there are kernels.
 import type { Answer } from "../data";
 import { cell, digits, statisticWords } from "../format";
 import { chooseBatch } from "../state";
@@ -66,14 +66,12 @@ export function Batch() {
     sizes = rows.filter((row) => sizeOf(row) !== null);
   return (
     <>
-      <RangeNote filtered="" whole="Nothing here is filtered: batch sizes are compared by whole runs." />
+      <RangeNote filtered="" whole="Not filtered: batch sizes are compared by whole runs." />
       <Summary answer={a1} />
       {sizes.length < 2 && (
         <p class="note">
-          {sizes.length === 0
-            ? "The batch size was not recorded: there is nothing to draw over it."
-            : "One batch size was measured: there is nothing to compare."}{" "}
-          To have several: <code>xsp profile MODEL --batch 1,2,4,8</code>
+          {sizes.length === 0 ? "The batch size was not recorded." : "Only one batch size was measured."} To have
+          several: <code>xsp profile MODEL --batch 1,2,4,8</code>
         </p>
       )}
       {sizes.length > 1 && <Curves a1={a1} rows={rows} />}
@@ -87,7 +85,7 @@ export function Batch() {
 const AXIS = { label: "batch size", log: true, format: (value: number) => digits(value) };
 function Curves({ a1, rows }: { a1: Answer; rows: Row[] }) {
   const marks = marksOf(a1),
-    says = marks.map((mark) => mark.label).join(", ");
+    summary = marks.map((mark) => mark.label).join(", ");
   const items = rows.map((row) => {
     const size = sizeOf(row),
       latency = positive(row.latency_ms);
@@ -96,9 +94,9 @@ function Curves({ a1, rows }: { a1: Answer; rows: Row[] }) {
   return (
     <>
       <div class="batch-curves">
-        <Panel title="Throughput" aside={says || "optimal batch size not reached"}>
+        <Panel title="Throughput" aside={summary || "optimal batch size not reached"}>
           <Lines
-            title={`Throughput over batch size; ${says}`}
+            title={`Throughput over batch size; ${summary}`}
             x={AXIS}
             y={{ label: "inputs a second", key: "throughput_per_s" }}
             marks={marks}
@@ -107,16 +105,16 @@ function Curves({ a1, rows }: { a1: Answer; rows: Row[] }) {
         </Panel>
         <Panel title="Latency" aside="of the whole batch">
           <Lines
-            title={`Latency over batch size; ${says}`}
+            title={`Latency over batch size; ${summary}`}
             x={AXIS}
             y={{ label: "", key: "latency_ms" }}
             marks={marks}
             series={[{ name: "latency", level: 1, points: points(rows, "latency_ms", between, 1) }]}
           />
         </Panel>
-        <Panel title="Latency of one input" aside="what batching saves">
+        <Panel title="Latency of one input" aside="saving by batching">
           <Lines
-            title={`Latency of one input over batch size; ${says}`}
+            title={`Latency of one input over batch size; ${summary}`}
             x={AXIS}
             y={{ label: "", key: "item_ms" }}
             marks={marks}
@@ -125,8 +123,8 @@ function Curves({ a1, rows }: { a1: Answer; rows: Row[] }) {
         </Panel>
       </div>
       <p class="quiet small">
-        Point: {statisticWords(a1.table.statistic)}; whiskers: least and most observation; ring: the batch size shown.
-        Optimal: the smallest size whose doubling gains 5 % or less; maximum: most throughput.
+        Point: {statisticWords(a1.table.statistic)}; whiskers: shortest and longest observation; ring: the batch size
+        shown. Optimal: the smallest size whose doubling gains 5 % or less; maximum: most throughput.
       </p>
     </>
   );

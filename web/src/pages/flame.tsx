@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the time of a run went, by context: top-down, by name and its callers, heaviest first, or at its place in time.
-// Own time: a span's duration less what nests in it on its own track; executions count in full, in the context that
-// launched them; launches not at all. The totals of all orders and of the tables agree with
+// A run's time by context: top-down, by name and its callers, heaviest first, or in time order. Self time: a span's
+// duration less the spans nested in it on its track. Executions count in full, in the context that launched them;
+// launches not at all. The totals of all orders and tables equal
 //   select sum(case kind when 'launch' then 0 else self_ns end) from span where run_id = …
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Spans } from "../data";
 import { matching } from "../find";
-import { FlameCanvas, type Told } from "../flame/canvas";
+import { FlameCanvas, type Hovered } from "../flame/canvas";
 import { inSlices, loadTree, type Tree } from "../flame/contexts";
 import { findSpan } from "../flame/find_span";
 import { tracksOf } from "../flame/own_time";
 import { atOnce, matchesOf, nodeOfNames, pathOf, shapeOf, type Order, type Shape, type Value } from "../flame/shape";
 import { ContextTable, NameTable, SandwichView } from "../flame/tables";
-import { Legend, Path, SpotLine, SpotTip, Tip, ToldLine } from "../flame/told";
+import { Legend, Path, SpotLine, SpotTip, Tip, HoveredLine } from "../flame/hovered";
 import { TimeOrder, type Spot } from "../flame/time_order";
 import { count, digits, plural, time } from "../format";
 import { details, documentData, flameMode, page, search, selected, selection, setDetail, view } from "../state";
@@ -22,9 +22,9 @@ import "../flame/flame.css";
 
 const MODES = [
   ["top-down", "Top-down", "from the outermost context down, in order of first start"],
-  ["bottom-up", "Bottom-up", "each name with its own time, and below it who called it"],
+  ["bottom-up", "Bottom-up", "each name with its self time, and its callers below"],
   ["left-heavy", "Left-heavy", "as top-down, the heaviest first"],
-  ["time", "Time order", "spans at their place in time"],
+  ["time", "Time order", "spans by time"],
 ] as const;
 const VALUE_NAMES: [Value, string][] = [
   ["both", "Host and device time"],
@@ -114,7 +114,7 @@ function Tools({ data, tree }: { data: Spans; tree: Tree | null }) {
   );
 }
 
-// What of the run is counted, and how exactly.
+// What is counted, and how exactly.
 function Basis({ data, tree }: { data: Spans; tree: Tree }) {
   const range = selection.value,
     { facts } = data;
@@ -123,7 +123,7 @@ function Basis({ data, tree }: { data: Spans; tree: Tree }) {
     <>
       {range !== null && (
         <p class="note" role="status">
-          Only what lies in the {time(range.to - range.from)} selected in {runLabel(facts)} counts.{" "}
+          Only the {time(range.to - range.from)} selected in {runLabel(facts)} count.{" "}
           <button type="button" onClick={() => (selection.value = null)}>
             Clear selection
           </button>
@@ -132,17 +132,15 @@ function Basis({ data, tree }: { data: Spans; tree: Tree }) {
       {facts.detail === "merged" && (
         <p class="note">
           {isWhole
-            ? `The contexts are those of all ${plural(facts.recorded, "span")} of the run, exact; on the timeline and in time order ${count(facts.spans)} rectangles stand for them.`
-            : `Counted from ${plural(facts.spans, "rectangle")} that stand for ${plural(facts.recorded, "span")}: times of rectangles at the range's ends are taken as spread evenly, and what nests in merged rectangles is approximate.`}
+            ? `The contexts are those of all ${plural(facts.recorded, "span")} of the run, exact; the timeline and time order show them as ${count(facts.spans)} rectangles.`
+            : `Counted from ${plural(facts.spans, "rectangle")} of ${plural(facts.recorded, "span")}: rectangles at the range's ends count in proportion, and nesting in merged rectangles is approximate.`}
         </p>
       )}
       {tree.left_out > 0 && (
-        <p class="note">{plural(tree.left_out, "span")} lie in no context here: there were too many contexts.</p>
+        <p class="note">{plural(tree.left_out, "span")} are in no context here: there were too many contexts.</p>
       )}
       {facts.spans_of_other_clocks > 0 && (
-        <p class="quiet">
-          {plural(facts.spans_of_other_clocks, "span")} of tracks with clocks of their own are left out.
-        </p>
+        <p class="quiet">{plural(facts.spans_of_other_clocks, "span")} of tracks with other clocks are left out.</p>
       )}
     </>
   );
@@ -168,7 +166,7 @@ function FlamePage({ data }: { data: Spans }) {
   return (
     <>
       <Tools data={data} tree={tree} />
-      {problem !== "" && <p class="failure">The contexts could not be made: {problem}</p>}
+      {problem !== "" && <p class="failure">The contexts could not be computed: {problem}</p>}
       {tree === null && problem === "" && (
         <p class="quiet pad" role="status">
           Counting contexts… {Math.round(100 * part)} %
@@ -182,7 +180,7 @@ function FlamePage({ data }: { data: Spans }) {
       )}
       {tree !== null && tree.name.length <= 1 && (
         <p class="note">
-          No spans lie in what is chosen: {range === null ? "the run has none on this track" : "choose a longer range"}.
+          The selection has no spans: {range === null ? "the run has none on this track" : "choose a longer range"}.
         </p>
       )}
     </>
@@ -221,7 +219,7 @@ function Figure({ data, tree, track }: { data: Spans; tree: Tree; track: number 
     order = mode === "time" ? "top-down" : mode,
     zoomed = details.value["flame.zoom"] ?? "",
     sandwich = Number(details.value["flame.name"] || NaN),
-    [told, setTold] = useState<{ told: Told; shape: Shape } | null>(null),
+    [hovered, setHovered] = useState<{ hovered: Hovered; shape: Shape } | null>(null),
     [spot, setSpot] = useState<Spot>({ place: -1, x: -1, y: -1 });
   const shape = useShape(tree, order, value, isCollapsed),
     root = useMemo(
@@ -229,7 +227,7 @@ function Figure({ data, tree, track }: { data: Spans; tree: Tree; track: number 
       [shape, zoomed],
     );
   const matches = useMemo(() => (hits === null || shape === null ? null : matchesOf(shape, hits)), [shape, hits]);
-  useEffect(() => setTold(null), [shape]);
+  useEffect(() => setHovered(null), [shape]);
   if (shape === null)
     return (
       <p class="quiet pad" role="status">
@@ -266,7 +264,7 @@ function Figure({ data, tree, track }: { data: Spans; tree: Tree; track: number 
       )}
       <section class="panel flame-panel" aria-label="Flame graph" {...figures}>
         {mode === "time" ? (
-          <TimeOrder data={data} track={track} onTell={setSpot} />
+          <TimeOrder data={data} track={track} onHover={setSpot} />
         ) : (
           <FlameCanvas
             shape={shape}
@@ -274,7 +272,7 @@ function Figure({ data, tree, track }: { data: Spans; tree: Tree; track: number 
             names={names}
             hits={hits}
             label={`Flame graph, ${MODES.find(([id]) => id === mode)![1].toLowerCase()}, ${amount(shape.total[root])}`}
-            onTell={(next) => setTold({ told: next, shape })}
+            onHover={(next) => setHovered({ hovered: next, shape })}
             onOpen={open}
             onJump={jump}
             onBack={back}
@@ -284,22 +282,22 @@ function Figure({ data, tree, track }: { data: Spans; tree: Tree; track: number 
           {mode === "time" ? (
             <SpotLine data={data} spot={spot} />
           ) : (
-            <ToldLine told={told} names={names} show={amount} />
+            <HoveredLine hovered={hovered} names={names} show={amount} />
           )}
         </p>
         {matches !== null && (
           <p role="status" data-match-total={matches.total}>
             <strong>“{search.value.trim()}”</strong> is in {plural(matches.contexts, "context")}:{" "}
             {amount(matches.total)},{" "}
-            {shape.total[0] > 0 ? `${digits((100 * matches.total) / shape.total[0], 3)} %` : "–"} of all with what is
-            below.
+            {shape.total[0] > 0 ? `${digits((100 * matches.total) / shape.total[0], 3)} %` : "–"} of all, with
+            descendants.
           </p>
         )}
         <Legend tree={tree} />
       </section>
       {mode === "time" && spot.place >= 0 && spot.x >= 0 && <SpotTip data={data} spot={spot} />}
-      {mode !== "time" && told !== null && told.told.x >= 0 && told.told.node >= 0 && (
-        <Tip told={told.told} shape={told.shape} names={names} show={amount} all={shape.total[0]} />
+      {mode !== "time" && hovered !== null && hovered.hovered.x >= 0 && hovered.hovered.node >= 0 && (
+        <Tip hovered={hovered.hovered} shape={hovered.shape} names={names} show={amount} all={shape.total[0]} />
       )}
       {Number.isInteger(sandwich) && names[sandwich] !== undefined && tree.name.includes(sandwich) && (
         <SandwichView
@@ -309,7 +307,7 @@ function Figure({ data, tree, track }: { data: Spans; tree: Tree; track: number 
           names={names}
           total={shape.total[0]}
           show={amount}
-          onTell={(next, of) => setTold({ told: next, shape: of })}
+          onHover={(next, of) => setHovered({ hovered: next, shape: of })}
           onName={openName}
           onClose={() => setDetail("flame.name", "")}
         />

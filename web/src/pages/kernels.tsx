@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Analyses of kernels: A10 by name, A8 each call, and where the time of a prediction went on the device (A15).
+// Analyses of kernels: A10 by name, A8 by call, and a prediction's time on the device (A15).
 import { Missing, LinkedTable, number, PickedNote, text } from "../widgets/answers";
 import { KernelLink } from "../focus";
 import { cell, count, plural } from "../format";
@@ -13,7 +13,7 @@ import { BatchNote } from "./shown";
 import "./layers.css";
 
 const LISTED = 10;
-// The names of most time with their shares, as bars.
+// The names with the most time and their shares, as bars.
 function Longest({ of }: { of: Answer }) {
   const rows = of.table.rows.slice(0, LISTED),
     rest = of.table.rows.slice(LISTED);
@@ -22,8 +22,8 @@ function Longest({ of }: { of: Answer }) {
     left = rest.reduce((sum, row) => sum + share(row), 0);
   return (
     <section class="panel">
-      <h3>Kernels of most time, and their share of all kernels' time</h3>
-      <div class="type-scroll" tabIndex={0} role="region" aria-label="Kernels of most time">
+      <h3>Kernels with the most time, and their share of all kernels' time</h3>
+      <div class="type-scroll" tabIndex={0} role="region" aria-label="Kernels with the most time">
         <table class="type-rows kernel-rows">
           <tbody>
             {rows.map((row) => (
@@ -90,8 +90,8 @@ export function Kernels() {
       {a10 !== undefined && <KernelScatter of={a10} />}
       {!hasMetrics && (
         <p class="note">
-          No metrics were recorded: flops, bytes, intensity and what limits a kernel are not known. Traces that carry
-          them have them; on the machine itself, a run at M/L/K+metrics.
+          No metrics were recorded: flops, bytes, intensity and bounds of kernels are unknown. Traces that carry them
+          have them; on the machine itself, a run at M/L/K+metrics.
         </p>
       )}
       <Tabs id="kernels" label="Tables of kernels" tabs={tabs} />

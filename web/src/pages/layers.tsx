@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Analyses of layers: A2 to A7 and, where kernels were seen, A11 to A13. The chart first, then types, then the tables.
+// Analyses of layers: A2 to A7 and, if there are kernels, A11 to A13. The chart first, then types, then the tables.
 import type { Answer } from "../data";
 import { isFocused, openLayer, TypeLink } from "../focus";
 import { insideOf } from "../filter";
@@ -40,7 +40,7 @@ interface Series {
   key: string;
   level: number;
 }
-// What the chart can show: only what was measured of some layer.
+// The chart's choices: figures that some layer has.
 function seriesAtHand(): Series[] {
   const all: [string, string, string, string, number][] = [
     ["latency", "Latency", "A3", "latency_ms", 2],
@@ -110,9 +110,9 @@ function Chart({ types }: { types: Map<string, string> }) {
         height={280}
       />
       <p class="quiet">
-        Click a bar, or walk along them by ← and → and press Enter, to open a layer. Beginning, middle and end are
-        thirds of the layers; the figures are their shares.
-        {unknown > 0 && ` Not known of ${plural(unknown, "layer")}: no bar there, and no shares.`}
+        Click a bar, or select it by ← and → and press Enter, to open a layer. Beginning, middle and end are the shares
+        of the three thirds of the layers.
+        {unknown > 0 && ` No value for ${plural(unknown, "layer")}: no bar, no shares.`}
       </p>
     </section>
   );
@@ -238,13 +238,13 @@ export function Layers() {
       <Types />
       {without !== null && without > 0 && (
         <p class="note">
-          {plural(without, "kernel")} ({cell("x_ms", a11!.table.summary.kernels_without_layer_ms)}) lie in no layer:
-          they are in no row here, but on the Kernels page. <code>xsp check --links FILE</code> says why.
+          {plural(without, "kernel")} ({cell("x_ms", a11!.table.summary.kernels_without_layer_ms)}) are in no layer, and
+          on the Kernels page only. <code>xsp check --links FILE</code> has reasons.
         </p>
       )}
       {without === 0 && (
         <p class="quiet">
-          Each of the {count(number(a11!.table.summary.kernels) ?? 0)} kernels of a prediction lies in a layer.
+          Each of the {count(number(a11!.table.summary.kernels) ?? 0)} kernels of a prediction is in a layer.
         </p>
       )}
       <Tabs id="layers" label="Tables of layers" tabs={tables()} />

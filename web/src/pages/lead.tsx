@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ran where: the model, its framework, the machine, when, and the command that made this file.
+// The model, its framework, machine and time, and the command that made this file.
 import type { Cell, Experiment } from "../data";
 import { bytes, cell } from "../format";
 import { documentData, experiment, experimentRuns, run } from "../state";
@@ -39,7 +39,7 @@ export function Lead() {
   if (one === undefined) return <h2 class="lead-title">{file}</h2>;
   const framework = known(one.framework, one.framework_version).join(" "),
     runs = experimentRuns.value,
-    // An imported file says when it was imported, not when it was recorded.
+    // An imported file has the time of import, not of recording.
     isOwn = one.command !== null;
   const rows: [string, string][] = [
     ["framework", framework],

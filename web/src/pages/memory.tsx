@@ -29,7 +29,7 @@ export function stagesOf({ table: { summary } }: Answer, prefix = ""): Stages {
 }
 const stageText = (stages: Stages) =>
   stages.largest === null ? "" : `most of it in the ${STAGE_WORDS[stages.largest] ?? stages.largest}`;
-// For those who do not see the chart, where they stand above the bars.
+// For screen readers; the chart shows it above the bars.
 const sharesText = ({ shares }: Stages) =>
   shares.some((share) => share === null)
     ? ""
@@ -57,7 +57,7 @@ export function Memory() {
           ["A12", "traffic of kernels"],
         ]}
       />
-      <RangeNote filtered="Bars outside are faded, tables show what lies inside;" whole="shares are of whole runs." />
+      <RangeNote filtered="Bars outside are faded, tables show the layers in it;" whole="shares are of whole runs." />
       <div class="memory-pair">
         {a4 !== undefined && <Allocated answer={a4} what="Allocated by layer" valueKey="alloc_bytes" prefix="" />}
         {a7 !== undefined && (
@@ -98,7 +98,7 @@ function Allocated({
   const stages = stagesOf(one, prefix),
     looked = focus.value,
     inside = picked.value;
-  const rows = one.table.rows; // all of them: thirds go by the place among all layers
+  const rows = one.table.rows; // all of them: thirds are by position among all layers
   const points = useMemo(
     () =>
       rows.map((row, i): Point => ({
@@ -117,7 +117,7 @@ function Allocated({
   return (
     <Panel
       title={`${what}, in execution order`}
-      aside={[`${bytes(all)} ${missing > 0 ? "where it is known" : "in all"}`, stageText(stages)]
+      aside={[`${bytes(all)} ${missing > 0 ? "where known" : "in all"}`, stageText(stages)]
         .filter((part) => part !== "")
         .join(", ")}
     >
@@ -134,7 +134,7 @@ function Allocated({
       />
       {missing > 0 && (
         <p class="quiet small">
-          Not known of {plural(missing, "layer")}: no bar there
+          No value for {plural(missing, "layer")}: no bar there
           {stages.shares.every((share) => share === null) && ", and no shares of beginning, middle and end"}.
         </p>
       )}

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The noise verdict: its word, what it rests on, and each observation in order of time.
+// The noise verdict, its reasons, and each observation in order of time.
 import type { Answer, RunFacts } from "../data";
 import { cell, count, digits, plural, time } from "../format";
 import {
   noiseFacts,
   noiseOfRuns,
   observationsOf,
-  runsBehind,
+  runsOf,
   SPREAD_NOISY_PCT,
   SPREAD_SOME_PCT,
   type Noise,
@@ -23,7 +23,7 @@ const MEANING: Record<Noise["verdict"], string> = {
   quiet: "Differences of a few per cent can be trusted.",
   "some noise": "Trust the medians, not differences of a few per cent.",
   noisy: "Trust factors only; measure again on a quieter machine.",
-  "not known": "Too few observations to say how far they would vary.",
+  "not known": "Too few observations to judge their variation.",
 };
 const LOOK: Record<Noise["verdict"], string> = {
   quiet: "verdict-quiet",
@@ -38,10 +38,10 @@ export const VerdictBadge = ({ verdict }: { verdict: Noise["verdict"] }) => (
 export function driftText(noise: Noise): string {
   if (noise.drift === null) return noise.n === 0 ? "–" : "not known";
   const amount = `${digits(Math.abs(noise.drift), 2)} of the spread`;
-  return noise.has_drift ? `${noise.drift > 0 ? "slower" : "faster"} by ${amount}` : `none to speak of (${amount})`;
+  return noise.has_drift ? `${noise.drift > 0 ? "slower" : "faster"} by ${amount}` : `negligible (${amount})`;
 }
 
-// The note that xsp left while it measured, without its own heading.
+// The note of xsp about its measurement, without its heading.
 function recordedVerdict(): string | null {
   const file = experiment.value?.file ?? 0;
   const note = documentData.value!.notes.find((one) => one.file === file && one.key === "noise")?.value;
@@ -54,10 +54,10 @@ function recordedVerdict(): string | null {
 }
 
 export function NoisePanel({ a1, row }: { a1: Answer; row: Row }) {
-  const runs = runsBehind(experimentRuns.value, a1, row.batch_size, a1.table.run_set.levels);
+  const runs = runsOf(experimentRuns.value, a1, row.batch_size, a1.table.run_set.levels);
   const observations = observationsOf(runs),
     noise = noiseOfRuns(runs);
-  const said = recordedVerdict(),
+  const verdict = recordedVerdict(),
     system = noiseFacts(experiment.value?.system ?? {});
   return (
     <Panel
@@ -72,9 +72,9 @@ export function NoisePanel({ a1, row }: { a1: Answer; row: Row }) {
       <Course observations={observations} noise={noise} />
       <p class="quiet small">
         {system.length > 0
-          ? `Recorded of the system: ${system.map(([key, value]) => `${key} ${cell("", value)}`).join(", ")}.`
-          : "Nothing was recorded of the system that bears on noise (governor, turbo, load)."}{" "}
-        {said !== null && <>xsp said while measuring: {said}</>}
+          ? `System: ${system.map(([key, value]) => `${key} ${cell("", value)}`).join(", ")}.`
+          : "No system facts about noise were recorded (governor, turbo, load)."}{" "}
+        {verdict !== null && <>xsp reported while measuring: {verdict}</>}
       </p>
     </Panel>
   );

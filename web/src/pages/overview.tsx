@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ran where, how long it took, what recording cost, how far to trust it, where the time goes: the page one reads first.
+// The first page: model and machine, latency, overhead, noise, and the distribution of time.
 import type { Answer } from "../data";
 import { cell, count, digits, statisticWords, time } from "../format";
 import { run } from "../state";
@@ -39,7 +39,7 @@ export function Overview() {
     row = a1?.table.rows.find((one) => one.batch_size === size) ?? a1?.table.rows[0],
     l0 = answers("L0")[0];
   const here = l0?.table.rows.filter((one) => one.batch_size === row?.batch_size).length ?? 0;
-  // Where there is nothing to draw of noise, or many level sets beside it: the columns stay of a height.
+  // Without noise to draw, or with many level sets next to it: columns stay of equal height.
   const isRight = row !== undefined && (number(row.n) === 1 || here >= SETS_HIGH);
   const a2 = answer("A2"),
     a6 = answer("A6"),
@@ -48,7 +48,7 @@ export function Overview() {
     <>
       <Lead />
       <RangeNote
-        filtered="The lists of layers, types and kernels show what lies in them;"
+        filtered="The lists of layers, types and kernels show their part in it;"
         whole="all figures are those of whole runs."
       />
       <BatchNote
@@ -157,7 +157,7 @@ function Figures({ a1, row, a2, a10 }: { a1?: Answer; row?: Row; a2?: Answer; a1
     </section>
   );
 }
-// Kernels alone cannot keep it busy for longer than their sum.
+// Kernels cannot keep it busy for longer than their sum.
 const hasCopies = (row: Row) => (number(row.gpu_latency_ms) ?? 0) > 1.001 * (number(row.kernel_latency_ms) ?? 0);
 const countOf = (value: Row[string] | undefined) => (typeof value === "number" ? count(value) : "–");
 
@@ -256,7 +256,7 @@ function Where({ a2, a10 }: { a2?: Answer; a10?: Answer }) {
   });
   return (
     <Panel
-      title="Where the time of a prediction goes"
+      title="Time of a prediction"
       aside={`of ${cell("latency_ms", model)}${size === null || size === shownBatch() ? "" : `, batch ${size}`}`}
     >
       {layers !== null && outside !== null && (
@@ -267,14 +267,14 @@ function Where({ a2, a10 }: { a2?: Answer; a10?: Answer }) {
       )}
       {layers !== null && outside === null && (
         <p class="quiet">
-          In layers: {cell("latency_ms", layers)}, more than the prediction took where no layers were recorded: within
-          the noise, or layers run side by side. Time in no layer is not given.
+          In layers: {cell("latency_ms", layers)}, more than the prediction without recorded layers: within the noise,
+          or layers run concurrently. Time outside of layers is unknown.
         </p>
       )}
       {busy !== null && busy > model && idle === null && (
         <p class="quiet">
-          The device was busy for {cell("latency_ms", busy)}, longer than the prediction took: its work goes on after
-          that returned.
+          The device was busy for {cell("latency_ms", busy)}, longer than the prediction: its work goes on after that
+          returned.
         </p>
       )}
       {busy !== null && idle !== null && (

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws profiles of one prediction below each other on one scale: rows of spans, in full colour where the level set is to be
-// trusted, faded and hatched elsewhere, and above each profile a bracket for what its further levels added.
+// Draws profiles of one prediction on one scale: rows of spans, in full colour for the level that the set measures,
+// faded and hatched for others. A bracket above each profile shows the overhead of its additional levels.
 import { palette, type Palette } from "../colors";
 import { levelOf, LEVELS, type RunFacts, type Spans } from "../data";
 import { time } from "../format";
@@ -12,8 +12,8 @@ export interface Profile {
   from: number; // of the observation, ns
   length: number;
   trusted: number; // level
-  over: Profile | null; // whose levels it adds to
-  bracket: string; // what L0 says of that
+  over: Profile | null; // the profile with fewer levels
+  bracket: string; // its overhead by L0
 }
 export interface Hit {
   x0: number;
@@ -49,8 +49,8 @@ function firstAfter(data: Spans, first: number, count: number, time_ns: number):
   return low;
 }
 
-// Rows with a span of this observation, devices last; each is named by the level that most of its time is of. What a device
-// does may end after the prediction returned.
+// Rows with a span of this observation, devices last; each is named by the level with most of its time. Device work may
+// end after the prediction returned.
 function rowsOf({ facts, data, from, length }: Profile): Row[] {
   return facts.rows
     .flatMap(([lane, , first, count]): Row[] => {
@@ -190,7 +190,7 @@ function paintProfile(brush: Brush, profile: Profile, rows: Row[], top: number):
   return top + GAP;
 }
 
-// From where the other set's prediction ended to where this one's did.
+// From the end of the other set's prediction to the end of this one.
 function bracket(brush: Brush, profile: Profile, top: number) {
   const { context, colors, at, width } = brush;
   const a = at(Math.min(profile.over!.length, profile.length)),
@@ -234,7 +234,7 @@ function paintRow(brush: Brush, profile: Profile, row: Row, top: number) {
     if (start >= length) break;
     const x0 = Math.max(left, at(start)),
       x1 = Math.min(width, at(start + data.duration[i]));
-    if (x1 <= painted) continue; // of this pixel something is drawn already
+    if (x1 <= painted) continue; // this pixel is drawn already
     const level = levelOf(data, i),
       isTrusted = level === trusted,
       wide = Math.max(1, x1 - x0 - (x1 - x0 > 4 ? 1 : 0));

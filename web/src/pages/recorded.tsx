@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much of the run shown has a place: spans by level, parents by basis, drops, what no parent was found for and why.
+// What the run shown has: spans by level, parents by basis, drops, spans without a parent and the reasons.
 import { BASES, LEVELS, type RunFacts } from "../data";
 import { cell, count, digits, plural } from "../format";
 import { experimentRuns, run } from "../state";
@@ -56,12 +56,12 @@ export function Recorded() {
   );
 }
 
-// What figures of the analyses show, in plain words; nothing that they do not.
+// The figures of the analyses, in words.
 function Sayings({ facts }: { facts: RunFacts }) {
   const a11 = answer("A11")?.table.summary,
     kernelsApart = finite(a11?.kernels_without_layer),
     kernels = finite(a11?.kernels);
-  // Stages stand beside the predictions, at a level above that the run did not ask for.
+  // Stages are next to the predictions, at a level above those of the run.
   const stages = facts.levels.startsWith("A") ? 0 : facts.levels_counted[0];
   const top = facts.levels_counted.slice(stages > 0 ? 1 : 0).find((amount) => amount > 0) ?? 0,
     apart = Math.max(0, facts.bases_counted[0] - stages - top),
@@ -72,10 +72,10 @@ function Sayings({ facts }: { facts: RunFacts }) {
       <li class={dropped > 0 ? "warn" : "good"}>
         {dropped === 0
           ? `Nothing was dropped${others}.`
-          : `${plural(dropped, "record")} found no room and were dropped${others}: what follows lacks them.`}
+          : `${plural(dropped, "record")} were dropped${others}: the figures below lack them.`}
       </li>
       {facts.open > 0 && <li class="warn">{plural(facts.open, "span")} never finished.</li>}
-      {facts.misused > 0 && <li class="warn">{plural(facts.misused, "call")} of the span interface made no sense.</li>}
+      {facts.misused > 0 && <li class="warn">{plural(facts.misused, "call")} of the span interface were invalid.</li>}
       {apart > 0 && (
         <li>
           {plural(apart, "span")} below the topmost level {apart === 1 ? "has" : "have"} no parent: nothing recorded
@@ -83,13 +83,13 @@ function Sayings({ facts }: { facts: RunFacts }) {
         </li>
       )}
       {facts.bases_counted[4] > 0 && (
-        <li>{plural(facts.bases_counted[4], "span")} lie in two that cross: no parent was guessed.</li>
+        <li>{plural(facts.bases_counted[4], "span")} have two possible parents that cross: none was chosen.</li>
       )}
       {kernelsApart !== null && kernels !== null && kernels > 0 && (
         <li>
           {kernelsApart === 0
-            ? `Each of the ${plural(kernels, "kernel")} of an observation lies in a layer.`
-            : `${count(kernelsApart)} of the ${plural(kernels, "kernel")} of an observation, ${cell("latency_ms", a11?.kernels_without_layer_ms ?? null)}, lie in no layer: their launches lie outside, or were not recorded.`}
+            ? `Each of the ${plural(kernels, "kernel")} of an observation is in a layer.`
+            : `${count(kernelsApart)} of the ${plural(kernels, "kernel")} of an observation, ${cell("latency_ms", a11?.kernels_without_layer_ms ?? null)}, are in no layer: their launches are outside, or were not recorded.`}
         </li>
       )}
       {facts.spans_of_other_clocks > 0 && (
@@ -102,7 +102,7 @@ function Sayings({ facts }: { facts: RunFacts }) {
   );
 }
 
-// What the analyses behind this page's figures say of them.
+// Notes of the analyses of this page.
 export function AnalysisNotes() {
   const all = ["A1", "A2", "A8", "A13", "A15"].flatMap((id) => {
     const one = id === "A1" || id === "A15" ? answers(id)[0] : answer(id);
@@ -110,7 +110,7 @@ export function AnalysisNotes() {
   });
   if (all.length === 0) return null;
   return (
-    <Panel title="Notes" aside="of the analyses behind these figures">
+    <Panel title="Notes" aside="of the analyses of these figures">
       <Notes notes={[...new Set(all)]} />
     </Panel>
   );

@@ -16,7 +16,7 @@ import { Tabs, type Tab } from "../widgets/tabs";
 import { BatchNote } from "./shown";
 import "./layers.css";
 
-// Alike in all rows: they stand in the table of roofs.
+// The same in all rows: shown in the table of roofs.
 const ROOF_KEYS = ["peak_flops_per_s", "memory_bandwidth_bytes_per_s", "ideal_arithmetic_intensity"];
 
 interface What {
@@ -46,7 +46,7 @@ const MODELS: What = {
   open: (row) => typeof row.batch_size === "number" && chooseBatch(row.batch_size),
 };
 
-// Rows that have both figures, measured where there is a measurement; the two are never mixed in one point.
+// Rows with both figures, measured if possible; a point never mixes measured and analytic ones.
 function pointsOf(rows: Row[], what: What): PlotPoint[] {
   const all = rows.reduce((sum, row) => sum + (what.time(row) ?? 0), 0),
     most = rows.reduce((longest, row) => Math.max(longest, what.time(row) ?? 0), 0);
@@ -88,7 +88,7 @@ function pointsOf(rows: Row[], what: What): PlotPoint[] {
   });
 }
 
-// Roofs as the rows name them, a precision each; their source stands in the analysis' note.
+// Roofs of the rows, one per precision; the analysis' note has their source.
 function roofsOf(all: (Answer | undefined)[]): Roof[] {
   const known = new Map<string, Roof>();
   for (const one of all) {
@@ -106,12 +106,12 @@ function roofsOf(all: (Answer | undefined)[]): Roof[] {
     }
   }
   return [...known.values()].filter(
-    // the same peak under "single", for want of a precision, is that roof once more
+    // the same peak under "single", without a precision, is the same roof
     (roof, i, roofs) => !roofs.some((other, j) => j < i && other.peak === roof.peak && other.name === roof.name),
   );
 }
 
-// A14's sums for each batch size, where no kernel of the model was measured: its layers' work over their time.
+// A14's sums for each batch size, if the model has no measured kernels: its layers' work over their time.
 function analyticSweep(): Row[] {
   return answers("A14").flatMap(({ table }): Row[] => {
     const sum = (key: string) => table.rows.reduce((total, row) => total + (number(row[key]) ?? 0), 0),
@@ -216,7 +216,7 @@ export function RooflinePage() {
       <WithFocus>
         <Missing
           what="points for a roofline"
-          how="xsp profile MODEL --levels M,M/L (work follows from the layers' shapes), or xsp import of a trace whose kernels carry flops and DRAM bytes"
+          how="xsp profile MODEL --levels M,M/L (work from the layers' shapes), or xsp import of a trace whose kernels have flops and DRAM bytes"
         />
         <RoofTable roofs={roofs} />
         <Tabs id="roofline" label="Tables of the roofline" tabs={tables} />

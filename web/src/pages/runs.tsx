@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the figures came about: overhead by level set, one prediction at each of them, every observation, the runs, and where,
-// when and by which command they ran.
+// The origin of the figures: overhead by level set, one prediction at each, every observation, the runs with place,
+// time and command.
 import { useMemo } from "preact/hooks";
 import { BASES, LEVELS, type Answer, type Cell, type Experiment, type Note, type RunFacts } from "../data";
 import { cell, label } from "../format";
@@ -9,7 +9,7 @@ import {
   noiseWords,
   observationsOf,
   overheadNoise,
-  runsBehind,
+  runsOf,
   type Observation,
   type OverheadNoise,
 } from "../noise";
@@ -33,7 +33,7 @@ export function Runs() {
     <WithFocus>
       <RangeNote
         filtered=""
-        whole="Observations inside are outlined and marked in their table; everything else on this page is of whole runs."
+        whole="Observations in it are outlined and marked in their table; everything else on this page is of whole runs."
       />
       {l0 !== undefined && <Leveled answer={l0} />}
       <SideBySide />
@@ -49,7 +49,7 @@ export function Runs() {
 }
 
 const wordsOf = (noise: OverheadNoise | null | undefined) => (noise ? noiseWords(noise) : null);
-// L0 as the analysis has it, with the noise of each difference beside it.
+// L0, with the noise of each difference.
 function Leveled({ answer: l0 }: { answer: Answer }) {
   const runs = experimentRuns.value;
   const columns = useMemo((): TableColumn<Row>[] => {
@@ -68,7 +68,7 @@ function Leveled({ answer: l0 }: { answer: Answer }) {
     const noise: TableColumn<Row> = {
       key: "noise",
       label: "noise",
-      title: "what two equal sets differ by from chance alone (two standard errors of the difference of their medians)",
+      title: "difference of two equal sets by chance (two standard errors of the difference of their medians)",
       isText: true,
       value: (row) => wordsOf(noises.get(row)),
       show: (row) => <NoiseMark noise={noises.get(row) ?? null} />,
@@ -92,7 +92,7 @@ function NoiseTable({ a1 }: { a1: Answer }) {
     () =>
       a1.table.rows.map((row) => ({
         size: row.batch_size as Cell,
-        noise: noiseOfRuns(runsBehind(runs, a1, row.batch_size, a1.table.run_set.levels)),
+        noise: noiseOfRuns(runsOf(runs, a1, row.batch_size, a1.table.run_set.levels)),
       })),
     [a1, runs],
   );
@@ -150,7 +150,12 @@ function RunTable() {
       { key: "observations", label: "observations", title: "counted ones", value: counted },
       { key: "warmups", label: "warm-ups", value: (facts) => facts.observations.length - counted(facts) },
       ...levelColumns.filter((_, i) => runs.some((facts) => facts.levels_counted[i] > 0)),
-      { key: "dropped", label: "dropped", title: "records that found no room", value: (facts) => facts.dropped },
+      {
+        key: "dropped",
+        label: "dropped",
+        title: "records that did not fit into their ring",
+        value: (facts) => facts.dropped,
+      },
       { key: "open", label: "open", title: "spans that never finished", value: (facts) => facts.open },
       ...basisColumns.filter((_, i) => runs.some((facts) => facts.bases_counted[i] > 0)),
       { key: "own_pct", label: "own", title: "xsp's own measured share", value: (facts) => facts.own_pct },
@@ -227,7 +232,7 @@ function Provenance({ one }: { one: Experiment }) {
   );
 }
 
-// Those of the whole experiment as text, those of single runs as a table: there may be hundreds of runs.
+// Notes of the whole experiment as text, of single runs as a table, since there may be hundreds.
 function SystemNotes() {
   const runs = experimentRuns.value,
     file = experiment.value?.file ?? 0;
@@ -242,7 +247,7 @@ function SystemNotes() {
   return (
     <>
       {whole.length > 0 && (
-        <Panel title="Notes" aside="what xsp wrote down while recording">
+        <Panel title="Notes" aside="written by xsp while recording">
           <dl class="facts wide">
             {whole.map((note, i) => (
               <div key={i}>

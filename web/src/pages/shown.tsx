@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the figures' pages share: the way to an observation, what the selected range holds of them, shares of a whole.
+// Shared by the pages of figures: links to observations, contents of the selected range, shares of a whole.
 import { batch as together } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import "./figures.css";
@@ -31,14 +31,14 @@ export const opens = (one: Observation) => (one.facts.detail === "none" ? undefi
 
 const touches = ([start, duration]: RunFacts["observations"][number], from: number, to: number) =>
   start < to && start + duration > from;
-// Null: nothing is selected, or in another run.
+// Null: no selection, or one in another run.
 export function isInRange({ facts, place }: Observation): boolean | null {
   const range = selection.value;
   if (range === null || facts !== run.value) return null;
   return touches(facts.observations[place], range.from, range.to);
 }
 
-// What the selected range holds, what of this page it filters and what not.
+// A note on which parts of this page the selected range filters.
 export function RangeNote({ filtered, whole }: { filtered: string; whole: string }) {
   const range = selection.value,
     facts = run.value;
@@ -63,7 +63,7 @@ export function RangeNote({ filtered, whole }: { filtered: string; whole: string
   );
 }
 
-// A batch size may have been recorded at fewer levels than another: tables are then those of the other, and say so.
+// If a batch size was recorded at fewer levels than another, tables are those of the other, with a note.
 export function BatchNote({ of }: { of: [id: string, what: string][] }) {
   const size = shownBatch();
   const apart = of.flatMap(([id, what]) => {

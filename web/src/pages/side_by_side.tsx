@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One prediction at each level set, on one time scale: what a level adds to the time of those above it is seen at once. Of
-// each profile only its deepest level is to be trusted; the others are drawn faint and hatched.
+// One prediction at each level set, on one time scale, which shows the overhead of each level. A profile's deepest
+// level is measured without it; the others are drawn faint and hatched.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { levelOf, LEVELS, loadRun, type Answer, type Cell, type RunFacts } from "../data";
 import { cell, digits, time } from "../format";
@@ -21,7 +21,7 @@ interface Chosen {
   noise: OverheadNoise | null;
 }
 
-// Of all runs of a level set, the counted observation of median duration.
+// The counted observation of median duration, over all runs of a level set.
 function typicalOf(runs: RunFacts[]): Observation | null {
   const all = observationsOf(runs.filter((facts) => facts.detail !== "none" && facts.spans > 0)),
     counted = all.filter((one) => !one.is_warmup);
@@ -55,7 +55,7 @@ function bracketText({ levels, row, over, noise }: Chosen): string {
   const overhead = finite(row?.overhead_ms),
     what = `${added(levels, over.levels)}: `;
   if (overhead === null)
-    return `${what}${noise?.is_within === false ? "faster, the two do not compare" : "overhead within the noise"}`;
+    return `${what}${noise?.is_within === false ? "faster, not comparable" : "overhead within the noise"}`;
   const share = finite(row?.overhead_pct);
   return `${what}+ ${digits(overhead)} ms${share === null ? "" : `, ${digits(share, 3)} %`}${noise?.is_within ? ", within the noise" : ""}`;
 }
@@ -70,14 +70,14 @@ export function SideBySide() {
   if (chosen.length === 0)
     return runs.some((facts) => facts.observations.length > 0) ? (
       <p class="note">
-        No spans of runs{size === null ? "" : ` at batch ${size}`} are in this report: predictions are not drawn.
+        No spans of runs{size === null ? "" : ` at batch ${size}`} are in this report, so predictions are not drawn.
       </p>
     ) : null;
   if (chosen.length === 1)
     return (
       <p class="note">
         Only {chosen[0].levels} was recorded{size === null ? "" : ` at batch ${size}`}: there is no profile with fewer
-        levels to put beside it. To have several: <code>xsp profile MODEL --levels M,M/L</code> or{" "}
+        levels to compare. To get several: <code>xsp profile MODEL --levels M,M/L</code> or{" "}
         <code>xsp run --leveled</code>
       </p>
     );
@@ -89,9 +89,9 @@ export function SideBySide() {
       >
         <Profiles chosen={chosen} />
         <p class="quiet small">
-          Full colour: the level that a set is to be trusted for; hatched: slowed down by the levels below it. Brackets:
-          from the end of the prediction without these levels to the end of this one; their figures are those of L0,
-          over all observations. A click opens the observation on the timeline.
+          Full colour: the level that a set measures; hatched: slowed down by the levels below. Brackets: from the end
+          of the prediction without these levels to the end of this one; their figures are from L0, over all
+          observations. A click opens the observation on the timeline.
         </p>
       </Panel>
       <ProfileTable chosen={chosen} />
@@ -226,7 +226,7 @@ function ProfileTable({ chosen }: { chosen: Chosen[] }) {
         value: (one) => (one.over === null ? null : one.typical.duration_ns - one.over.typical.duration_ns),
       },
       ofRow("latency_ms", "latency (L0)", "over all observations"),
-      ofRow("overhead_ms", "overhead (L0)", "over all observations; not given where it came out negative"),
+      ofRow("overhead_ms", "overhead (L0)", "over all observations; none if negative"),
       {
         key: "noise",
         label: "noise",

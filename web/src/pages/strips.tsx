@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the observations of each run are distributed: a dot each on one scale per batch size, warm-ups hollow, the middle of
-// the counted ones marked. A click opens the observation on the timeline; the table of observations does the same by key.
+// The distribution of each run's observations: dots on one scale per batch size, warm-ups hollow, the median marked. A
+// click opens the observation on the timeline; the table of observations does the same by key.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { RunFacts } from "../data";
 import { count, digits, plural, time } from "../format";
@@ -13,7 +13,7 @@ import { levelOfSet } from "./waterfall";
 
 const SHOWN = 40; // runs, until more are asked for
 const HEIGHT = 26;
-const EDGE = 8; // room for marks of what lies beyond the scale
+const EDGE = 8; // room for marks of values beyond the scale
 
 interface Strip {
   facts: RunFacts;
@@ -31,7 +31,7 @@ export function Strips() {
   if (runs.length === 0) return null;
   const groups = new Map<string, RunFacts[]>();
   for (const facts of runs.slice(0, shown)) {
-    // Counting metrics runs kernels again and again: on one scale with these, all others would be one dot.
+    // Runs with metrics repeat kernels: on the same scale, all others would be one dot.
     const key = `${facts.batch_size} ${facts.levels.includes("metrics")}`;
     groups.set(key, [...(groups.get(key) ?? []), facts]);
   }
@@ -73,7 +73,7 @@ function Group({ size, runs }: { size: number | null; runs: RunFacts[] }) {
     </div>
   );
 }
-// Of the counted observations: one slow warm-up must not flatten all others.
+// By counted observations: one slow warm-up must not flatten the others.
 function scaleOf(strips: Strip[]): Scale {
   const counted = strips.flatMap(({ observations }) => countedDurations(observations)),
     all =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The few that take most of the time, as links into the pages that have all of them; what is left out is summed.
+// The entries with the most time, as links to the pages that have all; the rest is summed.
 import type { ComponentChildren } from "preact";
 import { FocusLink } from "../focus";
 import { inPicked, picked } from "../filter";
@@ -27,7 +27,7 @@ export function TopList({
   aside: string;
   rows: Row[];
   valueKey: string;
-  whole: number; // of which shares are
+  whole: number; // base of the shares
   shareKey?: string; // the analysis' own share, in per cent
   level: number;
   target: (row: Row) => Focus | null;
@@ -41,7 +41,7 @@ export function TopList({
     most = finite(shown[0]?.[valueKey]) ?? 0,
     rest = sorted.slice(SHOWN),
     restSum = rest.reduce((sum, row) => sum + (finite(row[valueKey]) ?? 0), 0),
-    // the analysis' own shares where each has one: they go by another sum than that of the rows
+    // the analysis' own shares if all have one: their base differs from the sum of the rows
     restShares = shareKey === undefined ? [null] : rest.map((row) => finite(row[shareKey])),
     restPct = restShares.includes(null) ? null : restShares.reduce<number>((sum, share) => sum + share!, 0);
   const shareOf = (row: Row, value: number | null) => {
@@ -50,7 +50,7 @@ export function TopList({
   };
   return (
     <Panel title={title} aside={picked.value === null ? aside : `${aside}; those in the selected range`}>
-      {shown.length === 0 && <p class="quiet">None lies in the selected range.</p>}
+      {shown.length === 0 && <p class="quiet">None is in the selected range.</p>}
       <ol class="top-list">
         {shown.map((row, i) => {
           const value = finite(row[valueKey]),
@@ -122,7 +122,7 @@ function Item({
   );
 }
 
-// Without return type, parameters and template arguments, as tables in a terminal have it; the title has it in full.
+// Without return type, parameters and template arguments, as in a terminal's tables; the title has the full name.
 export function shortKernel(name: string): string {
   let short = "",
     depth = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What recording cost: the model's latency with nothing but itself recorded, and what each further level added, as a small
-// waterfall. What noise could have made by itself is hatched and said.
+// The overhead of recording: the model's latency alone, and the addition of each further level, as a waterfall.
+// Additions within the noise are hatched and marked.
 import type { Answer } from "../data";
 import { cell, count } from "../format";
 import { noiseWords, overheadNoise, type OverheadNoise } from "../noise";
@@ -17,7 +17,7 @@ const LETTERS: Record<string, [name: string, level: number]> = {
   K: ["kernels", 4],
 };
 const lettersOf = (levels: string) => levels.split(/[/+]/);
-// What a set has beyond another, in words.
+// The levels that a set adds to another, in words.
 export function added(levels: string, over: string | null): string {
   const before = over === null ? [] : lettersOf(over);
   const more = lettersOf(levels).filter((letter) => !before.includes(letter));
@@ -46,8 +46,8 @@ export function Waterfall({ answer, size }: { answer: Answer; size: number | nul
       </div>
       {rows.length === 1 && (
         <p class="quiet">
-          Only {text(rows[0].levels)} was recorded: what recording itself cost is not known. Runs at several level sets
-          tell: <code>--levels M,M/L</code>
+          Only {text(rows[0].levels)} was recorded, so the cost of recording is unknown. To measure it:{" "}
+          <code>--levels M,M/L</code>
         </p>
       )}
       <Notes notes={notes} />
@@ -104,7 +104,7 @@ function OverheadText({
     <>
       <span>
         {overhead === null
-          ? "overhead not given: it came out negative"
+          ? "no overhead: the difference is negative"
           : `+ ${cell("overhead_ms", overhead)}, ${base === null ? cell("overhead_pct", row.overhead_pct) : percent(overhead, base)} over ${text(row.over)}`}
         {perKernel !== null && `, ${cell("overhead_per_kernel_ns", perKernel)} a kernel`}
       </span>
@@ -118,10 +118,10 @@ export function NoiseMark({ noise }: { noise: OverheadNoise | null }) {
     noise.is_within === null
       ? ["mark-unknown", "fewer than 4 observations of one of the two sets"]
       : noise.is_within
-        ? ["mark-within", "two equal sets differ by as much from chance alone"]
+        ? ["mark-within", "two equal sets can differ by this much by chance"]
         : noise.difference_ms! < 0
-          ? ["mark-within", "the set with more levels was faster by more than chance gives: the two do not compare"]
-          : ["mark-above", "two equal sets do not differ by as much from chance alone"];
+          ? ["mark-within", "the set with more levels was faster by more than chance: they are not comparable"]
+          : ["mark-above", "two equal sets rarely differ by this much by chance"];
   return (
     <span class={look} title={title}>
       {noiseWords(noise)}

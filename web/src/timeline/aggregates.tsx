@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of what is selected on the timeline, else of the whole run: how busy levels and tracks are, spans by name.
+// Figures of the selection on the timeline, else of the whole run: busy times of levels and tracks, spans by name.
 import { useMemo } from "preact/hooks";
 import { KINDS, LEVELS, loadContexts, type Contexts, type Spans } from "../data";
 import { busy, groups, matching, nextMatch, type Busy, type Group } from "../find";
@@ -25,7 +25,7 @@ function Headline({ data }: { data: Spans }) {
       <div class="details-head">
         <h3>
           {range === null
-            ? `${documentData.value!.range_ns === null ? "Whole run" : "What this page holds"}: ${time(data.end)}`
+            ? `${documentData.value!.range_ns === null ? "Whole run" : "The part on this page"}: ${time(data.end)}`
             : `${time(range.to - range.from)} selected, from ${time(range.from, 7)}`}
         </h3>
         {range !== null && (
@@ -53,14 +53,14 @@ function Headline({ data }: { data: Spans }) {
         ))}
       </dl>
       <p class="quiet">
-        Busy time: on each track spans within spans of their level count once, launches do not count; tracks are added
-        up, the share is their mean.
+        Busy time: nested spans of one level count once on each track, launches do not count. Times are sums over
+        tracks, shares are means.
       </p>
     </section>
   );
 }
 
-// Of a whole merged run, its names as they were recorded: rectangles have but one name each.
+// For a whole merged run, the recorded names: rectangles have only one name each.
 function recorded(file: Contexts | null, hits: Uint8Array | null): Group[] | null {
   if (file === null) return null;
   const { name, level, kind, count, total_ns: total, least_ns: least, most_ns: most } = file.totals;
@@ -106,7 +106,7 @@ function ByName({ data, names }: { data: Spans; names: string[] }) {
       {
         key: "share_pct",
         label: range === null ? "of the run" : "of the range",
-        title: "share of the length of time; several tracks may run at once",
+        title: "share of the range; several tracks may run at once",
         value: (group: Group) => (100 * group.total) / length,
       },
       { key: "mean_ns", label: "mean", value: (group: Group) => group.total / group.count },
@@ -137,9 +137,9 @@ function ByName({ data, names }: { data: Spans; names: string[] }) {
           if (next !== null) selected.value = next.span;
         }}
       />
-      {leftOut > 0 && <p class="quiet">{plural(leftOut, "span")} of further names found no room on this page.</p>}
+      {leftOut > 0 && <p class="quiet">{plural(leftOut, "span")} of further names are not on this page.</p>}
       {data.merged !== null && exact === null && (
-        <p class="quiet">Rectangles of several names count under the one with the most time: “… and others”.</p>
+        <p class="quiet">Rectangles with several names count under the name with the most time: “… and others”.</p>
       )}
     </>
   );
@@ -166,7 +166,7 @@ function ByTrack({ data }: { data: Spans }) {
       ...used.map(({ name, level }) => ({
         key: `${name}_ns`,
         label: name,
-        title: `union of its spans of the level ${name}, launches left out`,
+        title: `union of its spans of level ${name}, without launches`,
         value: (one: Busy) => (one.byLevel[level] > 0 ? one.byLevel[level] : null),
       })),
     ];

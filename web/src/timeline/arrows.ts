@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrows from launches to their executions: those of the selected span, or all of which an end is in view, up to a bound.
+// Arrows from launches to their executions: those of the selected span, or all with an end in view, up to a limit.
 import { kindOf, type Spans } from "../data";
 import { firstStartingAt } from "../find";
 import { firstEndingAfter } from "./lane_draw";
@@ -9,16 +9,16 @@ import type { Marks } from "./marks";
 import type { Frame } from "./painter";
 
 export const ARROWS_MOST = 400;
-const SEARCHED_MOST = 12_000; // spans that are looked at for arrows
+const SEARCHED_MOST = 12_000; // spans visited for arrows
 const EXECUTION = 2;
 export interface ArrowCount {
   drawn: number;
   wanted: number;
-  isAtLeast: boolean; // there are more than were looked at
+  isAtLeast: boolean; // there are more than were visited
 }
 
 const middleOf = (frame: Frame, line: Line) => frame.yOf(line) + line.height / 2;
-// An end of which the row is out of sight is drawn at the edge towards it.
+// An end in a hidden row is drawn at the edge towards it.
 function yAt(frame: Frame, row: number): number | null {
   const line = frame.layout.lineOf[row];
   if (line === undefined) return null;
@@ -59,10 +59,10 @@ export function rowsWithLinks(data: Spans): Uint8Array {
   return rows;
 }
 
-// Executions of which either end is in view; where the rows hold very many, evenly chosen ones.
+// Executions with an end in view; evenly sampled if there are very many.
 function inView(frame: Frame, lines: Line[]): { executions: number[]; isAtLeast: boolean } {
   const { data, range } = frame,
-    met = new Set<number>(),
+    found = new Set<number>(),
     inverse = executions(data),
     isLinked = rowsWithLinks(data),
     linked = lines.filter((line) => isLinked[line.row] === 1),
@@ -75,10 +75,10 @@ function inView(frame: Frame, lines: Line[]): { executions: number[]; isAtLeast:
     if (step > 1) isAtLeast = true;
     for (let i = low; i < high; i += step)
       if (kindOf(data, i) === EXECUTION) {
-        if (data.launch[i] >= 0) met.add(i);
-      } else for (const execution of inverse.of(i)) met.add(execution);
+        if (data.launch[i] >= 0) found.add(i);
+      } else for (const execution of inverse.of(i)) found.add(execution);
   }
-  return { executions: [...met], isAtLeast };
+  return { executions: [...found], isAtLeast };
 }
 
 let known: { key: string; executions: number[]; isAtLeast: boolean } | null = null;

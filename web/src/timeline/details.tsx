@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that is known of the selected span: what it is, how it lies among those of its name, who it is in and what is in it,
-// its launch and executions, its tags, and the query that finds it in the file.
+// Details of the selected span: its facts, its duration among spans of its name, parents and children, launch and
+// executions, tags, and the query that finds it in the file.
 import { useMemo } from "preact/hooks";
 import {
   basisOf,
@@ -24,11 +24,11 @@ import { fileOf } from "./notes";
 import { trackLabels } from "./tracks";
 
 const SOME = 6; // of children and executions
-const KIND_WORDS = ["ran where it was called", "launch: hands work to a device", "execution: work of a launch"];
+const KIND_WORDS = ["sync: ran where it was called", "launch: hands work to a device", "execution: work of a launch"];
 const BASIS_WORDS = [
   "no parent known",
-  "parent as it was recorded",
-  "parent by correlation: the number that launch and execution share",
+  "parent as recorded",
+  "parent by correlation: the id shared by launch and execution",
   "parent by containment: the shortest span around it",
   "parent ambiguous: several spans fit, one was taken",
 ];
@@ -44,7 +44,7 @@ function SpanLink({ data, names, span }: { data: Spans; names: string[]; span: n
   );
 }
 
-// Without what nests in it on its own track, lanes beside it for spans that overlap included; as self_ns of `xsp sql`.
+// Without spans nested on its track, overlapping lanes included; the same as self_ns of `xsp sql`.
 function ownTime(data: Spans, span: number): number {
   const track = tracksOf(data.facts),
     trackOf = (i: number) => track[data.facts.rows[data.row[i]][0]],
@@ -63,7 +63,7 @@ interface Siblings {
   most: number;
   percentile: number; // share of them that are shorter
 }
-// Durations of the name, level and kind, in order; kept while one walks among a million of a name.
+// Durations of the name, level and kind, sorted; cached while walking among spans of one name.
 let sortedOf: { data: Spans; name: number; mask: number; sorted: Float64Array } | null = null;
 function durationsLike(data: Spans, span: number): Float64Array {
   const name = data.name[span],
@@ -115,7 +115,7 @@ function Times({ data, span }: { data: Spans; span: number }) {
     <>
       {together > 1 ? (
         <>
-          <Fact name="stands for">{plural(together, "span")}</Fact>
+          <Fact name="contains">{plural(together, "span")}</Fact>
           <Fact name="busy" title={`${busyOf(data, span)} ns`}>
             {time(busyOf(data, span))} of {time(data.duration[span])}
           </Fact>
@@ -125,7 +125,7 @@ function Times({ data, span }: { data: Spans; span: number }) {
           <Fact name="duration" title={`${data.duration[span]} ns`}>
             {time(data.duration[span])}
           </Fact>
-          <Fact name="own time" title={`${own} ns, without what nests in it on its track`}>
+          <Fact name="own time" title={`${own} ns, without spans nested in it on its track`}>
             {time(own)}
           </Fact>
         </>
@@ -213,7 +213,7 @@ function Actions({ data, names, span }: { data: Spans; names: string[]; span: nu
         </button>
       )}
       <button type="button" onClick={() => (search.value = name)}>
-        Find all of this name
+        Find all spans of this name
       </button>
       <button type="button" onClick={() => (selected.value = -1)} aria-label="Close the details" title="Esc">
         ✕

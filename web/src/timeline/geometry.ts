@@ -4,7 +4,7 @@ import type { Spans } from "../data";
 import type { Range } from "../state";
 
 export const ROW = 19,
-  BAR = 17, // of a row's height, what a span fills
+  BAR = 17, // a span's part of a row's height
   GAP = 7,
   GROUP_HEAD = 26,
   RULER = 24,
@@ -17,7 +17,7 @@ const SIDE = 216,
 export const sideOf = (width: number) => (width < NARROW ? SIDE_NARROW : SIDE);
 export const headOf = (data: Spans) => RULER + (data.facts.observations.length > 0 ? OBSERVATIONS : 0);
 
-// What can be told apart so far from the first start: years from it, no nanoseconds.
+// The resolution of times this far from the first start: after years, not nanoseconds.
 export const leastOf = (latest: number) => Math.max(LEAST_NS, Math.abs(latest) * FINEST);
 export const wholeOf = ({ end }: Spans): Range => ({
   from: -Math.max(1, end * 0.005),
@@ -42,8 +42,8 @@ export const widened = ({ from, to }: Range, share: number): Range => ({
   to: to + (to - from) * share,
 });
 
-// Round times of a range, at most about so many. None where a step is less than the numbers themselves can tell apart: a
-// link may ask for such a range.
+// Round times of a range, at most about so many. None if a step is below the resolution of the numbers: a link may
+// contain such a range.
 export function ticks(from: number, to: number, most: number): { step: number; at: number[] } {
   const raw = (to - from) / most,
     magnitude = 10 ** Math.floor(Math.log10(raw));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Colours of the timeline, looked up once a theme and not once a frame: a pixel for each level and name, lighter where a
-// rectangle stands for several spans, faded where the search does not match.
+// Colours of the timeline, computed once per theme, not per frame: a pixel for each level and name, lighter for merged
+// rectangles, faded for spans that do not match the search.
 import { palette } from "../colors";
 import { LEVELS, type Spans } from "../data";
 
@@ -13,7 +13,7 @@ function mix(pixel: number, other: number, share: number): number {
   const [red, green, blue] = a.map((value, i) => Math.round(value * share + b[i] * (1 - share)));
   return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
 }
-// As WCAG reckons it.
+// By WCAG's formula.
 function luminance(pixel: number): number {
   const [red, green, blue] = channels(pixel).map((value) => {
     const share = value / 255;
@@ -79,7 +79,7 @@ export class Inks {
   }
 
   private readonly onPixel = new Map<number, string>();
-  // Black or white, whichever is read better on the pixel.
+  // Black or white, whichever contrasts more.
   textOn(pixel: number): string {
     let color = this.onPixel.get(pixel);
     if (color === undefined) {

@@ -4,7 +4,7 @@ export const TIMELINE_KEYS: { keys: string[]; what: string }[] = [
   { keys: ["W", "S"], what: "zoom in and out at the pointer" },
   { keys: ["A", "D"], what: "pan left and right" },
   { keys: ["wheel"], what: "scroll the tracks; with Ctrl zoom, with Shift pan" },
-  { keys: ["drag"], what: "select a range: it filters every page; its edges can be dragged" },
+  { keys: ["drag"], what: "select a range, which filters every page; its edges can be dragged" },
   { keys: ["Shift", "drag"], what: "pan" },
   { keys: ["click"], what: "select a span; twice: zoom to it" },
   { keys: [",", "."], what: "previous and next span of the row" },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys of the timeline, as Perfetto has them where it has them. They act wherever the focus is, but in fields and tables.
+// Keys of the timeline, as in Perfetto where possible. They act with any focus except in fields and tables.
 import { keyOf } from "../frame/key_of";
 import { details, helpIsOpen, search, selected, selection, setDetail, view } from "../state";
 import { clamp, ROW, widened } from "./geometry";
@@ -13,7 +13,7 @@ function neighbour(stage: Stage, by: 1 | -1) {
   if (next >= 0 && next < data.count && data.row[next] === data.row[selected.value]) selected.value = next;
 }
 
-// To the middle of what is in view; where it is there already, or as near as the run's ends let it, fitted.
+// To the middle of the view; if it is there already, or as near as possible, fitted.
 function fit(stage: Stage) {
   const span = selected.value,
     { from, to } = stage.shown,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One row of spans as one line of pixels: each pixel is written at most twice, whatever number of spans lies in it, so that
-// a frame's cost follows the screen and not the trace. Spans of a row do not overlap: starts and ends are both sorted.
+// One row of spans as one line of pixels: each pixel is written at most twice, for any number of spans in it, so that a
+// frame's cost depends on the screen and not on the trace. Spans of a row do not overlap: starts and ends are both
+// sorted.
 import type { Spans } from "../data";
 
 export interface Label {
@@ -53,8 +54,8 @@ function firstMatch(matches: Uint32Array, low: number, high: number): number {
   return low;
 }
 
-// Fills pixels[0 .. width) for the view [from, to); 0 stays where nothing is. Adds spans wide enough for a name to labels.
-// While something is searched for, `matches` counts the matches before each place: one is seen however small it is.
+// Fills pixels[0 .. width) for the view [from, to); 0 stays where there is no span. Adds spans wide enough for a name
+// to labels. During a search, `matches` counts the matches before each place: every match is visible at any size.
 export function drawRow(
   spans: Spans,
   low: number,
@@ -86,7 +87,7 @@ export function drawRow(
       if (last - first > 3 && x1 < width) pixels[offset + last - 1] = 0; // a gap between neighbours that touch
       if (last - first >= leastLabel) labels.push({ x0: first, x1: last, span: i });
     }
-    // What ends before the next pixel is not seen any more.
+    // Spans that end before the next pixel are skipped.
     const next = firstBeyond(spans, i + 1, high, from + last * perPixel);
     if (matches !== null && next > i + 1 && matches[i + 1] === matches[i] && matches[next] > matches[i + 1])
       pixels[offset + last - 1] = colors(firstMatch(matches, i + 1, next));

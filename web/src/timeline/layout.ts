@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where each row of spans lies: tracks open, short or closed, pinned ones above the rest, hidden ones left out. What the user
-// arranged stands in the URL, by run.
+// Positions of rows: tracks open, short or closed, pinned ones first, hidden ones left out. The user's arrangement is
+// in the URL, by run.
 import { computed } from "@preact/signals";
 import type { Spans } from "../data";
 import { details, runAt, setDetail } from "../state";

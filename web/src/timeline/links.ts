@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who launched whom and who nests in whom, the other way round: the columns say parent and launch of each span; here stand
-// the children and executions of each, as ranges of one array. Built when first asked for.
+// The inverse of the columns parent and launch: children and executions of each span, as ranges of one array. Built at
+// first use.
 import type { Spans } from "../data";
 
 export interface Inverse {

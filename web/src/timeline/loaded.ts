@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a component shows once a part of the page's data is unpacked; null until then.
+// A part of the page's data, null until it is unpacked.
 import { useEffect, useState } from "preact/hooks";
 
 export function useLoaded<T>(load: () => Promise<T>, key: unknown[]): T | null {

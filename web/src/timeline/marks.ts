@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lies over the spans: the selected range with its length, the selected span and the one under the pointer, the mark
-// from which distances are measured.
+// Drawn over the spans: the selected range with its length, the selected span, the one under the pointer, the mark for
+// distances.
 import { time } from "../format";
 import type { Range } from "../state";
 import { RULER } from "./geometry";
@@ -19,7 +19,7 @@ export interface Marks {
   visible: Line[];
 }
 
-// Where a plate with the text stands: around x, inside the tracks.
+// Position of a label: around x, inside the tracks.
 function plateAt({ context, side, width }: Frame, text: string, x: number): { left: number; wide: number } {
   context.font = "600 11px system-ui, sans-serif";
   const wide = context.measureText(text).width + 12;
@@ -65,7 +65,7 @@ const edges = (frame: Frame, range: Range) => ({
   left: Math.max(frame.side - 2, frame.x(range.from)),
   right: Math.min(frame.side + frame.width + 2, frame.x(range.to)),
 });
-// What the length of the selection covers in the ruler.
+// The part of the ruler under the selection's length.
 export function coveredInRuler(frame: Frame, marks: Marks): { left: number; wide: number } | null {
   if (marks.selection === null) return null;
   const { left, right } = edges(frame, marks.selection);
@@ -84,7 +84,7 @@ function paintSelection(frame: Frame, range: Range) {
   for (const x of [left, right])
     if (x >= side && x <= side + width) {
       context.fillRect(x - 0.5, RULER - 6, 1.5, height);
-      context.fillRect(x - 2.5, head + 6, 5, 16); // where it is grasped
+      context.fillRect(x - 2.5, head + 6, 5, 16); // its handle
     }
   plate(frame, time(range.to - range.from), (left + right) / 2, RULER / 2);
 }

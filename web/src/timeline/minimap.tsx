@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole run in a strip: a line for each level, darker where it is busier, and the range in view as a window to drag and
-// to resize. Painted once a run; a frame moves the window only.
+// The whole run in a strip: a line for each level, darker where busier, and the range in view as a window to drag and
+// resize. Painted once per run; a frame only moves the window.
 import { useEffect, useRef } from "preact/hooks";
 import { palette } from "../colors";
 import { busyOf, levelOf, LEVELS, type Spans } from "../data";
@@ -8,7 +8,7 @@ import { selection, view, type Range } from "../state";
 import { clamp, panned, sideOf, wholeOf } from "./geometry";
 
 const LINE = 7,
-  TOP = 7, // observations stand here
+  TOP = 7, // observations
   EDGE = 6;
 
 // Share of each pixel's time that spans of a level take, at most 1; a row a level.
@@ -199,8 +199,8 @@ export function Minimap({ data }: { data: Spans }) {
       ref={ref}
       class="minimap"
       role="img"
-      aria-label="The whole run: a line for each level, darker where busier; the window is what the tracks below show"
-      title="Drag the window or its edges; drag outside it for another; double-click: all"
+      aria-label="The whole run: a line for each level, darker where busier; the window is the range shown below"
+      title="Drag the window or its edges; drag outside it for a new one; double-click: all"
     />
   );
 }

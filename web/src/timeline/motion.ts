@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Zooming and panning while keys are held: by the time that passed, so that fast and slow screens move alike. A tap moves a
-// little, a held key gathers speed.
+// Zooming and panning while keys are held, by elapsed time, so that fast and slow screens move alike. A held key
+// accelerates.
 import type { Range } from "../state";
 import { panned, zoomed } from "./geometry";
 
 const ZOOM_PER_S = 3.4, // e-folds
-  PAN_PER_S = 1.1, // of what is in view
+  PAN_PER_S = 1.1, // of the view
   TAP_MS = 90, // a key counts as held at least so long
   RISE_MS = 180,
   SLOWEST_MS = 100; // a frame that took longer does not jump

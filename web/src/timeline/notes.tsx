@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the timeline does not show, and the command that does: merged rectangles, spans left out, clocks of their own.
+// What the timeline leaves out, and the command that shows it: merged rectangles, spans left out, other clocks.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { countOf, type RunFacts, type Spans } from "../data";
 import { count, plural, time } from "../format";
@@ -10,7 +10,7 @@ const quoted = (text: string) => (/^[\w./+-]+$/.test(text) ? text : `'${text.rep
 export const fileOf = (facts: RunFacts) => quoted(documentData.value!.files[facts.file].name);
 const seconds = (ns: number) => `${(ns / 1e9).toFixed(6).replace(/\.?0+$/, "")}s`;
 
-// The range in view once it stands still: the command below need not follow each frame.
+// The range in view once it stops moving: the command below need not follow each frame.
 function useSettledView(): Range | null {
   const [settled, setSettled] = useState(view.peek());
   useEffect(() => {
@@ -39,12 +39,12 @@ function Merged({ data }: { data: Spans }) {
   }, [data]);
   return (
     <p class="note" role="note">
-      {count(facts.recorded)} spans were recorded, more than this page holds one by one
+      {count(facts.recorded)} spans were recorded, more than this page holds separately
       {facts.merged_below_ns === null
         ? ""
         : `: shorter ones that start within ${time(facts.merged_below_ns)} of each other are one rectangle`}
-      . {plural(data.count - alone, "hatched rectangle")} say how many spans they stand for; {plural(alone, "span")}{" "}
-      {alone === 1 ? "stands" : "stand"} alone. What is in view now, in full:{" "}
+      . {plural(data.count - alone, "hatched rectangle")} show their number of spans; {plural(alone, "span")}{" "}
+      {alone === 1 ? "is" : "are"} drawn separately. To get all spans in view:{" "}
       <code>
         xsp report {fileOf(facts)} --run {facts.run_id} --range {seconds(from)}-{seconds(to)} -o part.html
       </code>
@@ -57,7 +57,7 @@ export function NoSpans({ facts }: { facts: RunFacts }) {
     <p class="note" role="note">
       {documentData.value!.range_ns === null
         ? `This run has ${plural(facts.recorded, "span")}, which this report does not hold`
-        : `None of this run's ${plural(facts.recorded, "span")} lies in the range that this report holds`}
+        : `None of this run's ${plural(facts.recorded, "span")} is in the range of this report`}
       ; its tables are complete. To see them:{" "}
       <code>
         xsp report {fileOf(facts)} --run {facts.run_id} --max-spans {Math.max(facts.recorded, 1)} -o part.html
@@ -74,18 +74,18 @@ export function Notes({ data }: { data: Spans }) {
     held = documentData.value!.range_ns;
   if (held !== null)
     lines.push(
-      `Only spans that overlap ${time(held[0], 6)} to ${time(held[1], 6)} are here, and what they lie in: the report was written with --range.`,
+      `Only spans that overlap ${time(held[0], 6)} to ${time(held[1], 6)} are here, and the spans around them: the report was written with --range.`,
     );
   if (facts.open > 0) lines.push(`${plural(facts.open, "span")} never ended: no end was recorded.`);
   if (facts.dropped > 0)
-    lines.push(`${plural(facts.dropped, "record")} found no room while recording: they are missing here.`);
+    lines.push(`${plural(facts.dropped, "record")} dropped while recording: they are missing here.`);
   if (facts.spans_of_other_clocks > 0)
     lines.push(
-      `${plural(facts.spans_of_other_clocks, "span")} of tracks with a clock of their own are not drawn: their times cannot be compared.`,
+      `${plural(facts.spans_of_other_clocks, "span")} of tracks with another clock are not drawn: their times cannot be compared.`,
     );
   if (arrows.wanted > arrows.drawn)
     lines.push(
-      `${count(arrows.drawn)} of ${arrows.isAtLeast ? "more than " : ""}${plural(arrows.wanted, "arrow")} ${areAllArrows() ? "in view " : ""}are drawn: zoom in, or show the tracks at their other ends.`,
+      `${count(arrows.drawn)} of ${arrows.isAtLeast ? "more than " : ""}${plural(arrows.wanted, "arrow")} ${areAllArrows() ? "in view " : ""}are drawn: zoom in, or show the tracks of their executions.`,
     );
   return (
     <>

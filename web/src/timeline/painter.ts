@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A frame of the timeline: rows of spans as lines of one image, names on those wide enough, then what lies over them. What a
-// frame allocates follows the number of rows in view.
+// A frame of the timeline: rows of spans as lines of one image, names on wide ones, then marks. A frame's allocations
+// depend on the number of rows in view.
 import { countOf, busyOf, type Spans } from "../data";
 import { count, digits } from "../format";
 import type { Range } from "../state";
@@ -17,7 +17,7 @@ const LEAST_LABEL = 30,
   MEASURED_AGAIN = 200, // letters
   LABELS_MOST = 900; // of one frame: text costs more than all the rest
 
-// What a frame shows, and where: one for all that paint over the rows.
+// A frame's contents and positions, shared by everything painted over the rows.
 export interface Frame {
   data: Spans;
   layout: Layout;
@@ -53,7 +53,7 @@ export class Painter {
     this.widths = new Float32Array(names.length);
   }
 
-  // The theme is another one: all colours anew.
+  // The theme changed: compute all colours again.
   forget() {
     this.inks = this.hatching = null;
   }
@@ -158,7 +158,7 @@ export class Painter {
     this.paintLabels(frame, pixelOf, ratio);
   }
 
-  // Stripes over what stands for several spans.
+  // Stripes over merged rectangles.
   private hatch(context: CanvasRenderingContext2D): CanvasPattern {
     if (this.hatching === null) {
       const tile = document.createElement("canvas");

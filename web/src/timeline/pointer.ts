@@ -22,7 +22,7 @@ interface Drag {
 const tracksOnly = (stage: Stage, event: PointerEvent) =>
   event.clientX - stage.canvas.getBoundingClientRect().left >= stage.side;
 
-// The edge of the selection under x: gives the other one, which stays.
+// If x is on an edge of the selection, the other edge, which stays.
 function anchorOfEdge(stage: Stage, x: number): number | null {
   const range = selection.value;
   if (range === null) return null;
@@ -80,7 +80,7 @@ export function pointerOn(stage: Stage): () => void {
   const { canvas } = stage,
     pinch = new Pinch();
   let drag: Drag | null = null,
-    told = 0;
+    updated = 0;
   const xOf = (event: PointerEvent) => event.clientX - canvas.getBoundingClientRect().left;
   const onDown = (event: PointerEvent) => {
     if (event.button !== 0 || !tracksOnly(stage, event)) return;
@@ -99,8 +99,8 @@ export function pointerOn(stage: Stage): () => void {
   };
   const select = (event: PointerEvent, isLast: boolean) => {
     const now = performance.now();
-    if (!isLast && now - told < TABLE_EVERY_MS) return;
-    told = now;
+    if (!isLast && now - updated < TABLE_EVERY_MS) return;
+    updated = now;
     const { from, to } = stage.whole,
       at = Math.max(Math.max(0, from), Math.min(to, stage.timeAt(xOf(event))));
     const range = { from: Math.min(at, drag!.anchor), to: Math.max(at, drag!.anchor) };
@@ -146,7 +146,7 @@ export function pointerOn(stage: Stage): () => void {
     pinch.up(event);
     drag = null;
   };
-  // Escape gives up what is being dragged.
+  // Escape cancels a drag.
   const onKey = (event: KeyboardEvent) => {
     if (event.key !== "Escape" || drag?.moved !== true) return;
     if (drag.kind === "pan") stage.show(drag.from);
@@ -173,7 +173,7 @@ export function pointerOn(stage: Stage): () => void {
     ["dblclick", onDouble],
   ];
   for (const [type, handler, options] of listen) canvas.addEventListener(type, handler, options);
-  addEventListener("keydown", onKey, { capture: true }); // before what Escape clears
+  addEventListener("keydown", onKey, { capture: true }); // before Escape clears it
   return () => {
     hover.value = null;
     removeEventListener("keydown", onKey, { capture: true });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of the tracks beside the canvas, as buttons: a group or a track closes, a track is pinned or hidden. Only those in
-// view are in the document; the canvas moves them with each frame.
+// Names of the tracks next to the canvas, as buttons: a group or a track closes, a track is pinned or hidden. Only
+// those in view are in the document; the canvas moves them with each frame.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { plural } from "../format";
 import type { Spans } from "../data";
@@ -15,15 +15,13 @@ const MARGIN = 400, // pixels rendered beyond the window
 function trackTitle(data: Spans, box: TrackBox): string {
   const { track } = box,
     lane = data.facts.lanes[track.lane];
-  const overlap = track.isOverlap
-    ? "; spans here overlap others of the same track, so they have a lane of their own"
-    : "";
+  const overlap = track.isOverlap ? "; spans here overlap others of the same track, so they have a separate lane" : "";
   const depth = `${plural(box.depth, "row")} deep`;
   return `${lane.name} (${lane.process}): ${plural(track.spans, data.merged === null ? "span" : "rectangle")}, ${depth}${overlap}`;
 }
 
-// Names that are too long for a line wrap where the track is tall enough; else their middle is left out, for names of
-// threads and streams often differ at their end.
+// Long names wrap if the track is tall enough; else their middle is left out, since names of threads and streams often
+// differ at the end.
 function TrackName({ box }: { box: TrackBox }) {
   const { label } = box.track,
     lines = Math.min(3, Math.floor(box.height / ROW));

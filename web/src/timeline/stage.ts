@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of the timeline that move it share: the canvas, the scrolling box, the range in view, and a frame asked
-// for. One stage a run and page shown.
+// Shared by the timeline's parts that move it: canvas, scrolling box, range in view, requested frame. One stage per run
+// and page shown.
 import { signal } from "@preact/signals";
 import type { Spans } from "../data";
 import { matching } from "../find";
@@ -12,7 +12,7 @@ import { linesIn, type Layout } from "./layout";
 import { Motion } from "./motion";
 import { Painter } from "./painter";
 
-const LEAST_VISIBLE = 120; // pixels of the tracks that are to be seen when a span is selected elsewhere
+const LEAST_VISIBLE = 120; // pixels of the tracks that must be visible when a span is selected elsewhere
 
 export interface Hover {
   span: number;
@@ -157,7 +157,7 @@ export class Stage {
         this.later();
       }),
     );
-    stops.push(view.subscribe(() => (hover.value = null))); // what was under the pointer has moved on
+    stops.push(view.subscribe(() => (hover.value = null))); // the span under the pointer has moved
     const resized = new ResizeObserver(this.later);
     resized.observe(this.box);
     const scheme = matchMedia("(prefers-color-scheme: dark)");

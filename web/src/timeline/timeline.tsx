@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page of all tracks of a run over time: tools, overview strip, tracks, and below them what the numbers are.
+// The page of all tracks of a run over time: tools, overview strip, tracks, figures.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import "./timeline.css";
 import type { Spans } from "../data";
@@ -78,7 +78,7 @@ function Tracks({ data, names }: { data: Spans; names: string[] }) {
   );
 }
 
-// Beside the overview strip, over the names of the tracks.
+// Next to the overview strip, above the names of the tracks.
 function Tools({ data }: { data: Spans }) {
   const hasLaunches = spans.value !== null && rowsWithLinks(data).includes(1);
   return (
@@ -109,7 +109,7 @@ function Tools({ data }: { data: Spans }) {
   );
 }
 
-// Tracks first: what counts spans, or follows from one to another, comes when they stand.
+// Tracks first; parts that count spans or follow links come later.
 export function Timeline() {
   const data = drawable.value,
     isWhole = spans.value !== null,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the span under the pointer is. Never under the pointer itself, never beyond the window's edge.
+// The tooltip of a span. Never under the pointer itself, never beyond the window's edge.
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { busyOf, countOf, KINDS, kindOf, levelOf, LEVELS, type Spans } from "../data";
 import { count, digits, time } from "../format";
@@ -40,7 +40,7 @@ export function Tip({ data, names }: { data: Spans; names: string[] }) {
           : time(data.duration[span])}
       </span>
       {parent >= 0 && <span class="quiet">in {names[data.name[parent]]}</span>}
-      {lane.overlap > 0 && <span class="quiet">on a further lane: it overlaps others of {lane.name}</span>}
+      {lane.overlap > 0 && <span class="quiet">on a separate lane: it overlaps other spans of {lane.name}</span>}
     </div>
   );
 }

@@ -4,7 +4,7 @@
 import { levelOf, type Lane, type Spans } from "../data";
 
 const MODEL = 1,
-  MADE_UP = 1_000_000_000; // from here on the program numbered processes of which the source gave no number
+  MADE_UP = 1_000_000_000; // processes without a number in the source are numbered from here
 
 export interface Track {
   lane: number;
@@ -37,7 +37,7 @@ const pidOf = ({ pid }: Lane) => (pid === undefined || pid >= MADE_UP ? null : p
 // Processes may share a name: a program that forked.
 const processKey = (lane: Lane) => `${pidOf(lane) ?? ""}\n${lane.process}`;
 
-// Tracks of one process that bear the same name get a number.
+// Tracks of one process with the same name get a number.
 const known = new WeakMap<Spans, string[]>();
 export function trackLabels(data: Spans): string[] {
   let all = known.get(data);
@@ -47,12 +47,12 @@ export function trackLabels(data: Spans): string[] {
 function labels(data: Spans): string[] {
   const lanes = data.facts.lanes,
     counts = new Map<string, number>(),
-    met = new Map<string, number>(),
+    seen = new Map<string, number>(),
     key = (lane: number) => `${processKey(lanes[lane])}\n${lanes[lane].is_device}\n${lanes[lane].name}`;
   lanes.forEach((lane, i) => lane.overlap === 0 && counts.set(key(i), (counts.get(key(i)) ?? 0) + 1));
   return lanes.map((lane, i) => {
-    if (lane.overlap === 0) met.set(key(i), (met.get(key(i)) ?? 0) + 1);
-    const number = (counts.get(key(i)) ?? 1) > 1 ? ` #${met.get(key(i))}` : "";
+    if (lane.overlap === 0) seen.set(key(i), (seen.get(key(i)) ?? 0) + 1);
+    const number = (counts.get(key(i)) ?? 1) > 1 ? ` #${seen.get(key(i))}` : "";
     return `${lane.name}${number}${lane.overlap > 0 ? ` (${lane.overlap + 1})` : ""}`;
   });
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What pages make of an analysis' rows: tables whose names are links and that the selected range filters, bars, and the
-// line that says what a file lacks.
+// Analyses' rows on pages: tables with links, filtered by the selected range; bars; the line about missing data.
 import { useMemo } from "preact/hooks";
 import type { Answer, Cell } from "../data";
 import { openLayer, isFocused, KernelLink, LayerLink, TypeLink } from "../focus";
@@ -50,7 +49,7 @@ const SHOW: Record<string, (row: Row) => preact.ComponentChildren> = {
 const inSelection: TableColumn<Row> = {
   key: "in_selection_ns",
   label: "in selection",
-  title: "time of its spans inside the selected range, and how many they are",
+  title: "time and number of its spans in the selected range",
   value: (row) => insideOf(row)?.time_ns ?? null,
   show: (row) => {
     const inside = insideOf(row);
@@ -58,14 +57,14 @@ const inSelection: TableColumn<Row> = {
   },
 };
 
-// Spread and origin of a figure come last: what differs from row to row comes first.
+// Spread and origin of a figure come last.
 const LAST = ["n", "min_ms", "max_ms", "cv_pct", "latency_from", "layer_latency_from", "model_latency_from"];
 const inOrder = (keys: string[]) => [
   ...keys.filter((key) => !LAST.includes(key)),
   ...LAST.filter((key) => keys.includes(key)),
 ];
 
-// What shares are of is another thing in each analysis.
+// The base of shares differs between analyses.
 const SHARE_LABELS: Record<string, string> = {
   "A5.count_pct": "of layers",
   "A6.latency_pct": "of layers",
@@ -79,8 +78,8 @@ const SHARE_LABELS: Record<string, string> = {
   "A15.gpu_pct": "GPU of model",
 };
 
-// An analysis as `xsp analyze` has it: columns that were measured nowhere are left out, its notes stand below. A selected
-// range leaves the rows that lie in it; their figures stay those of all observations.
+// An analysis as in `xsp analyze`: columns without values are left out, notes are below. A selected range keeps the
+// rows in it; their figures are still those of all observations.
 export function LinkedTable({
   answer,
   caption,
@@ -128,7 +127,7 @@ export function LinkedTable({
   );
 }
 
-// What the selected range leaves of a page's rows, and the way back.
+// The number of rows in the selected range, and a link to clear it.
 export function PickedNote({ answer, what }: { answer: Answer | undefined; what: string }) {
   const range = selection.value,
     inside = picked.value,
@@ -148,8 +147,8 @@ export function PickedNote({ answer, what }: { answer: Answer | undefined; what:
         )
       ) : (
         <>
-          {count(left)} of {plural(rows.length, what)} {left === 1 ? "lies" : "lie"} in the{" "}
-          {time(range.to - range.from)} selected in {runLabel(facts)}; figures are those of all observations.{" "}
+          {count(left)} of {plural(rows.length, what)} {left === 1 ? "is" : "are"} in the {time(range.to - range.from)}{" "}
+          selected in {runLabel(facts)}; figures are those of all observations.{" "}
         </>
       )}
       <button type="button" onClick={() => (selection.value = null)}>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Axes of the charts: ticks at round values, one unit for a whole axis, and colours as the style sheet has them now. Pure:
-// whatever a trace holds (null, huge, negative) comes out as finite ends and a bounded number of ticks.
+// Axes of the charts: ticks at round values, one unit for a whole axis, and colours as the style sheet has them now.
+// Pure: any value of a trace (null, huge, negative) gives finite ends and a bounded number of ticks.
 import { digits } from "../format";
 
 export interface Axis {
   label: string;
   key?: string; // of the values, as in analyses ("latency_ms"): its suffix gives the unit
   log?: boolean; // by powers of two
-  hasNoZero?: boolean; // the axis begins where the values do
+  hasNoZero?: boolean; // the axis begins at the least value
   format?: (value: number) => string;
 }
 export interface Colors {
@@ -86,8 +86,8 @@ export function unitOf(axis: Axis, most: number): { label: string; format: (valu
   };
 }
 
-// Multiples of 1, 2 or 5 times a power of ten within [low, high]: of the unit that the axis is labelled in, so that bytes
-// are cut at whole KiB.
+// Multiples of 1, 2 or 5 times a power of ten within [low, high]: of the axis' unit, so that bytes have ticks at whole
+// KiB.
 export function niceTicks(low: number, high: number, most: number, unit = 1): number[] {
   if (!(high > low) || most < 1) return [low];
   const raw = (high - low) / unit / most,

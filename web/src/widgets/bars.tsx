@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bars in an order that means something (execution, size). Where bars are narrower than a pixel, a column of pixels shows
-// the largest of those in it, so that 10⁵ bars lose no peak.
+// Bars in a meaningful order (execution, size). Where bars are narrower than a pixel, a column of pixels shows the
+// largest of those in it, so that 10⁵ bars lose no peak.
 import { useMemo } from "preact/hooks";
 import uPlot from "uplot";
 import { count } from "../format";
@@ -31,7 +31,7 @@ export function Bars({
   points: Point[];
   height?: number;
   stages?: Stages;
-  titleOf?: (i: number) => string; // where texts of all points would be too many
+  titleOf?: (i: number) => string; // if texts of all points are too many
   onOpen?: (i: number) => void;
 }) {
   const { xs, ys } = useMemo(
@@ -41,8 +41,7 @@ export function Bars({
     }),
     [points],
   );
-  if (points.length === 0 || ys.every((value) => value === null))
-    return <p class="quiet">Nothing that can be drawn was measured.</p>;
+  if (points.length === 0 || ys.every((value) => value === null)) return <p class="quiet">No values to draw.</p>;
   return (
     <Plot
       title={title}
@@ -142,7 +141,7 @@ function paintBars(
   }
 }
 
-// What is focused is outlined and has a mark above it: not told by colour alone.
+// The focused bar is outlined and marked, so that colour is not the only sign.
 function mark(
   context: CanvasRenderingContext2D,
   colors: Colors,

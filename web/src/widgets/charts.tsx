@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The charts of all pages; each stands beside a table of its numbers.
+// The charts of all pages; each has a table of its numbers.
 import "./charts.css";
 
 export { Bars, type Stages } from "./bars";
 export { Lines, type Band, type Mark, type Series } from "./lines";
 
 export interface Point {
-  x: number; // of bars: what the axis calls them; they stand in the order given
+  x: number; // of bars: their label; drawn in the order given
   y: number;
   low?: number; // spread
   high?: number;
@@ -18,7 +18,7 @@ export interface Point {
   isDimmed?: boolean; // a filter leaves it out
   onOpen?: () => void;
 }
-// A share of a whole as one bar with its figure beside it.
+// A share of a whole as one bar with its figure.
 export function Meter({
   label,
   value,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table that sorts, filters, copies and holds any number of rows: only those in view are in the document. Order, filter
-// and hidden columns stand in the URL. Arrows, Home and End go through the rows, Enter opens one.
+// A table that sorts, filters, copies and holds any number of rows: only those in view are in the document. Order,
+// filter and hidden columns are in the URL. Arrows, Home and End go through the rows, Enter opens one.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
 import { columnFormats, plural, type ColumnFormat } from "../format";
@@ -12,7 +12,7 @@ import { widthsIn, widthsWanted } from "./table_widths";
 import { ROW_HEIGHT, useVirtualRows } from "./virtual_rows";
 import "./table.css";
 
-const SAMPLE = 2000; // values a column that its decimals and width go by, and always all of short tables
+const SAMPLE = 2000; // values of a column that decide its decimals and width; all in short tables
 const PRINTED_MOST = 300;
 // The first of these that a table has gets the bar.
 const MAIN = ["latency_ms", "kernel_latency_ms", "gpu_latency_ms", "total_ns", "own_ns", "alloc_bytes", "count"];
@@ -23,7 +23,7 @@ interface Properties<Row> {
   columns: TableColumn<Row>[];
   rows: Row[];
   onRow?: (row: Row) => void;
-  isMarked?: (row: Row) => boolean; // what is looked at on all pages
+  isMarked?: (row: Row) => boolean; // the selection of all pages
   height?: number;
   foot?: ComponentChildren; // below the rows: where they come from
 }
@@ -48,7 +48,7 @@ function useOrdered<Row>({ id, columns, rows }: Properties<Row>): Row[] {
   return useMemo(() => inOrder(kept, sort, columns), [kept, sort, columns]);
 }
 
-// Columns as they are shown: units and widths from the values of all rows, filtered or not.
+// Columns as shown: units and widths by all rows, filtered or not.
 function useShown<Row>({ id, columns, rows }: Properties<Row>, room: number): Shown<Row>[] {
   const hidden = details.value[`table.${id}.hide`] ?? "";
   const measured = useMemo(() => {

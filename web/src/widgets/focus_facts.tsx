@@ -43,7 +43,7 @@ function Bound({ row, prefix = "" }: { row: Row; prefix?: string }) {
   if (bound !== "memory" && bound !== "compute") return null;
   return <Fact name="limited by">{bound === "memory" ? "memory (memory-bound)" : "arithmetic (compute-bound)"}</Fact>;
 }
-// Figures of work: counted by hardware, else what follows from shapes, marked so.
+// Figures of work: counted by hardware, else from shapes, marked so.
 function Work({ row, target }: { row: Row | undefined; target: Focus }) {
   if (row === undefined) return null;
   const isMeasured = number(row.arithmetic_intensity) !== null || number(row.flops) !== null,
@@ -68,7 +68,7 @@ function Work({ row, target }: { row: Row | undefined; target: Focus }) {
         <Bound row={row} prefix={prefix} />
       </dl>
       {(row.above_roof === true || (isAnalytic && row.analytic_above_roof === true)) && (
-        <p class="warn">Above its roof: the count of its work is suspect.</p>
+        <p class="warn">Above its roof: the counters are probably wrong.</p>
       )}
       {page.value !== "roofline" && (
         <p>
@@ -81,7 +81,7 @@ function Work({ row, target }: { row: Row | undefined; target: Focus }) {
   );
 }
 
-// Rows with what they are about, their share as a bar, and their time.
+// Rows with name, share as a bar, and time.
 function Shares({
   rows,
   name,
@@ -110,7 +110,7 @@ function Shares({
     </>
   );
 }
-// Calls of a kernel in a layer as one row; those of most time first.
+// Calls of a kernel in a layer as one row; longest first.
 function grouped(rows: Row[], key: (row: Row) => string): Row[] {
   const groups = new Map<string, Row>();
   for (const row of rows) {
@@ -128,13 +128,9 @@ export function LayerFacts({ target }: { target: Focus }) {
     at = all.findIndex((row) => isLayer(row, target)),
     row = all[at];
   if (row === undefined)
-    return (
-      <p class="quiet">
-        Not among the layers of these tables: it lies in another layer, in another run, or beyond their rows.
-      </p>
-    );
+    return <p class="quiet">Not in these tables: it is in another layer or run, or beyond their rows.</p>;
   const a2 = answer("A2")!,
-    // as on the other pages: the analysis' sum, which has layers that are not in these rows, too
+    // as on the other pages: the analysis' sum, which includes layers without rows
     sum = number(a2.table.summary.sum_ms) ?? all.reduce((total, one) => total + latency(one), 0),
     layers = all.length + a2.rows_left_out,
     rank = 1 + all.filter((one) => latency(one) > latency(row)).length;
@@ -210,7 +206,7 @@ export function KernelFacts({ target }: { target: Focus }) {
       (one) => `${one.layer_index} ${one.layer_name}`,
     );
   if (row === undefined && calls.length === 0)
-    return <p class="quiet">Not among the kernels of these tables: another batch size may have it.</p>;
+    return <p class="quiet">Not in these tables; another batch size may have it.</p>;
   return (
     <>
       <dl class="focus-facts">

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The panel beside Layers, Kernels and Roofline: all that is known of the layer, kernel or type that is looked at, and the
-// ways on: neighbours, its kernels or layers, its point on the roofline, its spans.
+// The panel of Layers, Kernels and Roofline: figures of the selected layer, kernel or type, and links to its
+// neighbours, kernels or layers, roofline point and spans.
 import { useEffect, useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
 import { findOccurrences, FocusLink, showOnTimeline, type Occurrences } from "../focus";
@@ -38,7 +38,7 @@ function OnTimeline({ target }: { target: Focus }) {
   );
 }
 
-// Of a layer: the ones before and after it in execution; of a kernel or type: by value falling, as the tables have them.
+// Of a layer: the ones before and after it in execution; of a kernel or type: by descending value, as in the tables.
 function neighbours(target: Focus): [Focus | null, Focus | null] {
   const [id, key] = { layer: ["A2", "layer_name"], kernel: ["A10", "kernel_name"], type: ["A6", "layer_type"] }[
       target.kind
@@ -122,7 +122,7 @@ function FocusPanel({ target }: { target: Focus }) {
     </aside>
   );
 }
-// Whether the page has anything about it.
+// Whether the page has a panel for it.
 function answerFor(id: Page, target: Focus): boolean {
   if (id === "layers") return target.kind !== "kernel";
   if (id === "kernels")
@@ -135,7 +135,7 @@ function answerFor(id: Page, target: Focus): boolean {
   );
 }
 
-// The page with the panel beside it where something is looked at. Esc closes the panel.
+// The page, with the panel if there is a selection. Esc closes the panel.
 export function WithFocus({ children }: { children: ComponentChildren }) {
   const target = focus.value;
   useEffect(() => {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels by name: how often one runs against how long a call takes. Many short calls lie right and low: work to fuse.
+// Kernels by name: number of calls against time of a call. Many short calls, candidates for fusion, are at the lower
+// right.
 import type { Answer } from "../data";
 import { isFocused, openKernel } from "../focus";
 import { insideOf } from "../filter";

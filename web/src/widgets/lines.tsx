@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines and dots over a number: batch sizes, observations in order of time. Spread is drawn as whiskers, what was not counted
-// hollow; series are switched by the legend above them.
+// Lines and dots over a number: batch sizes, observations in order of time. Spread is drawn as whiskers, uncounted
+// points hollow; the legend switches series.
 import { useMemo, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { isDrawable, type Axis, type Colors } from "./axis";
@@ -48,7 +48,7 @@ export function Lines({
 }) {
   const [hidden, setHidden] = useState<string[]>([]);
   const { xs, all } = useMemo(() => place(series, x), [series, hidden]);
-  if (xs.length === 0) return <p class="quiet">Nothing that can be drawn was measured.</p>;
+  if (xs.length === 0) return <p class="quiet">No values to draw.</p>;
   const shown = all.filter((one) => !hidden.includes(one.series.name));
   const values = all.map((one) =>
     one.points.map((point) => (point === null || !shown.includes(one) ? null : (point.high ?? point.y))),

@@ -21,7 +21,7 @@ import {
 } from "./log_scale";
 import "./log_plot.css";
 
-// The width at hand, so that letters keep their size.
+// The available width, so that letters keep their size.
 function useWidth() {
   const box = useRef<HTMLDivElement>(null),
     [width, setWidth] = useState(860);
@@ -40,9 +40,9 @@ export interface PlotPoint {
   weight: number; // its area, as a share of the largest
   level: number;
   name: string;
-  lines: string[]; // what is told of it
-  label?: string; // stands beside it
-  isHollow?: boolean; // follows from shapes, was not counted
+  lines: string[]; // figures of the tooltip
+  label?: string; // next to it
+  isHollow?: boolean; // from shapes, not counted
   isSuspect?: boolean;
   isMarked?: boolean;
   isOut?: boolean; // not in the selected range
@@ -372,7 +372,7 @@ export function LogPlot({
         )}
       </svg>
       <PlotLine
-        told={shown[hot]}
+        hotPoint={shown[hot]}
         left_out={points.length - largest.length}
         outside={largest.length - shown.length}
         onShowAll={zoom === null ? undefined : () => setZoom(null)}
@@ -381,21 +381,21 @@ export function LogPlot({
   );
 }
 function PlotLine({
-  told,
+  hotPoint,
   left_out,
   outside,
   onShowAll,
 }: {
-  told: PlotPoint | undefined;
+  hotPoint: PlotPoint | undefined;
   left_out: number;
   outside: number;
   onShowAll?: () => void;
 }) {
   return (
     <p class="plot-line">
-      {told !== undefined ? (
+      {hotPoint !== undefined ? (
         <span>
-          <strong>{told.name}</strong> {told.lines.join(", ")}
+          <strong>{hotPoint.name}</strong> {hotPoint.lines.join(", ")}
         </span>
       ) : (
         <span class="quiet">

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two logarithmic axes as numbers: what is in the picture, where a value lies in it, which ticks. Pure.
+// Two logarithmic axes as numbers: range, position of a value, ticks. Pure.
 export interface Scales {
   x: (value: number) => number; // pixels
   y: (value: number) => number;

@@ -22,7 +22,7 @@ export function RunChooser({ onChoose = chooseRun }: { onChoose?: (id: number) =
   );
 }
 
-// Of the experiment shown: another one's tables have runs of their own.
+// Of the experiment shown; others have other runs.
 export const answers = (id: string, by: string | null = null): Answer[] => {
   const ids = new Set(experimentRuns.value.map((facts) => facts.run_id));
   return documentData.value!.analyses.filter(
@@ -37,7 +37,7 @@ export const batches = (): number[] =>
   [
     ...new Set(experimentRuns.value.map((facts) => facts.batch_size).filter((size): size is number => size !== null)),
   ].sort((a, b) => a - b);
-// The batch size that the tables show: as chosen, else that of the run shown.
+// The tables' batch size: as chosen, else the run's.
 export const shownBatch = (): number | null => batch.value ?? run.value?.batch_size ?? batches()[0] ?? null;
 export function answer(id: string, by: string | null = null): Answer | undefined {
   const all = answers(id, by),

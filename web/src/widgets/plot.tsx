@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ground of all line and bar charts: uplot for scales, cursor and zoom; what is drawn on it comes from `paint`. Follows
-// theme, width and pixel ratio; every value can be reached by the arrow keys, a drag zooms, Esc or a double click shows all.
+// The base of line and bar charts: uplot for scales, cursor and zoom; `paint` draws. Follows theme, width and pixel
+// ratio; arrow keys reach every value, a drag zooms, Esc or a double click shows all.
 import { signal, type Signal } from "@preact/signals";
 import { useEffect, useId, useMemo, useRef } from "preact/hooks";
 import type { ComponentChildren } from "preact";
@@ -14,7 +14,7 @@ export interface PlotData {
   ys: (number | null)[][];
 }
 export interface PlotProps extends PlotData {
-  title: string; // what is seen, for those who do not see it
+  title: string; // the chart in words, for screen readers
   x: Axis;
   y: Axis;
   height?: number;
@@ -241,7 +241,7 @@ export function Plot(props: PlotProps) {
     >
       <span class="plot-axis">{unitOf(props.y, most).label}</span>
       <span class="unseen" id={hint}>
-        Arrow keys step through the values, Enter opens one where it leads somewhere.
+        Arrow keys step through the values, Enter opens one if it has a page.
       </span>
       <div class="plot-canvas" role="img" aria-label={props.title} ref={host} />
       <span class="plot-axis plot-axis-x">{props.x.label}</span>

@@ -33,7 +33,9 @@ function RoofLine({ roof, scales, isFirst }: { roof: Roof; scales: Scales; isFir
           .join(" ")}
       />
       <circle cx={scales.x(knee)} cy={scales.y(roof.peak)} r={4}>
-        <title>ridge: {digits(knee)} flops a byte; to its left memory is the limit, to its right arithmetic</title>
+        <title>
+          ridge: {digits(knee)} flops a byte; memory limits points to its left, arithmetic those to its right
+        </title>
       </circle>
       <text x={right} y={scales.y(roof.peak) - 7} text-anchor="end">
         {roof.name} {scaled(roof.peak, "flop/s")}
@@ -91,7 +93,7 @@ export function RooflineLegend({ points }: { points: PlotPoint[] }) {
     ],
     [
       points.some((point) => point.isHollow),
-      "hollow: analytic, flops and bytes follow from shapes",
+      "hollow: analytic, flops and bytes from shapes",
       <circle class={`level-hollow-${points[0]?.level ?? 4}`} cx="7" cy="7" r="5" />,
     ],
     [
@@ -104,7 +106,7 @@ export function RooflineLegend({ points }: { points: PlotPoint[] }) {
     ],
     [
       points.some((point) => point.isSuspect),
-      "above its roof: the count is suspect",
+      "above its roof: the counters are probably wrong",
       <path class="plot-suspect" d="M2,11L7,3L12,11Z" />,
     ],
   ];

@@ -12,11 +12,11 @@ export { DataTable } from "./data_table";
 export type { TableColumn } from "./table_rows";
 type Row = Record<string, Cell>;
 
-// Also of the URL and in the table's element: an analysis may stand on a page twice.
+// Also of the URL and the table's element: a page may have an analysis twice.
 export const tableId = (answer: Answer) => answer.table.analysis + (answer.by === null ? "" : `.${answer.by}`);
 
 const DEFAULT_STATISTIC = "trimmed:0.2";
-// `xsp analyze` sorts numbers falling and texts rising: other orders have no word there.
+// `xsp analyze` sorts numbers descending and texts ascending only.
 export function commandOf(answer: Answer): string {
   const { analysis, run_set, statistic, rows } = answer.table,
     sort = sorts.value[tableId(answer)] ?? "",
@@ -33,12 +33,14 @@ export function commandOf(answer: Answer): string {
     .join(" ");
 }
 
-// Below an analysis' rows: what is not here, its notes, and how to have the same in a terminal.
+// Below an analysis' rows: the number of missing rows, notes, and the command that prints the table.
 export function AnswerFoot({ answer }: { answer: Answer }) {
   return (
     <>
       {answer.rows_left_out > 0 && (
-        <p class="warn">{plural(answer.rows_left_out, "further row")} are not in this report; the command has them.</p>
+        <p class="warn">
+          {plural(answer.rows_left_out, "further row")} are not in this report; the command prints them.
+        </p>
       )}
       <Notes notes={answer.table.notes} />
       <Command text={commandOf(answer)} />
@@ -46,7 +48,7 @@ export function AnswerFoot({ answer }: { answer: Answer }) {
   );
 }
 
-// An analysis as `xsp analyze` has it; columns that were measured nowhere are left out.
+// An analysis as in `xsp analyze`; columns without values are left out.
 export function AnswerTable({
   answer,
   caption,

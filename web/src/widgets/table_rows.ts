@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a table does with its rows, without showing them: filter, order, text forms. A filter is a line of terms that all
-// hold: "conv" anywhere in the row, "type:conv" in a column, "latency_ms>2" for numbers, "-pool" for rows without it.
+// Filter, order and text forms of a table's rows. A filter is a line of terms that must all match: "conv" anywhere in
+// the row, "type:conv" in a column, "latency_ms>2" for numbers, "-pool" for rows without it.
 import type { ComponentChildren } from "preact";
 import type { Cell } from "../data";
 
@@ -9,7 +9,7 @@ export interface TableColumn<Row> {
   label: string;
   isText?: boolean;
   title?: string;
-  hasBar?: boolean; // behind the value, as long as its share of the largest
+  hasBar?: boolean; // under the value, in proportion to the largest
   value: (row: Row) => Cell;
   show?: (row: Row) => ComponentChildren; // else as the column's values are shown
 }
@@ -67,7 +67,7 @@ export function allText<Row>(row: Row, columns: TableColumn<Row>[]): string {
   return text.toLowerCase();
 }
 
-// Numbers before texts; what was not measured comes last, either way round.
+// Numbers before texts; unmeasured values last, in both directions.
 export function compare(a: Cell, b: Cell, sign: number): number {
   if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
   if (typeof a === "string" || typeof b === "string") {
@@ -87,7 +87,7 @@ export function inOrder<Row>(rows: Row[], sort: string, columns: TableColumn<Row
     .sort((a, b) => compare(values[a], values[b], sign) || a - b)
     .map((i) => rows[i]);
 }
-// Numbers fall first, texts rise first; the second time the other way round.
+// The first click sorts numbers descending and texts ascending, the second reverses.
 export function nextSort(sort: string, key: string, isText: boolean): string {
   const [first, second] = isText ? [key, `-${key}`] : [`-${key}`, key];
   return sort === first ? second : first;
@@ -98,7 +98,8 @@ const lines = <Row>(rows: Row[], columns: TableColumn<Row>[], of: (text: string)
     columns.map((column) => of(column.key)).join(join),
     ...rows.map((row) => columns.map((column) => of(String(column.value(row) ?? ""))).join(join)),
   ].join("\n");
-// Spreadsheets take cells that begin so for formulas, which may run programs, also "-1+2", and a first quote for the begin of a quoted cell.
+// Spreadsheets evaluate cells that begin so as formulas, which may run programs, even "-1+2"; a first quote begins a
+// quoted cell.
 const isNumeric = (text: string) => text !== "" && Number.isFinite(Number(text));
 const asText = (text: string) => (/^[=+@-]/.test(text) && !isNumeric(text) ? `'${text}` : text);
 const asTsvCell = (text: string) => {
@@ -111,7 +112,7 @@ const asCsvCell = (cell: string) => {
 };
 export const asTsv = <Row>(rows: Row[], columns: TableColumn<Row>[]) => lines(rows, columns, asTsvCell, "\t");
 export const asCsv = <Row>(rows: Row[], columns: TableColumn<Row>[]) => `${lines(rows, columns, asCsvCell, ",")}\n`;
-// What Markdown would take for its own: kernel names are full of <…>. Underscores inside of words are none of it.
+// Characters with a meaning in Markdown: kernel names are full of <…>. Underscores inside words have none.
 const MARKDOWN_SIGNS = /[\\`*<[\]|~&]|\b_|_\b/g;
 export function asMarkdown<Row>(rows: Row[], columns: TableColumn<Row>[]): string {
   const line = (cells: string[]) =>

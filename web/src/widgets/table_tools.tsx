@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The line above a table: how many rows there are, the filter, which columns, copies.
+// The line above a table: number of rows, filter, columns, copies.
 import { useEffect, useState } from "preact/hooks";
 import { count, plural } from "../format";
 import { details, setDetail } from "../state";
@@ -62,7 +62,7 @@ function Columns<Row>({ id, caption, columns, shown }: Properties<Row>) {
   );
 }
 
-function Copies<Row>({ id, caption, shown, ordered, onDone }: Properties<Row> & { onDone: (said: string) => void }) {
+function Copies<Row>({ id, caption, shown, ordered, onDone }: Properties<Row> & { onDone: (message: string) => void }) {
   const copy = (what: string, text: string, close: () => void) =>
     copyText(text).then(() => {
       onDone(`${plural(ordered.length, "row")} copied as ${what}`);
@@ -94,11 +94,11 @@ function Copies<Row>({ id, caption, shown, ordered, onDone }: Properties<Row> & 
 const SAID_MS = 2000;
 export function TableTools<Row>(properties: Properties<Row>) {
   const { caption, rows, ordered } = properties,
-    [said, setSaid] = useState("");
+    [message, setMessage] = useState("");
   useEffect(() => {
-    const timer = setTimeout(() => setSaid(""), SAID_MS);
+    const timer = setTimeout(() => setMessage(""), SAID_MS);
     return () => clearTimeout(timer);
-  }, [said]);
+  }, [message]);
   const counted =
     ordered.length === rows.length
       ? plural(rows.length, "row")
@@ -107,11 +107,11 @@ export function TableTools<Row>(properties: Properties<Row>) {
     <div class="table-tools">
       <h3>{caption}</h3>
       <span class="quiet" role="status">
-        {said || counted}
+        {message || counted}
       </span>
       <Filter {...properties} />
       <Columns {...properties} />
-      <Copies {...properties} onDone={setSaid} />
+      <Copies {...properties} onDone={setMessage} />
     </div>
   );
 }

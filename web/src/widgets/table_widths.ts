@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Widths of a table's columns, from its values and not from the rows in view: scrolling changes nothing.
+// Widths of a table's columns, by all its values, so that scrolling does not change them.
 import type { Cell } from "../data";
 import type { ColumnFormat } from "../format";
 import type { TableColumn } from "./table_rows";
 
 const PADDING = 24;
 const SORT_SIGN = 14;
-const TEXT_MOST = 380; // where the box has no room for more
+const TEXT_MOST = 380; // if the box is too narrow for more
 const NARROW_SHARE = 0.42; // of a narrow box, for the text that stays in view
-const SHOWN_WIDER = 28; // what a column's own way to show adds to the text: a dot, a link
+const SHOWN_WIDER = 28; // added by a column's rendering: a dot, a link
 const MEASURED = 12; // the longest few: letters are not equally wide
 
 const context = document.createElement("canvas").getContext("2d")!;
@@ -19,7 +19,7 @@ function textWidth(text: string, weight: number): number {
   return context.measureText(text).width;
 }
 
-// What each column would like to have.
+// The preferred width of each column.
 export function widthsWanted<Row>(
   columns: TableColumn<Row>[],
   formats: ColumnFormat[],
@@ -40,7 +40,7 @@ export function widthsWanted<Row>(
   });
 }
 
-// In a box of this width: texts are cut, the first of them last, and what is left over goes to a filler at the end.
+// In a box of this width: texts are cut, the first one last, and the rest goes to a filler at the end.
 export function widthsIn<Row>(columns: TableColumn<Row>[], wanted: number[], room: number): number[] {
   const cut = wanted.map((width, c) => (columns[c].isText ? Math.min(width, TEXT_MOST) : width));
   let left = room - cut.reduce((sum, width) => sum + width, 0);

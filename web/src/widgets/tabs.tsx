@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of one page as tabs, so that none is far down; which one is open stands in the URL.
+// Tables of one page as tabs; the open one is in the URL.
 import { useRef } from "preact/hooks";
 import type { ComponentChildren } from "preact";
 import { details, setDetail } from "../state";

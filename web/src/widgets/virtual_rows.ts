@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rows of a long table are in the document: those in view and some around them, all of one height.
+// The rows of a long table in the document: those in view and some around them, all of one height.
 import {
   elementScroll,
   observeElementOffset,
@@ -18,7 +18,7 @@ const OVERSCAN = 12;
 export interface RowWindow {
   first: number;
   last: number; // one past
-  toRow: (index: number) => void; // into view
+  toRow: (index: number) => void; // scrolls into view
 }
 export function useVirtualRows(count: number, box: RefObject<HTMLElement | null>, isAll: boolean): RowWindow {
   const [, redraw] = useReducer((n: number) => n + 1, 0);

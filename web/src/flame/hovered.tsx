@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said of a context: the way to it, the line below the graph, the note at the pointer, the levels' colours.
+// Texts about a context: its path, the line below the graph, the tooltip; and the legend of levels.
 import { useMemo } from "preact/hooks";
 import { LEVELS, levelOf, type Spans } from "../data";
 import { count, digits, plural, time } from "../format";
 import { documentData } from "../state";
-import type { Told } from "./canvas";
+import type { Hovered } from "./canvas";
 import type { Tree } from "./contexts";
 import { pathOf, type Shape } from "./shape";
 import type { Spot } from "./time_order";
@@ -59,29 +59,29 @@ export function Path({
   );
 }
 
-export function ToldLine({
-  told,
+export function HoveredLine({
+  hovered,
   names,
   show,
 }: {
-  told: { told: Told; shape: Shape } | null;
+  hovered: { hovered: Hovered; shape: Shape } | null;
   names: string[];
   show: (amount: number) => string;
 }) {
-  if (told === null || told.told.node < 0)
+  if (hovered === null || hovered.hovered.node < 0)
     return (
       <span class="quiet">
         Click shows a context alone, a double click its longest span on the timeline. Esc goes back. Device time is
-        added to host time: on a device, work goes on beside the host's.
+        added to host time, although both run concurrently.
       </span>
     );
-  const { shape } = told,
-    { node, more, total } = told.told,
+  const { shape } = hovered,
+    { node, more, total } = hovered.hovered,
     name = shape.name[node] < 0 ? "all" : names[shape.name[node]];
   if (more > 0)
     return (
       <>
-        {plural(more, "context")} in <strong>{name}</strong>, {show(total)}, too narrow to be drawn apart
+        {plural(more, "context")} in <strong>{name}</strong>, {show(total)}, too narrow to be drawn separately
       </>
     );
   return (
@@ -124,23 +124,23 @@ export function SpotTip({ data, spot }: { data: Spans; spot: Spot }) {
 }
 
 export function Tip({
-  told,
+  hovered,
   shape,
   names,
   show,
   all,
 }: {
-  told: Told;
+  hovered: Hovered;
   shape: Shape;
   names: string[];
   show: (amount: number) => string;
   all: number;
 }) {
-  const { node, more, total } = told,
+  const { node, more, total } = hovered,
     name = shape.name[node] < 0 ? "all" : names[shape.name[node]],
     around = shape.parent[node];
-  const left = Math.min(told.x + 14, innerWidth - Math.min(460, innerWidth * 0.82)),
-    isLow = told.y > innerHeight - 190;
+  const left = Math.min(hovered.x + 14, innerWidth - Math.min(460, innerWidth * 0.82)),
+    isLow = hovered.y > innerHeight - 190;
   const rows: [string, string][] =
     more > 0
       ? [["together", show(total)]]
@@ -158,7 +158,7 @@ export function Tip({
       role="tooltip"
       style={{
         left: `${Math.max(4, left)}px`,
-        ...(isLow ? { bottom: `${innerHeight - told.y + 12}px` } : { top: `${told.y + 14}px` }),
+        ...(isLow ? { bottom: `${innerHeight - hovered.y + 12}px` } : { top: `${hovered.y + 14}px` }),
       }}
     >
       <strong>{more > 0 ? `${plural(more, "narrow context")} in ${name}` : name}</strong>
