@@ -30,15 +30,6 @@ struct arena_block {
   size_t reserved_; // keeps the payload aligned to 16
 };
 
-// xsp links memory.c and ends here. Tracers that still use arenas do not link it: they get NULL and check.
-#pragma weak memory_exhausted
-static void *exhausted(void)
-{
-  if (memory_exhausted != NULL)
-    memory_exhausted();
-  return NULL;
-}
-
 // Columns of millions of rows: a page fault for every 4 KiB would cost more than filling them. Advice only.
 static void ask_for_huge_pages(void *memory, size_t size)
 {
@@ -52,7 +43,7 @@ static void ask_for_huge_pages(void *memory, size_t size)
 void *arena_alloc(struct arena *arena, size_t size)
 {
   if (size > SIZE_MAX / 2)
-    return exhausted();
+    memory_exhausted();
   size_t rounded = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
   struct arena_block *block = arena->head;
   if (block == NULL || block->size - block->used < rounded) {
@@ -61,9 +52,7 @@ void *arena_alloc(struct arena *arena, size_t size)
       wanted = LARGEST_BLOCK_BYTES;
     if (wanted < rounded)
       wanted = rounded;
-    block = calloc(1, sizeof *block + wanted);
-    if (block == NULL)
-      return exhausted();
+    block = memory_new(1, sizeof *block + wanted);
     ask_for_huge_pages(block, sizeof *block + wanted);
     block->size = wanted;
     block->next = arena->head;
@@ -79,15 +68,16 @@ void *arena_alloc(struct arena *arena, size_t size)
 
 void *arena_alloc_array(struct arena *arena, size_t count, size_t size)
 {
-  if (size != 0 && count > SIZE_MAX / size)
-    return exhausted();
-  return arena_alloc(arena, count * size);
+  size_t total = 0;
+  if (__builtin_mul_overflow(count, size, &total))
+    memory_exhausted();
+  return arena_alloc(arena, total);
 }
 
 char *arena_copy(struct arena *arena, const char *text, size_t length)
 {
   char *copy = arena_alloc(arena, length + 1);
-  if (copy != NULL && length > 0)
+  if (length > 0)
     memcpy(copy, text, length);
   return copy;
 }
@@ -100,8 +90,8 @@ char *arena_format(struct arena *arena, const char *format, ...)
   va_copy(again, args);
   int length = vsnprintf(NULL, 0, format, args);
   va_end(args);
-  char *text = length < 0 ? NULL : arena_alloc(arena, (size_t)length + 1);
-  if (text != NULL)
+  char *text = arena_alloc(arena, length < 0 ? 1 : (size_t)length + 1);
+  if (length > 0)
     vsnprintf(text, (size_t)length + 1, format, again);
   va_end(again);
   return text;

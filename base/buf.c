@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#pragma weak memory_exhausted // see arena.c
-
 void buf_init(struct buf *buf, size_t maximum)
 {
   *buf = (struct buf){.maximum = maximum};
@@ -29,14 +27,7 @@ bool buf_reserve(struct buf *buf, size_t more)
   size_t capacity = buf->capacity < 128 ? 128 : buf->capacity * 2;
   if (capacity < needed)
     capacity = needed;
-  char *data = realloc(buf->data, capacity);
-  if (data == NULL) {
-    if (memory_exhausted != NULL)
-      memory_exhausted();
-    buf->failed = true;
-    return false;
-  }
-  buf->data = data;
+  buf->data = memory_resize(buf->data, capacity, 1);
   buf->capacity = capacity;
   return true;
 }
