@@ -3,6 +3,9 @@
 // the session file, which other processes write, so each is checked for sense. Does no I/O.
 #include "collect/clock_map.h"
 
+#include "base/memory.h"
+#include "base/saturate.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,19 +40,14 @@ static void thin(struct clock_map *map)
   map->knots[0].ns_per_tick = map->knots[1].ns_per_tick;
 }
 
-static bool make_room(struct clock_map *map)
+static void make_room(struct clock_map *map)
 {
   if (map->count >= CLOCK_KNOTS_MAXIMUM)
     thin(map);
   if (map->count < map->capacity)
-    return true;
-  size_t capacity = map->capacity ? map->capacity * 2 : 64;
-  struct clock_knot *knots = realloc(map->knots, capacity * sizeof *knots);
-  if (!knots)
-    return false;
-  map->knots = knots;
-  map->capacity = capacity;
-  return true;
+    return;
+  map->capacity = map->capacity ? map->capacity * 2 : 64;
+  map->knots = memory_resize(map->knots, map->capacity, sizeof *map->knots);
 }
 
 bool clock_map_add(struct clock_map *map, const struct session_calibration *reading)
@@ -83,8 +81,7 @@ bool clock_map_add(struct clock_map *map, const struct session_calibration *read
     else if (llabs(step) > llabs(map->step_ns))
       map->step_ns = step;
   }
-  if (!make_room(map))
-    return false;
+  make_room(map);
   map->knots[map->count++] = knot;
   if (map->count == 2)
     map->knots[0].ns_per_tick = knot.ns_per_tick;
@@ -101,17 +98,9 @@ uint64_t clock_map_horizon(const struct clock_map *map)
   return map->count ? map->knots[map->count - 1].ticks : 0;
 }
 
-static int64_t saturating_add(int64_t a, int64_t b)
-{
-  int64_t sum;
-  if (!__builtin_add_overflow(a, b, &sum))
-    return sum;
-  return b > 0 ? INT64_MAX : INT64_MIN;
-}
-
 int64_t clock_map_monotonic(const struct clock_map *map, int64_t monotonic_ns)
 {
-  return saturating_add(monotonic_ns, map->count ? map->knots[0].offset_ns : 0);
+  return saturate_add(monotonic_ns, map->count ? map->knots[0].offset_ns : 0);
 }
 
 int64_t clock_map_ticks(const struct clock_map *map, uint64_t ticks)
@@ -139,7 +128,7 @@ int64_t clock_map_ticks(const struct clock_map *map, uint64_t ticks)
   int64_t whole = (int64_t)ns;
   if ((double)whole > ns)
     whole--; // rounded down, on both sides of the knot
-  return clock_map_monotonic(map, saturating_add(end->monotonic_ns, whole));
+  return clock_map_monotonic(map, saturate_add(end->monotonic_ns, whole));
 }
 
 int64_t clock_map_realtime(const struct clock_map *map, int64_t realtime_ns)
@@ -158,5 +147,5 @@ int64_t clock_map_realtime(const struct clock_map *map, int64_t realtime_ns)
       nearest = &map->knots[i];
     }
   }
-  return saturating_add(realtime_ns, map->knots[0].offset_ns - nearest->offset_ns);
+  return saturate_add(realtime_ns, map->knots[0].offset_ns - nearest->offset_ns);
 }

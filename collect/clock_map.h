@@ -34,7 +34,7 @@ struct clock_map {
 };
 
 void clock_map_start(struct clock_map *map, enum session_tick_clock tick_clock);
-// False: not taken, because it is not later than the last knot, or absurd (counted), or memory is out.
+// False: not taken, because it is not later than the last knot, or absurd (counted).
 bool clock_map_add(struct clock_map *map, const struct session_calibration *reading);
 bool clock_map_usable(const struct clock_map *map);      // at least two knots, or one and unit ticks
 uint64_t clock_map_horizon(const struct clock_map *map); // ticks up to which the map will not change any more

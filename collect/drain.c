@@ -166,14 +166,7 @@ static enum status run_drain(struct collect_session *session, struct store *stor
                              struct error *err)
 {
   uint64_t begin = own_clock();
-  struct drain *drain = malloc(sizeof *drain);
-  if (!drain)
-    return error_set(err, STATUS_MEMORY, "cannot drain the capture session", session->directory, NULL, "out of memory");
-  memset(drain, 0, offsetof(struct drain, spans));
-  drain->session = session;
-  drain->store = store;
-  drain->run_id = run_id;
-  drain->err = err;
+  struct drain *drain = rows_new(session, store, run_id, err);
   const struct ring_output output = {drain, store ? rows_span : skip_span, store ? rows_fact : skip_fact,
                                      rows_thread_name};
   session_find_files(session, is_final);

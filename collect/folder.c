@@ -344,8 +344,6 @@ enum status folder_read_origin(const struct collect_session *session, struct are
     return STATUS_OK;
   char *text = arena_alloc(arena, (size_t)status.st_size + 1);
   int64_t *runs = arena_alloc_array(arena, (size_t)status.st_size / 4 + 1, sizeof *runs);
-  if (!text || !runs)
-    return error_set(err, STATUS_MEMORY, adopting, session->directory, NULL, "out of memory");
   ssize_t length = pread(session->origin_file, text, (size_t)status.st_size, 0);
   if (length <= ORIGIN_HEAD || strncmp(text, "run ", 4) != 0)
     return STATUS_OK;

@@ -3,6 +3,8 @@
 // guarded mapping goes to the handler that was there before.
 #include "collect/guard.h"
 
+#include "base/memory.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -50,12 +52,8 @@ static bool install(void)
 void *guard_map(size_t size, int protection, int flags, int file)
 {
   if (range_count == range_capacity) {
-    size_t capacity = range_capacity ? range_capacity * 2 : 64;
-    struct range *bigger = realloc(ranges, capacity * sizeof *bigger);
-    if (!bigger)
-      return MAP_FAILED;
-    ranges = bigger;
-    range_capacity = capacity;
+    range_capacity = range_capacity ? range_capacity * 2 : 64;
+    ranges = memory_resize(ranges, range_capacity, sizeof *ranges);
   }
   if (range_count == 0 && !install())
     return MAP_FAILED;

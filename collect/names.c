@@ -3,19 +3,19 @@
 // by other processes: what it refers to in circles or beyond limits is cut off.
 #include "collect/names.h"
 
+#include "base/memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 void names_done(struct names *names)
 {
-  for (uint32_t i = 0; i < names->site_count; i++)
-    free(names->sites[i].tags);
-  free(names->sites);
-  index_done(&names->strings);
-  index_done(&names->site_index);
-  names->sites = NULL;
-  names->site_count = names->site_capacity = 0;
+  for (size_t i = 0; i < names->sites.count; i++)
+    free(names->sites.items[i].tags);
+  vector_done(&names->sites);
+  map_done(&names->strings);
+  map_done(&names->site_index);
 }
 
 bool names_refresh(struct names *names)
@@ -45,21 +45,19 @@ void names_use(struct names *names, struct store *store)
 
 uint32_t names_string(struct names *names, uint32_t catalog_id)
 {
-  uint32_t id = 0, length;
+  uint32_t length;
   const char *text;
-  if (catalog_id == 0 || index_find(&names->strings, catalog_id, &id))
-    return id;
+  const uint64_t *known = map_find(&names->strings, map_number(catalog_id));
+  if (catalog_id == 0 || known != NULL)
+    return known != NULL ? (uint32_t)*known : 0;
   if (!read_string(names, catalog_id, &text, &length) || length == 0)
     return 0;
   // A copy: the bytes lie in memory that others may write while the store hashes and compares them.
-  char *copy = malloc(length);
-  if (!copy)
-    return 0;
-  memcpy(copy, text, length);
-  id = store_string(names->store, copy, length);
+  char *copy = memory_text_of(text, length);
+  uint32_t id = store_string(names->store, copy, length);
   free(copy);
   if (id)
-    (void)index_put(&names->strings, catalog_id, id); // without memory: looked up again next time
+    *map_at(&names->strings, map_number(catalog_id), NULL) = id;
   return id;
 }
 
@@ -116,7 +114,7 @@ static bool is_step_mark(struct names *names, const struct catalog_site_tag *tag
          strcmp(key, "step") == 0;
 }
 
-// Reads the list of a site's tags; the list is built by prepending, so it is turned round.
+// Reads the list of a site's tags; the list is built by prepending, so it is reversed.
 static void load_tags(struct names *names, struct names_site *site, uint32_t first)
 {
   struct store_tag tags[CATALOG_SITE_TAGS_MAXIMUM];
@@ -132,9 +130,7 @@ static void load_tags(struct names *names, struct names_site *site, uint32_t fir
     else
       count += make_tag(names, &tag, &tags[count]);
   }
-  struct store_tag *kept = count ? malloc(count * sizeof *kept) : NULL;
-  if (count && !kept)
-    return; // out of memory: tried again at the site's next span, as first_tag stays different
+  struct store_tag *kept = memory_new(count, sizeof *kept);
   for (uint32_t i = 0; i < count; i++)
     kept[i] = tags[count - 1 - i];
   free(site->tags);
@@ -150,17 +146,8 @@ static struct names_site *add_site(struct names *names, uint32_t catalog_id)
   if (!catalog_read_site(&names->catalog, catalog_id, &from) &&
       !(names_refresh(names) && catalog_read_site(&names->catalog, catalog_id, &from)))
     return NULL;
-  if (names->site_count == names->site_capacity) {
-    uint32_t capacity = names->site_capacity ? names->site_capacity * 2 : 64;
-    struct names_site *sites = realloc(names->sites, capacity * sizeof *sites);
-    if (!sites)
-      return NULL;
-    names->sites = sites;
-    names->site_capacity = capacity;
-  }
-  if (!index_put(&names->site_index, catalog_id, names->site_count))
-    return NULL;
-  struct names_site *site = &names->sites[names->site_count++];
+  *map_at(&names->site_index, map_number(catalog_id), NULL) = names->sites.count;
+  struct names_site *site = vector_add(&names->sites);
   *site = (struct names_site){.name = names_string(names, from.name),
                               .category = names_string(names, from.category),
                               .tracer = tracer_name(names, from.tracer),
@@ -171,9 +158,8 @@ static struct names_site *add_site(struct names *names, uint32_t catalog_id)
 
 const struct names_site *names_site(struct names *names, uint32_t catalog_id)
 {
-  uint32_t number;
-  struct names_site *site =
-      index_find(&names->site_index, catalog_id, &number) ? &names->sites[number] : add_site(names, catalog_id);
+  const uint64_t *place = map_find(&names->site_index, map_number(catalog_id));
+  struct names_site *site = place != NULL ? &names->sites.items[*place] : add_site(names, catalog_id);
   if (!site)
     return NULL;
   // Partner: capture's release store when it puts a tag at the list's head.

@@ -3,8 +3,9 @@
 #ifndef XSP_COLLECT_NAMES_H
 #define XSP_COLLECT_NAMES_H
 
+#include "base/map.h"
+#include "base/vector.h"
 #include "collect/catalog_read.h"
-#include "collect/index.h"
 #include "store/store.h"
 
 #include <stddef.h>
@@ -25,9 +26,9 @@ struct names {
   uint64_t catalog_window;               // bytes of address space behind catalog.bytes
   const struct session_control *control; // tracer names; borrowed
   struct store *store;                   // whose string ids these are; borrowed
-  struct index strings, site_index;
-  struct names_site *sites; // owned
-  uint32_t site_count, site_capacity;
+  struct map strings;                    // catalog id to the store's
+  struct map site_index;                 // catalog id to place in `sites`
+  VECTOR(struct names_site) sites;
 };
 
 bool names_refresh(struct names *names);                  // looks whether the catalog grew; true: it did

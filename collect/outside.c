@@ -12,12 +12,12 @@
 // ---- a span of the launcher -------------------------------------------------------------------------------------------
 
 // The thread's track: the one that spans of this run lie on already, else of the last image that joined, else one of no
-// process at all (number 0). NULL: out of memory.
+// process at all (number 0).
 static struct track_entry *main_track(struct collect_session *session, int64_t run_id, uint64_t pid)
 {
   struct tracks *tracks = &session->tracks;
-  for (uint32_t i = 0; i < tracks->count; i++) {
-    struct track_entry *entry = &tracks->entries[i];
+  for (uint32_t i = 0; i < tracks->entries.count; i++) {
+    struct track_entry *entry = &tracks->entries.items[i];
     const struct process_head *head = session_process(session, entry->process);
     if (entry->run_id == run_id && entry->number == 0 && entry->thread == pid && head && head->pid == pid)
       return entry;
@@ -57,8 +57,6 @@ static enum status add_span(struct drain *drain, const struct collect_outside_sp
   if (rows_failed(drain))
     return drain->status;
   struct track_entry *entry = main_track(session, drain->run_id, (uint64_t)span->process_id);
-  if (!entry)
-    return error_set(drain->err, STATUS_MEMORY, "cannot add a span", session->directory, NULL, "out of memory");
   XSP_TRY(publish(session, entry, drain->run_id, span, drain->err));
   // On the line of the session's first clock reading, like every other time: spans of the program lie inside.
   int64_t start_ns = clock_map_realtime(&session->clock, span->start_ns);
@@ -81,14 +79,7 @@ static enum status add_span(struct drain *drain, const struct collect_outside_sp
 enum status collect_add_span(struct collect_session *session, struct store *store, int64_t run_id,
                              const struct collect_outside_span *span, int64_t *ret_span_id, struct error *err)
 {
-  struct drain *drain = malloc(sizeof *drain);
-  if (!drain)
-    return error_set(err, STATUS_MEMORY, "cannot add a span", session->directory, NULL, "out of memory");
-  memset(drain, 0, offsetof(struct drain, spans));
-  drain->session = session;
-  drain->store = store;
-  drain->run_id = run_id;
-  drain->err = err;
+  struct drain *drain = rows_new(session, store, run_id, err);
   session_find_files(session, false);
   enum status status = add_span(drain, span, ret_span_id);
   free(drain);

@@ -3,6 +3,8 @@
 // per ring and never fails: where memory is out, facts are counted as orphans and repeated finishes are not noticed.
 #include "collect/ring_decode.h"
 
+#include "base/memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,8 +63,8 @@ static void move_window(struct ring_decoder *decoder, uint64_t id)
 
 static void mark_seen(struct ring_decoder *decoder, uint64_t id)
 {
-  if (!decoder->seen && !(decoder->seen = calloc(RING_SEEN_WINDOW / 64, sizeof *decoder->seen)))
-    return;
+  if (!decoder->seen)
+    decoder->seen = memory_new(RING_SEEN_WINDOW / 64, sizeof *decoder->seen);
   if (decoder->highest - id < RING_SEEN_WINDOW)
     decoder->seen[id % RING_SEEN_WINDOW / 64] |= UINT64_C(1) << (id % 64);
 }
@@ -101,14 +103,8 @@ static void keep_fact(struct ring_decoder *decoder, const struct record *record,
   if (decoder->fact_count == RING_FACTS_MAXIMUM)
     release_facts(decoder, output);
   if (decoder->fact_count == decoder->fact_capacity) {
-    uint32_t capacity = decoder->fact_capacity ? decoder->fact_capacity * 2 : 16;
-    struct ring_fact *facts = realloc(decoder->facts, capacity * sizeof *facts);
-    if (!facts) {
-      decoder->orphans++;
-      return;
-    }
-    decoder->facts = facts;
-    decoder->fact_capacity = capacity;
+    decoder->fact_capacity = decoder->fact_capacity ? decoder->fact_capacity * 2 : 16;
+    decoder->facts = memory_resize(decoder->facts, decoder->fact_capacity, sizeof *decoder->facts);
   }
   decoder->facts[decoder->fact_count++] = (struct ring_fact){*record, id, position};
 }

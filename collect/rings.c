@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the files that processes add to a session folder, maps them, gives ring space back after a commit. Called by
 // session.c and drain.c. Files come from other processes: a broken one is counted and named, never fatal.
+#include "base/memory.h"
 #include "collect/guard.h"
 #include "collect/state.h"
 
@@ -46,18 +47,16 @@ static void *map_file(const char *path, bool is_writable, size_t *ret_size)
   return bytes == MAP_FAILED ? NULL : bytes;
 }
 
-static bool resize(void **array, uint32_t *count, uint32_t wanted, size_t element_size)
+// `array` with room for `wanted` elements, new ones zeroed; *count is how many it holds.
+static void *grow(void *array, uint32_t *count, uint32_t wanted, size_t element_bytes)
 {
   if (wanted <= *count)
-    return true;
+    return array;
   uint32_t capacity = wanted < 16 ? 16 : wanted + wanted / 2;
-  void *bigger = realloc(*array, capacity * element_size);
-  if (!bigger)
-    return false;
-  memset((char *)bigger + *count * element_size, 0, (capacity - *count) * element_size);
-  *array = bigger;
+  array = memory_resize(array, capacity, element_bytes);
+  memset((char *)array + *count * element_bytes, 0, (capacity - *count) * element_bytes);
   *count = capacity;
-  return true;
+  return array;
 }
 
 static void map_process(struct collect_session *session, uint32_t number)
@@ -176,9 +175,8 @@ void session_find_files(struct collect_session *session, bool is_final)
   uint32_t rings = __atomic_load_n(&session->head->next_ring, __ATOMIC_ACQUIRE);
   processes = processes < FILES_MAXIMUM ? processes : FILES_MAXIMUM;
   rings = rings < FILES_MAXIMUM ? rings : FILES_MAXIMUM;
-  if (!resize((void **)&session->processes, &session->process_count, processes, sizeof *session->processes) ||
-      !resize((void **)&session->rings, &session->ring_count, rings, sizeof *session->rings))
-    return; // tried again at the next drain
+  session->processes = grow(session->processes, &session->process_count, processes, sizeof *session->processes);
+  session->rings = grow(session->rings, &session->ring_count, rings, sizeof *session->rings);
   // Each drain goes on where the last one stopped: numbers whose files never come (their makers were killed, or had no
   // room) must not keep later ones from being found.
   uint32_t tries = 0;

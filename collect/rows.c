@@ -3,9 +3,24 @@
 // for all: the first error stays in the drain, and nothing is stored after it.
 #include "collect/rows.h"
 
+#include "base/hex.h"
+#include "base/memory.h"
+#include "base/sorted.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+struct drain *rows_new(struct collect_session *session, struct store *store, int64_t run_id, struct error *err)
+{
+  struct drain *drain = memory_resize(NULL, 1, sizeof *drain);
+  memset(drain, 0, offsetof(struct drain, spans)); // batches are large and need no zeros
+  drain->session = session;
+  drain->store = store;
+  drain->run_id = run_id;
+  drain->err = err;
+  return drain;
+}
 
 void rows_flush(struct drain *drain)
 {
@@ -81,11 +96,6 @@ static void find_track(struct drain *drain, uint32_t process, uint64_t thread, u
       drain->track_key[2] == number)
     return;
   struct track_entry *entry = tracks_find(&drain->session->tracks, process, thread, number);
-  if (!entry) {
-    drain->status =
-        error_set(drain->err, STATUS_MEMORY, "cannot drain the capture session", NULL, NULL, "out of memory");
-    return;
-  }
   if (entry->run_id != drain->run_id)
     publish_track(drain, entry);
   drain->track_key[0] = process;
@@ -99,7 +109,7 @@ void rows_thread_name(void *context, uint32_t process, uint64_t thread, uint32_t
 {
   struct drain *drain = context;
   struct track_entry *entry = tracks_find(&drain->session->tracks, process, thread, 0);
-  if (!entry || entry->name == name)
+  if (entry->name == name)
     return;
   entry->name = name;
   tracks_save(&drain->session->tracks, entry);
@@ -137,15 +147,8 @@ static int64_t correlation_id(uint32_t process, uint64_t recorded)
 
 static bool is_known(const struct collect_session *session, int64_t span_id)
 {
-  size_t low = 0, high = session->known_count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (session->known[middle] < span_id)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low < session->known_count && session->known[low] == span_id;
+  size_t at = sorted_lower_bound_i64(span_id, session->known, session->known_count, sizeof span_id);
+  return at < session->known_count && session->known[at] == span_id;
 }
 
 static uint32_t trace_of(struct drain *drain, const struct decoded_span *span)
@@ -155,8 +158,7 @@ static uint32_t trace_of(struct drain *drain, const struct decoded_span *span)
   if (drain->trace_id && memcmp(drain->trace_bytes, span->trace, sizeof span->trace) == 0)
     return drain->trace_id;
   char text[33];
-  for (size_t i = 0; i < sizeof span->trace; i++)
-    snprintf(text + 2 * i, 3, "%02x", span->trace[i]);
+  *hex_encode(text, span->trace, sizeof span->trace) = '\0';
   memcpy(drain->trace_bytes, span->trace, sizeof span->trace);
   if (!rows_failed(drain))
     drain->status = store_add_trace(drain->store, drain->run_id, text, &drain->trace_id, drain->err);
@@ -192,8 +194,7 @@ static void add_span_tags(struct drain *drain, const struct decoded_span *span, 
   }
   if (span->has_remote_parent) {
     char text[17];
-    for (size_t i = 0; i < sizeof span->remote_parent; i++)
-      snprintf(text + 2 * i, 3, "%02x", span->remote_parent[i]);
+    *hex_encode(text, span->remote_parent, sizeof span->remote_parent) = '\0';
     add_text_tag(drain, span->span_id, drain->key_remote_parent, text);
   }
 }
@@ -310,8 +311,8 @@ void rows_begin(struct drain *drain)
   if (session->store == drain->store && session->run_id == drain->run_id)
     return;
   if (session->store != drain->store)
-    for (uint32_t i = 0; i < session->tracks.count; i++)
-      session->tracks.entries[i].run_id = 0;
+    for (uint32_t i = 0; i < session->tracks.entries.count; i++)
+      session->tracks.entries.items[i].run_id = 0;
   session->store = drain->store;
   session->run_id = drain->run_id;
   drain->status = store_add_trace(drain->store, drain->run_id, session->trace_text, &session->run_trace, drain->err);

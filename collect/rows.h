@@ -30,6 +30,8 @@ static inline bool rows_failed(const struct drain *drain)
   return drain->status != STATUS_OK;
 }
 
+struct drain *rows_new(struct collect_session *session, struct store *store, int64_t run_id,
+                       struct error *err); // freed with free
 // Makes the session's caches and the run's trace fit this drain's store and run.
 void rows_begin(struct drain *drain);
 // What a ring_output of this drain calls; `context` is the drain.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The handle on a session folder: made, adopted, calibrated, counted, closed. Called by the verbs that capture and by
 // `xsp recover`. The folder's making and finding is in folder.c, its rings are in rings.c.
+#include "base/hex.h"
+#include "base/memory.h"
 #include "collect/clock_read.h"
 #include "collect/folder.h"
 #include "collect/guard.h"
 #include "collect/state.h"
-#include "format/traceparent.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,16 +72,13 @@ void session_calibrate(struct collect_session *session, bool write_always)
     write_calibration(session, reading);
 }
 
-static enum status session_new(struct collect_session **ret_session, struct error *err)
+static struct collect_session *session_new(void)
 {
-  struct collect_session *session = calloc(1, sizeof *session);
-  if (!session)
-    return error_set(err, STATUS_MEMORY, "cannot open the capture session", NULL, NULL, "out of memory");
+  struct collect_session *session = memory_new(1, sizeof *session);
   session->lock = session->catalog_file = session->origin_file = session->tracks.file = -1;
   if (gethostname(session->tracks.host, sizeof session->tracks.host - 1) != 0)
     session->tracks.host[0] = '\0';
-  *ret_session = session;
-  return STATUS_OK;
+  return session;
 }
 
 // What both ways of getting a session end with.
@@ -92,7 +90,7 @@ static void session_begin(struct collect_session *session)
   session->tick_clock =
       session->head->tick_clock == SESSION_TICKS_MONOTONIC ? SESSION_TICKS_MONOTONIC : SESSION_TICKS_TSC;
   session->flight_recorder = session->head->flags & SESSION_FLIGHT_RECORDER;
-  *hex_write(session->trace_text, session->head->trace_id, sizeof session->head->trace_id) = '\0';
+  *hex_encode(session->trace_text, session->head->trace_id, sizeof session->head->trace_id) = '\0';
   clock_map_start(&session->clock, session->tick_clock);
   session->names.catalog_file = session->catalog_file;
   session->names.catalog_window = session->catalog_window;
@@ -104,9 +102,8 @@ static void session_begin(struct collect_session *session)
 enum status collect_create(const struct collect_options *options, struct collect_session **ret_session,
                            struct error *err)
 {
-  struct collect_session *session = NULL;
+  struct collect_session *session = session_new();
   *ret_session = NULL;
-  XSP_TRY(session_new(&session, err));
   enum status status = folder_create(session, options, err);
   if (status != STATUS_OK) {
     collect_close(session, false); // folder_create took back what it made
@@ -120,9 +117,8 @@ enum status collect_create(const struct collect_options *options, struct collect
 
 enum status collect_adopt(const char *directory, struct collect_session **ret_session, struct error *err)
 {
-  struct collect_session *session = NULL;
+  struct collect_session *session = session_new();
   *ret_session = NULL;
-  XSP_TRY(session_new(&session, err));
   enum status status = folder_open(session, directory, err);
   if (status == STATUS_OK) {
     session_begin(session);
@@ -219,7 +215,7 @@ void collect_set_levels(struct collect_session *session, const char *tracer, uin
 const char *collect_messages(const struct collect_session *session, struct arena *arena)
 {
   const char *text = session->broken_files ? arena_format(arena, "%s\n", session->problem) : "";
-  for (uint32_t i = 0; text && i < session->process_count; i++) {
+  for (uint32_t i = 0; i < session->process_count; i++) {
     const struct process_head *process = session_process(session, i);
     if (!process)
       continue;
@@ -229,7 +225,7 @@ const char *collect_messages(const struct collect_session *session, struct arena
     if (message[0])
       text = arena_format(arena, "%s%s%s", text, message, message[strlen(message) - 1] == '\n' ? "" : "\n");
   }
-  return text ? text : "";
+  return text;
 }
 
 enum status collect_commit(struct collect_session *session, struct store *store, struct error *err)
@@ -244,13 +240,10 @@ enum status collect_commit(struct collect_session *session, struct store *store,
 void session_write_origin(struct collect_session *session)
 {
   bool is_new = true;
-  for (size_t i = 0; i < session->origin_count && is_new; i++)
-    is_new = session->origin_runs[i] != session->run_id;
-  int64_t *runs = is_new ? realloc(session->origin_runs, (session->origin_count + 1) * sizeof *runs) : NULL;
-  if (runs) {
-    session->origin_runs = runs;
-    runs[session->origin_count++] = session->run_id;
-  }
+  for (size_t i = 0; i < session->origin_runs.count && is_new; i++)
+    is_new = session->origin_runs.items[i] != session->run_id;
+  if (is_new)
+    *vector_add(&session->origin_runs) = session->run_id;
   folder_write_origin(session->origin_file, is_new ? store_path(session->store) : NULL, session->run_id);
 }
 
@@ -269,8 +262,7 @@ struct collect_workload collect_workload(const struct collect_session *session, 
       continue;
     char command[sizeof process->command];
     memcpy(command, process->command, sizeof command);
-    const char *copy = arena_copy(arena, command, strnlen(command, sizeof command));
-    workload.command = copy ? copy : "";
+    workload.command = arena_copy(arena, command, strnlen(command, sizeof command));
     if (process->start_realtime_ns > 0)
       workload.created_ns = process->start_realtime_ns;
     break;
@@ -306,7 +298,7 @@ void collect_close(struct collect_session *session, bool remove)
     close(session->lock);
   if (session->origin_file >= 0)
     close(session->origin_file);
-  free(session->origin_runs);
+  vector_done(&session->origin_runs);
   names_done(&session->names);
   tracks_done(&session->tracks);
   clock_map_done(&session->clock);

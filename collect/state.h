@@ -64,16 +64,15 @@ struct collect_session {
   uint32_t process_cursor, ring_cursor; // where the search for files that are not there yet goes on
   uint64_t faults_seen;                 // of guard.h
   uint64_t broken_files;
-  char problem[256];      // the first broken file and why
-  char trace_text[33];    // W3C trace id of the session
-  int64_t run_id;         // of the last drain
-  struct store *store;    // of the last drain; borrowed, compared only
-  uint32_t run_trace;     // the session's trace id in that run
-  uint32_t outside_spans; // ids given by collect_add_span
-  int origin_file;        // DIR/collector; -1: none
-  int64_t *origin_runs;   // owned; runs of `store` that are named in it
-  size_t origin_count;
-  const int64_t *known; // span ids that a dead collector's file has already, ascending; borrowed
+  char problem[256];           // the first broken file and why
+  char trace_text[33];         // W3C trace id of the session
+  int64_t run_id;              // of the last drain
+  struct store *store;         // of the last drain; borrowed, compared only
+  uint32_t run_trace;          // the session's trace id in that run
+  uint32_t outside_spans;      // ids given by collect_add_span
+  int origin_file;             // DIR/collector; -1: none
+  VECTOR(int64_t) origin_runs; // runs of `store` that are named in it
+  const int64_t *known;        // span ids that a dead collector's file has already, ascending; borrowed
   size_t known_count;
 };
 

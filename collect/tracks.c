@@ -3,7 +3,6 @@
 #include "collect/tracks.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <fcntl.h>
@@ -14,39 +13,19 @@ void tracks_done(struct tracks *tracks)
   if (tracks->file >= 0)
     close(tracks->file);
   tracks->file = -1;
-  index_done(&tracks->index);
-  free(tracks->entries);
-  tracks->entries = NULL;
-  tracks->count = tracks->capacity = 0;
+  map_done(&tracks->places);
+  vector_done(&tracks->entries);
 }
 
-static uint64_t hash(uint32_t process, uint64_t thread, uint32_t number)
+static struct map_key key_of(uint32_t process, uint64_t thread, uint32_t number)
 {
-  uint64_t h = thread * UINT64_C(0x9e3779b97f4a7c15);
-  h = (h ^ (h >> 29) ^ process) * UINT64_C(0xbf58476d1ce4e5b9);
-  return (h ^ (h >> 32) ^ number) * UINT64_C(0x94d049bb133111eb);
-}
-
-static struct track_entry *add(struct tracks *tracks, uint64_t key, struct track_entry entry)
-{
-  if (tracks->count == tracks->capacity) {
-    uint32_t capacity = tracks->capacity ? tracks->capacity * 2 : 16;
-    struct track_entry *entries = realloc(tracks->entries, capacity * sizeof *entries);
-    if (!entries)
-      return NULL;
-    tracks->entries = entries;
-    tracks->capacity = capacity;
-  }
-  if (!index_put(&tracks->index, key, tracks->count + 1))
-    return NULL;
-  tracks->entries[tracks->count] = entry;
-  return &tracks->entries[tracks->count++];
+  return (struct map_key){thread, (uint64_t)process << 32 | number};
 }
 
 void tracks_save(const struct tracks *tracks, const struct track_entry *entry)
 {
   struct track_saved saved = {entry->thread, entry->process, entry->number, entry->name, 0};
-  off_t place = (off_t)((size_t)(entry - tracks->entries) * sizeof saved);
+  off_t place = (off_t)((size_t)(entry - tracks->entries.items) * sizeof saved);
   // Where it cannot be written, a successor numbers this track anew: its spans then nest within each other only.
   ssize_t written = tracks->file >= 0 ? pwrite(tracks->file, &saved, sizeof saved, place) : 0;
   (void)written;
@@ -61,37 +40,24 @@ void tracks_open(struct tracks *tracks, const char *directory)
   for (uint32_t i = 0; tracks->file >= 0 && i < TRACKS_SAVED_MAXIMUM; i++) {
     if (pread(tracks->file, &saved, sizeof saved, (off_t)(i * sizeof saved)) != (ssize_t)sizeof saved)
       break;
-    uint64_t key = hash(saved.process, saved.thread, saved.number);
-    uint32_t first = 0;
-    if (!index_find(&tracks->index, key, &first))
-      first = 0;
-    if (!add(tracks, key,
-             (struct track_entry){.process = saved.process,
-                                  .thread = saved.thread,
-                                  .number = saved.number,
-                                  .name = saved.name,
-                                  .next = first}))
-      break;
+    *map_at(&tracks->places, key_of(saved.process, saved.thread, saved.number), NULL) = tracks->entries.count;
+    *vector_add(&tracks->entries) = (struct track_entry){
+        .process = saved.process, .thread = saved.thread, .number = saved.number, .name = saved.name};
   }
 }
 
 struct track_entry *tracks_find(struct tracks *tracks, uint32_t process, uint64_t thread, uint32_t number)
 {
+  bool is_new;
   if (number)
     thread = 0; // a made track belongs to the process
-  uint64_t key = hash(process, thread, number);
-  uint32_t first = 0;
-  if (!index_find(&tracks->index, key, &first))
-    first = 0;
-  for (uint32_t i = first; i != 0; i = tracks->entries[i - 1].next) {
-    struct track_entry *entry = &tracks->entries[i - 1];
-    if (entry->process == process && entry->thread == thread && entry->number == number)
-      return entry;
-  }
-  struct track_entry *entry =
-      add(tracks, key, (struct track_entry){.process = process, .thread = thread, .number = number, .next = first});
-  if (entry)
-    tracks_save(tracks, entry);
+  uint64_t *place = map_at(&tracks->places, key_of(process, thread, number), &is_new);
+  if (!is_new)
+    return &tracks->entries.items[*place];
+  *place = tracks->entries.count;
+  struct track_entry *entry = vector_add(&tracks->entries);
+  *entry = (struct track_entry){.process = process, .thread = thread, .number = number};
+  tracks_save(tracks, entry);
   return entry;
 }
 

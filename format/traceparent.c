@@ -2,32 +2,21 @@
 // Reads and writes traceparent; see traceparent.h.
 #include "format/traceparent.h"
 
+#include "base/hex.h"
+
 #include <xsp/span.h>
 
 #include <string.h>
 
 #define LENGTH (XSP_TRACEPARENT_SIZE - 1u)
 
-bool hex_read(const char *text, uint8_t *bytes, size_t count)
+// Both headers are lower case.
+static bool read_lower(const char *text, uint8_t *bytes, size_t count)
 {
-  for (size_t i = 0; i < 2 * count; i++) {
-    char digit = text[i];
-    if (!((digit >= '0' && digit <= '9') || (digit >= 'a' && digit <= 'f')))
+  for (size_t i = 0; i < 2 * count; i++)
+    if (text[i] < '0' || (text[i] >= 'A' && text[i] <= 'F'))
       return false;
-    uint8_t value = (uint8_t)(digit <= '9' ? digit - '0' : digit - 'a' + 10);
-    bytes[i / 2] = (uint8_t)(i % 2 == 0 ? value << 4 : bytes[i / 2] | value);
-  }
-  return true;
-}
-
-char *hex_write(char *text, const uint8_t *bytes, size_t count)
-{
-  static const char digits[] = "0123456789abcdef";
-  for (size_t i = 0; i < count; i++) {
-    *text++ = digits[bytes[i] >> 4];
-    *text++ = digits[bytes[i] & 15];
-  }
-  return text;
+  return hex_decode(text, bytes, count);
 }
 
 static bool is_zero(const uint8_t *bytes, size_t count)
@@ -44,8 +33,8 @@ bool traceparent_read(const char *header, uint8_t trace_id[16], uint8_t parent_i
   size_t length = header == NULL ? 0 : strnlen(header, LENGTH + 1);
   if (length < LENGTH || header[2] != '-' || header[35] != '-' || header[52] != '-')
     return false;
-  if (!hex_read(header, &version, 1) || version == 0xff || !hex_read(header + 3, trace, 16) || is_zero(trace, 16) ||
-      !hex_read(header + 36, parent, 8) || is_zero(parent, 8) || !hex_read(header + 53, &flags, 1))
+  if (!read_lower(header, &version, 1) || version == 0xff || !read_lower(header + 3, trace, 16) || is_zero(trace, 16) ||
+      !read_lower(header + 36, parent, 8) || is_zero(parent, 8) || !read_lower(header + 53, &flags, 1))
     return false;
   if (length > LENGTH && (version == 0 || header[LENGTH] != '-'))
     return false;
@@ -57,9 +46,9 @@ bool traceparent_read(const char *header, uint8_t trace_id[16], uint8_t parent_i
 void traceparent_write(char *header, const uint8_t trace_id[16], const uint8_t parent_id[8])
 {
   memcpy(header, "00-", 3);
-  char *end = hex_write(header + 3, trace_id, 16);
+  char *end = hex_encode(header + 3, trace_id, 16);
   *end++ = '-';
-  end = hex_write(end, parent_id, 8);
+  end = hex_encode(end, parent_id, 8);
   memcpy(end, "-01", 4);
 }
 
@@ -67,7 +56,7 @@ bool boot_id_read(const char *text, uint8_t boot_id[16])
 {
   static const uint8_t groups[] = {4, 2, 2, 2, 6}; // bytes between dashes
   for (size_t i = 0; i < sizeof groups; i++) {
-    if (!hex_read(text, boot_id, groups[i]))
+    if (!read_lower(text, boot_id, groups[i]))
       return false;
     text += 2 * groups[i];
     boot_id += groups[i];

@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hexadecimal bytes, and the W3C trace context header `traceparent` (https://www.w3.org/TR/trace-context/). Pure, without
-// allocation or locale: also used in traced processes and signal handlers.
+// The W3C trace context header `traceparent` (https://www.w3.org/TR/trace-context/). Pure, without allocation or locale:
+// also used in traced processes and signal handlers.
 #ifndef XSP_FORMAT_TRACEPARENT_H
 #define XSP_FORMAT_TRACEPARENT_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-
-// `count` bytes from 2 * count lower-case digits. Reads no further; false (bytes unspecified) at the first other character.
-bool hex_read(const char *text, uint8_t *bytes, size_t count);
-// Writes 2 * count lower-case digits without a terminating zero; returns what comes behind them.
-char *hex_write(char *text, const uint8_t *bytes, size_t count);
 
 // "00-<32 hex>-<16 hex>-<2 hex>". Later versions, which may be longer, are read as version 00; all-zero ids are malformed.
 // `header` NULL: false. On false nothing is written.
