@@ -22,7 +22,7 @@
 #define THREADS 3
 #define PATIENCE_NS INT64_C(20000000000)
 
-struct counter { // as in test_guest.c
+struct counter { // as in tests/capture/guest.c
   _Atomic uint64_t finished;
   _Atomic uint32_t tid;
   char line[52];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Traced programs in hard places: rings that are drained while they are written, full memory, read-only folders, limits.
-#include "capture/test_run.h"
+#include "tests/capture/guests.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the traced programs of test_guest.c, each in a session folder of its own, and reads what they left: the API,
+// Runs the traced programs of tests/capture/guest.c, each in a session folder of its own, and reads what they left: the API,
 // order, threads, signals, processes.
-#include "capture/test_run.h"
+#include "tests/capture/guests.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

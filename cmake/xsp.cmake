@@ -53,7 +53,7 @@ function(xsp_test name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${XSP_OUTPUT}/test-programs)
   add_test(NAME ${name} COMMAND ${name})
   if(NOT T_TIMEOUT)
-    set(T_TIMEOUT 60)
+    set(T_TIMEOUT 180)
   endif()
   set_tests_properties(${name} PROPERTIES TIMEOUT ${T_TIMEOUT}
     ENVIRONMENT "XSP_BUILD=${XSP_OUTPUT};XSP_SOURCE=${CMAKE_SOURCE_DIR}")

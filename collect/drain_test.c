@@ -3,7 +3,7 @@
 #include "collect/collect.h"
 
 #include "collect/clock_read.h"
-#include "collect/hand_writer_workload.h"
+#include "tests/collect/hand_writer.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/support/expect.h" // needs cmocka.h, which hand_writer_workload.h brings
+#include "tests/support/expect.h" // needs cmocka.h, which hand_writer.h brings
 
 #define RUN 3
 

@@ -370,11 +370,16 @@ static void test_collector_killed(void **state)
   print_message("%zu spans were committed, %zu would have been stored twice\n", committed_sum, repeated);
 }
 
-int main(int count, char **arguments)
+int main(void)
 {
-  if (count < 2)
+  const char *build = getenv("XSP_BUILD");
+  static char program[4096];
+  if (build == NULL ||
+      snprintf(program, sizeof program, "%s/test-programs/collect-traced-workload", build) >= (int)sizeof program) {
+    fprintf(stderr, "XSP_BUILD must name the build folder\n");
     return 2;
-  workload = arguments[1];
+  }
+  workload = program;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_drained_while_it_writes, setup, teardown),
       cmocka_unit_test_setup_teardown(test_rings_of_the_departed_go, setup, teardown),

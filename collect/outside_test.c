@@ -3,11 +3,11 @@
 #include "collect/collect.h"
 
 #include "collect/clock_read.h"
-#include "collect/hand_writer_workload.h"
+#include "tests/collect/hand_writer.h"
 
 #include <unistd.h>
 
-#include "tests/support/expect.h" // needs cmocka.h, which hand_writer_workload.h brings
+#include "tests/support/expect.h" // needs cmocka.h, which hand_writer.h brings
 
 #define RUN 3
 #define PID 1000

@@ -3,13 +3,13 @@
 #include "collect/collect.h"
 
 #include "collect/clock_read.h"
-#include "collect/hand_writer_workload.h"
+#include "tests/collect/hand_writer.h"
 
 #include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/support/expect.h" // needs cmocka.h, which hand_writer_workload.h brings
+#include "tests/support/expect.h" // needs cmocka.h, which hand_writer.h brings
 
 static char folder[64], path[128];
 static struct hand hand;

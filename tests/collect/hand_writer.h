@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A traced process by hand, for tests: writes the bytes of format/session.h where capture would.
-#ifndef XSP_COLLECT_HAND_WRITER_WORKLOAD_H
-#define XSP_COLLECT_HAND_WRITER_WORKLOAD_H
+#ifndef XSP_TESTS_COLLECT_HAND_WRITER_H
+#define XSP_TESTS_COLLECT_HAND_WRITER_H
 
 #include "format/session.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests only: runs a guest program in a session folder of its own and keeps what it printed and recorded.
-#ifndef XSP_CAPTURE_TEST_RUN_H
-#define XSP_CAPTURE_TEST_RUN_H
+#ifndef XSP_TESTS_CAPTURE_GUESTS_H
+#define XSP_TESTS_CAPTURE_GUESTS_H
 
 #include "tests/support/ring_reader.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests only: see test_run.h.
-#include "capture/test_run.h"
+// Tests only: see guests.h.
+#include "tests/capture/guests.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
