@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the exports of frameworks have in common that pass a program's calls on: the function behind, the library that it
-// lies in, and the tracer that is told, which is loaded once, by the first call. Called by mxnet.c, tensorflow.c and
-// onnxruntime_runs.c, in the program, by any thread.
+// What the exports of frameworks have in common: the framework's own function, its library, and the tracer, which the first
+// call loads. Called by the doors of frameworks, in the program, by any thread.
 #include "frameworks/common/door.h"
 
 #include <dlfcn.h>
+#include <string.h>
 
-void *framework_real(void **place, const char *name, const void *caller)
+static void *own_function(void **place, const char *name, const void *caller)
 {
   void *real = __atomic_load_n(place, __ATOMIC_ACQUIRE);
   if (real == NULL) {
@@ -31,14 +31,41 @@ void *framework_tracer_symbol(const struct framework *framework, const char *nam
   return library == NULL ? NULL : frameworks_lookup(library, name);
 }
 
-bool framework_attach_once(uint32_t *state, bool (*attach)(const void *real), const void *real)
+const void *framework_hooks(const struct framework *framework, const char *name)
 {
-  uint32_t now = __atomic_load_n(state, __ATOMIC_ACQUIRE);
+  void *symbol = framework_tracer_symbol(framework, name);
+  const void *(*get)(void);
+  memcpy(&get, &symbol, sizeof get);
+  return get == NULL ? NULL : get();
+}
+
+static bool is_attached(struct framework_door *door, const void *real)
+{
+  uint32_t now = __atomic_load_n(&door->state, __ATOMIC_ACQUIRE);
   if (now == FRAMEWORK_UNKNOWN &&
-      __atomic_compare_exchange_n(state, &now, FRAMEWORK_ATTACHING, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
-    now = attach(real) ? FRAMEWORK_ATTACHED : FRAMEWORK_NOT_TRACED;
-    dlerror(); // the program's next question after an error of the loader's is not to be answered by ours
-    __atomic_store_n(state, now, __ATOMIC_RELEASE);
+      __atomic_compare_exchange_n(&door->state, &now, FRAMEWORK_ATTACHING, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+    now = door->attach(real) ? FRAMEWORK_ATTACHED : FRAMEWORK_NOT_TRACED;
+    dlerror(); // the program's next dlerror must not report our failure
+    __atomic_store_n(&door->state, now, __ATOMIC_RELEASE);
   }
   return now == FRAMEWORK_ATTACHED;
+}
+
+void *framework_enter(struct framework_door *door, unsigned *depth, void **place, const char *name, const void *caller,
+                      bool *ret_is_traced)
+{
+  void *real = own_function(place, name, caller);
+  *ret_is_traced =
+      (*depth)++ == 0 && real != NULL && framework_tracer(door->framework) != NULL && is_attached(door, real);
+  return real;
+}
+
+void *framework_first_copy(const struct framework_symbol *symbol, void *found)
+{
+  void *own, *first = NULL;
+  memcpy(&own, &symbol->own_export, sizeof own);
+  if (found == own) // looked up in the program itself: our export finds the next one
+    return found;
+  bool is_first = __atomic_compare_exchange_n(symbol->real, &first, found, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+  return is_first || first == found ? own : found;
 }

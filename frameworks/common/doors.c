@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of frameworks, and which of them are traced here. Called by interpose.c for every look-up of the program:
-// what is not in the table costs a comparison of names.
+// Which frameworks are traced in this process. Called by door_interpose.c for every lookup of the program: a name that is
+// not in the table costs a comparison per framework.
 #include "frameworks/common/door.h"
 
 #include "frameworks/common/door_python.h"
@@ -11,14 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct framework *const frameworks[] = {&framework_mxnet, &framework_onnxruntime, &framework_tensorflow,
-                                                     &framework_tensorflow_recorder};
-#define FRAMEWORKS (sizeof frameworks / sizeof frameworks[0])
+#define X(name) &framework_##name,
+static const struct framework *const frameworks[] = {EACH_DOOR(X)};
+#undef X
+#define COUNT (sizeof frameworks / sizeof frameworks[0])
 #define PYTHON_ENTRANCE "PyInit_"
 
-static char model_range[1024];              // empty: none. Programs may change their environment
-static char session_folder[4096];           // likewise
-static char tracer_paths[FRAMEWORKS][4096]; // empty: not traced. Written before main, then only read.
+static char model_range[1024];         // empty: none. Programs may change their environment
+static char session_folder[4096];      // likewise
+static char tracer_paths[COUNT][4096]; // empty: not traced. Written before main, then only read.
 static bool any_traced;
 
 // "@/a/onnxruntime.so:option=x,/b/other.so": the item whose file is NAME.so.
@@ -52,7 +53,7 @@ __attribute__((constructor)) static void read_environment(void)
   const char *range = secure_getenv("XSP_MODEL_RANGE");
   if (range != NULL && strlen(range) < sizeof model_range)
     strcpy(model_range, range);
-  for (size_t i = 0; i < FRAMEWORKS; i++) {
+  for (size_t i = 0; i < COUNT; i++) {
     find_tracer(tracers, frameworks[i]->name, tracer_paths[i], sizeof tracer_paths[i]);
     any_traced = any_traced || tracer_paths[i][0] != 0;
   }
@@ -70,7 +71,7 @@ const char *framework_session(void)
 
 const char *framework_tracer(const struct framework *framework)
 {
-  for (size_t i = 0; i < FRAMEWORKS; i++)
+  for (size_t i = 0; i < COUNT; i++)
     if (frameworks[i] == framework && tracer_paths[i][0] != 0)
       return tracer_paths[i];
   return NULL;
@@ -107,18 +108,18 @@ static bool is_python_entrance(const struct framework *framework, const char *na
 
 void *framework_offer(void *handle, const char *name, void *found, const void *caller)
 {
-  for (size_t i = 0; i < FRAMEWORKS && any_traced; i++) {
+  for (size_t i = 0; i < COUNT && any_traced; i++) {
     if (tracer_paths[i][0] == 0)
       continue;
     const struct framework_symbol *symbol = find_symbol(frameworks[i], name);
-    if (frameworks[i]->met != NULL && has_prefix(frameworks[i], name))
-      frameworks[i]->met();
+    if (frameworks[i]->prefix_found != NULL && has_prefix(frameworks[i], name))
+      frameworks[i]->prefix_found();
     if (symbol == NULL && !is_python_entrance(frameworks[i], name))
       continue;
     int saved_errno = errno;
     if (is_of_program(handle))
       found = symbol != NULL ? symbol->found(symbol, found) : python_entrance(frameworks[i], found, caller);
-    dlerror(); // the look-up succeeded: what we tried in between is no error of the program's
+    dlerror(); // the lookup succeeded: our own failed lookups are not the program's errors
     errno = saved_errno;
   }
   return found;
@@ -136,8 +137,8 @@ static void *find_in(const struct link_map *map, const char *name)
   return found;
 }
 
-// First where the loader would have looked without us: in the scope of the program, then among the libraries that the
-// caller was loaded with. A caller that jumped to us instead of calling cannot be told: then whoever has one.
+// Searches where the loader would have without us: in the program's scope, then among the libraries that the caller was
+// loaded with. The caller of a tail call is unknown; take any match.
 void *framework_next(const char *name, const void *caller)
 {
   int saved_errno = errno;
@@ -161,16 +162,16 @@ void *framework_next(const char *name, const void *caller)
 
 bool framework_hides(const char *name)
 {
-  for (size_t i = 0; i < FRAMEWORKS; i++)
+  for (size_t i = 0; i < COUNT; i++)
     if (find_symbol(frameworks[i], name) != NULL)
-      return frameworks_lookup(RTLD_NEXT, name) == NULL; // leaves the loader's error, as a look-up in vain would
+      return frameworks_lookup(RTLD_NEXT, name) == NULL; // leaves dlerror as a failed lookup would
   return false;
 }
 
 // A handle of the program's own scope (dlopen of NULL) leads to our exports, too.
 bool framework_hides_found(const char *name, const void *found)
 {
-  for (size_t i = 0; i < FRAMEWORKS; i++) {
+  for (size_t i = 0; i < COUNT; i++) {
     const struct framework_symbol *symbol = find_symbol(frameworks[i], name);
     if (symbol != NULL && (uintptr_t)symbol->own_export == (uintptr_t)found)
       return framework_hides(name);

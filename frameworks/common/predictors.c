@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of predictors, the only place that names them all. Used by the runner and by `xsp check`.
+// Finds predictors by name and by model file. Called by the runner and by `xsp`.
 #include "frameworks/common/predictor.h"
+
+#include "frameworks/common/table.h"
 
 #include <string.h>
 
-extern const struct predictor predictor_onnxruntime; // onnxruntime.c
-extern const struct predictor predictor_litert;      // litert.c
-extern const struct predictor predictor_mxnet;       // mxnet.c
-extern const struct predictor predictor_openvino;    // openvino.c
-extern const struct predictor predictor_program;     // program.c
-extern const struct predictor predictor_script;      // script.c
-extern const struct predictor predictor_tensorflow;  // tensorflow.c
+#define X(name) extern const struct predictor predictor_##name;
+EACH_PREDICTOR(X)
+#undef X
 
-const struct predictor *const predictors[] = {
-    &predictor_onnxruntime, &predictor_litert, &predictor_mxnet,      &predictor_openvino,
-    &predictor_program,     &predictor_script, &predictor_tensorflow, NULL,
-};
+#define X(name) &predictor_##name,
+const struct predictor *const predictors[] = {EACH_PREDICTOR(X) NULL};
+#undef X
 
 const struct predictor *predictor_find(const char *name)
 {

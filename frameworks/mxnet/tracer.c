@@ -32,7 +32,7 @@ static int64_t now_us(void)
   return (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
 }
 
-void profile_say(const char *message)
+void profile_report(const char *message)
 {
   if (the_host != NULL)
     the_host->say(the_host, message);
@@ -52,7 +52,7 @@ static void hook_start(const struct mxnet_functions *functions, const char *sess
     char line[128];
     snprintf(line, sizeof line, "MXNet %d.%d.%d is not known: 1.9 is what this tracer was made for", version / 10000,
              version / 100 % 100, version % 100);
-    profile_say(line);
+    profile_report(line);
   }
   atexit(hook_end); // before MXNet is torn down, which was there first
 }
@@ -144,7 +144,7 @@ const struct mxnet_hooks *xsp_mxnet(void)
       .program_configured = profile_note_file,
       .program_dumped = profile_mend_file,
       .ending = hook_end,
-      .say = profile_say,
+      .report = profile_report,
   };
   (void)xsp_tracer_join(xsp_tracer_entry(NULL));
   return &hooks;

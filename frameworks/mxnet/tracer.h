@@ -52,8 +52,8 @@ struct mxnet_hooks { // static; appended to only
   // It has done so.
   void (*program_configured)(int count, const char *const *keys, const char *const *values);
   void (*program_dumped)(void);
-  void (*ending)(void); // MXNet, or the process
-  void (*say)(const char *message);
+  void (*ending)(void);                // MXNet, or the process
+  void (*report)(const char *message); // to xsp, for its notes on the run
 };
 #define MXNET_HOOKS_SYMBOL "xsp_mxnet"
 typedef const struct mxnet_hooks *(*mxnet_hooks_fn)(void);

@@ -75,7 +75,7 @@ void profile_start(const struct mxnet_functions *functions, const char *session)
   const char *own = getenv("MXNET_PROFILER_AUTOSTART");
   if (own != NULL && strcmp(own, "0") != 0 && profile_layers_possible()) {
     is_programs = true;
-    profile_say("MXNET_PROFILER_AUTOSTART is set: the program has the profiler, and layers are not recorded");
+    profile_report("MXNET_PROFILER_AUTOSTART is set: the program has the profiler, and layers are not recorded");
   }
   pthread_atfork(NULL, NULL, forked);
 }
@@ -96,7 +96,7 @@ static void switch_on(void)
   snprintf(number, sizeof path - (size_t)(number - path), "-%d", (int)getpid());
   if (!configure(path) || mx->SetProcessProfilerState(1, 0, NULL) != 0) {
     __atomic_store_n(&is_programs, true, __ATOMIC_RELEASE);
-    profile_say("MXNet's profiler cannot be switched on: layers are not recorded");
+    profile_report("MXNet's profiler cannot be switched on: layers are not recorded");
     return;
   }
   began_us = now_us();
@@ -191,7 +191,7 @@ static void publish(const struct mxnet_profile *profile, size_t count)
       at++;
     if (!is_alone && !has_said) {
       has_said = true;
-      profile_say(
+      profile_report(
           "predictions on several threads overlap: MXNet does not say whose layers are whose, they are left out");
     }
     if (is_alone && prediction->span.id != 0 &&
@@ -306,7 +306,7 @@ void profile_give_up(void)
     restore();
   pthread_mutex_unlock(&lock);
   if (profile_layers_possible())
-    profile_say("the program uses MXNet's profiler itself: layers are recorded up to there");
+    profile_report("the program uses MXNet's profiler itself: layers are recorded up to there");
 }
 
 void profile_note_file(int count, const char *const *keys, const char *const *values)
@@ -351,7 +351,7 @@ void profile_end(void)
   if (lost > 0) {
     char line[128];
     snprintf(line, sizeof line, "layers of %llu predictions were lost", (unsigned long long)lost);
-    profile_say(line);
+    profile_report(line);
   }
   pthread_mutex_unlock(&lock);
 }

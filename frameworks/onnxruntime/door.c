@@ -526,8 +526,8 @@ const struct ort_api_base *OrtGetApiBase(void)
 }
 
 static const struct framework_symbol symbols[] = {
-    {ORT_GET_API_BASE, symbol_found, (void (*)(void))OrtGetApiBase},
-    {NULL, NULL, NULL},
+    {ORT_GET_API_BASE, symbol_found, (void (*)(void))OrtGetApiBase, NULL},
+    {.name = NULL},
 };
 const struct framework framework_onnxruntime = {
     .name = "onnxruntime",

@@ -23,7 +23,7 @@ static const struct tensorflow_functions *tf;
 static const char *the_model_range;
 static const struct xsp_host *the_host;
 
-void recording_say(const char *message)
+void recording_report(const char *message)
 {
   if (the_host != NULL)
     the_host->say(the_host, message);
@@ -147,7 +147,7 @@ static void hook_execute_begins(struct tensorflow_call *call, const void *op)
   call->is_async = is_function && is_async(op, status);
   tf->delete_status(status);
   if (call->is_async && __atomic_exchange_n(&said_async, 1, __ATOMIC_RELAXED) == 0)
-    recording_say(
+    recording_report(
         "TensorFlow executes functions asynchronously: they are recorded until the call returns, without layers");
   if (op_name == NULL)
     return;
@@ -254,7 +254,7 @@ const struct tensorflow_hooks *xsp_tensorflow(void)
       .session_freed = hook_session_freed,
       .run_begins = hook_run_begins,
       .run_ended = hook_run_ended,
-      .say = recording_say,
+      .report = recording_report,
       .program_begins = recording_program_begins,
       .program_began = recording_program_began,
   };

@@ -58,9 +58,9 @@ struct tensorflow_hooks { // static; appended to only
   void (*session_freed)(const void *session);
   void (*run_begins)(struct tensorflow_call *call, const void *session, void *first_output);
   void (*run_ended)(struct tensorflow_call *call, void *const *results, int count, bool is_done);
-  void (*say)(const char *message);
-  void (*program_begins)(void); // it is about to start the recorder itself
-  void (*program_began)(void);  // it tried to
+  void (*report)(const char *message); // to xsp, for its notes on the run
+  void (*program_begins)(void);        // it is about to start the recorder itself
+  void (*program_began)(void);         // it tried to
 };
 #define TENSORFLOW_HOOKS_SYMBOL "xsp_tensorflow"
 typedef const struct tensorflow_hooks *(*tensorflow_hooks_fn)(void);

@@ -46,7 +46,7 @@ static struct {
 static void say_once(uint32_t *was_said, const char *message)
 {
   if (__atomic_exchange_n(was_said, 1, __ATOMIC_RELAXED) == 0)
-    recording_say(message);
+    recording_report(message);
 }
 
 // Predictions of the parent's other threads do not go on here.
@@ -63,7 +63,7 @@ void recording_start(const struct tensorflow_functions *functions)
   pthread_atfork(NULL, NULL, forked);
   is_broken = tf->record == NULL || tf->take == NULL || tf->drop == NULL;
   if (is_broken && (xsp_session_levels() & XSP_LEVEL_MASK(XSP_LEVEL_LAYER)) != 0)
-    recording_say("this TensorFlow has no recorder that is known: its models are recorded, its layers are not");
+    recording_report("this TensorFlow has no recorder that is known: its models are recorded, its layers are not");
 }
 
 bool recording_is_wanted(void)
