@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What decoding OTLP's protobuf costs: requests of 512 spans with two attributes and with all that the export writes,
 // in memory, handed to a visitor that only adds up. The floor is a walk over the same fields that checks nothing.
+#include "base/wire.h"
 #include "bench/measure.h"
-#include "otlp/attributes.h"
 #include "otlp/encode.h"
 #include "otlp/proto.h"
 
@@ -23,47 +23,56 @@ static double now_ns(void)
 }
 
 // ---- the message -----------------------------------------------------------------------------------------------------
-static void put_id(struct otlp_out *out, unsigned field, size_t length, uint64_t number)
+static void put_id(struct otlp_out *out, enum otlp_field_id field, size_t length, uint64_t number)
 {
   uint8_t bytes[16] = {0};
   memcpy(bytes + length - 8, &number, 8);
-  otlp_out_id(out, field, "", bytes, length);
+  otlp_out_id(out, field, bytes, length);
+}
+
+static void put_text(struct otlp_out *out, const char *key, const char *text)
+{
+  otlp_out_attribute(out, OTLP_SPAN_ATTRIBUTES, "", otlp_text(key), otlp_value_of_text(otlp_text(text)));
+}
+
+static void put_int(struct otlp_out *out, const char *key, int64_t number)
+{
+  otlp_out_attribute(out, OTLP_SPAN_ATTRIBUTES, "", otlp_text(key), otlp_value_of_int(number));
 }
 
 static void put_attributes(struct otlp_out *out, unsigned number, bool is_full)
 {
-  const unsigned field = OTLP_SPAN_ATTRIBUTES;
-  otlp_out_attribute_int(out, field, otlp_key("xsp.correlation_id"), number * 37 + 1);
-  otlp_out_attribute_text(out, field, otlp_key("xsp.level"), number & 1 ? "library" : "layer", number & 1 ? 7 : 5);
+  put_int(out, "xsp.correlation_id", number * 37 + 1);
+  put_text(out, "xsp.level", number & 1 ? "library" : "layer");
   if (!is_full)
     return;
-  otlp_out_attribute_text(out, field, otlp_key("xsp.kind"), "execution", 9);
-  otlp_out_attribute_text(out, field, otlp_key("xsp.category"), "kernel", 6);
-  otlp_out_attribute_text(out, field, otlp_key("xsp.tracer"), "kineto", 6);
-  otlp_out_attribute_text(out, field, otlp_key("xsp.basis"), "correlation", 11);
-  otlp_out_attribute_int(out, field, otlp_key("xsp.track"), number & 7);
-  otlp_out_attribute_text(out, field, otlp_key("xsp.track_name"), "device 0 stream 7", 17);
-  otlp_out_attribute_int(out, field, otlp_key("xsp.device_id"), 0);
-  otlp_out_attribute_int(out, field, otlp_key("xsp.stream_id"), 7);
+  put_text(out, "xsp.kind", "execution");
+  put_text(out, "xsp.category", "kernel");
+  put_text(out, "xsp.tracer", "kineto");
+  put_text(out, "xsp.basis", "correlation");
+  put_int(out, "xsp.track", number & 7);
+  put_text(out, "xsp.track_name", "device 0 stream 7");
+  put_int(out, "xsp.device_id", 0);
+  put_int(out, "xsp.stream_id", 7);
 }
 
 static void write_request(struct buf *buf, bool is_full)
 {
   struct otlp_out out;
   otlp_out_init(&out, false, buf);
-  size_t request = otlp_out_message(&out, OTLP_REQUEST_RESOURCE_SPANS, NULL);
-  size_t group = otlp_out_message(&out, OTLP_RESOURCE_SPANS_SCOPE_SPANS, NULL);
+  size_t request = otlp_out_message(&out, OTLP_REQUEST_RESOURCE_SPANS);
+  size_t group = otlp_out_message(&out, OTLP_RESOURCE_SPANS_SCOPE_SPANS);
   for (unsigned i = 0; i < SPANS; i++) {
     const char *name = i & 1 ? "aten::scaled_dot_product_attention" : "nn.Module: Layer_7";
     uint64_t id = i * UINT64_C(0x9e3779b97f4a7c15) + 1;
-    size_t span = otlp_out_message(&out, OTLP_SCOPE_SPANS_SPANS, NULL);
+    size_t span = otlp_out_message(&out, OTLP_SCOPE_SPANS_SPANS);
     put_id(&out, OTLP_SPAN_TRACE_ID, 16, 77);
     put_id(&out, OTLP_SPAN_ID, 8, id);
     put_id(&out, OTLP_SPAN_PARENT_ID, 8, id ^ 77);
-    otlp_out_text(&out, OTLP_SPAN_NAME, "", name, strlen(name));
-    otlp_out_enum(&out, OTLP_SPAN_KIND, "", OTLP_SPAN_KIND_INTERNAL);
-    otlp_out_time(&out, OTLP_SPAN_START, "", UINT64_C(1700000000000000000) + i * 1000);
-    otlp_out_time(&out, OTLP_SPAN_END, "", UINT64_C(1700000000000000900) + i * 1000);
+    otlp_out_text(&out, OTLP_SPAN_NAME, name, strlen(name));
+    otlp_out_enum(&out, OTLP_SPAN_KIND, OTLP_SPAN_KIND_INTERNAL);
+    otlp_out_time(&out, OTLP_SPAN_START, UINT64_C(1700000000000000000) + i * 1000);
+    otlp_out_time(&out, OTLP_SPAN_END, UINT64_C(1700000000000000900) + i * 1000);
     put_attributes(&out, i, is_full);
     otlp_out_message_end(&out, span);
   }
@@ -105,7 +114,7 @@ static void decode(const struct buf *buf)
 {
   static struct otlp_proto proto;
   struct error err = {0};
-  check(otlp_proto_decode(&proto, buf->data, buf->length, &visitor, &err), &err);
+  check(otlp_proto_decode(&proto, OTLP_REQUEST_MESSAGE, buf->data, buf->length, &visitor, &err), &err);
 }
 
 static const char *read_number(const char *at, uint64_t *ret_number)
@@ -134,7 +143,7 @@ static void walk(const char *at, const char *end, int depth)
       at = read_number(at, &value);
       if ((key & 7) == WIRE_BYTES) {
         bool is_message =
-            depth < 2 || (depth == 2 && key >> 3 == OTLP_SPAN_ATTRIBUTES) || (depth == 3 && key >> 3 == 2);
+            depth < 2 || (depth == 2 && key >> 3 == otlp_number(OTLP_SPAN_ATTRIBUTES)) || (depth == 3 && key >> 3 == 2);
         if (is_message)
           walk(at, at + value, depth + 1);
         at += value;

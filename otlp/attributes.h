@@ -1,54 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trace as OTLP: the attributes that carry what OTLP has no field for, and the field numbers of its protobuf. Shared by
-// the importers (collect) and the exports (report). What each attribute means: docs/otlp.md. Pure.
+// A trace as OTLP: the attributes that carry what OTLP has no field for. Shared by the importer and the export. What each
+// attribute means: docs/otlp.md. Pure.
 #ifndef XSP_OTLP_ATTRIBUTES_H
 #define XSP_OTLP_ATTRIBUTES_H
 
 #include <stdbool.h>
 #include <stddef.h>
-
-// ---- field numbers of opentelemetry.proto.{trace,resource,common}.v1 -------------------------------------------------
-enum otlp_field {
-  OTLP_REQUEST_RESOURCE_SPANS = 1, // of TracesData and of ExportTraceServiceRequest
-  OTLP_RESOURCE_SPANS_RESOURCE = 1,
-  OTLP_RESOURCE_SPANS_SCOPE_SPANS = 2,
-  OTLP_RESOURCE_ATTRIBUTES = 1,
-  OTLP_SCOPE_SPANS_SCOPE = 1,
-  OTLP_SCOPE_SPANS_SPANS = 2,
-  OTLP_SCOPE_NAME = 1,
-  OTLP_SCOPE_VERSION = 2,
-  OTLP_SPAN_TRACE_ID = 1,
-  OTLP_SPAN_ID = 2,
-  OTLP_SPAN_TRACE_STATE = 3,
-  OTLP_SPAN_PARENT_ID = 4,
-  OTLP_SPAN_NAME = 5,
-  OTLP_SPAN_KIND = 6,
-  OTLP_SPAN_START = 7,
-  OTLP_SPAN_END = 8,
-  OTLP_SPAN_ATTRIBUTES = 9,
-  OTLP_SPAN_EVENTS = 11,
-  OTLP_SPAN_LINKS = 13,
-  OTLP_SPAN_STATUS = 15,
-  OTLP_EVENT_TIME = 1,
-  OTLP_EVENT_NAME = 2,
-  OTLP_EVENT_ATTRIBUTES = 3,
-  OTLP_LINK_TRACE_ID = 1,
-  OTLP_LINK_SPAN_ID = 2,
-  OTLP_LINK_ATTRIBUTES = 4,
-  OTLP_STATUS_MESSAGE = 2,
-  OTLP_STATUS_CODE = 3,
-  OTLP_PAIR_KEY = 1, // KeyValue
-  OTLP_PAIR_VALUE = 2,
-  OTLP_VALUE_STRING = 1, // AnyValue
-  OTLP_VALUE_BOOL = 2,
-  OTLP_VALUE_INT = 3,
-  OTLP_VALUE_DOUBLE = 4,
-  OTLP_VALUE_ARRAY = 5,
-  OTLP_VALUE_MAP = 6,
-  OTLP_VALUE_BYTES = 7,
-  OTLP_VALUES = 1, // of ArrayValue and KeyValueList
-};
-#define OTLP_SPAN_KIND_INTERNAL 1
 
 // ---- attributes of spans ---------------------------------------------------------------------------------------------
 // X(role, attribute)

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes OTLP messages, as JSON or as protobuf, with the same calls. Inside this room only. Field numbers:
-// otlp/attributes.h; what they are called in JSON stands beside them in every call.
+// Writes OTLP messages, as JSON or as protobuf, with the same calls. Numbers and names come from the table of fields.
 #ifndef XSP_OTLP_ENCODE_H
 #define XSP_OTLP_ENCODE_H
 
 #include "base/buf.h"
 #include "base/json_write.h"
-
-#include <stdint.h>
+#include "otlp/fields.h"
 
 struct otlp_out {  // by otlp_out_init
   struct buf *buf; // borrowed
@@ -18,29 +16,41 @@ struct otlp_out {  // by otlp_out_init
 
 void otlp_out_init(struct otlp_out *out, bool is_json, struct buf *buf);
 void otlp_out_done(struct otlp_out *out);
-void otlp_out_start(struct otlp_out *out); // before each message that stands alone
-// A message in a message: returns what end needs. `name` NULL: an item of a list.
-size_t otlp_out_message(struct otlp_out *out, unsigned field, const char *name);
+void otlp_out_start(struct otlp_out *out); // before each request
+// A message in a message, an item of a list where the field is one. Returns the place that end needs.
+size_t otlp_out_message(struct otlp_out *out, enum otlp_field_id field);
 void otlp_out_message_end(struct otlp_out *out, size_t place);
-void otlp_out_list(struct otlp_out *out, const char *name); // of items; nothing in protobuf
+void otlp_out_list(struct otlp_out *out, enum otlp_field_id field); // around the items; nothing in protobuf
 void otlp_out_list_end(struct otlp_out *out);
 
-void otlp_out_text(struct otlp_out *out, unsigned field, const char *name, const char *text, size_t length);
-void otlp_out_id(struct otlp_out *out, unsigned field, const char *name, const uint8_t *bytes, size_t length);
-void otlp_out_enum(struct otlp_out *out, unsigned field, const char *name, unsigned value);
-void otlp_out_time(struct otlp_out *out, unsigned field, const char *name, uint64_t time_ns);
+void otlp_out_text(struct otlp_out *out, enum otlp_field_id field, const char *text, size_t length);
+void otlp_out_id(struct otlp_out *out, enum otlp_field_id field, const uint8_t *bytes, size_t length); // at most 16
+void otlp_out_enum(struct otlp_out *out, enum otlp_field_id field, unsigned value);
+void otlp_out_time(struct otlp_out *out, enum otlp_field_id field, uint64_t time_ns);
 
-// Attributes: items of the list `attributes`, whose number in the message around them is `field`. Keys are
-// NUL-terminated, or `prefix` and `length` bytes.
-struct otlp_key_text {
-  const char *prefix, *text;
-  size_t length;
-};
-struct otlp_key_text otlp_key(const char *text);
-void otlp_out_attribute_text(struct otlp_out *out, unsigned field, struct otlp_key_text key, const char *text,
-                             size_t length);
-void otlp_out_attribute_int(struct otlp_out *out, unsigned field, struct otlp_key_text key, int64_t value);
-void otlp_out_attribute_double(struct otlp_out *out, unsigned field, struct otlp_key_text key, double value);
-void otlp_out_attribute_bool(struct otlp_out *out, unsigned field, struct otlp_key_text key, bool value);
+// An item of the list `field`. The key is prefix and `key`. value: a TEXT, BOOL, INT or DOUBLE.
+void otlp_out_attribute(struct otlp_out *out, enum otlp_field_id field, const char *prefix, struct otlp_text key,
+                        struct otlp_value value);
+
+static inline struct otlp_text otlp_text(const char *text) // NULL: an empty text
+{
+  return (struct otlp_text){text != NULL ? text : "", text != NULL ? strlen(text) : 0};
+}
+static inline struct otlp_value otlp_value_of_text(struct otlp_text text)
+{
+  return (struct otlp_value){.type = OTLP_TEXT, .text = text};
+}
+static inline struct otlp_value otlp_value_of_int(int64_t number)
+{
+  return (struct otlp_value){.type = OTLP_INT, .integer = number};
+}
+static inline struct otlp_value otlp_value_of_double(double number)
+{
+  return (struct otlp_value){.type = OTLP_DOUBLE, .real = number};
+}
+static inline struct otlp_value otlp_value_of_bool(bool is_true)
+{
+  return (struct otlp_value){.type = OTLP_BOOL, .integer = is_true};
+}
 
 #endif

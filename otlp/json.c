@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decodes OTLP's JSON mapping: spans, resources, scopes. Called by the importer for one span at a time; the structure
-// around them is otlp_import_json.c. Written for speed: one pass, texts without escapes are not copied.
+// One walk over the table of fields reads any message of OTLP's JSON mapping. Called by the importer for one span at a
+// time; the structure around spans is its own. One pass; texts without escapes are not copied.
 #include "otlp/json.h"
 
 #include <math.h>
@@ -11,8 +11,9 @@
 #define ROOM_BYTES ((size_t)16 << 10)
 
 // ---- texts -----------------------------------------------------------------------------------------------------------
-void otlp_json_forget(struct otlp_json *json)
+void otlp_json_clear(struct otlp_json *json)
 {
+  otlp_parts_clear(&json->parts, true);
   if (json->decoded.head == NULL)
     return;
   arena_done(&json->decoded);
@@ -59,7 +60,7 @@ static const char *read_null(struct otlp_json *json, const char *at, const char 
   return *at == 'n' ? otlp_json_skip(json, at) : json_scan_short(&json->scan, at, expected);
 }
 
-const char *otlp_json_text(struct otlp_json *json, const char *at, struct otlp_text *ret_text)
+static const char *read_text(struct otlp_json *json, const char *at, struct otlp_text *ret_text)
 {
   return *at == '"' ? read_string(json, at, ret_text) : read_null(json, at, "a text was expected");
 }
@@ -111,7 +112,7 @@ const char *otlp_json_item(struct otlp_json *json, const char *at, bool is_first
 }
 
 // ---- numbers ---------------------------------------------------------------------------------------------------------
-// The digits of a number, which may stand in quotes. null: at is NULL.
+// The digits of a number, which may be in quotes. null: at is NULL.
 static const char *read_digits(struct otlp_json *json, const char *at, struct otlp_text *ret_digits)
 {
   *ret_digits = (struct otlp_text){NULL, 0};
@@ -125,14 +126,13 @@ static const char *read_digits(struct otlp_json *json, const char *at, struct ot
   return end;
 }
 
-const char *otlp_json_time(struct otlp_json *json, const char *at, bool *ret_has_time, int64_t *ret_time_ns)
+static const char *read_time(struct otlp_json *json, const char *at, int64_t *ret_time_ns)
 {
   struct otlp_text digits;
   const char *behind = read_digits(json, at, &digits);
   if (behind == NULL || digits.at == NULL)
     return behind;
-  enum otlp_number number = otlp_read_number(digits, ret_time_ns);
-  *ret_has_time = true;
+  enum otlp_number_kind number = otlp_read_number(digits, ret_time_ns);
   if (number == OTLP_BEYOND)
     return json_scan_fail(&json->scan, at, "a time is beyond int64 nanoseconds");
   if (number == OTLP_NO_NUMBER || *ret_time_ns < 0)
@@ -140,20 +140,25 @@ const char *otlp_json_time(struct otlp_json *json, const char *at, bool *ret_has
   return behind;
 }
 
-// Enumerations: a number, also in quotes; their names say nothing here but for those of `names`.
-const char *otlp_json_enum(struct otlp_json *json, const char *at, const char *prefix, const char *const *names,
-                           uint64_t *ret_value)
+// The prefix of the values' names, then these in order.
+static const char *const kinds[] = {"SPAN_KIND_", "UNSPECIFIED", "INTERNAL", "SERVER",
+                                    "CLIENT",     "PRODUCER",    "CONSUMER", NULL};
+static const char *const codes[] = {"STATUS_CODE_", "UNSET", "OK", "ERROR", NULL};
+static const char *const *const names_of[] = {[OTLP_KINDS] = kinds, [OTLP_CODES] = codes};
+
+// A number, also in quotes, or a name of the field's values: unknown names leave the value as it is.
+static const char *read_enum(struct otlp_json *json, const char *at, const char *const *names, uint64_t *ret_value)
 {
   struct otlp_text digits;
   int64_t number = 0;
   const char *behind = read_digits(json, at, &digits);
   if (behind == NULL || digits.at == NULL)
     return behind;
-  size_t skipped = strlen(prefix);
-  if (digits.length > skipped && memcmp(digits.at, prefix, skipped) == 0) {
-    for (uint64_t i = 0; names[i] != NULL; i++)
-      if (otlp_text_is((struct otlp_text){digits.at + skipped, digits.length - skipped}, names[i], strlen(names[i])))
-        *ret_value = i;
+  size_t prefix = strlen(names[0]);
+  if (digits.length > prefix && memcmp(digits.at, names[0], prefix) == 0) {
+    for (uint64_t i = 1; names[i] != NULL; i++)
+      if (otlp_text_is((struct otlp_text){digits.at + prefix, digits.length - prefix}, names[i]))
+        *ret_value = i - 1;
     return behind;
   }
   if (otlp_read_number(digits, &number) != OTLP_WHOLE)
@@ -162,137 +167,167 @@ const char *otlp_json_enum(struct otlp_json *json, const char *at, const char *p
   return behind;
 }
 
+static int hex_digit(char c)
+{
+  return c >= '0' && c <= '9'   ? c - '0'
+         : c >= 'a' && c <= 'f' ? c - 'a' + 10
+         : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                : -1;
+}
+
+// Hex digits, up to sixteen.
+static const char *read_id(struct otlp_json *json, const char *at, struct otlp_id *ret_id)
+{
+  struct otlp_text text = {"", 0};
+  at = read_text(json, at, &text);
+  *ret_id = (struct otlp_id){0, text.length <= 16 ? OTLP_ID_NONE : OTLP_ID_BAD};
+  if (at == NULL || ret_id->state == OTLP_ID_BAD)
+    return at;
+  uint64_t number = 0;
+  for (size_t i = 0; i < text.length; i++) {
+    int digit = hex_digit(text.at[i]);
+    if (digit < 0) {
+      ret_id->state = OTLP_ID_BAD;
+      return at;
+    }
+    number = number << 4 | (unsigned)digit;
+  }
+  *ret_id = (struct otlp_id){number, number != 0 ? OTLP_ID_GIVEN : OTLP_ID_NONE};
+  return at;
+}
+
 // ---- values ----------------------------------------------------------------------------------------------------------
-static const char *read_int(struct otlp_json *json, const char *at, struct otlp_value *ret_value)
+// Of digits that are a number. Decoded ones may be followed by anything.
+static double read_real(struct otlp_json *json, struct otlp_text digits)
 {
-  struct otlp_text digits;
-  at = read_digits(json, at, &digits);
-  if (at == NULL || digits.at == NULL)
-    return at;
-  *ret_value = (struct otlp_value){.type = OTLP_INT, .is_json = true};
-  enum otlp_number number = otlp_read_number(digits, &ret_value->integer);
-  if (number == OTLP_FRACTION)
-    *ret_value = (struct otlp_value){.type = OTLP_DOUBLE, .is_json = true, .real = otlp_json_double(json, digits)};
-  else if (number != OTLP_WHOLE)
-    *ret_value = (struct otlp_value){.type = OTLP_TEXT, .is_json = true, .text = digits};
-  return at;
+  char copy[64];
+  const char *text = copy;
+  if (digits.length >= sizeof copy)
+    text = arena_copy(&json->decoded, digits.at, digits.length);
+  else
+    *(char *)mempcpy(copy, digits.at, digits.length) = 0;
+  return text != NULL ? strtod(text, NULL) : NAN;
 }
 
-static const char *read_double(struct otlp_json *json, const char *at, struct otlp_value *ret_value)
+// An integer beyond int64, or a text that is not a number, stays a text.
+static const char *read_number(struct otlp_json *json, const char *at, uint8_t type, struct otlp_value *ret_value)
 {
   struct otlp_text digits;
-  int64_t whole;
   at = read_digits(json, at, &digits);
   if (at == NULL || digits.at == NULL)
     return at;
-  double real = NAN;
-  bool is_known = OTLP_TEXT_IS(digits, "NaN");
-  if (OTLP_TEXT_IS(digits, "Infinity") || OTLP_TEXT_IS(digits, "-Infinity")) {
-    real = digits.length == 8 ? INFINITY : -INFINITY;
+  struct otlp_value value = {.type = type, .is_json = true};
+  bool is_infinite = otlp_text_is(digits, "Infinity") || otlp_text_is(digits, "-Infinity");
+  enum otlp_number_kind kind = otlp_read_number(digits, &value.integer);
+  bool is_known = kind == OTLP_WHOLE;
+  if (type == OTLP_DOUBLE && (is_infinite || otlp_text_is(digits, "NaN"))) {
+    value.real = !is_infinite ? NAN : digits.at[0] == '-' ? -INFINITY : INFINITY;
     is_known = true;
-  } else if (otlp_read_number(digits, &whole) != OTLP_NO_NUMBER) {
-    real = otlp_json_double(json, digits);
-    is_known = isfinite(real);
+  } else if (type == OTLP_DOUBLE && kind != OTLP_NO_NUMBER) {
+    value.real = read_real(json, digits);
+    is_known = isfinite(value.real);
+  } else if (type == OTLP_INT && kind == OTLP_FRACTION) {
+    value = (struct otlp_value){.type = OTLP_DOUBLE, .is_json = true, .real = read_real(json, digits)};
+    is_known = true;
   }
-  *ret_value = (struct otlp_value){.type = OTLP_DOUBLE, .is_json = true, .real = real};
-  if (!is_known)
-    *ret_value = (struct otlp_value){.type = OTLP_TEXT, .is_json = true, .text = digits};
+  *ret_value = is_known ? value : (struct otlp_value){.type = OTLP_TEXT, .is_json = true, .text = digits};
   return at;
 }
 
-static const char *read_bool(struct otlp_json *json, const char *at, struct otlp_value *ret_value)
+// `null` leaves the value as it is.
+static const char *read_value(struct otlp_json *json, const char *at, uint8_t type, struct otlp_value *ret_value)
 {
-  if (*at != 't' && *at != 'f')
-    return read_null(json, at, "true or false was expected");
-  *ret_value = (struct otlp_value){.type = OTLP_BOOL, .is_json = true, .integer = *at == 't'};
-  return otlp_json_skip(json, at);
-}
-
-static const char *read_slice(struct otlp_json *json, const char *at, enum otlp_type type, struct otlp_value *ret_value)
-{
-  if (*at != '{')
-    return read_null(json, at, "an object was expected");
-  const char *behind = otlp_json_skip(json, at);
-  if (behind != NULL)
-    *ret_value = (struct otlp_value){.type = (uint8_t)type, .is_json = true, .text = {at, (size_t)(behind - at)}};
-  return behind;
-}
-
-static const char *read_text_value(struct otlp_json *json, const char *at, enum otlp_type type,
-                                   struct otlp_value *ret_value)
-{
-  struct otlp_text text = {NULL, 0};
-  at = otlp_json_text(json, at, &text);
-  if (at != NULL && text.at != NULL)
-    *ret_value = (struct otlp_value){.type = (uint8_t)type, .is_json = true, .text = text};
-  return at;
-}
-
-const char *otlp_json_value(struct otlp_json *json, const char *at, struct otlp_value *ret_value)
-{
-  bool is_null;
-  struct otlp_text key;
-  *ret_value = (struct otlp_value){.is_json = true};
-  at = otlp_json_open(json, at, '{', &is_null);
-  if (is_null)
-    return at;
-  for (bool is_first = true; (at = otlp_json_member(json, at, is_first, &key)) != NULL && key.at != NULL;
-       is_first = false) {
-    if (OTLP_TEXT_IS(key, "stringValue") || OTLP_TEXT_IS(key, "string_value"))
-      at = read_text_value(json, at, OTLP_TEXT, ret_value);
-    else if (OTLP_TEXT_IS(key, "intValue") || OTLP_TEXT_IS(key, "int_value"))
-      at = read_int(json, at, ret_value);
-    else if (OTLP_TEXT_IS(key, "doubleValue") || OTLP_TEXT_IS(key, "double_value"))
-      at = read_double(json, at, ret_value);
-    else if (OTLP_TEXT_IS(key, "boolValue") || OTLP_TEXT_IS(key, "bool_value"))
-      at = read_bool(json, at, ret_value);
-    else if (OTLP_TEXT_IS(key, "arrayValue") || OTLP_TEXT_IS(key, "array_value"))
-      at = read_slice(json, at, OTLP_ARRAY, ret_value);
-    else if (OTLP_TEXT_IS(key, "kvlistValue") || OTLP_TEXT_IS(key, "kvlist_value"))
-      at = read_slice(json, at, OTLP_MAP, ret_value);
-    else if (OTLP_TEXT_IS(key, "bytesValue") || OTLP_TEXT_IS(key, "bytes_value"))
-      at = read_text_value(json, at, OTLP_BYTES, ret_value);
-    else
-      at = otlp_json_skip(json, at);
-    if (at == NULL)
-      return NULL;
+  struct otlp_value value = {.type = type, .is_json = true};
+  const char *start = at;
+  if (type == OTLP_INT || type == OTLP_DOUBLE)
+    return read_number(json, at, type, ret_value);
+  if (type == OTLP_TEXT || type == OTLP_BYTES) {
+    at = read_text(json, at, &value.text);
+  } else if (type == OTLP_BOOL) {
+    value.integer = *at == 't';
+    at = *at == 't' || *at == 'f' ? otlp_json_skip(json, at) : read_null(json, at, "true or false was expected");
+  } else {
+    at = *at == '{' ? otlp_json_skip(json, at) : read_null(json, at, "an object was expected");
+    value.text = (struct otlp_text){start, at != NULL ? (size_t)(at - start) : 0};
   }
+  if (at != NULL && *start != 'n')
+    *ret_value = value;
   return at;
 }
 
-const char *otlp_json_pair(struct otlp_json *json, const char *at, struct otlp_attribute *attribute)
-{
-  bool is_null;
-  struct otlp_text key;
-  *attribute = (struct otlp_attribute){.key = {"", 0}, .value = {.is_json = true}};
-  at = otlp_json_open(json, at, '{', &is_null);
-  if (is_null)
-    return at;
-  for (bool is_first = true; (at = otlp_json_member(json, at, is_first, &key)) != NULL && key.at != NULL;
-       is_first = false) {
-    if (OTLP_TEXT_IS(key, "key"))
-      at = otlp_json_text(json, at, &attribute->key);
-    else if (OTLP_TEXT_IS(key, "value"))
-      at = otlp_json_value(json, at, &attribute->value);
-    else
-      at = otlp_json_skip(json, at);
-    if (at == NULL)
-      return NULL;
-  }
-  return at;
-}
-
-// ---- lists -----------------------------------------------------------------------------------------------------------
-const char *otlp_json_list(struct otlp_json *json, const char *at, otlp_json_reader *read_item)
+// ---- the walk --------------------------------------------------------------------------------------------------------
+static const char *read_items(struct otlp_json *json, const char *at, const struct otlp_step *step)
 {
   bool is_null;
   bool has_item;
   at = otlp_json_open(json, at, '[', &is_null);
   if (is_null)
     return at;
-  for (bool is_first = true; (at = otlp_json_item(json, at, is_first, &has_item)) != NULL && has_item; is_first = false)
-    if ((at = read_item(json, at)) == NULL)
+  for (bool is_first = true; (at = otlp_json_item(json, at, is_first, &has_item)) != NULL && has_item;
+       is_first = false) {
+    struct otlp_range *item = otlp_parts_add(&json->parts, step);
+    size_t first = json->parts.inner.count;
+    if (item == NULL)
+      return json_scan_fail(&json->scan, at, OTLP_TOO_MANY);
+    if ((at = otlp_json_message(json, at, step->inner, item)) == NULL)
       return NULL;
+    if (step->inner != OTLP_PAIR_MESSAGE)
+      *item = (struct otlp_range){first, json->parts.inner.count - first};
+  }
+  return at;
+}
+
+static const char *read_field(struct otlp_json *json, const char *at, const struct otlp_step *step, void *target)
+{
+  void *place = (char *)target + step->offset;
+  switch ((enum otlp_form)step->form) {
+  case OTLP_FORM_ITEMS:
+    return read_items(json, at, step);
+  case OTLP_FORM_MESSAGE:
+    if (step->inner == OTLP_VALUE_MESSAGE) // the last one counts
+      *(struct otlp_value *)place = (struct otlp_value){.is_json = true};
+    return otlp_json_message(json, at, step->inner, place);
+  case OTLP_FORM_TEXT:
+  case OTLP_FORM_RAW:
+    return read_text(json, at, place);
+  case OTLP_FORM_ID:
+    return read_id(json, at, place);
+  case OTLP_FORM_TIME:
+    return read_time(json, at, place);
+  case OTLP_FORM_ENUM:
+    return read_enum(json, at, names_of[step->inner], place);
+  case OTLP_FORM_VALUE:
+    return read_value(json, at, step->inner, target);
+  default:
+    return otlp_json_skip(json, at);
+  }
+}
+
+const char *otlp_json_message(struct otlp_json *json, const char *at, enum otlp_message message, void *target)
+{
+  bool is_null;
+  unsigned hint = 1;
+  struct otlp_text key;
+  at = otlp_json_open(json, at, '{', &is_null);
+  if (is_null)
+    return at;
+  for (bool is_first = true; (at = otlp_json_member(json, at, is_first, &key)) != NULL && key.at != NULL;
+       is_first = false) {
+    const struct otlp_field *field = otlp_field_named(message, key, &hint);
+    at = field != NULL ? read_field(json, at, &field->step, target) : otlp_json_skip(json, at);
+    if (at == NULL)
+      return NULL;
+  }
+  return at;
+}
+
+const char *otlp_json_span(struct otlp_json *json, const char *at)
+{
+  otlp_json_clear(json);
+  if (*at == 'n')
+    return (at = otlp_json_skip(json, at)) != NULL ? json_scan_fail(&json->scan, at, "a span was expected") : NULL;
+  at = otlp_json_message(json, at, OTLP_SPAN_MESSAGE, &json->parts.span);
+  otlp_parts_finish(&json->parts);
   return at;
 }
 

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers of OTLP's JSON: 64-bit integers come as texts or as numbers, and neither may pass through a double. Called by
-// the decoder (otlp_json.c) and by the model, for numbers in texts.
+// the decoder (json.c) and by the model, for numbers in texts.
 #include "otlp/json.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 // The texts of "1.25e3": digits "125", exponent 1. False: not a number.
 struct decimal {
@@ -42,7 +38,7 @@ static bool take_apart(struct otlp_text text, struct decimal *ret_decimal)
   return has_digit && at == end;
 }
 
-enum otlp_number otlp_read_number(struct otlp_text text, int64_t *ret_value)
+enum otlp_number_kind otlp_read_number(struct otlp_text text, int64_t *ret_value)
 {
   struct decimal decimal;
   if (!take_apart(text, &decimal))
@@ -69,17 +65,4 @@ enum otlp_number otlp_read_number(struct otlp_text text, int64_t *ret_value)
     return OTLP_BEYOND;
   *ret_value = decimal.is_negative ? (int64_t)(0 - value) : (int64_t)value;
   return has_fraction ? OTLP_FRACTION : OTLP_WHOLE;
-}
-
-// Of digits that are a number. They may have been decoded: no byte that ends a number follows those.
-double otlp_json_double(struct otlp_json *json, struct otlp_text digits)
-{
-  char copy[64];
-  if (digits.length >= sizeof copy) {
-    const char *longer = arena_copy(&json->decoded, digits.at, digits.length);
-    return longer != NULL ? strtod(longer, NULL) : NAN;
-  }
-  memcpy(copy, digits.at, digits.length);
-  copy[digits.length] = 0;
-  return strtod(copy, NULL);
 }

@@ -1,263 +1,313 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decodes OTLP's protobuf from memory. Called by the importer of files, and made for a server's requests: one pass, no
-// copies, no allocation once the arrays have grown. Hostile input: every length is checked against what it lies in.
+// One walk over the table of fields reads any message of OTLP. Called by the importer of files, and made for a server's
+// requests. Hostile input: each length is checked against what it lies in; recursion is as deep as the table is.
 //
-// A field of a known number and another wire type than OTLP gives it is an error; unknown numbers are passed over.
+// A field of a known number with another wire type than OTLP's is an error; unknown numbers are passed over. Readers take
+// a position in [at, end) and return the one after what they read, or NULL with walk->problem.
 #include "otlp/proto.h"
+
+#include "base/json_scan.h"
 #include "base/utf8.h"
-#include "otlp/attributes.h"
+#include "base/wire.h"
 
-static enum status broken(struct otlp_proto *proto, const struct wire *wire)
+struct walk {
+  struct otlp_parts *parts;
+  const char *problem, *at; // set once
+};
+
+static const char *fail(struct walk *walk, const char *at, const char *problem)
 {
-  proto->problem = wire->problem;
-  proto->at = wire->at;
-  return STATUS_INPUT;
+  walk->at = at;
+  walk->problem = problem;
+  return NULL;
 }
 
-// ---- the same for what nearly all fields look like -------------------------------------------------------------------
-// Lengths of one byte, fields in their usual order, texts of ASCII: a few comparisons. Whatever does not fit is left to
-// the functions above, from the field's beginning: these never say that anything is wrong.
-static inline uint64_t load_id(const char *at)
+static const char *long_number(struct walk *walk, const char *at, const char *end, uint64_t *ret_number)
 {
-  uint64_t number;
-  memcpy(&number, at, sizeof number);
-  return __builtin_bswap64(number);
+  struct wire wire = {at, end, NULL};
+  return wire_long_varint(&wire, ret_number) ? wire.at : fail(walk, wire.at, wire.problem);
 }
 
-// A value with exactly one field in it.
-static inline bool try_value(const char *at, size_t length, struct otlp_value *ret_value)
+static inline const char *read_number(struct walk *walk, const char *at, const char *end, uint64_t *ret_number)
+{
+  if (at == end || (signed char)*at < 0)
+    return long_number(walk, at, end, ret_number);
+  *ret_number = (unsigned char)*at;
+  return at + 1;
+}
+
+static inline const char *read_bytes(struct walk *walk, const char *at, const char *end, struct otlp_text *ret_bytes)
+{
+  uint64_t length;
+  if ((at = read_number(walk, at, end, &length)) == NULL)
+    return NULL;
+  if (length > (uint64_t)(end - at))
+    return fail(walk, at, wire_cut);
+  *ret_bytes = (struct otlp_text){at, (size_t)length};
+  return at + length;
+}
+
+static inline const char *read_text(struct walk *walk, const char *at, const char *end, struct otlp_text *ret_text)
+{
+  at = read_bytes(walk, at, end, ret_text);
+  if (at == NULL || utf8_is_ascii(ret_text->at, ret_text->length) || json_is_utf8(ret_text->at, ret_text->length))
+    return at;
+  return fail(walk, at, "a text is not UTF-8");
+}
+
+static inline const char *read_id(struct walk *walk, const char *at, const char *end, struct otlp_id *ret_id)
+{
+  struct otlp_text bytes;
+  uint64_t number = 0;
+  if ((at = read_bytes(walk, at, end, &bytes)) == NULL)
+    return NULL;
+  if (bytes.length == sizeof number) {
+    memcpy(&number, bytes.at, sizeof number);
+    number = __builtin_bswap64(number);
+  } else {
+    for (size_t i = 0; i < bytes.length && bytes.length < sizeof number; i++)
+      number = number << 8 | (unsigned char)bytes.at[i];
+  }
+  ret_id->number = number;
+  ret_id->state = bytes.length > sizeof number ? OTLP_ID_BAD : number != 0 ? OTLP_ID_GIVEN : OTLP_ID_NONE;
+  return at;
+}
+
+static inline const char *read_fixed(struct walk *walk, const char *at, const char *end, uint64_t *ret_number)
+{
+  if (end - at < 8)
+    return fail(walk, at, "it ends inside a number");
+  memcpy(ret_number, at, 8); // x86-64 and aarch64 are little-endian, as the format is
+  return at + 8;
+}
+
+// ---- values ----------------------------------------------------------------------------------------------------------
+static const char *read_value(struct walk *walk, const char *at, const char *end, uint8_t type,
+                              struct otlp_value *ret_value)
+{
+  uint64_t number = 0;
+  struct otlp_value value = {.type = type};
+  if (type == OTLP_TEXT)
+    at = read_text(walk, at, end, &value.text);
+  else if (type == OTLP_DOUBLE)
+    at = read_fixed(walk, at, end, &number);
+  else if (type == OTLP_INT || type == OTLP_BOOL)
+    at = read_number(walk, at, end, &number);
+  else
+    at = read_bytes(walk, at, end, &value.text);
+  if (type == OTLP_DOUBLE)
+    memcpy(&value.real, &number, sizeof number);
+  else if (type == OTLP_INT || type == OTLP_BOOL)
+    value.integer = type == OTLP_INT ? (int64_t)number : number != 0;
+  *ret_value = value;
+  return at;
+}
+
+// Nearly every attribute: lengths of one byte, key before value, one field in the value. NULL: read it by the table, which
+// finds out whether anything is wrong. Half of the time of decoding would go here otherwise.
+static inline const char *try_attribute(const char *at, const char *end, struct otlp_attribute *attribute)
 {
   const unsigned char *byte = (const unsigned char *)at;
-  if (length < 2)
-    return false;
-  switch (byte[0]) {
-  case WIRE_KEY(OTLP_VALUE_STRING, WIRE_BYTES):
-    *ret_value = (struct otlp_value){.type = OTLP_TEXT, .text = {at + 2, length - 2}};
-    return byte[1] == length - 2 && byte[1] < 0x80 && utf8_is_ascii(at + 2, length - 2);
-  case WIRE_KEY(OTLP_VALUE_INT, WIRE_VARINT): {
-    uint64_t number = 0;
-    size_t i = 1;
-    if (length > 9) // the numbers of 57 bits and more are rare
-      return false;
-    for (; i < length && byte[i] >= 0x80; i++)
-      number |= (uint64_t)(byte[i] & 0x7f) << 7 * (i - 1);
-    if (i != length - 1)
-      return false;
-    *ret_value = (struct otlp_value){.type = OTLP_INT, .integer = (int64_t)(number | (uint64_t)byte[i] << 7 * (i - 1))};
-    return true;
-  }
-  case WIRE_KEY(OTLP_VALUE_DOUBLE, WIRE_FIXED64):
-    *ret_value = (struct otlp_value){.type = OTLP_DOUBLE};
-    if (length == 9)
-      memcpy(&ret_value->real, at + 1, sizeof ret_value->real);
-    return length == 9;
-  default:
-    return false;
-  }
-}
-
-// At the length of a KeyValue; NULL: not a usual one.
-static inline const char *try_pair(const char *at, const char *end, struct otlp_attribute *attribute)
-{
-  const unsigned char *byte = (const unsigned char *)at;
-  if (attribute == NULL || end - at < 5)
+  if (end - at < 5)
     return NULL;
   size_t length = byte[0];
   size_t key = byte[2]; // its length
-  if (length >= 0x80 || length > (size_t)(end - at - 1) || byte[1] != WIRE_KEY(OTLP_PAIR_KEY, WIRE_BYTES) ||
-      key + 4 > length)
+  if (length >= 0x80 || length > (size_t)(end - at - 1) ||
+      byte[1] != WIRE_KEY(otlp_number(OTLP_PAIR_KEY), WIRE_BYTES) || key + 6 > length)
     return NULL;
   const unsigned char *value = byte + 3 + key;
-  if (value[0] != WIRE_KEY(OTLP_PAIR_VALUE, WIRE_BYTES) || value[1] != length - key - 4 ||
-      !try_value((const char *)value + 2, value[1], &attribute->value) || !utf8_is_ascii(at + 3, key))
+  size_t left = length - key - 4; // of the value
+  if (value[0] != WIRE_KEY(otlp_number(OTLP_PAIR_VALUE), WIRE_BYTES) || value[1] != left || !utf8_is_ascii(at + 3, key))
     return NULL;
   attribute->key = (struct otlp_text){at + 3, key};
-  return at + 1 + length;
-}
-
-static inline const char *try_time(const char *at, const char *end, bool *ret_has_time, int64_t *ret_time_ns)
-{
-  uint64_t number;
-  if (end - at < 9)
-    return at;
-  memcpy(&number, at + 1, sizeof number);
-  if (number > INT64_MAX)
-    return at;
-  *ret_has_time = true;
-  *ret_time_ns = (int64_t)number;
-  return at + 9;
-}
-
-// The position behind the field at `at`, or `at` itself.
-static inline const char *try_field(const char *at, const char *end, struct otlp_parts *parts)
-{
-  struct otlp_span *span = &parts->span;
-  const unsigned char *byte = (const unsigned char *)at;
-  const char *behind;
-  if (end - at < 2)
-    return at;
-  switch (byte[0]) {
-  case WIRE_KEY(OTLP_SPAN_TRACE_ID, WIRE_BYTES):
-    if (byte[1] != 16 || end - at < 18)
-      return at;
-    span->trace_id = (struct otlp_text){at + 2, 16};
-    return at + 18;
-  case WIRE_KEY(OTLP_SPAN_ID, WIRE_BYTES):
-  case WIRE_KEY(OTLP_SPAN_PARENT_ID, WIRE_BYTES): {
-    uint64_t number = byte[1] == 8 && end - at >= 10 ? load_id(at + 2) : 0;
-    if (number == 0)
-      return at;
-    struct otlp_id *id = byte[0] == WIRE_KEY(OTLP_SPAN_ID, WIRE_BYTES) ? &span->span_id : &span->parent_id;
-    *id = (struct otlp_id){number, OTLP_ID_GIVEN};
-    return at + 10;
+  at += 1 + length;
+  uint64_t number = 0;
+  switch (value[2]) {
+  case WIRE_KEY(OTLP_VALUE_STRING % OTLP_NUMBERS, WIRE_BYTES):
+    attribute->value = (struct otlp_value){.type = OTLP_TEXT, .text = {(const char *)value + 4, left - 2}};
+    return value[3] == left - 2 && utf8_is_ascii(attribute->value.text.at, left - 2) ? at : NULL;
+  case WIRE_KEY(OTLP_VALUE_INT % OTLP_NUMBERS, WIRE_VARINT): {
+    size_t i = 3;
+    for (; i < left + 1 && value[i] >= 0x80 && i < 11; i++)
+      number |= (uint64_t)(value[i] & 0x7f) << 7 * (i - 3);
+    if (i != left + 1 || i == 11) // the numbers of 57 bits and more are rare
+      return NULL;
+    number |= (uint64_t)value[i] << 7 * (i - 3);
+    attribute->value = (struct otlp_value){.type = OTLP_INT, .integer = (int64_t)number};
+    return value[i] < 0x80 ? at : NULL;
   }
-  case WIRE_KEY(OTLP_SPAN_NAME, WIRE_BYTES):
-    if (byte[1] >= 0x80 || byte[1] > end - at - 2 || !utf8_is_ascii(at + 2, byte[1]))
-      return at;
-    span->name = (struct otlp_text){at + 2, byte[1]};
-    return at + 2 + byte[1];
-  case WIRE_KEY(OTLP_SPAN_KIND, WIRE_VARINT):
-    if (byte[1] >= 0x80)
-      return at;
-    span->kind = byte[1];
-    return at + 2;
-  case WIRE_KEY(OTLP_SPAN_START, WIRE_FIXED64):
-    return try_time(at, end, &span->has_start, &span->start_ns);
-  case WIRE_KEY(OTLP_SPAN_END, WIRE_FIXED64):
-    return try_time(at, end, &span->has_end, &span->end_ns);
-  case WIRE_KEY(OTLP_SPAN_ATTRIBUTES, WIRE_BYTES):
-    behind = try_pair(at + 1, end, otlp_parts_ready_attribute(parts));
-    parts->attribute_count += behind != NULL;
-    return behind != NULL ? behind : at;
   default:
-    return at;
+    return NULL;
   }
 }
 
-enum status otlp_proto_span(struct otlp_proto *proto, const char *message, size_t length,
-                            const struct otlp_visitor *visitor, struct error *err)
+// ---- the walk --------------------------------------------------------------------------------------------------------
+static const char *read_message(struct walk *walk, const char *at, const char *end, enum otlp_message message,
+                                void *target);
+
+static const char *read_item(struct walk *walk, const char *at, const char *end, const struct otlp_step *step)
 {
-  struct otlp_parts *parts = &proto->parts;
-  const char *at = message;
-  const char *end = message + length;
-  otlp_parts_clear(parts, false);
-  while (at < end) {
-    const char *behind = try_field(at, end, parts);
-    if (behind == at) {
-      struct wire wire = {at, end, NULL};
-      if (!otlp_proto_field(&wire, parts))
-        return broken(proto, &wire);
-      behind = wire.at;
+  struct otlp_text bytes;
+  if ((at = read_bytes(walk, at, end, &bytes)) == NULL)
+    return NULL;
+  struct otlp_range *item = otlp_parts_add(walk->parts, step);
+  if (item == NULL)
+    return fail(walk, bytes.at, OTLP_TOO_MANY);
+  size_t first = walk->parts->inner.count;
+  if (read_message(walk, bytes.at, at, step->inner, item) == NULL)
+    return NULL;
+  if (step->inner != OTLP_PAIR_MESSAGE)
+    *item = (struct otlp_range){first, walk->parts->inner.count - first};
+  return at;
+}
+
+// Attributes come one after the other: as many as there are, from the first one's length on.
+static inline const char *read_attributes(struct walk *walk, const char *at, const char *end, uint64_t key,
+                                          const struct otlp_step *step)
+{
+  struct otlp_list *list = (struct otlp_list *)(void *)((char *)walk->parts + step->offset);
+  size_t count = list->count;
+  for (;;) {
+    const char *after = NULL;
+    if (count < list->capacity)
+      after = try_attribute(at, end, (struct otlp_attribute *)list->items + count);
+    count += after != NULL;
+    if (after == NULL || after == end || (unsigned char)*after != key) {
+      list->count = count;
+      return after != NULL ? after : read_item(walk, at, end, step);
     }
-    at = behind;
+    at = after + 1;
   }
-  otlp_parts_finish(parts);
-  return visitor->span(visitor->context, &parts->span, err);
 }
 
-// ---- what spans lie in -----------------------------------------------------------------------------------------------
-enum status otlp_proto_scope(struct otlp_proto *proto, const char *message, size_t length,
-                             const struct otlp_visitor *visitor, struct error *err)
+// Numbers of fields that are not read, and fields with a wrong wire type.
+static const char *skip_field(struct walk *walk, const char *at, const char *end, enum otlp_message message,
+                              uint64_t key)
 {
-  struct wire wire = wire_over(message, length);
-  struct otlp_text name = {"", 0};
-  uint64_t key;
-  bool ok = true;
-  while (ok && otlp_proto_key(&wire, &key))
-    ok = key == WIRE_KEY(OTLP_SCOPE_NAME, WIRE_BYTES) ? otlp_proto_text(&wire, &name)
-                                                      : otlp_proto_skip(&wire, key, OTLP_FIELD(OTLP_SCOPE_NAME));
-  if (wire.problem != NULL)
-    return broken(proto, &wire);
-  return visitor->scope(visitor->context, name, err);
+  struct wire wire = {at, end, NULL};
+  if (otlp_field_on_wire(message, key) != NULL)
+    return fail(walk, at, OTLP_WRONG_TYPE);
+  return wire_skip(&wire, key) ? wire.at : fail(walk, wire.at, wire.problem);
 }
 
-enum status otlp_proto_resource(struct otlp_proto *proto, const char *message, size_t length,
-                                const struct otlp_visitor *visitor, struct error *err)
+static inline const char *read_field(struct walk *walk, const char *at, const char *end, enum otlp_message message,
+                                     uint64_t key, void *target)
 {
-  struct wire wire = wire_over(message, length);
-  uint64_t key;
-  bool ok = true;
-  otlp_parts_clear(&proto->parts, false);
-  while (ok && otlp_proto_key(&wire, &key))
-    ok = key == WIRE_KEY(OTLP_RESOURCE_ATTRIBUTES, WIRE_BYTES)
-             ? otlp_proto_attribute(&wire, otlp_parts_attribute(&proto->parts))
-             : otlp_proto_skip(&wire, key, OTLP_FIELD(OTLP_RESOURCE_ATTRIBUTES));
-  if (wire.problem != NULL)
-    return broken(proto, &wire);
-  return visitor->resource(visitor->context, proto->parts.attributes, proto->parts.attribute_count, err);
+  const struct otlp_step *step = &otlp_steps[message * OTLP_KEYS + (key < OTLP_KEYS ? key : 0)];
+  void *place = (char *)target + step->offset;
+  struct otlp_text bytes;
+  switch ((enum otlp_form)step->form) {
+  case OTLP_FORM_TEXT:
+    return read_text(walk, at, end, place);
+  case OTLP_FORM_RAW:
+    return read_bytes(walk, at, end, place);
+  case OTLP_FORM_ID:
+    return read_id(walk, at, end, place);
+  case OTLP_FORM_ENUM:
+    return read_number(walk, at, end, place);
+  case OTLP_FORM_TIME:
+    if ((at = read_fixed(walk, at, end, place)) == NULL || *(int64_t *)place >= 0)
+      return at;
+    return fail(walk, at, "a time is beyond int64 nanoseconds");
+  case OTLP_FORM_VALUE:
+    return read_value(walk, at, end, step->inner, target);
+  case OTLP_FORM_MESSAGE:
+    at = read_bytes(walk, at, end, &bytes);
+    return at == NULL || read_message(walk, bytes.at, at, step->inner, place) == NULL ? NULL : at;
+  case OTLP_FORM_ITEMS:
+    return step->inner == OTLP_PAIR_MESSAGE ? read_attributes(walk, at, end, key, step)
+                                            : read_item(walk, at, end, step);
+  default:
+    return skip_field(walk, at, end, message, key);
+  }
 }
 
-typedef enum status part_reader(struct otlp_proto *proto, const char *message, size_t length,
-                                const struct otlp_visitor *visitor, struct error *err);
-
-// Of a message with one head (a resource, a scope) and many items: the head before the items, wherever it stands.
-static enum status read_group(struct otlp_proto *proto, const char *message, size_t length, uint64_t head_key,
-                              part_reader *read_head, uint64_t item_key, part_reader *read_item,
-                              const struct otlp_visitor *visitor, struct error *err)
+static const char *read_message(struct walk *walk, const char *at, const char *end, enum otlp_message message,
+                                void *target)
 {
-  const uint32_t known = OTLP_FIELD(head_key >> 3) | OTLP_FIELD(item_key >> 3);
-  for (int pass = 0; pass < 2; pass++) {
-    bool has_head = false;
-    struct wire wire = wire_over(message, length);
+  while (at != NULL && at < end) {
     uint64_t key;
-    while (otlp_proto_key(&wire, &key)) {
-      const char *part;
-      size_t part_length;
-      if (key != head_key && key != item_key) {
-        if (!otlp_proto_skip(&wire, key, known))
-          break;
-        continue;
-      }
-      if (!wire_bytes(&wire, &part, &part_length))
-        break;
-      if (pass == 0 && key == head_key) {
-        has_head = true;
-        XSP_TRY(read_head(proto, part, part_length, visitor, err));
-      }
-      if (pass == 1 && key == item_key)
-        XSP_TRY(read_item(proto, part, part_length, visitor, err));
-    }
-    if (wire.problem != NULL)
-      return broken(proto, &wire);
-    if (pass == 0 && !has_head)
-      XSP_TRY(read_head(proto, "", 0, visitor, err));
+    if ((at = read_number(walk, at, end, &key)) != NULL)
+      at = read_field(walk, at, end, message, key, target);
+  }
+  return at;
+}
+
+// ---- requests --------------------------------------------------------------------------------------------------------
+static enum status broken(struct otlp_proto *proto, const struct walk *walk)
+{
+  proto->problem = walk->problem;
+  proto->at = walk->at;
+  return STATUS_INPUT;
+}
+
+static enum status decode(struct otlp_proto *proto, enum otlp_message message, struct otlp_text bytes,
+                          const struct otlp_visitor *visitor, struct error *err);
+
+// Visits the fields of one form: HEAD or LIST. The other one is checked only.
+static enum status visit_fields(struct otlp_proto *proto, enum otlp_message message, struct otlp_text bytes,
+                                enum otlp_form form, bool *ret_has_any, const struct otlp_visitor *visitor,
+                                struct error *err)
+{
+  struct walk walk = {0};
+  const char *at = bytes.at, *end = bytes.at + bytes.length;
+  while (at < end) {
+    uint64_t key;
+    struct otlp_text part;
+    if ((at = read_number(&walk, at, end, &key)) == NULL)
+      return broken(proto, &walk);
+    const struct otlp_step *step = &otlp_steps[message * OTLP_KEYS + (key < OTLP_KEYS ? key : 0)];
+    bool is_read = step->form > OTLP_FORM_UNREAD;
+    at = is_read ? read_bytes(&walk, at, end, &part) : skip_field(&walk, at, end, message, key);
+    if (at == NULL)
+      return broken(proto, &walk);
+    if (step->form != form)
+      continue;
+    *ret_has_any = true;
+    XSP_TRY(decode(proto, step->inner, part, visitor, err));
   }
   return STATUS_OK;
 }
 
-enum status otlp_proto_scope_spans(struct otlp_proto *proto, const char *message, size_t length,
-                                   const struct otlp_visitor *visitor, struct error *err)
+static enum status decode(struct otlp_proto *proto, enum otlp_message message, struct otlp_text bytes,
+                          const struct otlp_visitor *visitor, struct error *err)
 {
-  return read_group(proto, message, length, WIRE_KEY(OTLP_SCOPE_SPANS_SCOPE, WIRE_BYTES), otlp_proto_scope,
-                    WIRE_KEY(OTLP_SCOPE_SPANS_SPANS, WIRE_BYTES), otlp_proto_span, visitor, err);
+  struct otlp_parts *parts = &proto->parts;
+  struct walk walk = {.parts = parts};
+  struct otlp_text scope = {"", 0};
+  bool has_head = false;
+  if (message == OTLP_REQUEST_MESSAGE)
+    return visit_fields(proto, message, bytes, OTLP_FORM_LIST, &has_head, visitor, err);
+  if (message == OTLP_RESOURCE_SPANS_MESSAGE || message == OTLP_SCOPE_SPANS_MESSAGE) {
+    // The resource or scope comes first, wherever it is; without one, as if it were empty.
+    XSP_TRY(visit_fields(proto, message, bytes, OTLP_FORM_HEAD, &has_head, visitor, err));
+    if (!has_head)
+      XSP_TRY(decode(proto, otlp_fields[message * OTLP_NUMBERS + 1].step.inner, scope, visitor, err));
+    return visit_fields(proto, message, bytes, OTLP_FORM_LIST, &has_head, visitor, err);
+  }
+  otlp_parts_clear(parts, false);
+  void *target = message == OTLP_SCOPE_MESSAGE ? (void *)&scope : &parts->span;
+  if (read_message(&walk, bytes.at, bytes.at + bytes.length, message, target) == NULL)
+    return broken(proto, &walk);
+  if (message == OTLP_RESOURCE_MESSAGE)
+    return visitor->resource(visitor->context, parts->attributes.items, parts->attributes.count, err);
+  if (message == OTLP_SCOPE_MESSAGE)
+    return visitor->scope(visitor->context, scope, err);
+  otlp_parts_finish(parts);
+  return visitor->span(visitor->context, &parts->span, err);
 }
 
-enum status otlp_proto_resource_spans(struct otlp_proto *proto, const char *message, size_t length,
-                                      const struct otlp_visitor *visitor, struct error *err)
-{
-  return read_group(proto, message, length, WIRE_KEY(OTLP_RESOURCE_SPANS_RESOURCE, WIRE_BYTES), otlp_proto_resource,
-                    WIRE_KEY(OTLP_RESOURCE_SPANS_SCOPE_SPANS, WIRE_BYTES), otlp_proto_scope_spans, visitor, err);
-}
-
-enum status otlp_proto_decode(struct otlp_proto *proto, const char *message, size_t length,
+enum status otlp_proto_decode(struct otlp_proto *proto, enum otlp_message message, const char *at, size_t length,
                               const struct otlp_visitor *visitor, struct error *err)
 {
-  struct wire wire = wire_over(message, length);
-  uint64_t key;
   proto->problem = NULL;
-  while (otlp_proto_key(&wire, &key)) {
-    const char *part;
-    size_t part_length;
-    if (key != WIRE_KEY(OTLP_REQUEST_RESOURCE_SPANS, WIRE_BYTES)) {
-      if (!otlp_proto_skip(&wire, key, OTLP_FIELD(OTLP_REQUEST_RESOURCE_SPANS)))
-        break;
-      continue;
-    }
-    if (!wire_bytes(&wire, &part, &part_length))
-      break;
-    XSP_TRY(otlp_proto_resource_spans(proto, part, part_length, visitor, err));
-  }
-  return wire.problem != NULL ? broken(proto, &wire) : STATUS_OK;
+  return decode(proto, message, (struct otlp_text){length > 0 ? at : "", length}, visitor, err);
+}
+
+const char *otlp_proto_item(enum otlp_message message, const char *at, size_t length, void *target)
+{
+  struct walk walk = {0};
+  return read_message(&walk, at, at + length, message, target) == NULL ? walk.problem : NULL;
 }
 
 void otlp_proto_done(struct otlp_proto *proto)

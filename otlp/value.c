@@ -1,11 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes values of OTLP as text. Called by the model for what a tag cannot hold as it is.
+// Writes values of OTLP as text. Called by the importer for values that a tag cannot hold as they are. Arrays and maps
+// within each other are walked with a stack of their own: {"values":[{"intValue":"1"}]} becomes [1].
 #include "otlp/value.h"
 
 #include "base/json_write.h"
+#include "base/wire.h"
+#include "otlp/json.h"
+#include "otlp/proto.h"
 
 #include <math.h>
 
+struct frame { // an array or a map, and the rest of it
+  struct wire wire;
+  const char *json; // position of the next item
+  bool is_json, is_map, has_item;
+};
+struct walk {
+  struct otlp_json json;
+  struct frame frames[OTLP_VALUE_DEPTH];
+  size_t depth;
+  struct buf *out;
+};
+
+// ---- scalars ---------------------------------------------------------------------------------------------------------
 void otlp_text_json(struct otlp_text text, struct buf *out)
 {
   struct json_writer json;
@@ -13,7 +30,7 @@ void otlp_text_json(struct otlp_text text, struct buf *out)
   json_string_n(&json, text.at != NULL ? text.at : "", text.length);
 }
 
-void otlp_base64(struct otlp_text bytes, struct buf *out)
+static void put_base64(struct otlp_text bytes, struct buf *out)
 {
   static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   const unsigned char *at = (const unsigned char *)bytes.at;
@@ -26,75 +43,167 @@ void otlp_base64(struct otlp_text bytes, struct buf *out)
   }
 }
 
-void otlp_scalar_json(const struct otlp_value *value, struct buf *out)
+static void put_scalar(const struct otlp_value *value, struct buf *out)
 {
   struct json_writer json;
   json_start(&json, out);
-  switch (value->type) {
-  case OTLP_TEXT:
+  if (value->type == OTLP_TEXT || (value->type == OTLP_BYTES && value->is_json)) {
     otlp_text_json(value->text, out);
-    break;
-  case OTLP_BOOL:
+  } else if (value->type == OTLP_BYTES) {
+    buf_text(out, "\"");
+    put_base64(value->text, out);
+    buf_text(out, "\"");
+  } else if (value->type == OTLP_BOOL) {
     json_bool(&json, value->integer != 0);
-    break;
-  case OTLP_INT:
+  } else if (value->type == OTLP_INT) {
     json_int(&json, value->integer);
-    break;
-  case OTLP_DOUBLE:
-    if (isfinite(value->real))
-      json_double(&json, value->real);
-    else
-      json_string(&json, isnan(value->real) ? "NaN" : value->real > 0 ? "Infinity" : "-Infinity");
-    break;
-  default:
+  } else if (value->type == OTLP_DOUBLE && isfinite(value->real)) {
+    json_double(&json, value->real);
+  } else if (value->type == OTLP_DOUBLE) {
+    json_string(&json, isnan(value->real) ? "NaN" : value->real > 0 ? "Infinity" : "-Infinity");
+  } else {
     json_null(&json);
   }
 }
 
-const char *otlp_value_text(const struct otlp_value *value, struct buf *out)
+// ---- arrays and maps -------------------------------------------------------------------------------------------------
+// The position of the first item of the object's "values"; NULL: it has none.
+static const char *find_values(struct otlp_json *json, const char *at)
 {
-  switch (value->type) {
-  case OTLP_EMPTY:
-    return NULL;
-  case OTLP_TEXT:
-    buf_put(out, value->text.at, value->text.length);
-    return NULL;
-  case OTLP_BYTES:
-    if (value->is_json) // base64 already
-      buf_put(out, value->text.at, value->text.length);
-    else
-      otlp_base64(value->text, out);
-    return NULL;
-  case OTLP_ARRAY:
-  case OTLP_MAP:
-    return value->is_json ? otlp_json_nested(value, out) : otlp_proto_nested(value, out);
-  default:
-    otlp_scalar_json(value, out);
+  bool is_null;
+  struct otlp_text key;
+  at = otlp_json_open(json, at, '{', &is_null);
+  for (bool is_first = true; at != NULL && !is_null; is_first = false) {
+    at = otlp_json_member(json, at, is_first, &key);
+    if (at == NULL || key.at == NULL)
+      return NULL;
+    if (otlp_text_is(key, "values") && *at == '[')
+      return at + 1;
+    at = otlp_json_skip(json, at);
+  }
+  return NULL;
+}
+
+// Scalars are written at once.
+static const char *put_value(struct walk *walk, const struct otlp_value *value)
+{
+  struct frame frame = {.is_json = value->is_json, .is_map = value->type == OTLP_MAP};
+  if (value->type != OTLP_ARRAY && value->type != OTLP_MAP) {
+    put_scalar(value, walk->out);
     return NULL;
   }
+  if (walk->depth == OTLP_VALUE_DEPTH)
+    return "a value is nested deeper than 100";
+  buf_text(walk->out, frame.is_map ? "{" : "[");
+  if (value->is_json) {
+    frame.json = find_values(&walk->json, value->text.at);
+    if (walk->json.scan.problem != NULL)
+      return walk->json.scan.problem;
+    if (frame.json == NULL) {
+      buf_text(walk->out, frame.is_map ? "}" : "]");
+      return NULL;
+    }
+  } else {
+    frame.wire = wire_over(value->text.at, value->text.length);
+  }
+  walk->frames[walk->depth++] = frame;
+  return NULL;
+}
+
+static const char *next_json(struct walk *walk, struct frame *frame, struct otlp_attribute *item, bool *ret_has_item)
+{
+  const char *at = otlp_json_item(&walk->json, frame->json, !frame->has_item, ret_has_item);
+  if (at != NULL && *ret_has_item) {
+    item->value.is_json = true;
+    at = frame->is_map ? otlp_json_message(&walk->json, at, OTLP_PAIR_MESSAGE, item)
+                       : otlp_json_message(&walk->json, at, OTLP_VALUE_MESSAGE, &item->value);
+  }
+  frame->json = at;
+  if (at == NULL)
+    return walk->json.scan.problem != NULL ? walk->json.scan.problem : "a value is cut short";
+  return NULL;
+}
+
+static const char *next_proto(struct frame *frame, struct otlp_attribute *item, bool *ret_has_item)
+{
+  struct wire *wire = &frame->wire;
+  *ret_has_item = false;
+  while (wire->at < wire->end) {
+    uint64_t key;
+    const char *bytes;
+    size_t length;
+    if (!wire_varint(wire, &key))
+      return wire->problem;
+    if (key >> 3 == otlp_number(OTLP_VALUES_VALUES)) {
+      if ((key & 7) != WIRE_BYTES)
+        return OTLP_WRONG_TYPE;
+      if (!wire_bytes(wire, &bytes, &length))
+        return wire->problem;
+      *ret_has_item = true;
+      return frame->is_map ? otlp_proto_item(OTLP_PAIR_MESSAGE, bytes, length, item)
+                           : otlp_proto_item(OTLP_VALUE_MESSAGE, bytes, length, &item->value);
+    }
+    if (!wire_skip(wire, key))
+      return wire->problem;
+  }
+  return NULL;
+}
+
+static const char *put_nested(const struct otlp_value *value, struct buf *out)
+{
+  struct walk walk;
+  walk.json = (struct otlp_json){.scan.is_last = true};
+  if (value->type == OTLP_ARRAY || value->type == OTLP_MAP)
+    walk.json.scan.end = value->text.at + value->text.length; // also of what is in it
+  walk.depth = 0;
+  walk.out = out;
+  const char *problem = put_value(&walk, value);
+  while (problem == NULL && walk.depth > 0) {
+    struct frame *frame = &walk.frames[walk.depth - 1];
+    struct otlp_attribute item = {0};
+    bool has_item;
+    problem = frame->is_json ? next_json(&walk, frame, &item, &has_item) : next_proto(frame, &item, &has_item);
+    if (problem != NULL)
+      break;
+    if (!has_item) {
+      buf_text(out, frame->is_map ? "}" : "]");
+      walk.depth--;
+      continue;
+    }
+    buf_text(out, frame->has_item ? "," : "");
+    frame->has_item = true;
+    if (frame->is_map) {
+      otlp_text_json(item.key, out);
+      buf_text(out, ":");
+    }
+    problem = put_value(&walk, &item.value);
+  }
+  otlp_json_done(&walk.json);
+  return problem;
+}
+
+// ---- all -------------------------------------------------------------------------------------------------------------
+const char *otlp_value_text(const struct otlp_value *value, struct buf *out)
+{
+  if (value->type == OTLP_TEXT || (value->type == OTLP_BYTES && value->is_json))
+    buf_put(out, value->text.at, value->text.length);
+  else if (value->type == OTLP_BYTES)
+    put_base64(value->text, out);
+  else if (value->type != OTLP_EMPTY)
+    return put_nested(value, out);
+  return NULL;
 }
 
 const char *otlp_attributes_text(const struct otlp_attribute *attributes, size_t count, struct buf *out)
 {
   const char *problem = NULL;
-  buf_put(out, "{", 1);
+  buf_text(out, "{");
   for (size_t i = 0; i < count && problem == NULL; i++) {
-    const struct otlp_value *value = &attributes[i].value;
-    buf_put(out, ",", i > 0);
+    buf_text(out, i > 0 ? "," : "");
     otlp_text_json(attributes[i].key, out);
-    buf_put(out, ":", 1);
-    if (value->type == OTLP_ARRAY || value->type == OTLP_MAP) {
-      problem = otlp_value_text(value, out);
-    } else if (value->type == OTLP_BYTES) { // base64 needs no escapes, but JSON's bytes may be any text
-      struct buf text;
-      buf_init(&text, BUF_MAXIMUM_DEFAULT);
-      problem = otlp_value_text(value, &text);
-      otlp_text_json((struct otlp_text){text.data != NULL ? text.data : "", text.length}, out);
-      buf_done(&text);
-    } else {
-      otlp_scalar_json(value, out);
-    }
+    buf_text(out, ":");
+    problem = put_nested(&attributes[i].value, out);
   }
-  buf_put(out, "}", 1);
+  buf_text(out, "}");
   return problem;
 }

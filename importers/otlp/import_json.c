@@ -50,80 +50,53 @@ static enum status next_byte(struct reader *reader, char *ret_byte, struct error
   return STATUS_OK;
 }
 
-// ---- walking in steps that can be taken again ------------------------------------------------------------------------
-static enum status enter(struct reader *reader, char bracket, bool *ret_is_null, struct error *err)
-{
-  const char *at;
-  while ((at = otlp_json_open(&reader->json, reader->input->at, bracket, ret_is_null)) == NULL)
-    XSP_TRY(more_or_broken(reader, err));
-  reader->input->at = at;
-  return STATUS_OK;
-}
+// Takes a step of the decoder, again with a longer window where this one ends within it.
+#define STEP(reader, step, err)                                                                                        \
+  do {                                                                                                                 \
+    const char *at_;                                                                                                   \
+    while ((at_ = (step)) == NULL)                                                                                     \
+      XSP_TRY(more_or_broken(reader, err));                                                                            \
+    (reader)->input->at = at_;                                                                                         \
+  } while (0)
 
-// The key's bytes live until the next step; key.at is NULL at the object's end.
-static enum status next_member(struct reader *reader, bool is_first, struct otlp_text *ret_key, struct error *err)
+// ---- fields ----------------------------------------------------------------------------------------------------------
+static const struct otlp_field *find_field(enum otlp_message message, struct otlp_text name)
 {
-  const char *at;
-  otlp_json_forget(&reader->json);
-  while ((at = otlp_json_member(&reader->json, reader->input->at, is_first, ret_key)) == NULL)
-    XSP_TRY(more_or_broken(reader, err));
-  reader->input->at = at;
-  return STATUS_OK;
-}
-
-static enum status next_item(struct reader *reader, bool is_first, bool *ret_has_item, struct error *err)
-{
-  const char *at;
-  while ((at = otlp_json_item(&reader->json, reader->input->at, is_first, ret_has_item)) == NULL)
-    XSP_TRY(more_or_broken(reader, err));
-  reader->input->at = at;
-  return STATUS_OK;
-}
-
-static enum status skip(struct reader *reader, struct error *err)
-{
-  const char *at;
-  while ((at = otlp_json_skip(&reader->json, reader->input->at)) == NULL)
-    XSP_TRY(more_or_broken(reader, err));
-  reader->input->at = at;
-  return STATUS_OK;
+  static const struct { // of OTLP before 0.15
+    const char *name;
+    enum otlp_field_id field;
+  } old_names[] = {{"instrumentationLibrary", OTLP_SCOPE_SPANS_SCOPE},
+                   {"instrumentation_library", OTLP_SCOPE_SPANS_SCOPE},
+                   {"instrumentationLibrarySpans", OTLP_RESOURCE_SPANS_SCOPE_SPANS},
+                   {"instrumentation_library_spans", OTLP_RESOURCE_SPANS_SCOPE_SPANS}};
+  unsigned hint = 1;
+  for (size_t i = 0; i < sizeof old_names / sizeof old_names[0]; i++)
+    if (old_names[i].field / OTLP_NUMBERS == message && otlp_text_is(name, old_names[i].name))
+      return &otlp_fields[old_names[i].field];
+  return otlp_field_named(message, name, &hint);
 }
 
 // ---- heads: resources and scopes -------------------------------------------------------------------------------------
-typedef const char *head_reader(struct reader *reader, const char *at, enum status *ret_status, struct error *err);
-
-// Read and taken in one step, before the window moves. NULL: not read.
-static const char *take_resource(struct reader *reader, const char *at, enum status *ret_status, struct error *err)
+// Reads a head and hands it over in one step, before the window moves. NULL: not read.
+static const char *take_head(struct reader *reader, const char *at, const struct otlp_field *head,
+                             enum status *ret_status, struct error *err)
 {
-  at = otlp_json_resource(&reader->json, at);
-  if (at != NULL)
-    *ret_status = reader->model.visitor.resource(&reader->model, reader->json.parts.attributes,
-                                                 reader->json.parts.attribute_count, err);
+  struct otlp_json *json = &reader->json;
+  const struct otlp_visitor *visitor = &reader->model.visitor;
+  struct otlp_text name = {"", 0};
+  otlp_json_clear(json);
+  at = otlp_json_message(json, at, head->step.inner, &name);
+  if (at != NULL && head->step.inner == OTLP_RESOURCE_MESSAGE)
+    *ret_status = visitor->resource(&reader->model, json->parts.attributes.items, json->parts.attributes.count, err);
+  else if (at != NULL)
+    *ret_status = visitor->scope(&reader->model, name, err);
   return at;
 }
 
-static const char *take_scope(struct reader *reader, const char *at, enum status *ret_status, struct error *err)
-{
-  struct otlp_text name;
-  at = otlp_json_scope(&reader->json, at, &name);
-  if (at != NULL)
-    *ret_status = reader->model.visitor.scope(&reader->model, name, err);
-  return at;
-}
-
-static enum status read_head(struct reader *reader, head_reader *take, struct error *err)
-{
-  const char *at;
-  enum status status = STATUS_OK;
-  while ((at = take(reader, reader->input->at, &status, err)) == NULL)
-    XSP_TRY(more_or_broken(reader, err));
-  reader->input->at = at;
-  return status;
-}
-
-// The position of the value of `key` among the members from the value at `at` on; *ret_head stays NULL where it is not
-// there. NULL: more of the window is needed, or it is broken.
-static const char *find_member(struct otlp_json *json, const char *at, const char *key, const char **ret_head)
+// The position of the head's value among the members from the value at `at` on; *ret_head is NULL where there is none.
+// NULL: more of the window is needed, or it is broken.
+static const char *find_head(struct otlp_json *json, const char *at, const struct otlp_field *head,
+                             const char **ret_head)
 {
   struct otlp_text found;
   *ret_head = NULL;
@@ -132,40 +105,34 @@ static const char *find_member(struct otlp_json *json, const char *at, const cha
       return NULL;
     if (found.at == NULL)
       return at;
-    if (otlp_text_is(found, key, strlen(key))) {
+    if (otlp_text_is(found, head->name)) {
       *ret_head = at;
       return at;
     }
   }
 }
 
-enum head { HEAD_UNKNOWN, HEAD_TAKEN, HEAD_MISSED };
+enum head_state { HEAD_UNKNOWN, HEAD_TAKEN, HEAD_MISSED };
 
-// The window's position is at the spans, whose head has not come yet: reads it from behind them, or does without.
-static enum status look_ahead(struct reader *reader, const char *key, head_reader *take, enum head *ret_head,
+// The window's position is at the spans, whose head has not come yet: reads it from after them, or does without.
+static enum status look_ahead(struct reader *reader, const struct otlp_field *head, enum head_state *ret_state,
                               struct error *err)
 {
-  static const char none[64] = "{}"; // readable behind its end like a window
+  static const char none[64] = "{}"; // readable after its end like a window
   enum status status = STATUS_OK;
   const char *at;
-  *ret_head = HEAD_TAKEN;
+  *ret_state = HEAD_TAKEN;
   for (;;) {
-    bool has_ended = find_member(&reader->json, reader->input->at, key, &at) != NULL;
-    if (has_ended && take(reader, at != NULL ? at : none, &status, err) != NULL)
+    bool has_ended = find_head(&reader->json, reader->input->at, head, &at) != NULL;
+    if (has_ended && take_head(reader, at != NULL ? at : none, head, &status, err) != NULL)
       return status;
     if (reader->json.scan.problem == NULL && reader->input->end - reader->input->at > OTLP_LOOK_AHEAD_BYTES) {
-      *ret_head = HEAD_MISSED;
-      (void)take(reader, none, &status, err);
+      *ret_state = HEAD_MISSED;
+      (void)take_head(reader, none, head, &status, err);
       return status;
     }
     XSP_TRY(more_or_broken(reader, err));
   }
-}
-
-static enum status come_late(struct reader *reader, const char *what, struct error *err)
-{
-  return import_broken(reader->import, err, input_offset(reader->input, reader->input->at),
-                       "the %s comes after more than %d MiB of its spans", what, OTLP_LOOK_AHEAD_BYTES >> 20);
 }
 
 // ---- spans and what they lie in --------------------------------------------------------------------------------------
@@ -179,92 +146,55 @@ static enum status read_span(struct reader *reader, struct error *err)
   return STATUS_OK;
 }
 
-typedef enum status item_reader(struct reader *reader, struct error *err);
+static enum status read_group(struct reader *reader, enum otlp_message message, struct error *err);
 
-static enum status read_items(struct reader *reader, item_reader *read_item, struct error *err)
+static enum status read_items(struct reader *reader, const struct otlp_field *field, struct error *err)
 {
   bool is_null;
-  bool has_item = true;
-  XSP_TRY(enter(reader, '[', &is_null, err));
-  for (bool is_first = true; !is_null && has_item; is_first = false) {
-    XSP_TRY(next_item(reader, is_first, &has_item, err));
-    if (has_item)
-      XSP_TRY(read_item(reader, err));
-  }
-  return STATUS_OK;
-}
-
-static enum status read_scope_spans(struct reader *reader, struct error *err)
-{
-  bool is_null;
-  enum head head = HEAD_UNKNOWN;
-  struct otlp_text key;
-  XSP_TRY(enter(reader, '{', &is_null, err));
+  bool has_item;
+  STEP(reader, otlp_json_open(&reader->json, reader->input->at, '[', &is_null), err);
   for (bool is_first = true; !is_null; is_first = false) {
-    XSP_TRY(next_member(reader, is_first, &key, err));
-    if (key.at == NULL)
+    STEP(reader, otlp_json_item(&reader->json, reader->input->at, is_first, &has_item), err);
+    if (!has_item)
       break;
-    bool is_old_head = OTLP_TEXT_IS(key, "instrumentationLibrary") || OTLP_TEXT_IS(key, "instrumentation_library");
-    if (OTLP_TEXT_IS(key, "scope") || is_old_head) {
-      if (head == HEAD_MISSED)
-        return come_late(reader, "scope", err);
-      XSP_TRY(read_head(reader, take_scope, err));
-      head = HEAD_TAKEN;
-    } else if (OTLP_TEXT_IS(key, "spans")) {
-      if (head == HEAD_UNKNOWN)
-        XSP_TRY(look_ahead(reader, "scope", take_scope, &head, err));
-      XSP_TRY(read_items(reader, read_span, err));
-    } else {
-      XSP_TRY(skip(reader, err));
-    }
+    XSP_TRY(field->step.inner == OTLP_SPAN_MESSAGE ? read_span(reader, err)
+                                                   : read_group(reader, field->step.inner, err));
   }
   return STATUS_OK;
 }
 
-static enum status read_resource_spans(struct reader *reader, struct error *err)
+// A request, a resource's or a scope's spans: a head (not of requests) and items.
+static enum status read_group(struct reader *reader, enum otlp_message message, struct error *err)
 {
-  bool is_null;
-  enum head head = HEAD_UNKNOWN;
-  struct otlp_text key;
-  XSP_TRY(enter(reader, '{', &is_null, err));
-  for (bool is_first = true; !is_null; is_first = false) {
-    XSP_TRY(next_member(reader, is_first, &key, err));
-    if (key.at == NULL)
-      break;
-    bool is_old =
-        OTLP_TEXT_IS(key, "instrumentationLibrarySpans") || OTLP_TEXT_IS(key, "instrumentation_library_spans");
-    if (OTLP_TEXT_IS(key, "resource")) {
-      if (head == HEAD_MISSED)
-        return come_late(reader, "resource", err);
-      XSP_TRY(read_head(reader, take_resource, err));
-      head = HEAD_TAKEN;
-    } else if (OTLP_TEXT_IS(key, "scopeSpans") || OTLP_TEXT_IS(key, "scope_spans") || is_old) {
-      if (head == HEAD_UNKNOWN)
-        XSP_TRY(look_ahead(reader, "resource", take_resource, &head, err));
-      XSP_TRY(read_items(reader, read_scope_spans, err));
-    } else {
-      XSP_TRY(skip(reader, err));
-    }
-  }
-  return STATUS_OK;
-}
-
-static enum status read_request(struct reader *reader, struct error *err)
-{
+  const struct otlp_field *head = &otlp_fields[message * OTLP_NUMBERS + 1];
+  enum head_state state = message == OTLP_REQUEST_MESSAGE ? HEAD_TAKEN : HEAD_UNKNOWN;
+  enum status status = STATUS_OK;
   bool is_null;
   struct otlp_text key;
-  XSP_TRY(enter(reader, '{', &is_null, err));
+  STEP(reader, otlp_json_open(&reader->json, reader->input->at, '{', &is_null), err);
   for (bool is_first = true; !is_null; is_first = false) {
-    XSP_TRY(next_member(reader, is_first, &key, err));
+    otlp_json_clear(&reader->json);
+    STEP(reader, otlp_json_member(&reader->json, reader->input->at, is_first, &key), err);
     if (key.at == NULL)
       return STATUS_OK;
-    if (OTLP_TEXT_IS(key, "resourceSpans") || OTLP_TEXT_IS(key, "resource_spans")) {
-      reader->has_resource_spans = true;
-      XSP_TRY(read_items(reader, read_resource_spans, err));
+    const struct otlp_field *field = find_field(message, key);
+    if (field == NULL) {
+      STEP(reader, otlp_json_skip(&reader->json, reader->input->at), err);
+    } else if (field->step.form == OTLP_FORM_HEAD) {
+      if (state == HEAD_MISSED)
+        return otlp_head_is_late(reader->import, field->name, err);
+      STEP(reader, take_head(reader, reader->input->at, field, &status, err), err);
+      XSP_TRY(status);
+      state = HEAD_TAKEN;
     } else {
-      XSP_TRY(skip(reader, err));
+      if (state == HEAD_UNKNOWN)
+        XSP_TRY(look_ahead(reader, head, &state, err));
+      reader->has_resource_spans |= message == OTLP_REQUEST_MESSAGE;
+      XSP_TRY(read_items(reader, field, err));
     }
   }
+  if (message != OTLP_REQUEST_MESSAGE)
+    return STATUS_OK;
   return import_broken(reader->import, err, input_offset(reader->input, reader->input->at), "an object was expected");
 }
 
@@ -280,7 +210,7 @@ static enum status read_requests(struct reader *reader, struct error *err)
     XSP_TRY(next_byte(reader, &byte, err));
     if (byte == 0)
       break;
-    XSP_TRY(read_request(reader, err));
+    XSP_TRY(read_group(reader, OTLP_REQUEST_MESSAGE, err));
   }
   if (!reader->has_resource_spans)
     return error_set(err, STATUS_INPUT, "cannot import", input->path, NULL,
@@ -303,9 +233,9 @@ static int recognize(const char *head, size_t length, bool is_all)
   at++;
   for (bool is_first = true; (at = otlp_json_member(&json, at, is_first, &key)) != NULL && key.at != NULL;
        is_first = false) {
-    if (OTLP_TEXT_IS(key, "traceEvents"))
+    if (otlp_text_is(key, "traceEvents"))
       break;
-    if (OTLP_TEXT_IS(key, "resourceSpans") || OTLP_TEXT_IS(key, "resource_spans")) {
+    if (find_field(OTLP_REQUEST_MESSAGE, key) != NULL) {
       claim = 3;
       break;
     }

@@ -2,6 +2,7 @@
 // OTLP's protobuf files: one message of any size, several one behind the other (which protobuf reads as one), or each
 // behind its length (a varint, or four bytes, highest first). What lies in memory is one span. A resource or a scope that
 // stands behind its spans is looked for ahead.
+#include "base/wire.h"
 #include "importers/otlp/model.h"
 #include "otlp/proto.h"
 
@@ -53,18 +54,12 @@ static enum status read_number(struct reader *reader, uint64_t *ret_number, stru
 }
 
 // ---- messages in messages --------------------------------------------------------------------------------------------
-enum level { REQUEST, RESOURCE_SPANS, SCOPE_SPANS };
-
-typedef enum status part_reader(struct otlp_proto *proto, const char *message, size_t length,
-                                const struct otlp_visitor *visitor, struct error *err);
-
 // A part of so many bytes, or (no file has them, and no window) of those up to the end of what it lies in.
-static enum status read_part(struct reader *reader, part_reader *read, uint64_t length, struct error *err)
+static enum status read_part(struct reader *reader, enum otlp_message message, uint64_t length, struct error *err)
 {
   XSP_TRY(need_all(reader, length, err));
   const char *at = reader->input->at;
-  reader->proto.problem = NULL;
-  enum status status = read(&reader->proto, at, (size_t)length, &reader->model.visitor, err);
+  enum status status = otlp_proto_decode(&reader->proto, message, at, (size_t)length, &reader->model.visitor, err);
   if (status != STATUS_OK && reader->proto.problem != NULL)
     return import_broken(reader->import, err, input_offset(reader->input, reader->proto.at), "%s",
                          reader->proto.problem);
@@ -98,74 +93,56 @@ static enum status skip_field(struct reader *reader, uint64_t key, uint64_t end,
   return STATUS_OK;
 }
 
-static enum status read_fields(struct reader *reader, enum level level, uint64_t end, struct error *err);
+static enum status read_fields(struct reader *reader, enum otlp_message message, uint64_t end, struct error *err);
 
-// What a level's fields hold: its head (field 1, but for a request) and its items.
-static const struct {
-  uint64_t head_key, item_key;
-  part_reader *head, *rest; // rest: all fields from one on, in memory
-} levels[] = {
-    [REQUEST] = {0, WIRE_KEY(OTLP_REQUEST_RESOURCE_SPANS, WIRE_BYTES), NULL, NULL},
-    [RESOURCE_SPANS] = {WIRE_KEY(OTLP_RESOURCE_SPANS_RESOURCE, WIRE_BYTES),
-                        WIRE_KEY(OTLP_RESOURCE_SPANS_SCOPE_SPANS, WIRE_BYTES), otlp_proto_resource,
-                        otlp_proto_resource_spans},
-    [SCOPE_SPANS] = {WIRE_KEY(OTLP_SCOPE_SPANS_SCOPE, WIRE_BYTES), WIRE_KEY(OTLP_SCOPE_SPANS_SPANS, WIRE_BYTES),
-                     otlp_proto_scope, otlp_proto_scope_spans},
-};
+enum head_state { HEAD_UNKNOWN, HEAD_TAKEN, HEAD_MISSED };
 
-static enum status read_item(struct reader *reader, enum level level, uint64_t length, struct error *err)
-{
-  return level == SCOPE_SPANS ? read_part(reader, otlp_proto_span, length, err)
-                              : read_fields(reader, (enum level)(level + 1), offset(reader) + length, err);
-}
-
-// One field whose key has been read and that is the level's head or an item.
-static enum status read_known(struct reader *reader, enum level level, uint64_t key, uint64_t end, bool *has_missed,
-                              bool *has_head, struct error *err)
+// A head or an item, after its key.
+static enum status read_field(struct reader *reader, const struct otlp_field *field, const struct otlp_field *head,
+                              uint64_t end, enum head_state *state, struct error *err)
 {
   uint64_t length = 0;
   XSP_TRY(read_number(reader, &length, err));
   if (length > end - offset(reader))
     return import_broken(reader->import, err, offset(reader), "a field is longer than what it lies in");
-  if (key != levels[level].head_key) {
-    if (!*has_head && level != REQUEST) { // too long to look for it behind the items
-      *has_missed = *has_head = true;
-      reader->proto.problem = NULL;
-      XSP_TRY(levels[level].head(&reader->proto, "", 0, &reader->model.visitor, err));
-    }
-    return read_item(reader, level, length, err);
+  if (field->step.form == OTLP_FORM_HEAD) {
+    if (*state == HEAD_MISSED)
+      return otlp_head_is_late(reader->import, field->name, err);
+    *state = HEAD_TAKEN;
+    return read_part(reader, field->step.inner, length, err);
   }
-  if (*has_missed)
-    return import_broken(reader->import, err, offset(reader), "a %s comes after more than %d MiB of its spans",
-                         level == RESOURCE_SPANS ? "resource" : "scope", OTLP_LOOK_AHEAD_BYTES >> 20);
-  *has_head = true;
-  return read_part(reader, levels[level].head, length, err);
+  if (*state == HEAD_UNKNOWN) { // too far to look for it after the items
+    *state = HEAD_MISSED;
+    XSP_TRY(otlp_proto_decode(&reader->proto, head->step.inner, "", 0, &reader->model.visitor, err));
+  }
+  return field->step.inner == OTLP_SPAN_MESSAGE ? read_part(reader, field->step.inner, length, err)
+                                                : read_fields(reader, field->step.inner, offset(reader) + length, err);
 }
 
 // Fields up to the offset `end`; UINT64_MAX: to the file's end.
-static enum status read_fields(struct reader *reader, enum level level, uint64_t end, struct error *err)
+static enum status read_fields(struct reader *reader, enum otlp_message message, uint64_t end, struct error *err)
 {
-  bool has_head = false;
-  bool has_missed = false;
+  enum head_state state = message == OTLP_REQUEST_MESSAGE ? HEAD_TAKEN : HEAD_UNKNOWN;
+  struct input *input = reader->input;
   for (;;) {
-    struct input *input = reader->input;
     uint64_t key = 0;
     XSP_TRY(need(reader, KEY_AND_LENGTH_BYTES, err));
     if (offset(reader) == end || (end == UINT64_MAX && input->at == input->end))
       return STATUS_OK;
-    const char *field = input->at;
+    const char *start = input->at;
     XSP_TRY(read_number(reader, &key, err));
-    bool is_item = key == levels[level].item_key;
-    if (is_item && level != REQUEST && !has_head && end - offset(reader) < OTLP_LOOK_AHEAD_BYTES) {
-      input->at = field; // still there: what was needed lay in the window
-      return read_part(reader, levels[level].rest, end - offset(reader), err);
-    }
-    if (is_item || (key == levels[level].head_key && level != REQUEST))
-      XSP_TRY(read_known(reader, level, key, end, &has_missed, &has_head, err));
-    else if (key >> 3 == 1 || (key >> 3 == 2 && level != REQUEST))
-      return import_broken(reader->import, err, offset(reader), OTLP_WRONG_TYPE);
-    else
+    const struct otlp_field *field = otlp_field_on_wire(message, key);
+    if (field == NULL) {
       XSP_TRY(skip_field(reader, key, end, err));
+    } else if (field->key != key) {
+      return import_broken(reader->import, err, offset(reader), OTLP_WRONG_TYPE);
+    } else if (state == HEAD_UNKNOWN && field->step.form == OTLP_FORM_LIST &&
+               end - offset(reader) < OTLP_LOOK_AHEAD_BYTES) {
+      input->at = start;                                            // still there: what was needed was in the window
+      return read_part(reader, message, end - offset(reader), err); // finds the head wherever it is
+    } else {
+      XSP_TRY(read_field(reader, field, &otlp_fields[message * OTLP_NUMBERS + 1], end, &state, err));
+    }
     if (offset(reader) > end)
       return import_broken(reader->import, err, offset(reader), "a field is longer than what it lies in");
   }
@@ -174,10 +151,6 @@ static enum status read_fields(struct reader *reader, enum level level, uint64_t
 // ---- framing ---------------------------------------------------------------------------------------------------------
 enum framing { FRAMING_NONE, FRAMING_VARINT, FRAMING_WORD };
 
-// Whether a head, which may be cut anywhere, begins like a message of such a kind. 0: it does not; 1: nothing speaks
-// against it; 2: it has a resource; 3: it has a span.
-static int claim_message(const char *at, const char *end);
-
 // After wire_skip: it failed because the head ends there.
 static bool wire_is_cut(const struct wire *wire, uint64_t key)
 {
@@ -185,107 +158,51 @@ static bool wire_is_cut(const struct wire *wire, uint64_t key)
   return is_valid && ((key & 7) == WIRE_BYTES || wire->end - wire->at < (ptrdiff_t)NUMBER_BYTES);
 }
 
-static int claim_span(const char *at, const char *end)
+// "xsp.level" and the like: a key of some letters.
+static int claim_pair(const char *at, const char *end)
 {
-  int claim = 1;
-  struct wire wire = {at, end, NULL};
-  while (wire.at < end) {
-    uint64_t key;
-    size_t length;
-    if (!wire_varint(&wire, &key))
-      return claim;
-    unsigned field = key >> 3 < 32 ? (unsigned)(key >> 3) : 0;
-    bool is_time = field == OTLP_SPAN_START || field == OTLP_SPAN_END;
-    bool is_bytes = field >= 1 && field <= 15 && ((1u << field) & 0xaa3eu) != 0;
-    if ((is_time && (key & 7) != WIRE_FIXED64) || (is_bytes && (key & 7) != WIRE_BYTES))
-      return 0;
-    const char *bytes;
-    if (is_bytes) {
-      if (!wire_bytes(&wire, &bytes, &length))
-        return claim;
-      if ((field == OTLP_SPAN_TRACE_ID && length == 16) || (field == OTLP_SPAN_ID && length == 8))
-        claim = 3;
-    } else if (!wire_skip(&wire, key)) {
-      return wire_is_cut(&wire, key) ? claim : 0;
-    } else if (is_time) {
-      claim = 3;
-    }
-  }
-  return claim;
+  bool is_key = end - at > 3 && (unsigned char)at[0] == WIRE_KEY(otlp_number(OTLP_PAIR_KEY), WIRE_BYTES) && at[1] > 0 &&
+                at[2] > ' ' && at[2] < 127;
+  return is_key || at == end ? 1 + is_key : 0;
 }
 
-// Of the fields of a ResourceSpans, of a ScopeSpans, of a Resource.
-typedef int claimer(const char *at, const char *end);
-
-static int claim_fields(const char *at, const char *end, claimer *first, claimer *second)
+// Whether a head, which may be cut anywhere, begins like such a message. 0: it does not; 1: nothing contradicts it; 2: it
+// has a resource; 3: it has a span.
+static int claim_message(enum otlp_message message, const char *at, const char *end)
 {
-  int claim = 1;
+  bool is_request = message == OTLP_REQUEST_MESSAGE, is_span = message == OTLP_SPAN_MESSAGE;
+  int claim = is_request ? 0 : 1;
   struct wire wire = {at, end, NULL};
-  while (wire.at < end && claim < 3) {
+  if (message == OTLP_PAIR_MESSAGE)
+    return claim_pair(at, end);
+  while (wire.at < end && (claim < 3 || is_span)) {
     uint64_t key;
     uint64_t length;
     if (!wire_varint(&wire, &key))
       return claim;
-    bool is_known = key >> 3 == 1 || (key >> 3 == 2 && second != NULL);
-    if (!is_known) { // passed over
+    const struct otlp_field *field = otlp_field_on_wire(message, key);
+    bool is_wrong = field != NULL && field->key != key;
+    if (is_wrong || (is_request && field == NULL))
+      return is_request ? claim : 0;
+    if (field == NULL || (key & 7) != WIRE_BYTES) {
       if (!wire_skip(&wire, key))
         return wire_is_cut(&wire, key) ? claim : 0;
+      claim = field != NULL && field->step.form == OTLP_FORM_TIME ? 3 : claim;
       continue;
     }
-    if ((key & 7) != WIRE_BYTES)
-      return 0;
     if (!wire_varint(&wire, &length))
       return claim;
     bool is_cut = length > (uint64_t)(end - wire.at);
     const char *behind = is_cut ? end : wire.at + length;
-    claimer *inner = key >> 3 == 1 ? first : second;
-    int found = inner != NULL ? inner(wire.at, behind) : 1;
-    if (found == 0)
-      return 0;
-    claim = found > claim ? found : claim;
-    wire.at = behind;
-  }
-  return claim;
-}
-
-static int claim_pair(const char *at, const char *end)
-{
-  // "xsp.level" and the like: a key of some letters.
-  bool is_key = end - at > 3 && at[0] == WIRE_KEY(OTLP_PAIR_KEY, WIRE_BYTES) && at[1] > 0 && at[2] > ' ' && at[2] < 127;
-  return is_key || at == end ? 1 + is_key : 0;
-}
-
-static int claim_resource(const char *at, const char *end)
-{
-  return claim_fields(at, end, claim_pair, NULL);
-}
-
-static int claim_scope(const char *at, const char *end)
-{
-  return claim_fields(at, end, NULL, NULL);
-}
-
-static int claim_scope_spans(const char *at, const char *end)
-{
-  return claim_fields(at, end, claim_scope, claim_span);
-}
-
-static int claim_resource_spans(const char *at, const char *end)
-{
-  return claim_fields(at, end, claim_resource, claim_scope_spans);
-}
-
-static int claim_message(const char *at, const char *end)
-{
-  struct wire wire = {at, end, NULL};
-  uint64_t key;
-  uint64_t length;
-  int claim = 0;
-  while (claim < 3 && wire_varint(&wire, &key) && key == WIRE_KEY(OTLP_REQUEST_RESOURCE_SPANS, WIRE_BYTES) &&
-         wire_varint(&wire, &length)) {
-    bool is_cut = length > (uint64_t)(end - wire.at);
-    const char *behind = is_cut ? end : wire.at + length;
-    int found = claim_resource_spans(wire.at, behind);
+    int found = 1;
+    if (is_span && is_cut)
+      return claim;
+    if (is_span) // ids of their right lengths
+      found = (field->step.form == OTLP_FORM_RAW && length == 16) || (field->step.form == OTLP_FORM_ID && length == 8)
+                  ? 3
+                  : 1;
+    else if (field->step.form <= OTLP_FORM_ITEMS)
+      found = claim_message(field->step.inner, wire.at, behind);
     if (found == 0)
       return 0;
     claim = found > claim ? found : claim;
@@ -301,11 +218,11 @@ static int claim_framing(const char *head, size_t length, enum framing *ret_fram
   struct wire wire = {head, end, NULL};
   uint64_t size;
   *ret_framing = FRAMING_NONE;
-  int claim = claim_message(head, end);
+  int claim = claim_message(OTLP_REQUEST_MESSAGE, head, end);
   if (claim > 1)
     return claim;
   if (wire_varint(&wire, &size) && size > 1) {
-    int framed = claim_message(wire.at, size < (uint64_t)(end - wire.at) ? wire.at + size : end);
+    int framed = claim_message(OTLP_REQUEST_MESSAGE, wire.at, size < (uint64_t)(end - wire.at) ? wire.at + size : end);
     if (framed > 1) {
       *ret_framing = FRAMING_VARINT;
       return framed;
@@ -314,7 +231,8 @@ static int claim_framing(const char *head, size_t length, enum framing *ret_fram
   if (length > 4) {
     const unsigned char *word = (const unsigned char *)head;
     size = (uint64_t)word[0] << 24 | (uint64_t)word[1] << 16 | (uint64_t)word[2] << 8 | word[3];
-    int framed = size > 1 ? claim_message(head + 4, size < length - 4 ? head + 4 + size : end) : 0;
+    int framed =
+        size > 1 ? claim_message(OTLP_REQUEST_MESSAGE, head + 4, size < length - 4 ? head + 4 + size : end) : 0;
     if (framed > 1) {
       *ret_framing = FRAMING_WORD;
       return framed;
@@ -340,7 +258,7 @@ static enum status read_messages(struct reader *reader, struct error *err)
   enum framing framing;
   (void)claim_framing(input->at, (size_t)(input->end - input->at), &framing);
   if (framing == FRAMING_NONE)
-    XSP_TRY(read_fields(reader, REQUEST, UINT64_MAX, err));
+    XSP_TRY(read_fields(reader, OTLP_REQUEST_MESSAGE, UINT64_MAX, err));
   while (framing != FRAMING_NONE) {
     uint64_t length = 0;
     XSP_TRY(need(reader, 1, err));
@@ -349,7 +267,7 @@ static enum status read_messages(struct reader *reader, struct error *err)
     XSP_TRY(read_length(reader, framing, &length, err));
     XSP_TRY(length <= UINT32_MAX ? STATUS_OK
                                  : import_broken(reader->import, err, offset(reader), "a message is too long"));
-    XSP_TRY(read_fields(reader, REQUEST, offset(reader) + length, err));
+    XSP_TRY(read_fields(reader, OTLP_REQUEST_MESSAGE, offset(reader) + length, err));
   }
   return otlp_model_finish(&reader->model, err);
 }

@@ -24,6 +24,12 @@ enum status otlp_model_start(struct otlp_model *model, struct import *import, st
   return model->category_kernel != 0 ? STATUS_OK : import_no_memory(import, err);
 }
 
+enum status otlp_head_is_late(const struct import *import, const char *what, struct error *err)
+{
+  return import_broken(import, err, input_offset(import->input, import->input->at),
+                       "the %s comes after more than %d MiB of its spans", what, OTLP_LOOK_AHEAD_BYTES >> 20);
+}
+
 // ---- the file's end --------------------------------------------------------------------------------------------------
 // Resources that say nothing of an experiment belong to that of the call, like the files of any other format.
 static bool is_plain(const struct otlp_experiment *experiment)

@@ -84,6 +84,9 @@ enum status otlp_model_start(struct otlp_model *model, struct import *import, st
 enum status otlp_model_finish(struct otlp_model *model, struct error *err) MUST_CHECK;
 void otlp_model_done(struct otlp_model *model); // at any time after otlp_model_start
 
+// A resource or a scope (`what`) that was to be looked for further than OTLP_LOOK_AHEAD_BYTES after its spans began.
+enum status otlp_head_is_late(const struct import *import, const char *what, struct error *err);
+
 // ---- inside the model ------------------------------------------------------------------------------------------------
 enum status otlp_take_resource(void *model, const struct otlp_attribute *attributes, size_t count, struct error *err);
 enum status otlp_take_span(void *model, const struct otlp_span *span, struct error *err);

@@ -121,8 +121,7 @@ static void read_number_attribute(const struct otlp_attribute *attribute, struct
   if (key_is(attribute->key, OTLP_OWN_PCT) && attribute->value.type == OTLP_DOUBLE)
     said->own_pct = attribute->value.real;
   else if (key_is(attribute->key, OTLP_EPOCH))
-    said->row.epoch_is_unix =
-        attribute->value.type != OTLP_TEXT || !otlp_text_is(attribute->value.text, "trace", strlen("trace"));
+    said->row.epoch_is_unix = attribute->value.type != OTLP_TEXT || !otlp_text_is(attribute->value.text, "trace");
   else if (!otlp_value_int(&attribute->value, &number))
     return;
   else if (key_is(attribute->key, OTLP_BATCH_SIZE))

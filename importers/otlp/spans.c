@@ -255,9 +255,9 @@ static enum status find_trace(struct otlp_model *model, const struct otlp_run *r
 static void take_times(const struct otlp_span *span, const struct facts *facts, struct store_span *row,
                        const char **ret_problem)
 {
-  bool is_open = facts->is_open || (span->has_start && span->start_ns > 0 && !span->has_end &&
-                                    facts->end_ns == STORE_NONE); // never finished
-  int64_t end_ns = facts->end_ns != STORE_NONE ? facts->end_ns : span->end_ns;
+  bool is_open = facts->is_open ||
+                 (span->start_ns > 0 && span->end_ns == OTLP_NO_TIME && facts->end_ns == STORE_NONE); // never finished
+  int64_t end_ns = facts->end_ns != STORE_NONE ? facts->end_ns : span->end_ns != OTLP_NO_TIME ? span->end_ns : 0;
   row->start_ns = facts->start_ns != STORE_NONE ? facts->start_ns : span->start_ns;
   if (is_open) {
     row->flags |= STORE_SPAN_OPEN;
@@ -379,9 +379,9 @@ static enum status put_links(struct otlp_model *model, int64_t run_id, int64_t s
       buf_text(out, "\"");
     }
     buf_format(out, ",\"spanId\":\"%016llx\"", (unsigned long long)link->span_id.number);
-    if (link->count > 0) {
+    if (link->attributes.count > 0) {
       buf_text(out, ",\"attributes\":");
-      const char *problem = otlp_attributes_text(&span->inner[link->first], link->count, out);
+      const char *problem = otlp_attributes_text(&span->inner[link->attributes.first], link->attributes.count, out);
       if (problem != NULL)
         return broken_inner(model, problem, err);
     }
@@ -407,9 +407,9 @@ static enum status put_events(struct otlp_model *model, int64_t run_id, int64_t 
   struct buf *out = &model->text;
   for (size_t i = 0; i < span->event_count; i++) {
     const struct otlp_event *event = &span->events[i];
-    const struct otlp_attribute *first = event->count > 0 ? &span->inner[event->first] : NULL;
+    const struct otlp_attribute *first = event->attributes.count > 0 ? &span->inner[event->attributes.first] : NULL;
     int64_t time_ns = event->time_ns;
-    size_t count = event->count;
+    size_t count = event->attributes.count;
     if (count == 1 && is_time(first)) { // before the epoch: no field holds it
       time_ns = first->value.integer;
       count = 0;

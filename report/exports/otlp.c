@@ -29,29 +29,31 @@ struct writer {
 
 // ---- attributes of the resource --------------------------------------------------------------------------------------
 #define RESOURCE OTLP_RESOURCE_ATTRIBUTES
+#define SPAN OTLP_SPAN_ATTRIBUTES
 
-static void put_resource_text(struct writer *writer, const char *key, const char *text)
+static void put(struct writer *writer, enum otlp_field_id list, const char *key, struct otlp_value value)
 {
-  if (text != NULL)
-    otlp_out_attribute_text(&writer->out, RESOURCE, otlp_key(key), text, strlen(text));
+  otlp_out_attribute(&writer->out, list, "", otlp_text(key), value);
 }
 
-static void put_resource_int(struct writer *writer, const char *key, int64_t number)
+static void put_text(struct writer *writer, enum otlp_field_id list, const char *key, const char *text)
 {
-  otlp_out_attribute_int(&writer->out, RESOURCE, otlp_key(key), number);
+  if (text != NULL)
+    put(writer, list, key, otlp_value_of_text(otlp_text(text)));
+}
+
+static void put_int(struct writer *writer, enum otlp_field_id list, const char *key, int64_t number)
+{
+  if (number != STORE_NONE)
+    put(writer, list, key, otlp_value_of_int(number));
 }
 
 static void put_values(struct writer *writer, const char *prefix, const struct store_system_value *values, size_t count)
 {
-  for (size_t i = 0; i < count; i++) {
-    const struct store_system_value *value = &values[i];
-    struct otlp_key_text key = {prefix, value->key, strlen(value->key)};
-    if (value->is_number)
-      otlp_out_attribute_double(&writer->out, RESOURCE, key, value->number);
-    else
-      otlp_out_attribute_text(&writer->out, RESOURCE, key, value->text != NULL ? value->text : "",
-                              value->text != NULL ? strlen(value->text) : 0);
-  }
+  for (size_t i = 0; i < count; i++)
+    otlp_out_attribute(&writer->out, RESOURCE, prefix, otlp_text(values[i].key),
+                       values[i].is_number ? otlp_value_of_double(values[i].number)
+                                           : otlp_value_of_text(otlp_text(values[i].text)));
 }
 
 static void put_experiment(struct writer *writer)
@@ -59,15 +61,15 @@ static void put_experiment(struct writer *writer)
   const struct store_experiment *experiment = writer->facts.experiment;
   if (experiment == NULL)
     return;
-  put_resource_text(writer, OTLP_SERVICE_NAME, experiment->name);
-  put_resource_text(writer, OTLP_EXPERIMENT, experiment->name);
-  put_resource_int(writer, OTLP_EXPERIMENT_ID, experiment->experiment_id);
-  put_resource_text(writer, OTLP_WORKLOAD, experiment->workload);
-  put_resource_text(writer, OTLP_FRAMEWORK, experiment->framework);
-  put_resource_text(writer, OTLP_FRAMEWORK_VERSION, experiment->framework_version);
-  put_resource_text(writer, OTLP_COMMAND, experiment->command);
-  put_resource_int(writer, OTLP_CREATED, experiment->created_ns);
-  put_resource_text(writer, OTLP_XSP_VERSION, experiment->xsp_version);
+  put_text(writer, RESOURCE, OTLP_SERVICE_NAME, experiment->name);
+  put_text(writer, RESOURCE, OTLP_EXPERIMENT, experiment->name);
+  put_int(writer, RESOURCE, OTLP_EXPERIMENT_ID, experiment->experiment_id);
+  put_text(writer, RESOURCE, OTLP_WORKLOAD, experiment->workload);
+  put_text(writer, RESOURCE, OTLP_FRAMEWORK, experiment->framework);
+  put_text(writer, RESOURCE, OTLP_FRAMEWORK_VERSION, experiment->framework_version);
+  put_text(writer, RESOURCE, OTLP_COMMAND, experiment->command);
+  put_int(writer, RESOURCE, OTLP_CREATED, experiment->created_ns);
+  put_text(writer, RESOURCE, OTLP_XSP_VERSION, experiment->xsp_version);
   put_values(writer, OTLP_SYSTEM_PREFIX, writer->facts.system, writer->facts.system_count);
   put_values(writer, OTLP_MODEL_PREFIX, writer->facts.workload, writer->facts.workload_count);
 }
@@ -78,25 +80,25 @@ static void put_run(struct writer *writer)
   const struct store_run *run = facts->run;
   char levels[LEVEL_SET_TEXT_SIZE];
   level_set_format(run->levels, levels);
-  put_resource_int(writer, OTLP_RUN, run->run_id);
-  put_resource_text(writer, OTLP_LEVELS, levels);
+  put_int(writer, RESOURCE, OTLP_RUN, run->run_id);
+  put_text(writer, RESOURCE, OTLP_LEVELS, levels);
   if (run->batch_size > 0)
-    put_resource_int(writer, OTLP_BATCH_SIZE, run->batch_size);
-  put_resource_int(writer, OTLP_DROPPED, run->dropped_count);
+    put_int(writer, RESOURCE, OTLP_BATCH_SIZE, run->batch_size);
+  put_int(writer, RESOURCE, OTLP_DROPPED, run->dropped_count);
   if (run->misused_count != 0)
-    put_resource_int(writer, OTLP_MISUSED, run->misused_count);
+    put_int(writer, RESOURCE, OTLP_MISUSED, run->misused_count);
   if (!isnan(run->own_pct))
-    otlp_out_attribute_double(&writer->out, RESOURCE, otlp_key(OTLP_OWN_PCT), run->own_pct);
-  put_resource_text(writer, OTLP_EPOCH, run->epoch_is_unix ? "unix" : "trace");
-  put_resource_text(writer, OTLP_LAYER, run->layer);
+    put(writer, RESOURCE, OTLP_OWN_PCT, otlp_value_of_double(run->own_pct));
+  put_text(writer, RESOURCE, OTLP_EPOCH, run->epoch_is_unix ? "unix" : "trace");
+  put_text(writer, RESOURCE, OTLP_LAYER, run->layer);
   if (facts->has_own_trace) {
     char hex[33];
     for (size_t i = 0; i < sizeof facts->own_trace; i++)
       snprintf(hex + 2 * i, 3, "%02x", facts->own_trace[i]);
-    put_resource_text(writer, OTLP_TRACE_ID, hex);
+    put_text(writer, RESOURCE, OTLP_TRACE_ID, hex);
   }
   if (facts->has_many_traces)
-    otlp_out_attribute_bool(&writer->out, RESOURCE, otlp_key(OTLP_UNIQUE_IDS), true);
+    put(writer, RESOURCE, OTLP_UNIQUE_IDS, otlp_value_of_bool(true));
 }
 
 // ---- what only the first request of a run says -----------------------------------------------------------------------
@@ -106,14 +108,12 @@ static void put_notes(struct writer *writer)
   for (size_t i = 0; i < facts->note_count; i++) {
     const struct otlp_note *note = &facts->notes[i];
     bool is_foreign = strchr(note->key, '.') != NULL && strncmp(note->key, "xsp.", 4) != 0; // a resource's attribute
-    struct otlp_key_text key = {note->run_id == 0 ? OTLP_FILE_NOTE_PREFIX
-                                : is_foreign      ? ""
-                                                  : OTLP_NOTE_PREFIX,
-                                note->key, strlen(note->key)};
-    bool is_told_already = note->run_id == 0 && writer->has_file_notes;
-    bool is_of_this_file = strcmp(note->key, "import") == 0; // how it came to be: another one comes to be differently
-    if (!is_told_already && !is_of_this_file)
-      otlp_out_attribute_text(&writer->out, RESOURCE, key, note->value, strlen(note->value));
+    const char *prefix = note->run_id == 0 ? OTLP_FILE_NOTE_PREFIX : is_foreign ? "" : OTLP_NOTE_PREFIX;
+    bool is_repeated = note->run_id == 0 && writer->has_file_notes;
+    bool is_of_this_file = strcmp(note->key, "import") == 0; // its origin, which another file does not share
+    if (!is_repeated && !is_of_this_file)
+      otlp_out_attribute(&writer->out, RESOURCE, prefix, otlp_text(note->key),
+                         otlp_value_of_text(otlp_text(note->value)));
   }
   writer->has_file_notes = true;
 }
@@ -159,7 +159,7 @@ static void put_unused_tracks(struct writer *writer)
   json_array_end(&json);
   writer->buf.failed |= writer->text.failed;
   if (writer->text.length > strlen("[]"))
-    put_resource_text(writer, OTLP_TRACKS, writer->text.data);
+    put_text(writer, RESOURCE, OTLP_TRACKS, writer->text.data);
 }
 
 static void put_messages_of_no_span(struct writer *writer)
@@ -179,7 +179,7 @@ static void put_messages_of_no_span(struct writer *writer)
   json_array_end(&json);
   writer->buf.failed |= writer->text.failed;
   if (writer->text.length > strlen("[]"))
-    put_resource_text(writer, OTLP_LOGS, writer->text.data);
+    put_text(writer, RESOURCE, OTLP_LOGS, writer->text.data);
 }
 
 // ---- requests --------------------------------------------------------------------------------------------------------
@@ -189,10 +189,10 @@ static void open_request(struct writer *writer)
   otlp_out_start(out);
   if (out->is_json)
     json_object(&out->json);
-  otlp_out_list(out, "resourceSpans");
-  writer->resource_spans = otlp_out_message(out, OTLP_REQUEST_RESOURCE_SPANS, NULL);
-  size_t resource = otlp_out_message(out, OTLP_RESOURCE_SPANS_RESOURCE, "resource");
-  otlp_out_list(out, "attributes");
+  otlp_out_list(out, OTLP_REQUEST_RESOURCE_SPANS);
+  writer->resource_spans = otlp_out_message(out, OTLP_REQUEST_RESOURCE_SPANS);
+  size_t resource = otlp_out_message(out, OTLP_RESOURCE_SPANS_RESOURCE);
+  otlp_out_list(out, RESOURCE);
   put_experiment(writer);
   put_run(writer);
   if (writer->is_first) {
@@ -202,13 +202,13 @@ static void open_request(struct writer *writer)
   }
   otlp_out_list_end(out);
   otlp_out_message_end(out, resource);
-  otlp_out_list(out, "scopeSpans");
-  writer->scope_spans = otlp_out_message(out, OTLP_RESOURCE_SPANS_SCOPE_SPANS, NULL);
-  size_t scope = otlp_out_message(out, OTLP_SCOPE_SPANS_SCOPE, "scope");
-  otlp_out_text(out, OTLP_SCOPE_NAME, "name", "xsp", strlen("xsp"));
-  otlp_out_text(out, OTLP_SCOPE_VERSION, "version", XSP_VERSION, strlen(XSP_VERSION));
+  otlp_out_list(out, OTLP_RESOURCE_SPANS_SCOPE_SPANS);
+  writer->scope_spans = otlp_out_message(out, OTLP_RESOURCE_SPANS_SCOPE_SPANS);
+  size_t scope = otlp_out_message(out, OTLP_SCOPE_SPANS_SCOPE);
+  otlp_out_text(out, OTLP_SCOPE_NAME, "xsp", strlen("xsp"));
+  otlp_out_text(out, OTLP_SCOPE_VERSION, XSP_VERSION, strlen(XSP_VERSION));
   otlp_out_message_end(out, scope);
-  otlp_out_list(out, "spans");
+  otlp_out_list(out, OTLP_SCOPE_SPANS_SPANS);
   writer->is_first = false;
   writer->is_open = true;
   writer->span_count = 0;
@@ -233,52 +233,27 @@ static enum status close_request(struct writer *writer, struct error *err)
 }
 
 // ---- spans -----------------------------------------------------------------------------------------------------------
-#define SPAN OTLP_SPAN_ATTRIBUTES
-
-static struct otlp_key_text role_key(enum otlp_role role)
-{
-  return otlp_key(otlp_role_attribute(role));
-}
-
-static void put_text(struct writer *writer, enum otlp_role role, const char *text)
-{
-  if (text != NULL)
-    otlp_out_attribute_text(&writer->out, SPAN, role_key(role), text, strlen(text));
-}
-
 static void put_string(struct writer *writer, enum otlp_role role, uint32_t string)
 {
-  size_t length = 0;
-  const char *text = store_text(writer->store, string, &length);
-  otlp_out_attribute_text(&writer->out, SPAN, role_key(role), text, length);
-}
-
-static void put_int(struct writer *writer, enum otlp_role role, int64_t number)
-{
-  otlp_out_attribute_int(&writer->out, SPAN, role_key(role), number);
+  struct otlp_text text;
+  text.at = store_text(writer->store, string, &text.length);
+  put(writer, SPAN, otlp_role_attribute(role), otlp_value_of_text(text));
 }
 
 static void put_track(struct writer *writer, uint32_t track_id)
 {
-  if (track_id == 0)
-    return;
-  put_int(writer, OTLP_IS_TRACK, track_id);
   const struct store_track *track = otlp_facts_track(&writer->facts, track_id);
-  if (track == NULL)
+  if (track_id != 0)
+    put_int(writer, SPAN, otlp_role_attribute(OTLP_IS_TRACK), track_id);
+  if (track_id == 0 || track == NULL)
     return;
-  put_text(writer, OTLP_IS_TRACK_NAME, track->name);
-  put_text(writer, OTLP_IS_HOST, track->host);
-  put_text(writer, OTLP_IS_CLOCK, track->clock);
-  const struct {
-    enum otlp_role role;
-    int64_t number;
-  } numbers[] = {{OTLP_IS_PROCESS, track->process_id},
-                 {OTLP_IS_THREAD, track->thread_id},
-                 {OTLP_IS_DEVICE, track->device_id},
-                 {OTLP_IS_STREAM, track->stream_id}};
-  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-    if (numbers[i].number != STORE_NONE)
-      put_int(writer, numbers[i].role, numbers[i].number);
+  put_text(writer, SPAN, otlp_role_attribute(OTLP_IS_TRACK_NAME), track->name);
+  put_text(writer, SPAN, otlp_role_attribute(OTLP_IS_HOST), track->host);
+  put_text(writer, SPAN, otlp_role_attribute(OTLP_IS_CLOCK), track->clock);
+  put_int(writer, SPAN, otlp_role_attribute(OTLP_IS_PROCESS), track->process_id);
+  put_int(writer, SPAN, otlp_role_attribute(OTLP_IS_THREAD), track->thread_id);
+  put_int(writer, SPAN, otlp_role_attribute(OTLP_IS_DEVICE), track->device_id);
+  put_int(writer, SPAN, otlp_role_attribute(OTLP_IS_STREAM), track->stream_id);
 }
 
 static void put_tags(struct writer *writer, int64_t span_id)
@@ -287,17 +262,18 @@ static void put_tags(struct writer *writer, int64_t span_id)
   for (size_t i = otlp_facts_first_tag(facts, span_id); i < facts->tag_count && facts->tags[i].span_id == span_id;
        i++) {
     const struct store_tag *tag = &facts->tags[i];
-    size_t length = 0;
-    const char *text = store_text(writer->store, tag->key, &length);
-    struct otlp_key_text key = {otlp_tag_prefix(text, length), text, length};
+    struct otlp_text key, text;
+    struct otlp_value value;
+    key.at = store_text(writer->store, tag->key, &key.length);
     if (tag->type == STORE_INT) {
-      otlp_out_attribute_int(&writer->out, SPAN, key, tag->value.integer);
+      value = otlp_value_of_int(tag->value.integer);
     } else if (tag->type == STORE_DOUBLE) {
-      otlp_out_attribute_double(&writer->out, SPAN, key, tag->value.real);
+      value = otlp_value_of_double(tag->value.real);
     } else {
-      text = store_text(writer->store, tag->value.string, &length);
-      otlp_out_attribute_text(&writer->out, SPAN, key, text, length);
+      text.at = store_text(writer->store, tag->value.string, &text.length);
+      value = otlp_value_of_text(text);
     }
+    otlp_out_attribute(&writer->out, SPAN, otlp_tag_prefix(key.at, key.length), key, value);
   }
 }
 
@@ -308,15 +284,15 @@ static void put_messages(struct writer *writer, int64_t span_id)
   size_t at = otlp_facts_first_message(facts, span_id);
   if (at == facts->message_count || facts->messages[at].span_id != span_id)
     return;
-  otlp_out_list(out, "events");
+  otlp_out_list(out, OTLP_SPAN_EVENTS);
   for (; at < facts->message_count && facts->messages[at].span_id == span_id; at++) {
-    const struct otlp_message *message = &facts->messages[at];
-    size_t event = otlp_out_message(out, OTLP_SPAN_EVENTS, NULL);
-    otlp_out_time(out, OTLP_EVENT_TIME, "timeUnixNano", message->time_ns > 0 ? (uint64_t)message->time_ns : 0);
-    otlp_out_text(out, OTLP_EVENT_NAME, "name", message->text, message->length);
+    const struct otlp_log *message = &facts->messages[at];
+    size_t event = otlp_out_message(out, OTLP_SPAN_EVENTS);
+    otlp_out_time(out, OTLP_EVENT_TIME, message->time_ns > 0 ? (uint64_t)message->time_ns : 0);
+    otlp_out_text(out, OTLP_EVENT_NAME, message->text, message->length);
     if (message->time_ns < 0) {
-      otlp_out_list(out, "attributes");
-      otlp_out_attribute_int(out, OTLP_EVENT_ATTRIBUTES, otlp_key(OTLP_EVENT_TIME_NS), message->time_ns);
+      otlp_out_list(out, OTLP_EVENT_ATTRIBUTES);
+      put_int(writer, OTLP_EVENT_ATTRIBUTES, OTLP_EVENT_TIME_NS, message->time_ns);
       otlp_out_list_end(out);
     }
     otlp_out_message_end(out, event);
@@ -324,38 +300,38 @@ static void put_messages(struct writer *writer, int64_t span_id)
   otlp_out_list_end(out);
 }
 
-static void put_id(struct writer *writer, unsigned field, const char *name, int64_t id)
+static void put_id(struct writer *writer, enum otlp_field_id field, int64_t id)
 {
   uint8_t bytes[8];
   for (size_t i = 0; i < sizeof bytes; i++)
     bytes[i] = (uint8_t)((uint64_t)id >> (56 - 8 * i));
-  otlp_out_id(&writer->out, field, name, bytes, sizeof bytes);
+  otlp_out_id(&writer->out, field, bytes, sizeof bytes);
 }
 
 // Where it ran, when, and what it belongs to; then its tags.
 static void put_attributes(struct writer *writer, const struct store_spans *spans, const struct store_derived *derived,
                            size_t row, int64_t end_ns, const char *trace)
 {
-  otlp_out_list(&writer->out, "attributes");
-  put_text(writer, OTLP_IS_LEVEL, level_name(spans->level[row]));
-  put_text(writer, OTLP_IS_KIND, kind_name(spans->kind[row]));
-  if (spans->category[row] != 0 || spans->level[row] == XSP_LEVEL_KERNEL) // without one, readers suppose "kernel"
+  otlp_out_list(&writer->out, SPAN);
+  put_text(writer, SPAN, otlp_role_attribute(OTLP_IS_LEVEL), level_name(spans->level[row]));
+  put_text(writer, SPAN, otlp_role_attribute(OTLP_IS_KIND), kind_name(spans->kind[row]));
+  if (spans->category[row] != 0 || spans->level[row] == XSP_LEVEL_KERNEL) // without one, readers assume "kernel"
     put_string(writer, OTLP_IS_CATEGORY, spans->category[row]);
   if (spans->correlation_id[row] != 0)
-    put_int(writer, OTLP_IS_CORRELATION, spans->correlation_id[row]);
+    put_int(writer, SPAN, otlp_role_attribute(OTLP_IS_CORRELATION), spans->correlation_id[row]);
   put_string(writer, OTLP_IS_TRACER, spans->tracer[row]);
-  put_text(writer, OTLP_IS_BASIS, basis_name(derived->basis[row]));
+  put_text(writer, SPAN, otlp_role_attribute(OTLP_IS_BASIS), basis_name(derived->basis[row]));
   put_track(writer, spans->track_id[row]);
   int64_t observation = otlp_facts_observation(&writer->facts, spans->span_id[row]);
   if (observation >= 0)
-    put_int(writer, OTLP_IS_OBSERVATION, observation);
+    put_int(writer, SPAN, otlp_role_attribute(OTLP_IS_OBSERVATION), observation);
   if ((spans->flags[row] & STORE_SPAN_OPEN) != 0)
-    otlp_out_attribute_bool(&writer->out, SPAN, role_key(OTLP_IS_OPEN), true);
+    put(writer, SPAN, otlp_role_attribute(OTLP_IS_OPEN), otlp_value_of_bool(true));
   if (spans->start_ns[row] < 0)
-    put_int(writer, OTLP_IS_START, spans->start_ns[row]);
+    put_int(writer, SPAN, otlp_role_attribute(OTLP_IS_START), spans->start_ns[row]);
   if (end_ns < 0)
-    put_int(writer, OTLP_IS_END, end_ns);
-  put_text(writer, OTLP_IS_TRACE, trace);
+    put_int(writer, SPAN, otlp_role_attribute(OTLP_IS_END), end_ns);
+  put_text(writer, SPAN, otlp_role_attribute(OTLP_IS_TRACE), trace);
   put_tags(writer, spans->span_id[row]);
   otlp_out_list_end(&writer->out);
 }
@@ -372,16 +348,15 @@ static void put_span(struct writer *writer, const struct store_spans *spans, con
     end_ns = INT64_MAX;
   const char *name = store_text(writer->store, spans->name[row], &length);
   otlp_facts_trace(&writer->facts, spans->trace_id[row], trace, &trace_text);
-  size_t span = otlp_out_message(out, OTLP_SCOPE_SPANS_SPANS, NULL);
-  otlp_out_id(out, OTLP_SPAN_TRACE_ID, "traceId", trace, sizeof trace);
-  put_id(writer, OTLP_SPAN_ID, "spanId", spans->span_id[row]);
+  size_t span = otlp_out_message(out, OTLP_SCOPE_SPANS_SPANS);
+  otlp_out_id(out, OTLP_SPAN_TRACE_ID, trace, sizeof trace);
+  put_id(writer, OTLP_SPAN_ID, spans->span_id[row]);
   if (derived->parent_id[row] != 0)
-    put_id(writer, OTLP_SPAN_PARENT_ID, "parentSpanId", derived->parent_id[row]);
-  otlp_out_text(out, OTLP_SPAN_NAME, "name", name, length);
-  otlp_out_enum(out, OTLP_SPAN_KIND, "kind", OTLP_SPAN_KIND_INTERNAL);
-  otlp_out_time(out, OTLP_SPAN_START, "startTimeUnixNano",
-                spans->start_ns[row] > 0 ? (uint64_t)spans->start_ns[row] : 0);
-  otlp_out_time(out, OTLP_SPAN_END, "endTimeUnixNano", end_ns > 0 ? (uint64_t)end_ns : 0);
+    put_id(writer, OTLP_SPAN_PARENT_ID, derived->parent_id[row]);
+  otlp_out_text(out, OTLP_SPAN_NAME, name, length);
+  otlp_out_enum(out, OTLP_SPAN_KIND, OTLP_SPAN_KIND_INTERNAL);
+  otlp_out_time(out, OTLP_SPAN_START, spans->start_ns[row] > 0 ? (uint64_t)spans->start_ns[row] : 0);
+  otlp_out_time(out, OTLP_SPAN_END, end_ns > 0 ? (uint64_t)end_ns : 0);
   put_attributes(writer, spans, derived, row, end_ns, trace_text);
   put_messages(writer, spans->span_id[row]);
   otlp_out_message_end(out, span);

@@ -46,10 +46,9 @@ static enum status keep_message(void *context, const struct store_cell *cells, s
   struct rows *rows = context;
   (void)count;
   if (rows->is_keeping) {
-    struct otlp_message *message = &rows->facts->messages[rows->count];
-    *message =
-        (struct otlp_message){cells[0].type == STORE_INT ? cells[0].integer : 0, cells[1].integer,
-                              copy_text(rows->arena, &cells[2]), cells[2].type == STORE_TEXT ? cells[2].length : 0};
+    struct otlp_log *message = &rows->facts->messages[rows->count];
+    *message = (struct otlp_log){cells[0].type == STORE_INT ? cells[0].integer : 0, cells[1].integer,
+                                 copy_text(rows->arena, &cells[2]), cells[2].type == STORE_TEXT ? cells[2].length : 0};
     if (message->text == NULL)
       return no_memory(err);
   }

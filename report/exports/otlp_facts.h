@@ -5,7 +5,7 @@
 
 #include "analyze/analyze.h"
 
-struct otlp_message {       // a row of table log
+struct otlp_log {           // a row of table log
   int64_t span_id, time_ns; // 0: of no span
   const char *text;
   size_t length;
@@ -33,7 +33,7 @@ struct otlp_facts { // all in the caller's arena
   size_t trace_count;
   struct store_tag *tags; // by span, then file order
   size_t tag_count;
-  struct otlp_message *messages; // by span, then file order
+  struct otlp_log *messages; // by span, then file order
   size_t message_count;
   struct store_observation *observations; // by span; those that are spans
   size_t observation_count;
