@@ -1,418 +1,235 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shortens kernel names for text and Markdown tables. Names come from traces and may be anything: brackets that do not
-// match are taken as they are, and nothing is longer than what it came from but for a mark that tells equal ones apart.
+// Shortens kernel names: without return type, parameters and unnamed namespaces, and with a word in the place of template
+// arguments. Called for text and Markdown tables. Names come from traces and may be anything.
 #include "report/kernel_names.h"
 
+#include "base/buf.h"
+#include "base/interner.h"
+
 #include <ctype.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#define NAME_MOST 16384u // bytes; longer ones stay as they are
-#define WORD_LEAST 6u    // letters of a word that tells something
-#define WORDS_MOST 64u   // of one name's template arguments
-#define TELLING_MOST 3u  // words shown where one is not enough
-#define GROUP_MOST 2000u // names of one short form that are told apart by words
-#define SHOWN_MOST 48u   // bytes of words shown
+#define DEPTH_MOST 256u // of brackets; names of more stay as they are
+#define WORDS_MOST 64u  // of one name's template arguments
+#define WORD_LEAST 6u   // bytes of a word that describes a kernel
 
-struct text {
-  const char *start;
-  size_t length;
+struct words {
+  struct slice items[WORDS_MOST]; // they point into the name
+  size_t count;
 };
-
-static bool is_word_byte(char byte)
-{
-  return isalnum((unsigned char)byte) || byte == '_' || byte == '$' || (unsigned char)byte >= 0x80;
-}
-
-static bool starts_with(const char *text, const char *end, const char *prefix)
-{
-  size_t length = strlen(prefix);
-  return (size_t)(end - text) >= length && memcmp(text, prefix, length) == 0;
-}
-
-static bool follows(const char *begin, const char *at, const char *word)
-{
-  size_t length = strlen(word);
-  return (size_t)(at - begin) >= length && memcmp(at - length, word, length) == 0;
-}
-
-// A name with the place of each opening bracket's partner.
 struct name {
-  const char *start, *end;
-  uint16_t partner[NAME_MOST]; // 0: this opens nothing
+  struct buf brief;   // with "…" for template arguments
+  size_t begin;       // place in `brief` after the return type
+  size_t arguments;   // place in `brief` of the last "…"; 0: none
+  struct words words; // of the last template arguments
+  // While it is read:
+  char open[DEPTH_MOST]; // brackets
+  size_t depth, angles;  // angles: how many of the outermost brackets are angle brackets
+  bool is_kept;          // the outermost bracket's content belongs to the short form
+  bool has_parameters;
 };
 
-// Angle brackets within others may be comparisons: they pair only with what opened in the same bracket. Returns false for
-// names that are too long to be looked at.
-static bool read_name(struct name *name, const char *text)
+// Bytes of an identifier, number or operator's name at `at`; 0: none.
+static size_t word_length(const char *at)
 {
-  static const char openings[] = "(<[{", closings[] = ")>]}";
-  uint16_t open[NAME_MOST];
-  size_t depth = 0;
-  size_t length = strlen(text);
-  *name = (struct name){.start = text, .end = text + length};
-  if (length >= NAME_MOST)
-    return false;
-  for (size_t i = 0; i < length; i++) {
-    const char *closing = strchr(closings, text[i]);
-    bool is_operator = (text[i] == '<' || text[i] == '>') &&
-                       (follows(text, text + i, "operator") || follows(text, text + i, "operator<") ||
-                        follows(text, text + i, "operator>") || follows(text, text + i, "-"));
-    if (is_operator)
-      continue;
-    if (strchr(openings, text[i]) != NULL) {
-      open[depth++] = (uint16_t)i;
-      continue;
-    }
-    size_t at = depth;
-    while (closing != NULL && at > 0 && text[open[at - 1]] != openings[closing - closings] && text[i] != '>' &&
-           text[open[at - 1]] == '<')
-      at--;
-    if (closing == NULL || at == 0 || text[open[at - 1]] != openings[closing - closings])
-      continue;
-    name->partner[open[at - 1]] = (uint16_t)i;
-    depth = at - 1;
-  }
-  return true;
+  size_t length = 0;
+  while (isalnum((unsigned char)at[length]) || at[length] == '_' || at[length] == '$' || (at[length] & 0x80) != 0)
+    length++;
+  if (length == strlen("operator") && memcmp(at, "operator", length) == 0)
+    length += strncmp(at + length, "()", 2) == 0 ? 2 : strspn(at + length, "<>=");
+  return length;
 }
 
-// Of what is at `at`, if it opens a bracket: where that closes; else NULL.
-static const char *partner(const struct name *name, const char *at)
-{
-  uint16_t partner = name->partner[at - name->start];
-  return partner == 0 ? NULL : name->start + partner;
-}
-
-// An unnamed namespace at `at`, with the colons behind it: its length; 0: none.
-static size_t unnamed_length(const char *at, const char *end)
+// Bytes of an unnamed namespace at `at`, colons included; 0: none.
+static size_t unnamed_length(const char *at)
 {
   static const char *const forms[] = {"(anonymous namespace)::", "<unnamed>::", "{anonymous}::"};
   for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
-    if (starts_with(at, end, forms[i]))
+    if (strncmp(at, forms[i], strlen(forms[i])) == 0)
       return strlen(forms[i]);
   return 0;
 }
 
-// ---- the name proper: what stands between return type and parameters -------------------------------------------------
-// What is called: without the return type, which ends at the last space outside of brackets. Only where parameters
-// follow, or "void" leads, is it a function's name.
-static struct text name_proper(const struct name *name)
+static void add_word(struct words *words, const char *word, size_t length)
 {
-  const char *begin = name->start;
-  bool has_parameters = false;
-  for (const char *at = name->start; at < name->end; at++) {
-    if (unnamed_length(at, name->end) > 0) {
-      at += unnamed_length(at, name->end) - 1;
-      continue;
-    }
-    const char *close = partner(name, at);
-    if (*at == '(' && close != NULL && at > begin && (is_word_byte(at[-1]) || at[-1] == '>' || at[-1] == ')'))
-      has_parameters = true;
-    else if (*at == ' ' && !has_parameters && !follows(name->start, at, "operator") &&
-             !follows(name->start, at, "const"))
-      begin = at + 1;
-    at = close != NULL ? close : at;
-  }
-  if (!has_parameters)
-    begin = starts_with(name->start, name->end, "void ") ? name->start + 5 : name->start;
-  return (struct text){begin, (size_t)(name->end - begin)};
+  const char *end = word + length;
+  bool is_namespace = strncmp(end, "::", 2) == 0 && end[2] != '[' && end[2] != '{'; // before a lambda: a function
+  if (!is_namespace && words->count < WORDS_MOST)
+    words->items[words->count++] = (struct slice){word, length};
 }
 
-// ---- words of template arguments -------------------------------------------------------------------------------------
-struct words {
-  struct text items[WORDS_MOST];
-  size_t count;
-};
-
-// Words within angle brackets that are no namespaces; what stands in other brackets (parameters, casts, lambdas) is left
-// out.
-static void collect_words(const struct name *name, struct words *words)
+static bool open_bracket(struct name *name, const char *at)
 {
-  const char *end = name->end;
-  unsigned depth = 0;
-  words->count = 0;
-  for (const char *at = name_proper(name).start; at < end && words->count < WORDS_MOST;) {
-    if (unnamed_length(at, end) > 0) {
-      at += unnamed_length(at, end);
-      continue;
-    }
-    const char *close = *at == '<' ? NULL : partner(name, at);
-    if (close != NULL) {
-      at = close + 1;
-      continue;
-    }
-    depth += *at == '<';
-    depth -= *at == '>' && depth > 0;
-    if (!is_word_byte(*at)) {
-      at++;
-      continue;
-    }
-    const char *start = at;
-    while (at < end && is_word_byte(*at))
-      at++;
-    bool is_namespace = starts_with(at, end, "::") && at + 2 < end &&
-                        (is_word_byte(at[2]) || at[2] == '(' || unnamed_length(at + 2, end) > 0);
-    if (depth > 0 && !is_namespace)
-      words->items[words->count++] = (struct text){start, (size_t)(at - start)};
-  }
-}
-
-// Wrappers that say nothing of what they wrap, and types.
-static bool is_telling(struct text word)
-{
-  static const char *const dull[] = {"gpu_kernel_impl",
-                                     "gpu_kernel_impl_nocast",
-                                     "BinaryFunctor",
-                                     "AUnaryFunctor",
-                                     "BUnaryFunctor",
-                                     "ReduceOp",
-                                     "func_wrapper_t",
-                                     "OpaqueType",
-                                     "TensorIterator",
-                                     "TensorListMetadata",
-                                     "operator",
-                                     "unsigned",
-                                     "double",
-                                     "std",
-                                     "complex",
-                                     "BFloat16",
-                                     "float2",
-                                     "array",
-                                     "Array"};
-  if (word.length < WORD_LEAST || isdigit((unsigned char)word.start[0]))
+  if (name->depth == DEPTH_MOST)
     return false;
-  for (size_t i = 0; i < sizeof dull / sizeof dull[0]; i++)
-    if (strlen(dull[i]) == word.length && memcmp(dull[i], word.start, word.length) == 0)
-      return false;
-  return true;
-}
-
-static size_t find_telling(const struct words *words)
-{
-  size_t at = 0;
-  while (at < words->count && !is_telling(words->items[at]))
-    at++;
-  return at;
-}
-
-// ---- one name --------------------------------------------------------------------------------------------------------
-// The template arguments of what is called last, shown by `shown`; those of namespaces and classes around it by "…" alone.
-static void put_short(struct buf *out, const struct name *name, const char *shown, size_t shown_length)
-{
-  const char *start = name_proper(name).start;
-  const char *last = NULL; // template arguments that are shown
-  for (const char *at = start; at < name->end; at++) {
-    const char *close = partner(name, at);
-    if (*at == '<' && close != NULL && unnamed_length(at, name->end) == 0)
-      last = at;
-    at = close != NULL ? close : at;
-  }
-  for (const char *at = start; at < name->end; at++) {
-    size_t unnamed = unnamed_length(at, name->end);
-    const char *close = *at == '<' || *at == '(' ? partner(name, at) : NULL;
-    bool is_operator = follows(start, at, "operator") || follows(start, at, "operator ");
-    if (unnamed > 0) {
-      at += unnamed - 1;
-    } else if (close == NULL || is_operator || at == start) {
-      buf_put(out, at, 1);
-    } else if (*at == '<') {
-      buf_text(out, "<");
-      buf_put(out, at == last ? shown : "…", at == last ? shown_length : strlen("…"));
-      buf_text(out, ">");
-      at = close;
-    } else {
-      if (at[-1] == ' ') // "copy (host to device)": no parameters
-        buf_put(out, at, (size_t)(close - at) + 1);
-      at = close;
-    }
-  }
-}
-
-// "…a, b…", or the words alone where they are all that the brackets hold.
-static void put_words(struct buf *out, const struct words *words, const size_t *chosen, size_t count)
-{
-  bool is_all = count == 1 && words->count == 1;
-  buf_text(out, is_all ? "" : "…");
-  for (size_t i = 0; i < count; i++) {
-    const struct text *word = &words->items[chosen[i]];
-    buf_text(out, i > 0 ? " " : "");
-    buf_put(out, word->start, word->length);
-  }
-  buf_text(out, is_all || count == 0 ? "" : "…");
-}
-
-static void put_chosen(struct buf *out, const struct name *name, const struct words *words, const size_t *chosen,
-                       size_t count)
-{
-  struct buf shown;
-  buf_init(&shown, BUF_MAXIMUM_DEFAULT);
-  put_words(&shown, words, chosen, count);
-  put_short(out, name, shown.data != NULL ? shown.data : "", shown.length);
-  out->failed |= shown.failed;
-  buf_done(&shown);
-}
-
-void kernel_name_short(struct buf *out, const char *text)
-{
-  struct name name;
-  struct words words;
-  if (!read_name(&name, text)) {
-    buf_text(out, text);
-    return;
-  }
-  collect_words(&name, &words);
-  size_t chosen = find_telling(&words);
-  put_chosen(out, &name, &words, &chosen, chosen < words.count);
-}
-
-// ---- many names ------------------------------------------------------------------------------------------------------
-struct shortened {
-  const char *name, *brief;
-};
-
-static int compare_names(const void *left, const void *right)
-{
-  return strcmp(((const struct shortened *)left)->name, ((const struct shortened *)right)->name);
-}
-
-static int compare_briefs(const void *left, const void *right)
-{
-  int order = strcmp(((const struct shortened *)left)->brief, ((const struct shortened *)right)->brief);
-  return order != 0 ? order : compare_names(left, right);
-}
-
-static bool has_word(const struct words *words, struct text word)
-{
-  for (size_t i = 0; i < words->count; i++)
-    if (words->items[i].length == word.length && memcmp(words->items[i].start, word.start, word.length) == 0)
-      return true;
-  return false;
-}
-
-// The telling word of `which`, then words that not all of the group have: other telling ones first.
-static size_t choose_words(const struct words *group, size_t count, size_t which, size_t *chosen)
-{
-  size_t found = 0;
-  size_t bytes = 0;
-  chosen[found] = find_telling(&group[which]);
-  if (chosen[found] < group[which].count)
-    bytes = group[which].items[chosen[found++]].length;
-  for (int telling = 1; telling >= 0; telling--)
-    for (size_t i = 0; i < group[which].count && found < TELLING_MOST && bytes < SHOWN_MOST; i++) {
-      struct text word = group[which].items[i];
-      bool is_common = true;
-      for (size_t k = 0; k < count && is_common; k++)
-        is_common = has_word(&group[k], word);
-      bool is_chosen = false;
-      for (size_t k = 0; k < found; k++)
-        is_chosen |= group[which].items[chosen[k]].length == word.length &&
-                     memcmp(group[which].items[chosen[k]].start, word.start, word.length) == 0;
-      if (is_common || is_chosen || is_telling(word) != telling)
-        continue;
-      chosen[found++] = i;
-      bytes += word.length;
-    }
-  return found;
-}
-
-static bool set_brief(struct shortened *item, struct buf *text, struct arena *arena)
-{
-  item->brief = text->failed ? NULL : arena_copy(arena, text->data != NULL ? text->data : "", text->length);
-  return item->brief != NULL;
-}
-
-// Names of one short form get the words that they differ in.
-static bool tell_apart(struct shortened *items, size_t count, struct arena *arena)
-{
-  if (count < 2 || count > GROUP_MOST)
+  name->open[name->depth++] = *at;
+  name->angles += *at == '<' && name->angles + 1 == name->depth;
+  if (name->depth > 1)
     return true;
-  struct words *group = calloc(count, sizeof *group);
-  struct buf text;
-  struct name name;
-  bool is_good = group != NULL;
-  buf_init(&text, BUF_MAXIMUM_DEFAULT);
-  for (size_t i = 0; is_good && i < count; i++)
-    if (read_name(&name, items[i].name))
-      collect_words(&name, &group[i]);
-  for (size_t i = 0; is_good && i < count; i++) {
-    size_t chosen[TELLING_MOST];
-    size_t found = choose_words(group, count, i, chosen);
-    if (found == 0 || !read_name(&name, items[i].name))
+  name->is_kept = name->brief.length == name->begin || *at == '[' || *at == '{' || (*at == '(' && at[-1] == ' ');
+  name->has_parameters |= *at == '(' && !name->is_kept;
+  if (*at == '<' && !name->is_kept) {
+    name->arguments = name->brief.length + 1;
+    name->words.count = 0;
+    buf_text(&name->brief, "<…>");
+  }
+  return true;
+}
+
+// An angle bracket that another bracket closes around is a comparison, as is one that closes nothing.
+static bool close_bracket(struct name *name, char opening)
+{
+  while (opening != '<' && name->depth > 0 && name->open[name->depth - 1] == '<')
+    name->depth--;
+  bool matches = name->depth > 0 && name->open[name->depth - 1] == opening;
+  name->depth -= matches;
+  name->angles = name->angles < name->depth ? name->angles : name->depth;
+  return matches || opening == '<';
+}
+
+// False where brackets do not match: not a name of C++. Only functions have a return type: parameters follow their name, or
+// "void" leads. It ends at the last space outside of brackets. Free name->brief in either case.
+static bool read_name(struct name *name, const char *text)
+{
+  static const char openings[] = "(<[{", closings[] = ")>]}";
+  *name = (struct name){0};
+  buf_init(&name->brief, BUF_MAXIMUM_DEFAULT);
+  for (const char *at = text, *end; *at != '\0'; at = end) {
+    size_t unnamed = unnamed_length(at), word = word_length(at);
+    const char *closing = strchr(closings, *at);
+    end = at + (unnamed + word > 0 ? unnamed + word : 1);
+    if (unnamed > 0)
       continue;
-    buf_clear(&text);
-    put_chosen(&text, &name, &group[i], chosen, found);
-    is_good = set_brief(&items[i], &text, arena);
-  }
-  buf_done(&text);
-  free(group);
-  return is_good;
-}
-
-// What is still equal is numbered, in the order of the full names.
-static bool number(struct shortened *items, size_t count, struct arena *arena)
-{
-  for (size_t i = 0; count > 1 && i < count; i++) {
-    items[i].brief = arena_format(arena, "%s #%zu", items[i].brief, i + 1);
-    if (items[i].brief == NULL)
+    if (word > 0 && name->depth > 0 && name->depth == name->angles)
+      add_word(&name->words, at, word);
+    if (strchr(openings, *at) != NULL && !open_bracket(name, at))
       return false;
+    if (name->depth == 0 || name->is_kept)
+      buf_put(&name->brief, at, (size_t)(end - at));
+    if (closing != NULL && !close_bracket(name, openings[closing - closings]))
+      return false;
+    if (*at == ' ' && name->depth == 0 && !name->has_parameters) {
+      name->begin = name->brief.length;
+      name->arguments = 0;
+    }
   }
-  return true;
+  if (!name->has_parameters)
+    name->begin = strncmp(text, "void ", 5) == 0 ? 5 : 0;
+  return name->depth == 0;
 }
 
-static bool for_each_group(struct shortened *items, size_t count, struct arena *arena,
-                           bool (*handle)(struct shortened *items, size_t count, struct arena *arena))
+// Not a number, a type, or a wrapper around what describes the kernel.
+static bool is_descriptive(struct slice word)
 {
-  qsort(items, count, sizeof *items, compare_briefs);
+  static const char *const others[] = {"gpu_kernel_impl", "gpu_kernel_impl_nocast",
+                                       "BinaryFunctor",   "AUnaryFunctor",
+                                       "BUnaryFunctor",   "ReduceOp",
+                                       "func_wrapper_t",  "TensorListMetadata",
+                                       "OpaqueType",      "unsigned",
+                                       "double",          "complex",
+                                       "BFloat16",        "float2"};
+  bool is_other = word.length < WORD_LEAST || isdigit((unsigned char)word.data[0]);
+  for (size_t i = 0; i < sizeof others / sizeof others[0] && !is_other; i++)
+    is_other = slice_is(word, others[i]);
+  return !is_other;
+}
+
+// Adds the first word that differs from `other`'s in the same place. `other` may be NULL.
+static void add_difference(const struct words *words, const char *other, struct words *shown)
+{
+  struct name name;
+  size_t at = 0;
+  if (other == NULL)
+    return;
+  (void)read_name(&name, other);
+  buf_done(&name.brief);
+  while (at < words->count && at < name.words.count && slice_equal(words->items[at], name.words.items[at]))
+    at++;
+  bool is_new = at < words->count;
+  for (size_t i = 0; i < shown->count && is_new; i++)
+    is_new = !slice_equal(shown->items[i], words->items[at]);
+  if (is_new)
+    shown->items[shown->count++] = words->items[at];
+}
+
+static void put_words(const struct words *shown, const struct words *all, struct buf *out)
+{
+  const char *mark = shown->count == 1 && all->count == 1 ? "" : "…"; // for words that are not shown
+  for (size_t i = 0; i < shown->count; i++)
+    buf_format(out, "%s%.*s", i == 0 ? mark : " ", (int)shown->items[i].length, shown->items[i].data);
+  buf_text(out, mark);
+}
+
+// `previous` and `next`: names that the short form is to differ from; NULL: none.
+static const char *shorten(const char *text, const char *previous, const char *next, struct arena *arena)
+{
+  struct name name;
+  struct words shown = {.count = 0};
+  struct buf out;
+  bool is_name = read_name(&name, text);
+  const struct words *words = &name.words;
+  for (size_t i = 0; i < words->count && shown.count == 0; i++)
+    if (is_descriptive(words->items[i]))
+      shown.items[shown.count++] = words->items[i];
+  add_difference(words, previous, &shown);
+  add_difference(words, next, &shown);
+  buf_init(&out, BUF_MAXIMUM_DEFAULT);
+  size_t at = name.begin;
+  if (name.arguments > 0 && shown.count > 0) {
+    buf_put(&out, name.brief.data + at, name.arguments - at);
+    put_words(&shown, words, &out);
+    at = name.arguments + strlen("…");
+  }
+  buf_text(&out, name.brief.data != NULL ? name.brief.data + at : "");
+  const char *brief = is_name && out.length > 0 ? arena_copy(arena, out.data, out.length) : text;
+  buf_done(&name.brief);
+  buf_done(&out);
+  return brief;
+}
+
+struct entry {
+  const char *name, *brief;
+  uint32_t id; // of the name
+};
+
+static int compare_entries(const void *left, const void *right)
+{
+  const struct entry *a = left, *b = right;
+  int order = strcmp(a->brief, b->brief);
+  return order != 0 ? order : strcmp(a->name, b->name);
+}
+
+// Entries of one short form, in the order of their names, get words that distinguish them, then numbers.
+static void distinguish(struct entry *entries, size_t count, struct arena *arena, bool by_number)
+{
+  qsort(entries, count, sizeof *entries, compare_entries);
   for (size_t first = 0, end; first < count; first = end) {
-    for (end = first + 1; end < count && strcmp(items[end].brief, items[first].brief) == 0;)
+    for (end = first + 1; end < count && strcmp(entries[end].brief, entries[first].brief) == 0;)
       end++;
-    if (!handle(&items[first], end - first, arena))
-      return false;
+    for (size_t i = first; i < end && end - first > 1; i++)
+      if (by_number)
+        entries[i].brief = arena_format(arena, "%s #%zu", entries[i].brief, i - first + 1);
+      else
+        entries[i].brief = shorten(entries[i].name, i > first ? entries[i - 1].name : NULL,
+                                   i + 1 < end ? entries[i + 1].name : NULL, arena);
   }
-  return true;
 }
 
-// Lists different names; returns how many.
-static size_t list_names(const char *const *names, size_t count, struct shortened *items)
+void kernel_names_short(const char *const *names, size_t count, struct arena *arena, const char **ret_short)
 {
-  size_t listed = 0;
-  for (size_t i = 0; i < count; i++)
-    if (names[i] != NULL && (i == 0 || names[i] != names[i - 1]))
-      items[listed++].name = names[i];
-  qsort(items, listed, sizeof *items, compare_names);
-  size_t kept = 0;
-  for (size_t i = 0; i < listed; i++)
-    if (i == 0 || strcmp(items[i].name, items[kept - 1].name) != 0)
-      items[kept++] = items[i];
-  return kept;
-}
-
-bool kernel_names_short(const char *const *names, size_t count, struct arena *arena, const char **ret_short)
-{
-  struct shortened *items = arena_alloc_array(arena, count + 1, sizeof *items);
-  struct buf text;
-  if (items == NULL)
-    return false;
-  size_t different = list_names(names, count, items);
-  bool is_good = true;
-  buf_init(&text, BUF_MAXIMUM_DEFAULT);
-  for (size_t i = 0; is_good && i < different; i++) {
-    buf_clear(&text);
-    kernel_name_short(&text, items[i].name);
-    is_good = set_brief(&items[i], &text, arena);
-  }
-  buf_done(&text);
-  if (!is_good || !for_each_group(items, different, arena, tell_apart) ||
-      !for_each_group(items, different, arena, number))
-    return false;
-  qsort(items, different, sizeof *items, compare_names);
+  struct interner distinct = {0};
+  struct entry *entries = arena_alloc_array(arena, count + 1, sizeof *entries);
+  const char **briefs = arena_alloc_array(arena, count + 1, sizeof *briefs); // by id
   for (size_t i = 0; i < count; i++) {
-    struct shortened wanted = {.name = names[i]};
-    const struct shortened *found =
-        names[i] == NULL ? NULL : bsearch(&wanted, items, different, sizeof *items, compare_names);
-    ret_short[i] = found == NULL ? NULL : found->brief;
+    uint32_t id = names[i] == NULL ? 0 : interner_at(&distinct, names[i], strlen(names[i]));
+    if (names[i] != NULL && entries[id].name == NULL)
+      entries[id] = (struct entry){names[i], shorten(names[i], NULL, NULL, arena), id};
   }
-  return true;
+  size_t entry_count = interner_count(&distinct);
+  distinguish(entries, entry_count, arena, false);
+  distinguish(entries, entry_count, arena, true);
+  for (size_t i = 0; i < entry_count; i++)
+    briefs[entries[i].id] = entries[i].brief;
+  for (size_t i = 0; i < count; i++)
+    ret_short[i] = names[i] == NULL ? NULL : briefs[interner_at(&distinct, names[i], strlen(names[i]))];
+  interner_done(&distinct);
 }

@@ -49,8 +49,7 @@ static bool shorten_names(struct table *table, struct table_cell *rows, struct a
     const struct table_cell *cell = &rows[i * table->column_count + column];
     names[i] = cell->type == CELL_TEXT ? cell->value.text : NULL;
   }
-  if (!kernel_names_short(names, table->row_count, arena, briefs))
-    return false;
+  kernel_names_short(names, table->row_count, arena, briefs);
   bool any_shorter = false;
   for (size_t i = 0; i < table->row_count; i++) {
     if (briefs[i] == NULL)
