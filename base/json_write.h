@@ -30,4 +30,26 @@ void json_double(struct json_writer *json, double value); // shortest form that 
 void json_bool(struct json_writer *json, bool value);
 void json_null(struct json_writer *json);
 
+// A key and its value.
+static inline void json_member_int(struct json_writer *json, const char *key, int64_t value)
+{
+  json_key(json, key);
+  json_int(json, value);
+}
+static inline void json_member_string(struct json_writer *json, const char *key, const char *text)
+{
+  json_key(json, key);
+  json_string(json, text);
+}
+static inline void json_member_object(struct json_writer *json, const char *key)
+{
+  json_key(json, key);
+  json_object(json);
+}
+static inline void json_member_array(struct json_writer *json, const char *key)
+{
+  json_key(json, key);
+  json_array(json);
+}
+
 #endif
