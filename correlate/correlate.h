@@ -4,6 +4,7 @@
 #ifndef XSP_CORRELATE_CORRELATE_H
 #define XSP_CORRELATE_CORRELATE_H
 
+#include "correlate/contexts.h"
 #include "store/store.h"
 
 struct correlate_question { // of one run

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calling contexts: spans of equal chains of names, from the top down, share one. Flame graphs and folded stacks are made of
+// them. One thread at a time.
+#ifndef XSP_CORRELATE_CONTEXTS_H
+#define XSP_CORRELATE_CONTEXTS_H
+
+#include "base/map.h"
+#include "base/vector.h"
+
+#define CONTEXT_NONE UINT32_MAX
+
+struct context {
+  uint32_t parent;   // its id; CONTEXT_NONE: at the top
+  uint32_t name;     // the caller's number
+  uint8_t level;     // of its first span
+  int64_t count;     // spans
+  int64_t self_ns;   // sum over its spans, at most INT64_MAX
+  int64_t total_ns;  // the same of it and all contexts below it
+  int64_t first_ns;  // earliest start; INT64_MAX: no span
+};
+
+struct contexts { // starts as {.most = …}
+  VECTOR(struct context) all; // by id: 0, 1, … in order of arrival; parents before their children
+  struct map ids;             // by parent and name
+  uint32_t most;              // contexts at most, about 130 bytes each. Further spans count in the context around theirs …
+  int64_t folded;             // … these,
+  int64_t left_out;           // or nowhere, where they are at the top
+};
+
+// Spans by place. The arrays are borrowed for the call; CONTEXT_NONE as a parent: none. Parents may come after their
+// children, and in a circle: a damaged file's.
+struct context_spans {
+  size_t count;
+  const uint32_t *parent, *name; // parent: a place
+  const uint8_t *level;          // NULL: 0
+  const int64_t *start_ns;
+  const int64_t *self_ns; // what a span adds to its context, not negative
+};
+
+// Adds spans of one run; takes 4 bytes a span for the call.
+void contexts_add(struct contexts *contexts, const struct context_spans *spans);
+void contexts_done(struct contexts *contexts); // frees
+
+#endif
