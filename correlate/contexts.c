@@ -18,8 +18,7 @@ static uint32_t child_of(struct contexts *contexts, uint32_t parent, uint32_t na
     return CONTEXT_NONE;
   uint32_t id = (uint32_t)contexts->all.count;
   *map_at(&contexts->ids, key, NULL) = id;
-  *vector_add(&contexts->all) =
-      (struct context){.parent = parent, .name = name, .level = level, .first_ns = INT64_MAX};
+  *vector_add(&contexts->all) = (struct context){.parent = parent, .name = name, .level = level, .first_ns = INT64_MAX};
   return id;
 }
 

@@ -10,21 +10,21 @@
 #define CONTEXT_NONE UINT32_MAX
 
 struct context {
-  uint32_t parent;   // its id; CONTEXT_NONE: at the top
-  uint32_t name;     // the caller's number
-  uint8_t level;     // of its first span
-  int64_t count;     // spans
-  int64_t self_ns;   // sum over its spans, at most INT64_MAX
-  int64_t total_ns;  // the same of it and all contexts below it
-  int64_t first_ns;  // earliest start; INT64_MAX: no span
+  uint32_t parent;  // its id; CONTEXT_NONE: at the top
+  uint32_t name;    // the caller's number
+  uint8_t level;    // of its first span
+  int64_t count;    // spans
+  int64_t self_ns;  // sum over its spans, at most INT64_MAX
+  int64_t total_ns; // the same of it and all contexts below it
+  int64_t first_ns; // earliest start; INT64_MAX: no span
 };
 
-struct contexts { // starts as {.most = …}
+struct contexts {             // starts as {.most = …}
   VECTOR(struct context) all; // by id: 0, 1, … in order of arrival; parents before their children
   struct map ids;             // by parent and name
-  uint32_t most;              // contexts at most, about 130 bytes each. Further spans count in the context around theirs …
-  int64_t folded;             // … these,
-  int64_t left_out;           // or nowhere, where they are at the top
+  uint32_t most;    // contexts at most, about 130 bytes each. Further spans count in the context around theirs …
+  int64_t folded;   // … these,
+  int64_t left_out; // or nowhere, where they are at the top
 };
 
 // Spans by place. The arrays are borrowed for the call; CONTEXT_NONE as a parent: none. Parents may come after their

@@ -111,10 +111,8 @@ static void deep_chains_need_no_stack(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(equal_chains_share_a_context),
-      cmocka_unit_test(one_name_in_two_places_is_two_contexts),
-      cmocka_unit_test(spans_beyond_the_bound_count_above),
-      cmocka_unit_test(circles_end_at_the_top),
+      cmocka_unit_test(equal_chains_share_a_context),       cmocka_unit_test(one_name_in_two_places_is_two_contexts),
+      cmocka_unit_test(spans_beyond_the_bound_count_above), cmocka_unit_test(circles_end_at_the_top),
       cmocka_unit_test(deep_chains_need_no_stack),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

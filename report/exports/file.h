@@ -9,16 +9,21 @@
 #include <stdio.h>
 
 struct export_file {
+  struct buf out; // append here, then flush
   const char *path;
   FILE *stream;
+  enum status status; // of the first write that failed; later ones do nothing
+  struct error *err;  // borrowed, gets that failure
 };
 
+// *ret_file needs export_file_close even after an error.
 enum status export_file_open(const char *path, struct export_file *ret_file, struct error *err) MUST_CHECK;
-enum status export_file_write(struct export_file *file, const void *bytes, size_t length, struct error *err) MUST_CHECK;
-// Writes the buf and clears it; a buf that failed is STATUS_MEMORY.
-enum status export_file_flush_buf(struct export_file *file, struct buf *buf, struct error *err) MUST_CHECK;
-// Writes what is left to the disk and closes. Call once; on an earlier error use export_file_abandon.
-enum status export_file_close(struct export_file *file, struct error *err) MUST_CHECK;
-void export_file_abandon(struct export_file *file); // closes; safe on {0}
+// Call often: writes `out` once it is a quarter of a megabyte long.
+void export_file_flush(struct export_file *file);
+// Writes what `out` holds, then `buf`; clears both.
+void export_file_put(struct export_file *file, struct buf *buf);
+// Closes the file. Where `status` is STATUS_OK and no write failed, everything is on the disk before. Returns `status` or
+// the first failure.
+enum status export_file_close(struct export_file *file, enum status status) MUST_CHECK;
 
 #endif

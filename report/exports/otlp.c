@@ -17,7 +17,7 @@
 struct writer {
   struct store *store;
   struct export_file file;
-  struct buf buf, text;
+  struct buf text;
   struct otlp_out out;
   struct otlp_facts facts; // of the current run
   bool has_file_notes;     // they have been written
@@ -157,7 +157,7 @@ static void put_unused_tracks(struct writer *writer)
     json_object_end(&json);
   }
   json_array_end(&json);
-  writer->buf.failed |= writer->text.failed;
+  writer->file.out.failed |= writer->text.failed;
   if (writer->text.length > strlen("[]"))
     put_text(writer, RESOURCE, OTLP_TRACKS, writer->text.data);
 }
@@ -177,7 +177,7 @@ static void put_messages_of_no_span(struct writer *writer)
     json_object_end(&json);
   }
   json_array_end(&json);
-  writer->buf.failed |= writer->text.failed;
+  writer->file.out.failed |= writer->text.failed;
   if (writer->text.length > strlen("[]"))
     put_text(writer, RESOURCE, OTLP_LOGS, writer->text.data);
 }
@@ -226,10 +226,11 @@ static enum status close_request(struct writer *writer, struct error *err)
   otlp_out_list_end(out);
   if (out->is_json) {
     json_object_end(&out->json);
-    buf_put(&writer->buf, "\n", 1);
+    buf_put(&writer->file.out, "\n", 1);
   }
   writer->is_open = false;
-  return export_file_flush_buf(&writer->file, &writer->buf, err);
+  export_file_flush(&writer->file);
+  return writer->file.status;
 }
 
 // ---- spans -----------------------------------------------------------------------------------------------------------
@@ -426,19 +427,15 @@ static enum status write_file(struct store *store, const char *path, bool is_jso
 {
   struct writer writer = {.store = store};
   struct arena arena = {0};
-  XSP_TRY(export_file_open(path, &writer.file, err));
-  buf_init(&writer.buf, BUF_MAXIMUM_DEFAULT);
+  enum status status = export_file_open(path, &writer.file, err);
   buf_init(&writer.text, BUF_MAXIMUM_DEFAULT);
-  otlp_out_init(&writer.out, is_json, &writer.buf);
-  enum status status = write_runs(&writer, &arena, err);
+  otlp_out_init(&writer.out, is_json, &writer.file.out);
   if (status == STATUS_OK)
-    status = export_file_close(&writer.file, err);
-  export_file_abandon(&writer.file);
+    status = write_runs(&writer, &arena, err);
   otlp_out_done(&writer.out);
-  buf_done(&writer.buf);
   buf_done(&writer.text);
   arena_done(&arena);
-  return status;
+  return export_file_close(&writer.file, status);
 }
 
 static enum status write_json(struct store *store, const char *path, struct error *err)

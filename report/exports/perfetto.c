@@ -4,13 +4,8 @@
 // Field numbers are those of perfetto's protos/perfetto/trace; its Python package reads the file back in the tests.
 #include "base/wire_write.h"
 #include "report/exports/exports.h"
-#include "report/exports/file.h"
-#include "report/exports/timeline.h"
+#include "report/exports/timeline_writer.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#define FLUSH_BYTES ((size_t)1 << 18)
 #define SEQUENCE_ID 1u
 
 enum trace_field { TRACE_PACKET = 1 };
@@ -59,22 +54,14 @@ enum { INTERN_CATEGORY, INTERN_NAME, INTERN_KEY, INTERN_VALUE, INTERN_KINDS };
 static const unsigned intern_fields[INTERN_KINDS] = {INTERNED_CATEGORIES, INTERNED_NAMES, INTERNED_ANNOTATION_NAMES,
                                                      INTERNED_ANNOTATION_STRINGS};
 #define FIXED_TEXTS 64u
-struct interner {
-  uint8_t *sent; // a bit per kind, by string id
-  size_t capacity;
-  uint8_t sent_fixed[FIXED_TEXTS];
-};
 
 struct perfetto {
-  struct timeline timeline;
-  const struct timeline_run *run;
-  struct export_file file;
-  struct buf out;      // packets not yet written
-  struct buf interned; // of the event being made
-  struct buf event;    // the event being made
-  struct buf text;
-  struct interner interner;
-  bool is_begun; // the first packet of the sequence clears its state
+  struct timeline_writer writer;
+  struct buf interned;             // of the event that is made
+  struct buf event;                // the event that is made
+  uint8_t *sent;                   // by string id of the store: a bit per kind
+  uint8_t sent_fixed[FIXED_TEXTS]; // by number
+  bool is_begun;                   // the first packet of the sequence clears its state
 };
 
 static uint64_t mix(uint64_t value)
@@ -90,26 +77,18 @@ static uint64_t track_uuid(size_t process, int64_t tid, unsigned overlap)
 }
 
 // ---- packets ---------------------------------------------------------------------------------------------------------
-static uint64_t packet_time(const struct perfetto *perfetto, int64_t time_ns)
+static uint64_t packet_time(const struct timeline_writer *writer, int64_t time_ns)
 {
-  uint64_t since_first = timeline_time(&perfetto->timeline, perfetto->run, time_ns);
-  return perfetto->timeline.has_unix_time && perfetto->timeline.first_ns > 0
-             ? since_first + (uint64_t)perfetto->timeline.first_ns
-             : since_first;
+  const struct timeline *timeline = &writer->timeline;
+  uint64_t since_first = timeline_time(timeline, &writer->run, time_ns);
+  return timeline->has_unix_time && timeline->first_ns > 0 ? since_first + (uint64_t)timeline->first_ns : since_first;
 }
 
-static enum status flush(struct perfetto *perfetto, struct error *err)
+static void put_utf8(struct buf *out, unsigned field, const char *text, size_t length)
 {
-  if (perfetto->out.length < FLUSH_BYTES && !perfetto->out.failed)
-    return STATUS_OK;
-  return export_file_flush_buf(&perfetto->file, &perfetto->out, err);
-}
-
-static void put_utf8(struct perfetto *perfetto, struct buf *out, unsigned field, const char *text, size_t length)
-{
-  buf_clear(&perfetto->text);
-  buf_utf8(&perfetto->text, text, length);
-  protobuf_bytes(out, field, perfetto->text.data, perfetto->text.length);
+  size_t place = protobuf_begin(out, field);
+  buf_utf8(out, text, length);
+  protobuf_end(out, place);
 }
 
 // The interned id of a text; sends it where this is its first use.
@@ -120,7 +99,7 @@ static uint64_t send_text(struct perfetto *perfetto, unsigned kind, uint8_t *sen
     *sent = (uint8_t)(*sent | 1u << kind);
     size_t place = protobuf_begin(&perfetto->interned, intern_fields[kind]);
     protobuf_varint(&perfetto->interned, 1, iid);
-    put_utf8(perfetto, &perfetto->interned, 2, text, length);
+    put_utf8(&perfetto->interned, 2, text, length);
     protobuf_end(&perfetto->interned, place);
   }
   return iid;
@@ -128,35 +107,23 @@ static uint64_t send_text(struct perfetto *perfetto, unsigned kind, uint8_t *sen
 
 static uint64_t intern_fixed(struct perfetto *perfetto, unsigned kind, unsigned number, const char *text)
 {
-  return send_text(perfetto, kind, &perfetto->interner.sent_fixed[number], FIXED_IIDS + number, text, strlen(text));
+  return send_text(perfetto, kind, &perfetto->sent_fixed[number], FIXED_IIDS + number, text, strlen(text));
 }
 
 static uint64_t intern(struct perfetto *perfetto, unsigned kind, uint32_t string)
 {
-  struct interner *interner = &perfetto->interner;
+  size_t length = 0;
   if (string == 0)
     return intern_fixed(perfetto, kind, 0, "");
-  if (string >= interner->capacity) {
-    size_t capacity = interner->capacity * 2 > string ? interner->capacity * 2 : (size_t)string + 1024;
-    uint8_t *sent = realloc(interner->sent, capacity);
-    if (sent == NULL) {
-      perfetto->out.failed = true;
-      return FIXED_IIDS;
-    }
-    memset(sent + interner->capacity, 0, capacity - interner->capacity);
-    interner->sent = sent;
-    interner->capacity = capacity;
-  }
-  size_t length = 0;
-  const char *text = store_text(perfetto->timeline.store, string, &length);
-  return send_text(perfetto, kind, &interner->sent[string], string, text, length);
+  const char *text = store_text(perfetto->writer.timeline.store, string, &length);
+  return send_text(perfetto, kind, &perfetto->sent[string], string, text, length);
 }
 
-static enum status put_event_packet(struct perfetto *perfetto, int64_t time_ns, struct error *err)
+static void put_event_packet(struct perfetto *perfetto, int64_t time_ns)
 {
-  struct buf *out = &perfetto->out;
+  struct buf *out = &perfetto->writer.file.out;
   size_t packet = protobuf_begin(out, TRACE_PACKET);
-  protobuf_varint(out, PACKET_TIMESTAMP, packet_time(perfetto, time_ns));
+  protobuf_varint(out, PACKET_TIMESTAMP, packet_time(&perfetto->writer, time_ns));
   protobuf_varint(out, PACKET_SEQUENCE_ID, SEQUENCE_ID);
   protobuf_varint(out, PACKET_SEQUENCE_FLAGS, perfetto->is_begun ? FLAG_NEEDS_STATE : FLAG_STATE_CLEARED);
   perfetto->is_begun = true;
@@ -164,25 +131,25 @@ static enum status put_event_packet(struct perfetto *perfetto, int64_t time_ns, 
     protobuf_bytes(out, PACKET_INTERNED_DATA, perfetto->interned.data, perfetto->interned.length);
   protobuf_bytes(out, PACKET_TRACK_EVENT, perfetto->event.data, perfetto->event.length);
   protobuf_end(out, packet);
-  out->failed |= perfetto->interned.failed || perfetto->event.failed || perfetto->text.failed;
+  out->failed |= perfetto->interned.failed || perfetto->event.failed;
   buf_clear(&perfetto->interned);
   buf_clear(&perfetto->event);
-  return flush(perfetto, err);
+  export_file_flush(&perfetto->writer.file);
 }
 
 // ---- descriptors -----------------------------------------------------------------------------------------------------
-static void put_clocks(struct perfetto *perfetto)
+static void put_clocks(struct timeline_writer *writer)
 {
-  if (!perfetto->timeline.has_unix_time || perfetto->timeline.first_ns <= 0)
+  if (!writer->timeline.has_unix_time || writer->timeline.first_ns <= 0)
     return; // times count from the trace's own zero
-  struct buf *out = &perfetto->out;
+  struct buf *out = &writer->file.out;
   size_t packet = protobuf_begin(out, TRACE_PACKET);
   size_t snapshot = protobuf_begin(out, PACKET_CLOCK_SNAPSHOT);
   const uint64_t clocks[] = {CLOCK_REAL, CLOCK_BOOT};
   for (size_t i = 0; i < 2; i++) {
     size_t clock = protobuf_begin(out, 1);
     protobuf_varint(out, 1, clocks[i]);
-    protobuf_varint(out, 2, (uint64_t)perfetto->timeline.first_ns);
+    protobuf_varint(out, 2, (uint64_t)writer->timeline.first_ns);
     protobuf_end(out, clock);
   }
   protobuf_varint(out, 2, CLOCK_BOOT);
@@ -191,50 +158,54 @@ static void put_clocks(struct perfetto *perfetto)
   protobuf_end(out, packet);
 }
 
-static void put_process(struct perfetto *perfetto, size_t index)
+struct descriptor { // places in the output
+  size_t packet, descriptor;
+};
+
+static struct descriptor begin_descriptor(struct buf *out, uint64_t uuid)
 {
-  const struct timeline_process *process = &perfetto->timeline.processes[index];
-  struct buf *out = &perfetto->out;
-  size_t packet = protobuf_begin(out, TRACE_PACKET);
-  size_t descriptor = protobuf_begin(out, PACKET_TRACK_DESCRIPTOR);
-  protobuf_varint(out, TRACK_UUID, track_uuid(index, WHOLE_PROCESS, 0));
+  struct descriptor places = {.packet = protobuf_begin(out, TRACE_PACKET)};
+  places.descriptor = protobuf_begin(out, PACKET_TRACK_DESCRIPTOR);
+  protobuf_varint(out, TRACK_UUID, uuid);
+  return places;
+}
+
+static void end_descriptor(struct buf *out, struct descriptor places)
+{
+  protobuf_end(out, places.descriptor);
+  protobuf_varint(out, PACKET_SEQUENCE_ID, SEQUENCE_ID + 1);
+  protobuf_end(out, places.packet);
+}
+
+static void put_process(struct timeline_writer *writer, size_t index)
+{
+  const struct timeline_process *process = &writer->timeline.processes[index];
+  struct buf *out = &writer->file.out;
+  struct descriptor places = begin_descriptor(out, track_uuid(index, WHOLE_PROCESS, 0));
   size_t inner = protobuf_begin(out, TRACK_PROCESS);
   protobuf_varint(out, PROCESS_PID, (uint64_t)process->pid);
-  put_utf8(perfetto, out, PROCESS_NAME, process->name, strlen(process->name));
+  put_utf8(out, PROCESS_NAME, process->name, strlen(process->name));
   protobuf_end(out, inner);
-  protobuf_end(out, descriptor);
-  protobuf_varint(out, PACKET_SEQUENCE_ID, SEQUENCE_ID + 1);
-  protobuf_end(out, packet);
+  end_descriptor(out, places);
 }
 
 // Overlapping lanes are children of their track, so that they are drawn right below it.
-static void put_lane(struct perfetto *perfetto, const struct timeline_lane *lane)
+static void put_lane(struct timeline_writer *writer, const struct timeline_lane *lane)
 {
-  const struct timeline_track *track = &perfetto->run->tracks[lane->track];
-  struct buf *out = &perfetto->out;
-  char name[TIMELINE_NAME_SIZE];
-  timeline_track_name(track, name, sizeof name);
-  size_t packet = protobuf_begin(out, TRACE_PACKET);
-  size_t descriptor = protobuf_begin(out, PACKET_TRACK_DESCRIPTOR);
-  protobuf_varint(out, TRACK_UUID, track_uuid(track->process, track->tid, lane->overlap));
+  const struct timeline_track *track = &writer->run.tracks[lane->track];
+  struct buf *out = &writer->file.out;
+  struct descriptor places = begin_descriptor(out, track_uuid(track->process, track->tid, lane->overlap));
   if (lane->overlap == 0 && track->is_thread) {
     size_t inner = protobuf_begin(out, TRACK_THREAD);
-    protobuf_varint(out, THREAD_PID, (uint64_t)perfetto->timeline.processes[track->process].pid);
+    protobuf_varint(out, THREAD_PID, (uint64_t)writer->timeline.processes[track->process].pid);
     protobuf_varint(out, THREAD_TID, (uint64_t)track->tid);
-    put_utf8(perfetto, out, THREAD_NAME, name, strlen(name));
+    put_utf8(out, THREAD_NAME, lane->name, strlen(lane->name));
     protobuf_end(out, inner);
   } else {
-    size_t used = strlen(name);
-    if (lane->overlap > 0)
-      snprintf(name + used, sizeof name - used, " (overlapping %u)", lane->overlap);
-    protobuf_varint(out, TRACK_PARENT,
-                    lane->overlap > 0 ? track_uuid(track->process, track->tid, 0)
-                                      : track_uuid(track->process, WHOLE_PROCESS, 0));
-    put_utf8(perfetto, out, TRACK_NAME, name, strlen(name));
+    protobuf_varint(out, TRACK_PARENT, track_uuid(track->process, lane->overlap > 0 ? track->tid : WHOLE_PROCESS, 0));
+    put_utf8(out, TRACK_NAME, lane->name, strlen(lane->name));
   }
-  protobuf_end(out, descriptor);
-  protobuf_varint(out, PACKET_SEQUENCE_ID, SEQUENCE_ID + 1);
-  protobuf_end(out, packet);
+  end_descriptor(out, places);
 }
 
 // ---- events ----------------------------------------------------------------------------------------------------------
@@ -282,7 +253,7 @@ enum fixed_text { // numbers of our own texts; 0 is the empty one, then five lev
 
 static void annotate(struct perfetto *perfetto, uint32_t row)
 {
-  const struct timeline_run *run = perfetto->run;
+  const struct timeline_run *run = &perfetto->writer.run;
   const struct store_spans *spans = &run->spans;
   if (run->derived.depth[row] == 0)
     annotate_int(perfetto, intern_fixed(perfetto, INTERN_KEY, FIXED_RUN, "run_id"), run->run->run_id);
@@ -307,7 +278,7 @@ static void annotate(struct perfetto *perfetto, uint32_t row)
 
 static void put_flows(struct perfetto *perfetto, uint32_t row)
 {
-  const struct timeline_run *run = perfetto->run;
+  const struct timeline_run *run = &perfetto->writer.run;
   if (run->spans.kind[row] == XSP_KIND_LAUNCH) {
     size_t first = 0, count = 0;
     timeline_executions(run, row, &first, &count);
@@ -320,14 +291,14 @@ static void put_flows(struct perfetto *perfetto, uint32_t row)
 
 static uint64_t lane_uuid(const struct perfetto *perfetto, const struct timeline_lane *lane)
 {
-  const struct timeline_track *track = &perfetto->run->tracks[lane->track];
+  const struct timeline_track *track = &perfetto->writer.run.tracks[lane->track];
   return track_uuid(track->process, track->tid, lane->overlap);
 }
 
-static enum status put_begin(void *context, const struct timeline_lane *lane, uint32_t row, struct error *err)
+static void put_begin(void *context, const struct timeline_lane *lane, uint32_t row)
 {
   struct perfetto *perfetto = context;
-  const struct store_spans *spans = &perfetto->run->spans;
+  const struct store_spans *spans = &perfetto->writer.run.spans;
   struct buf *event = &perfetto->event;
   protobuf_varint(event, EVENT_TYPE, TYPE_BEGIN);
   protobuf_varint(event, EVENT_TRACK, lane_uuid(perfetto, lane));
@@ -340,60 +311,45 @@ static enum status put_begin(void *context, const struct timeline_lane *lane, ui
     protobuf_varint(event, EVENT_CATEGORY_IIDS, intern(perfetto, INTERN_CATEGORY, spans->category[row]));
   put_flows(perfetto, row);
   annotate(perfetto, row);
-  return put_event_packet(perfetto, spans->start_ns[row], err);
+  put_event_packet(perfetto, spans->start_ns[row]);
 }
 
-static enum status put_end(void *context, const struct timeline_lane *lane, uint32_t row, struct error *err)
+static void put_end(void *context, const struct timeline_lane *lane, uint32_t row)
 {
   struct perfetto *perfetto = context;
   protobuf_varint(&perfetto->event, EVENT_TYPE, TYPE_END);
   protobuf_varint(&perfetto->event, EVENT_TRACK, lane_uuid(perfetto, lane));
-  return put_event_packet(perfetto, timeline_end(perfetto->run, row), err);
+  put_event_packet(perfetto, timeline_end(&perfetto->writer.run, row));
 }
 
-static enum status put_run(struct perfetto *perfetto, size_t index, struct error *err)
+static void put_run(struct timeline_writer *writer)
 {
-  struct arena arena = {0};
-  struct timeline_run run;
-  enum status status = timeline_load(&perfetto->timeline, index, &arena, &run, err);
-  perfetto->run = &run;
-  const struct timeline_sink sink = {perfetto, put_begin, put_end};
-  for (size_t i = 0; status == STATUS_OK && i < run.lane_count; i++) {
-    put_lane(perfetto, &run.lanes[i]);
-    status = timeline_walk(&run, &run.lanes[i], &sink, err);
+  const struct timeline_sink sink = {writer, put_begin, put_end};
+  for (size_t i = 0; i < writer->run.lane_count; i++) {
+    put_lane(writer, &writer->run.lanes[i]);
+    timeline_walk(&writer->run, &writer->run.lanes[i], &sink);
   }
-  perfetto->run = NULL;
-  arena_done(&arena);
-  return status;
 }
 
-static enum status write_all(struct perfetto *perfetto, struct error *err)
+static void begin(struct timeline_writer *writer)
 {
-  put_clocks(perfetto);
-  for (size_t i = 0; i < perfetto->timeline.process_count; i++)
-    put_process(perfetto, i);
-  for (size_t i = 0; i < perfetto->timeline.run_count; i++)
-    XSP_TRY(put_run(perfetto, i, err));
-  XSP_TRY(export_file_flush_buf(&perfetto->file, &perfetto->out, err));
-  return export_file_close(&perfetto->file, err);
+  struct perfetto *perfetto = (struct perfetto *)writer;
+  perfetto->sent = memory_new((size_t)store_string_count(writer->timeline.store) + 1, 1);
+  put_clocks(writer);
+  for (size_t i = 0; i < writer->timeline.process_count; i++)
+    put_process(writer, i);
 }
 
 static enum status write_perfetto(struct store *store, const char *path, struct error *err)
 {
+  static const struct timeline_parts parts = {begin, put_run, NULL};
   struct perfetto perfetto = {0};
-  struct buf *bufs[] = {&perfetto.out, &perfetto.interned, &perfetto.event, &perfetto.text};
-  for (size_t i = 0; i < sizeof bufs / sizeof bufs[0]; i++)
-    buf_init(bufs[i], BUF_MAXIMUM_DEFAULT);
-  enum status status = timeline_open(store, &perfetto.timeline, err);
-  if (status == STATUS_OK)
-    status = export_file_open(path, &perfetto.file, err);
-  if (status == STATUS_OK)
-    status = write_all(&perfetto, err);
-  export_file_abandon(&perfetto.file);
-  timeline_done(&perfetto.timeline);
-  for (size_t i = 0; i < sizeof bufs / sizeof bufs[0]; i++)
-    buf_done(bufs[i]);
-  free(perfetto.interner.sent);
+  buf_init(&perfetto.interned, BUF_MAXIMUM_DEFAULT);
+  buf_init(&perfetto.event, BUF_MAXIMUM_DEFAULT);
+  enum status status = timeline_write(&perfetto.writer, &parts, store, path, err);
+  buf_done(&perfetto.interned);
+  buf_done(&perfetto.event);
+  free(perfetto.sent);
   return status;
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file's side of a timeline: which processes there are, where time begins, loading one run. Used by the exports to
-// Perfetto and Chrome. Lanes are laid in timeline_lanes.c.
+// The file's side of a timeline: its processes, where time begins, loading one run. timeline_lanes.c lays the lanes.
 #include "report/exports/timeline.h"
 
 #include "report/exports/timeline_lanes.h"
@@ -9,11 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static enum status no_memory(struct error *err)
-{
-  return error_set(err, STATUS_MEMORY, "cannot lay out the timeline", NULL, "exporting fewer runs", "out of memory");
-}
 
 // ---- processes -------------------------------------------------------------------------------------------------------
 // Two runs' tracks are of one process where the pid, the host and the clock are the same; where a run counts from its
@@ -52,21 +46,18 @@ static int32_t choose_pid(const struct timeline *timeline, int64_t wanted)
 }
 
 // Appends the run's level set to the process's name, once.
-static bool name_levels(struct timeline *timeline, struct timeline_process *process, const struct store_run *run)
+static void name_levels(struct timeline *timeline, struct timeline_process *process, const struct store_run *run)
 {
   char levels[LEVEL_SET_TEXT_SIZE + 2] = " ";
   level_set_format(run->levels, levels + 1);
   if (levels[1] == 0)
-    return true;
+    return;
   size_t length = strlen(levels);
   for (const char *at = process->name; (at = strstr(at, levels)) != NULL; at++)
     if (at[length] == 0 || at[length] == ',')
-      return true;
-  const char *name = strstr(process->name, ":") != NULL
-                         ? arena_format(&timeline->arena, "%s,%s", process->name, levels)
-                         : arena_format(&timeline->arena, "%s:%s", process->name, levels);
-  process->name = name != NULL ? name : process->name;
-  return name != NULL;
+      return;
+  const char *separator = strstr(process->name, ":") != NULL ? "," : ":";
+  process->name = arena_format(&timeline->arena, "%s%s%s", process->name, separator, levels);
 }
 
 // A host is worth naming only where there are several.
@@ -74,8 +65,8 @@ static bool has_several_hosts(const struct timeline *timeline)
 {
   const char *first = NULL;
   for (size_t i = 0; i < timeline->run_count; i++)
-    for (size_t j = 0; j < timeline->run_track_counts[i]; j++) {
-      const char *host = timeline->run_tracks[i][j].host;
+    for (size_t j = 0; j < timeline->run_facts[i].track_count; j++) {
+      const char *host = timeline->run_facts[i].tracks[j].host;
       if (host != NULL && first != NULL && strcmp(host, first) != 0)
         return true;
       first = host != NULL ? host : first;
@@ -89,58 +80,51 @@ static const char *process_name(struct timeline *timeline, const struct store_ru
   return host != NULL ? arena_format(&timeline->arena, "%s on %s", name, host) : name;
 }
 
-static enum status find_processes(struct timeline *timeline, struct error *err)
+static void find_processes(struct timeline *timeline)
 {
   size_t most = 0;
   for (size_t i = 0; i < timeline->run_count; i++)
-    most += timeline->run_track_counts[i];
+    most += timeline->run_facts[i].track_count;
   bool name_hosts = has_several_hosts(timeline);
-  struct process_key *keys = arena_alloc_array(&timeline->arena, most + 1, sizeof *keys);
-  timeline->processes = arena_alloc_array(&timeline->arena, most + 1, sizeof *timeline->processes);
-  if (keys == NULL || timeline->processes == NULL)
-    return no_memory(err);
+  struct process_key *keys = arena_alloc_array(&timeline->arena, most, sizeof *keys);
+  timeline->processes = arena_alloc_array(&timeline->arena, most, sizeof *timeline->processes);
   for (size_t i = 0; i < timeline->run_count; i++) {
     const struct store_run *run = &timeline->runs[i];
-    timeline->run_track_processes[i] =
-        arena_alloc_array(&timeline->arena, timeline->run_track_counts[i] + 1, sizeof(size_t));
-    if (timeline->run_track_processes[i] == NULL)
-      return no_memory(err);
-    for (size_t j = 0; j < timeline->run_track_counts[i]; j++) {
-      const struct store_track *track = &timeline->run_tracks[i][j];
+    struct timeline_run_facts *facts = &timeline->run_facts[i];
+    facts->track_processes = arena_alloc_array(&timeline->arena, facts->track_count, sizeof(size_t));
+    for (size_t j = 0; j < facts->track_count; j++) {
+      const struct store_track *track = &facts->tracks[j];
       bool is_shared = run->epoch_is_unix && track->process_id != STORE_NONE;
       struct process_key key = {is_shared ? 0 : run->run_id, track->process_id, track->host};
       size_t process = 0;
       while (process < timeline->process_count && !same_key(&keys[process], &key))
         process++;
-      struct timeline_process *entry = &timeline->processes[process];
       if (process == timeline->process_count) {
-        const char *name = process_name(timeline, run, name_hosts ? track->host : NULL);
-        *entry = (struct timeline_process){choose_pid(timeline, track->process_id), name};
+        timeline->processes[process] = (struct timeline_process){
+            choose_pid(timeline, track->process_id), process_name(timeline, run, name_hosts ? track->host : NULL)};
         keys[timeline->process_count++] = key;
       }
-      if (entry->name == NULL || !name_levels(timeline, entry, run))
-        return no_memory(err);
-      timeline->run_track_processes[i][j] = process;
+      name_levels(timeline, &timeline->processes[process], run);
+      facts->track_processes[j] = process;
     }
   }
-  return STATUS_OK;
 }
 
 // ---- time ------------------------------------------------------------------------------------------------------------
-static bool has_foreign_clock(const struct timeline *timeline, size_t index, uint32_t track_id)
+static bool has_foreign_clock(const struct timeline_run_facts *facts, uint32_t track_id)
 {
-  for (size_t i = 0; i < timeline->run_track_counts[index]; i++)
-    if (timeline->run_tracks[index][i].track_id == track_id)
-      return timeline->run_tracks[index][i].clock != NULL;
+  for (size_t i = 0; i < facts->track_count; i++)
+    if (facts->tracks[i].track_id == track_id)
+      return facts->tracks[i].clock != NULL;
   return false;
 }
 
 // Earliest start on a track that is drawn; INT64_MAX: none.
-static int64_t earliest(const struct timeline *timeline, size_t index, const struct store_spans *spans)
+static int64_t earliest(const struct timeline_run_facts *facts, const struct store_spans *spans)
 {
   int64_t first_ns = INT64_MAX;
   for (size_t row = 0; row < spans->count; row++)
-    if (spans->start_ns[row] < first_ns && !has_foreign_clock(timeline, index, spans->track_id[row]))
+    if (spans->start_ns[row] < first_ns && !has_foreign_clock(facts, spans->track_id[row]))
       first_ns = spans->start_ns[row];
   return first_ns;
 }
@@ -149,12 +133,13 @@ static enum status run_first(struct timeline *timeline, size_t index, int64_t *r
 {
   struct arena arena = {0};
   struct store_spans spans;
+  struct timeline_run_facts *facts = &timeline->run_facts[index];
   uint32_t columns = STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_TRACK_ID);
   enum status status = store_load_spans(timeline->store, timeline->runs[index].run_id, columns, &arena, &spans, err);
   if (status == STATUS_OK) {
-    *ret_first_ns = earliest(timeline, index, &spans);
-    timeline->run_span_counts[index] = spans.count;
-    timeline->run_firsts[index] = *ret_first_ns != INT64_MAX ? *ret_first_ns : 0;
+    *ret_first_ns = earliest(facts, &spans);
+    facts->span_count = spans.count;
+    facts->first_ns = *ret_first_ns != INT64_MAX ? *ret_first_ns : 0;
   }
   arena_done(&arena);
   return status;
@@ -180,19 +165,11 @@ enum status timeline_open(struct store *store, struct timeline *ret_timeline, st
   *timeline = (struct timeline){.store = store};
   XSP_TRY(store_experiments(store, &timeline->arena, &timeline->experiments, &timeline->experiment_count, err));
   XSP_TRY(store_runs(store, &timeline->arena, &timeline->runs, &timeline->run_count, err));
-  size_t count = timeline->run_count + 1;
-  timeline->run_tracks = arena_alloc_array(&timeline->arena, count, sizeof *timeline->run_tracks);
-  timeline->run_track_counts = arena_alloc_array(&timeline->arena, count, sizeof *timeline->run_track_counts);
-  timeline->run_track_processes = arena_alloc_array(&timeline->arena, count, sizeof *timeline->run_track_processes);
-  timeline->run_span_counts = arena_alloc_array(&timeline->arena, count, sizeof *timeline->run_span_counts);
-  timeline->run_firsts = arena_alloc_array(&timeline->arena, count, sizeof *timeline->run_firsts);
-  if (timeline->run_tracks == NULL || timeline->run_track_counts == NULL || timeline->run_track_processes == NULL ||
-      timeline->run_span_counts == NULL || timeline->run_firsts == NULL)
-    return no_memory(err);
+  timeline->run_facts = arena_alloc_array(&timeline->arena, timeline->run_count, sizeof *timeline->run_facts);
   for (size_t i = 0; i < timeline->run_count; i++)
-    XSP_TRY(store_tracks(store, timeline->runs[i].run_id, &timeline->arena, &timeline->run_tracks[i],
-                         &timeline->run_track_counts[i], err));
-  XSP_TRY(find_processes(timeline, err));
+    XSP_TRY(store_tracks(store, timeline->runs[i].run_id, &timeline->arena, &timeline->run_facts[i].tracks,
+                         &timeline->run_facts[i].track_count, err));
+  find_processes(timeline);
   return find_first(timeline, err);
 }
 
@@ -204,27 +181,36 @@ void timeline_done(struct timeline *timeline)
 // ---- one run ---------------------------------------------------------------------------------------------------------
 #define FIRST_MADE_UP_TID INT64_C(8000000) // Linux thread ids end at 2^22
 
-static enum status lay_tracks(struct timeline *timeline, size_t index, struct arena *arena, struct timeline_run *run,
-                              struct error *err)
+static const char *track_name(const struct store_track *track, bool is_thread, struct arena *arena)
 {
-  run->track_count = timeline->run_track_counts[index];
-  run->tracks = arena_alloc_array(arena, run->track_count + 1, sizeof *run->tracks);
-  if (run->tracks == NULL)
-    return no_memory(err);
+  if (track->name != NULL && track->name[0] != 0)
+    return track->name;
+  if (is_thread)
+    return arena_format(arena, "thread %" PRId64, track->thread_id);
+  if (track->device_id != STORE_NONE && track->stream_id != STORE_NONE)
+    return arena_format(arena, "device %" PRId64 " stream %" PRId64, track->device_id, track->stream_id);
+  return arena_format(arena, "track %" PRId64, track->track_id);
+}
+
+static void lay_tracks(struct timeline *timeline, size_t index, struct arena *arena, struct timeline_run *run)
+{
+  const struct timeline_run_facts *facts = &timeline->run_facts[index];
+  run->track_count = facts->track_count;
+  run->tracks = arena_alloc_array(arena, run->track_count, sizeof *run->tracks);
   size_t earlier = 0; // tracks of the runs before
   for (size_t i = 0; i < index; i++)
-    earlier += timeline->run_track_counts[i];
+    earlier += timeline->run_facts[i].track_count;
   for (size_t i = 0; i < run->track_count; i++) {
-    const struct store_track *track = &timeline->run_tracks[index][i];
+    const struct store_track *track = &facts->tracks[i];
     bool is_thread = track->thread_id != STORE_NONE && track->device_id == STORE_NONE && track->stream_id == STORE_NONE;
     run->tracks[i] = (struct timeline_track){
         .track = track,
-        .process = timeline->run_track_processes[index][i],
+        .process = facts->track_processes[i],
         .is_thread = is_thread,
         .tid = is_thread ? track->thread_id : FIRST_MADE_UP_TID + (int64_t)(earlier + i),
+        .name = track_name(track, is_thread, arena),
     };
   }
-  return STATUS_OK;
 }
 
 enum status timeline_load(struct timeline *timeline, size_t index, struct arena *arena, struct timeline_run *ret_run,
@@ -235,8 +221,8 @@ enum status timeline_load(struct timeline *timeline, size_t index, struct arena 
   XSP_TRY(store_load_spans(timeline->store, run->run_id, STORE_ALL_BASE, arena, &ret_run->spans, err));
   XSP_TRY(store_load_derived(timeline->store, run->run_id, arena, &ret_run->derived, err));
   XSP_TRY(store_load_tags(timeline->store, run->run_id, arena, &ret_run->tags, &ret_run->tag_count, err));
-  XSP_TRY(lay_tracks(timeline, index, arena, ret_run, err));
-  int64_t first_ns = earliest(timeline, index, &ret_run->spans);
+  lay_tracks(timeline, index, arena, ret_run);
+  int64_t first_ns = earliest(&timeline->run_facts[index], &ret_run->spans);
   if (!run->epoch_is_unix && first_ns != INT64_MAX &&
       __builtin_sub_overflow(timeline->first_ns, first_ns, &ret_run->shift_ns))
     return error_set(err, STATUS_INPUT, "cannot lay out the timeline", store_path(timeline->store), NULL,
@@ -249,17 +235,11 @@ uint64_t timeline_time(const struct timeline *timeline, const struct timeline_ru
   return (uint64_t)time_ns + (uint64_t)run->shift_ns - (uint64_t)timeline->first_ns;
 }
 
-void timeline_track_name(const struct timeline_track *track, char *name, size_t size)
+void timeline_json_text(struct json_writer *json, struct store *store, uint32_t string)
 {
-  const struct store_track *source = track->track;
-  if (source->name != NULL && source->name[0] != 0)
-    snprintf(name, size, "%s", source->name);
-  else if (track->is_thread)
-    snprintf(name, size, "thread %" PRId64, source->thread_id);
-  else if (source->device_id != STORE_NONE && source->stream_id != STORE_NONE)
-    snprintf(name, size, "device %" PRId64 " stream %" PRId64, source->device_id, source->stream_id);
-  else
-    snprintf(name, size, "track %" PRId64, source->track_id);
+  size_t length = 0;
+  const char *text = store_text(store, string, &length);
+  json_string_n(json, text, length);
 }
 
 static int by_span_id(const void *left, const void *right, void *context)
@@ -271,29 +251,21 @@ static int by_span_id(const void *left, const void *right, void *context)
 
 uint32_t *timeline_order_by_id(const struct timeline_run *run, struct arena *arena)
 {
-  uint32_t *by_id = arena_alloc_array(arena, run->spans.count + 1, sizeof *by_id);
+  uint32_t *by_id = arena_alloc_array(arena, run->spans.count, sizeof *by_id);
   bool is_sorted = true;
-  for (size_t i = 0; by_id != NULL && i < run->spans.count; i++) {
+  for (size_t i = 0; i < run->spans.count; i++) {
     by_id[i] = (uint32_t)i;
     is_sorted = is_sorted && (i == 0 || run->spans.span_id[i] > run->spans.span_id[i - 1]);
   }
-  if (by_id != NULL && !is_sorted)
+  if (!is_sorted)
     qsort_r(by_id, run->spans.count, sizeof *by_id, by_span_id, run->spans.span_id);
   return by_id;
 }
 
 uint32_t timeline_row_of(const struct timeline_run *run, const uint32_t *by_id, int64_t span_id)
 {
-  size_t low = 0, high = run->spans.count;
   if (span_id == 0)
     return TIMELINE_NO_ROW;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (run->spans.span_id[by_id[middle]] < span_id)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  bool is_found = low < run->spans.count && run->spans.span_id[by_id[low]] == span_id;
-  return is_found ? by_id[low] : TIMELINE_NO_ROW;
+  size_t at = timeline_lower_bound(run->spans.span_id, by_id, run->spans.count, span_id);
+  return at < run->spans.count && run->spans.span_id[by_id[at]] == span_id ? by_id[at] : TIMELINE_NO_ROW;
 }

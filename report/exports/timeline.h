@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What timeline viewers (Perfetto, Chrome) need, once for both: processes, lanes of strictly nested spans, arrows from
-// launches to executions, tags by span. Inside this room only.
+// What viewers of timelines need: processes, lanes of strictly nested spans, arrows from launches to executions, tags by
+// span. Used by the exports to Perfetto, Chrome, speedscope and folded stacks, and by the page. Inside this room only.
 //
 // Spans that cross each other on one track cannot be drawn there: they go to further lanes of the track. Tracks with a
-// foreign clock are left out: their times may not be set beside wall time.
+// foreign clock are left out: their times cannot be compared with wall time.
 #ifndef XSP_REPORT_EXPORTS_TIMELINE_H
 #define XSP_REPORT_EXPORTS_TIMELINE_H
 
 #include "analyze/analyze.h"
+#include "base/json_write.h"
+#include "base/vector.h"
 
 struct timeline_process {
   int32_t pid;      // the source's own where it is unique, else made up
@@ -17,15 +19,17 @@ struct timeline_process {
 // A run's track as it is drawn.
 struct timeline_track {
   const struct store_track *track;
-  size_t process; // index into timeline.processes
-  int64_t tid;    // the thread's own, or made up (unique within the process) for a track that is no thread
-  bool is_thread; // the source named a thread
+  size_t process;   // index into timeline.processes
+  int64_t tid;      // the thread's own, or made up (unique within the process) for a track that is not a thread
+  bool is_thread;   // the source named a thread
+  const char *name; // never empty
 };
 
 // Rows order[first .. first+count) of one track, by start, outer spans first; strictly nested.
 struct timeline_lane {
   size_t track;     // index into timeline_run.tracks
   unsigned overlap; // 0: the track itself, 1 …: further lanes
+  const char *name; // the track's, with " (overlapping N)" on further lanes
   size_t first, count;
 };
 
@@ -45,24 +49,28 @@ struct timeline_run {
   size_t launch_count, execution_count;
 };
 
+struct timeline_run_facts {
+  struct store_track *tracks;
+  size_t *track_processes; // by place in `tracks`: index into timeline.processes
+  size_t track_count, span_count;
+  int64_t first_ns; // earliest start on a track that is drawn, as stored; 0: there is none
+};
+
 struct timeline {
   struct store *store;
   struct arena arena; // of the whole file's facts
   struct store_experiment *experiments;
   size_t experiment_count;
   struct store_run *runs;
+  struct timeline_run_facts *run_facts; // by place in `runs`
   size_t run_count;
   struct timeline_process *processes;
   size_t process_count;
-  struct store_track **run_tracks; // per run
-  size_t *run_track_counts;
-  size_t **run_track_processes; // per run and track
-  size_t *run_span_counts;      // per run
-  int64_t *run_firsts;          // per run: earliest start on a track that is drawn, as stored; 0: there is none
-  int64_t first_ns;             // earliest start of a run that counts from the Unix epoch, else of all
+  int64_t first_ns; // earliest start of a run that counts from the Unix epoch, else of all
   bool has_unix_time;
 };
 
+// timeline_done frees *ret_timeline, after an error too.
 enum status timeline_open(struct store *store, struct timeline *ret_timeline, struct error *err) MUST_CHECK;
 void timeline_done(struct timeline *timeline);
 // Loads run `index` into `arena` (the caller empties it between runs: memory is bounded by the largest run).
@@ -70,8 +78,6 @@ enum status timeline_load(struct timeline *timeline, size_t index, struct arena 
                           struct error *err) MUST_CHECK;
 // Nanoseconds since the file's first span; all its times go through here.
 uint64_t timeline_time(const struct timeline *timeline, const struct timeline_run *run, int64_t time_ns);
-#define TIMELINE_NAME_SIZE 256
-void timeline_track_name(const struct timeline_track *track, char *name, size_t size); // never empty
 
 // Tags of a span: index range [*ret_first, *ret_first + *ret_count) of run->tags.
 void timeline_tags(const struct timeline_run *run, int64_t span_id, size_t *ret_first, size_t *ret_count);
@@ -81,20 +87,22 @@ bool timeline_has_launch(const struct timeline_run *run, uint32_t execution);
 // A number that is the same for both ends of one arrow and for no other arrow of the file. Never 0.
 uint64_t timeline_flow_id(const struct timeline_run *run, uint32_t execution);
 
-// Rows in the order of their span ids, in `arena`; NULL: out of memory.
+// Writes a string of the store.
+void timeline_json_text(struct json_writer *json, struct store *store, uint32_t string);
+
+// Rows in the order of their span ids, in `arena`.
 uint32_t *timeline_order_by_id(const struct timeline_run *run, struct arena *arena);
 #define TIMELINE_NO_ROW UINT32_MAX
-// The row of a span, by what timeline_order_by_id gave; TIMELINE_NO_ROW: there is none, or `span_id` is 0.
+// The row of a span, by what timeline_order_by_id returned; TIMELINE_NO_ROW: there is none, or `span_id` is 0.
 uint32_t timeline_row_of(const struct timeline_run *run, const uint32_t *by_id, int64_t span_id);
 
 struct timeline_sink {
   void *context;
-  enum status (*begin)(void *context, const struct timeline_lane *lane, uint32_t row, struct error *err);
-  enum status (*end)(void *context, const struct timeline_lane *lane, uint32_t row, struct error *err); // may be NULL
+  void (*begin)(void *context, const struct timeline_lane *lane, uint32_t row);
+  void (*end)(void *context, const struct timeline_lane *lane, uint32_t row); // may be NULL
 };
 // Calls begin and end of a lane's spans in the order of time; a span that is still open gets no end.
-enum status timeline_walk(const struct timeline_run *run, const struct timeline_lane *lane,
-                          const struct timeline_sink *sink, struct error *err) MUST_CHECK;
+void timeline_walk(const struct timeline_run *run, const struct timeline_lane *lane, const struct timeline_sink *sink);
 
 static inline int64_t timeline_end(const struct timeline_run *run, uint32_t row)
 {

@@ -3,13 +3,10 @@
 // encoders. Pure: no store, no I/O.
 #include "report/exports/timeline_lanes.h"
 
+#include "base/sorted.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-static enum status no_memory(struct error *err)
-{
-  return error_set(err, STATUS_MEMORY, "cannot lay out the timeline", NULL, "exporting fewer runs", "out of memory");
-}
 
 // ---- sorting ---------------------------------------------------------------------------------------------------------
 static int compare(int64_t a, int64_t b)
@@ -58,32 +55,27 @@ static int by_span(const void *left, const void *right)
   return order != 0 ? order : compare((int64_t)a->position, (int64_t)b->position);
 }
 
-static enum status sort_tags(struct timeline_run *run, struct error *err)
+static void sort_tags(struct timeline_run *run)
 {
   bool is_sorted = true;
   for (size_t i = 1; i < run->tag_count; i++)
     is_sorted &= run->tags[i - 1].span_id <= run->tags[i].span_id;
   if (is_sorted)
-    return STATUS_OK;
-  struct tag_at *sorted = calloc(run->tag_count, sizeof *sorted);
-  if (sorted == NULL)
-    return no_memory(err);
+    return;
+  struct tag_at *sorted = memory_new(run->tag_count, sizeof *sorted);
   for (size_t i = 0; i < run->tag_count; i++)
     sorted[i] = (struct tag_at){run->tags[i], i};
   qsort(sorted, run->tag_count, sizeof *sorted, by_span);
   for (size_t i = 0; i < run->tag_count; i++)
     run->tags[i] = sorted[i].tag;
   free(sorted);
-  return STATUS_OK;
 }
 
-static enum status sort_asynchronous(struct arena *arena, struct timeline_run *run, struct error *err)
+static void sort_asynchronous(struct arena *arena, struct timeline_run *run)
 {
   const struct store_spans *spans = &run->spans;
-  run->launch_order = arena_alloc_array(arena, spans->count + 1, sizeof *run->launch_order);
-  run->execution_order = arena_alloc_array(arena, spans->count + 1, sizeof *run->execution_order);
-  if (run->launch_order == NULL || run->execution_order == NULL)
-    return no_memory(err);
+  run->launch_order = arena_alloc_array(arena, spans->count, sizeof *run->launch_order);
+  run->execution_order = arena_alloc_array(arena, spans->count, sizeof *run->execution_order);
   for (uint32_t row = 0; row < spans->count; row++) {
     if (spans->correlation_id[row] == 0)
       continue;
@@ -94,97 +86,66 @@ static enum status sort_asynchronous(struct arena *arena, struct timeline_run *r
   }
   qsort_r(run->launch_order, run->launch_count, sizeof(uint32_t), by_correlation, run);
   qsort_r(run->execution_order, run->execution_count, sizeof(uint32_t), by_correlation, run);
-  return STATUS_OK;
 }
 
 // ---- lanes -----------------------------------------------------------------------------------------------------------
 #define LANES_MOST 256u // of one track; what crosses even these shares the last (and may be drawn cut off)
 
 struct stack { // ends of the spans open at the sweep's place in one lane
-  int64_t *ends;
-  size_t depth, capacity;
+  VECTOR(int64_t) ends;
 };
 
 // Can a span lie in the lane, given that starts only grow? Pops what has ended.
 static bool stack_fits(struct stack *stack, int64_t start_ns, int64_t end_ns)
 {
-  while (stack->depth > 0 && stack->ends[stack->depth - 1] <= start_ns)
-    stack->depth--;
-  return stack->depth == 0 || stack->ends[stack->depth - 1] >= end_ns;
+  while (stack->ends.count > 0 && stack->ends.items[stack->ends.count - 1] <= start_ns)
+    stack->ends.count--;
+  return stack->ends.count == 0 || stack->ends.items[stack->ends.count - 1] >= end_ns;
 }
 
-static bool stack_push(struct stack *stack, int64_t end_ns)
-{
-  if (stack->depth == stack->capacity) {
-    size_t capacity = stack->capacity == 0 ? 64 : stack->capacity * 2;
-    int64_t *ends = realloc(stack->ends, capacity * sizeof *ends);
-    if (ends == NULL)
-      return false;
-    stack->ends = ends;
-    stack->capacity = capacity;
-  }
-  stack->ends[stack->depth++] = end_ns;
-  return true;
-}
-
-// Chooses a lane for each of the rows of one track; `lane_of` receives it. Returns the number of lanes, 0: no memory.
+// Chooses a lane for each of the rows of one track; `lane_of` receives it. Returns the number of lanes.
 static size_t choose_lanes(const struct timeline_run *run, const uint32_t *rows, size_t count, uint16_t *lane_of)
 {
-  struct stack *stacks = calloc(LANES_MOST, sizeof *stacks);
-  if (stacks == NULL)
-    return 0;
+  struct stack stacks[LANES_MOST] = {0};
   size_t lanes = 1;
-  bool has_memory = true;
-  for (size_t i = 0; i < count && has_memory; i++) {
+  for (size_t i = 0; i < count; i++) {
     int64_t start_ns = run->spans.start_ns[rows[i]], end_ns = drawn_end(run, rows[i]);
     size_t lane = 0;
     while (lane + 1 < LANES_MOST && !stack_fits(&stacks[lane], start_ns, end_ns))
       lane++;
     lanes = lane + 1 > lanes ? lane + 1 : lanes;
-    has_memory = stack_push(&stacks[lane], end_ns);
+    *vector_add(&stacks[lane].ends) = end_ns;
     lane_of[i] = (uint16_t)lane;
   }
   for (size_t lane = 0; lane < LANES_MOST; lane++)
-    free(stacks[lane].ends);
-  free(stacks);
-  return has_memory ? lanes : 0;
+    vector_done(&stacks[lane].ends);
+  return lanes;
 }
 
-static bool add_lane(struct timeline_run *run, size_t *capacity, struct timeline_lane lane)
-{
-  if (run->lane_count == *capacity) {
-    size_t wanted = *capacity == 0 ? 16 : *capacity * 2;
-    struct timeline_lane *lanes = realloc(run->lanes, wanted * sizeof *lanes);
-    if (lanes == NULL)
-      return false;
-    run->lanes = lanes;
-    *capacity = wanted;
-  }
-  run->lanes[run->lane_count++] = lane;
-  return true;
-}
+struct lanes {
+  VECTOR(struct timeline_lane) all;
+};
 
 // Splits rows [first, first+count) of run->order, all of one track, into lanes, in place.
-static bool split_track(struct timeline_run *run, size_t *capacity, size_t track, size_t first, size_t count)
+static void split_track(struct arena *arena, struct timeline_run *run, struct lanes *lanes, size_t track, size_t first,
+                        size_t count)
 {
-  uint16_t *lane_of = calloc(count, sizeof *lane_of);
-  uint32_t *rows = malloc(count * sizeof *rows);
-  bool done = lane_of != NULL && rows != NULL;
-  size_t lanes = done ? choose_lanes(run, run->order + first, count, lane_of) : 0;
-  done = lanes > 0;
-  if (done)
-    memcpy(rows, run->order + first, count * sizeof *rows);
-  size_t at = first;
-  for (size_t lane = 0; lane < lanes && done; lane++) {
+  uint16_t *lane_of = memory_new(count, sizeof *lane_of);
+  uint32_t *rows = memory_new(count, sizeof *rows);
+  size_t lane_count = choose_lanes(run, run->order + first, count, lane_of), at = first;
+  memcpy(rows, run->order + first, count * sizeof *rows);
+  for (unsigned lane = 0; lane < lane_count; lane++) {
+    const char *name = run->tracks[track].name;
+    if (lane > 0)
+      name = arena_format(arena, "%s (overlapping %u)", name, lane);
     size_t lane_first = at;
     for (size_t i = 0; i < count; i++)
       if (lane_of[i] == lane)
         run->order[at++] = rows[i];
-    done = add_lane(run, capacity, (struct timeline_lane){track, (unsigned)lane, lane_first, at - lane_first});
+    *vector_add(&lanes->all) = (struct timeline_lane){track, lane, name, lane_first, at - lane_first};
   }
   free(lane_of);
   free(rows);
-  return done;
 }
 
 static size_t find_track(const struct timeline_run *run, uint32_t track_id)
@@ -195,9 +156,8 @@ static size_t find_track(const struct timeline_run *run, uint32_t track_id)
   return index;
 }
 
-static enum status lay(struct timeline_run *run, struct error *err)
+static enum status lay(struct arena *arena, struct timeline_run *run, struct lanes *lanes, struct error *err)
 {
-  size_t capacity = 0;
   for (size_t first = 0; first < run->spans.count;) {
     uint32_t track_id = run->spans.track_id[run->order[first]];
     size_t end = first;
@@ -208,8 +168,8 @@ static enum status lay(struct timeline_run *run, struct error *err)
       return error_set(err, STATUS_INPUT, "cannot lay out the timeline", NULL, NULL,
                        "run %lld has spans on track %u, which it does not describe", (long long)run->run->run_id,
                        track_id);
-    if (run->tracks[track].track->clock == NULL && !split_track(run, &capacity, track, first, end - first))
-      return no_memory(err);
+    if (run->tracks[track].track->clock == NULL)
+      split_track(arena, run, lanes, track, first, end - first);
     first = end;
   }
   return STATUS_OK;
@@ -217,57 +177,43 @@ static enum status lay(struct timeline_run *run, struct error *err)
 
 enum status timeline_lay_lanes(struct arena *arena, struct timeline_run *run, struct error *err)
 {
-  XSP_TRY(sort_tags(run, err));
-  XSP_TRY(sort_asynchronous(arena, run, err));
+  struct lanes lanes = {0};
   if (run->spans.count > UINT32_MAX)
     return error_set(err, STATUS_INPUT, "cannot lay out the timeline", NULL, NULL, "a run has 2^32 spans or more");
-  run->order = arena_alloc_array(arena, run->spans.count + 1, sizeof *run->order);
-  if (run->order == NULL)
-    return no_memory(err);
+  sort_tags(run);
+  sort_asynchronous(arena, run);
+  run->order = arena_alloc_array(arena, run->spans.count, sizeof *run->order);
   for (size_t row = 0; row < run->spans.count; row++)
     run->order[row] = (uint32_t)row;
   qsort_r(run->order, run->spans.count, sizeof *run->order, by_place, run);
-  enum status status = lay(run, err);
-  if (status == STATUS_OK) { // into the arena, so that the run has one owner
-    struct timeline_lane *lanes = arena_alloc_array(arena, run->lane_count + 1, sizeof *lanes);
-    if (lanes == NULL)
-      status = no_memory(err);
-    else if (run->lane_count > 0)
-      memcpy(lanes, run->lanes, run->lane_count * sizeof *lanes);
-    free(run->lanes);
-    run->lanes = lanes;
-  } else {
-    free(run->lanes);
-    run->lanes = NULL;
-  }
+  enum status status = lay(arena, run, &lanes, err);
+  run->lane_count = lanes.all.count; // into the arena, so that the run has one owner
+  run->lanes = arena_alloc_array(arena, lanes.all.count, sizeof *run->lanes);
+  if (lanes.all.count > 0)
+    memcpy(run->lanes, lanes.all.items, lanes.all.count * sizeof *run->lanes);
+  vector_done(&lanes.all);
   return status;
 }
 
 // ---- getters ---------------------------------------------------------------------------------------------------------
 void timeline_tags(const struct timeline_run *run, int64_t span_id, size_t *ret_first, size_t *ret_count)
 {
-  size_t low = 0, high = run->tag_count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (run->tags[middle].span_id < span_id)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  size_t end = low;
+  size_t first = run->tag_count == 0
+                     ? 0
+                     : sorted_lower_bound_i64(span_id, &run->tags[0].span_id, run->tag_count, sizeof run->tags[0]);
+  size_t end = first;
   while (end < run->tag_count && run->tags[end].span_id == span_id)
     end++;
-  *ret_first = low;
-  *ret_count = end - low;
+  *ret_first = first;
+  *ret_count = end - first;
 }
 
-// First position in `order` whose correlation id is not below `correlation_id`.
-static size_t lower_bound(const struct timeline_run *run, const uint32_t *order, size_t count, int64_t correlation_id)
+size_t timeline_lower_bound(const int64_t *numbers, const uint32_t *order, size_t count, int64_t number)
 {
   size_t low = 0, high = count;
   while (low < high) {
     size_t middle = low + (high - low) / 2;
-    if (run->spans.correlation_id[order[middle]] < correlation_id)
+    if (numbers[order[middle]] < number)
       low = middle + 1;
     else
       high = middle;
@@ -277,10 +223,9 @@ static size_t lower_bound(const struct timeline_run *run, const uint32_t *order,
 
 void timeline_executions(const struct timeline_run *run, uint32_t launch, size_t *ret_first, size_t *ret_count)
 {
-  int64_t id = run->spans.correlation_id[launch];
-  size_t first = lower_bound(run, run->execution_order, run->execution_count, id);
-  size_t end = first;
-  while (id != 0 && end < run->execution_count && run->spans.correlation_id[run->execution_order[end]] == id)
+  const int64_t *ids = run->spans.correlation_id;
+  size_t first = timeline_lower_bound(ids, run->execution_order, run->execution_count, ids[launch]), end = first;
+  while (ids[launch] != 0 && end < run->execution_count && ids[run->execution_order[end]] == ids[launch])
     end++;
   *ret_first = first;
   *ret_count = end - first;
@@ -288,9 +233,9 @@ void timeline_executions(const struct timeline_run *run, uint32_t launch, size_t
 
 bool timeline_has_launch(const struct timeline_run *run, uint32_t execution)
 {
-  int64_t id = run->spans.correlation_id[execution];
-  size_t at = lower_bound(run, run->launch_order, run->launch_count, id);
-  return id != 0 && at < run->launch_count && run->spans.correlation_id[run->launch_order[at]] == id;
+  const int64_t *ids = run->spans.correlation_id;
+  size_t at = timeline_lower_bound(ids, run->launch_order, run->launch_count, ids[execution]);
+  return ids[execution] != 0 && at < run->launch_count && ids[run->launch_order[at]] == ids[execution];
 }
 
 uint64_t timeline_flow_id(const struct timeline_run *run, uint32_t execution)
@@ -301,27 +246,21 @@ uint64_t timeline_flow_id(const struct timeline_run *run, uint32_t execution)
 }
 
 // ---- walking ---------------------------------------------------------------------------------------------------------
-enum status timeline_walk(const struct timeline_run *run, const struct timeline_lane *lane,
-                          const struct timeline_sink *sink, struct error *err)
+void timeline_walk(const struct timeline_run *run, const struct timeline_lane *lane, const struct timeline_sink *sink)
 {
-  uint32_t *stack = malloc((lane->count + 1) * sizeof *stack);
-  if (stack == NULL)
-    return no_memory(err);
+  uint32_t *stack = memory_new(lane->count, sizeof *stack);
   size_t depth = 0;
-  enum status status = STATUS_OK;
-  for (size_t i = 0; i <= lane->count && status == STATUS_OK; i++) {
+  for (size_t i = 0; i <= lane->count; i++) {
     uint32_t row = i < lane->count ? run->order[lane->first + i] : 0;
-    while (depth > 0 && status == STATUS_OK &&
-           (i == lane->count || drawn_end(run, stack[depth - 1]) <= run->spans.start_ns[row])) {
+    while (depth > 0 && (i == lane->count || drawn_end(run, stack[depth - 1]) <= run->spans.start_ns[row])) {
       depth--;
       if (sink->end != NULL && !timeline_is_open(run, stack[depth]))
-        status = sink->end(sink->context, lane, stack[depth], err);
+        sink->end(sink->context, lane, stack[depth]);
     }
-    if (i == lane->count || status != STATUS_OK)
+    if (i == lane->count)
       break;
-    status = sink->begin(sink->context, lane, row, err);
+    sink->begin(sink->context, lane, row);
     stack[depth++] = row;
   }
   free(stack);
-  return status;
 }

@@ -5,6 +5,8 @@
 
 #include "report/exports/timeline.h"
 
+// First position in `order`, rows by `numbers`, whose number is not below `number`.
+size_t timeline_lower_bound(const int64_t *numbers, const uint32_t *order, size_t count, int64_t number);
 enum status timeline_lay_lanes(struct arena *arena, struct timeline_run *run, struct error *err) MUST_CHECK;
 
 #endif

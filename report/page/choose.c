@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shares the page's room among runs: each is sure of an equal part, and what runs need less than theirs goes to those of
-// the most levels first, which show most. Called by page.c before anything is written.
+// Divides the page's room among runs: each is sure of an equal part; what runs do not need of theirs goes to those of the most
+// levels first, which show most. Called by page.c before anything is written.
 #include "report/page/page.h"
 
 static bool is_asked_for(const struct page *page, const struct store_run *run)
@@ -11,14 +11,13 @@ static bool is_asked_for(const struct page *page, const struct store_run *run)
   return page->options->run_count == 0;
 }
 
-// Spans that a range keeps, without loading more than is needed to tell.
+// Counts the spans that a range keeps; loads no more than that needs.
 static enum status count_range(struct page *page, struct page_run *run, struct error *err)
 {
   struct timeline *timeline = page_timeline(page, run);
   int64_t run_id = timeline->runs[run->index].run_id;
   struct arena arena = {0};
   struct timeline_run loaded = {.run = &timeline->runs[run->index]};
-  bool *kept = NULL;
   const uint32_t columns =
       STORE_BIT(STORE_SPAN_ID) | STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_FLAGS);
   enum status status = store_load_spans(timeline->store, run_id, columns, &arena, &loaded.spans, err);
@@ -26,8 +25,7 @@ static enum status count_range(struct page *page, struct page_run *run, struct e
     status =
         store_load_derived_columns(timeline->store, run_id, STORE_BIT(STORE_PARENT_ID), &arena, &loaded.derived, err);
   if (status == STATUS_OK)
-    status = page_range_keep(&loaded, timeline->run_firsts[run->index], page->options->range, &arena, &kept,
-                             &run->wanted, err);
+    page_range_keep(&loaded, timeline->run_facts[run->index].first_ns, page->options->range, &arena, &run->wanted);
   arena_done(&arena);
   return status;
 }
@@ -69,7 +67,7 @@ enum status page_choose(struct page *page, struct error *err)
     if (!is_asked_for(page, &timeline->runs[run->index]))
       continue;
     asked_for++;
-    run->wanted = timeline->run_span_counts[run->index];
+    run->wanted = timeline->run_facts[run->index].span_count;
     if (page->options->range != NULL)
       XSP_TRY(count_range(page, run, err));
   }

@@ -2,8 +2,6 @@
 // Encoding of the page's columns. Memory: 16 bytes a span while one is encoded.
 #include "report/page/spans.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <zlib.h>
 
 #define GZIP_WINDOW (15 + 16) // zlib: a gzip head and tail
@@ -98,11 +96,11 @@ static unsigned width_of(const uint64_t *values, size_t count)
   return width;
 }
 
-static bool put_base64(struct buf *out, const uint8_t *bytes, size_t length)
+static void put_base64(struct buf *out, const uint8_t *bytes, size_t length)
 {
   static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   if (!buf_reserve(out, (length + 2) / 3 * 4))
-    return false;
+    return;
   char *to = out->data + out->length;
   for (size_t i = 0; i < length; i += 3) {
     unsigned three = (unsigned)bytes[i] << 16 | (i + 1 < length ? (unsigned)bytes[i + 1] << 8 : 0) |
@@ -114,49 +112,41 @@ static bool put_base64(struct buf *out, const uint8_t *bytes, size_t length)
   }
   out->length = (size_t)(to - out->data);
   *to = '\0';
-  return true;
 }
 
-enum status page_put_packed(const void *bytes, size_t length, enum page_pack pack, struct buf *out, struct error *err)
+void page_put_packed(const void *bytes, size_t length, enum page_pack pack, struct buf *out)
 {
   z_stream stream = {0};
   if (deflateInit2(&stream, pack, Z_DEFLATED, GZIP_WINDOW, 9, Z_DEFAULT_STRATEGY) != Z_OK)
-    return page_no_memory(err);
+    memory_exhausted();
   size_t bound = deflateBound(&stream, length);
-  uint8_t *packed = malloc(bound);
-  bool is_done = packed != NULL && length <= UINT32_MAX && bound <= UINT32_MAX;
-  if (is_done) {
+  out->failed |= bound > UINT32_MAX;
+  if (bound <= UINT32_MAX) { // and so is `length`
+    uint8_t *packed = memory_new(bound, 1);
     stream.next_in = (Bytef *)(uintptr_t)bytes;
     stream.avail_in = (uInt)length;
     stream.next_out = packed;
     stream.avail_out = (uInt)bound;
-    is_done = deflate(&stream, Z_FINISH) == Z_STREAM_END && put_base64(out, packed, stream.total_out);
+    (void)deflate(&stream, Z_FINISH); // ends: there is room
+    put_base64(out, packed, stream.total_out);
+    free(packed);
   }
   deflateEnd(&stream);
-  free(packed);
-  return is_done ? STATUS_OK : page_no_memory(err);
 }
 
-enum status page_column_encode(const struct page_spans *spans, const struct page_rows *rows, int64_t first_ns,
-                               enum page_column column, struct buf *out, struct page_encoded *ret_encoded,
-                               struct error *err)
+unsigned page_column_encode(const struct page_spans *spans, const struct page_rows *rows, int64_t first_ns,
+                            enum page_column column, struct buf *out)
 {
   size_t count = spans->count;
-  uint64_t *values = malloc((count + 1) * sizeof *values);
-  if (values == NULL)
-    return page_no_memory(err);
+  uint64_t *values = memory_new(count, sizeof *values);
   fill(spans, rows, first_ns, column, values);
   unsigned width = width_of(values, count);
-  uint8_t *planes = malloc(count * width + 1);
-  enum status status = planes != NULL ? STATUS_OK : page_no_memory(err);
-  if (status == STATUS_OK) {
-    for (unsigned plane = 0; plane < width; plane++)
-      for (size_t i = 0; i < count; i++)
-        planes[plane * count + i] = (uint8_t)(values[i] >> (8 * plane));
-    *ret_encoded = (struct page_encoded){width, count * width};
-    status = page_put_packed(planes, count * width, PAGE_PACK_SMALL, out, err);
-  }
+  uint8_t *planes = memory_new(count, width);
+  for (unsigned plane = 0; plane < width; plane++)
+    for (size_t i = 0; i < count; i++)
+      planes[plane * count + i] = (uint8_t)(values[i] >> (8 * plane));
+  page_put_packed(planes, count * width, PAGE_PACK_SMALL, out);
   free(planes);
   free(values);
-  return status;
+  return width;
 }

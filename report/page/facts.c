@@ -8,8 +8,7 @@ static enum status put_system(struct json_writer *json, struct store *store, int
   struct store_system_value *values = NULL;
   size_t count = 0;
   XSP_TRY(store_system(store, system_id, arena, &values, &count, err));
-  json_key(json, "system");
-  json_object(json);
+  json_member_object(json, "system");
   for (size_t i = 0; i < count; i++) {
     json_key(json, values[i].key);
     if (values[i].is_number)
@@ -33,16 +32,12 @@ static enum status put_experiments(struct page *page, size_t file, struct json_w
         {"framework", experiment->framework}, {"framework_version", experiment->framework_version},
         {"command", experiment->command},     {"xsp_version", experiment->xsp_version}};
     json_object(json);
-    json_key(json, "file");
-    json_int(json, (int64_t)file);
-    json_key(json, "experiment_id");
-    json_int(json, experiment->experiment_id);
+    json_member_int(json, "file", (int64_t)file);
+    json_member_int(json, "experiment_id", experiment->experiment_id);
     for (size_t j = 0; j < sizeof texts / sizeof texts[0]; j++) {
-      json_key(json, texts[j][0]);
-      json_string(json, texts[j][1]);
+      json_member_string(json, texts[j][0], texts[j][1]);
     }
-    json_key(json, "created_ms");
-    json_int(json, experiment->created_ns / 1000000);
+    json_member_int(json, "created_ms", experiment->created_ns / 1000000);
     status = put_system(json, timeline->store, experiment->system_id, &arena, err);
     json_object_end(json);
   }
@@ -60,10 +55,8 @@ static enum status put_note(void *context, const struct store_cell *cells, size_
   const struct note_sink *sink = context;
   struct json_writer *json = sink->json;
   json_object(json);
-  json_key(json, "file");
-  json_int(json, (int64_t)sink->file);
-  json_key(json, "run_id");
-  json_int(json, cells[0].integer);
+  json_member_int(json, "file", (int64_t)sink->file);
+  json_member_int(json, "run_id", cells[0].integer);
   json_key(json, "key");
   json_string_n(json, cells[1].text, cells[1].length);
   json_key(json, "value");
@@ -77,13 +70,11 @@ static enum status put_note(void *context, const struct store_cell *cells, size_
 
 enum status page_put_facts(struct page *page, struct json_writer *json, struct error *err)
 {
-  json_key(json, "experiments");
-  json_array(json);
+  json_member_array(json, "experiments");
   for (size_t file = 0; file < page->file_count; file++)
     XSP_TRY(put_experiments(page, file, json, err));
   json_array_end(json);
-  json_key(json, "notes");
-  json_array(json);
+  json_member_array(json, "notes");
   for (size_t file = 0; file < page->file_count; file++) {
     struct note_sink notes = {json, file};
     const struct store_query_sink sink = {&notes, NULL, put_note};

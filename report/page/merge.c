@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Overviews: neighbours of a row that are too close to be told apart become one rectangle that knows how many spans it
-// stands for and their time. Sums over rectangles are those over spans, exactly. Called by page_run.c. Pure.
+// Overviews: neighbours of a row that are too close to be drawn apart become one rectangle, which has the number and the time
+// of its spans. Sums over rectangles are exactly those over spans. Called by run.c. Pure.
 #include "base/saturate.h"
 #include "report/page/page.h"
 
@@ -71,7 +71,7 @@ struct merge {
 };
 
 // Level, kind and name are those of the name with the most time.
-static bool name_group(struct merge *merge, const struct group *group, size_t at)
+static void name_group(struct merge *merge, const struct group *group, size_t at)
 {
   const struct page_spans *from = merge->from;
   size_t chosen = group->first;
@@ -88,19 +88,13 @@ static bool name_group(struct merge *merge, const struct group *group, size_t at
   uint32_t name = from->name[chosen];
   merge->to->attributes[at] = from->attributes[chosen];
   merge->to->name[at] = name;
-  if (!has_others)
-    return true;
-  if (merge->others[name] == 0) {
-    uint32_t number = 0;
-    if (!page_names_and_others(merge->names, name, &number))
-      return false;
-    merge->others[name] = number + 1;
-  }
-  merge->to->name[at] = merge->others[name] - 1;
-  return true;
+  if (has_others && merge->others[name] == 0)
+    merge->others[name] = page_names_and_others(merge->names, name) + 1;
+  if (has_others)
+    merge->to->name[at] = merge->others[name] - 1;
 }
 
-static bool put_group(struct merge *merge, const struct group *group, size_t at)
+static void put_group(struct merge *merge, const struct group *group, size_t at)
 {
   const struct page_spans *from = merge->from;
   struct page_spans *to = merge->to;
@@ -116,7 +110,7 @@ static bool put_group(struct merge *merge, const struct group *group, size_t at)
     to->busy_ns[at] = saturate_add(to->busy_ns[at], from->duration_ns[i]);
     merge->rectangle[i] = (uint32_t)at;
   }
-  return name_group(merge, group, at);
+  name_group(merge, group, at);
 }
 
 // The one rectangle that all spans of a group refer to; none where they do not agree.
@@ -134,33 +128,28 @@ static void put_reference(const struct merge *merge, const uint32_t *from, uint3
   }
 }
 
-enum status page_merge(const struct page_spans *spans, const struct page_rows *rows, int64_t below_ns, size_t count,
-                       struct page_names *names, struct arena *arena, struct page_spans *ret_spans,
-                       struct page_rows *ret_rows, struct error *err)
+void page_merge(const struct page_spans *spans, const struct page_rows *rows, int64_t below_ns, size_t count,
+                struct page_names *names, struct arena *arena, struct page_spans *ret_spans, struct page_rows *ret_rows)
 {
+  size_t name_count = interner_count(&names->texts), at = 0;
   *ret_rows = (struct page_rows){.row_count = rows->row_count, .span_count = count};
-  ret_rows->rows = arena_alloc_array(arena, rows->row_count + 1, sizeof *ret_rows->rows);
+  ret_rows->rows = arena_alloc_array(arena, rows->row_count, sizeof *ret_rows->rows);
   struct merge merge = {
       .from = spans,
       .to = ret_spans,
       .names = names,
-      .rectangle = arena_alloc_array(arena, spans->count + 1, sizeof(uint32_t)),
-      .time_ns = arena_alloc_array(arena, (size_t)names->count + 1, sizeof(int64_t)),
-      .others = arena_alloc_array(arena, (size_t)names->count + 1, sizeof(uint32_t)),
+      .rectangle = arena_alloc_array(arena, spans->count, sizeof(uint32_t)),
+      .time_ns = arena_alloc_array(arena, name_count, sizeof(int64_t)),
+      .others = arena_alloc_array(arena, name_count, sizeof(uint32_t)),
   };
-  if (ret_rows->rows == NULL || merge.rectangle == NULL || merge.time_ns == NULL || merge.others == NULL ||
-      !page_spans_alloc(arena, count, true, ret_spans))
-    return page_no_memory(err);
-  size_t at = 0;
+  page_spans_alloc(arena, count, true, ret_spans);
   for (size_t i = 0; i < rows->row_count; i++) {
     struct group group = {rows->rows[i].first, 0};
     ret_rows->rows[i] = (struct page_row){rows->rows[i].lane, rows->rows[i].depth, at, 0};
     while (next_group(spans, &rows->rows[i], below_ns, &group))
-      if (!put_group(&merge, &group, at++))
-        return page_no_memory(err);
+      put_group(&merge, &group, at++);
     ret_rows->rows[i].count = at - ret_rows->rows[i].first;
   }
   put_reference(&merge, spans->parent, ret_spans->parent);
   put_reference(&merge, spans->launch, ret_spans->launch);
-  return STATUS_OK;
 }

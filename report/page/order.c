@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page's order of a run's spans: by track, lane, nesting depth, start. Also which spans a range of time keeps. Pure: no
-// store, no I/O.
+// The page's order of a run's spans: by track, lane, nesting depth, start; and which spans a range of time keeps. Called by
+// run.c and choose.c. Pure.
 #include "report/page/spans.h"
 
 #include <string.h>
@@ -11,20 +11,18 @@ struct depths {
   uint32_t deepest;
 };
 
-static enum status on_begin(void *context, const struct timeline_lane *lane, uint32_t row, struct error *err)
+static void on_begin(void *context, const struct timeline_lane *lane, uint32_t row)
 {
   struct depths *depths = context;
   depths->of_row[row] = depths->now++;
   if (depths->of_row[row] > depths->deepest)
     depths->deepest = depths->of_row[row];
-  return STATUS_OK;
 }
 
-static enum status on_end(void *context, const struct timeline_lane *lane, uint32_t row, struct error *err)
+static void on_end(void *context, const struct timeline_lane *lane, uint32_t row)
 {
   struct depths *depths = context;
   depths->now--;
-  return STATUS_OK;
 }
 
 // Rows of one lane: a counting sort by depth keeps the order of starts.
@@ -54,33 +52,27 @@ static void lay_lane(const struct timeline_run *run, const bool *kept, size_t la
   rows->span_count += placed;
 }
 
-enum status page_rows_lay(const struct timeline_run *run, const bool *kept, struct arena *arena,
-                          struct page_rows *ret_rows, struct error *err)
+void page_rows_lay(const struct timeline_run *run, const bool *kept, struct arena *arena, struct page_rows *ret_rows)
 {
-  size_t count = run->spans.count;
-  *ret_rows = (struct page_rows){0};
-  struct depths depths = {.of_row = arena_alloc_array(arena, count + 1, sizeof(uint32_t))};
-  ret_rows->place = arena_alloc_array(arena, count + 1, sizeof *ret_rows->place);
-  ret_rows->source = arena_alloc_array(arena, count + 1, sizeof *ret_rows->source);
-  if (depths.of_row == NULL || ret_rows->place == NULL || ret_rows->source == NULL)
-    return page_no_memory(err);
-  memset(ret_rows->place, 0xff, (count + 1) * sizeof *ret_rows->place);
-  size_t row_room = 0;
+  size_t count = run->spans.count, row_room = 0;
+  struct depths depths = {.of_row = arena_alloc_array(arena, count, sizeof(uint32_t))};
+  *ret_rows = (struct page_rows){
+      .place = arena_alloc_array(arena, count, sizeof(uint32_t)),
+      .source = arena_alloc_array(arena, count, sizeof(uint32_t)),
+  };
+  memset(ret_rows->place, 0xff, count * sizeof *ret_rows->place);
   const struct timeline_sink sink = {&depths, on_begin, on_end};
   for (size_t lane = 0; lane < run->lane_count; lane++) {
     uint32_t before = depths.deepest;
     depths.now = depths.deepest = 0;
-    XSP_TRY(timeline_walk(run, &run->lanes[lane], &sink, err));
+    timeline_walk(run, &run->lanes[lane], &sink);
     row_room += depths.deepest + 1;
     depths.deepest = depths.deepest > before ? depths.deepest : before;
   }
   size_t *counts = arena_alloc_array(arena, (size_t)depths.deepest + 2, sizeof *counts);
-  ret_rows->rows = arena_alloc_array(arena, row_room + 1, sizeof *ret_rows->rows);
-  if (counts == NULL || ret_rows->rows == NULL)
-    return page_no_memory(err);
+  ret_rows->rows = arena_alloc_array(arena, row_room, sizeof *ret_rows->rows);
   for (size_t lane = 0; lane < run->lane_count; lane++)
     lay_lane(run, kept, lane, &depths, counts, ret_rows);
-  return STATUS_OK;
 }
 
 // ---- a range of time
@@ -92,14 +84,12 @@ static bool overlaps(const struct timeline_run *run, uint32_t row, int64_t first
   return from_ns <= (uint64_t)range->to_ns && (is_open || to_ns >= (uint64_t)range->from_ns);
 }
 
-enum status page_range_keep(const struct timeline_run *run, int64_t first_ns, const struct page_range *range,
-                            struct arena *arena, bool **ret_kept, size_t *ret_count, struct error *err)
+bool *page_range_keep(const struct timeline_run *run, int64_t first_ns, const struct page_range *range,
+                      struct arena *arena, size_t *ret_count)
 {
   size_t count = run->spans.count;
   uint32_t *by_id = timeline_order_by_id(run, arena);
-  bool *kept = arena_alloc_array(arena, count + 1, sizeof *kept);
-  if (by_id == NULL || kept == NULL)
-    return page_no_memory(err);
+  bool *kept = arena_alloc_array(arena, count, sizeof *kept);
   *ret_count = 0;
   for (uint32_t row = 0; row < count; row++) {
     if (!overlaps(run, row, first_ns, range))
@@ -111,6 +101,5 @@ enum status page_range_keep(const struct timeline_run *run, int64_t first_ns, co
       ++*ret_count;
     }
   }
-  *ret_kept = kept;
-  return STATUS_OK;
+  return kept;
 }

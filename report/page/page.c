@@ -32,12 +32,10 @@ void page_part_end(struct buf *out)
 // ---- the document
 static void put_files(struct page *page, struct json_writer *json)
 {
-  json_key(json, "files");
-  json_array(json);
+  json_member_array(json, "files");
   for (size_t i = 0; i < page->file_count; i++) {
     json_object(json);
-    json_key(json, "name");
-    json_string(json, page->files[i].name);
+    json_member_string(json, "name", page->files[i].name);
     json_object_end(json);
   }
   json_array_end(json);
@@ -46,10 +44,8 @@ static void put_files(struct page *page, struct json_writer *json)
 static void put_choice(struct page *page, struct json_writer *json)
 {
   const struct report_page_options *options = page->options;
-  json_key(json, "max_spans");
-  json_int(json, (int64_t)options->max_spans);
-  json_key(json, "run_ids");
-  json_array(json);
+  json_member_int(json, "max_spans", (int64_t)options->max_spans);
+  json_member_array(json, "run_ids");
   for (size_t i = 0; i < options->run_count; i++)
     json_int(json, options->run_ids[i]);
   json_array_end(json);
@@ -66,17 +62,17 @@ static void put_choice(struct page *page, struct json_writer *json)
 
 static void put_names(struct page *page, struct json_writer *json)
 {
-  json_key(json, "names");
-  json_array(json);
-  for (uint32_t i = 0; i < page->names.count; i++)
-    json_string_n(json, page->names.texts[i], page->names.lengths[i]);
+  json_member_array(json, "names");
+  for (uint32_t i = 0; i < interner_count(&page->names.texts); i++) {
+    struct slice name = interner_text(&page->names.texts, i);
+    json_string_n(json, name.data, name.length);
+  }
   json_array_end(json);
 }
 
 static enum status put_runs(struct page *page, struct json_writer *json, struct error *err)
 {
-  json_key(json, "runs");
-  json_array(json);
+  json_member_array(json, "runs");
   for (size_t i = 0; i < page->run_count; i++) {
     if (i > 0 && page->runs[i].file != page->runs[i - 1].file)
       page_names_start_file(&page->names);
@@ -101,17 +97,6 @@ static enum status put_analyses(struct page *page, struct buf *text, struct erro
   return STATUS_OK;
 }
 
-// Packed, it is a seventh of its size, and no text of it can be taken for markup.
-static enum status put_packed_document(struct page *page, const struct buf *json, struct error *err)
-{
-  if (json->failed)
-    return page_no_memory(err);
-  buf_text(&page->out, "<script type=\"application/octet-stream\" id=\"xsp-document\">");
-  XSP_TRY(page_put_packed(json->data, json->length, PAGE_PACK_SMALL, &page->out, err));
-  page_part_end(&page->out);
-  return page_flush(page, err);
-}
-
 static enum status put_document(struct page *page, struct error *err)
 {
   struct buf text;
@@ -119,8 +104,7 @@ static enum status put_document(struct page *page, struct error *err)
   struct json_writer json;
   json_start(&json, &text);
   json_object(&json);
-  json_key(&json, "page_version");
-  json_int(&json, PAGE_VERSION);
+  json_member_int(&json, "page_version", PAGE_VERSION);
   put_files(page, &json);
   enum status status = page_put_facts(page, &json, err);
   if (status == STATUS_OK)
@@ -131,10 +115,13 @@ static enum status put_document(struct page *page, struct error *err)
     json_key(&json, "analyses");
     json_null(&json);
     json_object_end(&json);
-    status = text.failed ? page_no_memory(err) : put_analyses(page, &text, err);
+    status = text.failed ? STATUS_OK : put_analyses(page, &text, err); // failed: the file reports it
   }
-  if (status == STATUS_OK)
-    status = put_packed_document(page, &text, err);
+  if (status == STATUS_OK) { // packed, it is a seventh of its size, and its texts cannot be taken for markup
+    buf_text(&page->file.out, "<script type=\"application/octet-stream\" id=\"xsp-document\">");
+    page_put_packed_text(&text, PAGE_PACK_SMALL, &page->file.out);
+    page_part_end(&page->file.out);
+  }
   buf_done(&text);
   return status;
 }
@@ -149,35 +136,25 @@ static enum status write_page(struct page *page, const char *path, struct error 
                      "its template has no place for data");
   XSP_TRY(page_choose(page, err));
   XSP_TRY(export_file_open(path, &page->file, err));
-  buf_put(&page->out, report_page_template, (size_t)(mark - report_page_template));
-  XSP_TRY(page_flush(page, err));
+  buf_put(&page->file.out, report_page_template, (size_t)(mark - report_page_template));
   XSP_TRY(put_document(page, err));
-  XSP_TRY(export_file_flush_buf(&page->file, &page->tags, err));
+  export_file_put(&page->file, &page->tags);
   const char *rest = mark + sizeof data_mark - 1;
-  buf_put(&page->out, rest, (size_t)(report_page_template_end - rest));
-  XSP_TRY(page_flush(page, err));
-  return export_file_close(&page->file, err);
+  buf_put(&page->file.out, rest, (size_t)(report_page_template_end - rest));
+  return STATUS_OK;
 }
 
 static enum status open_files(struct page *page, const struct report_page_file *files, size_t count, struct error *err)
 {
   size_t run_count = 0;
-  page->files = arena_alloc_array(&page->arena, count + 1, sizeof *page->files);
-  if (page->files == NULL)
-    return page_no_memory(err);
-  for (; page->file_count < count; page->file_count++) {
-    struct page_file *file = &page->files[page->file_count];
-    file->name = files[page->file_count].name;
-    enum status status = timeline_open(files[page->file_count].store, &file->timeline, err);
-    if (status != STATUS_OK) {
-      timeline_done(&file->timeline);
-      return status;
-    }
+  page->files = arena_alloc_array(&page->arena, count, sizeof *page->files);
+  for (size_t i = 0; i < count; i++) {
+    struct page_file *file = &page->files[page->file_count++];
+    file->name = files[i].name;
+    XSP_TRY(timeline_open(files[i].store, &file->timeline, err));
     run_count += file->timeline.run_count;
   }
-  page->runs = arena_alloc_array(&page->arena, run_count + 1, sizeof *page->runs);
-  if (page->runs == NULL)
-    return page_no_memory(err);
+  page->runs = arena_alloc_array(&page->arena, run_count, sizeof *page->runs);
   for (size_t file = 0; file < count; file++)
     for (size_t i = 0; i < page->files[file].timeline.run_count; i++)
       page->runs[page->run_count++] = (struct page_run){.file = file, .index = i};
@@ -188,13 +165,11 @@ enum status report_page(const struct report_page_file *files, size_t count, cons
                         const char *path, struct error *err)
 {
   struct page page = {.options = options};
-  buf_init(&page.out, BUF_MAXIMUM_DEFAULT);
   buf_init(&page.tags, BUF_MAXIMUM_DEFAULT);
   enum status status = open_files(&page, files, count, err);
   if (status == STATUS_OK)
     status = write_page(&page, path, err);
-  export_file_abandon(&page.file);
-  buf_done(&page.out);
+  status = export_file_close(&page.file, status);
   buf_done(&page.tags);
   page_names_done(&page.names);
   for (size_t i = 0; i < page.file_count; i++)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of the page that is written by report_page: the document (JSON), each run's columns, contexts and tags. Inside
-// this room only.
+// The page's parts, written by report_page: the document (JSON), each run's columns, contexts and tags. Inside this room only.
 #ifndef XSP_REPORT_PAGE_PAGE_H
 #define XSP_REPORT_PAGE_PAGE_H
 
@@ -31,7 +30,6 @@ struct page {
   struct page_run *runs;
   size_t run_count;
   struct export_file file;
-  struct buf out;
   struct buf tags; // their parts, which come last: a browser shows the page while it still reads them
   struct page_names names;
   size_t tag_bytes; // packed so far
@@ -41,35 +39,36 @@ static inline struct timeline *page_timeline(const struct page *page, const stru
 {
   return &page->files[run->file].timeline;
 }
-static inline enum status page_flush(struct page *page, struct error *err)
-{
-  return export_file_flush_buf(&page->file, &page->out, err);
-}
 // Writes one part: an element of no executable type, "xsp-<run>-<name>".
 void page_part_begin(struct buf *out, size_t run, const char *name);
 void page_part_end(struct buf *out);
+static inline void page_put_packed_text(const struct buf *text, enum page_pack pack, struct buf *out)
+{
+  out->failed |= text->failed;
+  page_put_packed(text->data, text->length, pack, out);
+}
 
-// page_choose.c: how many rectangles each run gets.
+// choose.c: how many rectangles each run gets.
 enum status page_choose(struct page *page, struct error *err) MUST_CHECK;
-// page_run.c: a run's facts into `json`, its parts into the file.
+// run.c: a run's facts into `json`, its parts into the file.
 enum status page_put_run(struct page *page, size_t run, struct json_writer *json, struct error *err) MUST_CHECK;
-// page_facts.c: "experiments" and "notes" of all files.
+// facts.c: "experiments" and "notes" of all files.
 enum status page_put_facts(struct page *page, struct json_writer *json, struct error *err) MUST_CHECK;
 
-// page_merge.c: the finest resolution at which a run's spans make no more than `room` rectangles. False: there is none.
+// merge.c: the finest resolution at which a run's spans make no more than `room` rectangles. False: there is none.
 bool page_merge_resolution(const struct page_spans *spans, const struct page_rows *rows, size_t room,
                            int64_t *ret_below_ns, size_t *ret_count);
 // Makes one rectangle of neighbours that are shorter than `below_ns` and start within it. Rows keep lanes and depths only.
-enum status page_merge(const struct page_spans *spans, const struct page_rows *rows, int64_t below_ns, size_t count,
-                       struct page_names *names, struct arena *arena, struct page_spans *ret_spans,
-                       struct page_rows *ret_rows, struct error *err) MUST_CHECK;
-// page_contexts.c: contexts and names of all spans, as JSON.
-enum status page_put_contexts(const struct page_spans *spans, const struct page_rows *rows, int64_t first_ns,
-                              struct page_names *names, struct buf *out, struct error *err) MUST_CHECK;
-// page_tags.c: the parts of a run's tags, as far as they fit.
-enum status page_put_tags(struct page *page, size_t run, const struct timeline_run *timeline_run,
-                          const struct page_spans *spans, size_t *ret_left_out, struct error *err) MUST_CHECK;
-// page_tables.c: every analysis that a file has an answer to, for each batch size, as elements of an array.
+void page_merge(const struct page_spans *spans, const struct page_rows *rows, int64_t below_ns, size_t count,
+                struct page_names *names, struct arena *arena, struct page_spans *ret_spans,
+                struct page_rows *ret_rows);
+// contexts.c: contexts and names of all spans, as JSON.
+void page_put_contexts(const struct page_spans *spans, const struct page_rows *rows, int64_t first_ns,
+                       struct page_names *names, struct buf *out);
+// tags.c: the parts of a run's tags, as far as they fit. Returns how many tags were left out.
+size_t page_put_tags(struct page *page, size_t run, const struct timeline_run *timeline_run,
+                     const struct page_spans *spans);
+// tables.c: every analysis that a file has an answer to, for each batch size, as elements of an array.
 enum status page_put_tables(struct page *page, size_t file, bool *is_first, struct buf *out,
                             struct error *err) MUST_CHECK;
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // One run on the page: its facts in the document, its spans as columns, or an overview of them that fits. Called by page.c
-// run by run: memory is bounded by the largest.
+// for one run after the other: memory is bounded by the largest.
 #include "base/saturate.h"
 #include "report/page/page.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-// What became of a run's spans.
+// What the page holds of a run's spans.
 struct shown {
   size_t run; // place in page.runs
   int64_t first_ns;
@@ -17,7 +17,7 @@ struct shown {
   int64_t merged_below_ns; // 0: each span is there
   size_t kept;             // spans of the columns or, where merged, that they stand for
   size_t tags_left_out;
-  struct page_encoded columns[PAGE_COLUMNS];
+  unsigned widths[PAGE_COLUMNS]; // bytes a value; 0: the column is not there
 };
 
 static void put_lane(struct json_writer *json, const struct timeline *timeline, const struct timeline_run *run,
@@ -25,17 +25,11 @@ static void put_lane(struct json_writer *json, const struct timeline *timeline, 
 {
   const struct timeline_lane *lane = &run->lanes[index];
   const struct timeline_track *track = &run->tracks[lane->track];
-  char name[TIMELINE_NAME_SIZE];
-  timeline_track_name(track, name, sizeof name);
   json_object(json);
-  json_key(json, "name");
-  json_string(json, name);
-  json_key(json, "process");
-  json_string(json, timeline->processes[track->process].name);
-  json_key(json, "pid");
-  json_int(json, timeline->processes[track->process].pid);
-  json_key(json, "overlap");
-  json_int(json, lane->overlap);
+  json_member_string(json, "name", track->name);
+  json_member_string(json, "process", timeline->processes[track->process].name);
+  json_member_int(json, "pid", timeline->processes[track->process].pid);
+  json_member_int(json, "overlap", lane->overlap);
   json_key(json, "is_device");
   json_bool(json, track->track->device_id != STORE_NONE || track->track->stream_id != STORE_NONE);
   json_object_end(json);
@@ -43,7 +37,7 @@ static void put_lane(struct json_writer *json, const struct timeline *timeline, 
 
 static void put_rows(struct json_writer *json, const struct page_rows *rows)
 {
-  json_array(json);
+  json_member_array(json, "rows");
   for (size_t i = 0; i < rows->row_count; i++) {
     const struct page_row *row = &rows->rows[i];
     json_array(json);
@@ -62,7 +56,7 @@ static enum status put_observations(struct json_writer *json, struct store *stor
   struct store_observation *observations = NULL;
   size_t count = 0;
   XSP_TRY(store_observations(store, run_id, arena, &observations, &count, err));
-  json_array(json);
+  json_member_array(json, "observations");
   for (size_t i = 0; i < count; i++) {
     json_array(json);
     json_int(json, (int64_t)((uint64_t)observations[i].start_ns - (uint64_t)first_ns));
@@ -82,116 +76,100 @@ static void put_counts(struct json_writer *json, const struct timeline_run *run)
     bases[run->derived.basis[i] < BASIS_COUNT ? run->derived.basis[i] : 0]++;
     open += timeline_is_open(run, (uint32_t)i);
   }
-  json_key(json, "levels_counted");
-  json_array(json);
+  json_member_array(json, "levels_counted");
   for (size_t i = 0; i < XSP_LEVEL_COUNT; i++)
     json_int(json, levels[i]);
   json_array_end(json);
-  json_key(json, "bases_counted");
-  json_array(json);
+  json_member_array(json, "bases_counted");
   for (size_t i = 0; i < BASIS_COUNT; i++)
     json_int(json, bases[i]);
   json_array_end(json);
-  json_key(json, "open");
-  json_int(json, open);
+  json_member_int(json, "open", open);
 }
 
 static void put_run_facts(struct json_writer *json, const struct store_run *run)
 {
   char levels[LEVEL_SET_TEXT_SIZE];
   level_set_format(run->levels, levels);
-  json_key(json, "run_id");
-  json_int(json, run->run_id);
-  json_key(json, "experiment_id");
-  json_int(json, run->experiment_id);
-  json_key(json, "levels");
-  json_string(json, levels);
+  json_member_int(json, "run_id", run->run_id);
+  json_member_int(json, "experiment_id", run->experiment_id);
+  json_member_string(json, "levels", levels);
   json_key(json, "batch_size");
   if (run->batch_size != 0)
     json_int(json, run->batch_size);
   else
     json_null(json);
-  json_key(json, "dropped");
-  json_int(json, run->dropped_count);
-  json_key(json, "misused");
-  json_int(json, run->misused_count);
+  json_member_int(json, "dropped", run->dropped_count);
+  json_member_int(json, "misused", run->misused_count);
   json_key(json, "own_pct");
   json_double(json, run->own_pct);
-  json_key(json, "epoch");
-  json_string(json, run->epoch_is_unix ? "unix" : "trace");
+  json_member_string(json, "epoch", run->epoch_is_unix ? "unix" : "trace");
 }
 
 // ---- spans
-static enum status put_parts(struct page *page, struct shown *shown, const struct timeline_run *run, struct error *err)
+static void put_parts(struct page *page, struct shown *shown, const struct timeline_run *run)
 {
-  for (int column = 0; column < PAGE_COLUMNS; column++) {
+  for (enum page_column column = 0; column < PAGE_COLUMNS; column++) {
     if (shown->spans.merged == NULL && (column == PAGE_MERGED || column == PAGE_IDLE))
       continue;
-    page_part_begin(&page->out, shown->run, page_column_names[column]);
-    XSP_TRY(page_column_encode(&shown->spans, &shown->rows, shown->first_ns, (enum page_column)column, &page->out,
-                               &shown->columns[column], err));
-    page_part_end(&page->out);
-    XSP_TRY(page_flush(page, err));
+    page_part_begin(&page->file.out, shown->run, page_column_names[column]);
+    shown->widths[column] = page_column_encode(&shown->spans, &shown->rows, shown->first_ns, column, &page->file.out);
+    page_part_end(&page->file.out);
+    export_file_flush(&page->file);
   }
-  return page_put_tags(page, shown->run, run, &shown->spans, &shown->tags_left_out, err);
+  shown->tags_left_out = page_put_tags(page, shown->run, run, &shown->spans);
 }
 
-static enum status put_contexts(struct page *page, const struct shown *shown, struct error *err)
+static void put_contexts(struct page *page, const struct shown *shown)
 {
   struct buf text;
   buf_init(&text, BUF_MAXIMUM_DEFAULT);
-  page_part_begin(&page->out, shown->run, "contexts");
-  enum status status = page_put_contexts(&shown->spans, &shown->rows, shown->first_ns, &page->names, &text, err);
-  if (status == STATUS_OK)
-    status = page_put_packed(text.data, text.length, PAGE_PACK_SMALL, &page->out, err);
-  page_part_end(&page->out);
+  page_part_begin(&page->file.out, shown->run, "contexts");
+  page_put_contexts(&shown->spans, &shown->rows, shown->first_ns, &page->names, &text);
+  page_put_packed_text(&text, PAGE_PACK_SMALL, &page->file.out);
+  page_part_end(&page->file.out);
   buf_done(&text);
-  return status == STATUS_OK ? page_flush(page, err) : status;
 }
 
-// An overview of as many rectangles as there is room for, and what it merges.
-static enum status merge(struct page *page, struct shown *shown, struct arena *arena, struct error *err)
+// Replaces the spans by an overview of as many rectangles as there is room for. False: even that has no room.
+static bool merge(struct page *page, struct shown *shown, struct arena *arena)
 {
   size_t room = page->runs[shown->run].room, count = 0;
   const struct page_spans spans = shown->spans;
   const struct page_rows rows = shown->rows;
-  shown->is_shown = page_merge_resolution(&spans, &rows, room, &shown->merged_below_ns, &count);
-  if (!shown->is_shown)
-    return STATUS_OK;
-  XSP_TRY(put_contexts(page, shown, err));
-  return page_merge(&spans, &rows, shown->merged_below_ns, count, &page->names, arena, &shown->spans, &shown->rows,
-                    err);
+  if (!page_merge_resolution(&spans, &rows, room, &shown->merged_below_ns, &count))
+    return false;
+  put_contexts(page, shown);
+  page_merge(&spans, &rows, shown->merged_below_ns, count, &page->names, arena, &shown->spans, &shown->rows);
+  return true;
 }
 
-static enum status lay(struct page *page, struct shown *shown, const struct timeline_run *run, struct arena *arena,
-                       struct error *err)
+static void lay(struct page *page, struct shown *shown, const struct timeline_run *run, struct arena *arena)
 {
   const struct page_run *chosen = &page->runs[shown->run];
-  bool *kept = NULL;
+  const struct page_range *range = page->options->range;
   size_t count = 0;
-  if (page->options->range != NULL)
-    XSP_TRY(page_range_keep(run, shown->first_ns, page->options->range, arena, &kept, &count, err));
-  XSP_TRY(page_rows_lay(run, kept, arena, &shown->rows, err));
+  const bool *kept = range != NULL ? page_range_keep(run, shown->first_ns, range, arena, &count) : NULL;
+  page_rows_lay(run, kept, arena, &shown->rows);
   shown->kept = shown->rows.span_count;
   shown->is_shown = chosen->wanted > 0 && shown->kept <= chosen->room;
   if (chosen->wanted == 0 || chosen->room == 0)
-    return STATUS_OK;
+    return;
   struct store *store = page_timeline(page, chosen)->store;
-  XSP_TRY(page_spans_fill(run, &shown->rows, store, &page->names, arena, &shown->spans, err));
+  page_spans_fill(run, &shown->rows, store, &page->names, arena, &shown->spans);
   for (size_t i = 0; i < shown->spans.count; i++) {
     int64_t end_ns = saturate_subtract(timeline_end(run, shown->rows.source[i]), shown->first_ns);
     page->last_ns = end_ns > page->last_ns ? end_ns : page->last_ns;
   }
-  if (!shown->is_shown)
-    XSP_TRY(merge(page, shown, arena, err));
-  return shown->is_shown ? put_parts(page, shown, run, err) : STATUS_OK;
+  shown->is_shown = shown->is_shown || merge(page, shown, arena);
+  if (shown->is_shown)
+    put_parts(page, shown, run);
 }
 
 // ---- the run's object
 static void put_shown(struct json_writer *json, const struct shown *shown, const struct timeline_run *run)
 {
-  json_key(json, "detail");
-  json_string(json, !shown->is_shown ? "none" : shown->merged_below_ns > 0 ? "merged" : "spans");
+  json_member_string(json, "detail", !shown->is_shown ? "none" : shown->merged_below_ns > 0 ? "merged" : "spans");
   json_key(json, "merged_below_ns");
   if (shown->is_shown && shown->merged_below_ns > 0)
     json_int(json, shown->merged_below_ns);
@@ -200,18 +178,12 @@ static void put_shown(struct json_writer *json, const struct shown *shown, const
   size_t placed = 0;
   for (size_t i = 0; i < run->lane_count; i++)
     placed += run->lanes[i].count;
-  const int64_t counts[][1] = {{(int64_t)run->spans.count},
-                               {(int64_t)shown->kept},
-                               {(int64_t)(shown->is_shown ? shown->spans.count : 0)},
-                               {(int64_t)(run->spans.count - placed)},
-                               {PAGE_TAG_BLOCK},
-                               {(int64_t)shown->tags_left_out}};
-  static const char *const names[] = {"recorded",  "kept",         "spans", "spans_of_other_clocks",
-                                      "tag_block", "tags_left_out"};
-  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-    json_key(json, names[i]);
-    json_int(json, counts[i][0]);
-  }
+  json_member_int(json, "recorded", (int64_t)run->spans.count);
+  json_member_int(json, "kept", (int64_t)shown->kept);
+  json_member_int(json, "spans", (int64_t)(shown->is_shown ? shown->spans.count : 0));
+  json_member_int(json, "spans_of_other_clocks", (int64_t)(run->spans.count - placed));
+  json_member_int(json, "tag_block", PAGE_TAG_BLOCK);
+  json_member_int(json, "tags_left_out", (int64_t)shown->tags_left_out);
 }
 
 static enum status put_object(struct page *page, const struct shown *shown, const struct timeline_run *run,
@@ -220,32 +192,24 @@ static enum status put_object(struct page *page, const struct shown *shown, cons
   const struct timeline *timeline = page_timeline(page, &page->runs[shown->run]);
   char number[32];
   json_object(json);
-  json_key(json, "run");
-  json_int(json, (int64_t)shown->run);
-  json_key(json, "file");
-  json_int(json, (int64_t)page->runs[shown->run].file);
+  json_member_int(json, "run", (int64_t)shown->run);
+  json_member_int(json, "file", (int64_t)page->runs[shown->run].file);
   put_run_facts(json, run->run);
   put_counts(json, run);
   snprintf(number, sizeof number, "%" PRId64, saturate_add(shown->first_ns, run->shift_ns));
   json_key(json, "first_ns"); // beyond 2^53: a text
   json_string(json, number);
   put_shown(json, shown, run);
-  json_key(json, "lanes");
-  json_array(json);
+  json_member_array(json, "lanes");
   for (size_t i = 0; i < run->lane_count; i++)
     put_lane(json, timeline, run, i);
   json_array_end(json);
-  json_key(json, "rows");
   put_rows(json, &shown->rows);
-  json_key(json, "observations");
   XSP_TRY(put_observations(json, timeline->store, run->run->run_id, shown->first_ns, arena, err));
-  json_key(json, "columns");
-  json_object(json);
+  json_member_object(json, "columns");
   for (int column = 0; column < PAGE_COLUMNS; column++)
-    if (shown->columns[column].width > 0) {
-      json_key(json, page_column_names[column]);
-      json_int(json, shown->columns[column].width);
-    }
+    if (shown->widths[column] > 0)
+      json_member_int(json, page_column_names[column], shown->widths[column]);
   json_object_end(json);
   json_object_end(json);
   return STATUS_OK;
@@ -255,14 +219,14 @@ enum status page_put_run(struct page *page, size_t index, struct json_writer *js
 {
   const struct page_run *chosen = &page->runs[index];
   struct timeline *timeline = page_timeline(page, chosen);
-  struct shown shown = {.run = index, .first_ns = timeline->run_firsts[chosen->index]};
+  struct shown shown = {.run = index, .first_ns = timeline->run_facts[chosen->index].first_ns};
   struct arena arena = {0};
   struct timeline_run run;
   enum status status = timeline_load(timeline, chosen->index, &arena, &run, err);
-  if (status == STATUS_OK)
-    status = lay(page, &shown, &run, &arena, err);
-  if (status == STATUS_OK)
+  if (status == STATUS_OK) {
+    lay(page, &shown, &run, &arena);
     status = put_object(page, &shown, &run, &arena, json, err);
+  }
   arena_done(&arena);
   return status;
 }

@@ -1,32 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values of a run's spans by place: what the columns of the page hold before they are packed. Called by page_run.c.
+// The values of a run's spans by place: what the page's columns hold before they are packed. Called by run.c.
 #include "report/page/spans.h"
 
 #include <string.h>
 
-enum status page_no_memory(struct error *err)
-{
-  return error_set(err, STATUS_MEMORY, "cannot make the page", NULL, "--max-spans with a smaller number",
-                   "out of memory");
-}
-
-bool page_spans_alloc(struct arena *arena, size_t count, bool is_merged, struct page_spans *ret_spans)
+void page_spans_alloc(struct arena *arena, size_t count, bool is_merged, struct page_spans *ret_spans)
 {
   *ret_spans = (struct page_spans){
       .count = count,
-      .start_ns = arena_alloc_array(arena, count + 1, sizeof(int64_t)),
-      .duration_ns = arena_alloc_array(arena, count + 1, sizeof(int64_t)),
-      .id = arena_alloc_array(arena, count + 1, sizeof(int64_t)),
-      .name = arena_alloc_array(arena, count + 1, sizeof(uint32_t)),
-      .parent = arena_alloc_array(arena, count + 1, sizeof(uint32_t)),
-      .launch = arena_alloc_array(arena, count + 1, sizeof(uint32_t)),
-      .attributes = arena_alloc_array(arena, count + 1, 1),
-      .merged = is_merged ? arena_alloc_array(arena, count + 1, sizeof(uint32_t)) : NULL,
-      .busy_ns = is_merged ? arena_alloc_array(arena, count + 1, sizeof(int64_t)) : NULL,
+      .start_ns = arena_alloc_array(arena, count, sizeof(int64_t)),
+      .duration_ns = arena_alloc_array(arena, count, sizeof(int64_t)),
+      .id = arena_alloc_array(arena, count, sizeof(int64_t)),
+      .name = arena_alloc_array(arena, count, sizeof(uint32_t)),
+      .parent = arena_alloc_array(arena, count, sizeof(uint32_t)),
+      .launch = arena_alloc_array(arena, count, sizeof(uint32_t)),
+      .attributes = arena_alloc_array(arena, count, 1),
+      .merged = is_merged ? arena_alloc_array(arena, count, sizeof(uint32_t)) : NULL,
+      .busy_ns = is_merged ? arena_alloc_array(arena, count, sizeof(int64_t)) : NULL,
   };
-  return ret_spans->start_ns != NULL && ret_spans->duration_ns != NULL && ret_spans->id != NULL &&
-         ret_spans->name != NULL && ret_spans->parent != NULL && ret_spans->launch != NULL &&
-         ret_spans->attributes != NULL && (!is_merged || (ret_spans->merged != NULL && ret_spans->busy_ns != NULL));
 }
 
 static void fill_launches(const struct timeline_run *run, const struct page_rows *rows, struct page_spans *spans)
@@ -44,25 +35,21 @@ static void fill_launches(const struct timeline_run *run, const struct page_rows
   }
 }
 
-enum status page_spans_fill(const struct timeline_run *run, const struct page_rows *rows, struct store *store,
-                            struct page_names *names, struct arena *arena, struct page_spans *ret_spans,
-                            struct error *err)
+void page_spans_fill(const struct timeline_run *run, const struct page_rows *rows, struct store *store,
+                     struct page_names *names, struct arena *arena, struct page_spans *ret_spans)
 {
   uint32_t *by_id = timeline_order_by_id(run, arena);
-  if (by_id == NULL || !page_spans_alloc(arena, rows->span_count, false, ret_spans))
-    return page_no_memory(err);
+  page_spans_alloc(arena, rows->span_count, false, ret_spans);
   for (size_t i = 0; i < rows->span_count; i++) {
     uint32_t source = rows->source[i];
     uint32_t parent = timeline_row_of(run, by_id, run->derived.parent_id[source]);
     ret_spans->start_ns[i] = run->spans.start_ns[source];
     ret_spans->duration_ns[i] = run->spans.duration_ns[source];
     ret_spans->id[i] = run->spans.span_id[source];
+    ret_spans->name[i] = page_names_string(names, store, run->spans.name[source]);
     ret_spans->parent[i] = parent != TIMELINE_NO_ROW ? rows->place[parent] : PAGE_NOWHERE;
     ret_spans->attributes[i] =
         (uint8_t)(run->spans.level[source] | run->spans.kind[source] << 3 | run->derived.basis[source] << 5);
-    if (!page_names_string(names, store, run->spans.name[source], &ret_spans->name[i]))
-      return page_no_memory(err);
   }
   fill_launches(run, rows, ret_spans);
-  return STATUS_OK;
 }

@@ -1,36 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run's spans as the page has them: in rows of spans that do not overlap, each known by its place. page_order.c lays the
-// rows, page_spans.c fills in the values, page_merge.c makes fewer rectangles of them, page_columns.c packs them. Inside
-// this room only.
+// A run's spans as the page holds them: in rows of spans that do not overlap, each known by its place. order.c lays the rows,
+// spans.c fills in the values, merge.c makes fewer rectangles of them, columns.c packs them. Inside this room only.
 #ifndef XSP_REPORT_PAGE_SPANS_H
 #define XSP_REPORT_PAGE_SPANS_H
 
 #include "base/buf.h"
+#include "base/interner.h"
 #include "report/exports/timeline.h"
 #include "report/report.h"
 
 #define PAGE_NOWHERE UINT32_MAX // a place that is none
 
-enum status page_no_memory(struct error *err);
-
-// ---- texts that the page shows, numbered as they are met; the same text of several files has one number
+// ---- texts that the page shows; the same text of several files has one number
 struct page_names {
-  struct arena arena; // of texts that no file has
-  const char **texts;
-  size_t *lengths;
-  uint32_t count, room;
-  uint32_t *slots; // by hash: number + 1, 0: free
-  size_t slot_count;
-  uint64_t seed;
-  uint32_t *by_string; // of the file at hand, by its string id: number + 1, 0: not met
-  size_t string_room;
+  struct interner texts;
+  VECTOR(uint32_t) by_string; // of the current file, by its string id: number + 1, 0: not yet used
 };
 void page_names_start_file(struct page_names *names); // string ids are another file's from here on
 void page_names_done(struct page_names *names);
-// Texts of stores are borrowed: they stay open as long as the names are used. False: out of memory.
-bool page_names_string(struct page_names *names, struct store *store, uint32_t string, uint32_t *ret_number);
-// "NAME and others", for what stands for several.
-bool page_names_and_others(struct page_names *names, uint32_t number, uint32_t *ret_number);
+uint32_t page_names_string(struct page_names *names, struct store *store, uint32_t string);
+uint32_t page_names_and_others(struct page_names *names, uint32_t number); // "NAME and others", for several spans
 
 // ---- order
 struct page_row { // spans of one lane that nest equally deep; places first … first + count
@@ -46,12 +35,12 @@ struct page_rows {
   uint32_t *source;  // by place: row of the store
 };
 // Puts the run's spans in the page's order. `kept`: by row of the store; NULL: all.
-enum status page_rows_lay(const struct timeline_run *run, const bool *kept, struct arena *arena,
-                          struct page_rows *ret_rows, struct error *err) MUST_CHECK;
+void page_rows_lay(const struct timeline_run *run, const bool *kept, struct arena *arena, struct page_rows *ret_rows);
 
 // Which spans overlap the range, and what is above them. The run needs spans' ids, times and flags, and parents.
-enum status page_range_keep(const struct timeline_run *run, int64_t first_ns, const struct page_range *range,
-                            struct arena *arena, bool **ret_kept, size_t *ret_count, struct error *err) MUST_CHECK;
+// Returns, by row of the store, whether it is kept; in `arena`.
+bool *page_range_keep(const struct timeline_run *run, int64_t first_ns, const struct page_range *range,
+                      struct arena *arena, size_t *ret_count);
 
 // ---- values, by place
 struct page_spans {
@@ -66,10 +55,9 @@ struct page_spans {
 };
 #define PAGE_LEVEL(attributes) ((attributes)&7)
 #define PAGE_KIND(attributes) ((attributes) >> 3 & 3)
-bool page_spans_alloc(struct arena *arena, size_t count, bool is_merged, struct page_spans *ret_spans);
-enum status page_spans_fill(const struct timeline_run *run, const struct page_rows *rows, struct store *store,
-                            struct page_names *names, struct arena *arena, struct page_spans *ret_spans,
-                            struct error *err) MUST_CHECK;
+void page_spans_alloc(struct arena *arena, size_t count, bool is_merged, struct page_spans *ret_spans);
+void page_spans_fill(const struct timeline_run *run, const struct page_rows *rows, struct store *store,
+                     struct page_names *names, struct arena *arena, struct page_spans *ret_spans);
 
 // ---- columns: one value a span, each cut into planes of bytes, gzip, base64; web/src/data.ts reads them
 enum page_column {
@@ -85,18 +73,12 @@ enum page_column {
   PAGE_COLUMNS,
 };
 extern const char *const page_column_names[PAGE_COLUMNS];
-struct page_encoded {
-  unsigned width;   // bytes a value: as many planes; 0: the column is not there
-  size_t raw_bytes; // count * width
-};
-// Appends column `column` as base64 of gzip of its planes.
-enum status page_column_encode(const struct page_spans *spans, const struct page_rows *rows, int64_t first_ns,
-                               enum page_column column, struct buf *out, struct page_encoded *ret_encoded,
-                               struct error *err) MUST_CHECK;
+// Appends a column as base64 of gzip of its planes. Returns how many planes there are: bytes a value.
+unsigned page_column_encode(const struct page_spans *spans, const struct page_rows *rows, int64_t first_ns,
+                            enum page_column column, struct buf *out);
 
 enum page_pack { PAGE_PACK_FAST = 3, PAGE_PACK_SMALL = 6 }; // levels of zlib
-// Appends base64 of gzip of `length` bytes.
-enum status page_put_packed(const void *bytes, size_t length, enum page_pack pack, struct buf *out,
-                            struct error *err) MUST_CHECK;
+// Appends base64 of gzip of `length` bytes. Sets out->failed where they are 4 GiB or more.
+void page_put_packed(const void *bytes, size_t length, enum page_pack pack, struct buf *out);
 
 #endif

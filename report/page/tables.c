@@ -97,8 +97,6 @@ enum status page_put_tables(struct page *page, size_t file, bool *is_first, stru
 {
   const struct timeline *timeline = &page->files[file].timeline;
   const struct asked asked = {timeline->store, analyze_cache_new(CACHE_BYTES_MOST), file, is_first};
-  if (asked.cache == NULL)
-    return page_no_memory(err);
   enum status status = answer_all(&asked, timeline, out, err);
   analyze_cache_free(asked.cache);
   return status;

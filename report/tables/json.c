@@ -26,35 +26,28 @@ static void put_cell(struct json_writer *json, const struct table_cell *cell)
 
 static void put_run_set(struct json_writer *json, const struct table *table)
 {
-  json_key(json, "run_set");
-  json_object(json);
+  json_member_object(json, "run_set");
   json_key(json, "batch_size");
   if (table->batch_size != 0)
     json_int(json, table->batch_size);
   else
     json_null(json);
-  json_key(json, "levels");
-  json_string(json, table->levels);
-  json_key(json, "run_ids");
-  json_array(json);
+  json_member_string(json, "levels", table->levels);
+  json_member_array(json, "run_ids");
   for (size_t i = 0; i < table->run_count; i++)
     json_int(json, table->run_ids[i]);
   json_array_end(json);
-  json_key(json, "observations");
-  json_int(json, table->observations);
+  json_member_int(json, "observations", table->observations);
   json_object_end(json);
 }
 
 static void put_columns(struct json_writer *json, const struct table *table)
 {
-  json_key(json, "columns");
-  json_array(json);
+  json_member_array(json, "columns");
   for (size_t column = 0; column < table->column_count; column++) {
     json_object(json);
-    json_key(json, "key");
-    json_string(json, table->columns[column].key);
-    json_key(json, "unit");
-    json_string(json, table->columns[column].unit);
+    json_member_string(json, "key", table->columns[column].key);
+    json_member_string(json, "unit", table->columns[column].unit);
     json_object_end(json);
   }
   json_array_end(json);
@@ -63,18 +56,13 @@ static void put_columns(struct json_writer *json, const struct table *table)
 static void put_table(struct json_writer *json, const struct table *table)
 {
   json_object(json);
-  json_key(json, "analysis");
-  json_string(json, table->id);
-  json_key(json, "title");
-  json_string(json, table->title);
-  json_key(json, "experiment");
-  json_string(json, table->experiment);
+  json_member_string(json, "analysis", table->id);
+  json_member_string(json, "title", table->title);
+  json_member_string(json, "experiment", table->experiment);
   put_run_set(json, table);
-  json_key(json, "statistic");
-  json_string(json, table->statistic);
+  json_member_string(json, "statistic", table->statistic);
   put_columns(json, table);
-  json_key(json, "rows");
-  json_array(json);
+  json_member_array(json, "rows");
   for (size_t row = 0; row < table->row_count; row++) {
     json_object(json);
     for (size_t column = 0; column < table->column_count; column++) {
@@ -84,15 +72,13 @@ static void put_table(struct json_writer *json, const struct table *table)
     json_object_end(json);
   }
   json_array_end(json);
-  json_key(json, "summary");
-  json_object(json);
+  json_member_object(json, "summary");
   for (size_t i = 0; i < table->summary_count; i++) {
     json_key(json, table->summary[i].key);
     put_cell(json, &table->summary[i].value);
   }
   json_object_end(json);
-  json_key(json, "notes");
-  json_array(json);
+  json_member_array(json, "notes");
   for (size_t i = 0; i < table->note_count; i++)
     json_string(json, table->notes[i]);
   json_array_end(json);

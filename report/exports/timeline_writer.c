@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes a timeline with an export's functions. Memory is bounded by the largest run. Called by the exports.
+#include "report/exports/timeline_writer.h"
+
+static enum status put_all(struct timeline_writer *writer, const struct timeline_parts *parts, struct error *err)
+{
+  enum status status = STATUS_OK;
+  if (parts->begin != NULL)
+    parts->begin(writer);
+  for (size_t i = 0; i < writer->timeline.run_count && status == STATUS_OK; i++) {
+    struct arena arena = {0};
+    status = timeline_load(&writer->timeline, i, &arena, &writer->run, err);
+    if (status == STATUS_OK)
+      parts->put_run(writer);
+    if (status == STATUS_OK)
+      status = writer->file.status;
+    arena_done(&arena);
+  }
+  if (parts->end != NULL && status == STATUS_OK)
+    parts->end(writer);
+  return status;
+}
+
+enum status timeline_write(struct timeline_writer *writer, const struct timeline_parts *parts, struct store *store,
+                           const char *path, struct error *err)
+{
+  enum status status = timeline_open(store, &writer->timeline, err);
+  if (status == STATUS_OK) {
+    status = export_file_open(path, &writer->file, err);
+    if (status == STATUS_OK)
+      status = put_all(writer, parts, err);
+    status = export_file_close(&writer->file, status);
+  }
+  timeline_done(&writer->timeline);
+  return status;
+}
