@@ -40,22 +40,14 @@ static enum status sort_table(struct table *table, const char *key, struct arena
   return error_set(err, STATUS_USE, "cannot sort by this key", key, NULL, "%s has %s", table->id, known);
 }
 
-static enum status note_left_out(struct table *table, const char *const *left_out, size_t count, struct arena *arena,
-                                 struct error *err)
+static void note_left_out(struct table *table, const char *const *left_out, size_t count, struct arena *arena)
 {
   const char **notes = arena_alloc_array(arena, table->note_count + count + 1, sizeof *notes);
-  if (notes == NULL)
-    return question_no_memory(err);
   for (size_t i = 0; i < table->note_count; i++)
     notes[i] = table->notes[i];
-  for (size_t i = 0; i < count; i++) {
-    char *note = arena_format(arena, "left out: %s", left_out[i]);
-    if (note == NULL)
-      return question_no_memory(err);
-    notes[table->note_count++] = note;
-  }
+  for (size_t i = 0; i < count; i++)
+    notes[table->note_count++] = arena_format(arena, "left out: %s", left_out[i]);
   table->notes = notes;
-  return STATUS_OK;
 }
 
 enum status analyze_run(const char *id, struct store *const *stores, size_t store_count,
@@ -69,8 +61,8 @@ enum status analyze_run(const char *id, struct store *const *stores, size_t stor
   XSP_TRY((analysis->answer_all != NULL ? survey_run : question_each)(analysis, stores, store_count, request, arena,
                                                                       ret_tables, ret_count, err));
   struct table *first = &(*ret_tables)[0];
-  XSP_TRY(note_left_out(first, request->left_out, request->left_out_count, arena, err));
-  XSP_TRY(note_left_out(first, first->left_out, first->left_out_count, arena, err));
+  note_left_out(first, request->left_out, request->left_out_count, arena);
+  note_left_out(first, first->left_out, first->left_out_count, arena);
   for (size_t i = 0; i < *ret_count; i++) {
     struct table *table = &(*ret_tables)[i];
     if (request->sort != NULL)

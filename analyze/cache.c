@@ -3,9 +3,10 @@
 // needs, with a cache or without. Called by question.c and layers.c.
 #include "analyze/cache.h"
 
-#include "analyze/view_load.h"
+#include "base/memory.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct cached_view {
   struct cached_view *next;
@@ -33,9 +34,8 @@ struct analyze_cache {
 
 struct analyze_cache *analyze_cache_new(size_t bytes_most)
 {
-  struct analyze_cache *cache = calloc(1, sizeof *cache);
-  if (cache != NULL)
-    cache->bytes_most = bytes_most;
+  struct analyze_cache *cache = memory_new(1, sizeof *cache);
+  cache->bytes_most = bytes_most;
   return cache;
 }
 
@@ -72,41 +72,40 @@ void cache_next_question(struct analyze_cache *cache)
 }
 
 // Runs are copied: those given live as long as one question.
-static enum status add_view(struct analyze_cache *cache, struct store *store, const struct store_experiment *experiment,
-                            const struct store_run *runs, size_t run_count, struct view **ret_view, struct error *err)
+static enum status add_view(struct analyze_cache *cache, const struct experiment_runs *of, struct view **ret_view,
+                            struct error *err)
 {
   struct cached_view *entry = arena_alloc(&cache->arena, sizeof *entry);
-  struct store_run *copies = arena_alloc_array(&cache->arena, run_count + 1, sizeof *copies);
-  if (entry == NULL || copies == NULL)
-    return question_no_memory(err);
-  for (size_t i = 0; i < run_count; i++) {
-    copies[i] = runs[i];
-    if (runs[i].layer != NULL && (copies[i].layer = arena_format(&cache->arena, "%s", runs[i].layer)) == NULL)
-      return question_no_memory(err);
+  struct store_run *copies = arena_alloc_array(&cache->arena, of->run_count + 1, sizeof *copies);
+  struct experiment_runs lasting = *of;
+  for (size_t i = 0; i < of->run_count; i++) {
+    copies[i] = of->runs[i];
+    if (copies[i].layer != NULL)
+      copies[i].layer = arena_copy(&cache->arena, copies[i].layer, strlen(copies[i].layer));
   }
-  *entry = (struct cached_view){.next = cache->views, .store = store, .experiment_id = experiment->experiment_id};
-  XSP_TRY(view_load(store, experiment, copies, run_count, &cache->arena, &entry->view, err));
+  lasting.runs = copies;
+  *entry =
+      (struct cached_view){.next = cache->views, .store = of->store, .experiment_id = of->experiment->experiment_id};
+  XSP_TRY(view_load(&lasting, &cache->arena, &entry->view, err));
   cache->views = entry;
   *ret_view = &entry->view;
   return STATUS_OK;
 }
 
-enum status cache_view(struct analyze_cache *cache, struct store *store, const struct store_experiment *experiment,
-                       const struct store_run *runs, size_t run_count, struct arena *arena, struct view **ret_view,
-                       struct error *err)
+enum status cache_view(struct analyze_cache *cache, const struct experiment_runs *of, struct arena *arena,
+                       struct view **ret_view, struct error *err)
 {
   if (cache == NULL) {
     *ret_view = arena_alloc(arena, sizeof **ret_view);
-    return *ret_view == NULL ? question_no_memory(err)
-                             : view_load(store, experiment, runs, run_count, arena, *ret_view, err);
+    return view_load(of, arena, *ret_view, err);
   }
   for (struct cached_view *entry = cache->views; entry != NULL; entry = entry->next)
-    if (entry->store == store && entry->experiment_id == experiment->experiment_id) {
+    if (entry->store == of->store && entry->experiment_id == of->experiment->experiment_id) {
       *ret_view = &entry->view;
-      (*ret_view)->experiment = experiment; // the one before may be gone
+      (*ret_view)->experiment = of->experiment; // the one before may be gone
       return STATUS_OK;
     }
-  return add_view(cache, store, experiment, runs, run_count, ret_view, err);
+  return add_view(cache, of, ret_view, err);
 }
 
 static struct cached_rows *find_rows(struct analyze_cache *cache, const struct view_run *run,
@@ -125,8 +124,6 @@ static enum status load_rows(struct analyze_cache *cache, struct store *store, c
                              struct cached_rows **ret_entry, struct error *err)
 {
   struct cached_rows *entry = calloc(1, sizeof *entry);
-  if (entry == NULL)
-    return question_no_memory(err);
   *entry = (struct cached_rows){.next = cache->rows, .run = run, .choice = *choice, .wanted = *wanted};
   enum status status = layer_rows_load(store, run, choice, wanted, &entry->arena, &entry->rows, err);
   if (status != STATUS_OK) {
@@ -149,8 +146,7 @@ enum status cache_layer_rows(struct question *question, const struct view_run *r
   const struct layer_choice choice = {mode, question->request->computing_only};
   if (cache == NULL) {
     *ret_rows = arena_alloc(question->scratch, sizeof **ret_rows);
-    return *ret_rows == NULL ? question_no_memory(err)
-                             : layer_rows_load(store, run, &choice, wanted, question->scratch, *ret_rows, err);
+    return layer_rows_load(store, run, &choice, wanted, question->scratch, *ret_rows, err);
   }
   struct cached_rows *entry = find_rows(cache, run, &choice, wanted);
   if (entry == NULL)

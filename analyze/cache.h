@@ -8,9 +8,8 @@
 // Call before each question: what the one before had beyond the cache's bound goes.
 void cache_next_question(struct analyze_cache *cache);
 // The view of an experiment: the cache's, else loaded into the question's arena. `cache` may be NULL.
-enum status cache_view(struct analyze_cache *cache, struct store *store, const struct store_experiment *experiment,
-                       const struct store_run *runs, size_t run_count, struct arena *arena, struct view **ret_view,
-                       struct error *err) MUST_CHECK;
+enum status cache_view(struct analyze_cache *cache, const struct experiment_runs *of, struct arena *arena,
+                       struct view **ret_view, struct error *err) MUST_CHECK;
 // The layer rows of a run, as layer_rows_load gives them, for this question alone: it may write their `layer`.
 enum status cache_layer_rows(struct question *question, const struct view_run *run, enum layer_mode mode,
                              const struct device_rows_wanted *wanted, struct layer_rows **ret_rows,

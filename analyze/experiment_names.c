@@ -35,22 +35,13 @@ const char **experiment_names(const struct store_experiment *experiments, size_t
   const char **plain = arena_alloc_array(arena, count + 1, sizeof *plain);
   const char **framed = arena_alloc_array(arena, count + 1, sizeof *framed);
   const char **names = arena_alloc_array(arena, count + 1, sizeof *names);
-  if (plain == NULL || framed == NULL || names == NULL)
-    return NULL;
   for (size_t i = 0; i < count; i++)
-    if ((plain[i] = plain_name(&experiments[i], arena)) == NULL)
-      return NULL;
-  for (size_t i = 0; i < count; i++) {
+    plain[i] = plain_name(&experiments[i], arena);
+  for (size_t i = 0; i < count; i++)
     framed[i] = is_unique(plain, count, i) ? plain[i] : name_in_framework(&experiments[i], plain[i], arena);
-    if (framed[i] == NULL)
-      return NULL;
-  }
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; i < count; i++)
     names[i] = is_unique(framed, count, i) || framed[i] == plain[i]
                    ? framed[i]
                    : arena_format(arena, "%s, experiment %" PRId64, framed[i], experiments[i].experiment_id);
-    if (names[i] == NULL)
-      return NULL;
-  }
   return names;
 }

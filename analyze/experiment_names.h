@@ -5,8 +5,8 @@
 
 #include "analyze/view.h"
 
-// A name each, told apart within the file: by the framework where a model was measured in several, by the experiment's id
-// where that does not help. In `arena`; NULL: out of memory.
+// A name each, unique within the file: with the framework where a model was measured in several, with the experiment's id
+// where that does not help. In `arena`.
 const char **experiment_names(const struct store_experiment *experiments, size_t count, struct arena *arena);
 
 #endif

@@ -19,36 +19,30 @@ static struct kept_text *find(const struct keep *keep, const char *text)
   return &keep->slots[at];
 }
 
-static bool grow(struct keep *keep)
+static void grow(struct keep *keep)
 {
   struct keep larger = {.mask = keep->slots == NULL ? 63 : keep->mask * 2 + 1};
   larger.slots = calloc(larger.mask + 1, sizeof *larger.slots);
-  if (larger.slots == NULL)
-    return false;
   for (size_t i = 0; keep->slots != NULL && i <= keep->mask; i++)
     if (keep->slots[i].text != NULL)
       *find(&larger, keep->slots[i].text) = keep->slots[i];
   free(keep->slots);
   keep->slots = larger.slots;
   keep->mask = larger.mask;
-  return true;
 }
 
-bool keep_text(struct keep *keep, const char **text)
+void keep_text(struct keep *keep, const char **text)
 {
   if (*text == NULL)
-    return true;
-  if ((keep->slots == NULL || keep->count * 2 > keep->mask) && !grow(keep))
-    return false;
+    return;
+  if (keep->slots == NULL || keep->count * 2 > keep->mask)
+    grow(keep);
   struct kept_text *slot = find(keep, *text);
   if (slot->text == NULL) {
     *slot = (struct kept_text){*text, arena_copy(keep->arena, *text, strlen(*text))};
     keep->count++;
   }
-  if (slot->copy == NULL)
-    return false;
   *text = slot->copy;
-  return true;
 }
 
 void keep_done(struct keep *keep)

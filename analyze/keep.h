@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 
-#include <stdbool.h>
+#include <stddef.h>
 
 struct keep {
   struct arena *arena; // of the copies
@@ -13,8 +13,8 @@ struct keep {
   size_t mask, count;
 };
 
-// `text` as store_text gives it: one address a text. Replaces it with the copy; NULL stays NULL. False: out of memory.
-bool keep_text(struct keep *keep, const char **text);
+// `text` as store_text gives it: one address a text. Replaces it with the copy; NULL stays NULL.
+void keep_text(struct keep *keep, const char **text);
 void keep_done(struct keep *keep); // frees what finds them, not the copies
 
 #endif

@@ -10,11 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum status question_no_memory(struct error *err)
-{
-  return error_set(err, STATUS_MEMORY, "cannot analyze", NULL, NULL, "out of memory");
-}
-
 enum status question_lacks(const struct question *question, struct error *err, const char *format, ...)
 {
   char why[256];
@@ -45,10 +40,7 @@ static void write_note_from(struct question *question, const struct note_from *n
                                   levels[0], noted->level_count > 2 ? ", " : "",
                                   noted->level_count > 2 ? levels[1] : "", noted->level_count > 1 ? " and " : "",
                                   noted->level_count > 1 ? levels[noted->level_count - 1] : "", noted->from);
-  if (text == NULL)
-    question->table.failed = true;
-  else
-    question->table.notes[noted->note] = text;
+  question->table.notes[noted->note] = text;
 }
 
 void question_note_from(struct question *question, const char *level, const char *from)
@@ -82,21 +74,25 @@ void question_note_from(struct question *question, const char *level, const char
 double question_statistic(const struct question *question, const double *values, size_t count)
 {
   double few[64];
-  if (count == 0)
-    return NAN;
-  double *copy = count <= 64 ? few : malloc(count * sizeof *copy);
-  if (copy == NULL)
-    return NAN;
-  memcpy(copy, values, count * sizeof *copy);
-  double result = statistic_apply(&question->statistic, copy, count);
-  if (copy != few)
-    free(copy);
+  double *known = count <= 64 ? few : malloc(count * sizeof *known);
+  size_t known_count = 0;
+  for (size_t i = 0; i < count; i++)
+    if (!isnan(values[i]))
+      known[known_count++] = values[i];
+  double result = statistic_apply(&question->statistic, known, known_count);
+  if (known != few)
+    free(known);
   return result;
 }
 
 double question_model_latency(struct question *question, const struct view_set *set)
 {
   return set == NULL ? NAN : question_statistic(question, set->latencies_ms, set->observation_count);
+}
+
+double share_pct(double part, double whole)
+{
+  return whole > 0 ? part / whole * 100 : NAN;
 }
 
 double difference_of_runs_ms(double a_ms, double b_ms)
@@ -114,18 +110,35 @@ double question_difference_ms(struct question *question, double a_ms, double b_m
   return difference;
 }
 
-void cell_spread(struct table_cell *cells, const double *values, size_t count)
+// ---- shared columns --------------------------------------------------------------------------------------------------
+void put_batch(struct table_builder *table, int64_t batch_size)
 {
-  double least = NAN;
-  double most = NAN;
+  table_put(table, "batch_size", "", "batch", batch_size == 0 ? (struct table_cell){0} : cell_int(batch_size));
+}
+
+void put_spread(struct table_builder *table, const double *values_ms, size_t count)
+{
+  double least_ms = NAN, most_ms = NAN;
   for (size_t i = 0; i < count; i++) {
-    least = i == 0 || values[i] < least ? values[i] : least;
-    most = i == 0 || values[i] > most ? values[i] : most;
+    least_ms = fmin(least_ms, values_ms[i]);
+    most_ms = fmax(most_ms, values_ms[i]);
   }
-  cells[0] = cell_int((int64_t)count);
-  cells[1] = cell_real(least);
-  cells[2] = cell_real(most);
-  cells[3] = cell_real(statistic_cv_pct(values, count));
+  table_put(table, "n", "", "n", values_ms == NULL ? (struct table_cell){0} : cell_int((int64_t)count));
+  table_put(table, "min_ms", "ms", "min", cell_real(least_ms));
+  table_put(table, "max_ms", "ms", "max", cell_real(most_ms));
+  table_put(table, "cv_pct", "%", "cv", cell_real(statistic_cv_pct(values_ms, count)));
+}
+
+void put_partial(struct table_builder *table, bool is_partial)
+{
+  table_put(table, "partial", "", "partial", is_partial ? cell_bool(true) : (struct table_cell){0});
+  table_optional(table);
+}
+
+void put_from(struct table_builder *table, const char *key, const char *label, const char *from)
+{
+  table_put(table, key, "", label, cell_text(from));
+  table_optional(table);
 }
 
 // ---- from a question to a table --------------------------------------------------------------------------------------
@@ -144,7 +157,7 @@ const char *question_statistic_name(const struct analyze_request *request)
   return statistic == NULL || strcmp(statistic, "trimmed") == 0 ? "trimmed:0.2" : statistic;
 }
 
-static enum status finish(struct question *question, struct table *ret_table, struct error *err)
+static void finish(struct question *question, struct table *ret_table)
 {
   struct table_builder *table = &question->table;
   struct arena *arena = question->arena;
@@ -160,8 +173,6 @@ static enum status finish(struct question *question, struct table *ret_table, st
     table_note(table,
                "observations of different batch sizes are pooled: the batch size, and throughput, are not known");
   int64_t *run_ids = arena_alloc_array(arena, runs + 1, sizeof *run_ids);
-  if (run_ids == NULL || table->failed)
-    return question_no_memory(err);
   size_t at = 0;
   for (size_t i = 0; i < question->used_count; i++)
     for (size_t k = 0; k < question->used[i]->run_count; k++)
@@ -177,7 +188,6 @@ static enum status finish(struct question *question, struct table *ret_table, st
       .statistic = question_statistic_name(question->request),
   };
   table_answer(table, ret_table);
-  return STATUS_OK;
 }
 
 struct answers {
@@ -197,28 +207,30 @@ enum status question_statistic_check(const struct analyze_request *request, stru
                    "known are mean, median, min, max, pNN (0 to 100) and trimmed:F (F below 0.5)");
 }
 
-static enum status answer_one(struct question *question, const struct experiment_runs *of, struct table *ret_table,
-                              struct error *err)
+enum status question_start(struct question *question, const struct analysis *analysis,
+                           const struct analyze_request *request, struct view *view, struct arena *arena,
+                           struct arena *scratch, struct error *err)
 {
-  cache_next_question(question->request->cache);
-  XSP_TRY(cache_view(question->request->cache, of->store, of->experiment, of->runs, of->run_count, question->arena,
-                     &question->view, err));
-  question->used = arena_alloc_array(question->arena, question->view->set_count + 1, sizeof *question->used);
-  if (question->used == NULL)
-    return question_no_memory(err);
-  table_start(&question->table, question->arena);
-  XSP_TRY(question->analysis->answer(question, err));
-  return finish(question, ret_table, err);
+  *question =
+      (struct question){.analysis = analysis, .request = request, .view = view, .arena = arena, .scratch = scratch};
+  question->used = arena_alloc_array(arena, view->set_count + 1, sizeof *question->used);
+  table_start(&question->table, arena);
+  return question_statistic_check(request, &question->statistic, err);
 }
 
-enum status question_one(const struct analysis *analysis, const struct experiment_runs *of,
-                         const struct analyze_request *request, struct arena *arena, struct table *ret_table,
-                         struct error *err)
+static enum status answer_one(const struct analysis *analysis, const struct experiment_runs *of,
+                              const struct analyze_request *request, struct arena *arena, struct table *ret_table,
+                              struct error *err)
 {
   struct arena scratch = {0};
-  struct question question = {.analysis = analysis, .request = request, .arena = arena, .scratch = &scratch};
-  XSP_TRY(question_statistic_check(request, &question.statistic, err));
-  enum status status = answer_one(&question, of, ret_table, err);
+  struct question question;
+  struct view *view;
+  cache_next_question(request->cache);
+  XSP_TRY(cache_view(request->cache, of, arena, &view, err));
+  XSP_TRY(question_start(&question, analysis, request, view, arena, &scratch, err));
+  enum status status = analysis->answer(&question, err);
+  if (status == STATUS_OK)
+    finish(&question, ret_table);
   arena_done(&scratch);
   return status;
 }
@@ -230,7 +242,7 @@ static enum status ask(const struct analysis *analysis, const struct experiment_
   struct error why = {0};
   struct table *table = &answers->tables[answers->count];
   answers->experiments++;
-  enum status status = question_one(analysis, of, request, arena, table, &why);
+  enum status status = answer_one(analysis, of, request, arena, table, &why);
   if (status == STATUS_NO) {
     if (answers->lacking == NULL) {
       answers->first_lack = why;
@@ -248,18 +260,14 @@ static enum status ask(const struct analysis *analysis, const struct experiment_
   return STATUS_OK;
 }
 
-static enum status note_lack(struct answers *answers, struct arena *arena, struct error *err)
+static void note_lack(struct answers *answers, struct arena *arena)
 {
   struct table *table = &answers->tables[0];
   const char **notes = arena_alloc_array(arena, table->note_count + 1, sizeof *notes);
-  char *note = arena_format(arena, "%s is left out: %s", answers->lacking, answers->first_lack.why);
-  if (notes == NULL || note == NULL)
-    return question_no_memory(err);
   for (size_t i = 0; i < table->note_count; i++)
     notes[i] = table->notes[i];
-  notes[table->note_count++] = note;
+  notes[table->note_count++] = arena_format(arena, "%s is left out: %s", answers->lacking, answers->first_lack.why);
   table->notes = notes;
-  return STATUS_OK;
 }
 
 enum status question_each(const struct analysis *analysis, struct store *const *stores, size_t store_count,
@@ -278,8 +286,6 @@ enum status question_each(const struct analysis *analysis, struct store *const *
     XSP_TRY(store_runs(stores[i], arena, &runs, &run_count, err));
     const char **names = experiment_names(experiments, experiment_count, arena);
     struct table *tables = arena_alloc_array(arena, answers.count + experiment_count + 1, sizeof *tables);
-    if (names == NULL || tables == NULL)
-      return question_no_memory(err);
     if (answers.count > 0)
       memcpy(tables, answers.tables, answers.count * sizeof *tables);
     answers.tables = tables;
@@ -297,7 +303,7 @@ enum status question_each(const struct analysis *analysis, struct store *const *
     return STATUS_NO;
   }
   if (answers.lacking != NULL)
-    XSP_TRY(note_lack(&answers, arena, err));
+    note_lack(&answers, arena);
   if (answers.experiments == 1)
     answers.tables[0].experiment = NULL;
   *ret_tables = answers.tables;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads one experiment's runs and observations, pools them into sets, and applies the level rule. No spans are loaded
 // here (layers.c does that for the set that answers). Called through question.c.
-#include "analyze/view_load.h"
+#include "analyze/view.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,8 +38,6 @@ static enum status batch_from_tags(struct store *store, struct view_run *run, st
     return STATUS_OK;
   XSP_TRY(store_load_tags_of(store, run->run->run_id, &key, 1, arena, &tags, &count, err));
   int64_t *spans = arena_alloc_array(arena, run->observation_count, sizeof *spans);
-  if (spans == NULL)
-    return question_no_memory(err);
   for (size_t i = 0; i < run->observation_count; i++)
     spans[i] = run->observations[i].span_id;
   int64_t first = spans[0], found = 0;
@@ -89,7 +87,7 @@ static bool belongs_to(const struct view_run *run, const struct view_set *set)
   return !run->is_cold && level_set_equal(run->run->levels, set->levels) && run->batch_size == set->batch_size;
 }
 
-static bool fill_set(struct view_set *set, const struct view *view, struct arena *arena)
+static void fill_set(struct view_set *set, const struct view *view, struct arena *arena)
 {
   size_t runs = 0;
   size_t observations = 0;
@@ -103,8 +101,6 @@ static bool fill_set(struct view_set *set, const struct view *view, struct arena
   set->levels_text = arena_copy(arena, text, strlen(text));
   set->runs = arena_alloc_array(arena, runs, sizeof *set->runs);
   set->latencies_ms = arena_alloc_array(arena, observations + 1, sizeof *set->latencies_ms);
-  if (set->levels_text == NULL || set->runs == NULL || set->latencies_ms == NULL)
-    return false;
   for (size_t i = 0; i < view->run_count; i++) {
     const struct view_run *run = &view->runs[i];
     if (!belongs_to(run, set))
@@ -114,19 +110,18 @@ static bool fill_set(struct view_set *set, const struct view *view, struct arena
       if (!run->observations[k].warmup)
         set->latencies_ms[set->observation_count++] = (double)run->observations[k].duration_ns / 1e6;
   }
-  return true;
 }
 
-enum status view_load(struct store *store, const struct store_experiment *experiment, const struct store_run *runs,
-                      size_t run_count, struct arena *arena, struct view *view, struct error *err)
+enum status view_load(const struct experiment_runs *of, struct arena *arena, struct view *view, struct error *err)
 {
-  *view = (struct view){.store = store, .experiment = experiment};
+  struct store *store = of->store;
+  const struct store_run *runs = of->runs;
+  size_t run_count = of->run_count;
+  *view = (struct view){.store = store, .experiment = of->experiment};
   view->runs = arena_alloc_array(arena, run_count + 1, sizeof *view->runs);
   view->sets = arena_alloc_array(arena, run_count + 1, sizeof *view->sets);
-  if (view->runs == NULL || view->sets == NULL)
-    return question_no_memory(err);
   for (size_t i = 0; i < run_count; i++) {
-    if (runs[i].experiment_id != experiment->experiment_id)
+    if (runs[i].experiment_id != of->experiment->experiment_id)
       continue;
     struct view_run *run = &view->runs[view->run_count++];
     struct store_observation *observations;
@@ -140,8 +135,7 @@ enum status view_load(struct store *store, const struct store_experiment *experi
       set_of(view, run);
   }
   for (size_t i = 0; i < view->set_count; i++)
-    if (!fill_set(&view->sets[i], view, arena))
-      return question_no_memory(err);
+    fill_set(&view->sets[i], view, arena);
   qsort(view->sets, view->set_count, sizeof *view->sets, compare_sets);
   return STATUS_OK;
 }

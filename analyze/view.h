@@ -74,6 +74,7 @@ struct batches {
   const char *why_not_optimal;
 };
 enum status question_batches(struct question *question, struct batches *ret_batches, struct error *err) MUST_CHECK;
+const struct batch_point *batches_find(const struct batches *batches, int64_t batch_size); // NULL: not measured
 // The pure part: which batch is optimal and which of maximum throughput. threshold in per cent.
 void batches_choose(struct batches *batches, double threshold_pct, double latency_limit_ms);
 
@@ -87,30 +88,35 @@ void question_uses(struct question *question, const struct view_set *set); // fo
 void question_note_from(struct question *question, const char *level, const char *from);
 // Model latency of a set: the statistic over its observations. NaN without any.
 double question_model_latency(struct question *question, const struct view_set *set);
-double question_statistic(const struct question *question, const double *values, size_t count); // keeps `values`
+// The statistic over the values that are not NaN; NaN without any. Leaves `values` as they are.
+double question_statistic(const struct question *question, const double *values, size_t count);
 // a - b, of figures of two runs. Negative: NaN, and a note naming `what`; within 0.5 ns: 0.
 double question_difference_ms(struct question *question, double a_ms, double b_ms, const char *what);
+double share_pct(double part, double whole);            // NaN where the whole is not above 0, or either is unknown
 double difference_of_runs_ms(double a_ms, double b_ms); // the same without the note
 
-// Columns that every latency row ends with: n, min, max, cv of values in four cells.
-#define SPREAD_COLUMNS                                                                                                 \
-  COLUMN("n", "", "n"), COLUMN("min_ms", "ms", "min"), COLUMN("max_ms", "ms", "max"), COLUMN("cv_pct", "%", "cv")
-void cell_spread(struct table_cell *cells, const double *values, size_t count);
+// ---- columns that several analyses share -------------------------------------------------------------------------------
+void put_batch(struct table_builder *table, int64_t batch_size);                     // 0: null
+void put_spread(struct table_builder *table, const double *values_ms, size_t count); // n, min, max, cv; NULL: n is null
+void put_partial(struct table_builder *table, bool is_partial);                      // optional: true or null
+// `key` names the set that the figures come from where another should have answered. Optional.
+void put_from(struct table_builder *table, const char *key, const char *label, const char *from);
 
-enum status question_no_memory(struct error *err);
 enum status question_lacks(const struct question *question, struct error *err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-// One analysis of one experiment. STATUS_NO, with the reason in *err, where it lacks what is needed.
 struct experiment_runs {
   struct store *store;
   const struct store_experiment *experiment;
   const struct store_run *runs; // of its file
   size_t run_count;
 };
-enum status question_one(const struct analysis *analysis, const struct experiment_runs *of,
-                         const struct analyze_request *request, struct arena *arena, struct table *ret_table,
-                         struct error *err) MUST_CHECK;
+enum status view_load(const struct experiment_runs *of, struct arena *arena, struct view *ret_view,
+                      struct error *err) MUST_CHECK;
+// A question about a loaded view. `arena`: of the answer.
+enum status question_start(struct question *question, const struct analysis *analysis,
+                           const struct analyze_request *request, struct view *view, struct arena *arena,
+                           struct arena *scratch, struct error *err) MUST_CHECK;
 // STATUS_USE where the request's statistic is none.
 enum status question_statistic_check(const struct analyze_request *request, struct statistic *ret_statistic,
                                      struct error *err) MUST_CHECK;

@@ -2,75 +2,80 @@
 // Tables that grow in an arena. Called by whoever fills tables, one thread at a time.
 #include "table/builder.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#define COLUMNS_MOST 64
-static struct table_cell spare[COLUMNS_MOST]; // written to and never read: rows for which there was no memory
+#define COLUMNS_MOST 64 // bits of `optional`
+
+// `items` with room for one more element.
+static void *grow(struct arena *arena, void *items, size_t count, size_t *capacity, size_t size)
+{
+  if (count < *capacity)
+    return items;
+  *capacity = *capacity == 0 ? 16 : *capacity * 2;
+  void *larger = arena_alloc_array(arena, *capacity, size);
+  if (count > 0)
+    memcpy(larger, items, count * size);
+  return larger;
+}
 
 void table_start(struct table_builder *table, struct arena *arena)
 {
   *table = (struct table_builder){.arena = arena};
 }
 
-void table_columns(struct table_builder *table, const struct table_column *columns, size_t count)
+void table_row(struct table_builder *table)
 {
-  table->columns = columns;
-  table->column_count = count;
+  assert(table->cell_count == table->row_count * table->column_count);
+  table->row_count++;
 }
 
-// Room for one more element; keeps `*items` where memory is out.
-static bool grow(struct table_builder *table, void **items, size_t count, size_t *capacity, size_t size)
+static void add_column(struct table_builder *table, const struct table_column *column)
 {
-  if (count < *capacity)
-    return true;
-  size_t larger = *capacity == 0 ? 16 : *capacity * 2;
-  void *memory = arena_alloc_array(table->arena, larger, size);
-  if (memory == NULL) {
-    table->failed = true;
-    return false;
+  assert(table->column_count < COLUMNS_MOST);
+  table->columns =
+      grow(table->arena, table->columns, table->column_count, &table->column_capacity, sizeof *table->columns);
+  table->columns[table->column_count++] = *column;
+}
+
+void table_put(struct table_builder *table, const char *key, const char *unit, const char *label,
+               struct table_cell value)
+{
+  size_t at = table->cell_count - (table->row_count - 1) * table->column_count;
+  if (table->row_count == 1 && at == table->column_count)
+    add_column(table, &(struct table_column){key, unit, label});
+  assert(at < table->column_count && strcmp(table->columns[at].key, key) == 0);
+  table->cells = grow(table->arena, table->cells, table->cell_count, &table->cell_capacity, sizeof *table->cells);
+  table->cells[table->cell_count++] = value;
+}
+
+void table_optional(struct table_builder *table)
+{
+  size_t at = table->cell_count - (table->row_count - 1) * table->column_count - 1;
+  table->optional |= UINT64_C(1) << at;
+}
+
+void table_declared(struct table_builder *table, size_t rows)
+{
+  table->row_count = table->cell_count = 0;
+  size_t cells = rows * table->column_count;
+  if (cells > table->cell_capacity) {
+    table->cells = arena_alloc_array(table->arena, cells, sizeof *table->cells);
+    table->cell_capacity = cells;
   }
-  if (count > 0)
-    memcpy(memory, *items, count * size);
-  *items = memory;
-  *capacity = larger;
-  return true;
-}
-
-void table_reserve(struct table_builder *table, size_t rows)
-{
-  if (rows <= table->row_capacity || rows > SIZE_MAX / table->column_count)
-    return;
-  struct table_cell *memory = arena_alloc_array(table->arena, rows * table->column_count, sizeof *memory);
-  if (memory == NULL)
-    return; // growing says so
-  if (table->row_count > 0)
-    memcpy(memory, table->rows, table->row_count * table->column_count * sizeof *memory);
-  table->rows = memory;
-  table->row_capacity = rows;
-}
-
-struct table_cell *table_row(struct table_builder *table)
-{
-  void *rows = table->rows;
-  if (!grow(table, &rows, table->row_count, &table->row_capacity, table->column_count * sizeof *table->rows))
-    return spare;
-  table->rows = rows;
-  return table->rows + table->row_count++ * table->column_count;
 }
 
 void table_summary(struct table_builder *table, const char *key, struct table_cell value)
 {
-  void *summary = table->summary;
-  if (!grow(table, &summary, table->summary_count, &table->summary_capacity, sizeof *table->summary))
-    return;
-  table->summary = summary;
+  table->summary =
+      grow(table->arena, table->summary, table->summary_count, &table->summary_capacity, sizeof *table->summary);
   table->summary[table->summary_count++] = (struct table_entry){key, value};
 }
 
-void table_note(struct table_builder *table, const char *format, ...)
+size_t table_note(struct table_builder *table, const char *format, ...)
 {
   char text[512];
   va_list arguments;
@@ -79,43 +84,51 @@ void table_note(struct table_builder *table, const char *format, ...)
   va_end(arguments);
   for (size_t i = 0; i < table->note_count; i++)
     if (strcmp(table->notes[i], text) == 0)
-      return;
-  void *notes = (void *)table->notes;
-  char *copy = arena_copy(table->arena, text, strlen(text));
-  if (copy == NULL || !grow(table, &notes, table->note_count, &table->note_capacity, sizeof *table->notes)) {
-    table->failed = true;
-    return;
-  }
-  table->notes = notes;
-  table->notes[table->note_count++] = copy;
+      return i;
+  table->notes =
+      grow(table->arena, (void *)table->notes, table->note_count, &table->note_capacity, sizeof *table->notes);
+  table->notes[table->note_count] = arena_copy(table->arena, text, strlen(text));
+  return table->note_count++;
 }
 
-void table_drop_empty(struct table_builder *table, const char *key)
+static bool is_empty(const struct table_builder *table, size_t column)
 {
-  size_t at = 0;
-  while (at < table->column_count && strcmp(table->columns[at].key, key) != 0)
-    at++;
-  if (at == table->column_count)
-    return;
-  for (size_t row = 0; row < table->row_count; row++)
-    if (table->rows[row * table->column_count + at].type != CELL_NULL)
-      return;
-  struct table_column *columns = arena_alloc_array(table->arena, table->column_count, sizeof *columns);
-  if (columns == NULL) {
-    table->failed = true;
-    return;
-  }
-  size_t kept = 0;
+  for (size_t i = column; i < table->cell_count; i += table->column_count)
+    if (table->cells[i].type != CELL_NULL)
+      return false;
+  return true;
+}
+
+// Moves cells and columns together over those that are left out.
+static void drop_empty(const struct table_builder *table, struct table *answer)
+{
+  uint64_t dropped = 0;
   for (size_t i = 0; i < table->column_count; i++)
-    if (i != at)
-      columns[kept++] = table->columns[i];
-  size_t out = 0;
-  for (size_t i = 0; i < table->row_count * table->column_count; i++)
-    if (i % table->column_count != at)
-      table->rows[out++] = table->rows[i];
-  table->columns = columns;
-  table->column_count = kept;
-  table->row_capacity = table->row_count; // rows are narrower now: no appending in place
+    if (table->optional >> i & 1 && is_empty(table, i))
+      dropped |= UINT64_C(1) << i;
+  if (dropped == 0)
+    return;
+  size_t kept = 0;
+  for (size_t i = 0; i < table->cell_count; i++)
+    if (!(dropped >> i % table->column_count & 1))
+      table->cells[kept++] = table->cells[i];
+  answer->column_count = 0;
+  for (size_t i = 0; i < table->column_count; i++)
+    if (!(dropped >> i & 1))
+      table->columns[answer->column_count++] = table->columns[i];
+}
+
+void table_answer(const struct table_builder *table, struct table *ret_table)
+{
+  ret_table->columns = table->columns;
+  ret_table->column_count = table->column_count;
+  ret_table->rows = table->cells;
+  ret_table->row_count = table->row_count;
+  ret_table->summary = table->summary;
+  ret_table->summary_count = table->summary_count;
+  ret_table->notes = table->notes;
+  ret_table->note_count = table->note_count;
+  drop_empty(table, ret_table);
 }
 
 // ---- cells -----------------------------------------------------------------------------------------------------------
@@ -144,16 +157,4 @@ struct table_cell cell_text(const char *value)
 struct table_cell cell_bool(bool value)
 {
   return (struct table_cell){CELL_BOOL, {.truth = value}};
-}
-
-void table_answer(const struct table_builder *table, struct table *ret_table)
-{
-  ret_table->columns = table->columns;
-  ret_table->column_count = table->column_count;
-  ret_table->rows = table->rows;
-  ret_table->row_count = table->row_count;
-  ret_table->summary = table->summary;
-  ret_table->summary_count = table->summary_count;
-  ret_table->notes = table->notes;
-  ret_table->note_count = table->note_count;
 }

@@ -1,5 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds a table row by row in an arena.
+// Builds a table row by row in an arena: one line declares a column and sets its value.
+//
+//   static void put_row(struct table_builder *table, const struct item *item)
+//   {
+//     table_row(table);
+//     table_put(table, "layer_name", "", "layer", cell_text(item->name));
+//     table_put(table, "latency_ms", "ms", "latency", cell_real(item->latency_ms));
+//   }
+//
+// The first row declares the columns; every further row puts the same ones in the same order. A table that may stay empty
+// declares its columns with a row of an empty item, which table_declared takes back.
 #ifndef XSP_TABLE_BUILDER_H
 #define XSP_TABLE_BUILDER_H
 
@@ -7,33 +17,30 @@
 
 struct table_builder {
   struct arena *arena;
-  const struct table_column *columns;
-  size_t column_count;
-  struct table_cell *rows;
-  size_t row_count, row_capacity;
+  struct table_column *columns;
+  size_t column_count, column_capacity;
+  struct table_cell *cells; // row-major
+  size_t cell_count, cell_capacity;
+  size_t row_count;
+  uint64_t optional; // a bit per column
   struct table_entry *summary;
   size_t summary_count, summary_capacity;
   const char **notes;
   size_t note_count, note_capacity;
-  bool failed; // out of memory; sticky
 };
 
-#define COLUMN(key, unit, label)                                                                                       \
-  {                                                                                                                    \
-    key, unit, label                                                                                                   \
-  }
 void table_start(struct table_builder *table, struct arena *arena);
-void table_columns(struct table_builder *table, const struct table_column *columns,
-                   size_t count); // before the first row
-void table_reserve(struct table_builder *table,
-                   size_t rows); // where millions are to come: growing would hold twice as many
-// A new row of nulls, to be filled; never NULL (a spare row where memory is out). Valid until the next call.
-struct table_cell *table_row(struct table_builder *table);
+void table_row(struct table_builder *table); // begins a row
+void table_put(struct table_builder *table, const char *key, const char *unit, const char *label,
+               struct table_cell value);
+// The column that was just put is left out of the answer if it is null in every row.
+void table_optional(struct table_builder *table);
+// Takes back the only row; its columns stay. `rows`: how many will follow, if known (growing would hold twice as many).
+void table_declared(struct table_builder *table, size_t rows);
 void table_summary(struct table_builder *table, const char *key, struct table_cell value);
-void table_note(struct table_builder *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
-// Takes out a column that is null in every row, such as latency_from where every figure comes from where it should.
-void table_drop_empty(struct table_builder *table, const char *key);
-// What was built becomes part of the answer: columns, rows, summary, notes. The other members stay.
+// Adds a note unless there is an equal one. Returns its place.
+size_t table_note(struct table_builder *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// Fills columns, rows, summary and notes of the answer; its other members stay.
 void table_answer(const struct table_builder *table, struct table *ret_table);
 
 struct table_cell cell_int(int64_t value);

@@ -43,7 +43,7 @@ static void add(struct flop_counts *sum, const struct flop_counts *more, double 
 }
 
 // ---- nesting ---------------------------------------------------------------------------------------------------------
-static bool number_layers(struct counting *counting)
+static void number_layers(struct counting *counting)
 {
   const struct run_columns *columns = counting->columns;
   const struct store_spans *spans = &columns->spans;
@@ -56,9 +56,6 @@ static bool number_layers(struct counting *counting)
   counting->order = arena_alloc_array(counting->arena, count + 1, sizeof *counting->order);
   counting->nested = arena_alloc_array(counting->arena, count + 1, sizeof *counting->nested);
   counting->total = arena_alloc_array(counting->arena, count + 1, sizeof *counting->total);
-  if (counting->layer_of == NULL || counting->row_of == NULL || counting->above == NULL || counting->order == NULL ||
-      counting->nested == NULL || counting->total == NULL)
-    return false;
   uint32_t number = 0;
   for (size_t i = 0; i < spans->count; i++) {
     bool is_layer = spans->level[i] == XSP_LEVEL_LAYER;
@@ -73,7 +70,6 @@ static bool number_layers(struct counting *counting)
     if (counting->above[i] != ROW_NONE)
       counting->nested[counting->above[i]].pending++;
   }
-  return true;
 }
 
 // Innermost first: a layer comes when all that are in it have come. Parents form no circles (correlate saw to it).
@@ -104,7 +100,7 @@ static struct flop_counts total_of(const struct flop_counts *own, const struct n
   return total;
 }
 
-static bool find_totals(struct counting *counting, struct flop_tags *tags)
+static void find_totals(struct counting *counting, struct flop_tags *tags)
 {
   const struct run_columns *columns = counting->columns;
   size_t count = order_layers(counting);
@@ -114,8 +110,7 @@ static bool find_totals(struct counting *counting, struct flop_tags *tags)
     uint32_t layer = counting->order[at];
     bool is_module = columns->spans.category[counting->row_of[layer]] == columns->module;
     struct flop_counts own;
-    if (!flop_tags_count(tags, layer, &own))
-      return false;
+    flop_tags_count(tags, layer, &own);
     counting->total[layer] = total_of(&own, &counting->nested[layer], flop_tags_role(tags, layer, is_module));
     if (counting->above[layer] == ROW_NONE)
       continue;
@@ -126,7 +121,6 @@ static bool find_totals(struct counting *counting, struct flop_tags *tags)
     add(&nested->sum, &counting->total[layer], 1);
   }
   counting->layer_count = count;
-  return true;
 }
 
 // ---- what is told of which layer -------------------------------------------------------------------------------------
@@ -137,12 +131,10 @@ static double not_negative(double value)
 
 // Takes the work of layers that are told off those they are in. Those in front are innermost: `order` backwards meets
 // what is around first.
-static bool leave_own(const struct counting *counting, const struct layer_rows *rows, struct flop_counts *own)
+static void leave_own(const struct counting *counting, const struct layer_rows *rows, struct flop_counts *own)
 {
   uint32_t *told = arena_alloc_array(counting->arena, counting->layer_count + 1, sizeof *told); // item around or at it
   uint32_t *item_of = arena_alloc_array(counting->arena, counting->columns->spans.count + 1, sizeof *item_of);
-  if (told == NULL || item_of == NULL)
-    return false;
   memset(item_of, 0xff, counting->columns->spans.count * sizeof *item_of);
   for (size_t i = 0; i < rows->count; i++) {
     item_of[rows->items[i].row] = (uint32_t)i;
@@ -164,7 +156,6 @@ static bool leave_own(const struct counting *counting, const struct layer_rows *
     own[i].specials = not_negative(own[i].specials);
     own[i].bytes = not_negative(own[i].bytes);
   }
-  return true;
 }
 
 // ---- pairs -----------------------------------------------------------------------------------------------------------
@@ -182,12 +173,11 @@ static enum status count_run(struct question *question, const struct layers_run 
   XSP_TRY(run_columns_load(question->view->store, run->run,
                            STORE_BIT(STORE_NAME) | STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_TRACER), arena, &columns,
                            err));
-  if (!number_layers(&counting))
-    return question_no_memory(err);
+  number_layers(&counting);
   XSP_TRY(flop_tags_load(&columns, counting.layer_of, counting.layer_count, arena, &tags, err));
   struct flop_counts *own = arena_alloc_array(arena, run->rows->count + 1, sizeof *own);
-  if (own == NULL || !find_totals(&counting, &tags) || !leave_own(&counting, run->rows, own))
-    return question_no_memory(err);
+  find_totals(&counting, &tags);
+  leave_own(&counting, run->rows, own);
   for (size_t i = 0; i < run->rows->count; i++) {
     const struct layer_row *row = &run->rows->items[i];
     uint32_t observation = run->observation_of[row->observation];
@@ -202,19 +192,14 @@ static enum status count_run(struct question *question, const struct layers_run 
   return STATUS_OK;
 }
 
-static bool start(struct gathering *gathering, size_t layer_count, size_t observation_count, struct arena *arena)
+static void start(struct gathering *gathering, size_t layer_count, size_t observation_count, struct arena *arena)
 {
   gathering->observation_count = observation_count;
-  if (observation_count != 0 && layer_count > SIZE_MAX / observation_count)
-    return false;
   for (size_t k = 0; k < AMOUNTS; k++) {
     gathering->values[k] = arena_alloc_array(arena, layer_count * observation_count + 1, sizeof(double));
-    if (gathering->values[k] == NULL)
-      return false;
     for (size_t i = 0; i < layer_count * observation_count; i++)
       gathering->values[k][i] = -1;
   }
-  return true;
 }
 
 // The statistic over the observations that have the layer; NaN where one of them does not say, or none has it.
@@ -250,8 +235,7 @@ enum status flops_layers_load(struct question *question, const struct layers *la
   struct gathering gathering = {0};
   *ret_work = (struct layers_work){0};
   ret_work->items = arena_alloc_array(question->scratch, layers->count + 1, sizeof *ret_work->items);
-  if (ret_work->items == NULL || !start(&gathering, layers->count, set->observation_count, question->scratch))
-    return question_no_memory(err);
+  start(&gathering, layers->count, set->observation_count, question->scratch);
   for (size_t r = 0; r < layers->run_count; r++) {
     const struct layers_run *run = &layers->runs[r];
     if (run->part->set != set)

@@ -47,8 +47,6 @@ enum status flop_tags_load(const struct run_columns *columns, const uint32_t *la
   *ret_tags = (struct flop_tags){.store = store, .arena = arena, .layer_of = layer_of, .memo_mask = 63};
   ret_tags->facts = arena_alloc_array(arena, layer_count + 1, sizeof *ret_tags->facts);
   ret_tags->memo = arena_alloc_array(arena, ret_tags->memo_mask + 1, sizeof *ret_tags->memo);
-  if (ret_tags->facts == NULL || ret_tags->memo == NULL)
-    return question_no_memory(err);
   for (size_t i = 0; i < columns->spans.count; i++) {
     if (layer_of[i] == ROW_NONE)
       continue;
@@ -192,24 +190,21 @@ static struct flop_memo *find_memo(struct flop_memo *memo, size_t mask, const st
   return &memo[at];
 }
 
-static bool grow_memo(struct flop_tags *tags)
+static void grow_memo(struct flop_tags *tags)
 {
   size_t mask = tags->memo_mask * 2 + 1;
   struct flop_memo *memo = arena_alloc_array(tags->arena, mask + 1, sizeof *memo);
-  if (memo == NULL)
-    return false;
   for (size_t i = 0; i <= tags->memo_mask; i++)
     if (tags->memo[i].is_used)
       *find_memo(memo, mask, &tags->memo[i].facts) = tags->memo[i];
   tags->memo = memo;
   tags->memo_mask = mask;
-  return true;
 }
 
-bool flop_tags_count(struct flop_tags *tags, uint32_t layer, struct flop_counts *ret_counts)
+void flop_tags_count(struct flop_tags *tags, uint32_t layer, struct flop_counts *ret_counts)
 {
-  if (tags->memo_count * 2 > tags->memo_mask && !grow_memo(tags))
-    return false;
+  if (tags->memo_count * 2 > tags->memo_mask)
+    grow_memo(tags);
   struct flop_memo *memo = find_memo(tags->memo, tags->memo_mask, &tags->facts[layer]);
   if (!memo->is_used) {
     memo->facts = tags->facts[layer];
@@ -218,7 +213,6 @@ bool flop_tags_count(struct flop_tags *tags, uint32_t layer, struct flop_counts 
     tags->memo_count++;
   }
   *ret_counts = memo->counts;
-  return true;
 }
 
 // ---- who only calls others -------------------------------------------------------------------------------------------

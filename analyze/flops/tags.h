@@ -34,8 +34,7 @@ enum flop_role {
 // Reads the tags of the layers in columns->spans (with their names): `layer_count` of them, numbered by `layer_of`.
 enum status flop_tags_load(const struct run_columns *columns, const uint32_t *layer_of, size_t layer_count,
                            struct arena *arena, struct flop_tags *ret_tags, struct error *err) MUST_CHECK;
-// False: out of memory.
-bool flop_tags_count(struct flop_tags *tags, uint32_t layer, struct flop_counts *ret_counts);
+void flop_tags_count(struct flop_tags *tags, uint32_t layer, struct flop_counts *ret_counts);
 enum flop_role flop_tags_role(const struct flop_tags *tags, uint32_t layer, bool has_category_module);
 
 #endif

@@ -8,34 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-  NAME,
-  COUNT,
-  LATENCY,
-  LATENCY_PCT,
-  KERNELS_PCT,
-  METRICS,
-  SPREAD = METRICS + METRIC_COLUMN_COUNT,
-  PARTIAL = SPREAD + 4,
-  FROM,
-  MODEL_FROM,
-  COLUMN_COUNT
-};
-
-static const struct table_column columns[] = {
-    COLUMN("kernel_name", "", "kernel"),
-    COLUMN("count", "", "count"),
-    COLUMN("latency_ms", "ms", "latency"),
-    COLUMN("latency_pct", "%", "of model"),
-    COLUMN("kernels_pct", "%", "of kernels"),
-    METRIC_COLUMNS,
-    SPREAD_COLUMNS,
-    COLUMN("partial", "", "partial"),
-    COLUMN("latency_from", "", "from"),
-    COLUMN("model_latency_from", "", "model from"),
-};
-_Static_assert(sizeof columns / sizeof columns[0] == COLUMN_COUNT, "a column and its place in the rows");
-
 struct ordering {
   const double *latency_ms;
   const char *const *names;
@@ -52,98 +24,85 @@ static int compare_groups(const void *left, const void *right, void *context)
   return order != 0 ? order : a < b ? -1 : a > b;
 }
 
-enum status names_order(struct question *question, struct kernel_groups *groups, struct names_in_order *ret_names,
-                        struct error *err)
+void names_find(struct question *question, struct names *names)
 {
-  *ret_names = (struct names_in_order){0};
-  ret_names->order = arena_alloc_array(question->scratch, groups->count + 1, sizeof *ret_names->order);
-  ret_names->latency_ms = arena_alloc_array(question->scratch, groups->count + 1, sizeof *ret_names->latency_ms);
-  if (ret_names->order == NULL || ret_names->latency_ms == NULL)
-    return question_no_memory(err);
-  for (size_t i = 0; i < groups->count; i++) {
-    struct kernel_figures figures;
-    kernel_groups_figures(groups, i, &figures);
-    ret_names->latency_ms[i] = figures.latency_ms;
-    if (!isnan(figures.latency_ms))
-      ret_names->order[ret_names->count++] = i;
-  }
-  struct ordering by = {ret_names->latency_ms, groups->kernels->names};
-  qsort_r(ret_names->order, ret_names->count, sizeof *ret_names->order, compare_groups, &by);
-  return STATUS_OK;
-}
-
-double share_pct(double part_ms, double whole_ms)
-{
-  return whole_ms > 0 ? part_ms / whole_ms * 100 : NAN;
-}
-
-double share_of_model_pct(const struct kernels *kernels, double latency_ms)
-{
-  return share_pct(latency_ms, kernels->model_latency_ms);
-}
-
-const char *names_from(const struct kernels *kernels)
-{
+  const struct kernels *kernels = &names->kernels;
   bool serves_model = kernels->model_from != NULL && kernels->model_set == kernels->set;
-  return serves_model ? kernels->set->levels_text : kernels_from(kernels);
+  names->from = serves_model ? kernels->set->levels_text : kernels_from(kernels);
+  names->groups = kernels_group_by_name(question, kernels);
+  names->all = kernels_figures_of_all(question, kernels);
+  names->order = arena_alloc_array(question->scratch, names->groups.count + 1, sizeof *names->order);
+  double *latency_ms = arena_alloc_array(question->scratch, names->groups.count + 1, sizeof *latency_ms);
+  for (size_t i = 0; i < names->groups.count; i++) {
+    struct kernel_figures figures;
+    kernel_groups_figures(&names->groups, i, &figures);
+    latency_ms[i] = figures.latency_ms;
+    if (!isnan(figures.latency_ms))
+      names->order[names->count++] = i;
+  }
+  struct ordering by = {latency_ms, kernels->names};
+  qsort_r(names->order, names->count, sizeof *names->order, compare_groups, &by);
 }
 
-enum status kernels_all(struct question *question, const struct kernels *kernels, struct kernel_figures *ret_all,
-                        struct error *err)
+struct names_row names_row(struct names *names, size_t place)
 {
-  struct kernel_groups all;
-  XSP_TRY(kernels_group_all(question, kernels, &all, err));
-  kernel_groups_figures(&all, 0, ret_all);
-  return STATUS_OK;
+  struct names_row row = {.name = names->kernels.names[names->order[place]]};
+  kernel_groups_figures(&names->groups, names->order[place], &row.figures);
+  return row;
 }
 
-static void summarize(struct question *question, const struct kernels *kernels, const struct kernel_figures *all,
-                      size_t names)
+void put_name(struct table_builder *table, const struct names *names, const struct names_row *row)
+{
+  double ms = row->figures.latency_ms;
+  table_put(table, "kernel_name", "", "kernel", cell_text(row->name));
+  table_put(table, "count", "", "count", cell_number(row->figures.count));
+  table_put(table, "latency_ms", "ms", "latency", cell_real(ms));
+  table_put(table, "latency_pct", "%", "of model", cell_real(share_pct(ms, names->kernels.model_latency_ms)));
+  table_put(table, "kernels_pct", "%", "of kernels", cell_real(share_pct(ms, names->all.latency_ms)));
+}
+
+static void put_row(struct question *question, const struct names *names, const struct roofs *roofs,
+                    const struct names_row *row)
 {
   struct table_builder *table = &question->table;
-  table_summary(table, "kernels", cell_number(all->count));
-  table_summary(table, "distinct_names", cell_int((int64_t)names));
-  table_summary(table, "kernel_latency_ms", cell_real(all->latency_ms));
-  table_summary(table, "model_latency_ms", cell_real(kernels->model_latency_ms));
-  if (kernels->model_set == NULL)
+  struct kernel_point point;
+  kernel_point(question, roofs, &row->figures, &point);
+  table_row(table);
+  put_name(table, names, row);
+  put_metrics(table, &row->figures, &point);
+  put_spread(table, row->figures.values_ms, row->figures.value_count);
+  put_partial(table, row->figures.value_count < names->kernels.observation_count);
+  put_from(table, "latency_from", "from", names->from);
+  put_from(table, "model_latency_from", "model from", names->kernels.model_from);
+}
+
+static void summarize(struct table_builder *table, const struct names *names)
+{
+  table_summary(table, "kernels", cell_number(names->all.count));
+  table_summary(table, "distinct_names", cell_int((int64_t)names->count));
+  table_summary(table, "kernel_latency_ms", cell_real(names->all.latency_ms));
+  table_summary(table, "model_latency_ms", cell_real(names->kernels.model_latency_ms));
+  if (names->kernels.model_set == NULL)
     table_note(table, "there is no run with the model level: shares of the model are not given");
 }
 
 static enum status answer_by_name(struct question *question, struct error *err)
 {
-  struct kernels kernels;
-  struct kernel_groups groups;
+  struct names names = {0};
   struct roofs roofs;
-  struct names_in_order names;
-  struct kernel_figures all;
-  XSP_TRY(kernels_answer(question, KERNELS_ALONE, &kernels, err));
-  question_note_from(question, "model", kernels.model_from);
+  XSP_TRY(kernels_answer(question, KERNELS_ALONE, &names.kernels, err));
+  question_note_from(question, "model", names.kernels.model_from);
   XSP_TRY(roofs_load(question, &roofs, err));
-  XSP_TRY(kernels_group_by_name(question, &kernels, &groups, err));
-  XSP_TRY(names_order(question, &groups, &names, err));
-  XSP_TRY(kernels_all(question, &kernels, &all, err));
-  table_columns(&question->table, columns, COLUMN_COUNT);
+  names_find(question, &names);
+  put_row(question, &names, &roofs, &(struct names_row){0});
+  table_declared(&question->table, names.count);
   for (size_t i = 0; i < names.count; i++) {
-    struct kernel_figures figures;
-    struct table_cell *row = table_row(&question->table);
-    kernel_groups_figures(&groups, names.order[i], &figures);
-    row[NAME] = cell_text(kernels.names[names.order[i]]);
-    row[COUNT] = cell_number(figures.count);
-    row[LATENCY] = cell_real(figures.latency_ms);
-    row[LATENCY_PCT] = cell_real(share_of_model_pct(&kernels, figures.latency_ms));
-    row[KERNELS_PCT] = cell_real(share_pct(figures.latency_ms, all.latency_ms));
-    kernel_cells(question, &roofs, &figures, &row[METRICS]);
-    cell_spread(&row[SPREAD], figures.values_ms, figures.value_count);
-    row[PARTIAL] = figures.value_count < kernels.observation_count ? cell_bool(true) : (struct table_cell){0};
-    row[FROM] = cell_text(names_from(&kernels));
-    row[MODEL_FROM] = cell_text(kernels.model_from);
+    struct names_row row = names_row(&names, i);
+    put_row(question, &names, &roofs, &row);
   }
-  summarize(question, &kernels, &all, names.count);
-  if (kernels.has_metric[KERNEL_FLOPS])
+  summarize(&question->table, &names);
+  if (names.kernels.has_metric[KERNEL_FLOPS])
     roofs_note(question, &roofs);
-  table_drop_empty(&question->table, "partial");
-  table_drop_empty(&question->table, "latency_from");
-  table_drop_empty(&question->table, "model_latency_from");
   return STATUS_OK;
 }
 

@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// A10 --by batch, and the order that both forms of A10 have. Private to analyze.
+// What both forms of A10 share: kernels by name in the order of the table.
 #ifndef XSP_ANALYZE_KERNELS_A10_KERNEL_NAMES_H
 #define XSP_ANALYZE_KERNELS_A10_KERNEL_NAMES_H
 
 #include "analyze/kernels/kernels.h"
 
-struct names_in_order { // groups of kernels_group_by_name, by latency falling, then by name; those without one left out
-  size_t *order;
-  double *latency_ms; // by group
+struct names {
+  struct kernels kernels;
+  struct kernel_groups groups; // by name
+  struct kernel_figures all;   // of all kernels, in layers or not
+  size_t *order;               // groups by latency falling, then by name; those without a latency are left out
   size_t count;
+  const char *from; // kernels_from, and where the set stands in for the model's runs in the shares
 };
-enum status names_order(struct question *question, struct kernel_groups *groups, struct names_in_order *ret_names,
-                        struct error *err) MUST_CHECK;
-double share_pct(double part_ms, double whole_ms);                           // NaN: unknown
-double share_of_model_pct(const struct kernels *kernels, double latency_ms); // NaN: unknown
-// Figures of all kernels, in layers or not.
-enum status kernels_all(struct question *question, const struct kernels *kernels, struct kernel_figures *ret_all,
-                        struct error *err) MUST_CHECK;
-// kernels_from, and where the set stands in for the model's runs in the shares.
-const char *names_from(const struct kernels *kernels);
-enum status names_by_batch(struct question *question, struct error *err) MUST_CHECK;
+struct names_row {
+  const char *name;
+  struct kernel_figures figures;
+};
+
+void names_find(struct question *question, struct names *names); // after kernels_load or kernels_answer
+struct names_row names_row(struct names *names, size_t place);   // valid until the next call
+// The columns name, count, latency and the shares of the model and of all kernels.
+void put_name(struct table_builder *table, const struct names *names, const struct names_row *row);
+enum status names_by_batch(struct question *question, struct error *err) MUST_CHECK; // A10 --by batch
 
 #endif

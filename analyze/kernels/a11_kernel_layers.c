@@ -3,83 +3,78 @@
 #include "analyze/kernels/a11_kernel_layers.h"
 
 #include "analyze/a_list.h"
-#include "analyze/kernels/a10_kernel_names.h"
 
-static const struct table_column columns[] = {KERNEL_LAYER_COLUMNS};
-
-static enum status summarize(struct question *question, const struct kernels *kernels, struct error *err)
+struct kernel_layer kernel_layer(struct question *question, const struct kernels *kernels, struct kernel_groups *groups,
+                                 const struct roofs *roofs, size_t index)
 {
-  struct kernel_groups all;
-  struct kernel_figures figures;
-  XSP_TRY(kernels_group_all(question, kernels, &all, err));
-  kernel_groups_figures(&all, 0, &figures);
-  table_summary(&question->table, "layers", cell_int((int64_t)kernels->layers_told));
-  table_summary(&question->table, "kernels", cell_number(figures.count));
-  table_summary(&question->table, "kernel_latency_ms", cell_real(figures.latency_ms));
-  table_summary(&question->table, "model_latency_ms", cell_real(kernels->model_latency_ms));
-  kernels_summarize_outside(question, kernels);
-  return STATUS_OK;
+  const struct layer *layer = &kernels->layers.items[index];
+  struct kernel_layer row = {
+      .layer = layer,
+      .layer_ms = kernels_layer_ms(question, kernels, index),
+      .is_partial = layer->present < kernels->observation_count,
+      .from = kernels_from(kernels),
+      .layer_from = kernels->layer_from,
+      .model_from = kernels->model_from,
+  };
+  kernel_groups_figures(groups, index, &row.figures);
+  row.latency_pct = share_pct(row.figures.latency_ms, kernels->model_latency_ms);
+  kernel_point(question, roofs, &row.figures, &row.point);
+  return row;
 }
 
-static enum status fill_rows(struct question *question, const struct kernels *kernels, const struct roofs *roofs,
-                             struct error *err)
+void put_kernel_layer(struct table_builder *table, const struct kernel_layer *row)
 {
-  struct kernel_groups groups;
-  XSP_TRY(kernels_group_by_layer(question, kernels, &groups, err));
-  double *values = arena_alloc_array(question->scratch, kernels_room(kernels), sizeof *values);
-  if (values == NULL)
-    return question_no_memory(err);
-  table_reserve(&question->table, groups.count);
-  for (size_t i = 0; i < groups.count; i++) {
-    const struct layer *layer = &kernels->layers.items[i];
-    struct kernel_figures figures;
-    struct table_cell *row = table_row(&question->table);
-    kernel_groups_figures(&groups, i, &figures);
-    row[KERNEL_LAYER_INDEX] = cell_int(layer->index);
-    row[KERNEL_LAYER_NAME] = cell_text(layer->name_text);
-    row[KERNEL_LAYER_TYPE] = cell_text(layer->type);
-    row[KERNEL_LAYER_LATENCY] =
-        cell_real(question_statistic(question, values, kernels_layer_latency(kernels, i, values)));
-    row[KERNEL_LAYER_KERNELS] = cell_real(figures.latency_ms);
-    row[KERNEL_LAYER_PCT] = cell_real(share_of_model_pct(kernels, figures.latency_ms));
-    row[KERNEL_LAYER_COUNT] = cell_number(figures.count);
-    kernel_cells(question, roofs, &figures, &row[KERNEL_LAYER_METRICS]);
-    cell_spread(&row[KERNEL_LAYER_SPREAD], figures.values_ms, figures.value_count);
-    row[KERNEL_LAYER_PARTIAL] = layer->present < kernels->observation_count ? cell_bool(true) : (struct table_cell){0};
-    row[KERNEL_LAYER_FROM] = cell_text(kernels_from(kernels));
-    row[KERNEL_LAYER_LAYER_FROM] = cell_text(kernels->layer_from);
-    row[KERNEL_LAYER_MODEL_FROM] = cell_text(kernels->model_from);
-  }
-  return STATUS_OK;
+  table_row(table);
+  table_put(table, "layer_index", "", "index", cell_int(row->layer->index));
+  table_put(table, "layer_name", "", "layer", cell_text(row->layer->name_text));
+  table_put(table, "layer_type", "", "type", cell_text(row->layer->type));
+  table_put(table, "layer_latency_ms", "ms", "latency", cell_real(row->layer_ms));
+  table_put(table, "kernel_latency_ms", "ms", "kernels", cell_real(row->figures.latency_ms));
+  table_put(table, "latency_pct", "%", "of model", cell_real(row->latency_pct));
+  table_put(table, "count", "", "count", cell_number(row->figures.count));
+  put_metrics(table, &row->figures, &row->point);
+  put_spread(table, row->figures.values_ms, row->figures.value_count);
+  put_partial(table, row->is_partial);
+  put_from(table, "latency_from", "from", row->from);
+  put_from(table, "layer_latency_from", "layer from", row->layer_from);
+  put_from(table, "model_latency_from", "model from", row->model_from);
 }
 
-enum status kernel_layers_told(struct question *question, const struct table_column *all_columns, size_t count,
-                               struct kernels *ret_kernels, struct roofs *ret_roofs, struct error *err)
+enum status kernel_layers_load(struct question *question, struct kernels *ret_kernels, struct roofs *ret_roofs,
+                               struct error *err)
 {
   XSP_TRY(kernels_answer(question, KERNELS_BY_LAYER, ret_kernels, err));
   question_note_from(question, "layer", ret_kernels->layer_from);
   question_note_from(question, "model", ret_kernels->model_from);
-  XSP_TRY(roofs_load(question, ret_roofs, err));
-  table_columns(&question->table, all_columns, count);
-  XSP_TRY(fill_rows(question, ret_kernels, ret_roofs, err));
-  return summarize(question, ret_kernels, err);
+  return roofs_load(question, ret_roofs, err);
 }
 
-void kernel_layers_drop_empty(struct question *question)
+void kernel_layers_summarize(struct question *question, const struct kernels *kernels)
 {
-  static const char *const may_be_empty[] = {"partial", "latency_from", "layer_latency_from", "model_latency_from"};
-  for (size_t i = 0; i < sizeof may_be_empty / sizeof may_be_empty[0]; i++)
-    table_drop_empty(&question->table, may_be_empty[i]);
+  struct table_builder *table = &question->table;
+  struct kernel_figures all = kernels_figures_of_all(question, kernels);
+  table_summary(table, "layers", cell_int((int64_t)kernels->layers_measured));
+  table_summary(table, "kernels", cell_number(all.count));
+  table_summary(table, "kernel_latency_ms", cell_real(all.latency_ms));
+  table_summary(table, "model_latency_ms", cell_real(kernels->model_latency_ms));
+  kernels_summarize_outside(question, kernels);
 }
 
 static enum status answer(struct question *question, struct error *err)
 {
   struct kernels kernels;
   struct roofs roofs;
-  XSP_TRY(kernel_layers_told(question, columns, KERNEL_LAYER_COLUMN_COUNT, &kernels, &roofs, err));
+  XSP_TRY(kernel_layers_load(question, &kernels, &roofs, err));
+  struct kernel_groups groups = kernels_group_by_layer(question, &kernels);
+  put_kernel_layer(&question->table, &(struct kernel_layer){.layer = &(struct layer){0}});
+  table_declared(&question->table, groups.count);
+  for (size_t i = 0; i < groups.count; i++) {
+    struct kernel_layer row = kernel_layer(question, &kernels, &groups, &roofs, i);
+    put_kernel_layer(&question->table, &row);
+  }
+  kernel_layers_summarize(question, &kernels);
   if (kernels.has_metric[KERNEL_FLOPS])
     roofs_note(question, &roofs);
-  kernel_layers_drop_empty(question);
   return STATUS_OK;
 }
 

@@ -1,36 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// A11's answer, which A14 gives with the roofs and what stands beside them. Private to analyze.
+// A row of A11, which A14 has with the roofs and the analytic work.
 #ifndef XSP_ANALYZE_KERNELS_A11_KERNEL_LAYERS_H
 #define XSP_ANALYZE_KERNELS_A11_KERNEL_LAYERS_H
 
 #include "analyze/kernels/kernels.h"
 
-enum {
-  KERNEL_LAYER_INDEX,
-  KERNEL_LAYER_NAME,
-  KERNEL_LAYER_TYPE,
-  KERNEL_LAYER_LATENCY,
-  KERNEL_LAYER_KERNELS,
-  KERNEL_LAYER_PCT,
-  KERNEL_LAYER_COUNT,
-  KERNEL_LAYER_METRICS,
-  KERNEL_LAYER_SPREAD = KERNEL_LAYER_METRICS + METRIC_COLUMN_COUNT,
-  KERNEL_LAYER_PARTIAL = KERNEL_LAYER_SPREAD + 4,
-  KERNEL_LAYER_FROM,
-  KERNEL_LAYER_LAYER_FROM,
-  KERNEL_LAYER_MODEL_FROM,
-  KERNEL_LAYER_COLUMN_COUNT
+struct kernel_layer {
+  const struct layer *layer;
+  double layer_ms;
+  struct kernel_figures figures; // of its kernels
+  double latency_pct;
+  struct kernel_point point;
+  bool is_partial;
+  const char *from, *layer_from, *model_from;
 };
-#define KERNEL_LAYER_COLUMNS                                                                                           \
-  COLUMN("layer_index", "", "index"), COLUMN("layer_name", "", "layer"), COLUMN("layer_type", "", "type"),             \
-      COLUMN("layer_latency_ms", "ms", "latency"), COLUMN("kernel_latency_ms", "ms", "kernels"),                       \
-      COLUMN("latency_pct", "%", "of model"), COLUMN("count", "", "count"), METRIC_COLUMNS, SPREAD_COLUMNS,            \
-      COLUMN("partial", "", "partial"), COLUMN("latency_from", "", "from"),                                            \
-      COLUMN("layer_latency_from", "", "layer from"), COLUMN("model_latency_from", "", "model from")
 
-// Rows with these columns, further ones being left null: row i is layer i. Summary and notes.
-enum status kernel_layers_told(struct question *question, const struct table_column *columns, size_t column_count,
-                               struct kernels *ret_kernels, struct roofs *ret_roofs, struct error *err) MUST_CHECK;
-void kernel_layers_drop_empty(struct question *question);
+// Layer `index`; valid until the next call. `groups`: by layer.
+struct kernel_layer kernel_layer(struct question *question, const struct kernels *kernels, struct kernel_groups *groups,
+                                 const struct roofs *roofs, size_t index);
+void put_kernel_layer(struct table_builder *table, const struct kernel_layer *row); // begins the row
+// Loads what A11 and A14 answer from; their notes and summary.
+enum status kernel_layers_load(struct question *question, struct kernels *ret_kernels, struct roofs *ret_roofs,
+                               struct error *err) MUST_CHECK;
+void kernel_layers_summarize(struct question *question, const struct kernels *kernels);
 
 #endif

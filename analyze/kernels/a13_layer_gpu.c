@@ -1,45 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// A13, GPU and non-GPU latency by layer: how much of a layer's time the device was busy for it.
+// A13, GPU and non-GPU latency by layer: the part of a layer's time during which the device was busy for it.
 #include "analyze/a_list.h"
 #include "analyze/kernels/kernels.h"
 
 #include <math.h>
 
-enum {
-  INDEX,
-  NAME,
-  TYPE,
-  LAYER_LATENCY_MS,
-  KERNEL_LATENCY_MS,
-  GPU_LATENCY,
-  NON_GPU_LATENCY,
-  GPU_PCT,
-  SPREAD,
-  PARTIAL = SPREAD + 4,
-  FROM,
-  LAYER_FROM,
-  COLUMN_COUNT
+struct row {
+  const struct layer *layer;
+  double layer_ms, gpu_ms, non_gpu_ms;
+  struct kernel_figures figures; // of its kernels
 };
 
-static const struct table_column columns[] = {
-    COLUMN("layer_index", "", "index"),
-    COLUMN("layer_name", "", "layer"),
-    COLUMN("layer_type", "", "type"),
-    COLUMN("layer_latency_ms", "ms", "latency"),
-    COLUMN("kernel_latency_ms", "ms", "kernels"),
-    COLUMN("gpu_latency_ms", "ms", "GPU"),
-    COLUMN("non_gpu_latency_ms", "ms", "non-GPU"),
-    COLUMN("gpu_pct", "%", "GPU"),
-    SPREAD_COLUMNS,
-    COLUMN("partial", "", "partial"),
-    COLUMN("latency_from", "", "from"),
-    COLUMN("layer_latency_from", "", "layer from"),
-};
-_Static_assert(sizeof columns / sizeof columns[0] == COLUMN_COUNT, "a column and its place in the rows");
-
-static double share_pct(double part, double whole)
+static void put_row(struct table_builder *table, const struct kernels *kernels, const struct row *row)
 {
-  return whole > 0 ? part / whole * 100 : NAN;
+  table_row(table);
+  table_put(table, "layer_index", "", "index", cell_int(row->layer->index));
+  table_put(table, "layer_name", "", "layer", cell_text(row->layer->name_text));
+  table_put(table, "layer_type", "", "type", cell_text(row->layer->type));
+  table_put(table, "layer_latency_ms", "ms", "latency", cell_real(row->layer_ms));
+  table_put(table, "kernel_latency_ms", "ms", "kernels", cell_real(row->figures.latency_ms));
+  table_put(table, "gpu_latency_ms", "ms", "GPU", cell_real(row->gpu_ms));
+  table_put(table, "non_gpu_latency_ms", "ms", "non-GPU", cell_real(row->non_gpu_ms));
+  table_put(table, "gpu_pct", "%", "GPU", cell_real(share_pct(row->gpu_ms, row->layer_ms)));
+  put_spread(table, row->figures.values_ms, row->figures.value_count);
+  put_partial(table, row->layer->present < kernels->observation_count);
+  put_from(table, "latency_from", "from", kernels_from(kernels));
+  put_from(table, "layer_latency_from", "layer from", kernels->layer_from);
 }
 
 static void note_negative(struct question *question, const struct kernels *kernels, size_t negative, size_t layers)
@@ -58,68 +44,44 @@ static void note_negative(struct question *question, const struct kernels *kerne
                negative, layers);
 }
 
-static void summarize(struct question *question, const struct kernels *kernels, double layers_ms)
-{
-  double gpu_ms = question_statistic(question, kernels->gpu_ms, kernels->observation_count);
-  table_summary(&question->table, "layers", cell_int((int64_t)kernels->layers_told));
-  table_summary(&question->table, "layer_sum_ms", cell_real(layers_ms));
-  table_summary(&question->table, "gpu_latency_ms", cell_real(gpu_ms));
-  kernels_summarize_outside(question, kernels);
-}
-
-// Sum over layers, one an observation, then the statistic.
+// Sum over layers for each observation, then the statistic.
 static double layers_sum_ms(struct question *question, const struct kernels *kernels)
 {
-  const struct view_set *set = kernels->layer_set;
-  double *sums = arena_alloc_array(question->scratch, set->observation_count + 1, sizeof *sums);
-  for (size_t i = 0; sums != NULL && i < kernels->layers.count; i++)
-    for (size_t k = 0; k < set->observation_count; k++) {
+  size_t observations = kernels->layer_set->observation_count;
+  double *sums = arena_alloc_array(question->scratch, observations + 1, sizeof *sums);
+  for (size_t i = 0; i < kernels->layers.count; i++)
+    for (size_t k = 0; k < observations; k++) {
       double value = kernels->layers.items[i].latency_ms[kernels->layer_first + k];
       sums[k] += isnan(value) ? 0 : value;
     }
-  return sums == NULL ? NAN : question_statistic(question, sums, set->observation_count);
+  return question_statistic(question, sums, observations);
 }
 
 static enum status answer(struct question *question, struct error *err)
 {
+  struct table_builder *table = &question->table;
   struct kernels kernels;
-  struct kernel_groups groups;
+  size_t negative = 0;
   XSP_TRY(kernels_answer(question, KERNELS_BY_LAYER, &kernels, err));
   question_note_from(question, "layer", kernels.layer_from);
-  XSP_TRY(kernels_group_by_layer(question, &kernels, &groups, err));
-  double *values = arena_alloc_array(question->scratch, kernels_room(&kernels), sizeof *values);
-  if (values == NULL)
-    return question_no_memory(err);
-  table_columns(&question->table, columns, COLUMN_COUNT);
-  size_t negative = 0;
-  table_reserve(&question->table, groups.count);
+  struct kernel_groups groups = kernels_group_by_layer(question, &kernels);
+  put_row(table, &kernels, &(struct row){.layer = &(struct layer){0}});
+  table_declared(table, groups.count);
   for (size_t i = 0; i < groups.count; i++) {
-    const struct layer *layer = &kernels.layers.items[i];
-    struct kernel_figures figures;
-    struct table_cell *row = table_row(&question->table);
-    kernel_groups_figures(&groups, i, &figures);
-    double layer_ms = question_statistic(question, values, kernels_layer_latency(&kernels, i, values));
-    double gpu_ms = question_statistic(question, values, kernels_layer_gpu(&kernels, i, values));
-    double non_gpu_ms = difference_of_runs_ms(layer_ms, gpu_ms);
-    negative += isnan(non_gpu_ms) && !isnan(layer_ms) && !isnan(gpu_ms);
-    row[INDEX] = cell_int(layer->index);
-    row[NAME] = cell_text(layer->name_text);
-    row[TYPE] = cell_text(layer->type);
-    row[LAYER_LATENCY_MS] = cell_real(layer_ms);
-    row[KERNEL_LATENCY_MS] = cell_real(figures.latency_ms);
-    row[GPU_LATENCY] = cell_real(gpu_ms);
-    row[NON_GPU_LATENCY] = cell_real(non_gpu_ms);
-    row[GPU_PCT] = cell_real(share_pct(gpu_ms, layer_ms));
-    cell_spread(&row[SPREAD], figures.values_ms, figures.value_count);
-    row[PARTIAL] = layer->present < kernels.observation_count ? cell_bool(true) : (struct table_cell){0};
-    row[FROM] = cell_text(kernels_from(&kernels));
-    row[LAYER_FROM] = cell_text(kernels.layer_from);
+    struct row row = {.layer = &kernels.layers.items[i]};
+    kernel_groups_figures(&groups, i, &row.figures);
+    row.layer_ms = kernels_layer_ms(question, &kernels, i);
+    row.gpu_ms = kernels_layer_gpu_ms(question, &kernels, i);
+    row.non_gpu_ms = difference_of_runs_ms(row.layer_ms, row.gpu_ms);
+    negative += isnan(row.non_gpu_ms) && !isnan(row.layer_ms) && !isnan(row.gpu_ms);
+    put_row(table, &kernels, &row);
   }
   note_negative(question, &kernels, negative, groups.count);
-  summarize(question, &kernels, layers_sum_ms(question, &kernels));
-  static const char *const may_be_empty[] = {"partial", "latency_from", "layer_latency_from"};
-  for (size_t i = 0; i < sizeof may_be_empty / sizeof may_be_empty[0]; i++)
-    table_drop_empty(&question->table, may_be_empty[i]);
+  table_summary(table, "layers", cell_int((int64_t)kernels.layers_measured));
+  table_summary(table, "layer_sum_ms", cell_real(layers_sum_ms(question, &kernels)));
+  table_summary(table, "gpu_latency_ms",
+                cell_real(question_statistic(question, kernels.gpu_ms, kernels.observation_count)));
+  kernels_summarize_outside(question, &kernels);
   return STATUS_OK;
 }
 

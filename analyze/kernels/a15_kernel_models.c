@@ -1,114 +1,85 @@
 // SPDX-License-Identifier: Apache-2.0
 // A15, kernels by model: per batch size what all kernels together take, do and are bound by.
+#include "analyze/kernels/a15_kernel_models.h"
+
 #include "analyze/a_list.h"
-#include "analyze/kernels/kernels.h"
 
 #include <math.h>
 #include <stdio.h>
 
-enum {
-  BATCH,
-  MODEL_LATENCY,
-  KERNEL_LATENCY,
-  GPU_LATENCY,
-  NON_GPU_LATENCY,
-  GPU_PCT,
-  COUNT,
-  METRICS,
-  SPREAD = METRICS + METRIC_COLUMN_COUNT,
-  FROM = SPREAD + 4,
-  MODEL_FROM,
-  COLUMN_COUNT
-};
-
-static const struct table_column columns[] = {
-    COLUMN("batch_size", "", "batch"),
-    COLUMN("model_latency_ms", "ms", "latency"),
-    COLUMN("kernel_latency_ms", "ms", "kernels"),
-    COLUMN("gpu_latency_ms", "ms", "GPU"),
-    COLUMN("non_gpu_latency_ms", "ms", "non-GPU"),
-    COLUMN("gpu_pct", "%", "GPU"),
-    COLUMN("count", "", "count"),
-    METRIC_COLUMNS,
-    SPREAD_COLUMNS,
-    COLUMN("latency_from", "", "from"),
-    COLUMN("model_latency_from", "", "model from"),
-};
-_Static_assert(sizeof columns / sizeof columns[0] == COLUMN_COUNT, "a column and its place in the rows");
-
-static void fill_row(struct question *question, const struct kernels *kernels, const struct roofs *roofs,
-                     const struct kernel_figures *figures)
+struct kernel_model kernel_model(struct question *question, const struct kernels *kernels, const struct roofs *roofs)
 {
-  struct table_cell *row = table_row(&question->table);
-  double model_ms = kernels->model_latency_ms;
-  double gpu_ms = question_statistic(question, kernels->gpu_ms, kernels->observation_count);
+  struct kernel_model model = {
+      .batch_size = kernels->batch_size,
+      .model_ms = kernels->model_latency_ms,
+      .gpu_ms = question_statistic(question, kernels->gpu_ms, kernels->observation_count),
+      .figures = kernels_figures_of_all(question, kernels),
+      .from = kernels_from(kernels),
+      .model_from = kernels->model_from,
+  };
   char what[64] = "non-GPU latency";
-  if (kernels->batch_size != 0) // unknown, as of programs that are no models
+  if (kernels->batch_size != 0) // unknown for programs that are not models
     snprintf(what, sizeof what, "non-GPU latency at batch size %lld", (long long)kernels->batch_size);
-  row[BATCH] = kernels->batch_size == 0 ? (struct table_cell){0} : cell_int(kernels->batch_size);
-  row[MODEL_LATENCY] = cell_real(model_ms);
-  row[KERNEL_LATENCY] = cell_real(figures->latency_ms);
-  row[GPU_LATENCY] = cell_real(gpu_ms);
-  if (!isnan(model_ms) && !isnan(gpu_ms))
-    row[NON_GPU_LATENCY] = cell_real(question_difference_ms(question, model_ms, gpu_ms, what));
-  row[GPU_PCT] = cell_real(model_ms > 0 ? figures->latency_ms / model_ms * 100 : NAN);
-  row[COUNT] = cell_number(figures->count);
-  kernel_cells(question, roofs, figures, &row[METRICS]);
-  cell_spread(&row[SPREAD], figures->values_ms, figures->value_count);
-  row[FROM] = cell_text(kernels_from(kernels));
-  row[MODEL_FROM] = cell_text(kernels->model_from);
+  model.non_gpu_ms = question_difference_ms(question, model.model_ms, model.gpu_ms, what);
+  model.gpu_pct = share_pct(model.figures.latency_ms, model.model_ms);
+  kernel_point(question, roofs, &model.figures, &model.point);
+  return model;
 }
 
-static enum status add_batch(struct question *question, int64_t batch_size, const struct roofs *roofs,
-                             bool *has_metrics, struct error *err)
+enum status kernel_model_load(struct question *question, int64_t batch_size, const struct roofs *roofs,
+                              struct kernel_model *ret_model, struct error *err)
 {
   struct kernels kernels;
-  struct kernel_groups all;
-  struct kernel_figures figures;
   XSP_TRY(kernels_load(question, batch_size, KERNELS_BY_MODEL, &kernels, err));
-  XSP_TRY(kernels_group_all(question, &kernels, &all, err));
-  kernel_groups_figures(&all, 0, &figures);
-  fill_row(question, &kernels, roofs, &figures);
+  *ret_model = kernel_model(question, &kernels, roofs);
+  return STATUS_OK;
+}
+
+static void put_row(struct table_builder *table, const struct kernel_model *model)
+{
+  table_row(table);
+  put_batch(table, model->batch_size);
+  table_put(table, "model_latency_ms", "ms", "latency", cell_real(model->model_ms));
+  table_put(table, "kernel_latency_ms", "ms", "kernels", cell_real(model->figures.latency_ms));
+  table_put(table, "gpu_latency_ms", "ms", "GPU", cell_real(model->gpu_ms));
+  table_put(table, "non_gpu_latency_ms", "ms", "non-GPU", cell_real(model->non_gpu_ms));
+  table_put(table, "gpu_pct", "%", "GPU", cell_real(model->gpu_pct));
+  table_put(table, "count", "", "count", cell_number(model->figures.count));
+  put_metrics(table, &model->figures, &model->point);
+  put_spread(table, model->figures.values_ms, model->figures.value_count);
+  put_from(table, "latency_from", "from", model->from);
+  put_from(table, "model_latency_from", "model from", model->model_from);
+}
+
+struct answer {
+  struct roofs roofs;
+  bool has_metrics;
+};
+
+static enum status add_batch(struct question *question, int64_t batch_size, void *context, struct error *err)
+{
+  struct answer *answer = context;
+  struct kernels kernels;
+  XSP_TRY(kernels_load(question, batch_size, KERNELS_BY_MODEL, &kernels, err));
+  struct kernel_model model = kernel_model(question, &kernels, &answer->roofs);
+  put_row(&question->table, &model);
   question_uses(question, kernels.set);
   kernels_note(question, &kernels);
   question_note_from(question, "model", kernels.model_from);
   if (kernels.model_set == NULL)
     table_note(&question->table, "there is no run with the model level: shares of the model are not given");
-  *has_metrics |= kernels.has_metric[KERNEL_FLOPS];
+  answer->has_metrics |= kernels.has_metric[KERNEL_FLOPS];
   return STATUS_OK;
 }
 
 static enum status answer(struct question *question, struct error *err)
 {
-  const struct view *view = question->view;
-  int64_t only = question->request->batch;
-  struct roofs roofs;
-  bool has_metrics = false;
-  XSP_TRY(roofs_load(question, &roofs, err));
-  table_columns(&question->table, columns, COLUMN_COUNT);
-  for (size_t i = 0; i < view->set_count; i++) { // sets stand by batch size
-    int64_t batch_size = view->sets[i].batch_size;
-    if ((i > 0 && view->sets[i - 1].batch_size == batch_size) || (only != 0 && batch_size != only) ||
-        !kernels_exist(view, batch_size))
-      continue;
-    struct arena *answers_scratch = question->scratch;
-    struct arena scratch = {0}; // of one batch size at a time
-    question->scratch = &scratch;
-    enum status status = add_batch(question, batch_size, &roofs, &has_metrics, err);
-    arena_done(&scratch);
-    question->scratch = answers_scratch;
-    XSP_TRY(status);
-    question->batch_size = batch_size;
-  }
-  if (question->table.row_count == 0 && only != 0)
-    return question_lacks(question, err, "there is no run with the kernel level at batch size %lld", (long long)only);
-  if (question->table.row_count == 0)
-    return question_lacks(question, err, "there is no run with the kernel level");
-  question->has_several_batches = question->table.row_count > 1;
-  if (has_metrics)
-    roofs_note(question, &roofs);
-  table_drop_empty(&question->table, "latency_from");
-  table_drop_empty(&question->table, "model_latency_from");
+  struct answer answer = {0};
+  size_t batches;
+  XSP_TRY(roofs_load(question, &answer.roofs, err));
+  XSP_TRY(kernels_each_batch(question, add_batch, &answer, &batches, err));
+  if (answer.has_metrics)
+    roofs_note(question, &answer.roofs);
   return STATUS_OK;
 }
 

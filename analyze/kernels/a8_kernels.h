@@ -5,7 +5,7 @@
 
 #include "analyze/kernels/kernels.h"
 
-enum status kernels_told(struct question *question, bool with_roofs, struct error *err) MUST_CHECK;
+enum status kernels_table(struct question *question, bool with_roofs, struct error *err) MUST_CHECK;
 // Notes which metrics a roofline needs and no kernel has.
 void kernels_note_lacking(struct question *question, const struct kernels *kernels);
 

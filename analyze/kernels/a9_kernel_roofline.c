@@ -14,7 +14,7 @@ void kernels_note_lacking(struct question *question, const struct kernels *kerne
 
 static enum status answer(struct question *question, struct error *err)
 {
-  return kernels_told(question, true, err);
+  return kernels_table(question, true, err);
 }
 
 const struct analysis analysis_a9 = {.id = "A9", .title = "kernel roofline", .needs = "K", .answer = answer};

@@ -42,15 +42,13 @@ static void merge(const struct device_row *from, size_t low, size_t middle, size
 }
 
 // Merges neighbouring ascending runs until one is left. False: out of memory.
-static bool sort_rows(struct device_rows *devices, struct arena *temporary)
+static void sort_rows(struct device_rows *devices, struct arena *temporary)
 {
   struct device_row *from = devices->items;
   struct device_row *to = NULL;
   while (run_end(from, 0, devices->count) < devices->count) {
     if (to == NULL)
       to = arena_alloc_array(temporary, devices->count, sizeof *to);
-    if (to == NULL)
-      return false;
     for (size_t low = 0; low < devices->count;) {
       size_t middle = run_end(from, low, devices->count);
       size_t high = middle < devices->count ? run_end(from, middle, devices->count) : middle;
@@ -63,7 +61,6 @@ static bool sort_rows(struct device_rows *devices, struct arena *temporary)
   }
   if (from != devices->items)
     memcpy(devices->items, from, devices->count * sizeof *from);
-  return true;
 }
 
 // ---- finding ---------------------------------------------------------------------------------------------------------
@@ -81,8 +78,6 @@ enum status device_rows_find(const struct run_columns *columns, const struct lay
   const struct store_spans *spans = &columns->spans;
   *ret_devices = (struct device_rows){0};
   ret_devices->items = arena_alloc_array(arena, count_rows(columns) + 1, sizeof *ret_devices->items);
-  if (ret_devices->items == NULL)
-    return question_no_memory(err);
   for (size_t i = 0; i < spans->count; i++) {
     if (!is_device_row(columns, i))
       continue;
@@ -109,29 +104,27 @@ enum status device_rows_find(const struct run_columns *columns, const struct lay
                                                                    .name = is_kernel ? spans->name[i] : DEVICE_COPY,
                                                                    .row = (uint32_t)i};
   }
-  return sort_rows(ret_devices, columns->arena) ? STATUS_OK : question_no_memory(err);
+  sort_rows(ret_devices, columns->arena);
+  return STATUS_OK;
 }
 
 // ---- metrics ---------------------------------------------------------------------------------------------------------
 static double *values_of_none(struct arena *arena, size_t count)
 {
   double *values = arena_alloc_array(arena, count, sizeof *values);
-  for (size_t i = 0; values != NULL && i < count; i++)
+  for (size_t i = 0; i < count; i++)
     values[i] = NAN;
   return values;
 }
 
-static bool set_metric(struct device_rows *devices, struct arena *arena, size_t metric, uint32_t item,
+static void set_metric(struct device_rows *devices, struct arena *arena, size_t metric, uint32_t item,
                        const struct store_tag *tag)
 {
   double **values = &devices->metrics[metric];
   if (*values == NULL)
     *values = values_of_none(arena, devices->count);
-  if (*values == NULL)
-    return false;
   double value = tag->type == STORE_INT ? (double)tag->value.integer : tag->value.real;
   (*values)[item] = isfinite(value) ? value : NAN;
-  return true;
 }
 
 // A kernel that has counters of some precisions did nothing in the others, and one that has a total alone did it in single:
@@ -152,28 +145,24 @@ static void add_precisions_of(double *const *parts, double *flops)
     *flops = sum;
 }
 
-static bool add_precisions(struct device_rows *devices, struct arena *arena)
+static void add_precisions(struct device_rows *devices, struct arena *arena)
 {
   double **parts = &devices->metrics[KERNEL_FLOPS_BY_PRECISION];
   bool is_any = false;
   for (size_t p = 0; p < PRECISION_COUNT; p++)
     is_any |= parts[p] != NULL;
   if (!is_any)
-    return true;
+    return;
   double **needed[] = {&devices->metrics[KERNEL_FLOPS], &parts[PRECISION_SINGLE]};
-  for (size_t k = 0; k < 2; k++) {
+  for (size_t k = 0; k < 2; k++)
     if (*needed[k] == NULL)
       *needed[k] = values_of_none(arena, devices->count);
-    if (*needed[k] == NULL)
-      return false;
-  }
   for (size_t i = 0; i < devices->count; i++) {
     double *of_kernel[PRECISION_COUNT];
     for (size_t p = 0; p < PRECISION_COUNT; p++)
       of_kernel[p] = parts[p] == NULL ? NULL : &parts[p][i];
     add_precisions_of(of_kernel, &devices->metrics[KERNEL_FLOPS][i]);
   }
-  return true;
 }
 
 enum status device_rows_metrics(const struct run_columns *columns, struct arena *arena, struct device_rows *devices,
@@ -191,8 +180,6 @@ enum status device_rows_metrics(const struct run_columns *columns, struct arena 
   XSP_TRY(store_load_tags_of(columns->store, columns->run->run->run_id, keys, KERNEL_METRICS, columns->arena, &tags,
                              &count, err));
   uint32_t *item_of = arena_alloc_array(columns->arena, columns->spans.count + 1, sizeof *item_of);
-  if (item_of == NULL)
-    return question_no_memory(err);
   for (size_t i = 0; i < devices->count; i++)
     item_of[devices->items[i].row] = devices->items[i].name == DEVICE_COPY ? 0 : (uint32_t)i + 1;
   for (size_t i = 0; i < count; i++) {
@@ -200,8 +187,9 @@ enum status device_rows_metrics(const struct run_columns *columns, struct arena 
     if (row == ROW_NONE || item_of[row] == 0)
       continue;
     for (size_t k = 0; k < KERNEL_METRICS; k++)
-      if (tags[i].key == keys[k] && !set_metric(devices, arena, k, item_of[row] - 1, &tags[i]))
-        return question_no_memory(err);
+      if (tags[i].key == keys[k])
+        set_metric(devices, arena, k, item_of[row] - 1, &tags[i]);
   }
-  return add_precisions(devices, arena) ? STATUS_OK : question_no_memory(err);
+  add_precisions(devices, arena);
+  return STATUS_OK;
 }

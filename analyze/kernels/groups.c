@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups of kernels and their figures: one sum per observation, then the statistic; and the cells that A8, A10, A11 and A15
-// share. Works group by group in scratch of one value per observation.
+// Groups of kernels and their figures: one sum per observation, then the statistic; and the columns that A8, A10, A11 and
+// A15 share. Works group by group in scratch of one value per observation.
 #include "analyze/kernels/kernels.h"
 
 #include "base/saturate.h"
@@ -34,7 +34,7 @@ static double kernel_latency_ms(const struct question *question, const struct ke
   return count == 0 ? NAN : statistic_apply(&question->statistic, values, count);
 }
 
-static bool start_metrics(struct question *question, const struct kernels *kernels, bool is_weighed,
+static void start_metrics(struct question *question, const struct kernels *kernels, bool is_weighed,
                           struct group_scratch *scratch)
 {
   struct arena *arena = question->scratch;
@@ -42,21 +42,17 @@ static bool start_metrics(struct question *question, const struct kernels *kerne
   scratch->weights_ms = arena_alloc_array(arena, room, sizeof *scratch->weights_ms);
   scratch->metric_calls = arena_alloc_array(arena, room, sizeof *scratch->metric_calls);
   scratch->metric_touched = arena_alloc_array(arena, room, sizeof *scratch->metric_touched);
-  bool is_good = scratch->weights_ms != NULL && scratch->metric_calls != NULL && scratch->metric_touched != NULL;
   for (size_t m = 0; m < KERNEL_METRICS; m++)
-    if (kernels->has_metric[m]) {
+    if (kernels->has_metric[m])
       scratch->sums[m] = arena_alloc_array(arena, room, sizeof *scratch->sums[m]);
-      is_good &= scratch->sums[m] != NULL;
-    }
-  if (!is_good || !is_weighed || !kernels->has_metric[KERNEL_OCCUPANCY])
-    return is_good;
+  if (!is_weighed || !kernels->has_metric[KERNEL_OCCUPANCY])
+    return;
   scratch->latency_ms = arena_alloc_array(arena, kernels->count + 1, sizeof *scratch->latency_ms);
-  for (size_t k = 0; scratch->latency_ms != NULL && k < kernels->count; k++)
+  for (size_t k = 0; k < kernels->count; k++)
     scratch->latency_ms[k] = kernel_latency_ms(question, kernels, k, scratch->sorted);
-  return scratch->latency_ms != NULL;
 }
 
-static bool start_scratch(struct question *question, const struct kernels *kernels, bool is_weighed,
+static void start_scratch(struct question *question, const struct kernels *kernels, bool is_weighed,
                           struct group_scratch *scratch)
 {
   struct arena *arena = question->scratch;
@@ -67,8 +63,7 @@ static bool start_scratch(struct question *question, const struct kernels *kerne
   scratch->touched = arena_alloc_array(arena, room, sizeof *scratch->touched);
   scratch->values_ms = arena_alloc_array(arena, room, sizeof *scratch->values_ms);
   scratch->sorted = arena_alloc_array(arena, room, sizeof *scratch->sorted);
-  return scratch->sum_ns != NULL && scratch->calls != NULL && scratch->touched != NULL && scratch->values_ms != NULL &&
-         scratch->sorted != NULL && start_metrics(question, kernels, is_weighed, scratch);
+  start_metrics(question, kernels, is_weighed, scratch);
 }
 
 static uint32_t group_of(const struct kernel_groups *groups, size_t kernel, bool by_name)
@@ -83,49 +78,46 @@ static uint32_t group_of(const struct kernel_groups *groups, size_t kernel, bool
   return kernel < groups->count ? (uint32_t)kernel : UINT32_MAX;
 }
 
-static enum status group(struct question *question, const struct kernels *kernels, enum groups_kind kind, bool by_name,
-                         size_t count, struct kernel_groups *ret, struct error *err)
+static struct kernel_groups group(struct question *question, const struct kernels *kernels, enum groups_kind kind,
+                                  bool by_name, size_t count)
 {
-  *ret = (struct kernel_groups){.question = question, .kernels = kernels, .count = count, .kind = kind};
-  ret->first = arena_alloc_array(question->scratch, count + 2, sizeof *ret->first);
-  ret->row = arena_alloc_array(question->scratch, kernels->count + 1, sizeof *ret->row);
-  ret->scratch = arena_alloc(question->scratch, sizeof *ret->scratch);
-  if (ret->first == NULL || ret->row == NULL || ret->scratch == NULL ||
-      !start_scratch(question, kernels, kind != GROUPS_SPARSE || by_name, ret->scratch))
-    return question_no_memory(err);
+  struct kernel_groups groups = {.question = question, .kernels = kernels, .count = count, .kind = kind};
+  groups.first = arena_alloc_array(question->scratch, count + 2, sizeof *groups.first);
+  groups.row = arena_alloc_array(question->scratch, kernels->count + 1, sizeof *groups.row);
+  groups.scratch = arena_alloc(question->scratch, sizeof *groups.scratch);
+  start_scratch(question, kernels, kind != GROUPS_SPARSE || by_name, groups.scratch);
   for (size_t k = 0; k < kernels->count; k++)
-    if (group_of(ret, k, by_name) != UINT32_MAX)
-      ret->first[group_of(ret, k, by_name) + 2]++;
+    if (group_of(&groups, k, by_name) != UINT32_MAX)
+      groups.first[group_of(&groups, k, by_name) + 2]++;
   for (size_t g = 2; g < count + 2; g++) // first[g + 1] is where the next kernel of group g goes
-    ret->first[g] += ret->first[g - 1];
+    groups.first[g] += groups.first[g - 1];
   for (size_t k = 0; k < kernels->count; k++)
-    if (group_of(ret, k, by_name) != UINT32_MAX)
-      ret->row[ret->first[group_of(ret, k, by_name) + 1]++] = (uint32_t)k;
-  return STATUS_OK;
+    if (group_of(&groups, k, by_name) != UINT32_MAX)
+      groups.row[groups.first[group_of(&groups, k, by_name) + 1]++] = (uint32_t)k;
+  return groups;
 }
 
-enum status kernels_group_each(struct question *question, const struct kernels *kernels, struct kernel_groups *ret,
-                               struct error *err)
+struct kernel_groups kernels_group_each(struct question *question, const struct kernels *kernels)
 {
-  return group(question, kernels, GROUPS_SPARSE, false, kernels->told, ret, err);
+  return group(question, kernels, GROUPS_SPARSE, false, kernels->measured);
 }
 
-enum status kernels_group_by_name(struct question *question, const struct kernels *kernels, struct kernel_groups *ret,
-                                  struct error *err)
+struct kernel_groups kernels_group_by_name(struct question *question, const struct kernels *kernels)
 {
-  return group(question, kernels, GROUPS_SPARSE, true, kernels->name_count, ret, err);
+  return group(question, kernels, GROUPS_SPARSE, true, kernels->name_count);
 }
 
-enum status kernels_group_by_layer(struct question *question, const struct kernels *kernels, struct kernel_groups *ret,
-                                   struct error *err)
+struct kernel_groups kernels_group_by_layer(struct question *question, const struct kernels *kernels)
 {
-  return group(question, kernels, GROUPS_LAYERS, false, kernels->layers_told, ret, err);
+  return group(question, kernels, GROUPS_LAYERS, false, kernels->layers_measured);
 }
 
-enum status kernels_group_all(struct question *question, const struct kernels *kernels, struct kernel_groups *ret,
-                              struct error *err)
+struct kernel_figures kernels_figures_of_all(struct question *question, const struct kernels *kernels)
 {
-  return group(question, kernels, GROUPS_ALL, false, 1, ret, err);
+  struct kernel_groups all = group(question, kernels, GROUPS_ALL, false, 1);
+  struct kernel_figures figures;
+  kernel_groups_figures(&all, 0, &figures);
+  return figures;
 }
 
 // ---- latencies -------------------------------------------------------------------------------------------------------
@@ -159,7 +151,7 @@ static void sum_latencies(struct kernel_groups *groups, size_t group)
 }
 
 // Reads and clears the sums. Returns the fewest calls in any observation.
-static uint32_t tell_latencies(struct kernel_groups *groups, struct kernel_figures *ret_figures)
+static uint32_t read_latencies(struct kernel_groups *groups, struct kernel_figures *ret_figures)
 {
   struct group_scratch *scratch = groups->scratch;
   const struct statistic *statistic = &groups->question->statistic;
@@ -219,7 +211,7 @@ static void sum_metrics(struct kernel_groups *groups, size_t group)
 }
 
 // Reads and clears the sums. An observation with fewer kernels than `fewest` lacks the metrics of some.
-static void tell_metrics(struct kernel_groups *groups, uint32_t fewest, struct kernel_figures *ret_figures)
+static void read_metrics(struct kernel_groups *groups, uint32_t fewest, struct kernel_figures *ret_figures)
 {
   struct group_scratch *scratch = groups->scratch;
   for (size_t m = 0; m < KERNEL_METRICS; m++) {
@@ -245,13 +237,13 @@ void kernel_groups_figures(struct kernel_groups *groups, size_t group, struct ke
 {
   *ret_figures = (struct kernel_figures){0};
   sum_latencies(groups, group);
-  uint32_t fewest = tell_latencies(groups, ret_figures);
+  uint32_t fewest = read_latencies(groups, ret_figures);
   for (size_t m = 0; m < KERNEL_METRICS; m++)
     ret_figures->metrics[m] = NAN;
   if (groups->kernels->metric_set == NULL)
     return;
   sum_metrics(groups, group);
-  tell_metrics(groups, fewest, ret_figures);
+  read_metrics(groups, fewest, ret_figures);
 }
 
 // ---- under a roof ----------------------------------------------------------------------------------------------------
@@ -264,25 +256,25 @@ void kernel_point(const struct question *question, const struct roofs *roofs, co
   point.intensity = roof_intensity(metrics[KERNEL_FLOPS], bytes);
   point.throughput_flops_per_s = roof_throughput_flops_per_s(metrics[KERNEL_FLOPS], figures->latency_ms);
   point.bound = roof_bound(point.roof, point.intensity);
+  point.precision = isnan(metrics[KERNEL_FLOPS]) ? NULL : point.roof->precision;
   point.is_latency_bound = roof_is_latency_bound(point.roof, metrics[KERNEL_FLOPS], bytes, figures->latency_ms,
                                                  question->request->latency_threshold_pct);
   point.above_roof = roof_is_exceeded(point.roof, point.intensity, point.throughput_flops_per_s);
   *ret_point = point;
 }
 
-void kernel_cells(const struct question *question, const struct roofs *roofs, const struct kernel_figures *figures,
-                  struct table_cell *cells)
+void put_metrics(struct table_builder *table, const struct kernel_figures *figures, const struct kernel_point *point)
 {
-  struct kernel_point point;
-  kernel_point(question, roofs, figures, &point);
-  cells[METRIC_FLOPS] = cell_number(figures->metrics[KERNEL_FLOPS]);
-  cells[METRIC_DRAM_READ] = cell_number(figures->metrics[KERNEL_DRAM_READ]);
-  cells[METRIC_DRAM_WRITE] = cell_number(figures->metrics[KERNEL_DRAM_WRITE]);
-  cells[METRIC_OCCUPANCY] = cell_real(figures->metrics[KERNEL_OCCUPANCY]);
-  cells[METRIC_INTENSITY] = cell_real(point.intensity);
-  cells[METRIC_THROUGHPUT] = cell_real(point.throughput_flops_per_s);
-  cells[METRIC_BOUND] = cell_text(point.bound);
-  cells[METRIC_LATENCY_BOUND] = point.is_latency_bound;
-  cells[METRIC_PRECISION] = cell_text(isnan(figures->metrics[KERNEL_FLOPS]) ? NULL : point.roof->precision);
-  cells[METRIC_ABOVE_ROOF] = point.above_roof;
+  const double *metrics = figures->metrics;
+  table_put(table, "flops", "flops", "flops", cell_number(metrics[KERNEL_FLOPS]));
+  table_put(table, "dram_read_bytes", "bytes", "DRAM reads", cell_number(metrics[KERNEL_DRAM_READ]));
+  table_put(table, "dram_write_bytes", "bytes", "DRAM writes", cell_number(metrics[KERNEL_DRAM_WRITE]));
+  table_put(table, "achieved_occupancy_pct", "%", "occupancy", cell_real(metrics[KERNEL_OCCUPANCY]));
+  table_put(table, "arithmetic_intensity", "flops/byte", "intensity", cell_real(point->intensity));
+  table_put(table, "arithmetic_throughput_flops_per_s", "flops/s", "throughput",
+            cell_real(point->throughput_flops_per_s));
+  table_put(table, "bound", "", "bound", cell_text(point->bound));
+  table_put(table, "is_latency_bound", "", "latency-bound", point->is_latency_bound);
+  table_put(table, "precision", "", "precision", cell_text(point->precision));
+  table_put(table, "above_roof", "", "above roof", point->above_roof);
 }

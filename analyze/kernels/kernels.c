@@ -4,15 +4,14 @@
 #include "analyze/kernels/kernels.h"
 
 #include "analyze/keep.h"
-#include "analyze/kernels/keys.h"
 #include "analyze/kernels/sets.h"
+#include "analyze/pairing.h"
 #include "base/saturate.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NONE UINT32_MAX
 #define NO_LAYERS                                                                                                      \
   (UINT32_MAX - 1) // in place of a layer, where kernels are told apart by their place in the observation
 
@@ -23,19 +22,17 @@ struct call_range { // the devices' rows of one observation
   size_t kernels;
   uint32_t observation; // as the layers' values stand
 };
-struct found {                // a kernel while pairing; later an element of struct kernels.items
-  uint32_t layer, name, next; // next: in execution order
+struct found { // a kernel while pairing, later one of struct kernels.items
+  uint32_t layer, name;
 };
-struct pairing {
+struct calls { // all ranges, and how they pair
   struct kernels *kernels;
   struct arena *arena;
   struct call_range *ranges; // by observation: those of the set, then those of the metric set where it is another
-  size_t range_count, told_ranges;
-  size_t fullest; // of the told ones: has most kernels
-  struct found *found;
-  size_t count;
-  uint32_t first; // in execution order
-  struct kernel_keys keys;
+  size_t range_count, measured_ranges;
+  size_t fullest; // of the measured ones: has most kernels
+  struct pairing pairing;
+  struct found *found;                // by pair
   bool has_layers, metric_has_layers; // the sets
   uint32_t *ordinals, *seen;          // by layer, the last for none: the next ordinal, where `seen` is this range
 };
@@ -50,8 +47,6 @@ static enum status load(struct question *question, struct kernels *kernels, stru
 {
   struct layers_part *parts = arena_alloc_array(question->scratch, 3, sizeof *parts);
   size_t count = 0;
-  if (parts == NULL)
-    return question_no_memory(err);
   parts[count++] = (struct layers_part){kernels->set, {true, kernels->metric_set == kernels->set}, 0};
   if (kernels->metric_set != NULL && kernels->metric_set != kernels->set)
     parts[count++] = (struct layers_part){kernels->metric_set, {true, true}, 0};
@@ -64,20 +59,18 @@ static enum status load(struct question *question, struct kernels *kernels, stru
     if (parts[i].set == kernels->layer_set)
       kernels->layer_first = parts[i].first_observation;
   }
-  kernels->layers_told = kernels->layers.told;
+  kernels->layers_measured = kernels->layers.measured;
   kernels->observation_count = kernels->layers.observation_count;
   return STATUS_OK;
 }
 
-static enum status list_ranges(struct pairing *pairing, struct error *err)
+static void list_ranges(struct calls *all)
 {
-  struct kernels *kernels = pairing->kernels;
-  size_t all = kernels->observation_count;
+  struct kernels *kernels = all->kernels;
+  size_t observations = kernels->observation_count;
   if (kernels->metric_set != NULL && kernels->metric_set != kernels->set)
-    all += kernels->metric_set->observation_count;
-  pairing->ranges = arena_alloc_array(pairing->arena, all + 1, sizeof *pairing->ranges);
-  if (pairing->ranges == NULL)
-    return question_no_memory(err);
+    observations += kernels->metric_set->observation_count;
+  all->ranges = arena_alloc_array(all->arena, observations + 1, sizeof *all->ranges);
   for (size_t r = 0; r < kernels->layers.run_count; r++) {
     const struct layers_run *run = &kernels->layers.runs[r];
     if (!run->part->wanted.rows)
@@ -91,15 +84,14 @@ static enum status list_ranges(struct pairing *pairing, struct error *err)
         range.kernels += devices->items[at].name != DEVICE_COPY;
       range.end = at;
       if (range.observation != ROW_NONE)
-        pairing->ranges[pairing->range_count++] = range;
+        all->ranges[all->range_count++] = range;
     }
     if (run->part->set == kernels->set) {
       kernels->open += devices->open;
       kernels->unobserved += devices->unobserved;
     }
   }
-  pairing->told_ranges = kernels->observation_count;
-  return STATUS_OK;
+  all->measured_ranges = kernels->observation_count;
 }
 
 // ---- pairing ---------------------------------------------------------------------------------------------------------
@@ -108,166 +100,141 @@ static uint32_t layer_of(const struct call_range *range, const struct device_row
   return device->item == ROW_NONE ? KERNEL_NO_LAYER : range->run->rows->items[device->item].layer;
 }
 
-// A new kernel, behind `previous` in execution order (NONE: in front).
-static uint32_t add_found(struct pairing *pairing, uint32_t layer, uint32_t name, uint32_t previous)
+static struct pairing_key key(uint32_t layer, uint32_t ordinal, uint32_t name)
 {
-  uint32_t at = (uint32_t)pairing->count++;
-  uint32_t *link = previous == NONE ? &pairing->first : &pairing->found[previous].next;
-  pairing->found[at] = (struct found){layer, name, *link};
-  *link = at;
-  return at;
+  return (struct pairing_key){(uint64_t)layer << 32 | ordinal, name};
 }
 
-// What a kernel of this range pairs by. Where just one of the two sets has layers, its metrics are joined by the place in
-// the observation.
-static struct kernel_key key_of(struct pairing *pairing, size_t range_index, uint32_t layer, uint32_t name,
-                                uint32_t place)
+// Kernels pair by layer, ordinal in the layer, and name. Where only one of the two sets has layers, its metrics are joined
+// by the place in the observation.
+static struct pairing_key key_of(struct calls *all, size_t range_index, uint32_t layer, uint32_t name, uint32_t place)
 {
-  bool is_told = range_index < pairing->told_ranges;
-  if (!pairing->has_layers || (!is_told && !pairing->metric_has_layers))
-    return (struct kernel_key){NO_LAYERS, place, name};
-  size_t slot = layer == KERNEL_NO_LAYER ? pairing->kernels->layers.count : layer;
-  if (pairing->seen[slot] != range_index + 1) {
-    pairing->seen[slot] = (uint32_t)range_index + 1;
-    pairing->ordinals[slot] = 0;
+  bool is_measured = range_index < all->measured_ranges;
+  if (!all->has_layers || (!is_measured && !all->metric_has_layers))
+    return key(NO_LAYERS, place, name);
+  size_t slot = layer == KERNEL_NO_LAYER ? all->kernels->layers.count : layer;
+  if (all->seen[slot] != range_index + 1) {
+    all->seen[slot] = (uint32_t)range_index + 1;
+    all->ordinals[slot] = 0;
   }
-  return (struct kernel_key){layer, pairing->ordinals[slot]++, name};
+  return key(layer, all->ordinals[slot]++, name);
 }
 
-static bool pair_range(struct pairing *pairing, size_t range_index)
+static void pair_range(struct calls *all, size_t range_index)
 {
-  const struct call_range *range = &pairing->ranges[range_index];
-  bool is_told = range_index < pairing->told_ranges;
-  bool is_joined_by_place = range_index == pairing->fullest && pairing->has_layers && !pairing->metric_has_layers &&
-                            pairing->range_count > pairing->told_ranges;
-  uint32_t previous = NONE;
+  const struct call_range *range = &all->ranges[range_index];
+  struct pairing *pairing = &all->pairing;
+  bool is_measured = range_index < all->measured_ranges;
+  bool is_joined_by_place = range_index == all->fullest && all->has_layers && !all->metric_has_layers &&
+                            all->range_count > all->measured_ranges;
   uint32_t place = 0;
+  pairing_sequence(pairing);
   for (size_t i = range->first; i < range->end; i++) {
     struct device_row *device = &range->items[i];
     if (device->name == DEVICE_COPY)
       continue;
     uint32_t layer = layer_of(range, device);
-    struct kernel_key key = key_of(pairing, range_index, layer, device->name, place);
-    uint32_t at = (uint32_t)pairing->count;
-    if (pairing->range_count > 1) // else there is nothing to pair with
-      at = kernel_keys_add(&pairing->keys, key, at);
-    if (at == NONE)
-      return false;
-    if (at == pairing->count)
-      add_found(pairing, is_told || pairing->has_layers ? layer : KERNEL_NO_LAYER, device->name, previous);
-    if (is_joined_by_place &&
-        kernel_keys_add(&pairing->keys, (struct kernel_key){NO_LAYERS, place, device->name}, at) == NONE)
-      return false;
+    struct pairing_key key_here = key_of(all, range_index, layer, device->name, place);
+    size_t known = pairing->count;
+    // A single range has nothing to pair with.
+    uint32_t at = all->range_count > 1 ? pairing_place(pairing, key_here) : pairing_append(pairing);
+    if (pairing->count > known)
+      all->found[at] = (struct found){is_measured || all->has_layers ? layer : KERNEL_NO_LAYER, device->name};
+    if (is_joined_by_place)
+      pairing_alias(pairing, key(NO_LAYERS, place, device->name), at);
     device->row = at; // from here on: which kernel it is
-    previous = at;
     place++;
   }
-  return true;
 }
 
-static bool start_pairing(struct pairing *pairing)
+// The observation with most kernels gives the order.
+static enum status pair_all(struct calls *all, struct error *err)
 {
   size_t most = 0;
-  size_t slots = pairing->kernels->layers.count + 1;
-  for (size_t i = 0; i < pairing->range_count; i++)
-    most += pairing->ranges[i].kernels;
-  pairing->first = NONE;
-  pairing->found = most < NONE - 1 ? arena_alloc_array(pairing->arena, most + 1, sizeof *pairing->found) : NULL;
-  pairing->ordinals = arena_alloc_array(pairing->arena, slots, sizeof *pairing->ordinals);
-  pairing->seen = arena_alloc_array(pairing->arena, slots, sizeof *pairing->seen);
-  return pairing->found != NULL && pairing->ordinals != NULL && pairing->seen != NULL;
-}
-
-// The observation with most kernels gives the order; what others have besides stands behind what it followed there.
-static bool pair_all(struct pairing *pairing)
-{
-  if (!start_pairing(pairing))
-    return false;
-  for (size_t i = 1; i < pairing->told_ranges; i++)
-    if (pairing->ranges[i].kernels > pairing->ranges[pairing->fullest].kernels)
-      pairing->fullest = i;
-  if (pairing->range_count > 0 && !pair_range(pairing, pairing->fullest))
-    return false;
-  for (size_t i = 0; i < pairing->range_count; i++)
-    if (i != pairing->fullest && !pair_range(pairing, i))
-      return false;
-  return true;
+  size_t slots = all->kernels->layers.count + 1;
+  for (size_t i = 0; i < all->range_count; i++)
+    most += all->ranges[i].kernels;
+  if (most >= PAIRING_NONE - 1)
+    return error_set(err, STATUS_INPUT, "cannot analyze", NULL, NULL, "%zu kernels are too many", most);
+  pairing_start(&all->pairing, all->arena, most);
+  all->found = arena_alloc_array(all->arena, most + 1, sizeof *all->found);
+  all->ordinals = arena_alloc_array(all->arena, slots, sizeof *all->ordinals);
+  all->seen = arena_alloc_array(all->arena, slots, sizeof *all->seen);
+  for (size_t i = 1; i < all->measured_ranges; i++)
+    if (all->ranges[i].kernels > all->ranges[all->fullest].kernels)
+      all->fullest = i;
+  if (all->range_count > 0)
+    pair_range(all, all->fullest);
+  for (size_t i = 0; i < all->range_count; i++)
+    if (i != all->fullest)
+      pair_range(all, i);
+  return STATUS_OK;
 }
 
 // ---- from pairs to kernels -------------------------------------------------------------------------------------------
-static enum status list_names(struct question *question, struct kernels *kernels, const uint32_t *names,
-                              struct error *err)
+static void list_names(struct question *question, struct kernels *kernels, struct arena *arena, const uint32_t *names)
 {
-  struct kernel_keys groups = {0};
+  struct pairing groups;
   struct keep keep = {.arena = question->arena};
   kernels->names = arena_alloc_array(question->scratch, kernels->count + 1, sizeof *kernels->names);
-  bool is_good = kernels->names != NULL;
-  for (size_t i = 0; is_good && i < kernels->count; i++) {
-    uint32_t next = (uint32_t)kernels->name_count;
-    uint32_t group = kernel_keys_add(&groups, (struct kernel_key){0, 0, names[i]}, next);
-    is_good = group != NONE;
-    if (is_good && group == next) {
-      kernels->names[next] = store_text(question->view->store, names[i], NULL);
-      is_good = keep_text(&keep, &kernels->names[next]);
+  pairing_start(&groups, arena, kernels->count);
+  for (size_t i = 0; i < kernels->count; i++) {
+    pairing_sequence(&groups); // equal names pair
+    uint32_t group = pairing_place(&groups, (struct pairing_key){names[i], 0});
+    if (group == kernels->name_count) {
+      kernels->names[group] = store_text(question->view->store, names[i], NULL);
+      keep_text(&keep, &kernels->names[group]);
       kernels->name_count++;
     }
-    if (is_good) {
-      kernels->items[i].name_group = group;
-      kernels->items[i].name = kernels->names[group];
-    }
+    kernels->items[i].name_group = group;
+    kernels->items[i].name = kernels->names[group];
   }
-  kernel_keys_done(&groups);
   keep_done(&keep);
-  return is_good ? STATUS_OK : question_no_memory(err);
 }
 
 // Execution order; kernels that only metric runs have come last. Devices' rows then name kernels by their place in it.
-static enum status list_kernels(struct question *question, struct pairing *pairing, struct error *err)
+static void list_kernels(struct question *question, struct calls *all)
 {
-  struct kernels *kernels = pairing->kernels;
-  uint32_t *item_of = arena_alloc_array(pairing->arena, pairing->count + 1, sizeof *item_of);
-  uint32_t *names = arena_alloc_array(pairing->arena, pairing->count + 1, sizeof *names);
-  size_t *present = arena_alloc_array(pairing->arena, pairing->count + 1, sizeof *present);
-  kernels->items = arena_alloc_array(question->scratch, pairing->count + 1, sizeof *kernels->items);
-  if (item_of == NULL || names == NULL || present == NULL || kernels->items == NULL)
-    return question_no_memory(err);
-  for (size_t r = 0; r < pairing->told_ranges; r++)
-    for (size_t i = pairing->ranges[r].first; i < pairing->ranges[r].end; i++)
-      if (pairing->ranges[r].items[i].name != DEVICE_COPY)
-        present[pairing->ranges[r].items[i].row]++;
-  for (int told = 1; told >= 0; told--) {
-    for (uint32_t at = pairing->first; at != NONE; at = pairing->found[at].next) {
-      if ((present[at] > 0) != told)
-        continue;
-      item_of[at] = (uint32_t)kernels->count;
-      names[kernels->count] = pairing->found[at].name;
-      kernels->items[kernels->count++] = (struct kernel){.layer = pairing->found[at].layer, .present = present[at]};
-    }
-    kernels->told = told ? kernels->count : kernels->told;
+  struct kernels *kernels = all->kernels;
+  size_t count = all->pairing.count;
+  uint32_t *item_of = arena_alloc_array(all->arena, count + 1, sizeof *item_of);
+  uint32_t *order = arena_alloc_array(all->arena, count + 1, sizeof *order);
+  uint32_t *names = arena_alloc_array(all->arena, count + 1, sizeof *names);
+  size_t *present = arena_alloc_array(all->arena, count + 1, sizeof *present);
+  kernels->items = arena_alloc_array(question->scratch, count + 1, sizeof *kernels->items);
+  for (size_t r = 0; r < all->measured_ranges; r++)
+    for (size_t i = all->ranges[r].first; i < all->ranges[r].end; i++)
+      if (all->ranges[r].items[i].name != DEVICE_COPY)
+        present[all->ranges[r].items[i].row]++;
+  pairing_order(&all->pairing, present, order);
+  for (; kernels->count < count; kernels->count++) {
+    uint32_t at = order[kernels->count];
+    item_of[at] = (uint32_t)kernels->count;
+    names[kernels->count] = all->found[at].name;
+    kernels->items[kernels->count] = (struct kernel){.layer = all->found[at].layer, .present = present[at]};
+    kernels->measured += present[at] > 0;
   }
-  for (size_t r = 0; r < pairing->range_count; r++)
-    for (size_t i = pairing->ranges[r].first; i < pairing->ranges[r].end; i++)
-      if (pairing->ranges[r].items[i].name != DEVICE_COPY)
-        pairing->ranges[r].items[i].row = item_of[pairing->ranges[r].items[i].row];
-  return list_names(question, kernels, names, err);
+  for (size_t r = 0; r < all->range_count; r++)
+    for (size_t i = all->ranges[r].first; i < all->ranges[r].end; i++)
+      if (all->ranges[r].items[i].name != DEVICE_COPY)
+        all->ranges[r].items[i].row = item_of[all->ranges[r].items[i].row];
+  list_names(question, kernels, all->arena, names);
 }
 
-static bool start_calls(struct question *question, const struct pairing *pairing, size_t first_range, size_t end_range,
+static void start_calls(struct question *question, const struct calls *all, size_t first_range, size_t end_range,
                         bool with_metrics, struct kernel_calls *calls)
 {
-  size_t kernels = pairing->kernels->count;
+  size_t kernels = all->kernels->count;
   size_t total = 0;
   calls->first = arena_alloc_array(question->scratch, kernels + 2, sizeof *calls->first);
-  if (calls->first == NULL)
-    return false;
   for (size_t r = first_range; r < end_range; r++) {
-    const struct call_range *range = &pairing->ranges[r];
+    const struct call_range *range = &all->ranges[r];
     total += range->kernels;
     for (size_t i = range->first; i < range->end; i++)
       if (range->items[i].name != DEVICE_COPY)
         calls->first[range->items[i].row + 2]++;
     for (size_t m = 0; with_metrics && m < KERNEL_METRICS; m++)
-      pairing->kernels->has_metric[m] |= range->run->rows->devices.metrics[m] != NULL;
+      all->kernels->has_metric[m] |= range->run->rows->devices.metrics[m] != NULL;
   }
   for (size_t k = 2; k < kernels + 2; k++) // first[k + 1] is where the next call of kernel k goes
     calls->first[k] += calls->first[k - 1];
@@ -275,23 +242,18 @@ static bool start_calls(struct question *question, const struct pairing *pairing
   calls->observation = arena_alloc_array(question->scratch, total + 1, sizeof *calls->observation);
   if (!with_metrics)
     calls->duration_ns = arena_alloc_array(question->scratch, total + 1, sizeof *calls->duration_ns);
-  bool is_good = calls->observation != NULL && (with_metrics || calls->duration_ns != NULL);
   for (size_t m = 0; with_metrics && m < KERNEL_METRICS; m++)
-    if (pairing->kernels->has_metric[m]) {
+    if (all->kernels->has_metric[m])
       calls->metrics[m] = arena_alloc_array(question->scratch, total + 1, sizeof *calls->metrics[m]);
-      is_good &= calls->metrics[m] != NULL;
-    }
-  return is_good;
 }
 
 // Sorts the executions of these observations by kernel.
-static enum status list_calls(struct question *question, const struct pairing *pairing, size_t first_range,
-                              size_t end_range, bool with_metrics, struct kernel_calls *calls, struct error *err)
+static void list_calls(struct question *question, const struct calls *all, size_t first_range, size_t end_range,
+                       bool with_metrics, struct kernel_calls *calls)
 {
-  if (!start_calls(question, pairing, first_range, end_range, with_metrics, calls))
-    return question_no_memory(err);
+  start_calls(question, all, first_range, end_range, with_metrics, calls);
   for (size_t r = first_range; r < end_range; r++) {
-    const struct call_range *range = &pairing->ranges[r];
+    const struct call_range *range = &all->ranges[r];
     double *const *metrics = range->run->rows->devices.metrics;
     for (size_t i = range->first; i < range->end; i++) {
       const struct device_row *device = &range->items[i];
@@ -306,7 +268,6 @@ static enum status list_calls(struct question *question, const struct pairing *p
           calls->metrics[m][at] = metrics[m] == NULL ? NAN : metrics[m][i];
     }
   }
-  return STATUS_OK;
 }
 
 // ---- what ran at once ------------------------------------------------------------------------------------------------
@@ -328,40 +289,34 @@ static void add_interval(struct unions *of, const struct device_row *device)
   of->is_started = true;
 }
 
-static bool start_gpu(struct question *question, struct kernels *kernels)
+static void start_gpu(struct question *question, struct kernels *kernels)
 {
   size_t observations = kernels->observation_count;
   kernels->gpu_ms = arena_alloc_array(question->scratch, observations + 1, sizeof *kernels->gpu_ms);
   kernels->outside_ms = arena_alloc_array(question->scratch, observations + 1, sizeof *kernels->outside_ms);
   kernels->outside_count = arena_alloc_array(question->scratch, observations + 1, sizeof *kernels->outside_count);
-  if (kernels->gpu_ms == NULL || kernels->outside_ms == NULL || kernels->outside_count == NULL)
-    return false;
   if (kernels->use != KERNELS_BY_LAYER)
-    return true;
-  if (kernels->layers_told > SIZE_MAX / (observations + 1))
-    return false;
-  size_t cells = kernels->layers_told * observations;
+    return;
+  size_t cells = kernels->layers_measured * observations;
   kernels->layer_gpu_ms = arena_alloc_array(question->scratch, cells + 1, sizeof *kernels->layer_gpu_ms);
-  for (size_t i = 0; kernels->layer_gpu_ms != NULL && i < cells; i++) {
+  for (size_t i = 0; i < cells; i++) {
     const struct layer *layer = &kernels->layers.items[i / observations];
     kernels->layer_gpu_ms[i] = isnan(layer->latency_ms[i % observations]) ? NAN : 0;
   }
-  return kernels->layer_gpu_ms != NULL;
 }
 
-static enum status add_gpu(struct question *question, const struct pairing *pairing, struct error *err)
+static void add_gpu(struct question *question, const struct calls *all)
 {
-  struct kernels *kernels = pairing->kernels;
-  struct unions *of_layers = arena_alloc_array(pairing->arena, kernels->layers.count + 1, sizeof *of_layers);
-  if (of_layers == NULL || !start_gpu(question, kernels))
-    return question_no_memory(err);
-  for (size_t r = 0; r < pairing->told_ranges; r++) {
-    const struct call_range *range = &pairing->ranges[r];
-    struct unions all = {0};
+  struct kernels *kernels = all->kernels;
+  struct unions *of_layers = arena_alloc_array(all->arena, kernels->layers.count + 1, sizeof *of_layers);
+  start_gpu(question, kernels);
+  for (size_t r = 0; r < all->measured_ranges; r++) {
+    const struct call_range *range = &all->ranges[r];
+    struct unions of_all = {0};
     int64_t outside_ns = 0;
     for (size_t i = range->first; i < range->end; i++) {
       uint32_t layer = layer_of(range, &range->items[i]);
-      add_interval(&all, &range->items[i]);
+      add_interval(&of_all, &range->items[i]);
       if (layer != KERNEL_NO_LAYER) {
         add_interval(&of_layers[layer], &range->items[i]);
       } else if (range->items[i].name != DEVICE_COPY) {
@@ -369,7 +324,7 @@ static enum status add_gpu(struct question *question, const struct pairing *pair
         kernels->outside_count[r]++;
       }
     }
-    kernels->gpu_ms[r] = (double)all.sum_ns / 1e6;
+    kernels->gpu_ms[r] = (double)of_all.sum_ns / 1e6;
     kernels->outside_ms[r] = (double)outside_ns / 1e6;
     for (size_t i = range->first; i < range->end; i++) {
       uint32_t layer = layer_of(range, &range->items[i]);
@@ -380,24 +335,23 @@ static enum status add_gpu(struct question *question, const struct pairing *pair
       of_layers[layer] = (struct unions){0};
     }
   }
-  return STATUS_OK;
 }
 
 // ---- all together ----------------------------------------------------------------------------------------------------
-static enum status pair(struct question *question, struct pairing *pairing, struct error *err)
+static enum status pair(struct question *question, struct calls *all, struct error *err)
 {
-  struct kernels *kernels = pairing->kernels;
-  XSP_TRY(list_ranges(pairing, err));
-  if (!pair_all(pairing))
-    return question_no_memory(err);
-  XSP_TRY(list_kernels(question, pairing, err));
-  XSP_TRY(list_calls(question, pairing, 0, pairing->told_ranges, false, &kernels->calls, err));
+  struct kernels *kernels = all->kernels;
+  list_ranges(all);
+  XSP_TRY(pair_all(all, err));
+  list_kernels(question, all);
+  list_calls(question, all, 0, all->measured_ranges, false, &kernels->calls);
   if (kernels->metric_set != NULL) {
-    size_t first = kernels->metric_set == kernels->set ? 0 : pairing->told_ranges;
-    size_t end = kernels->metric_set == kernels->set ? pairing->told_ranges : pairing->range_count;
-    XSP_TRY(list_calls(question, pairing, first, end, true, &kernels->metric_calls, err));
+    size_t first = kernels->metric_set == kernels->set ? 0 : all->measured_ranges;
+    size_t end = kernels->metric_set == kernels->set ? all->measured_ranges : all->range_count;
+    list_calls(question, all, first, end, true, &kernels->metric_calls);
   }
-  return add_gpu(question, pairing, err);
+  add_gpu(question, all);
+  return STATUS_OK;
 }
 
 enum status kernels_load(struct question *question, int64_t batch_size, enum kernels_use use,
@@ -409,41 +363,24 @@ enum status kernels_load(struct question *question, int64_t batch_size, enum ker
                           (long long)batch_size);
   XSP_TRY(load(question, ret_kernels, err));
   struct arena arena = {0};
-  struct pairing pairing = {.kernels = ret_kernels, .arena = &arena};
-  pairing.has_layers = has_layers(ret_kernels->set);
-  pairing.metric_has_layers = has_layers(ret_kernels->metric_set);
-  enum status status = pair(question, &pairing, err);
-  kernel_keys_done(&pairing.keys);
+  struct calls all = {.kernels = ret_kernels, .arena = &arena};
+  all.has_layers = has_layers(ret_kernels->set);
+  all.metric_has_layers = has_layers(ret_kernels->metric_set);
+  enum status status = pair(question, &all, err);
   arena_done(&arena);
   return status;
 }
 
-size_t kernels_room(const struct kernels *kernels)
-{
-  size_t room = kernels->observation_count;
-  if (kernels->layer_set != NULL && kernels->layer_set->observation_count > room)
-    room = kernels->layer_set->observation_count;
-  return room + 1;
-}
-
-static size_t pack(const double *from, size_t count, double *values)
-{
-  size_t packed = 0;
-  for (size_t i = 0; i < count; i++)
-    if (!isnan(from[i]))
-      values[packed++] = from[i];
-  return packed;
-}
-
-size_t kernels_layer_latency(const struct kernels *kernels, size_t layer, double *values_ms)
+double kernels_layer_ms(struct question *question, const struct kernels *kernels, size_t layer)
 {
   if (kernels->layer_set == NULL)
-    return 0;
-  return pack(kernels->layers.items[layer].latency_ms + kernels->layer_first, kernels->layer_set->observation_count,
-              values_ms);
+    return NAN;
+  return question_statistic(question, kernels->layers.items[layer].latency_ms + kernels->layer_first,
+                            kernels->layer_set->observation_count);
 }
 
-size_t kernels_layer_gpu(const struct kernels *kernels, size_t layer, double *values_ms)
+double kernels_layer_gpu_ms(struct question *question, const struct kernels *kernels, size_t layer)
 {
-  return pack(kernels->layer_gpu_ms + layer * kernels->observation_count, kernels->observation_count, values_ms);
+  return question_statistic(question, kernels->layer_gpu_ms + layer * kernels->observation_count,
+                            kernels->observation_count);
 }

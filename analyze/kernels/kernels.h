@@ -32,17 +32,17 @@ struct kernel_calls { // executions in one set, by kernel: kernel k's are first[
 struct kernels {
   enum kernels_use use;
   int64_t batch_size;
-  const struct view_set *set;                 // whose latencies are told
-  const struct view_set *metric_set;          // whose metrics are told; NULL: none
-  const struct view_set *layer_set;           // whose layer latencies are told (KERNELS_BY_LAYER); NULL: none
-  const struct view_set *model_set;           // whose model latency is told; NULL: none
+  const struct view_set *set;                 // whose latencies are reported
+  const struct view_set *metric_set;          // whose metrics are reported; NULL: none
+  const struct view_set *layer_set;           // whose layer latencies are reported (KERNELS_BY_LAYER); NULL: none
+  const struct view_set *model_set;           // whose model latency is reported; NULL: none
   const char *from, *layer_from, *model_from; // NULL: these are the sets that should answer
   struct kernel *items;                       // in execution order; those that only metric runs have come last
-  size_t count, told;                         // told: with a latency
+  size_t count, measured;                     // measured: with a latency
   const char **names;                         // different kernel names
   size_t name_count;
   struct layers layers;     // paired over all sets at once; those that `set` lacks come last
-  size_t layers_told;       // layers that `set` has
+  size_t layers_measured;   // layers that `set` has
   size_t observation_count; // of `set`
   double *gpu_ms;           // per observation: union of all kernels, copies and memory sets
   double *layer_gpu_ms;     // the same by layer and observation (KERNELS_BY_LAYER); NaN where the layer is not
@@ -64,15 +64,18 @@ bool kernels_exist_by_layer(const struct view *view, int64_t batch_size);
 enum status kernels_answer(struct question *question, enum kernels_use use, struct kernels *ret_kernels,
                            struct error *err) MUST_CHECK;
 void kernels_note(struct question *question, const struct kernels *kernels); // what kernels_answer notes
+// Calls `add` for each batch size with the kernel level that the request wants, with scratch of its own. STATUS_NO: none.
+enum status kernels_each_batch(struct question *question,
+                               enum status (*add)(struct question *question, int64_t batch_size, void *context,
+                                                  struct error *err),
+                               void *context, size_t *ret_count, struct error *err) MUST_CHECK;
 // kernels_without_layer, kernels_without_layer_ms
 void kernels_summarize_outside(struct question *question, const struct kernels *kernels);
 // What the rows' latency_from says: the set, where it stands in for one that should have answered. NULL: nothing.
 const char *kernels_from(const struct kernels *kernels);
 
-// Values of a layer, one per observation that has it, packed (room: kernels_room). Returns how many.
-size_t kernels_room(const struct kernels *kernels);
-size_t kernels_layer_latency(const struct kernels *kernels, size_t layer, double *values_ms); // of layer_set
-size_t kernels_layer_gpu(const struct kernels *kernels, size_t layer, double *values_ms);     // union; of `set`
+double kernels_layer_ms(struct question *question, const struct kernels *kernels, size_t layer);     // of layer_set
+double kernels_layer_gpu_ms(struct question *question, const struct kernels *kernels, size_t layer); // union; of `set`
 
 // ---- groups ----------------------------------------------------------------------------------------------------------
 enum groups_kind { GROUPS_SPARSE, GROUPS_LAYERS, GROUPS_ALL };
@@ -91,48 +94,22 @@ struct kernel_figures {
   size_t value_count;
   double metrics[KERNEL_METRICS]; // sums (KERNEL_OCCUPANCY: weighted mean); NaN: not measured
 };
-enum status kernels_group_each(struct question *question, const struct kernels *kernels, struct kernel_groups *ret,
-                               struct error *err) MUST_CHECK; // group = item
-enum status kernels_group_by_name(struct question *question, const struct kernels *kernels, struct kernel_groups *ret,
-                                  struct error *err) MUST_CHECK; // group = name
-enum status kernels_group_by_layer(struct question *question, const struct kernels *kernels, struct kernel_groups *ret,
-                                   struct error *err) MUST_CHECK; // group = layer
-enum status kernels_group_all(struct question *question, const struct kernels *kernels, struct kernel_groups *ret,
-                              struct error *err) MUST_CHECK; // one group
+struct kernel_groups kernels_group_each(struct question *question, const struct kernels *kernels); // group = item
+struct kernel_groups kernels_group_by_name(struct question *question, const struct kernels *kernels);
+struct kernel_groups kernels_group_by_layer(struct question *question, const struct kernels *kernels);
 void kernel_groups_figures(struct kernel_groups *groups, size_t group, struct kernel_figures *ret_figures);
+struct kernel_figures kernels_figures_of_all(struct question *question, const struct kernels *kernels);
 
 // ---- a group under its roof ------------------------------------------------------------------------------------------
 struct kernel_point {
   const struct roof *roof;
   double intensity, throughput_flops_per_s; // by kernel latency
-  const char *bound;
+  const char *bound, *precision;            // NULL: unknown
   struct table_cell is_latency_bound, above_roof;
 };
 void kernel_point(const struct question *question, const struct roofs *roofs, const struct kernel_figures *figures,
                   struct kernel_point *ret_point);
-
-// The columns that A8, A10, A11 and A15 share, and their cells.
-enum {
-  METRIC_FLOPS,
-  METRIC_DRAM_READ,
-  METRIC_DRAM_WRITE,
-  METRIC_OCCUPANCY,
-  METRIC_INTENSITY,
-  METRIC_THROUGHPUT,
-  METRIC_BOUND,
-  METRIC_LATENCY_BOUND,
-  METRIC_PRECISION,
-  METRIC_ABOVE_ROOF,
-  METRIC_COLUMN_COUNT
-};
-#define METRIC_COLUMNS                                                                                                 \
-  COLUMN("flops", "flops", "flops"), COLUMN("dram_read_bytes", "bytes", "DRAM reads"),                                 \
-      COLUMN("dram_write_bytes", "bytes", "DRAM writes"), COLUMN("achieved_occupancy_pct", "%", "occupancy"),          \
-      COLUMN("arithmetic_intensity", "flops/byte", "intensity"),                                                       \
-      COLUMN("arithmetic_throughput_flops_per_s", "flops/s", "throughput"), COLUMN("bound", "", "bound"),              \
-      COLUMN("is_latency_bound", "", "latency-bound"), COLUMN("precision", "", "precision"),                           \
-      COLUMN("above_roof", "", "above roof")
-void kernel_cells(const struct question *question, const struct roofs *roofs, const struct kernel_figures *figures,
-                  struct table_cell *cells); // METRIC_COLUMN_COUNT of them
+// Columns that A8, A10, A11 and A15 share.
+void put_metrics(struct table_builder *table, const struct kernel_figures *figures, const struct kernel_point *point);
 
 #endif

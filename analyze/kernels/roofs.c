@@ -141,11 +141,13 @@ const struct roof *roofs_choose(const struct roofs *roofs, const double flops_by
   return roofs->of[most].precision != NULL ? &roofs->of[most] : &roofs->of[PRECISION_SINGLE];
 }
 
-void roof_cells(const struct roof *roof, struct table_cell cells[ROOF_COLUMN_COUNT])
+void put_roof(struct table_builder *table, const struct roof *roof)
 {
-  cells[0] = cell_real(roof->peak_flops_per_s);
-  cells[1] = cell_real(roof->memory_bandwidth_bytes_per_s);
-  cells[2] = cell_real(roof->ideal_arithmetic_intensity);
+  table_put(table, "peak_flops_per_s", "flops/s", "peak", cell_real(roof->peak_flops_per_s));
+  table_put(table, "memory_bandwidth_bytes_per_s", "bytes/s", "bandwidth",
+            cell_real(roof->memory_bandwidth_bytes_per_s));
+  table_put(table, "ideal_arithmetic_intensity", "flops/byte", "ideal intensity",
+            cell_real(roof->ideal_arithmetic_intensity));
 }
 
 // Rounding alone must not raise suspicion, nor put what is just at a limit on the wrong side of it.

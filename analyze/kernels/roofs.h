@@ -29,12 +29,7 @@ void roofs_note(struct question *question, const struct roofs *roofs);
 // roof of that precision is not. Never NULL.
 const struct roof *roofs_choose(const struct roofs *roofs, const double flops_by_precision[PRECISION_COUNT]);
 
-// The columns of the roof that a point lies under, and their cells.
-#define ROOF_COLUMN_COUNT 3
-#define ROOF_COLUMNS                                                                                                   \
-  COLUMN("peak_flops_per_s", "flops/s", "peak"), COLUMN("memory_bandwidth_bytes_per_s", "bytes/s", "bandwidth"),       \
-      COLUMN("ideal_arithmetic_intensity", "flops/byte", "ideal intensity")
-void roof_cells(const struct roof *roof, struct table_cell cells[ROOF_COLUMN_COUNT]);
+void put_roof(struct table_builder *table, const struct roof *roof);
 
 // ---- a point under a roof; NaN anywhere: not measured ------------------------------------------------------------------
 double roof_intensity(double flops, double bytes);                   // flops per byte; NaN where bytes is 0

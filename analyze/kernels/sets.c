@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The level rule for kernels: whose latencies and whose metrics are told, and what the answer says about it. Called by
+// The level rule for kernels: whose latencies and whose metrics are reported, and what the answer says about it. Called by
 // kernels.c and, for what is noted, by A8 to A15.
 #include "analyze/kernels/sets.h"
 
@@ -105,11 +105,11 @@ static void note_lacking_metrics(struct question *question, const struct kernels
   for (size_t m = 0; m < KERNEL_FLOPS_BY_PRECISION; m++)
     is_any |= kernels->has_metric[m];
   size_t lacking = 0;
-  for (size_t k = 0; k < kernels->told && is_any; k++)
+  for (size_t k = 0; k < kernels->measured && is_any; k++)
     lacking += lacks_metrics(kernels, k);
   if (lacking > 0)
     table_note(&question->table, "%zu of %zu kernels lack metrics that others have: sums over them are not given",
-               lacking, kernels->told);
+               lacking, kernels->measured);
 }
 
 void kernels_note(struct question *question, const struct kernels *kernels)
@@ -121,12 +121,12 @@ void kernels_note(struct question *question, const struct kernels *kernels)
   if (kernels->metric_set != NULL)
     note_lacking_metrics(question, kernels);
   size_t partial = 0;
-  for (size_t i = 0; i < kernels->told; i++)
+  for (size_t i = 0; i < kernels->measured; i++)
     partial += kernels->items[i].present < kernels->observation_count;
   if (partial > 0)
-    table_note(table, "%zu of %zu kernels are not in every observation (partial)", partial, kernels->told);
-  if (kernels->count > kernels->told)
-    table_note(table, "kernels in metric runs only, without a latency: %zu", kernels->count - kernels->told);
+    table_note(table, "%zu of %zu kernels are not in every observation (partial)", partial, kernels->measured);
+  if (kernels->count > kernels->measured)
+    table_note(table, "kernels in metric runs only, without a latency: %zu", kernels->count - kernels->measured);
   if (kernels->unobserved > 0)
     table_note(table, "kernels in no observation, left out: %zu", kernels->unobserved);
   if (kernels->open > 0)
@@ -149,9 +149,40 @@ enum status kernels_answer(struct question *question, enum kernels_use use, stru
   else
     XSP_TRY(question_batch(question, kernels_exist, "the kernel level", err));
   XSP_TRY(kernels_load(question, question->batch_size, use, ret_kernels, err));
-  if (use == KERNELS_BY_LAYER && ret_kernels->layers.mode == LAYER_MODULE && ret_kernels->layers_told == 0)
+  if (use == KERNELS_BY_LAYER && ret_kernels->layers.mode == LAYER_MODULE && ret_kernels->layers_measured == 0)
     return question_lacks(question, err, "none of its layers is a module");
   question_uses(question, ret_kernels->set);
   kernels_note(question, ret_kernels);
+  return STATUS_OK;
+}
+
+enum status kernels_each_batch(struct question *question,
+                               enum status (*add)(struct question *question, int64_t batch_size, void *context,
+                                                  struct error *err),
+                               void *context, size_t *ret_count, struct error *err)
+{
+  const struct view *view = question->view;
+  int64_t only = question->request->batch;
+  *ret_count = 0;
+  for (size_t i = 0; i < view->set_count; i++) { // sets are ordered by batch size
+    int64_t batch_size = view->sets[i].batch_size;
+    if ((i > 0 && view->sets[i - 1].batch_size == batch_size) || (only != 0 && batch_size != only) ||
+        !kernels_exist(view, batch_size))
+      continue;
+    struct arena *outer = question->scratch;
+    struct arena scratch = {0};
+    question->scratch = &scratch;
+    enum status status = add(question, batch_size, context, err);
+    arena_done(&scratch);
+    question->scratch = outer;
+    XSP_TRY(status);
+    question->batch_size = batch_size;
+    ++*ret_count;
+  }
+  if (*ret_count == 0 && only != 0)
+    return question_lacks(question, err, "there is no run with the kernel level at batch size %lld", (long long)only);
+  if (*ret_count == 0)
+    return question_lacks(question, err, "there is no run with the kernel level");
+  question->has_several_batches = *ret_count > 1;
   return STATUS_OK;
 }

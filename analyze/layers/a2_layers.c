@@ -3,22 +3,6 @@
 #include "analyze/a_list.h"
 #include "analyze/layers/layers.h"
 
-#include <math.h>
-
-enum { INDEX, NAME, TYPE, SHAPE, LATENCY, ALLOC, SPREAD, PARTIAL = SPREAD + 4, FROM, COLUMN_COUNT };
-
-static const struct table_column columns[COLUMN_COUNT] = {
-    COLUMN("layer_index", "", "index"),
-    COLUMN("layer_name", "", "layer"),
-    COLUMN("layer_type", "", "type"),
-    COLUMN("layer_shape", "", "shape"),
-    COLUMN("latency_ms", "ms", "latency"),
-    COLUMN("alloc_bytes", "bytes", "allocated"),
-    SPREAD_COLUMNS,
-    COLUMN("partial", "", "partial"),
-    COLUMN("latency_from", "", "from"),
-};
-
 static void summarize(struct question *question, const struct layers *layers, int64_t under_1ms)
 {
   const char *from;
@@ -35,34 +19,34 @@ static void summarize(struct question *question, const struct layers *layers, in
   table_summary(table, "outside_layers_ms", cell_real(outside_ms));
 }
 
+// Returns the layer's latency.
+static double put_row(struct question *question, const struct layers *layers, const struct layer *layer)
+{
+  struct table_builder *table = &question->table;
+  struct layer_latency latency = layer_latency(question, layers, layer);
+  table_row(table);
+  table_put(table, "layer_index", "", "index", cell_int(layer->index));
+  table_put(table, "layer_name", "", "layer", cell_text(layer->name_text));
+  table_put(table, "layer_type", "", "type", cell_text(layer->type));
+  table_put(table, "layer_shape", "", "shape", cell_text(layer->shape));
+  table_put(table, "latency_ms", "ms", "latency", cell_real(latency.ms));
+  table_put(table, "alloc_bytes", "bytes", "allocated", cell_number(layer_alloc(question, layers, layer)));
+  put_spread(table, latency.values_ms, latency.count);
+  put_partial(table, layer->present < layers->observation_count);
+  put_from(table, "latency_from", "from", layers->from);
+  return latency.ms;
+}
+
 static enum status answer(struct question *question, struct error *err)
 {
   struct layers layers;
-  XSP_TRY(layers_answer(question, &layers, err));
-  table_columns(&question->table, columns, COLUMN_COUNT);
-  double *values = arena_alloc_array(question->arena, layers.observation_count + 1, sizeof *values);
-  if (values == NULL)
-    return question_no_memory(err);
   int64_t under_1ms = 0;
-  for (size_t i = 0; i < layers.count; i++) {
-    const struct layer *layer = &layers.items[i];
-    struct table_cell *row = table_row(&question->table);
-    row[INDEX] = cell_int(layer->index);
-    row[NAME] = cell_text(layer->name_text);
-    row[TYPE] = cell_text(layer->type);
-    row[SHAPE] = cell_text(layer->shape);
-    row[ALLOC] = cell_number(layers_statistic(question, layer->alloc_bytes, layers.observation_count));
-    size_t count = layer_values(&layers, layer, LAYER_LATENCY, values);
-    double latency_ms = question_statistic(question, values, count);
-    row[LATENCY] = cell_real(latency_ms);
-    cell_spread(&row[SPREAD], values, count);
-    row[PARTIAL] = layer->present < layers.observation_count ? cell_bool(true) : (struct table_cell){0};
-    row[FROM] = cell_text(layers.from);
-    under_1ms += latency_ms < 1;
-  }
+  XSP_TRY(layers_answer(question, &layers, err));
+  put_row(question, &layers, &(struct layer){0});
+  table_declared(&question->table, layers.count);
+  for (size_t i = 0; i < layers.count; i++)
+    under_1ms += put_row(question, &layers, &layers.items[i]) < 1;
   summarize(question, &layers, under_1ms);
-  table_drop_empty(&question->table, "partial");
-  table_drop_empty(&question->table, "latency_from");
   return STATUS_OK;
 }
 

@@ -3,29 +3,23 @@
 #include "analyze/a_list.h"
 #include "analyze/layers/layers.h"
 
-enum { INDEX, NAME, ALLOC, COLUMN_COUNT };
-
-static const struct table_column columns[COLUMN_COUNT] = {
-    COLUMN("layer_index", "", "index"),
-    COLUMN("layer_name", "", "layer"),
-    COLUMN("alloc_bytes", "bytes", "allocated"),
-};
+static void put_row(struct question *question, const struct layers *layers, const struct layer *layer)
+{
+  struct table_builder *table = &question->table;
+  table_row(table);
+  table_put(table, "layer_index", "", "index", cell_int(layer->index));
+  table_put(table, "layer_name", "", "layer", cell_text(layer->name_text));
+  table_put(table, "alloc_bytes", "bytes", "allocated", cell_number(layer_alloc(question, layers, layer)));
+}
 
 static enum status answer(struct question *question, struct error *err)
 {
   struct layers layers;
   XSP_TRY(layers_answer(question, &layers, err));
-  if (!layers_have_alloc(&layers))
-    return question_lacks(question, err, "no layer says how much memory it allocated (alloc_bytes)");
-  layers_note_alloc(question, &layers);
-  table_columns(&question->table, columns, COLUMN_COUNT);
-  for (size_t i = 0; i < layers.count; i++) {
-    struct table_cell *row = table_row(&question->table);
-    row[INDEX] = cell_int(layers.items[i].index);
-    row[NAME] = cell_text(layers.items[i].name_text);
-    row[ALLOC] = cell_number(layers_statistic(question, layers.items[i].alloc_bytes, layers.observation_count));
-  }
-  layers_stages(question, &layers, LAYER_ALLOC);
+  XSP_TRY(layers_need_alloc(question, &layers, err));
+  for (size_t i = 0; i < layers.count; i++)
+    put_row(question, &layers, &layers.items[i]);
+  thirds_summarize(&question->table, layers_thirds(question, &layers, LAYER_ALLOC));
   return STATUS_OK;
 }
 

@@ -3,26 +3,26 @@
 #include "analyze/a_list.h"
 #include "analyze/layers/types.h"
 
-static const struct table_column columns[] = {
-    COLUMN("layer_type", "", "type"),
-    COLUMN("count", "", "count"),
-    COLUMN("count_pct", "%", "share"),
-};
+#include <math.h>
+
+static void put_row(struct table_builder *table, const struct types *types, const char *type, double count)
+{
+  table_row(table);
+  table_put(table, "layer_type", "", "type", cell_text(type));
+  table_put(table, "count", "", "count", cell_number(count));
+  table_put(table, "count_pct", "%", "share", cell_real(types_share_pct(count, types->total)));
+}
 
 static enum status answer(struct question *question, struct error *err)
 {
   struct layers layers;
   struct types types;
   XSP_TRY(layers_answer(question, &layers, err));
-  XSP_TRY(types_load(question, &layers, LAYER_ONE, &types, err));
-  table_columns(&question->table, columns, sizeof columns / sizeof columns[0]);
-  for (size_t i = 0; i < types.count; i++) {
-    size_t group = types.order[i];
-    struct table_cell *row = table_row(&question->table);
-    row[0] = cell_text(types.names[group]);
-    row[1] = cell_number(types.values[group]);
-    row[2] = cell_real(types_share_pct(types.values[group], types.total));
-  }
+  types_load(question, &layers, LAYER_ONE, &types);
+  put_row(&question->table, &types, NULL, NAN);
+  table_declared(&question->table, types.count);
+  for (size_t i = 0; i < types.count; i++)
+    put_row(&question->table, &types, types.names[types.order[i]], types.values[types.order[i]]);
   table_summary(&question->table, "layers", cell_number(types.total));
   return STATUS_OK;
 }

@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A6, latency by layer type, and the convolutions' share of the layers and of the model.
-#include "analyze/a_list.h"
-#include "analyze/layers/types.h"
+#include "analyze/layers/a6_type_latency.h"
 
-#include <ctype.h>
+#include "analyze/a_list.h"
+
 #include <math.h>
 #include <string.h>
 #include <strings.h>
 
-enum { TYPE, LATENCY, LATENCY_PCT, SPREAD, FROM = SPREAD + 4, COLUMN_COUNT };
-
-static const struct table_column columns[COLUMN_COUNT] = {
-    COLUMN("layer_type", "", "type"),    COLUMN("latency_ms", "ms", "latency"),
-    COLUMN("latency_pct", "%", "share"), SPREAD_COLUMNS,
-    COLUMN("latency_from", "", "from"),
-};
-
 // conv(?!ert|ers), in any case: Conv, FusedConv2D, depthwise ones; not Convert or Conversion.
-static bool says_convolution(const char *type)
+static bool names_convolution(const char *type)
 {
   for (const char *at = type; at != NULL && (at = strcasestr(at, "conv")) != NULL; at += 4)
     if (strncasecmp(at + 4, "ert", 3) != 0 && strncasecmp(at + 4, "ers", 3) != 0)
@@ -25,68 +17,72 @@ static bool says_convolution(const char *type)
   return false;
 }
 
-// A framework may name its layers by what computes them: XNNPACK's 1×1 convolutions are of type "Fully Connected".
-static bool is_convolution(const struct layer *layer)
+static double convolutions_ms(struct question *question, struct type_latencies *latencies)
 {
-  return says_convolution(layer->type) || says_convolution(layer->operation);
+  const struct layers *layers = &latencies->layers;
+  uint32_t *is_convolution = arena_alloc_array(question->scratch, layers->count + 1, sizeof *is_convolution);
+  bool has_types = false, has_convolution = false;
+  for (size_t i = 0; i < layers->count; i++) {
+    // A framework may name its layers by what computes them: XNNPACK's 1×1 convolutions are of type "Fully Connected".
+    bool by_type = names_convolution(layers->items[i].type);
+    is_convolution[i] = by_type || names_convolution(layers->items[i].operation);
+    latencies->by_operation += is_convolution[i] && !by_type;
+    has_convolution |= is_convolution[i];
+    has_types |= layers->items[i].type != NULL;
+  }
+  if (!has_convolution)
+    return has_types ? 0 : NAN;
+  const double *sums = layers_sums(question, layers, is_convolution, 2, LAYER_LATENCY);
+  return question_statistic(question, sums + layers->observation_count, layers->observation_count);
 }
 
-static void summarize(struct question *question, const struct layers *layers, const struct types *types)
+enum status type_latencies_load(struct question *question, struct type_latencies *ret, struct error *err)
 {
-  uint32_t *group_of = arena_alloc_array(question->arena, layers->count + 1, sizeof *group_of);
-  double convolutions_ms = NAN;
-  bool has_types = false;
-  bool has_convolution = false;
-  for (size_t i = 0; i < types->count; i++)
-    has_types |= types->names[i] != NULL;
-  size_t by_operator = 0;
-  for (size_t i = 0; group_of != NULL && i < layers->count; i++) {
-    group_of[i] = is_convolution(&layers->items[i]);
-    has_convolution |= group_of[i] != 0;
-    by_operator += group_of[i] != 0 && !says_convolution(layers->items[i].type);
-  }
-  if (by_operator > 0)
-    table_note(&question->table, "convolutions: %zu of them by the model's operator, their type does not say so",
-               by_operator);
-  if (has_types && !has_convolution)
-    convolutions_ms = 0;
-  double *sums = has_convolution && group_of != NULL ? layers_sums(question, layers, group_of, 2, LAYER_LATENCY) : NULL;
-  if (sums != NULL)
-    convolutions_ms = layers_statistic(question, sums + layers->observation_count, layers->observation_count);
-  const char *from;
-  const struct view_set *model = view_rule(question->view, question->batch_size, XSP_LEVEL_MODEL, &from);
-  question_note_from(question, "model", from);
-  table_summary(&question->table, "convolution_pct_of_layers",
-                cell_real(types_share_pct(convolutions_ms, types->total)));
-  table_summary(&question->table, "convolution_pct_of_model",
-                cell_real(types_share_pct(convolutions_ms, question_model_latency(question, model))));
+  *ret = (struct type_latencies){0};
+  XSP_TRY(layers_answer(question, &ret->layers, err));
+  types_load(question, &ret->layers, LAYER_LATENCY, &ret->types);
+  double ms = convolutions_ms(question, ret);
+  const struct view_set *model = view_rule(question->view, question->batch_size, XSP_LEVEL_MODEL, &ret->model_from);
+  ret->convolution_pct_of_layers = types_share_pct(ms, ret->types.total);
+  ret->convolution_pct_of_model = types_share_pct(ms, question_model_latency(question, model));
+  return STATUS_OK;
+}
+
+static void put_row(struct table_builder *table, const struct type_latencies *latencies, const char *type,
+                    double latency_ms, const double *values_ms, size_t count)
+{
+  table_row(table);
+  table_put(table, "layer_type", "", "type", cell_text(type));
+  table_put(table, "latency_ms", "ms", "latency", cell_real(latency_ms));
+  table_put(table, "latency_pct", "%", "share", cell_real(types_share_pct(latency_ms, latencies->types.total)));
+  put_spread(table, values_ms, count);
+  put_from(table, "latency_from", "from", latencies->layers.from);
 }
 
 static enum status answer(struct question *question, struct error *err)
 {
-  struct layers layers;
-  struct types types;
-  XSP_TRY(layers_answer(question, &layers, err));
-  XSP_TRY(types_load(question, &layers, LAYER_LATENCY, &types, err));
-  table_columns(&question->table, columns, COLUMN_COUNT);
-  double *values = arena_alloc_array(question->arena, layers.observation_count + 1, sizeof *values);
-  if (values == NULL)
-    return question_no_memory(err);
-  for (size_t i = 0; i < types.count; i++) {
-    size_t group = types.order[i];
-    struct table_cell *row = table_row(&question->table);
+  struct table_builder *table = &question->table;
+  struct type_latencies latencies;
+  XSP_TRY(type_latencies_load(question, &latencies, err));
+  const struct types *types = &latencies.types;
+  size_t observations = latencies.layers.observation_count;
+  double *values = arena_alloc_array(question->scratch, observations + 1, sizeof *values);
+  put_row(table, &latencies, NULL, NAN, NULL, 0);
+  table_declared(table, types->count);
+  for (size_t i = 0; i < types->count; i++) {
+    size_t group = types->order[i];
     size_t count = 0;
-    for (size_t k = 0; k < layers.observation_count; k++)
-      if (!isnan(types.sums[group * layers.observation_count + k]))
-        values[count++] = types.sums[group * layers.observation_count + k];
-    row[TYPE] = cell_text(types.names[group]);
-    row[LATENCY] = cell_real(types.values[group]);
-    row[LATENCY_PCT] = cell_real(types_share_pct(types.values[group], types.total));
-    cell_spread(&row[SPREAD], values, count);
-    row[FROM] = cell_text(layers.from);
+    for (size_t k = 0; k < observations; k++)
+      if (!isnan(types->sums[group * observations + k]))
+        values[count++] = types->sums[group * observations + k];
+    put_row(table, &latencies, types->names[group], types->values[group], values, count);
   }
-  summarize(question, &layers, &types);
-  table_drop_empty(&question->table, "latency_from");
+  if (latencies.by_operation > 0)
+    table_note(table, "convolutions: %zu of them by the model's operator, their type does not say so",
+               latencies.by_operation);
+  question_note_from(question, "model", latencies.model_from);
+  table_summary(table, "convolution_pct_of_layers", cell_real(latencies.convolution_pct_of_layers));
+  table_summary(table, "convolution_pct_of_model", cell_real(latencies.convolution_pct_of_model));
   return STATUS_OK;
 }
 

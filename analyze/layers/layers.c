@@ -4,156 +4,76 @@
 
 #include "analyze/cache.h"
 #include "analyze/keep.h"
+#include "analyze/pairing.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-// Pairs with one (index, name), or one name where no index is recorded, chained by occurrence.
-struct family {
-  int64_t index;
-  uint32_t name;
-  bool is_indexed, is_used;
-  uint32_t first, last; // pairs
-  uint32_t cursor;      // the pair matched last in observation `seen`
-  size_t seen;          // observation, 1-based
-};
-struct pair {
-  struct layer layer;
-  uint32_t next_occurrence, next; // next: in execution order
-};
-struct pairing {
-  struct arena *arena;
-  struct family *families; // open addressing
-  size_t mask;
-  struct pair *pairs;
-  size_t count;
-  uint32_t first; // in execution order
-  size_t observation_count;
-  size_t first_count; // observations of the first set
-};
-// An observation that counts: where its layers lie.
+// An observation that counts: where its layers are.
 struct observed {
   struct layer_row *items;
   size_t first, end;
   double kernels;
 };
 
-#define NONE UINT32_MAX
-
-static size_t hash(int64_t index, uint32_t name, bool is_indexed)
+// ---- pairing ---------------------------------------------------------------------------------------------------------
+static double *values_of_none(struct arena *arena, size_t count)
 {
-  uint64_t key = (uint64_t)index * UINT64_C(0x9e3779b97f4a7c15) ^ ((uint64_t)name << 1 | is_indexed);
-  key *= UINT64_C(0xbf58476d1ce4e5b9);
-  return (size_t)(key ^ key >> 31);
-}
-
-static struct family *find_family(struct pairing *pairing, const struct layer_row *item)
-{
-  int64_t index = item->is_indexed ? item->index : 0;
-  size_t at = hash(index, item->name, item->is_indexed) & pairing->mask;
-  for (;; at = (at + 1) & pairing->mask) {
-    struct family *family = &pairing->families[at];
-    if (!family->is_used)
-      *family = (struct family){index, item->name, item->is_indexed, true, NONE, NONE, NONE, 0};
-    if (family->index == index && family->name == item->name && family->is_indexed == item->is_indexed)
-      return family;
-  }
-}
-
-static double *values_of_none(struct pairing *pairing)
-{
-  double *values = arena_alloc_array(pairing->arena, pairing->observation_count, sizeof *values);
-  for (size_t i = 0; values != NULL && i < pairing->observation_count; i++)
+  double *values = arena_alloc_array(arena, count + 1, sizeof *values);
+  for (size_t i = 0; i < count; i++)
     values[i] = NAN;
   return values;
 }
 
-// A new pair, behind `previous` in execution order (NONE: in front).
-static uint32_t add_pair(struct pairing *pairing, struct family *family, const struct layer_row *item,
-                         uint32_t previous)
+// Layers pair by (index, name), by the name alone where no index is recorded.
+static void pair_observation(struct layers *layers, struct pairing *pairing, struct layer *pairs,
+                             const struct observed *observed, size_t observation, size_t observation_count)
 {
-  uint32_t at = (uint32_t)pairing->count;
-  struct pair *pair = &pairing->pairs[at];
-  *pair = (struct pair){.next_occurrence = NONE};
-  pair->layer = (struct layer){.name = item->name, .is_indexed = item->is_indexed, .index = item->index};
-  pair->layer.latency_ms = values_of_none(pairing);
-  pair->layer.alloc_bytes = values_of_none(pairing);
-  pair->layer.kernels = values_of_none(pairing);
-  if (pair->layer.latency_ms == NULL || pair->layer.alloc_bytes == NULL || pair->layer.kernels == NULL)
-    return NONE;
-  pairing->count++;
-  if (family->first == NONE) {
-    family->first = at;
-  } else {
-    pair->layer.occurrence = pairing->pairs[family->last].layer.occurrence + 1;
-    pairing->pairs[family->last].next_occurrence = at;
-  }
-  family->last = at;
-  uint32_t *link = previous == NONE ? &pairing->first : &pairing->pairs[previous].next;
-  pair->next = *link;
-  *link = at;
-  return at;
-}
-
-static bool pair_observation(struct pairing *pairing, const struct observed *observed, size_t observation)
-{
-  uint32_t previous = NONE;
+  pairing_sequence(pairing);
   for (size_t i = observed->first; i < observed->end; i++) {
     struct layer_row *item = &observed->items[i];
-    struct family *family = find_family(pairing, item);
-    uint32_t at = family->seen != observation + 1 ? family->first : pairing->pairs[family->cursor].next_occurrence;
-    if (at == NONE)
-      at = add_pair(pairing, family, item, previous);
-    if (at == NONE)
-      return false;
-    family->seen = observation + 1;
-    family->cursor = at;
-    previous = at;
+    uint64_t index = item->is_indexed ? (uint64_t)item->index : 0;
+    size_t known = pairing->count;
+    uint32_t at = pairing_place(pairing, (struct pairing_key){index, (uint64_t)item->name << 1 | item->is_indexed});
+    struct layer *layer = &pairs[at];
+    if (pairing->count > known)
+      *layer = (struct layer){
+          .name = item->name,
+          .index = item->index,
+          .latency_ms = values_of_none(pairing->arena, observation_count),
+          .alloc_bytes = values_of_none(pairing->arena, observation_count),
+          .kernels = values_of_none(pairing->arena, observation_count),
+      };
     item->layer = at; // list_layers turns this into its place in order
-    struct layer *layer = &pairing->pairs[at].layer;
     layer->latency_ms[observation] = item->latency_ms;
     layer->alloc_bytes[observation] = item->alloc_bytes;
     layer->kernels[observation] = item->kernels;
-    layer->present += observation < pairing->first_count;
+    layer->present += observation < layers->observation_count;
     layer->type = layer->type == NULL ? item->type : layer->type;
     layer->shape = layer->shape == NULL ? item->shape : layer->shape;
     layer->operation = layer->operation == NULL ? item->operation : layer->operation;
   }
-  return true;
 }
 
-static bool start_pairing(struct pairing *pairing, const struct observed *observed, size_t count)
+// The first set's observation with most layers gives the order.
+static struct layer *pair_all(struct layers *layers, struct pairing *pairing, struct arena *arena,
+                              const struct observed *observed, size_t count)
 {
-  size_t rows = 0;
+  size_t rows = 0, fullest = 0;
   for (size_t i = 0; i < count; i++)
     rows += observed[i].end - observed[i].first;
-  size_t slots = 16;
-  while (slots < rows * 2)
-    slots *= 2;
-  pairing->mask = slots - 1;
-  pairing->first = NONE;
-  pairing->observation_count = count;
-  pairing->families = arena_alloc_array(pairing->arena, slots, sizeof *pairing->families);
-  pairing->pairs = arena_alloc_array(pairing->arena, rows + 1, sizeof *pairing->pairs);
-  return pairing->families != NULL && pairing->pairs != NULL;
-}
-
-// The observation with most layers gives the order; what others have besides stands behind what it followed there.
-static bool pair_all(struct pairing *pairing, const struct observed *observed, size_t count)
-{
-  if (!start_pairing(pairing, observed, count))
-    return false;
-  size_t fullest = 0;
-  for (size_t i = 1; i < pairing->first_count; i++)
+  for (size_t i = 1; i < layers->observation_count; i++)
     if (observed[i].end - observed[i].first > observed[fullest].end - observed[fullest].first)
       fullest = i;
-  if (count > 0 && !pair_observation(pairing, &observed[fullest], fullest))
-    return false;
+  pairing_start(pairing, arena, rows);
+  struct layer *pairs = arena_alloc_array(arena, rows + 1, sizeof *pairs);
+  if (count > 0)
+    pair_observation(layers, pairing, pairs, &observed[fullest], fullest, count);
   for (size_t i = 0; i < count; i++)
-    if (i != fullest && !pair_observation(pairing, &observed[i], i))
-      return false;
-  return true;
+    if (i != fullest)
+      pair_observation(layers, pairing, pairs, &observed[i], i, count);
+  return pairs;
 }
 
 // ---- from runs to layers ---------------------------------------------------------------------------------------------
@@ -201,8 +121,6 @@ static enum status observe(struct question *question, struct layers_part *parts,
       const struct view_run *run = parts[p].set->runs[r];
       struct layer_rows *rows = NULL;
       uint32_t *observation_of = arena_alloc_array(arena, run->observation_count + 1, sizeof *observation_of);
-      if (observation_of == NULL)
-        return question_no_memory(err);
       XSP_TRY(cache_layer_rows(question, run, layers->mode, &parts[p].wanted, &rows, err));
       layers->outside += p == 0 ? rows->outside : 0;
       layers->open += p == 0 ? rows->open : 0;
@@ -214,37 +132,34 @@ static enum status observe(struct question *question, struct layers_part *parts,
 }
 
 // Pairs in execution order, those that the first set has in front.
-static enum status list_layers(struct question *question, const struct pairing *pairing, struct layers *layers,
-                               struct error *err)
+static void list_layers(struct question *question, const struct pairing *pairing, const struct layer *pairs,
+                        struct layers *layers)
 {
   uint32_t *item_of = arena_alloc_array(question->scratch, pairing->count + 1, sizeof *item_of);
+  uint32_t *order = arena_alloc_array(question->scratch, pairing->count + 1, sizeof *order);
+  size_t *present = arena_alloc_array(question->scratch, pairing->count + 1, sizeof *present);
   layers->items = arena_alloc_array(question->scratch, pairing->count + 1, sizeof *layers->items);
-  if (layers->items == NULL || item_of == NULL)
-    return question_no_memory(err);
+  for (size_t i = 0; i < pairing->count; i++)
+    present[i] = pairs[i].present;
+  pairing_order(pairing, present, order);
   struct keep keep = {.arena = question->arena};
-  bool is_kept = true;
-  for (int told = 1; told >= 0; told--) {
-    for (uint32_t at = pairing->first; at != NONE; at = pairing->pairs[at].next) {
-      if ((pairing->pairs[at].layer.present > 0) != told)
-        continue;
-      item_of[at] = (uint32_t)layers->count;
-      struct layer *layer = &layers->items[layers->count++];
-      *layer = pairing->pairs[at].layer;
-      layer->name_text = store_text(question->view->store, layer->name, NULL);
-      is_kept &= keep_text(&keep, &layer->name_text) && keep_text(&keep, &layer->type) &&
-                 keep_text(&keep, &layer->shape) && keep_text(&keep, &layer->operation); // answers outlive the store
-    }
-    layers->told = told ? layers->count : layers->told;
+  for (; layers->count < pairing->count; layers->count++) {
+    struct layer *layer = &layers->items[layers->count];
+    item_of[order[layers->count]] = (uint32_t)layers->count;
+    *layer = pairs[order[layers->count]];
+    layer->name_text = store_text(question->view->store, layer->name, NULL);
+    layers->measured += layer->present > 0;
+    keep_text(&keep, &layer->name_text); // answers outlive the store
+    keep_text(&keep, &layer->type);
+    keep_text(&keep, &layer->shape);
+    keep_text(&keep, &layer->operation);
   }
   keep_done(&keep);
-  if (!is_kept)
-    return question_no_memory(err);
   for (size_t r = 0; r < layers->run_count; r++)
     for (size_t i = 0; i < layers->runs[r].rows->count; i++) {
       struct layer_row *item = &layers->runs[r].rows->items[i];
-      item->layer = item->layer == NONE ? NONE : item_of[item->layer];
+      item->layer = item->layer == ROW_NONE ? ROW_NONE : item_of[item->layer];
     }
-  return STATUS_OK;
 }
 
 enum status layers_load_parts(struct question *question, struct layers_part *parts, size_t part_count,
@@ -259,28 +174,24 @@ enum status layers_load_parts(struct question *question, struct layers_part *par
     runs += parts[i].set->run_count;
   }
   *ret_layers = (struct layers){.set = first, .observation_count = first->observation_count};
-  ret_layers->has_kernels = (first->levels.mask & XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)) != 0;
   XSP_TRY(choose_mode(question, first, &ret_layers->mode, err));
   struct observed *observed = arena_alloc_array(arena, all + 1, sizeof *observed);
   ret_layers->kernels = arena_alloc_array(arena, all + 1, sizeof *ret_layers->kernels);
   ret_layers->runs = arena_alloc_array(arena, runs + 1, sizeof *ret_layers->runs);
-  if (observed == NULL || ret_layers->kernels == NULL || ret_layers->runs == NULL)
-    return question_no_memory(err);
+  ret_layers->room = arena_alloc_array(arena, all + 1, sizeof *ret_layers->room);
   XSP_TRY(observe(question, parts, part_count, observed, ret_layers, err));
-  struct pairing pairing = {.arena = arena, .first_count = first->observation_count};
-  if (!pair_all(&pairing, observed, all))
-    return question_no_memory(err);
+  struct pairing pairing;
+  const struct layer *pairs = pair_all(ret_layers, &pairing, arena, observed, all);
   for (size_t i = 0; i < all; i++)
     ret_layers->kernels[i] = observed[i].kernels;
-  return list_layers(question, &pairing, ret_layers, err);
+  list_layers(question, &pairing, pairs, ret_layers);
+  return STATUS_OK;
 }
 
 enum status layers_load(struct question *question, const struct view_set *set, const char *from,
                         struct layers *ret_layers, struct error *err)
 {
   struct layers_part *part = arena_alloc(question->scratch, sizeof *part); // the layers refer to it
-  if (part == NULL)
-    return question_no_memory(err);
   *part = (struct layers_part){.set = set};
   XSP_TRY(layers_load_parts(question, part, 1, ret_layers, err));
   ret_layers->from = from;
@@ -325,31 +236,38 @@ static double value_at(const struct layer *layer, enum layer_value which, size_t
   }
 }
 
-size_t layer_values(const struct layers *layers, const struct layer *layer, enum layer_value which, double *values)
+struct layers layers_of_part(const struct layers *layers, const struct layers_part *part)
 {
-  size_t count = 0;
-  for (size_t i = 0; i < layers->observation_count; i++) {
-    double value = value_at(layer, which, i);
-    if (!isnan(value))
-      values[count++] = value;
-  }
-  return count;
+  struct layers of = *layers;
+  of.set = part->set;
+  of.first_observation = part->first_observation;
+  of.observation_count = part->set->observation_count;
+  return of;
+}
+
+struct layer_latency layer_latency(struct question *question, const struct layers *layers, const struct layer *layer)
+{
+  struct layer_latency latency = {.values_ms = layers->room};
+  for (size_t i = 0; layer->latency_ms != NULL && i < layers->observation_count; i++)
+    if (!isnan(layer->latency_ms[layers->first_observation + i]))
+      layers->room[latency.count++] = layer->latency_ms[layers->first_observation + i];
+  latency.ms = question_statistic(question, layers->room, latency.count);
+  return latency;
+}
+
+double layer_alloc(struct question *question, const struct layers *layers, const struct layer *layer)
+{
+  return layer->alloc_bytes == NULL ? NAN : question_statistic(question, layer->alloc_bytes, layers->observation_count);
 }
 
 double *layers_sums(const struct question *question, const struct layers *layers, const uint32_t *group_of,
                     size_t group_count, enum layer_value which)
 {
   size_t observations = layers->observation_count;
-  if (observations != 0 && group_count > SIZE_MAX / observations)
-    return NULL;
-  double *sums = arena_alloc_array(question->scratch, group_count * observations + 1, sizeof *sums);
-  if (sums == NULL)
-    return NULL;
-  for (size_t i = 0; i < group_count * observations; i++)
-    sums[i] = NAN;
+  double *sums = values_of_none(question->scratch, group_count * observations);
   for (size_t k = 0; k < layers->count; k++)
     for (size_t i = 0; i < observations; i++) {
-      double value = value_at(&layers->items[k], which, i);
+      double value = value_at(&layers->items[k], which, layers->first_observation + i);
       double *sum = &sums[(group_of != NULL ? group_of[k] : 0) * observations + i];
       if (!isnan(value))
         *sum = isnan(*sum) ? value : *sum + value;
@@ -357,77 +275,68 @@ double *layers_sums(const struct question *question, const struct layers *layers
   return sums;
 }
 
-double layers_statistic(const struct question *question, const double *values, size_t count)
-{
-  double *known = values == NULL ? NULL : arena_alloc_array(question->scratch, count + 1, sizeof *known);
-  if (known == NULL)
-    return NAN;
-  size_t known_count = 0;
-  for (size_t i = 0; i < count; i++)
-    if (!isnan(values[i]))
-      known[known_count++] = values[i];
-  return statistic_apply(&question->statistic, known, known_count);
-}
-
 double layers_total(const struct question *question, const struct layers *layers, enum layer_value which)
 {
-  return layers_statistic(question, layers_sums(question, layers, NULL, 1, which), layers->observation_count);
+  return question_statistic(question, layers_sums(question, layers, NULL, 1, which), layers->observation_count);
 }
 
-// Of fewer than three layers there are thirds without any.
-static bool has_third(size_t count, size_t third)
-{
-  for (size_t i = 0; i < count; i++)
-    if (3 * i / count == third)
-      return true;
-  return false;
-}
+// ---- thirds ----------------------------------------------------------------------------------------------------------
+static const char *const third_names[] = {"B", "M", "E"};
 
-void layers_stages(struct question *question, const struct layers *layers, enum layer_value which)
+struct thirds thirds_of(const double pct[3])
 {
-  static const char *const keys[] = {"beginning_pct", "middle_pct", "end_pct"};
-  static const char *const names[] = {"B", "M", "E"};
-  uint32_t *third_of = arena_alloc_array(question->scratch, layers->count + 1, sizeof *third_of);
-  for (size_t i = 0; third_of != NULL && i < layers->count; i++)
-    third_of[i] = (uint32_t)(3 * i / layers->count);
-  double *sums = third_of == NULL ? NULL : layers_sums(question, layers, third_of, 3, which);
-  double total = layers_total(question, layers, which);
+  struct thirds thirds = {.pct = {pct[0], pct[1], pct[2]}};
   double most = -INFINITY;
-  const char *stage = NULL;
-  for (size_t third = 0; third < 3; third++) {
-    double sum = layers_statistic(question, sums == NULL ? NULL : sums + third * layers->observation_count,
-                                  layers->observation_count);
-    if (layers->count > 0 && !has_third(layers->count, third))
-      sum = 0;
-    double share = total != 0 ? sum / total * 100 : NAN;
-    table_summary(&question->table, keys[third], cell_real(share));
-    if (!isnan(share) && share > most) {
-      most = share;
-      stage = names[third];
+  for (size_t third = 0; third < 3; third++)
+    if (pct[third] > most) {
+      most = pct[third];
+      thirds.stage = third_names[third];
     }
-  }
-  table_summary(&question->table, "stage", cell_text(stage));
+  return thirds;
 }
 
-bool layers_have_alloc(const struct layers *layers)
+struct thirds layers_thirds(struct question *question, const struct layers *layers, enum layer_value which)
 {
-  for (size_t i = 0; i < layers->count; i++)
-    for (size_t k = 0; k < layers->observation_count; k++)
-      if (!isnan(layers->items[i].alloc_bytes[k]))
-        return true;
-  return false;
-}
-
-void layers_note_alloc(struct question *question, const struct layers *layers)
-{
-  size_t silent = 0;
+  uint32_t *third_of = arena_alloc_array(question->scratch, layers->count + 1, sizeof *third_of);
+  bool has_layers[3] = {false};
   for (size_t i = 0; i < layers->count; i++) {
-    bool says = false;
-    for (size_t k = 0; k < layers->observation_count && !says; k++)
-      says = !isnan(layers->items[i].alloc_bytes[k]);
-    silent += !says;
+    third_of[i] = (uint32_t)(3 * i / layers->count);
+    has_layers[third_of[i]] = true;
   }
-  if (silent > 0)
-    table_note(&question->table, "%zu of %zu layers do not say what they allocated; sums leave them out", silent,
+  const double *sums = layers_sums(question, layers, third_of, 3, which);
+  double total = layers_total(question, layers, which);
+  double pct[3];
+  for (size_t third = 0; third < 3; third++) {
+    double sum = question_statistic(question, sums + third * layers->observation_count, layers->observation_count);
+    if (layers->count > 0 && !has_layers[third]) // fewer than three layers
+      sum = 0;
+    pct[third] = total != 0 ? sum / total * 100 : NAN;
+  }
+  return thirds_of(pct);
+}
+
+void thirds_summarize(struct table_builder *table, struct thirds thirds)
+{
+  table_summary(table, "beginning_pct", cell_real(thirds.pct[0]));
+  table_summary(table, "middle_pct", cell_real(thirds.pct[1]));
+  table_summary(table, "end_pct", cell_real(thirds.pct[2]));
+  table_summary(table, "stage", cell_text(thirds.stage));
+}
+
+// ---- memory ----------------------------------------------------------------------------------------------------------
+enum status layers_need_alloc(struct question *question, const struct layers *layers, struct error *err)
+{
+  size_t unknown = 0;
+  for (size_t i = 0; i < layers->count; i++) {
+    bool is_known = false;
+    for (size_t k = 0; k < layers->observation_count && !is_known; k++)
+      is_known = !isnan(layers->items[i].alloc_bytes[k]);
+    unknown += !is_known;
+  }
+  if (unknown == layers->count)
+    return question_lacks(question, err, "no layer says how much memory it allocated (alloc_bytes)");
+  if (unknown > 0)
+    table_note(&question->table, "%zu of %zu layers do not say what they allocated; sums leave them out", unknown,
                layers->count);
+  return STATUS_OK;
 }

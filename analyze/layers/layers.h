@@ -7,9 +7,7 @@
 
 struct layer {                          // one layer of the workload: a row of A2
   uint32_t name;                        // string id
-  bool is_indexed;                      // its source recorded a layer_index
   int64_t index;                        // recorded, else its position in the observation that has most layers
-  uint32_t occurrence;                  // among equal (index, name), or equal names where no index is recorded
   const char *name_text, *type, *shape; // NULL: unknown
   const char *operation;                // of the model, where the type is the name of an implementation; NULL: not told
   // One value per observation, of the further sets behind those of the first; NaN: absent there, or not measured.
@@ -32,10 +30,11 @@ struct layers {
   enum layer_mode mode;
   const char *from;         // latency_from
   struct layer *items;      // in execution order; those that the first set lacks come last
-  size_t count, told;       // told: those that the first set has
-  size_t observation_count; // of the first set
+  size_t count, measured;   // measured: those that the first set has
+  size_t observation_count; // of the first set, or of the chosen part
+  size_t first_observation; // of the chosen part; 0
   double *kernels;          // per observation: all category kernel, in layers or not
-  bool has_kernels;         // the set has the kernel level
+  double *room;             // a value per observation
   size_t outside, open;     // layers left out: in no observation, never finished
   struct layers_run *runs;  // of all parts
   size_t run_count;
@@ -53,18 +52,31 @@ enum status layers_load_parts(struct question *question, struct layers_part *par
 // As layers_load, for the question's batch size, after question_batch; fills the question's run set and notes.
 enum status layers_answer(struct question *question, struct layers *ret_layers, struct error *err) MUST_CHECK;
 
-// Values of one layer where it is present and measured, packed into `values` (room for every observation). Returns how many.
-size_t layer_values(const struct layers *layers, const struct layer *layer, enum layer_value which, double *values);
+// The layers as one part of them has them: sums and latencies are then of its observations.
+struct layers layers_of_part(const struct layers *layers, const struct layers_part *part);
+
+struct layer_latency {
+  double ms;               // the statistic; NaN: not measured
+  const double *values_ms; // one per observation that has the layer; valid until the next call
+  size_t count;
+};
+struct layer_latency layer_latency(struct question *question, const struct layers *layers, const struct layer *layer);
+double layer_alloc(struct question *question, const struct layers *layers, const struct layer *layer); // NaN: unknown
+
 // One sum per (group, observation), row by row; NaN where no layer of the group has the value. Layers that lack it are
-// left out. `group_of` says each layer's group (NULL: all are in group 0). NULL: out of memory.
+// left out. `group_of`: each layer's group (NULL: all are in group 0).
 double *layers_sums(const struct question *question, const struct layers *layers, const uint32_t *group_of,
                     size_t group_count, enum layer_value which);
-// The statistic over the values that are not NaN; NaN without any. `values` may be NULL.
-double layers_statistic(const struct question *question, const double *values, size_t count);
 double layers_total(const struct question *question, const struct layers *layers, enum layer_value which);
-// beginning_pct, middle_pct, end_pct, stage.
-void layers_stages(struct question *question, const struct layers *layers, enum layer_value which);
-bool layers_have_alloc(const struct layers *layers);
-void layers_note_alloc(struct question *question, const struct layers *layers); // how many do not say
+
+struct thirds {      // of the layers, by position in execution order
+  double pct[3];     // of the total; NaN: unknown
+  const char *stage; // "B", "M" or "E", the largest; NULL: unknown
+};
+struct thirds thirds_of(const double pct[3]);
+struct thirds layers_thirds(struct question *question, const struct layers *layers, enum layer_value which);
+void thirds_summarize(struct table_builder *table, struct thirds thirds); // beginning_pct, middle_pct, end_pct, stage
+// STATUS_NO where no layer recorded what it allocated; notes how many did not.
+enum status layers_need_alloc(struct question *question, const struct layers *layers, struct error *err) MUST_CHECK;
 
 #endif

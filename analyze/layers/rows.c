@@ -55,7 +55,7 @@ static void find_idle(struct work *work)
 }
 
 // What each layer counts as: itself, or the nearest above that counts. Parents form no circles (correlate saw to it).
-static bool decide_counting(struct work *work)
+static void decide_counting(struct work *work)
 {
   const struct store_spans *spans = &work->columns->spans;
   size_t layers = 0;
@@ -64,8 +64,6 @@ static bool decide_counting(struct work *work)
     work->counts_as[i] = UNKNOWN;
   }
   uint32_t *path = arena_alloc_array(work->arena, layers + 1, sizeof *path);
-  if (path == NULL)
-    return false;
   for (size_t i = 0; i < spans->count; i++) {
     if (spans->level[i] != XSP_LEVEL_LAYER)
       continue;
@@ -84,7 +82,6 @@ static bool decide_counting(struct work *work)
       work->counts_as[at] = inherited;
     }
   }
-  return true;
 }
 
 static int compare_items(const void *left, const void *right)
@@ -141,13 +138,11 @@ static void list_items(struct work *work)
 }
 
 // Takes nested layers that count off those they are nested in: the union of their times, on one track.
-static bool leave_own_time(struct work *work)
+static void leave_own_time(struct work *work)
 {
   const struct store_spans *spans = &work->columns->spans;
   int64_t *reach = arena_alloc_array(work->arena, work->rows->count + 1, sizeof *reach); // since the outer one's start
   int64_t *nested = arena_alloc_array(work->arena, work->rows->count + 1, sizeof *nested);
-  if (reach == NULL || nested == NULL)
-    return false;
   for (size_t i = 0; i < work->rows->count; i++) {
     const struct layer_row *item = &work->rows->items[i];
     uint32_t above = work->above[item->row];
@@ -167,7 +162,6 @@ static bool leave_own_time(struct work *work)
   }
   for (size_t i = 0; i < work->rows->count; i++)
     work->rows->items[i].latency_ms = (double)(work->rows->items[i].duration_ns - nested[i]) / 1e6;
-  return true;
 }
 
 // ---- what is known of them -------------------------------------------------------------------------------------------
@@ -235,9 +229,7 @@ static uint32_t *rows_of_none(struct work *work)
 {
   size_t count = work->columns->spans.count;
   uint32_t *array = arena_alloc_array(work->arena, count + 1, sizeof *array);
-  if (array != NULL)
-    memset(array, 0xff, count * sizeof *array);
-  return array;
+  return memset(array, 0xff, count * sizeof *array);
 }
 
 static enum status find_layers(struct work *work, struct arena *arena, struct error *err)
@@ -252,15 +244,11 @@ static enum status find_layers(struct work *work, struct arena *arena, struct er
   work->above = rows_of_none(work);
   work->counts_as = rows_of_none(work);
   work->item_of = rows_of_none(work);
-  if (rows->items == NULL || rows->kernels == NULL || work->above == NULL || work->counts_as == NULL ||
-      work->item_of == NULL)
-    return question_no_memory(err);
   find_above(work);
-  if (!decide_counting(work))
-    return question_no_memory(err);
+  decide_counting(work);
   list_items(work);
-  if (work->mode != LAYER_OUTERMOST && !leave_own_time(work))
-    return question_no_memory(err);
+  if (work->mode != LAYER_OUTERMOST)
+    leave_own_time(work);
   spread_items(work);
   count_kernels(work);
   return read_tags(work, err);

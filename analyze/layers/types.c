@@ -40,13 +40,11 @@ static int compare_groups(const void *left, const void *right, void *context)
   return a < b ? -1 : a > b; // groups stand by name
 }
 
-static bool group(struct question *question, const struct layers *layers, struct types *types)
+static void group(struct question *question, const struct layers *layers, struct types *types)
 {
-  struct item *items = arena_alloc_array(question->arena, layers->count + 1, sizeof *items);
-  types->names = arena_alloc_array(question->arena, layers->count + 1, sizeof *types->names);
-  types->group_of = arena_alloc_array(question->arena, layers->count + 1, sizeof *types->group_of);
-  if (items == NULL || types->names == NULL || types->group_of == NULL)
-    return false;
+  struct item *items = arena_alloc_array(question->scratch, layers->count + 1, sizeof *items);
+  types->names = arena_alloc_array(question->scratch, layers->count + 1, sizeof *types->names);
+  types->group_of = arena_alloc_array(question->scratch, layers->count + 1, sizeof *types->group_of);
   for (size_t i = 0; i < layers->count; i++)
     items[i] = (struct item){layers->items[i].type, i};
   qsort(items, layers->count, sizeof *items, compare_items);
@@ -55,28 +53,22 @@ static bool group(struct question *question, const struct layers *layers, struct
       types->names[types->count++] = items[i].type;
     types->group_of[items[i].layer] = (uint32_t)(types->count - 1);
   }
-  return true;
 }
 
-enum status types_load(struct question *question, const struct layers *layers, enum layer_value which,
-                       struct types *ret_types, struct error *err)
+void types_load(struct question *question, const struct layers *layers, enum layer_value which, struct types *ret_types)
 {
   *ret_types = (struct types){0};
-  if (!group(question, layers, ret_types))
-    return question_no_memory(err);
-  ret_types->values = arena_alloc_array(question->arena, ret_types->count + 1, sizeof *ret_types->values);
-  ret_types->order = arena_alloc_array(question->arena, ret_types->count + 1, sizeof *ret_types->order);
+  group(question, layers, ret_types);
+  ret_types->values = arena_alloc_array(question->scratch, ret_types->count + 1, sizeof *ret_types->values);
+  ret_types->order = arena_alloc_array(question->scratch, ret_types->count + 1, sizeof *ret_types->order);
   ret_types->sums = layers_sums(question, layers, ret_types->group_of, ret_types->count, which);
-  if (ret_types->values == NULL || ret_types->order == NULL || ret_types->sums == NULL)
-    return question_no_memory(err);
   for (size_t i = 0; i < ret_types->count; i++) {
     ret_types->order[i] = i;
     ret_types->values[i] =
-        layers_statistic(question, ret_types->sums + i * layers->observation_count, layers->observation_count);
+        question_statistic(question, ret_types->sums + i * layers->observation_count, layers->observation_count);
   }
   ret_types->total = layers_total(question, layers, which);
   qsort_r(ret_types->order, ret_types->count, sizeof *ret_types->order, compare_groups, ret_types);
-  return STATUS_OK;
 }
 
 double types_share_pct(double part, double whole)

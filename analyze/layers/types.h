@@ -14,8 +14,8 @@ struct types {
   double total;       // the statistic over the sums of all layers
   size_t *order;      // groups by value falling, then by name
 };
-enum status types_load(struct question *question, const struct layers *layers, enum layer_value which,
-                       struct types *ret_types, struct error *err) MUST_CHECK;
+void types_load(struct question *question, const struct layers *layers, enum layer_value which,
+                struct types *ret_types);
 double types_share_pct(double part, double whole); // NaN where the whole is 0 or unknown
 
 #endif

@@ -2,7 +2,6 @@
 // Asks a table's questions of every experiment and gathers what they answer into one table. Called by analyze.c.
 #include "analyze/models/survey.h"
 
-#include "analyze/cache.h"
 #include "analyze/experiment_names.h"
 #include "analyze/models/survey_systems.h"
 #include "base/buf.h"
@@ -10,8 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CACHE_BYTES_MOST ((size_t)512 << 20) // of one experiment's rows, while it is asked
-#define NAMES_MOST 8                         // that a note lists
+#define NAMES_MOST 8 // that a note lists
 
 struct survey_note { // a note and whom it concerns
   const char *text;
@@ -21,59 +19,39 @@ struct survey_note { // a note and whom it concerns
 };
 
 // ---- asking ----------------------------------------------------------------------------------------------------------
-enum status survey_ask(struct survey *survey, const struct survey_item *item, const struct analysis *analysis,
-                       int64_t batch, bool computing_only, struct table *ret_table, bool *ret_has, struct error *err)
+enum status survey_check(struct survey *survey, const struct survey_item *item, enum status status)
 {
-  struct error why = {0};
-  struct analyze_request request = *survey->request;
-  if (survey->cache == NULL && (survey->cache = analyze_cache_new(CACHE_BYTES_MOST)) == NULL)
-    return question_no_memory(err);
-  request.batch = batch;
-  request.computing_only = computing_only;
-  request.by = NULL;
-  request.cache = survey->cache;
-  *ret_table = (struct table){0};
-  enum status status = question_one(analysis, &item->of, &request, &survey->asked, ret_table, &why);
-  *ret_has = status == STATUS_OK;
-  if (status == STATUS_OK || status == STATUS_NO)
-    return STATUS_OK;
-  survey->broken = status == STATUS_INPUT ? item->of.store : NULL;
-  if (err != NULL)
-    *err = why;
+  if (status == STATUS_INPUT)
+    survey->broken = item->of.store;
   return status;
+}
+
+enum status survey_question(struct survey *survey, const struct survey_item *item, int64_t batch, bool computing_only,
+                            struct question **ret_question, struct error *err)
+{
+  struct analyze_request *request = arena_alloc(&survey->asked, sizeof *request);
+  *request = *survey->request;
+  request->batch = batch;
+  request->computing_only = computing_only;
+  request->by = NULL;
+  request->cache = NULL;
+  if (survey->view == NULL) {
+    survey->view = arena_alloc(&survey->asked, sizeof *survey->view);
+    XSP_TRY(survey_check(survey, item, view_load(&item->of, &survey->asked, survey->view, err)));
+  }
+  *ret_question = arena_alloc(&survey->asked, sizeof **ret_question);
+  return question_start(*ret_question, survey->analysis, request, survey->view, &survey->asked, &survey->asked, err);
 }
 
 void survey_next(struct survey *survey)
 {
-  analyze_cache_free(survey->cache);
-  survey->cache = NULL;
   arena_done(&survey->asked);
+  survey->view = NULL;
 }
 
-static struct table_cell keep(struct survey *survey, struct table_cell cell)
+const char *survey_text(struct survey *survey, const char *text)
 {
-  if (cell.type == CELL_TEXT) {
-    cell.value.text = arena_copy(survey->arena, cell.value.text, strlen(cell.value.text));
-    survey->table.failed |= cell.value.text == NULL;
-    cell.type = cell.value.text == NULL ? CELL_NULL : CELL_TEXT;
-  }
-  return cell;
-}
-
-struct table_cell survey_cell(struct survey *survey, const struct table *table, size_t row, const char *key)
-{
-  for (size_t i = 0; row < table->row_count && i < table->column_count; i++)
-    if (strcmp(table->columns[i].key, key) == 0)
-      return keep(survey, table->rows[row * table->column_count + i]);
-  return (struct table_cell){0};
-}
-
-struct table_cell survey_summary(struct survey *survey, const struct table *table, const char *key)
-{
-  for (size_t i = 0; i < table->summary_count; i++)
-    if (strcmp(table->summary[i].key, key) == 0)
-      return keep(survey, table->summary[i].value);
-  return (struct table_cell){0};
+  return text == NULL ? NULL : arena_copy(survey->arena, text, strlen(text));
 }
 
 // ---- notes -----------------------------------------------------------------------------------------------------------
@@ -84,10 +62,6 @@ void survey_note(struct survey *survey, const struct survey_item *item, const ch
     at++;
   if (at == survey->note_count) {
     struct survey_note *notes = arena_alloc_array(survey->arena, survey->note_count + 1, sizeof *notes);
-    if (notes == NULL || (text = arena_copy(survey->arena, text, strlen(text))) == NULL) {
-      survey->table.failed = true;
-      return;
-    }
     if (survey->note_count > 0)
       memcpy(notes, survey->notes, survey->note_count * sizeof *notes);
     notes[survey->note_count++] = (struct survey_note){.text = text};
@@ -116,7 +90,6 @@ static void write_notes(struct survey *survey)
     }
     if (note->count > NAMES_MOST)
       buf_format(&names, " and %zu more", note->count - NAMES_MOST);
-    survey->table.failed |= names.failed;
     if (note->count == survey->count && survey->count > 1)
       table_note(&survey->table, "%s: all of them", note->text);
     else
@@ -134,12 +107,12 @@ const struct store_system_value *survey_workload(const struct survey_item *item,
   return NULL;
 }
 
-struct table_cell survey_workload_cell(struct survey *survey, const struct survey_item *item, const char *key)
+struct table_cell survey_workload_cell(const struct survey_item *item, const char *key)
 {
   const struct store_system_value *value = survey_workload(item, key);
   if (value == NULL)
     return (struct table_cell){0};
-  return value->is_number ? cell_number(value->number) : keep(survey, cell_text(value->text));
+  return value->is_number ? cell_number(value->number) : cell_text(value->text);
 }
 
 // What a path to a model calls it: without folders, and without the ending that says what kind of file it is. A command
@@ -181,7 +154,7 @@ static enum status load_item(struct survey *survey, const struct experiment_runs
     item->model_name = name_of_path(experiment->workload, survey->arena);
   if (item->model_name == NULL || strchr(item->model_name, ' ') != NULL)
     item->model_name = experiment->name != NULL && experiment->name[0] != 0 ? experiment->name : experiment_name;
-  return item->model_name == NULL ? question_no_memory(err) : STATUS_OK;
+  return STATUS_OK;
 }
 
 static enum status load_items(struct survey *survey, struct store *const *stores, size_t store_count, struct error *err)
@@ -195,8 +168,6 @@ static enum status load_items(struct survey *survey, struct store *const *stores
     XSP_TRY(store_runs(stores[i], survey->arena, &runs, &run_count, err));
     struct survey_item *items = arena_alloc_array(survey->arena, survey->count + experiment_count + 1, sizeof *items);
     const char **names = experiment_names(experiments, experiment_count, survey->arena);
-    if (items == NULL || names == NULL)
-      return question_no_memory(err);
     if (survey->count > 0)
       memcpy(items, survey->items, survey->count * sizeof *items);
     survey->items = items;
@@ -209,24 +180,21 @@ static enum status load_items(struct survey *survey, struct store *const *stores
   if (survey->count == 0)
     return error_set(err, STATUS_NO, "cannot analyze", store_count > 0 ? store_path(stores[0]) : NULL, NULL,
                      "there is no experiment in it");
-  return survey_systems_name(survey) ? STATUS_OK : question_no_memory(err);
+  survey_systems_name(survey);
+  return STATUS_OK;
 }
 
 // ---- the answer ------------------------------------------------------------------------------------------------------
-static enum status finish(struct survey *survey, struct table *ret_table, struct error *err)
+static void finish(struct survey *survey, struct table *ret_table)
 {
   write_notes(survey);
-  const struct table_builder *table = &survey->table;
-  if (table->failed)
-    return question_no_memory(err);
   *ret_table = (struct table){
       .id = survey->analysis->id,
       .title = survey->analysis->title,
       .observations = survey->observations,
       .statistic = question_statistic_name(survey->request),
   };
-  table_answer(table, ret_table);
-  return STATUS_OK;
+  table_answer(&survey->table, ret_table);
 }
 
 // On STATUS_INPUT survey->broken is the store that it lies at.
@@ -236,19 +204,8 @@ static enum status answer_once(struct survey *survey, struct table *ret_table, s
   XSP_TRY(load_items(survey, survey->stores, survey->store_count, err));
   enum status status = survey->analysis->answer_all(survey, err);
   survey_next(survey);
-  return status != STATUS_OK ? status : finish(survey, ret_table, err);
-}
-
-enum status survey_table(struct survey *survey, const struct analysis *analysis, struct table *ret_table,
-                         struct error *err)
-{
-  struct survey other = {.analysis = analysis,
-                         .request = survey->request,
-                         .arena = survey->arena,
-                         .stores = survey->stores,
-                         .store_count = survey->store_count};
-  enum status status = answer_once(&other, ret_table, err);
-  survey->broken = other.broken;
+  if (status == STATUS_OK)
+    finish(survey, ret_table);
   return status;
 }
 
@@ -258,9 +215,8 @@ struct left_out { // files that broke while they were read
   struct error first;
 };
 
-static enum status leave_out(struct left_out *left_out, struct store **stores, size_t *store_count,
-                             const struct store *broken, const struct error *why, struct arena *arena,
-                             struct error *err)
+static void leave_out(struct left_out *left_out, struct store **stores, size_t *store_count, const struct store *broken,
+                      const struct error *why, struct arena *arena)
 {
   size_t kept = 0;
   for (size_t i = 0; i < *store_count; i++)
@@ -270,10 +226,7 @@ static enum status leave_out(struct left_out *left_out, struct store **stores, s
   if (left_out->count == 0)
     left_out->first = *why;
   char *text = arena_format(arena, "%s: %s", store_path(broken), why->why);
-  if (text == NULL)
-    return question_no_memory(err);
   left_out->texts[left_out->count++] = text;
-  return STATUS_OK;
 }
 
 enum status survey_run(const struct analysis *analysis, struct store *const *stores, size_t store_count,
@@ -285,8 +238,6 @@ enum status survey_run(const struct analysis *analysis, struct store *const *sto
   struct left_out left_out = {.texts = arena_alloc_array(arena, store_count + 1, sizeof *left_out.texts)};
   struct store **kept = arena_alloc_array(arena, store_count + 1, sizeof *kept);
   struct table *table = arena_alloc(arena, sizeof *table);
-  if (left_out.texts == NULL || kept == NULL || table == NULL)
-    return question_no_memory(err);
   for (size_t i = 0; i < store_count; i++)
     kept[i] = stores[i];
   for (;;) { // once more without each file that turns out to be broken: rows are in no table that it is not all of
@@ -297,7 +248,7 @@ enum status survey_run(const struct analysis *analysis, struct store *const *sto
     if (status == STATUS_OK)
       break;
     if (status == STATUS_INPUT && survey.broken != NULL)
-      XSP_TRY(leave_out(&left_out, kept, &store_count, survey.broken, &why, arena, err));
+      leave_out(&left_out, kept, &store_count, survey.broken, &why, arena);
     if (status == STATUS_INPUT && survey.broken != NULL && store_count > 0)
       continue;
     if (err != NULL)

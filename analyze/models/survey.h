@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions about all experiments of all files at once: the papers' tables (T8 to T11). They ask the analyses of one
-// experiment (A1, A6, A15 …) and put what these answer side by side, so that a figure here is the one that they print.
-// Private to analyze.
+// Questions about all experiments of all files at once: the papers' tables (T8 to T11). They call the typed functions of
+// the analyses of one experiment (A1, A6, A15 …), so that a figure is the same in both.
 #ifndef XSP_ANALYZE_MODELS_SURVEY_H
 #define XSP_ANALYZE_MODELS_SURVEY_H
 
@@ -25,10 +24,9 @@ struct survey {
   struct survey_item *items; // in the order of the files
   size_t count;
   struct table_builder table;
-  int64_t observations; // behind the model latencies told
-  // what is asked of one experiment, until survey_next
-  struct arena asked;
-  struct analyze_cache *cache;
+  int64_t observations;      // of the reported model latencies
+  struct arena asked;        // what was loaded of one experiment, until survey_next
+  struct view *view;         // of that experiment
   struct survey_note *notes; // by first mention
   size_t note_count;
   struct store *broken; // whose file turned out to be, where the answer fails with STATUS_INPUT
@@ -40,22 +38,17 @@ enum status survey_run(const struct analysis *analysis, struct store *const *sto
                        size_t *ret_count, struct error *err) MUST_CHECK;
 
 // ---- asking ----------------------------------------------------------------------------------------------------------
-// The answer of `analysis` for one experiment; *ret_has is false where it lacks what is needed. batch 0: the default rule.
-// Valid until survey_next.
-enum status survey_ask(struct survey *survey, const struct survey_item *item, const struct analysis *analysis,
-                       int64_t batch, bool computing_only, struct table *ret_table, bool *ret_has,
-                       struct error *err) MUST_CHECK;
-// Another table over the same files: one whose rows are the items, in their order.
-enum status survey_table(struct survey *survey, const struct analysis *analysis, struct table *ret_table,
-                         struct error *err) MUST_CHECK;
-void survey_next(struct survey *survey); // gives back what was asked
-// Cells of an answer, kept for the survey's own table. Null where there is no such key, row or answer.
-struct table_cell survey_cell(struct survey *survey, const struct table *table, size_t row, const char *key);
-struct table_cell survey_summary(struct survey *survey, const struct table *table, const char *key);
+// A question about one experiment, for the typed functions of the analyses. What they return lives until survey_next.
+enum status survey_question(struct survey *survey, const struct survey_item *item, int64_t batch, bool computing_only,
+                            struct question **ret_question, struct error *err) MUST_CHECK;
+// Returns `status`; remembers the item's file where it says that the file is broken.
+enum status survey_check(struct survey *survey, const struct survey_item *item, enum status status) MUST_CHECK;
+void survey_next(struct survey *survey);                          // frees what was loaded of the experiment
+const char *survey_text(struct survey *survey, const char *text); // a copy that lives as long as the answer; NULL: NULL
 // A value of the workload's table; NULL: not there.
 const struct store_system_value *survey_workload(const struct survey_item *item, const char *key);
-struct table_cell survey_workload_cell(struct survey *survey, const struct survey_item *item, const char *key);
-// `text` concerns this experiment: one note names all that it concerns.
+struct table_cell survey_workload_cell(const struct survey_item *item, const char *key);
+// One note per `text`, a literal; it names all experiments that the text was noted for.
 void survey_note(struct survey *survey, const struct survey_item *item, const char *text);
 // STATUS_NO: nothing of what was asked is in any of the files.
 enum status survey_lacks(const struct survey *survey, struct error *err, const char *why);

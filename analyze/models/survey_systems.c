@@ -80,15 +80,13 @@ static const char *distinct_name(struct survey *survey, size_t index)
       buf_text(&text, text.length > 0 ? ", " : "");
       put_value(&text, identity[key], find(item, identity[key]));
     }
-  if (text.failed)
-    name = NULL;
-  else if (text.length > 0)
+  if (text.length > 0)
     name = arena_format(survey->arena, "%s (%.*s)", name, (int)text.length, text.data);
   buf_done(&text);
   return name;
 }
 
-bool survey_systems_name(struct survey *survey)
+void survey_systems_name(struct survey *survey)
 {
   size_t systems = 0;
   for (size_t i = 0; i < survey->count; i++) {
@@ -103,10 +101,7 @@ bool survey_systems_name(struct survey *survey)
     }
     item->system_number = systems++;
     item->system_name = distinct_name(survey, i);
-    if (item->system_name == NULL && own_name(item) != NULL)
-      return false;
   }
-  return true;
 }
 
 void survey_systems_note(struct survey *survey, const struct survey_item *a, const struct survey_item *b)
@@ -119,7 +114,6 @@ void survey_systems_note(struct survey *survey, const struct survey_item *a, con
   for (size_t i = 0; i < b->system_count; i++)
     if (find(a, b->system[i].key) == NULL)
       buf_format(&keys, "%s%s", keys.length > 0 ? ", " : "", b->system[i].key);
-  survey->table.failed |= keys.failed;
   if (keys.length > 0)
     table_note(&survey->table, "%s and %s differ in %s", a->system_name != NULL ? a->system_name : "a system",
                b->system_name != NULL ? b->system_name : "a system of which nothing is known", keys.data);

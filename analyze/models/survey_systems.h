@@ -6,8 +6,8 @@
 
 #include "analyze/models/survey.h"
 
-// Fills system_name and system_number of all items. False: out of memory.
-bool survey_systems_name(struct survey *survey);
+// Fills system_name and system_number of all items.
+void survey_systems_name(struct survey *survey);
 // Notes the keys in which the systems of two items differ; nothing where they are the same.
 void survey_systems_note(struct survey *survey, const struct survey_item *a, const struct survey_item *b);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // T10, one framework normalised to another, model by model, as the paper's Table X. One row for each pair of a model in two
-// frameworks on one system, from the rows of T8 and T9.
+// frameworks on one system.
 #include "analyze/a_list.h"
-#include "analyze/models/survey.h"
+#include "analyze/models/t8_models.h"
+#include "analyze/models/t9_depth.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -10,80 +11,6 @@
 #include <strings.h>
 
 #define FLOPS_DIFFER 0.05 // of the larger: above it two models of one name do not compute the same
-
-enum {
-  MODEL,
-  SYSTEM,
-  FRAMEWORK,
-  FRAMEWORK_VERSION,
-  BASE_FRAMEWORK,
-  BASE_VERSION,
-  ONLINE_RATIO,
-  OPTIMAL_BATCH,
-  BASE_OPTIMAL_BATCH,
-  THROUGHPUT_RATIO,
-  CONVOLUTION,
-  BASE_CONVOLUTION,
-  BATCH,
-  BASE_BATCH,
-  GPU_PCT,
-  BASE_GPU_PCT,
-  FLOPS,
-  FLOPS_FROM,
-  BASE_FLOPS,
-  BASE_FLOPS_FROM,
-  DRAM_READ,
-  DRAM_WRITE,
-  OCCUPANCY,
-  INTENSITY,
-  THROUGHPUT,
-  BOUND,
-  BASE_BOUND,
-  ONLINE,
-  BASE_ONLINE,
-  MAXIMUM,
-  BASE_MAXIMUM,
-  ONLINE_OTHER,
-  BASE_ONLINE_OTHER,
-  COLUMN_COUNT
-};
-
-static const struct table_column columns[] = {
-    COLUMN("model_name", "", "model"),
-    COLUMN("system", "", "system"),
-    COLUMN("framework", "", "framework"),
-    COLUMN("framework_version", "", "version"),
-    COLUMN("base_framework", "", "base"),
-    COLUMN("base_framework_version", "", "base version"),
-    COLUMN("normalized_online_latency", "", "normalised online"),
-    COLUMN("optimal_batch", "", "optimal"),
-    COLUMN("base_optimal_batch", "", "base's optimal"),
-    COLUMN("normalized_maximum_throughput", "", "normalised max"),
-    COLUMN("convolution_pct_of_model", "%", "convolution"),
-    COLUMN("base_convolution_pct_of_model", "%", "base's conv."),
-    COLUMN("batch_size", "", "batch"),
-    COLUMN("base_batch_size", "", "base's batch"),
-    COLUMN("gpu_pct", "%", "GPU"),
-    COLUMN("base_gpu_pct", "%", "base's GPU"),
-    COLUMN("flops", "flops", "flops"),
-    COLUMN("flops_from", "", "flops from"),
-    COLUMN("base_flops", "flops", "base's flops"),
-    COLUMN("base_flops_from", "", "base's from"),
-    COLUMN("dram_read_bytes", "bytes", "DRAM reads"),
-    COLUMN("dram_write_bytes", "bytes", "DRAM writes"),
-    COLUMN("achieved_occupancy_pct", "%", "occupancy"),
-    COLUMN("arithmetic_intensity", "flops/byte", "intensity"),
-    COLUMN("arithmetic_throughput_flops_per_s", "flops/s", "throughput"),
-    COLUMN("bound", "", "bound"),
-    COLUMN("base_bound", "", "base's bound"),
-    COLUMN("online_latency_ms", "ms", "online"),
-    COLUMN("base_online_latency_ms", "ms", "base's online"),
-    COLUMN("maximum_throughput_per_s", "1/s", "maximum"),
-    COLUMN("base_maximum_throughput_per_s", "1/s", "base's max"),
-    COLUMN("online_non_gpu_latency_ms", "ms", "non-GPU online"),
-    COLUMN("base_online_non_gpu_latency_ms", "ms", "base's non-GPU"),
-};
-_Static_assert(sizeof columns / sizeof columns[0] == COLUMN_COUNT, "a column and its place in the rows");
 
 // ---- who is compared with whom ---------------------------------------------------------------------------------------
 // Names are the same where their letters and digits are, in any case: "ResNet50 v1", "resnet50_v1".
@@ -169,94 +96,139 @@ static const struct survey_item *find_pair(const struct survey *survey, const st
 }
 
 // ---- one pair --------------------------------------------------------------------------------------------------------
-struct sides { // rows of T8 and T9 by item
-  struct table models, depth;
+struct side {
+  struct model_summary models; // as in T8
+  struct model_depth depth;    // as in T9
+  double online_non_gpu_ms;    // of the latency of one input; NaN: unknown
+};
+struct sides {
+  const struct survey_item *item, *base_item;
+  const struct side *own, *base;
 };
 
-static double ratio(const struct table_cell *over, const struct table_cell *under)
+static double ratio(double over, double under)
 {
-  double denominator = cell_double(under);
-  return denominator > 0 ? cell_double(over) / denominator : NAN;
+  return under > 0 ? over / under : NAN;
 }
 
-// What is not the GPU's of the latency of one input.
-static enum status non_gpu_online(struct survey *survey, const struct survey_item *item, struct table_cell *ret_cell,
-                                  struct error *err)
+static enum status load_non_gpu_online(struct survey *survey, const struct survey_item *item, double *ret_ms,
+                                       struct error *err)
 {
-  struct table table;
-  bool has;
-  XSP_TRY(survey_ask(survey, item, &analysis_a15, 1, false, &table, &has, err));
-  *ret_cell = has ? survey_cell(survey, &table, 0, "non_gpu_latency_ms") : (struct table_cell){0};
-  survey_next(survey);
-  return STATUS_OK;
+  struct question *question;
+  struct roofs roofs;
+  struct kernel_model kernels;
+  *ret_ms = NAN;
+  XSP_TRY(survey_question(survey, item, 1, false, &question, err));
+  if (!kernels_exist(question->view, 1))
+    return STATUS_OK;
+  enum status status = roofs_load(question, &roofs, err);
+  if (status == STATUS_OK)
+    status = kernel_model_load(question, 1, &roofs, &kernels, err);
+  if (status == STATUS_OK)
+    *ret_ms = kernels.non_gpu_ms;
+  return survey_check(survey, item, status);
 }
 
-static void take_side(struct survey *survey, const struct sides *sides, size_t index, bool is_base_side,
-                      struct table_cell *row)
+static enum status load_sides(struct survey *survey, struct side *sides, struct error *err)
 {
-  static const struct {
-    size_t column, base_column; // COLUMN_COUNT: not told of this side
-    const char *key;
-    bool in_depth;
-  } taken[] = {
-      {OPTIMAL_BATCH, BASE_OPTIMAL_BATCH, "optimal_batch", false},
-      {CONVOLUTION, BASE_CONVOLUTION, "convolution_pct_of_model", false},
-      {ONLINE, BASE_ONLINE, "online_latency_ms", false},
-      {MAXIMUM, BASE_MAXIMUM, "maximum_throughput_per_s", false},
-      {BATCH, BASE_BATCH, "batch_size", true},
-      {GPU_PCT, BASE_GPU_PCT, "gpu_pct", true},
-      {FLOPS, BASE_FLOPS, "flops", true},
-      {FLOPS_FROM, BASE_FLOPS_FROM, "flops_from", true},
-      {DRAM_READ, COLUMN_COUNT, "dram_read_bytes", true},
-      {DRAM_WRITE, COLUMN_COUNT, "dram_write_bytes", true},
-      {OCCUPANCY, COLUMN_COUNT, "achieved_occupancy_pct", true},
-      {INTENSITY, COLUMN_COUNT, "arithmetic_intensity", true},
-      {THROUGHPUT, COLUMN_COUNT, "arithmetic_throughput_flops_per_s", true},
-      {BOUND, BASE_BOUND, "bound", true},
-  };
-  for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++) {
-    size_t column = is_base_side ? taken[i].base_column : taken[i].column;
-    if (column < COLUMN_COUNT)
-      row[column] = survey_cell(survey, taken[i].in_depth ? &sides->depth : &sides->models, index, taken[i].key);
+  bool is_any = false;
+  for (size_t i = 0; i < survey->count; i++) {
+    const struct survey_item *item = &survey->items[i];
+    int64_t observations = 0;
+    XSP_TRY(model_summary_load(survey, item, &sides[i].models, err));
+    observations = survey->observations;
+    XSP_TRY(model_depth_load(survey, item, &sides[i].depth, err));
+    survey->observations = observations; // the same ones again
+    XSP_TRY(load_non_gpu_online(survey, item, &sides[i].online_non_gpu_ms, err));
+    survey_next(survey);
+    is_any |= sides[i].depth.has_any;
   }
+  return is_any ? STATUS_OK : model_depth_lacks(survey, err);
 }
 
-// A name says little: networks of one name may differ in more than the framework.
-static void note_flops(struct survey *survey, const struct survey_item *item, const struct table_cell *row)
+// Networks of one name may differ in more than the framework.
+static void note_flops(struct survey *survey, const struct sides *sides)
 {
-  if (row[FLOPS_FROM].type != CELL_TEXT || row[BASE_FLOPS_FROM].type != CELL_TEXT)
+  const struct model_depth *own = &sides->own->depth, *base = &sides->base->depth;
+  if (own->flops_from == NULL || base->flops_from == NULL)
     return;
-  double own = ratio(&row[FLOPS], &row[BATCH]), base = ratio(&row[BASE_FLOPS], &row[BASE_BATCH]);
-  if (strcmp(row[FLOPS_FROM].value.text, row[BASE_FLOPS_FROM].value.text) != 0)
-    survey_note(survey, item,
+  double own_flops = ratio(own->flops, (double)own->batch_size);
+  double base_flops = ratio(base->flops, (double)base->batch_size);
+  if (strcmp(own->flops_from, base->flops_from) != 0)
+    survey_note(survey, sides->item,
                 "flops of the two do not compare: one side's are measured, the other's follow from shapes");
-  else if (fabs(own - base) > FLOPS_DIFFER * fmax(own, base))
-    survey_note(survey, item,
+  else if (fabs(own_flops - base_flops) > FLOPS_DIFFER * fmax(own_flops, base_flops))
+    survey_note(survey, sides->item,
                 "flops an input of the two differ by more than 5 %: another network, or one side's are partial");
 }
 
-static enum status add_pair(struct survey *survey, const struct sides *sides, const struct survey_item *item,
-                            const struct survey_item *base, struct error *err)
+static struct table_cell cell_optional(bool is_known, int64_t value)
 {
-  struct table_cell *row = table_row(&survey->table);
-  row[MODEL] = cell_text(item->model_name);
-  row[SYSTEM] = cell_text(item->system_name);
-  row[FRAMEWORK] = cell_text(framework_of(item));
-  row[FRAMEWORK_VERSION] = cell_text(item->of.experiment->framework_version);
-  row[BASE_FRAMEWORK] = cell_text(framework_of(base));
-  row[BASE_VERSION] = cell_text(base->of.experiment->framework_version);
-  take_side(survey, sides, (size_t)(item - survey->items), false, row);
-  take_side(survey, sides, (size_t)(base - survey->items), true, row);
-  row[ONLINE_RATIO] = cell_real(ratio(&row[ONLINE], &row[BASE_ONLINE]));
-  row[THROUGHPUT_RATIO] = cell_real(ratio(&row[MAXIMUM], &row[BASE_MAXIMUM]));
-  XSP_TRY(non_gpu_online(survey, item, &row[ONLINE_OTHER], err));
-  XSP_TRY(non_gpu_online(survey, base, &row[BASE_ONLINE_OTHER], err));
-  if (row[ONLINE_RATIO].type == CELL_NULL)
-    survey_note(survey, item, "one of the two was not measured at batch size 1: no normalised online latency");
-  if (row[THROUGHPUT_RATIO].type == CELL_NULL)
-    survey_note(survey, item, "one of the two has no throughput: not normalised");
-  note_flops(survey, item, row);
-  return STATUS_OK;
+  return is_known ? cell_int(value) : (struct table_cell){0};
+}
+
+static void put_latencies(struct table_builder *table, const struct sides *sides)
+{
+  const struct side *own = sides->own, *base = sides->base;
+  table_put(table, "online_latency_ms", "ms", "online", cell_real(own->models.online_ms));
+  table_put(table, "base_online_latency_ms", "ms", "base's online", cell_real(base->models.online_ms));
+  table_put(table, "maximum_throughput_per_s", "1/s", "maximum", cell_real(own->models.maximum_per_s));
+  table_put(table, "base_maximum_throughput_per_s", "1/s", "base's max", cell_real(base->models.maximum_per_s));
+  table_put(table, "online_non_gpu_latency_ms", "ms", "non-GPU online", cell_real(own->online_non_gpu_ms));
+  table_put(table, "base_online_non_gpu_latency_ms", "ms", "base's non-GPU", cell_real(base->online_non_gpu_ms));
+}
+
+static void put_depth(struct table_builder *table, const struct model_depth *own, const struct model_depth *base)
+{
+  const struct kernel_model *kernels = &own->kernels;
+  const double *metrics = kernels->figures.metrics;
+  bool has = own->has_kernels;
+  put_batch(table, own->batch_size);
+  table_put(table, "base_batch_size", "", "base's batch", cell_optional(base->batch_size != 0, base->batch_size));
+  table_put(table, "gpu_pct", "%", "GPU", cell_real(has ? kernels->gpu_pct : NAN));
+  table_put(table, "base_gpu_pct", "%", "base's GPU", cell_real(base->has_kernels ? base->kernels.gpu_pct : NAN));
+  table_put(table, "flops", "flops", "flops", cell_number(own->flops));
+  table_put(table, "flops_from", "", "flops from", cell_text(own->flops_from));
+  table_put(table, "base_flops", "flops", "base's flops", cell_number(base->flops));
+  table_put(table, "base_flops_from", "", "base's from", cell_text(base->flops_from));
+  table_put(table, "dram_read_bytes", "bytes", "DRAM reads", cell_number(has ? metrics[KERNEL_DRAM_READ] : NAN));
+  table_put(table, "dram_write_bytes", "bytes", "DRAM writes", cell_number(has ? metrics[KERNEL_DRAM_WRITE] : NAN));
+  table_put(table, "achieved_occupancy_pct", "%", "occupancy", cell_real(has ? metrics[KERNEL_OCCUPANCY] : NAN));
+  table_put(table, "arithmetic_intensity", "flops/byte", "intensity", cell_real(has ? kernels->point.intensity : NAN));
+  table_put(table, "arithmetic_throughput_flops_per_s", "flops/s", "throughput",
+            cell_real(has ? kernels->point.throughput_flops_per_s : NAN));
+  table_put(table, "bound", "", "bound", cell_text(has ? kernels->point.bound : NULL));
+  table_put(table, "base_bound", "", "base's bound", cell_text(base->has_kernels ? base->kernels.point.bound : NULL));
+}
+
+static void put_row(struct survey *survey, const struct sides *sides)
+{
+  struct table_builder *table = &survey->table;
+  const struct store_experiment *own = sides->item->of.experiment, *base = sides->base_item->of.experiment;
+  const struct model_summary *models = &sides->own->models, *base_models = &sides->base->models;
+  double online = ratio(models->online_ms, base_models->online_ms);
+  double throughput = ratio(models->maximum_per_s, base_models->maximum_per_s);
+  table_row(table);
+  table_put(table, "model_name", "", "model", cell_text(sides->item->model_name));
+  table_put(table, "system", "", "system", cell_text(sides->item->system_name));
+  table_put(table, "framework", "", "framework", cell_text(own->framework));
+  table_put(table, "framework_version", "", "version", cell_text(own->framework_version));
+  table_put(table, "base_framework", "", "base", cell_text(base->framework));
+  table_put(table, "base_framework_version", "", "base version", cell_text(base->framework_version));
+  table_put(table, "normalized_online_latency", "", "normalised online", cell_real(online));
+  table_put(table, "optimal_batch", "", "optimal", cell_optional(models->has_optimal, models->optimal_batch));
+  table_put(table, "base_optimal_batch", "", "base's optimal",
+            cell_optional(base_models->has_optimal, base_models->optimal_batch));
+  table_put(table, "normalized_maximum_throughput", "", "normalised max", cell_real(throughput));
+  table_put(table, "convolution_pct_of_model", "%", "convolution", cell_real(models->convolution_pct));
+  table_put(table, "base_convolution_pct_of_model", "%", "base's conv.", cell_real(base_models->convolution_pct));
+  put_depth(table, &sides->own->depth, &sides->base->depth);
+  put_latencies(table, sides);
+  if (isnan(online))
+    survey_note(survey, sides->item, "one of the two was not measured at batch size 1: no normalised online latency");
+  if (isnan(throughput))
+    survey_note(survey, sides->item, "one of the two has no throughput: not normalised");
+  note_flops(survey, sides);
 }
 
 // ---- the answer ------------------------------------------------------------------------------------------------------
@@ -276,14 +248,10 @@ static void note_unpaired_base(struct survey *survey, const char *base, const bo
 static enum status answer_all(struct survey *survey, struct error *err)
 {
   const char *base;
-  struct sides sides;
+  struct side *sides = arena_alloc_array(survey->arena, survey->count, sizeof *sides);
   bool *is_paired = arena_alloc_array(survey->arena, survey->count, sizeof *is_paired);
-  if (is_paired == NULL)
-    return question_no_memory(err);
   XSP_TRY(choose_base(survey, &base, err));
-  XSP_TRY(survey_table(survey, &analysis_t8, &sides.models, err));
-  XSP_TRY(survey_table(survey, &analysis_t9, &sides.depth, err));
-  table_columns(&survey->table, columns, COLUMN_COUNT);
+  XSP_TRY(load_sides(survey, sides, err));
   for (size_t i = 0; i < survey->count; i++) {
     const struct survey_item *item = &survey->items[i], *other = NULL;
     if (is_base(item, base))
@@ -294,13 +262,12 @@ static enum status answer_all(struct survey *survey, struct error *err)
       continue;
     }
     is_paired[other - survey->items] = true;
-    XSP_TRY(add_pair(survey, &sides, item, other, err));
+    put_row(survey, &(struct sides){item, other, &sides[i], &sides[other - survey->items]});
   }
   if (survey->table.row_count == 0)
     return survey_lacks(
         survey, err,
         "no model is there in two frameworks on one system (in two versions of one: --base NAME==VERSION)");
-  survey->observations = sides.models.observations;
   note_unpaired_base(survey, base, is_paired);
   table_note(&survey->table,
              "normalised to %s: above 1 is slower for the online latency, faster for the maximum throughput", base);

@@ -1,49 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // T11, system against system, as the paper's Figure 11: throughput and GPU latency of each model over batch sizes, on each
-// system. One row for each model, framework, system and batch size, from A1 and A15.
+// system. One row for each model, framework, system and batch size.
 #include "analyze/a_list.h"
+#include "analyze/kernels/a15_kernel_models.h"
 #include "analyze/models/survey_systems.h"
+#include "base/vector.h"
 
 #include <math.h>
 #include <string.h>
-
-enum {
-  MODEL,
-  FRAMEWORK,
-  FRAMEWORK_VERSION,
-  SYSTEM,
-  BATCH,
-  THROUGHPUT,
-  RATIO,
-  LATENCY,
-  KERNEL_LATENCY,
-  GPU_LATENCY,
-  IS_OPTIMAL,
-  IS_MAXIMUM,
-  SPREAD,
-  FROM = SPREAD + 4,
-  KERNEL_FROM,
-  COLUMN_COUNT
-};
-
-static const struct table_column columns[] = {
-    COLUMN("model_name", "", "model"),
-    COLUMN("framework", "", "framework"),
-    COLUMN("framework_version", "", "version"),
-    COLUMN("system", "", "system"),
-    COLUMN("batch_size", "", "batch"),
-    COLUMN("throughput_per_s", "1/s", "throughput"),
-    COLUMN("normalized_throughput", "", "of the first"),
-    COLUMN("latency_ms", "ms", "latency"),
-    COLUMN("kernel_latency_ms", "ms", "kernels"),
-    COLUMN("gpu_latency_ms", "ms", "GPU"),
-    COLUMN("is_optimal", "", "optimal"),
-    COLUMN("is_maximum", "", "maximum"),
-    SPREAD_COLUMNS, // of the model's latency
-    COLUMN("latency_from", "", "from"),
-    COLUMN("kernel_latency_from", "", "kernels from"),
-};
-_Static_assert(sizeof columns / sizeof columns[0] == COLUMN_COUNT, "a column and its place in the rows");
 
 static bool are_equal(const char *a, const char *b)
 {
@@ -58,94 +22,131 @@ static bool are_of_one_group(const struct survey_item *a, const struct survey_it
          are_equal(a->of.experiment->framework_version, b->of.experiment->framework_version);
 }
 
-static size_t find_batch(struct survey *survey, const struct table *table, const struct table_cell *batch)
-{
-  for (size_t row = 0; row < table->row_count; row++) {
-    struct table_cell other = survey_cell(survey, table, row, "batch_size");
-    if (other.type == batch->type && (other.type != CELL_INT || other.value.integer == batch->value.integer))
-      return row;
-  }
-  return SIZE_MAX;
-}
-
 // ---- one experiment --------------------------------------------------------------------------------------------------
-static void fill_row(struct survey *survey, const struct survey_item *item, const struct table *models, size_t at,
-                     const struct table *kernels, struct table_cell *row)
+struct row {
+  const struct survey_item *item;
+  const struct batches *batches;
+  const struct batch_point *point;
+  const struct kernel_model *kernels; // NULL: none
+  double throughput_of_first;         // of the group's first system at this batch size; NaN: unknown
+};
+struct group { // one model in one framework
+  const struct survey_item *first;
+  VECTOR(struct batch_throughput {
+    int64_t batch_size;
+    double per_s;
+  })
+  of_first; // the first system's
+};
+
+static void put_row(struct survey *survey, const struct row *row)
 {
-  static const struct {
-    size_t column;
-    const char *key;
-  } of_model[] = {{BATCH, "batch_size"},      {THROUGHPUT, "throughput_per_s"}, {LATENCY, "latency_ms"},
-                  {IS_OPTIMAL, "is_optimal"}, {IS_MAXIMUM, "is_maximum"},       {SPREAD, "n"},
-                  {SPREAD + 1, "min_ms"},     {SPREAD + 2, "max_ms"},           {SPREAD + 3, "cv_pct"},
-                  {FROM, "latency_from"}},
-    of_kernels[] = {
-        {KERNEL_LATENCY, "kernel_latency_ms"}, {GPU_LATENCY, "gpu_latency_ms"}, {KERNEL_FROM, "latency_from"}};
-  row[MODEL] = cell_text(item->model_name);
-  row[FRAMEWORK] = cell_text(item->of.experiment->framework);
-  row[FRAMEWORK_VERSION] = cell_text(item->of.experiment->framework_version);
-  row[SYSTEM] = cell_text(item->system_name);
-  for (size_t i = 0; i < sizeof of_model / sizeof of_model[0]; i++)
-    row[of_model[i].column] = survey_cell(survey, models, at, of_model[i].key);
-  size_t same = find_batch(survey, kernels, &row[BATCH]);
-  for (size_t i = 0; i < sizeof of_kernels / sizeof of_kernels[0]; i++)
-    row[of_kernels[i].column] = survey_cell(survey, kernels, same, of_kernels[i].key);
+  struct table_builder *table = &survey->table;
+  const struct store_experiment *experiment = row->item->of.experiment;
+  const struct batch_point *point = row->point;
+  size_t index = (size_t)(point - row->batches->points);
+  double ratio = row->throughput_of_first > 0 ? point->throughput_per_s / row->throughput_of_first : NAN;
+  table_row(table);
+  table_put(table, "model_name", "", "model", cell_text(row->item->model_name));
+  table_put(table, "framework", "", "framework", cell_text(experiment->framework));
+  table_put(table, "framework_version", "", "version", cell_text(experiment->framework_version));
+  table_put(table, "system", "", "system", cell_text(row->item->system_name));
+  put_batch(table, point->batch_size);
+  table_put(table, "throughput_per_s", "1/s", "throughput", cell_real(point->throughput_per_s));
+  table_put(table, "normalized_throughput", "", "of the first", cell_real(ratio));
+  table_put(table, "latency_ms", "ms", "latency", cell_real(point->latency_ms));
+  table_put(table, "kernel_latency_ms", "ms", "kernels",
+            cell_real(row->kernels == NULL ? NAN : row->kernels->figures.latency_ms));
+  table_put(table, "gpu_latency_ms", "ms", "GPU", cell_real(row->kernels == NULL ? NAN : row->kernels->gpu_ms));
+  table_put(table, "is_optimal", "", "optimal", cell_bool(index == row->batches->optimal));
+  table_put(table, "is_maximum", "", "maximum", cell_bool(index == row->batches->maximum));
+  put_spread(table, point->set->latencies_ms, point->set->observation_count); // of the model's latency
+  put_from(table, "latency_from", "from", survey_text(survey, point->from));
+  put_from(table, "kernel_latency_from", "kernels from",
+           survey_text(survey, row->kernels == NULL ? NULL : row->kernels->from));
 }
 
-// The throughput of the group's first system at this batch size.
-static double first_throughput(const struct survey *survey, size_t first_row, const struct survey_item *first,
-                               const struct table_cell *batch)
+static double find_throughput(const struct group *group, int64_t batch_size)
 {
-  for (size_t i = first_row; i < survey->table.row_count; i++) {
-    const struct table_cell *row = survey->table.rows + i * COLUMN_COUNT;
-    if (row[BATCH].type == CELL_INT && batch->type == CELL_INT && row[BATCH].value.integer == batch->value.integer &&
-        are_equal(row[SYSTEM].type == CELL_TEXT ? row[SYSTEM].value.text : NULL, first->system_name))
-      return cell_double(&row[THROUGHPUT]);
-  }
+  for (size_t i = 0; i < group->of_first.count; i++)
+    if (batch_size != 0 && group->of_first.items[i].batch_size == batch_size)
+      return group->of_first.items[i].per_s;
   return NAN;
 }
 
-static enum status add_experiment(struct survey *survey, const struct survey_item *item,
-                                  const struct survey_item *first, size_t first_row, struct error *err)
+static enum status add_batch(struct survey *survey, struct question *question, const struct roofs *roofs,
+                             struct group *group, struct row *row, struct error *err)
 {
-  struct table models, kernels;
-  bool has_models, has_kernels;
-  int64_t batch = survey->request->batch;
-  XSP_TRY(survey_ask(survey, item, &analysis_a1, batch, false, &models, &has_models, err));
-  XSP_TRY(survey_ask(survey, item, &analysis_a15, batch, false, &kernels, &has_kernels, err));
-  if (!has_models)
-    survey_note(survey, item,
-                batch == 0 ? "without the model level, left out" : "not measured at this batch size, left out");
-  else if (!has_kernels)
-    survey_note(survey, item, "without the kernel level: no GPU latency");
-  for (size_t i = 0; i < models.row_count; i++) {
-    struct table_cell *row = table_row(&survey->table);
-    fill_row(survey, item, &models, i, &kernels, row);
-    double of_first =
-        item->system_number == first->system_number ? NAN : first_throughput(survey, first_row, first, &row[BATCH]);
-    row[RATIO] = cell_real(of_first > 0 ? cell_double(&row[THROUGHPUT]) / of_first : NAN);
+  int64_t batch_size = row->point->batch_size;
+  struct kernel_model kernels;
+  bool is_first = are_equal(row->item->system_name, group->first->system_name);
+  row->kernels = NULL;
+  if (kernels_exist(question->view, batch_size)) {
+    XSP_TRY(survey_check(survey, row->item, kernel_model_load(question, batch_size, roofs, &kernels, err)));
+    row->kernels = &kernels;
   }
-  survey->observations += models.observations;
+  row->throughput_of_first =
+      row->item->system_number == group->first->system_number ? NAN : find_throughput(group, batch_size);
+  if (is_first)
+    *vector_add(&group->of_first) = (struct batch_throughput){batch_size, row->point->throughput_per_s};
+  put_row(survey, row);
+  survey->observations += (int64_t)row->point->set->observation_count;
+  return STATUS_OK;
+}
+
+static bool has_kernels(const struct view *view, int64_t only)
+{
+  for (size_t i = 0; i < view->set_count; i++)
+    if ((only == 0 || view->sets[i].batch_size == only) && kernels_exist(view, view->sets[i].batch_size))
+      return true;
+  return false;
+}
+
+static enum status add_experiment(struct survey *survey, const struct survey_item *item, struct group *group,
+                                  struct error *err)
+{
+  struct question *question;
+  struct batches batches;
+  struct roofs roofs;
+  int64_t only = survey->request->batch;
+  bool is_any = false;
+  XSP_TRY(survey_question(survey, item, only, false, &question, err));
+  XSP_TRY(survey_check(survey, item, question_batches(question, &batches, err)));
+  XSP_TRY(survey_check(survey, item, roofs_load(question, &roofs, err)));
+  for (size_t i = 0; i < batches.count; i++) {
+    struct row row = {.item = item, .batches = &batches, .point = &batches.points[i]};
+    if (only != 0 && row.point->batch_size != only)
+      continue;
+    is_any = true;
+    XSP_TRY(add_batch(survey, question, &roofs, group, &row, err));
+  }
+  if (!is_any)
+    survey_note(survey, item,
+                only == 0 ? "without the model level, left out" : "not measured at this batch size, left out");
+  else if (!has_kernels(question->view, only))
+    survey_note(survey, item, "without the kernel level: no GPU latency");
   survey_next(survey);
   return STATUS_OK;
 }
 
 // ---- the answer ------------------------------------------------------------------------------------------------------
-static enum status add_group(struct survey *survey, size_t first, bool *is_told, struct error *err)
+static enum status add_group(struct survey *survey, size_t first, bool *is_done, struct error *err)
 {
   const struct survey_item *items = survey->items;
-  size_t first_row = survey->table.row_count;
+  struct group group = {.first = &items[first]};
+  enum status status = STATUS_OK;
   bool has_several = false;
-  for (size_t i = first; i < survey->count; i++) {
-    if (is_told[i] || !are_of_one_group(&items[first], &items[i]))
+  for (size_t i = first; i < survey->count && status == STATUS_OK; i++) {
+    if (is_done[i] || !are_of_one_group(&items[first], &items[i]))
       continue;
-    is_told[i] = true;
+    is_done[i] = true;
     has_several |= items[i].system_number != items[first].system_number;
-    XSP_TRY(add_experiment(survey, &items[i], &items[first], first_row, err));
+    status = add_experiment(survey, &items[i], &group, err);
   }
   if (!has_several)
     survey_note(survey, &items[first], "on one system only");
-  return STATUS_OK;
+  vector_done(&group.of_first);
+  return status;
 }
 
 static void note_systems(struct survey *survey)
@@ -166,21 +167,16 @@ static void note_systems(struct survey *survey)
 
 static enum status answer_all(struct survey *survey, struct error *err)
 {
-  bool *is_told = arena_alloc_array(survey->arena, survey->count, sizeof *is_told);
-  if (is_told == NULL)
-    return question_no_memory(err);
-  table_columns(&survey->table, columns, COLUMN_COUNT);
+  bool *is_done = arena_alloc_array(survey->arena, survey->count, sizeof *is_done);
   for (size_t i = 0; i < survey->count; i++)
-    if (!is_told[i])
-      XSP_TRY(add_group(survey, i, is_told, err));
+    if (!is_done[i])
+      XSP_TRY(add_group(survey, i, is_done, err));
   if (survey->table.row_count == 0)
     return survey_lacks(survey, err,
                         survey->request->batch == 0
                             ? "no experiment has a run with the model level"
                             : "no experiment has a run with the model level at this batch size");
   note_systems(survey);
-  table_drop_empty(&survey->table, "latency_from");
-  table_drop_empty(&survey->table, "kernel_latency_from");
   return STATUS_OK;
 }
 

@@ -1,138 +1,122 @@
 // SPDX-License-Identifier: Apache-2.0
 // T8, the models side by side, as the paper's Table VIII: what each is for, how large it is, how fast at one input and at
-// its best, and how much of it is convolutions. One row an experiment, from A1 and A6.
+// its best, and how much of it is convolutions. One row per experiment.
+#include "analyze/models/t8_models.h"
+
 #include "analyze/a_list.h"
-#include "analyze/models/survey.h"
+#include "analyze/layers/a6_type_latency.h"
 
-#include <string.h>
+#include <math.h>
 
-enum {
-  MODEL,
-  FRAMEWORK,
-  FRAMEWORK_VERSION,
-  SYSTEM,
-  TASK,
-  GRAPH_BYTES,
-  ONLINE,
-  MAXIMUM,
-  MAXIMUM_BATCH,
-  OPTIMAL_BATCH,
-  BATCH,
-  CONVOLUTION,
-  DOMINANT_TYPE,
-  DOMINANT_PCT,
-  SPREAD,
-  FROM = SPREAD + 4,
-  LAYER_FROM,
-  COLUMN_COUNT
-};
-
-static const struct table_column columns[] = {
-    COLUMN("model_name", "", "model"),
-    COLUMN("framework", "", "framework"),
-    COLUMN("framework_version", "", "version"),
-    COLUMN("system", "", "system"),
-    COLUMN("task", "", "task"),
-    COLUMN("graph_bytes", "bytes", "graph size"),
-    COLUMN("online_latency_ms", "ms", "online"),
-    COLUMN("maximum_throughput_per_s", "1/s", "maximum"),
-    COLUMN("maximum_throughput_batch", "", "at batch"),
-    COLUMN("optimal_batch", "", "optimal"),
-    COLUMN("batch_size", "", "layers at"),
-    COLUMN("convolution_pct_of_model", "%", "convolution"),
-    COLUMN("dominant_layer_type", "", "dominant type"),
-    COLUMN("dominant_layer_pct", "%", "of layers"),
-    SPREAD_COLUMNS, // of the online latency
-    COLUMN("latency_from", "", "from"),
-    COLUMN("layer_latency_from", "", "layers from"),
-};
-_Static_assert(sizeof columns / sizeof columns[0] == COLUMN_COUNT, "a column and its place in the rows");
-
-static size_t row_of_batch_one(const struct table *table)
+static void read_latency(struct survey *survey, const struct batches *batches, struct model_summary *ret)
 {
-  for (size_t row = 0; row < table->row_count; row++)
-    for (size_t i = 0; i < table->column_count; i++)
-      if (strcmp(table->columns[i].key, "batch_size") == 0 &&
-          cell_double(&table->rows[row * table->column_count + i]) == 1)
-        return row;
-  return SIZE_MAX;
+  const struct batch_point *online = batches_find(batches, 1);
+  ret->has_latency = true;
+  ret->has_maximum = batches->maximum != SIZE_MAX;
+  ret->has_optimal = batches->optimal != SIZE_MAX;
+  if (online != NULL) {
+    ret->online_ms = online->latency_ms;
+    ret->online_values_ms = online->set->latencies_ms;
+    ret->online_count = online->set->observation_count;
+  }
+  if (ret->has_maximum) {
+    ret->maximum_per_s = batches->points[batches->maximum].throughput_per_s;
+    ret->maximum_batch = batches->points[batches->maximum].batch_size;
+  }
+  if (ret->has_optimal)
+    ret->optimal_batch = batches->points[batches->optimal].batch_size;
+  ret->from = survey_text(survey, online != NULL ? online->from : batches->points[0].from);
+  for (size_t i = 0; i < batches->count; i++)
+    survey->observations += (int64_t)batches->points[i].set->observation_count;
 }
 
-static enum status add_latency(struct survey *survey, const struct survey_item *item, struct table_cell *row,
-                               bool *ret_has, struct error *err)
+enum status model_summary_load(struct survey *survey, const struct survey_item *item, struct model_summary *ret,
+                               struct error *err)
 {
-  static const char *const spread[] = {"n", "min_ms", "max_ms", "cv_pct"};
-  struct table models;
-  XSP_TRY(survey_ask(survey, item, &analysis_a1, 0, false, &models, ret_has, err));
-  if (!*ret_has) {
+  struct question *question;
+  struct batches batches;
+  struct type_latencies latencies;
+  *ret = (struct model_summary){.online_ms = NAN, .maximum_per_s = NAN, .convolution_pct = NAN, .dominant_pct = NAN};
+  XSP_TRY(survey_question(survey, item, 0, false, &question, err));
+  XSP_TRY(survey_check(survey, item, question_batches(question, &batches, err)));
+  if (batches.count > 0)
+    read_latency(survey, &batches, ret);
+  XSP_TRY(survey_question(survey, item, survey->request->batch, false, &question, err));
+  enum status status = type_latencies_load(question, &latencies, err);
+  if (status == STATUS_NO)
+    return STATUS_OK;
+  XSP_TRY(survey_check(survey, item, status));
+  ret->has_layers = true;
+  ret->layer_batch = question->batch_size;
+  ret->convolution_pct = latencies.convolution_pct_of_model;
+  ret->layer_from = survey_text(survey, latencies.types.count > 0 ? latencies.layers.from : NULL);
+  if (latencies.types.count > 0) {
+    size_t dominant = latencies.types.order[0];
+    ret->dominant_type = survey_text(survey, latencies.types.names[dominant]);
+    ret->dominant_pct = types_share_pct(latencies.types.values[dominant], latencies.types.total);
+  }
+  return STATUS_OK;
+}
+
+static void note(struct survey *survey, const struct survey_item *item, const struct model_summary *model)
+{
+  bool is_one_batch = survey->request->batch != 0;
+  if (!model->has_latency)
     survey_note(survey, item, "without the model level: no latency, no throughput");
-    return STATUS_OK;
-  }
-  row[ONLINE] = survey_summary(survey, &models, "online_latency_ms");
-  row[MAXIMUM] = survey_summary(survey, &models, "maximum_throughput_per_s");
-  row[MAXIMUM_BATCH] = survey_summary(survey, &models, "maximum_throughput_batch");
-  row[OPTIMAL_BATCH] = survey_summary(survey, &models, "optimal_batch");
-  size_t one = row_of_batch_one(&models);
-  for (size_t i = 0; i < 4; i++)
-    row[SPREAD + i] = survey_cell(survey, &models, one, spread[i]);
-  row[FROM] = survey_cell(survey, &models, one != SIZE_MAX ? one : 0, "latency_from");
-  survey->observations += models.observations;
-  if (row[ONLINE].type == CELL_NULL)
+  if (model->has_latency && isnan(model->online_ms))
     survey_note(survey, item, "not measured at batch size 1: no online latency");
-  if (row[OPTIMAL_BATCH].type == CELL_NULL)
+  if (model->has_latency && !model->has_optimal)
     survey_note(survey, item, "optimal batch size not reached");
-  if (row[FROM].type != CELL_NULL)
+  if (model->from != NULL)
     survey_note(survey, item, "model latencies come from a deeper level: its overhead is included");
-  return STATUS_OK;
+  if (!model->has_layers)
+    survey_note(survey, item,
+                is_one_batch ? "without the layer level at this batch size: no share of convolutions"
+                             : "without the layer level: no share of convolutions");
+  if (model->layer_from != NULL)
+    survey_note(survey, item, "layer latencies come from a deeper level: its overhead is included");
+  if (model->has_layers && model->has_optimal && !is_one_batch && model->optimal_batch != model->layer_batch)
+    survey_note(survey, item, "layers were not recorded at the optimal batch size: see batch_size");
 }
 
-static enum status add_layers(struct survey *survey, const struct survey_item *item, struct table_cell *row,
-                              bool *ret_has, struct error *err)
+static void put_row(struct survey *survey, const struct survey_item *item, const struct model_summary *model)
 {
-  struct table types;
-  XSP_TRY(survey_ask(survey, item, &analysis_a6, survey->request->batch, false, &types, ret_has, err));
-  if (!*ret_has) {
-    survey_note(survey, item,
-                survey->request->batch == 0 ? "without the layer level: no share of convolutions"
-                                            : "without the layer level at this batch size: no share of convolutions");
-    return STATUS_OK;
-  }
-  row[BATCH] = types.batch_size != 0 ? cell_int(types.batch_size) : (struct table_cell){0};
-  row[CONVOLUTION] = survey_summary(survey, &types, "convolution_pct_of_model");
-  row[DOMINANT_TYPE] = survey_cell(survey, &types, 0, "layer_type");
-  row[DOMINANT_PCT] = survey_cell(survey, &types, 0, "latency_pct");
-  row[LAYER_FROM] = survey_cell(survey, &types, 0, "latency_from");
-  if (row[LAYER_FROM].type != CELL_NULL)
-    survey_note(survey, item, "layer latencies come from a deeper level: its overhead is included");
-  if (row[OPTIMAL_BATCH].type == CELL_INT && survey->request->batch == 0 &&
-      row[OPTIMAL_BATCH].value.integer != types.batch_size)
-    survey_note(survey, item, "layers were not recorded at the optimal batch size: see batch_size");
-  return STATUS_OK;
+  struct table_builder *table = &survey->table;
+  const struct table_cell null = {0};
+  table_row(table);
+  table_put(table, "model_name", "", "model", cell_text(item->model_name));
+  table_put(table, "framework", "", "framework", cell_text(item->of.experiment->framework));
+  table_put(table, "framework_version", "", "version", cell_text(item->of.experiment->framework_version));
+  table_put(table, "system", "", "system", cell_text(item->system_name));
+  table_put(table, "task", "", "task", survey_workload_cell(item, "task"));
+  table_put(table, "graph_bytes", "bytes", "graph size", survey_workload_cell(item, "graph_bytes"));
+  table_put(table, "online_latency_ms", "ms", "online", cell_real(model->online_ms));
+  table_put(table, "maximum_throughput_per_s", "1/s", "maximum", cell_real(model->maximum_per_s));
+  table_put(table, "maximum_throughput_batch", "", "at batch",
+            model->has_maximum ? cell_int(model->maximum_batch) : null);
+  table_put(table, "optimal_batch", "", "optimal", model->has_optimal ? cell_int(model->optimal_batch) : null);
+  table_put(table, "batch_size", "", "layers at", model->layer_batch != 0 ? cell_int(model->layer_batch) : null);
+  table_put(table, "convolution_pct_of_model", "%", "convolution", cell_real(model->convolution_pct));
+  table_put(table, "dominant_layer_type", "", "dominant type", cell_text(model->dominant_type));
+  table_put(table, "dominant_layer_pct", "%", "of layers", cell_real(model->dominant_pct));
+  put_spread(table, model->online_values_ms, model->online_count); // of the online latency
+  put_from(table, "latency_from", "from", model->from);
+  put_from(table, "layer_latency_from", "layers from", model->layer_from);
 }
 
 static enum status answer_all(struct survey *survey, struct error *err)
 {
   bool is_any = false;
-  table_columns(&survey->table, columns, COLUMN_COUNT);
   for (size_t i = 0; i < survey->count; i++) {
-    const struct survey_item *item = &survey->items[i];
-    struct table_cell *row = table_row(&survey->table);
-    bool has_latency, has_layers;
-    row[MODEL] = cell_text(item->model_name);
-    row[FRAMEWORK] = cell_text(item->of.experiment->framework);
-    row[FRAMEWORK_VERSION] = cell_text(item->of.experiment->framework_version);
-    row[SYSTEM] = cell_text(item->system_name);
-    row[TASK] = survey_workload_cell(survey, item, "task");
-    row[GRAPH_BYTES] = survey_workload_cell(survey, item, "graph_bytes");
-    XSP_TRY(add_latency(survey, item, row, &has_latency, err));
-    XSP_TRY(add_layers(survey, item, row, &has_layers, err));
+    struct model_summary model;
+    XSP_TRY(model_summary_load(survey, &survey->items[i], &model, err));
+    note(survey, &survey->items[i], &model);
+    put_row(survey, &survey->items[i], &model);
     survey_next(survey);
-    is_any |= has_latency || has_layers;
+    is_any |= model.has_latency || model.has_layers;
   }
   if (!is_any)
     return survey_lacks(survey, err, "no experiment has a run with the model or the layer level");
-  table_drop_empty(&survey->table, "latency_from");
-  table_drop_empty(&survey->table, "layer_latency_from");
   return STATUS_OK;
 }
 

@@ -1,369 +1,308 @@
 // SPDX-License-Identifier: Apache-2.0
-// T9, the models in depth at their optimal batch sizes, as the paper's Table IX: what the GPU does of the latency, what is
-// computed and moved, under which roof that lies, and in which third of the model each of them is. One row an experiment,
-// from A1, A3, A4, A12, A14 and A15.
+// T9, the models in depth at their optimal batch sizes, as the paper's Table IX: the GPU's share of the latency, what is
+// computed and moved, under which roof that lies, and in which third of the model each of them is. One row per experiment.
+#include "analyze/models/t9_depth.h"
+
 #include "analyze/a_list.h"
-#include "analyze/kernels/kernels.h"
-#include "analyze/kernels/roofs.h"
-#include "analyze/models/survey.h"
+#include "analyze/kernels/a12_layer_metrics.h"
+#include "analyze/kernels/a14_layer_roofline.h"
 
 #include <math.h>
 #include <string.h>
 
-enum {
-  MODEL,
-  FRAMEWORK,
-  SYSTEM,
-  TASK,
-  BATCH,
-  OPTIMAL_BATCH,
-  LATENCY,
-  KERNEL_LATENCY,
-  GPU_PCT,
-  FLOPS,
-  FLOPS_FROM,
-  WITHOUT_FLOPS,
-  DRAM_READ,
-  DRAM_WRITE,
-  OCCUPANCY,
-  INTENSITY,
-  THROUGHPUT,
-  BOUND,
-  LATENCY_STAGE,
-  MEMORY_STAGE,
-  FLOPS_STAGE,
-  TRAFFIC_STAGE,
-  PRECISION,
-  ROOFS,
-  ANALYTIC_BYTES = ROOFS + ROOF_COLUMN_COUNT,
-  ANALYTIC_INTENSITY,
-  ANALYTIC_THROUGHPUT,
-  ANALYTIC_BOUND,
-  ANALYTIC_TRAFFIC_STAGE,
-  SPREAD,
-  FROM = SPREAD + 4,
-  LAYER_FROM,
-  KERNEL_FROM,
-  COLUMN_COUNT
-};
-
-static const struct table_column columns[] = {
-    COLUMN("model_name", "", "model"),
-    COLUMN("framework", "", "framework"),
-    COLUMN("system", "", "system"),
-    COLUMN("task", "", "task"),
-    COLUMN("batch_size", "", "batch"),
-    COLUMN("optimal_batch", "", "optimal"),
-    COLUMN("latency_ms", "ms", "latency"),
-    COLUMN("kernel_latency_ms", "ms", "kernels"),
-    COLUMN("gpu_pct", "%", "GPU"),
-    COLUMN("flops", "flops", "flops"),
-    COLUMN("flops_from", "", "flops from"),
-    COLUMN("layers_without_flops", "", "layers without"),
-    COLUMN("dram_read_bytes", "bytes", "DRAM reads"),
-    COLUMN("dram_write_bytes", "bytes", "DRAM writes"),
-    COLUMN("achieved_occupancy_pct", "%", "occupancy"),
-    COLUMN("arithmetic_intensity", "flops/byte", "intensity"),
-    COLUMN("arithmetic_throughput_flops_per_s", "flops/s", "throughput"),
-    COLUMN("bound", "", "bound"),
-    COLUMN("latency_stage", "", "latency in"),
-    COLUMN("memory_stage", "", "memory in"),
-    COLUMN("flops_stage", "", "flops in"),
-    COLUMN("traffic_stage", "", "traffic in"),
-    COLUMN("precision", "", "precision"),
-    ROOF_COLUMNS,
-    COLUMN("analytic_bytes", "bytes", "an. bytes"),
-    COLUMN("analytic_intensity", "flops/byte", "an. intensity"),
-    COLUMN("analytic_throughput_flops_per_s", "flops/s", "an. throughput"),
-    COLUMN("analytic_bound", "", "an. bound"),
-    COLUMN("analytic_traffic_stage", "", "an. traffic in"),
-    SPREAD_COLUMNS, // of the model's latency
-    COLUMN("latency_from", "", "from"),
-    COLUMN("layer_latency_from", "", "layers from"),
-    COLUMN("kernel_latency_from", "", "kernels from"),
-};
-_Static_assert(sizeof columns / sizeof columns[0] == COLUMN_COUNT, "a column and its place in the rows");
-
-// ---- which batch, which roofs ----------------------------------------------------------------------------------------
 static bool has_model(const struct view *view, int64_t batch_size)
 {
   return view_rule(view, batch_size, XSP_LEVEL_MODEL, NULL) != NULL;
 }
 
-// All figures of a row are of one batch size: by the default rule, of those that have the deepest levels. A row for each
-// precision's roof.
-static enum status answer_point(struct question *question, struct error *err)
+// All figures of a row are of one batch size: by the default rule, of those that have the deepest levels.
+static enum status choose_batch(struct question *question, struct error *err)
 {
-  static const struct table_column point_columns[] = {COLUMN("precision", "", ""), ROOF_COLUMNS};
   static bool (*const levels[])(const struct view *, int64_t) = {kernels_exist_by_layer, view_has_layers, kernels_exist,
                                                                  has_model};
-  struct roofs roofs;
   enum status status = STATUS_NO;
-  XSP_TRY(roofs_load(question, &roofs, err));
   for (size_t i = 0; i < sizeof levels / sizeof levels[0] && status == STATUS_NO; i++)
     status = question_batch(question, levels[i], "the model, layer or kernel level", err);
-  XSP_TRY(status);
-  table_columns(&question->table, point_columns, sizeof point_columns / sizeof point_columns[0]);
-  for (size_t precision = 0; precision < PRECISION_COUNT; precision++) {
-    struct table_cell *row = table_row(&question->table);
-    row[0] = cell_text(precision_names[precision]);
-    roof_cells(&roofs.of[precision], &row[1]);
-  }
-  return STATUS_OK;
+  return status;
 }
 
-static const struct analysis point = {
-    .id = "T9", .title = "batch size and roofs", .needs = "M", .answer = answer_point};
-
-// The roof of this precision; where none is named, or its peak is not known, of single.
-static void tell_roof(struct survey *survey, const struct table *roofs, const char *precision, struct table_cell *row)
+// Of this precision; single where none is named, or where its peak is not known.
+static struct roof roof_of(const struct roofs *roofs, const char *precision)
 {
-  size_t chosen = PRECISION_SINGLE;
   for (size_t i = 0; i < PRECISION_COUNT && precision != NULL; i++)
-    if (strcmp(precision_names[i], precision) == 0)
-      chosen = i;
-  static const char *const keys[ROOF_COLUMN_COUNT] = {"peak_flops_per_s", "memory_bandwidth_bytes_per_s",
-                                                      "ideal_arithmetic_intensity"};
-  if (survey_cell(survey, roofs, chosen, keys[0]).type == CELL_NULL)
-    chosen = PRECISION_SINGLE;
-  for (size_t i = 0; i < ROOF_COLUMN_COUNT; i++)
-    row[ROOFS + i] = survey_cell(survey, roofs, chosen, keys[i]);
+    if (strcmp(precision_names[i], precision) == 0 && !isnan(roofs->of[i].peak_flops_per_s))
+      return roofs->of[i];
+  return roofs->of[PRECISION_SINGLE];
 }
 
 // ---- one experiment --------------------------------------------------------------------------------------------------
-struct asking {
-  struct survey *survey;
-  const struct survey_item *item;
-  int64_t batch;
-  struct table_cell *row;
-};
-struct taken { // a column, and the key of the answer that it is
-  size_t column;
-  const char *key;
-};
-
-static void take(const struct asking *asking, const struct table *table, const struct taken *taken, size_t count)
+static void take_model(struct survey *survey, const struct batches *batches, struct model_depth *depth)
 {
-  for (size_t i = 0; i < count; i++)
-    asking->row[taken[i].column] = survey_cell(asking->survey, table, 0, taken[i].key);
+  const struct batch_point *point = batches_find(batches, depth->batch_size);
+  if (point == NULL)
+    return;
+  depth->has_model = true;
+  depth->latency_ms = point->latency_ms;
+  depth->values_ms = point->set->latencies_ms;
+  depth->value_count = point->set->observation_count;
+  depth->from = survey_text(survey, point->from);
+  depth->has_optimal = batches->optimal != SIZE_MAX;
+  if (depth->has_optimal)
+    depth->optimal_batch = batches->points[batches->optimal].batch_size;
+  survey->observations += (int64_t)depth->value_count;
 }
 
-static enum status add_model(const struct asking *asking, struct error *err)
+static void take_kernels(struct survey *survey, struct model_depth *depth)
 {
-  static const struct taken taken[] = {{LATENCY, "latency_ms"}, {SPREAD, "n"},          {SPREAD + 1, "min_ms"},
-                                       {SPREAD + 2, "max_ms"},  {SPREAD + 3, "cv_pct"}, {FROM, "latency_from"}};
-  struct table table;
-  bool has;
-  XSP_TRY(survey_ask(asking->survey, asking->item, &analysis_a1, asking->batch, false, &table, &has, err));
-  if (!has) {
-    survey_note(asking->survey, asking->item, "without the model level: no latency");
-    return STATUS_OK;
-  }
-  take(asking, &table, taken, sizeof taken / sizeof taken[0]);
-  asking->row[OPTIMAL_BATCH] = survey_summary(asking->survey, &table, "optimal_batch");
-  asking->survey->observations += table.observations;
-  if (asking->row[FROM].type != CELL_NULL)
-    survey_note(asking->survey, asking->item, "model latencies come from a deeper level: its overhead is included");
-  if (asking->row[OPTIMAL_BATCH].type == CELL_NULL)
-    survey_note(asking->survey, asking->item, "optimal batch size not reached");
-  else if (asking->survey->request->batch == 0 && asking->row[OPTIMAL_BATCH].value.integer != asking->batch)
-    survey_note(asking->survey, asking->item,
-                "deeper levels were not recorded at the optimal batch size: see batch_size");
-  return STATUS_OK;
-}
-
-static enum status add_kernels(const struct asking *asking, const struct table *roofs, struct error *err)
-{
-  static const struct taken taken[] = {
-      {KERNEL_LATENCY, "kernel_latency_ms"},
-      {GPU_PCT, "gpu_pct"},
-      {FLOPS, "flops"},
-      {DRAM_READ, "dram_read_bytes"},
-      {DRAM_WRITE, "dram_write_bytes"},
-      {OCCUPANCY, "achieved_occupancy_pct"},
-      {INTENSITY, "arithmetic_intensity"},
-      {THROUGHPUT, "arithmetic_throughput_flops_per_s"},
-      {BOUND, "bound"},
-      {PRECISION, "precision"},
-      {KERNEL_FROM, "latency_from"},
-  };
-  struct table table;
-  bool has;
-  XSP_TRY(survey_ask(asking->survey, asking->item, &analysis_a15, asking->batch, false, &table, &has, err));
-  if (has)
-    take(asking, &table, taken, sizeof taken / sizeof taken[0]);
-  else
-    survey_note(asking->survey, asking->item, "without the kernel level: no GPU share, no traffic, no occupancy");
-  const struct table_cell *precision = &asking->row[PRECISION];
-  tell_roof(asking->survey, roofs, precision->type == CELL_TEXT ? precision->value.text : NULL, asking->row);
-  if (has && asking->row[FLOPS].type == CELL_NULL)
-    survey_note(asking->survey, asking->item, "kernels without metrics: no traffic, no occupancy");
-  if (asking->row[FLOPS].type != CELL_NULL)
-    asking->row[FLOPS_FROM] = cell_text("measured");
-  return STATUS_OK;
-}
-
-// The thirds of A3, A4 and A12, over the layers that compute.
-static enum status add_stages(const struct asking *asking, struct error *err)
-{
-  static const struct {
-    const struct analysis *analysis;
-    struct taken taken[2];
-  } asked[] = {{&analysis_a3, {{LATENCY_STAGE, "stage"}}},
-               {&analysis_a4, {{MEMORY_STAGE, "stage"}}},
-               {&analysis_a12, {{FLOPS_STAGE, "flops_stage"}, {TRAFFIC_STAGE, "dram_stage"}}}};
-  for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++) {
-    struct table table;
-    bool has;
-    XSP_TRY(survey_ask(asking->survey, asking->item, asked[i].analysis, asking->batch, true, &table, &has, err));
-    for (size_t k = 0; k < 2 && has && asked[i].taken[k].key != NULL; k++)
-      asking->row[asked[i].taken[k].column] = survey_summary(asking->survey, &table, asked[i].taken[k].key);
-    if (has && i == 0)
-      asking->row[LAYER_FROM] = survey_cell(asking->survey, &table, 0, "latency_from");
-    if (!has && i == 0)
-      survey_note(asking->survey, asking->item, "without the layer level: no stages");
-    if (!has && i == 1 && asking->row[LATENCY_STAGE].type != CELL_NULL)
-      survey_note(asking->survey, asking->item, "layers that do not say what they allocate: no stage of memory");
-  }
-  if (asking->row[LAYER_FROM].type != CELL_NULL)
-    survey_note(asking->survey, asking->item, "layer latencies come from a deeper level: its overhead is included");
-  return STATUS_OK;
-}
-
-struct analytic {                // over A14's rows
-  double flops[3], bytes[3];     // by third
-  double both_flops, both_bytes; // of the layers of which both are known
-  double most_flops;             // of one layer
-  const char *precision;         // of that one
-  size_t known, known_bytes;
-};
-
-static struct analytic sum_rows(struct survey *survey, const struct table *table)
-{
-  struct analytic sum = {.most_flops = -1};
-  for (size_t i = 0; i < table->row_count; i++) {
-    struct table_cell flops_cell = survey_cell(survey, table, i, "analytic_flops");
-    struct table_cell bytes_cell = survey_cell(survey, table, i, "analytic_bytes");
-    double flops = cell_double(&flops_cell), bytes = cell_double(&bytes_cell);
-    size_t third = 3 * i / table->row_count;
-    sum.flops[third] += isnan(flops) ? 0 : flops;
-    sum.bytes[third] += isnan(bytes) ? 0 : bytes;
-    sum.known += isnan(flops) ? 0 : 1;
-    sum.known_bytes += isnan(bytes) ? 0 : 1;
-    if (!isnan(flops) && !isnan(bytes)) {
-      sum.both_flops += flops;
-      sum.both_bytes += bytes;
-    }
-    if (flops > sum.most_flops) {
-      struct table_cell precision = survey_cell(survey, table, i, "analytic_precision");
-      sum.most_flops = flops;
-      sum.precision = precision.type == CELL_TEXT ? precision.value.text : NULL;
-    }
-  }
-  return sum;
+  depth->has_kernels = true;
+  depth->kernel_from = survey_text(survey, depth->kernels.from);
+  depth->flops = depth->kernels.figures.metrics[KERNEL_FLOPS];
+  depth->flops_from = isnan(depth->flops) ? NULL : "measured";
+  depth->precision = depth->kernels.point.precision;
 }
 
 static const char *stage_of(const double thirds[3])
 {
-  static const char *const names[] = {"B", "M", "E"};
-  size_t most = 0;
-  for (size_t i = 1; i < 3; i++)
-    if (thirds[i] > thirds[most])
-      most = i;
-  return thirds[most] > 0 ? names[most] : NULL;
+  return thirds[0] > 0 || thirds[1] > 0 || thirds[2] > 0 ? thirds_of(thirds).stage : NULL;
 }
 
-// What follows from shapes stands in columns of its own; the flops themselves stand in for counters that were not read.
-static enum status add_analytic(const struct asking *asking, const struct table *roofs, struct error *err)
+// Layers that move data and compute nothing have known flops: 0. Those alone are no figure of the model, unless it has no
+// other layers.
+static struct analytic_work add_up(const struct layer_rooflines *rooflines)
 {
-  struct survey *survey = asking->survey;
-  struct table_cell *row = asking->row;
-  struct table table;
-  bool has;
-  XSP_TRY(survey_ask(survey, asking->item, &analysis_a14, asking->batch, true, &table, &has, err));
-  struct table_cell flops = survey_summary(survey, &table, "analytic_flops");
-  struct analytic sum = sum_rows(survey, &table);
-  // Layers that move data and compute nothing are known to; that is no figure of a model whose other layers are not.
-  bool is_known = has && (cell_double(&flops) > 0 || (sum.known > 0 && sum.known == table.row_count));
-  if (!is_known) {
-    if (row[FLOPS].type == CELL_NULL)
-      survey_note(survey, asking->item, "flops neither measured nor known from shapes");
-    return STATUS_OK;
-  }
-  if (row[FLOPS].type == CELL_NULL) {
-    row[FLOPS] = flops;
-    row[FLOPS_FROM] = cell_text("analytic");
-    row[WITHOUT_FLOPS] = cell_int((int64_t)(table.row_count - sum.known));
-    row[FLOPS_STAGE] = cell_text(stage_of(sum.flops));
-    survey_note(survey, asking->item,
-                sum.known < table.row_count
-                    ? "flops follow from shapes and are partial: layers_without_flops says how many layers they lack"
-                    : "flops follow from shapes, not from counters, as all that is analytic (an.)");
-    if (row[ROOFS].type != CELL_NULL && sum.precision != NULL) {
-      row[PRECISION] = cell_text(sum.precision);
-      tell_roof(survey, roofs, sum.precision, row);
+  struct analytic_work sum = {.flops = 0, .layers = rooflines->count};
+  double flops_by_third[3] = {0}, bytes_by_third[3] = {0}, both_flops = 0, both_bytes = 0, most_flops = -1;
+  size_t known_bytes = 0, known = 0;
+  for (size_t i = 0; i < rooflines->count; i++) {
+    const struct flop_counts *counts = &rooflines->work.items[i];
+    double flops = flop_counts_flops(counts), bytes = counts->bytes;
+    size_t third = 3 * i / rooflines->count;
+    known_bytes += isnan(bytes) ? 0 : 1;
+    bytes_by_third[third] += isnan(bytes) ? 0 : bytes;
+    if (isnan(flops))
+      continue;
+    known++;
+    sum.flops += flops;
+    flops_by_third[third] += flops;
+    both_flops += isnan(bytes) ? 0 : flops;
+    both_bytes += isnan(bytes) ? 0 : bytes;
+    if (flops > most_flops) {
+      most_flops = flops;
+      sum.precision = analytic_roof(&rooflines->roofs, counts)->precision;
     }
   }
-  double latency_ms = cell_double(&row[LATENCY]), ideal = cell_double(&row[ROOFS + ROOF_COLUMN_COUNT - 1]);
-  double intensity = roof_intensity(sum.both_flops, sum.both_bytes);
-  const struct roof roof = {.ideal_arithmetic_intensity = ideal};
-  row[ANALYTIC_BYTES] =
-      sum.known_bytes > 0 ? cell_number(sum.bytes[0] + sum.bytes[1] + sum.bytes[2]) : (struct table_cell){0};
-  row[ANALYTIC_INTENSITY] = cell_real(intensity);
-  row[ANALYTIC_THROUGHPUT] = cell_real(roof_throughput_flops_per_s(cell_double(&flops), latency_ms));
-  row[ANALYTIC_BOUND] = cell_text(roof_bound(&roof, intensity));
-  row[ANALYTIC_TRAFFIC_STAGE] = cell_text(stage_of(sum.bytes));
+  sum.unknown_layers = sum.layers - known;
+  sum.is_known = known > 0 && (sum.flops > 0 || known == sum.layers);
+  sum.bytes = known_bytes > 0 ? bytes_by_third[0] + bytes_by_third[1] + bytes_by_third[2] : NAN;
+  sum.intensity = roof_intensity(both_flops, both_bytes);
+  sum.flops_stage = stage_of(flops_by_third);
+  sum.traffic_stage = stage_of(bytes_by_third);
+  return sum;
+}
+
+// What follows from shapes has columns of its own; the flops themselves replace counters that were not read.
+static void take_analytic(const struct roofs *roofs, struct model_depth *depth)
+{
+  struct analytic_work *work = &depth->analytic;
+  if (isnan(depth->flops)) {
+    depth->flops = work->flops;
+    depth->flops_from = "analytic";
+    depth->flops_stage = work->flops_stage;
+    if (!isnan(depth->roof.peak_flops_per_s) && work->precision != NULL) {
+      depth->precision = work->precision;
+      depth->roof = roof_of(roofs, work->precision);
+    }
+  }
+  work->throughput_flops_per_s = roof_throughput_flops_per_s(work->flops, depth->latency_ms);
+  work->bound = roof_bound(&depth->roof, work->intensity);
+}
+
+// The thirds of A3, A4 and A12 and the work of A14, over the layers that compute.
+static enum status load_layers(struct survey *survey, const struct survey_item *item, struct model_depth *depth,
+                               struct error *err)
+{
+  struct question *question;
+  struct layers layers;
+  struct layer_rooflines rooflines;
+  struct layer_metrics metrics;
+  XSP_TRY(survey_question(survey, item, depth->batch_size, true, &question, err));
+  enum status status = layers_answer(question, &layers, err);
+  depth->has_layers = status == STATUS_OK;
+  if (status == STATUS_OK) {
+    depth->layer_from = survey_text(survey, layers.count > 0 ? layers.from : NULL);
+    depth->latency_stage = layers_thirds(question, &layers, LAYER_LATENCY).stage;
+    status = layers_need_alloc(question, &layers, err);
+    depth->has_alloc = status == STATUS_OK;
+    if (depth->has_alloc)
+      depth->memory_stage = layers_thirds(question, &layers, LAYER_ALLOC).stage;
+  }
+  XSP_TRY(survey_check(survey, item, status == STATUS_NO ? STATUS_OK : status));
+  XSP_TRY(survey_question(survey, item, depth->batch_size, true, &question, err));
+  status = layer_rooflines_load(question, &rooflines, err);
+  if (status != STATUS_OK)
+    return survey_check(survey, item, status == STATUS_NO ? STATUS_OK : status);
+  if (rooflines.has_kernels && layer_metrics_find(question, &rooflines.kernels, &metrics)) {
+    depth->flops_stage = metrics.thirds[SERIES_FLOPS].stage;
+    depth->traffic_stage = metrics.thirds[SERIES_DRAM].stage;
+  }
+  depth->analytic = add_up(&rooflines);
+  if (depth->analytic.is_known)
+    take_analytic(&rooflines.roofs, depth);
   return STATUS_OK;
 }
 
-static enum status add_experiment(struct survey *survey, const struct survey_item *item, struct table_cell *row,
-                                  bool *ret_has, struct error *err)
+enum status model_depth_load(struct survey *survey, const struct survey_item *item, struct model_depth *ret,
+                             struct error *err)
 {
-  struct asking asking = {survey, item, 0, row};
-  struct table roofs;
-  XSP_TRY(survey_ask(survey, item, &point, survey->request->batch, false, &roofs, ret_has, err));
-  if (!*ret_has) {
+  struct question *question;
+  struct batches batches;
+  struct roofs roofs;
+  *ret = (struct model_depth){.latency_ms = NAN, .flops = NAN, .roof = {NULL, NAN, NAN, NAN}};
+  XSP_TRY(survey_question(survey, item, survey->request->batch, false, &question, err));
+  enum status status = roofs_load(question, &roofs, err);
+  if (status == STATUS_OK)
+    status = choose_batch(question, err);
+  if (status == STATUS_NO)
+    return STATUS_OK;
+  XSP_TRY(survey_check(survey, item, status));
+  ret->has_any = true;
+  ret->batch_size = question->batch_size;
+  XSP_TRY(survey_check(survey, item, question_batches(question, &batches, err)));
+  take_model(survey, &batches, ret);
+  status = kernels_exist(question->view, ret->batch_size)
+               ? kernel_model_load(question, ret->batch_size, &roofs, &ret->kernels, err)
+               : STATUS_NO;
+  if (status == STATUS_OK)
+    take_kernels(survey, ret);
+  else
+    XSP_TRY(survey_check(survey, item, status == STATUS_NO ? STATUS_OK : status));
+  ret->roof = roof_of(&roofs, ret->precision);
+  return load_layers(survey, item, ret, err);
+}
+
+enum status model_depth_lacks(const struct survey *survey, struct error *err)
+{
+  return survey_lacks(survey, err,
+                      survey->request->batch == 0
+                          ? "no experiment has a run with the model, layer or kernel level"
+                          : "no experiment has a run with the model, layer or kernel level at this batch size");
+}
+
+// ---- the table -------------------------------------------------------------------------------------------------------
+static void note_model(struct survey *survey, const struct survey_item *item, const struct model_depth *depth)
+{
+  if (!depth->has_model) {
+    survey_note(survey, item, "without the model level: no latency");
+    return;
+  }
+  if (depth->from != NULL)
+    survey_note(survey, item, "model latencies come from a deeper level: its overhead is included");
+  if (!depth->has_optimal)
+    survey_note(survey, item, "optimal batch size not reached");
+  else if (survey->request->batch == 0 && depth->optimal_batch != depth->batch_size)
+    survey_note(survey, item, "deeper levels were not recorded at the optimal batch size: see batch_size");
+}
+
+static void note(struct survey *survey, const struct survey_item *item, const struct model_depth *depth)
+{
+  if (!depth->has_any) {
     survey_note(survey, item,
                 survey->request->batch != 0 ? "not measured at this batch size"
                                             : "without the model, layer and kernel levels");
-    return STATUS_OK;
+    return;
   }
-  asking.batch = roofs.batch_size;
-  row[BATCH] = roofs.batch_size != 0 ? cell_int(roofs.batch_size) : (struct table_cell){0};
-  XSP_TRY(add_model(&asking, err));
-  XSP_TRY(add_kernels(&asking, &roofs, err));
-  XSP_TRY(add_stages(&asking, err));
-  return add_analytic(&asking, &roofs, err);
+  note_model(survey, item, depth);
+  if (!depth->has_kernels)
+    survey_note(survey, item, "without the kernel level: no GPU share, no traffic, no occupancy");
+  else if (depth->flops_from == NULL || strcmp(depth->flops_from, "measured") != 0)
+    survey_note(survey, item, "kernels without metrics: no traffic, no occupancy");
+  if (!depth->has_layers)
+    survey_note(survey, item, "without the layer level: no stages");
+  else if (!depth->has_alloc && depth->latency_stage != NULL)
+    survey_note(survey, item, "layers that do not say what they allocate: no stage of memory");
+  if (depth->layer_from != NULL)
+    survey_note(survey, item, "layer latencies come from a deeper level: its overhead is included");
+  if (depth->flops_from == NULL)
+    survey_note(survey, item, "flops neither measured nor known from shapes");
+  else if (strcmp(depth->flops_from, "analytic") == 0)
+    survey_note(survey, item,
+                depth->analytic.unknown_layers > 0
+                    ? "flops follow from shapes and are partial: layers_without_flops says how many layers they lack"
+                    : "flops follow from shapes, not from counters, as all that is analytic (an.)");
+}
+
+static void put_kernels(struct table_builder *table, const struct model_depth *depth)
+{
+  const struct kernel_model *kernels = &depth->kernels;
+  const struct analytic_work *work = &depth->analytic;
+  const double *metrics = kernels->figures.metrics;
+  bool is_analytic = depth->flops_from != NULL && strcmp(depth->flops_from, "analytic") == 0;
+  bool has = depth->has_kernels;
+  table_put(table, "kernel_latency_ms", "ms", "kernels", cell_real(has ? kernels->figures.latency_ms : NAN));
+  table_put(table, "gpu_pct", "%", "GPU", cell_real(has ? kernels->gpu_pct : NAN));
+  table_put(table, "flops", "flops", "flops", cell_number(depth->flops));
+  table_put(table, "flops_from", "", "flops from", cell_text(depth->flops_from));
+  table_put(table, "layers_without_flops", "", "layers without",
+            cell_number(is_analytic ? (double)work->unknown_layers : NAN));
+  table_put(table, "dram_read_bytes", "bytes", "DRAM reads", cell_number(has ? metrics[KERNEL_DRAM_READ] : NAN));
+  table_put(table, "dram_write_bytes", "bytes", "DRAM writes", cell_number(has ? metrics[KERNEL_DRAM_WRITE] : NAN));
+  table_put(table, "achieved_occupancy_pct", "%", "occupancy", cell_real(has ? metrics[KERNEL_OCCUPANCY] : NAN));
+  table_put(table, "arithmetic_intensity", "flops/byte", "intensity", cell_real(has ? kernels->point.intensity : NAN));
+  table_put(table, "arithmetic_throughput_flops_per_s", "flops/s", "throughput",
+            cell_real(has ? kernels->point.throughput_flops_per_s : NAN));
+  table_put(table, "bound", "", "bound", cell_text(has ? kernels->point.bound : NULL));
+}
+
+static void put_row(struct survey *survey, const struct survey_item *item, const struct model_depth *depth)
+{
+  struct table_builder *table = &survey->table;
+  const struct analytic_work *work = &depth->analytic;
+  bool is_known = work->is_known;
+  table_row(table);
+  table_put(table, "model_name", "", "model", cell_text(item->model_name));
+  table_put(table, "framework", "", "framework", cell_text(item->of.experiment->framework));
+  table_put(table, "system", "", "system", cell_text(item->system_name));
+  table_put(table, "task", "", "task", survey_workload_cell(item, "task"));
+  put_batch(table, depth->batch_size);
+  table_put(table, "optimal_batch", "", "optimal",
+            depth->has_optimal ? cell_int(depth->optimal_batch) : (struct table_cell){0});
+  table_put(table, "latency_ms", "ms", "latency", cell_real(depth->latency_ms));
+  put_kernels(table, depth);
+  table_put(table, "latency_stage", "", "latency in", cell_text(depth->latency_stage));
+  table_put(table, "memory_stage", "", "memory in", cell_text(depth->memory_stage));
+  table_put(table, "flops_stage", "", "flops in", cell_text(depth->flops_stage));
+  table_put(table, "traffic_stage", "", "traffic in", cell_text(depth->traffic_stage));
+  table_put(table, "precision", "", "precision", cell_text(depth->precision));
+  put_roof(table, &depth->roof);
+  table_put(table, "analytic_bytes", "bytes", "an. bytes", cell_number(is_known ? work->bytes : NAN));
+  table_put(table, "analytic_intensity", "flops/byte", "an. intensity", cell_real(is_known ? work->intensity : NAN));
+  table_put(table, "analytic_throughput_flops_per_s", "flops/s", "an. throughput",
+            cell_real(is_known ? work->throughput_flops_per_s : NAN));
+  table_put(table, "analytic_bound", "", "an. bound", cell_text(is_known ? work->bound : NULL));
+  table_put(table, "analytic_traffic_stage", "", "an. traffic in", cell_text(is_known ? work->traffic_stage : NULL));
+  put_spread(table, depth->values_ms, depth->value_count); // of the model's latency
+  put_from(table, "latency_from", "from", depth->from);
+  put_from(table, "layer_latency_from", "layers from", depth->layer_from);
+  put_from(table, "kernel_latency_from", "kernels from", depth->kernel_from);
 }
 
 static enum status answer_all(struct survey *survey, struct error *err)
 {
   bool is_any = false;
-  table_columns(&survey->table, columns, COLUMN_COUNT);
   for (size_t i = 0; i < survey->count; i++) {
-    const struct survey_item *item = &survey->items[i];
-    struct table_cell *row = table_row(&survey->table);
-    bool has;
-    row[MODEL] = cell_text(item->model_name);
-    row[FRAMEWORK] = cell_text(item->of.experiment->framework);
-    row[SYSTEM] = cell_text(item->system_name);
-    row[TASK] = survey_workload_cell(survey, item, "task");
-    XSP_TRY(add_experiment(survey, item, row, &has, err));
+    struct model_depth depth;
+    XSP_TRY(model_depth_load(survey, &survey->items[i], &depth, err));
+    note(survey, &survey->items[i], &depth);
+    put_row(survey, &survey->items[i], &depth);
     survey_next(survey);
-    is_any |= has;
+    is_any |= depth.has_any;
   }
   if (!is_any)
-    return survey_lacks(survey, err,
-                        survey->request->batch == 0
-                            ? "no experiment has a run with the model, layer or kernel level"
-                            : "no experiment has a run with the model, layer or kernel level at this batch size");
+    return model_depth_lacks(survey, err);
   table_note(
       &survey->table,
       "B, M, E: the first, middle or last third, in execution order, of the layers that are no constants, variables, "
       "inputs, outputs or control");
-  table_drop_empty(&survey->table, "latency_from");
-  table_drop_empty(&survey->table, "layer_latency_from");
-  table_drop_empty(&survey->table, "kernel_latency_from");
   return STATUS_OK;
 }
 

@@ -3,7 +3,7 @@
 // process. Called by a1_model.c. They are pooled with nothing else.
 #include "analyze/runs/a1_cold.h"
 
-#include "base/buf.h"
+#include "base/vector.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,16 +12,14 @@ static double median_of(const double *values, size_t count, struct arena *scratc
 {
   struct statistic median;
   double *copy = arena_alloc_array(scratch, count + 1, sizeof *copy);
-  for (size_t i = 0; copy != NULL && i < count; i++)
+  for (size_t i = 0; i < count; i++)
     copy[i] = values[i];
-  return copy != NULL && statistic_parse("median", &median) ? statistic_apply(&median, copy, count) : NAN;
+  return statistic_parse("median", &median) ? statistic_apply(&median, copy, count) : NAN;
 }
 
-static double median_of_buf(const struct buf *values, struct arena *scratch)
-{
-  const void *data = values->data; // whole doubles, as malloc aligned them
-  return median_of(data, values->length / sizeof(double), scratch);
-}
+struct doubles {
+  VECTOR(double) values;
+};
 
 static double first_ms(const struct view *view, bool of_cold_runs)
 {
@@ -41,8 +39,8 @@ static double first_ms(const struct view *view, bool of_cold_runs)
 }
 
 // What the processes of a cold run took to load the model (`loads`), and from their start to the first answer (`starts`).
-static enum status read_stages(struct question *question, const struct view_run *run, struct buf *loads,
-                               struct buf *starts, struct error *err)
+static enum status read_stages(struct question *question, const struct view_run *run, struct doubles *loads,
+                               struct doubles *starts, struct error *err)
 {
   struct store *store = question->view->store;
   struct store_spans spans;
@@ -59,9 +57,9 @@ static enum status read_stages(struct question *question, const struct view_run 
     double duration_ms = (double)spans.duration_ns[i] / 1e6;
     uint32_t category = spans.category[i];
     if (category != 0 ? category == load : load_name != 0 && spans.name[i] == load_name)
-      buf_put(loads, &duration_ms, sizeof duration_ms);
+      *vector_add(&loads->values) = duration_ms;
     else if (category != 0 && category == start)
-      buf_put(starts, &duration_ms, sizeof duration_ms);
+      *vector_add(&starts->values) = duration_ms;
   }
   return STATUS_OK;
 }
@@ -74,7 +72,7 @@ static struct cold_batch *batch_of(struct cold *cold, int64_t batch_size)
   return NULL;
 }
 
-static enum status add_run(struct question *question, const struct view_run *run, struct cold *cold, struct error *err)
+static void add_run(struct question *question, const struct view_run *run, struct cold *cold)
 {
   struct cold_batch *batch = batch_of(cold, run->batch_size);
   if (batch == NULL) {
@@ -83,14 +81,11 @@ static enum status add_run(struct question *question, const struct view_run *run
   }
   double *latencies_ms =
       arena_alloc_array(question->scratch, batch->count + run->observation_count, sizeof *latencies_ms);
-  if (latencies_ms == NULL)
-    return question_no_memory(err);
   for (size_t i = 0; i < batch->count; i++)
     latencies_ms[i] = batch->latencies_ms[i];
   for (size_t i = 0; i < run->observation_count; i++)
     latencies_ms[batch->count++] = (double)run->observations[i].duration_ns / 1e6;
   batch->latencies_ms = latencies_ms;
-  return STATUS_OK;
 }
 
 static int compare_batches(const void *left, const void *right)
@@ -99,21 +94,21 @@ static int compare_batches(const void *left, const void *right)
   return (a > b) - (a < b);
 }
 
-static enum status add_runs(struct question *question, struct cold *cold, struct buf *loads, struct buf *starts,
+static enum status add_runs(struct question *question, struct cold *cold, struct doubles *loads, struct doubles *starts,
                             struct error *err)
 {
   const struct view *view = question->view;
   for (size_t i = 0; i < view->run_count; i++) {
     if (!view->runs[i].is_cold)
       continue;
-    XSP_TRY(add_run(question, &view->runs[i], cold, err));
+    add_run(question, &view->runs[i], cold);
     XSP_TRY(read_stages(question, &view->runs[i], loads, starts, err));
   }
   if (cold->batch_count > 1)
     qsort(cold->batches, cold->batch_count, sizeof *cold->batches, compare_batches);
-  cold->load_median_ms = median_of_buf(loads, question->scratch);
-  cold->start_median_ms = median_of_buf(starts, question->scratch);
-  return loads->failed || starts->failed ? question_no_memory(err) : STATUS_OK;
+  cold->load_median_ms = median_of(loads->values.items, loads->values.count, question->scratch);
+  cold->start_median_ms = median_of(starts->values.items, starts->values.count, question->scratch);
+  return STATUS_OK;
 }
 
 enum status cold_load(struct question *question, struct cold *ret_cold, struct error *err)
@@ -123,14 +118,10 @@ enum status cold_load(struct question *question, struct cold *ret_cold, struct e
   if (isnan(ret_cold->first_ms))
     ret_cold->first_ms = first_ms(view, true);
   ret_cold->batches = arena_alloc_array(question->scratch, view->run_count + 1, sizeof *ret_cold->batches);
-  if (ret_cold->batches == NULL)
-    return question_no_memory(err);
-  struct buf loads, starts;
-  buf_init(&loads, BUF_MAXIMUM_DEFAULT);
-  buf_init(&starts, BUF_MAXIMUM_DEFAULT);
+  struct doubles loads = {0}, starts = {0};
   enum status status = add_runs(question, ret_cold, &loads, &starts, err);
-  buf_done(&loads);
-  buf_done(&starts);
+  vector_done(&loads.values);
+  vector_done(&starts.values);
   return status;
 }
 

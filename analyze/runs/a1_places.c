@@ -33,8 +33,6 @@ static enum status load_tracks(struct question *question, const struct view_run 
   struct store_track *tracks = NULL;
   XSP_TRY(store_tracks(question->view->store, run->run->run_id, scratch, &tracks, &places->track_count, err));
   places->tracks = arena_alloc_array(scratch, places->track_count + 1, sizeof *places->tracks);
-  if (places->tracks == NULL)
-    return question_no_memory(err);
   for (size_t i = 0; i < places->track_count; i++)
     places->tracks[i].track = &tracks[i];
   if (places->track_count > 1)
@@ -96,8 +94,6 @@ enum status places_load(struct question *question, const struct view_run *run, s
   XSP_TRY(load_tracks(question, run, ret_places, err));
   ret_places->by_track = arena_alloc_array(scratch, run->observation_count + 1, sizeof *ret_places->by_track);
   ret_places->by_process = arena_alloc_array(scratch, run->observation_count + 1, sizeof *ret_places->by_process);
-  if (ret_places->by_track == NULL || ret_places->by_process == NULL)
-    return question_no_memory(err);
   if (model_count > 1)
     qsort(models, model_count, sizeof *models, compare_models);
   for (size_t i = 0; i < run->observation_count; i++) {

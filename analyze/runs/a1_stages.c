@@ -4,8 +4,8 @@
 #include "analyze/runs/a1_stages.h"
 
 #include "analyze/runs/a1_places.h"
-#include "base/buf.h"
 #include "base/saturate.h"
+#include "base/vector.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,15 +24,14 @@ struct run_stages {
   struct question *question;
   const struct view_run *run;
   uint32_t categories[STAGE_COUNT]; // string ids; 0: no span has it
-  struct buf spans, models;         // struct stage_span, struct model_span, while they are read
-  struct stage_span *found;
-  size_t found_count;
+  VECTOR(struct stage_span) found;
+  VECTOR(struct model_span) models;
   struct places places;
 };
 
-struct values {               // of the set
-  struct buf of[STAGE_COUNT]; // doubles: per observation, load: per process
-  struct buf once;            // per process of a run
+enum { ONCE = STAGE_COUNT, VALUES_COUNT };
+struct values { // of the set, in ms: load and once per process of a run, the others per observation
+  VECTOR(double) of[VALUES_COUNT];
 };
 
 // ---- reading -----------------------------------------------------------------------------------------------------------
@@ -44,23 +43,20 @@ static enum status visit(void *context, size_t first_row, const struct store_spa
   (void)first_row;
   (void)derived;
   for (size_t i = 0; i < spans->count; i++) {
-    if (spans->level[i] == XSP_LEVEL_MODEL) {
-      const struct model_span model = {spans->span_id[i], spans->track_id[i]};
-      buf_put(&stages->models, &model, sizeof model);
-    }
+    if (spans->level[i] == XSP_LEVEL_MODEL)
+      *vector_add(&stages->models) = (struct model_span){spans->span_id[i], spans->track_id[i]};
     if (spans->level[i] != XSP_LEVEL_APPLICATION || spans->category[i] == 0 || (spans->flags[i] & STORE_SPAN_OPEN))
       continue;
     for (unsigned stage = 0; stage < STAGE_COUNT; stage++)
-      if (spans->category[i] == stages->categories[stage]) {
-        const struct stage_span span = {.span_id = spans->span_id[i],
-                                        .start_ns = spans->start_ns[i],
-                                        .end_ns = saturate_add(spans->start_ns[i], spans->duration_ns[i]),
-                                        .track_id = spans->track_id[i],
-                                        .stage = (uint8_t)stage};
-        buf_put(&stages->spans, &span, sizeof span);
-      }
+      if (spans->category[i] == stages->categories[stage])
+        *vector_add(&stages->found) =
+            (struct stage_span){.span_id = spans->span_id[i],
+                                .start_ns = spans->start_ns[i],
+                                .end_ns = saturate_add(spans->start_ns[i], spans->duration_ns[i]),
+                                .track_id = spans->track_id[i],
+                                .stage = (uint8_t)stage};
   }
-  return stages->spans.failed || stages->models.failed ? question_no_memory(err) : STATUS_OK;
+  return STATUS_OK;
 }
 
 // On one track and of one stage: earlier ones first, of equal starts the longer.
@@ -80,15 +76,15 @@ static int compare_spans(const void *left, const void *right)
 static void keep_outermost(struct run_stages *stages)
 {
   size_t kept = 0;
-  if (stages->found_count > 1)
-    qsort(stages->found, stages->found_count, sizeof *stages->found, compare_spans);
-  for (size_t i = 0; i < stages->found_count; i++) {
-    const struct stage_span *span = &stages->found[i], *outer = kept > 0 ? &stages->found[kept - 1] : NULL;
+  if (stages->found.count > 1)
+    qsort(stages->found.items, stages->found.count, sizeof *stages->found.items, compare_spans);
+  for (size_t i = 0; i < stages->found.count; i++) {
+    const struct stage_span *span = &stages->found.items[i], *outer = kept > 0 ? &stages->found.items[kept - 1] : NULL;
     if (outer == NULL || outer->track_id != span->track_id || outer->stage != span->stage ||
         span->end_ns > outer->end_ns)
-      stages->found[kept++] = *span;
+      stages->found.items[kept++] = *span;
   }
-  stages->found_count = kept;
+  stages->found.count = kept;
 }
 
 static int compare_ids(const void *left, const void *right)
@@ -103,13 +99,14 @@ static enum status mark_once(struct run_stages *stages, struct error *err)
   uint32_t key = 0;
   struct store_tag *tags = NULL;
   size_t count = 0;
-  if (stages->found_count == 0 || !store_find_string(store, "once", 4, &key))
+  if (stages->found.count == 0 || !store_find_string(store, "once", 4, &key))
     return STATUS_OK;
   XSP_TRY(store_load_tags_of(store, stages->run->run->run_id, &key, 1, stages->question->scratch, &tags, &count, err));
-  qsort(stages->found, stages->found_count, sizeof *stages->found, compare_ids);
+  qsort(stages->found.items, stages->found.count, sizeof *stages->found.items, compare_ids);
   for (size_t i = 0; i < count; i++) {
     const struct stage_span wanted = {.span_id = tags[i].span_id};
-    struct stage_span *span = bsearch(&wanted, stages->found, stages->found_count, sizeof *stages->found, compare_ids);
+    struct stage_span *span =
+        bsearch(&wanted, stages->found.items, stages->found.count, sizeof *stages->found.items, compare_ids);
     if (span != NULL && tags[i].type == STORE_INT && tags[i].value.integer == 1)
       span->is_once = true;
   }
@@ -117,12 +114,6 @@ static enum status mark_once(struct run_stages *stages, struct error *err)
 }
 
 // ---- the figures ---------------------------------------------------------------------------------------------------------
-
-static void put_value(struct buf *values, double value)
-{
-  if (!isnan(value))
-    buf_put(values, &value, sizeof value);
-}
 
 static void add_to(double *sums, size_t at, const struct stage_span *span)
 {
@@ -132,12 +123,12 @@ static void add_to(double *sums, size_t at, const struct stage_span *span)
 static double *new_sums(struct arena *scratch, size_t count)
 {
   double *sums = arena_alloc_array(scratch, count + 1, sizeof *sums);
-  for (size_t i = 0; sums != NULL && i < count; i++)
+  for (size_t i = 0; i < count; i++)
     sums[i] = NAN;
   return sums;
 }
 
-static enum status add_up(struct run_stages *stages, struct values *values, struct error *err)
+static void add_up(struct run_stages *stages, struct values *values)
 {
   const struct view_run *run = stages->run;
   struct arena *scratch = stages->question->scratch;
@@ -145,11 +136,8 @@ static enum status add_up(struct run_stages *stages, struct values *values, stru
                            new_sums(scratch, stages->places.process_count)};
   double *of_observation[STAGE_COUNT] = {NULL, new_sums(scratch, run->observation_count),
                                          new_sums(scratch, run->observation_count)};
-  if (of_process[0] == NULL || of_process[1] == NULL || of_observation[PREPROCESS] == NULL ||
-      of_observation[POSTPROCESS] == NULL)
-    return question_no_memory(err);
-  for (size_t i = 0; i < stages->found_count; i++) {
-    const struct stage_span *span = &stages->found[i];
+  for (size_t i = 0; i < stages->found.count; i++) {
+    const struct stage_span *span = &stages->found.items[i];
     uint32_t process = places_process(&stages->places, span->track_id);
     if (process == PLACE_NONE)
       continue;
@@ -164,14 +152,13 @@ static enum status add_up(struct run_stages *stages, struct values *values, stru
       add_to(of_observation[span->stage], place->observation, span);
   }
   for (size_t i = 0; i < stages->places.process_count; i++) {
-    put_value(&values->of[LOAD], of_process[0][i]);
-    put_value(&values->once, of_process[1][i]);
+    *vector_add(&values->of[LOAD]) = of_process[0][i];
+    *vector_add(&values->of[ONCE]) = of_process[1][i];
   }
   for (size_t i = 0; i < run->observation_count; i++) {
-    put_value(&values->of[PREPROCESS], of_observation[PREPROCESS][i]);
-    put_value(&values->of[POSTPROCESS], of_observation[POSTPROCESS][i]);
+    *vector_add(&values->of[PREPROCESS]) = of_observation[PREPROCESS][i];
+    *vector_add(&values->of[POSTPROCESS]) = of_observation[POSTPROCESS][i];
   }
-  return STATUS_OK;
 }
 
 static enum status read_run(struct run_stages *stages, struct values *values, struct error *err)
@@ -180,42 +167,27 @@ static enum status read_run(struct run_stages *stages, struct values *values, st
                            STORE_BIT(STORE_TRACK_ID) | STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_LEVEL) |
                            STORE_BIT(STORE_FLAGS);
   XSP_TRY(store_walk_spans(stages->question->view->store, stages->run->run->run_id, columns, visit, stages, err));
-  void *data = stages->spans.data;
-  stages->found = data;
-  stages->found_count = stages->spans.length / sizeof *stages->found;
-  if (stages->found_count == 0)
+  if (stages->found.count == 0)
     return STATUS_OK;
   keep_outermost(stages);
   XSP_TRY(mark_once(stages, err));
-  void *models = stages->models.data; // whole structures, as malloc aligned them
-  XSP_TRY(places_load(stages->question, stages->run, models, stages->models.length / sizeof(struct model_span),
-                      &stages->places, err));
-  return add_up(stages, values, err);
-}
-
-static double statistic_of(struct question *question, const struct buf *values)
-{
-  const void *data = values->data;
-  return values->length > 0 ? question_statistic(question, data, values->length / sizeof(double)) : NAN;
+  XSP_TRY(places_load(stages->question, stages->run, stages->models.items, stages->models.count, &stages->places, err));
+  add_up(stages, values);
+  return STATUS_OK;
 }
 
 static enum status read_set(struct question *question, const struct view_set *set, const uint32_t *categories,
                             struct values *values, struct error *err)
 {
-  for (size_t i = 0; i < set->run_count; i++) {
+  enum status status = STATUS_OK;
+  for (size_t i = 0; i < set->run_count && status == STATUS_OK; i++) {
     struct run_stages stages = {.question = question, .run = set->runs[i]};
     memcpy(stages.categories, categories, sizeof stages.categories);
-    buf_init(&stages.spans, BUF_MAXIMUM_DEFAULT);
-    buf_init(&stages.models, BUF_MAXIMUM_DEFAULT);
-    enum status status = read_run(&stages, values, err);
-    buf_done(&stages.spans);
-    buf_done(&stages.models);
-    XSP_TRY(status);
+    status = read_run(&stages, values, err);
+    vector_done(&stages.found);
+    vector_done(&stages.models);
   }
-  bool failed = values->once.failed;
-  for (unsigned stage = 0; stage < STAGE_COUNT; stage++)
-    failed |= values->of[stage].failed;
-  return failed ? question_no_memory(err) : STATUS_OK;
+  return status;
 }
 
 enum status stages_load(struct question *question, const struct view_set *set, struct stages *ret_stages,
@@ -229,21 +201,14 @@ enum status stages_load(struct question *question, const struct view_set *set, s
     has_any |= store_find_string(question->view->store, names[stage], strlen(names[stage]), &categories[stage]);
   if (!has_any)
     return STATUS_OK;
-  struct values values;
-  buf_init(&values.once, BUF_MAXIMUM_DEFAULT);
-  for (unsigned stage = 0; stage < STAGE_COUNT; stage++)
-    buf_init(&values.of[stage], BUF_MAXIMUM_DEFAULT);
+  struct values values = {0};
   enum status status = read_set(question, set, categories, &values, err);
-  if (status == STATUS_OK) {
-    ret_stages->load_ms = statistic_of(question, &values.of[LOAD]);
-    ret_stages->preprocess_ms = statistic_of(question, &values.of[PREPROCESS]);
-    ret_stages->postprocess_ms = statistic_of(question, &values.of[POSTPROCESS]);
-    ret_stages->is_once = isnan(ret_stages->preprocess_ms) && values.once.length > 0;
-    if (ret_stages->is_once)
-      ret_stages->preprocess_ms = statistic_of(question, &values.once);
+  double ms[VALUES_COUNT];
+  for (size_t i = 0; i < VALUES_COUNT; i++) {
+    ms[i] = question_statistic(question, values.of[i].items, values.of[i].count);
+    vector_done(&values.of[i]);
   }
-  buf_done(&values.once);
-  for (unsigned stage = 0; stage < STAGE_COUNT; stage++)
-    buf_done(&values.of[stage]);
+  bool is_once = isnan(ms[PREPROCESS]) && !isnan(ms[ONCE]);
+  *ret_stages = (struct stages){ms[LOAD], is_once ? ms[ONCE] : ms[PREPROCESS], ms[POSTPROCESS], is_once};
   return status;
 }

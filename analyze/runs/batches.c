@@ -9,12 +9,12 @@
 
 #define ROUNDING 1e-12 // relative: what the arithmetic of doubles may add to a figure that is just at a limit
 
-static size_t find_batch(const struct batches *batches, int64_t batch_size)
+const struct batch_point *batches_find(const struct batches *batches, int64_t batch_size)
 {
   for (size_t i = 0; i < batches->count; i++)
     if (batches->points[i].batch_size == batch_size)
-      return i;
-  return SIZE_MAX;
+      return &batches->points[i];
+  return NULL;
 }
 
 static void choose_by_doubling(struct batches *batches, double threshold_pct)
@@ -24,12 +24,12 @@ static void choose_by_doubling(struct batches *batches, double threshold_pct)
     const struct batch_point *point = &batches->points[i];
     if (point->batch_size == 0 || point->batch_size > INT64_MAX / 2)
       continue;
-    size_t twice = find_batch(batches, point->batch_size * 2);
-    if (twice == SIZE_MAX || isnan(point->throughput_per_s) || isnan(batches->points[twice].throughput_per_s))
+    const struct batch_point *twice = batches_find(batches, point->batch_size * 2);
+    if (twice == NULL || isnan(point->throughput_per_s) || isnan(twice->throughput_per_s))
       continue;
     has_doubling = true;
     double most_per_s = point->throughput_per_s * (1 + threshold_pct / 100);
-    if (batches->points[twice].throughput_per_s <= most_per_s * (1 + ROUNDING))
+    if (twice->throughput_per_s <= most_per_s * (1 + ROUNDING))
       batches->optimal = i;
   }
   if (batches->optimal == SIZE_MAX)
@@ -101,8 +101,6 @@ enum status question_batches(struct question *question, struct batches *ret_batc
     return error_set(err, STATUS_USE, "cannot read the rule for the optimal batch size", question->request->optimal,
                      "--optimal 'latency<=10ms'", "only latency<=NUMBER with ns, us, ms or s is known");
   ret_batches->points = arena_alloc_array(question->arena, view->set_count + 1, sizeof *ret_batches->points);
-  if (ret_batches->points == NULL)
-    return question_no_memory(err);
   for (size_t i = 0; i < view->set_count; i++) { // sets stand by batch size
     int64_t batch_size = view->sets[i].batch_size;
     if (i > 0 && view->sets[i - 1].batch_size == batch_size)

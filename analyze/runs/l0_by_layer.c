@@ -4,21 +4,6 @@
 #include "analyze/runs/l0_overhead.h"
 
 #include <math.h>
-#include <stdlib.h>
-
-enum { INDEX, NAME, TYPE, LATENCY, DEEPER, OVERHEAD, KERNELS, PER_KERNEL, SPREAD, COLUMN_COUNT = SPREAD + 4 };
-
-static const struct table_column columns[COLUMN_COUNT] = {
-    COLUMN("layer_index", "", "index"),
-    COLUMN("layer_name", "", "layer"),
-    COLUMN("layer_type", "", "type"),
-    COLUMN("latency_ms", "ms", "latency"),
-    COLUMN("deeper_latency_ms", "ms", "with kernels"),
-    COLUMN("overhead_ms", "ms", "overhead"),
-    COLUMN("kernels", "", "kernels"),
-    COLUMN("overhead_per_kernel_ns", "ns", "per kernel"),
-    SPREAD_COLUMNS,
-};
 
 // The set that the rule gives for layers, where layers are its deepest level; and the same levels with kernels besides.
 static bool find_sets(const struct view *view, int64_t batch_size, const struct view_set **ret_shallow,
@@ -40,109 +25,83 @@ static bool has_sets(const struct view *view, int64_t batch_size)
   return find_sets(view, batch_size, &shallow, &deep);
 }
 
-static int compare_layers(const void *left, const void *right)
-{
-  const struct layer *a = *(const struct layer *const *)left;
-  const struct layer *b = *(const struct layer *const *)right;
-  if (a->is_indexed != b->is_indexed)
-    return a->is_indexed ? 1 : -1;
-  if (a->is_indexed && a->index != b->index)
-    return a->index < b->index ? -1 : 1;
-  if (a->name != b->name)
-    return a->name < b->name ? -1 : 1;
-  return a->occurrence < b->occurrence ? -1 : a->occurrence > b->occurrence;
-}
-
-struct partners { // the layers of the deeper set, to be found by what pairs them
-  const struct layer **sorted;
-  size_t count;
+struct sides {
+  struct layers shallow, deep; // the same layers, measured by either set
 };
 
-static bool sort_partners(const struct question *question, const struct layers *layers, struct partners *ret_partners)
-{
-  ret_partners->count = layers->count;
-  ret_partners->sorted = arena_alloc_array(question->arena, layers->count + 1, sizeof *ret_partners->sorted);
-  if (ret_partners->sorted == NULL)
-    return false;
-  for (size_t i = 0; i < layers->count; i++)
-    ret_partners->sorted[i] = &layers->items[i];
-  qsort(ret_partners->sorted, layers->count, sizeof *ret_partners->sorted, compare_layers);
-  return true;
-}
-
-static const struct layer *find_partner(const struct partners *partners, const struct layer *layer)
-{
-  const struct layer *const *found =
-      bsearch(&layer, partners->sorted, partners->count, sizeof *partners->sorted, compare_layers);
-  return found == NULL ? NULL : *found;
-}
-
 // Returns whether the layer's difference is negative.
-static bool fill_row(struct question *question, const struct layers *shallow, const struct layer *layer,
-                     const struct layers *deep, const struct layer *partner, double *values)
+static bool put_row(struct question *question, const struct sides *sides, const struct layer *layer)
 {
-  struct table_cell *row = table_row(&question->table);
-  size_t count = layer_values(shallow, layer, LAYER_LATENCY, values);
-  double latency_ms = question_statistic(question, values, count);
-  row[INDEX] = cell_int(layer->index);
-  row[NAME] = cell_text(layer->name_text);
-  row[TYPE] = cell_text(layer->type);
-  row[LATENCY] = cell_real(latency_ms);
-  cell_spread(&row[SPREAD], values, count);
-  if (partner == NULL)
-    return false;
-  double deeper_ms = layers_statistic(question, partner->latency_ms, deep->observation_count);
-  double kernels = layers_statistic(question, partner->kernels, deep->observation_count);
-  double overhead_ms = difference_of_runs_ms(deeper_ms, latency_ms);
-  row[DEEPER] = cell_real(deeper_ms);
-  row[OVERHEAD] = cell_real(overhead_ms);
-  row[KERNELS] = cell_number(kernels);
-  row[PER_KERNEL] = cell_real(overhead_per_kernel_ns(overhead_ms, kernels));
-  return isnan(overhead_ms) && deeper_ms < latency_ms;
+  struct table_builder *table = &question->table;
+  struct layer_latency latency = layer_latency(question, &sides->shallow, layer);
+  size_t first = sides->deep.first_observation, count = sides->deep.observation_count;
+  bool is_empty = layer->latency_ms == NULL;
+  double deeper_ms = is_empty ? NAN : question_statistic(question, layer->latency_ms + first, count);
+  double kernels = is_empty ? NAN : question_statistic(question, layer->kernels + first, count);
+  double overhead_ms = difference_of_runs_ms(deeper_ms, latency.ms);
+  table_row(table);
+  table_put(table, "layer_index", "", "index", cell_int(layer->index));
+  table_put(table, "layer_name", "", "layer", cell_text(layer->name_text));
+  table_put(table, "layer_type", "", "type", cell_text(layer->type));
+  table_put(table, "latency_ms", "ms", "latency", cell_real(latency.ms));
+  table_put(table, "deeper_latency_ms", "ms", "with kernels", cell_real(deeper_ms));
+  table_put(table, "overhead_ms", "ms", "overhead", cell_real(overhead_ms));
+  table_put(table, "kernels", "", "kernels", cell_number(kernels));
+  table_put(table, "overhead_per_kernel_ns", "ns", "per kernel",
+            cell_real(overhead_per_kernel_ns(overhead_ms, kernels)));
+  put_spread(table, latency.values_ms, latency.count);
+  return isnan(overhead_ms) && deeper_ms < latency.ms;
 }
 
-static void summarize(struct question *question, const struct layers *shallow, const struct layers *deep)
+static bool is_in(const struct layers *layers, const struct layer *layer)
 {
-  double overhead_ms = question_difference_ms(question, layers_total(question, deep, LAYER_LATENCY),
-                                              layers_total(question, shallow, LAYER_LATENCY), "overhead in all layers");
-  double kernels = layers_total(question, deep, LAYER_KERNELS);
-  table_summary(&question->table, "levels", cell_text(shallow->set->levels_text));
-  table_summary(&question->table, "deeper_levels", cell_text(deep->set->levels_text));
-  table_summary(&question->table, "overhead_ms", cell_real(overhead_ms));
-  table_summary(&question->table, "kernels", cell_number(kernels));
-  table_summary(&question->table, "overhead_per_kernel_ns", cell_real(overhead_per_kernel_ns(overhead_ms, kernels)));
+  for (size_t i = 0; i < layers->observation_count; i++)
+    if (!isnan(layer->latency_ms[layers->first_observation + i]))
+      return true;
+  return false;
+}
+
+static void summarize(struct question *question, const struct sides *sides)
+{
+  struct table_builder *table = &question->table;
+  double overhead_ms =
+      question_difference_ms(question, layers_total(question, &sides->deep, LAYER_LATENCY),
+                             layers_total(question, &sides->shallow, LAYER_LATENCY), "overhead in all layers");
+  double kernels = layers_total(question, &sides->deep, LAYER_KERNELS);
+  table_summary(table, "levels", cell_text(sides->shallow.set->levels_text));
+  table_summary(table, "deeper_levels", cell_text(sides->deep.set->levels_text));
+  table_summary(table, "overhead_ms", cell_real(overhead_ms));
+  table_summary(table, "kernels", cell_number(kernels));
+  table_summary(table, "overhead_per_kernel_ns", cell_real(overhead_per_kernel_ns(overhead_ms, kernels)));
 }
 
 enum status overhead_by_layer(struct question *question, struct error *err)
 {
-  const struct view_set *shallow_set = NULL;
-  const struct view_set *deep_set = NULL;
-  struct layers shallow;
-  struct layers deep;
+  struct layers_part parts[2] = {{0}};
+  struct sides sides;
   XSP_TRY(question_batch(question, has_sets, "layers both without and with the kernel level (M/L and M/L/K)", err));
-  find_sets(question->view, question->batch_size, &shallow_set, &deep_set);
-  question_uses(question, shallow_set);
-  question_uses(question, deep_set);
-  XSP_TRY(layers_load(question, shallow_set, NULL, &shallow, err));
-  XSP_TRY(layers_load(question, deep_set, NULL, &deep, err));
-  struct partners partners;
-  double *values = arena_alloc_array(question->arena, shallow.observation_count + 1, sizeof *values);
-  if (values == NULL || !sort_partners(question, &deep, &partners))
-    return question_no_memory(err);
-  table_columns(&question->table, columns, COLUMN_COUNT);
+  find_sets(question->view, question->batch_size, &parts[0].set, &parts[1].set);
+  question_uses(question, parts[0].set);
+  question_uses(question, parts[1].set);
+  XSP_TRY(layers_load_parts(question, parts, 2, &sides.shallow, err));
+  if (sides.shallow.mode == LAYER_MODULE && sides.shallow.count == 0)
+    return question_lacks(question, err, "none of its layers is a module");
+  sides.deep = layers_of_part(&sides.shallow, &parts[1]);
+  put_row(question, &sides, &(struct layer){0});
+  table_declared(&question->table, sides.shallow.measured);
   size_t unpaired = 0, negative = 0;
-  for (size_t i = 0; i < shallow.count; i++) {
-    const struct layer *partner = find_partner(&partners, &shallow.items[i]);
-    unpaired += partner == NULL;
-    negative += fill_row(question, &shallow, &shallow.items[i], &deep, partner, values);
+  for (size_t i = 0; i < sides.shallow.measured; i++) {
+    const struct layer *layer = &sides.shallow.items[i];
+    unpaired += !is_in(&sides.deep, layer);
+    negative += put_row(question, &sides, layer);
   }
-  if (negative > 0) // one note: short layers have no overhead that shows above the noise
+  if (negative > 0) // one note: the overhead of short layers is within the noise
     table_note(&question->table,
                "overhead in %zu of %zu layers: the difference is negative, within noise or not comparable; not given",
-               negative, shallow.count);
+               negative, sides.shallow.measured);
   if (unpaired > 0)
-    table_note(&question->table, "%zu layers at %s have no partner at %s", unpaired, shallow_set->levels_text,
-               deep_set->levels_text);
-  summarize(question, &shallow, &deep);
+    table_note(&question->table, "%zu layers at %s have no partner at %s", unpaired, parts[0].set->levels_text,
+               parts[1].set->levels_text);
+  summarize(question, &sides);
   return STATUS_OK;
 }

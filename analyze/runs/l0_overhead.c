@@ -9,37 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-  BATCH,
-  LEVELS,
-  LATENCY,
-  OVER,
-  OVERHEAD,
-  OVERHEAD_PCT,
-  KERNELS,
-  PER_KERNEL,
-  SPANS,
-  DROPPED,
-  OWN_PCT,
-  SPREAD,
-  COLUMN_COUNT = SPREAD + 4
-};
-
-static const struct table_column columns[COLUMN_COUNT] = {
-    COLUMN("batch_size", "", "batch"),
-    COLUMN("levels", "", "levels"),
-    COLUMN("latency_ms", "ms", "latency"),
-    COLUMN("over", "", "over"),
-    COLUMN("overhead_ms", "ms", "overhead"),
-    COLUMN("overhead_pct", "%", "overhead"),
-    COLUMN("kernels", "", "kernels"),
-    COLUMN("overhead_per_kernel_ns", "ns", "per kernel"),
-    COLUMN("spans", "", "spans"),
-    COLUMN("dropped", "", "dropped"),
-    COLUMN("own_pct", "%", "own"),
-    SPREAD_COLUMNS,
-};
-
 static bool is_usable(const struct view_set *set)
 {
   return set->observation_count > 0 && (set->levels.mask & XSP_LEVEL_MASK(XSP_LEVEL_MODEL));
@@ -119,30 +88,53 @@ static const char *at_batch(int64_t batch_size, const char *words, char text[48]
   return text;
 }
 
-static enum status fill_overhead(struct question *question, const struct view_set *set, double latency_ms,
-                                 struct table_cell *row, struct error *err)
+struct row {
+  const struct view_set *set, *before; // before: NULL: there is none
+  double latency_ms, overhead_ms, overhead_pct, kernels, per_kernel_ns;
+  int64_t spans, dropped;
+};
+
+static void put_row(struct table_builder *table, const struct row *row)
 {
-  const struct view_set *before = set_before(question->view, set);
-  double overhead_ms = NAN;
+  const struct view_set *set = row->set;
+  table_row(table);
+  put_batch(table, set->batch_size);
+  table_put(table, "levels", "", "levels", cell_text(set->levels_text));
+  table_put(table, "latency_ms", "ms", "latency", cell_real(row->latency_ms));
+  table_put(table, "over", "", "over", cell_text(row->before == NULL ? NULL : row->before->levels_text));
+  table_put(table, "overhead_ms", "ms", "overhead", cell_real(row->overhead_ms));
+  table_put(table, "overhead_pct", "%", "overhead", cell_real(row->overhead_pct));
+  table_put(table, "kernels", "", "kernels", cell_number(row->kernels));
+  table_optional(table);
+  table_put(table, "overhead_per_kernel_ns", "ns", "per kernel", cell_real(row->per_kernel_ns));
+  table_optional(table);
+  table_put(table, "spans", "", "spans", cell_int(row->spans));
+  table_put(table, "dropped", "", "dropped", cell_int(row->dropped));
+  table_put(table, "own_pct", "%", "own", cell_real(own_pct(set)));
+  put_spread(table, set->latencies_ms, set->observation_count);
+}
+
+static enum status find_overhead(struct question *question, struct row *row, struct error *err)
+{
+  const struct view_set *set = row->set, *before = set_before(question->view, set);
+  row->before = before;
+  row->overhead_ms = row->overhead_pct = row->kernels = row->per_kernel_ns = NAN;
   if (before != NULL) {
     char what[128], batch[48];
     snprintf(what, sizeof what, "overhead of %s over %s%s", set->levels_text, before->levels_text,
              at_batch(set->batch_size, " at batch size", batch));
     double before_ms = question_model_latency(question, before);
-    overhead_ms = question_difference_ms(question, latency_ms, before_ms, what);
-    row[OVER] = cell_text(before->levels_text);
-    row[OVERHEAD] = cell_real(overhead_ms);
-    row[OVERHEAD_PCT] = cell_real(overhead_ms / before_ms * 100);
+    row->overhead_ms = question_difference_ms(question, row->latency_ms, before_ms, what);
+    row->overhead_pct = row->overhead_ms / before_ms * 100;
   }
   if (!has_level(set, XSP_LEVEL_KERNEL))
     return STATUS_OK;
-  struct layers layers; // of any mode: kernels are counted whatever layers they are in
+  struct layers layers; // of any mode: kernels are counted in layers or not
   struct layers_part part = {.set = set};
   XSP_TRY(layers_load_parts(question, &part, 1, &layers, err));
-  double kernels = question_statistic(question, layers.kernels, layers.observation_count);
-  row[KERNELS] = cell_number(kernels);
+  row->kernels = question_statistic(question, layers.kernels, layers.observation_count);
   if (!has_level(before, XSP_LEVEL_KERNEL))
-    row[PER_KERNEL] = cell_real(overhead_per_kernel_ns(overhead_ms, kernels));
+    row->per_kernel_ns = overhead_per_kernel_ns(row->overhead_ms, row->kernels);
   return STATUS_OK;
 }
 
@@ -150,29 +142,19 @@ static enum status answer_by_set(struct question *question, struct error *err)
 {
   const struct view *view = question->view;
   int64_t first_batch = 0;
-  table_columns(&question->table, columns, COLUMN_COUNT);
   for (size_t i = 0; i < view->set_count; i++) {
     const struct view_set *set = &view->sets[i];
     if (!is_usable(set) || (question->request->batch != 0 && set->batch_size != question->request->batch))
       continue;
-    double latency_ms = question_model_latency(question, set);
-    int64_t dropped = 0;
-    int64_t spans;
+    struct row row = {.set = set, .latency_ms = question_model_latency(question, set)};
     for (size_t k = 0; k < set->run_count; k++)
-      dropped += set->runs[k]->run->dropped_count;
-    XSP_TRY(count_spans(question, set, &spans, err));
-    struct table_cell *row = table_row(&question->table);
-    row[BATCH] = set->batch_size == 0 ? (struct table_cell){0} : cell_int(set->batch_size);
-    row[LEVELS] = cell_text(set->levels_text);
-    row[LATENCY] = cell_real(latency_ms);
-    row[SPANS] = cell_int(spans);
-    row[DROPPED] = cell_int(dropped);
-    row[OWN_PCT] = cell_real(own_pct(set));
-    cell_spread(&row[SPREAD], set->latencies_ms, set->observation_count);
-    XSP_TRY(fill_overhead(question, set, latency_ms, row, err));
+      row.dropped += set->runs[k]->run->dropped_count;
+    XSP_TRY(count_spans(question, set, &row.spans, err));
+    XSP_TRY(find_overhead(question, &row, err));
+    put_row(&question->table, &row);
     char batch[48];
-    if (dropped > 0)
-      table_note(&question->table, "%lld spans were dropped at %s%s", (long long)dropped, set->levels_text,
+    if (row.dropped > 0)
+      table_note(&question->table, "%lld spans were dropped at %s%s", (long long)row.dropped, set->levels_text,
                  at_batch(set->batch_size, ", batch size", batch));
     first_batch = question->used_count == 0 ? set->batch_size : first_batch;
     question->has_several_batches |= set->batch_size != first_batch;
@@ -183,8 +165,6 @@ static enum status answer_by_set(struct question *question, struct error *err)
     return question_lacks(question, err, "batch size %lld was not measured", (long long)question->request->batch);
   if (question->table.row_count == 0)
     return question_lacks(question, err, "there is no run with the model level");
-  table_drop_empty(&question->table, "kernels");
-  table_drop_empty(&question->table, "overhead_per_kernel_ns");
   return STATUS_OK;
 }
 
