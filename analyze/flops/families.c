@@ -1,43 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-// Families of operators that every framework has, whatever it calls them: convolutions, products, pools, means. Used by the
-// rules of flops_onnx.c and of the frameworks' own files.
+// Costs that depend on shapes in the same way in several frameworks: convolutions, products, pools, means.
 #include "analyze/flops/rules.h"
 
 #include <math.h>
 #include <string.h>
 
 // ---- convolutions ----------------------------------------------------------------------------------------------------
-static double product_of(const struct shape *weights, int first, int end)
-{
-  return flop_product(weights, first, end > 0 ? end : weights->rank + end);
-}
-
-bool flops_convolution(struct flop_work *work, unsigned weights_at, int first, int end)
-{
-  const struct shape *weights = flop_tensor(work->operation, weights_at);
-  const struct shape *output = flop_output(work->operation);
-  if (weights == NULL || output == NULL || weights->rank < 3 || end > weights->rank)
-    return false;
-  flop_set(work, shape_elements(output) * product_of(weights, first, end), 0, 0, 0);
-  return true;
-}
-
-bool flops_transposed_convolution(struct flop_work *work, unsigned input_at, unsigned weights_at, int first, int end)
-{
-  const struct shape *input = flop_tensor(work->operation, input_at);
-  const struct shape *weights = flop_tensor(work->operation, weights_at);
-  if (input == NULL || weights == NULL || weights->rank < 3 || end > weights->rank)
-    return false;
-  flop_set(work, shape_elements(input) * product_of(weights, first, end), 0, 0, 0);
-  return true;
-}
-
-void flops_add_bias(struct flop_work *work, unsigned bias_at)
+static void add_bias(struct flop_work *work, unsigned bias_at)
 {
   const struct shape *bias = flop_tensor(work->operation, bias_at);
   const struct shape *output = flop_output(work->operation);
   if (bias != NULL && bias->rank == 1 && output != NULL)
     work->counts.adds += shape_elements(output);
+}
+
+// The weights' window is multiplied with each element of `around`.
+static bool convolve(struct flop_work *work, const struct shape *around)
+{
+  const struct flop_window *window = &work->rule->window;
+  const struct shape *weights = flop_tensor(work->operation, 1);
+  if (weights == NULL || around == NULL || weights->rank < 3)
+    return false;
+  double each = flop_product(weights, window->first, weights->rank + window->end);
+  flop_set(work, shape_elements(around) * each, 0, 0, 0);
+  if (window->bias_at != 0)
+    add_bias(work, window->bias_at);
+  return true;
+}
+
+bool flops_convolution(struct flop_work *work)
+{
+  return convolve(work, flop_output(work->operation));
+}
+
+bool flops_transposed_convolution(struct flop_work *work)
+{
+  return convolve(work, flop_tensor(work->operation, work->rule->window.input_at));
 }
 
 // ---- products of matrices --------------------------------------------------------------------------------------------
@@ -48,7 +46,7 @@ bool flops_dense(struct flop_work *work)
   if (weights == NULL || output == NULL || weights->rank != 2)
     return false;
   flop_set(work, shape_elements(output) * weights->dims[1], 0, 0, 0);
-  flops_add_bias(work, 2);
+  add_bias(work, 2);
   return true;
 }
 
@@ -73,6 +71,20 @@ bool flops_matrix_product(struct flop_work *work)
   if (work->operation->inputs->count < 2)
     work->missing_elements = output->rank >= 1 ? depth * output->dims[output->rank - 1] : NAN;
   flop_set(work, shape_elements(output) * depth, 0, 0, 0);
+  return true;
+}
+
+// Query, key, value of [batch, heads, length, size]; only the products.
+bool flops_attention(struct flop_work *work)
+{
+  const struct shape *query = flop_tensor(work->operation, 0), *key = flop_tensor(work->operation, 1);
+  const struct shape *value = flop_tensor(work->operation, 2);
+  if (query == NULL || key == NULL || value == NULL || query->rank < 3 || key->rank != query->rank ||
+      value->rank != query->rank)
+    return false;
+  int last = query->rank - 1;
+  double rows = flop_product(query, 0, last), keys = key->dims[last - 1];
+  flop_set(work, rows * keys * (query->dims[last] + value->dims[last]), 0, 0, 0);
   return true;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the rule of an operator and applies it: counts, then the bytes that must move. Called by flops_layers.c. What each
-// operator costs stands in flops_onnx.c and flops_aten*.c.
+// Finds the rule of an operator and applies it: counts, then the bytes that must move. Called by tags.c. The rules are in
+// catalog.c.
 #include "analyze/flops/rules.h"
 
 #include <math.h>
@@ -61,51 +61,83 @@ void flop_set(struct flop_work *work, double multiply_adds, double adds, double 
 }
 
 // ---- rules -----------------------------------------------------------------------------------------------------------
-static const struct flop_rule *find_in(const struct flop_rule *rules, const char *type, size_t length)
+struct match {
+  const struct flop_rule *rule; // NULL: not known
+  bool is_aten;
+  unsigned operands; // ATen: so many arguments are read, further tensors are results ("add.out"); 0: all are read
+};
+
+// Whether `type` is one of `names`, which are separated by spaces.
+static bool lists(const char *names, const char *type, size_t length)
 {
-  for (; rules->type != NULL; rules++)
-    if (strncmp(rules->type, type, length) == 0 && rules->type[length] == 0)
-      return rules;
+  while (names != NULL) {
+    const char *end = strchrnul(names, ' ');
+    if ((size_t)(end - names) == length && memcmp(names, type, length) == 0)
+      return true;
+    names = *end == 0 ? NULL : end + 1;
+  }
+  return false;
+}
+
+static const struct flop_rule *find_in(enum flop_dialect dialect, const char *type)
+{
+  size_t length = strlen(type);
+  for (const struct flop_rule *rule = flop_rules; !rule->is_end; rule++) {
+    const char *const names[] = {
+        [FLOPS_ONNX] = rule->onnx,         [FLOPS_TENSORFLOW] = rule->tensorflow, [FLOPS_MXNET] = rule->mxnet,
+        [FLOPS_OPENVINO] = rule->openvino, [FLOPS_TFLITE] = rule->tflite,
+    };
+    if (lists(names[dialect], type, length))
+      return rule;
+  }
   return NULL;
 }
 
-static const struct flop_rule *find_aten(const char *name)
+static struct match find_aten(const char *type, size_t length)
 {
-  size_t length = strlen(name);
-  const struct flop_rule *rule = find_in(flop_rules_aten, name, length);
-  if (rule == NULL && length > 1 && name[length - 1] == '_') // in place
-    rule = find_in(flop_rules_aten, name, length - 1);
-  return rule;
+  for (const struct flop_rule *rule = flop_rules; !rule->is_end; rule++) {
+    const char *const names[] = {rule->aten, rule->aten1, rule->aten2, rule->aten3};
+    for (unsigned operands = 0; operands < 4; operands++)
+      if (lists(names[operands], type, length))
+        return (struct match){rule, true, operands};
+  }
+  return (struct match){.is_aten = true};
 }
 
-static const struct flop_rule *find_rule(enum flop_dialect dialect, const char *type, bool *ret_is_aten)
+// "_MklNativeFusedConv2D" -> "Conv2D"; points into `type`.
+static const char *tensorflow_plain(const char *type)
 {
-  static const struct flop_rule *const tables[] = {
-      [FLOPS_ONNX] = flop_rules_onnx,     [FLOPS_TENSORFLOW] = flop_rules_tensorflow,
-      [FLOPS_MXNET] = flop_rules_mxnet,   [FLOPS_OPENVINO] = flop_rules_openvino,
-      [FLOPS_TFLITE] = flop_rules_tflite,
-  };
+  static const char *const marks[] = {"_", "Mkl", "Native", "PadWith", "Fused"};
+  const char *plain = type;
+  for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
+    if (strncmp(plain, marks[i], strlen(marks[i])) == 0 && plain[strlen(marks[i])] != 0)
+      plain += strlen(marks[i]);
+  return plain;
+}
+
+static struct match find_rule(enum flop_dialect dialect, const char *type)
+{
   static const char prefix[] = "aten::";
-  *ret_is_aten = strncmp(type, prefix, sizeof prefix - 1) == 0;
-  if (*ret_is_aten)
-    return find_aten(type + sizeof prefix - 1);
-  const struct flop_rule *rule = find_in(tables[dialect], type, strlen(type));
-  if (rule != NULL || dialect != FLOPS_TENSORFLOW)
-    return rule;
-  const char *plain = flops_tensorflow_plain(type);
-  return find_in(tables[dialect], plain, strlen(plain));
+  if (strncmp(type, prefix, sizeof prefix - 1) == 0) {
+    size_t length = strlen(type += sizeof prefix - 1);
+    struct match match = find_aten(type, length);
+    bool is_in_place = match.rule == NULL && length > 1 && type[length - 1] == '_';
+    return is_in_place ? find_aten(type, length - 1) : match;
+  }
+  const struct flop_rule *rule = find_in(dialect, type);
+  if (rule == NULL && dialect == FLOPS_TENSORFLOW)
+    rule = find_in(dialect, tensorflow_plain(type));
+  return (struct match){.rule = rule};
 }
 
 bool flops_know(enum flop_dialect dialect, const char *type)
 {
-  bool is_aten;
-  return find_rule(dialect, type, &is_aten) != NULL;
+  return find_rule(dialect, type).rule != NULL;
 }
 
 bool flops_are_composite(enum flop_dialect dialect, const char *type)
 {
-  bool is_aten;
-  const struct flop_rule *rule = find_rule(dialect, type, &is_aten);
+  const struct flop_rule *rule = find_rule(dialect, type).rule;
   return rule != NULL && rule->is_composite;
 }
 
@@ -138,21 +170,15 @@ static struct shape broadcast(const struct shapes *shapes, unsigned operands)
   return all;
 }
 
-static double result_elements(const struct flop_rule *rule, const struct flop_operation *operation)
+// Of the operands together; of the first tensor, where all arguments are read.
+static double result_elements(const struct match *match, const struct flop_operation *operation)
 {
   if (operation->inputs == NULL || operation->inputs->count == 0 || operation->inputs->is_cut)
     return NAN;
-  switch (rule->result) {
-  case RESULT_BROADCAST:
-  case RESULT_TRUTHS: {
-    struct shape all = broadcast(operation->inputs, rule->operands);
-    return shape_elements(&all);
-  }
-  case RESULT_FIRST:
+  if (match->operands == 0)
     return first_input_elements(operation);
-  default:
-    return NAN;
-  }
+  struct shape all = broadcast(operation->inputs, match->operands);
+  return shape_elements(&all);
 }
 
 static void apply_coefficients(const struct flop_rule *rule, struct flop_work *work, double output_elements)
@@ -241,8 +267,7 @@ static void add_fused(struct flop_work *work, double output_elements)
     size_t length = strcspn(at, " ");
     char type[64];
     snprintf(type, sizeof type, "%.*s", (int)(length < sizeof type ? length : sizeof type - 1), at);
-    bool is_aten;
-    const struct flop_rule *rule = find_rule(operation->dialect, type, &is_aten);
+    const struct flop_rule *rule = find_rule(operation->dialect, type).rule;
     double elements = rule == NULL || rule->count != NULL ? NAN : output_elements;
     counts->multiply_adds += elements * (rule == NULL ? 0 : rule->multiply_adds);
     counts->adds += elements * (rule == NULL ? 0 : rule->adds);
@@ -268,7 +293,7 @@ static void count_recorded(const struct flop_rule *rule, struct flop_work *work)
 // ---- ATen: only inputs are recorded ----------------------------------------------------------------------------------
 static struct element_type aten_element(const struct flop_operation *operation, const struct flop_rule *rule)
 {
-  if (rule->result == RESULT_TRUTHS)
+  if (rule->gives_truths)
     return (struct element_type){1, false};
   for (size_t i = 0; operation->inputs != NULL && i < operation->inputs->count; i++)
     if (operation->inputs->items[i].rank >= 1)
@@ -276,10 +301,11 @@ static struct element_type aten_element(const struct flop_operation *operation, 
   return (struct element_type){0};
 }
 
-static void count_aten(const struct flop_rule *rule, struct flop_work *work)
+static void count_aten(const struct match *match, struct flop_work *work)
 {
+  const struct flop_rule *rule = match->rule;
   work->counts.element = aten_element(work->operation, rule);
-  work->output_elements = result_elements(rule, work->operation);
+  work->output_elements = result_elements(match, work->operation);
   if (rule->count == NULL) {
     apply_coefficients(rule, work, work->output_elements);
   } else if (!rule->count(work)) {
@@ -289,7 +315,7 @@ static void count_aten(const struct flop_rule *rule, struct flop_work *work)
   double result = work->output_elements * (work->counts.element.bytes == 0 ? NAN : work->counts.element.bytes);
   const struct shapes *inputs = work->operation->inputs;
   work->counts.bytes =
-      moved(rule->traffic, bytes_of(inputs, 0, rule->operands), bytes_of(inputs, 1, rule->operands), result);
+      moved(rule->traffic, bytes_of(inputs, 0, match->operands), bytes_of(inputs, 1, match->operands), result);
 }
 
 static bool is_amount(double value)
@@ -299,16 +325,17 @@ static bool is_amount(double value)
 
 struct flop_counts flops_count(const struct flop_operation *operation)
 {
-  bool is_aten;
-  const struct flop_rule *rule =
-      operation->type == NULL ? NULL : find_rule(operation->dialect, operation->type, &is_aten);
-  if (rule == NULL)
+  struct match match = {0};
+  if (operation->type != NULL)
+    match = find_rule(operation->dialect, operation->type);
+  if (match.rule == NULL)
     return flop_counts_unknown;
-  struct flop_work work = {.operation = operation, .counts = flop_counts_unknown, .output_elements = NAN};
-  if (is_aten)
-    count_aten(rule, &work);
+  struct flop_work work = {
+      .operation = operation, .rule = match.rule, .counts = flop_counts_unknown, .output_elements = NAN};
+  if (match.is_aten)
+    count_aten(&match, &work);
   else
-    count_recorded(rule, &work);
+    count_recorded(match.rule, &work);
   struct flop_counts *counts = &work.counts;
   // Products of hostile shapes, and windows of negative size.
   if (!is_amount(counts->multiply_adds) || !is_amount(counts->adds) || !is_amount(counts->compares) ||
