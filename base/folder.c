@@ -2,6 +2,8 @@
 // Removes the runner's work folder (from xsp or from the runner, whichever ends last) and half-made models.
 #include "base/folder.h"
 
+#include "base/memory.h"
+
 #include <dirent.h>
 #include <fts.h>
 #include <stdlib.h>
@@ -23,8 +25,8 @@ void folder_remove_flat(const char *path)
 
 void folder_remove_tree(const char *path)
 {
-  char *const roots[] = {strdup(path), NULL};
-  FTS *walk = roots[0] != NULL ? fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL) : NULL;
+  char *const roots[] = {memory_text(path), NULL};
+  FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
   for (FTSENT *entry; walk != NULL && (entry = fts_read(walk)) != NULL;) {
     if (entry->fts_info == FTS_DP)
       rmdir(entry->fts_accpath);

@@ -2,6 +2,8 @@
 // The .npy header is a Python dictionary literal; only what numpy.save writes is accepted. Used by the runner.
 #include "base/npy.h"
 
+#include "base/memory.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -165,8 +167,8 @@ static enum status read_all(const char *path, uint8_t **ret_bytes, size_t *ret_s
     return broken(path, "no .npy file", err);
   }
   size_t size = (size_t)info.st_size, got = 0;
-  uint8_t *bytes = malloc(size > 0 ? size : 1);
-  while (bytes != NULL && got < size) {
+  uint8_t *bytes = memory_resize(NULL, size, 1);
+  while (got < size) {
     ssize_t more = read(fd, bytes + got, size - got);
     if (more < 0 && errno == EINTR)
       continue;
@@ -175,8 +177,6 @@ static enum status read_all(const char *path, uint8_t **ret_bytes, size_t *ret_s
     got += (size_t)more;
   }
   close(fd);
-  if (bytes == NULL)
-    return error_set(err, STATUS_MEMORY, what, path, NULL, "out of memory");
   *ret_bytes = bytes;
   *ret_size = got;
   return STATUS_OK;

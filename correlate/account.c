@@ -2,6 +2,9 @@
 // Counts a store's runs one by one, with the columns that it needs only: a run may have ten million spans.
 #include "correlate/account.h"
 
+#include "base/saturate.h"
+#include "base/sorted.h"
+
 #include <stdlib.h>
 
 const char *const unattributed_names[UNATTRIBUTED_REASONS] = {
@@ -24,19 +27,16 @@ static int compare_ids(const void *a, const void *b)
   return (left > right) - (left < right);
 }
 
-static bool list_ambiguous_launches(struct counting *counting, struct arena *arena)
+static void list_ambiguous_launches(struct counting *counting, struct arena *arena)
 {
   size_t count = 0;
   for (size_t row = 0; row < counting->derived.count; row++)
     count += counting->derived.basis[row] == BASIS_AMBIGUOUS;
   counting->ambiguous = arena_alloc_array(arena, count + 1, sizeof *counting->ambiguous);
-  if (counting->ambiguous == NULL)
-    return false;
   for (size_t row = 0; row < counting->derived.count && count > 0; row++)
     if (counting->derived.basis[row] == BASIS_AMBIGUOUS && counting->spans.kind[row] == XSP_KIND_LAUNCH)
       counting->ambiguous[counting->ambiguous_count++] = counting->spans.correlation_id[row];
   qsort(counting->ambiguous, counting->ambiguous_count, sizeof *counting->ambiguous, compare_ids);
-  return true;
 }
 
 // An execution takes its launch's parent, so why it has none is the launch's story.
@@ -48,16 +48,10 @@ static enum unattributed_reason reason_of(const struct counting *counting, size_
     return UNATTRIBUTED_OUTSIDE;
   if (counting->derived.basis[row] != BASIS_CORRELATION)
     return UNATTRIBUTED_NO_LAUNCH;
-  const int64_t *id = &counting->spans.correlation_id[row];
-  return bsearch(id, counting->ambiguous, counting->ambiguous_count, sizeof *id, compare_ids) != NULL
-             ? UNATTRIBUTED_AMBIGUOUS
-             : UNATTRIBUTED_OUTSIDE;
-}
-
-static int64_t add_saturated(int64_t a, int64_t b)
-{
-  int64_t sum;
-  return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+  int64_t id = counting->spans.correlation_id[row];
+  size_t at = sorted_lower_bound_i64(id, counting->ambiguous, counting->ambiguous_count, sizeof id);
+  return at < counting->ambiguous_count && counting->ambiguous[at] == id ? UNATTRIBUTED_AMBIGUOUS
+                                                                         : UNATTRIBUTED_OUTSIDE;
 }
 
 static void find_program(struct counting *counting, uint32_t program)
@@ -79,12 +73,12 @@ static void count_rows(const struct counting *counting, uint32_t kernel, struct 
         counting->spans.kind[row] == XSP_KIND_LAUNCH)
       continue;
     account->kernels++;
-    account->kernels_ns = add_saturated(account->kernels_ns, spans->duration_ns[row]);
+    account->kernels_ns = saturate_add(account->kernels_ns, spans->duration_ns[row]);
     int64_t parent_id = counting->derived.parent_id[row];
     if (parent_id != 0 && parent_id != counting->program_id)
       continue;
     account->unattributed[reason_of(counting, row)]++;
-    account->unattributed_ns = add_saturated(account->unattributed_ns, spans->duration_ns[row]);
+    account->unattributed_ns = saturate_add(account->unattributed_ns, spans->duration_ns[row]);
   }
 }
 
@@ -98,8 +92,7 @@ static enum status count_run(struct store *store, int64_t run_id, bool has_progr
   XSP_TRY(store_load_spans(store, run_id, columns, arena, &counting.spans, err));
   XSP_TRY(store_load_derived_columns(store, run_id, STORE_BIT(STORE_PARENT_ID) | STORE_BIT(STORE_BASIS), arena,
                                      &counting.derived, err));
-  if (!list_ambiguous_launches(&counting, arena))
-    return error_set(err, STATUS_MEMORY, "cannot count what was imported", NULL, NULL, "out of memory");
+  list_ambiguous_launches(&counting, arena);
   uint32_t kernel = 0, program = 0;
   (void)store_find_string(store, "kernel", 6, &kernel);
   if (has_program && store_find_string(store, "program", 7, &program))

@@ -4,6 +4,7 @@
 #include "correlate/check_links.h"
 
 #include "base/saturate.h"
+#include "base/sorted.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,11 +31,6 @@ struct work {
   struct keyed *ids;          // sorted; NULL: ids count up
 };
 
-static enum status no_memory(struct error *err)
-{
-  return error_set(err, STATUS_MEMORY, "cannot check links", NULL, NULL, "out of memory");
-}
-
 static int compare_keyed(const void *left, const void *right)
 {
   const struct keyed *a = left;
@@ -47,16 +43,7 @@ static int compare_keyed(const void *left, const void *right)
 // The first of `count` with this key and row or a larger one.
 static size_t lower_bound(const struct keyed *keyed, size_t count, int64_t key, uint32_t row)
 {
-  size_t low = 0;
-  size_t high = count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (keyed[middle].key < key || (keyed[middle].key == key && keyed[middle].row < row))
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  return sorted_lower_bound(&(struct keyed){key, row}, keyed, count, sizeof *keyed, compare_keyed);
 }
 
 // ---- the run, related blindly ----------------------------------------------------------------------------------------
@@ -78,8 +65,6 @@ static enum status relate_blindly(struct work *work, struct error *err)
   blind.recorded_parent_id = NULL;
   if (blind.flags != NULL) {
     blind.flags = arena_alloc_array(&work->arena, blind.count + 1, sizeof *blind.flags);
-    if (blind.flags == NULL)
-      return no_memory(err);
     for (size_t i = 0; i < blind.count; i++)
       blind.flags[i] = work->spans.flags[i] & (STORE_FLAG_BASIS(0) - 1);
   }
@@ -90,18 +75,15 @@ static enum status relate_blindly(struct work *work, struct error *err)
   return STATUS_OK;
 }
 
-static enum status index_ids(struct work *work, struct error *err)
+static void index_ids(struct work *work)
 {
   const struct store_spans *spans = &work->spans;
   if (spans->span_id == NULL)
-    return STATUS_OK;
+    return;
   work->ids = arena_alloc_array(&work->arena, spans->count + 1, sizeof *work->ids);
-  if (work->ids == NULL)
-    return no_memory(err);
   for (size_t i = 0; i < spans->count; i++)
     work->ids[i] = (struct keyed){spans->span_id[i], (uint32_t)i};
   qsort(work->ids, spans->count, sizeof *work->ids, compare_keyed);
-  return STATUS_OK;
 }
 
 static bool find_row(const struct work *work, int64_t span_id, size_t *ret_row)
@@ -171,15 +153,13 @@ struct numbers {           // tags of one run
   int64_t *external, *correlation; // by row; 0: none
 };
 
-static enum status keep_numbers(struct work *work, const uint32_t keys[2], const struct store_tag *tags, size_t count,
-                                struct numbers *numbers, struct error *err)
+static void keep_numbers(struct work *work, const uint32_t keys[2], const struct store_tag *tags, size_t count,
+                         struct numbers *numbers)
 {
   const struct store_spans *spans = &work->spans;
   numbers->operators = arena_alloc_array(&work->arena, count, sizeof *numbers->operators);
   numbers->external = arena_alloc_array(&work->arena, spans->count, sizeof *numbers->external);
   numbers->correlation = arena_alloc_array(&work->arena, spans->count, sizeof *numbers->correlation);
-  if (numbers->operators == NULL || numbers->external == NULL || numbers->correlation == NULL)
-    return no_memory(err);
   for (size_t i = 0; i < count; i++) {
     size_t row;
     if (tags[i].type != STORE_INT || !find_row(work, tags[i].span_id, &row))
@@ -192,7 +172,6 @@ static enum status keep_numbers(struct work *work, const uint32_t keys[2], const
       numbers->operators[numbers->operator_count++] = (struct keyed){tags[i].value.integer, (uint32_t)row};
   }
   qsort(numbers->operators, numbers->operator_count, sizeof *numbers->operators, compare_keyed);
-  return STATUS_OK;
 }
 
 static enum status read_numbers(struct work *work, struct numbers *numbers, struct error *err)
@@ -208,7 +187,7 @@ static enum status read_numbers(struct work *work, struct numbers *numbers, stru
     keys[1] = 0;
   enum status status = store_load_tags_of(work->store, work->run_id, keys, 2, &arena, &tags, &count, err);
   if (status == STATUS_OK && count > 0)
-    status = keep_numbers(work, keys, tags, count, numbers, err);
+    keep_numbers(work, keys, tags, count, numbers);
   arena_done(&arena);
   return status;
 }
@@ -275,7 +254,7 @@ static enum status compare_run(struct work *work, struct check_links *links, str
 {
   struct numbers numbers;
   XSP_TRY(store_load_spans(work->store, work->run_id, COLUMNS, &work->arena, &work->spans, err));
-  XSP_TRY(index_ids(work, err));
+  index_ids(work);
   XSP_TRY(read_numbers(work, &numbers, err));
   bool has_parents = has_recorded(&work->spans);
   if (!has_parents && numbers.operator_count == 0 && numbers.external == NULL)
@@ -302,8 +281,6 @@ enum status check_links_compare(struct store *store, struct arena *arena, struct
   *ret_links = (struct check_links){0};
   XSP_TRY(store_runs(store, arena, &runs, &count, err));
   ret_links->links = arena_alloc_array(arena, count * LINK_KINDS + 1, sizeof *ret_links->links);
-  if (ret_links->links == NULL)
-    return no_memory(err);
   for (size_t i = 0; i < count; i++) {
     struct work work = {.store = store, .run_id = runs[i].run_id};
     enum status status = compare_run(&work, ret_links, err);

@@ -4,11 +4,6 @@
 
 #include <sys/stat.h>
 
-static enum status no_memory(struct error *err)
-{
-  return error_set(err, STATUS_MEMORY, "cannot describe the file", NULL, NULL, "out of memory");
-}
-
 static enum status count_spans(struct store *store, struct info_run *info, struct error *err)
 {
   struct arena arena = {0}; // a run's columns: given back before the next run
@@ -62,7 +57,7 @@ static enum status take_count(void *context, const struct store_cell *cells, siz
   struct reading *reading = context;
   reading->room = count == 1 && cells[0].type == STORE_INT ? (size_t)cells[0].integer : 0;
   reading->file->notes = arena_alloc_array(reading->arena, reading->room + 1, sizeof *reading->file->notes);
-  return reading->file->notes != NULL ? STATUS_OK : no_memory(err);
+  return STATUS_OK;
 }
 
 static enum status take_note(void *context, const struct store_cell *cells, size_t count, struct error *err)
@@ -71,11 +66,10 @@ static enum status take_note(void *context, const struct store_cell *cells, size
   struct info_file *file = reading->file;
   if (count != 3 || file->note_count == reading->room)
     return STATUS_OK;
-  struct info_note *note = &file->notes[file->note_count++];
-  *note = (struct info_note){.run_id = cells[0].integer,
-                             .key = text_of(reading->arena, &cells[1]),
-                             .value = text_of(reading->arena, &cells[2])};
-  return note->key != NULL && note->value != NULL ? STATUS_OK : no_memory(err);
+  file->notes[file->note_count++] = (struct info_note){.run_id = cells[0].integer,
+                                                       .key = text_of(reading->arena, &cells[1]),
+                                                       .value = text_of(reading->arena, &cells[2])};
+  return STATUS_OK;
 }
 
 static enum status collect_notes(struct store *store, struct arena *arena, struct info_file *file, struct error *err)
@@ -100,16 +94,12 @@ enum status info_collect(struct store *store, struct arena *arena, struct info_f
   XSP_TRY(store_experiments(store, arena, &experiments, &ret_file->experiment_count, err));
   XSP_TRY(store_runs(store, arena, &runs, &run_count, err));
   ret_file->experiments = arena_alloc_array(arena, ret_file->experiment_count + 1, sizeof *ret_file->experiments);
-  if (ret_file->experiments == NULL)
-    return no_memory(err);
   for (size_t i = 0; i < ret_file->experiment_count; i++) {
     struct info_experiment *info = &ret_file->experiments[i];
     info->experiment = &experiments[i];
     XSP_TRY(store_system(store, experiments[i].system_id, arena, &info->system, &info->system_count, err));
     XSP_TRY(store_workload(store, experiments[i].experiment_id, arena, &info->workload, &info->workload_count, err));
     info->runs = arena_alloc_array(arena, run_count + 1, sizeof *info->runs);
-    if (info->runs == NULL)
-      return no_memory(err);
     for (size_t j = 0; j < run_count; j++)
       if (runs[j].experiment_id == experiments[i].experiment_id) {
         info->runs[info->run_count].run = &runs[j];

@@ -54,13 +54,11 @@ static int compare_places(const void *left, const void *right)
   return a->row < b->row ? -1 : a->row > b->row;
 }
 
-static bool rank(const struct join_side *side, struct arena *arena, struct ranked *ret_ranked)
+static void rank(const struct join_side *side, struct arena *arena, struct ranked *ret_ranked)
 {
   *ret_ranked = (struct ranked){.side = side,
                                 .places = arena_alloc_array(arena, side->count + 1, sizeof *ret_ranked->places),
                                 .place_of_row = arena_alloc_array(arena, side->count + 1, sizeof(uint32_t))};
-  if (ret_ranked->places == NULL || ret_ranked->place_of_row == NULL)
-    return false;
   for (size_t row = 0; row < side->count; row++) {
     const struct join_span *span = &side->spans[row];
     ret_ranked->place_of_row[row] = JOIN_NO_ROW;
@@ -76,7 +74,6 @@ static bool rank(const struct join_side *side, struct arena *arena, struct ranke
     if (i > 0 && compare_groups(place - 1, place) == 0)
       place->ordinal = place[-1].ordinal + 1;
   }
-  return true;
 }
 
 // The group that `like` would be in; count 0: there is none.
@@ -261,8 +258,8 @@ static size_t count_outside(const struct join_side *side)
   return count;
 }
 
-enum status join_executions(const struct join_side *original, const struct join_side *serial, struct arena *arena,
-                            struct join_answer *ret_answer, struct error *err)
+void join_executions(const struct join_side *original, const struct join_side *serial, struct arena *arena,
+                     struct join_answer *ret_answer)
 {
   struct ranked here, there;
   *ret_answer = (struct join_answer){0};
@@ -271,9 +268,8 @@ enum status join_executions(const struct join_side *original, const struct join_
   joining.pairs = arena_alloc_array(arena, original->count + 1, sizeof *joining.pairs);
   joining.here = arena_alloc_array(arena, original->count + 1, sizeof *joining.here);
   joining.there = arena_alloc_array(arena, original->count + 1, sizeof *joining.there);
-  if (ret_answer->links == NULL || joining.pairs == NULL || joining.here == NULL || joining.there == NULL ||
-      !rank(original, arena, &here) || !rank(serial, arena, &there))
-    return error_set(err, STATUS_MEMORY, "cannot resolve ambiguous parents", NULL, NULL, "out of memory");
+  rank(original, arena, &here);
+  rank(serial, arena, &there);
   if (here.observations != there.observations)
     there.count = 0;
   for (size_t i = 0; i < here.count;) {
@@ -288,5 +284,4 @@ enum status join_executions(const struct join_side *original, const struct join_
   ret_answer->ambiguous += outside;
   ret_answer->left[JOIN_COUNTS] += outside;
   qsort(ret_answer->links, ret_answer->link_count, sizeof *ret_answer->links, compare_links);
-  return STATUS_OK;
 }

@@ -42,7 +42,7 @@ struct join_answer {
   size_t left[JOIN_REASONS]; // those that stay so
 };
 // Observations are paired by their number; where their numbers differ, every span is left for JOIN_COUNTS.
-enum status join_executions(const struct join_side *original, const struct join_side *serial, struct arena *arena,
-                            struct join_answer *ret_answer, struct error *err) MUST_CHECK;
+void join_executions(const struct join_side *original, const struct join_side *serial, struct arena *arena,
+                     struct join_answer *ret_answer);
 
 #endif

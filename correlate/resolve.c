@@ -3,6 +3,7 @@
 // went one after the other, in a scratch file. Called by experiment/program_experiment.c, which runs the program.
 #include "correlate/resolve.h"
 
+#include "base/sorted.h"
 #include "correlate/correlate.h"
 
 #include <inttypes.h>
@@ -10,13 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char what[] = "cannot resolve ambiguous parents";
-
-static enum status no_memory(struct error *err)
-{
-  return error_set(err, STATUS_MEMORY, what, NULL, NULL, "out of memory");
-}
 
 // ---- counting --------------------------------------------------------------------------------------------------------
 static enum status add_ambiguous(void *context, size_t first_row, const struct store_spans *spans,
@@ -100,12 +94,10 @@ static int compare_executed(const void *left, const void *right)
 }
 
 // Launches of all kernels have one name, their call's; what they launched tells them apart.
-static bool name_launches(const struct store_spans *spans, struct join_span *items, struct arena *arena)
+static void name_launches(const struct store_spans *spans, struct join_span *items, struct arena *arena)
 {
   struct executed *executed = arena_alloc_array(arena, spans->count + 1, sizeof *executed);
   size_t count = 0;
-  if (executed == NULL)
-    return false;
   for (size_t i = 0; i < spans->count; i++)
     if (spans->kind[i] == XSP_KIND_EXECUTION && spans->correlation_id[i] != 0)
       executed[count++] = (struct executed){spans->correlation_id[i], (uint32_t)i};
@@ -113,35 +105,25 @@ static bool name_launches(const struct store_spans *spans, struct join_span *ite
   for (size_t i = 0; i < spans->count; i++) {
     if (spans->kind[i] != XSP_KIND_LAUNCH || spans->correlation_id[i] == 0)
       continue;
-    size_t low = 0, high = count; // the first execution of this id
-    while (low < high) {
-      size_t middle = low + (high - low) / 2;
-      if (executed[middle].correlation_id < spans->correlation_id[i])
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    if (low < count && executed[low].correlation_id == spans->correlation_id[i])
-      items[i].name = items[executed[low].row].name;
+    size_t at = sorted_lower_bound_i64(spans->correlation_id[i], &executed->correlation_id, count, sizeof *executed);
+    if (at < count && executed[at].correlation_id == spans->correlation_id[i])
+      items[i].name = items[executed[at].row].name;
   }
-  return true;
 }
 
-static bool fill_side(struct store *store, struct store *from, const struct store_spans *spans,
+static void fill_side(struct store *store, struct store *from, const struct store_spans *spans,
                       const struct store_derived *derived, struct arena *arena, struct side *ret_side)
 {
   struct join_span *items = arena_alloc_array(arena, spans->count + 1, sizeof *items);
   struct row_of_id *rows = arena_alloc_array(arena, spans->count + 1, sizeof *rows);
   uint32_t *known = arena_alloc_array(arena, (size_t)store_string_count(from) + 1, sizeof *known);
-  if (items == NULL || rows == NULL || known == NULL || spans->count >= JOIN_NO_ROW)
-    return false;
   for (size_t i = 0; i < spans->count; i++)
     rows[i] = (struct row_of_id){spans->span_id[i], (uint32_t)i};
   qsort(rows, spans->count, sizeof *rows, compare_ids);
   for (size_t i = 0; i < spans->count; i++) {
-    struct row_of_id wanted = {.id = derived->parent_id[i]};
+    const struct row_of_id wanted = {.id = derived->parent_id[i]};
     const struct row_of_id *parent =
-        wanted.id == 0 ? NULL : bsearch(&wanted, rows, spans->count, sizeof *rows, compare_ids);
+        wanted.id == 0 ? NULL : sorted_find(&wanted, rows, spans->count, sizeof *rows, compare_ids);
     bool is_open = (spans->flags[i] & STORE_SPAN_OPEN) != 0;
     items[i] = (struct join_span){.name = translate(store, from, spans->name[i], known),
                                   .parent = parent != NULL ? parent->row : JOIN_NO_ROW,
@@ -154,7 +136,7 @@ static bool fill_side(struct store *store, struct store *from, const struct stor
                                   .basis = derived->basis[i]};
   }
   *ret_side = (struct side){{items, spans->count}, spans->span_id};
-  return name_launches(spans, items, arena);
+  name_launches(spans, items, arena);
 }
 
 static enum status load_side(struct store *store, struct store *from, int64_t run_id, struct arena *arena,
@@ -168,7 +150,8 @@ static enum status load_side(struct store *store, struct store *from, int64_t ru
   uint32_t found = STORE_BIT(STORE_PARENT_ID) | STORE_BIT(STORE_OBSERVATION) | STORE_BIT(STORE_BASIS);
   XSP_TRY(store_load_spans(from, run_id, columns, arena, &spans, err));
   XSP_TRY(store_load_derived_columns(from, run_id, found, arena, &derived, err));
-  return fill_side(store, from, &spans, &derived, arena, ret_side) ? STATUS_OK : no_memory(err);
+  fill_side(store, from, &spans, &derived, arena, ret_side);
+  return STATUS_OK;
 }
 
 // ---- and back --------------------------------------------------------------------------------------------------------
@@ -185,10 +168,8 @@ static enum status join_run(struct store *store, int64_t run_id, const struct si
   struct side here;
   struct join_answer answer;
   XSP_TRY(load_side(store, store, run_id, arena, &here, err));
-  XSP_TRY(join_executions(&here.join, &serial->join, arena, &answer, err));
+  join_executions(&here.join, &serial->join, arena, &answer);
   struct store_link *links = arena_alloc_array(arena, answer.link_count + 1, sizeof *links);
-  if (links == NULL)
-    return no_memory(err);
   for (size_t i = 0; i < answer.link_count; i++)
     links[i] = (struct store_link){here.span_id[answer.links[i].row], here.span_id[answer.links[i].parent]};
   if (answer.link_count > 0)

@@ -17,11 +17,6 @@ struct copy {
   size_t trace_count;
 };
 
-static enum status no_memory(struct error *err)
-{
-  return error_set(err, STATUS_MEMORY, "cannot copy what was committed", NULL, NULL, "out of memory");
-}
-
 static uint32_t string_of(const struct copy *copy, uint32_t id)
 {
   size_t length = 0;
@@ -91,8 +86,6 @@ static enum status copy_spans(struct copy *copy, struct error *err)
   struct store_spans spans = {0};
   XSP_TRY(store_load_spans(copy->from, copy->run_id, STORE_ALL_BASE, &copy->arena, &spans, err));
   struct store_span *batch = arena_alloc_array(&copy->arena, BATCH, sizeof *batch);
-  if (!batch)
-    return no_memory(err);
   for (size_t i = 0; i < spans.count;) {
     size_t filled = 0;
     while (filled < BATCH && i < spans.count)
@@ -129,8 +122,6 @@ static enum status copy_run(struct copy *copy, const struct store_run *run, stru
     XSP_TRY(store_add_track(copy->to, &tracks[i], err));
   XSP_TRY(query(copy, "select max(trace_id) from trace where run_id = %lld", run->run_id, biggest_trace, err));
   copy->trace_ids = arena_alloc_array(&copy->arena, copy->trace_count, sizeof *copy->trace_ids);
-  if (!copy->trace_ids)
-    return no_memory(err);
   XSP_TRY(query(copy, "select trace_id, text from trace where run_id = %lld order by trace_id", run->run_id, copy_trace,
                 err));
   XSP_TRY(copy_spans(copy, err));
@@ -210,8 +201,6 @@ enum status store_span_ids(struct store *store, const int64_t *run_ids, size_t r
     struct store_spans spans = {0};
     XSP_TRY(store_load_spans(store, run_ids[i], STORE_BIT(STORE_SPAN_ID), arena, &spans, err));
     int64_t *more = arena_alloc_array(arena, count + spans.count + 1, sizeof *more);
-    if (!more)
-      return no_memory(err);
     if (count)
       memcpy(more, ids, count * sizeof *ids);
     if (spans.count)
