@@ -3,6 +3,7 @@
 // for: every read is checked against the end, nesting is a byte array, nothing recurses.
 #include "base/json_read.h"
 
+#include "base/json_text.h"
 #include "base/utf8.h"
 
 #include <stdlib.h>
@@ -71,88 +72,6 @@ static void put(struct json_reader *reader, const void *bytes, size_t length)
   reader->scratch_length += length;
 }
 
-static void put_code_point(struct json_reader *reader, uint32_t code)
-{
-  unsigned char bytes[4];
-  size_t length;
-  if (code < 0x80) {
-    bytes[0] = (unsigned char)code;
-    length = 1;
-  } else if (code < 0x800) {
-    bytes[0] = (unsigned char)(0xc0 | code >> 6);
-    bytes[1] = (unsigned char)(0x80 | (code & 0x3f));
-    length = 2;
-  } else if (code < 0x10000) {
-    bytes[0] = (unsigned char)(0xe0 | code >> 12);
-    bytes[1] = (unsigned char)(0x80 | (code >> 6 & 0x3f));
-    bytes[2] = (unsigned char)(0x80 | (code & 0x3f));
-    length = 3;
-  } else {
-    bytes[0] = (unsigned char)(0xf0 | code >> 18);
-    bytes[1] = (unsigned char)(0x80 | (code >> 12 & 0x3f));
-    bytes[2] = (unsigned char)(0x80 | (code >> 6 & 0x3f));
-    bytes[3] = (unsigned char)(0x80 | (code & 0x3f));
-    length = 4;
-  }
-  put(reader, bytes, length);
-}
-
-// Four hex digits at `at`; -1 where they are not there.
-static int32_t hex4(const char *at, const char *end)
-{
-  if (end - at < 4)
-    return -1;
-  int32_t value = 0;
-  for (int i = 0; i < 4; i++) {
-    char c = at[i];
-    int digit = c >= '0' && c <= '9'   ? c - '0'
-                : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                       : -1;
-    if (digit < 0)
-      return -1;
-    value = value << 4 | digit;
-  }
-  return value;
-}
-
-#define REPLACEMENT 0xfffd
-
-// Decodes the escape whose backslash is at `at`; returns the byte after it, NULL where it is malformed.
-static const char *put_escape(struct json_reader *reader, const char *at)
-{
-  const char *end = reader->end;
-  if (end - at < 2)
-    return NULL;
-  static const char letters[] = "\"\\/bfnrt";
-  static const char meanings[] = "\"\\/\b\f\n\r\t";
-  const char *letter = at[1] != 0 ? strchr(letters, at[1]) : NULL;
-  if (letter != NULL) {
-    put(reader, &meanings[letter - letters], 1);
-    return at + 2;
-  }
-  if (at[1] != 'u')
-    return NULL;
-  int32_t unit = hex4(at + 2, end);
-  if (unit < 0)
-    return NULL;
-  at += 6;
-  if (unit < 0xd800 || unit > 0xdfff) {
-    put_code_point(reader, (uint32_t)unit);
-    return at;
-  }
-  // A high surrogate takes a low one with it; any other surrogate stands for nothing.
-  if (unit < 0xdc00 && end - at >= 6 && at[0] == '\\' && at[1] == 'u') {
-    int32_t low = hex4(at + 2, end);
-    if (low >= 0xdc00 && low <= 0xdfff) {
-      put_code_point(reader, 0x10000 + ((uint32_t)(unit - 0xd800) << 10) + (uint32_t)(low - 0xdc00));
-      return at + 6;
-    }
-  }
-  put_code_point(reader, REPLACEMENT);
-  return at;
-}
-
 // The text that was put is the event's.
 static enum json_event take(struct json_reader *reader, const char *begin, enum json_event event)
 {
@@ -179,15 +98,17 @@ static enum json_event read_string(struct json_reader *reader, enum json_event e
     if (*at == '"')
       break;
     if (*at == '\\') {
-      const char *after = put_escape(reader, at);
+      char bytes[4], *end = bytes;
+      const char *after = json_unescape(at, reader->end, &end);
       if (after == NULL)
         return fail_at(reader, at, "bad escape in a string");
+      put(reader, bytes, (size_t)(end - bytes));
       at = after;
       continue;
     }
     size_t length = utf8_sequence((const unsigned char *)at, (size_t)(reader->end - at));
     if (length == 0) {
-      put_code_point(reader, REPLACEMENT);
+      put(reader, "\xef\xbf\xbd", 3);
       at++;
     } else {
       put(reader, at, length);

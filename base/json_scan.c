@@ -3,7 +3,9 @@
 // is a bit a level.
 #include "base/json_scan.h"
 
+#include "base/hex.h"
 #include "base/json_block.h"
+#include "base/json_text.h"
 #include "base/utf8.h"
 
 #include <string.h>
@@ -25,14 +27,6 @@ const char *json_scan_space(const char *at)
   while (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')
     at++;
   return at;
-}
-
-static int hex_digit(char c)
-{
-  return c >= '0' && c <= '9'   ? c - '0'
-         : c >= 'a' && c <= 'f' ? c - 'a' + 10
-         : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                : -1;
 }
 
 // At a backslash; returns the position behind the escape.
@@ -235,64 +229,6 @@ const char *json_scan_value(struct json_scan *scan, const char *at, unsigned dep
   return at;
 }
 
-static size_t put_code_point(char *to, uint32_t code)
-{
-  if (code < 0x80) {
-    to[0] = (char)code;
-    return 1;
-  }
-  if (code < 0x800) {
-    to[0] = (char)(0xc0 | code >> 6);
-    to[1] = (char)(0x80 | (code & 0x3f));
-    return 2;
-  }
-  if (code < 0x10000) {
-    to[0] = (char)(0xe0 | code >> 12);
-    to[1] = (char)(0x80 | (code >> 6 & 0x3f));
-    to[2] = (char)(0x80 | (code & 0x3f));
-    return 3;
-  }
-  to[0] = (char)(0xf0 | code >> 18);
-  to[1] = (char)(0x80 | (code >> 12 & 0x3f));
-  to[2] = (char)(0x80 | (code >> 6 & 0x3f));
-  to[3] = (char)(0x80 | (code & 0x3f));
-  return 4;
-}
-
-static uint32_t hex4(const char *at)
-{
-  uint32_t value = 0;
-  for (int i = 0; i < 4; i++)
-    value = value << 4 | (uint32_t)hex_digit(at[i]);
-  return value;
-}
-
-#define REPLACEMENT 0xfffdu
-
-// At the backslash of a checked escape; a high surrogate takes a low one with it, any other stands for nothing.
-static const char *decode_escape(const char *at, const char *end, char **to)
-{
-  static const char letters[] = "\"\\/bfnrt";
-  static const char meanings[] = "\"\\/\b\f\n\r\t";
-  if (at[1] != 'u') {
-    *(*to)++ = meanings[strchr(letters, at[1]) - letters];
-    return at + 2;
-  }
-  uint32_t code = hex4(at + 2);
-  at += 6;
-  if (code >= 0xd800 && code <= 0xdfff) {
-    uint32_t low = code < 0xdc00 && end - at >= 6 && at[0] == '\\' && at[1] == 'u' ? hex4(at + 2) : 0;
-    if (low >= 0xdc00 && low <= 0xdfff) {
-      code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
-      at += 6;
-    } else {
-      code = REPLACEMENT;
-    }
-  }
-  *to += put_code_point(*to, code);
-  return at;
-}
-
 // Copies well-formed UTF-8, replaces the rest byte by byte; escapes are resolved where `escapes` is true.
 static size_t copy_text(const char *at, size_t length, char *to, bool escapes)
 {
@@ -300,12 +236,12 @@ static size_t copy_text(const char *at, size_t length, char *to, bool escapes)
   char *start = to;
   while (at < end) {
     if (*at == '\\' && escapes) {
-      at = decode_escape(at, end, &to);
+      at = json_unescape(at, end, &to); // checked before
       continue;
     }
     size_t bytes = utf8_sequence((const unsigned char *)at, (size_t)(end - at));
     if (bytes == 0) {
-      to += put_code_point(to, REPLACEMENT);
+      json_put_replacement(&to);
       at++;
       continue;
     }

@@ -18,3 +18,13 @@ size_t utf8_sequence(const unsigned char *text, size_t left)
     return 0;
   return length;
 }
+
+size_t utf8_encode(uint32_t code, char *to)
+{
+  size_t length = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+  static const unsigned char first[] = {0, 0, 0xc0, 0xe0, 0xf0};
+  for (size_t i = length - 1; i > 0; i--, code >>= 6)
+    to[i] = (char)(0x80 | (code & 0x3f));
+  to[0] = (char)(first[length] | code);
+  return length;
+}

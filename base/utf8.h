@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is well-formed UTF-8: one answer for all that reads or writes text of unknown origin.
+// Well-formed UTF-8, for everything that reads or writes text of unknown origin.
 #ifndef XSP_BASE_UTF8_H
 #define XSP_BASE_UTF8_H
 
@@ -11,6 +11,9 @@
 // Bytes of the well-formed sequence at `text`, of which `left` bytes may be read; 0: malformed (overlong, surrogate, cut,
 // beyond U+10FFFF).
 size_t utf8_sequence(const unsigned char *text, size_t left);
+
+// Writes a code point up to U+10FFFF; returns its bytes, at most 4.
+size_t utf8_encode(uint32_t code, char *to);
 
 // Nearly all texts of traces are. Loads that overlap instead of a loop over the rest.
 static inline bool utf8_is_ascii(const char *text, size_t length)
