@@ -4,7 +4,9 @@
 // all repetitions alike.
 #include "experiment/cold.h"
 
+#include "base/memory.h"
 #include "experiment/lane.h"
+#include "experiment/matrix.h"
 #include "experiment/model_rows.h"
 
 #include <math.h>
@@ -29,6 +31,7 @@ struct cold {
   struct progress *progress;
   struct cell *cells;
   size_t cell_count;
+  int64_t first_run_id;
   double committed_s;
 };
 
@@ -80,15 +83,16 @@ static enum status observe(struct cold *cold, struct cell *cell, struct error *e
   return collect_add_span(lane->session, cold->store, cell->run.run_id, &whole, NULL, err);
 }
 
-static enum status repeat(struct cold *cold, unsigned repetition, size_t number, int64_t first_run_id,
-                          struct error *err)
+static enum status repeat(void *context, size_t number, size_t batch_unused, unsigned repetition, struct error *err)
 {
+  (void)batch_unused;
+  struct cold *cold = context;
   const struct profile_options *options = cold->options;
   struct cell *cell = &cold->cells[number];
   int64_t batch = options->batches[number % options->batch_count];
   bool is_first = cell->run.run_id == 0;
   if (is_first)
-    XSP_TRY(begin(cold, cell, first_run_id + (int64_t)number, batch, err));
+    XSP_TRY(begin(cold, cell, cold->first_run_id + (int64_t)number, batch, err));
   enum status status = observe(cold, cell, err);
   if (status != STATUS_OK && err != NULL) {
     struct error own = *err;
@@ -104,16 +108,10 @@ static enum status repeat(struct cold *cold, unsigned repetition, size_t number,
   return collect_commit(cell->lane.session, cold->store, err);
 }
 
-// Every repetition visits every variant at every batch size, beginning with another one each time.
-static enum status repeat_all(struct cold *cold, int64_t first_run_id, struct error *err)
+static bool is_over(const void *context)
 {
-  for (unsigned repetition = 0; repetition < cold->options->cold; repetition++)
-    for (size_t i = 0; i < cold->cell_count; i++) {
-      if (*cold->options->interrupted)
-        return STATUS_OK;
-      XSP_TRY(repeat(cold, repetition, (i + repetition) % cold->cell_count, first_run_id, err));
-    }
-  return STATUS_OK;
+  const struct cold *cold = context;
+  return *cold->options->interrupted != 0;
 }
 
 static enum status finish(struct cold *cold, struct error *err)
@@ -131,13 +129,15 @@ static enum status finish(struct cold *cold, struct error *err)
 enum status cold_measure(const struct profile_options *options, struct store *store, int64_t first_run_id,
                          struct progress *progress, struct error *err)
 {
-  struct cold cold = {.options = options, .store = store, .progress = progress, .committed_s = progress_now_s()};
-  cold.cells = calloc(options->variant_count * options->batch_count, sizeof *cold.cells);
-  if (cold.cells == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot start cold processes", NULL, NULL, "out of memory");
-  for (size_t i = 0; i < options->variant_count * options->batch_count; i++)
-    cold.cells[cold.cell_count++].variant = i / options->batch_count;
-  enum status status = repeat_all(&cold, first_run_id, err);
+  struct cold cold = {.options = options, .store = store, .progress = progress, .first_run_id = first_run_id};
+  cold.committed_s = progress_now_s();
+  cold.cell_count = options->variant_count * options->batch_count;
+  cold.cells = memory_new(cold.cell_count, sizeof *cold.cells);
+  for (size_t i = 0; i < cold.cell_count; i++)
+    cold.cells[i].variant = i / options->batch_count;
+  const struct matrix matrix = {.lane_count = cold.cell_count, .batch_count = 1, .repetitions = options->cold};
+  const struct matrix_source source = {.observe = repeat, .is_over = is_over};
+  enum status status = matrix_measure(&matrix, &source, &cold, NULL, err);
   if (status == STATUS_OK)
     status = finish(&cold, err);
   for (size_t i = 0; i < cold.cell_count; i++)

@@ -3,13 +3,16 @@
 // work is done between observations, so that it does not disturb what is measured on a machine with few cores.
 #include "experiment/model_experiment.h"
 
+#include "base/memory.h"
 #include "collect/collect.h"
 #include "correlate/correlate.h"
 #include "experiment/cold.h"
 #include "experiment/lane.h"
+#include "experiment/matrix.h"
 #include "experiment/model_rows.h"
 #include "experiment/own_share.h"
 #include "experiment/progress.h"
+#include "experiment/record.h"
 #include "experiment/windows.h"
 
 #include <math.h>
@@ -58,22 +61,6 @@ static enum status blame(const struct experiment *experiment, size_t lane, enum 
   return variant_blame(options->variants, options->variant_count, variant_of(experiment, lane), status, err);
 }
 
-// The rows of a batch size's runs appear when its measurement begins: an interrupted experiment has no empty runs.
-static enum status add_runs(struct experiment *experiment, struct span_of_lanes lanes, size_t batch, struct error *err)
-{
-  for (size_t lane = lanes.first; lane < lanes.first + lanes.count; lane++) {
-    struct store_run *run = run_of(experiment, lane, batch);
-    *run = (struct store_run){.run_id = run - experiment->runs + 1,
-                              .experiment_id = experiment_id_of(variant_of(experiment, lane)),
-                              .levels = levels_of(experiment, lane),
-                              .batch_size = experiment->options->batches[batch],
-                              .epoch_is_unix = true,
-                              .own_pct = NAN};
-    XSP_TRY(store_add_run(experiment->store, run, err));
-  }
-  return STATUS_OK;
-}
-
 static enum status start_lane(struct experiment *experiment, size_t number, struct error *err)
 {
   const struct profile_options *options = experiment->options;
@@ -97,20 +84,24 @@ static enum status start_lanes(struct experiment *experiment, struct span_of_lan
   return STATUS_OK;
 }
 
-static enum status observe(struct experiment *experiment, size_t lane, size_t batch, enum runner_inference kind,
-                           struct error *err)
+// ---- the source of the matrix ----------------------------------------------------------------------------------------
+// A run's row appears when its measurement begins: an interrupted experiment has no empty runs.
+static enum status begin(void *context, size_t lane, size_t batch, struct error *err)
 {
-  const struct profile_options *options = experiment->options;
+  struct experiment *experiment = context;
   struct store_run *run = run_of(experiment, lane, batch);
-  XSP_TRY(lane_observe(&experiment->lanes[lane], experiment->store, run, kind, err));
-  experiment->has_measured = true;
-  char levels[LEVEL_SET_TEXT_SIZE];
-  level_set_format(run->levels, levels);
-  progress_step(&experiment->progress,
-                options->variant_count > 1 ? options->variants[variant_of(experiment, lane)].predictor : NULL,
-                run->batch_size, levels);
-  if (progress_now_s() - experiment->committed_s < COMMIT_EVERY_S)
-    return STATUS_OK;
+  *run = (struct store_run){.run_id = run - experiment->runs + 1,
+                            .experiment_id = experiment_id_of(variant_of(experiment, lane)),
+                            .levels = levels_of(experiment, lane),
+                            .batch_size = experiment->options->batches[batch],
+                            .epoch_is_unix = true,
+                            .own_pct = NAN};
+  XSP_TRY(store_add_run(experiment->store, run, err));
+  return blame(experiment, lane, runner_prepare(&experiment->lanes[lane].runner, run->batch_size, err), err);
+}
+
+static enum status commit(struct experiment *experiment, struct error *err)
+{
   experiment->committed_s = progress_now_s();
   for (size_t i = 0; i < experiment->lane_count; i++) // every lane gets its rings' space back
     if (experiment->lanes[i].session != NULL)
@@ -119,33 +110,39 @@ static enum status observe(struct experiment *experiment, size_t lane, size_t ba
   return STATUS_OK;
 }
 
-// One batch size: every repetition visits every lane, beginning with another one each time, so that a drift of the
-// machine's speed falls on all alike.
-static enum status measure_batch(struct experiment *experiment, struct span_of_lanes lanes, size_t batch,
-                                 struct error *err)
+static enum status observe(void *context, size_t lane, size_t batch, unsigned repetition, struct error *err)
 {
+  struct experiment *experiment = context;
   const struct profile_options *options = experiment->options;
-  size_t end = lanes.first + lanes.count;
-  XSP_TRY(add_runs(experiment, lanes, batch, err));
-  for (size_t lane = lanes.first; lane < end; lane++) {
-    enum status status = runner_prepare(&experiment->lanes[lane].runner, options->batches[batch], err);
-    XSP_TRY(blame(experiment, lane, status, err));
-  }
-  for (unsigned repetition = 0; repetition < options->warmups + options->runs; repetition++)
-    for (size_t i = 0; i < lanes.count; i++) {
-      if (*options->interrupted)
-        return STATUS_OK;
-      enum runner_inference kind = repetition < options->warmups ? INFERENCE_WARMUP : INFERENCE_COUNTED;
-      size_t lane = lanes.first + (i + repetition) % lanes.count;
-      enum status status = observe(experiment, lane, batch, kind, err);
-      XSP_TRY(blame(experiment, lane, status, err));
-    }
-  for (size_t lane = lanes.first; lane < end; lane++) {
-    enum status status = lane_flush(&experiment->lanes[lane], experiment->store, run_of(experiment, lane, batch), err);
-    XSP_TRY(blame(experiment, lane, status, err));
-  }
-  return STATUS_OK;
+  struct store_run *run = run_of(experiment, lane, batch);
+  enum runner_inference kind = repetition < options->warmups ? INFERENCE_WARMUP : INFERENCE_COUNTED;
+  enum status status = lane_observe(&experiment->lanes[lane], experiment->store, run, kind, err);
+  XSP_TRY(blame(experiment, lane, status, err));
+  experiment->has_measured = true;
+  char levels[LEVEL_SET_TEXT_SIZE];
+  level_set_format(run->levels, levels);
+  progress_step(&experiment->progress,
+                options->variant_count > 1 ? options->variants[variant_of(experiment, lane)].predictor : NULL,
+                run->batch_size, levels);
+  if (progress_now_s() - experiment->committed_s < COMMIT_EVERY_S)
+    return STATUS_OK;
+  return blame(experiment, lane, commit(experiment, err), err);
 }
+
+static enum status end(void *context, size_t lane, size_t batch, struct error *err)
+{
+  struct experiment *experiment = context;
+  struct store_run *run = run_of(experiment, lane, batch);
+  return blame(experiment, lane, lane_flush(&experiment->lanes[lane], experiment->store, run, err), err);
+}
+
+static bool is_over(const void *context)
+{
+  const struct experiment *experiment = context;
+  return *experiment->options->interrupted != 0;
+}
+
+static const struct matrix_source source = {begin, observe, end, is_over};
 
 // The lanes end; what tracers in them said is kept with their first run.
 static enum status end_lanes(struct experiment *experiment, struct span_of_lanes lanes, size_t batches_begun,
@@ -189,8 +186,8 @@ static enum status measure(struct experiment *experiment, struct span_of_lanes l
   if (experiment->progress.started_s == 0)
     experiment->progress.started_s = experiment->committed_s = progress_now_s();
   size_t batches_begun = 0;
-  while (batches_begun < options->batch_count && (batches_begun == 0 || !*options->interrupted))
-    XSP_TRY(measure_batch(experiment, lanes, batches_begun++, err));
+  const struct matrix matrix = {lanes.first, lanes.count, options->batch_count, options->warmups + options->runs};
+  XSP_TRY(matrix_measure(&matrix, &source, experiment, &batches_begun, err));
   return end_lanes(experiment, lanes, batches_begun, err);
 }
 
@@ -204,8 +201,7 @@ static enum status finish_runs(struct experiment *experiment, struct error *err)
     size_t variant = variant_of(experiment, i % experiment->lane_count);
     if (run->run_id == 0)
       continue;
-    bool is_first_set = i % options->set_count == 0;
-    XSP_TRY(own_share_measure(experiment->store, run, is_first_set ? &experiment->result->noise : NULL, err));
+    XSP_TRY(own_share_measure(experiment->store, run, err));
     XSP_TRY(store_add_run(experiment->store, run, err));
     if (options->variant_count > 1)
       XSP_TRY(rows_note_run(experiment->store, run->run_id, &experiment->result->found[variant], err));
@@ -213,12 +209,11 @@ static enum status finish_runs(struct experiment *experiment, struct error *err)
   return STATUS_OK;
 }
 
-static enum status run_experiment(struct experiment *experiment, struct error *err)
+static enum status measure_all(struct experiment *experiment, struct error *err)
 {
   const struct profile_options *options = experiment->options;
   struct profile_result *result = experiment->result;
   struct disturbance before, after;
-  noise_start(&result->noise);
   disturbance_read(&before);
   size_t together = options->sequential ? options->set_count : experiment->lane_count;
   for (size_t first = 0; first < experiment->lane_count; first += together)
@@ -231,25 +226,18 @@ static enum status run_experiment(struct experiment *experiment, struct error *e
   result->seconds = progress_now_s() - experiment->progress.started_s;
   result->was_interrupted = *options->interrupted != 0;
   XSP_TRY(finish_runs(experiment, err));
-  noise_finish(&result->noise, &before, &after);
-  XSP_TRY(rows_note_file(experiment->store, options, result, err));
   for (size_t variant = 0; variant < options->variant_count; variant++)
     if (strcmp(options->variants[variant].predictor, "onnxruntime") == 0)
       XSP_TRY(profile_windows(experiment->store, experiment_id_of(variant), options->runner.model_path, err));
+  if (options->variant_count == 1)
+    XSP_TRY(rows_note_run(experiment->store, 0, &result->found[0], err));
+  if (result->was_interrupted)
+    XSP_TRY(store_add_note(experiment->store, 0, "interrupted", "the user ended the experiment early", err));
   XSP_TRY(correlate_store(experiment->store, err));
+  bool is_known;
+  XSP_TRY(record_noise(experiment->store, &options->sets[0], &before, &after, &result->noise, &is_known, err));
+  XSP_TRY(record_verdict(experiment->store, &result->noise, err));
   return store_finish(experiment->store, err);
-}
-
-static void keep_partial(struct experiment *experiment)
-{
-  struct profile_result *result = experiment->result;
-  if (!experiment->has_measured) {
-    store_discard(experiment->store);
-    return;
-  }
-  if (store_commit(experiment->store, NULL) == STATUS_OK || experiment->has_committed)
-    snprintf(result->kept_partial, sizeof result->kept_partial, "%s.partial", store_path(experiment->store));
-  store_close(experiment->store);
 }
 
 enum status profile_experiment(const struct profile_options *options, struct profile_result *ret_result,
@@ -258,8 +246,8 @@ enum status profile_experiment(const struct profile_options *options, struct pro
   *ret_result = (struct profile_result){0};
   struct experiment experiment = {.options = options, .result = ret_result};
   experiment.lane_count = options->variant_count * options->set_count;
-  experiment.lanes = calloc(experiment.lane_count, sizeof *experiment.lanes);
-  experiment.runs = calloc(experiment.lane_count * options->batch_count, sizeof *experiment.runs);
+  experiment.lanes = memory_new(experiment.lane_count, sizeof *experiment.lanes);
+  experiment.runs = memory_new(experiment.lane_count * options->batch_count, sizeof *experiment.runs);
   unsigned observations = options->runs + options->warmups;
   experiment.progress = (struct progress){
       .name = options->name,
@@ -267,15 +255,13 @@ enum status profile_experiment(const struct profile_options *options, struct pro
       .total = (unsigned)options->batch_count *
                ((unsigned)experiment.lane_count * observations + (unsigned)options->variant_count * options->cold),
   };
-  enum status status = experiment.lanes != NULL && experiment.runs != NULL
-                           ? run_experiment(&experiment, err)
-                           : error_set(err, STATUS_MEMORY, "cannot start the experiment", NULL, NULL, "out of memory");
-  for (size_t i = 0; experiment.lanes != NULL && i < experiment.lane_count; i++)
+  enum status status = measure_all(&experiment, err);
+  for (size_t i = 0; i < experiment.lane_count; i++)
     lane_close(&experiment.lanes[i]);
   if (status == STATUS_OK)
     ret_result->store = experiment.store;
   else
-    keep_partial(&experiment);
+    record_give_up(experiment.store, experiment.has_measured, experiment.has_committed, options->warning);
   free(experiment.lanes);
   free(experiment.runs);
   return status;

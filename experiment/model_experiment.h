@@ -4,6 +4,7 @@
 #ifndef XSP_EXPERIMENT_MODEL_EXPERIMENT_H
 #define XSP_EXPERIMENT_MODEL_EXPERIMENT_H
 
+#include "base/message.h"
 #include "experiment/noise.h"
 #include "experiment/peaks.h"
 #include "experiment/progress.h"
@@ -37,6 +38,7 @@ struct profile_options {
   unsigned cold;    // fresh processes per variant and batch size, for a first inference each; 0: none
   bool force;
   progress_fn progress;                     // may be NULL
+  message_fn warning;                       // what the user must see
   const volatile sig_atomic_t *interrupted; // set by the caller's signal handler: stop after the present observation
 };
 
@@ -46,11 +48,10 @@ struct profile_result {
   struct profile_found found[PROFILE_VARIANTS_MAXIMUM]; // framework "": its turn never came
   double seconds;                                       // of wall time, measuring only
   bool was_interrupted;
-  char kept_partial[1100]; // on error after measurements: where what was measured is kept; else ""
 };
 
-// On error no output file appears and an old one is untouched. What was already measured stays in OUTPUT.partial, named
-// in result->kept_partial; where nothing was measured, nothing stays.
+// On error no output file appears and an old one is untouched. What was measured stays in OUTPUT.partial, which options->warning
+// reports; without any measurement nothing stays.
 enum status profile_experiment(const struct profile_options *options, struct profile_result *ret_result,
                                struct error *err) MUST_CHECK;
 

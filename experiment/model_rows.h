@@ -13,10 +13,7 @@ static inline int64_t experiment_id_of(size_t variant)
 
 enum status rows_add_experiment(struct store *store, const struct profile_options *options, size_t variant,
                                 const struct profile_found *found, struct error *err) MUST_CHECK;
-// What is said of the whole: noise, an early end. With one variant also what it said of itself; with several that stands at
-// the runs of each (rows_note_run).
-enum status rows_note_file(struct store *store, const struct profile_options *options,
-                           const struct profile_result *result, struct error *err) MUST_CHECK;
+// What a framework reported about itself; run 0: the file, which has one variant only.
 enum status rows_note_run(struct store *store, int64_t run_id, const struct profile_found *found,
                           struct error *err) MUST_CHECK;
 

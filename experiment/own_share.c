@@ -33,8 +33,6 @@ static enum status load_observed(struct store *store, int64_t run_id, struct are
   store_find_string(store, "warmup", 6, &warmup_key);
   store_find_string(store, "own_ns", 6, &own_key);
   struct observed *observed = arena_alloc_array(arena, spans.count + 1, sizeof *observed);
-  if (observed == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot analyse the run", NULL, NULL, "out of memory");
   for (size_t i = 0; i < spans.count; i++)
     if (spans.level[i] == XSP_LEVEL_MODEL)
       observed[count++] = (struct observed){spans.span_id[i], spans.duration_ns[i], NAN, false};
@@ -56,35 +54,29 @@ static enum status load_observed(struct store *store, int64_t run_id, struct are
 
 // xsp's own share of a run: what its code inside the counted model spans took, as measured there (tag own_ns). The median
 // over observations: the code is timed by the wall clock, and one preemption inside it would else be taken for its cost.
-static enum status measure(struct store *store, struct store_run *run, struct noise *noise, struct arena *arena,
-                           struct error *err)
+static enum status measure(struct store *store, struct store_run *run, struct arena *arena, struct error *err)
 {
   struct observed *observed = NULL;
   size_t count = 0, counted = 0, own_known = 0;
   XSP_TRY(load_observed(store, run->run_id, arena, &observed, &count, err));
-  double *latencies = arena_alloc_array(arena, count + 1, sizeof *latencies);
   double *shares = arena_alloc_array(arena, count + 1, sizeof *shares);
-  if (latencies == NULL || shares == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot analyse the run", NULL, NULL, "out of memory");
   for (size_t i = 0; i < count; i++) {
     if (observed[i].is_warmup)
       continue;
-    latencies[counted++] = (double)observed[i].duration_ns;
+    counted++;
     if (!isnan(observed[i].own_ns) && observed[i].duration_ns > 0)
       shares[own_known++] = 100 * observed[i].own_ns / (double)observed[i].duration_ns;
   }
   struct statistic median;
   if (own_known > 0 && own_known == counted && statistic_parse("median", &median))
     run->own_pct = statistic_apply(&median, shares, own_known);
-  if (noise != NULL)
-    noise_add_latencies(noise, run->batch_size, latencies, counted);
   return STATUS_OK;
 }
 
-enum status own_share_measure(struct store *store, struct store_run *run, struct noise *noise, struct error *err)
+enum status own_share_measure(struct store *store, struct store_run *run, struct error *err)
 {
   struct arena arena = {0};
-  enum status status = measure(store, run, noise, &arena, err);
+  enum status status = measure(store, run, &arena, err);
   arena_done(&arena);
   return status;
 }

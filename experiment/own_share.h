@@ -3,10 +3,9 @@
 #ifndef XSP_EXPERIMENT_OWN_SHARE_H
 #define XSP_EXPERIMENT_OWN_SHARE_H
 
-#include "experiment/noise.h"
+#include "store/store.h"
 
-// Fills run->own_pct where it is known. `noise` also gets the run's latencies; NULL: they are not asked for.
-enum status own_share_measure(struct store *store, struct store_run *run, struct noise *noise,
-                              struct error *err) MUST_CHECK;
+// Fills run->own_pct where it is known.
+enum status own_share_measure(struct store *store, struct store_run *run, struct error *err) MUST_CHECK;
 
 #endif

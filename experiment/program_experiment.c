@@ -5,9 +5,11 @@
 
 #include "correlate/correlate.h"
 #include "correlate/resolve.h"
+#include "experiment/matrix.h"
 #include "experiment/plan.h"
 #include "experiment/program_facts.h"
 #include "experiment/program_spans.h"
+#include "experiment/record.h"
 #include "launch/launch.h"
 
 #include <inttypes.h>
@@ -16,9 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-#define SYSTEM_VALUES_MAXIMUM 32
 
 struct experiment {
   const struct run_experiment_options *options;
@@ -27,7 +26,9 @@ struct experiment {
   struct streams streams;
   struct level_set sets[RUN_SETS_MAXIMUM];
   size_t set_count;
-  unsigned executions, planned; // begun; 0: not known yet
+  unsigned executions; // begun
+  struct progress progress;
+  char name[NAME_MAX + 1]; // of the program
   int64_t last_run_id;
   struct disturbance before;  // of the first execution
   struct run_spans published; // by the last execution
@@ -37,32 +38,14 @@ struct experiment {
 static enum status describe(struct experiment *experiment, struct error *err)
 {
   const struct run_experiment_options *options = experiment->options;
-  struct arena arena = {0};
   struct buf workload;
-  struct store_system_value values[SYSTEM_VALUES_MAXIMUM];
-  size_t count = system_describe(&arena, values, SYSTEM_VALUES_MAXIMUM);
   buf_init(&workload, BUF_MAXIMUM_DEFAULT);
   for (char *const *word = options->run.command; *word != NULL; word++)
     buf_format(&workload, "%s%s", word == options->run.command ? "" : " ", *word);
-  int64_t system_id = 0;
-  enum status status = store_add_system(experiment->store, values, count, &system_id, err);
-  struct timespec created;
-  clock_gettime(CLOCK_REALTIME, &created);
-  char name[NAME_MAX + 1];
-  file_name_program(options->run.command, name, sizeof name);
-  const struct store_experiment row = {
-      .experiment_id = 1,
-      .name = name,
-      .workload = workload.data,
-      .command = options->command_line,
-      .created_ns = (int64_t)created.tv_sec * 1000000000 + created.tv_nsec,
-      .system_id = system_id,
-      .xsp_version = XSP_VERSION,
-  };
-  if (status == STATUS_OK)
-    status = store_add_experiment(experiment->store, &row, err);
+  struct store_experiment row = {
+      .experiment_id = 1, .name = experiment->name, .workload = workload.data, .command = options->command_line};
+  enum status status = record_experiment(experiment->store, &row, NULL, 0, err);
   buf_done(&workload);
-  arena_done(&arena);
   return status;
 }
 
@@ -103,27 +86,6 @@ static enum status write_run(struct experiment *experiment, struct store_run *ru
       (experiment)->options->message("xsp: " __VA_ARGS__);                                                             \
   } while (0)
 
-static bool has_progress(const struct experiment *experiment)
-{
-  return experiment->options->progress != NULL && experiment->planned > 1;
-}
-
-static void show_progress(const struct experiment *experiment, struct level_set levels)
-{
-  if (!has_progress(experiment))
-    return;
-  char set[LEVEL_SET_TEXT_SIZE], text[LEVEL_SET_TEXT_SIZE + 64];
-  level_set_format(levels, set);
-  snprintf(text, sizeof text, "xsp: execution %u of %u, %s", experiment->executions, experiment->planned, set);
-  experiment->options->progress(text, false);
-}
-
-static void clear_progress(const struct experiment *experiment)
-{
-  if (has_progress(experiment))
-    experiment->options->progress(NULL, true);
-}
-
 // A repetition that ends otherwise than the first execution measured something else: it stays, in no statistic.
 static enum status leave_failed(struct experiment *experiment, const struct launch_result *ran, struct error *err)
 {
@@ -131,7 +93,7 @@ static enum status leave_failed(struct experiment *experiment, const struct laun
   struct buf said;
   buf_init(&said, BUF_MAXIMUM_DEFAULT);
   streams_said(&experiment->streams, &said);
-  clear_progress(experiment);
+  progress_clear(&experiment->progress);
   experiment->options->warning(
       "xsp: execution %u ended with status %d, the first with %d: no more are made%s%s", experiment->executions,
       launch_exit_status(ran->wait_status), experiment->result->exit_status,
@@ -206,8 +168,6 @@ static enum status execute(struct experiment *experiment, struct level_set level
   struct store_run run = {
       .run_id = ++experiment->last_run_id, .experiment_id = 1, .levels = levels, .epoch_is_unix = true, .own_pct = NAN};
   experiment->executions++;
-  if (!is_first(experiment))
-    show_progress(experiment, levels);
   XSP_TRY(store_add_run(experiment->store, &run, err));
   enum status status = capture(experiment, &run, &ran, err);
   if (is_first(experiment)) {
@@ -218,6 +178,9 @@ static enum status execute(struct experiment *experiment, struct level_set level
   XSP_TRY(run_spans_look(experiment->store, run.run_id, ran.span_id, &experiment->published, err));
   run.levels.mask &= asked_levels(experiment);
   XSP_TRY(write_run(experiment, &run, &ran, err));
+  char set[LEVEL_SET_TEXT_SIZE];
+  level_set_format(levels, set);
+  progress_step(&experiment->progress, NULL, 0, set);
   bool has_failed = launch_exit_status(ran.wait_status) != 0;
   result->was_interrupted |= ran.was_interrupted;
   experiment->is_over = has_failed || ran.was_interrupted;
@@ -268,7 +231,7 @@ static enum status plan_by_first(struct experiment *experiment, struct level_set
 // Said when the first execution has ended: it is the one whose output is seen.
 static void announce(struct experiment *experiment, unsigned left)
 {
-  experiment->planned = experiment->executions + left;
+  experiment->progress.total = experiment->executions + left;
   if (experiment->is_over || left == 0)
     return;
   char sets[RUN_SETS_MAXIMUM * LEVEL_SET_TEXT_SIZE] = "";
@@ -283,18 +246,24 @@ static void announce(struct experiment *experiment, unsigned left)
     MESSAGE(experiment, "stdin cannot be read twice: they find it empty; a file would be read again by each");
 }
 
-// Every repetition visits every level set, beginning with another one each time, so that a drift of the machine's speed
-// falls on all sets alike.
-static enum status repeat(struct experiment *experiment, struct error *err)
+// ---- the source of the matrix ----------------------------------------------------------------------------------------
+static enum status observe(void *context, size_t lane, size_t batch, unsigned repetition, struct error *err)
 {
-  for (unsigned repetition = 0; repetition < experiment->options->runs; repetition++)
-    for (size_t i = 0; i < experiment->set_count && !experiment->is_over; i++) {
-      XSP_TRY(execute(experiment, experiment->sets[(i + repetition) % experiment->set_count], false, err));
-      if (is_first(experiment))
-        announce(experiment, count_planned(experiment) - 1);
-    }
+  struct experiment *experiment = context;
+  (void)batch, (void)repetition;
+  XSP_TRY(execute(experiment, experiment->sets[lane], false, err));
+  if (is_first(experiment))
+    announce(experiment, count_planned(experiment) - 1);
   return STATUS_OK;
 }
+
+static bool is_over(const void *context)
+{
+  const struct experiment *experiment = context;
+  return experiment->is_over;
+}
+
+static const struct matrix_source source = {.observe = observe, .is_over = is_over};
 
 static enum status measure(struct experiment *experiment, struct error *err)
 {
@@ -311,8 +280,9 @@ static enum status measure(struct experiment *experiment, struct error *err)
     if (i == 0)
       announce(experiment, warmups - 1 + count_planned(experiment));
   }
-  enum status status = experiment->is_over ? STATUS_OK : repeat(experiment, err);
-  clear_progress(experiment);
+  const struct matrix matrix = {.lane_count = experiment->set_count, .batch_count = 1, .repetitions = options->runs};
+  enum status status = matrix_measure(&matrix, &source, experiment, NULL, err);
+  progress_clear(&experiment->progress);
   return status;
 }
 
@@ -400,51 +370,30 @@ static enum status resolve(struct experiment *experiment, struct error *err)
 }
 
 // How far the latencies can be trusted: only where there are several.
-static enum status judge_noise(struct experiment *experiment, struct error *err)
+static enum status judge_noise(struct experiment *experiment, const struct disturbance *after, struct error *err)
 {
   struct run_experiment_result *result = experiment->result;
-  struct disturbance after;
-  struct buf text;
   if (experiment->executions < 2)
     return STATUS_OK;
-  disturbance_read(&after);
-  XSP_TRY(run_facts_noise(experiment->store, &result->noise, &result->has_noise, err));
-  noise_finish(&result->noise, &experiment->before, &after);
-  if (!result->has_noise)
-    return STATUS_OK;
-  buf_init(&text, BUF_MAXIMUM_DEFAULT);
-  noise_explain(&result->noise, &text);
-  enum status status = store_add_note(experiment->store, 0, "noise", text.data != NULL ? text.data : "", err);
-  buf_done(&text);
-  XSP_TRY(status);
-  return store_add_note(experiment->store, 0, "noise_grade", noise_grade_name(result->noise.grade), err);
+  XSP_TRY(record_noise(experiment->store, NULL, &experiment->before, after, &result->noise, &result->has_noise, err));
+  return result->has_noise ? record_verdict(experiment->store, &result->noise, err) : STATUS_OK;
 }
 
 static enum status finish(struct experiment *experiment, struct error *err)
 {
   struct run_experiment_result *result = experiment->result;
+  struct disturbance after;
+  disturbance_read(&after);
   if (result->was_interrupted)
     XSP_TRY(store_add_note(experiment->store, 0, "interrupted", "the user ended the experiment early", err));
   if (experiment->streams.input_is_lost && experiment->executions > 1)
     XSP_TRY(store_add_note(experiment->store, 0, "stdin", "only the first execution could read it", err));
   XSP_TRY(correlate_store(experiment->store, err));
-  XSP_TRY(judge_noise(experiment, err));
+  XSP_TRY(judge_noise(experiment, &after, err));
   if (experiment->options->resolve && !experiment->is_over)
     XSP_TRY(resolve(experiment, err));
   result->executions = experiment->executions;
   return store_finish(experiment->store, err);
-}
-
-// What was measured before the failure stays in OUTPUT.partial; where nothing was, nothing stays.
-static void give_up(struct experiment *experiment)
-{
-  if (!experiment->result->first.was_started) {
-    store_discard(experiment->store);
-    return;
-  }
-  if (store_commit(experiment->store, NULL) == STATUS_OK)
-    experiment->options->warning("xsp: what was measured until then is in %s.partial", store_path(experiment->store));
-  store_close(experiment->store);
 }
 
 // Whether there may be a second execution.
@@ -458,11 +407,12 @@ enum status run_experiment(const struct run_experiment_options *options, struct 
 {
   *ret_result = (struct run_experiment_result){0};
   struct experiment experiment = {.options = options, .result = ret_result};
+  file_name_program(options->run.command, experiment.name, sizeof experiment.name);
+  experiment.progress = (struct progress){.name = experiment.name, .show = options->progress};
   experiment.streams = (struct streams){.saved = {-1, -1, -1}, .talk = -1, .input = {.copy = -1, .original = -1}};
   XSP_TRY(store_create(options->output_path, options->force, &experiment.store, err));
   if (is_repeated(options))
     streams_begin(&experiment.streams);
-  noise_start(&ret_result->noise);
   disturbance_read(&experiment.before);
   enum status status = describe(&experiment, err);
   if (status == STATUS_OK)
@@ -471,7 +421,7 @@ enum status run_experiment(const struct run_experiment_options *options, struct 
     status = finish(&experiment, err);
   streams_done(&experiment.streams);
   if (status != STATUS_OK)
-    give_up(&experiment);
+    record_give_up(experiment.store, ret_result->first.was_started, experiment.last_run_id > 1, options->warning);
   else
     ret_result->store = experiment.store;
   return status;

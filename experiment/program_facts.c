@@ -70,41 +70,6 @@ enum status run_facts(struct store *store, struct arena *arena, struct run_facts
   return import_account_run(store, best->run->run_id, &ret_facts->account, err);
 }
 
-// ---- noise -----------------------------------------------------------------------------------------------------------
-static bool is_of_set(const struct seen *seen, const struct seen *first)
-{
-  return seen->counted > 0 && level_set_equal(seen->run->levels, first->run->levels);
-}
-
-// Of every level set, since each has a part in what is told: one that was disturbed makes an overhead of noise.
-enum status run_facts_noise(struct store *store, struct noise *noise, bool *ret_is_known, struct error *err)
-{
-  struct arena arena = {0};
-  struct seen *seen;
-  size_t count, room = 0;
-  *ret_is_known = false;
-  enum status status = look(store, &arena, &seen, &count, err);
-  for (size_t i = 0; i < count && status == STATUS_OK; i++)
-    room += seen[i].observation_count;
-  double *latencies = arena_alloc_array(&arena, room + 1, sizeof *latencies);
-  if (status == STATUS_OK && latencies == NULL)
-    status = error_set(err, STATUS_MEMORY, "cannot describe the runs", NULL, NULL, "out of memory");
-  for (size_t first = 0; first < count && status == STATUS_OK; first++) {
-    size_t known = 0;
-    bool is_first = seen[first].counted > 0;
-    for (size_t i = 0; i < first && is_first; i++)
-      is_first = !is_of_set(&seen[i], &seen[first]);
-    for (size_t i = first; i < count && is_first; i++)
-      for (size_t k = 0; k < seen[i].observation_count && is_of_set(&seen[i], &seen[first]); k++)
-        if (!seen[i].observations[k].warmup)
-          latencies[known++] = (double)seen[i].observations[k].duration_ns;
-    *ret_is_known = *ret_is_known || known > 1;
-    noise_add_latencies(noise, 0, latencies, known);
-  }
-  arena_done(&arena);
-  return status;
-}
-
 // ---- ranges by name --------------------------------------------------------------------------------------------------
 enum { NAME, LEVEL, COUNT, TOTAL, SELF, COLUMN_COUNT };
 static const struct table_column columns[COLUMN_COUNT] = {

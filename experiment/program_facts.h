@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a finished file of `xsp run` says about itself, for the summary and the noise verdict.
+// What a finished file of `xsp run` says about itself, for the summary.
 #ifndef XSP_EXPERIMENT_PROGRAM_FACTS_H
 #define XSP_EXPERIMENT_PROGRAM_FACTS_H
 
 #include "analyze/analyze.h"
 #include "correlate/account.h"
-#include "experiment/noise.h"
 
 struct run_facts {
   int64_t run_id; // the execution that shows most: most levels, of those that count
@@ -20,7 +19,5 @@ enum status run_facts(struct store *store, struct arena *arena, struct run_facts
 // Application and library level, by name, longest first: what no analysis lists. Rows 0: there are none.
 enum status run_facts_ranges(struct store *store, const struct run_facts *facts, size_t top, struct arena *arena,
                              struct table *ret_table, struct error *err) MUST_CHECK;
-// Adds the latencies of the smallest level set to the verdict. `*ret_is_known` false: fewer than two.
-enum status run_facts_noise(struct store *store, struct noise *noise, bool *ret_is_known, struct error *err) MUST_CHECK;
 
 #endif

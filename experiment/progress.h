@@ -18,7 +18,9 @@ struct progress {
 };
 
 double progress_now_s(void); // CLOCK_MONOTONIC
-// Counts one more observation. `what`: the level set or "cold"; `variant`: NULL where there is one only.
+// Counts one more observation of `total`; 0: how many is not known yet. `variant`: NULL for the only one. `batch`: 0 without batches.
+// `what`: the level set or "cold".
 void progress_step(struct progress *progress, const char *variant, int64_t batch, const char *what);
+void progress_clear(const struct progress *progress); // removes the line of an experiment that ends early
 
 #endif

@@ -231,6 +231,7 @@ static enum status fill_options(const struct invocation *invocation, struct prof
     return error_set(err, STATUS_USE, "wrong use", "--output", "-o FILE.xsp", "the output's name is empty");
   profile->force = invocation_has(invocation, "force");
   profile->progress = invocation_has(invocation, "quiet") ? NULL : output_progress;
+  profile->warning = output_talk;
   if (!profile->force && access(profile->output_path, F_OK) == 0) // before minutes of work, not after
     return error_set(err, STATUS_USE, "the output exists", profile->output_path, "--force, or another -o",
                      "it is not overwritten unasked");
@@ -282,8 +283,6 @@ static enum status run(const struct invocation *invocation, struct error *err)
     if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN) // nohup
       sigaction(SIGHUP, &action, NULL);
     status = profile_experiment(&profile, &result, err);
-    if (status != STATUS_OK && result.kept_partial[0] != 0)
-      fprintf(stderr, "xsp: what was measured until then is in %s\n", result.kept_partial);
   }
   if (status == STATUS_OK)
     status = profile_summary(&profile, &result, format, !invocation_has(invocation, "quiet"), err);
