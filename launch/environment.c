@@ -4,12 +4,15 @@
 #include "launch/environment.h"
 
 #include "launch/install.h"
+#include "launch/tracer_table.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define ENTRIES_MAXIMUM 64 // more than all variables
 
 struct request { // what values are made of
   const struct launch_options *options;
@@ -20,11 +23,6 @@ struct request { // what values are made of
   struct error *err;
   enum status status; // sticky
 };
-
-static enum status fail_memory(struct error *err)
-{
-  return error_set(err, STATUS_MEMORY, "cannot make the program's environment", NULL, NULL, "out of memory");
-}
 
 static const struct chosen_tracer *find_tracer(const struct request *request, const char *name)
 {
@@ -68,14 +66,11 @@ static const char *session(struct request *request, const char *text)
   return request->session_directory;
 }
 
-// Tracers that a door of their vendor's brings in: a process that never opens it need not load them.
-static bool has_own_door(const struct chosen_tracer *tracer)
+// A process that never uses such a door need not load the tracer.
+static bool has_own_door(const struct chosen_tracer *chosen)
 {
-  static const char *const names[] = {"nvtx", "itt", "opencl", "onnxruntime", "mxnet", "tensorflow"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (strcmp(tracer->name, names[i]) == 0)
-      return true;
-  return false;
+  const struct known_tracer *tracer = known_tracer(chosen->name);
+  return tracer != NULL && (tracer->door == DOOR_VENDOR || tracer->door == DOOR_FRAMEWORK);
 }
 
 static const char *tracer_list(struct request *request, const char *text)
@@ -94,22 +89,11 @@ static const char *preload(struct request *request, const char *text)
   if (!takes_libraries(request))
     return NULL;
   const char *library = own_library(request, "libxsp.so", true);
-  bool has_framework = find_tracer(request, "onnxruntime") != NULL || find_tracer(request, "mxnet") != NULL ||
-                       find_tracer(request, "tensorflow") != NULL;
+  bool has_framework = false;
+  for (const struct known_tracer *tracer = known_tracers; tracer->name != NULL; tracer++)
+    has_framework |= tracer->door == DOOR_FRAMEWORK && find_tracer(request, tracer->name) != NULL;
   const char *frameworks = has_framework ? own_library(request, "tracers/frameworks.so", false) : NULL;
   return frameworks == NULL || library == NULL ? library : arena_format(request->arena, "%s:%s", library, frameworks);
-}
-
-static const char *audit(struct request *request, const char *text)
-{
-  if (request->options->functions == NULL || !takes_libraries(request))
-    return NULL;
-  return own_library(request, "tracers/functions_audit.so", true);
-}
-
-static const char *functions(struct request *request, const char *text)
-{
-  return request->options->functions;
 }
 
 static const char *model_range(struct request *request, const char *text)
@@ -122,59 +106,46 @@ static const char *capture_range(struct request *request, const char *text)
   return request->options->capture_range;
 }
 
-// The file of the tracer that `text` names.
-static const char *tracer_path(struct request *request, const char *text)
-{
-  const struct chosen_tracer *tracer = find_tracer(request, text);
-  return tracer != NULL ? tracer->path : NULL;
-}
-
-static const char *always(struct request *request, const char *text)
-{
-  return text;
-}
-
 static const char *if_serialized(struct request *request, const char *text)
 {
   return request->options->serialized ? text : NULL;
 }
 
 // ---- the table ------------------------------------------------------------------------------------------------------------
-enum how { OWN, SET, PREPEND, IF_ABSENT }; // OWN: also taken away where there is no value; PREPEND: with ':'
-static const struct variable {
+static const struct variable { // of every program; those of tracers are in tracer_table.c
   const char *name;
-  enum how how;
-  const char *tracer;  // only where this tracer is given; NULL: always
-  uint32_t level_mask; // only where one of these levels is on; 0: always
+  enum variable_how how;
   const char *(*value)(struct request *request, const char *text);
   const char *text;
 } variables[] = {
-    {"XSP_SESSION", OWN, NULL, 0, session, NULL},
-    {"XSP_TRACERS", OWN, NULL, 0, tracer_list, NULL},
-    {"LD_PRELOAD", PREPEND, NULL, 0, preload, NULL},
-    {"XSP_MODEL_RANGE", OWN, NULL, 0, model_range, NULL},
-    {"XSP_CAPTURE_RANGE", OWN, NULL, 0, capture_range, NULL},
-    {"XSP_SERIALIZE", OWN, NULL, 0, if_serialized, "1"},
-    {"NVTX_INJECTION64_PATH", SET, "nvtx", 0, tracer_path, "nvtx"},
-    {"INTEL_LIBITTNOTIFY64", SET, "itt", 0, tracer_path, "itt"},
-    {"OPENCL_LAYERS", PREPEND, "opencl", 0, tracer_path, "opencl"},
-    {"LD_AUDIT", PREPEND, "functions", 0, audit, NULL},
-    {"XSP_FUNCTIONS", OWN, "functions", 0, functions, NULL},
-    // 0: no limit. With one, OpenCV leaves layers out, and says so on the program's stderr when it ends.
-    {"OPENCV_TRACE_DEPTH_OPENCV", IF_ABSENT, "itt", XSP_LEVEL_MASK(XSP_LEVEL_LAYER), always, "0"},
-    {"OPENCV_TRACE_MAX_CHILDREN_OPENCV", IF_ABSENT, "itt", XSP_LEVEL_MASK(XSP_LEVEL_LAYER), always, "0"},
-    {"OPENCV_TRACE_MAX_CHILDREN", IF_ABSENT, "itt", XSP_LEVEL_MASK(XSP_LEVEL_LAYER), always, "0"},
-    {"CUDA_LAUNCH_BLOCKING", SET, NULL, 0, if_serialized, "1"},
-    {"OMP_NUM_THREADS", SET, NULL, 0, if_serialized, "1"},
+    {"XSP_SESSION", OWN, session, NULL},
+    {"XSP_TRACERS", OWN, tracer_list, NULL},
+    {"LD_PRELOAD", PREPEND, preload, NULL},
+    {"XSP_MODEL_RANGE", OWN, model_range, NULL},
+    {"XSP_CAPTURE_RANGE", OWN, capture_range, NULL},
+    {"XSP_SERIALIZE", OWN, if_serialized, "1"},
+    {"CUDA_LAUNCH_BLOCKING", SET, if_serialized, "1"},
+    {"OMP_NUM_THREADS", SET, if_serialized, "1"},
 };
+#define VARIABLES (sizeof variables / sizeof *variables)
 
-static const char *wanted_value(struct request *request, const struct variable *variable)
+static const char *tracer_value(struct request *request, const struct known_tracer *tracer,
+                                const struct tracer_variable *variable)
 {
-  if (variable->tracer != NULL && find_tracer(request, variable->tracer) == NULL)
+  const struct chosen_tracer *chosen = find_tracer(request, tracer->name);
+  if (chosen == NULL || (variable->level_mask != 0 && (variable->level_mask & request->options->levels.mask) == 0))
     return NULL;
-  if (variable->level_mask != 0 && (variable->level_mask & request->options->levels.mask) == 0)
-    return NULL;
-  return variable->value(request, variable->text);
+  switch (variable->value) {
+  case VALUE_TRACER:
+    return chosen->path;
+  case VALUE_PART:
+    return takes_libraries(request) ? own_library(request, variable->text, true) : NULL;
+  case VALUE_FUNCTIONS:
+    return request->options->functions;
+  case VALUE_TEXT:
+    break;
+  }
+  return variable->text;
 }
 
 // ---- applying it ------------------------------------------------------------------------------------------------------------
@@ -199,19 +170,35 @@ static bool begins_list(const char *list, const char *a)
   return strncmp(list, a, length) == 0 && (list[length] == 0 || list[length] == ':' || list[length] == ' ');
 }
 
-// What the program shall find under this name; NULL: as before, or nothing where `*ret_removed`.
-static char *new_entry(struct request *request, const struct variable *variable, char *const *before, bool *ret_removed)
+struct entry {
+  const char *name;
+  char *text; // "NAME=value"; NULL: as before, or nothing where `is_removed`
+  bool is_removed;
+};
+
+static void make_entry(struct request *request, const char *name, enum variable_how how, const char *value,
+                       char *const *before, struct entry *ret_entry)
 {
-  const char *value = wanted_value(request, variable), *old = find_before(before, variable->name);
-  *ret_removed = value == NULL && variable->how == OWN;
-  if (value == NULL || (variable->how == IF_ABSENT && old != NULL))
-    return NULL;
-  if (variable->how == PREPEND && old != NULL && old[0] != 0)
+  const char *old = find_before(before, name);
+  *ret_entry = (struct entry){.name = name, .is_removed = value == NULL && how == OWN};
+  if (value == NULL || (how == IF_ABSENT && old != NULL))
+    return;
+  if (how == PREPEND && old != NULL && old[0] != 0)
     value = begins_list(old, value) ? old : arena_format(request->arena, "%s:%s", value, old);
-  char *entry = value != NULL ? arena_format(request->arena, "%s=%s", variable->name, value) : NULL;
-  if (entry == NULL && request->status == STATUS_OK)
-    request->status = fail_memory(request->err);
-  return entry;
+  ret_entry->text = arena_format(request->arena, "%s=%s", name, value);
+}
+
+static size_t make_entries(struct request *request, char *const *before, struct entry *entries)
+{
+  size_t count = 0;
+  for (size_t i = 0; i < VARIABLES; i++)
+    make_entry(request, variables[i].name, variables[i].how, variables[i].value(request, variables[i].text), before,
+               &entries[count++]);
+  for (const struct known_tracer *tracer = known_tracers; tracer->name != NULL; tracer++)
+    for (const struct tracer_variable *variable = tracer->variables; variable->name != NULL; variable++)
+      make_entry(request, variable->name, variable->how, tracer_value(request, tracer, variable), before,
+                 &entries[count++]);
+  return count;
 }
 
 enum status environment_make(const struct launch_options *options, const struct chosen_tracers *tracers,
@@ -225,35 +212,30 @@ enum status environment_make(const struct launch_options *options, const struct 
                             .session_directory = session_directory,
                             .arena = arena,
                             .err = err};
-  enum { VARIABLES = sizeof variables / sizeof *variables };
-  char *entries[VARIABLES];
-  bool is_removed[VARIABLES];
+  struct entry entries[ENTRIES_MAXIMUM];
   before = before != NULL ? before : nothing;
-  for (size_t i = 0; i < VARIABLES; i++)
-    entries[i] = new_entry(&request, &variables[i], before, &is_removed[i]);
+  size_t entry_count = make_entries(&request, before, entries);
   XSP_TRY(request.status);
   size_t count = 0;
   while (before[count] != NULL)
     count++;
-  char **environment = arena_alloc_array(arena, count + VARIABLES + 1, sizeof *environment);
-  if (environment == NULL)
-    return fail_memory(err);
-  size_t kept = 0;
+  char **environment = arena_alloc_array(arena, count + entry_count + 1, sizeof *environment);
+  size_t written = 0;
   for (size_t i = 0; i < count; i++) { // in the old order, a changed one in its old place
     size_t at = 0;
-    while (at < VARIABLES && !is_named(before[i], variables[at].name))
+    while (at < entry_count && !is_named(before[i], entries[at].name))
       at++;
-    if (at == VARIABLES || (entries[at] == NULL && !is_removed[at])) {
-      environment[kept++] = before[i];
-    } else if (entries[at] != NULL) {
-      environment[kept++] = entries[at];
-      entries[at] = NULL;
-      is_removed[at] = true; // a second of the same name would say otherwise
+    if (at == entry_count || (entries[at].text == NULL && !entries[at].is_removed)) {
+      environment[written++] = before[i];
+    } else if (entries[at].text != NULL) {
+      environment[written++] = entries[at].text;
+      entries[at].text = NULL;
+      entries[at].is_removed = true; // a second one of the same name would contradict
     }
   }
-  for (size_t i = 0; i < VARIABLES; i++)
-    if (entries[i] != NULL)
-      environment[kept++] = entries[i];
+  for (size_t i = 0; i < entry_count; i++)
+    if (entries[i].text != NULL)
+      environment[written++] = entries[i].text;
   *ret_environment = environment;
   return STATUS_OK;
 }

@@ -3,14 +3,15 @@
 #ifndef XSP_LAUNCH_LAUNCH_H
 #define XSP_LAUNCH_LAUNCH_H
 
-#include "launch/environment.h" // which tracers a program gets, and its environment
-#include "launch/execution.h"   // one execution of any program, drained into one run
-#include "launch/file_name.h"   // what an output and a program are called
-#include "launch/functions.h"   // the list of --functions
-#include "launch/install.h"     // where xsp's own parts are
-#include "launch/probe.h"       // whether a framework's library or a tracer can be used here
-#include "launch/process.h"     // a program with its own signals, limits and group
-#include "launch/runner.h"      // xsp-runner, which opens a model in its framework
-#include "launch/streams.h"     // stdin, stdout and stderr of repeated programs
+#include "launch/environment.h"  // which tracers a program gets, and its environment
+#include "launch/execution.h"    // one execution of any program, drained into one run
+#include "launch/file_name.h"    // what an output and a program are called
+#include "launch/functions.h"    // the list of --functions
+#include "launch/install.h"      // where xsp's own parts are
+#include "launch/probe.h"        // whether a framework's library or a tracer can be used here
+#include "launch/process.h"      // a program with its own signals, limits and group
+#include "launch/runner.h"       // xsp-runner, which opens a model in its framework
+#include "launch/streams.h"      // stdin, stdout and stderr of repeated programs
+#include "launch/tracer_table.h" // what xsp knows about its tracers
 
 #endif

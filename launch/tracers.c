@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which tracers a program is given: by name, by path, or all that xsp has. What each of them can say is a table here,
-// because at a level set a program gets only those that have something to say at it.
+// Which tracers a program gets: by name, by path, or all that xsp has. At a level set a program gets only those that publish at
+// it (tracer_table.c).
 #include "base/nearest.h"
 #include "launch/environment.h"
 #include "launch/functions.h"
 #include "launch/install.h"
+#include "launch/tracer_table.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -14,41 +15,14 @@
 
 #define NAMES_MAXIMUM 64
 
-#define A XSP_LEVEL_MASK(XSP_LEVEL_APPLICATION)
-#define M XSP_LEVEL_MASK(XSP_LEVEL_MODEL)
-#define L XSP_LEVEL_MASK(XSP_LEVEL_LAYER)
-#define LIB XSP_LEVEL_MASK(XSP_LEVEL_LIBRARY)
-#define K XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)
-
-static const struct known_tracer {
-  const char *name;
-  uint32_t level_mask; // what it says of a program that nobody prepared
-  bool is_annotations; // with --model-range also models; and only these see a --capture-range
-  bool is_for_all;     // belongs to `auto`
-} known_tracers[] = {
-    {"nvtx", A | L | LIB, true, true},          {"itt", A | L | LIB, true, true}, {"opencl", K, false, true},
-    {"onnxruntime", M | L, false, true},        {"mxnet", M | L, false, true},    {"tensorflow", M | L, false, true},
-    {"fake", XSP_LEVEL_MASK_ALL, false, false},
-};
-// In the folder of tracers, but brought in by another door.
-static const char *const not_chosen[] = {"frameworks", "functions", "functions_audit", "openvino"};
-
-static const struct known_tracer *find_known(const char *name)
-{
-  for (size_t i = 0; i < sizeof known_tracers / sizeof *known_tracers; i++)
-    if (strcmp(known_tracers[i].name, name) == 0)
-      return &known_tracers[i];
-  return NULL;
-}
-
 static bool is_wanted(const struct launch_options *options, const char *name)
 {
-  const struct known_tracer *tracer = find_known(name);
-  if (tracer == NULL) // of another maker: it knows its levels itself
+  const struct known_tracer *tracer = known_tracer(name);
+  if (tracer == NULL || tracer->level_mask == 0) // another maker's tracer, or a list of functions: checked elsewhere
     return true;
   uint32_t mask = tracer->level_mask;
   if (tracer->is_annotations && options->model_range != NULL)
-    mask |= M;
+    mask |= XSP_LEVEL_MASK(XSP_LEVEL_MODEL);
   return (mask & options->levels.mask) != 0 || (tracer->is_annotations && options->capture_range != NULL);
 }
 
@@ -63,14 +37,6 @@ static int by_name(const void *a, const void *b)
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static bool may_be_chosen(const char *name)
-{
-  for (size_t i = 0; i < sizeof not_chosen / sizeof *not_chosen; i++)
-    if (strcmp(not_chosen[i], name) == 0)
-      return false;
-  return true;
-}
-
 static enum status list_folder(const char *folder, struct arena *arena, struct names *ret_names, struct error *err)
 {
   ret_names->count = 0;
@@ -82,7 +48,7 @@ static enum status list_folder(const char *folder, struct arena *arena, struct n
     if (length <= 3 || strcmp(entry->d_name + length - 3, ".so") != 0)
       continue;
     const char *name = arena_copy(arena, entry->d_name, length - 3);
-    if (name != NULL && may_be_chosen(name))
+    if (!tracer_is_part(name) && strcmp(name, "functions") != 0)
       ret_names->list[ret_names->count++] = name;
   }
   closedir(directory);
@@ -169,8 +135,8 @@ static enum status add_all(const struct launch_options *options, const char *fol
                            struct arena *arena, struct chosen_tracers *tracers, struct error *err)
 {
   for (size_t i = 0; i < names->count; i++) {
-    const struct known_tracer *tracer = find_known(names->list[i]);
-    if (tracer == NULL || tracer->is_for_all)
+    const struct known_tracer *tracer = known_tracer(names->list[i]);
+    if (tracer == NULL || !tracer->is_not_automatic)
       XSP_TRY(add_text(options, folder, names, names->list[i], arena, tracers, err));
   }
   return STATUS_OK;

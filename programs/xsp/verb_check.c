@@ -50,7 +50,8 @@ static const char *given_library(const struct invocation *invocation, const char
 // Libraries that no predictor opens, only a tracer of this name.
 static bool is_tracer_library(const char *name)
 {
-  return strcmp(name, "opencl") == 0;
+  const struct known_tracer *tracer = known_tracer(name);
+  return tracer != NULL && tracer->has_named_library;
 }
 
 static void variable_name(const char *name, char *variable, size_t size)
@@ -97,16 +98,6 @@ static bool is_wanted(const struct invocation *invocation, const char *name)
   return invocation->argument_count == 0;
 }
 
-// Lie among the tracers but are parts of some: not asked.
-static bool is_part(const char *name)
-{
-  static const char *const parts[] = {"frameworks", "functions_audit", "openvino"};
-  for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-    if (strcmp(name, parts[i]) == 0)
-      return true;
-  return false;
-}
-
 static void tracer_name(const char *path, char *name, size_t size)
 {
   snprintf(name, size, "%s", basename(path));
@@ -144,7 +135,7 @@ static enum status check_names(const struct invocation *invocation, const glob_t
     for (size_t j = 0; j < tracers->gl_pathc; j++) {
       char candidate[64];
       tracer_name(tracers->gl_pathv[j], candidate, sizeof candidate);
-      is_known |= strcmp(candidate, name) == 0 && !is_part(name);
+      is_known |= strcmp(candidate, name) == 0 && !tracer_is_part(name);
     }
     if (!is_known)
       return unknown_name(name, tracers, err);
@@ -174,7 +165,7 @@ static enum status probe_all(const struct invocation *invocation, const glob_t *
   for (size_t i = 0; i < tracers->gl_pathc; i++) {
     char name[64];
     tracer_name(tracers->gl_pathv[i], name, sizeof name);
-    if (is_part(name) || !is_wanted(invocation, name))
+    if (tracer_is_part(name) || !is_wanted(invocation, name))
       continue;
     struct subject *subject = &subjects->items[subjects->count++];
     subject->kind = SUBJECT_TRACER;

@@ -23,10 +23,9 @@
 
 static const struct option_description options[] = {
     {"tracer", 't', "NAME,NAME,...", "auto", true,
-     "Tracers to put into the program: nvtx, itt, opencl, onnxruntime, mxnet, tensorflow (xsp check lists them), or "
-     "the path of "
-     "one, with "
-     "options as in PATH:OPTION=VALUE. auto: all that xsp has; which of them speak depends on the program."},
+     "Tracers to put into the program, by name (xsp check lists them) or by path, with options as in "
+     "PATH:OPTION=VALUE. "
+     "auto: all that xsp has; which of them record anything depends on the program."},
     {"levels", 'l', "SET,SET,...", NULL, false,
      "Level sets to record: levels A, M, L, Lib, K joined by '/'. One set: one execution with these levels. Several: "
      "as --leveled. Default: all levels in one execution."},

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of tracers. Read by tracers.c (who is chosen), environment.c (how it gets in) and `xsp check`.
+#include "launch/tracer_table.h"
+
+#include "format/level.h"
+
+#include <string.h>
+
+#define A XSP_LEVEL_MASK(XSP_LEVEL_APPLICATION)
+#define M XSP_LEVEL_MASK(XSP_LEVEL_MODEL)
+#define L XSP_LEVEL_MASK(XSP_LEVEL_LAYER)
+#define LIB XSP_LEVEL_MASK(XSP_LEVEL_LIBRARY)
+#define K XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)
+
+const struct known_tracer known_tracers[] = {
+    {.name = "nvtx",
+     .door = DOOR_VENDOR,
+     .level_mask = A | L | LIB,
+     .is_annotations = true,
+     .variables = {{"NVTX_INJECTION64_PATH", SET, VALUE_TRACER, 0, NULL}}},
+    {.name = "itt",
+     .door = DOOR_VENDOR,
+     .level_mask = A | L | LIB,
+     .is_annotations = true,
+     // 0: no limit. With a limit OpenCV leaves layers out, and says so on the program's stderr when it ends.
+     .variables = {{"INTEL_LIBITTNOTIFY64", SET, VALUE_TRACER, 0, NULL},
+                   {"OPENCV_TRACE_DEPTH_OPENCV", IF_ABSENT, VALUE_TEXT, L, "0"},
+                   {"OPENCV_TRACE_MAX_CHILDREN_OPENCV", IF_ABSENT, VALUE_TEXT, L, "0"},
+                   {"OPENCV_TRACE_MAX_CHILDREN", IF_ABSENT, VALUE_TEXT, L, "0"}}},
+    {.name = "opencl",
+     .door = DOOR_VENDOR,
+     .level_mask = K,
+     .has_named_library = true,
+     .variables = {{"OPENCL_LAYERS", PREPEND, VALUE_TRACER, 0, NULL}}},
+    {.name = "onnxruntime", .door = DOOR_FRAMEWORK, .level_mask = M | L},
+    {.name = "mxnet", .door = DOOR_FRAMEWORK, .level_mask = M | L},
+    {.name = "tensorflow", .door = DOOR_FRAMEWORK, .level_mask = M | L},
+    {.name = "functions", // comes with --functions
+     .is_not_automatic = true,
+     .variables = {{"LD_AUDIT", PREPEND, VALUE_PART, 0, "tracers/functions_audit.so"},
+                   {"XSP_FUNCTIONS", OWN, VALUE_FUNCTIONS, 0, NULL}}},
+    {.name = "fake", .level_mask = XSP_LEVEL_MASK_ALL, .is_not_automatic = true},
+    {.name = "frameworks", .door = DOOR_PART},
+    {.name = "functions_audit", .door = DOOR_PART},
+    {.name = "openvino", .door = DOOR_PART}, // loaded by its predictor
+    {0},
+};
+
+const struct known_tracer *known_tracer(const char *name)
+{
+  const struct known_tracer *tracer = known_tracers;
+  while (tracer->name != NULL && strcmp(tracer->name, name) != 0)
+    tracer++;
+  return tracer->name != NULL ? tracer : NULL;
+}
+
+bool tracer_is_part(const char *name)
+{
+  const struct known_tracer *tracer = known_tracer(name);
+  return tracer != NULL && tracer->door == DOOR_PART;
+}
