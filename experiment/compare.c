@@ -95,8 +95,6 @@ static enum status load_latencies(const struct comparison *comparison, const str
   XSP_TRY(store_observations(comparison->result->store, find_run(comparison, table, batch), comparison->arena,
                              &observations, &count, err));
   ret_latencies->values = arena_alloc_array(comparison->arena, count + 1, sizeof *ret_latencies->values);
-  if (ret_latencies->values == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot compare the variants", NULL, NULL, "out of memory");
   for (size_t i = 0; i < count; i++)
     if (!observations[i].warmup)
       ret_latencies->values[ret_latencies->count++] = (double)observations[i].duration_ns;
@@ -113,8 +111,7 @@ static enum status pair(const struct comparison *comparison, size_t variant, int
     return STATUS_OK;
   XSP_TRY(load_latencies(comparison, comparison->answers[variant], batch, &own, err));
   size_t count = own.count < first->count ? own.count : first->count;
-  if (!pairs_compare(own.values, first->values, count, comparison->arena, &ratio))
-    return error_set(err, STATUS_MEMORY, "cannot compare the variants", NULL, NULL, "out of memory");
+  pairs_compare(own.values, first->values, count, comparison->arena, &ratio);
   row[PAIRED] = real(ratio.median);
   row[LOW] = real(ratio.low);
   row[HIGH] = real(ratio.high);
@@ -161,8 +158,6 @@ enum status profile_compare(const struct profile_options *options, const struct 
       take_answer(&comparison, &tables[i]);
   struct table_cell *rows =
       arena_alloc_array(arena, options->batch_count * options->variant_count * COLUMNS, sizeof *rows);
-  if (rows == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot compare the variants", NULL, NULL, "out of memory");
   size_t row_count = 0;
   for (size_t batch = 0; batch < options->batch_count; batch++)
     XSP_TRY(add_batch(&comparison, options->batches[batch], rows, &row_count, err));

@@ -34,15 +34,13 @@ static int compare(const void *left, const void *right)
   return (*a > *b) - (*a < *b);
 }
 
-bool pairs_compare(const double *own, const double *first, size_t count, struct arena *arena,
+void pairs_compare(const double *own, const double *first, size_t count, struct arena *arena,
                    struct paired_ratio *ret_ratio)
 {
   *ret_ratio = (struct paired_ratio){NAN, NAN, NAN};
   double *ratios = arena_alloc_array(arena, count + 1, sizeof *ratios);
   struct statistic median;
   size_t used = 0;
-  if (ratios == NULL)
-    return false;
   for (size_t i = 0; i < count; i++)
     if (first[i] > 0)
       ratios[used++] = own[i] / first[i];
@@ -54,5 +52,4 @@ bool pairs_compare(const double *own, const double *first, size_t count, struct 
   }
   if (used > 0 && statistic_parse("median", &median))
     ret_ratio->median = statistic_apply(&median, ratios, used);
-  return true;
 }

@@ -5,15 +5,13 @@
 
 #include "base/arena.h"
 
-#include <stdbool.h>
-
 struct paired_ratio {
   double median;    // of own / first over the pairs; NaN: none
   double low, high; // of its 95 % interval; NaN: too few pairs for one
 };
 
-// `own[i]` and `first[i]` are of the same repetition. False: out of memory.
-bool pairs_compare(const double *own, const double *first, size_t count, struct arena *arena,
+// `own[i]` and `first[i]` are of the same repetition.
+void pairs_compare(const double *own, const double *first, size_t count, struct arena *arena,
                    struct paired_ratio *ret_ratio);
 
 #endif

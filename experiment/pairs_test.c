@@ -25,7 +25,7 @@ static void what_disturbs_both_cancels(void **state)
   }
   struct arena arena = {0};
   struct paired_ratio ratio;
-  assert_true(pairs_compare(own, first, 9, &arena, &ratio));
+  pairs_compare(own, first, 9, &arena, &ratio);
   assert_near(ratio.median, 1.54);
   assert_near(ratio.low, 1.51); // the second and the second to last of nine: 96.1 %
   assert_near(ratio.high, 1.57);
@@ -38,16 +38,16 @@ static void few_pairs_have_no_interval(void **state)
   const double first[] = {1, 1, 1, 1, 1, 1}, own[] = {6, 2, 1, 3, 5, 4};
   struct arena arena = {0};
   struct paired_ratio ratio;
-  assert_true(pairs_compare(own, first, 5, &arena, &ratio));
+  pairs_compare(own, first, 5, &arena, &ratio);
   assert_near(ratio.median, 3);
   assert_true(isnan(ratio.low) && isnan(ratio.high));
-  assert_true(pairs_compare(own, first, 6, &arena, &ratio)); // least and most of six: 96.9 %
+  pairs_compare(own, first, 6, &arena, &ratio); // least and most of six: 96.9 %
   assert_near(ratio.low, 1);
   assert_near(ratio.high, 6);
-  assert_true(pairs_compare(own, first, 0, &arena, &ratio));
+  pairs_compare(own, first, 0, &arena, &ratio);
   assert_true(isnan(ratio.median));
   const double nothing[] = {0, 0, 0, 0, 0, 0};
-  assert_true(pairs_compare(own, nothing, 6, &arena, &ratio));
+  pairs_compare(own, nothing, 6, &arena, &ratio);
   assert_true(isnan(ratio.median));
   arena_done(&arena);
 }
@@ -74,7 +74,7 @@ static void the_interval_holds_the_true_ratio(void **state)
         first[i] = 1 - log(1 - next(&seed)); // a long tail
         own[i] = 1 - log(1 - next(&seed));
       }
-      assert_true(pairs_compare(own, first, sizes[s], &arena, &ratio));
+      pairs_compare(own, first, sizes[s], &arena, &ratio);
       missed += ratio.low > 1 || ratio.high < 1;
       arena_done(&arena);
     }

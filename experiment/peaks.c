@@ -3,6 +3,7 @@
 // readings: what disturbs can only slow down. Called by `xsp profile` before anything is measured, and by `xsp check`.
 #include "experiment/peaks.h"
 
+#include "base/memory.h"
 #include "experiment/system.h"
 
 #include <math.h>
@@ -201,9 +202,9 @@ static unsigned make_team(struct team *team, struct worker **ret_workers)
   double quota = system_cpu_quota();
   if (quota < most)
     most = quota < 1 ? 1 : (unsigned)quota;
-  *ret_workers = calloc(most, sizeof **ret_workers);
+  *ret_workers = memory_new(most, sizeof **ret_workers);
   unsigned count = 0;
-  for (size_t cpu = 0; *ret_workers != NULL && cpu < CPU_SETSIZE && count < most; cpu++)
+  for (size_t cpu = 0; cpu < CPU_SETSIZE && count < most; cpu++)
     if (CPU_ISSET(cpu, &set))
       (*ret_workers)[count++] = (struct worker){.team = team, .cpu = cpu};
   return count;

@@ -297,9 +297,7 @@ static enum status create_scratch(const char *output_path, uint32_t level_mask, 
   *ret_run = (struct store_run){
       .run_id = 1, .experiment_id = 1, .levels = {level_mask, false}, .epoch_is_unix = true, .own_pct = NAN};
   *ret_scratch = NULL;
-  enum status status =
-      path == NULL ? error_set(err, STATUS_MEMORY, "cannot resolve ambiguous parents", NULL, NULL, "out of memory")
-                   : store_create(path, true, ret_scratch, err);
+  enum status status = store_create(path, true, ret_scratch, err);
   if (status == STATUS_OK)
     status = store_add_experiment(*ret_scratch, &experiment, err);
   if (status == STATUS_OK)
@@ -360,7 +358,7 @@ static enum status resolve(struct experiment *experiment, struct error *err)
   else
     resolve_explain(&resolution, &text);
   if (status == STATUS_OK)
-    status = store_add_note(experiment->store, 0, "resolve", text.data != NULL ? text.data : "", err);
+    status = store_add_note(experiment->store, 0, "resolve", text.data, err);
   if (status == STATUS_OK && text.data != NULL)
     MESSAGE(experiment, "%s", text.data);
   buf_done(&text);

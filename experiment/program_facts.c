@@ -19,8 +19,6 @@ static enum status look(struct store *store, struct arena *arena, struct seen **
   struct store_run *runs;
   XSP_TRY(store_runs(store, arena, &runs, ret_count, err));
   *ret_seen = arena_alloc_array(arena, *ret_count + 1, sizeof **ret_seen);
-  if (*ret_seen == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot describe the runs", NULL, NULL, "out of memory");
   for (size_t i = 0; i < *ret_count; i++) {
     struct store_observation *observations;
     struct seen *seen = &(*ret_seen)[i];
@@ -96,8 +94,6 @@ static enum status take_row(void *context, const struct store_cell *cells, size_
       row[i] = (struct table_cell){CELL_INT, {.integer = cells[i].integer}};
     else if (cells[i].type == STORE_DOUBLE)
       row[i] = (struct table_cell){CELL_REAL, {.real = cells[i].real}};
-    if (row[i].type == CELL_TEXT && row[i].value.text == NULL)
-      return error_set(err, STATUS_MEMORY, "cannot list ranges", NULL, NULL, "out of memory");
   }
   return STATUS_OK;
 }
@@ -107,8 +103,6 @@ enum status run_facts_ranges(struct store *store, const struct run_facts *facts,
 {
   char sql[512];
   struct reading reading = {arena, arena_alloc_array(arena, top * COLUMN_COUNT + 1, sizeof(struct table_cell)), 0, top};
-  if (reading.rows == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot list ranges", NULL, NULL, "out of memory");
   snprintf(sql, sizeof sql,
            "select name, level, count(*), sum(duration_ns) / 1e6, sum(self_ns) / 1e6 from span where run_id = %" PRId64
            " and level in ('application', 'library') and coalesce(category, '') <> 'program'"

@@ -2,13 +2,13 @@
 // Walks over the spans of one execution that was just drained. Called by program_experiment.c; no run is held in memory.
 #include "experiment/program_spans.h"
 
-#include "base/buf.h"
+#include "base/vector.h"
 
 struct walk {
   int64_t program_id;
   struct run_spans found;
-  uint32_t key;    // of the tag
-  struct buf tags; // of struct store_tag
+  uint32_t key; // of the tag
+  VECTOR(struct store_tag) tags;
 };
 
 static enum status visit_levels(void *context, size_t first_row, const struct store_spans *spans,
@@ -45,8 +45,7 @@ static enum status visit_warmups(void *context, size_t first_row, const struct s
       continue;
     const struct store_tag tag = {
         .span_id = spans->span_id[i], .key = walk->key, .type = STORE_INT, .value.integer = 1};
-    if (!buf_put(&walk->tags, &tag, sizeof tag))
-      return error_set(err, STATUS_MEMORY, "cannot keep a warm-up execution", NULL, NULL, "out of memory");
+    *vector_add(&walk->tags) = tag;
   }
   return STATUS_OK;
 }
@@ -54,12 +53,10 @@ static enum status visit_warmups(void *context, size_t first_row, const struct s
 enum status run_spans_mark_warmup(struct store *store, int64_t run_id, int64_t program_id, struct error *err)
 {
   struct walk walk = {.program_id = program_id, .key = store_string(store, "warmup", 6)};
-  buf_init(&walk.tags, BUF_MAXIMUM_DEFAULT);
   uint32_t columns = STORE_BIT(STORE_SPAN_ID) | STORE_BIT(STORE_LEVEL) | STORE_BIT(STORE_FLAGS);
   enum status status = store_walk_spans(store, run_id, columns, visit_warmups, &walk, err);
-  const void *tags = walk.tags.data; // whole structs, as malloc aligned them
-  if (status == STATUS_OK && walk.tags.length > 0)
-    status = store_add_tags(store, run_id, tags, walk.tags.length / sizeof(struct store_tag), err);
-  buf_done(&walk.tags);
+  if (status == STATUS_OK && walk.tags.count > 0)
+    status = store_add_tags(store, run_id, walk.tags.items, walk.tags.count, err);
+  vector_done(&walk.tags);
   return status;
 }

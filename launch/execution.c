@@ -3,6 +3,7 @@
 // goes wrong while the program runs never reaches the program: it is drained no further, and the error comes when it ended.
 #include "launch/execution.h"
 
+#include "base/memory.h"
 #include "collect/collect.h"
 #include "launch/environment.h"
 #include "launch/file_name.h"
@@ -182,9 +183,9 @@ static struct processes count_processes(const struct capture *capture)
   struct processes counts = {0, 0, false};
   struct collect_process process;
   size_t cursor = 0, joined = 0, living = 0;
-  int64_t *numbers = malloc(PROCESSES_LOOKED_AT * sizeof *numbers);
-  int64_t *alive = malloc(PROCESSES_LOOKED_AT * sizeof *alive);
-  while (numbers && alive && joined < PROCESSES_LOOKED_AT && collect_process(capture->session, &cursor, &process)) {
+  int64_t *numbers = memory_new(PROCESSES_LOOKED_AT, sizeof *numbers);
+  int64_t *alive = memory_new(PROCESSES_LOOKED_AT, sizeof *alive);
+  while (joined < PROCESSES_LOOKED_AT && collect_process(capture->session, &cursor, &process)) {
     bool is_program = process.process_id == capture->process.process;
     counts.has_program |= is_program;
     numbers[joined++] = process.process_id;
@@ -290,10 +291,9 @@ static void fill_result(struct capture *capture)
   result->left_running = processes.living;
   const char *messages = collect_messages(capture->session, &capture->arena);
   char *copy = arena_copy(&capture->arena, messages, strlen(messages));
-  if (copy != NULL && capture->options->functions != NULL)
+  if (capture->options->functions != NULL)
     functions_put_together(capture->options->functions, copy);
-  if (copy != NULL)
-    say(result, copy, strlen(copy));
+  say(result, copy, strlen(copy));
   explain_counts(capture, &counts);
   explain_absence(capture, processes.has_program);
 }

@@ -83,8 +83,8 @@ enum status file_name_expand(const char *pattern, struct arena *arena, const cha
   enum status status = expand(pattern, &name, err);
   if (status == STATUS_OK && name.failed)
     status = wrong(pattern, "a shorter one", err, "the name is too long");
-  if (status == STATUS_OK && (*ret_name = arena_copy(arena, name.data, name.length)) == NULL)
-    status = error_set(err, STATUS_MEMORY, "cannot make a file name", NULL, NULL, "out of memory");
+  if (status == STATUS_OK)
+    *ret_name = arena_copy(arena, name.data, name.length);
   buf_done(&name);
   return status;
 }

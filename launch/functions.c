@@ -3,6 +3,7 @@
 // what each process said of it is put together. Called by `xsp run`.
 #include "launch/functions.h"
 
+#include "base/memory.h"
 #include "tracers/functions/list.h"
 
 #include <errno.h>
@@ -44,9 +45,8 @@ static enum status read_text(const char *path, struct list *list, size_t *ret_le
 
 static enum status list_read(const char *path, struct list *list, struct error *err)
 {
-  *list = (struct list){malloc(FUNCTIONS_LIST_BYTES_MOST + 2), calloc(FUNCTIONS_RULES_MOST, sizeof *list->rules), 0};
-  if (list->text == NULL || list->rules == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot read the list of functions", path, NULL, "out of memory");
+  *list = (struct list){memory_new(1, FUNCTIONS_LIST_BYTES_MOST + 2),
+                        memory_new(FUNCTIONS_RULES_MOST, sizeof *list->rules), 0};
   size_t length = 0;
   XSP_TRY(read_text(path, list, &length, err));
   struct functions_fault fault = {0};

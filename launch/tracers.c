@@ -107,8 +107,6 @@ static enum status add_text(const struct launch_options *options, const char *fo
   size_t length = strcspn(text, ":");
   char *file = arena_copy(arena, text, length);
   char *real = arena_alloc(arena, PATH_MAX);
-  if (file == NULL || real == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot choose tracers", NULL, NULL, "out of memory");
   struct chosen_tracer tracer = {file, real, text + length};
   if (strcmp(file, "functions") == 0) // added at the end
     return options->functions != NULL ? STATUS_OK
@@ -124,8 +122,6 @@ static enum status add_text(const struct launch_options *options, const char *fo
     bool has_ending = base_length > 3 && strcmp(base + base_length - 3, ".so") == 0;
     tracer.name = arena_copy(arena, base, has_ending ? base_length - 3 : base_length);
   }
-  if (file == NULL || tracer.name == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot choose tracers", NULL, NULL, "out of memory");
   if (realpath(file, real) == NULL)
     return error_set_errno(err, STATUS_USE, "no such tracer", file, "`xsp check`");
   return add(options, tracers, tracer, err);
@@ -150,8 +146,6 @@ static enum status add_functions(const struct launch_options *options, const cha
     return STATUS_OK;
   const char *file = arena_format(arena, "%s/functions.so", folder);
   char *real = arena_alloc(arena, PATH_MAX);
-  if (file == NULL || real == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot choose tracers", NULL, NULL, "out of memory");
   if (realpath(file, real) == NULL)
     return error_set_errno(err, STATUS_SYSTEM, "cannot trace functions", file, "reinstall xsp");
   return add(options, tracers, (struct chosen_tracer){"functions", real, ""}, err);

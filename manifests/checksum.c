@@ -4,6 +4,8 @@
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "manifests/checksum.h"
 
+#include "base/memory.h"
+
 #include <openssl/sha.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +18,8 @@ struct checksum {
 
 struct checksum *checksum_start(void)
 {
-  struct checksum *checksum = malloc(sizeof *checksum);
-  if (checksum != NULL)
-    SHA256_Init(&checksum->context);
+  struct checksum *checksum = memory_new(1, sizeof *checksum);
+  SHA256_Init(&checksum->context);
   return checksum;
 }
 
@@ -41,13 +42,11 @@ enum status checksum_add_file(struct checksum *checksum, const char *path, struc
   FILE *file = fopen(path, "rbe");
   if (file == NULL)
     return error_set_errno(err, STATUS_INPUT, "cannot read the model", path, "another path");
-  unsigned char *block = malloc(BLOCK_BYTES);
+  unsigned char *block = memory_new(1, BLOCK_BYTES);
   enum status status = STATUS_OK;
-  if (block == NULL)
-    status = error_set(err, STATUS_MEMORY, "cannot read the model", path, NULL, "out of memory");
-  for (size_t got = 0; status == STATUS_OK && (got = fread(block, 1, BLOCK_BYTES, file)) > 0;)
+  for (size_t got = 0; (got = fread(block, 1, BLOCK_BYTES, file)) > 0;)
     checksum_add(checksum, block, got);
-  if (status == STATUS_OK && ferror(file))
+  if (ferror(file))
     status = error_set_errno(err, STATUS_INPUT, "cannot read the model", path, "another path");
   free(block);
   fclose(file);

@@ -9,8 +9,8 @@
 
 #define CHECKSUM_TEXT_SIZE 65
 
-struct checksum;                       // of bytes that come one after the other
-struct checksum *checksum_start(void); // NULL: out of memory
+struct checksum; // of bytes that come one after the other
+struct checksum *checksum_start(void);
 void checksum_add(struct checksum *checksum, const void *bytes, size_t length);
 void checksum_finish(struct checksum *checksum, char hex[CHECKSUM_TEXT_SIZE]); // frees
 // Errors: STATUS_INPUT where the file cannot be read. Adds its bytes.

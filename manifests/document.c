@@ -3,6 +3,8 @@
 // nothing of it is expanded.
 #include "manifests/document.h"
 
+#include "base/memory.h"
+
 #include <regex.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -63,17 +65,12 @@ static enum status refuse(struct document *document, size_t line, const char *ad
                    "%s", why);
 }
 
-static enum status out_of_memory(struct document *document)
-{
-  return error_set(document->err, STATUS_MEMORY, "cannot read the manifest", document->path, NULL, "out of memory");
-}
-
 // libyaml's own words, at the line it means: the reader knows only the byte.
 static enum status explain(struct document *document)
 {
   const yaml_parser_t *parser = &document->parser;
   if (parser->error == YAML_MEMORY_ERROR)
-    return out_of_memory(document);
+    memory_exhausted();
   char why[256];
   size_t line = parser->problem_mark.line + 1;
   if (parser->error == YAML_READER_ERROR) {
@@ -146,16 +143,12 @@ static enum status make_node(struct document *document, const yaml_event_t *even
   if (++document->nodes > NODES_MAXIMUM)
     return refuse(document, event->start_mark.line + 1, NULL, "too many entries");
   struct document_node *node = arena_alloc(document->arena, sizeof *node);
-  if (node == NULL)
-    return out_of_memory(document);
   node->line = (unsigned)event->start_mark.line + 1;
   node->text = "";
   node->kind = event->type == YAML_MAPPING_START_EVENT ? NODE_MAP : NODE_LIST;
   if (event->type == YAML_SCALAR_EVENT) {
     node->kind = scalar_kind(document, event);
     node->text = arena_copy(document->arena, (const char *)event->data.scalar.value, event->data.scalar.length);
-    if (node->text == NULL)
-      return out_of_memory(document);
     if (strlen(node->text) != event->data.scalar.length)
       return refuse(document, node->line, "the same without it", "a NUL character in a text");
   }
@@ -252,14 +245,16 @@ enum status document_parse(const char *bytes, size_t size, const char *path, str
     return error_set(err, STATUS_INPUT, "wrong manifest", path, NULL, "it is larger than %zu KiB: this is no manifest",
                      DOCUMENT_BYTES_MAXIMUM >> 10);
   if (!yaml_parser_initialize(&document.parser))
-    return out_of_memory(&document);
+    memory_exhausted();
   yaml_parser_set_encoding(&document.parser, YAML_UTF8_ENCODING);
   yaml_parser_set_input_string(&document.parser, (const unsigned char *)bytes, size);
   size_t compiled = 0;
   while (compiled < PLAIN_KINDS &&
          regcomp(&document.patterns[compiled], plain_kinds[compiled].pattern, REG_EXTENDED | REG_NOSUB) == 0)
     compiled++;
-  enum status status = compiled == PLAIN_KINDS ? read_document(&document, ret_root) : out_of_memory(&document);
+  if (compiled < PLAIN_KINDS)
+    memory_exhausted();
+  enum status status = read_document(&document, ret_root);
   while (compiled > 0)
     regfree(&document.patterns[--compiled]);
   yaml_parser_delete(&document.parser);

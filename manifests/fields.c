@@ -2,6 +2,7 @@
 // Checked values of a manifest's document; see fields.h. Called by manifest.c only.
 #include "manifests/fields.h"
 
+#include "base/memory.h"
 #include "base/nearest.h"
 
 #include <errno.h>
@@ -37,12 +38,6 @@ enum status fields_wrong(const struct fields *fields, const struct document_node
   vsnprintf(why, sizeof why, why_format, values);
   va_end(values);
   return manifest_wrong(fields->manifest, node->line, STATUS_INPUT, advice, fields->err, "%s", why);
-}
-
-static enum status out_of_memory(const struct fields *fields)
-{
-  return error_set(fields->err, STATUS_MEMORY, "cannot read the manifest", fields->manifest->path, NULL,
-                   "out of memory");
 }
 
 // ---- maps ------------------------------------------------------------------------------------------------------------
@@ -126,7 +121,7 @@ enum status field_word(const struct fields *fields, const struct field *field, c
   XSP_TRY(field_text(fields, field, node, target));
   regex_t pattern;
   if (regcomp(&pattern, field->pattern, REG_EXTENDED | REG_NOSUB) != 0)
-    return out_of_memory(fields);
+    memory_exhausted();
   bool fits = regexec(&pattern, node->text, 0, NULL, 0) == 0;
   regfree(&pattern);
   char advice[192];
@@ -143,7 +138,7 @@ enum status fields_room(const struct fields *fields, const struct field *field, 
   if (node->count > MANIFEST_LIST_MAXIMUM)
     return fields_wrong(fields, node, NULL, "%s has more than %d entries", field->key, MANIFEST_LIST_MAXIMUM);
   *ret_items = arena_alloc_array(fields->arena, node->count, item_bytes);
-  return *ret_items != NULL ? STATUS_OK : out_of_memory(fields);
+  return STATUS_OK;
 }
 
 enum status field_texts(const struct fields *fields, const struct field *field, const struct document_node *node,

@@ -91,8 +91,6 @@ static enum status hash_key(const struct manifest *manifest, const char *script,
                             char hex[CHECKSUM_TEXT_SIZE], struct error *err)
 {
   struct checksum *key = checksum_start();
-  if (key == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot use the manifest", manifest->path, NULL, "out of memory");
   enum status status = checksum_add_file(key, script, err);
   for (size_t i = 0; i < manifest->uses.count && status == STATUS_OK; i++) {
     const char *used = NULL;
@@ -121,8 +119,6 @@ static enum status find_place(const struct manifest *manifest, const char *scrip
   ret_place->making = arena_format(arena, "%s/.%s.making", ret_place->cache, name);
   ret_place->lock = arena_format(arena, "%s/.%s.lock", ret_place->cache, name);
   ret_place->result = arena_format(arena, "%s/%s", ret_place->folder, manifest->produces);
-  if (ret_place->result == NULL || ret_place->lock == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot use the manifest", manifest->path, NULL, "out of memory");
   return STATUS_OK;
 }
 
@@ -159,8 +155,6 @@ static enum status run_generator(const struct manifest *manifest, const char *sc
                                  message_fn message, struct arena *arena, struct error *err)
 {
   const char **arguments = arena_alloc_array(arena, manifest->arguments.count + 4, sizeof *arguments);
-  if (arguments == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot use the manifest", manifest->path, NULL, "out of memory");
   size_t count = 0;
   arguments[count++] = script;
   for (size_t i = 0; i < manifest->arguments.count; i++)

@@ -271,13 +271,11 @@ enum status manifest_load(const char *path, struct arena *arena, struct manifest
   if (file == NULL)
     return error_set_errno(err, STATUS_INPUT, "cannot read the manifest", path, "another path");
   char *bytes = arena_alloc(arena, DOCUMENT_BYTES_MAXIMUM + 1);
-  size_t size = bytes != NULL ? fread(bytes, 1, DOCUMENT_BYTES_MAXIMUM + 1, file) : 0;
+  size_t size = fread(bytes, 1, DOCUMENT_BYTES_MAXIMUM + 1, file);
   bool has_failed = ferror(file) != 0;
   int reason = errno;
   fclose(file);
   errno = reason;
-  if (bytes == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot read the manifest", path, NULL, "out of memory");
   if (has_failed)
     return error_set_errno(err, STATUS_INPUT, "cannot read the manifest", path, "another path");
   return manifest_parse(bytes, size, path, arena, ret_manifest, err);

@@ -3,6 +3,8 @@
 // followed has the file that was named.
 #include "manifests/model_files.h"
 
+#include "base/vector.h"
+
 #include "frameworks/onnxruntime/onnx_external.h"
 
 #include <fcntl.h>
@@ -22,30 +24,16 @@
 struct finding {
   struct arena *arena;
   const char *folder;
-  const char **names; // malloc'ed
-  size_t count, room;
-  bool has_failed, has_too_many;
+  VECTOR(const char *) names;
+  bool has_too_many;
 };
 
 static void add(struct finding *finding, const char *name, size_t length)
 {
-  finding->has_too_many = finding->has_too_many || finding->count == FILES_MAXIMUM;
+  finding->has_too_many = finding->has_too_many || finding->names.count == FILES_MAXIMUM;
   if (finding->has_too_many)
     return;
-  if (finding->count == finding->room) {
-    size_t room = finding->room * 2 + 16;
-    const char **names = realloc(finding->names, room * sizeof *names);
-    if (names == NULL) {
-      finding->has_failed = true;
-      return;
-    }
-    finding->names = names;
-    finding->room = room;
-  }
-  const char *copy = arena_copy(finding->arena, name, length);
-  finding->has_failed = finding->has_failed || copy == NULL;
-  if (copy != NULL)
-    finding->names[finding->count++] = copy;
+  *vector_add(&finding->names) = arena_copy(finding->arena, name, length);
 }
 
 // ---- what belongs to a file ------------------------------------------------------------------------------------------
@@ -159,20 +147,18 @@ static bool size_of(const char *folder, const char *name, int64_t *ret_bytes)
 static enum status settle(struct finding *finding, struct model_files *files, struct error *err)
 {
   files->folder = finding->folder;
-  files->names = arena_alloc_array(finding->arena, finding->count + 1, sizeof *files->names);
+  files->names = arena_alloc_array(finding->arena, finding->names.count + 1, sizeof *files->names);
   if (finding->has_too_many)
     return error_set(err, STATUS_INPUT, "cannot read the model", finding->folder, "another path",
                      "more than %d files: this is no model's folder", FILES_MAXIMUM);
-  if (files->names == NULL || finding->has_failed)
-    return error_set(err, STATUS_MEMORY, "cannot read the model", finding->folder, NULL, "out of memory");
-  if (finding->count > 0)
-    qsort(finding->names, finding->count, sizeof *finding->names, by_name);
-  for (size_t i = 0; i < finding->count; i++) {
+  if (finding->names.count > 0)
+    qsort(finding->names.items, finding->names.count, sizeof *finding->names.items, by_name);
+  for (size_t i = 0; i < finding->names.count; i++) {
     int64_t bytes = 0;
-    if ((i > 0 && strcmp(finding->names[i - 1], finding->names[i]) == 0) ||
-        !size_of(finding->folder, finding->names[i], &bytes))
+    if ((i > 0 && strcmp(finding->names.items[i - 1], finding->names.items[i]) == 0) ||
+        !size_of(finding->folder, finding->names.items[i], &bytes))
       continue;
-    files->names[files->count++] = finding->names[i];
+    files->names[files->count++] = finding->names.items[i];
     files->bytes += bytes;
   }
   return STATUS_OK;
@@ -192,16 +178,14 @@ enum status model_files_find(const char *path, struct arena *arena, struct model
   if (!S_ISDIR(about.st_mode))
     finding.folder = base == path ? "." : arena_copy(arena, path, (size_t)(base - path));
   if (S_ISDIR(about.st_mode) || strcmp(base, "saved_model.pb") == 0) { // the file may be named in the folder's place
-    status = finding.folder != NULL ? add_folder(&finding, finding.folder, err) : STATUS_OK;
-    finding.has_failed = finding.has_failed || finding.folder == NULL;
+    status = add_folder(&finding, finding.folder, err);
   } else {
-    finding.has_failed = finding.folder == NULL;
     add(&finding, base, strlen(base));
     add_belonging(&finding, path);
   }
   if (status == STATUS_OK)
     status = settle(&finding, ret_files, err);
-  free(finding.names);
+  vector_done(&finding.names);
   return status;
 }
 
@@ -211,8 +195,6 @@ static enum status checksum_of(const struct model_files *files, const char *name
   char path[PATH_MAX];
   snprintf(path, sizeof path, "%s/%s", files->folder, name);
   struct checksum *checksum = checksum_start();
-  if (checksum == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot read the model", path, NULL, "out of memory");
   enum status status = checksum_add_file(checksum, path, err);
   checksum_finish(checksum, hex);
   return status;
@@ -223,8 +205,6 @@ enum status model_files_checksum(const struct model_files *files, char hex[CHECK
   if (files->count == 1)
     return checksum_of(files, files->names[0], hex, err);
   struct checksum *list = checksum_start();
-  if (list == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot read the model", files->folder, NULL, "out of memory");
   enum status status = STATUS_OK;
   for (size_t i = 0; i < files->count && status == STATUS_OK; i++) {
     char each[CHECKSUM_TEXT_SIZE];

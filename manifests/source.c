@@ -57,7 +57,7 @@ static enum status find_generated(const struct manifest *manifest, message_fn me
   buf_format(&text, "generator %s", manifest->generator);
   for (size_t i = 0; i < manifest->arguments.count; i++)
     buf_format(&text, " %s", manifest->arguments.items[i]);
-  model->source = arena_copy(arena, text.data != NULL ? text.data : "", text.length);
+  model->source = arena_copy(arena, text.data, text.length);
   buf_done(&text);
   return STATUS_OK;
 }
@@ -90,8 +90,6 @@ enum status manifest_find_model(const struct manifest *manifest, message_fn mess
     XSP_TRY(find_generated(manifest, message, arena, ret_model, err));
     break;
   }
-  if (ret_model->path == NULL || ret_model->source == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot use the manifest", manifest->path, NULL, "out of memory");
   if (access(ret_model->path, R_OK) != 0)
     return manifest_wrong(manifest, manifest->source_line, STATUS_INPUT, "a path from the manifest's folder", err,
                           "cannot read the model %s: %m", ret_model->path);

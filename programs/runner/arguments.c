@@ -121,8 +121,6 @@ enum status arguments_parse(int count, char **values, struct arena *arena, struc
   ret_arguments->inputs = arena_alloc_array(arena, (size_t)count, sizeof *ret_arguments->inputs);
   ret_arguments->dims = arena_alloc_array(arena, (size_t)count, sizeof *ret_arguments->dims);
   ret_arguments->expectations = arena_alloc_array(arena, (size_t)count, sizeof *ret_arguments->expectations);
-  if (ret_arguments->inputs == NULL || ret_arguments->dims == NULL || ret_arguments->expectations == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot start", NULL, NULL, "out of memory");
   for (int i = 1; i < count; i++) {
     if (strcmp(values[i], "--profile-file") == 0) {
       ret_arguments->options.force_profile_file = true;

@@ -2,6 +2,7 @@
 // Shapes and memory of the inputs; see inputs.h. Called outside every span.
 #include "programs/runner/inputs.h"
 
+#include "base/memory.h"
 #include "base/npy.h"
 #include "manifests/expect.h"
 
@@ -329,9 +330,7 @@ enum status inputs_prepare(struct inputs *inputs, const struct predictor_model *
                            const struct runner_arguments *arguments, int64_t batch, struct error *err)
 {
   inputs_done(inputs);
-  inputs->tensors = calloc(model->input_count + 1, sizeof *inputs->tensors);
-  if (inputs->tensors == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot make inputs", NULL, NULL, "out of memory");
+  inputs->tensors = memory_new(model->input_count + 1, sizeof *inputs->tensors);
   inputs->count = model->input_count;
   enum status status = prepare(inputs, model, arguments, batch, err);
   if (status != STATUS_OK)

@@ -157,10 +157,6 @@ static void print_table(const struct check_links *links, enum report_format form
   size_t most = links->count * XSP_LEVEL_COUNT * BASIS_COUNT;
   struct table_cell *rows = arena_alloc_array(&arena, most * COLUMN_END + 1, sizeof *rows);
   size_t count = 0;
-  if (rows == NULL) {
-    out->failed = true;
-    return;
-  }
   for (size_t i = 0; i < links->count; i++)
     for (unsigned level = 0; level < XSP_LEVEL_COUNT; level++)
       for (unsigned basis = 0; basis < BASIS_COUNT; basis++) {

@@ -67,8 +67,6 @@ static enum status open_model(struct finding *finding, const char *library, stru
       .dims = manifest_dims(manifest, NULL, arena),
       .expectations = manifest_expectations(manifest, arena),
   };
-  if (options.inputs == NULL || options.dims == NULL || options.expectations == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot check the manifest", manifest->path, NULL, "out of memory");
   struct level_set levels;
   struct runner runner;
   (void)level_set_parse("M", 1, &levels);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parses a verb's arguments by its option table. Called by main; the getters by the verbs. Prints nothing.
+#include "base/memory.h"
 #include "base/nearest.h"
 #include "programs/xsp/verb.h"
 
@@ -148,10 +149,8 @@ enum status invocation_parse(const struct verb *verb, int count, char **texts, s
   size_t letters = 1;
   for (int i = 0; i < count; i++)
     letters += strlen(texts[i]) + 1; // an upper bound of options: joined letters
-  ret_invocation->arguments = calloc((size_t)count + 1, sizeof *ret_invocation->arguments);
-  ret_invocation->options = calloc(letters, sizeof *ret_invocation->options);
-  if (ret_invocation->arguments == NULL || ret_invocation->options == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot read the options", NULL, NULL, "out of memory");
+  ret_invocation->arguments = memory_new((size_t)count + 1, sizeof *ret_invocation->arguments);
+  ret_invocation->options = memory_new(letters, sizeof *ret_invocation->options);
   bool options_over = false;
   for (int i = 0; i < count; i++) {
     const char *text = texts[i];
@@ -276,9 +275,7 @@ enum status option_int64_list(const char *name, const char *text, int64_t least,
   size_t count = 1;
   for (const char *at = text; *at != 0; at++)
     count += *at == ',';
-  int64_t *values = calloc(count, sizeof *values);
-  if (values == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot read the options", NULL, NULL, "out of memory");
+  int64_t *values = memory_new(count, sizeof *values);
   const char *at = text;
   for (size_t i = 0; i < count; i++) {
     size_t length = strcspn(at, ",");

@@ -123,8 +123,6 @@ static enum status from_manifest(const struct invocation *invocation, struct pro
   struct manifest *manifest = arena_alloc(arena, sizeof *manifest);
   struct manifest_model model;
   const struct predictor *predictor = NULL;
-  if (manifest == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot read the manifest", invocation->arguments[0], NULL, "out of memory");
   XSP_TRY(manifest_load(invocation->arguments[0], arena, manifest, err));
   XSP_TRY(manifest_predictor(manifest, &predictor, err));
   XSP_TRY(check_framework(invocation, manifest, err));
@@ -138,8 +136,6 @@ static enum status from_manifest(const struct invocation *invocation, struct pro
   runner->expectations = manifest_expectations(manifest, arena);
   runner->inputs = manifest_inputs(manifest, repeated(invocation, "input", arena), arena);
   runner->dims = manifest_dims(manifest, repeated(invocation, "dim", arena), arena);
-  if (runner->expectations == NULL || runner->inputs == NULL || runner->dims == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot read the manifest", manifest->path, NULL, "out of memory");
   profile->name = manifest->name;
   for (size_t i = 0; !invocation_has(invocation, "batch") && i < manifest->batch_count; i++)
     profile->batches[profile->batch_count++] = manifest->batches[i];

@@ -64,33 +64,21 @@ static int compare_names(const struct dirent **left, const struct dirent **right
   return strcmp((*left)->d_name, (*right)->d_name); // not by the locale: the same everywhere
 }
 
-static enum status no_memory(struct error *err)
-{
-  return error_set(err, STATUS_MEMORY, "cannot open the files", NULL, NULL, "out of memory");
-}
-
-static enum status reserve(struct reader_files *files, size_t more, struct error *err)
+static void reserve(struct reader_files *files, size_t more)
 {
   struct store **stores = arena_alloc_array(&files->arena, files->count + more + 1, sizeof *stores);
   const char **left_out = arena_alloc_array(&files->arena, files->left_out_count + more + 1, sizeof *left_out);
-  if (stores == NULL || left_out == NULL)
-    return no_memory(err);
   for (size_t i = 0; i < files->count; i++)
     stores[i] = files->stores[i];
   for (size_t i = 0; i < files->left_out_count; i++)
     left_out[i] = files->left_out[i];
   files->stores = stores;
   files->left_out = left_out;
-  return STATUS_OK;
 }
 
-static enum status leave_out(struct reader_files *files, const char *path, const char *why, struct error *err)
+static void leave_out(struct reader_files *files, const char *path, const char *why)
 {
-  const char *text = arena_format(&files->arena, "%s: %s", path, why);
-  if (text == NULL)
-    return no_memory(err);
-  files->left_out[files->left_out_count++] = text;
-  return STATUS_OK;
+  files->left_out[files->left_out_count++] = arena_format(&files->arena, "%s: %s", path, why);
 }
 
 // A broken file is told as the error that it is; `*first` keeps the first, for when nothing is left.
@@ -112,7 +100,8 @@ static enum status open_or_leave_out(struct reader_files *files, const char *pat
     *first = why;
   files->has_broken = true;
   output_talk_error(&why);
-  return leave_out(files, path, why.why, err);
+  leave_out(files, path, why.why);
+  return STATUS_OK;
 }
 
 static enum status open_folder(struct reader_files *files, const char *path, struct error *first, struct error *err)
@@ -122,16 +111,15 @@ static enum status open_folder(struct reader_files *files, const char *path, str
   if (count < 0)
     return error_set_errno(err, STATUS_INPUT, "cannot read the folder", path, "xsp analyze T8 FOLDER");
   size_t files_in_it = 0;
-  enum status status = reserve(files, (size_t)count, err);
+  enum status status = STATUS_OK;
+  reserve(files, (size_t)count);
   for (int i = 0; i < count; i++) {
     const char *name = entries[i]->d_name;
     const char *file = arena_format(&files->arena, "%s%s%s", path, ends_with(path, "/") ? "" : "/", name);
-    if (status == STATUS_OK && file == NULL)
-      status = no_memory(err);
     if (status == STATUS_OK && ends_with(name, UNFINISHED)) {
       output_talk("xsp: %s: left out: it is not finished; xsp recover, or the program that writes it, finishes it",
                   file);
-      status = leave_out(files, file, "it is not finished", err);
+      leave_out(files, file, "it is not finished");
     } else if (status == STATUS_OK) {
       files_in_it++;
       status = open_or_leave_out(files, file, first, err);
@@ -150,7 +138,7 @@ enum status reader_files_open(const char *const *paths, size_t path_count, bool 
 {
   struct error first = {0};
   *ret_files = (struct reader_files){0};
-  XSP_TRY(reserve(ret_files, path_count, err));
+  reserve(ret_files, path_count);
   for (size_t i = 0; i < path_count; i++) {
     struct stat facts;
     if (!are_many) {
@@ -158,7 +146,7 @@ enum status reader_files_open(const char *const *paths, size_t path_count, bool 
       ret_files->count++;
     } else if (stat(paths[i], &facts) == 0 && S_ISDIR(facts.st_mode)) {
       XSP_TRY(open_folder(ret_files, paths[i], &first, err));
-      XSP_TRY(reserve(ret_files, path_count - i, err));
+      reserve(ret_files, path_count - i);
     } else {
       XSP_TRY(open_or_leave_out(ret_files, paths[i], &first, err));
     }

@@ -276,7 +276,7 @@ static void put_next(struct buf *out, const char *path, const struct run_facts *
   struct buf escaped;
   buf_init(&escaped, BUF_MAXIMUM_DEFAULT);
   display_escape(&escaped, path, strlen(path));
-  const char *file = escaped.data != NULL ? escaped.data : "";
+  const char *file = escaped.data;
   const char *id = has_kernels(facts)     ? has_layers(facts) ? "A11" : "A8"
                    : has_layers(facts)    ? "A2"
                    : facts->set_count > 1 ? "L0"

@@ -93,8 +93,6 @@ static enum status keep_tables(struct question *question, const struct table *ta
 {
   size_t all = question->table_count + count;
   struct table *kept = arena_alloc_array(&question->arena, all + 1, sizeof *kept);
-  if (kept == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot keep the tables", NULL, NULL, "out of memory");
   for (size_t i = 0; i < question->table_count; i++)
     kept[i] = question->tables[i];
   for (size_t i = 0; i < count; i++)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp check: which frameworks and tracers can be used here, which not and why; what the machine is like.
 #include "base/json_write.h"
+#include "base/memory.h"
 #include "base/nearest.h"
 #include "experiment/experiment.h"
 #include "launch/launch.h"
@@ -149,9 +150,7 @@ static enum status probe_all(const struct invocation *invocation, const glob_t *
   size_t most = tracers->gl_pathc;
   for (size_t i = 0; predictors[i] != NULL; i++)
     most++;
-  subjects->items = calloc(most + 1, sizeof *subjects->items);
-  if (subjects->items == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot check", NULL, NULL, "out of memory");
+  subjects->items = memory_new(most + 1, sizeof *subjects->items);
   for (size_t i = 0; predictors[i] != NULL; i++) {
     const char *name = predictors[i]->name;
     if (!is_wanted(invocation, name))
@@ -259,10 +258,6 @@ static void print_table(const struct subjects *subjects, enum report_format form
 {
   struct arena arena = {0};
   struct table_cell *rows = arena_alloc_array(&arena, subjects->count * CHECK_COLUMNS + 1, sizeof *rows);
-  if (rows == NULL) {
-    out->failed = true;
-    return;
-  }
   for (size_t i = 0; i < subjects->count; i++) {
     const struct probe_result *result = &subjects->items[i].result;
     struct table_cell *row = &rows[i * CHECK_COLUMNS];
@@ -270,10 +265,6 @@ static void print_table(const struct subjects *subjects, enum report_format form
     row[CHECK_NAME] = text_cell(result->name);
     row[CHECK_USABLE] = text_cell(result->is_usable ? "yes" : "no");
     const char *version = format == REPORT_CSV ? result->version : shortened(&arena, result->version);
-    if (version == NULL) {
-      out->failed = true;
-      break;
-    }
     row[CHECK_VERSION] = text_cell(version);
     row[CHECK_LIBRARY] = text_cell(result->library);
     if (format == REPORT_CSV) {
@@ -294,7 +285,7 @@ static void put_wrapped(struct buf *out, const char *prefix, const char *text, u
   buf_init(&escaped, BUF_MAXIMUM_DEFAULT);
   display_escape(&escaped, text, strlen(text));
   buf_text(out, prefix);
-  display_wrap(out, escaped.data != NULL ? escaped.data : "", strlen(prefix), 2, width);
+  display_wrap(out, escaped.data, strlen(prefix), 2, width);
   buf_done(&escaped);
 }
 

@@ -255,10 +255,10 @@ static void put_values(struct buf *out, const char *label, const struct store_sy
     else
       buf_text(&text, value->text != NULL ? value->text : "");
     display_escape(&escaped, value->key, strlen(value->key));
-    buf_format(out, "  %-11s %-*s  ", i == 0 ? label : "", (int)longest, escaped.data != NULL ? escaped.data : "");
+    buf_format(out, "  %-11s %-*s  ", i == 0 ? label : "", (int)longest, escaped.data);
     buf_clear(&escaped);
-    display_escape(&escaped, text.data != NULL ? text.data : "", text.length);
-    display_wrap(out, escaped.data != NULL ? escaped.data : "", 16 + longest, 16 + longest, width);
+    display_escape(&escaped, text.data, text.length);
+    display_wrap(out, escaped.data, 16 + longest, 16 + longest, width);
   }
   buf_done(&text);
   buf_done(&escaped);
@@ -347,10 +347,6 @@ static void print_runs(const struct info_experiment *info, enum report_format fo
 {
   struct arena arena = {0};
   struct table_cell *rows = arena_alloc_array(&arena, info->run_count * RUN_COLUMNS + 1, sizeof *rows);
-  if (rows == NULL) {
-    out->failed = true;
-    return;
-  }
   struct run_shows shows = what_runs_show(info);
   for (size_t i = 0; i < info->run_count; i++)
     fill_row(&arena, &info->runs[i], &shows, &rows[i * RUN_COLUMNS]);

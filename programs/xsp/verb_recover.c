@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp recover: what a killed xsp had committed, and what still lies in the rings of its capture sessions, as one file.
+#include "base/memory.h"
 #include "collect/collect.h"
 #include "correlate/correlate.h"
 #include "programs/xsp/output.h"
@@ -237,9 +238,7 @@ static enum status recover(struct recovery *recovery, const struct invocation *i
 
 static enum status run(const struct invocation *invocation, struct error *err)
 {
-  struct recovery *recovery = calloc(1, sizeof *recovery);
-  if (!recovery)
-    return error_set(err, STATUS_MEMORY, "cannot recover", NULL, NULL, "out of memory");
+  struct recovery *recovery = memory_new(1, sizeof *recovery);
   enum status status = recover(recovery, invocation, err);
   bool remove = status == STATUS_OK && !invocation_has(invocation, "keep");
   for (size_t i = 0; i < recovery->session_count; i++)

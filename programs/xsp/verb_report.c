@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp report: one HTML file to look at, mail and keep.
+#include "base/memory.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/reader.h"
 #include "programs/xsp/report_range.h"
@@ -25,11 +26,7 @@ static enum status read_runs(const struct invocation *invocation, int64_t **ret_
     int64_t *more = NULL;
     size_t count = 0;
     XSP_TRY(option_int64_list("run", text, 1, INT64_MAX, &more, &count, err));
-    int64_t *all = realloc(*ret_runs, (*ret_count + count) * sizeof *all);
-    if (all == NULL) {
-      free(more);
-      return error_set(err, STATUS_MEMORY, "cannot make the page", NULL, NULL, "out of memory");
-    }
+    int64_t *all = memory_resize(*ret_runs, *ret_count + count, sizeof *all);
     memcpy(all + *ret_count, more, count * sizeof *all);
     free(more);
     *ret_runs = all;
@@ -42,9 +39,8 @@ static enum status write_page(const struct invocation *invocation, const char *p
                               const struct report_page_options *options, struct error *err)
 {
   size_t count = 0;
-  struct report_page_file *files = calloc(invocation->argument_count, sizeof *files);
-  enum status status =
-      files != NULL ? STATUS_OK : error_set(err, STATUS_MEMORY, "cannot make the page", NULL, NULL, "out of memory");
+  struct report_page_file *files = memory_new(invocation->argument_count, sizeof *files);
+  enum status status = STATUS_OK;
   for (; status == STATUS_OK && count < invocation->argument_count; count++) {
     files[count].name = base_name(invocation->arguments[count]);
     status = reader_open(invocation->arguments[count], &files[count].store, err);

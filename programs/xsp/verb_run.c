@@ -74,11 +74,6 @@ struct request {
   struct run_experiment_options experiment;
 };
 
-static enum status fail_memory(struct error *err)
-{
-  return error_set(err, STATUS_MEMORY, "cannot run the program", NULL, NULL, "out of memory");
-}
-
 // ---- options --------------------------------------------------------------------------------------------------------------
 static enum status add_set(struct run_experiment_options *experiment, const char *text, size_t length,
                            struct error *err)
@@ -137,13 +132,9 @@ static enum status fill_tracers(struct request *request, struct error *err)
   for (size_t i = 0; (text = invocation_value_at(invocation, "tracer", i)) != NULL; i++)
     most += strlen(text) + 1;
   const char **names = arena_alloc_array(&request->arena, most, sizeof *names);
-  if (names == NULL)
-    return fail_memory(err);
   size_t count = 0;
   for (size_t i = 0; (text = invocation_value_at(invocation, "tracer", i)) != NULL; i++) {
     char *rest = arena_copy(&request->arena, text, strlen(text));
-    if (rest == NULL)
-      return fail_memory(err);
     for (char *name; (name = strsep(&rest, ",")) != NULL;) {
       if (name[0] == '\0')
         return error_set(err, STATUS_USE, "wrong use", "--tracer", "-t nvtx,itt; `xsp check` lists them",
@@ -212,7 +203,7 @@ static enum status fill_functions(struct request *request, struct error *err)
     return error_set_errno(err, STATUS_USE, "cannot read the list of functions", path, "another path");
   XSP_TRY(functions_file_check(path, err));
   request->experiment.run.functions = arena_copy(&request->arena, real, strlen(real));
-  return request->experiment.run.functions != NULL ? STATUS_OK : fail_memory(err);
+  return STATUS_OK;
 }
 
 static enum status fill_output(struct request *request, struct error *err)
@@ -221,8 +212,8 @@ static enum status fill_output(struct request *request, struct error *err)
   const char *pattern = invocation_value(request->invocation, "output");
   if (pattern != NULL)
     XSP_TRY(file_name_expand(pattern, &request->arena, &experiment->output_path, err));
-  else if ((experiment->output_path = file_name_default(experiment->run.command, &request->arena)) == NULL)
-    return fail_memory(err);
+  else
+    experiment->output_path = file_name_default(experiment->run.command, &request->arena);
   experiment->force = invocation_has(request->invocation, "force");
   if (!experiment->force && access(experiment->output_path, F_OK) == 0) // before the program runs, not after
     return error_set(err, STATUS_USE, "the output exists", experiment->output_path, "--force, or another -o",
@@ -243,7 +234,7 @@ static const char *command_line(struct request *request)
   buf_text(&text, " --");
   for (size_t i = 0; i < request->invocation->argument_count; i++)
     buf_format(&text, " %s", request->invocation->arguments[i]);
-  const char *copy = arena_copy(&request->arena, text.data != NULL ? text.data : "", text.length);
+  const char *copy = arena_copy(&request->arena, text.data, text.length);
   buf_done(&text);
   return copy;
 }

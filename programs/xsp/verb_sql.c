@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp sql: one reading SQL statement over a file. JSON is streamed row by row; the other forms are laid out as a table.
 #include "base/json_write.h"
+#include "base/vector.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/reader.h"
 
@@ -17,20 +18,12 @@ struct json_rows {
   struct json_writer json;
 };
 
-static enum status no_memory(struct error *err)
+static const char **copy_names(struct arena *arena, const char *const *names, size_t count)
 {
-  return error_set(err, STATUS_MEMORY, "cannot hold the rows", NULL, "a `limit` in the query, or --json",
-                   "out of memory");
-}
-
-static enum status copy_names(struct arena *arena, const char *const *names, size_t count, const char ***ret_names,
-                              struct error *err)
-{
-  *ret_names = arena_alloc_array(arena, count + 1, sizeof **ret_names);
-  for (size_t i = 0; *ret_names != NULL && i < count; i++)
-    if (((*ret_names)[i] = arena_copy(arena, names[i], strlen(names[i]))) == NULL)
-      return no_memory(err);
-  return *ret_names != NULL ? STATUS_OK : no_memory(err);
+  const char **copies = arena_alloc_array(arena, count + 1, sizeof *copies);
+  for (size_t i = 0; i < count; i++)
+    copies[i] = arena_copy(arena, names[i], strlen(names[i]));
+  return copies;
 }
 
 static size_t occurrences(const char *const *names, size_t count, const char *name)
@@ -45,13 +38,12 @@ static size_t occurrences(const char *const *names, size_t count, const char *na
 static enum status json_columns(void *context, const char *const *names, size_t count, struct error *err)
 {
   struct json_rows *rows = context;
-  XSP_TRY(copy_names(&rows->arena, names, count, &rows->names, err));
+  rows->names = copy_names(&rows->arena, names, count);
   for (size_t i = 0; i < count; i++) {
     const char *name = rows->names[i];
     size_t number = occurrences(names, i, name);
     for (; occurrences(rows->names, i, rows->names[i]) > 0; number++)
-      if ((rows->names[i] = arena_format(&rows->arena, "%s:%zu", name, number)) == NULL)
-        return no_memory(err);
+      rows->names[i] = arena_format(&rows->arena, "%s:%zu", name, number);
   }
   return STATUS_OK;
 }
@@ -127,18 +119,15 @@ struct table_rows {
   struct arena arena;
   struct table_column *columns;
   size_t column_count;
-  struct table_cell *cells; // malloc'ed, grows
-  size_t row_count, row_capacity;
+  VECTOR(struct table_cell) cells;
+  size_t row_count;
 };
 
 static enum status table_columns(void *context, const char *const *names, size_t count, struct error *err)
 {
   struct table_rows *rows = context;
-  const char **copies = NULL;
-  XSP_TRY(copy_names(&rows->arena, names, count, &copies, err));
+  const char **copies = copy_names(&rows->arena, names, count);
   rows->columns = arena_alloc_array(&rows->arena, count + 1, sizeof *rows->columns);
-  if (rows->columns == NULL)
-    return no_memory(err);
   for (size_t i = 0; i < count; i++)
     rows->columns[i] = (struct table_column){copies[i], "", copies[i]};
   rows->column_count = count;
@@ -154,42 +143,32 @@ static const char *table_string(struct arena *arena, const struct store_cell *ce
     blob_hex(&text, cell);
   for (size_t i = 0; cell->type == STORE_TEXT && i < cell->length; i++)
     buf_put(&text, cell->text[i] != 0 ? &cell->text[i] : "\xef\xbf\xbd", cell->text[i] != 0 ? 1 : 3);
-  char *copy = text.failed ? NULL : arena_copy(arena, text.data != NULL ? text.data : "", text.length);
+  char *copy = arena_copy(arena, text.data != NULL ? text.data : "", text.length);
   buf_done(&text);
   return copy;
 }
 
-static bool table_cell(struct arena *arena, const struct store_cell *from, struct table_cell *to)
+static struct table_cell cell_of(struct arena *arena, const struct store_cell *from)
 {
-  *to = (struct table_cell){0};
+  struct table_cell cell = {0};
   if (from->type == STORE_INT) {
-    to->type = CELL_INT;
-    to->value.integer = from->integer;
+    cell.type = CELL_INT;
+    cell.value.integer = from->integer;
   } else if (from->type == STORE_DOUBLE) {
-    to->type = CELL_REAL;
-    to->value.real = from->real;
+    cell.type = CELL_REAL;
+    cell.value.real = from->real;
   } else if (from->type == STORE_TEXT || from->type == STORE_BLOB) {
-    to->type = CELL_TEXT;
-    to->value.text = table_string(arena, from);
-    return to->value.text != NULL;
+    cell.type = CELL_TEXT;
+    cell.value.text = table_string(arena, from);
   }
-  return true;
+  return cell;
 }
 
 static enum status table_row(void *context, const struct store_cell *cells, size_t count, struct error *err)
 {
   struct table_rows *rows = context;
-  if (rows->row_count == rows->row_capacity) {
-    size_t capacity = rows->row_capacity == 0 ? 64 : rows->row_capacity * 2;
-    struct table_cell *grown = reallocarray(rows->cells, capacity * count, sizeof *grown);
-    if (grown == NULL)
-      return no_memory(err);
-    rows->cells = grown;
-    rows->row_capacity = capacity;
-  }
   for (size_t i = 0; i < count; i++)
-    if (!table_cell(&rows->arena, &cells[i], &rows->cells[rows->row_count * count + i]))
-      return no_memory(err);
+    *vector_add(&rows->cells) = cell_of(&rows->arena, &cells[i]);
   rows->row_count++;
   return STATUS_OK;
 }
@@ -202,13 +181,15 @@ static enum status print_table(struct store *store, const char *sql, enum report
   if (status == STATUS_OK) {
     struct buf out;
     buf_init(&out, BUF_MAXIMUM_DEFAULT);
-    struct table table = {
-        .columns = rows.columns, .column_count = rows.column_count, .rows = rows.cells, .row_count = rows.row_count};
+    struct table table = {.columns = rows.columns,
+                          .column_count = rows.column_count,
+                          .rows = rows.cells.items,
+                          .row_count = rows.row_count};
     report_tables(&table, 1, format, false, output_width(), &out);
     status = output_buf(&out, err);
     buf_done(&out);
   }
-  free(rows.cells);
+  vector_done(&rows.cells);
   arena_done(&rows.arena);
   return status;
 }
