@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Version constraints as Python's packages write them: ">=2.14,<3". Pure.
+// Version constraints, written as Python's packages write them: ">=2.14,<3". Pure.
 #ifndef XSP_MANIFESTS_VERSION_H
 #define XSP_MANIFESTS_VERSION_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-// Comparisons joined by ','; each one of >= <= > < == != ~= and a version: numbers joined by '.', maybe with aN, bN, rcN,
-// .devN or .postN behind them.
+// Comparisons joined by ','; each is one of >= <= > < == != ~= and a version: numbers joined by '.', with an optional ending
+// aN, bN, rcN, .devN (before the release of these numbers) or .postN (after it).
 bool version_constraint_is_valid(const char *constraint);
-// `version` as a library or a package says it: what stands behind the numbers and is no such ending ("+cpu", "-20398-…") is
-// not looked at. False where it does not begin with a number, too.
+// `version` as a library or a package reports it. Versions of equal numbers before their release are equal, whatever their
+// endings; other endings ("+cpu", "-20398-…") are ignored. False for a version that does not begin with a number.
 bool version_satisfies(const char *version, const char *constraint);
-// "tensorflow-cpu==2.21.0": length of the name, 0 where that is none; *ret_constraint is what follows it, "" where nothing
-// does.
+// "tensorflow-cpu==2.21.0": length of the name, 0 if it is malformed; *ret_constraint is the rest, maybe "".
 size_t version_split_requirement(const char *requirement, const char **ret_constraint);
 
 #endif
