@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the rings: each once, in order, up to the clock reading taken first, so that the work of one drain is bounded by
 // the rings' size. Called by the capturing verbs between observations, or from time to time. Rows are made in rows.c.
+#include "base/debug.h"
 #include "collect/rows.h"
 
 #include <stdlib.h>
@@ -194,6 +195,8 @@ enum status collect_drain(struct collect_session *session, struct store *store, 
 
 enum status collect_drain_final(struct collect_session *session, struct store *store, int64_t run_id, struct error *err)
 {
+  DEBUG(collect, "last drain of %s into run %lld, %u rings", collect_directory(session), (long long)run_id,
+        session->ring_count);
   return run_drain(session, store, run_id, true, err);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The handle on a session folder: made, adopted, calibrated, counted, closed. Called by the verbs that capture and by
 // `xsp recover`. The folder's making and finding is in folder.c, its rings are in rings.c.
+#include "base/debug.h"
 #include "base/hex.h"
 #include "base/memory.h"
 #include "collect/clock_read.h"
@@ -112,6 +113,7 @@ enum status collect_create(const struct collect_options *options, struct collect
   session_begin(session);
   session_calibrate(session, true);
   *ret_session = session;
+  DEBUG(collect, "session %s, level mask %#x", collect_directory(session), options->level_mask);
   return STATUS_OK;
 }
 

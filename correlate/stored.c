@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // correlate_store and correlate_ensure: from a store's runs to the pure core and back into the store, column by column: a
 // run of 10^7 spans has 46 bytes of them a span, and what is found out about it another 45.
+#include "base/debug.h"
 #include "correlate/relation.h"
 
 #include <stdlib.h>
@@ -169,6 +170,8 @@ static enum status correlate_runs(struct store *store, bool is_overlay, struct e
       continue;
     struct run run = {.store = store, .run_id = runs[i].run_id, .may_have_steps = may_have_steps};
     status = load(&run, err);
+    DEBUG(correlate, "run %lld: %zu spans, %zu tracks%s", (long long)run.run_id, run.spans.count, run.track_count,
+          is_overlay ? ", in memory only" : "");
     if (status == STATUS_OK)
       status = is_overlay ? correlate_and_overlay(&run, err) : correlate_and_write(&run, err);
     arena_done(&run.links_arena);

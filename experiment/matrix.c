@@ -3,6 +3,8 @@
 // (program_experiment.c).
 #include "experiment/matrix.h"
 
+#include "base/debug.h"
+
 static enum status visit(const struct matrix *matrix, void *context, size_t batch, struct error *err,
                          enum status (*step)(void *context, size_t lane, size_t batch, struct error *err))
 {
@@ -19,6 +21,8 @@ static enum status measure_batch(const struct matrix *matrix, const struct matri
     for (size_t i = 0; i < matrix->lane_count; i++) {
       if (source->is_over(context))
         return STATUS_OK;
+      DEBUG(experiment, "batch size %zu of %zu, repetition %u of %u, turn %zu of %zu", batch + 1, matrix->batch_count,
+            repetition + 1, matrix->repetitions, i + 1, matrix->lane_count);
       size_t lane = matrix->first_lane + (i + repetition) % matrix->lane_count;
       XSP_TRY(source->observe(context, lane, batch, repetition, err));
     }

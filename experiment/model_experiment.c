@@ -3,6 +3,7 @@
 // work is done between observations, so that it does not disturb what is measured on a machine with few cores.
 #include "experiment/model_experiment.h"
 
+#include "base/debug.h"
 #include "base/memory.h"
 #include "collect/collect.h"
 #include "correlate/correlate.h"
@@ -96,6 +97,8 @@ static enum status begin(void *context, size_t lane, size_t batch, struct error 
                             .batch_size = experiment->options->batches[batch],
                             .epoch_is_unix = true,
                             .own_pct = NAN};
+  DEBUG(experiment, "run %lld: lane %zu, batch size %lld, level mask %#x", (long long)run->run_id, lane,
+        (long long)run->batch_size, run->levels.mask);
   XSP_TRY(store_add_run(experiment->store, run, err));
   return blame(experiment, lane, runner_prepare(&experiment->lanes[lane].runner, run->batch_size, err), err);
 }

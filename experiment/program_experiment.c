@@ -3,6 +3,7 @@
 // one level set pool in analyses. One thread; launch/execution.c has the program, this file has the experiment around it.
 #include "experiment/program_experiment.h"
 
+#include "base/debug.h"
 #include "correlate/correlate.h"
 #include "correlate/resolve.h"
 #include "experiment/matrix.h"
@@ -168,6 +169,8 @@ static enum status execute(struct experiment *experiment, struct level_set level
   struct store_run run = {
       .run_id = ++experiment->last_run_id, .experiment_id = 1, .levels = levels, .epoch_is_unix = true, .own_pct = NAN};
   experiment->executions++;
+  DEBUG(experiment, "run %lld: execution %u at level mask %#x%s", (long long)run.run_id, experiment->executions,
+        levels.mask, is_warmup ? ", warm-up" : "");
   XSP_TRY(store_add_run(experiment->store, &run, err));
   enum status status = capture(experiment, &run, &ran, err);
   if (is_first(experiment)) {

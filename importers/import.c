@@ -4,6 +4,7 @@
 #include "importers/import.h"
 
 #include "base/buf.h"
+#include "base/debug.h"
 #include "importers/foreign.h"
 #include "importers/sink.h"
 
@@ -99,6 +100,8 @@ static enum status import_file(struct sink *sink, struct store *store, const cha
   input.cancel = options->cancel;
   enum status status = options->format != NULL ? named_importer(options->format, &import.importer, err)
                                                : recognise(&input, &import.importer, err);
+  if (status == STATUS_OK)
+    DEBUG(importers, "%s: read as %s", path, import.importer->name);
   if (status == STATUS_OK)
     status = sink_begin(sink, &import, path, err);
   if (status == STATUS_OK && options->threads != 1)

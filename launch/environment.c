@@ -3,6 +3,7 @@
 // execution. A variable of xsp's own that is not wanted is taken away, so that an outer xsp run does not reach in.
 #include "launch/environment.h"
 
+#include "base/debug.h"
 #include "launch/install.h"
 #include "launch/tracer_table.h"
 
@@ -186,6 +187,7 @@ static void make_entry(struct request *request, const char *name, enum variable_
   if (how == PREPEND && old != NULL && old[0] != 0)
     value = begins_list(old, value) ? old : arena_format(request->arena, "%s:%s", value, old);
   ret_entry->text = arena_format(request->arena, "%s=%s", name, value);
+  DEBUG(launch, "environment %s", ret_entry->text);
 }
 
 static size_t make_entries(struct request *request, char *const *before, struct entry *entries)

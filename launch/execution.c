@@ -3,6 +3,7 @@
 // goes wrong while the program runs never reaches the program: it is drained no further, and the error comes when it ended.
 #include "launch/execution.h"
 
+#include "base/debug.h"
 #include "base/memory.h"
 #include "collect/collect.h"
 #include "launch/environment.h"
@@ -344,6 +345,8 @@ static enum status start(struct capture *capture)
   drain(capture); // nothing yet, but now the session says which file it belongs to, for `xsp recover`
   XSP_TRY(capture->status);
   capture->looked_ns = capture->started_ns = now_ns();
+  DEBUG(launch, "start %s in %s, executable kind %d of %s", options->command[0], collect_directory(capture->session),
+        (int)capture->program.kind, capture->program.path);
   return process_start(options->command, environment, &capture->process, &capture->result->cannot_exec, capture->err);
 }
 

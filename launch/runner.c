@@ -3,6 +3,7 @@
 // an error that says so, with the last lines the framework wrote.
 #include "launch/runner.h"
 
+#include "base/debug.h"
 #include "base/folder.h"
 #include "format/protocol.h"
 
@@ -132,6 +133,8 @@ enum status runner_start(struct runner *runner, const struct runner_options *opt
   struct arena arena = {0};
   char *arguments[ARGUMENTS_MAXIMUM];
   build_arguments(options, runner, pair[1], &arena, arguments);
+  for (size_t i = 0; arguments[i] != NULL; i++)
+    DEBUG(launch, "runner argument %zu: %s", i, arguments[i]);
   pid_t process = fork();
   if (process == 0)
     child_main(arguments, session_directory, tracers, runner->talk, pair[1]);

@@ -3,6 +3,7 @@
 #include "manifests/source.h"
 
 #include "base/buf.h"
+#include "base/debug.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -90,6 +91,8 @@ enum status manifest_find_model(const struct manifest *manifest, message_fn mess
     XSP_TRY(find_generated(manifest, message, arena, ret_model, err));
     break;
   }
+  DEBUG(manifests, "%s: model %s from %s%s", manifest->path, ret_model->path, ret_model->source,
+        ret_model->was_made ? ", made now" : "");
   if (access(ret_model->path, R_OK) != 0)
     return manifest_wrong(manifest, manifest->source_line, STATUS_INPUT, "a path from the manifest's folder", err,
                           "cannot read the model %s: %m", ret_model->path);

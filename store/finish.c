@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The writer's commits and the end: commit, sync, rename, and the same handle open for reading.
+#include "base/debug.h"
 #include "base/memory.h"
 #include "store/problem.h"
 #include "store/store_private.h"
@@ -123,6 +124,7 @@ enum status store_finish(struct store *store, struct error *err)
   if (status != STATUS_OK)
     return status;
   store->is_finished = true;
+  DEBUG(store, "finished %s", store->path);
   return store_open_database(store, err);
 }
 

@@ -3,6 +3,7 @@
 //
 // A killed writer leaves a rollback journal beside its file. SQLite rolls it back on the first read, for which it must
 // write; where that is not permitted, a private copy is recovered instead.
+#include "base/debug.h"
 #include "base/memory.h"
 #include "store/problem.h"
 #include "store/store_private.h"
@@ -260,6 +261,7 @@ enum status store_open(const char *path, struct store **ret_store, struct error 
     return status;
   }
   *ret_store = store;
+  DEBUG(store, "opened %s, format version %d", path, store->format_version);
   return STATUS_OK;
 }
 

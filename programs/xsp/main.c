@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp: finds the verb, parses its options, runs it, turns its status into the exit status. Nothing else.
+#include "base/debug.h"
 #include "base/memory.h"
 #include "base/nearest.h"
 #include "programs/xsp/help.h"
@@ -104,6 +105,7 @@ int main(int argc, char **argv)
   fill_standard_descriptors();
   keep_streams_apart();
   memory_on_exhausted(remove_half_made_files);
+  debug_start();
   setlocale(LC_CTYPE, "C.UTF-8"); // for the widths of characters; numbers stay in the C locale
   struct sigaction action = {.sa_handler = on_broken_pipe}, before;
   if (sigaction(SIGPIPE, NULL, &before) == 0 && before.sa_handler != SIG_IGN) // ignored: programs that are started, too

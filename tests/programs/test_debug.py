@@ -1,0 +1,59 @@
+"""XSP_DEBUG: lines about what xsp does, on its own stderr only."""
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+XSP = os.path.join(os.environ["XSP_BUILD"], "xsp")
+PROGRAM = ["sh", "-c", "echo out; echo err >&2; exit 3"]
+
+
+class DebugTest(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name)
+
+    def run_xsp(self, rooms, *arguments):
+        environment = {name: value for name, value in os.environ.items() if name != "XSP_DEBUG"}
+        if rooms is not None:
+            environment["XSP_DEBUG"] = rooms
+        return subprocess.run([XSP, *map(str, arguments)], env=environment, stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, timeout=120, check=False)
+
+    def run_program(self, rooms, name, *options):
+        return self.run_xsp(rooms, "run", "-q", "-o", self.folder / name, *options, "--", *PROGRAM)
+
+    @staticmethod
+    def rooms_of(result):
+        return {line.split()[1].rstrip(":") for line in result.stderr.splitlines() if line.startswith("xsp ")}
+
+    def test_only_stderr_changes(self):
+        plain, debug = self.run_program(None, "plain.xsp"), self.run_program("all", "debug.xsp")
+        self.assertEqual((plain.returncode, plain.stdout), (3, "out\n"))
+        self.assertEqual((debug.returncode, debug.stdout), (3, "out\n"))
+        self.assertEqual(self.rooms_of(plain), set())
+        self.assertEqual(self.rooms_of(debug), {"launch", "experiment", "collect", "correlate", "store"})
+        self.assertIn("LD_PRELOAD=", debug.stderr)
+        self.assertEqual([line for line in debug.stderr.splitlines() if not line.startswith("xsp ")],
+                         plain.stderr.splitlines())
+
+    def test_the_rooms_that_were_named(self):
+        self.assertEqual(self.rooms_of(self.run_program("store,launch", "some.xsp")), {"store", "launch"})
+        self.assertEqual(self.rooms_of(self.run_xsp("importers", "info", self.folder / "some.xsp")), set())
+        self.assertEqual(self.rooms_of(self.run_xsp("store,correlate", "info", self.folder / "some.xsp")), {"store"})
+
+    def test_repetitions_whose_stderr_is_dropped(self):
+        result = self.run_xsp("launch", "run", "-q", "-o", self.folder / "twice.xsp", "--runs", 2, "--", "true")
+        self.assertEqual(result.returncode, 0)
+        self.assertEqual(result.stderr.count("xsp launch: start true"), 2)
+
+    def test_an_unknown_room(self):
+        result = self.run_xsp("kitchen", "version")
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("kitchen", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
