@@ -5,10 +5,9 @@
 
 #include "base/debug.h"
 #include "correlate/correlate.h"
-#include "correlate/resolve.h"
 #include "experiment/matrix.h"
 #include "experiment/plan.h"
-#include "experiment/program_facts.h"
+#include "experiment/program_resolve.h"
 #include "experiment/program_spans.h"
 #include "experiment/record.h"
 #include "launch/launch.h"
@@ -289,87 +288,6 @@ static enum status measure(struct experiment *experiment, struct error *err)
   return status;
 }
 
-// ---- ambiguous parents -----------------------------------------------------------------------------------------------
-// A file for the serialised execution, beside the output, and its one run. It never appears under its own name.
-static enum status create_scratch(const char *output_path, uint32_t level_mask, struct store **ret_scratch,
-                                  struct store_run *ret_run, struct error *err)
-{
-  struct arena arena = {0};
-  const char *path = arena_format(&arena, "%s.serialized", output_path);
-  const struct store_experiment experiment = {.experiment_id = 1, .xsp_version = XSP_VERSION};
-  *ret_run = (struct store_run){
-      .run_id = 1, .experiment_id = 1, .levels = {level_mask, false}, .epoch_is_unix = true, .own_pct = NAN};
-  *ret_scratch = NULL;
-  enum status status = store_create(path, true, ret_scratch, err);
-  if (status == STATUS_OK)
-    status = store_add_experiment(*ret_scratch, &experiment, err);
-  if (status == STATUS_OK)
-    status = store_add_run(*ret_scratch, ret_run, err);
-  arena_done(&arena);
-  return status;
-}
-
-static enum status run_serialized(struct experiment *experiment, struct store *scratch, struct store_run *run,
-                                  struct launch_result *ret_ran, struct error *err)
-{
-  struct launch_options options = experiment->options->run;
-  options.levels = run->levels;
-  options.serialized = true;
-  experiment->executions++;
-  XSP_TRY(streams_redirect(&experiment->streams, err));
-  enum status status = launch_execute(&options, scratch, run, ret_ran, err);
-  streams_restore(&experiment->streams);
-  experiment->result->was_interrupted |= status == STATUS_OK && ret_ran->was_interrupted;
-  return status;
-}
-
-// The serialised execution is in no statistic and in no file: only the parents that it showed are.
-static enum status resolve_by(struct experiment *experiment, struct resolution *resolution, struct buf *text,
-                              struct error *err)
-{
-  struct store *scratch;
-  struct store_run run;
-  struct launch_result ran = {0};
-  enum status status = create_scratch(experiment->options->output_path, resolution->level_mask, &scratch, &run, err);
-  MESSAGE(experiment, "%zu parents are ambiguous: one more execution, its launches one after the other",
-          resolution->before);
-  if (status == STATUS_OK)
-    status = run_serialized(experiment, scratch, &run, &ran, err);
-  bool has_failed = status == STATUS_OK && (ran.was_interrupted || launch_exit_status(ran.wait_status) != 0);
-  if (status == STATUS_OK && !has_failed)
-    status = resolve_join(experiment->store, scratch, resolution, err);
-  store_discard(scratch);
-  if (status != STATUS_OK)
-    return status;
-  if (has_failed)
-    buf_format(text, "%zu ambiguous parents stay: the execution with launches one after the other ended with status %d",
-               resolution->before, launch_exit_status(ran.wait_status));
-  else
-    resolve_explain(resolution, text);
-  return has_failed ? STATUS_OK : correlate_store(experiment->store, err);
-}
-
-static enum status resolve(struct experiment *experiment, struct error *err)
-{
-  struct resolution resolution;
-  struct buf text;
-  XSP_TRY(resolve_count(experiment->store, &resolution, err));
-  buf_init(&text, BUF_MAXIMUM_DEFAULT);
-  enum status status = STATUS_OK;
-  if (resolution.before > 0)
-    status = resolve_by(experiment, &resolution, &text, err);
-  else
-    resolve_explain(&resolution, &text);
-  if (status == STATUS_OK)
-    status = store_add_note(experiment->store, 0, "resolve", text.data, err);
-  if (status == STATUS_OK && text.data != NULL)
-    MESSAGE(experiment, "%s", text.data);
-  buf_done(&text);
-  experiment->result->ambiguous_before = resolution.before;
-  experiment->result->ambiguous_after = resolution.after;
-  return status;
-}
-
 // How far the latencies can be trusted: only where there are several.
 static enum status judge_noise(struct experiment *experiment, const struct disturbance *after, struct error *err)
 {
@@ -378,6 +296,18 @@ static enum status judge_noise(struct experiment *experiment, const struct distu
     return STATUS_OK;
   XSP_TRY(record_noise(experiment->store, NULL, &experiment->before, after, &result->noise, &result->has_noise, err));
   return result->has_noise ? record_verdict(experiment->store, &result->noise, err) : STATUS_OK;
+}
+
+static enum status resolve(struct experiment *experiment, struct error *err)
+{
+  struct program_resolve resolve = {
+      .options = experiment->options, .store = experiment->store, .streams = &experiment->streams};
+  enum status status = program_resolve(&resolve, err);
+  experiment->executions += resolve.was_executed;
+  experiment->result->was_interrupted |= resolve.was_interrupted;
+  experiment->result->ambiguous_before = resolve.before;
+  experiment->result->ambiguous_after = resolve.after;
+  return status;
 }
 
 static enum status finish(struct experiment *experiment, struct error *err)

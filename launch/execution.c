@@ -9,6 +9,7 @@
 #include "launch/environment.h"
 #include "launch/file_name.h"
 #include "launch/functions.h"
+#include "launch/proc.h"
 #include "launch/process.h"
 
 #include <inttypes.h>
@@ -190,7 +191,7 @@ static struct processes count_processes(const struct capture *capture)
     bool is_program = process.process_id == capture->process.process;
     counts.has_program |= is_program;
     numbers[joined++] = process.process_id;
-    if (!is_program && !process.has_ended && process_lives((pid_t)process.process_id, process.start_ns))
+    if (!is_program && !process.has_ended && proc_lives((pid_t)process.process_id, process.start_ns))
       alive[living++] = process.process_id;
   }
   if (joined > 0)
@@ -212,7 +213,7 @@ static void wait_for_others(struct capture *capture)
   while (looks_left > 0 && !process_is_asked_to_end(&capture->process)) {
     (void)look(capture);
     (void)switch_levels(capture);
-    bool is_alone = count_processes(capture).living == 0 && !process_any_in(collect_directory(capture->session));
+    bool is_alone = count_processes(capture).living == 0 && !proc_any_in(collect_directory(capture->session));
     looks_left = is_alone ? looks_left - 1 : 2;
     if (looks_left > 0)
       (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause_time, NULL);

@@ -6,10 +6,10 @@
 // same group that blocks everything and does nothing. A signal that is pending there too was sent to the group.
 #include "launch/process.h"
 
-#include <dirent.h>
+#include "launch/proc.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -82,82 +82,6 @@ void process_prepare(void)
   given.is_known = true;
 }
 
-// ---- what /proc says -----------------------------------------------------------------------------------------------------
-static bool read_proc(pid_t process, const char *name, char *text, size_t size)
-{
-  char path[64];
-  snprintf(path, sizeof path, "/proc/%ld/%s", (long)process, name);
-  int file = open(path, O_RDONLY | O_CLOEXEC);
-  ssize_t got = file >= 0 ? read(file, text, size - 1) : -1;
-  if (file >= 0)
-    close(file);
-  text[got > 0 ? got : 0] = '\0';
-  return got > 0;
-}
-
-// 'R', 'S', 'T', 'Z', …; 0: there is no such process. *ret_start_ticks: since the machine's start; may be NULL.
-static char process_state(pid_t process, unsigned long long *ret_start_ticks)
-{
-  char text[1024];
-  if (!read_proc(process, "stat", text, sizeof text))
-    return 0;
-  const char *end = strrchr(text, ')'); // the command may hold anything
-  char state = 0;
-  unsigned long long start = 0;
-  if (end == NULL || sscanf(end + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
-                            &state, &start) < 2)
-    return 0;
-  if (ret_start_ticks != NULL)
-    *ret_start_ticks = start;
-  return state;
-}
-
-bool process_lives(pid_t process, int64_t start_ns)
-{
-  unsigned long long ticks = 0;
-  char state = process_state(process, &ticks);
-  if (state == 0 || state == 'Z' || state == 'X')
-    return false;
-  long per_second = sysconf(_SC_CLK_TCK);
-  int64_t boot_ns = now_ns(CLOCK_REALTIME) - now_ns(CLOCK_BOOTTIME);
-  int64_t began_ns = boot_ns + (int64_t)(ticks * (unsigned long long)(SECOND_NS / (per_second > 0 ? per_second : 100)));
-  return began_ns <= start_ns + SECOND_NS; // else the number was given to another process
-}
-
-// Not by who joined: a process that was only forked joins with its first span.
-bool process_any_in(const char *session)
-{
-  char wanted[PATH_MAX + 16], path[64];
-  char *variable = NULL;
-  size_t room = 0;
-  bool is_found = false;
-  const struct dirent *entry;
-  DIR *all = opendir("/proc");
-  snprintf(wanted, sizeof wanted, "XSP_SESSION=%s", session);
-  while (all != NULL && !is_found && (entry = readdir(all)) != NULL) {
-    snprintf(path, sizeof path, "/proc/%ld/environ", strtol(entry->d_name, NULL, 10)); // 0: what is no process
-    FILE *environment = fopen(path, "re");                                             // not those of other users
-    while (environment != NULL && !is_found && getdelim(&variable, &room, 0, environment) > 0)
-      is_found = strcmp(variable, wanted) == 0;
-    if (environment != NULL)
-      fclose(environment);
-  }
-  if (all != NULL)
-    closedir(all);
-  free(variable);
-  return is_found;
-}
-
-static bool has_pending(pid_t process, int number)
-{
-  char text[4096];
-  if (!read_proc(process, "status", text, sizeof text))
-    return false;
-  const char *line = strstr(text, "\nShdPnd:");
-  unsigned long long pending = line != NULL ? strtoull(line + 8, NULL, 16) : 0;
-  return pending >> (number - 1) & 1;
-}
-
 // ---- helpers in xsp's process group ----------------------------------------------------------------------------------------
 // A child that dies with xsp, has no descriptor, and takes no signal. Returns 0 in the child, -1 where there is none.
 static pid_t fork_helper(void)
@@ -205,7 +129,7 @@ static pid_t start_watcher(pid_t program)
   if (watcher != 0)
     return watcher;
   for (;;) {
-    char state = process_state(program, NULL), own = process_state(parent, NULL);
+    char state = proc_state(program, NULL), own = proc_state(parent, NULL);
     if (own == 'T' && state != 'T' && state != 't')
       kill(parent, SIGCONT);
     sleep_ns(WATCH_EVERY_NS);
@@ -338,10 +262,10 @@ static bool was_for_group(struct process *process, const siginfo_t *info)
 {
   if (process->sentinel == 0)
     return info->si_signo != SIGTERM && info->si_signo != SIGHUP; // better once too few than twice
-  bool is_pending = has_pending(process->sentinel, info->si_signo);
+  bool is_pending = proc_has_pending(process->sentinel, info->si_signo);
   if (!is_pending) {
     sleep_ns(GROUP_WAIT_NS);
-    is_pending = has_pending(process->sentinel, info->si_signo);
+    is_pending = proc_has_pending(process->sentinel, info->si_signo);
   }
   if (is_pending) {
     end_helper(process->sentinel);
@@ -357,7 +281,7 @@ static void handle(struct process *process, const siginfo_t *info)
   process->was_interrupted |= is_end && given.action[number].sa_handler != SIG_IGN; // nohup
   if (was_for_group(process, info))
     return;
-  if (number == SIGCONT && process_state(process->process, NULL) != 'T')
+  if (number == SIGCONT && proc_state(process->process, NULL) != 'T')
     return;
   if (info->si_code == SI_QUEUE)
     (void)sigqueue(process->process, number, info->si_value);

@@ -32,9 +32,4 @@ void process_wait(struct process *process, int64_t timeout_ns);
 bool process_is_asked_to_end(struct process *process);
 void process_done(struct process *process);
 
-// Whether a process that was there at `start_ns` (Unix epoch) still runs; zombies do not.
-bool process_lives(pid_t process, int64_t start_ns);
-// Whether a process lives that was given this session's folder by its environment.
-bool process_any_in(const char *session);
-
 #endif

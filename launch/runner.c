@@ -6,6 +6,7 @@
 #include "base/debug.h"
 #include "base/folder.h"
 #include "format/protocol.h"
+#include "launch/runner_process.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -23,7 +24,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ARGUMENTS_MAXIMUM 1024
 #define QUIT_WAIT_MS 5000
 #define LOOK_EVERY_MS 500         // while an answer is awaited
 #define TALK_BYTES_MOST (4 << 20) // of what the runner wrote, kept in memory
@@ -34,73 +34,6 @@ static int64_t now_ms(void)
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
   return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
-}
-
-static size_t build_arguments(const struct runner_options *options, const struct runner *runner, int control_fd,
-                              struct arena *arena, char **arguments)
-{
-  size_t count = 0;
-  char levels[LEVEL_SET_TEXT_SIZE];
-  level_set_format(runner->levels, levels);
-#define PUT(text)                                                                                                      \
-  do {                                                                                                                 \
-    if (count < ARGUMENTS_MAXIMUM - 1)                                                                                 \
-      arguments[count++] = arena_format(arena, "%s", (text));                                                          \
-  } while (0)
-#define PUT_OPTION(name, text)                                                                                         \
-  do {                                                                                                                 \
-    PUT(name);                                                                                                         \
-    PUT(text);                                                                                                         \
-  } while (0)
-  PUT(options->program);
-  PUT_OPTION("--control-fd", arena_format(arena, "%d", control_fd));
-  PUT_OPTION("--model", options->model_path);
-  PUT_OPTION("--predictor", options->predictor);
-  PUT_OPTION("--levels", levels);
-  PUT_OPTION("--tracer-directory", options->tracer_directory);
-  PUT_OPTION("--work-directory", runner->work_directory);
-  PUT_OPTION("--seed", arena_format(arena, "%" PRIu64, options->seed));
-  if (options->library != NULL)
-    PUT_OPTION("--library", options->library);
-  if (options->threads != 0)
-    PUT_OPTION("--threads", arena_format(arena, "%u", options->threads));
-  if (options->affinity != NULL)
-    PUT_OPTION("--affinity", options->affinity);
-  for (size_t i = 0; options->inputs != NULL && options->inputs[i] != NULL; i++)
-    PUT_OPTION("--input", options->inputs[i]);
-  for (size_t i = 0; options->dims != NULL && options->dims[i] != NULL; i++)
-    PUT_OPTION("--dim", options->dims[i]);
-  for (size_t i = 0; options->expectations != NULL && options->expectations[i] != NULL; i++)
-    PUT_OPTION("--expect", options->expectations[i]);
-  if (options->profile_file)
-    PUT("--profile-file");
-  if (options->unfused)
-    PUT("--unfused");
-#undef PUT_OPTION
-#undef PUT
-  arguments[count] = NULL;
-  return count;
-}
-
-static void child_main(char **arguments, const char *session_directory, const char *tracers, int talk, int control)
-{
-  setenv("XSP_SESSION", session_directory, 1);
-  if (tracers != NULL)
-    setenv("XSP_TRACERS", tracers, 1);
-  else
-    unsetenv("XSP_TRACERS");
-  int null_fd = open("/dev/null", O_RDONLY);
-  if (null_fd >= 0)
-    dup2(null_fd, 0);
-  dup2(talk, 1); // a framework that prints must not write into our data
-  dup2(talk, 2);
-  fcntl(control, F_SETFD, 0);
-  setpgid(0, 0); // Ctrl-C reaches xsp, which ends the runners in order
-  signal(SIGINT, SIG_DFL);
-  signal(SIGPIPE, SIG_DFL);
-  execv(arguments[0], arguments);
-  dprintf(2, "cannot start %s: %s\n", arguments[0], strerror(errno));
-  _exit(127);
 }
 
 static enum status make_work_directory(struct runner *runner, struct error *err)
@@ -131,13 +64,13 @@ enum status runner_start(struct runner *runner, const struct runner_options *opt
   runner->control = pair[0];
   runner->talk = memfd_create("xsp-runner-talk", MFD_CLOEXEC);
   struct arena arena = {0};
-  char *arguments[ARGUMENTS_MAXIMUM];
-  build_arguments(options, runner, pair[1], &arena, arguments);
+  char *arguments[RUNNER_ARGUMENTS_MAXIMUM];
+  runner_arguments(options, runner, pair[1], &arena, arguments);
   for (size_t i = 0; arguments[i] != NULL; i++)
     DEBUG(launch, "runner argument %zu: %s", i, arguments[i]);
   pid_t process = fork();
   if (process == 0)
-    child_main(arguments, session_directory, tracers, runner->talk, pair[1]);
+    runner_become(arguments, session_directory, tracers, runner->talk, pair[1]);
   enum status status = STATUS_OK;
   if (process < 0)
     status = error_set_errno(err, STATUS_SYSTEM, "cannot start the runner", options->program, NULL);

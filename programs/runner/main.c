@@ -9,6 +9,7 @@
 #include "manifests/expect.h"
 #include "programs/runner/affinity.h"
 #include "programs/runner/arguments.h"
+#include "programs/runner/control.h"
 #include "programs/runner/expect_apply.h"
 #include "programs/runner/inputs.h"
 #include "programs/runner/orphan.h"
@@ -46,63 +47,6 @@ struct runner {
   uint64_t first_ticks;  // with first_ns: how long a tick is
   uint64_t first_ns;
 };
-
-// ---- the socket ------------------------------------------------------------------------------------------------------
-
-static bool send_line(int fd, const char *const *fields, size_t count)
-{
-  struct buf line;
-  buf_init(&line, PROTOCOL_LINE_MAXIMUM);
-  protocol_format(&line, fields, count);
-  bool sent = !line.failed;
-  for (size_t done = 0; sent && done < line.length;) {
-    ssize_t more = send(fd, line.data + done, line.length - done, MSG_NOSIGNAL);
-    if (more < 0 && errno == EINTR)
-      continue;
-    sent = more > 0;
-    done += sent ? (size_t)more : 0;
-  }
-  buf_done(&line);
-  return sent;
-}
-
-static void send_error(int fd, const struct error *err)
-{
-  char number[16];
-  snprintf(number, sizeof number, "%d", (int)err->status);
-  const char *fields[] = {"error", number, err->what, err->where, err->why, err->advice};
-  send_line(fd, fields, sizeof fields / sizeof fields[0]);
-}
-
-struct line_reader {
-  int fd;
-  char bytes[PROTOCOL_LINE_MAXIMUM];
-  size_t length, taken;
-};
-
-// The next line, without its end, valid until the next call. NULL: the socket closed, or the line is too long.
-static char *read_line(struct line_reader *reader)
-{
-  memmove(reader->bytes, reader->bytes + reader->taken, reader->length - reader->taken);
-  reader->length -= reader->taken;
-  reader->taken = 0;
-  for (;;) {
-    char *end = memchr(reader->bytes, '\n', reader->length);
-    if (end != NULL) {
-      *end = 0;
-      reader->taken = (size_t)(end + 1 - reader->bytes);
-      return reader->bytes;
-    }
-    if (reader->length == sizeof reader->bytes)
-      return NULL;
-    ssize_t more = recv(reader->fd, reader->bytes + reader->length, sizeof reader->bytes - reader->length, 0);
-    if (more < 0 && errno == EINTR)
-      continue;
-    if (more <= 0)
-      return NULL;
-    reader->length += (size_t)more;
-  }
-}
 
 // ---- the process -----------------------------------------------------------------------------------------------------
 
@@ -306,7 +250,7 @@ static void describe_tensors(int fd, const char *kind, const struct tensor_info 
     snprintf(type, sizeof type, "%d", (int)infos[i].type);
     if (!infos[i].has_no_shape)
       expectation_shape(&infos[i], shape, sizeof shape);
-    send_line(fd, (const char *const[]){kind, infos[i].name, type, shape}, 4);
+    control_send(fd, (const char *const[]){kind, infos[i].name, type, shape}, 4);
   }
 }
 
@@ -346,18 +290,18 @@ static enum status serve(struct runner *runner, struct error *err)
   const struct predictor_model *model = &runner->model;
   const char *ready[] = {
       "ready", model->framework, model->framework_version, model->library_path, model->layer_source, model->note};
-  if (!send_line(fd, ready, sizeof ready / sizeof ready[0] - (model->note == NULL)))
+  if (!control_send(fd, ready, sizeof ready / sizeof ready[0] - (model->note == NULL)))
     return STATUS_OK; // nobody is there any more
-  static struct line_reader reader;
+  static struct control_reader reader;
   reader.fd = fd;
-  for (char *line; (line = read_line(&reader)) != NULL;) {
+  for (char *line; (line = control_read(&reader)) != NULL;) {
     enum status status;
     if (!answer(runner, line, &status, err)) {
       runner->was_asked_to_end = true;
       return STATUS_OK;
     }
     XSP_TRY(status);
-    if (!send_line(fd, (const char *const[]){"done"}, 1))
+    if (!control_send(fd, (const char *const[]){"done"}, 1))
       return STATUS_OK;
   }
   return STATUS_OK;
@@ -394,7 +338,7 @@ int main(int count, char **values)
   struct error err = {0};
   enum status status = run(&runner, count, values, &err);
   if (status != STATUS_OK && runner.arguments.control_fd >= 0)
-    send_error(runner.arguments.control_fd, &err);
+    control_send_error(runner.arguments.control_fd, &err);
   if (status != STATUS_OK && runner.arguments.control_fd < 0) {
     char line[2048];
     error_line(&err, line, sizeof line);

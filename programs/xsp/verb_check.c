@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp check: which frameworks and tracers can be used here, which not and why; what the machine is like.
-#include "base/json_write.h"
 #include "base/memory.h"
 #include "base/nearest.h"
 #include "experiment/experiment.h"
 #include "launch/launch.h"
 #include "manifests/manifests.h"
 #include "programs/xsp/check_links.h"
-#include "programs/xsp/check_machine.h"
 #include "programs/xsp/check_manifest.h"
+#include "programs/xsp/check_print.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/reader.h"
 #include "report/display.h"
@@ -20,20 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum subject_kind { SUBJECT_PREDICTOR, SUBJECT_TRACER };
-static const char *const kind_keys[] = {[SUBJECT_PREDICTOR] = "predictor", [SUBJECT_TRACER] = "tracer"};
-
-struct subject {
-  enum subject_kind kind;
-  bool has_given_library; // by option or environment
-  struct probe_result result;
-};
-
-struct subjects {
-  struct subject *items; // malloc'ed
-  size_t count;
-};
 
 // ---- what was given --------------------------------------------------------------------------------------------------
 // The path of --library NAME=PATH for `name`; NULL: none.
@@ -144,8 +129,8 @@ static enum status check_names(const struct invocation *invocation, const glob_t
   return STATUS_OK;
 }
 
-static enum status probe_all(const struct invocation *invocation, const glob_t *tracers, struct subjects *subjects,
-                             struct error *err)
+static enum status probe_all(const struct invocation *invocation, const glob_t *tracers,
+                             struct check_subjects *subjects, struct error *err)
 {
   size_t most = tracers->gl_pathc;
   for (size_t i = 0; predictors[i] != NULL; i++)
@@ -155,7 +140,7 @@ static enum status probe_all(const struct invocation *invocation, const glob_t *
     const char *name = predictors[i]->name;
     if (!is_wanted(invocation, name))
       continue;
-    struct subject *subject = &subjects->items[subjects->count++];
+    struct check_subject *subject = &subjects->items[subjects->count++];
     const char *path = given_library(invocation, name);
     subject->kind = SUBJECT_PREDICTOR;
     subject->has_given_library = path != NULL || environment_gives_library(name);
@@ -166,7 +151,7 @@ static enum status probe_all(const struct invocation *invocation, const glob_t *
     tracer_name(tracers->gl_pathv[i], name, sizeof name);
     if (tracer_is_part(name) || !is_wanted(invocation, name))
       continue;
-    struct subject *subject = &subjects->items[subjects->count++];
+    struct check_subject *subject = &subjects->items[subjects->count++];
     subject->kind = SUBJECT_TRACER;
     subject->has_given_library = environment_gives_library(name);
     probe_tracer(tracers->gl_pathv[i], &subject->result);
@@ -174,181 +159,8 @@ static enum status probe_all(const struct invocation *invocation, const glob_t *
   return STATUS_OK;
 }
 
-// ---- printing --------------------------------------------------------------------------------------------------------
-static void json_text(struct json_writer *json, const char *key, const char *text)
-{
-  json_key(json, key);
-  json_string(json, text[0] != 0 ? text : NULL);
-}
-
-static void print_peaks(struct json_writer *json, const struct peaks *peaks)
-{
-  json_object(json);
-  json_text(json, "peaks", "cpu");
-  json_key(json, "usable");
-  json_bool(json, !isnan(peaks->flops_per_s));
-  json_key(json, "peak_flops_per_s");
-  json_double(json, peaks->flops_per_s);
-  json_key(json, "memory_bandwidth_bytes_per_s");
-  json_double(json, peaks->is_beyond_cache ? peaks->bandwidth_bytes_per_s : NAN);
-  json_text(json, "instructions", peaks->instructions);
-  json_key(json, "threads");
-  json_int(json, peaks->threads);
-  json_object_end(json);
-}
-
-static void print_json(const struct subjects *subjects, const struct peaks *peaks, struct buf *out)
-{
-  struct json_writer json;
-  json_start(&json, out);
-  json_array(&json);
-  for (size_t i = 0; i < subjects->count; i++) {
-    const struct probe_result *result = &subjects->items[i].result;
-    json_object(&json);
-    json_text(&json, kind_keys[subjects->items[i].kind], result->name);
-    json_key(&json, "usable");
-    json_bool(&json, result->is_usable);
-    json_text(&json, "library", result->library);
-    json_text(&json, "version", result->version);
-    json_text(&json, "reason", result->reason);
-    json_text(&json, "advice", result->advice);
-    if (subjects->items[i].kind == SUBJECT_PREDICTOR)
-      json_text(&json, "untold", result->untold);
-    json_object_end(&json);
-  }
-  if (peaks != NULL)
-    print_peaks(&json, peaks);
-  json_array_end(&json);
-  buf_text(out, "\n");
-}
-
-enum check_column {
-  CHECK_KIND,
-  CHECK_NAME,
-  CHECK_USABLE,
-  CHECK_VERSION,
-  CHECK_LIBRARY,
-  CHECK_REASON,
-  CHECK_ADVICE,
-  CHECK_UNTOLD
-};
-#define CHECK_COLUMNS 8
-static const struct table_column columns[CHECK_COLUMNS] = {
-    [CHECK_KIND] = {"kind", "", "kind"},          [CHECK_NAME] = {"name", "", "name"},
-    [CHECK_USABLE] = {"usable", "", "usable"},    [CHECK_VERSION] = {"version", "", "version"},
-    [CHECK_LIBRARY] = {"library", "", "library"}, [CHECK_REASON] = {"reason", "", "reason"},
-    [CHECK_ADVICE] = {"advice", "", "try"},       [CHECK_UNTOLD] = {"untold", "", "untold"},
-};
-
-#define VERSION_WIDTH 44 // some name all they were built with
-
-static const char *shortened(struct arena *arena, const char *version)
-{
-  size_t length = strlen(version);
-  return length <= VERSION_WIDTH ? version : arena_format(arena, "%.*s…", VERSION_WIDTH - 1, version);
-}
-
-static struct table_cell text_cell(const char *text)
-{
-  return text[0] != 0 ? (struct table_cell){CELL_TEXT, {.text = text}} : (struct table_cell){0};
-}
-
-// For people: without the reasons, which are sentences and follow the table. CSV has all.
-static void print_table(const struct subjects *subjects, enum report_format format, unsigned width, struct buf *out)
-{
-  struct arena arena = {0};
-  struct table_cell *rows = arena_alloc_array(&arena, subjects->count * CHECK_COLUMNS + 1, sizeof *rows);
-  for (size_t i = 0; i < subjects->count; i++) {
-    const struct probe_result *result = &subjects->items[i].result;
-    struct table_cell *row = &rows[i * CHECK_COLUMNS];
-    row[CHECK_KIND] = text_cell(kind_keys[subjects->items[i].kind]);
-    row[CHECK_NAME] = text_cell(result->name);
-    row[CHECK_USABLE] = text_cell(result->is_usable ? "yes" : "no");
-    const char *version = format == REPORT_CSV ? result->version : shortened(&arena, result->version);
-    row[CHECK_VERSION] = text_cell(version);
-    row[CHECK_LIBRARY] = text_cell(result->library);
-    if (format == REPORT_CSV) {
-      row[CHECK_REASON] = text_cell(result->reason);
-      row[CHECK_ADVICE] = text_cell(result->advice);
-      row[CHECK_UNTOLD] = text_cell(result->untold);
-    }
-  }
-  struct table table = {
-      .id = "check", .columns = columns, .column_count = CHECK_COLUMNS, .rows = rows, .row_count = subjects->count};
-  report_tables(&table, 1, format, false, width, out);
-  arena_done(&arena);
-}
-
-static void put_wrapped(struct buf *out, const char *prefix, const char *text, unsigned width)
-{
-  struct buf escaped;
-  buf_init(&escaped, BUF_MAXIMUM_DEFAULT);
-  display_escape(&escaped, text, strlen(text));
-  buf_text(out, prefix);
-  display_wrap(out, escaped.data, strlen(prefix), 2, width);
-  buf_done(&escaped);
-}
-
-static void print_reasons(const struct subjects *subjects, unsigned width, struct buf *out)
-{
-  for (size_t i = 0; i < subjects->count; i++) {
-    const struct probe_result *result = &subjects->items[i].result;
-    if (result->is_usable)
-      continue;
-    char prefix[128];
-    snprintf(prefix, sizeof prefix, "\n%s %s: ", kind_keys[subjects->items[i].kind], result->name);
-    put_wrapped(out, prefix, result->reason, width);
-    if (result->advice[0] != 0)
-      put_wrapped(out, "  try: ", result->advice, width);
-  }
-}
-
-static void print_untold(const struct subjects *subjects, unsigned width, struct buf *out)
-{
-  for (size_t i = 0; i < subjects->count; i++) {
-    const struct probe_result *result = &subjects->items[i].result;
-    if (!result->is_usable || result->untold[0] == 0)
-      continue;
-    char prefix[128];
-    snprintf(prefix, sizeof prefix, "\n%s %s: ", kind_keys[subjects->items[i].kind], result->name);
-    char sentence[128] = "of a layer it does not tell: ";
-    size_t used = strlen(sentence);
-    for (const char *at = result->untold; *at != 0 && used + 2 < sizeof sentence; at++) {
-      sentence[used++] = *at;
-      if (*at == ',')
-        sentence[used++] = ' ';
-    }
-    sentence[used] = 0;
-    put_wrapped(out, prefix, sentence, width);
-  }
-}
-
-static enum status print(const struct subjects *subjects, enum report_format format, bool with_machine,
-                         const struct peaks *peaks, struct error *err)
-{
-  struct buf out;
-  buf_init(&out, BUF_MAXIMUM_DEFAULT);
-  unsigned width = output_width();
-  if (format == REPORT_JSON) {
-    print_json(subjects, peaks, &out);
-  } else {
-    print_table(subjects, format, width, &out);
-    if (format != REPORT_CSV) {
-      print_untold(subjects, width, &out);
-      print_reasons(subjects, width, &out);
-    }
-    if (format == REPORT_TEXT && (with_machine || peaks != NULL)) {
-      buf_text(&out, "\n");
-      check_machine(&out, width, peaks);
-    }
-  }
-  enum status status = output_buf(&out, err);
-  buf_done(&out);
-  return status;
-}
-
 // A framework and its tracer have one name, and one may be usable without the other.
-static bool is_name_usable(const struct subjects *subjects, const char *name)
+static bool is_name_usable(const struct check_subjects *subjects, const char *name)
 {
   for (size_t i = 0; i < subjects->count; i++)
     if (subjects->items[i].result.is_usable && strcmp(subjects->items[i].result.name, name) == 0)
@@ -357,10 +169,11 @@ static bool is_name_usable(const struct subjects *subjects, const char *name)
 }
 
 // A library that was named and does not open is a failure of its own; else "no" only where names were asked for.
-static enum status verdict(const struct invocation *invocation, const struct subjects *subjects, struct error *err)
+static enum status verdict(const struct invocation *invocation, const struct check_subjects *subjects,
+                           struct error *err)
 {
   for (size_t i = 0; i < subjects->count; i++) {
-    const struct subject *subject = &subjects->items[i];
+    const struct check_subject *subject = &subjects->items[i];
     if (!subject->result.is_usable && subject->has_given_library && subject->result.status == STATUS_SYSTEM)
       return error_set(err, STATUS_SYSTEM, "cannot use the library that was named", subject->result.name,
                        subject->result.advice, "%s", subject->result.reason);
@@ -416,7 +229,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
   } else {
     output_talk_error(&no_tracers);
   }
-  struct subjects subjects = {0};
+  struct check_subjects subjects = {0};
   enum status status = check_names(invocation, &tracers, err);
   if (status == STATUS_OK)
     status = probe_all(invocation, &tracers, &subjects, err);
@@ -428,7 +241,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
     peaks_measure(&how, &peaks);
   }
   if (status == STATUS_OK)
-    status = print(&subjects, format, invocation->argument_count == 0, has_peaks ? &peaks : NULL, err);
+    status = check_print(&subjects, format, invocation->argument_count == 0, has_peaks ? &peaks : NULL, err);
   if (status == STATUS_OK)
     status = verdict(invocation, &subjects, err);
   free(subjects.items);

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// One more execution of a program, its launches one after the other, to find parents that parallel launches left
+// ambiguous. Called by program_experiment.c; correlate/resolve.c compares the executions.
+#include "experiment/program_resolve.h"
+
+#include "correlate/correlate.h"
+#include "correlate/resolve.h"
+#include "launch/launch.h"
+
+#include <math.h>
+
+// A file for the serialised execution, beside the output, and its one run. It never appears under its own name.
+static enum status create_scratch(const char *output_path, uint32_t level_mask, struct store **ret_scratch,
+                                  struct store_run *ret_run, struct error *err)
+{
+  struct arena arena = {0};
+  const char *path = arena_format(&arena, "%s.serialized", output_path);
+  const struct store_experiment experiment = {.experiment_id = 1, .xsp_version = XSP_VERSION};
+  *ret_run = (struct store_run){
+      .run_id = 1, .experiment_id = 1, .levels = {level_mask, false}, .epoch_is_unix = true, .own_pct = NAN};
+  *ret_scratch = NULL;
+  enum status status = store_create(path, true, ret_scratch, err);
+  if (status == STATUS_OK)
+    status = store_add_experiment(*ret_scratch, &experiment, err);
+  if (status == STATUS_OK)
+    status = store_add_run(*ret_scratch, ret_run, err);
+  arena_done(&arena);
+  return status;
+}
+
+static enum status run_serialized(struct program_resolve *resolve, struct store *scratch, struct store_run *run,
+                                  struct launch_result *ret_ran, struct error *err)
+{
+  struct launch_options options = resolve->options->run;
+  options.levels = run->levels;
+  options.serialized = true;
+  resolve->was_executed = true;
+  XSP_TRY(streams_redirect(resolve->streams, err));
+  enum status status = launch_execute(&options, scratch, run, ret_ran, err);
+  streams_restore(resolve->streams);
+  resolve->was_interrupted = status == STATUS_OK && ret_ran->was_interrupted;
+  return status;
+}
+
+// The serialised execution is in no statistic and in no file: only the parents that it showed are.
+static enum status resolve_by(struct program_resolve *resolve, struct resolution *resolution, struct buf *text,
+                              struct error *err)
+{
+  struct store *scratch;
+  struct store_run run;
+  struct launch_result ran = {0};
+  enum status status = create_scratch(resolve->options->output_path, resolution->level_mask, &scratch, &run, err);
+  if (resolve->options->message != NULL)
+    resolve->options->message("xsp: %zu parents are ambiguous: one more execution, its launches one after the other",
+                              resolution->before);
+  if (status == STATUS_OK)
+    status = run_serialized(resolve, scratch, &run, &ran, err);
+  bool has_failed = status == STATUS_OK && (ran.was_interrupted || launch_exit_status(ran.wait_status) != 0);
+  if (status == STATUS_OK && !has_failed)
+    status = resolve_join(resolve->store, scratch, resolution, err);
+  store_discard(scratch);
+  if (status != STATUS_OK)
+    return status;
+  if (has_failed)
+    buf_format(text, "%zu ambiguous parents stay: the execution with launches one after the other ended with status %d",
+               resolution->before, launch_exit_status(ran.wait_status));
+  else
+    resolve_explain(resolution, text);
+  return has_failed ? STATUS_OK : correlate_store(resolve->store, err);
+}
+
+enum status program_resolve(struct program_resolve *resolve, struct error *err)
+{
+  struct resolution resolution;
+  struct buf text;
+  XSP_TRY(resolve_count(resolve->store, &resolution, err));
+  buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  enum status status = STATUS_OK;
+  if (resolution.before > 0)
+    status = resolve_by(resolve, &resolution, &text, err);
+  else
+    resolve_explain(&resolution, &text);
+  if (status == STATUS_OK)
+    status = store_add_note(resolve->store, 0, "resolve", text.data, err);
+  if (status == STATUS_OK && text.data != NULL && resolve->options->message != NULL)
+    resolve->options->message("xsp: %s", text.data);
+  buf_done(&text);
+  resolve->before = resolution.before;
+  resolve->after = resolution.after;
+  return status;
+}

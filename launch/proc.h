@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What /proc says about processes.
+#ifndef XSP_LAUNCH_PROC_H
+#define XSP_LAUNCH_PROC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+// 'R', 'S', 'T', 'Z', …; 0: no such process. *ret_start_ticks: since the machine started; may be NULL.
+char proc_state(pid_t process, unsigned long long *ret_start_ticks);
+// Whether a process that existed at `start_ns` (Unix epoch) still runs; zombies do not.
+bool proc_lives(pid_t process, int64_t start_ns);
+// Whether a living process was given this session's folder by its environment.
+bool proc_any_in(const char *session);
+bool proc_has_pending(pid_t process, int number); // a signal that was sent to the whole process
+
+#endif

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lines to and from xsp. Called by main.c.
+#include "programs/runner/control.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+bool control_send(int fd, const char *const *fields, size_t count)
+{
+  struct buf line;
+  buf_init(&line, PROTOCOL_LINE_MAXIMUM);
+  protocol_format(&line, fields, count);
+  bool sent = !line.failed;
+  for (size_t done = 0; sent && done < line.length;) {
+    ssize_t more = send(fd, line.data + done, line.length - done, MSG_NOSIGNAL);
+    if (more < 0 && errno == EINTR)
+      continue;
+    sent = more > 0;
+    done += sent ? (size_t)more : 0;
+  }
+  buf_done(&line);
+  return sent;
+}
+
+void control_send_error(int fd, const struct error *err)
+{
+  char number[16];
+  snprintf(number, sizeof number, "%d", (int)err->status);
+  const char *fields[] = {"error", number, err->what, err->where, err->why, err->advice};
+  control_send(fd, fields, sizeof fields / sizeof fields[0]);
+}
+
+char *control_read(struct control_reader *reader)
+{
+  memmove(reader->bytes, reader->bytes + reader->taken, reader->length - reader->taken);
+  reader->length -= reader->taken;
+  reader->taken = 0;
+  for (;;) {
+    char *end = memchr(reader->bytes, '\n', reader->length);
+    if (end != NULL) {
+      *end = 0;
+      reader->taken = (size_t)(end + 1 - reader->bytes);
+      return reader->bytes;
+    }
+    if (reader->length == sizeof reader->bytes)
+      return NULL;
+    ssize_t more = recv(reader->fd, reader->bytes + reader->length, sizeof reader->bytes - reader->length, 0);
+    if (more < 0 && errno == EINTR)
+      continue;
+    if (more <= 0)
+      return NULL;
+    reader->length += (size_t)more;
+  }
+}

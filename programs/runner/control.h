@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The runner's end of the control socket (format/protocol.h).
+#ifndef XSP_PROGRAMS_RUNNER_CONTROL_H
+#define XSP_PROGRAMS_RUNNER_CONTROL_H
+
+#include "base/error.h"
+#include "format/protocol.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+bool control_send(int fd, const char *const *fields, size_t count); // false: the socket is closed
+void control_send_error(int fd, const struct error *err);
+
+struct control_reader {
+  int fd;
+  char bytes[PROTOCOL_LINE_MAXIMUM];
+  size_t length, taken;
+};
+// The next line without its end, valid until the next call. NULL: the socket closed, or the line is too long.
+char *control_read(struct control_reader *reader);
+
+#endif
