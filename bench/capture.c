@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a span costs in the traced program, with a consumer draining its ring in another process: each figure beside its
+// Cost of a span in the traced program, with a consumer draining its ring in another process: each figure next to its
 // floor, measured in turns in the same run. Prints JSON lines for bench/run.py; everything else goes to stderr.
 #include "format/session.h"
 
@@ -109,7 +109,7 @@ static double clock_ns(clockid_t clock)
 
 static double measure(loop_fn loop, long count)
 {
-  double begin = clock_ns(CLOCK_THREAD_CPUTIME_ID); // what others do on this processor is not ours
+  double begin = clock_ns(CLOCK_THREAD_CPUTIME_ID); // excludes other processes on this processor
   loop(count);
   return (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin) / (double)count;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// An imported run of 10^7 spans and its tags through the store and correlate: what a tag costs, what relating the stored
-// run costs with reading its columns and writing the derived ones, and how much memory that takes. The trace is of the
-// shape that PyTorch's profiler writes: operators of several threads first, then calls and kernels of several devices.
-// Prints one JSON line per figure. Arguments: spans, "ends" (each step by source) and "far" (high ids).
+// An imported run of 10^7 spans and its tags through the store and correlate: cost of a tag, cost of relating the
+// stored run (reading its columns and writing the derived ones included), and memory. The trace has the shape that
+// PyTorch's profiler writes: operators of several threads first, then calls and kernels of several devices. Prints one
+// JSON line per figure. Arguments: spans, "ends" (each step by source) and "far" (high ids).
 #include "correlate/correlate.h"
 #include "bench/measure.h"
 

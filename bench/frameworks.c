@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What xsp costs an unmodified program that runs SqueezeNet in ONNX Runtime's C API on one thread: CPU time of an
+// Cost of xsp in an unmodified program that runs SqueezeNet in ONNX Runtime's C API on one thread: CPU time of an
 // inference with models recorded, and with their layers, against the same program alone and against ONNX Runtime's own
-// profiling of its session (the floor of the layers). One process per way and round, the ways in turn in each round;
-// figures are p10 over all inferences. And what a look-up of a symbol costs where dlsym is interposed. The program runs
-// itself as the traced one. Prints one JSON line per case.
+// session profiling (the floor of the layers). One process per way and round, the ways in turn in each round; figures
+// are p10 over all inferences. Also the cost of a symbol lookup while dlsym is interposed. The program runs itself as
+// the traced one. Prints one JSON line per case.
 #include "base/error.h"
 #include "base/library.h"
 #include "frameworks/onnxruntime/abi.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a traced function costs: a call through the trampoline against the same call between a native span's start and
-// finish (the floor), a call whose level is off against a plain call, and the start of a program with the loader's module
-// against its start without. The program runs itself a second time, traced; the session is a flight recorder, so that no
-// ring grows. Prints one JSON line per case.
+// Cost of a traced function: a call through the trampoline against the same call between a native span's start and
+// finish (the floor), a call whose level is off against a plain call, and a program's start with the loader's module
+// against its start without. The program runs itself a second time, traced into a flight recorder, so that no ring
+// grows. Prints one JSON line per case.
 #include "bench/measure.h"
 
 #include <dlfcn.h>

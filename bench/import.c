@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// import FILE: importing a Kineto trace end to end (read, intern, store, correlate, finish), on one core and on two,
-// beside reading its events alone, and loading the stored file again. FILE comes from make_kineto; bench/run.py adds the
-// peers, which read the same file. Each measurement is a process of its own, so that its peak memory is its own.
+// import FILE: imports a Kineto trace end to end (read, intern, store, correlate, finish) on one core and on two; also
+// reads its events alone, and loads the stored file again. make_kineto writes FILE; bench/run.py adds the peers, which
+// read the same file. Each measurement has a process of its own, for its peak memory.
 #include "importers/import.h"
 #include "bench/measure.h"
 #include "correlate/correlate.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a task announced by ITT costs: begin and end through a module's table of functions, against a native span in the
-// same run (the floor), as programs use it: a handle made before, an id (OpenCV), a handle looked up by its text each time
-// (PyTorch), a number as metadata; and switched off. The program runs itself a second time, traced into a flight
+// Cost of a task announced by ITT: begin and end through a module's table of functions, against a native span in the
+// same run (the floor). Uses as in programs: a handle made before, an id (OpenCV), a handle looked up by its text each
+// time (PyTorch), a number as metadata; and switched off. The program runs itself a second time, traced into a flight
 // recorder, so that no ring grows. Prints one JSON line per case.
 #include "bench/measure.h"
 #include "tests/tracers/itt_static.h"

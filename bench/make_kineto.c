@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// make_kineto COUNT FILE: a trace of at least COUNT events as PyTorch's profiler writes them, about 295 bytes an event,
+// make_kineto COUNT FILE: a trace of at least COUNT events as PyTorch's profiler writes them, about 295 bytes per event,
 // the same each time. Training steps of one model with 24 layers of four operators; each operator holds another, that
 // launches one kernel:
 //
 //      ProfilerStep# ▸ nn.Module: Model_0 ▸ nn.Module: Layer_n ▸ aten::… ▸ aten::… ▸ cudaLaunchKernel ⋯▸ kernel
 //
-// Parents stand behind their children in the file, as the profiler does not sort.
+// Parents come after their children in the file, as the profiler does not sort.
 #include "bench/measure.h"
 
 #include <inttypes.h>
@@ -35,7 +35,7 @@ static const char *const kernels[] = {
     "void softmax_warp_forward<float, float, float, 8, false, false>",
     "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8"};
 
-struct place { // where an event lies
+struct place { // of an event
   int process, thread;
   uint64_t start_ns, end_ns;
 };

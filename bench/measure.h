@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the benches of the offline rooms share: medians, a repeatable random sequence, errors that end the bench.
+// Shared by the benches of the offline rooms: medians, a repeatable random sequence, errors that end the bench.
 #ifndef XSP_BENCH_MEASURE_H
 #define XSP_BENCH_MEASURE_H
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an NVTX range costs the traced program: through the vendor's own headers and our tool, beside a span of our own in
-// the same run; switched off; and without any tool. Prints JSON lines for bench/run.py; everything else goes to stderr.
+// Cost of an NVTX range in the traced program, through the vendor's own headers and our tool, against a span of our own
+// in the same run; switched off; and without any tool. Prints JSON lines for bench/run.py; everything else goes to
+// stderr.
 #include <stdio.h>
 
 #if !__has_include(<nvtx3/nvToolsExt.h>)
@@ -67,7 +68,7 @@ __attribute__((noinline)) static void loop_registered(long count)
   }
 }
 
-// What PyTorch says of each operator: the same name with other numbers, in a buffer of its own.
+// PyTorch's range per operator: the same name with other numbers, in a buffer of its own.
 __attribute__((noinline)) static void loop_operator(long count)
 {
   for (long i = 0; i < count; i++) {
@@ -198,7 +199,7 @@ static int prepare(const char *folder, const char *build)
   char tool[512];
   snprintf(tool, sizeof tool, "%s/tracers/nvtx.so", build);
   setenv("NVTX_INJECTION64_PATH", tool, 1);
-  setenv("XSP_FLIGHT_RECORDER", "1", 1); // rings that nobody need drain
+  setenv("XSP_FLIGHT_RECORDER", "1", 1); // rings without a consumer
   if (xsp_attach(folder) != 0)
     return -1;
   for (int i = 0; i < TEXTS; i++) {

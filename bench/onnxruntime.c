@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What xsp adds to a real model: the model span, and the listener over ONNX Runtime's own profiling (its event source,
-// the floor). One process, four ways of running SqueezeNet at batch 1, taken in turn so that a drift of the machine's
-// speed falls on all alike. Counted is the CPU time of the one thread that runs it all, because waiting for a core says
-// nothing about xsp. The listener's part is the median of its differences to profiling alone in the same round, added to
-// what profiling costs (p10). Prints one JSON line per case.
+// Cost of xsp in a real model: the model span, and the listener over ONNX Runtime's own profiling (its event source,
+// the floor). One process runs SqueezeNet at batch 1 in four ways, in turn, so that drift of the machine's speed
+// affects all equally. The figure is the CPU time of the one thread that runs everything; waiting for a core is not
+// xsp's cost. The listener's part is the median of its differences to profiling alone in the same round, added to the
+// cost of profiling (p10). Prints one JSON line per case.
 #include "base/arena.h"
 #include "base/error.h"
 #include "frameworks/common/predictor.h"
@@ -144,7 +144,7 @@ static double over_plain(enum way way, double part)
   return 100 * (quantile(way, part) / quantile(PLAIN, part) - 1);
 }
 
-// Another order every time: what ran before leaves its mark on the caches.
+// Another order every time: the previous way affects the caches.
 static void shuffle(enum way order[WAYS])
 {
   static uint64_t state = 88172645463325252u;

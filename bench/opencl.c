@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tracing costs a program that launches kernels with OpenCL. First above a driver that does nothing, so that only the
-// tracer is measured; then on the machine's own driver: without a layer, with a layer that passes launches on (the floor),
-// with ours switched off, with ours. Children of this program, interleaved; each prints medians over its rounds, in
-// processor time, and the least of them is taken: how a driver's threads wait for each other varies from run to run.
+// Cost of tracing in a program that launches kernels with OpenCL. First on a driver that does nothing, which measures
+// the tracer alone; then on the machine's own driver: without a layer, with a layer that passes launches on (the
+// floor), with ours switched off, with ours. Children of this program, interleaved, print medians over their rounds in
+// processor time. The minimum counts, since waits between a driver's threads vary from run to run.
 #include "bench/measure.h"
 
 #include <stdbool.h>
@@ -228,7 +228,7 @@ static void set_or_not(const char *name, const char *value)
     unsetenv(name);
 }
 
-// What the child prints; false where it has nothing to say.
+// Reads the output of the child; false if there is none.
 static bool run_child(const char *mode, const char *layer, bool in_session, double *ret_values, int count)
 {
   set_or_not("OPENCL_LAYERS", layer);

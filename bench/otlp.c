@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What decoding OTLP's protobuf costs: requests of 512 spans with two attributes and with all that the export writes,
-// in memory, handed to a visitor that only adds up. The floor is a walk over the same fields that checks nothing.
+// Cost of decoding OTLP's protobuf: requests of 512 spans, with two attributes and with all that the export writes, in
+// memory, for a visitor that only adds up. The floor is a walk over the same fields without checks.
 #include "base/wire.h"
 #include "bench/measure.h"
 #include "otlp/encode.h"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report's page with 10^6 spans in Chromium: bytes a span, opening, heap, script a frame. Called by bench/run.py, or by hand
-with XSP_BUILD=build-bench; prints a JSON object a line. The floor of opening is the same browser on a page that only decodes
-and inflates the same bytes; the other limits are the design's."""
+"""The report's page with 10^6 spans in Chromium: bytes per span, time to open, heap, script per frame. Called by
+bench/run.py, or by hand with XSP_BUILD=build-bench; prints one JSON object per line. The floor for opening is the same
+browser on a page that only decodes and inflates the same bytes; the other limits are from the design."""
 import gzip
 import base64
 import json
@@ -21,7 +21,7 @@ OPEN_LIMIT_MS, HEAP_LIMIT_MB, BYTES_LIMIT, FRAME_LIMIT_MS, FULL_LIMIT_MS = 500, 
 REPETITIONS = 5
 PART = re.compile(r'<script type="application/octet-stream" id="([a-z0-9-]+)">([A-Za-z0-9+/=]*)</script>\n?')
 
-# One frame after another: what each of them spends in script is what the page itself measures as "xsp-frame".
+# One frame after another; the page measures each frame's script time as "xsp-frame".
 DRIVE = """async ([name, count]) => {
   const canvas = document.querySelector("[role=application] canvas"), box = canvas.getBoundingClientRect();
   const at = {clientX: box.left + box.width * 0.6, clientY: box.top + 40, bubbles: true, cancelable: true};
@@ -68,8 +68,8 @@ def make(folder):
 
 
 class Opened:
-    """The page in a window: time until the first frame of the timeline and until its tables stand, the most memory that script
-    held on the way."""
+    """The page in a window: time until the first frame of the timeline and until its tables are drawn, and the peak
+    of script memory."""
 
     def __init__(self, browser, url):
         self.page = browser.new_page(viewport={"width": 1920, "height": 1080})

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parent reconstruction over 10^7 spans, one core: as imported (each source's spans in an order of their own) and as our
-// own rings have them (in the order of their ends). The peer is an implicit augmented interval tree over the same
-// spans, already sorted, whose sorting is not counted. The floor is a plain pass that reads the same columns and writes
-// the same two. Columns are as correlate_store loads them: ids that count up and parents that nobody recorded need none,
-// calls are flagged as importers do. Prints one JSON line per case; disagreements make it fail.
+// Parent reconstruction over 10^7 spans on one core: as imported (each source's spans in an order of their own) and as
+// our own rings have them (in the order of their ends). The peer is an implicit augmented interval tree over the same
+// spans, already sorted; its sorting is not counted. The floor is a plain pass that reads the same columns and writes
+// the same two. Columns are as correlate_store loads them: consecutive ids and unrecorded parents need none, calls are
+// flagged as importers do. Prints one JSON line per case; disagreements make it fail.
 #include "correlate/parents.h"
 #include "bench/measure.h"
 
@@ -106,7 +106,7 @@ static int by_source(const void *left, const void *right) // each source by star
     return a->source < b->source ? -1 : 1;
   return a->start < b->start ? -1 : a->start > b->start;
 }
-static int by_end(const void *left, const void *right) // each track by end, device spans by ring block behind
+static int by_end(const void *left, const void *right) // each track by end, then device spans by ring block
 {
   const struct event *a = &sorted_step->event[*(const uint32_t *)left];
   const struct event *b = &sorted_step->event[*(const uint32_t *)right];

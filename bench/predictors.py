@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `xsp profile` costs an inference in each framework, beside the framework alone and beside its own profiler.
+"""Cost of `xsp profile` per inference in each framework, next to the framework alone and to its own profiler.
 
-For each framework whose Python environment is there (the long tests make them: XSP_TEST_CACHE, or build/), the same model runs
-in four processes: by the framework's interface alone (workloads/inferences.c), the same with its own profiler on, and by xsp at
-M and at M/L. Two and two take turns, an inference each, as the level sets of xsp do, so that all of them find the caches and
-clocks that a neighbour leaves; the pairs take turns, too. One thread; the fastest inference of each
-way, which is what a busy machine changes least. Prints JSON lines; called by bench/run.py."""
+For each framework with a Python environment (the long tests make them in XSP_TEST_CACHE or build/), the same model runs in
+four processes: through the framework's interface alone (workloads/inferences.c), the same with its own profiler on, and under
+xsp at M and at M/L. Processes take turns in pairs, one inference each, as the level sets of xsp do, so that all see the same
+caches and clocks; the pairs take turns, too. One thread. The figure is the fastest inference of each way, which load on the
+machine changes least. Prints JSON lines; called by bench/run.py."""
 import argparse
 import json
 import os
@@ -71,7 +71,7 @@ def by_xsp(framework, home, library, model, options, folder):
 
 
 def line(bench, case, values, floors, target, peers):
-    """Of the rounds' figures: the least of both, and the range of their ratios, which says how busy the machine was."""
+    """The minimum of both over the rounds, and the range of the rounds' ratios, which shows the load of the machine."""
     ratios = [value / floor for value, floor in zip(values, floors)]
     return {"bench": bench, "case": case, "value": round(min(values), 1), "unit": "us/inference", "floor": round(min(floors), 1),
             "ratio": round(min(values) / min(floors), 4), "target": round(target, 4), "peers": peers,
@@ -96,7 +96,7 @@ def measure(framework, folder):
                 best[way].append(min(values) / 1000)
     case = f"{framework}, {model.split('-')[0]} at batch {options[1]}"
     peers = {"alone": round(min(best["plain"]), 1), "own profiler": round(min(best["own"]), 1)}
-    # A point of the time that an inference takes alone.
+    # One per cent of the time of an inference alone.
     layer_target = 1 + POINTS_OVER_OWN * min(best["plain"]) / min(best["own"])
     return [line("predictors/models", case, best["M"], best["plain"], MODEL_TARGET, peers),
             line("predictors/layers", f"{case}, against its own profiler", best["M/L"], best["own"], layer_target, peers)]

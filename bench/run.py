@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run all benches and their peers, leave one JSON object a line, print a table with what was met.
+"""Run all benches and their peers, write one JSON object per line, print a table with the targets that were reached.
 
 Called by `make bench`. The bench programs (bench/*.c) print JSON lines; this adds the peers' figures, measured in the
-same run on the same machine, and the lines whose target is a peer. It judges nothing but ratio <= target.
+same run on the same machine, and the lines whose target is a peer. The only verdict is ratio <= target.
 """
 import argparse
 import json
@@ -25,7 +25,7 @@ IMPORT_TARGETS = {("one core", "simdjson"): 1.3, ("two cores", "simdjson"): 0.8,
 IMPORT_REPEATS = 5
 
 
-def say(text):
+def log(text):
     print(f"bench: {text}", file=sys.stderr, flush=True)
 
 
@@ -51,7 +51,7 @@ def quiet(command, **options):
 
 
 def measure_lttng(programs):
-    """LTTng-UST without a session and in snapshot (overwrite) mode, where nothing but the tracing itself works."""
+    """LTTng-UST without a session and in snapshot (overwrite) mode, where only the tracing itself runs."""
     program = programs / "peer_lttng"
     for tool in ("lttng", "lttng-sessiond"):
         if not shutil.which(tool):
@@ -59,7 +59,7 @@ def measure_lttng(programs):
     if not program.exists():
         raise RuntimeError("built without LTTng-UST's library")
     with tempfile.TemporaryDirectory(prefix="xsp-bench-") as folder:
-        # A session daemon of root's would be the machine's: as nobody it has its sockets in its own home.
+        # Root's session daemon serves the whole machine; user nobody's has its sockets in a home of its own.
         options = {"env": {"PATH": os.environ["PATH"], "HOME": folder, "LTTNG_HOME": folder}, "cwd": folder}
         copy = shutil.copy(program, folder)
         if os.geteuid() == 0:
@@ -100,16 +100,16 @@ def measure_uftrace(programs):
 
 
 def measure_simdjson(program, trace):
-    """(ns an event, MiB at its peak) of reading eight fields of each event with simdjson On-Demand, file in memory."""
+    """(ns per event, peak MiB) of reading eight fields of each event with simdjson On-Demand, file in memory."""
     if not program.exists():
         raise RuntimeError("built without simdjson")
     events, each, peak, version, *_ = quiet(["taskset", "-c", "0", str(program), str(trace), str(IMPORT_REPEATS)]).split()
-    say(f"peer simdjson {version}, {events} events")
+    log(f"peer simdjson {version}, {events} events")
     return float(each), int(peak) / 1024
 
 
 def measure_json_load(trace, events):
-    """ns an event of CPython's json.load."""
+    """ns per event of CPython's json.load."""
     code = ("import json, sys, time\nstart = time.process_time()\nwith open(sys.argv[1]) as file:\n    json.load(file)\n"
             "print(time.process_time() - start)")
     return float(quiet([sys.executable, "-c", code, str(trace)])) * 1e9 / events
@@ -151,7 +151,7 @@ def case_threads(line):
 
 
 def add_peers(lines, peers):
-    """Each peer's figure beside the capture line that measures the same thing."""
+    """Each peer's figure with the capture line that measures the same thing."""
     for line in lines:
         line.setdefault("peers", {})
         if line["bench"] not in ("capture/span", "capture/disabled"):
@@ -164,7 +164,7 @@ def add_peers(lines, peers):
 
 
 def against_limits(lines):
-    """The join's target is a time, not a peer: the limit stands where a floor would."""
+    """The join's target is a time, not a peer: the limit takes the floor's place."""
     derived = []
     for line in lines:
         if line["bench"].startswith("sql/join") and line.get("design_ms"):
@@ -174,7 +174,7 @@ def against_limits(lines):
 
 
 def say_missing_peers(lines):
-    """The design names Perfetto's trace_processor for SQL; its program is in no package, so its figures are open."""
+    """The design names Perfetto's trace_processor for SQL; its program is in no Debian package, so it has no figures."""
     for line in lines:
         if line["bench"] in ("sql/count and sum", "sql/group by name") and not line["peers"]:
             line["note"] = "peer not measured: perfetto's trace_processor is in no package"
@@ -235,9 +235,9 @@ def main():
         names = [name for name in names if re.search(options.only, name)]
     lines, problems, peers = [], [], {}
     started = time.monotonic()
-    say(machine())
+    log(machine())
     for position, name in enumerate(names, 1):
-        say(f"{position} of {len(names)}: {name}")
+        log(f"{position} of {len(names)}: {name}")
         try:
             lines += measure_import(programs, build, options.import_events, problems) if name == "import" \
                 else run_program(SOURCE / f"bench/{name}.py", build, timeout=900) if name in ("predictors", "workloads", "page") \
@@ -245,7 +245,7 @@ def main():
         except (OSError, RuntimeError, ValueError, subprocess.TimeoutExpired) as error:
             problems.append(f"{name}: {error}")
     for name, measure in (("lttng-ust", measure_lttng), ("uftrace", measure_uftrace)):
-        say(f"peer {name}")
+        log(f"peer {name}")
         try:
             peers[name] = measure(programs)
         except (OSError, RuntimeError, ValueError, subprocess.SubprocessError) as error:
@@ -256,11 +256,11 @@ def main():
     partial = options.output.with_suffix(".partial")
     partial.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
     partial.replace(options.output)
-    say(f"{time.monotonic() - started:.0f} s; {options.output}\n\n{table(lines)}\n")
+    log(f"{time.monotonic() - started:.0f} s; {options.output}\n\n{table(lines)}\n")
     for problem in problems:
-        say(f"not measured: {problem}")
+        log(f"not measured: {problem}")
     missed = [line for line in lines if verdict(line) == "MISSED"]
-    say(f"{sum(verdict(line) == 'met' for line in lines)} targets met, {len(missed)} missed, {len(problems)} not measured")
+    log(f"{sum(verdict(line) == 'met' for line in lines)} targets met, {len(missed)} missed, {len(problems)} not measured")
     return 1 if any(not problem.startswith("peer") for problem in problems) else 0
 
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `xsp run` costs beside the program: its start and end around a program that does nothing, and draining while a
-// program publishes a million spans a second from one thread on each of two processors. The program is this one, a second
-// time. Pairs are interleaved; medians. Prints one JSON line per case.
+// Cost of `xsp run` in addition to the program: start and end around a program that does nothing, and draining while a
+// program publishes a million spans per second from one thread on each of two processors. The program runs itself.
+// Pairs are interleaved; medians. Prints one JSON line per case.
 #include "bench/measure.h"
 #include "store/store.h"
 
@@ -36,7 +36,7 @@ static double now_ns(clockid_t clock)
   return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
-// ---- the traced program: what a thread does does not depend on the clock, so that its time says what disturbed it
+// ---- the traced program: what a thread does does not depend on the clock, so that its time shows disturbances
 static void *publish(void *context)
 {
   volatile uint64_t work = 1;
@@ -152,7 +152,7 @@ static struct facts read_file(const char *file)
   return facts;
 }
 
-// The same work with draining beside it and, as a flight recorder, without.
+// The same work with draining and, as a flight recorder, without.
 static void measure_drain(char *self, char *xsp, char *file, int threads, uint64_t turns)
 {
   char output[64], thread_text[16], turn_text[32], what[80];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SQL over column chunks: count and sum, group by name, and the join of kernels with their layers. The floor of each is
-// the same answer from a plain C loop over decoded columns. One JSON object a line.
+// the same answer from a plain C loop over decoded columns. Prints one JSON object per line.
 #include "bench/measure.h"
 #include "store/store.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writing and reloading spans, beside SQLite's prepared bulk insert of the same ten columns. One JSON object a line.
+// Writing and reloading spans, against SQLite's prepared bulk insert of the same ten columns. Prints one JSON object
+// per line.
 #include "store/store.h"
 #include "bench/measure.h"
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tracers cost real programs: each program plain, under `xsp run` at each level set, and with its framework's own
-profiler, in turns, each time a new process. Called by bench/run.py; prints one JSON object a line.
+"""Cost of the tracers in real programs: each program plain, under `xsp run` at each level set, and with its framework's
+own profiler, in turns, each time in a new process. Called by bench/run.py; prints one JSON object per line.
 
-The figure is what the program says itself: the tenth percentile of its inferences' CPU times, all threads (waiting for a
-core says nothing about a tracer, and what disturbs can only add), or the median of its launches'. `value` is the median over the rounds, `floor` the plain program's, `ratio` the median of the
-rounds' own ratios (drift of the machine falls on both parts of each), `ratio_range` the least and the largest of these,
-`peers` the framework's own profiler. What cannot run here has no figure, and a note that says why.
+The program prints the figure itself: the tenth percentile of its inferences' CPU times over all threads (waiting for a
+core is not a tracer's cost, and disturbances only add), or the median of its launches'. `value` is the median over the
+rounds, `floor` the plain program's, `ratio` the median of the rounds' own ratios (drift of the machine falls on both
+parts of each), `ratio_range` the least and the largest of these, `peers` the framework's own profiler. A program that
+cannot run here has a note with the reason instead of a figure.
 """
 import json
 import os
@@ -29,7 +30,7 @@ class Bench:
         self.folder, self.program, self.key = folder, [str(part) for part in program], key
         self.ways, self.variables = ways, variables or {}
         self.figures = {way: [] for way in ways}
-        self.said = {}
+        self.reported = {}
         for number in range(rounds):
             for way in list(ways) if number % 2 == 0 else reversed(list(ways)):
                 self.run(way)
@@ -44,13 +45,13 @@ class Bench:
                                 cwd=self.folder, env={**os.environ, **self.variables, **variables})
         if result.returncode != 0:
             raise RuntimeError(f"{way}: status {result.returncode}: {result.stderr[-300:]}")
-        said = json.loads(result.stdout.splitlines()[-1])
-        figure = said[self.key]
+        reported = json.loads(result.stdout.splitlines()[-1])
+        figure = reported[self.key]
         self.figures[way].append(sorted(figure)[len(figure) // 10] if isinstance(figure, list) else figure)
-        self.said.setdefault(way, []).append(said | (self.recorded(path) if before else {}))
+        self.reported.setdefault(way, []).append(reported | (self.recorded(path) if before else {}))
 
     def recorded(self, path):
-        """Spans and drops of a traced run, so that a figure of a tracer that recorded nothing is not taken for good."""
+        """Spans and drops of a traced run; a tracer that recorded nothing has no valid figure."""
         query = ("select (select count(*) from span) as spans, sum(dropped_count) as dropped, (select count(*) * 1.0 /"
                  " (select count(*) from observation) from span where kind = 'launch' and observation is not null) as launches"
                  " from run")
@@ -61,17 +62,17 @@ class Bench:
         return statistics.median(self.figures[way])
 
     def median(self, way, key):
-        return statistics.median(said[key] for said in self.said[way])
+        return statistics.median(reported[key] for reported in self.reported[way])
 
     def ratios(self, way, over):
         return [a / b for a, b in zip(self.figures[way], self.figures[over])]
 
     def line(self, bench, case, way, unit, peers=(), target=None, over="plain"):
-        said = self.said[way][-1]
+        reported = self.reported[way][-1]
         ratios = self.ratios(way, over)
-        more = {key: said[key] for key in ("spans", "dropped", "launches") if said.get(key) is not None}
-        if said.get("launches") and "forward_ms" in self.said["plain"][0]:
-            more["launches_per_s"] = round(said["launches"] * 1e3 / statistics.median(self.said["plain"][-1]["forward_ms"]))
+        more = {key: reported[key] for key in ("spans", "dropped", "launches") if reported.get(key) is not None}
+        if reported.get("launches") and "forward_ms" in self.reported["plain"][0]:
+            more["launches_per_s"] = round(reported["launches"] * 1e3 / statistics.median(self.reported["plain"][-1]["forward_ms"]))
         return {"bench": bench, "case": case, "value": round(self.value(way), 4), "unit": unit,
                 "floor": round(self.value(over), 4), "ratio": round(statistics.median(ratios), 4), "target": target,
                 "ratio_range": [round(min(ratios), 4), round(max(ratios), 4)],
@@ -152,17 +153,17 @@ def ranges(folder):
     bench = Bench(folder, program, {"plain": ([], [], {}), "xsp": (["-t", "nvtx", "--levels", "A", "--flight-recorder", "16M"], [], {})}, 7,  # with room for all
                   key="registered_ns")
     for key, case in (("registered_ns", "registered string"), ("text_ns", "text")):
-        ratios = [said[key] / said["span_ns"] for said in bench.said["xsp"]]
+        ratios = [reported[key] / reported["span_ns"] for reported in bench.reported["xsp"]]
         lines.append({"bench": "tracer/nvtx", "case": f"push and pop, {case}, against a native span",
                       "value": bench.median("xsp", key), "unit": "ns/range", "floor": bench.median("xsp", "span_ns"),
                       "ratio": round(statistics.median(ratios), 4), "target": NVTX_TARGET,
                       "peers": {"nobody collects": bench.median("plain", key)},
-                      **{name: bench.said["xsp"][-1][name] for name in ("spans", "dropped")}})
+                      **{name: bench.reported["xsp"][-1][name] for name in ("spans", "dropped")}})
     return lines
 
 
 def torch_python():
-    """Of the environment that the long tests made; PyTorch is too large to be fetched for a bench."""
+    """From the environment of the long tests; PyTorch is too large to be fetched for a bench."""
     named = os.environ.get("XSP_TORCH_PYTHON")
     made = [path.parent / "bin/python3" for path in sorted(SOURCE.glob("build/torch-*/complete"))]
     if not named and not made:
@@ -176,7 +177,7 @@ def pytorch(folder):
                    "emit": ([], ["--emit-itt"], {}), "own": ([], ["--own-profiler"], {})}, 3)
     line = bench.line("workload/pytorch", "transformer, operators by ITT", "itt", "CPU ms/inference",
                       [("emit_itt, nobody collects", "emit"), ("torch.profiler", "own")])
-    line["operator_ns"] = {way: round((bench.value(way) - bench.value("plain")) * 1e6 / bench.said["plain"][-1]["events"])
+    line["operator_ns"] = {way: round((bench.value(way) - bench.value("plain")) * 1e6 / bench.reported["plain"][-1]["events"])
                            for way in ("itt", "emit", "own")}
     return [line]
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a peer's span is timed, the same for each: threads pinned one to a CPU, a tenth of the spans first to warm up,
-// then all; the median of the repetitions, in nanoseconds of a thread's own CPU time per span (as bench/capture.c
-// counts). Prints one line, "THREADS MEDIAN_NS MINIMUM_NS", per thread count. Measures others' tools; uses nothing of
-// xsp.
+// Timing of a peer's span, the same for each: threads pinned one per CPU, a tenth of the spans first to warm up, then
+// all; the median of the repetitions, in nanoseconds of a thread's own CPU time per span (as bench/capture.c counts).
+// Prints one line, "THREADS MEDIAN_NS MINIMUM_NS", per thread count. Measures other tools; uses nothing of xsp.
 #ifndef XSP_BENCH_PEERS_PEER_H
 #define XSP_BENCH_PEERS_PEER_H
 

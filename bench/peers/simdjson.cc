@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What reading eight fields of each trace event costs simdjson On-Demand, with the file in memory already:
-// simdjson FILE REPEATS prints "EVENTS NANOSECONDS_AN_EVENT PEAK_KIB VERSION KERNELS", the median of the repeats. The
-// peer of bench/import.c; compiled for this machine's own processor, which On-Demand needs to be at its best.
+// Cost of reading eight fields of each trace event with simdjson On-Demand, with the file already in memory: simdjson
+// FILE REPEATS prints "EVENTS NANOSECONDS_PER_EVENT PEAK_KIB VERSION KERNELS", the median of the repeats. The peer of
+// bench/import.c; compiled for this machine's processor, as On-Demand needs for its best speed.
 #include <simdjson.h>
 
 #include <algorithm>

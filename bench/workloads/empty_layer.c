@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An OpenCL layer that passes launches on and does nothing else: the least that any layer costs. Loaded by bench/opencl.c.
+// An OpenCL layer that only passes launches on: the minimum cost of any layer. Loaded by bench/opencl.c.
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
 #include <CL/cl_icd.h>

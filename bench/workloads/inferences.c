@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model in its framework without xsp around it, for bench/predictors.py: in one process by itself, in another with the
-// framework's own profiler on (the predictor's layers by --profile-file: no listener of ours), an inference each in turn, which
-// the parent of both gives, as xsp does. The same calls into the framework as the runner's, on the same inputs, but no capture
-// session, no span and no collector; what xsp's code does within an inference is taken off. Arguments: inferences, warm-ups,
+// A model in its framework without xsp, for bench/predictors.py: plain in one process, with the framework's own
+// profiler in another (the predictor's layers by --profile-file, without our listener). The parent of both gives them
+// turns of one inference, as xsp does. Calls into the framework and inputs are the runner's, without capture session,
+// span or collector; the time of xsp's own code within an inference is subtracted. Arguments: inferences, warm-ups,
 // batch size, then the runner's options. Prints "plain" or "own" and the nanoseconds of each.
 #include "frameworks/common/predictor.h"
 #include "programs/runner/arguments.h"
@@ -37,7 +37,7 @@ static uint64_t own_ticks(const struct predictor_model *model)
   return model->own_ticks != NULL ? model->own_ticks() : 0;
 }
 
-struct turns { // a process waits for its turn, and says when it is over
+struct turns { // a process waits for its turn, and reports its end
   int wait_fd, done_fd;
 };
 
@@ -98,7 +98,7 @@ static pid_t start(const struct runner_arguments *given, const char *const *numb
   size_t length = 0;
   FILE *out = open_memstream(&text, &length);
   FILE *answers = fdopen(dup(STDOUT_FILENO), "w");
-  dup2(STDERR_FILENO, STDOUT_FILENO); // what a framework prints goes elsewhere
+  dup2(STDERR_FILENO, STDOUT_FILENO); // keeps a framework's output off stdout
   run(&arguments, numbers, &(struct turns){turn[0], done[1]}, out);
   fclose(out);
   fprintf(answers, "%s%s\n", is_own ? "own" : "plain", text);

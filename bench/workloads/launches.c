@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What launching a kernel costs: empty kernels, as many as the queue takes, in rounds. Run by bench/workloads.py plain,
-// under xsp, and with `--events`, where the program times its kernels itself by OpenCL's event profiling: what xsp's tracer
-// does is what a program would have to do. Prints one JSON object: medians over the rounds.
+// Cost of launching a kernel: empty kernels, as many as the queue takes, in rounds. Run by bench/workloads.py plain,
+// under xsp, and with `--events`, where the program times its kernels by OpenCL's event profiling, as it would without
+// xsp's tracer. Prints one JSON object: medians over the rounds.
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
 #include <stdbool.h>

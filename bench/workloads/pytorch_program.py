@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Python program that runs a small transformer in PyTorch: plain, with `--emit-itt` (each operator announced to whoever
-collects ITT), or with `--own-profiler` (torch.profiler on the CPU). Prints one JSON object: the CPU times of its
+"""A Python program that runs a small transformer in PyTorch: plain, with `--emit-itt` (each operator announced by
+ITT), or with `--own-profiler` (torch.profiler on the CPU). Prints one JSON object: the CPU times of its
 inferences, and how many operators it has."""
 import contextlib
 import json

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an NVTX range costs, beside a span of xsp's own in the same process and the same rounds. Run by bench/workloads.py
-// plain (nobody collects) and under xsp. Prints one JSON object: medians over the rounds, CPU time of the thread.
+// Cost of an NVTX range, against a span of xsp's in the same process and rounds. Run by bench/workloads.py plain
+// (without a collector) and under xsp. Prints one JSON object: medians over the rounds, CPU time of the thread.
 #include <nvtx3/nvToolsExt.h>
 #include <stdio.h>
 #include <stdlib.h>
