@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A catalog of unknown origin: every id gives an entry inside the file, or nothing.
+// A catalog of unknown origin: every id gives an entry inside the file, or none.
 #include "collect/catalog_read.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static uint64_t sum; // what is found is looked at
+static uint64_t sum; // so that entries are read
 
 static uint64_t look_up(const struct catalog_view *view, uint32_t id)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Column chunks: byte 0 chooses the type and whether the checksum is made right first, bytes 1–2 the row count; the rest
-// is a blob to decode. What decodes must survive encoding again. The same bytes as values must round-trip.
+// Column chunks: byte 0 chooses the type and whether the checksum is corrected first, bytes 1-2 the row count; the rest
+// is a blob to decode. A decoded chunk must survive encoding again. The same bytes as values must round-trip.
 #include "store/chunk.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random bytes as the head of a program: a kind comes out, an interpreter only of a script, and it is a string.
+// Random bytes as the head of a program: the result is a kind, with an interpreter only for a script, as a string.
 #include "launch/executable.h"
 
 #include <stdlib.h>

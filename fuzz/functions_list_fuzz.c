@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random bytes as a list of functions: every rule lies within the text and is what the grammar allows, a fault names a line
-// of the text. Patterns are tried on the names themselves.
+// Random bytes as a list of functions: every rule is inside the text and fits the grammar, an error names a line of the
+// text. Patterns are tried on the names themselves.
 #include "tracers/functions/list.h"
 
 #include <xsp/span.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the fuzz targets of importers share: a file in memory, and a sink that keeps nothing but checks what it is given.
-// Included by exactly one .c of a program: it takes the place of collect's own sink.
+// Shared by the fuzz targets of importers: a file in memory, and a sink that stores nothing but checks its input.
+// Included by exactly one .c file of a program: it replaces the importers' own sink.
 #ifndef XSP_FUZZ_IMPORT_FUZZ_H
 #define XSP_FUZZ_IMPORT_FUZZ_H
 
@@ -24,7 +24,7 @@ struct sink {
   uint64_t kept, skipped;
 };
 
-// What an importer may never do, whatever the file says.
+// Errors of the importer, whatever the file holds.
 static void fuzz_must(bool is_so, const char *what)
 {
   if (is_so)

@@ -148,7 +148,7 @@ static void write_bytes(const char *path, const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-  // A file with a name: SQLite follows the links of /proc, behind which there is none.
+  // A file with a name: SQLite follows the links of /proc, whose targets have none.
   char path[64];
   snprintf(path, sizeof path, "/dev/shm/xsp-fuzz-nsys-%d", (int)getpid());
   if (size > 0 && data[0] < 'S')

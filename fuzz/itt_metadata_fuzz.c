@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random metadata of ITT: a type, a count that the bytes hold, values. What becomes of them is bounded, ends, and is text
-// that a reader can take. First byte: type; second: how the key looks; the rest: values.
+// Random metadata of ITT: a type, a count that the bytes hold, values. The resulting text is bounded and readable.
+// First byte: type; second: form of the key; the rest: values.
 #include "tracers/itt/itt.h"
 
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static void check(const struct annotation_tags *tags, bool is_list)
     demand(tag->at < sizeof tags->text && memchr(text, 0, sizeof tags->text - tag->at) != NULL);
     demand(strlen(text) < 256);
     if (is_list && tags->left_out == 0)
-      demand(text[0] == '[' || text[0] == '\0'); // cut to nothing by what is there already
+      demand(text[0] == '[' || text[0] == '\0'); // no room left after the text before it
   }
 }
 

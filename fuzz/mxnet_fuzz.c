@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes what is read of MXNet: the first byte says whether the rest is a symbol, a signature, a profile or a shape.
+// Fuzzes the readers of MXNet's files: the first byte chooses a symbol, a signature, a profile or a shape.
 #include "frameworks/mxnet/profile.h"
 #include "frameworks/mxnet/shapes.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes base/npy: what is accepted must lie within the bytes given.
+// Fuzzes base/npy: an accepted array must be inside the given bytes.
 #include "base/npy.h"
 
 #include <stdlib.h>

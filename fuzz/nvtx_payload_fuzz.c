@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random schemas over random bytes: every read lies in the payload, and it ends. The first byte says how many schemas
-// there are, each follows with its entries of 12 bytes; the rest is the payload.
+// Random schemas over random bytes: every read is inside the payload, and decoding ends. The first byte is the number
+// of schemas, each follows with its entries of 12 bytes; the rest is the payload.
 #include "tracers/nvtx/payload.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes what is read of a model that OpenVINO exported: the graph is found, read, and asked for the work of nodes.
+// Fuzzes the reader of models that OpenVINO exported: finds the graph, reads it, computes the work of nodes.
 #include "frameworks/openvino/graph.h"
 
 #include <stdlib.h>

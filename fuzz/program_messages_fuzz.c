@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes what a predictor program answers: the first byte says to what (o open, d prepare, p a prediction with layers,
-// l one whose layers have durations only, m one without layers).
+// Fuzzes the answers of a predictor program: the first byte chooses the request (o open, d prepare, p a prediction with
+// layers, l one whose layers have durations only, m one without layers).
 #include "frameworks/program/messages.h"
 
 #include <stdlib.h>
@@ -78,14 +78,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   if (size == 0)
     return 0;
-  char *line = malloc(size); // of its own, so that a read behind its end is seen
+  char *line = malloc(size); // of its own, so that ASan sees a read past its end
   if (line == NULL)
     return 0;
   memcpy(line, data + 1, size - 1);
   struct arena arena = {0};
   struct error err = {0};
   if (read_one((char)data[0], line, size - 1, &arena, &err) != STATUS_OK && err.why[0] == 0)
-    abort(); // an error says why
+    abort(); // an error has a reason
   arena_done(&arena);
   free(line);
   return 0;

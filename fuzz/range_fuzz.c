@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random bytes as a range's text: what is read out of it must lie within it. First byte: length of the domain (and glob).
+// Random bytes as a range's text: all parsed parts must be inside it. First byte: length of the domain (and glob).
 #include "format/range.h"
 
 #include <xsp/span.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An ordinary main for a fuzz target: replays the files and folders given, so that every crash stays a test.
-// Exit status 2 where a folder is empty: a replay that read nothing must not pass.
+// An ordinary main for a fuzz target: replays the given files and folders, so that every crash stays a test. Exit
+// status 2 if a folder is empty: a replay that read nothing must not pass.
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>

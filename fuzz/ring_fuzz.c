@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ring file of unknown origin: whatever passes ring_check can be read to its end, from any position, without harm.
+// A ring file of unknown origin: a ring that passes ring_check can be read to its end from any position without harm.
 #include "collect/ring_decode.h"
 #include "collect/ring_read.h"
 
@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static uint64_t sum; // what is handed out is looked at
+static uint64_t sum; // so that records are read
 
 static void on_span(void *context, const struct decoded_span *span)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes analyze/shapes and what analytic counts make of it. Lines of the input: operator, inputs, types or outputs,
-// arguments. What is decoded must be within bounds, and counts never negative, infinite or half known.
+// Fuzzes analyze/flops/shapes and the analytic counts. Lines of the input: operator, inputs, types or outputs,
+// arguments. Decoded shapes must be within bounds; counts are never negative or infinite.
 #include "analyze/flops/flops.h"
 
 #include <math.h>
@@ -33,7 +33,7 @@ static void check_counts(const struct flop_counts *counts)
 }
 
 struct line {
-  const char *text; // of its exact size, so that ASan sees a read behind it
+  const char *text; // of its exact size, so that ASan sees a read past its end
   size_t length;
 };
 

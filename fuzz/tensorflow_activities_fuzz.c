@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes what is made of TensorFlow's recorded activities: lines of a name, each with a thread and two times in its first
-// three bytes. Parents come before what they hold, on the same array.
+// Fuzzes the layers of TensorFlow's recorded activities: lines of a name, each with a thread and two times in its first
+// three bytes. Parents come before their children in the same array.
 #include "frameworks/tensorflow/activities.h"
 
 #include <stdlib.h>

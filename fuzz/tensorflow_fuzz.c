@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes frameworks/tensorflow: the first byte says which message the rest is. Any bytes give an answer whose parts are
-// within bounds, or a problem.
+// Fuzzes frameworks/tensorflow: the first byte chooses the message. Any bytes give an answer whose parts are within
+// bounds, or an error.
 #include "frameworks/tensorflow/fusion.h"
 #include "frameworks/tensorflow/layers.h"
 #include "frameworks/tensorflow/metadata.h"
