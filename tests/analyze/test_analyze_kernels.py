@@ -174,7 +174,7 @@ class KernelAnswersTest(unittest.TestCase):
         self.assertGreater(rows, 1500)
 
     def test_level_sets(self):
-        """Those that matter most, more often than chance would have them."""
+        """The important ones, more often than by chance."""
         for seed, sets in enumerate((["M", "M/L", "M/L/K", "M/L/K+metrics"], ["M/L/K+metrics"], ["M/L/K", "M/K+metrics"],
                                      ["M", "M/K", "M/L/K+metrics"], ["M/K", "M/L/K"], ["K"], ["M/L/K"])):
             for variant in range(3):
@@ -186,7 +186,7 @@ FOLDER = trace_reader.data_folder()
 
 @unittest.skipIf(FOLDER is None, "no real traces: set XSP_TEST_DATA")
 class RealTracesTest(unittest.TestCase):
-    """Traces of one observation: there the analyses' sums are those of plain SQL."""
+    """Traces of one observation, where the analyses' sums equal those of plain SQL."""
 
     def setUp(self):
         folder = scripted.temporary_folder()

@@ -173,7 +173,7 @@ def model_macs(path):
 
 
 class ModelsTest(unittest.TestCase):
-    """The whole way: a model in ONNX Runtime, its layers' shapes, their counts; against the model's own graph."""
+    """End to end: a model in ONNX Runtime, its layers' shapes and counts, compared with the model's graph."""
 
     def check(self, name, expected_gmacs):
         folder = temporary(self)
@@ -312,7 +312,7 @@ class KinetoTest(unittest.TestCase):
                           if event.get("cat") == "cpu_op" and event["name"] in ("aten::mm", "aten::addmm"))
         found = sorted(row["multiply_adds"] for row in answer["rows"] if row["layer_name"] in ("aten::mm", "aten::addmm"))
         self.assertEqual(found, expected)
-        self.assertIsNone(answer["rows"][0]["peak_flops_per_s"])  # "AMD Radeon Graphics" says nothing
+        self.assertIsNone(answer["rows"][0]["peak_flops_per_s"])  # "AMD Radeon Graphics" names no model
         self.assertIn("AMD Radeon Graphics", " ".join(answer["notes"]))
 
     def test_resnet50_gradients(self):

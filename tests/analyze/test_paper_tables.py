@@ -19,7 +19,7 @@ class PaperTest(unittest.TestCase):
         folder = pathlib.Path(cls.temporary.name)
         (folder / "tables.jsonl").write_text(otlp.lines(*paper.requests()))
         cls.file = folder / "tables.xsp"
-        cls.said = xsp_json("import", folder / "tables.jsonl", "-o", cls.file, "--json")
+        cls.reported = xsp_json("import", folder / "tables.jsonl", "-o", cls.file, "--json")
         cls.answers = {}
 
     @classmethod
@@ -45,10 +45,10 @@ class PaperTest(unittest.TestCase):
 
 class ImportTest(PaperTest):
     def test_every_span_is_there(self):
-        file = self.said["files"][0]
+        file = self.reported["files"][0]
         self.assertEqual((file["skipped"], file["events"], len(file["run_ids"])), ({}, file["kept"], BATCHES[-1]))
-        self.assertEqual(self.said["unattributed"]["count"], 0)
-        self.assertEqual(self.said["parents"]["ambiguous"], 0)
+        self.assertEqual(self.reported["unattributed"]["count"], 0)
+        self.assertEqual(self.reported["parents"]["ambiguous"], 0)
 
 
 class ModelTest(PaperTest):

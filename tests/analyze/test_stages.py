@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What surrounds a prediction: the columns load_ms, preprocess_ms, postprocess_ms of A1. Scripted traces whose figures are
-written here, the example that publishes such spans, and the runner's own."""
+"""The stages around a prediction: columns load_ms, preprocess_ms, postprocess_ms of A1. Scripted traces with known figures,
+the example that publishes such spans, and the runner's own."""
 import os
 import pathlib
 import unittest
@@ -77,8 +77,8 @@ class StagesTest(unittest.TestCase):
         trace.stage("preprocess", 20, 4)   # begins as the first ends: the second's
         trace.predict(30)
         trace.stage("postprocess", 30, 2)  # begins as the second does: the second's
-        trace.stage("preprocess", 50, 9)   # after the last prediction: nobody's
-        trace.stage("postprocess", 5, 9)   # before the first: nobody's
+        trace.stage("preprocess", 50, 9)   # after the last prediction: not counted
+        trace.stage("postprocess", 5, 9)   # before the first: not counted
         self.assertEqual(self.stages(trace, "--stat", "mean"),
                          {"preprocess_ms": 4, "preprocess_per": "prediction", "postprocess_ms": 2})
 
@@ -183,7 +183,7 @@ class ProgramsTest(unittest.TestCase):
         self.assertGreater(table["rows"][0]["load_ms"], 0)  # one process for both batch sizes: before the first
         self.assertIsNone(table["rows"][1]["load_ms"])
         self.assertEqual(table["summary"]["load_ms"], table["rows"][0]["load_ms"])
-        # Stages are told at any level set, and nothing else of that level is.
+        # Stages are recorded at any level set, other application spans are not.
         found = xsp_json("sql", self.file, "select distinct tracer, category from span where level = 'application' "
                          "order by 2", "--json")
         self.assertEqual(found, [{"tracer": "runner", "category": "load"}, {"tracer": "runner", "category": "preprocess"}])

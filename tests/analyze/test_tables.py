@@ -95,7 +95,7 @@ class T8Test(ZooCase):
             name, share = model.dominant_type(batch)
             self.assertEqual(row["dominant_layer_type"], name)
             self.near(row["dominant_layer_pct"], share)
-        self.assertNotIn("latency_from", answer["rows"][0])  # every figure comes from where it should
+        self.assertNotIn("latency_from", answer["rows"][0])  # no figure comes from another run
 
     def test_notes_name_what_lacks(self):
         notes = "\n".join(xsp_json("analyze", "T8", self.folder, "--json")["notes"])
@@ -172,7 +172,7 @@ class FilesTest(ZooCase):
         shutil.copy(one, self.copy / "below")
         shutil.copy(one, self.copy / ".hidden.xsp")
         self.assertEqual(self.names(self.copy)[0], everything)  # not recursive
-        xsp("analyze", "A1", self.folder, check=2)  # only where the question is about many
+        xsp("analyze", "A1", self.folder, check=2)  # only for questions about many files
         xsp("analyze", "T8", "A1", self.folder, check=2)
 
     def test_what_cannot_be_read_is_named_and_kept_out(self):

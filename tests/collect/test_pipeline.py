@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A script played by the fake tracer, through rings, collection, store and correlation, against what the script says."""
+"""A script played by the fake tracer, through rings, collection, store and correlation, compared with the script."""
 import collections
 import json
 import os
@@ -41,7 +41,7 @@ def model_script():
             lines.append(f"tag l{i}{j} layer_type {layer.upper()}")
             lines.append(f"tag l{i}{j} layer_index {j}")
             lines.append(f"tag l{i}{j} ratio {j + 0.25}")
-            # The device runs behind: each execution ends in the next layer, or after the prediction.
+            # The device is late: each execution ends in the next layer, or after the prediction.
             span(f"e{i}{j}", f"{layer}_kernel", "kernel", begin + 100_000, begin + 350_000, begin,
                  kind="execution", category="kernel", correlation=100 * i + j + 1, track="gpu 0 stream 7")
         span(f"m{i}", "model", "model", at, at + 900_000, None)
@@ -63,7 +63,7 @@ class PipelineTest(unittest.TestCase):
         self.temporary.cleanup()
 
     def play(self, script, **environment):
-        """Runs the script in a traced process without xsp, then makes a file of what it left."""
+        """Runs the script in a traced process without xsp, then recovers its session into a file."""
         (self.folder / "script.txt").write_text(script, encoding="utf-8")
         (self.folder / "progress").write_bytes(bytes(4096))
         session, out = self.folder / "session", self.folder / "out.xsp"
@@ -71,7 +71,7 @@ class PipelineTest(unittest.TestCase):
         subprocess.run([BUILD / "test-programs" / "collect-traced-workload", self.folder / "progress", "1", "2"],
                        env={**os.environ, "XSP_SESSION": str(session), "XSP_TRACERS": tracer, **environment},
                        check=True, timeout=60)
-        self.talk = subprocess.run([XSP, "recover", session, "-o", out], check=True, timeout=60,
+        self.messages = subprocess.run([XSP, "recover", session, "-o", out], check=True, timeout=60,
                                    stderr=subprocess.PIPE).stderr.decode()
         self.assertFalse(session.exists())
         return out
@@ -138,13 +138,13 @@ class PipelineTest(unittest.TestCase):
         self.assertEqual([row["name"] for row in rows], ["a", "b", "c"])
         self.assertIsNone(rows[0]["duration_ns"])
         self.assertEqual(rows[2]["kind"], "launch")
-        self.assertIn("1 open", self.talk)
+        self.assertIn("1 open", self.messages)
         log = self.sql(out, "select message, time_ns from log")
         self.assertEqual([row["message"] for row in log], ["half way"])
         self.assertTrue(1_500_000_000 * 10**9 < log[0]["time_ns"])
 
     def test_a_burst_is_kept_or_counted(self):
-        # What nobody drains grows until its share of memory is used up: then it drops, and says how much.
+        # A ring that is not drained grows to its share of memory, then drops and counts.
         count = 20_000
         out = self.play(f"thread t\nburst {count} name=quick level=kernel\n", XSP_RING_RECORDS="256",
                         XSP_SESSION_LIMIT_BYTES=str(256 * 1024))
@@ -173,7 +173,7 @@ class PipelineTest(unittest.TestCase):
 
     def test_a_wrong_line_is_named(self):
         self.play("thread t\nspan a name=a start=0 end=1\nspan\n")
-        self.assertIn("line 3", self.talk)
+        self.assertIn("line 3", self.messages)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""xsp recover: what a program recorded without xsp, what a killed program left, what a killed xsp left."""
+"""xsp recover: sessions of programs without xsp, of killed programs and of a killed xsp."""
 import json
 import os
 import pathlib
@@ -52,8 +52,8 @@ class RecoverTest(unittest.TestCase):
 
     def test_a_program_by_itself(self):
         self.assertEqual(self.start(2, 5000).wait(60), 0)
-        talk = self.recover(self.session, "-o", self.out)
-        self.assertRegex(talk, "10000 spans .*0 open, 0 dropped, 0 overwritten, 0 torn")
+        messages = self.recover(self.session, "-o", self.out)
+        self.assertRegex(messages, "10000 spans .*0 open, 0 dropped, 0 overwritten, 0 torn")
         self.assertFalse(self.session.exists())
         rows = self.sql("select name, level, count(*) as n from span group by 1, 2 order by 1")
         self.assertEqual([(row["name"], row["level"], row["n"]) for row in rows],
@@ -78,12 +78,12 @@ class RecoverTest(unittest.TestCase):
                 pass
             process.kill()
             process.wait(30)
-            talk = self.recover(self.session, "-o", self.out, "--force")
+            messages = self.recover(self.session, "-o", self.out, "--force")
             finished = self.finished()
             counts = self.sql("select (select count(*) from span where duration_ns is not null) as whole,"
                               " (select count(*) from span where duration_ns is null) as open, dropped_count as dropped"
                               " from run")[0]
-            with self.subTest(round=round_number, talk=talk):
+            with self.subTest(round=round_number, messages=messages):
                 self.assertGreaterEqual(counts["whole"] + counts["dropped"], finished)
                 # Beyond what was counted: one finish a thread, and its torn slot.
                 self.assertLessEqual(counts["whole"] + counts["dropped"], finished + 4)
@@ -129,8 +129,8 @@ class RecoverTest(unittest.TestCase):
         self.assertEqual(process.wait(60), 0)
         ring = self.session / "ring-1"
         ring.write_bytes(ring.read_bytes()[:3000])
-        talk = self.recover(self.session, "-o", self.out)
-        self.assertIn("ring-1: ", talk)
+        messages = self.recover(self.session, "-o", self.out)
+        self.assertIn("ring-1: ", messages)
         self.assertEqual(self.sql("select count(*) as n from span")[0]["n"], 100)
 
     def test_several_sessions_in_one_file(self):
@@ -144,7 +144,7 @@ class RecoverTest(unittest.TestCase):
 
 
 class KilledCollectorTest(unittest.TestCase):
-    """`xsp profile` killed: nothing that was measured is lost, nothing is there twice."""
+    """`xsp profile` killed: no measurement is lost or stored twice."""
 
     MODEL = "input data float N,8\nlayer conv Conv 200us\nlayer relu Relu 100us\nlayer fc Gemm 50us\n"
 

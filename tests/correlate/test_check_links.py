@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""xsp check --links: recorded parents and operators against those that are found without them."""
+"""xsp check --links: recorded parents and operators compared with those that correlate finds."""
 import glob
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What correlate makes of the flags that importers set, as it is seen from outside: kinds, parents, observations."""
+"""How correlate uses the flags that importers set: kinds, parents, observations."""
 import os
 import unittest
 
@@ -33,7 +33,7 @@ def imported():
 
 
 def two_processes():
-    """The same numbers in two processes, each with a device; a simulator whose clock has nothing to do with theirs."""
+    """The same numbers in two processes, each with a device; and a simulator with an unrelated clock."""
     script = Script()
     script.experiment("processes")
     script.run(1, "M/L/K", epoch="trace")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program as asynchronous frameworks are: a layer begins when its kernels are enqueued and ends when they are seen to have
-// finished. So layers cross on the one thread that there is, unless each launch is over when it returns. For the tests of
-// `xsp run --resolve`. Exit status 77: no OpenCL device.
+// A program like asynchronous frameworks: a layer begins when its kernels are enqueued and ends when their end is seen.
+// Hence layers cross on the only thread, unless each launch has ended when it returns. For the tests of `xsp run
+// --resolve`. Exit status 77: no OpenCL device.
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <stdio.h>

@@ -79,7 +79,7 @@ static uint64_t next_correlation;
 
 static void launch(const struct crossing *crossing, const char *name, uint16_t device)
 {
-  XSP_SITE_FULL(call, XSP_LEVEL_KERNEL, "launch", "api", "app"); // of whatever: its name tells nothing
+  XSP_SITE_FULL(call, XSP_LEVEL_KERNEL, "launch", "api", "app"); // its name belongs to no layer
   struct xsp_site *site = xsp_site_create("app", XSP_LEVEL_KERNEL, name, "kernel");
   uint64_t correlation = __atomic_add_fetch(&next_correlation, 1, __ATOMIC_RELAXED);
   for (int thread = 0; thread < 2; thread++) {
@@ -120,7 +120,7 @@ static void *cross(void *argument)
   launch(crossing, own_kernel, device); // conv's, by the order of the program
   launch(crossing, "both", device);     // conv's
   if (!crossing->is_serial)
-    launch(crossing, "once", device); // whose, nothing tells
+    launch(crossing, "once", device); // of either thread
   if (crossing->is_serial) {
     xsp_span_finish(&conv);
     relu = xsp_span_start(xsp_site_create("app", XSP_LEVEL_LAYER, relu_name, NULL));

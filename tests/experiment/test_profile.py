@@ -45,7 +45,7 @@ def pending(pid):
 
 
 def sessions_of(pid):
-    """Capture sessions of one xsp. Others come and go in /dev/shm all the while, those of tests beside this one too."""
+    """Capture sessions of one xsp. Other processes make and remove theirs in /dev/shm meanwhile."""
     found = []
     for session in pathlib.Path("/dev/shm").glob("xsp-*/session"):
         try:
@@ -94,7 +94,7 @@ class ProfileTest(unittest.TestCase):
         starts = {order[0] for order in (
             [row["levels"] for row in rows if row["batch_size"] == 1][2 * i:2 * i + 2] for i in range(7))}
         self.assertEqual(starts, {"M", "M/L"}, "no set always comes first")
-        # Durations are what the script says: 0.9 ms of layers and 0.55 ms of kernels, times 1.75 at batch 4.
+        # Durations as in the script: 0.9 ms of layers and 0.55 ms of kernels, times 1.75 at batch 4.
         for batch, expected in ((1, 1.45e6), (4, 1.45e6 * 1.75)):
             fastest = min(row["duration_ns"] for row in rows if row["batch_size"] == batch and not row["warmup"])
             self.assertGreaterEqual(fastest, expected * 0.999)
@@ -248,10 +248,10 @@ class ProfileTest(unittest.TestCase):
             self.assertIsNone(process.poll())
         process.kill()
         process.wait()
-        # A runner may be in the middle of an inference, or hang in one; bounded by the test's own time limit.
+        # A runner may be in an inference, or hang in one; bounded by the test's time limit.
         while list(self.folder.glob("xsp-work-*")):
             pass
-        # The capture sessions stay, for `xsp recover`; here they are only in the way.
+        # The capture sessions stay for `xsp recover`; not needed here.
         sessions = sessions_of(process.pid)
         self.assertEqual(len(sessions), 2)
         for session in sessions:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`xsp profile --cold N`: first inferences of fresh processes, beside what is warm and in none of its statistics. A shell
-script in the runner's place counts the processes and lets one of them go wrong."""
+"""`xsp profile --cold N`: first inferences of fresh processes, separate from the warm runs and their statistics. A shell
+script in the runner's place counts the processes and makes one of them fail."""
 import json
 import os
 import pathlib
@@ -52,7 +52,7 @@ class ColdTest(unittest.TestCase):
         return json.loads(self.xsp("analyze", *arguments, path or self.output, "--json").stdout)
 
     def go_wrong(self, process, how):
-        """From now on xsp's n-th runner does what the shell command `how` says before it becomes one."""
+        """From now on xsp's n-th runner executes the shell command `how` first."""
         programs = self.folder / "bin"
         programs.mkdir()
         shutil.copy(BUILD / "xsp", programs)
@@ -131,7 +131,7 @@ class ColdTest(unittest.TestCase):
             self.assertEqual(len(durations), 6)
             self.assertAlmostEqual(summary[key], statistics.median(durations), 9)
         self.assertLess(summary["load_median_ms"] + summary["cold_median_ms"], summary["cold_start_median_ms"])
-        # The first inference of all stays what it was: the first warm-up of what was measured warm.
+        # The very first inference remains the first warm-up of the warm runs.
         first = self.sql("select o.duration_ns / 1e6 as ms from observation o order by o.start_ns limit 1")
         self.assertAlmostEqual(summary["cold_latency_ms"], first[0]["ms"], 9)
 

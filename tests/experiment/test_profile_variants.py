@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several frameworks, or versions of one, in one `xsp profile`: an experiment each, interleaved in time, told apart by all
-that reads the file. On scripted models, whose libraries are names only, and on one ONNX Runtime by two paths."""
+"""Several frameworks, or versions of one, in one `xsp profile`: one experiment each, interleaved in time, and
+distinguished by every reader. On scripted models, whose libraries are names only, and on one ONNX Runtime by two paths."""
 import json
 import os
 import pathlib
@@ -172,7 +172,7 @@ class VariantsTest(unittest.TestCase):
         model = self.model()
         result = self.profile(model, "--framework", "script,openvino", "--library", f"openvino={self.folder}", status=3)
         self.assertRegex(result.stderr, "^xsp: openvino: .*library")
-        # Two of one framework: with the library's path, whose end says more than its beginning.
+        # Two of one framework: named by the end of the library's path.
         long = "/".join(["deep"] * 30)
         result = self.profile(self.model(MODEL + "fault abort at 2\n"), "--library", "script=/opt/one", "--library",
                               f"script=/{long}/1.20", "--runs", 2, status=2)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`xsp run` repeated: level sets and repetitions of programs that nobody prepared, ambiguous parents resolved by a
-serialised execution, and what is said when it has ended."""
+"""`xsp run` repeated: level sets and repetitions of unmodified programs, ambiguous parents resolved by a
+serialised execution, and the summary at the end."""
 import importlib.util
 import json
 import os
@@ -74,7 +74,7 @@ class LeveledTest(RunTest):
         self.assertEqual([row["n"] for row in rows.values()], [15, 15, 15])
         layers = self.analyze("L0", "--by", "layer", "--stat", "min")["rows"]
         self.assertEqual([(row["layer_name"], row["kernels"]) for row in layers], [(f"layer{i}", 2) for i in range(10)])
-        # Not layer0: each execution meets the kernels' names there for the first time. The median, for busy machines.
+        # Not layer0: there each execution sees the kernels' names for the first time. The median, for busy machines.
         costs = [row["overhead_per_kernel_ns"] for row in layers[1:] if row["overhead_per_kernel_ns"] is not None]
         self.assertGreaterEqual(len(costs), 5)
         self.assertGreater(statistics.median(costs), 9000)
@@ -112,7 +112,7 @@ class LeveledTest(RunTest):
         self.assertIn("any_script.py", experiment["workload"])
 
     def test_the_spread_is_that_of_the_worst_set(self):
-        """Every second execution of the deeper set takes long: a verdict on the other set alone would say nothing of it."""
+        """Every second execution of the deeper set takes long; a verdict on the other set alone would miss it."""
         script = ("import os, pathlib\n"
                   "counted = pathlib.Path('counted')\n"
                   "if 'nvtx' in os.environ.get('XSP_TRACERS', ''):\n"
@@ -203,7 +203,7 @@ for i in range(4):
         self.assertEqual(len(self.runs()), 5)
 
     def test_a_conversation_through_a_pipe(self):
-        """What comes is passed on as it comes: the other end waits for an answer before it goes on."""
+        """Input is passed on at once: the other end waits for an answer before it continues."""
         script = self.script("import sys\nfor line in sys.stdin:\n    print('heard', line, end='', flush=True)")
         command = [XSP, "run", "-o", self.output, "--runs", "2", "--", *script]
         with subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -369,7 +369,7 @@ sys.exit(subprocess.call([{str(WORKLOAD)!r}, "crossing"]) or 3 * ("XSP_SERIALIZE
 
 
 class ShapesTest(RunTest):
-    """What `xsp run` writes is read by everything that reads, whatever the program did."""
+    """Every reader reads what `xsp run` writes, whatever the program did."""
 
     def read_all(self):
         xsp("info", self.output)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bad models in the real frameworks: good ones that are cut, flipped, overwritten, swapped or asked for what they cannot do.
-Whatever a framework does with one, xsp says one line, or profiles it where the damage leaves a model that runs; nothing of
-it stays behind. Fetches packages through pip, so it belongs to `make test-all`."""
+"""Bad models in the real frameworks: good ones that are cut, flipped, overwritten, swapped or used with wrong options.
+Whatever a framework does, xsp prints one line, or profiles the model if it still runs, and leaves no file or process.
+Fetches packages through pip, so it belongs to `make test-all`."""
 import os
 import pathlib
 import random
@@ -20,7 +20,7 @@ from test_profile import sessions_of
 FRAMEWORKS = pathlib.Path(__file__).parent
 CUTS, FLIPS, BLOCKS = 12, 16, 6
 GIGABYTE = 1 << 30
-# What it costs to start them decides how often.
+# Their start-up time decides how often.
 SHARES = {"tensorflow": 0.5}
 
 
@@ -35,7 +35,7 @@ class Subject(typing.NamedTuple):
 class Case(typing.NamedTuple):
     what: str
     files: dict           # {path: bytes, or an int: so many bytes and no more than a hole}
-    may_run: bool = False  # the damage may lie where nothing is read, or make other numbers
+    may_run: bool = False  # the damage may be in bytes that are not read, or only change numbers
     options: tuple = ()
     why: str = ""
 
@@ -132,7 +132,7 @@ def onnx_model(dims, data=b"\0" * 4, operator="Add", more=0):
 
 
 def tensorflow_graph(dims, operator="AddV2"):
-    """y = x + w, w a constant of one number that is said to have these dimensions."""
+    """y = x + w; w has one number but claims these dimensions."""
     def attribute(key, value):
         return field(5, field(1, key) + field(2, value))
 
@@ -163,10 +163,10 @@ def damaged(subject, numbers, share):
         at = [size for size in starts if size < len(content)] + [
             len(content) * part // CUTS for part in range(1, CUTS)] + [len(content) - 1]
         for size in numbers.sample(at, max(4, int(len(at) * share))):
-            # The last bytes may be of no use to anybody.
+            # The last bytes may be unused.
             yield Case(f"{name} cut to {size} of {len(content)} bytes", changed(content[:size]), size > len(content) * 0.9)
         for number in range(int(FLIPS * share)):
-            # Half of them where a file says what it is.
+            # Half of them in the file's header.
             place = numbers.randrange(len(content) if number % 2 else min(len(content), 4096))
             bit = 1 << numbers.randrange(8)
             bytes_ = bytearray(content)
@@ -203,28 +203,28 @@ def by_hand(subject):
     name = subject.name
     if name.endswith(".onnx"):
         for dims in ([1 << 40], [1 << 20, 1 << 20], [1 << 62, 4], [(1 << 64) - 1], [1 << 32, 1 << 32]):
-            yield Case(f"weights said to be {dims}", {name: onnx_model(dims)})
+            yield Case(f"weights that claim {dims}", {name: onnx_model(dims)})
         yield Case("weights that do not fit", {name: onnx_model([3], b"\0" * 12)})
-        yield Case("an operator that nobody has", {name: onnx_model([4], b"\0" * 16, "Frobnicate")})
+        yield Case("an unknown operator", {name: onnx_model([4], b"\0" * 16, "Frobnicate")})
         head = onnx_model([GIGABYTE // 2 + 16], b"", more=2 * GIGABYTE + 64)
         yield Case("weights of 2 GiB", {name: (head, len(head) + 2 * GIGABYTE + 64)})
     elif name.endswith(".pb"):
         for dims in ([1 << 40], [1 << 20, 1 << 20], [1 << 62, 4], [(1 << 64) - 1], [1 << 32, 1 << 32]):
-            yield Case(f"a constant said to be {dims}", {name: tensorflow_graph(dims)})
+            yield Case(f"a constant that claims {dims}", {name: tensorflow_graph(dims)})
         yield Case("a constant that does not fit", {name: tensorflow_graph([3])})
-        yield Case("an operator that nobody has", {name: tensorflow_graph([4], "Frobnicate")})
+        yield Case("an unknown operator", {name: tensorflow_graph([4], "Frobnicate")})
         yield Case("a graph of 2 GiB", {name: (subject.files[name], 2 * GIGABYTE + 64)})
     elif name.endswith(".json"):
         text = subject.files[name].decode()
-        yield Case("an operator that nobody has", {**subject.files, name: text.replace('"Pooling"', '"Frobnicate"').encode()})
+        yield Case("an unknown operator", {**subject.files, name: text.replace('"Pooling"', '"Frobnicate"').encode()})
         yield Case("an input of a node behind the last one",
                    {**subject.files, name: text.replace("[[0, 0, 0]", "[[4000000000, 0, 0]", 1).encode()})
         parameters = next(other for other in subject.files if other.endswith(".params"))
         yield Case("parameters of 2 GiB", {**subject.files, parameters: (subject.files[parameters], 2 * GIGABYTE + 64)})
     elif name.endswith(".xml"):
         text = subject.files[name].decode()
-        yield Case("an operator that nobody has", {**subject.files, name: text.replace('type="ReLU"', 'type="Frob"').encode()})
-        yield Case("weights that lie elsewhere", {**subject.files, name: text.replace('offset="0"', f'offset="{1 << 40}"').encode()})
+        yield Case("an unknown operator", {**subject.files, name: text.replace('type="ReLU"', 'type="Frob"').encode()})
+        yield Case("weights at another offset", {**subject.files, name: text.replace('offset="0"', f'offset="{1 << 40}"').encode()})
         yield Case("weights of 2^62 bytes", {**subject.files, name: text.replace('size="4"', f'size="{1 << 62}"').encode()}, True)
     elif name.endswith(".tflite"):
         yield Case("2 GiB behind its end", {name: (subject.files[name], 2 * GIGABYTE + 64)}, True)

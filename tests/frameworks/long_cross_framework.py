@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """ResNet-50 in all five frameworks, from the zoo's generators: the same convolutions, flops within 1 % of each other and of
-counts that share no code with xsp, layers that fit into their model. Prints the table of tools/cross_framework."""
+independent counts, layers within their model. Prints the table of tools/cross_framework."""
 import json
 import math
 import os
@@ -145,7 +145,7 @@ class CrossFramework(unittest.TestCase):
                             self.assertAlmostEqual(row["flops"] / other["flops"], 1, delta=.01)
 
     def test_openvino_computes_less_of_v1(self):
-        """It moves a stage's stride into the convolutions before it, whose other results nobody would read."""
+        """It moves a stage's stride into the convolutions before it, whose other results are unused."""
         row = self.rows["v1"]["openvino"]
         self.assertAlmostEqual(row["multiply_adds"] / MULTIPLY_ADDS["v1"], .9026, delta=.001)
         self.assertEqual(row["layers"] - self.rows["v1.5"]["openvino"]["layers"], 3)  # pools that pick every second

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several variants and cold starts with real frameworks: two versions of ONNX Runtime, and ONNX Runtime beside OpenVINO, on one
+"""Several variants and cold starts with real frameworks: two versions of ONNX Runtime, and ONNX Runtime with OpenVINO, on one
 model in one file. Fetches packages, so it belongs to `make test-all`."""
 import sys
 import unittest

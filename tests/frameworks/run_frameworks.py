@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the long tests of TensorFlow and MXNet inside unmodified programs share: a program runs without xsp and under
-`xsp run`, everything that it leaves is compared, and its trace is read."""
+"""Shared by the long tests of TensorFlow and MXNet inside unmodified programs: run a program without xsp and under
+`xsp run`, compare all its results, read its trace."""
 import os
 import pathlib
 import re
@@ -55,7 +55,7 @@ class RunFrameworkTest(FrameworkTest):
         return self.start([XSP, "run", "-q", "-t", self.framework, *options, "-o", output, "--", *command], env)
 
     def check_same(self, command, *options, env=None):
-        """Runs it without and inside, and compares the outcomes."""
+        """Runs it without xsp and under `xsp run`, and compares the outcomes."""
         before = self.start(command, env)
         after = self.run_inside(command, *options, env=env)
         self.assertEqual(after.same(), before.same())
@@ -81,7 +81,7 @@ class RunFrameworkTest(FrameworkTest):
                 top = above[top]
             if top in found:
                 found[top]["layers"].append((row["name"], own.get("layer_type")))
-            else:  # told after a prediction, it must belong to one
+            else:  # published after a prediction, it must belong to one
                 self.assertNotIn("untold", own, row)
         return list(found.values())
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that looks symbols up in every way there is and prints what it gets; test_run_lookups.py runs it without
-// and with frameworks.so preloaded and compares. With -DWRAPPER: a library that stands before libc's functions, as
-// wrappers of malloc do, and finds the next ones by RTLD_NEXT.
+// A program that looks symbols up in every way and prints the results; test_run_lookups.py runs it without and with
+// frameworks.so preloaded and compares. With -DWRAPPER: a library in front of libc's functions, as wrappers of malloc
+// are, which finds the next ones by RTLD_NEXT.
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -53,7 +53,7 @@ void *calloc(size_t count, size_t size) // called from inside the loader, before
 #define LOOKUPS 5000
 #define THREADS 8
 
-static const char *where(const void *address) // what the address is, whatever it is this time
+static const char *where(const void *address) // names the address, independent of its value
 {
   Dl_info info;
   static char text[256];
@@ -135,7 +135,7 @@ int main(int argument_count, char **arguments)
   }
   fflush(stdout);
   const char *volatile no_name = argument_count > 1 && *arguments[1] != 'x' ? arguments[1] : NULL;
-  if (argument_count > 1) // a name that is none ("x": not even a text): the loader's own business
+  if (argument_count > 1) // an invalid name ("x": not even a text): handled by the loader
     printf("%p\n", dlsym(library, no_name));
   return 0;
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of ONNX Runtime inside unmodified programs share: a program is run without xsp and in a session, its
-outcomes are compared, and its trace is read."""
+"""Shared by the tests of ONNX Runtime inside unmodified programs: run a program without xsp and in a session, compare the
+outcomes, read its trace."""
 import collections
 import json
 import os

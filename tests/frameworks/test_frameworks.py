@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frameworks that are not installed here: what `xsp check` and `xsp profile` say, and that a wrong library is none."""
+"""Frameworks that are not installed here: messages of `xsp check` and `xsp profile`, also for wrong libraries."""
 import ctypes.util
 import json
 import os
@@ -25,7 +25,7 @@ class FrameworksTest(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def library(self):
-        """Some library that is no framework."""
+        """A library that is not a framework."""
         for line in pathlib.Path("/proc/self/maps").read_text().splitlines():
             if "/libm.so" in line or "/libm-" in line:
                 return line.split()[-1]

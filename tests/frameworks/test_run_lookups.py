@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that look symbols up find with frameworks.so what they find without it."""
+"""Symbol lookups give the same with and without frameworks.so."""
 import os
 import pathlib
 import re
@@ -12,7 +12,7 @@ from run_programs import BUILD, COMPILER, SANITIZED, SOURCE, WAIT_S
 
 @unittest.skipIf(COMPILER is None or SANITIZED, "no C compiler, or preloading sanitized libraries")
 class Lookups(unittest.TestCase):
-    """dlsym is the loader's, whoever calls it and however."""
+    """dlsym behaves like the loader's, for every caller."""
 
     def test_every_way_to_look_up(self):
         with tempfile.TemporaryDirectory() as name:

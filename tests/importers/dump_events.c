@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// dump_events FILE [LIMIT_BYTES]: what the reader of Chrome trace events makes of a file, one item a line, for
-// test_trace_events.py to compare with Python's json. Exit status 2 and the error's line where the file is broken.
+// dump_events FILE [LIMIT_BYTES]: prints the items that the reader of Chrome trace events finds in a file, one per
+// line; test_trace_events.py compares them with Python's json. Exit status 2 and the error's line if the file is
+// broken.
 #include "importers/trace_events/trace_events.h"
 
 #include <inttypes.h>

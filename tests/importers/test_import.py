@@ -80,14 +80,14 @@ class ImportTest(unittest.TestCase):
                 self.rows("select * from track order by run_id, track_id", file),
                 self.rows("select run_id, levels, batch_size, epoch, layer from run", file))
 
-    def refuse(self, *arguments, status=2, says=(), **options):
+    def refuse(self, *arguments, status=2, mentions=(), **options):
         """One line on stderr, nothing on stdout, no output and nothing beside it."""
         before = self.contents()
         result = xsp("import", *arguments, check=status, **options)
         error = result.stderr.decode()
         self.assertEqual(result.stdout, b"")
         self.assertRegex(error, r"\Axsp: [^:]+: .+; try: .+\n\Z")
-        for part in says:
+        for part in mentions:
             self.assertIn(part, error)
         self.assertEqual(self.contents(), before)
         return error
@@ -100,18 +100,18 @@ class ImportTest(unittest.TestCase):
 class CommandLineTest(ImportTest):
     def test_wrong_use(self):
         trace = self.file(CHROME)
-        self.refuse(says=["xsp import FILE"])
-        self.refuse(trace, says=["-o OUT.xsp"])
-        self.refuse(trace, "-o", "", says=["empty"])
-        self.refuse(trace, "-o", self.out, "--format", "klingon", says=["klingon", "chrome"])
-        self.refuse(trace, "-o", self.out, "--layer", "upper", says=["upper", "outermost"])
-        self.refuse(trace, "-o", self.out, "--threads", "3", says=["--threads"])
+        self.refuse(mentions=["xsp import FILE"])
+        self.refuse(trace, mentions=["-o OUT.xsp"])
+        self.refuse(trace, "-o", "", mentions=["empty"])
+        self.refuse(trace, "-o", self.out, "--format", "klingon", mentions=["klingon", "chrome"])
+        self.refuse(trace, "-o", self.out, "--layer", "upper", mentions=["upper", "outermost"])
+        self.refuse(trace, "-o", self.out, "--threads", "3", mentions=["--threads"])
         for limit in ("0", "-1", "x", "", "5X", "1KK", "99999999999999999999", "99999999999G"):
-            self.refuse(trace, "-o", self.out, "--limit-bytes", limit, says=["--limit-bytes"])
+            self.refuse(trace, "-o", self.out, "--limit-bytes", limit, mentions=["--limit-bytes"])
 
     def test_an_existing_output_is_refused_before_anything_is_read(self):
         self.out.write_text("precious")
-        self.refuse(self.folder / "missing.json", "-o", self.out, says=["out.xsp", "it exists", "--force"])
+        self.refuse(self.folder / "missing.json", "-o", self.out, mentions=["out.xsp", "it exists", "--force"])
         xsp("import", self.file(CHROME), "-o", self.out, "--force", check=0)
         self.assertEqual(self.rows("select count(*) from span"), [(2,)])
 
@@ -119,19 +119,19 @@ class CommandLineTest(ImportTest):
         trace = self.file(CHROME)
         (self.folder / "link.json").symlink_to(trace)
         for output in (trace, self.folder / "link.json"):
-            self.refuse(trace, "-o", output, "--force", says=["input"])
+            self.refuse(trace, "-o", output, "--force", mentions=["input"])
 
     def test_an_old_output_survives_an_error(self):
         self.take(CHROME)
         broken = self.file("[{\"ph\":", "broken.json")
-        self.refuse(broken, "-o", self.out, "--force", "--format", "chrome", says=["broken.json, byte 7"])
+        self.refuse(broken, "-o", self.out, "--force", "--format", "chrome", mentions=["broken.json, byte 7"])
         good = self.file(CHROME)
-        self.refuse(good, broken, "-o", self.out, "--force", "--format", "chrome", says=["broken.json"])
+        self.refuse(good, broken, "-o", self.out, "--force", "--format", "chrome", mentions=["broken.json"])
         self.assertEqual(self.rows("select count(*) from span"), [(2,)])
 
     def test_places_that_cannot_be_written(self):
         trace = self.file(CHROME)
-        self.refuse(trace, "-o", self.folder / "missing" / "out.xsp", status=3, says=["missing/out.xsp"])
+        self.refuse(trace, "-o", self.folder / "missing" / "out.xsp", status=3, mentions=["missing/out.xsp"])
         self.refuse(trace, "-o", trace / "out.xsp", status=3)
         if os.getuid() != 0:  # nothing stops root
             closed = self.folder / "closed"
@@ -143,10 +143,10 @@ class CommandLineTest(ImportTest):
         (self.folder / "victim").write_text("precious")
         for target in ("victim", "nothing"):  # anybody may put a link into a folder like /tmp
             partial.symlink_to(target)
-            self.refuse(trace, "-o", self.out, status=3, says=["out.xsp.partial", "regular file"])
+            self.refuse(trace, "-o", self.out, status=3, mentions=["out.xsp.partial", "regular file"])
             partial.unlink()
         os.mkfifo(partial)
-        self.refuse(trace, "-o", self.out, status=3, says=["out.xsp.partial", "regular file"])
+        self.refuse(trace, "-o", self.out, status=3, mentions=["out.xsp.partial", "regular file"])
         partial.unlink()
         partial.write_bytes(b"")  # of one that died before it wrote anything
         xsp("import", trace, "-o", self.out, check=0)
@@ -328,7 +328,7 @@ class RecognitionTest(ImportTest):
     def test_format_forces(self):
         self.assertEqual(self.take(ORT, "--format", "chrome")["spans"], {"application": 3})
         self.out.unlink()
-        self.refuse(self.file("not JSON at all"), "-o", self.out, "--format", "ort", says=["byte 0"])
+        self.refuse(self.file("not JSON at all"), "-o", self.out, "--format", "ort", mentions=["byte 0"])
 
     def test_compression_is_known_by_content(self):
         compress = shutil.which("zstd")
@@ -351,7 +351,7 @@ class RecognitionTest(ImportTest):
         database.execute("create table t(x)")
         database.commit()
         database.close()
-        for content, says in ((b"\x7fELF\x02\x01\x01", "program"), (b"PK\x03\x04xxxx", "zip"),
+        for content, mentions in ((b"\x7fELF\x02\x01\x01", "program"), (b"PK\x03\x04xxxx", "zip"),
                               (b"\xfd7zXZ\0abc", "xz"), (b"BZh91AY", "bzip2"), (b"\x89PNG\r\n", "picture"),
                               (b"x" * 257 + b"ustar\0", "tar"), (b"NVIDIA Nsight whatever", "nsys export --type sqlite"),
                               (known.read_bytes(), ".xsp"),
@@ -360,11 +360,11 @@ class RecognitionTest(ImportTest):
                               (gzip.compress(b"hello"), "not known"),
                               (b"", "empty"), (gzip.compress(b""), "empty"), (gzip.compress(CHROME.encode())[:-9], "")):
             with self.subTest(content[:20]):
-                self.refuse(self.file(content, "what"), "-o", self.out, says=["what", says])
-        for name, says in (("report.nsys-rep", "nsys export"), ("report.ncu-rep", "Nsight Compute"), ("a.qdrep", "nsys")):
-            self.refuse(self.file(b"\x01\x02\x03", name), "-o", self.out, says=[name, says])
-        self.refuse(self.folder, "-o", self.out, says=[str(self.folder)])
-        self.refuse(self.folder / "missing", "-o", self.out, says=["missing"])
+                self.refuse(self.file(content, "what"), "-o", self.out, mentions=["what", mentions])
+        for name, mentions in (("report.nsys-rep", "nsys export"), ("report.ncu-rep", "Nsight Compute"), ("a.qdrep", "nsys")):
+            self.refuse(self.file(b"\x01\x02\x03", name), "-o", self.out, mentions=[name, mentions])
+        self.refuse(self.folder, "-o", self.out, mentions=[str(self.folder)])
+        self.refuse(self.folder / "missing", "-o", self.out, mentions=["missing"])
         error = self.refuse(self.file("hello", "what"), "-o", self.out)
         self.assertIn("--format", error)
 
@@ -411,9 +411,9 @@ class BadInputTest(ImportTest):
             for number in ("9223372036854775808", "1e300", "-9e18", "9223372036854775.808"):
                 text = '[{"ph":"X","name":"x","ts":1,"dur":1}]'.replace(f'"{field}":1', f'"{field}":{number}')
                 with self.subTest(text):
-                    self.refuse(self.file(text), "-o", self.out, says=["trace.json, byte 1", "64 bits"])
+                    self.refuse(self.file(text), "-o", self.out, mentions=["trace.json, byte 1", "64 bits"])
         self.refuse(self.file('[{"ph":"B","ts":-9223372036854775,"name":"a"},{"ph":"E","ts":9223372036854775}]'),
-                    "-o", self.out, says=["byte 46", "64 bits"])
+                    "-o", self.out, mentions=["byte 46", "64 bits"])
         self.take('[{"ph":"X","name":"x","ts":9223372036854775.806,"dur":0.001,"args":{"n":9223372036854775808}}]')
         self.assertEqual(self.rows("select start_ns, duration_ns from span"), [(2**63 - 2, 1)])
         self.assertEqual(self.rows("select value, typeof(value) from tag"), [("9223372036854775808", "text")])
@@ -422,12 +422,12 @@ class BadInputTest(ImportTest):
         for text in ("[" * 10**6, '[{"ph":"X","args":' * 10**6, '{"traceEvents":[{"args":{"a":' + "[" * 10**6,
                      '[{"ph":"X","ts":1,"name":"x","args":{"a":' + "[" * 10**6 + "]" * 10**6 + "}}]"):
             with self.subTest(text[:20]):
-                self.refuse(self.file(text), "-o", self.out, "--format", "chrome", says=["trace.json"])
+                self.refuse(self.file(text), "-o", self.out, "--format", "chrome", mentions=["trace.json"])
 
     def test_bombs(self):
         bomb = self.file(gzip.compress(b"[" + b" " * 50_000_000), "bomb.json.gz")
-        self.refuse(bomb, "-o", self.out, "--limit-bytes", "1M", "--format", "chrome", says=["bomb.json.gz", "1048576"])
-        self.refuse(self.file(CHROME), "-o", self.out, "--limit-bytes", "10", says=["--limit-bytes"])
+        self.refuse(bomb, "-o", self.out, "--limit-bytes", "1M", "--format", "chrome", mentions=["bomb.json.gz", "1048576"])
+        self.refuse(self.file(CHROME), "-o", self.out, "--limit-bytes", "10", mentions=["--limit-bytes"])
         xsp("import", self.file(CHROME), "-o", self.out, "--limit-bytes", str(len(CHROME)), check=0)
 
     def test_bombs_that_give_nothing_out(self):
@@ -436,9 +436,9 @@ class BadInputTest(ImportTest):
         for content in (CHROME.encode(), b""):
             whole = gzip.compress(content) + empty
             self.refuse(self.file(gzip.compress(whole), "empty.json.gz"), "-o", self.out, "--limit-bytes", "1M",
-                        "--format", "chrome", says=["empty.json.gz", "compressed", "--limit-bytes"])
+                        "--format", "chrome", mentions=["empty.json.gz", "compressed", "--limit-bytes"])
         zeros = gzip.compress(gzip.compress(CHROME.encode()) + b"\0" * 8_000_000)
-        self.refuse(self.file(zeros, "zeros.json.gz"), "-o", self.out, "--limit-bytes", "1M", says=["zeros.json.gz"])
+        self.refuse(self.file(zeros, "zeros.json.gz"), "-o", self.out, "--limit-bytes", "1M", mentions=["zeros.json.gz"])
         xsp("import", self.file(zeros, "zeros.json.gz"), "-o", self.out, "--limit-bytes", "16M", check=0)
 
     def ask_everything(self):

@@ -99,7 +99,7 @@ class RealTraces(unittest.TestCase):
         self.check("hta__nccl_parser_config", {"kernel": (2700, 162532340)}, {"record_param_comms": 46876493})
         report, out = self.load("hta__nccl_parser_config")
         self.assertIn("rank 0 of 2", " ".join(report["files"][0]["notes"]))
-        # 2024-05-23 00:15:22 UTC: ts counts from baseTimeNanoseconds, which stands behind the events
+        # 2024-05-23 00:15:22 UTC: ts counts from baseTimeNanoseconds, which comes after the events
         first = rows(out, "select min(start_ns) as ns, r.epoch from span join run r using (run_id)")[0]
         self.assertEqual((first["epoch"], first["ns"] // 10 ** 9), ("unix", 1716423322))
 
@@ -159,15 +159,15 @@ class RealTraces(unittest.TestCase):
                 with gzip.open(self.path(name)) as file:
                     events = len(json.load(file)["traceEvents"])
                 report, out = self.load(name)
-                told = report["files"][0]
-                self.assertEqual((told["format"], told["version"], told["events"]), ("kineto", "1", events))
-                self.assertEqual(told["kept"] + sum(told["skipped"].values()), events)
-                self.assertEqual(rows(out, "select count(*) as n from span")[0]["n"], told["kept"])
+                recorded = report["files"][0]
+                self.assertEqual((recorded["format"], recorded["version"], recorded["events"]), ("kineto", "1", events))
+                self.assertEqual(recorded["kept"] + sum(recorded["skipped"].values()), events)
+                self.assertEqual(rows(out, "select count(*) as n from span")[0]["n"], recorded["kept"])
 
 
 # ---- files of our own ------------------------------------------------------------------------------------------------
 class Decimal(str):
-    """A number that stands in the file as it is written here."""
+    """A number that the file has in exactly this notation."""
 
 
 def dump(value):
@@ -346,7 +346,7 @@ class Attribution(Case):
                               category="cuda_driver")][::order] + [kernel(4, 40, 5)])
             self.assertEqual({name: row["kind"] for name, row in spans.items()}, {
                 "aten::mm": "sync", "cudaLaunchKernel": "launch", "cuLaunchKernel": "sync", "k": "execution"})
-            # host calls are nobody's parents
+            # host calls are not parents
             self.assertEqual({row["parent"] for row in spans.values()}, {None, "aten::mm"})
 
     def test_a_graph_launch_has_many_kernels(self):

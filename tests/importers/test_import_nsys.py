@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nsight Systems exports: real ones against an independent reader, databases of our own for every way in which schemas
-differ, and databases that are broken, hostile, or something else altogether."""
+"""Nsight Systems exports: real ones against an independent reader, our own databases for every difference of schemas,
+and databases that are broken, hostile, or not from Nsight Systems."""
 import glob
 import gzip
 import os
@@ -396,7 +396,7 @@ class Spans(WithFolder):
         self.assertEqual((spans[1]["tags"]["source_device"], spans[1]["tags"]["destination_device"]), (0, 1))
         tracks = {row["track_id"]: row for row in rows(self.out, "select * from track")}
         self.assertEqual(tracks[spans[5]["track_id"]]["stream_id"], None)
-        # waits overlap what runs on their stream: they lie on tracks of their own
+        # waits overlap the work of their stream: they have tracks of their own
         self.assertNotEqual(spans[4]["track_id"], spans[0]["track_id"])
         self.assertEqual(tracks[spans[4]["track_id"]]["stream_id"], 7)
 
@@ -474,7 +474,8 @@ class Spans(WithFolder):
 
 
 class Random(WithFolder):
-    """Ranges that nest, touch and cross, calls within calls, equal ids in two processes: as the independent reader says."""
+    """Ranges that nest, touch and cross, calls within calls, equal ids in two processes; compared with the independent
+    reader."""
 
     def export(self, generator):
         export = Export()
@@ -580,7 +581,7 @@ class Schemas(WithFolder):
         self.assertEqual([span["name"] for span in spans], ["registered"] * 2)
 
     def test_a_long_registered_text_is_a_name_and_no_more(self):
-        """It may be that of a million rows; one that is written out was read as often as it stands there."""
+        """It may serve a million rows; a text written out is read as often as it occurs."""
         long = "aten::mm, seq = 3" + ", x" * 30000
         export = Export().nvtx(long, 1, 2, registered=True).nvtx("aten::mm, seq = 3", 3, 4, registered=True)
         _, spans = self.load(export.nvtx(long, 5, 6))
@@ -733,7 +734,7 @@ class Strangers(WithFolder):
             self.assertIn(b"50000 bytes", result.stderr)
 
     def test_limit_beyond_what_is_looked_at(self):
-        """Also where the file is longer than what tells the format, and is read by SQLite."""
+        """Also if the file is longer than the head that recognizers see, and SQLite reads it."""
         export = Export()
         for number in range(40):
             export.nvtx(f"{number}" + "a" * 100000, 1, 2)

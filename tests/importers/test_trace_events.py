@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The reader of Chrome trace events against Python's json: real traces, and small documents that were damaged at random.
 
-What both accept must be the same events with the same values; what one refuses, the other refuses. Exceptions, as the
-format wants them: raw control bytes in strings are let through, invalid UTF-8 becomes U+FFFD, a bare array may lack its
+Both must accept the same documents, with the same events and values. Exceptions, as the format wants them:
+ raw control bytes in strings are let through, invalid UTF-8 becomes U+FFFD, a bare array may lack its
 closing bracket.
 """
 import codecs
@@ -31,7 +31,7 @@ codecs.register_error("each-byte", lambda error: ("\ufffd", error.start + 1))
 
 
 class Number(str):
-    """A number as it stands in the text."""
+    """A number as written in the text."""
 
 
 class Refused(Exception):
@@ -115,7 +115,7 @@ def event_of(document):
 
 
 def expected(data, step=1):
-    """What a document says; Refused where it is none. Of the events every `step`th, the others are None."""
+    """The events of a document, or Refused. Only every `step`th event, the others are None."""
     text = data.decode("utf-8", "each-byte").removeprefix("\ufeff")
     unclosed = False
     try:
@@ -263,7 +263,7 @@ class TraceEvents(unittest.TestCase):
                 accepted = [length for length in range(len(data)) if self.check(data[:length], path)]
                 if data[:1] == b"{":
                     self.assertEqual(accepted, [])
-                else:  # behind an event, and behind the comma and space after it
+                else:  # after an event, and after the comma and space
                     events = [match.end() for match in re.finditer(rb"\}\}|\{\}", data)]
                     self.assertTrue(set(accepted) <= {length for end in events for length in range(end, end + 3)})
                     self.assertTrue(set(events) <= set(accepted))
@@ -297,7 +297,7 @@ class TraceEvents(unittest.TestCase):
                 self.assertFalse(self.check(b'[{"dur": %s, "ts": %s}]' % (pair[1].encode(), pair[0].encode()), path), pair)
 
     def test_huge_exponents(self):
-        """Beyond what an oracle can write out: must be right, and at once."""
+        """Too large for the oracle: must be right, and fast."""
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "trace.json"
             for start, duration, answer in (("0e999999999", "1", "start=0 end=1000"),

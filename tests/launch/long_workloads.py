@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checks of test_workloads.py on what takes longer: Inception-v1, where OpenCV itself waits for the device before the
+"""The checks of test_workloads.py on longer programs: Inception-v1, where OpenCV itself waits for the device before the
 last layers, and SqueezeNet in two threads at once, on OpenCV's one queue."""
 import statistics
 import unittest
@@ -10,12 +10,12 @@ import workloads
 
 class Inception(test_workloads.OpenCV):
     MODEL = "inception_v1.onnx"
-    HAS_LAST_WORD = False  # its fully connected layer runs on the CPU, and has to wait
+    HAS_LAST_WORD = False  # its fully connected layer runs on the CPU and waits
 
     def test_opencv_blames_the_layer_that_waits(self):
         """By OpenCV's own profile one layer takes nearly all of the time; by ours it has no kernel at all."""
-        said = workloads.answer(self.traced)
-        layers = sorted(said["perf_profile_layers"], key=lambda layer: -layer[1])
+        reported = workloads.answer(self.traced)
+        layers = sorted(reported["perf_profile_layers"], key=lambda layer: -layer[1])
         self.assertGreater(layers[0][1], sum(time for _, time in layers[1:]))
         rows = workloads.read("analyze", "A11", self.path)["rows"]
         [blamed] = [row for row in rows if row["layer_name"].endswith(layers[0][0])]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that does what programs do to themselves, for tests/launch/test_run.py: run with and without xsp, it must print and
-// end the same. `run-guest MODE [ARGUMENT]`. Compiled twice: as it is, and with spans of its own around everything.
+// A program that forks, crashes, sends signals and so on, for tests/launch/test_run.py: it must print and end the same
+// with and without xsp. `run-guest MODE [ARGUMENT]`. Compiled twice: plain, and with spans of its own around
+// everything.
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -38,7 +39,7 @@ static void work(void)
 #endif
 }
 
-// So many spans, as fast as it goes or at a million a second.
+// This many spans, as fast as possible or at a million per second.
 static int publish(const char *name, long count, bool is_paced)
 {
 #ifdef XSP_TRACED
@@ -74,7 +75,7 @@ static int wait_for(pid_t child)
   return WIFSIGNALED(how) ? 100 + WTERMSIG(how) : WEXITSTATUS(how);
 }
 
-// ---- what a program can see of where it runs -----------------------------------------------------------------------------
+// ---- what a program can see of its surroundings ---------------------------------------------------------------------------
 static void print_status_lines(void)
 {
   static const char *const wanted[] = {
@@ -237,7 +238,7 @@ static int mode_fork_in_threads(void)
   return 0;
 }
 
-// The parent ends at once; what it leaves behind writes a file when everybody has let go of stdout.
+// The parent ends at once; its child writes a file when stdout has no other owner.
 static int mode_daemon(const char *path)
 {
   say("leaving\n");
@@ -259,7 +260,7 @@ static int mode_daemon(const char *path)
   return written == 5 && rename(temporary, path) == 0 ? 0 : 1;
 }
 
-// A process that goes on when told to by a file, after the program has ended.
+// A process that continues when a file appears, after the program has ended.
 static int mode_outlive(const char *go, const char *done)
 {
   int ends[2];
@@ -392,7 +393,7 @@ static void on_signal(int number)
   work();
 }
 
-// Says what it gets until SIGUSR2, then how often it got each.
+// Prints each signal until SIGUSR2, then the count of each.
 static int mode_signals(void)
 {
   static const int numbers[] = {SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGTERM, SIGCONT, SIGWINCH};

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a program twice, with and without `xsp run` before it, and compares what can be seen of it from outside. What is
-compared, and the list of cases, is shared by test_run.py (once each) and long_run_guests.py (until there are 1,000)."""
+"""Runs a program with and without `xsp run` and compares what can be observed from outside. test_run.py runs each case
+once, long_run_guests.py until there are 1,000 runs."""
 import os
 import pathlib
 import resource
@@ -18,7 +18,7 @@ XSP = BUILD / "xsp"
 GUESTS = BUILD / "test-programs"
 BEGAN_S = time.time() - 1
 WAIT_S = int(os.environ.get("XSP_TEST_WAIT_S", "60"))
-# What docs/internals/launch.md says that a program is given.
+# Variables that docs/internals/launch.md documents.
 DOCUMENTED = {"XSP_SESSION", "XSP_TRACERS", "LD_PRELOAD", "XSP_MODEL_RANGE", "XSP_CAPTURE_RANGE", "XSP_SERIALIZE",
               "NVTX_INJECTION64_PATH", "INTEL_LIBITTNOTIFY64", "OPENCL_LAYERS", "LD_AUDIT", "XSP_FUNCTIONS",
               "OPENCV_TRACE_DEPTH_OPENCV", "OPENCV_TRACE_MAX_CHILDREN_OPENCV", "OPENCV_TRACE_MAX_CHILDREN"}
@@ -33,8 +33,8 @@ def guest(name, *arguments):
 
 
 def sessions(collector):
-    """The session folders of an xsp, known by the process number in their heads (others may run beside this test, and
-    older ones may have been left behind under a number that is used again)."""
+    """The session folders of an xsp, known by the process number in their heads (others may run at the same
+    time, and a reused number may have left older ones)."""
     found = []
     for folder in {"/dev/shm", tempfile.gettempdir()}:
         for path in pathlib.Path(folder).glob(f"xsp-{os.getuid()}-*/session"):
@@ -76,9 +76,9 @@ class Outcome:
 class Case:
     """One program and how it is started. `talk(process)` is called while it runs; `prepare()` in the child before it."""
 
-    def __init__(self, name, command, *, stdin=b"", prepare=None, talk=None, environment=None, options=(), after=None,
+    def __init__(self, name, command, *, stdin=b"", prepare=None, messages=None, environment=None, options=(), after=None,
                  clean=None, group=None, closed=(), same_output=True):
-        self.name, self.command, self.stdin, self.prepare, self.talk = name, command, stdin, prepare, talk
+        self.name, self.command, self.stdin, self.prepare, self.messages = name, command, stdin, prepare, messages
         self.environment, self.options, self.after, self.group = environment or {}, options, after, group
         self.clean = clean or (lambda output: output)
         self.closed, self.same_output = closed, same_output
@@ -102,7 +102,7 @@ class Case:
     def run(self, folder, with_xsp):
         with self.start(folder, with_xsp) as process:
             try:
-                early = self.talk(process) if self.talk else b""
+                early = self.messages(process) if self.messages else b""
                 output, errors = process.communicate(self.stdin, timeout=WAIT_S)
             except BaseException:
                 process.kill()
@@ -128,7 +128,7 @@ class Case:
         return None
 
 
-# ---- conversations with a running program --------------------------------------------------------------------------------
+# ---- dialogues with a running program ------------------------------------------------------------------------------------
 def read_line(process):
     ready, _, _ = select.select([process.stdout], [], [], WAIT_S)
     if not ready:
@@ -144,36 +144,36 @@ def read_line(process):
 
 def talk_signals(steps):
     """Each step (signal, whom): answered before the next one is sent, so that nothing is merged."""
-    def talk(process):
-        said = read_line(process)
+    def messages(process):
+        reported = read_line(process)
         for number, whom in steps:
             if whom == "group":
                 os.killpg(process.pid, number)
             else:
                 os.kill(process.pid, number)
-            said += read_line(process)
-        return said
-    return talk
+            reported += read_line(process)
+        return reported
+    return messages
 
 
 def talk_stop_group(process):
     """As ^Z and fg of a shell do."""
-    said = read_line(process)
+    reported = read_line(process)
     os.killpg(process.pid, signal.SIGTSTP)
     _, how = os.waitpid(process.pid, os.WUNTRACED)
-    said += f"stopped by {os.WSTOPSIG(how)}\n".encode() if os.WIFSTOPPED(how) else f"no: {how}\n".encode()
+    reported += f"stopped by {os.WSTOPSIG(how)}\n".encode() if os.WIFSTOPPED(how) else f"no: {how}\n".encode()
     os.killpg(process.pid, signal.SIGCONT)
-    said += read_line(process)
+    reported += read_line(process)
     os.killpg(process.pid, signal.SIGUSR2)
-    return said
+    return reported
 
 
 def talk_kill_whole_group(process):
-    said = read_line(process)
+    reported = read_line(process)
     os.killpg(process.pid, signal.SIGQUIT)
-    said += read_line(process)
+    reported += read_line(process)
     os.kill(process.pid, signal.SIGUSR2)
-    return said
+    return reported
 
 
 def waits_for(path):
@@ -185,7 +185,7 @@ def waits_for(path):
 
 
 def only_undocumented(output):
-    """What a program sees, less the variables that it is documented to be given."""
+    """The environment that a program sees, without the documented variables."""
     return b"\n".join(sorted(line for line in output.split(b"\n")
                              if line.removeprefix(b"variable ").split(b"=")[0].decode() not in DOCUMENTED))
 
@@ -226,7 +226,7 @@ def make_plain_script(folder):
 
 
 def guest_cases(name):
-    """What both the guest without and the one with spans of its own go through."""
+    """Cases for the guest without and the guest with spans of its own."""
     cases = [Case(f"{name}/{mode}-{'-'.join(map(str, rest))}", guest(name, mode, *rest)) for mode, *rest in (
         ("exit", 0), ("exit", 1), ("exit", 255), ("_exit", 42), ("at-exit",), ("fork",), ("vfork",), ("double-fork",),
         ("fork-in-threads",), ("thread", "exit"), ("thread", "_exit"), ("thread", "leave"), ("crash", "null"),
@@ -236,22 +236,22 @@ def guest_cases(name):
         Case(f"{name}/daemon", lambda folder: guest(name, "daemon", f"{folder}/daemon-was-here"),
              after=waits_for("daemon-was-here")),
         Case(f"{name}/signals-to-group", guest(name, "signals"), group=0,
-             talk=talk_signals([(signal.SIGINT, "group"), (signal.SIGTERM, "group"), (signal.SIGHUP, "group"),
+             messages=talk_signals([(signal.SIGINT, "group"), (signal.SIGTERM, "group"), (signal.SIGHUP, "group"),
                                 (signal.SIGUSR1, "group"), (signal.SIGWINCH, "group"), (signal.SIGUSR2, "group")])),
         Case(f"{name}/signals-to-it-alone", guest(name, "signals"), group=0,
-             talk=talk_signals([(signal.SIGTERM, "it"), (signal.SIGINT, "it"), (signal.SIGHUP, "it"),
+             messages=talk_signals([(signal.SIGTERM, "it"), (signal.SIGINT, "it"), (signal.SIGHUP, "it"),
                                 (signal.SIGQUIT, "it"), (signal.SIGUSR1, "it"), (signal.SIGUSR2, "it")])),
         Case(f"{name}/signals-to-both", guest(name, "signals"), group=0,
              # xsp takes pending signals by number: the answer to one says that those of lower numbers were taken, too,
              # so that none of the same number is merged with one that is still pending.
-             talk=talk_signals([(signal.SIGINT, "group"), (signal.SIGTERM, "it"), (signal.SIGINT, "it"),
+             messages=talk_signals([(signal.SIGINT, "group"), (signal.SIGTERM, "it"), (signal.SIGINT, "it"),
                                 (signal.SIGTERM, "group"), (signal.SIGWINCH, "it"), (signal.SIGTERM, "it"),
                                 (signal.SIGUSR2, "it")])),
-        Case(f"{name}/stopped-by-its-group", guest(name, "signals"), group=0, talk=talk_stop_group),
-        Case(f"{name}/quit", guest(name, "signals"), group=0, talk=talk_kill_whole_group),
+        Case(f"{name}/stopped-by-its-group", guest(name, "signals"), group=0, messages=talk_stop_group),
+        Case(f"{name}/quit", guest(name, "signals"), group=0, messages=talk_kill_whole_group),
         Case(f"{name}/copy", guest(name, "copy"), stdin=os.urandom(300000)),
     ]
-    if SANITIZED and name == "run-guest-traced":  # the sanitizer is told by the environment what to leave alone
+    if SANITIZED and name == "run-guest-traced":  # the environment has the sanitizer's options
         cases = [case for case in cases if "clear-environment" not in case.name]
     return cases
 
@@ -292,7 +292,7 @@ def all_cases():
         Case("python", [python, "-c", "import multiprocessing as m\nwith m.Pool(2) as p: print(sum(p.map(abs, range(50))))"]),
         Case("python-error", [python, "-c", "import sys; print('x'); sys.exit('no')"]),
         Case("python-interrupted", [python, "-uc", "print('ready'); import time; time.sleep(60)"], group=0,
-             talk=lambda process: (read_line(process), os.killpg(process.pid, signal.SIGINT))[0]),
+             messages=lambda process: (read_line(process), os.killpg(process.pid, signal.SIGINT))[0]),
         Case("stdin-closed", ["sh", "-c", "read x <&0; echo $?"], closed=[0]),
         Case("stdout-closed", ["sh", "-c", "echo x; echo $? >&2"], closed=[1]),
         Case("all-closed", ["sh", "-c", "exit 19"], closed=[0, 1, 2]),

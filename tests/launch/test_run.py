@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""xsp run: a program with xsp before it ends, prints and looks as it does without; what xsp says and leaves is right."""
+"""xsp run: a program ends, prints and behaves as without xsp; the messages and files of xsp are right."""
 import json
 import os
 import pathlib
@@ -93,7 +93,7 @@ class What(RunTest):
         self.assertEqual(self.sql("select dropped_count from run"), [{"dropped_count": 0}])
 
     def test_its_own_share_is_never_nothing(self):
-        """Also where nothing was drained before the end: looking takes time, too."""
+        """Also if nothing was drained before the end."""
         self.run_it("--", "true")
         self.assertGreater(self.sql("select own_pct from run")[0]["own_pct"], 0)
 
@@ -118,7 +118,7 @@ class What(RunTest):
         self.assertEqual(self.sql("select count(*) as n from span where name = 'work'"), [{"n": 0}])
 
     def test_levels_that_nobody_named(self):
-        """The run has those that were heard of: of the others an analysis says that they lack, not that there was nothing."""
+        """The run has the levels that a tracer served; an analysis reports the others as not recorded."""
         self.run_it("--", *guest("run-guest-traced", "exit", "0"))
         found = self.sql("select distinct level from span")
         self.assertEqual([row["level"] for row in found], ["application"])
@@ -136,7 +136,7 @@ class What(RunTest):
         self.program_span()
 
     def test_delay_and_duration_switch(self):
-        """What the guest publishes when it is told to: before the delay, inside, behind the duration."""
+        """Spans published on request: before the delay, inside, after the duration."""
         process = self.start(*guest("run-guest-traced", "signals"), options=["-q", "--delay", "0.2", "--duration", "1"],
                              process_group=0)
         self.assertEqual(read_line(process), b"ready\n")
@@ -148,7 +148,7 @@ class What(RunTest):
         os.kill(process.pid, signal.SIGUSR2)
         process.communicate(timeout=WAIT_S)
         self.assertEqual(process.returncode, 7)
-        # A loaded machine may take the signal behind the duration's end, but never records before or behind it.
+        # A loaded machine may take the signal after the duration's end, but never records outside it.
         self.assertIn(self.sql("select count(*) as n from span where name = 'work'")[0]["n"], (0, 100))
 
     @staticmethod
@@ -177,7 +177,7 @@ class What(RunTest):
         got = self.sql("select count(*) as n, count(distinct span_id) as ids from span where name = 'paced'")[0]
         dropped = self.sql("select dropped_count from run")[0]["dropped_count"]
         self.assertEqual((got["n"] + dropped, got["ids"]), (1000000, got["n"]))
-        self.assertGreater(got["n"], 65536)  # more than a ring: it was drained beside the program
+        self.assertGreater(got["n"], 65536)  # more than a ring: drained while the program ran
 
     def test_processes_that_are_left(self):
         done = self.folder / "done"
@@ -288,10 +288,10 @@ class Environment(RunTest):
         listed = self.variables(*options).get("XSP_TRACERS", "")
         return {pathlib.Path(path.lstrip("@")).stem for path in listed.split(",") if path}
 
-    FRAMEWORKS = ("mxnet", "onnxruntime", "tensorflow")  # whose tracers speak of models
+    FRAMEWORKS = ("mxnet", "onnxruntime", "tensorflow")  # whose tracers record models
 
     def test_levels_choose(self):
-        """A program gets only tracers that have something to say at its level set."""
+        """A program gets only tracers that record at its level set."""
         self.has("nvtx", "itt", "opencl", "onnxruntime")
         self.assertEqual(self.tracers("--levels", "M"), {*self.FRAMEWORKS})
         self.assertEqual(self.tracers("--levels", "M/L"), {*self.FRAMEWORKS, "nvtx", "itt"})
@@ -360,46 +360,46 @@ class Names(RunTest):
 
 
 class WrongUse(RunTest):
-    def refuses(self, *arguments, says, **options):
+    def refuses(self, *arguments, mentions, **options):
         result = self.xsp("run", *arguments, check=125, **options)
         self.assertEqual(result.stdout, b"")
         error = result.stderr.decode()
         self.assertRegex(error, r"^xsp: [^\n]+\n$")
-        self.assertIn(says, error)
+        self.assertIn(mentions, error)
 
     def test_wrong_use(self):
         echo = ["--", "echo", "it runs"]
-        self.refuses(says="missing")
-        self.refuses("-o", "x.xsp", says="missing")
-        self.refuses("--no-such", *echo, says="xsp help run")
-        self.refuses("-t", "nvtxx,fake", *echo, says="nvtxx")
-        self.refuses("-t", "fake,,fake", *echo, says="empty")
-        self.refuses("-t", "functions_audit", *echo, says="functions_audit")
-        self.refuses("-t", "/no/such/file.so", *echo, says="/no/such/file.so")
-        self.refuses("--levels", "M,X", *echo, says="'X'")
-        self.refuses("--levels", "M,M", *echo, says="twice")
-        self.refuses("--levels", "M+metrics", *echo, says="metrics")
-        self.refuses("--runs", "0", *echo, says="--runs=0")
-        self.refuses("--delay", "-1", *echo, says="--delay=-1")
-        self.refuses("--delay", "1", "--capture-range", "x", *echo, says="--capture-range")
-        self.refuses("--model-range", "", *echo, says="--model-range")
-        self.refuses("--flight-recorder", "7", *echo, says="'7'")
-        self.refuses("--flight-recorder", "1T", *echo, says="'1T'")
-        self.refuses("--wait", "me", *echo, says="'me'")
-        self.refuses("--functions", "/no/such/list", *echo, says="/no/such/list")
-        self.refuses("-o", "%q{NO_SUCH_VARIABLE}.xsp", *echo, says="no NO_SUCH_VARIABLE")
-        self.refuses("-o", "%q{}.xsp", *echo, says="%q{NAME}")
-        self.refuses("-o", "%n.xsp", *echo, says="%%")
-        self.refuses("-o", "100%", *echo, says="%%")
-        self.refuses("-o", "", *echo, says="empty")
+        self.refuses(mentions="missing")
+        self.refuses("-o", "x.xsp", mentions="missing")
+        self.refuses("--no-such", *echo, mentions="xsp help run")
+        self.refuses("-t", "nvtxx,fake", *echo, mentions="nvtxx")
+        self.refuses("-t", "fake,,fake", *echo, mentions="empty")
+        self.refuses("-t", "functions_audit", *echo, mentions="functions_audit")
+        self.refuses("-t", "/no/such/file.so", *echo, mentions="/no/such/file.so")
+        self.refuses("--levels", "M,X", *echo, mentions="'X'")
+        self.refuses("--levels", "M,M", *echo, mentions="twice")
+        self.refuses("--levels", "M+metrics", *echo, mentions="metrics")
+        self.refuses("--runs", "0", *echo, mentions="--runs=0")
+        self.refuses("--delay", "-1", *echo, mentions="--delay=-1")
+        self.refuses("--delay", "1", "--capture-range", "x", *echo, mentions="--capture-range")
+        self.refuses("--model-range", "", *echo, mentions="--model-range")
+        self.refuses("--flight-recorder", "7", *echo, mentions="'7'")
+        self.refuses("--flight-recorder", "1T", *echo, mentions="'1T'")
+        self.refuses("--wait", "me", *echo, mentions="'me'")
+        self.refuses("--functions", "/no/such/list", *echo, mentions="/no/such/list")
+        self.refuses("-o", "%q{NO_SUCH_VARIABLE}.xsp", *echo, mentions="no NO_SUCH_VARIABLE")
+        self.refuses("-o", "%q{}.xsp", *echo, mentions="%q{NAME}")
+        self.refuses("-o", "%n.xsp", *echo, mentions="%%")
+        self.refuses("-o", "100%", *echo, mentions="%%")
+        self.refuses("-o", "", *echo, mentions="empty")
         self.assertEqual(list(self.folder.iterdir()), [])
 
     def test_nearest_tracer(self):
-        self.refuses("-t", "fke", "--", "true", says="-t fake")
+        self.refuses("-t", "fke", "--", "true", mentions="-t fake")
 
     def test_an_existing_file(self):
         self.file.write_text("precious", encoding="utf-8")
-        self.refuses("-o", self.file, "--", "touch", "ran", says="--force")
+        self.refuses("-o", self.file, "--", "touch", "ran", mentions="--force")
         self.assertEqual(self.file.read_text(encoding="utf-8"), "precious")
         self.assertFalse((self.folder / "ran").exists())
         self.xsp("run", "-q", "-f", "-o", self.file, "--", "true")
@@ -445,7 +445,7 @@ class Ends(RunTest):
         self.program_span()
 
     def test_told_to_end_again_and_again(self):
-        """Who presses Ctrl-C twice still gets the file: what was recorded is written to its end."""
+        """After a second Ctrl-C the file is still written completely."""
         process = self.start(sys.executable, "-uc", "print('ready'); import time; time.sleep(60)", process_group=0)
         self.assertEqual(read_line(process), b"ready\n")
         os.killpg(process.pid, signal.SIGINT)
@@ -489,7 +489,7 @@ class Ends(RunTest):
         return [child for child in self.children(pid) if child != program]
 
     def test_the_disk_is_full_in_the_end(self):
-        """The program's status stands where it is not 0; the rings are kept for xsp recover."""
+        """A program's status other than 0 wins; the rings stay for xsp recover."""
         if os.geteuid() != 0 or shutil.which("unshare") is None:
             self.skipTest("needs mounts of its own")
         work = f"{' '.join(guest('run-guest-traced', 'paced', '1000000'))}"
@@ -520,7 +520,7 @@ class Ends(RunTest):
 
 
 class Terminal(RunTest):
-    """A shell with job control on a terminal of its own, told what a person would type."""
+    """A shell with job control on a terminal of its own, with typed input."""
 
     def setUp(self):
         super().setUp()

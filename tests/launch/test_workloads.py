@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`xsp run` on real programs that nobody prepared: OpenCV's DNN module and tinygrad on OpenCL. What must come out is found
-by other means: the model's own graph, the numbers that the programs print, the shapes that OpenCV writes into the names
+"""`xsp run` on real unmodified programs: OpenCV's DNN module and tinygrad on OpenCL. The expected results come
+from other sources: the model's own graph, the numbers that the programs print, the shapes that OpenCV writes into the names
 of its kernels, and a second implementation of the rules (parent_rules.py) and of the analyses (kernel_answers.py)."""
 import collections
 import json
@@ -59,7 +59,7 @@ class Recorded:
         return found
 
     def node(self, span):
-        """The name of the graph's node that a layer's span stands for."""
+        """The name of the graph's node of a layer's span."""
         texts = [span["name"], *(value for value in self.tags[span["span_id"]].values() if isinstance(value, str))]
         found = {name for text in texts for name in re.findall(r"onnx_node!(\w+)", text)}
         return found.pop() if len(found) == 1 else None
@@ -94,7 +94,7 @@ class Workload(unittest.TestCase):
                 self.assertEqual((span["parent_id"], span["basis"]), (parent, basis), span)
 
     def check_launches(self, recorded):
-        """Executions lie behind their launches, belong where they belong, and each has one."""
+        """Executions come after their launches, each has one, and their parents are right."""
         for execution in recorded.of(kind="execution"):
             [launch] = recorded.of(kind="launch", correlation_id=execution["correlation_id"])
             self.assertEqual(execution["basis"], "correlation")
@@ -158,7 +158,7 @@ class OpenCV(Workload):
             self.assertEqual(len(self.recorded.launches(observation)), expected)
 
     def test_every_launch_is_in_the_right_layer(self):
-        """A kernel's name says what it computes and, for convolutions, on which shape: that of the layer's node."""
+        """A kernel's name has its operator and, for convolutions, the shape of the layer's node."""
         shapes = {tensor.name: tuple(tensor.dims) for tensor in self.graph.initializer}
         nodes = {node.name: node for node in self.graph.node}
         order = [node.name for node in self.graph.node]
@@ -280,9 +280,9 @@ class Tinygrad(Workload):
         cls.traced, cls.path = cls.trace("tinygrad", ["-t", "nvtx,opencl", "--levels", "M/K"], command)
         cls.recorded = Recorded(cls.path, "M/K")
         # DEBUG=2 has tinygrad print every kernel that it launches.
-        told = workloads.run(["env", "DEBUG=2", *command]).stdout
-        told = re.sub(r"\x1b\[\d+m", "", told).split("jit execs")[-1]
-        cls.names = re.findall(r"^\*\*\* CL +\d+ (\S+)", told, re.MULTILINE)
+        printed = workloads.run(["env", "DEBUG=2", *command]).stdout
+        printed = re.sub(r"\x1b\[\d+m", "", printed).split("jit execs")[-1]
+        cls.names = re.findall(r"^\*\*\* CL +\d+ (\S+)", printed, re.MULTILINE)
 
     def test_kernels_are_those_that_tinygrad_names(self):
         self.assertGreater(len(self.names), 50)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real programs to be traced (examples/*.py) and what they need: models, an OpenCL device, caches inside the build folder.
-Used by test_workloads.py; knows nothing of xsp but where it is."""
+Used by test_workloads.py; knows only the place of xsp."""
 import functools
 import json
 import os

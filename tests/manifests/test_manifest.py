@@ -63,9 +63,9 @@ class ManifestCase(unittest.TestCase):
                                 env={**self.environment, **(env or {})}, errors="replace")
         self.assertEqual(result.returncode, status, f"xsp {arguments}\n{result.stderr[-2000:]}")
         if status != 0:
-            talk = [line for line in result.stderr.splitlines() if not line.startswith("xsp: making")]
-            self.assertEqual(len(talk), lines, result.stderr[-2000:])
-            result.line = talk[-1]
+            messages = [line for line in result.stderr.splitlines() if not line.startswith("xsp: making")]
+            self.assertEqual(len(messages), lines, result.stderr[-2000:])
+            result.line = messages[-1]
         return result
 
     def write(self, content, name="net.yml"):
@@ -103,8 +103,8 @@ class FormatTest(ManifestCase):
         result = self.xsp("check", "--syntax", "--json", *paths, status=0 if good else 2, lines=len(paths))
         for path, entry in zip(paths, json.loads(result.stdout), strict=True):
             with self.subTest(path.read_text()):
-                says = [error.message for error in schema.iter_errors(yaml.safe_load(path.read_text()))]
-                self.assertEqual(good, not says, f"the schema says {says}")
+                mentions = [error.message for error in schema.iter_errors(yaml.safe_load(path.read_text()))]
+                self.assertEqual(good, not mentions, f"the schema says {mentions}")
                 self.assertEqual(good, entry["usable"], entry["reason"])
                 if not good:
                     self.assertRegex(entry["reason"], r"\Axsp: [^\n]*\S+/[0-9]+\.yml:[0-9]+: [^\n]+; try: [^\n]+\Z")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OpenTelemetry traces in and out: every clause of docs/otlp.md, the way there and back, the official protobuf package
+"""OpenTelemetry traces in and out: every clause of docs/otlp.md, the round trip, the official protobuf package
 in both directions, and files that are broken at any byte."""
 import gzip
 import json
@@ -54,7 +54,7 @@ class OtlpTest(unittest.TestCase):
         return path
 
     def imported(self, *contents, options=(), ending="jsonl"):
-        """Imports files of these contents; returns the .xsp file and what import says."""
+        """Imports files of these contents; returns the .xsp file and the report of the import."""
         paths = [self.file(one, ending) for one in contents]
         out = self.path("xsp")
         return out, xsp_json("import", *paths, "-o", out, "--json", *options)
@@ -74,7 +74,7 @@ class OtlpTest(unittest.TestCase):
         return {name: self.sql(path, text) for name, text in TABLES.items()}
 
     def refused(self, content, ending="jsonl", status=2, options=()):
-        """Imports what must be refused; returns the message. No output may be left."""
+        """An import that must fail without output; returns the message."""
         source = self.file(content, ending)
         out = self.path("xsp")
         result = xsp("import", source, "-o", out, *options)
@@ -97,13 +97,13 @@ def tag(out, test, number, key):
 
 class AttributesTest(OtlpTest):
     def test_columns(self):
-        out, said = self.spans([
+        out, reported = self.spans([
             span(1, "net", 0, 100, level="model", xsp__category="c", xsp__tracer="t", xsp__batch_size=4),
             span(2, "k", 5, 6, level="kernel", xsp__kind="execution", xsp__correlation_id=9, xsp__category="kernel"),
             span(3, "l", 5, 6, level="kernel", xsp__kind="launch", xsp__correlation_id="9", xsp__category="api"),
             span(4, "plain", 7, 8), span(5, "lib", 8, 9, level="library")])
-        self.assertEqual(said["files"][0]["format"], "otlp")
-        self.assertEqual((said["files"][0]["events"], said["files"][0]["kept"]), (5, 5))
+        self.assertEqual(reported["files"][0]["format"], "otlp")
+        self.assertEqual((reported["files"][0]["events"], reported["files"][0]["kept"]), (5, 5))
         self.assertEqual(self.rows(out, "select span_id, name, level, kind, category, tracer, correlation_id, start_ns, "
                                         "end_ns, trace_id from span order by span_id"), [
             (1, "net", "model", "sync", "c", "t", None, START, START + 100, 1),
@@ -202,7 +202,7 @@ class AttributesTest(OtlpTest):
                          [("kernel",), ("kernel",), (None,), (None,), ("memcpy",)])
 
     def test_nested_calls_of_one_correlation_id_have_one_launch(self):
-        """Where the source does not say which call is the launch."""
+        """The source does not mark the launch among its calls."""
         out, _ = self.spans([
             span(1, "inner", 20, 30, level="kernel", xsp__category="api", xsp__correlation_id=5),
             span(2, "outer", 10, 40, level="kernel", xsp__category="api", xsp__correlation_id=5),
@@ -221,10 +221,10 @@ class AttributesTest(OtlpTest):
         long["spanId"] = "00" * 9
         bad_parent = span(9)
         bad_parent["parentSpanId"] = "parent"
-        out, said = self.spans([
+        out, reported = self.spans([
             span(1), span(1, "again"), span(2, start=10, end=9), span(3, level="galaxy"), span(4, xsp__kind="nice"),
             span(5, xsp__level=2), no_id, zero, bad, long, bad_parent, span(6)])
-        file = said["files"][0]
+        file = reported["files"][0]
         self.assertEqual(file["skipped"], {"duplicate id": 1, "negative duration": 1, "unknown level": 2,
                                            "unknown kind": 1, "no span id": 2, "bad span id": 2, "bad parent id": 1})
         self.assertEqual((file["events"], file["kept"]), (12, 2))
@@ -234,18 +234,18 @@ class AttributesTest(OtlpTest):
         one = span(1, level="model")
         del one["endTimeUnixNano"]
         other = span(2, level="model")
-        other["endTimeUnixNano"] = "0"  # it says so: before its start
-        out, said = self.spans([one, other, span(3, level="model", xsp__open=True)])
+        other["endTimeUnixNano"] = "0"  # its own times: before its start
+        out, reported = self.spans([one, other, span(3, level="model", xsp__open=True)])
         self.assertEqual(self.rows(out, "select span_id, is_open, end_ns from span order by 1"), [(1, 1, None), (3, 1, None)])
-        self.assertEqual(said["files"][0]["skipped"], {"negative duration": 1})
+        self.assertEqual(reported["files"][0]["skipped"], {"negative duration": 1})
 
 
 class ParentsTest(OtlpTest):
     def test_named_parents_whatever_the_order(self):
-        out, said = self.spans([span(2, parent=1, start=1), span(3, parent=2, start=2), span(1), span(4, parent=77)])
+        out, reported = self.spans([span(2, parent=1, start=1), span(3, parent=2, start=2), span(1), span(4, parent=77)])
         self.assertEqual(self.rows(out, "select span_id, parent_id, basis from span order by 1"),
                          [(1, None, "none"), (2, 1, "explicit"), (3, 2, "explicit"), (4, 77, "explicit")])
-        self.assertRegex(" ".join(said["files"][0]["notes"]), "1 parent .*not in the file")
+        self.assertRegex(" ".join(reported["files"][0]["notes"]), "1 parent .*not in the file")
 
     def test_a_named_parent_with_the_times_of_its_child(self):
         out, _ = self.spans([span(2, "child", parent=1), span(1, "parent")])
@@ -388,15 +388,15 @@ class RunsTest(OtlpTest):
     def test_files_of_one_call(self):
         first = lines(request([span(1)], {"xsp.experiment": "e", "xsp.run": 1}))
         second = lines(request([span(1)], {"xsp.experiment": "e", "xsp.run": 2}))
-        out, said = self.imported(first, second)
-        self.assertEqual([one["run_ids"] for one in said["files"]], [[1], [2]])
+        out, reported = self.imported(first, second)
+        self.assertEqual([one["run_ids"] for one in reported["files"]], [[1], [2]])
         self.assertEqual(self.rows(out, "select experiment_id, name from experiment"), [(1, "e")])
         out, _ = self.imported(lines(request([span(1)])), lines(request([span(1)])))
         self.assertEqual(self.rows(out, "select count(*) from experiment"), [(1,)])
 
     def test_no_request_no_run(self):
-        out, said = self.imported('{"resourceSpans":[]}\n{}\n')
-        self.assertEqual((said["files"][0]["events"], self.sql(out, "select * from run")), (0, []))
+        out, reported = self.imported('{"resourceSpans":[]}\n{}\n')
+        self.assertEqual((reported["files"][0]["events"], self.sql(out, "select * from run")), (0, []))
 
 
 class FormTest(OtlpTest):
@@ -424,8 +424,8 @@ class FormTest(OtlpTest):
         }
         for name, content in forms.items():
             with self.subTest(name):
-                out, said = self.imported(content)
-                self.assertEqual(said["files"][0]["format"], "otlp")
+                out, reported = self.imported(content)
+                self.assertEqual(reported["files"][0]["format"], "otlp")
                 self.same(self.tables(out), expected)
 
     def same(self, found, expected):
@@ -480,8 +480,8 @@ class FormTest(OtlpTest):
     def test_formats_are_told_apart(self):
         kineto = {"schemaVersion": 1, "traceEvents": [{"ph": "X", "name": '"resourceSpans":[', "ts": 1, "dur": 1,
                                                       "pid": 1, "tid": 1}]}
-        _, said = self.imported(json.dumps(kineto))
-        self.assertNotIn("otlp", said["files"][0]["format"])
+        _, reported = self.imported(json.dumps(kineto))
+        self.assertNotIn("otlp", reported["files"][0]["format"])
         text = self.refused('{"traceEvents":[]}', options=("--format", "otlp"))
         self.assertIn("resourceSpans", text)
 
@@ -519,9 +519,9 @@ class BrokenJsonTest(OtlpTest):
 
     def test_null_is_absence(self):
         one = {**span(1), "attributes": None, "events": None, "parentSpanId": None, "status": None, "links": None}
-        out, said = self.imported(lines({"resourceSpans": [{"resource": None, "scopeSpans": [
+        out, reported = self.imported(lines({"resourceSpans": [{"resource": None, "scopeSpans": [
             {"scope": None, "spans": [one]}, {"spans": None}]}, {"scopeSpans": None}]}, {"resourceSpans": None}))
-        self.assertEqual(said["files"][0]["kept"], 1)
+        self.assertEqual(reported["files"][0]["kept"], 1)
 
     def test_times_beyond_int64(self):
         for number in (2**63, 2**64 - 1, 2**64, 10**40, -1):
@@ -573,14 +573,14 @@ class ProtobufTest(OtlpTest):
         for seed in range(12):
             with self.subTest(seed):
                 data = random_message(random.Random(seed))
-                proto, said = self.imported(data.SerializeToString())
-                self.assertEqual(said["files"][0]["format"], "otlp-proto")
+                proto, reported = self.imported(data.SerializeToString())
+                self.assertEqual(reported["files"][0]["format"], "otlp-proto")
                 _, named = self.imported(data.SerializeToString(), options=("--format", "otlp"))
-                self.assertEqual(named["spans"], said["spans"])  # the name of both
+                self.assertEqual(named["spans"], reported["spans"])  # the name of both
                 text, also = self.imported(lines(otlp.from_message(data)))
                 self.assertEqual(also["files"][0]["format"], "otlp")
-                self.assertGreater(said["files"][0]["kept"], 20)
-                self.assertEqual(said["files"][0]["skipped"], also["files"][0]["skipped"])
+                self.assertGreater(reported["files"][0]["kept"], 20)
+                self.assertEqual(reported["files"][0]["skipped"], also["files"][0]["skipped"])
                 self.same(proto, text)
 
     def test_ours_is_read_by_the_official_package(self):
@@ -637,12 +637,12 @@ class ProtobufTest(OtlpTest):
         messages = [otlp.to_proto(one) for one in requests]
         plain, _ = self.imported(otlp.to_proto(*requests))
         for name, content in {
-                "one behind the other": b"".join(messages),
+                "one after the other": b"".join(messages),
                 "varints": b"".join(otlp.varint(len(one)) + one for one in messages),
                 "words": b"".join(struct.pack(">I", len(one)) + one for one in messages)}.items():
             with self.subTest(name):
-                out, said = self.imported(content)
-                self.assertEqual(said["files"][0]["format"], "otlp-proto")
+                out, reported = self.imported(content)
+                self.assertEqual(reported["files"][0]["format"], "otlp-proto")
                 self.same(out, plain)
 
     def test_heads_behind_their_items(self):
@@ -784,8 +784,8 @@ class RoundTripTest(OtlpTest):
         proto = self.exported(source, "otlp-proto")
         for first, form in ((text, "otlp"), (proto, "otlp-proto")):
             with self.subTest(form):
-                out, said = self.imported(first.read_bytes())
-                file = said["files"][0]
+                out, reported = self.imported(first.read_bytes())
+                file = reported["files"][0]
                 self.assertEqual((file["format"], file["skipped"]), (form, {}))
                 self.assertEqual(file["kept"], len(expected["span"]))
                 found = self.tables(out)
@@ -934,7 +934,7 @@ class RoundTripTest(OtlpTest):
         self.assertEqual(self.tables(again)["span"], self.tables(out)["span"])
 
     def test_what_is_open_is_an_analysis_of_its_own(self):
-        """A file whose writer died and that was never correlated is exported with what readers make of it."""
+        """A file whose writer died and that was never correlated is exported as readers correlate it."""
         out = asynchronous().write(self.path("xsp"))
         copy = self.path("xsp")
         copy.write_bytes(out.read_bytes())

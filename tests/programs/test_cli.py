@@ -1,6 +1,6 @@
 """The command line as a user and a script see it: exit statuses, one-line errors, output forms, goldens.
 
-`--update` as the only argument rewrites tests/golden/."""
+`--update` as the only argument rewrites tests/programs/golden/."""
 import csv
 import io
 import json
@@ -38,7 +38,7 @@ class CliTest(unittest.TestCase):
     def tearDownClass(cls):
         cls.temporary.cleanup()
 
-    def fails(self, status, *arguments, says=(), **options):
+    def fails(self, status, *arguments, mentions=(), **options):
         """One line on stderr, nothing on stdout."""
         result = xsp(*arguments, check=status, **options)
         error = result.stderr.decode()
@@ -46,7 +46,7 @@ class CliTest(unittest.TestCase):
         self.assertTrue(error.startswith("xsp: ") and error.endswith("\n"), error)
         self.assertEqual(error.count("\n"), 1, error)
         self.assertRegex(error, r"^xsp: [^:]+: .+; try: .+")
-        for part in says:
+        for part in mentions:
             self.assertIn(part, error)
         return error
 
@@ -56,46 +56,46 @@ class CliTest(unittest.TestCase):
         text = re.sub(r"format 1, [0-9.]+ .B", "format 1, SIZE", text)
         if UPDATE:
             path.write_text(text, encoding="utf-8")
-        self.assertEqual(text, path.read_text(encoding="utf-8"), f"see tests/golden/{name}")
+        self.assertEqual(text, path.read_text(encoding="utf-8"), f"see tests/programs/golden/{name}")
 
 
 class WrongUseTest(CliTest):
     def test_verbs(self):
-        self.fails(2, says=["verb", "xsp help"])
-        self.fails(2, "anlyze", says=["anlyze", "`xsp analyze`"])
-        self.fails(2, "help", "inof", says=["`xsp help info`"])
+        self.fails(2, mentions=["verb", "xsp help"])
+        self.fails(2, "anlyze", mentions=["anlyze", "`xsp analyze`"])
+        self.fails(2, "help", "inof", mentions=["`xsp help info`"])
 
     def test_options(self):
         for verb in verbs():
             wrong_use = 125 if verb == "run" else 2
             self.fails(wrong_use, verb, "--no-such-option-at-all",
-                       says=["--no-such-option-at-all", f"xsp help {verb}"])
-        self.fails(2, "info", self.file, "--jason", says=["--json"])
-        self.fails(2, "info", self.file, "--format", "yaml", says=["yaml", "markdown"])
-        self.fails(2, "info", self.file, "--format", says=["--format=FORMAT"])
-        self.fails(2, "info", self.file, "--json=1", says=["--json"])
-        self.fails(2, "info", self.file, "--json", "--format", "csv", says=["contradicts"])
-        self.fails(2, "analyze", "A2", self.file, "--top", "0", says=["--top"])
-        self.fails(2, "analyze", "A2", self.file, "--batch", "x", says=["--batch=x"])
-        self.fails(2, "analyze", "A2", self.file, "--by", "colour", says=["colour", "--by layer"])
+                       mentions=["--no-such-option-at-all", f"xsp help {verb}"])
+        self.fails(2, "info", self.file, "--jason", mentions=["--json"])
+        self.fails(2, "info", self.file, "--format", "yaml", mentions=["yaml", "markdown"])
+        self.fails(2, "info", self.file, "--format", mentions=["--format=FORMAT"])
+        self.fails(2, "info", self.file, "--json=1", mentions=["--json"])
+        self.fails(2, "info", self.file, "--json", "--format", "csv", mentions=["contradicts"])
+        self.fails(2, "analyze", "A2", self.file, "--top", "0", mentions=["--top"])
+        self.fails(2, "analyze", "A2", self.file, "--batch", "x", mentions=["--batch=x"])
+        self.fails(2, "analyze", "A2", self.file, "--by", "colour", mentions=["colour", "--by layer"])
 
     def test_arguments(self):
-        self.fails(2, "info", says=["xsp info FILE"])
-        self.fails(2, "info", self.file, "more", says=["more"])
-        self.fails(2, "sql", self.file, says=["xsp sql FILE"])
-        self.fails(2, "export", self.file, says=["-o OUT"])
-        self.fails(2, "export", self.file, "--to", "csv", "-o", "", says=["empty"])
+        self.fails(2, "info", mentions=["xsp info FILE"])
+        self.fails(2, "info", self.file, "more", mentions=["more"])
+        self.fails(2, "sql", self.file, mentions=["xsp sql FILE"])
+        self.fails(2, "export", self.file, mentions=["-o OUT"])
+        self.fails(2, "export", self.file, "--to", "csv", "-o", "", mentions=["empty"])
         model = self.folder / "model.onnx"
         model.touch()
-        self.fails(2, "profile", model, "-o", "", says=["empty"])
-        self.fails(2, "analyze", "A2", says=["missing"])
-        self.fails(2, "analyze", self.file, "A2", says=["analysis"])
-        self.fails(2, "analyze", "A2", "B7", self.file, says=["B7"])
+        self.fails(2, "profile", model, "-o", "", mentions=["empty"])
+        self.fails(2, "analyze", "A2", mentions=["missing"])
+        self.fails(2, "analyze", self.file, "A2", mentions=["analysis"])
+        self.fails(2, "analyze", "A2", "B7", self.file, mentions=["B7"])
 
     def test_hostile_arguments_are_escaped(self):
-        error = self.fails(2, "info", "\x1b[31m\nFOLDER", says=["\\x1b[31m\\n"])
+        error = self.fails(2, "info", "\x1b[31m\nFOLDER", mentions=["\\x1b[31m\\n"])
         self.assertNotIn("\x1b", error)
-        self.fails(2, b"\xff\n", says=["\\xff"])
+        self.fails(2, b"\xff\n", mentions=["\\xff"])
 
 
 class BrokenFileTest(CliTest):
@@ -109,14 +109,14 @@ class BrokenFileTest(CliTest):
         for file in (text, empty, cut, self.folder / "missing.xsp", self.folder):
             for arguments in (["info", file], ["analyze", "A1", file], ["sql", file, "select count(*) from span"],
                               ["export", file, "-o", self.folder / "out.json"]):
-                self.fails(2, *arguments, says=[file.name])
+                self.fails(2, *arguments, mentions=[file.name])
         self.assertFalse((self.folder / "out.json").exists())
 
     def test_an_sqlite_file_that_is_no_trace(self):
         path = self.folder / "other.xsp"
         with sqlite3.connect(path) as database:
             database.execute("create table x(y)")
-        self.fails(2, "info", path, says=["other.xsp"])
+        self.fails(2, "info", path, mentions=["other.xsp"])
 
     def test_a_newer_format_is_refused_clearly(self):
         path = self.folder / "newer.xsp"
@@ -127,7 +127,7 @@ class BrokenFileTest(CliTest):
         database.execute("pragma user_version = 99")
         database.commit()
         database.close()
-        self.fails(2, "info", path, says=["99"])
+        self.fails(2, "info", path, mentions=["99"])
 
     def test_a_negative_batch_size_is_unknown(self):
         path = self.folder / "negative.xsp"
@@ -137,7 +137,7 @@ class BrokenFileTest(CliTest):
         database.commit()
         database.close()
         rows = xsp_json("analyze", "A1", path, "--json")["rows"]
-        self.assertEqual([row["batch_size"] for row in rows], [1, 4])  # the model spans say it, too
+        self.assertEqual([row["batch_size"] for row in rows], [1, 4])  # the model spans have it, too
 
     def test_a_damaged_file_never_crashes_a_reader(self):
         data = bytearray(self.file.read_bytes())
@@ -330,8 +330,8 @@ class AnalyzeTest(CliTest):
         script.track()
         script.span("net", UNIX_START, 1000, tags={"batch_size": 1})
         path = script.write(self.folder / "model-only.xsp")
-        self.fails(1, "analyze", "A2", path, "--json", says=["A2"])
-        self.fails(1, "analyze", "A2", path, says=["A2"])
+        self.fails(1, "analyze", "A2", path, "--json", mentions=["A2"])
+        self.fails(1, "analyze", "A2", path, mentions=["A2"])
         result = xsp("analyze", "A1", "A2", "A6", path, "--json", check=1)
         self.assertEqual([table["analysis"] for table in json.loads(result.stdout)], ["A1"])
         lines = result.stderr.decode().splitlines()
@@ -448,19 +448,19 @@ class CheckTest(CliTest):
         return library
 
     def test_a_library_that_crashes_or_exits_is_contained(self):
-        for body, says in (("signal(SIGSEGV, SIG_DFL); raise(SIGSEGV);", "signal 11"), ("_exit(7);", "status 7"),
+        for body, mentions in (("signal(SIGSEGV, SIG_DFL); raise(SIGSEGV);", "signal 11"), ("_exit(7);", "status 7"),
                            ("write(1, \"noise\", 5); abort();", "signal 6")):
             library = self.crashing_library(body)
             result = xsp("check", "onnxruntime", "--library", f"onnxruntime={library}", "--json", check=3)
             predictor = [row for row in json.loads(result.stdout) if "predictor" in row][0]
             self.assertFalse(predictor["usable"])
-            self.assertIn(says, predictor["reason"])
+            self.assertIn(mentions, predictor["reason"])
 
     def test_names(self):
         xsp("check", "script", check=0)
-        self.fails(2, "check", "onnxruntim", says=["onnxruntime"])
-        self.fails(2, "check", "--library", "onnxruntime", says=["NAME=PATH"])
-        self.fails(2, "check", "--library", "nothing=/x.so", says=["nothing"])
+        self.fails(2, "check", "onnxruntim", mentions=["onnxruntime"])
+        self.fails(2, "check", "--library", "onnxruntime", mentions=["NAME=PATH"])
+        self.fails(2, "check", "--library", "nothing=/x.so", mentions=["nothing"])
 
     def test_text_tells_about_the_machine(self):
         text = xsp("check", check=0).stdout.decode()

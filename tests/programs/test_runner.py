@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""xsp-runner as a process: what it answers, what it publishes, what it says of bad models and options, and what is left
-when a framework dies in it."""
+"""xsp-runner as a process: its answers, its spans, its errors for bad models and options, and its session after a
+framework's crash."""
 import os
 import pathlib
 import resource
@@ -43,7 +43,7 @@ class RunnerTest(unittest.TestCase):
         return path
 
     def error(self, answer, status, *parts):
-        """The answer is an error of this status that says all of `parts`."""
+        """The answer is an error of this status that contains all of `parts`."""
         self.assertIsNotNone(answer)
         self.assertEqual(answer[0], "error", answer)
         self.assertEqual(int(answer[1]), status, answer)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report's page of every real trace at hand (XSP_TEST_DATA), in real Chromium: no page complains, none is cut off, axe finds
-nothing, and the tables are those of `xsp analyze`."""
+"""The report's page of every real trace at hand (XSP_TEST_DATA), in real Chromium: no page has an error, none is cut
+off, axe finds nothing, and the tables equal those of `xsp analyze`."""
 import pathlib
 import unittest
 
@@ -46,7 +46,7 @@ class EveryTraceTest(test_report_tables.ReportTablesTest):
         self.assertGreater(opened, 5)
 
 
-del test_report_tables.ReportTablesTest  # its own tests have run by themselves
+del test_report_tables.ReportTablesTest  # its own tests run elsewhere
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The traces that the tests of the report's page look at, made once a process: a leveled profile of a scripted model with
+"""The traces of the tests of the report's page, made once per process: a leveled profile of a scripted model with
 kernels, scripted ones whose numbers are known, hostile names, and traces of other profilers where they are at hand."""
 import atexit
 import functools
@@ -100,7 +100,7 @@ def metrics():
 
 
 def hostile():
-    """Every text of the trace is markup, script or the name of something inside of objects."""
+    """Every text of the trace is markup, script or a property name of JavaScript objects."""
     script = Script()
     script.experiment(HOSTILE[0])
     script.run(1, "M/L/K", 1)

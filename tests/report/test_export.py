@@ -28,7 +28,7 @@ class Slice:
 
 
 class Trace:
-    """What a viewer makes of a .pftrace: slices nested by begin and end in the order of time, names resolved."""
+    """A viewer's reading of a .pftrace: slices nested by begin and end in the order of time, names resolved."""
 
     def __init__(self, path):
         trace = perfetto_trace_pb2.Trace()
@@ -404,7 +404,7 @@ class SqliteTest(ExportTest):
 
 
 class PlaceTest(ExportTest):
-    """Where the output goes: beside and renamed, never over another file unasked, nothing left behind on errors."""
+    """The output file: written next to its place and renamed, never over an existing file without --force, removed on errors."""
 
     def setUp(self):
         super().setUp()

@@ -32,7 +32,7 @@ def differences(values):
 
 
 class Page:
-    """A reader of report/page_columns.h's format that shares no code with it."""
+    """An independent reader of the format in report/page/columns.h."""
 
     def __init__(self, path):
         self.html = pathlib.Path(path).read_text(encoding="utf-8")
@@ -202,7 +202,7 @@ class ReportTest(unittest.TestCase):
                     ends[span["row"]] = span["start"] + span["duration"]
 
     def test_tables_are_those_of_analyze(self):
-        """Also that questions which share what was loaded give the answers that each gives alone."""
+        """Questions that share loaded rows answer as each does alone."""
         for script in (leveled(), leveled(experiments=2), asynchronous(), crowded(150, 2)):
             source, page = self.report(script)
             answers = page.document["analyses"]

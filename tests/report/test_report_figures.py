@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of the report's page in real Chromium: the noise verdict and what it says of overheads, against an account of
-its definition of our own; charts by keyboard and pointer; values that no chart should meet."""
+"""The figures of the report's page in real Chromium: the noise verdict and its effect on overheads, against a second
+implementation of its definition; charts by keyboard and pointer; extreme values in charts."""
 import base64
 import gzip
 import json
@@ -153,7 +153,7 @@ class ReportFiguresTest(browser.BrowserTest):
         self.assertIn("conv", window.page.get_by_role("complementary").inner_text())
 
     def test_thirds_are_those_of_all_layers(self):
-        """Of a layer whose kernel lacks a metric there is no bar, and its place stays: the others are not moved together."""
+        """A layer whose kernel lacks a metric has no bar, but keeps its place."""
         trace, page = report_files.written(lacking, "lacking")
         summary = json.loads(xsp("analyze", "A12", trace, "--json", check=0).stdout)["summary"]
         self.assertIsNone(summary["dram_bytes_beginning_pct"])

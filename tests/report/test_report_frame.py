@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The frame of the report's page in real Chromium: what it exports is what `xsp export` writes, the trace goes to Perfetto's
-tab by a click only, tables filter, walk by keys and copy, figures of a column are alike, licences are in the page."""
+"""The frame of the report's page in real Chromium: its exports equal those of `xsp export`, the trace goes to Perfetto's
+tab only on a click, tables filter, move by keys and copy, a column has one unit, licences are in the page."""
 import json
 import pathlib
 import re
@@ -24,7 +24,7 @@ def folded(text):
 
 
 def events_of(text):
-    """Spans of a Chrome trace with what every reader looks at."""
+    """Spans of a Chrome trace with the members that every reader uses."""
     return sorted((one["name"], one["cat"], round(one["ts"] * 1000), round(one["dur"] * 1000))
                   for one in json.loads(text)["traceEvents"] if one["ph"] == "X")
 

@@ -81,8 +81,8 @@ class ReportLimitsTest(browser.BrowserTest):
             self.assertEqual({row["name"] for row in rows_of(window.table("groups"))}, wanted)
             window.go(f"#page=flame&select={range_ns[0]}-{range_ns[1]}&x.flame.value=count")
             window.page.locator("[data-total]").first.wait_for()
-            said = {row["context"]: row["own_spans"] for row in rows_of(window.table("flame"))}
-            self.assertEqual({name for name, spans in said.items() if spans != "0"}, wanted)
+            reported = {row["context"]: row["own_spans"] for row in rows_of(window.table("flame"))}
+            self.assertEqual({name for name, spans in reported.items() if spans != "0"}, wanted)
 
     def test_own_times_are_those_of_sql(self):
         for make, name in ((asynchronous, "asynchronous"), (instants, "instants")):
@@ -106,11 +106,11 @@ class ReportLimitsTest(browser.BrowserTest):
             low, high = range_ns or (0, 1 << 62)
             window = self.open(page, "#page=timeline&x.timeline.table=tracks" +
                                ("" if range_ns is None else f"&select={low}-{high}"))
-            said = [row for row in rows_of(window.table("tracks")) if row["track"].startswith("device")]
-            self.assertEqual(len(said), 1, said)
+            reported = [row for row in rows_of(window.table("tracks")) if row["track"].startswith("device")]
+            self.assertEqual(len(reported), 1, reported)
             times = [(max(low, row["start_ns"] - first), min(high, row["start_ns"] - first + row["duration_ns"])) for row in rows]
             wanted = union_ns([one for one in times if one[0] < one[1]])
-            self.assertEqual((float(said[0]["any_ns"]), float(said[0]["kernel_ns"])), (wanted, wanted))
+            self.assertEqual((float(reported[0]["any_ns"]), float(reported[0]["kernel_ns"])), (wanted, wanted))
 
     def test_a_held_key_switches_once(self):
         _, page = report_files.written(asynchronous, "asynchronous")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ways through the report's page and out of it, in real Chromium: layer to kernel to roofline and back, several files on
-one page, and the files that it saves, against those of `xsp export`."""
+"""Links within the report's page and its saved files, in real Chromium: layer to kernel to roofline and back, several
+files on one page, and the files that it saves, against those of `xsp export`."""
 import json
 import re
 import unittest

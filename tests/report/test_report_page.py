@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report's page in real Chromium: every page opens without a complaint, is whole at three sizes and accessible, runs
-nothing but its own script, asks for nothing, and says when it is broken."""
+"""The report's page in real Chromium: every page opens without an error, fits at three sizes, is accessible, runs
+only its own script, requests nothing, and reports when it is damaged."""
 import re
 import unittest
 
@@ -40,7 +40,7 @@ class ReportPageTest(browser.BrowserTest):
                 self.check_pages(files[1], size, "light")
 
     def test_drawings_fit_on_paper(self):
-        """Paper is laid out without a chance to draw anew: drawings shrink with what is around them."""
+        """Print layout does not draw anew: drawings shrink with the page."""
         _, page = report_files.written(report_files.metrics, "metrics")
         window = self.open(page)
         for name in ("overview", "layers", "kernels", "roofline", "batch", "memory", "runs"):
@@ -58,7 +58,7 @@ class ReportPageTest(browser.BrowserTest):
             self.assertEqual(wide, [], name)
 
     def test_hostile_names_are_text(self):
-        """Nothing of a trace becomes an element, runs, or is lost: each name stands somewhere letter by letter."""
+        """No text of a trace becomes an element or runs; each name is shown unchanged."""
         _, page = report_files.written(report_files.hostile, "hostile")
         window = self.open(page)
         for name in PAGES:
@@ -78,7 +78,7 @@ class ReportPageTest(browser.BrowserTest):
         self.assertTrue(window.page.evaluate("() => ({}).constructor === Object && [].__proto__ === Array.prototype"))
 
     def test_foreign_script_and_style_do_not_run(self):
-        """The policy is in force: what is put into the page by other means does nothing, and the browser says so."""
+        """The content security policy works: injected content does nothing, and the browser reports it."""
         _, page = report_files.written(leveled, "leveled")
         window = self.open(page)
         ran = window.page.evaluate("""async () => {

@@ -16,7 +16,7 @@ ALL_BATCHES_AT_ONCE = ("A1", "A15", "L0")
 ROOFS = ("peak_flops_per_s", "memory_bandwidth_bytes_per_s", "ideal_arithmetic_intensity")
 
 
-# What separates cells, ends lines, quotes, is a formula or markup to those who paste it; and a number, which is none of it.
+# Separators, line ends, quotes, formulas and markup, which matter when pasted; and a plain number.
 ODD_NAMES = ("=cmd|' /C calc'!A0", "a\tb\nc", '"q" x', "-1+2", "-3", "f<int, 2>*_")
 
 
@@ -34,7 +34,7 @@ def odd_names():
 
 
 def answer(path, table_id, batch):
-    """What `xsp analyze` says, or None where the trace has nothing for it."""
+    """The answer of `xsp analyze`, or None if the trace has no data for it."""
     options = [] if batch is None or table_id in ALL_BATCHES_AT_ONCE else ["--batch", str(batch)]
     result = xsp("analyze", table_id, path, *options, "--json")
     return json.loads(result.stdout) if result.returncode == 0 else None
@@ -58,7 +58,7 @@ class ReportTablesTest(browser.BrowserTest):
         return found
 
     def differences(self, table, expected):
-        """What a table of the page has otherwise than the one of `xsp analyze`, a line each."""
+        """Differences between a table of the page and that of `xsp analyze`, one line each."""
         name = expected["analysis"]
         if table is None:
             return [f"{name} is on no page"] if expected["rows"] else []
@@ -74,7 +74,7 @@ class ReportTablesTest(browser.BrowserTest):
                         if key in shown and not is_value(shown[key], wanted[key])]
 
     def check_tables(self, path, page, batch=None):
-        """Every analysis that has an answer is on some page, with all of its columns and exactly its values."""
+        """Every analysis with an answer is on some page, with all its columns and exact values."""
         found = self.shown_tables(page, batch)
         wrong, cells = [], 0
         for table_id in IDS:

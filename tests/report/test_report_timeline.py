@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The timeline of the report's page in real Chromium: zoom and pan by keys and wheel, the view in the URL, and what search, a
-selected range and a selected span say, against SQL on the same file."""
+"""The timeline of the report's page in real Chromium: zoom and pan by keys and wheel, the view in the URL, and search,
+selected ranges and selected spans, against SQL on the same file."""
 import collections
 import re
 import unittest
@@ -95,15 +95,15 @@ class ReportTimelineTest(browser.BrowserTest):
                 hits = [span for span in spans if wanted.lower() in span["name"].lower()]
                 window.page.get_by_role("search").get_by_role("searchbox").fill(wanted)
                 window.frames()
-                said = window.page.get_by_role("search").get_by_role("status").inner_text()
+                reported = window.page.get_by_role("search").get_by_role("status").inner_text()
                 if not hits:
-                    self.assertIn("no span", said)
+                    self.assertIn("no span", reported)
                     continue
-                self.assertTrue(said.startswith(f"{len(hits):,} span"), f"{said!r} instead of {len(hits)}")
+                self.assertTrue(reported.startswith(f"{len(hits):,} span"), f"{reported!r} instead of {len(hits)}")
                 time_of = lambda rows: sum(span["duration_ns"] or 0 for span in rows if span["kind"] != "launch")
                 levels = {span["level"] for span in hits if (span["duration_ns"] or 0) > 0 and span["kind"] != "launch"}
                 share = 100 * time_of(hits) / max(1, time_of([span for span in spans if span["level"] in levels]))
-                self.assertAlmostEqual(float(re.search(r"([0-9.,]+) %", said)[1].replace(",", "")), share,
+                self.assertAlmostEqual(float(re.search(r"([0-9.,]+) %", reported)[1].replace(",", "")), share,
                                        delta=0.006 * share + 1e-9)
 
     def check_groups(self, window, spans, range_ns=None):
@@ -171,9 +171,9 @@ class ReportTimelineTest(browser.BrowserTest):
         while parent in by_id:
             chain.insert(0, by_id[parent]["name"])
             parent = by_id[parent]["parent_id"]
-        said = details.evaluate("""(one) => [...one.querySelectorAll("dt")].filter((term) => term.innerText === "in")
+        reported = details.evaluate("""(one) => [...one.querySelectorAll("dt")].filter((term) => term.innerText === "in")
             .flatMap((term) => [...term.parentElement.querySelectorAll("dd button")].map((button) => button.innerText.trim()))""")
-        self.assertEqual(said, chain)
+        self.assertEqual(reported, chain)
         tags = self.sql(f"select key, value from tag where run_id = {row['run_id']} and span_id = {row['span_id']}")
         shown = details.evaluate("""(one) => Object.fromEntries([...one.querySelectorAll('[aria-label=Tags] dt')].map((term) =>
             [term.innerText, term.parentElement.querySelector("dd").title]))""")
@@ -276,8 +276,8 @@ class ReportTimelineTest(browser.BrowserTest):
         self.assertIn("xsp report", window.text())
         self.assertRegex(window.text(), "hatched rectangle")
         counted = collections.Counter((span["name"], span["level"], span["kind"]) for span in self.spans())
-        said = {(row["name"], row["level"], row["kind"]): int(row["count"]) for row in rows_of(window.table("groups"))}
-        self.assertEqual(sum(said.values()), sum(counted.values()))
+        reported = {(row["name"], row["level"], row["kind"]): int(row["count"]) for row in rows_of(window.table("groups"))}
+        self.assertEqual(sum(reported.values()), sum(counted.values()))
 
 
 if __name__ == "__main__":

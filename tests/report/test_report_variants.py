@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page of a file in which `xsp profile` measured several variants and cold starts, in real Chromium: experiments of one
-name are told apart, each shows its own figures."""
+name are distinct, each shows its own figures."""
 import pathlib
 import subprocess
 import tempfile
@@ -35,7 +35,7 @@ class ReportVariantsTest(browser.BrowserTest):
                 window.frames()
                 self.assertEqual(window.page.locator("h1").inner_text(), name)
                 window.page.get_by_text("in 2 fresh processes at batch 1: median").wait_for()
-                # Stages beside the predictions leave these the topmost; the model is called by its name, not by its file.
+                # Predictions stay topmost next to stages; the model has its name, not that of its file.
                 self.assertNotIn("below the topmost level", window.text())
                 self.assertEqual(window.page.locator(".lead-title").inner_text(), "net")
                 self.assertEqual(window.problems, [])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The loadable extension in Debian's sqlite3 shell and in Python's sqlite3, beside `xsp sql` and the SQLite export."""
+"""The loadable extension in Debian's sqlite3 shell and in Python's sqlite3, compared with `xsp sql` and the SQLite export."""
 import json
 import os
 import pathlib

@@ -11,7 +11,7 @@ import unittest
 
 PAGES = ("overview", "timeline", "flame", "layers", "kernels", "roofline", "batch", "memory", "runs")
 SIZES = ((1920, 1080), (1280, 800), (400, 850))
-WAIT_MS = 30_000  # of a machine that has much else to do
+WAIT_MS = 30_000  # for a loaded machine
 
 
 def program():
@@ -23,7 +23,7 @@ def program():
 
 @functools.cache
 def missing():
-    """Why no browser can be had here, or None."""
+    """The reason why there is no browser, or None."""
     if os.environ.get("XSP_SANITIZE"):
         return "the page is the same in a build with a sanitizer: it is tested in the plain one"
     try:
@@ -130,12 +130,12 @@ class Shown:
         self.context.close()
 
     def wait(self):
-        """Until the page has unpacked what it shows, and drawn it; or says that it cannot."""
+        """Waits until the page is unpacked and drawn, or reports an error."""
         self.page.locator("main:not([aria-busy=true]), [role=alert]").first.wait_for()
         self.frames()
 
     def frames(self, count=2):
-        """Until so many frames are drawn: what a signal changed is then in the document."""
+        """Waits for this many frames: changes of signals are then in the document."""
         self.page.evaluate("async (count) => { for (let i = 0; i < count; i++) await new Promise(requestAnimationFrame); }", count)
 
     def go(self, fragment):
@@ -149,7 +149,7 @@ class Shown:
         self.wait()
 
     def state(self):
-        """The fragment of the URL as a dict, once it says what the page shows (it is written a moment later)."""
+        """The fragment of the URL as a dict, once it has the state of the page (it is written a moment later)."""
         self.page.evaluate("() => new Promise((done) => setTimeout(done, 200))")
         return dict(self.page.evaluate("() => [...new URLSearchParams(location.hash.slice(1))]"))
 
@@ -179,7 +179,7 @@ def range_ns(text):
 
 
 def rows_of(table):
-    """The exact values, which stand in the cells' titles, by column."""
+    """The exact values by column, from the cells' titles."""
     return [dict(zip(table["keys"], (cell["title"] for cell in row))) for row in table["rows"]]
 
 
@@ -213,7 +213,7 @@ def violations(shown):
 
 
 class BrowserTest(unittest.TestCase):
-    """A test that opens reports; what they complain about fails it."""
+    """A test that opens reports; any error of theirs fails it."""
 
     def setUp(self):
         if missing():
@@ -227,7 +227,7 @@ class BrowserTest(unittest.TestCase):
         return window
 
     def quiet(self):
-        """Asserts that no window complained so far."""
+        """Asserts that no window has had an error."""
         self.assertEqual([problem for window in self.windows for problem in window.problems], [])
 
     def run(self, result=None):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For unit tests: a status that must be OK, and the error's own line where it is not. Include cmocka.h before.
+// For unit tests: asserts STATUS_OK and prints the error's line otherwise. Include cmocka.h before.
 #ifndef XSP_TESTS_SUPPORT_EXPECT_H
 #define XSP_TESTS_SUPPORT_EXPECT_H
 
@@ -15,7 +15,7 @@ static inline void expect_ok(const char *what, enum status status, const struct 
   }
 }
 
-// ok(store_commit(store, &err), &err): where the test keeps the error itself.
+// ok(store_commit(store, &err), &err): if the test owns the error.
 #define ok(expression, error) expect_ok(#expression, (expression), (error))
 
 // OK(store_commit(store, err)): the expression is given an `err` of its own.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python environments with a framework for the long tests, and what these share: `xsp profile` on a model, its layers, and
-the comparison with what the framework's own profiler says. An environment is made once, in XSP_TEST_CACHE or the build
+"""Python environments with a framework for the long tests, and their shared parts: `xsp profile` on a model, its layers, and
+the comparison with the framework's own profiler. An environment is made once, in XSP_TEST_CACHE or the build
 folder."""
 import fcntl
 import json
@@ -18,7 +18,7 @@ XSP = BUILD / "xsp"
 
 
 def framework_python(name, *packages):
-    """The interpreter of the environment with these packages; raises unittest.SkipTest where it cannot be made."""
+    """The interpreter of the environment with these packages; raises unittest.SkipTest if it cannot be made."""
     cache = pathlib.Path(os.environ.get("XSP_TEST_CACHE") or BUILD).resolve()
     cache.mkdir(parents=True, exist_ok=True)
     folder = cache / name
@@ -40,7 +40,7 @@ def framework_python(name, *packages):
 
 
 def tee_library(framework, real, folder):
-    """A library that hands the output of this framework's own profiler on to files; see framework_tee.c."""
+    """A library that copies the output of this framework's profiler to files; see framework_tee.c."""
     source, made = pathlib.Path(__file__).with_name("framework_tee.c"), folder / f"tee-{framework}.so"
     compiler = shutil.which("cc")
     if compiler is None:
@@ -75,7 +75,7 @@ class FrameworkTest(unittest.TestCase):
                         output or self.output, status=status, env=env)
 
     def profile_beside_its_own(self, library, model, *options, runs=20):
-        """What the framework's profiler handed over, file by file in order, while xsp profiled the model."""
+        """The output of the framework's profiler, one file after the other, while xsp profiled the model."""
         python = f"lib/python3*/site-packages/{library}"
         tee = tee_library(self.framework, next(self.environment.glob(python)), self.folder)
         self.profile(model, "--levels", "M/L", "--runs", runs, "--library", f"{self.framework}={tee}", *options,
@@ -117,7 +117,7 @@ class FrameworkTest(unittest.TestCase):
         return {name: statistics.median(values) for name, values in by_name.items()}
 
     def check_tables(self, batches=(1, 4)):
-        """L0, A1, A2 and A6 of the file have what they must have."""
+        """Checks L0, A1, A2 and A6 of the file."""
         l0, a1, a2, a6 = self.analyze("L0", "A1", "A2", "A6")
         self.assertEqual({(row["batch_size"], row["levels"]) for row in l0["rows"]},
                          {(batch, levels) for batch in batches for levels in ("M", "M/L")})

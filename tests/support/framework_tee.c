@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library in front of a framework's own, for the long tests: what the framework's profiler hands to the predictor goes to
-// files as well, so that both can be compared for one run. Compiled by the test with -DTEE_NAME for one framework, linked with
-// the real library (all other functions are found behind it) whose path is REAL; the files' prefix is in XSP_TEE.
+// A library in front of a framework's own, for the long tests: copies the output of the framework's profiler to files,
+// so that it can be compared with the predictor's layers of the same run. The test compiles it with -DTEE_NAME for one
+// framework and links it with the real library (which serves all other functions), whose path is REAL; the prefix of
+// the files is in XSP_TEE.
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A8, A10, A11, A13 and A15 a second time, straight from the definitions (docs/analyses.md), over the rows of `xsp sql`.
-Slow and plain on purpose: what the C code finds by sorting and hashing is found by looking here."""
+Slow and plain on purpose: linear searches where the C code sorts and hashes."""
 import collections
 import json
 import math
@@ -173,7 +173,7 @@ def observe_set(runs, mode, has_layers):
 
 
 def order_of(observations, what):
-    """Execution order: that of the observation with most of them; others stand behind what they followed."""
+    """Execution order: that of the observation with most of them; others come after their predecessors."""
     order = []
     fullest = max(observations, key=lambda observation: len(observation[what]), default=None)
     for observation in ([fullest] if fullest else []) + [other for other in observations if other is not fullest]:

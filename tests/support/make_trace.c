@@ -2,7 +2,7 @@
 // Writes an .xsp file from a description on stdin, through the store's and correlate's front doors: scripted traces for
 // the whole-program tests. Not installed.
 //
-// One thing a line, fields separated by tabs, "-" for none, %XX for any byte:
+// One item per line, fields separated by tabs, "-" for none, %XX for any byte:
 //   system KEY VALUE [text], of the next experiment: a number, or a text
 //   experiment ID NAME WORKLOAD FRAMEWORK VERSION
 //   workload EXPERIMENT KEY int|text VALUE

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds OTLP requests in plain Python: as the JSON mapping has them, and as the official protobuf classes."""
+"""Builds OTLP requests in plain Python: in the JSON mapping, and as the official protobuf classes."""
 import base64
 import json
 
@@ -100,7 +100,7 @@ def with_ids(item, change):
             for key, one in item.items()}
 
 
-# ---- protobuf by hand, for what the official package does not write --------------------------------------------------
+# ---- protobuf by hand, where the official package cannot write it ---------------------------------------------------
 def varint(number):
     out = b""
     while True:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is whose parent, word by word and by brute force: the oracle that correlate/ is compared with.
+"""The parent rules, by brute force: the oracle for correlate/.
 
-Not fast, not clever: every span looks at every other. Change the rules here first, then in C.
+Slow and simple: every span is compared with every other. Change the rules here first, then in C.
 """
 import collections
 
@@ -10,7 +10,7 @@ SYNC, LAUNCH, EXECUTION = range(3)
 NONE, EXPLICIT, CORRELATION, CONTAINMENT, AMBIGUOUS = 'none', 'explicit', 'correlation', 'containment', 'ambiguous'
 FOREVER = 2 ** 63 - 1  # the end of a span that never finished
 
-# recorded_parent, correlation, track: 0 means none. Spans stand in file order. `clock` is the name of a foreign clock, or
+# recorded_parent, correlation, track: 0 means none. Spans are in file order. `clock` is the name of a foreign clock, or
 # ''. placed: an importer laid its times out. call: a host API call, which may turn out to be a launch. basis: what the
 # source recorded, or None. step: a framework's step, or a match of --model-range.
 Span = collections.namedtuple('Span', 'span_id recorded_parent level kind category track start end correlation clock '

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests only: see test_reader.h. Reads files, not mappings: what a dead process left.
+// Tests only: see ring_reader.h. Reads files, not mappings, after the process has ended.
 #include "tests/support/ring_reader.h"
 
 #include <dirent.h>

@@ -34,7 +34,7 @@ struct session_read {
   struct process_head process[64]; // by number, those below 64
 };
 
-// Fails the test (message on stderr, false) where the folder does not hold what the format demands.
+// Fails the test (message on stderr, false) if the folder violates the format.
 bool session_read(const char *directory, struct session_read *ret_read);
 void session_read_done(struct session_read *read);
 const char *read_text(const struct session_read *read, uint32_t string_id);         // NULL: no such string

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drives xsp-runner over its control socket, and reads the session folder that it leaves with a reader of its own (so
-that these tests stand on capture's bytes alone, not on collect)."""
+"""Drives xsp-runner over its control socket, and reads its session folder with an independent reader, so
+that these tests depend on capture's bytes alone, not on collect."""
 import os
 import pathlib
 import socket

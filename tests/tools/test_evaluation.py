@@ -64,14 +64,14 @@ class EvaluationTest(unittest.TestCase):
     def tearDownClass(cls):
         cls.temporary.cleanup()
 
-    def said(self, title):
+    def reported(self, title):
         found = re.search(rf"\*\*{re.escape(title)}: (.*?)\.\*\*\n\n- The paper: .*\n- Here: (.*)\.\n- Rule: .+", self.page)
         self.assertIsNotNone(found, f"{title} is not on the page")
         self.assertIn(f"| {title} | {found[1]} |", self.page)
         return found[1], found[2]
 
     def decided(self, title, verdict, *parts):
-        found, text = self.said(title)
+        found, text = self.reported(title)
         self.assertEqual(found, verdict, f"{title}: {text}")
         for part in parts:
             self.assertIn(part, text)

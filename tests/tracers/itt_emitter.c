@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that announces what it does by ITT: itt_emitter CASE. Run by test_itt.py, which knows what each case must
-// leave in the trace. It holds the interface by hand, so that it can also hold it wrongly.
+// A program with ITT events: itt_emitter CASE. Run by test_itt.py, which has the expected spans of each case. The
+// interface is written by hand, so that it can also be used wrongly.
 #include "tests/tracers/itt_static.h"
 
 #include <limits.h>
@@ -26,7 +26,7 @@ static struct itt_id id_of(unsigned long long number)
   return (struct itt_id){number, 7, 9};
 }
 
-// Some time that the clocks can see.
+// Waits long enough for the clocks to show it.
 static void work(void)
 {
   itt_stamp start = itt.get_timestamp();
@@ -207,7 +207,7 @@ static void case_control(void)
   void *symbol = dlsym(RTLD_DEFAULT, "xsp_tracer_set_levels");
   uint32_t (*set_levels)(const char *, uint32_t);
   memcpy(&set_levels, &symbol, sizeof set_levels);
-  if (symbol != NULL) { // what was off before a pause stays off
+  if (symbol != NULL) { // a task that was off before a pause stays off
     set_levels("itt", 1u << 2);
     itt.pause();
     itt.resume();
@@ -275,7 +275,7 @@ static void case_hostile(void)
   struct itt_domain zero = {0};
   itt.task_begin(&zero, none, none, text("in a domain without a name"));
   itt.task_end(&zero);
-  for (int i = 0; i < 1000; i++) // deeper than is kept
+  for (int i = 0; i < 1000; i++) // deeper than the tracer records
     begin("deep");
   for (int i = 0; i < 1000; i++)
     itt.task_end(domain);
@@ -421,7 +421,7 @@ static void case_modules(const char *path)
   itt.task_end(theirs); // the handle stays
 }
 
-// ---- case early: what the static part made before there was a collector
+// ---- case early: objects that the static part made before the collector
 static void case_early(void)
 {
   static struct itt_domain early = {.flags = 1, .name = "early domain"};
@@ -475,7 +475,7 @@ static void case_killed(void)
   raise(SIGKILL);
 }
 
-// ---- case names: more of them than are kept
+// ---- case names: more than the tracer stores
 static void case_names(void)
 {
   char name[32];

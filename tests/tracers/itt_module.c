@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A shared object with ITT inside, beside that of the program which loads it: handles of one are used by the other.
+// A shared object with ITT inside, in addition to that of the program which loads it: handles of one are used by the
+// other.
 #include "tests/tracers/itt_static.h"
 
 #define VISIBLE __attribute__((visibility("default")))

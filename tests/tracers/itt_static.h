@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A static part of ITT, as small as one can be: what a module that is built with ITT carries, made from our own
-// description of the interface. Each file that includes it is a module of its own.
+// A minimal static part of ITT, as in modules that are built with ITT, made from our own description of the interface.
+// Each file that includes it is a module of its own.
 #ifndef XSP_TESTS_TRACERS_ITT_STATIC_H
 #define XSP_TESTS_TRACERS_ITT_STATIC_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compared by the compiler with the vendor's headers, where long_itt_vendor.py could get them: the layouts and numbers of
-// tracers/itt/abi.h. Never part of a build.
+// The compiler compares the layouts and numbers of tracers/itt/abi.h with the vendor's headers, if long_itt_vendor.py
+// could get them. Never part of a build.
 #include "ittnotify_config.h"
 #undef ITT_MAGIC // the vendor's static part is run as well: that compares it
 #include "tracers/itt/abi.h"

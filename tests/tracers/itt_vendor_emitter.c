@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program with the vendor's own static part inside, as any program has it; built by long_itt_vendor.py where the vendor's
-// sources could be had. Also built as a shared object (-DMODULE), so that two static parts meet one collector.
+// A program with the vendor's own static part inside, as in any program; built by long_itt_vendor.py if it could get
+// the vendor's sources. Also built as a shared object (-DMODULE), so that two static parts use one collector.
 #include "ittnotify.h"
 
 #include <stdio.h>
@@ -88,7 +88,7 @@ int main(void)
   __itt_task_begin(domain, __itt_null, __itt_null, __itt_string_handle_create("paused"));
   __itt_task_end(domain);
   __itt_resume();
-  __itt_fini_ittlib(); // what a library does when it is unloaded
+  __itt_fini_ittlib(); // as a library does when it is unloaded
   __itt_task_begin(domain, __itt_null, __itt_null, name);
   __itt_task_end(domain);
   __itt_release_resources();

@@ -85,7 +85,7 @@ class Torch(unittest.TestCase):
         pushed = trace.one("pushed")
         self.assertIs(trace.named("aten::relu")[-1]["parent"], pushed)
         self.assertEqual(pushed["level"], "application")
-        self.assertNotIn("left out", trace.said)
+        self.assertNotIn("left out", trace.reported)
 
     def test_what_operators_call_is_library_level(self):
         with tempfile.TemporaryDirectory(prefix="xsp-test-itt-torch-") as name:

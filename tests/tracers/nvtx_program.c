@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Uses all of NVTX, through the vendor's own headers: NVTX_PROGRAM SECTION. Built by test_nvtx.py where the headers are
-// installed. With -DLIBRARY it is a library with an NVTX of its own. Ends with 1 and a line where NVTX answers wrongly.
+// Uses all of NVTX through the vendor's own headers: NVTX_PROGRAM SECTION. Built by test_nvtx.py if the headers are
+// installed. With -DLIBRARY it is a library with an NVTX of its own. Ends with 1 and a line if NVTX answers wrongly.
 #include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtCounters.h>
@@ -105,7 +105,7 @@ static void core(void)
   nvtxRangePushA(NULL);
   nvtxRangePop();
   event = text_event("of an older header");
-  event.size = 16; // says nothing of messages
+  event.size = 16; // too short for a message
   nvtxRangePushEx(&event);
   nvtxRangePop();
 }
@@ -264,7 +264,7 @@ static void counters(void)
   nvtxCounterSampleInt64(domain, 99, 1); // never registered
 }
 
-// Events that are over when they are told, with times that NVTX gave.
+// Events reported after their end, with times from NVTX.
 static void deferred(void)
 {
   struct told {
@@ -421,7 +421,7 @@ static void *push_on(void *number)
   return NULL;
 }
 
-// Forks while other threads are anywhere in the tool: children must not wait for what nobody will finish.
+// Forks while other threads are anywhere in the tool: children must not wait for work of threads that they do not have.
 static void storm(void)
 {
   pthread_t thread[3];

@@ -74,8 +74,8 @@ class FunctionsTest(unittest.TestCase):
         return json.loads(result.stdout)["experiments"][0]["runs"][0]
 
     def test_every_calling_convention(self):
-        talk = self.trace(EVERYTHING, GUEST, "values", "5")
-        self.assertIn("found 2 of 2", talk)
+        messages = self.trace(EVERYTHING, GUEST, "values", "5")
+        self.assertIn("found 2 of 2", messages)
         counts = self.counts()
         vectors = ("sse", "chain") if MACHINE == "x86_64" else ()
         for name in (*vectors, "ints", "doubles", "mixed", "long_double", "wide", "complex_double", "complex_float",
@@ -158,23 +158,23 @@ class FunctionsTest(unittest.TestCase):
 
     def test_libraries_that_come_and_go(self):
         copy = shutil.copy(PROGRAMS / "libzoo.so", self.folder / "libmoving.so")
-        talk = self.trace("libmoving.so:zoo_deep as moved\n", GUEST, copy, "100")
-        self.assertRegex(talk, "found 1 of 1, 1 functions?, called 1")  # the place in the table is taken again
+        messages = self.trace("libmoving.so:zoo_deep as moved\n", GUEST, copy, "100")
+        self.assertRegex(messages, "found 1 of 1, 1 functions?, called 1")  # the place in the table is taken again
         self.assertEqual(self.counts(), {"moved": 100})  # its calls of itself are bound to the libzoo.so that came first
         self.assertEqual(self.sql("select distinct value from tag where key = 'function'"), [{"value": "zoo_deep"}])
 
     def test_names_and_levels(self):
-        talk = self.trace("# all of it\nlibzoo.so:zoo_tail as \"the tail\" level layer\nzoo_ints level kernel\nzoo_ints\n"
+        messages = self.trace("# all of it\nlibzoo.so:zoo_tail as \"the tail\" level layer\nzoo_ints level kernel\nzoo_ints\n"
                           "no_such_function\nlibother.so:zoo_pair\nzoo_z*\n", GUEST, "values")
         self.assertIn("found 2 of 6, 2 functions, called 2; not found: zoo_ints, no_such_function, libother.so:zoo_pair, zoo_z*",
-                      talk)
+                      messages)
         rows = self.sql("select name, level, category, count(*) as n from span group by 1 order by 1")
         self.assertEqual([tuple(row.values()) for row in rows],
                          [("the tail", "layer", "function", 100), ("zoo_ints", "kernel", "kernel", 200)])
 
     def test_a_list_with_a_fault(self):
-        talk = self.trace("zoo_ints\nzoo_tail level high\n", GUEST, "values")
-        self.assertIn("functions.txt:2: high", talk)
+        messages = self.trace("zoo_ints\nzoo_tail level high\n", GUEST, "values")
+        self.assertIn("functions.txt:2: high", messages)
         self.assertEqual(self.counts(), {})
         self.list.unlink()
         subprocess.run([GUEST, "values"], timeout=60, check=True, capture_output=True, env=self.environment())
@@ -182,8 +182,8 @@ class FunctionsTest(unittest.TestCase):
 
     def test_half_of_it(self):
         # Without the loader's half the tracer says so; without a session the loader's half goes away again.
-        talk = self.trace("zoo_ints\n", GUEST, "values", LD_AUDIT="")
-        self.assertIn("no function", talk)
+        messages = self.trace("zoo_ints\n", GUEST, "values", LD_AUDIT="")
+        self.assertIn("no function", messages)
         environment = self.environment()
         del environment["XSP_SESSION"]
         result = subprocess.run([GUEST, "values"], timeout=60, env=environment, capture_output=True)
@@ -221,8 +221,8 @@ class FunctionsTest(unittest.TestCase):
                         ["/usr/bin/env", "timeout", "20", "python3", "-c", python], [THROWING], [GUEST, "ends", "5"],
                         [GUEST, "jumps", "100"], [GUEST, "signals", "20"], [GUEST, "stacks", "20"], [GUEST, "forks", "5"]):
             with self.subTest(command=command):
-                talk = self.trace(functions, *command, XSP_FLIGHT_RECORDER="1")
-                self.assertRegex(talk, r"found \d+ of \d+, 2\d\d\d functions")
+                messages = self.trace(functions, *command, XSP_FLIGHT_RECORDER="1")
+                self.assertRegex(messages, r"found \d+ of \d+, 2\d\d\d functions")
 
     def run_xsp(self, *arguments, status=0):
         result = subprocess.run([BUILD / "xsp", "run", "-o", self.out, "--force", "--functions", self.list, *arguments],
@@ -233,32 +233,32 @@ class FunctionsTest(unittest.TestCase):
     def test_xsp_run(self):
         self.list.write_text("zoo_tail\nzoo_deep level kernel\nno_such_function\n")
         plain = subprocess.run([GUEST, "values"], timeout=60, check=True, capture_output=True)
-        out, talk = self.run_xsp("--", GUEST, "values")
+        out, messages = self.run_xsp("--", GUEST, "values")
         self.assertEqual(out, plain.stdout.decode())
-        self.assertIn("not found: no_such_function", talk)
+        self.assertIn("not found: no_such_function", messages)
         self.assertEqual(self.counts(), {"zoo_tail": 100, "zoo_deep": 10105})
         # At level sets without such functions the program gets nothing of this.
         self.run_xsp("--levels", "M/Lib", "--", GUEST, "values")
         self.assertEqual(self.counts()["zoo_tail"], 100)
         self.assertNotIn("zoo_deep", self.counts())
-        _, talk = self.run_xsp("--levels", "M", "--", "/bin/sh", "-c", "echo \"[$LD_AUDIT$XSP_FUNCTIONS]\"")
+        _, messages = self.run_xsp("--levels", "M", "--", "/bin/sh", "-c", "echo \"[$LD_AUDIT$XSP_FUNCTIONS]\"")
         self.assertNotIn("zoo_tail", self.counts())
 
     def test_xsp_run_of_several_processes(self):
         self.list.write_text("zoo_tail\nzoo_throw\nno_such_function\n")
-        _, talk = self.run_xsp("--", "/usr/bin/env", "python3", "-c",
+        _, messages = self.run_xsp("--", "/usr/bin/env", "python3", "-c",
                                f"import subprocess\nfor p in ['{GUEST}', '{THROWING}']: subprocess.run([p])")
-        self.assertIn(": no_such_function", talk)
+        self.assertIn(": no_such_function", messages)
         self.assertEqual(self.counts()["zoo_throw"], 550)
 
     def test_xsp_run_refuses_a_list(self):
-        for text, said in (("a\nb c\n", f"{self.list}:2: 'c'"), ("a\na\n", ":2: 'a' .*line 1"),
+        for text, reported in (("a\nb c\n", f"{self.list}:2: 'c'"), ("a\na\n", ":2: 'a' .*line 1"),
                            ("getcontext\n", ":1: 'getcontext' .*twice"), ("", str(self.list))):
             self.list.write_text(text)
-            out, talk = self.run_xsp("--", "/bin/echo", "started", status=125)
+            out, messages = self.run_xsp("--", "/bin/echo", "started", status=125)
             self.assertEqual(out, "")
-            self.assertRegex(talk, said)
-            self.assertEqual(talk.count("\n"), 1)
+            self.assertRegex(messages, reported)
+            self.assertEqual(messages.count("\n"), 1)
             self.assertFalse(self.out.exists())
 
     def test_xsp_run_with_the_tracer_by_name(self):

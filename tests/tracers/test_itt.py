@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tracers/itt.so: what programs and libraries announce by ITT becomes spans. Emitters: a program that holds the interface by
+"""tracers/itt.so: ITT events of programs and libraries become spans. Emitters: a program with the interface written by
 hand (itt_emitter.c), OpenCV's dnn module, LLVM's OpenMP runtime."""
 import json
 import os
@@ -21,7 +21,7 @@ TIMEOUT_S = 120
 
 
 class Trace:
-    """A program's run in a session of its own, and what was in it."""
+    """A program's run in a session of its own, and its spans."""
 
     def __init__(self, command, folder, levels=None, expect=0, **environment):
         session, file = folder / "session", folder / "trace.xsp"
@@ -43,7 +43,7 @@ class Trace:
                               timeout=TIMEOUT_S)
         if done.returncode != 0:
             raise AssertionError(done.stderr)
-        self.said = done.stderr
+        self.reported = done.stderr
         self.spans = self.sql("select s.*, t.name track, t.thread_id from span s join track t using (run_id, track_id) "
                               "order by start_ns, span_id")
         for span in self.spans:
@@ -111,7 +111,7 @@ class Emitter(Case):
         self.assertEqual(trace.one("convolution")["level"], "library")
         self.assertEqual(trace.one("aten::mm")["level"], "layer")
         self.assertEqual(len(trace.spans), 9, trace.names())  # and the one named by a function
-        self.assertNotIn("left out", trace.said)
+        self.assertNotIn("left out", trace.reported)
 
     def test_ranges_end_anywhere(self):
         trace = self.emit("ranges")
@@ -134,7 +134,7 @@ class Emitter(Case):
         for frame in frames:
             self.assertEqual((frame["level"], frame["category"], frame["thread_id"]), ("application", "frame", None))
             self.assertGreater(frame["duration_ns"], 0)
-        self.assertIn("4 intervals", trace.said)
+        self.assertIn("4 intervals", trace.reported)
 
     def test_numbers_and_instants(self):
         trace = self.emit("numbers")
@@ -166,9 +166,9 @@ class Emitter(Case):
 
     def test_hostile_calls(self):
         trace = self.emit("hostile")
-        for said in ("5 ends", "744 tasks", "ranges beyond", "metadata", "relations",
+        for reported in ("5 ends", "744 tasks", "ranges beyond", "metadata", "relations",
                      "intervals"):
-            self.assertIn(said, trace.said)
+            self.assertIn(reported, trace.reported)
         self.assertEqual(len(trace.named("deep")), 256)
         self.assertEqual(len(trace.named("left open")), 1)
         unnamed = {span["category"]: span for span in trace.named("(unnamed)")}
@@ -185,7 +185,7 @@ class Emitter(Case):
         for child in children:
             self.assertEqual((child["parent"], child["basis"]), (parent, "explicit"))
         self.assertIsNone(trace.one("of a parent whose thread has ended")["parent"])
-        self.assertRegex(trace.said, "(?m)itt: .*: 1 ends?[^,]*$")
+        self.assertRegex(trace.reported, "(?m)itt: .*: 1 ends?[^,]*$")
         related = trace.named("by relation")
         self.assertEqual(sorted(name_of(span["parent"]) or "" for span in related), [""] * 4 + ["parent"] * 4)
         self.assertEqual({span["track"] for span in children}, {f"worker {i}" for i in range(1, 5)})
@@ -299,8 +299,8 @@ class OpenCV(Case):
         return [[span for span in trace.spans if span["level"] == "layer" and span["parent"] is one] for one in passes]
 
     def check(self, layers, expected):
-        """`expected`: [name, type] of all layers but the input, in order. OpenCV does not say the names of layers that
-        it has fused into others."""
+        """`expected`: [name, type] of all layers but the input, in order. OpenCV does not report the names of layers that
+        it fused into others."""
         self.assertEqual(len(layers), len(expected) + 1)
         self.assertEqual((layers[0]["name"], layers[0]["tags"]["layer_type"]), ("_input", "__NetInputLayer__"))
         for span, (name, kind) in zip(layers[1:], expected):
@@ -390,7 +390,7 @@ int main(void) {
 
 
 class OpenMP(Case):
-    """LLVM's OpenMP runtime submits a frame for each parallel region where the collector tells the time."""
+    """LLVM's OpenMP runtime submits a frame per parallel region if the collector has a clock."""
 
     def test_parallel_regions_are_frames(self):
         library = next(iter(sorted(pathlib.Path("/usr/lib").glob("llvm-*/lib/libomp.so"))), None)
@@ -415,7 +415,7 @@ class OpenMP(Case):
             self.assertGreater(frame["duration_ns"], 1000)
         for first, second in zip(frames, frames[1:]):
             self.assertLessEqual(first["end_ns"], second["start_ns"])
-        self.assertNotIn("left out", trace.said)
+        self.assertNotIn("left out", trace.reported)
         names = {track["name"] for track in trace.sql("select name from track")}
         self.assertTrue(any(name and name.startswith("OMP") for name in names), names)
 

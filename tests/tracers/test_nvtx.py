@@ -18,7 +18,7 @@ HEADERS = [path[:-len("/nvtx3/nvToolsExtCounters.h")] for path in
 
 
 class Traced(unittest.TestCase):
-    """Runs a command in a session of its own and reads what it left."""
+    """Runs a command in a session of its own and reads its spans."""
 
     def setUp(self):
         self.temporary = tempfile.TemporaryDirectory(prefix="xsp-nvtx-", dir="/dev/shm")
@@ -124,9 +124,9 @@ class ProgramTest(Traced):
     def test_payloads(self):
         self.run_section("payloads")
         spans = self.spans()
-        said = {"domain": "NCCL", "NCCL communicator ID": 0xc0ffee, "Message size [bytes]": 1 << 20,
+        reported = {"domain": "NCCL", "NCCL communicator ID": 0xc0ffee, "Message size [bytes]": 1 << 20,
                 "Reduction operation": "Max"}
-        self.assertEqual(spans["ncclAllReduce"], [("library", None, said)] * 2)
+        self.assertEqual(spans["ncclAllReduce"], [("library", None, reported)] * 2)
         whole = {"domain": "NCCL", "rank": 5, "payload": 5}
         self.assertEqual(spans["by its payload"], [("library", None, whole)])
         self.assertEqual(spans["started"], [("library", None, whole)])
@@ -142,15 +142,15 @@ class ProgramTest(Traced):
 
     def test_deferred_events(self):
         self.run_section("deferred")
-        told = self.spans()["request"]
-        self.assertEqual(sorted(tags["request"] for _, _, tags in told), [0, 1, 2, 10])
-        self.assertEqual({(level, tags["domain"]) for level, _, tags in told}, {("application", "told later")})
+        recorded = self.spans()["request"]
+        self.assertEqual(sorted(tags["request"] for _, _, tags in recorded), [0, 1, 2, 10])
+        self.assertEqual({(level, tags["domain"]) for level, _, tags in recorded}, {("application", "told later")})
 
     def test_too_many_texts(self):
-        talk = self.run_section("flood")
+        messages = self.run_section("flood")
         shared = self.sql("select name, count(*) as n from span where name like '%#%' group by 1 order by 1")
         self.assertEqual(shared, [{"name": "registered #", "n": 40000}, {"name": "request #", "n": 40000 - 32768}])
-        self.assertIn("'#'", talk)
+        self.assertIn("'#'", messages)
 
     def test_threads(self):
         self.run_section("threads")
@@ -184,8 +184,8 @@ class ProgramTest(Traced):
         self.assertEqual(self.sql("select count(*) as n from span where name = 'child'"), [{"n": 40}])
 
     def test_exit_from_a_thread(self):
-        talk = self.run_section("exits", status=3, output="")
-        self.assertIn("1 open", talk)
+        messages = self.run_section("exits", status=3, output="")
+        self.assertIn("1 open", messages)
 
     def test_steps_are_observations(self):
         self.run_section("steps", XSP_MODEL_RANGE="iteration *")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The OpenCL tracer in real programs on a real driver: launches and executions, clocks, exits, and that the program sees
-nothing of it. Skipped where there is no OpenCL platform (Debian: apt-get install pocl-opencl-icd)."""
+"""The OpenCL tracer in real programs on a real driver: launches and executions, clocks, exits, and unchanged
+behaviour of the program. Skipped without an OpenCL platform (Debian: apt-get install pocl-opencl-icd)."""
 import json
 import os
 import pathlib
@@ -30,7 +30,7 @@ WHY_NOT = why_not()
 
 
 class TracedTest(unittest.TestCase):
-    """Runs a program with the layer and looks at what it left."""
+    """Runs a program with the layer and reads its spans."""
 
     @classmethod
     def setUpClass(cls):
@@ -66,12 +66,12 @@ class TracedTest(unittest.TestCase):
                                        OPENCL_LAYERS=str(LAYER), **more)
         if not SANITIZED:  # else its runtime has to come first, and the layer brings libxsp.so itself
             environment["LD_PRELOAD"] = str(LIBXSP)
-        status, output, talk = self.run_guest(arguments, environment, guest=guest)
+        status, output, messages = self.run_guest(arguments, environment, guest=guest)
         done = subprocess.run([XSP, "recover", self.session, "--force", "-o", self.out], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, timeout=TIMEOUT)
-        self.assertEqual(done.returncode, 0, done.stderr.decode() + talk)
-        self.said = done.stderr.decode()
-        self.assertRegex(self.said, r"\b0 dropped, 0 overwritten, 0 torn")
+        self.assertEqual(done.returncode, 0, done.stderr.decode() + messages)
+        self.reported = done.stderr.decode()
+        self.assertRegex(self.reported, r"\b0 dropped, 0 overwritten, 0 torn")
         return status, output
 
     def sql(self, query):
@@ -83,7 +83,7 @@ class TracedTest(unittest.TestCase):
         return list(self.sql(query)[0].values())[0]
 
     def clock_error_ns(self):
-        errors = re.findall(r"clock of device .* known to \+-([0-9.]+) us", self.said)
+        errors = re.findall(r"clock of device .* known to \+-([0-9.]+) us", self.reported)
         return max((float(error) * 1000 for error in errors), default=0)
 
     def check_all(self, launches=None, executions=None):
@@ -202,7 +202,7 @@ class DriverTest(TracedTest):
     def test_an_exit_whose_commands_never_end(self):
         self.assertEqual(self.traced("never", options=":exit_wait_ms=100"), (0, ""))
         self.check_all(1, 0)
-        self.assertIn("1 commands had not finished", self.said)
+        self.assertIn("1 commands had not finished", self.reported)
 
     def test_an_abrupt_exit(self):
         self.assertEqual(self.traced("leave-at-once", "3"), (8, ""))
@@ -260,16 +260,16 @@ class DriverTest(TracedTest):
 
     @unittest.skipIf(SANITIZED, "the sanitizer's runtime must be preloaded before libxsp.so")
     def test_without_the_kernel_level(self):
-        status, output, talk = self.run_guest(
+        status, output, messages = self.run_guest(
             ["queries"], self.environment(), [XSP, "run", "-q", "-t", "opencl", "--levels", "M", "-o", self.out, "--"])
-        self.assertEqual((status, output), self.plain("queries"), talk)
+        self.assertEqual((status, output), self.plain("queries"), messages)
         self.assertEqual(self.one("select count(*) from span where level = 'kernel'"), 0)
 
     @unittest.skipIf(SANITIZED, "the sanitizer's runtime must be preloaded before libxsp.so")
     def test_through_xsp_run(self):
-        status, output, talk = self.run_guest(
+        status, output, messages = self.run_guest(
             ["commands"], self.environment(), [XSP, "run", "-q", "-t", "opencl", "-o", self.out, "--"])
-        self.assertEqual((status, output), self.plain("commands"), talk)
+        self.assertEqual((status, output), self.plain("commands"), messages)
         self.assertGreater(self.one("select count(*) from span where kind = 'execution' and category = 'kernel'"), 2)
 
     def test_check_says_what_there_is(self):
@@ -298,7 +298,7 @@ class DriverTest(TracedTest):
 
 @unittest.skipUnless(FAKE.exists(), "built without OpenCL's headers")
 class FakeDriverTest(TracedTest):
-    """Above a driver that does what no real one can be asked to; it runs each command inside the call."""
+    """On a fake driver with faults on demand; it runs each command inside the call."""
 
     def fake(self, scenario):
         status, output = self.traced(str(LAYER), scenario, guest=FAKE)
@@ -348,18 +348,18 @@ class FakeDriverTest(TracedTest):
                           "0 events, 1 queues left", ""])
         self.check_all(7, 3)
         for reason in ("failed", "without times", "could not"):
-            self.assertIn(f"1 commands {reason}", self.said)
+            self.assertIn(f"1 commands {reason}", self.reported)
         self.assertEqual(self.one("select value from tag where key = 'error'"), -5)
 
     def test_a_queue_that_cannot_have_times(self):
         self.assertEqual(self.fake("refused"), "a queue, 0 events left\n")
         self.check_all(1, 0)
-        self.assertIn("1 commands without times", self.said)
+        self.assertIn("1 commands without times", self.reported)
 
     def test_a_queue_that_was_not_seen_made(self):
         self.assertEqual(self.fake("unseen"), "0 events left\n")
         self.check_all(2, 1)
-        self.assertIn("1 commands without times", self.said)
+        self.assertIn("1 commands without times", self.reported)
 
     def test_more_queues_than_tracks(self):
         self.assertEqual(self.fake("many-queues"), "0 events, 0 queues left\n")
@@ -384,7 +384,7 @@ class FakeDriverTest(TracedTest):
         for scenario in ("no-callbacks", "short-table"):
             self.assertEqual(self.fake(scenario), "0, 0 events left\n")
             self.check_all(1, 0)
-            self.assertIn("1 commands could not", self.said)
+            self.assertIn("1 commands could not", self.reported)
 
 
 if __name__ == "__main__":

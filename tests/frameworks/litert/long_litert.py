@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LiteRT's predictor on the real library: tables, layers in both modes of its kernels, against its own profiler's summary, bad
-models. Fetches packages through pip, so it belongs to `make test-all`."""
+"""LiteRT's predictor on the real library: tables, layers in both modes of its kernels, against its own profiler's
+summary, bad models. Fetches packages through pip, so it belongs to `make test-all`."""
 import json
 import pathlib
 import re
@@ -104,7 +104,7 @@ class LiteRtTest(FrameworkTest):
                           ("block2/conv", "CONV_2D", "[2,96,96,32]"), ("head/mean", "MEAN", "[2,32]"),
                           ("head/dense", "FULLY_CONNECTED", "[2,10]"), ("classes", "SOFTMAX", "[2,10]")])
         self.assertEqual({layer["tags"]["untold"] for layer in layers}, {"thread"})
-        # Its starts are told: within the model, to the microsecond they are cut to.
+        # It reports starts: within the model, truncated to microseconds.
         models = {(row["run_id"], row["span_id"]): row for row in self.sql(
             "select run_id, span_id, start_ns, end_ns from span where level = 'model'")}
         for layer in layers:
@@ -138,7 +138,7 @@ class LiteRtTest(FrameworkTest):
                     self.assertEqual(len(theirs), len(durations))
                     pairs += zip(theirs, durations)
                 self.check_agreement(pairs, most_ns=2)
-                # Its own summary agrees with its events, so these are read rightly.
+                # Its summary agrees with its events, so they are read correctly.
                 summary = re.findall(r"^\s*(?:Delegate/)?\S.*?\s+[\d.]+\s+[\d.]+\s+([\d.]+)\s+[\d.]+%",
                                      own[0][1].split("Top by")[0], re.M)
                 self.check_agreement([(round(float(milliseconds) * 1e6), duration) for milliseconds, duration in

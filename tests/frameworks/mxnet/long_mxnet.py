@@ -12,7 +12,7 @@ from framework_environment import FrameworkTest, framework_python
 VERSION = "1.9.1"
 SIZE = ("--dim", "H=96", "--dim", "W=96")
 
-# What a person would do: MXNet's own profiler on the same model.
+# MXNet's own profiler on the same model, as its documentation shows.
 OWN_PROFILE = """
 import json, os, sys
 os.environ["MXNET_EXEC_BULK_EXEC_INFERENCE"] = "0"
@@ -77,7 +77,7 @@ class MxnetTest(FrameworkTest):
                 self.assertEqual((layer["tags"]["untold"], layer["tags"]["name_by"]),
                                  ("name,thread", "position in the graph"))
                 self.assertEqual(layer["basis"], "explicit")
-        # Its starts are told: within the inference, to the microsecond they are cut to.
+        # It reports starts: within the inference, truncated to microseconds.
         models = {(row["run_id"], row["span_id"]): row for row in self.sql(
             "select run_id, span_id, start_ns, end_ns from span where level = 'model'")}
         for layer in self.layers():
@@ -113,7 +113,7 @@ class MxnetTest(FrameworkTest):
         self.assertEqual([layer["tags"]["layer_type"] for layer in layers], [name for name, _, _ in theirs])
         self.check_agreement([((end - start) * 1000, layer["duration_ns"])
                               for (_, start, end), layer in zip(theirs, layers)], most_ns=2)
-        # Between the starts of two lies what lies between them there.
+        # The distance between two starts is the same in both.
         self.assertLessEqual(max(abs(after["start_ns"] - before["start_ns"] - (later - earlier) * 1000) for
                                  before, after, (_, earlier, _), (_, later, _) in
                                  zip(layers, layers[1:], theirs, theirs[1:])), 1000)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MXNet inside unmodified programs, in Python (Gluon, symbolic) and in C: the layers that `xsp profile` has, and the behaviour
-that programs have without xsp. Fetches packages through pip, so it belongs to `make test-all`."""
+"""MXNet inside unmodified programs, in Python (Gluon, symbolic) and in C: the layers that `xsp profile` has, and the
+behaviour that programs have without xsp. Fetches packages through pip, so it belongs to `make test-all`."""
 import json
 import pathlib
 import subprocess
@@ -58,7 +58,7 @@ class RunMxnetTest(RunFrameworkTest):
         return self.script(textwrap.dedent(START) + textwrap.dedent(text), self.model, **options)
 
     def without_first_time(self, layers):
-        """The layers but for those that only a first prediction has: weights that are laid out anew."""
+        """The layers without those of first predictions only, which reorder weights."""
         return [layer for layer in layers if layer[1] != "Reorder"]
 
     def test_symbolic(self):
@@ -122,7 +122,7 @@ class RunMxnetTest(RunFrameworkTest):
         self.assertEqual([(model["name"], model["layers"]) for model in self.models()], [("cnn", [])] * 3)
 
     def test_many_predictions(self):
-        """More than wait for their layers at a time: read in between, each prediction has its own."""
+        """More predictions than can wait for their layers: they are read in between, so each has its own."""
         outcome = self.check_same(self.program("""
             net = block(static_alloc=True, static_shape=True)
             for i in range(700):
@@ -194,7 +194,7 @@ class RunMxnetTest(RunFrameworkTest):
         self.assertEqual([len(self.without_first_time(model["layers"])) for model in models], [12] * 4)
 
     def test_threads(self):
-        """Predictions that overlap keep their times; layers that could be of either are left out, and that is said."""
+        """Overlapping predictions keep their times; layers that could belong to either are left out and reported."""
         self.check_same(self.program("""
             import threading
             nets = [block() for i in range(2)]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that predicts with MXNet's C interface and knows nothing of xsp: linked against the library (-DLINKED), or
-// looking its functions up. `run_mxnet LIBRARY SYMBOL PARAMETERS BATCH TIMES` prints a checksum for each prediction.
+// A program that predicts with MXNet's C interface, without xsp: linked against the library (-DLINKED), or looking its
+// functions up. `run_mxnet LIBRARY SYMBOL PARAMETERS BATCH TIMES` prints a checksum for each prediction.
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An ordinary program that runs a model in ONNX Runtime's C API; it knows nothing of xsp. Started by
-// test_run_onnxruntime.py. It prints what it computes and what the runtime tells it, so that two runs can be compared byte
+// An ordinary program that runs a model in ONNX Runtime's C API; without xsp. Started by
+// test_run_onnxruntime.py. It prints its results and the runtime's answers, so that two runs can be compared byte
 // for byte.
 //   run_onnxruntime MODE MODEL INFERENCES BATCH   (linked: -DLINKED; else the library is looked up: $ORT_LIBRARY)
 #include "frameworks/onnxruntime/abi.h"
@@ -399,7 +399,7 @@ static long resident_kb(void)
   return resident * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-// How much memory inferences leave behind, after some that fill what is kept.
+// Memory that inferences leak, after some that fill the caches.
 static void grow(void)
 {
   struct loaded loaded = load_model(model, NULL);

@@ -62,7 +62,7 @@ class CProgram(Case):
                          [("M", "model", 8), ("M/L", "layer", 24), ("M/L", "model", 8)])
 
     def test_model_range_picks_a_model(self):
-        """Of two models in one program one is the observations: the other's inferences are in none."""
+        """With two models in one program, one model's inferences are the observations; the other's are in none."""
         script = self.folder / "two.sh"
         script.write_text(f'"$1" plain {self.models}/tiny.onnx 3 1\n"$1" plain {self.models}/branches.onnx 2 1\n')
         done, _ = self.xsp_run(["sh", script, self.looking], "--levels", "M/L")
@@ -151,7 +151,7 @@ class CProgram(Case):
             self.assertEqual((len(trace.models), len(trace.layers)), (4, 12))
 
     def test_memory_does_not_grow(self):
-        """Profiling of a session would keep 1.8 kB an event: 60 MB here."""
+        """Session profiling would hold 1.8 kB per event: 60 MB here."""
         outcome, _ = self.inside([self.looking, "grow", self.models / "branches.onnx", 4000, 1])
         self.assertEqual(outcome.status, 0, outcome.err)
         self.assertLess(int(re.search(r"grew by (-?\d+) kB", outcome.out)[1]), 8192)

@@ -195,7 +195,7 @@ class PythonProgram(Case):
         self.assertEqual({len(layers) for layers in trace.by_model()}, {3})
 
     def test_nodes_on_other_threads(self):
-        """The runtime computes nodes side by side: each names the inference that it belongs to, or lies in a node."""
+        """The runtime computes nodes in parallel: each names its inference, or is inside a node."""
         text = """
             options = onnxruntime.SessionOptions()
             options.execution_mode = onnxruntime.ExecutionMode.ORT_PARALLEL
@@ -289,7 +289,7 @@ class PythonProgram(Case):
         self.assertEqual([len(layers) for layers in trace.by_model()], [3, 3, 0, 0, 3, 3])
 
     def test_many_short_lived_objects(self):
-        """More options and bindings than are kept in mind at a time, at whatever addresses: what ended is forgotten."""
+        """More options and bindings than the tracer remembers at once: ended ones are forgotten."""
         outcome, trace = self.check_same(self.script("""
             session = onnxruntime.InferenceSession(model)
             for i in range(3):
@@ -302,7 +302,7 @@ class PythonProgram(Case):
         self.assertEqual([len(layers) for layers in trace.by_model()], [3] * 60)
 
     def test_module_made_in_two_steps(self):
-        """A module whose entrance gives a definition (as later makers of modules do) is met when it is complete."""
+        """A module with multi-phase initialisation is traced once it is complete."""
         headers = sysconfig.get_paths()["include"]
         if COMPILER is None or not pathlib.Path(headers, "Python.h").exists():
             self.skipTest("no headers of Python")
@@ -347,7 +347,7 @@ class PythonProgram(Case):
         self.assertEqual((len(trace.models), len(trace.layers)), (1, 3))
 
     def test_module_and_library_in_one_process(self):
-        """Two copies of the runtime: the module's, and the library beside it through ctypes."""
+        """Two copies of the runtime: the module's, and the library loaded by ctypes."""
         outcome, trace = self.check_same(self.script(f"""
             import ctypes
             session = onnxruntime.InferenceSession(model)

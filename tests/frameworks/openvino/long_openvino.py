@@ -10,7 +10,7 @@ from framework_environment import BUILD, FrameworkTest, framework_python
 
 VERSION, OLD_VERSION = "2026.4.1", "2024.6.0"
 
-# OpenVINO's own profile and xsp's listener in one run. The listener records inferences only, so it is told that one runs.
+# OpenVINO's own profile and xsp's listener in one run. The listener records during inferences only, so one is announced.
 BOTH_PROFILES = """
 import ctypes, json, os, sys
 os.environ["INTEL_LIBITTNOTIFY64"] = sys.argv[3]
@@ -92,7 +92,7 @@ class OpenVinoTest(FrameworkTest):
         return [(own[name], ours[name]["us"]) for name in own]
 
     def test_layers_take_as_long_as_its_own_profiler_says(self):
-        # What is preempted between the two clocks' readings is told by one of them only: such a run is repeated.
+        # A preemption between the two clocks' readings shows in one of them only: repeat such a run.
         for _ in range(4):
             pairs = self.both_profiles()
             print("us by its own profiler, by xsp:", [(round(own, 1), round(ours, 1)) for own, ours in pairs])
@@ -141,12 +141,12 @@ class OpenVinoTest(FrameworkTest):
         """Means over n inferences, cut to microseconds, times n: what all of them took."""
         own = self.profile_beside_its_own("openvino/libs/libopenvino_c.so*", self.models / "cnn.onnx", "--profile-file",
                                           "--batch", 4)
-        told = dict((name, int(mean)) for mean, name in (line.split(" ", 1) for line in own[-1].read_text().splitlines()))
+        recorded = dict((name, int(mean)) for mean, name in (line.split(" ", 1) for line in own[-1].read_text().splitlines()))
         inferences = len(own) - 1  # the first list is asked for before any
         sums = {row["name"]: row["ns"] for row in self.sql(
             "select name, sum(duration_ns) ns from span where level = 'layer' group by 1")}
-        self.assertEqual(set(sums), {name for name, mean in told.items() if mean > 0})
-        self.check_agreement([(told[name] * inferences * 1000, ns) for name, ns in sums.items()], most_ns=1000 * inferences)
+        self.assertEqual(set(sums), {name for name, mean in recorded.items() if mean > 0})
+        self.check_agreement([(recorded[name] * inferences * 1000, ns) for name, ns in sums.items()], most_ns=1000 * inferences)
 
     def test_ir_is_recognised(self):
         path = self.folder / "cnn.xml"

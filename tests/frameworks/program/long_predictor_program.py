@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The example that makes a PyTorch model a predictor, with the real library: it keeps the protocol's rules, and its layers are
-the model's modules, with the times that PyTorch's own profiler finds for them. Every deliberately wrong program is told by
-tools/predictor_conformance and by xsp."""
+"""The example that makes a PyTorch model a predictor, with the real library: it keeps the protocol's rules, and its
+layers are the model's modules, with the times that PyTorch's profiler finds. tools/predictor_conformance and xsp detect
+every deliberately wrong program."""
 import concurrent.futures
 import json
 import os
@@ -101,11 +101,11 @@ class TorchTest(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         answers, events = json.loads(result.stdout)
         convolutions = sorted(((start, duration) for name, start, duration in events if name == "aten::conv2d"))
-        told = [layer for answer in answers for layer in answer["layers"] if layer["type"] == "Conv2d"]
-        self.assertEqual(len(convolutions), len(told))
+        recorded = [layer for answer in answers for layer in answer["layers"] if layer["type"] == "Conv2d"]
+        self.assertEqual(len(convolutions), len(recorded))
         ratios = sorted((layer["end"] - layer["start"]) / 1000 / duration
-                        for layer, (_, duration) in zip(told, convolutions))
-        print(f"hook over torch.profiler, {len(told)} convolutions: least {ratios[0]:.3f}, "
+                        for layer, (_, duration) in zip(recorded, convolutions))
+        print(f"hook over torch.profiler, {len(recorded)} convolutions: least {ratios[0]:.3f}, "
               f"median {ratios[len(ratios) // 2]:.3f}")
         self.assertGreaterEqual(ratios[0], 0.99)  # encloses; the two clocks agree to a microsecond
 

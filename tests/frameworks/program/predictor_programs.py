@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Predictor programs for the tests: one that keeps all rules of docs/predictor_protocol.md and writes down what it told, and
-the same with one rule broken each."""
+"""Predictor programs for the tests: one keeps all rules of docs/predictor_protocol.md and logs what it sent; the
+others break one rule each."""
 import dataclasses
 import os
 import pathlib
@@ -74,7 +74,7 @@ class Fault:
     rule: str  # of docs/predictor_protocol.md
     when: str  # the request whose answer breaks it
     code: str  # run before the answer is sent
-    says: str  # xsp's error matches it; "": xsp takes it
+    mentions: str  # xsp's error matches it; "": xsp takes it
     after: str = ""
 
 
@@ -190,7 +190,7 @@ def program(folder, fault=None, clock="monotonic", untold=(), log=None):
 
 
 def judge(folder, fault):
-    """What xsp and tools/predictor_conformance say of the program with this fault (None: without any)."""
+    """Verdicts of xsp and tools/predictor_conformance on the program with this fault (None: no fault)."""
     path = program(folder, fault)
     output = path.with_suffix(".xsp")
     profile = [pathlib.Path(os.environ["XSP_BUILD"]) / "xsp", "profile", path, "--quiet", "-o", output, "--dim",
@@ -203,16 +203,16 @@ def judge(folder, fault):
 
 
 def check(test, fault, judged):
-    """xsp takes what breaks no rule that it can see, and else says in one line, with status 2, what is wrong; the
-    conformance test names the rule, and no other."""
+    """xsp accepts the program unless it can see the broken rule; then it prints one line and ends with status 2.
+    The conformance test names exactly this rule."""
     profile, conformance, has_output = judged
     broken = FAULTS.get(fault)
-    says = broken.says if broken else ""
-    test.assertEqual((profile.returncode, has_output), (2, False) if says else (0, True), profile.stderr)
-    if says:
+    mentions = broken.mentions if broken else ""
+    test.assertEqual((profile.returncode, has_output), (2, False) if mentions else (0, True), profile.stderr)
+    if mentions:
         *notes, last = [line for line in profile.stderr.splitlines() if line.startswith("xsp: ")]
         test.assertTrue(all("measured until then" in note for note in notes), profile.stderr)
-        test.assertRegex(last, says)
+        test.assertRegex(last, mentions)
         test.assertIn(f"{fault}.py", last)
     test.assertEqual(conformance.stderr, "")
     test.assertEqual(re.findall(r"BROKEN  (\S+)", conformance.stdout), [broken.rule] if broken else [],

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of the predictor protocol in `xsp profile`: what they tell is what the file has, to the nanosecond; what breaks a
-rule is one line that names it; nothing of them outlives the runner."""
+"""Programs of the predictor protocol in `xsp profile`: the file has their times to the nanosecond; a broken rule is one
+line that names it; no process outlives the runner."""
 import concurrent.futures
 import json
 import os
@@ -26,7 +26,7 @@ def xsp(*arguments, check=True, timeout=120, **options):
 
 
 def is_gone(process, bound_s=60):
-    """The process has ended; whether somebody has waited for it does not count."""
+    """The process has ended; it may be a zombie."""
     end = time.monotonic() + bound_s
     while time.monotonic() < end:
         try:
@@ -55,7 +55,7 @@ class ProgramTest(unittest.TestCase):
 
 
 class ToldTest(ProgramTest):
-    def told(self, clock, untold=()):
+    def recorded(self, clock, untold=()):
         log = self.folder / "log"
         self.profile(predictor_programs.program(self.folder, clock=clock, untold=untold, log=log), "--levels", "M/L",
                      "--batch", "1,3", "--dim", "mask.1=5", "--runs", 4, "--warmup", 1)
@@ -64,31 +64,31 @@ class ToldTest(ProgramTest):
     def test_what_is_told_is_what_the_file_has(self):
         for clock in ("monotonic", "realtime"):
             with self.subTest(clock):
-                predictions = [entry for entry in self.told(clock) if isinstance(entry, dict)]
+                predictions = [entry for entry in self.recorded(clock) if isinstance(entry, dict)]
                 (self.folder / "log").unlink()
                 spans = self.sql("select * from span where tracer != 'runner' or name != 'load model' order by start_ns")
                 models = [span for span in spans if span["level"] == "model"]
                 self.assertEqual(len(models), len(predictions))
                 offsets = set()
-                for model, told in zip(models, predictions):
-                    self.assertEqual(model["duration_ns"], told["end"] - told["start"])
-                    offsets.add(model["start_ns"] - told["start"])
+                for model, recorded in zip(models, predictions):
+                    self.assertEqual(model["duration_ns"], recorded["end"] - recorded["start"])
+                    offsets.add(model["start_ns"] - recorded["start"])
                     layers = [span for span in spans if span["level"] == "layer" and span["model_id"] == model["span_id"]
                               and span["run_id"] == model["run_id"]]
                     self.assertEqual([(layer["name"], layer["start_ns"] - model["start_ns"], layer["duration_ns"])
                                       for layer in layers],
-                                     [(layer["name"], layer["start"] - told["start"], layer["end"] - layer["start"])
-                                      for layer in told["layers"]])
+                                     [(layer["name"], layer["start"] - recorded["start"], layer["end"] - layer["start"])
+                                      for layer in recorded["layers"]])
                     self.assertEqual([layer["parent_id"] for layer in layers],
                                      [model["span_id"], layers[0]["span_id"], model["span_id"]])
                 self.assertLess(max(offsets) - min(offsets), 1_000_000)  # one clock, whose zero is another
                 stages = [span for span in spans if span["name"] in ("preprocess", "postprocess")]
                 self.assertEqual([(stage["level"], stage["category"], stage["duration_ns"]) for stage in stages],
-                                 [("application", stage, told[stage]["end"] - told[stage]["start"])
-                                  for told in predictions for stage in ("preprocess", "postprocess")])
+                                 [("application", stage, recorded[stage]["end"] - recorded[stage]["start"])
+                                  for recorded in predictions for stage in ("preprocess", "postprocess")])
 
     def test_tags_and_facts(self):
-        self.told("monotonic")
+        self.recorded("monotonic")
         [experiment] = self.sql("select framework, framework_version from experiment")
         self.assertEqual(experiment, {"framework": "testing", "framework_version": "7.5"})
         tags = self.sql("select t.key, t.value, count(*) as n from tag t join span s using (run_id, span_id) "
@@ -101,13 +101,13 @@ class ToldTest(ProgramTest):
         self.assertGreater(transport[0]["least"], 0)
 
     def test_what_is_untold_is_marked(self):
-        self.told("monotonic", ("start", "thread", "name"))
+        self.recorded("monotonic", ("start", "thread", "name"))
         rows = self.sql("select distinct name, t.value as untold from span s join tag t using (run_id, span_id) "
                         "where t.key = 'untold' order by 1")
         self.assertEqual(rows, [{"name": name, "untold": "start,thread,name"} for name in ("Conv2d", "Pad", "ReLU")])
 
     def test_inputs_are_those_of_every_framework(self):
-        prepared = [entry for entry in self.told("monotonic") if isinstance(entry, list)]
+        prepared = [entry for entry in self.recorded("monotonic") if isinstance(entry, list)]
         (one, bytes_of_one), (three, bytes_of_three) = prepared
         self.assertEqual((one["batch"], three["batch"]), (1, 3))
         self.assertEqual([(x["name"], x["type"], x["shape"], x["offset"], x["bytes"]) for x in three["inputs"]],
@@ -149,14 +149,14 @@ class ToldTest(ProgramTest):
 
 
 class WrongProgramsTest(ProgramTest):
-    def refused(self, program, says, *options, status=2):
+    def refused(self, program, mentions, *options, status=2):
         output = program.with_suffix(".xsp")  # of its own: several at once
         result = xsp("profile", program, "--quiet", "-o", output, "--dim", "mask.1=1", "--runs", 1, *options, check=False)
         self.assertEqual(result.returncode, status, result.stderr)
         self.assertFalse(output.exists())
         *notes, last = [line for line in result.stderr.splitlines() if line.startswith("xsp: ")]
         self.assertTrue(all("measured until then" in note for note in notes), result.stderr)
-        self.assertRegex(last, says)
+        self.assertRegex(last, mentions)
         self.assertIn(program.name, last)
 
     def test_a_fault_against_each_rule(self):  # all of them: long_predictor_program.py
@@ -168,7 +168,7 @@ class WrongProgramsTest(ProgramTest):
                 predictor_programs.check(self, name, future.result())
 
     def test_a_program_ends_with_xsp(self):
-        """However xsp ends: here by a signal that nobody can catch, while the program and a child of it wait for ever."""
+        """However xsp ends: here by SIGKILL, while the program and a child of it wait for ever."""
         path, child = predictor_programs.program(self.folder), self.folder / "pid"
         path.write_text(path.read_text().replace(
             'elif what == "predict":',
@@ -182,7 +182,7 @@ class WrongProgramsTest(ProgramTest):
             pass
         process.kill()
         process.wait()
-        for session in sessions_of(process.pid):  # which nobody closes any more
+        for session in sessions_of(process.pid):  # which stays open
             self.addCleanup(shutil.rmtree, session, ignore_errors=True)
         for process in child.read_text().split():
             self.assertTrue(is_gone(int(process)))
@@ -199,14 +199,14 @@ class WrongProgramsTest(ProgramTest):
             self.assertTrue(is_gone(int(child.read_text())))
 
     def test_what_is_no_program(self):
-        for name, text, says in [("nothing.py", "", "open: .*exit status 0"),
+        for name, text, mentions in [("nothing.py", "", "open: .*exit status 0"),
                                  ("syntax.py", "a b", "SyntaxError: invalid syntax"),
                                  ("no_interpreter.predictor", "#!/nowhere/at/all\n", "No such file or directory")]:
             with self.subTest(name):
                 program = self.folder / name
                 program.write_text(text)
                 program.chmod(0o755 if name.endswith(".predictor") else 0o644)
-                self.refused(program, says)
+                self.refused(program, mentions)
 
 
 if __name__ == "__main__":

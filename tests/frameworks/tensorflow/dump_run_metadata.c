@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What frameworks/tensorflow/metadata.c reads of a RunMetadata file, as JSON lines, for its comparison with the official
-// protobuf classes.
+// Prints what frameworks/tensorflow/metadata.c reads of a RunMetadata file as JSON lines, for comparison with the
+// official protobuf classes.
 #include "frameworks/tensorflow/metadata.h"
 
 #include "base/json_write.h"

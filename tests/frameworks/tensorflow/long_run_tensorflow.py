@@ -96,7 +96,7 @@ class RunTensorflowTest(RunFrameworkTest):
         self.assertEqual(len({(row["name"], row["value"]) for row in rows}), len({row["name"] for row in rows}))
 
     def sessions(self, output):
-        """The layers of a run of the SavedModel: {(node, type)}. What is handed on and not computed the recorder has not."""
+        """The layers of a run of the SavedModel: {(node, type)}. The recorder omits nodes that only pass values on."""
         rows = self.sql("select s.name, (select value from tag t where t.run_id = s.run_id and t.span_id = s.span_id and"
                         " key = 'node') as node, (select value from tag t where t.run_id = s.run_id and t.span_id = s.span_id"
                         " and key = 'layer_type') as type from span s where level = 'layer'", output)
@@ -189,7 +189,7 @@ class RunTensorflowTest(RunFrameworkTest):
         self.check_convolutions(self.models()[-1:])
 
     def test_results_of_a_failed_call_are_not_touched(self):
-        """They are whatever the program had there."""
+        """Their contents are those of the program."""
         if COMPILER is None:
             self.skipTest("no C compiler")
         program = self.new_folder() / "fails"
@@ -201,7 +201,7 @@ class RunTensorflowTest(RunFrameworkTest):
         self.assertEqual([model["name"] for model in self.models()], ["ff"])
 
     def test_own_profile(self):
-        """A program that profiles itself has all of its profile; meanwhile there are models without layers."""
+        """A program that profiles itself gets its whole profile; meanwhile models have no layers."""
         outcome = self.check_same(self.program("""
             import os, glob
             function = tf.function(network())
@@ -218,7 +218,7 @@ class RunTensorflowTest(RunFrameworkTest):
         self.assertIn("profiler itself", self.notes())
 
     def test_own_profile_during_a_prediction(self):
-        """The recorder is the program's then, and the prediction that had it has no layers."""
+        """The program then owns the recorder, and the interrupted prediction has no layers."""
         outcome = self.check_same(self.program("""
             import glob, threading
             started = threading.Event()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """TensorFlow models in TensorFlow itself: a small network and ResNet-50, as SavedModel and frozen, over batch sizes; layers
-against what TensorFlow's own Python says of the same graphs; models that cannot be run. Fetches 1.6 GB once."""
+compared with TensorFlow's Python on the same graphs; models that cannot run. Fetches 1.6 GB once."""
 import json
 import os
 import pathlib
@@ -59,7 +59,7 @@ class TensorFlow(unittest.TestCase):
         output = self.folder / f"{name}{''.join(map(str, options))}.xsp".replace("/", "_")
         if output not in self.profiles:
             result = self.xsp("profile", model_path(name), "--levels", "M,M/L", "--runs", runs, "--quiet", *options, "-o", output)
-            self.assertEqual(result.stderr, "")  # nor does the framework's chatter reach it
+            self.assertEqual(result.stderr, "")  # without the framework's log lines
             self.profiles[output] = result.stdout
         return output
 

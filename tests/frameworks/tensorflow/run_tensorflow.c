@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that runs a SavedModel with TensorFlow's C interface and knows nothing of xsp: linked against the library
-// (-DLINKED), or looking its functions up. `run_tensorflow LIBRARY FOLDER INPUT OUTPUT BATCH TIMES` prints a checksum for
-// each run of a model with an input of [BATCH, 32, 32, 3] and an output of [BATCH, 10].
+// A program that runs a SavedModel with TensorFlow's C interface, without xsp: linked against the library (-DLINKED),
+// or looking its functions up. `run_tensorflow LIBRARY FOLDER INPUT OUTPUT BATCH TIMES` prints a checksum for each run
+// of a model with an input of [BATCH, 32, 32, 3] and an output of [BATCH, 10].
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>

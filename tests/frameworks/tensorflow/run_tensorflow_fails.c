@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that executes a function which fails, with room for results that it has not filled: linked against TensorFlow, it
-// knows nothing of xsp. Prints TensorFlow's codes; the last one is not 0.
+// A program that executes a failing function with uninitialised room for results: linked against TensorFlow, without
+// xsp. Prints TensorFlow's codes; the last one is not 0.
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +16,7 @@ extern void TFE_Execute(void *op, void **results, int *count, void *status);
 
 int main(void)
 {
-  // A FunctionDef of nothing but a signature of nothing but a name.
+  // A FunctionDef with only a signature, which has only a name.
   static const char name[] = "__inference_ff_1", definition[] = "\x0a\x12\x0a\x10__inference_ff_1";
   void *status = TF_NewStatus(), *context = TFE_NewContext(TFE_NewContextOptions(), status);
   TFE_ContextAddFunctionDef(context, definition, sizeof definition - 1, status);

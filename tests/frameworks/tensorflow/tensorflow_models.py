@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models for long_tensorflow.py, and what TensorFlow's own Python says of them. Runs in an environment with TensorFlow:
+"""Models for long_tensorflow.py, and what TensorFlow's Python finds in them. Runs in an environment with TensorFlow:
 
     python3 tensorflow_models.py FOLDER [small]
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stand-in for TensorFlow's library in test_tensorflow.py: it computes nothing. It writes down what it was asked for and
-// answers with a recorded RunMetadata or with an error, so that what the predictor makes of either is tested without 1.6 GB.
+// A stand-in for TensorFlow's library in test_tensorflow.py: it computes nothing. It logs its calls and
+// answers with a recorded RunMetadata or with an error, so that the predictor is tested without 1.6 GB.
 //   XSP_STAND_IN_LOG       file to which each call of interest is appended
 //   XSP_STAND_IN_METADATA  file that every traced run answers with
 //   XSP_STAND_IN_ERROR     "CODE MESSAGE": every run fails with it
@@ -23,7 +23,7 @@ struct output {
 
 static int code;
 static const char *message = "";
-static char thing; // what every handle points to
+static char thing; // the target of every handle
 
 static void note(const char *what, const void *bytes, size_t length)
 {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The TensorFlow predictor without TensorFlow: files that are no models, libraries that are none, and, on a stand-in library
-that answers with a recorded RunMetadata, what is asked of TensorFlow and what becomes of its answers. The real library:
+"""The TensorFlow predictor without TensorFlow: files that are not models, wrong libraries, and, on a stand-in library
+that returns a recorded RunMetadata, the calls of TensorFlow and the use of their results. The real library:
 long_tensorflow.py."""
 import json
 import os
@@ -12,7 +12,7 @@ import unittest
 BUILD = pathlib.Path(os.environ["XSP_BUILD"])
 XSP = BUILD / "xsp"
 STAND_IN = BUILD / "test-programs" / "libtensorflow_stand_in.so"
-# The recorded models and the RunMetadata of the frozen one, each behind one byte: relu(bias_add(conv2d(x, w), b)).
+# The recorded models and the RunMetadata of the frozen one, each after one byte: relu(bias_add(conv2d(x, w), b)).
 RECORDED = pathlib.Path(os.environ["XSP_SOURCE"]) / "fuzz" / "corpus" / "tensorflow"
 
 
