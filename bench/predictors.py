@@ -34,7 +34,7 @@ def environment(name):
     return None
 
 
-# framework: (its environment, its library there, who writes its models, the model, options that xsp needs)
+# framework: (its environment, its library there, the script for its models, the model, options for xsp)
 SUBJECTS = {
     "onnxruntime": (None, "onnxruntime/capi/libonnxruntime.so*", "framework_models.py", "fixed.onnx", ["--batch", "2"]),
     "openvino": ("openvino", "openvino/libs/libopenvino_c.so*", "framework_models.py", "fixed.onnx", ["--batch", "2"]),

@@ -125,7 +125,7 @@ def measure_import(programs, build, events, problems):
         for name, measure in (("simdjson", lambda: measure_simdjson(programs / "peer_simdjson", trace)),
                               ("json.load", lambda: (measure_json_load(trace, events), None))):
             if name == "json.load" and events > 2 * IMPORT_EVENTS:
-                continue  # it would need more memory than the machine has
+                continue  # needs more memory than the machine has
             try:
                 peers[name] = measure()
             except (OSError, RuntimeError, ValueError, subprocess.SubprocessError) as error:
