@@ -147,7 +147,7 @@ static void compare_loops(const char *bench, const char *name, loop_fn subject, 
   print_line(bench, name, median(values, REPETITIONS), "ns/span", median(floors, REPETITIONS), target, "");
 }
 
-// ---- the consumer, a process of its own: reads every record and gives its slot back
+// ---- the consumer, in its own process: reads every record and frees its slot
 struct drained {
   uint64_t records;
   uint64_t ticks; // of all durations, so that reading is not idle
@@ -275,7 +275,7 @@ static double produce_together(int threads, long spans, double pause_ns)
   return sum / threads;
 }
 
-// The highest rate of two threads together, in spans per second, that is stored without a drop.
+// The highest rate of two threads together, in spans per second, without a drop.
 static double highest_rate(void)
 {
   double best = 0;
@@ -311,7 +311,7 @@ static long page_faults(void)
   return usage.ru_minflt + usage.ru_majflt;
 }
 
-// A session with a collector: made by a child that attaches, so that this process finds it as xsp would have left it.
+// A session with a collector: made by a child that attaches, so that this process finds it as xsp leaves it.
 static int make_session(void)
 {
   char path[128];

@@ -112,7 +112,7 @@ static void put_tag(struct writer *writer, int64_t span_id, enum key key, int64_
   writer->tag_total++;
 }
 
-// One step of all threads; what is drawn is the same in every pass over it.
+// One step of all threads; random numbers are the same in every pass.
 struct step {
   int64_t time, device_time[STREAMS];
   int64_t number, external, correlation;

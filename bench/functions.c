@@ -104,7 +104,7 @@ static double start_ms(char *const command[], bool with_module)
   snprintf(audit, sizeof audit, "LD_AUDIT=%s/tracers/functions_audit.so", getenv("XSP_BUILD"));
   char list[4096], session[4096];
   snprintf(list, sizeof list, "XSP_FUNCTIONS=%s/list", folder);
-  snprintf(session, sizeof session, "XSP_SESSION=%s/session", folder); // nothing joins it: libxsp.so is not loaded
+  snprintf(session, sizeof session, "XSP_SESSION=%s/session", folder); // no process joins it: libxsp.so is not loaded
   char *with[] = {audit, list, session, NULL};
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);

@@ -82,7 +82,7 @@ static void import(struct outcome *outcome, unsigned threads)
   arena_done(&arena);
 }
 
-// What analyses begin with: all columns of all spans, and perhaps the tree.
+// The start of every analysis: all columns of all spans, optionally the tree.
 static void reload(struct outcome *outcome, bool with_tree)
 {
   struct error err = {0};
@@ -156,7 +156,7 @@ static void print_line(const char *bench, const char *which, double events, doub
          bench, events, which, value, floor_value, value / floor_value);
 }
 
-// Beside the import of the same file on one core.
+// Compared with the import of the same file on one core.
 static void print_reload(const char *which, double events, double value, double import_value, const char *target)
 {
   printf("{\"bench\":\"import/reload\",\"case\":\"%.0f events, %s\",\"value\":%.2f,\"unit\":\"ns/event\","
@@ -175,7 +175,7 @@ int main(int count, char **arguments)
   trace_path = arguments[1];
   snprintf(store_file, sizeof store_file, "%s.xsp", trace_path);
   int repeats = (double)facts.st_size < LARGE_BYTES ? REPEATS : 1;
-  for (int i = 0; i < repeats; i++) { // taken in turns, so that a noisy spell hits all
+  for (int i = 0; i < repeats; i++) { // in turns, so that noise affects all
     for (enum mode mode = 0; mode < MODES; mode++) {
       struct outcome outcome = measure(mode);
       ns[mode][i] = outcome.ns;

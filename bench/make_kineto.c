@@ -84,7 +84,7 @@ static struct place host(uint64_t start_ns, uint64_t end_ns)
   return (struct place){100, 100, start_ns, end_ns};
 }
 
-// One operator with its launch and kernel; returns when the host goes on.
+// One operator with its launch and kernel; returns the time at which the host continues.
 static uint64_t put_operator(uint64_t now, uint64_t *device_free, int correlation)
 {
   uint64_t kind = below(8);

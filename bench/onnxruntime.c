@@ -171,7 +171,7 @@ static double median_difference(enum way way, enum way base)
 static void print_lines(double listener_ms)
 {
   double floor = over_plain(PROFILING, 0.1), value = floor + 100 * listener_ms / quantile(PLAIN, 0.1);
-  double divisor = floor > 0.1 ? floor : 0.1; // on a noisy machine the floor may come out as nothing
+  double divisor = floor > 0.1 ? floor : 0.1; // on a noisy machine the floor may be 0
   printf(
       "{\"bench\":\"overhead/onnxruntime-layers\",\"case\":\"squeezenet b1\",\"value\":%.2f,\"unit\":\"%%\","
       "\"floor\":%.2f,\"ratio\":%.3f,\"target\":%.3f,\"median_value\":%.2f,\"median_floor\":%.2f,\"plain_ms\":%.3f}\n",
@@ -201,7 +201,7 @@ int main(void)
   for (int i = 0; i < REPEATS; i++) {
     shuffle(order);
     for (int k = 0; k < WAYS; k++) {
-      must(predictor->predict(&models[opened[order[k]]], &input, &err), &err); // its weights come back into the caches
+      must(predictor->predict(&models[opened[order[k]]], &input, &err), &err); // loads its weights into the caches
       times_ms[order[k]][i] = run_once(order[k]);
     }
   }

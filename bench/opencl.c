@@ -22,7 +22,7 @@
 #define LAUNCHES 1000 // a round
 #define REPEATS 9     // of each case
 
-// Processor time: other programs' is not in it.
+// Processor time, without other programs'.
 static double now_ns(clockid_t clock)
 {
   struct timespec now;

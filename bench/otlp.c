@@ -129,7 +129,7 @@ static const char *read_number(const char *at, uint64_t *ret_number)
   return at;
 }
 
-// Down to the values of attributes, believing everything.
+// Down to the values of attributes, without checks.
 static void walk(const char *at, const char *end, int depth)
 {
   while (at < end) {

@@ -19,7 +19,7 @@
 static double now_ns(void)
 {
   struct timespec time;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time); // one core, whatever else the machine does
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time); // one core, without other programs
   return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
@@ -318,7 +318,7 @@ static double measure(const struct trace *trace, size_t *ret_disagreements)
   return median(times, REPEATS);
 }
 
-// What any way of doing it has to pay: every column is read once, rows and bases are written to fresh memory.
+// The minimum for any method: every column is read once, rows and bases are written to fresh memory.
 static double measure_floor(const struct store_spans *spans)
 {
   double times[REPEATS];
@@ -364,7 +364,7 @@ int main(void)
     fprintf(stderr, "parents: %zu disagreements\n", disagreements);
     return 1;
   }
-  // The budgets are times; as ratios they are so many floors.
+  // The budgets are times, here in multiples of the floor.
   print("1e7 imported", imported, floor, BUDGET_IMPORTED_NS / floor, tree);
   print("1e7 own rings", rings, floor, BUDGET_RINGS_NS / floor, tree);
   print("1e7 imported, against an interval tree", imported, tree, 1.0 / 6, tree);

@@ -51,7 +51,7 @@ static void *publish(void *context)
   return NULL;
 }
 
-// As many turns of the loop as take a microsecond here.
+// Iterations of the loop that take a microsecond here.
 static uint64_t calibrate(void)
 {
   volatile uint64_t work = 1;

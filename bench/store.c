@@ -15,7 +15,7 @@
 
 #define REPEATS 3
 
-// Processor time: everything here is one thread that does not wait, and other programs' load must not count.
+// Processor time: one thread that does not wait, without other programs' load.
 static double now_ns(void)
 {
   struct timespec now;
@@ -167,7 +167,7 @@ int main(int argc, char **argv)
   snprintf(raw, sizeof raw, "%s.raw", path);
   struct store_span *spans = make_spans(count);
   double ours[REPEATS], sqlite[REPEATS], floor_ns[REPEATS], back[REPEATS];
-  for (int i = 0; i < REPEATS; i++) { // taken in turns, so that a noisy spell hits all
+  for (int i = 0; i < REPEATS; i++) { // in turns, so that noise affects all
     ours[i] = write_store(path, spans, count);
     sqlite[i] = write_sqlite(other, spans, count);
     floor_ns[i] = write_raw(raw, spans, count);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A span as LTTng-UST records it: two tracepoints. Started by bench/run.py inside a session of a private session daemon
-// (or none, for what it costs when off).
+// A span as LTTng-UST records it: two tracepoints. Started by bench/run.py in a session of a private session daemon (or
+// none, for the cost when off).
 #include "bench/peers/peer.h"
 
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES

@@ -77,7 +77,7 @@ static void run(const struct runner_arguments *arguments, const char *const *num
   }
 }
 
-// The process of one way; its answer goes to stdout when it has had all its turns.
+// The process of one way; it writes its answer to stdout after its last turn.
 static pid_t start(const struct runner_arguments *given, const char *const *numbers, bool is_own,
                    struct turns *ret_turns)
 {

@@ -16,7 +16,7 @@
 
 static double launch_ns[ROUNDS], whole_ns[ROUNDS], own_ns[ROUNDS];
 static cl_event events[LAUNCHES];
-static cl_ulong recorded_ns; // so that what was read is used
+static cl_ulong recorded_ns; // so that the compiler keeps the reads
 
 static void must(cl_int code, const char *what)
 {
