@@ -1,4 +1,4 @@
-# Shared settings and three helpers: a room's library, a test beside the code, a shared object for the traced process.
+# Shared settings and three helpers: a room's library, a test next to the code, a shared object for the traced process.
 
 add_compile_options(-Wall -Wextra -Wshadow -Wno-unused-parameter -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
 add_compile_options($<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes> $<$<COMPILE_LANGUAGE:C>:-Wconversion>)
@@ -13,7 +13,7 @@ if(XSP_SANITIZE)
     add_link_options(-fsanitize=fuzzer-no-link)
   endif()
   if(XSP_SANITIZE MATCHES thread AND CMAKE_C_COMPILER_ID STREQUAL GNU)
-    add_compile_options(-Wno-tsan) # it does not model fences; what they guard is stated where they stand
+    add_compile_options(-Wno-tsan) # it does not model fences; comments next to them state what they guard
   endif()
 endif()
 add_compile_definitions(_GNU_SOURCE)

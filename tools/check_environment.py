@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fail where the running Python environment is not what the requirements file pins: a version differs, a file is missing
-or has another size than its package says, or a module does not load."""
+"""Fails if the running Python environment differs from the requirements file: another version, a file that is missing or
+has another size than its package lists, or a module that does not load."""
 import importlib
 import importlib.metadata
 import sys

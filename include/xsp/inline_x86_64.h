@@ -3,8 +3,8 @@
 #ifndef XSP_INLINE_X86_64_H
 #define XSP_INLINE_X86_64_H
 
-// The time stamp counter. Not ordered against its surroundings: rdtscp costs 11 ns more a pair and says nothing more
-// about a span.
+// The time stamp counter. Not ordered against its surroundings: rdtscp costs 11 ns more per pair without more
+// information.
 static inline uint64_t xsp_inline_ticks_v1(void)
 {
   uint32_t low, high;
@@ -12,9 +12,9 @@ static inline uint64_t xsp_inline_ticks_v1(void)
   return ((uint64_t)high << 32) | low;
 }
 
-// Adds and returns what was there before. One instruction, so a signal handler of the same thread comes before or after
-// it, never inside. Not atomic against other threads: nobody else writes, and a lock prefix would cost three times as
-// much as all the rest of a span but its clock (docs/internals/capture.md).
+// Adds and returns the previous value. One instruction, so a signal handler of the same thread runs before or after it,
+// never inside. Not atomic against other threads: no other thread writes, and a lock prefix would cost three times as
+// much as the rest of a span without its clock (docs/internals/capture.md).
 static inline uint64_t xsp_inline_add_v1(uint64_t *word, uint64_t addend)
 {
   __asm__ __volatile__("xaddq %0, %1" : "+r"(addend), "+m"(*word) : : "memory", "cc");

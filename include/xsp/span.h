@@ -9,8 +9,8 @@
 //
 // Nothing is recorded, and a start costs one load and one branch, unless the process belongs to a capture session
 // (environment XSP_SESSION, or xsp_attach). Every function may be called from any thread and from signal handlers, at
-// any time, before and after a session; none blocks, aborts, prints, or (after a thread's first span) allocates.
-// Errors never reach the traced program: what could not be kept is counted as dropped and reported with the trace.
+// any time, before and after a session; none blocks, aborts, prints, or (after a thread's first span) allocates. Errors
+// never reach the traced program: records that cannot be stored are counted as dropped and reported with the trace.
 // Times are nanoseconds where a name ends in _ns, else ticks of xsp_clock_ticks().
 #ifndef XSP_SPAN_H
 #define XSP_SPAN_H
@@ -38,12 +38,12 @@ enum xsp_level { // the lower the value, the higher in the stack
 
 enum xsp_kind {
   XSP_KIND_SYNC = 0,
-  XSP_KIND_LAUNCH = 1,    // where an asynchronous operation was started: says where it belongs
-  XSP_KIND_EXECUTION = 2, // where it ran: says what it cost. Same correlation id as its launch.
+  XSP_KIND_LAUNCH = 1,    // start of an asynchronous operation: its place in the hierarchy
+  XSP_KIND_EXECUTION = 2, // its run: its cost. Same correlation id as its launch.
 };
 
-// A place in a program (or a name found at run time) that publishes spans: name, level, tracer, category. Static, or
-// from xsp_site_create. Registered at its first use. Appended to only; `size` tells which fields exist.
+// A place in a program (or a name known at run time) that publishes spans: name, level, tracer, category. Static, or
+// from xsp_site_create. Registered at its first use. Fields are only appended; `size` covers those that exist.
 struct xsp_site {
   uint32_t size;                   // sizeof(struct xsp_site)
   uint32_t mask;                   // XSP_LEVEL_MASK(level)
@@ -68,7 +68,7 @@ XSP_API extern const volatile uint32_t xsp_unregistered_v1; // all ones: sends a
                                      (tracer_)}
 #define XSP_SITE(variable, level_, name_) XSP_SITE_FULL(variable, level_, name_, NULL, NULL)
 
-// A started span. Plain value, no ownership: losing it leaves an open span and nothing else. All zero: not recorded.
+// A started span. Plain value, no ownership: losing it only leaves an open span. All zero: not recorded.
 struct xsp_span {
   uint64_t start; // ticks; 0: not recorded
   uint32_t site;  // site id
@@ -104,9 +104,9 @@ static inline void xsp_span_finish(struct xsp_span *span)
   struct xsp_span XSP_SCOPE_NAME_(xsp_scope_, __LINE__) __attribute__((cleanup(xsp_span_finish), unused)) =            \
       xsp_span_start(&XSP_SCOPE_NAME_(xsp_scope_site_, __LINE__))
 
-// ---- what may be said about a started span, between its start and its finish ----
+// ---- tags and logs of a span, between its start and its finish ----
 // On the thread that started it. Each writes one 32-byte record (strings are interned once per process and cut at 65,535
-// bytes). On a span that is not recorded: nothing.
+// bytes). No effect on a span that is not recorded.
 XSP_API void xsp_span_tag_int(const struct xsp_span *span, const char *key, int64_t value);
 XSP_API void xsp_span_tag_double(const struct xsp_span *span, const char *key, double value);
 XSP_API void xsp_span_tag_string(const struct xsp_span *span, const char *key, const char *value);
@@ -126,8 +126,8 @@ XSP_API void xsp_span_set_parent(const struct xsp_span *span, struct xsp_context
 // NULL without a session or when names are full. Strings are copied.
 XSP_API struct xsp_site *xsp_site_create(const char *tracer, enum xsp_level level, const char *name,
                                          const char *category);
-// The same, where one name stands for several things whose tags differ (a layer and its shapes): sites of different
-// `variant` are different sites. 0 is xsp_site_create's.
+// The same for one name with different tags (a layer and its shapes): sites of different `variant` are different sites.
+// 0 is xsp_site_create's.
 XSP_API struct xsp_site *xsp_site_create_variant(const char *tracer, enum xsp_level level, const char *name,
                                                  const char *category, uint32_t variant);
 // Every span of the site carries the tag; costs nothing per span. Set before the site's first span.
@@ -152,7 +152,7 @@ struct xsp_track_options {
 };
 // The id under which the session keeps a text; 0 without a session or when it is full.
 XSP_API uint32_t xsp_string(const char *text, size_t length);
-// A track that is no thread. 0 where none could be made (0 means the calling thread's own track).
+// A track that is not a thread. 0 on failure (0 means the calling thread's own track).
 XSP_API uint16_t xsp_track_create(const struct xsp_track_options *options);
 XSP_API void xsp_thread_name(const char *name); // names the calling thread's track
 
@@ -166,18 +166,18 @@ struct xsp_interval {
   uint64_t correlation_id;   // 0: none
   struct xsp_context parent; // {0}: none named
 };
-// Records a finished interval in one call. Returns a handle for tags (valid until the thread's next span; not to be
-// finished), all zero where nothing was recorded.
+// Records a finished interval in one call. Returns a handle for tags (valid until the thread's next span; do not finish
+// it), all zero if nothing was recorded.
 XSP_API struct xsp_span xsp_span_emit(struct xsp_site *site, const struct xsp_interval *interval);
 
 XSP_API uint64_t xsp_clock_ticks(void); // the session's tick clock: TSC where invariant, else CLOCK_MONOTONIC ns
 
 // ---- tracers and levels, on and off while the program runs ----
 // Bits outside the session's levels stay off. Returns the mask now in force. `tracer` as in xsp_site; "*": all of them
-// (xsp_tracer_levels then returns what at least one has on).
+// (xsp_tracer_levels then returns the levels that at least one has on).
 XSP_API uint32_t xsp_tracer_set_levels(const char *tracer, uint32_t level_mask);
 XSP_API uint32_t xsp_tracer_levels(const char *tracer);
-XSP_API uint32_t xsp_session_levels(void); // what may be switched on at all; 0 without a session
+XSP_API uint32_t xsp_session_levels(void); // levels that may be switched on; 0 without a session
 
 // ---- W3C trace context ----
 #define XSP_TRACEPARENT_SIZE 56 // "00-<32 hex>-<16 hex>-<2 hex>" and a NUL
@@ -188,8 +188,8 @@ XSP_API int xsp_traceparent_out(const struct xsp_span *span, char header[XSP_TRA
 XSP_API int xsp_traceparent_in(const struct xsp_span *span, const char *header);
 
 // ---- session ----
-// Joins the session in `directory` (NULL: environment XSP_SESSION), creating it where it does not exist. A process
-// belongs to one session for its life. Happens by itself at the first span where XSP_SESSION is set.
+// Joins the session in `directory` (NULL: environment XSP_SESSION), creating it if it does not exist. A process belongs
+// to one session for its life. Called implicitly at the first span if XSP_SESSION is set.
 // 0 on success, else a negated errno value.
 XSP_API int xsp_attach(const char *directory);
 

@@ -2,8 +2,8 @@
 // The inline fast path of <xsp/span.h>, version 1. Do not include directly. Its layouts are frozen: libxsp keeps
 // serving programs that were compiled with it (xsp_thread_v1, and the slow paths ending in _v1).
 //
-// Nothing here loops, calls or locks. A signal handler may run between any two instructions and start and finish spans
-// of its own; the process may be killed between any two instructions and loses no span whose finish had returned.
+// Nothing here loops, calls or locks. A signal handler may run between any two instructions and start and finish its
+// own spans. The process may be killed between any two instructions without losing a span whose finish has returned.
 #ifndef XSP_SPAN_H
 #error "include <xsp/span.h>"
 #endif
@@ -58,7 +58,7 @@ static inline struct xsp_span xsp_span_start(struct xsp_site *site)
   uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
   if (__builtin_expect(ring == NULL || id == 0, 0))
     return xsp_span_start_slow_v1(site);
-  // Depth first: from here on a handler's spans go above this one and leave the stack as they found it.
+  // Depth first: from here on a handler's spans go above this one and restore the stack.
   uint64_t depth_id = xsp_inline_add_v1(&ring->depth_id, (UINT64_C(1) << 32) | 1);
   uint32_t depth = (uint32_t)depth_id;
   span.site = id;
@@ -100,7 +100,7 @@ static inline void xsp_span_finish(struct xsp_span *span)
   record->duration = now - span->start;
   record->site_id = site_id;
   __atomic_store_n(&record->type_commit, XSP_RECORD_SPAN_V1 | (position + 1) << 32, __ATOMIC_RELEASE);
-  // Only now is the span no longer open: killed in between, it is in both places and the reader takes the record.
+  // The span is open until here: if killed in between, it is in both places and the reader takes the record.
   __atomic_store_n(&ring->open[top].start, 0, __ATOMIC_RELEASE);
   (void)xsp_inline_add_v1(&ring->depth_id, ~UINT64_C(0));
 }

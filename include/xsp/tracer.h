@@ -19,32 +19,32 @@ struct xsp_tracer_option {
   const char *summary;
 };
 
-// What the host gives a tracer. Appended to only.
+// The host's functions for a tracer. Fields are only appended.
 struct xsp_host {
   uint32_t size;
   uint32_t abi_version; // XSP_ABI_VERSION of the host
-  // The option's value, or NULL where it was not given. Valid while the process lives.
+  // The option's value, or NULL if it was not given. Valid while the process lives.
   const char *(*option)(const struct xsp_host *host, const char *name);
   // One line for the user, kept with the trace (not printed into the program's output).
   void (*say)(const struct xsp_host *host, const char *message);
   // --- base ABI, version 1, ends here ---
-  // Called by `probe`, for `xsp check`: the library the tracer works with here and its version (NULL: unknown), and what
-  // the user can do where it is not usable, one line. Exist where `size` covers them. Strings are copied.
+  // Called by `probe`, for `xsp check`: the library that the tracer would use and its version (NULL: unknown), and
+  // advice if it is not usable, one line. They exist if `size` covers them. Strings are copied.
   void (*found)(const struct xsp_host *host, const char *library, const char *version);
   void (*advise)(const struct xsp_host *host, const char *advice);
 };
 
-// One static descriptor per tracer. Appended to only.
+// One static descriptor per tracer. Fields are only appended.
 struct xsp_tracer {
   uint32_t size;
   uint32_t level_mask;                     // levels it can publish
   const char *name;                        // "onnxruntime"; at most 31 bytes
   const char *summary;                     // one line
   const struct xsp_tracer_option *options; // ends with a NULL name; may be NULL
-  // Called first, may be called alone (`xsp check`). 0: usable. Else why not, one line, into `why`.
+  // Called first, or alone (`xsp check`). 0: usable. Else writes the reason, one line, into `why`.
   int (*probe)(const struct xsp_host *host, char *why, size_t why_size);
   int (*start)(const struct xsp_host *host); // once, before the program's main work; 0 or negated errno
-  void (*flush)(void);                       // publish what is finished so far; may be NULL
+  void (*flush)(void);                       // publishes what is finished; may be NULL
   void (*stop)(void);                        // at exit; may be NULL; may never be called (SIGKILL)
   // --- base ABI, version 1, ends here ---
 };
@@ -53,11 +53,11 @@ struct xsp_tracer {
 typedef const struct xsp_tracer *(*xsp_tracer_entry_fn)(const struct xsp_host *host);
 XSP_API const struct xsp_tracer *xsp_tracer_entry(const struct xsp_host *host);
 
-// For a tracer that its vendor's own door loaded (NVTX_INJECTION64_PATH, OPENCL_LAYERS, …): makes it one of the session,
-// as if XSP_TRACERS had named it; `start` runs before this returns, `stop` at exit. Where XSP_TRACERS names it as
-// "@PATH:option=value" it is not loaded in processes that never use it, and has these options once it joins. `probe` is not
-// called. Any thread, any number of times for one descriptor. The library stays loaded until exit. 0, or a negated errno:
-// -ENOENT without a session.
+// For a tracer that a vendor's API loaded (NVTX_INJECTION64_PATH, OPENCL_LAYERS, …): joins the session as if listed in
+// XSP_TRACERS; `start` runs before this returns, `stop` at exit. With "@PATH:option=value" in XSP_TRACERS, processes
+// that never use it do not load it, and it has these options once it joins. `probe` is not called. Any thread, any
+// number of times for one descriptor. The library stays loaded until exit. 0, or a negated errno: -ENOENT without a
+// session.
 XSP_API int xsp_tracer_join(const struct xsp_tracer *tracer);
 
 #ifdef __cplusplus
