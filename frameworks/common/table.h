@@ -5,13 +5,9 @@
 #define XSP_FRAMEWORKS_COMMON_TABLE_H
 
 #define FRAMEWORKS(PREDICTOR, DOOR)                                                                                    \
-  PREDICTOR(onnxruntime) DOOR(onnxruntime)                                                                             \
-  PREDICTOR(litert)                                                                                                    \
-  PREDICTOR(mxnet) DOOR(mxnet)                                                                                         \
-  PREDICTOR(openvino)                                                                                                  \
-  PREDICTOR(program)                                                                                                   \
-  PREDICTOR(script)                                                                                                    \
-  PREDICTOR(tensorflow) DOOR(tensorflow) DOOR(tensorflow_recorder)
+  PREDICTOR(onnxruntime)                                                                                               \
+  DOOR(onnxruntime) PREDICTOR(litert) PREDICTOR(mxnet) DOOR(mxnet) PREDICTOR(openvino) PREDICTOR(program)              \
+      PREDICTOR(script) PREDICTOR(tensorflow) DOOR(tensorflow) DOOR(tensorflow_recorder)
 
 #define FRAMEWORKS_SKIP(name)
 #define EACH_PREDICTOR(X) FRAMEWORKS(X, FRAMEWORKS_SKIP)
