@@ -158,17 +158,3 @@ enum status library_open(const struct library_names *names, const char *given, s
   return error_set(err, STATUS_SYSTEM, "cannot find library", names->name, names->advice, "looked into %s",
                    search.looked);
 }
-
-enum status library_functions(const struct library *library, const struct library_names *names,
-                              const struct library_function *functions, size_t count, const char *expected,
-                              struct error *err)
-{
-  for (size_t i = 0; i < count; i++) {
-    void *symbol = dlsym(library->handle, functions[i].name);
-    if (symbol == NULL && !functions[i].is_optional)
-      return error_set(err, STATUS_SYSTEM, "cannot use library", library->path, names->advice,
-                       "it is no %s: %s is missing", expected, functions[i].name);
-    memcpy(functions[i].target, &symbol, sizeof symbol);
-  }
-  return STATUS_OK;
-}

@@ -31,14 +31,4 @@ struct library {
 enum status library_open(const struct library_names *names, const char *given, struct library *ret_library,
                          struct error *err) MUST_CHECK;
 
-struct library_function {
-  const char *name;
-  void *target;     // of a pointer to it
-  bool is_optional; // NULL where the library has none: a version of it does without
-};
-// Fills the targets. Errors: STATUS_SYSTEM, "it is no EXPECTED: NAME is missing", with the names' advice.
-enum status library_functions(const struct library *library, const struct library_names *names,
-                              const struct library_function *functions, size_t count, const char *expected,
-                              struct error *err) MUST_CHECK;
-
 #endif

@@ -94,7 +94,7 @@ static void open_models(const char *path)
     options[i].tracer_directory = tracers;
     options[i].work_directory = folder;
     options[i].threads = 1;
-    must(predictor->open(&options[i], &arena, &models[i], &err), &err);
+    must(predictor_open(predictor, &options[i], &arena, &models[i], &err), &err);
   }
   if (strcmp(models[OPEN_LISTENER].layer_source, "listener") != 0)
     fail("this ONNX Runtime is too old for the listener");
@@ -210,7 +210,7 @@ int main(void)
     qsort(times_ms[way], REPEATS, sizeof times_ms[way][0], compare);
   print_lines(listener_ms);
   for (int i = 0; i < OPENS; i++)
-    predictor->close(&models[i]);
+    predictor_close(predictor, &models[i]);
   free(input.data);
   arena_done(&arena);
   snprintf(command, sizeof command, "rm -rf %s %s", folder, session);

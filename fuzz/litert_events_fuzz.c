@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes frameworks/litert/events: bytes in place of a profiler's events. Tags are pointers, which are passed on unread.
-#include "frameworks/common/talk.h"
+#include "frameworks/common/stderr_capture.h"
 #include "frameworks/litert/events.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(text, data, size);
     text[size] = 0;
     char line[40];
-    talk_line(text, "E", line, sizeof line);
+    stderr_capture_line(text, "E", line, sizeof line);
     if (strlen(line) >= sizeof line)
       abort();
   }

@@ -39,7 +39,7 @@ static void check_prediction(const struct program_prediction *prediction, const 
   if (prediction->layer_count > PROGRAM_LAYERS_MOST || (prediction->layer_count > 0 && !question->wants_layers))
     abort();
   for (size_t i = 0; i < prediction->layer_count; i++) {
-    const struct layer_told *layer = &prediction->layers[i];
+    const struct layer_report *layer = &prediction->layers[i];
     if (layer->parent != LAYER_PARENT_MODEL && layer->parent >= i)
       abort();
     if (layer->duration_ns > question->received_ns - question->sent_ns || layer->tag_count > PROGRAM_TAGS_MOST + 1)

@@ -27,8 +27,9 @@ static void in_child_predictor(const void *what, struct probe_result *ret_result
 {
   const struct predictor_probe *probe = what;
   struct error err = {0};
-  ret_result->status = probe->predictor->probe(probe->library_path, ret_result->library, sizeof ret_result->library,
-                                               ret_result->version, sizeof ret_result->version, &err);
+  ret_result->status =
+      predictor_probe(probe->predictor, probe->library_path, ret_result->library, sizeof ret_result->library,
+                      ret_result->version, sizeof ret_result->version, &err);
   ret_result->is_usable = ret_result->status == STATUS_OK;
   snprintf(ret_result->untold, sizeof ret_result->untold, "%s",
            probe->predictor->untold != NULL ? probe->predictor->untold : "");

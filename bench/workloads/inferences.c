@@ -52,7 +52,7 @@ static void run(const struct runner_arguments *arguments, const char *const *num
   long inferences = strtol(numbers[0], NULL, 10), warmups = strtol(numbers[1], NULL, 10);
   double first_ns = now_ns();
   uint64_t first_ticks = xsp_clock_ticks();
-  if (predictor == NULL || predictor->open(&arguments->options, &arena, &model, &err) != STATUS_OK)
+  if (predictor == NULL || predictor_open(predictor, &arguments->options, &arena, &model, &err) != STATUS_OK)
     fail(&err);
   placement_keep_clear();
   if (inputs_prepare(&inputs, &model, arguments, strtol(numbers[2], NULL, 10), &err) != STATUS_OK ||

@@ -2,20 +2,11 @@
 // See inferences.h. Called by predictors within an inference's span, so growing is rare.
 #include "frameworks/common/inferences.h"
 
-#include <stdlib.h>
+#include "base/vector.h"
 
-bool inferences_add(struct inferences *inferences, struct inference inference)
+void inferences_add(struct inferences *inferences, struct inference inference)
 {
-  if (inferences->count == inferences->capacity) {
-    size_t capacity = inferences->capacity == 0 ? 256 : inferences->capacity * 2;
-    struct inference *grown = reallocarray(inferences->items, capacity, sizeof *grown);
-    if (grown == NULL)
-      return false;
-    inferences->items = grown;
-    inferences->capacity = capacity;
-  }
-  inferences->items[inferences->count++] = inference;
-  return true;
+  *vector_add(inferences) = inference;
 }
 
 void inferences_clear(struct inferences *inferences)
@@ -28,6 +19,5 @@ void inferences_clear(struct inferences *inferences)
 void inferences_free(struct inferences *inferences)
 {
   inferences_clear(inferences);
-  free(inferences->items);
-  *inferences = (struct inferences){0};
+  vector_done(inferences);
 }

@@ -88,7 +88,7 @@ void layer_publisher_free(struct layer_publisher *publisher)
 
 // ---- sites -----------------------------------------------------------------------------------------------------------
 
-static const char *span_name(const struct layer_told *layer)
+static const char *span_name(const struct layer_report *layer)
 {
   if (layer->name != NULL && layer->name[0] != 0)
     return layer->name;
@@ -106,7 +106,7 @@ static void add_text(struct identity *identity, const char *text)
   add_bytes(identity, text != NULL ? text : "", text != NULL ? strlen(text) + 1 : 1);
 }
 
-static struct identity identify(const struct layer_publisher *publisher, const struct layer_told *layer)
+static struct identity identify(const struct layer_publisher *publisher, const struct layer_report *layer)
 {
   struct identity identity = {publisher->seed, hash_number(publisher->seed, 2)};
   add_text(&identity, span_name(layer));
@@ -137,7 +137,7 @@ static struct xsp_site *common_site(const struct layer_publisher *publisher)
   return xsp_site_create(publisher->options.tracer, XSP_LEVEL_LAYER, "(further layers)", NULL);
 }
 
-static void tag_site(const struct layer_publisher *publisher, const struct layer_told *layer, struct xsp_site *site)
+static void tag_site(const struct layer_publisher *publisher, const struct layer_report *layer, struct xsp_site *site)
 {
   if (layer->index >= 0)
     xsp_site_tag_int(site, "layer_index", layer->index);
@@ -156,7 +156,7 @@ static void tag_site(const struct layer_publisher *publisher, const struct layer
   }
 }
 
-static struct xsp_site *site_of(struct layer_publisher *publisher, const struct layer_told *layer)
+static struct xsp_site *site_of(struct layer_publisher *publisher, const struct layer_report *layer)
 {
   struct identity identity = identify(publisher, layer);
   struct known *slot = find_slot(publisher, identity);
@@ -193,7 +193,7 @@ static uint64_t end_of(uint64_t start_ns, uint64_t duration_ns)
 }
 
 // Each layer begins where the one before it within the same parent ended. A parent comes before what it runs.
-static void lay_out(const struct layer_told *layers, size_t count, uint64_t model_start_ns, uint64_t *cursors,
+static void lay_out(const struct layer_report *layers, size_t count, uint64_t model_start_ns, uint64_t *cursors,
                     struct placed *placed)
 {
   uint64_t model_cursor = model_start_ns;
@@ -232,7 +232,7 @@ static uint16_t lane_for(struct layer_publisher *publisher, const struct placed 
 
 // ---- publishing ------------------------------------------------------------------------------------------------------
 
-static struct xsp_context publish_one(struct layer_publisher *publisher, const struct layer_told *layer,
+static struct xsp_context publish_one(struct layer_publisher *publisher, const struct layer_report *layer,
                                       const struct placed *placed, struct xsp_context parent)
 {
   bool is_realtime = publisher->options.times == LAYER_TIMES_REALTIME;
@@ -251,7 +251,7 @@ static struct xsp_context publish_one(struct layer_publisher *publisher, const s
   return xsp_span_context(&span);
 }
 
-enum status layer_publish(struct layer_publisher *publisher, const struct layer_told *layers, size_t count,
+enum status layer_publish(struct layer_publisher *publisher, const struct layer_report *layers, size_t count,
                           struct xsp_context model, uint64_t model_start_ns, struct error *err)
 {
   if (count == 0 || (xsp_session_levels() & XSP_LEVEL_MASK(XSP_LEVEL_LAYER)) == 0)
@@ -273,7 +273,7 @@ enum status layer_publish(struct layer_publisher *publisher, const struct layer_
   for (unsigned i = 0; i < LANES_MAXIMUM; i++)
     publisher->lanes[i].depth = 0; // inferences follow one another
   for (size_t i = 0; i < count; i++) {
-    const struct layer_told *layer = &layers[placed[i].at];
+    const struct layer_report *layer = &layers[placed[i].at];
     // One that starts before the layer that ran it (two clocks) has not been published yet: the model's.
     bool is_nested = layer->parent < count && contexts[layer->parent].id != 0;
     contexts[placed[i].at] = publish_one(publisher, layer, &placed[i], is_nested ? contexts[layer->parent] : model);

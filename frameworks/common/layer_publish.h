@@ -26,9 +26,9 @@ struct layer_tag {
 };
 
 #define LAYER_PARENT_MODEL SIZE_MAX
-struct layer_told { // strings are read during the call only; NULL where not told
-  const char *name; // the type stands for one that is not told
-  const char *type; // tag layer_type
+struct layer_report { // strings are read during the call only; NULL where not told
+  const char *name;   // the type stands for one that is not told
+  const char *type;   // tag layer_type
   const char *category;
   const char *shape;   // tag layer_shape, "[1,64,112,112]"
   int64_t index;       // tag layer_index, the same in every inference; negative: none, its place in time counts
@@ -52,7 +52,7 @@ void layer_publisher_free(struct layer_publisher *publisher); // NULL is legal
 
 // One inference. `model` is its span (struct predictor_model's model_span at the time), `model_start_ns` when it began on
 // CLOCK_MONOTONIC, which only laid out layers need. STATUS_MEMORY: nothing was published. Without a session nothing is.
-enum status layer_publish(struct layer_publisher *publisher, const struct layer_told *layers, size_t count,
+enum status layer_publish(struct layer_publisher *publisher, const struct layer_report *layers, size_t count,
                           struct xsp_context model, uint64_t model_start_ns, struct error *err) MUST_CHECK;
 
 // CLOCK_MONOTONIC now, for model_start_ns.

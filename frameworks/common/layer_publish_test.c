@@ -76,7 +76,7 @@ static uint64_t reference(const struct read_record *span)
   return (uint64_t)span->ring << 32 | span->record.id;
 }
 
-static void publish(const struct layer_publisher_options *options, const struct layer_told *layers, size_t count,
+static void publish(const struct layer_publisher_options *options, const struct layer_report *layers, size_t count,
                     unsigned times, uint64_t model_start_ns)
 {
   XSP_SITE_FULL(model_site, XSP_LEVEL_MODEL, "net", NULL, "runner");
@@ -94,7 +94,7 @@ static void publish(const struct layer_publisher_options *options, const struct 
 static void two_inferences(void)
 {
   const struct layer_tag fused[] = {{"fused", "conv1 relu1", 0}, {"windows", NULL, 7}};
-  const struct layer_told layers[] = {
+  const struct layer_report layers[] = {
       {.name = "conv1",
        .type = "Conv2D",
        .category = "compute",
@@ -141,7 +141,7 @@ static void what_is_told_is_what_is_there(void **state)
 
 static void durations_only(void)
 {
-  const struct layer_told layers[] = {
+  const struct layer_report layers[] = {
       {.name = "a", .index = 0, .alloc_bytes = -1, .duration_ns = 100, .parent = LAYER_PARENT_MODEL},
       {.name = "loop", .index = 1, .alloc_bytes = -1, .duration_ns = 300, .parent = LAYER_PARENT_MODEL},
       {.name = "body", .index = 2, .alloc_bytes = -1, .duration_ns = 50, .parent = 1},
@@ -169,7 +169,7 @@ static void durations_are_laid_out_one_after_the_other(void **state)
 
 static void side_by_side(void)
 {
-  const struct layer_told layers[] = {
+  const struct layer_report layers[] = {
       {.name = "late", .index = 3, .alloc_bytes = -1, .start_ns = 60, .duration_ns = 10, .parent = LAYER_PARENT_MODEL},
       {.name = "left", .index = 0, .alloc_bytes = -1, .start_ns = 10, .duration_ns = 40, .parent = LAYER_PARENT_MODEL},
       {.name = "inner", .index = 2, .alloc_bytes = -1, .start_ns = 12, .duration_ns = 8, .parent = 1},
@@ -203,12 +203,12 @@ static void endless_shapes(void)
       layer_publisher_create(&(struct layer_publisher_options){"some", NULL, LAYER_TIMES_REALTIME});
   for (int64_t i = 0; i < 70000; i++) {
     char shape[32];
-    const struct layer_told layer = {.name = "grows",
-                                     .shape = layer_shape_text(&i, 1, shape, sizeof shape),
-                                     .index = 0,
-                                     .alloc_bytes = -1,
-                                     .start_ns = (uint64_t)i,
-                                     .parent = LAYER_PARENT_MODEL};
+    const struct layer_report layer = {.name = "grows",
+                                       .shape = layer_shape_text(&i, 1, shape, sizeof shape),
+                                       .index = 0,
+                                       .alloc_bytes = -1,
+                                       .start_ns = (uint64_t)i,
+                                       .parent = LAYER_PARENT_MODEL};
     if (layer_publish(publisher, &layer, 1, (struct xsp_context){0}, 0, NULL) != STATUS_OK)
       _exit(98);
   }
@@ -225,7 +225,7 @@ static void without_a_session_nothing_happens(void **state)
 {
   const struct layer_publisher_options options = {"some", NULL, LAYER_TIMES_REALTIME};
   struct layer_publisher *publisher = layer_publisher_create(&options);
-  const struct layer_told layer = {.name = "a"};
+  const struct layer_report layer = {.name = "a"};
   OK(layer_publish(publisher, &layer, 1, (struct xsp_context){0}, 0, err));
   layer_publisher_free(publisher);
   layer_publisher_free(NULL);

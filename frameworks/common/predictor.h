@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A predictor: three functions per framework. Runs in the runner process only (programs/runner), never in xsp itself.
-// Everything else (inputs, warm-up, repetition, batch sweep, levels) is shared code in the runner.
+// A predictor: how a framework opens a model and makes inferences. Runs in the runner's process only (programs/runner),
+// never in xsp itself; the runner makes inputs, repeats, and sets levels. predictor.c has what all of them share: the
+// library and its functions, the state, and its end where opening fails.
 #ifndef XSP_FRAMEWORKS_COMMON_PREDICTOR_H
 #define XSP_FRAMEWORKS_COMMON_PREDICTOR_H
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/library.h"
 #include <xsp/span.h>
 
 #include <stdbool.h>
@@ -35,7 +37,7 @@ struct tensor_info { // what the model says of an input
   unsigned rank;
   int64_t shape[TENSOR_MAXIMUM_RANK];              // -1: free
   const char *dimension_name[TENSOR_MAXIMUM_RANK]; // of a free dimension; NULL: unnamed
-  bool has_no_shape;                               // of an output: it is not told
+  bool has_no_shape;                               // of an output: not reported
 };
 struct tensor { // what predict is given
   const struct tensor_info *info;
@@ -53,11 +55,11 @@ struct predictor_options {
   bool force_profile_file;      // ONNX Runtime: take the profile JSON route even where the listener works
   bool unfused;                 // run the model's operators apart; only asked of a predictor that has_unfused
 };
-struct predictor_interval { // on the clock that told_times says; end_ns 0: there is none
+struct predictor_interval { // on the clock of reported_times; end_ns 0: there is none
   uint64_t start_ns, end_ns;
 };
-// When an inference took place, where it is not this process that makes it (predictor.tells_times).
-struct told_times {
+// When an inference took place that another process makes (predictor.tells_times).
+struct reported_times {
   bool is_realtime; // CLOCK_REALTIME, else CLOCK_MONOTONIC
   struct predictor_interval model, preprocess, postprocess;
   uint64_t transport_ns; // what asking and answering took beyond these; in none of them
@@ -66,18 +68,39 @@ struct predictor_model { // filled by open; strings and arrays live in `arena` o
   const char *framework, *framework_version, *library_path;
   struct tensor_info *inputs;
   size_t input_count;
-  struct tensor_info *outputs; // NULL: the framework does not tell them. Type 0: not told
+  struct tensor_info *outputs; // NULL: not reported. Type 0: not reported
   size_t output_count;
   const char *layer_source; // how the layer level is obtained: "listener", "profile file", "none"
-  const char *note;         // what else to keep with the trace, one line ("inference precision bf16"); NULL: nothing
+  const char *note;         // what else the trace records, one line ("inference precision bf16"); NULL: nothing
   void *state;              // the predictor's own
   // Set by the runner before each predict, after it where the predictor tells_times: the model span, for layers that are
   // published later (all zero: none).
   struct xsp_context model_span;
-  int64_t batch;          // set by the runner before each prepare
-  struct told_times told; // set by predict where the predictor tells_times
+  int64_t batch;                  // set by the runner before each prepare
+  struct reported_times reported; // set by predict where the predictor tells_times
   // Ticks that xsp's own code has spent inside this process's inferences so far; NULL: none is called there.
   uint64_t (*own_ticks)(void);
+};
+// What each predictor's state begins with; filled before `open` is called.
+struct predictor_state {
+  struct predictor_options options; // strings borrowed from the caller, who keeps them while the model is open
+  bool has_layers;                  // layers, or what lies below them, are recorded
+  struct library library;
+  char version[64]; // of the library, by `load`
+};
+struct predictor_function { // of a library
+  const char *name;
+  size_t offset;    // in the predictor's state, of the pointer to it
+  bool is_optional; // NULL where this version has none
+};
+struct predictor_library {
+  struct library_names names;
+  const char *expected; // for the error where a function is missing: "MXNet 1.9"
+  const struct predictor_function *functions;
+  size_t function_count;
+  void (*set_environment)(const struct predictor_state *state); // what the library reads when it is loaded; may be NULL
+  // Once its functions are filled: the version, and whether it can be used.
+  enum status (*load)(struct predictor_state *state, struct error *err);
 };
 struct predictor {
   const char *name; // "onnxruntime"
@@ -86,19 +109,22 @@ struct predictor {
   // Models that are no plain file of such a name (a folder, a file beside another): true where `path` is one. May be
   // NULL. Asked before the extensions of any predictor are looked at.
   bool (*recognises)(const char *path);
-  // What the framework does not tell of a layer, comma-separated of "start", "thread", "name", "type"; NULL: it tells
-  // all. It stands in `xsp check` and as tag "untold" on each layer.
+  // What the framework does not report of a layer, comma-separated of "start", "thread", "name", "type"; NULL: nothing is
+  // missing. Shown by `xsp check`, and tag "untold" of each layer.
   const char *untold;
-  // The inference runs elsewhere: predict says in model->told when, and the runner makes the spans of that.
+  // Another process makes the inference: predict fills model->reported, from which the runner makes the spans.
   bool tells_times;
   bool executes_model; // the model is a program: who runs it must trust it
   bool tells_outputs;  // predictor_model.outputs
-  bool has_unfused; // can leave out the rewrites that make one layer of several operators (predictor_options.unfused)
-  // Is the framework usable here? Fills version and library on success.
+  bool has_unfused;   // can leave out the rewrites that make one layer of several operators (predictor_options.unfused)
+  size_t state_bytes; // of predictor_model.state, which begins with a struct predictor_state
+  const struct predictor_library *library; // NULL: none, and `probe` answers for it
+  // Without a library: is this usable? Fills version and library on success.
   enum status (*probe)(const char *library_path, char *library, size_t library_size, char *version, size_t version_size,
                        struct error *err);
-  enum status (*open)(const struct predictor_options *options, struct arena *arena, struct predictor_model *ret_model,
-                      struct error *err);
+  // Before the library is loaded: the model's files. May be NULL.
+  enum status (*check)(struct predictor_state *state, struct arena *arena, struct error *err);
+  enum status (*open)(struct predictor_model *model, struct arena *arena, struct error *err);
   // The inputs of the coming inferences, whenever they were made anew: their shapes may be others than before, their
   // memory stays until the next call. Outside any span: what a framework must rebuild for a shape belongs here. May be NULL.
   enum status (*prepare)(struct predictor_model *model, const struct tensor *inputs, struct error *err);
@@ -108,10 +134,23 @@ struct predictor {
   enum status (*flush)(struct predictor_model *model, struct error *err);
   // Makes ready what flush took down; called outside any span, before the next predict. May be NULL.
   enum status (*resume)(struct predictor_model *model, struct error *err);
-  void (*close)(struct predictor_model *model); // safe on a half-open model
+  void (*close)(
+      struct predictor_model *model); // of a half-open model, too; the state itself is freed by predictor_close
 };
-extern const struct predictor *const predictors[]; // onnxruntime, script; ends with NULL
+extern const struct predictor *const predictors[]; // ends with NULL
 const struct predictor *predictor_find(const char *name);
 const struct predictor *predictor_for_file(const char *path);
+
+// Is the framework usable here? Fills library and version on success.
+enum status predictor_probe(const struct predictor *predictor, const char *library_path, char *library,
+                            size_t library_size, char *version, size_t version_size, struct error *err) MUST_CHECK;
+// On failure nothing is left open. What the model points to lies in `arena` and in its state.
+enum status predictor_open(const struct predictor *predictor, const struct predictor_options *options,
+                           struct arena *arena, struct predictor_model *ret_model, struct error *err) MUST_CHECK;
+void predictor_close(const struct predictor *predictor, struct predictor_model *model);
+
+// For `check`: the path can be read, and is a file, or a folder where that may be. Advice: what to give instead.
+enum status predictor_check_file(const char *path, bool may_be_folder, const char *advice,
+                                 struct error *err) MUST_CHECK;
 
 #endif

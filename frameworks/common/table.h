@@ -4,10 +4,16 @@
 #ifndef XSP_FRAMEWORKS_COMMON_TABLE_H
 #define XSP_FRAMEWORKS_COMMON_TABLE_H
 
-#define FRAMEWORKS(PREDICTOR, DOOR)                                                                                    \
-  PREDICTOR(onnxruntime)                                                                                               \
-  DOOR(onnxruntime) PREDICTOR(litert) PREDICTOR(mxnet) DOOR(mxnet) PREDICTOR(openvino) PREDICTOR(program)              \
-      PREDICTOR(script) PREDICTOR(tensorflow) DOOR(tensorflow) DOOR(tensorflow_recorder)
+// clang-format off
+#define FRAMEWORKS(PREDICTOR, DOOR) \
+  PREDICTOR(onnxruntime) DOOR(onnxruntime) \
+  PREDICTOR(litert) \
+  PREDICTOR(mxnet) DOOR(mxnet) \
+  PREDICTOR(openvino) \
+  PREDICTOR(program) \
+  PREDICTOR(script) \
+  PREDICTOR(tensorflow) DOOR(tensorflow) DOOR(tensorflow_recorder)
+// clang-format on
 
 #define FRAMEWORKS_SKIP(name)
 #define EACH_PREDICTOR(X) FRAMEWORKS(X, FRAMEWORKS_SKIP)

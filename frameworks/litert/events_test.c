@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Events of LiteRT's profiler as ai-edge-litert 2.3.0 wrote them, and what it should not write; and its lines on stderr.
-#include "frameworks/common/talk.h"
+#include "frameworks/common/stderr_capture.h"
 #include "frameworks/litert/events.h"
 
 #include <setjmp.h>
@@ -76,28 +76,28 @@ static void what_was_written_is_measured(void **state)
 static void lines_become_one(void **state)
 {
   char text[64];
-  talk_line("INFO: [a.cc:1] hello\nERROR: [b.cc:22] Failed to invoke.\nERROR: gather index out of bounds \n",
-            "ERROR: ", text, sizeof text);
+  stderr_capture_line("INFO: [a.cc:1] hello\nERROR: [b.cc:22] Failed to invoke.\nERROR: gather index out of bounds \n",
+                      "ERROR: ", text, sizeof text);
   assert_string_equal(text, "Failed to invoke; gather index out of bounds");
-  talk_line("", "ERROR: ", text, sizeof text);
+  stderr_capture_line("", "ERROR: ", text, sizeof text);
   assert_string_equal(text, "");
-  talk_line("ERROR: \nERROR: [no end\nERROR: ...", "ERROR: ", text, sizeof text);
+  stderr_capture_line("ERROR: \nERROR: [no end\nERROR: ...", "ERROR: ", text, sizeof text);
   assert_string_equal(text, "[no end");
   char small[6];
-  talk_line("ERROR: abcdefgh\nERROR: more", "ERROR: ", small, sizeof small);
+  stderr_capture_line("ERROR: abcdefgh\nERROR: more", "ERROR: ", small, sizeof small);
   assert_string_equal(small, "abcde");
 }
 
 static void stderr_is_caught_and_given_back(void **state)
 {
   char text[64];
-  struct talk talk;
+  struct stderr_capture capture;
   int before = dup(STDERR_FILENO), pipes[2];
   assert_int_equal(pipe(pipes), 0);
   dup2(pipes[1], STDERR_FILENO);
-  talk_catch(&talk);
+  stderr_capture_start(&capture);
   assert_int_equal(write(STDERR_FILENO, "noise\nERROR: why", 16), 16);
-  talk_release(&talk, "ERROR: ", text, sizeof text);
+  stderr_capture_end(&capture, "ERROR: ", text, sizeof text);
   dup2(before, STDERR_FILENO);
   close(before);
   assert_string_equal(text, "why");

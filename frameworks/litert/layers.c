@@ -6,15 +6,14 @@
 
 #include <string.h>
 
-enum status litert_make_publisher(struct litert_state *state, struct error *err)
+void litert_make_publisher(struct litert_state *state)
 {
   static const struct layer_publisher_options delegated = {"litert", "start,thread,name", LAYER_TIMES_LAID_OUT};
   static const struct layer_publisher_options builtin = {"litert", "thread", LAYER_TIMES_MONOTONIC};
-  state->publisher = layer_publisher_create(state->options.unfused ? &builtin : &delegated);
-  return state->publisher != NULL ? STATUS_OK : model_no_memory(&state->options, err);
+  state->publisher = layer_publisher_create(state->common.options.unfused ? &builtin : &delegated);
 }
 
-enum status litert_read_work(struct litert_state *state, const struct tensor *inputs, struct error *err)
+void litert_read_work(struct litert_state *state, const struct tensor *inputs)
 {
   int64_t batch = -1; // none is free
   bool has_others = false;
@@ -27,13 +26,12 @@ enum status litert_read_work(struct litert_state *state, const struct tensor *in
     }
   arena_done(&state->work_arena);
   state->work = litert_work_read(&state->graph, has_others ? 0 : batch < 0 ? 1 : batch, &state->work_arena);
-  return state->work != NULL ? STATUS_OK : model_no_memory(&state->options, err);
 }
 
 enum { TAGS_MOST = 1 + LITERT_WORK_TAGS };
 
 static void tell_operator(const struct litert_work *work, enum litert_part part, struct layer_tag *tags,
-                          struct layer_told *told)
+                          struct layer_report *told)
 {
   told->shape = work->shape;
   if (part == LITERT_ACTIVATION) { // on the operator's result, in place or not
@@ -47,16 +45,16 @@ static void tell_operator(const struct litert_work *work, enum litert_part part,
   told->tag_count += count;
 }
 
-static struct layer_told told_of(const struct litert_state *state, const struct litert_event *event, size_t index,
-                                 struct litert_match match, struct layer_tag tags[TAGS_MOST])
+static struct layer_report told_of(const struct litert_state *state, const struct litert_event *event, size_t index,
+                                   struct litert_match match, struct layer_tag tags[TAGS_MOST])
 {
-  struct layer_told told = {.type = event->tag,
-                            .index = (int64_t)index,
-                            .alloc_bytes = -1,
-                            .start_ns = event->start_us * 1000,
-                            .duration_ns = event->duration_us * 1000,
-                            .parent = LAYER_PARENT_MODEL,
-                            .tags = tags};
+  struct layer_report told = {.type = event->tag,
+                              .index = (int64_t)index,
+                              .alloc_bytes = -1,
+                              .start_ns = event->start_us * 1000,
+                              .duration_ns = event->duration_us * 1000,
+                              .parent = LAYER_PARENT_MODEL,
+                              .tags = tags};
   if (event->is_delegated && match.part != LITERT_UNKNOWN)
     tags[told.tag_count++] = (struct layer_tag){.key = "name_by", .text = "order of the operators"};
   if (match.part == LITERT_PUT_IN)
@@ -69,11 +67,9 @@ static struct layer_told told_of(const struct litert_state *state, const struct 
 static enum status publish_operators(struct litert_state *state, const struct litert_event *events, size_t count,
                                      struct arena *arena, struct error *err)
 {
-  struct layer_told *told = arena_alloc_array(arena, count + 1, sizeof *told);
+  struct layer_report *told = arena_alloc_array(arena, count + 1, sizeof *told);
   struct layer_tag(*tags)[TAGS_MOST] = arena_alloc_array(arena, count + 1, sizeof *tags);
   struct litert_match *matches = arena_alloc_array(arena, count + 1, sizeof *matches);
-  if (told == NULL || tags == NULL || matches == NULL)
-    return model_no_memory(&state->options, err);
   (void)litert_graph_match(&state->graph, events, count, matches);
   for (size_t i = 0; i < count; i++)
     told[i] = told_of(state, &events[i], i, matches[i], tags[i]);
@@ -92,22 +88,17 @@ static enum status publish_events(struct litert_state *state, struct error *err)
   struct arena arena = {0};
   unsigned char *bytes = arena_alloc(&arena, size);
   struct litert_event *read = arena_alloc_array(&arena, events, sizeof *read);
+  memset(bytes, LITERT_EVENT_GUARD, size);
+  int code = state->api.GetProfilerEvents(state->profiler, count, bytes);
+  size_t written = litert_events_written(bytes, size);
   enum status status = STATUS_OK;
-  if (bytes == NULL || read == NULL) {
-    status = model_no_memory(&state->options, err);
-  } else {
-    memset(bytes, LITERT_EVENT_GUARD, size);
-    int code = state->api.GetProfilerEvents(state->profiler, count, bytes);
-    size_t written = litert_events_written(bytes, size);
-    if (code != 0)
-      status = litert_failed(state, code, what, err);
-    else if (written != events * LITERT_EVENT_BYTES)
-      status = error_set(err, STATUS_SYSTEM, what, state->library.path, "ai-edge-litert 2.3",
-                         "its events are not of %u bytes: %zu for %d of them", LITERT_EVENT_BYTES, written, count);
-    size_t operators = status == STATUS_OK ? litert_events_read(bytes, events, read) : 0;
-    if (status == STATUS_OK)
-      status = publish_operators(state, read, operators, &arena, err);
-  }
+  if (code != 0)
+    status = litert_failed(state, code, what, err);
+  else if (written != events * LITERT_EVENT_BYTES)
+    status = error_set(err, STATUS_SYSTEM, what, state->common.library.path, "ai-edge-litert 2.3",
+                       "its events are not of %u bytes: %zu for %d of them", LITERT_EVENT_BYTES, written, count);
+  else
+    status = publish_operators(state, read, litert_events_read(bytes, events, read), &arena, err);
   arena_done(&arena);
   return status;
 }

@@ -9,7 +9,7 @@
 
 enum status litert_check_file(const char *path, struct error *err)
 {
-  XSP_TRY(model_check_file(path, false, "give the path of a .tflite file", err));
+  XSP_TRY(predictor_check_file(path, false, "give the path of a .tflite file", err));
   char place[128];
   if (litert_file_damage(path, place, sizeof place))
     return error_set(err, STATUS_INPUT, "cannot open model", path, "copy or export the model again",
@@ -34,11 +34,11 @@ static enum status read_type(struct litert_state *state, litert_handle tensor, c
   int kind = -1;
   TRY_LITERT(state->api.GetTensorTypeId(tensor, &kind), what);
   if (kind != LITERT_RANKED)
-    return error_set(err, STATUS_INPUT, what, state->options.model_path, NULL,
+    return error_set(err, STATUS_INPUT, what, state->common.options.model_path, NULL,
                      "\"%s\" does not say how many dimensions it has", name);
   TRY_LITERT(state->api.GetRankedTensorType(tensor, ret_type), what);
   if (ret_type->layout.rank > LITERT_RANK_MOST)
-    return error_set(err, STATUS_INPUT, what, state->options.model_path, NULL, "\"%s\" has %u dimensions", name,
+    return error_set(err, STATUS_INPUT, what, state->common.options.model_path, NULL, "\"%s\" has %u dimensions", name,
                      (unsigned)ret_type->layout.rank);
   return STATUS_OK;
 }
@@ -51,13 +51,11 @@ static enum status read_input(struct litert_state *state, struct arena *arena, s
   TRY_LITERT(state->api.GetSignatureInputName(state->signature, number, &name), what);
   TRY_LITERT(state->api.GetSignatureInputTensorByIndex(state->signature, number, &tensor), what);
   info->name = arena_copy(arena, name, strlen(name));
-  if (info->name == NULL)
-    return model_no_memory(&state->options, err);
   struct litert_tensor_type *type = &state->input_types[number];
   XSP_TRY(read_type(state, tensor, info->name, type, err));
   info->type = tensor_type_of(type->element);
   if (info->type == 0)
-    return error_set(err, STATUS_INPUT, what, state->options.model_path, NULL,
+    return error_set(err, STATUS_INPUT, what, state->common.options.model_path, NULL,
                      "input \"%s\" has elements of a type that is not handled (TFLite's number %d)", info->name,
                      (int)type->element);
   info->rank = type->layout.rank;
@@ -74,16 +72,14 @@ enum status litert_read_interface(struct litert_state *state, struct arena *aren
   TRY_LITERT(state->api.GetNumSignatureOutputs(state->signature, &state->output_count), what);
   size_t inputs = state->input_count, outputs = state->output_count;
   if (inputs > TENSORS_MOST || outputs > TENSORS_MOST)
-    return error_set(err, STATUS_INPUT, what, state->options.model_path, NULL, "more than %d of them", TENSORS_MOST);
+    return error_set(err, STATUS_INPUT, what, state->common.options.model_path, NULL, "more than %d of them",
+                     TENSORS_MOST);
   model->inputs = arena_alloc_array(arena, inputs + 1, sizeof *model->inputs);
   state->input_types = arena_alloc_array(arena, inputs + 1, sizeof *state->input_types);
   state->output_types = arena_alloc_array(arena, outputs + 1, sizeof *state->output_types);
   state->output_layouts = arena_alloc_array(arena, outputs + 1, sizeof *state->output_layouts);
   state->inputs = arena_alloc_array(arena, inputs + 1, sizeof *state->inputs);
   state->outputs = arena_alloc_array(arena, outputs + 1, sizeof *state->outputs);
-  if (model->inputs == NULL || state->input_types == NULL || state->output_types == NULL ||
-      state->output_layouts == NULL || state->inputs == NULL || state->outputs == NULL)
-    return model_no_memory(&state->options, err);
   memset(model->inputs, 0, (inputs + 1) * sizeof *model->inputs);
   memset(state->inputs, 0, (inputs + 1) * sizeof(litert_handle));
   memset(state->outputs, 0, (outputs + 1) * sizeof(litert_handle));

@@ -4,36 +4,25 @@
 // litert_layers.c. One thread, one model, its first signature.
 #include "frameworks/litert/state.h"
 
+#include "base/memory.h"
+
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const struct library_names library_names = {
-    .name = "litert",
-    .sonames = (const char *const[]){"libLiteRt.so", NULL},
-    .package_glob = "ai_edge_litert/libLiteRt.so*",
-    .advice = "pip install ai-edge-litert, or --library litert=PATH",
+static const struct predictor_function functions[] = {
+#define X(name, arguments) {"LiteRt" #name, offsetof(struct litert_state, api.name), false},
+    LITERT_FUNCTIONS(X)
+#undef X
+#define X(name) {"LiteRt" #name, offsetof(struct litert_state, api.name), false},
+        LITERT_RELEASES(X)
+#undef X
 };
 
 // ---- the library ----------------------------------------------------------------------------------------------------
 
-static enum status load_functions(struct litert_state *state, struct error *err)
-{
-  struct litert_api *api = &state->api;
-  const struct library_function functions[] = {
-#define X(name, arguments) {"LiteRt" #name, &api->name, false},
-      LITERT_FUNCTIONS(X)
-#undef X
-#define X(name) {"LiteRt" #name, &api->name, false},
-          LITERT_RELEASES(X)
-#undef X
-  };
-  return library_functions(&state->library, &library_names, functions, sizeof functions / sizeof functions[0],
-                           "LiteRT as of ai-edge-litert 2.3", err);
-}
-
-// The library does not say; the folder beside its package does.
+// The library does not report it; the name of its package's metadata folder does.
 static void find_version(const char *path, char *version, size_t size)
 {
   snprintf(version, size, "unknown");
@@ -53,23 +42,22 @@ static void find_version(const char *path, char *version, size_t size)
   globfree(&matches);
 }
 
-static enum status open_library(const char *given, struct litert_state *state, struct error *err)
+static enum status load(struct predictor_state *state, struct error *err)
 {
-  XSP_TRY(library_open(&library_names, given, &state->library, err));
-  XSP_TRY(load_functions(state, err));
   find_version(state->library.path, state->version, sizeof state->version);
   return STATUS_OK;
 }
 
-static enum status litert_probe(const char *library_path, char *library, size_t library_size, char *version,
-                                size_t version_size, struct error *err)
-{
-  struct litert_state state = {0};
-  XSP_TRY(open_library(library_path, &state, err));
-  snprintf(library, library_size, "%s", state.library.path);
-  snprintf(version, version_size, "%s", state.version);
-  return STATUS_OK;
-}
+static const struct predictor_library library = {
+    .names = {.name = "litert",
+              .sonames = (const char *const[]){"libLiteRt.so", NULL},
+              .package_glob = "ai_edge_litert/libLiteRt.so*",
+              .advice = "pip install ai-edge-litert, or --library litert=PATH"},
+    .expected = "LiteRT as of ai-edge-litert 2.3",
+    .functions = functions,
+    .function_count = sizeof functions / sizeof functions[0],
+    .load = load,
+};
 
 // ---- errors ---------------------------------------------------------------------------------------------------------
 
@@ -77,12 +65,13 @@ enum status litert_failed(struct litert_state *state, int code, const char *what
 {
   const char *advice = state->profiler != NULL || state->is_waiting ? "other --dim or --input values"
                                                                     : "export the model again, for TFLite";
-  if (code == LITERT_NO_MEMORY || strstr(state->said, "bad_alloc") != NULL || strstr(state->said, "of memory") != NULL)
-    return error_set(err, STATUS_MEMORY, what, state->options.model_path, "a smaller batch, or more memory", "%s",
-                     state->said[0] != 0 ? state->said : "out of memory");
-  if (state->said[0] != 0)
-    return error_set(err, STATUS_INPUT, what, state->options.model_path, advice, "%s", state->said);
-  return error_set(err, STATUS_INPUT, what, state->options.model_path, advice, "LiteRT's status %d", code);
+  if (code == LITERT_NO_MEMORY || strstr(state->message, "bad_alloc") != NULL ||
+      strstr(state->message, "of memory") != NULL)
+    return error_set(err, STATUS_MEMORY, what, state->common.options.model_path, "a smaller batch, or more memory",
+                     "%s", state->message[0] != 0 ? state->message : "out of memory");
+  if (state->message[0] != 0)
+    return error_set(err, STATUS_INPUT, what, state->common.options.model_path, advice, "%s", state->message);
+  return error_set(err, STATUS_INPUT, what, state->common.options.model_path, advice, "LiteRT's status %d", code);
 }
 
 // ---- open -----------------------------------------------------------------------------------------------------------
@@ -91,10 +80,8 @@ static enum status add_options(struct litert_state *state, const char *identifie
 {
   const char *what = "cannot set LiteRT's options";
   litert_handle added = NULL;
-  char *copy = strdup(toml); // the library's from here on
-  if (copy == NULL)
-    return model_no_memory(&state->options, err);
-  TRY_LITERT(state->api.CreateOpaqueOptions(identifier, copy, free, &added), what);
+  // The copy is the library's from here on.
+  TRY_LITERT(state->api.CreateOpaqueOptions(identifier, memory_text(toml), free, &added), what);
   TRY_LITERT(state->api.AddOpaqueOptions(state->compile_options, added), what);
   return STATUS_OK;
 }
@@ -104,58 +91,50 @@ static enum status compile(struct litert_state *state, struct error *err)
   const char *what = "cannot set LiteRT's options";
   TRY_LITERT(state->api.CreateOptions(&state->compile_options), what);
   TRY_LITERT(state->api.SetOptionsHardwareAccelerators(state->compile_options, LITERT_CPU), what);
-  if (state->has_layers)
+  if (state->common.has_layers)
     XSP_TRY(add_options(state, "runtime_options_string", "enable_profiling = true\n", err));
   char toml[96] = "";
   size_t used = 0;
-  if (state->options.threads != 0)
-    used = (size_t)snprintf(toml, sizeof toml, "num_threads = %u\n", state->options.threads);
-  if (state->options.unfused)
+  if (state->common.options.threads != 0)
+    used = (size_t)snprintf(toml, sizeof toml, "num_threads = %u\n", state->common.options.threads);
+  if (state->common.options.unfused)
     snprintf(toml + used, sizeof toml - used, "kernel_mode = %d\n", LITERT_KERNELS_BUILTIN);
   if (toml[0] != 0)
     XSP_TRY(add_options(state, "xnnpack", toml, err));
-  TRY_TALK(state->api.CreateCompiledModel(state->environment, state->model, state->compile_options, &state->compiled),
-           "cannot open model");
-  if (state->has_layers)
+  TRY_LITERT_CAPTURED(
+      state->api.CreateCompiledModel(state->environment, state->model, state->compile_options, &state->compiled),
+      "cannot open model");
+  if (state->common.has_layers)
     TRY_LITERT(state->api.CompiledModelGetProfiler(state->compiled, &state->profiler), "cannot get LiteRT's profiler");
   return STATUS_OK;
 }
 
-static enum status open_state(const struct predictor_options *options, struct arena *arena,
-                              struct predictor_model *model, struct error *err)
+static enum status litert_check(struct predictor_state *state, struct arena *arena, struct error *err)
+{
+  return litert_check_file(state->options.model_path, err);
+}
+
+static enum status litert_open(struct predictor_model *model, struct arena *arena, struct error *err)
 {
   struct litert_state *state = model->state;
-  state->options = *options;
-  XSP_TRY(litert_check_file(state->options.model_path, err));
-  XSP_TRY(open_library(state->options.library_path, state, err));
-  state->has_layers = model_has_layers(&state->options);
-  model->framework = "litert";
-  model->framework_version = state->version;
-  model->library_path = state->library.path;
-  model->layer_source = state->has_layers ? "profiler" : "none";
-  model->note = state->options.unfused ? "the interpreter's own kernels, each operator apart"
-                                       : "kernels of XNNPACK where it has one";
-  XSP_TRY(litert_make_publisher(state, err));
-  TRY_TALK(state->api.CreateEnvironment(0, NULL, &state->environment), "cannot start LiteRT");
-  TRY_TALK(state->api.CreateModelFromFile(state->environment, state->options.model_path, &state->model),
-           "cannot open model");
+  model->layer_source = state->common.has_layers ? "profiler" : "none";
+  model->note = state->common.options.unfused ? "the interpreter's own kernels, each operator apart"
+                                              : "kernels of XNNPACK where it has one";
+  litert_make_publisher(state);
+  TRY_LITERT_CAPTURED(state->api.CreateEnvironment(0, NULL, &state->environment), "cannot start LiteRT");
+  TRY_LITERT_CAPTURED(
+      state->api.CreateModelFromFile(state->environment, state->common.options.model_path, &state->model),
+      "cannot open model");
   size_t signatures = 0;
   TRY_LITERT(state->api.GetNumModelSignatures(state->model, &signatures), "cannot open model");
   if (signatures == 0)
-    return error_set(err, STATUS_INPUT, "cannot open model", state->options.model_path, NULL, "it has no signature");
+    return error_set(err, STATUS_INPUT, "cannot open model", state->common.options.model_path, NULL,
+                     "it has no signature");
   TRY_LITERT(state->api.GetModelSignature(state->model, 0, &state->signature), "cannot open model");
   XSP_TRY(litert_read_interface(state, arena, model, err));
-  if (state->has_layers) // a file that is read otherwise than known has layers without operators
-    (void)litert_graph_open(state->options.model_path, arena, &state->graph);
+  if (state->common.has_layers) // a file that is read otherwise than known has layers without operators
+    (void)litert_graph_open(state->common.options.model_path, arena, &state->graph);
   return compile(state, err);
-}
-
-static void litert_close(struct predictor_model *model);
-
-static enum status litert_open(const struct predictor_options *options, struct arena *arena,
-                               struct predictor_model *ret_model, struct error *err)
-{
-  return model_open(options, arena, ret_model, sizeof(struct litert_state), open_state, litert_close, err);
 }
 
 // ---- prepare --------------------------------------------------------------------------------------------------------
@@ -186,8 +165,9 @@ static enum status resize_input(struct litert_state *state, size_t number, const
     is_free = is_free || input->info->shape[i] < 0;
   }
   if (is_free)
-    TRY_TALK(state->api.CompiledModelResizeInputTensor(state->compiled, 0, number, dimensions, input->info->rank),
-             "cannot give the model's inputs these shapes");
+    TRY_LITERT_CAPTURED(
+        state->api.CompiledModelResizeInputTensor(state->compiled, 0, number, dimensions, input->info->rank),
+        "cannot give the model's inputs these shapes");
   return STATUS_OK;
 }
 
@@ -198,8 +178,8 @@ static enum status make_input(struct litert_state *state, size_t number, const s
   for (unsigned i = 0; i < input->info->rank; i++)
     type.layout.dimensions[i] = (int32_t)input->shape[i];
   litert_handle needs = NULL;
-  TRY_TALK(state->api.GetCompiledModelInputBufferRequirements(state->compiled, 0, number, &needs), what);
-  TRY_TALK(
+  TRY_LITERT_CAPTURED(state->api.GetCompiledModelInputBufferRequirements(state->compiled, 0, number, &needs), what);
+  TRY_LITERT_CAPTURED(
       state->api.CreateManagedTensorBufferFromRequirements(state->environment, &type, needs, &state->inputs[number]),
       what);
   size_t size = 0;
@@ -222,20 +202,23 @@ static enum status litert_prepare(struct predictor_model *model, const struct te
   for (size_t i = 0; i < state->input_count; i++)
     XSP_TRY(resize_input(state, i, &inputs[i], err));
   memset(state->output_layouts, 0, (state->output_count + 1) * sizeof *state->output_layouts);
-  TRY_TALK(state->api.GetCompiledModelOutputTensorLayouts(state->compiled, 0, state->output_count,
-                                                          state->output_layouts, true),
-           "cannot prepare model");
+  TRY_LITERT_CAPTURED(state->api.GetCompiledModelOutputTensorLayouts(state->compiled, 0, state->output_count,
+                                                                     state->output_layouts, true),
+                      "cannot prepare model");
   for (size_t i = 0; i < state->input_count; i++)
     XSP_TRY(make_input(state, i, &inputs[i], err));
   for (size_t i = 0; i < state->output_count; i++) {
     const char *what = "cannot make an output";
     struct litert_tensor_type type = {state->output_types[i].element, state->output_layouts[i]};
     litert_handle needs = NULL;
-    TRY_TALK(state->api.GetCompiledModelOutputBufferRequirements(state->compiled, 0, i, &needs), what);
-    TRY_TALK(state->api.CreateManagedTensorBufferFromRequirements(state->environment, &type, needs, &state->outputs[i]),
-             what);
+    TRY_LITERT_CAPTURED(state->api.GetCompiledModelOutputBufferRequirements(state->compiled, 0, i, &needs), what);
+    TRY_LITERT_CAPTURED(
+        state->api.CreateManagedTensorBufferFromRequirements(state->environment, &type, needs, &state->outputs[i]),
+        what);
   }
-  return state->has_layers ? litert_read_work(state, inputs, err) : STATUS_OK;
+  if (state->common.has_layers)
+    litert_read_work(state, inputs);
+  return STATUS_OK;
 }
 
 // ---- predict --------------------------------------------------------------------------------------------------------
@@ -247,9 +230,9 @@ static enum status litert_predict(struct predictor_model *model, const struct te
   int code = state->api.RunCompiledModel(state->compiled, 0, state->input_count, state->inputs, state->output_count,
                                          state->outputs);
   if (code != 0) { // once more, to be told why
-    TRY_TALK(state->api.RunCompiledModel(state->compiled, 0, state->input_count, state->inputs, state->output_count,
-                                         state->outputs),
-             "cannot run model");
+    TRY_LITERT_CAPTURED(state->api.RunCompiledModel(state->compiled, 0, state->input_count, state->inputs,
+                                                    state->output_count, state->outputs),
+                        "cannot run model");
     return litert_failed(state, code, "cannot run model", err);
   }
   state->model_span = model->model_span;
@@ -260,8 +243,6 @@ static enum status litert_predict(struct predictor_model *model, const struct te
 static void litert_close(struct predictor_model *model)
 {
   struct litert_state *state = model->state;
-  if (state == NULL)
-    return;
   (void)!litert_flush(model, NULL);
   release_buffers(state);
   if (state->compiled != NULL)
@@ -274,8 +255,6 @@ static void litert_close(struct predictor_model *model)
     state->api.DestroyEnvironment(state->environment);
   layer_publisher_free(state->publisher);
   arena_done(&state->work_arena);
-  free(state);
-  model->state = NULL;
 }
 
 const struct predictor predictor_litert = {
@@ -284,7 +263,9 @@ const struct predictor predictor_litert = {
     .extensions = ".tflite",
     .untold = "start,thread,name",
     .has_unfused = true,
-    .probe = litert_probe,
+    .state_bytes = sizeof(struct litert_state),
+    .library = &library,
+    .check = litert_check,
     .open = litert_open,
     .prepare = litert_prepare,
     .predict = litert_predict,

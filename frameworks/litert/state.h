@@ -3,20 +3,16 @@
 #ifndef XSP_FRAMEWORKS_LITERT_STATE_H
 #define XSP_FRAMEWORKS_LITERT_STATE_H
 
-#include "base/library.h"
 #include "frameworks/common/layer_publish.h"
-#include "frameworks/common/model_open.h"
-#include "frameworks/common/talk.h"
+#include "frameworks/common/predictor.h"
+#include "frameworks/common/stderr_capture.h"
 #include "frameworks/litert/abi.h"
 #include "frameworks/litert/events.h"
 #include "frameworks/litert/graph.h"
 
 struct litert_state {
+  struct predictor_state common; // first
   struct litert_api api;
-  struct library library;
-  char version[64];
-  struct predictor_options options; // strings borrowed from the caller, who keeps them while the model is open
-  bool has_layers;
   litert_handle environment, model, signature, compile_options, compiled,
       profiler; // the profiler is the compiled model's
   size_t input_count, output_count;
@@ -26,8 +22,8 @@ struct litert_state {
   struct litert_graph graph;       // where layers are recorded
   struct litert_work *work;        // by operator, for the shapes at hand, in work_arena
   struct arena work_arena;
-  struct talk talk;
-  char said[320]; // by the library, about what failed last
+  struct stderr_capture capture;
+  char message[320]; // by the library, about what failed last
   // The inference whose events are still with the profiler
   bool is_waiting;
   struct xsp_context model_span;
@@ -38,11 +34,11 @@ struct litert_state {
 // A status of LiteRT, and what the library said meanwhile, as an error of ours.
 enum status litert_failed(struct litert_state *state, int code, const char *what, struct error *err) MUST_CHECK;
 // A call whose reason, where it fails, is on stderr.
-#define TRY_TALK(call, what)                                                                                           \
+#define TRY_LITERT_CAPTURED(call, what)                                                                                \
   do {                                                                                                                 \
-    talk_catch(&state->talk);                                                                                          \
+    stderr_capture_start(&state->capture);                                                                             \
     int litert_code_ = (call);                                                                                         \
-    talk_release(&state->talk, "ERROR: ", state->said, sizeof state->said);                                            \
+    stderr_capture_end(&state->capture, "ERROR: ", state->message, sizeof state->message);                             \
     if (litert_code_ != 0)                                                                                             \
       return litert_failed(state, litert_code_, (what), err);                                                          \
   } while (0)
@@ -59,9 +55,9 @@ enum status litert_read_interface(struct litert_state *state, struct arena *aren
                                   struct error *err) MUST_CHECK;
 
 // litert_layers.c
-enum status litert_make_publisher(struct litert_state *state, struct error *err) MUST_CHECK;
+void litert_make_publisher(struct litert_state *state);
 // What layers have of their operators, for these inputs.
-enum status litert_read_work(struct litert_state *state, const struct tensor *inputs, struct error *err) MUST_CHECK;
+void litert_read_work(struct litert_state *state, const struct tensor *inputs);
 enum status litert_flush(struct predictor_model *model, struct error *err) MUST_CHECK;
 enum status litert_resume(struct predictor_model *model, struct error *err) MUST_CHECK;
 

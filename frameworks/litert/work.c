@@ -2,6 +2,8 @@
 // Which operator an event of XNNPACK is, and the work of operators; see litert_graph.h. Called by litert_layers.c.
 #include "frameworks/litert/graph.h"
 
+#include "base/memory.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,7 +142,7 @@ static bool match_delegated(const struct litert_graph *graph, const struct liter
 bool litert_graph_match(const struct litert_graph *graph, const struct litert_event *events, size_t count,
                         struct litert_match *ret_matches)
 {
-  bool *is_told = calloc(graph->node_count + 1, sizeof *is_told);
+  bool *is_told = memory_new(graph->node_count + 1, sizeof *is_told);
   for (size_t i = 0; i < count; i++) {
     ret_matches[i] = (struct litert_match){LITERT_UNKNOWN, 0};
     if (events[i].is_delegated || (uint64_t)events[i].node >= graph->node_count)
@@ -187,13 +189,7 @@ static void add_tensor(const struct litert_graph *graph, int32_t number, bool is
                    is_known ? tensor->element_bytes : 0);
 }
 
-static void add_tag(struct litert_work *work, const char *key, const char *text)
-{
-  if (text != NULL)
-    work->tags[work->tag_count++] = (struct layer_tag){key, text, 0};
-}
-
-static bool read_work(const struct litert_graph *graph, const struct litert_node *node, int64_t batch,
+static void read_work(const struct litert_graph *graph, const struct litert_node *node, int64_t batch,
                       struct arena *arena, struct litert_work *work)
 {
   struct layer_work tensors = {0};
@@ -201,39 +197,28 @@ static bool read_work(const struct litert_graph *graph, const struct litert_node
     add_tensor(graph, node->inputs[i], false, batch, &tensors);
   for (size_t i = 0; i < node->output_count; i++)
     add_tensor(graph, node->outputs[i], true, batch, &tensors);
-  struct layer_tag tags[LAYER_WORK_TAGS];
-  size_t count = layer_work_tags(&tensors, tags);
-  for (size_t i = 0; i < count; i++) {
-    if (tags[i].text != NULL && (tags[i].text = arena_copy(arena, tags[i].text, strlen(tags[i].text))) == NULL)
-      return false;
-    work->tags[work->tag_count++] = tags[i];
-  }
-  add_tag(work, "operator", node->type);
+  work->tag_count = layer_work_tags(&tensors, arena, work->tags);
+  layer_work_add_text(work->tags, &work->tag_count, "operator", node->type);
   if (node->window[0] > 0 && node->window[1] > 0)
-    add_tag(work, "kernel_shape", arena_format(arena, "[%d,%d]", node->window[0], node->window[1]));
+    layer_work_add_text(work->tags, &work->tag_count, "kernel_shape",
+                        arena_format(arena, "[%d,%d]", node->window[0], node->window[1]));
   int64_t sizes[LITERT_GRAPH_RANK_MOST];
   bool has_output = node->output_count > 0 && node->outputs[0] >= 0 && (size_t)node->outputs[0] < graph->tensor_count;
   const struct litert_tensor *output = has_output ? &graph->tensors[node->outputs[0]] : NULL;
-  char text[256];
   if (has_output && sizes_of(output, batch, sizes))
-    work->shape = arena_format(arena, "%s", layer_shape_text(sizes, output->rank, text, sizeof text));
+    work->shape = layer_work_shape(arena, sizes, output->rank);
   if (has_output && output->name[0] != 0)
     work->name = output->name;
-  add_tag(work, "fused_ops", node->activation); // the last
+  layer_work_add_text(work->tags, &work->tag_count, "fused_ops", node->activation); // the last
   work->activation = node->activation;
   if (node->activation != NULL && work->name != NULL)
     work->activation_name = arena_format(arena, "%s (%s)", work->name, node->activation);
-  return true;
 }
 
 struct litert_work *litert_work_read(const struct litert_graph *graph, int64_t batch, struct arena *arena)
 {
   struct litert_work *works = arena_alloc_array(arena, graph->node_count + 1, sizeof *works);
-  if (works == NULL)
-    return NULL;
-  memset(works, 0, (graph->node_count + 1) * sizeof *works);
   for (size_t i = 0; i < graph->node_count; i++)
-    if (!read_work(graph, &graph->nodes[i], batch, arena, &works[i]))
-      return NULL;
+    read_work(graph, &graph->nodes[i], batch, arena, &works[i]);
   return works;
 }

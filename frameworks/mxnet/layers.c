@@ -41,7 +41,7 @@ enum { TAGS_MOST = 2 + MXNET_WORK_TAGS };
 
 // What the operator is, besides what the profile says.
 static void tell_operator(const struct mxnet_node *node, const struct mxnet_work *work,
-                          struct layer_tag tags[TAGS_MOST], struct layer_told *told)
+                          struct layer_tag tags[TAGS_MOST], struct layer_report *told)
 {
   size_t count = 0;
   tags[count++] = (struct layer_tag){.key = "name_by", .text = "position in the graph"};
@@ -62,7 +62,7 @@ enum status mxnet_layers_publish(struct layer_publisher *publisher, const struct
                                  size_t operator_count, struct xsp_context model, struct error *err)
 {
   struct pool pool = {.maximum_bytes = LAYERS_BYTES_MAXIMUM};
-  struct layer_told *told = pool_alloc(&pool, count + 1, sizeof *told);
+  struct layer_report *told = pool_alloc(&pool, count + 1, sizeof *told);
   struct layer_tag(*tags)[TAGS_MOST] = pool_alloc(&pool, count + 1, sizeof *tags);
   const struct mxnet_node **nodes = pool_alloc(&pool, count + 1, sizeof *nodes);
   enum status status = STATUS_OK;
@@ -73,12 +73,12 @@ enum status mxnet_layers_publish(struct layer_publisher *publisher, const struct
   bool has_names = match(events, count, operators, operator_count, nodes);
   for (size_t i = 0; i < count; i++) {
     const struct mxnet_event *event = &events[i];
-    told[i] = (struct layer_told){.type = event->name,
-                                  .index = (int64_t)i,
-                                  .alloc_bytes = -1,
-                                  .start_ns = (uint64_t)event->start_us * 1000,
-                                  .duration_ns = (uint64_t)(event->end_us - event->start_us) * 1000,
-                                  .parent = LAYER_PARENT_MODEL};
+    told[i] = (struct layer_report){.type = event->name,
+                                    .index = (int64_t)i,
+                                    .alloc_bytes = -1,
+                                    .start_ns = (uint64_t)event->start_us * 1000,
+                                    .duration_ns = (uint64_t)(event->end_us - event->start_us) * 1000,
+                                    .parent = LAYER_PARENT_MODEL};
     if (!has_names)
       continue;
     told[i].index = nodes[i] != NULL ? nodes[i] - operators : -1; // the same where others are computed beside it

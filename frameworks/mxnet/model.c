@@ -3,6 +3,8 @@
 // a model is opened. A model is NAME-symbol.json with NAME-0000.params beside it.
 #include "frameworks/mxnet/state.h"
 
+#include "base/memory.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -41,8 +43,8 @@ enum status mxnet_read_file(const char *path, size_t most, struct mxnet_bytes *r
                      S_ISREG(info.st_mode) ? "it is larger than MXNet's interface takes" : "not a file");
   }
   size_t size = (size_t)info.st_size;
-  *ret_bytes = (struct mxnet_bytes){malloc(size + 1), 0};
-  ssize_t got = ret_bytes->data != NULL ? 1 : 0;
+  *ret_bytes = (struct mxnet_bytes){memory_new(size + 1, 1), 0};
+  ssize_t got = 1;
   while (got > 0 && ret_bytes->length < size) {
     got = read(fd, ret_bytes->data + ret_bytes->length, size - ret_bytes->length);
     if (got < 0 && errno == EINTR)
@@ -51,9 +53,6 @@ enum status mxnet_read_file(const char *path, size_t most, struct mxnet_bytes *r
       ret_bytes->length += (size_t)got;
   }
   close(fd);
-  if (ret_bytes->data == NULL)
-    return error_set(err, STATUS_MEMORY, what, path, NULL, "out of memory");
-  ret_bytes->data[ret_bytes->length] = 0;
   return got < 0 ? error_set_errno(err, STATUS_INPUT, what, path, NULL) : STATUS_OK;
 }
 
@@ -70,7 +69,7 @@ static enum status find_parameters(struct mxnet_state *state, char *path, size_t
   snprintf(pattern + used, sizeof pattern - used, "-[0-9][0-9][0-9][0-9].params");
   glob_t matches;
   if (glob(pattern, 0, NULL, &matches) != 0)
-    return error_set(err, STATUS_INPUT, "cannot open model", state->options.model_path, ADVICE_FILE,
+    return error_set(err, STATUS_INPUT, "cannot open model", state->common.options.model_path, ADVICE_FILE,
                      "%s-0000.params is not there", state->prefix);
   snprintf(path, size, "%s", matches.gl_pathv[matches.gl_pathc - 1]);
   globfree(&matches);
@@ -79,7 +78,7 @@ static enum status find_parameters(struct mxnet_state *state, char *path, size_t
 
 enum status mxnet_read_files(struct mxnet_state *state, struct error *err)
 {
-  const char *path = state->options.model_path;
+  const char *path = state->common.options.model_path;
   if (!mxnet_recognises(path) || strlen(path) >= sizeof state->prefix)
     return error_set(err, STATUS_INPUT, "cannot open model", path, ADVICE_FILE,
                      "its name does not end with " SYMBOL_END);
@@ -100,7 +99,7 @@ static enum status read_parameters(struct mxnet_state *state, struct arena *aren
   uint32_t count = 0;
   TRY_MX(state->api.NDListCreate(state->parameter_bytes.data, (int)state->parameter_bytes.length, &list, &count), what);
   struct mxnet_parameter *parameters = arena_alloc_array(arena, (size_t)count + 1, sizeof *parameters);
-  enum status status = parameters != NULL ? STATUS_OK : model_no_memory(&state->options, err);
+  enum status status = STATUS_OK;
   for (uint32_t i = 0; i < count && status == STATUS_OK; i++) {
     const char *key = NULL;
     const float *data = NULL;
@@ -116,8 +115,6 @@ static enum status read_parameters(struct mxnet_state *state, struct arena *aren
         arena_copy(arena, name, strlen(name)),
         rank > 0 ? (const uint32_t *)(const void *)arena_copy(arena, (const char *)shape, rank * sizeof *shape) : NULL,
         rank};
-    if (parameters[i].name == NULL || (rank > 0 && parameters[i].shape == NULL))
-      status = model_no_memory(&state->options, err);
   }
   state->api.NDListFree(list);
   *ret_parameters = parameters;
@@ -160,7 +157,7 @@ static enum status read_input(struct mxnet_state *state, size_t node, const stru
   if (found || mxnet_input_shape(&state->symbol, node, parameters, count, info))
     return STATUS_OK;
   return error_set(
-      err, STATUS_INPUT, "cannot read the model's inputs", state->options.model_path,
+      err, STATUS_INPUT, "cannot read the model's inputs", state->common.options.model_path,
       "a NAME-signature.json beside it: {\"inputs\": [{\"data_name\": \"data\", \"data_shape\": [0, 3, 224, 224]}]}",
       "nothing says the shape of input \"%s\"", info->name);
 }
@@ -173,8 +170,6 @@ enum status mxnet_read_inputs(struct mxnet_state *state, struct predictor_model 
   struct arena arena = {0};
   enum status status = read_parameters(state, &arena, &parameters, &count, err);
   model->inputs = arena_alloc_array(state->arena, state->symbol.count + 1, sizeof *model->inputs);
-  if (status == STATUS_OK && model->inputs == NULL)
-    status = model_no_memory(&state->options, err);
   for (size_t i = 0; i < state->symbol.count && status == STATUS_OK; i++) {
     const struct mxnet_node *node = &state->symbol.nodes[i];
     if (!mxnet_is_variable(node) || is_parameter(node->name, parameters, count) || ends_with(node->name, "label"))
@@ -185,7 +180,7 @@ enum status mxnet_read_inputs(struct mxnet_state *state, struct predictor_model 
   }
   arena_done(&arena);
   if (status == STATUS_OK && model->input_count == 0)
-    return error_set(err, STATUS_INPUT, "cannot open model", state->options.model_path, NULL,
+    return error_set(err, STATUS_INPUT, "cannot open model", state->common.options.model_path, NULL,
                      "each of its variables is a parameter: it has no input");
   return status;
 }
@@ -198,7 +193,7 @@ enum status mxnet_read_graph(struct mxnet_state *state, struct error *err)
   TRY_MX(state->api.SymbolGetNumOutputs(state->graph_handle, &state->output_count), "cannot open model");
   state->graph = state->symbol;
   const char *json = NULL;
-  bool is_fused = !state->options.unfused && state->has_layers &&
+  bool is_fused = !state->common.options.unfused && state->common.has_layers &&
                   state->api.GenBackendSubgraph(state->graph_handle, MXNET_FUSING_BACKEND, &fused) == 0 &&
                   state->api.SymbolSaveToJSON(fused, &json) == 0;
   if (fused != NULL && fused != state->graph_handle) {
@@ -209,8 +204,6 @@ enum status mxnet_read_graph(struct mxnet_state *state, struct error *err)
   if (is_fused)
     XSP_TRY(mxnet_symbol_read(json, strlen(json), "MXNet's graph", &state->pool, &state->graph, err));
   state->executed = arena_alloc_array(state->arena, state->graph.count + 1, sizeof *state->executed);
-  if (state->executed == NULL)
-    return model_no_memory(&state->options, err);
   state->executed_count = mxnet_operators(&state->graph, state->executed);
   return STATUS_OK;
 }

@@ -4,6 +4,8 @@
 // One thread, one model.
 #include "frameworks/mxnet/state.h"
 
+#include "base/memory.h"
+
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,49 +13,14 @@
 #include <time.h>
 
 #define OUTPUTS_MOST 4096u
+#define LIBRARY_ADVICE "pip install mxnet==1.9.1, or --library mxnet=PATH"
 
-static const struct library_names library_names = {
-    .name = "mxnet",
-    .sonames = (const char *const[]){"libmxnet.so", NULL},
-    .package_glob = "mxnet/libmxnet.so*",
-    .advice = "pip install mxnet==1.9.1, or --library mxnet=PATH",
-};
-
-// ---- the library ----------------------------------------------------------------------------------------------------
-
-static enum status load_functions(struct mxnet_state *state, struct error *err)
-{
-  struct mxnet_api *api = &state->api;
-  const struct library_function functions[] = {{"MXGetLastError", &api->GetLastError, false},
-#define X(name, arguments) {"MX" #name, &api->name, false},
-                                               MXNET_FUNCTIONS(X)
+static const struct predictor_function functions[] = {
+    {"MXGetLastError", offsetof(struct mxnet_state, api.GetLastError), false},
+#define X(name, arguments) {"MX" #name, offsetof(struct mxnet_state, api.name), false},
+    MXNET_FUNCTIONS(X)
 #undef X
-  };
-  return library_functions(&state->library, &library_names, functions, sizeof functions / sizeof functions[0],
-                           "MXNet 1.9", err);
-}
-
-static enum status open_library(const char *given, struct mxnet_state *state, struct error *err)
-{
-  XSP_TRY(library_open(&library_names, given, &state->library, err));
-  XSP_TRY(load_functions(state, err));
-  int number = 0; // 10901
-  if (state->api.GetVersion(&number) != 0 || number < 10000)
-    return error_set(err, STATUS_SYSTEM, "cannot use library", state->library.path, library_names.advice,
-                     "MXNet does not tell its version");
-  snprintf(state->version, sizeof state->version, "%d.%d.%d", number / 10000, number / 100 % 100, number % 100);
-  return STATUS_OK;
-}
-
-static enum status mxnet_probe(const char *library_path, char *library, size_t library_size, char *version,
-                               size_t version_size, struct error *err)
-{
-  struct mxnet_state state = {0};
-  XSP_TRY(open_library(library_path, &state, err));
-  snprintf(library, library_size, "%s", state.library.path);
-  snprintf(version, version_size, "%s", state.version);
-  return STATUS_OK;
-}
+};
 
 // ---- errors ---------------------------------------------------------------------------------------------------------
 
@@ -90,13 +57,13 @@ enum status mxnet_failed(struct mxnet_state *state, const char *what, struct err
   const char *advice = is_memory                  ? "a smaller batch, or a machine with more memory"
                        : state->predictor != NULL ? "other --input values"
                                                   : "export the model again, or other --dim values";
-  return error_set(err, is_memory ? STATUS_MEMORY : STATUS_INPUT, what, state->options.model_path, advice, "%s", why);
+  return error_set(err, is_memory ? STATUS_MEMORY : STATUS_INPUT, what, state->common.options.model_path, advice, "%s",
+                   why);
 }
 
 // ---- open -----------------------------------------------------------------------------------------------------------
 
-// MXNet reads these when it is loaded.
-static void set_environment(const struct mxnet_state *state)
+static void set_environment(const struct predictor_state *state)
 {
   if (state->has_layers) // else several operators are one event
     setenv("MXNET_EXEC_BULK_EXEC_INFERENCE", "0", 1);
@@ -109,45 +76,52 @@ static void set_environment(const struct mxnet_state *state)
   }
 }
 
-static enum status open_state(const struct predictor_options *options, struct arena *arena,
-                              struct predictor_model *model, struct error *err)
+static enum status load(struct predictor_state *common, struct error *err)
+{
+  const struct mxnet_state *state = (const struct mxnet_state *)common;
+  int number = 0; // 10901
+  if (state->api.GetVersion(&number) != 0 || number < 10000)
+    return error_set(err, STATUS_SYSTEM, "cannot use library", common->library.path, LIBRARY_ADVICE,
+                     "MXNet did not report its version");
+  snprintf(common->version, sizeof common->version, "%d.%d.%d", number / 10000, number / 100 % 100, number % 100);
+  return STATUS_OK;
+}
+
+static const struct predictor_library library = {
+    .names = {.name = "mxnet",
+              .sonames = (const char *const[]){"libmxnet.so", NULL},
+              .package_glob = "mxnet/libmxnet.so*",
+              .advice = LIBRARY_ADVICE},
+    .expected = "MXNet 1.9",
+    .functions = functions,
+    .function_count = sizeof functions / sizeof functions[0],
+    .set_environment = set_environment,
+    .load = load,
+};
+
+static enum status mxnet_check(struct predictor_state *state, struct arena *arena, struct error *err)
+{
+  return mxnet_read_files((struct mxnet_state *)state, err);
+}
+
+static enum status mxnet_open(struct predictor_model *model, struct arena *arena, struct error *err)
 {
   struct mxnet_state *state = model->state;
-  state->options = *options;
   static const struct layer_publisher_options publishing = {"mxnet", "name,thread", LAYER_TIMES_REALTIME};
   state->arena = arena;
   state->pool.maximum_bytes = MXNET_POOL_BYTES;
-  state->has_layers = model_has_layers(&state->options);
-  XSP_TRY(mxnet_read_files(state, err));
-  set_environment(state);
-  XSP_TRY(open_library(state->options.library_path, state, err));
-  model->framework = "mxnet";
-  model->framework_version = state->version;
-  model->library_path = state->library.path;
-  model->layer_source = state->has_layers ? "profiler" : "none";
-  if ((state->publisher = layer_publisher_create(&publishing)) == NULL)
-    return model_no_memory(&state->options, err);
-  XSP_TRY(mxnet_symbol_read(state->symbol_text.data, state->symbol_text.length, state->options.model_path, &state->pool,
-                            &state->symbol, err));
+  model->layer_source = state->common.has_layers ? "profiler" : "none";
+  state->publisher = layer_publisher_create(&publishing);
+  XSP_TRY(mxnet_symbol_read(state->symbol_text.data, state->symbol_text.length, state->common.options.model_path,
+                            &state->pool, &state->symbol, err));
   XSP_TRY(mxnet_read_graph(state, err));
   if (state->output_count == 0 || state->output_count > OUTPUTS_MOST)
-    return error_set(err, STATUS_INPUT, "cannot open model", state->options.model_path, NULL, "it has %u outputs",
-                     (unsigned)state->output_count);
+    return error_set(err, STATUS_INPUT, "cannot open model", state->common.options.model_path, NULL,
+                     "it has %u outputs", (unsigned)state->output_count);
   state->outputs = arena_alloc_array(arena, state->output_count, sizeof *state->outputs);
   state->output_sizes = arena_alloc_array(arena, state->output_count, sizeof *state->output_sizes);
-  if (state->outputs == NULL || state->output_sizes == NULL)
-    return model_no_memory(&state->options, err);
-  memset(state->outputs, 0, state->output_count * sizeof *state->outputs);
   XSP_TRY(mxnet_read_inputs(state, model, err));
-  return state->has_layers ? mxnet_configure_profiler(state, err) : STATUS_OK;
-}
-
-static void mxnet_close(struct predictor_model *model);
-
-static enum status mxnet_open(const struct predictor_options *options, struct arena *arena,
-                              struct predictor_model *ret_model, struct error *err)
-{
-  return model_open(options, arena, ret_model, sizeof(struct mxnet_state), open_state, mxnet_close, err);
+  return state->common.has_layers ? mxnet_configure_profiler(state, err) : STATUS_OK;
 }
 
 // ---- prepare --------------------------------------------------------------------------------------------------------
@@ -170,8 +144,7 @@ static enum status create_predictor(struct mxnet_state *state, size_t count, con
   const char **names = arena_alloc_array(&arena, count, sizeof *names);
   uint32_t *starts = arena_alloc_array(&arena, count + 1, sizeof *starts);
   uint32_t *shapes = arena_alloc_array(&arena, count * TENSOR_MAXIMUM_RANK, sizeof *shapes);
-  enum status status =
-      names != NULL && starts != NULL && shapes != NULL ? STATUS_OK : model_no_memory(&state->options, err);
+  enum status status = STATUS_OK;
   uint32_t used = 0;
   for (size_t i = 0; i < count && status == STATUS_OK; i++) {
     names[i] = inputs[i].info->name;
@@ -201,11 +174,11 @@ static enum status make_output(struct mxnet_state *state, uint32_t number, struc
   size_t size = 1;
   for (uint32_t i = 0; i < rank; i++)
     if (__builtin_mul_overflow(size, (size_t)shape[i], &size) || size > UINT32_MAX)
-      return error_set(err, STATUS_INPUT, "cannot make an output", state->options.model_path, "a smaller batch",
+      return error_set(err, STATUS_INPUT, "cannot make an output", state->common.options.model_path, "a smaller batch",
                        "output %u is too large", (unsigned)number);
   state->output_sizes[number] = (uint32_t)size;
-  state->outputs[number] = malloc(size * sizeof(float) + 1);
-  return state->outputs[number] != NULL ? STATUS_OK : model_no_memory(&state->options, err);
+  state->outputs[number] = memory_new(size, sizeof(float));
+  return STATUS_OK;
 }
 
 // Inputs stay in the predictor from one inference to the next.
@@ -225,13 +198,11 @@ static enum status mxnet_prepare(struct predictor_model *model, const struct ten
   }
   for (uint32_t i = 0; i < state->output_count; i++)
     XSP_TRY(make_output(state, i, err));
-  if (!state->has_layers)
+  if (!state->common.has_layers)
     return STATUS_OK;
   arena_done(&state->work_arena);
   state->work =
       mxnet_work_read(&state->api, state->graph_handle, &state->graph, inputs, model->input_count, &state->work_arena);
-  if (state->work == NULL)
-    return model_no_memory(&state->options, err);
   size_t count = 0;
   for (size_t i = 0; i < state->graph.count; i++) // by operator from here on
     if (!mxnet_is_variable(&state->graph.nodes[i]))
@@ -258,16 +229,14 @@ static enum status mxnet_predict(struct predictor_model *model, const struct ten
     TRY_MX(state->api.PredGetOutput(state->predictor, i, state->outputs[i], state->output_sizes[i]),
            "cannot run model");
   inference.end_ns = realtime_ns();
-  if (state->has_layers && !inferences_add(&state->waiting, inference))
-    return model_no_memory(&state->options, err);
+  if (state->common.has_layers)
+    inferences_add(&state->waiting, inference);
   return STATUS_OK;
 }
 
 static void mxnet_close(struct predictor_model *model)
 {
   struct mxnet_state *state = model->state;
-  if (state == NULL)
-    return;
   (void)!mxnet_flush(model, NULL);
   release_predictor(state);
   if (state->graph_handle != NULL)
@@ -278,8 +247,6 @@ static void mxnet_close(struct predictor_model *model)
   free(state->symbol_text.data);
   free(state->parameter_bytes.data);
   inferences_free(&state->waiting);
-  free(state);
-  model->state = NULL;
 }
 
 const struct predictor predictor_mxnet = {
@@ -289,7 +256,9 @@ const struct predictor predictor_mxnet = {
     .recognises = mxnet_recognises,
     .untold = "name,thread",
     .has_unfused = true,
-    .probe = mxnet_probe,
+    .state_bytes = sizeof(struct mxnet_state),
+    .library = &library,
+    .check = mxnet_check,
     .open = mxnet_open,
     .prepare = mxnet_prepare,
     .predict = mxnet_predict,

@@ -11,7 +11,7 @@
 
 enum status mxnet_configure_profiler(struct mxnet_state *state, struct error *err)
 {
-  snprintf(state->profile_path, sizeof state->profile_path, "%s/mxnet.json", state->options.work_directory);
+  snprintf(state->profile_path, sizeof state->profile_path, "%s/mxnet.json", state->common.options.work_directory);
   const char *const keys[] = {"filename",    "profile_symbolic", "profile_imperative", "profile_memory",
                               "profile_api", "aggregate_stats",  "continuous_dump"};
   const char *const values[] = {state->profile_path, "True", "False", "False", "False", "False", "False"};
@@ -62,7 +62,7 @@ enum status mxnet_flush(struct predictor_model *model, struct error *err)
 enum status mxnet_resume(struct predictor_model *model, struct error *err)
 {
   struct mxnet_state *state = model->state;
-  if (!state->has_layers || state->is_profiling)
+  if (!state->common.has_layers || state->is_profiling)
     return STATUS_OK;
   TRY_MX(state->api.SetProcessProfilerState(1, 0, NULL), "cannot start MXNet's profiler");
   state->is_profiling = true;

@@ -4,10 +4,9 @@
 #ifndef XSP_FRAMEWORKS_MXNET_STATE_H
 #define XSP_FRAMEWORKS_MXNET_STATE_H
 
-#include "base/library.h"
 #include "frameworks/common/inferences.h"
 #include "frameworks/common/layer_publish.h"
-#include "frameworks/common/model_open.h"
+#include "frameworks/common/predictor.h"
 #include "frameworks/mxnet/abi.h"
 #include "frameworks/mxnet/shapes.h"
 #include "frameworks/mxnet/work.h"
@@ -22,11 +21,9 @@ struct mxnet_bytes {
   size_t length;
 };
 struct mxnet_state {
+  struct predictor_state common; // first
   struct mxnet_api api;
-  struct library library;
-  char version[32];
-  struct predictor_options options; // strings borrowed from the caller, who keeps them while the model is open
-  bool has_layers, is_profiling;
+  bool is_profiling;
   char prefix[PATH_MAX];       // the model's path up to "-symbol.json"
   char profile_path[PATH_MAX]; // where MXNet writes its profile
   struct mxnet_bytes symbol_text, parameter_bytes;

@@ -20,8 +20,6 @@ static bool infer(const struct mxnet_api *api, mxnet_handle internals, const str
   const char **names = arena_alloc_array(arena, input_count + 1, sizeof *names);
   uint32_t *starts = arena_alloc_array(arena, input_count + 1, sizeof *starts);
   int *shapes = arena_alloc_array(arena, input_count * TENSOR_MAXIMUM_RANK + 1, sizeof *shapes);
-  if (names == NULL || starts == NULL || shapes == NULL)
-    return false;
   uint32_t used = 0;
   for (size_t i = 0; i < input_count; i++) {
     names[i] = inputs[i].info->name;
@@ -85,13 +83,6 @@ static const char *window_of(const char *kernel, struct arena *arena)
   return arena_copy(arena, text, used);
 }
 
-static bool adds_tag(struct mxnet_work *work, const char *key, const char *text)
-{
-  if (text != NULL)
-    work->tags[work->tag_count++] = (struct layer_tag){key, text, 0};
-  return text != NULL;
-}
-
 struct shapes { // what all nodes are looked up in
   const struct mxnet_symbol *graph;
   const struct inferred *inferred;
@@ -114,16 +105,14 @@ static const char *shape_of(const struct inferred *inferred, uint32_t output, st
 {
   int64_t sizes[TENSOR_MAXIMUM_RANK];
   int rank = inferred->ranks[output];
-  char text[256];
   if (rank < 0 || rank > TENSOR_MAXIMUM_RANK)
     return NULL;
   for (int k = 0; k < rank; k++)
     sizes[k] = inferred->shapes[output][k];
-  return arena_format(arena, "%s", layer_shape_text(sizes, (size_t)rank, text, sizeof text));
+  return layer_work_shape(arena, sizes, (size_t)rank);
 }
 
-// False: no memory.
-static bool read_node(const struct shapes *shapes, size_t number, struct arena *arena, struct mxnet_work *work)
+static void read_node(const struct shapes *shapes, size_t number, struct arena *arena, struct mxnet_work *work)
 {
   const struct mxnet_node *node = &shapes->graph->nodes[number];
   struct layer_work tensors = {0};
@@ -138,18 +127,13 @@ static bool read_node(const struct shapes *shapes, size_t number, struct arena *
   for (uint32_t at = shapes->firsts[number]; at < shapes->firsts[number + 1]; at++)
     add(shapes, &tensors, LAYER_OUTPUT, at);
   work->shape = shape_of(shapes->inferred, shapes->firsts[number], arena);
-  struct layer_tag tags[LAYER_WORK_TAGS];
-  size_t count = layer_work_tags(&tensors, tags);
-  for (size_t i = 0; i < count; i++)
-    if (tags[i].text == NULL)
-      work->tags[work->tag_count++] = tags[i];
-    else if (!adds_tag(work, tags[i].key, arena_format(arena, "%s", tags[i].text)))
-      return false;
+  work->tag_count = layer_work_tags(&tensors, arena, work->tags);
   const char *operation = mxnet_operator(node);
-  adds_tag(work, "operator", operation != node->op ? operation : NULL);
-  adds_tag(work, "fused_ops", node->fused_ops);
+  layer_work_add_text(work->tags, &work->tag_count, "operator", operation != node->op ? operation : NULL);
+  layer_work_add_text(work->tags, &work->tag_count, "fused_ops", node->fused_ops);
   bool is_pool = strcmp(node->op, "Pooling") == 0 && strncmp(operation, "global_", 7) != 0;
-  return !is_pool || node->kernel == NULL || adds_tag(work, "kernel_shape", window_of(node->kernel, arena));
+  if (is_pool && node->kernel != NULL)
+    layer_work_add_text(work->tags, &work->tag_count, "kernel_shape", window_of(node->kernel, arena));
 }
 
 // The predict interface makes everything of floats, unless the graph itself changes types.
@@ -166,20 +150,16 @@ struct mxnet_work *mxnet_work_read(const struct mxnet_api *api, mxnet_handle sym
 {
   struct mxnet_work *works = arena_alloc_array(arena, graph->count + 1, sizeof *works);
   uint32_t *firsts = arena_alloc_array(arena, graph->count + 1, sizeof *firsts);
-  if (works == NULL || firsts == NULL)
-    return NULL;
-  memset(works, 0, (graph->count + 1) * sizeof *works);
   struct inferred inferred = {0};
   mxnet_handle internals = NULL;
   bool is_inferred = api->SymbolGetInternals(symbol, &internals) == 0 &&
                      infer(api, internals, inputs, input_count, arena, &inferred) &&
                      place_outputs(graph, &inferred, firsts);
   const struct shapes shapes = {graph, &inferred, firsts, inputs, input_count, element_bytes_of(graph)};
-  bool has_memory = true;
-  for (size_t i = 0; i < graph->count && is_inferred && has_memory; i++)
+  for (size_t i = 0; i < graph->count && is_inferred; i++)
     if (!mxnet_is_variable(&graph->nodes[i]))
-      has_memory = read_node(&shapes, i, arena, &works[i]);
+      read_node(&shapes, i, arena, &works[i]);
   if (internals != NULL)
     api->SymbolFree(internals);
-  return has_memory ? works : NULL;
+  return works;
 }

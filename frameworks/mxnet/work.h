@@ -8,8 +8,7 @@
 #include "frameworks/mxnet/abi.h"
 #include "frameworks/mxnet/layers.h"
 
-// By node of `graph`, which is what `symbol` says, for inputs of these shapes. What MXNet cannot infer has no tags. NULL: no
-// memory.
+// By node of `graph`, which is what `symbol` says, for inputs of these shapes. What MXNet cannot infer has no tags.
 struct mxnet_work *mxnet_work_read(const struct mxnet_api *api, mxnet_handle symbol, const struct mxnet_symbol *graph,
                                    const struct tensor *inputs, size_t input_count, struct arena *arena);
 

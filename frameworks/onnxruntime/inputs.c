@@ -4,14 +4,13 @@
 
 #include <string.h>
 
-static enum status copy_name(struct onnxruntime_state *state, struct arena *arena, char *name, const char **ret_name,
-                             struct error *err)
+static const char *take_name(struct onnxruntime_state *state, struct arena *arena, char *name)
 {
-  *ret_name = arena_copy(arena, name, strlen(name));
+  const char *copy = arena_copy(arena, name, strlen(name));
   struct ort_status *status = state->api.allocator_free(state->allocator, name);
   if (status != NULL)
     state->api.release_status(status);
-  return *ret_name != NULL ? STATUS_OK : model_no_memory(&state->options, err);
+  return copy;
 }
 
 static enum status read_shape(struct onnxruntime_state *state, struct arena *arena,
@@ -23,7 +22,7 @@ static enum status read_shape(struct onnxruntime_state *state, struct arena *are
   TRY_ORT(state->api.element_type(tensor, &type), what);
   TRY_ORT(state->api.dimension_count(tensor, &rank), what);
   if (rank > TENSOR_MAXIMUM_RANK)
-    return error_set(err, STATUS_INPUT, what, state->options.model_path, NULL,
+    return error_set(err, STATUS_INPUT, what, state->common.options.model_path, NULL,
                      "input \"%s\" has %zu dimensions, at most %d are handled", info->name, rank, TENSOR_MAXIMUM_RANK);
   const char *names[TENSOR_MAXIMUM_RANK] = {NULL};
   TRY_ORT(state->api.dimensions(tensor, info->shape, rank), what);
@@ -37,8 +36,6 @@ static enum status read_shape(struct onnxruntime_state *state, struct arena *are
     if (names[i] == NULL || names[i][0] == 0)
       continue;
     info->dimension_name[i] = arena_copy(arena, names[i], strlen(names[i]));
-    if (info->dimension_name[i] == NULL)
-      return model_no_memory(&state->options, err);
   }
   return STATUS_OK;
 }
@@ -49,7 +46,7 @@ static enum status read_input(struct onnxruntime_state *state, struct arena *are
   const char *what = "cannot read the model's inputs";
   char *name = NULL;
   TRY_ORT(state->api.input_name(state->session, number, state->allocator, &name), what);
-  XSP_TRY(copy_name(state, arena, name, &info->name, err));
+  info->name = take_name(state, arena, name);
   state->input_names[number] = info->name;
   struct ort_type_info *type = NULL;
   TRY_ORT(state->api.input_type(state->session, number, &type), what);
@@ -62,7 +59,7 @@ static enum status read_input(struct onnxruntime_state *state, struct arena *are
   if (failed != NULL)
     status = onnxruntime_status(state, failed, what, err);
   else if (tensor == NULL)
-    status = error_set(err, STATUS_INPUT, what, state->options.model_path, NULL,
+    status = error_set(err, STATUS_INPUT, what, state->common.options.model_path, NULL,
                        "input \"%s\" is no tensor (sequence, map or optional)", info->name);
   else
     status = read_shape(state, arena, tensor, info, err);
@@ -77,7 +74,7 @@ static enum status read_output(struct onnxruntime_state *state, struct arena *ar
   const char *what = "cannot read the model's outputs";
   char *name = NULL;
   TRY_ORT(state->api.output_name(state->session, number, state->allocator, &name), what);
-  XSP_TRY(copy_name(state, arena, name, &info->name, err));
+  info->name = take_name(state, arena, name);
   state->output_names[number] = info->name;
   struct ort_type_info *type = NULL;
   TRY_ORT(state->api.output_type(state->session, number, &type), what);
@@ -114,9 +111,6 @@ enum status onnxruntime_read_interface(struct onnxruntime_state *state, struct a
   state->output_names = arena_alloc_array(arena, outputs + 1, sizeof *state->output_names);
   state->inputs = arena_alloc_array(arena, inputs + 1, sizeof *state->inputs);
   state->outputs = arena_alloc_array(arena, outputs + 1, sizeof *state->outputs);
-  if (model->inputs == NULL || model->outputs == NULL || state->input_names == NULL || state->output_names == NULL ||
-      state->inputs == NULL || state->outputs == NULL)
-    return model_no_memory(&state->options, err);
   model->input_count = inputs;
   for (size_t i = 0; i < inputs; i++)
     XSP_TRY(read_input(state, arena, i, &model->inputs[i], err));

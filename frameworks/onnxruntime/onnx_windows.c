@@ -2,6 +2,7 @@
 // Reads a few attributes of a few kinds of nodes out of an .onnx file; see onnx_windows.h. Field numbers: onnx.proto.
 #include "frameworks/onnxruntime/onnx_windows.h"
 
+#include "base/vector.h"
 #include "base/wire.h"
 #include "frameworks/onnxruntime/onnx_file.h"
 
@@ -26,8 +27,7 @@ struct entry { // a window while its weights are not known
 };
 struct list {
   struct arena *arena;
-  struct entry *items;
-  size_t count, capacity;
+  VECTOR(struct entry) items;
 };
 
 static bool is(struct text text, const char *expected)
@@ -104,17 +104,9 @@ static const char *copy(struct arena *arena, struct text text)
 
 static bool add_entry(struct list *list, const struct entry *entry)
 {
-  if (list->count == list->capacity) {
-    size_t capacity = list->capacity == 0 ? 64 : list->capacity * 2;
-    struct entry *items = capacity > WINDOWS_MOST ? NULL : arena_alloc_array(list->arena, capacity, sizeof *items);
-    if (items == NULL)
-      return false;
-    if (list->count > 0)
-      memcpy(items, list->items, list->count * sizeof *items);
-    list->items = items;
-    list->capacity = capacity;
-  }
-  list->items[list->count++] = *entry;
+  if (list->items.count == WINDOWS_MOST)
+    return false;
+  *vector_add(&list->items) = *entry;
   return true;
 }
 
@@ -145,8 +137,6 @@ static bool read_node(struct list *list, struct wire node)
   struct entry entry = {.window = {.group = -1, .size = -1}};
   entry.window.name = copy(list->arena, name);
   entry.window.output = copy(list->arena, output);
-  if (entry.window.name == NULL || entry.window.output == NULL)
-    return false;
   walk = node;
   while (wire_next(&walk, &field))
     if (wire_is(&field, NODE_ATTRIBUTE, WIRE_BYTES))
@@ -169,8 +159,8 @@ static void read_weights(struct list *list, struct wire tensor)
     else if (field.number == TENSOR_DIMS)
       add_numbers(&field, dims, &rank);
   }
-  for (size_t i = 0; i < list->count && rank > 2 && rank <= ONNX_WINDOW_RANK; i++) {
-    struct entry *entry = &list->items[i];
+  for (size_t i = 0; i < list->items.count && rank > 2 && rank <= ONNX_WINDOW_RANK; i++) {
+    struct entry *entry = &list->items.items[i];
     if (entry->weights.length == 0 || entry->weights.length != name.length ||
         memcmp(entry->weights.bytes, name.bytes, name.length) != 0)
       continue;
@@ -188,8 +178,8 @@ static bool read_graph(struct list *list, struct wire graph)
       return false;
   bool is_whole = walk.problem == NULL;
   bool has_open = false;
-  for (size_t i = 0; i < list->count; i++)
-    has_open |= list->items[i].weights.length > 0;
+  for (size_t i = 0; i < list->items.count; i++)
+    has_open |= list->items.items[i].weights.length > 0;
   while (has_open && wire_next(&graph, &field))
     if (wire_is(&field, ONNX_GRAPH_INITIALIZER, WIRE_BYTES))
       read_weights(list, wire_inside(&field));
@@ -208,11 +198,10 @@ bool onnx_windows(const uint8_t *bytes, size_t size, struct arena *arena, struct
       is_good = read_graph(&list, wire_inside(&field));
   is_good = is_good && model.problem == NULL;
   *ret_count = 0;
-  *ret_windows = arena_alloc_array(arena, list.count + 1, sizeof **ret_windows);
-  if (*ret_windows == NULL)
-    return false;
-  for (size_t i = 0; i < list.count; i++)
-    (*ret_windows)[(*ret_count)++] = list.items[i].window;
+  *ret_windows = arena_alloc_array(arena, list.items.count + 1, sizeof **ret_windows);
+  for (size_t i = 0; i < list.items.count; i++)
+    (*ret_windows)[(*ret_count)++] = list.items.items[i].window;
+  vector_done(&list.items);
   return is_good;
 }
 

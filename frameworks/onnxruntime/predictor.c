@@ -14,55 +14,52 @@
 
 #define ERROR_ADVICE_MODEL "check the model with onnx.checker, or export it again"
 
-static const struct library_names library_names = {
-    .name = "onnxruntime",
-    .sonames = (const char *const[]){"libonnxruntime.so.1", "libonnxruntime.so", NULL},
-    .package_glob = "onnxruntime/capi/libonnxruntime.so*",
-    .advice = "pip install onnxruntime, or --library onnxruntime=PATH",
-};
+#define LIBRARY_ADVICE "pip install onnxruntime, or --library onnxruntime=PATH"
 
 // ---- the library ----------------------------------------------------------------------------------------------------
 
-static enum status open_library(const char *given, struct onnxruntime_state *state, struct error *err)
+// Its wheels report use over the network and leave files in the home directory, from threads of their own, which would
+// disturb the measurement. A user's own value of the variable stays.
+static void set_environment(const struct predictor_state *state)
 {
-  // Its wheels report use over the network and leave files in the home, from threads of their own: neither belongs into
-  // what is measured here. Who wants it sets the variable otherwise.
   setenv("ORT_DISABLE_TELEMETRY", "1", 0);
-  XSP_TRY(library_open(&library_names, given, &state->library, err));
-  const char *path = state->library.path;
-  ort_get_api_base_fn get_base = NULL;
-  void *symbol = dlsym(state->library.handle, ORT_GET_API_BASE);
-  memcpy(&get_base, &symbol, sizeof symbol);
-  if (get_base == NULL)
-    return error_set(err, STATUS_SYSTEM, "cannot use library", path, library_names.advice,
-                     "it is no ONNX Runtime: " ORT_GET_API_BASE " is missing");
-  const struct ort_api_base *base = get_base();
-  state->version = base->version_string();
-  state->api_version = ort_api_version(state->version);
+}
+
+static enum status load(struct predictor_state *common, struct error *err)
+{
+  struct onnxruntime_state *state = (struct onnxruntime_state *)common;
+  const char *path = state->common.library.path;
+  const struct ort_api_base *base = state->get_base();
+  snprintf(common->version, sizeof common->version, "%s", base->version_string());
+  state->api_version = ort_api_version(state->common.version);
   if (state->api_version < ORT_API_LEAST)
-    return error_set(err, STATUS_SYSTEM, "cannot use library", path, library_names.advice,
-                     "ONNX Runtime %s is too old, 1.%u or later is needed", state->version, ORT_API_LEAST);
+    return error_set(err, STATUS_SYSTEM, "cannot use library", path, LIBRARY_ADVICE,
+                     "ONNX Runtime %s is too old, 1.%u or later is needed", state->common.version, ORT_API_LEAST);
   // Asked for a version above its own the library prints to stderr, so go down from what its name says.
   const void *table = NULL;
   while (table == NULL && state->api_version >= ORT_API_LEAST)
     if ((table = base->get_api(state->api_version)) == NULL)
       state->api_version--;
   if (table == NULL)
-    return error_set(err, STATUS_SYSTEM, "cannot use library", path, library_names.advice,
-                     "ONNX Runtime %s offers no API version from 1.%u on", state->version, ORT_API_LEAST);
+    return error_set(err, STATUS_SYSTEM, "cannot use library", path, LIBRARY_ADVICE,
+                     "ONNX Runtime %s offers no API version from 1.%u on", state->common.version, ORT_API_LEAST);
   ort_api_load(table, state->api_version, &state->api);
   return STATUS_OK;
 }
 
-static enum status onnxruntime_probe(const char *library_path, char *library, size_t library_size, char *version,
-                                     size_t version_size, struct error *err)
-{
-  struct onnxruntime_state state = {0};
-  XSP_TRY(open_library(library_path, &state, err));
-  snprintf(library, library_size, "%s", state.library.path);
-  snprintf(version, version_size, "%s", state.version);
-  return STATUS_OK;
-}
+static const struct predictor_function functions[] = {
+    {ORT_GET_API_BASE, offsetof(struct onnxruntime_state, get_base), false}};
+static const struct predictor_library library = {
+    .names = {.name = "onnxruntime",
+              .sonames = (const char *const[]){"libonnxruntime.so.1", "libonnxruntime.so", NULL},
+              .package_glob = "onnxruntime/capi/libonnxruntime.so*",
+              .advice = LIBRARY_ADVICE},
+    .expected = "an ONNX Runtime library",
+    .functions = functions,
+    .function_count = sizeof functions / sizeof functions[0],
+    .set_environment = set_environment,
+    .load = load,
+};
 
 // ---- errors ---------------------------------------------------------------------------------------------------------
 
@@ -90,7 +87,7 @@ enum status onnxruntime_status(struct onnxruntime_state *state, struct ort_statu
   enum status kind = is_memory(message) ? STATUS_MEMORY : is_environment(code) ? STATUS_SYSTEM : STATUS_INPUT;
   char where[sizeof err->where];
   char place[256];
-  const char *path = state->options.model_path;
+  const char *path = state->common.options.model_path;
   if (kind == STATUS_INPUT && state->session == NULL && onnx_file_damage(path, place, sizeof place))
     snprintf(where, sizeof where, "%s: %s", path, place);
   else
@@ -106,7 +103,7 @@ enum status onnxruntime_status(struct onnxruntime_state *state, struct ort_statu
 static enum status add_listener(struct onnxruntime_state *state, struct error *err)
 {
   char path[4096];
-  snprintf(path, sizeof path, "%s/onnxruntime.so", state->options.tracer_directory);
+  snprintf(path, sizeof path, "%s/onnxruntime.so", state->common.options.tracer_directory);
   const char *what = "cannot load xsp's listener into ONNX Runtime";
   if (access(path, R_OK) != 0)
     return error_set_errno(err, STATUS_SYSTEM, what, path, "--profile-file, which needs no listener");
@@ -121,29 +118,30 @@ static enum status add_listener(struct onnxruntime_state *state, struct error *e
     return STATUS_OK;
   }
   return error_set(err, STATUS_SYSTEM, what, path, "--profile-file, which needs no listener",
-                   "ONNX Runtime %s does not show it among its devices", state->version);
+                   "ONNX Runtime %s does not show it among its devices", state->common.version);
 }
 
 static enum status make_options(struct onnxruntime_state *state, struct error *err)
 {
   const char *what = "cannot set up an ONNX Runtime session";
   TRY_ORT(state->api.create_session_options(&state->session_options), what);
-  if (state->options.threads != 0)
-    TRY_ORT(state->api.set_intra_op_threads(state->session_options, (int)state->options.threads), what);
+  if (state->common.options.threads != 0)
+    TRY_ORT(state->api.set_intra_op_threads(state->session_options, (int)state->common.options.threads), what);
   // An idle session of another level set must not spin on the cores of the one that is being measured.
   TRY_ORT(state->api.add_session_config(state->session_options, "session.force_spinning_stop", "1"), what);
   if (state->route == ONNXRUNTIME_NO_LAYERS)
     return STATUS_OK;
   char prefix[4096];
-  snprintf(prefix, sizeof prefix, "%s/onnxruntime", state->options.work_directory);
+  snprintf(prefix, sizeof prefix, "%s/onnxruntime", state->common.options.work_directory);
   TRY_ORT(state->api.enable_profiling(state->session_options, prefix), what);
   return state->route == ONNXRUNTIME_LISTENER ? add_listener(state, err) : STATUS_OK;
 }
 
 static enum status make_session(struct onnxruntime_state *state, struct error *err)
 {
-  TRY_ORT(state->api.create_session(state->env, state->options.model_path, state->session_options, &state->session),
-          "cannot open model");
+  TRY_ORT(
+      state->api.create_session(state->env, state->common.options.model_path, state->session_options, &state->session),
+      "cannot open model");
   return STATUS_OK;
 }
 
@@ -151,9 +149,9 @@ static enum status make_session(struct onnxruntime_state *state, struct error *e
 
 static enum onnxruntime_route choose_route(const struct onnxruntime_state *state)
 {
-  if (!model_has_layers(&state->options))
+  if (!state->common.has_layers)
     return ONNXRUNTIME_NO_LAYERS;
-  bool listens = state->api_version >= ORT_API_LISTENER && !state->options.force_profile_file;
+  bool listens = state->api_version >= ORT_API_LISTENER && !state->common.options.force_profile_file;
   return listens ? ONNXRUNTIME_LISTENER : ONNXRUNTIME_PROFILE_FILE;
 }
 
@@ -161,7 +159,7 @@ static enum onnxruntime_route choose_route(const struct onnxruntime_state *state
 static uint64_t (*find_own_ticks(const struct onnxruntime_state *state))(void)
 {
   char path[4096];
-  snprintf(path, sizeof path, "%s/onnxruntime.so", state->options.tracer_directory);
+  snprintf(path, sizeof path, "%s/onnxruntime.so", state->common.options.tracer_directory);
   void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
   if (handle == NULL)
     return NULL;
@@ -172,16 +170,14 @@ static uint64_t (*find_own_ticks(const struct onnxruntime_state *state))(void)
   return own_ticks;
 }
 
-static enum status open_state(const struct predictor_options *options, struct arena *arena,
-                              struct predictor_model *model, struct error *err)
+static enum status onnxruntime_check(struct predictor_state *state, struct arena *arena, struct error *err)
+{
+  return predictor_check_file(state->options.model_path, false, "give the path of an .onnx or .ort file", err);
+}
+
+static enum status onnxruntime_open(struct predictor_model *model, struct arena *arena, struct error *err)
 {
   struct onnxruntime_state *state = model->state;
-  state->options = *options;
-  XSP_TRY(model_check_file(options->model_path, false, "give the path of an .onnx or .ort file", err));
-  XSP_TRY(open_library(state->options.library_path, state, err));
-  model->framework = "onnxruntime";
-  model->framework_version = state->version;
-  model->library_path = state->library.path;
   state->route = choose_route(state);
   static const char *const sources[] = {"none", "listener", "profile file"};
   model->layer_source = sources[state->route];
@@ -194,14 +190,6 @@ static enum status open_state(const struct predictor_options *options, struct ar
   if (state->route == ONNXRUNTIME_LISTENER)
     model->own_ticks = find_own_ticks(state);
   return onnxruntime_read_interface(state, arena, model, err);
-}
-
-static void onnxruntime_close(struct predictor_model *model);
-
-static enum status onnxruntime_open(const struct predictor_options *options, struct arena *arena,
-                                    struct predictor_model *ret_model, struct error *err)
-{
-  return model_open(options, arena, ret_model, sizeof(struct onnxruntime_state), open_state, onnxruntime_close, err);
 }
 
 static enum status make_value(struct onnxruntime_state *state, const struct tensor *tensor,
@@ -244,9 +232,8 @@ static enum status onnxruntime_predict(struct predictor_model *model, const stru
   }
   release_values(state, state->outputs, state->output_count);
   release_values(state, state->inputs, state->input_count);
-  bool is_held_back = status == STATUS_OK && state->route == ONNXRUNTIME_PROFILE_FILE;
-  if (is_held_back && !inferences_add(&state->waiting, (struct inference){.model = model->model_span}))
-    return model_no_memory(&state->options, err);
+  if (status == STATUS_OK && state->route == ONNXRUNTIME_PROFILE_FILE)
+    inferences_add(&state->waiting, (struct inference){.model = model->model_span});
   return status;
 }
 
@@ -283,8 +270,6 @@ static enum status onnxruntime_resume(struct predictor_model *model, struct erro
 static void onnxruntime_close(struct predictor_model *model)
 {
   struct onnxruntime_state *state = model->state;
-  if (state == NULL)
-    return;
   if (state->session != NULL)
     onnxruntime_flush(model, NULL);
   if (state->session != NULL)
@@ -296,8 +281,6 @@ static void onnxruntime_close(struct predictor_model *model)
   if (state->env != NULL)
     state->api.release_env(state->env);
   inferences_free(&state->waiting);
-  free(state);
-  model->state = NULL;
 }
 
 const struct predictor predictor_onnxruntime = {
@@ -305,7 +288,9 @@ const struct predictor predictor_onnxruntime = {
     .summary = "ONNX and ORT models in ONNX Runtime 1.12 or later",
     .extensions = ".onnx .ort",
     .tells_outputs = true,
-    .probe = onnxruntime_probe,
+    .state_bytes = sizeof(struct onnxruntime_state),
+    .library = &library,
+    .check = onnxruntime_check,
     .open = onnxruntime_open,
     .predict = onnxruntime_predict,
     .flush = onnxruntime_flush,

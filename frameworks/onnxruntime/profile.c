@@ -4,6 +4,7 @@
 #include "frameworks/onnxruntime/profile.h"
 #include "base/arena.h"
 #include "base/json_read.h"
+#include "base/vector.h"
 #include "frameworks/onnxruntime/layers.h"
 
 #include <errno.h>
@@ -27,8 +28,7 @@ struct event {
 struct profile {
   struct json_reader json;
   struct arena arena; // the events' text
-  struct event *events;
-  size_t count, capacity;
+  VECTOR(struct event) events;
   const char *path;
 };
 
@@ -42,11 +42,6 @@ static enum status broken(struct profile *profile, const char *why, struct error
 static enum status json_broken(struct profile *profile, struct error *err)
 {
   return broken(profile, profile->json.event == JSON_ERROR ? profile->json.problem : "no such profile", err);
-}
-
-static enum status no_memory(struct profile *profile, struct error *err)
-{
-  return error_set(err, STATUS_MEMORY, "cannot read ONNX Runtime's profile", profile->path, NULL, "out of memory");
 }
 
 // The value at the reader as text: a string's content, anything else as it is written.
@@ -63,7 +58,7 @@ static enum status take_text(struct profile *profile, const char **ret_text, str
     length = (size_t)(json->at - text);
   }
   *ret_text = arena_copy(&profile->arena, text, length);
-  return *ret_text != NULL ? STATUS_OK : no_memory(profile, err);
+  return STATUS_OK;
 }
 
 static enum status read_arguments(struct profile *profile, struct event *event, struct error *err)
@@ -118,20 +113,11 @@ static enum status read_time(struct profile *profile, int64_t *ret_us, struct er
   return STATUS_OK;
 }
 
-static enum status keep_event(struct profile *profile, const struct event *event, struct error *err)
+static void add_event(struct profile *profile, const struct event *event)
 {
-  if (profile->count == profile->capacity) {
-    size_t capacity = profile->capacity == 0 ? 1024 : profile->capacity * 2;
-    struct event *grown = realloc(profile->events, capacity * sizeof *grown);
-    if (grown == NULL)
-      return no_memory(profile, err);
-    profile->events = grown;
-    profile->capacity = capacity;
-  }
-  profile->events[profile->count] = *event;
-  profile->events[profile->count].order = profile->count;
-  profile->count++;
-  return STATUS_OK;
+  struct event *added = vector_add(&profile->events);
+  *added = *event;
+  added->order = profile->events.count - 1;
 }
 
 // One object of the array; the reader is behind its brace.
@@ -170,7 +156,7 @@ static enum status read_event(struct profile *profile, struct error *err)
   event.runs_graph = runs_graph(event.facts.operator_type);
   // Older versions (1.20, for one) also write a _fence_before and a _fence_after around each node: no work of the model.
   if (event.is_model_run || (strcmp(category, "Node") == 0 && ends_with(event.key.name, ORT_NODE_NAME_SUFFIX)))
-    return keep_event(profile, &event, err);
+    add_event(profile, &event);
   return STATUS_OK;
 }
 
@@ -229,12 +215,12 @@ static struct xsp_context publish_event(const struct event *event, uint64_t star
 
 static void publish_events(struct profile *profile, uint64_t start_ns, const struct inferences *inferences)
 {
-  if (profile->count > 0)
-    qsort(profile->events, profile->count, sizeof *profile->events, compare_events);
+  if (profile->events.count > 0)
+    qsort(profile->events.items, profile->events.count, sizeof *profile->events.items, compare_events);
   struct outer outers[NESTING_MAXIMUM];
   size_t depth = 0, runs = 0;
-  for (size_t i = 0; i < profile->count; i++) {
-    const struct event *event = &profile->events[i];
+  for (size_t i = 0; i < profile->events.count; i++) {
+    const struct event *event = &profile->events.items[i];
     // An outer event ends after what it holds: also later in the file, which tells within one microsecond.
     while (depth > 0 && (outers[depth - 1].end_us < event->start_us || outers[depth - 1].order < event->order))
       depth--;
@@ -260,7 +246,7 @@ enum status onnxruntime_profile_publish(const char *text, size_t length, uint64_
     publish_events(&profile, start_ns, inferences);
   json_read_done(&profile.json);
   arena_done(&profile.arena);
-  free(profile.events);
+  vector_done(&profile.events);
   return status;
 }
 

@@ -4,19 +4,17 @@
 #ifndef XSP_FRAMEWORKS_ONNXRUNTIME_STATE_H
 #define XSP_FRAMEWORKS_ONNXRUNTIME_STATE_H
 
-#include "base/library.h"
 #include "frameworks/common/inferences.h"
-#include "frameworks/common/model_open.h"
+#include "frameworks/common/predictor.h"
 #include "frameworks/onnxruntime/abi.h"
 
 enum onnxruntime_route { ONNXRUNTIME_NO_LAYERS, ONNXRUNTIME_LISTENER, ONNXRUNTIME_PROFILE_FILE };
 
 struct onnxruntime_state {
+  struct predictor_state common; // first
+  ort_get_api_base_fn get_base;
   struct ort_api api;
   uint32_t api_version;
-  struct library library;
-  const char *version;
-  struct predictor_options options; // strings borrowed from the caller, who keeps them while the model is open
   enum onnxruntime_route route;
   struct ort_env *env;
   struct ort_session_options *session_options;

@@ -3,6 +3,8 @@
 // <dim> and </dim>. What it does not understand it goes over.
 #include "frameworks/openvino/graph.h"
 
+#include "base/vector.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,24 +136,17 @@ static uint64_t number_attribute(const struct element *element, const char *key)
 struct reading {
   struct scan scan;
   struct arena *arena;
-  struct openvino_operator *items; // malloc'ed while it grows
-  size_t count, capacity;
+  VECTOR(struct openvino_operator) items;
   struct openvino_tensor ports[2][OPENVINO_PORTS_MOST]; // inputs and outputs of the operator at hand
   size_t port_counts[2];
 };
 
 static bool start_operator(struct reading *reading, const struct element *element)
 {
-  if (reading->count == reading->capacity) {
-    size_t capacity = reading->capacity == 0 ? 256 : reading->capacity * 2;
-    struct openvino_operator *grown =
-        capacity <= OPERATORS_MOST ? realloc(reading->items, capacity * sizeof *grown) : NULL;
-    if (grown == NULL)
-      return false;
-    reading->items = grown;
-    reading->capacity = capacity;
-  }
-  struct openvino_operator *operation = &reading->items[reading->count];
+  if (reading->items.count == OPERATORS_MOST)
+    return false;
+  vector_reserve(&reading->items, 1);
+  struct openvino_operator *operation = &reading->items.items[reading->items.count];
   *operation = (struct openvino_operator){.id = number_attribute(element, "id"),
                                           .name = attribute(element, "name", reading->arena),
                                           .type = attribute(element, "type", reading->arena)};
@@ -161,17 +156,15 @@ static bool start_operator(struct reading *reading, const struct element *elemen
 
 static bool end_operator(struct reading *reading)
 {
-  struct openvino_operator *operation = &reading->items[reading->count];
+  struct openvino_operator *operation = &reading->items.items[reading->items.count];
   for (size_t i = 0; i < 2; i++) {
     size_t count = reading->port_counts[i] < OPENVINO_PORTS_MOST ? reading->port_counts[i] : OPENVINO_PORTS_MOST;
     struct openvino_tensor *ports = arena_alloc_array(reading->arena, count + 1, sizeof *ports);
-    if (ports == NULL)
-      return false;
     memcpy(ports, reading->ports[i], count * sizeof *ports);
     *(i == 0 ? &operation->inputs : &operation->outputs) = ports;
     *(i == 0 ? &operation->input_count : &operation->output_count) = count;
   }
-  reading->count++;
+  reading->items.count++;
   return true;
 }
 
@@ -239,7 +232,7 @@ static void add_inner(struct reading *reading, const struct element *element, st
 // Between <layer> and </layer>; `depth` counts layers within. False: no memory.
 static bool read_part(struct reading *reading, const struct element *element, size_t depth, int *side)
 {
-  struct openvino_operator *operation = &reading->items[reading->count];
+  struct openvino_operator *operation = &reading->items.items[reading->items.count];
   if (depth > 1) {
     if (is(element, "layer") && element->is_start && depth == 2 && strcmp(operation->type, "Subgraph") == 0)
       add_inner(reading, element, operation);
@@ -267,11 +260,12 @@ static void mark_constant(struct reading *reading, const struct element *edge)
   uint64_t from = number_attribute(edge, "from-layer"), to = number_attribute(edge, "to-layer");
   uint64_t port = number_attribute(edge, "to-port");
   // Layers are numbered in the order in which they stand.
-  if (from >= reading->count || to >= reading->count || reading->items[from].id != from || reading->items[to].id != to)
+  if (from >= reading->items.count || to >= reading->items.count || reading->items.items[from].id != from ||
+      reading->items.items[to].id != to)
     return;
-  const struct openvino_operator *source = &reading->items[from];
-  if (port < reading->items[to].input_count && is_no_work(source->type) && strcmp(source->type, "Parameter") != 0)
-    reading->items[to].inputs[port].is_constant = true;
+  const struct openvino_operator *source = &reading->items.items[from];
+  if (port < reading->items.items[to].input_count && is_no_work(source->type) && strcmp(source->type, "Parameter") != 0)
+    reading->items.items[to].inputs[port].is_constant = true;
 }
 
 static bool read_elements(struct reading *reading)
@@ -302,18 +296,17 @@ static bool read_elements(struct reading *reading)
 bool openvino_graph_read(const char *text, size_t length, struct arena *arena, struct openvino_graph *ret_graph)
 {
   *ret_graph = (struct openvino_graph){0};
-  struct reading *reading = calloc(1, sizeof *reading);
-  if (reading == NULL)
-    return false;
+  struct reading *reading = memory_new(1, sizeof *reading);
   reading->scan = (struct scan){text, text + length};
   reading->arena = arena;
   bool is_read = read_elements(reading);
-  if (is_read && (ret_graph->items = arena_alloc_array(arena, reading->count + 1, sizeof *ret_graph->items)) != NULL) {
-    if (reading->count > 0)
-      memcpy(ret_graph->items, reading->items, reading->count * sizeof *ret_graph->items);
-    ret_graph->count = reading->count;
+  if (is_read) {
+    *ret_graph = (struct openvino_graph){arena_alloc_array(arena, reading->items.count + 1, sizeof *ret_graph->items),
+                                         reading->items.count};
+    if (reading->items.count > 0)
+      memcpy(ret_graph->items, reading->items.items, reading->items.count * sizeof *ret_graph->items);
   }
-  free(reading->items);
+  vector_done(&reading->items);
   free(reading);
-  return is_read && ret_graph->items != NULL;
+  return is_read;
 }

@@ -35,7 +35,7 @@ struct openvino_graph {
   size_t count;
 };
 
-// False: it is no such XML, is cut, or memory is out.
+// False: not such an XML, or cut.
 bool openvino_graph_read(const char *text, size_t length, struct arena *arena, struct openvino_graph *ret_graph);
 
 #define OPENVINO_WORK_TAGS (4u + LAYER_WORK_TAGS)

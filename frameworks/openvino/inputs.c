@@ -35,7 +35,7 @@ static enum status read_name(struct openvino_state *state, const struct ov_port 
   } else {
     info->name = arena_format(arena, "%s_%zu", kind, number); // without a name
   }
-  return info->name != NULL ? STATUS_OK : model_no_memory(&state->options, err);
+  return STATUS_OK;
 }
 
 // *ret_rank -1: it does not say how many dimensions there are.
@@ -67,15 +67,15 @@ static enum status read_input(struct openvino_state *state, const struct ov_port
   TRY_OV(state->api.port_get_element_type(port, &type), what);
   info->type = tensor_type_of(state, type);
   if (info->type == 0)
-    return error_set(err, STATUS_INPUT, what, state->options.model_path, NULL,
+    return error_set(err, STATUS_INPUT, what, state->common.options.model_path, NULL,
                      "input \"%s\" has elements of a type that is not handled (OpenVINO's number %d)", info->name,
                      type);
   XSP_TRY(read_shape(state, port, info, &rank, err));
   if (rank < 0)
-    return error_set(err, STATUS_INPUT, what, state->options.model_path, "export the model with shapes",
+    return error_set(err, STATUS_INPUT, what, state->common.options.model_path, "export the model with shapes",
                      "input \"%s\" does not say how many dimensions it has", info->name);
   if (rank > TENSOR_MAXIMUM_RANK)
-    return error_set(err, STATUS_INPUT, what, state->options.model_path, NULL,
+    return error_set(err, STATUS_INPUT, what, state->common.options.model_path, NULL,
                      "input \"%s\" has %lld dimensions, at most %d are handled", info->name, (long long)rank,
                      TENSOR_MAXIMUM_RANK);
   return STATUS_OK;
@@ -100,8 +100,6 @@ static enum status read_outputs(struct openvino_state *state, struct arena *aren
   const char *what = "cannot read the model's outputs";
   TRY_OV(state->api.model_outputs_size(state->model, &model->output_count), what);
   model->outputs = arena_alloc_array(arena, model->output_count + 1, sizeof *model->outputs);
-  if (model->outputs == NULL)
-    return model_no_memory(&state->options, err);
   for (size_t i = 0; i < model->output_count; i++) {
     struct ov_port *port = NULL;
     TRY_OV(state->api.model_const_output_by_index(state->model, i, &port), what);
@@ -119,10 +117,6 @@ enum status openvino_read_inputs(struct openvino_state *state, struct arena *are
   TRY_OV(state->api.model_inputs_size(state->model, &state->input_count), what);
   model->inputs = arena_alloc_array(arena, state->input_count + 1, sizeof *model->inputs);
   state->tensors = arena_alloc_array(arena, state->input_count + 1, sizeof *state->tensors);
-  if (model->inputs == NULL || state->tensors == NULL)
-    return model_no_memory(&state->options, err);
-  memset(model->inputs, 0, (state->input_count + 1) * sizeof *model->inputs);
-  memset(state->tensors, 0, (state->input_count + 1) * sizeof *state->tensors);
   model->input_count = state->input_count;
   for (size_t i = 0; i < state->input_count; i++) {
     struct ov_port *port = NULL;
@@ -143,19 +137,15 @@ enum status openvino_reshape(struct openvino_state *state, const struct tensor *
   struct ov_partial_shape *shapes = arena_alloc_array(&arena, count, sizeof *shapes);
   struct ov_dimension *dimensions = arena_alloc_array(&arena, count * TENSOR_MAXIMUM_RANK, sizeof *dimensions);
   enum status status = STATUS_OK;
-  if (ports == NULL || shapes == NULL || dimensions == NULL) {
-    status = model_no_memory(&state->options, err);
-  } else {
-    for (size_t i = 0; i < count; i++) {
-      int64_t rank = inputs[i].info->rank;
-      ports[i] = i;
-      shapes[i] = (struct ov_partial_shape){{rank, rank}, &dimensions[i * TENSOR_MAXIMUM_RANK]};
-      for (int64_t k = 0; k < rank; k++)
-        shapes[i].dimensions[k] = (struct ov_dimension){inputs[i].shape[k], inputs[i].shape[k]};
-    }
-    if (state->api.model_reshape_by_port_indexes(state->model, ports, shapes, count) != 0)
-      status = openvino_failed(state, "cannot give the model's inputs these shapes", err);
+  for (size_t i = 0; i < count; i++) {
+    int64_t rank = inputs[i].info->rank;
+    ports[i] = i;
+    shapes[i] = (struct ov_partial_shape){{rank, rank}, &dimensions[i * TENSOR_MAXIMUM_RANK]};
+    for (int64_t k = 0; k < rank; k++)
+      shapes[i].dimensions[k] = (struct ov_dimension){inputs[i].shape[k], inputs[i].shape[k]};
   }
+  if (state->api.model_reshape_by_port_indexes(state->model, ports, shapes, count) != 0)
+    status = openvino_failed(state, "cannot give the model's inputs these shapes", err);
   arena_done(&arena);
   return status;
 }
@@ -168,7 +158,7 @@ enum status openvino_bind_inputs(struct openvino_state *state, const struct tens
     struct ov_shape shape = {input->info->rank, (int64_t *)(uintptr_t)input->shape}; // read only
     if (input->info->type == TENSOR_STRING && state->api.tensor_create_from_string_array == NULL)
       return error_set(err, STATUS_INPUT, what, input->info->name, "OpenVINO 2025 or later",
-                       "OpenVINO %s makes no tensors of texts", state->version);
+                       "OpenVINO %s makes no tensors of texts", state->common.version);
     if (input->info->type == TENSOR_STRING)
       TRY_OV(state->api.tensor_create_from_string_array(input->data, input->size_bytes / sizeof(const char *), shape,
                                                         &state->tensors[i]),

@@ -3,6 +3,8 @@
 // counters. Called by openvino.c; note_counters is all that runs within an inference.
 #include "frameworks/openvino/state.h"
 
+#include "base/memory.h"
+
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +18,7 @@ static struct openvino_state *the_state; // for own_ticks, which is given none
 void openvino_find_listener(struct openvino_state *state)
 {
   char path[4096];
-  snprintf(path, sizeof path, "%s/openvino.so", state->options.tracer_directory);
+  snprintf(path, sizeof path, "%s/openvino.so", state->common.options.tracer_directory);
   void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   void *symbol = handle != NULL ? dlsym(handle, OPENVINO_LISTENER_SYMBOL) : NULL;
   openvino_listener_fn listener = NULL;
@@ -32,10 +34,10 @@ static uint64_t listener_ticks(void)
   return the_state->own_ticks + (the_state->listener != NULL ? the_state->listener->own_ticks() : 0);
 }
 
-enum status openvino_choose_route(struct openvino_state *state, struct predictor_model *model, struct error *err)
+void openvino_choose_route(struct openvino_state *state, struct predictor_model *model)
 {
   the_state = state;
-  bool has_layers = model_has_layers(&state->options);
+  bool has_layers = state->common.has_layers;
   bool listens = has_layers && state->listener != NULL && state->major >= LISTENER_MAJOR;
   state->route = !has_layers ? OPENVINO_NO_LAYERS : listens ? OPENVINO_LISTENER : OPENVINO_COUNTERS;
   static const char *const sources[] = {"none", "listener", "performance counters"};
@@ -45,7 +47,6 @@ enum status openvino_choose_route(struct openvino_state *state, struct predictor
   static const struct layer_publisher_options publishing = {
       .tracer = "openvino", .untold = "start,thread", .times = LAYER_TIMES_LAID_OUT};
   state->publisher = layer_publisher_create(&publishing);
-  return state->publisher != NULL ? STATUS_OK : model_no_memory(&state->options, err);
 }
 
 // The list is there before the first inference, with all times zero.
@@ -54,20 +55,16 @@ enum status openvino_read_nodes(struct openvino_state *state, struct error *err)
   arena_done(&state->node_arena);
   state->nodes = (struct openvino_nodes){0};
   state->inferences = 0;
-  state->told_us = NULL;
+  state->sum_us = NULL;
   struct ov_profiling_list list = {0};
   TRY_OV(state->api.infer_request_get_profiling_info(state->request, &list), "cannot read OpenVINO's list of layers");
-  enum status status = openvino_nodes_read(&list, &state->node_arena, &state->nodes, err);
+  openvino_nodes_read(&list, &state->node_arena, &state->nodes);
   state->api.profiling_info_list_free(&list);
-  XSP_TRY(status);
-  state->told_us = arena_alloc_array(&state->node_arena, state->nodes.count + 1, sizeof *state->told_us);
+  state->sum_us = arena_alloc_array(&state->node_arena, state->nodes.count + 1, sizeof *state->sum_us);
   struct openvino_layer *layers = arena_alloc_array(&state->node_arena, state->nodes.count + 1, sizeof *layers);
   struct openvino_graph graph; // its texts are the tags'
   openvino_graph_export(&state->api, state->compiled, &state->node_arena, &graph);
   state->work = openvino_work_read(&graph, &state->nodes, &state->node_arena);
-  if (state->told_us == NULL || layers == NULL || state->work == NULL)
-    return model_no_memory(&state->options, err);
-  memset(state->told_us, 0, (state->nodes.count + 1) * sizeof *state->told_us);
   for (size_t i = 0; i < state->nodes.count; i++) {
     const struct openvino_node *node = &state->nodes.nodes[i];
     const struct openvino_work *work = &state->work[i];
@@ -83,9 +80,7 @@ enum status openvino_read_nodes(struct openvino_state *state, struct error *err)
 enum status openvino_note_counters(struct openvino_state *state, struct xsp_context span, uint64_t start_ns,
                                    struct error *err)
 {
-  uint64_t *durations = calloc(state->nodes.count + 1, sizeof *durations);
-  if (durations == NULL)
-    return model_no_memory(&state->options, err);
+  uint64_t *durations = memory_new(state->nodes.count + 1, sizeof *durations);
   struct ov_profiling_list list = {0};
   if (state->api.infer_request_get_profiling_info(state->request, &list) != 0) {
     free(durations);
@@ -94,20 +89,17 @@ enum status openvino_note_counters(struct openvino_state *state, struct xsp_cont
   for (size_t i = 0; i < state->nodes.count; i++) {
     size_t at = state->nodes.nodes[i].at;
     if (at < list.count && list.infos[at].status == OV_NODE_EXECUTED)
-      durations[i] = openvino_duration_ns(list.infos[at].real_time_us, state->inferences, &state->told_us[i]);
+      durations[i] = openvino_duration_ns(list.infos[at].real_time_us, state->inferences, &state->sum_us[i]);
   }
   state->api.profiling_info_list_free(&list);
-  struct inference inference = {.model = span, .start_ns = start_ns, .durations_ns = durations};
-  if (inferences_add(&state->waiting, inference))
-    return STATUS_OK;
-  free(durations);
-  return model_no_memory(&state->options, err);
+  inferences_add(&state->waiting, (struct inference){.model = span, .start_ns = start_ns, .durations_ns = durations});
+  return STATUS_OK;
 }
 
 enum { TAGS_MOST = 2 + OPENVINO_WORK_TAGS };
 
-static enum status publish_one(struct openvino_state *state, const struct inference *inference, struct layer_told *told,
-                               struct layer_tag (*tags)[TAGS_MOST], struct error *err)
+static enum status publish_one(struct openvino_state *state, const struct inference *inference,
+                               struct layer_report *told, struct layer_tag (*tags)[TAGS_MOST], struct error *err)
 {
   size_t count = 0;
   for (size_t i = 0; i < state->nodes.count; i++) {
@@ -120,15 +112,15 @@ static enum status publish_one(struct openvino_state *state, const struct infere
     if (node->fused != NULL)
       tags[count][tag_count++] = (struct layer_tag){.key = "fused", .text = node->fused};
     memcpy(&tags[count][tag_count], work->tags, work->tag_count * sizeof *work->tags);
-    told[count] = (struct layer_told){.name = node->name,
-                                      .type = node->type,
-                                      .shape = work->shape,
-                                      .index = node->index,
-                                      .alloc_bytes = -1,
-                                      .duration_ns = inference->durations_ns[i],
-                                      .parent = LAYER_PARENT_MODEL,
-                                      .tags = tags[count],
-                                      .tag_count = tag_count + work->tag_count};
+    told[count] = (struct layer_report){.name = node->name,
+                                        .type = node->type,
+                                        .shape = work->shape,
+                                        .index = node->index,
+                                        .alloc_bytes = -1,
+                                        .duration_ns = inference->durations_ns[i],
+                                        .parent = LAYER_PARENT_MODEL,
+                                        .tags = tags[count],
+                                        .tag_count = tag_count + work->tag_count};
     count++;
   }
   return layer_publish(state->publisher, told, count, inference->model, inference->start_ns, err);
@@ -140,9 +132,9 @@ enum status openvino_flush(struct predictor_model *model, struct error *err)
   if (state->waiting.count == 0)
     return STATUS_OK;
   struct arena arena = {0};
-  struct layer_told *told = arena_alloc_array(&arena, state->nodes.count + 1, sizeof *told);
+  struct layer_report *told = arena_alloc_array(&arena, state->nodes.count + 1, sizeof *told);
   struct layer_tag(*tags)[TAGS_MOST] = arena_alloc_array(&arena, state->nodes.count + 1, sizeof *tags);
-  enum status status = told == NULL || tags == NULL ? model_no_memory(&state->options, err) : STATUS_OK;
+  enum status status = STATUS_OK;
   for (size_t i = 0; i < state->waiting.count && status == STATUS_OK; i++)
     status = publish_one(state, &state->waiting.items[i], told, tags, err);
   inferences_clear(&state->waiting);

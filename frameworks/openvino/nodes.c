@@ -30,19 +30,17 @@ static char *copy(struct arena *arena, const char *text)
   return arena_copy(arena, text_or_empty(text), strlen(text_or_empty(text)));
 }
 
-// The names of the fused nodes that follow the one at `at`; NULL with *ret_failed false: there are none.
-static char *join_fused(const struct ov_profiling_list *list, size_t at, struct arena *arena, bool *ret_failed)
+// The names of the fused nodes that follow the one at `at`; NULL: there are none.
+static char *join_fused(const struct ov_profiling_list *list, size_t at, struct arena *arena)
 {
   size_t size = 0, end = at + 1;
   for (; end < list->count && is_fused(&list->infos[end]); end++)
     size += strlen(text_or_empty(list->infos[end].name)) + 1;
-  *ret_failed = false;
   if (size == 0)
     return NULL;
   char *joined = arena_alloc(arena, size);
-  *ret_failed = joined == NULL;
   char *to = joined;
-  for (size_t i = at + 1; i < end && joined != NULL; i++) {
+  for (size_t i = at + 1; i < end; i++) {
     const char *name = text_or_empty(list->infos[i].name);
     memcpy(to, name, strlen(name));
     to += strlen(name);
@@ -51,12 +49,10 @@ static char *join_fused(const struct ov_profiling_list *list, size_t at, struct 
   return joined;
 }
 
-enum status openvino_nodes_read(const struct ov_profiling_list *list, struct arena *arena,
-                                struct openvino_nodes *ret_nodes, struct error *err)
+void openvino_nodes_read(const struct ov_profiling_list *list, struct arena *arena, struct openvino_nodes *ret_nodes)
 {
   *ret_nodes = (struct openvino_nodes){.nodes = arena_alloc_array(arena, list->count + 1, sizeof *ret_nodes->nodes)};
-  bool failed = ret_nodes->nodes == NULL;
-  for (size_t i = 0; i < list->count && !failed; i++) {
+  for (size_t i = 0; i < list->count; i++) {
     const struct ov_profiling_info *info = &list->infos[i];
     if (is_fused(info) || is_no_work(text_or_empty(info->type)))
       continue;
@@ -64,25 +60,21 @@ enum status openvino_nodes_read(const struct ov_profiling_list *list, struct are
     *node = (struct openvino_node){.name = copy(arena, info->name),
                                    .type = copy(arena, info->type),
                                    .primitive = copy(arena, info->primitive),
-                                   .fused = join_fused(list, i, arena, &failed),
+                                   .fused = join_fused(list, i, arena),
                                    .index = (int64_t)ret_nodes->count,
                                    .at = i};
-    failed = failed || node->name == NULL || node->type == NULL || node->primitive == NULL;
     ret_nodes->count++;
   }
-  if (failed)
-    return error_set(err, STATUS_MEMORY, "cannot read OpenVINO's list of layers", NULL, NULL, "out of memory");
-  return STATUS_OK;
 }
 
-uint64_t openvino_duration_ns(int64_t mean_us, uint64_t inferences, uint64_t *told_us)
+uint64_t openvino_duration_ns(int64_t mean_us, uint64_t inferences, uint64_t *sum_us)
 {
-  uint64_t sum_us = 0;
-  if (mean_us <= 0 || __builtin_mul_overflow((uint64_t)mean_us, inferences, &sum_us) || sum_us <= *told_us)
+  uint64_t all_us = 0;
+  if (mean_us <= 0 || __builtin_mul_overflow((uint64_t)mean_us, inferences, &all_us) || all_us <= *sum_us)
     return 0;
-  uint64_t duration_us = sum_us - *told_us, duration_ns = 0;
+  uint64_t duration_us = all_us - *sum_us, duration_ns = 0;
   if (__builtin_mul_overflow(duration_us, UINT64_C(1000), &duration_ns) || duration_ns > INT64_MAX)
     return 0;
-  *told_us = sum_us;
+  *sum_us = all_us;
   return duration_ns;
 }

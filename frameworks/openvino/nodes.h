@@ -4,11 +4,10 @@
 #define XSP_FRAMEWORKS_OPENVINO_NODES_H
 
 #include "base/arena.h"
-#include "base/error.h"
 #include "frameworks/openvino/abi.h"
 
 struct openvino_node {
-  const char *name, *type, *primitive; // "" where not told
+  const char *name, *type, *primitive; // "" where not reported
   const char *fused;                   // names that were fused into it, comma-separated; NULL: none
   int64_t index;                       // in the list's order, fused ones not counted
   size_t at;                           // its place in the list
@@ -18,13 +17,12 @@ struct openvino_nodes {
   size_t count;
 };
 
-// Inputs, outputs and constants are no nodes; one without a primitive was fused into the last before it that has one.
-enum status openvino_nodes_read(const struct ov_profiling_list *list, struct arena *arena,
-                                struct openvino_nodes *ret_nodes, struct error *err) MUST_CHECK;
+// Inputs, outputs and constants are not nodes; one without a primitive was fused into the last before it that has one.
+void openvino_nodes_read(const struct ov_profiling_list *list, struct arena *arena, struct openvino_nodes *ret_nodes);
 
-// The list tells means over all inferences so far, in whole microseconds. What the n-th inference took is what brings the
-// sum of all told before to n times the mean; so the sums are right, and a single one is right to within n microseconds.
-// `inferences`: n. `told_us`: the sum so far, by the caller kept, 0 at first; it is advanced. Never negative.
-uint64_t openvino_duration_ns(int64_t mean_us, uint64_t inferences, uint64_t *told_us);
+// The list reports means over all inferences so far, in whole microseconds. The duration of inference n is n times the mean
+// minus the sum of the durations before it: sums are exact, one duration is exact to within n microseconds.
+// `inferences`: n. `sum_us`: that sum, 0 at first; it is advanced. Never negative.
+uint64_t openvino_duration_ns(int64_t mean_us, uint64_t inferences, uint64_t *sum_us);
 
 #endif

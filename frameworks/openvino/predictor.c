@@ -11,57 +11,46 @@
 #define OLDEST_MAJOR 2024 // whose numbers of element types are known
 #define ADVICE_FILE "give the path of an IR (.xml), .onnx, .pb or .tflite file"
 
-static const struct library_names library_names = {
-    .name = "openvino",
-    .sonames = (const char *const[]){"libopenvino_c.so", NULL},
-    .package_glob = "openvino/libs/libopenvino_c.so*",
-    .advice = "pip install openvino, or --library openvino=PATH",
-};
+#define LIBRARY_ADVICE "pip install openvino, or --library openvino=PATH"
 
 // ---- the library ----------------------------------------------------------------------------------------------------
 
-static enum status load_functions(struct openvino_state *state, struct error *err)
-{
-  struct openvino_api *api = &state->api;
-  const struct library_function functions[] = {
-#define X(type, name, arguments) {"ov_" #name, &api->name, false},
-      OPENVINO_FUNCTIONS(X)
+static const struct predictor_function functions[] = {
+#define X(type, name, arguments) {"ov_" #name, offsetof(struct openvino_state, api.name), false},
+    OPENVINO_FUNCTIONS(X)
 #undef X
-#define X(type, name, arguments) {"ov_" #name, &api->name, true},
-          OPENVINO_NEWER_FUNCTIONS(X)
+#define X(type, name, arguments) {"ov_" #name, offsetof(struct openvino_state, api.name), true},
+        OPENVINO_NEWER_FUNCTIONS(X)
 #undef X
-  };
-  return library_functions(&state->library, &library_names, functions, sizeof functions / sizeof functions[0],
-                           "OpenVINO of 2024 or later", err);
-}
+};
 
-static enum status open_library(const char *given, struct openvino_state *state, struct error *err)
+static enum status load(struct predictor_state *common, struct error *err)
 {
-  XSP_TRY(library_open(&library_names, given, &state->library, err));
-  XSP_TRY(load_functions(state, err));
+  struct openvino_state *state = (struct openvino_state *)common;
   struct ov_version version = {0};
   if (state->api.get_openvino_version(&version) != 0 || version.build == NULL)
-    return error_set(err, STATUS_SYSTEM, "cannot use library", state->library.path, library_names.advice,
-                     "OpenVINO does not tell its version");
-  // "2026.4.1-22004-a1b2c3d-releases/2026/4": what follows the number is of the build.
-  snprintf(state->version, sizeof state->version, "%.*s", (int)strcspn(version.build, "-"), version.build);
+    return error_set(err, STATUS_SYSTEM, "cannot use library", common->library.path, LIBRARY_ADVICE,
+                     "OpenVINO did not report its version");
+  // "2026.4.1-22004-a1b2c3d-releases/2026/4": after the number comes the build.
+  snprintf(common->version, sizeof common->version, "%.*s", (int)strcspn(version.build, "-"), version.build);
   state->api.version_free(&version);
-  state->major = atoi(state->version);
+  state->major = atoi(common->version);
   if (state->major < OLDEST_MAJOR)
-    return error_set(err, STATUS_SYSTEM, "cannot use library", state->library.path, library_names.advice,
-                     "OpenVINO %s is too old, %d or later is needed", state->version, OLDEST_MAJOR);
+    return error_set(err, STATUS_SYSTEM, "cannot use library", common->library.path, LIBRARY_ADVICE,
+                     "OpenVINO %s is too old, %d or later is needed", common->version, OLDEST_MAJOR);
   return STATUS_OK;
 }
 
-static enum status openvino_probe(const char *library_path, char *library, size_t library_size, char *version,
-                                  size_t version_size, struct error *err)
-{
-  struct openvino_state state = {0};
-  XSP_TRY(open_library(library_path, &state, err));
-  snprintf(library, library_size, "%s", state.library.path);
-  snprintf(version, version_size, "%s", state.version);
-  return STATUS_OK;
-}
+static const struct predictor_library library = {
+    .names = {.name = "openvino",
+              .sonames = (const char *const[]){"libopenvino_c.so", NULL},
+              .package_glob = "openvino/libs/libopenvino_c.so*",
+              .advice = LIBRARY_ADVICE},
+    .expected = "OpenVINO of 2024 or later",
+    .functions = functions,
+    .function_count = sizeof functions / sizeof functions[0],
+    .load = load,
+};
 
 // ---- errors ---------------------------------------------------------------------------------------------------------
 
@@ -83,7 +72,7 @@ enum status openvino_failed(struct openvino_state *state, const char *what, stru
 {
   const char *message = state->api.get_last_err_msg();
   char why[sizeof err->why];
-  one_line(message != NULL && message[0] != 0 ? message : "OpenVINO does not say why", why, sizeof why);
+  one_line(message != NULL && message[0] != 0 ? message : "OpenVINO gave no reason", why, sizeof why);
   bool is_memory = strstr(why, "bad_alloc") != NULL || strstr(why, "out of memory") != NULL ||
                    strstr(why, "std::bad") != NULL || strstr(why, "Failed to allocate") != NULL;
   enum status kind = is_memory ? STATUS_MEMORY : STATUS_INPUT;
@@ -91,7 +80,7 @@ enum status openvino_failed(struct openvino_state *state, const char *what, stru
                        : state->request != NULL ? "other --dim or --input values"
                        : state->model != NULL   ? "other --dim values, or export the model again"
                                                 : "open the model with openvino's Python package, or export it again";
-  return error_set(err, kind, what, state->options.model_path, advice, "%s", why);
+  return error_set(err, kind, what, state->common.options.model_path, advice, "%s", why);
 }
 
 // ---- open -----------------------------------------------------------------------------------------------------------
@@ -100,9 +89,9 @@ static enum status start_core(struct openvino_state *state, struct error *err)
 {
   const char *what = "cannot start OpenVINO";
   TRY_OV(state->api.core_create(&state->core), what);
-  if (state->options.threads != 0) {
+  if (state->common.options.threads != 0) {
     char number[16];
-    snprintf(number, sizeof number, "%u", state->options.threads);
+    snprintf(number, sizeof number, "%u", state->common.options.threads);
     TRY_OV(state->api.core_set_property(state->core, OPENVINO_DEVICE, "INFERENCE_NUM_THREADS", number), what);
   }
   char *precision = NULL;
@@ -114,33 +103,25 @@ static enum status start_core(struct openvino_state *state, struct error *err)
   return STATUS_OK;
 }
 
-static enum status open_state(const struct predictor_options *options, struct arena *arena,
-                              struct predictor_model *model, struct error *err)
+static enum status openvino_check(struct predictor_state *state, struct arena *arena, struct error *err)
+{
+  // TensorFlow's saved models are folders.
+  XSP_TRY(predictor_check_file(state->options.model_path, true, ADVICE_FILE, err));
+  if (state->has_layers && !state->options.force_profile_file)
+    openvino_find_listener((struct openvino_state *)state); // before OpenVINO is loaded
+  return STATUS_OK;
+}
+
+static enum status openvino_open(struct predictor_model *model, struct arena *arena, struct error *err)
 {
   struct openvino_state *state = model->state;
-  state->options = *options;
-  // TensorFlow's saved models are folders.
-  XSP_TRY(model_check_file(options->model_path, true, ADVICE_FILE, err));
-  if (model_has_layers(&state->options) && !state->options.force_profile_file)
-    openvino_find_listener(state);
-  XSP_TRY(open_library(state->options.library_path, state, err));
-  model->framework = "openvino";
-  model->framework_version = state->version;
-  model->library_path = state->library.path;
-  XSP_TRY(openvino_choose_route(state, model, err));
+  openvino_choose_route(state, model);
   XSP_TRY(start_core(state, err));
   if (state->note[0] != 0)
     model->note = state->note;
-  TRY_OV(state->api.core_read_model(state->core, state->options.model_path, NULL, &state->model), "cannot open model");
+  TRY_OV(state->api.core_read_model(state->core, state->common.options.model_path, NULL, &state->model),
+         "cannot open model");
   return openvino_read_inputs(state, arena, model, err);
-}
-
-static void openvino_close(struct predictor_model *model);
-
-static enum status openvino_open(const struct predictor_options *options, struct arena *arena,
-                                 struct predictor_model *ret_model, struct error *err)
-{
-  return model_open(options, arena, ret_model, sizeof(struct openvino_state), open_state, openvino_close, err);
 }
 
 // ---- prepare: for the shapes at hand --------------------------------------------------------------------------------
@@ -219,8 +200,6 @@ static enum status openvino_resume(struct predictor_model *model, struct error *
 static void openvino_close(struct predictor_model *model)
 {
   struct openvino_state *state = model->state;
-  if (state == NULL)
-    return;
   (void)!openvino_flush(model, NULL);
   release_compiled(state);
   if (state->model != NULL)
@@ -228,9 +207,6 @@ static void openvino_close(struct predictor_model *model)
   if (state->core != NULL)
     state->api.core_free(state->core);
   openvino_release_layers(state);
-  free(state);
-  model->state = NULL;
-  model->own_ticks = NULL;
 }
 
 const struct predictor predictor_openvino = {
@@ -238,7 +214,9 @@ const struct predictor predictor_openvino = {
     .summary = "IR, ONNX, TensorFlow and TFLite models in OpenVINO 2024 or later",
     .extensions = ".xml",
     .tells_outputs = true,
-    .probe = openvino_probe,
+    .state_bytes = sizeof(struct openvino_state),
+    .library = &library,
+    .check = openvino_check,
     .open = openvino_open,
     .prepare = openvino_prepare,
     .predict = openvino_predict,

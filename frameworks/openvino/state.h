@@ -4,10 +4,9 @@
 #ifndef XSP_FRAMEWORKS_OPENVINO_STATE_H
 #define XSP_FRAMEWORKS_OPENVINO_STATE_H
 
-#include "base/library.h"
 #include "frameworks/common/inferences.h"
 #include "frameworks/common/layer_publish.h"
-#include "frameworks/common/model_open.h"
+#include "frameworks/common/predictor.h"
 #include "frameworks/openvino/abi.h"
 #include "frameworks/openvino/graph.h"
 #include "frameworks/openvino/nodes.h"
@@ -18,11 +17,9 @@
 enum openvino_route { OPENVINO_NO_LAYERS, OPENVINO_LISTENER, OPENVINO_COUNTERS };
 
 struct openvino_state {
+  struct predictor_state common; // first
   struct openvino_api api;
-  struct library library;
-  char version[64];
   int major;
-  struct predictor_options options; // strings borrowed from the caller, who keeps them while the model is open
   enum openvino_route route;
   char note[128];
   struct ov_core *core;
@@ -40,7 +37,7 @@ struct openvino_state {
   uint64_t inferences;
   const struct openvino_listener *listener;
   uint64_t own_ticks; // reading counters inside of inferences
-  uint64_t *told_us;  // by node, in node_arena
+  uint64_t *sum_us;   // by node, in node_arena
   struct layer_publisher *publisher;
   struct inferences waiting; // counters' route: those that are not published yet
 };
@@ -62,8 +59,7 @@ enum status openvino_bind_inputs(struct openvino_state *state, const struct tens
 
 // openvino_layers.c
 void openvino_find_listener(struct openvino_state *state);
-enum status openvino_choose_route(struct openvino_state *state, struct predictor_model *model,
-                                  struct error *err) MUST_CHECK;
+void openvino_choose_route(struct openvino_state *state, struct predictor_model *model);
 enum status openvino_read_nodes(struct openvino_state *state,
                                 struct error *err) MUST_CHECK; // of the model just compiled
 enum status openvino_note_counters(struct openvino_state *state, struct xsp_context span, uint64_t start_ns,

@@ -120,9 +120,9 @@ static const struct openvino_operator *find_operator(const struct by_name *names
   return NULL;
 }
 
-// Operators behind the first of a Subgraph, then those that were fused into the node. NULL with *ret_failed false: none.
+// Operators after the first of a Subgraph, then those that were fused into the node. NULL: none.
 static const char *fused_of(const struct by_name *names, const struct openvino_node *node, const char *first,
-                            struct arena *arena, bool *ret_failed)
+                            struct arena *arena)
 {
   const char *joined = first;
   for (const char *at = node->fused; at != NULL && *at != 0;) {
@@ -130,10 +130,6 @@ static const char *fused_of(const struct by_name *names, const struct openvino_n
     const struct openvino_operator *operation = find_operator(names, at, length);
     const char *type = operation != NULL ? operation->type : "?"; // which makes the whole unknown
     joined = joined == NULL ? type : arena_format(arena, "%s %s", joined, type);
-    if (joined == NULL) {
-      *ret_failed = true;
-      return NULL;
-    }
     at += length + (at[length] == ',');
   }
   return joined;
@@ -146,12 +142,6 @@ static void add_tensor(struct layer_work *work, enum layer_tensor kind, const st
                  tensor->is_float32 && is_narrow ? tensor->element_bytes / 2u : tensor->element_bytes);
 }
 
-static void add_tag(struct openvino_work *work, const char *key, const char *text)
-{
-  if (text != NULL && text[0] != 0)
-    work->tags[work->tag_count++] = (struct layer_tag){key, text, 0};
-}
-
 // Floats of a node that computes in 16 bits are stored in 16 bits, whatever the graph says.
 static bool is_narrow(const struct openvino_node *node)
 {
@@ -159,41 +149,31 @@ static bool is_narrow(const struct openvino_node *node)
   return suffix != NULL && (strcmp(suffix, "_bf16") == 0 || strcmp(suffix, "_f16") == 0);
 }
 
-static bool read_work(const struct by_name *names, const struct openvino_node *node, struct arena *arena,
+static void read_work(const struct by_name *names, const struct openvino_node *node, struct arena *arena,
                       struct openvino_work *work)
 {
   const struct openvino_operator *operation = find_operator(names, node->name, strlen(node->name));
   if (operation == NULL)
-    return true;
+    return;
   struct layer_work tensors = {0};
   for (size_t i = 0; i < operation->input_count; i++)
     add_tensor(&tensors, operation->inputs[i].is_constant ? LAYER_PARAMETER : LAYER_ACTIVATION, &operation->inputs[i],
                is_narrow(node));
   for (size_t i = 0; i < operation->output_count; i++)
     add_tensor(&tensors, LAYER_OUTPUT, &operation->outputs[i], is_narrow(node));
-  struct layer_tag tags[LAYER_WORK_TAGS];
-  size_t count = layer_work_tags(&tensors, tags);
-  bool failed = false;
-  for (size_t i = 0; i < count; i++) {
-    if (tags[i].text != NULL)
-      failed = (tags[i].text = arena_copy(arena, tags[i].text, strlen(tags[i].text))) == NULL || failed;
-    work->tags[work->tag_count++] = tags[i];
-  }
-  char text[256];
+  work->tag_count = layer_work_tags(&tensors, arena, work->tags);
   if (operation->output_count > 0 && operation->outputs[0].rank != LAYER_RANK_UNKNOWN)
-    work->shape = arena_format(
-        arena, "%s", layer_shape_text(operation->outputs[0].sizes, operation->outputs[0].rank, text, sizeof text));
+    work->shape = layer_work_shape(arena, operation->outputs[0].sizes, operation->outputs[0].rank);
   const char *type = operation->type, *first = NULL;
   if (operation->inner != NULL) { // "Multiply Add": the first is the operator, the others work on its result
     size_t length = strcspn(operation->inner, " ");
     type = arena_copy(arena, operation->inner, length);
     first = operation->inner[length] != 0 ? operation->inner + length + 1 : NULL;
   }
-  add_tag(work, "operator", type);
-  add_tag(work, "fused_ops", fused_of(names, node, first, arena, &failed));
-  add_tag(work, "kernel_shape", operation->kernel);
-  add_tag(work, "mode", operation->mode);
-  return !failed && type != NULL;
+  layer_work_add_text(work->tags, &work->tag_count, "operator", type);
+  layer_work_add_text(work->tags, &work->tag_count, "fused_ops", fused_of(names, node, first, arena));
+  layer_work_add_text(work->tags, &work->tag_count, "kernel_shape", operation->kernel);
+  layer_work_add_text(work->tags, &work->tag_count, "mode", operation->mode);
 }
 
 struct openvino_work *openvino_work_read(const struct openvino_graph *graph, const struct openvino_nodes *nodes,
@@ -201,14 +181,10 @@ struct openvino_work *openvino_work_read(const struct openvino_graph *graph, con
 {
   struct openvino_work *works = arena_alloc_array(arena, nodes->count + 1, sizeof *works);
   struct by_name names = {arena_alloc_array(arena, graph->count + 1, sizeof *names.sorted), graph->count};
-  if (works == NULL || names.sorted == NULL)
-    return NULL;
-  memset(works, 0, (nodes->count + 1) * sizeof *works);
   for (size_t i = 0; i < graph->count; i++)
     names.sorted[i] = &graph->items[i];
   qsort(names.sorted, names.count, sizeof *names.sorted, compare_names);
   for (size_t i = 0; i < nodes->count; i++)
-    if (!read_work(&names, &nodes->nodes[i], arena, &works[i]))
-      return NULL;
+    read_work(&names, &nodes->nodes[i], arena, &works[i]);
   return works;
 }

@@ -153,8 +153,6 @@ static bool read_inputs(struct program_reader *reader, void *target)
 {
   struct program_facts *facts = target;
   facts->inputs = arena_alloc_array(reader->arena, PROGRAM_INPUTS_MOST, sizeof *facts->inputs);
-  if (facts->inputs == NULL)
-    return program_no_memory(reader);
   return program_read_array(reader, PROGRAM_INPUTS_MOST, read_input, facts);
 }
 

@@ -42,7 +42,7 @@ struct program_question { // what a prediction's answer is held against
 
 struct program_prediction {
   struct predictor_interval model, preprocess, postprocess;
-  struct layer_told *layers;
+  struct layer_report *layers;
   size_t layer_count;
 };
 

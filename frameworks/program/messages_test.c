@@ -83,7 +83,7 @@ static void test_prediction(void **state)
   assert_int_equal(read.preprocess.start_ns, 1500);
   assert_int_equal(read.postprocess.end_ns, 0);
   assert_int_equal(read.layer_count, 2);
-  const struct layer_told *block = &read.layers[0], *conv = &read.layers[1];
+  const struct layer_report *block = &read.layers[0], *conv = &read.layers[1];
   assert_int_equal(block->index, 7);
   assert_true(block->parent == LAYER_PARENT_MODEL);
   assert_int_equal(block->alloc_bytes, -1);

@@ -76,10 +76,8 @@ static bool read_layer_shape(struct program_reader *reader, void *target)
   if (!program_read_array(reader, TENSOR_MAXIMUM_RANK, read_size, &shape))
     return false;
   char text[TENSOR_MAXIMUM_RANK * 21 + 3];
-  const char *copy = arena_format(reader->arena, "%s", layer_shape_text(shape.sizes, shape.rank, text, sizeof text));
-  if (copy == NULL)
-    return program_no_memory(reader);
-  *(const char **)target = copy;
+  layer_shape_text(shape.sizes, shape.rank, text, sizeof text);
+  *(const char **)target = arena_copy(reader->arena, text, strlen(text));
   return true;
 }
 
@@ -108,8 +106,6 @@ static bool read_tag(struct program_reader *reader, struct tag_list *list)
   if (list->count == PROGRAM_TAGS_MOST)
     return program_wrong(reader, "is one tag more than the %d there may be", PROGRAM_TAGS_MOST);
   tag->key = arena_copy(reader->arena, reader->json.text, reader->json.length);
-  if (tag->key == NULL)
-    return program_no_memory(reader);
   if (!program_next(reader))
     return false;
   bool good = reader->json.event == JSON_NUMBER ? program_read_number(reader, INT64_MIN, INT64_MAX, &tag->number)
@@ -144,29 +140,26 @@ static bool check_told(struct program_reader *reader, const char *name, bool was
                        was_told ? "is told, though \"untold\" has it" : "is missing, and \"untold\" does not have it");
 }
 
-static bool keep_tags(struct program_reader *reader, struct tag_list *list, bool has_thread, int64_t thread,
-                      struct layer_told *layer)
+static void set_tags(struct program_reader *reader, struct tag_list *list, bool has_thread, int64_t thread,
+                     struct layer_report *layer)
 {
   if (has_thread)
     list->tags[list->count++] = (struct layer_tag){.key = "thread", .number = thread};
   if (list->count == 0)
-    return true;
+    return;
   struct layer_tag *kept = arena_alloc_array(reader->arena, list->count, sizeof *kept);
-  if (kept == NULL)
-    return program_no_memory(reader);
   memcpy(kept, list->tags, list->count * sizeof *kept);
   layer->tags = kept;
   layer->tag_count = list->count;
-  return true;
 }
 
-static bool read_layer_fields(struct program_reader *reader, struct layer_told *layer, size_t at)
+static bool read_layer_fields(struct program_reader *reader, struct layer_report *layer, size_t at)
 {
   const struct program_question *question = reader->question;
   struct predictor_interval times = {0};
   struct tag_list tags = {0};
   int64_t duration = 0, parent = 0, thread = 0;
-  *layer = (struct layer_told){.index = -1, .alloc_bytes = -1, .parent = LAYER_PARENT_MODEL};
+  *layer = (struct layer_report){.index = -1, .alloc_bytes = -1, .parent = LAYER_PARENT_MODEL};
   enum { START, END, DURATION, NAME, TYPE, THREAD, PARENT };
   struct program_field fields[] = {
       [START] = {.name = "start", .read = read_time, .target = &times.start_ns},
@@ -197,7 +190,8 @@ static bool read_layer_fields(struct program_reader *reader, struct layer_told *
   layer->start_ns = times.start_ns;
   layer->duration_ns = fields[DURATION].was_told ? (uint64_t)duration : times.end_ns - times.start_ns;
   layer->parent = fields[PARENT].was_told ? (size_t)parent : LAYER_PARENT_MODEL;
-  return keep_tags(reader, &tags, fields[THREAD].was_told, thread, layer);
+  set_tags(reader, &tags, fields[THREAD].was_told, thread, layer);
+  return true;
 }
 
 static bool read_layer(struct program_reader *reader, void *target, size_t at)
@@ -206,9 +200,7 @@ static bool read_layer(struct program_reader *reader, void *target, size_t at)
   struct program_prediction *prediction = list->prediction;
   if (at == list->capacity) {
     size_t capacity = list->capacity == 0 ? 64 : list->capacity * 2;
-    struct layer_told *layers = arena_alloc_array(reader->arena, capacity, sizeof *layers);
-    if (layers == NULL)
-      return program_no_memory(reader);
+    struct layer_report *layers = arena_alloc_array(reader->arena, capacity, sizeof *layers);
     if (at > 0)
       memcpy(layers, prediction->layers, at * sizeof *layers);
     prediction->layers = layers;
@@ -230,7 +222,7 @@ static bool read_layers(struct program_reader *reader, void *target)
 static bool check_inside(struct program_reader *reader, const struct program_prediction *prediction, size_t at)
 {
   const struct predictor_interval *model = &prediction->model;
-  const struct layer_told *layer = &prediction->layers[at];
+  const struct layer_report *layer = &prediction->layers[at];
   bool is_laid_out = reader->question->untold & PROGRAM_NO_START;
   if (is_laid_out ? layer->duration_ns <= model->end_ns - model->start_ns
                   : layer->start_ns >= model->start_ns && layer->start_ns + layer->duration_ns <= model->end_ns)

@@ -18,13 +18,11 @@
 
 #define REQUEST_MOST ((size_t)4 << 20)
 #define INPUT_ALIGNMENT 64u
-#define LAYER_OR_DEEPER                                                                                                \
-  (XSP_LEVEL_MASK(XSP_LEVEL_LAYER) | XSP_LEVEL_MASK(XSP_LEVEL_LIBRARY) | XSP_LEVEL_MASK(XSP_LEVEL_KERNEL))
 
 struct state {
+  struct predictor_state common; // first
   struct program program;
-  const char *path; // of the program; in the caller's arena
-  bool has_layers;
+  const char *path;           // of the program
   struct program_facts facts; // in the caller's arena
   struct buf request;
   // The inference whose layers are still to be published
@@ -33,11 +31,6 @@ struct state {
   uint64_t start_ns; // when it began, CLOCK_MONOTONIC
   struct layer_publisher *publisher;
 };
-
-static enum status out_of_memory(const char *path, struct error *err)
-{
-  return error_set(err, STATUS_MEMORY, "cannot open model", path, NULL, "out of memory");
-}
 
 // ---- open ------------------------------------------------------------------------------------------------------------
 
@@ -75,15 +68,6 @@ static void end_request(struct state *state, struct json_writer *json)
   buf_text(&state->request, "\n");
 }
 
-static enum status find_program(const struct predictor_options *options, struct arena *arena, const char **ret_path,
-                                struct error *err)
-{
-  const char *given = given_program(options->library_path);
-  const char *path = given != NULL ? given : options->model_path;
-  *ret_path = arena_copy(arena, path, strlen(path));
-  return *ret_path != NULL ? STATUS_OK : out_of_memory(path, err);
-}
-
 static enum status ask_open(struct state *state, const struct predictor_options *options, struct arena *arena,
                             struct error *err)
 {
@@ -97,7 +81,7 @@ static enum status ask_open(struct state *state, const struct predictor_options 
   json_key(&json, "model");
   json_string(&json, real);
   json_key(&json, "layers");
-  json_bool(&json, state->has_layers);
+  json_bool(&json, state->common.has_layers);
   json_key(&json, "threads");
   json_int(&json, options->threads);
   end_request(state, &json);
@@ -106,7 +90,7 @@ static enum status ask_open(struct state *state, const struct predictor_options 
                            err);
 }
 
-static enum status make_publisher(struct state *state, struct arena *arena, struct error *err)
+static void make_publisher(struct state *state, struct arena *arena)
 {
   bool laid_out = state->facts.untold & PROGRAM_NO_START;
   const struct layer_publisher_options options = {
@@ -117,14 +101,16 @@ static enum status make_publisher(struct state *state, struct arena *arena, stru
                                           : LAYER_TIMES_MONOTONIC,
   };
   state->publisher = layer_publisher_create(&options);
-  return state->publisher != NULL ? STATUS_OK : out_of_memory(state->path, err);
 }
 
-static enum status open_state(struct state *state, const struct predictor_options *options, struct arena *arena,
-                              struct predictor_model *model, struct error *err)
+static enum status program_open(struct predictor_model *model, struct arena *arena, struct error *err)
 {
-  state->has_layers = (options->level_mask & LAYER_OR_DEEPER) != 0;
-  XSP_TRY(find_program(options, arena, &state->path, err));
+  struct state *state = model->state;
+  const struct predictor_options *options = &state->common.options;
+  const char *given = given_program(options->library_path);
+  state->program = (struct program){.socket = -1, .inputs = -1, .guarded = -1};
+  buf_init(&state->request, REQUEST_MOST);
+  state->path = given != NULL ? given : options->model_path;
   XSP_TRY(program_start(state->path, &state->program, err));
   XSP_TRY(ask_open(state, options, arena, err));
   model->framework = state->facts.framework;
@@ -132,28 +118,11 @@ static enum status open_state(struct state *state, const struct predictor_option
   model->library_path = state->path;
   model->inputs = state->facts.inputs;
   model->input_count = state->facts.input_count;
-  model->layer_source = state->has_layers ? "program" : "none";
+  model->layer_source = state->common.has_layers ? "program" : "none";
   model->note = state->facts.note;
-  model->told.is_realtime = state->facts.is_realtime;
-  return make_publisher(state, arena, err);
-}
-
-static void program_close(struct predictor_model *model);
-
-static enum status program_open(const struct predictor_options *options, struct arena *arena,
-                                struct predictor_model *ret_model, struct error *err)
-{
-  *ret_model = (struct predictor_model){0};
-  struct state *state = calloc(1, sizeof *state);
-  if (state == NULL)
-    return out_of_memory(options->model_path, err);
-  state->program = (struct program){.socket = -1, .inputs = -1, .guarded = -1};
-  buf_init(&state->request, REQUEST_MOST);
-  ret_model->state = state;
-  enum status status = open_state(state, options, arena, ret_model, err);
-  if (status != STATUS_OK)
-    program_close(ret_model);
-  return status;
+  model->reported.is_realtime = state->facts.is_realtime;
+  make_publisher(state, arena);
+  return STATUS_OK;
 }
 
 // ---- prepare ---------------------------------------------------------------------------------------------------------
@@ -243,7 +212,7 @@ static enum status program_predict(struct predictor_model *model, const struct t
 {
   (void)inputs; // handed over by prepare
   struct state *state = model->state;
-  struct program_question question = {.wants_layers = state->has_layers, .untold = state->facts.untold};
+  struct program_question question = {.wants_layers = state->common.has_layers, .untold = state->facts.untold};
   struct json_writer json;
   begin_request(state, &json, "predict");
   end_request(state, &json);
@@ -260,10 +229,10 @@ static enum status program_predict(struct predictor_model *model, const struct t
     return status;
   }
   state->start_ns = begin_ns + (prediction->model.start_ns - question.sent_ns);
-  model->told.model = prediction->model;
-  model->told.preprocess = prediction->preprocess;
-  model->told.postprocess = prediction->postprocess;
-  model->told.transport_ns = transport_ns(&question, prediction);
+  model->reported.model = prediction->model;
+  model->reported.preprocess = prediction->preprocess;
+  model->reported.postprocess = prediction->postprocess;
+  model->reported.transport_ns = transport_ns(&question, prediction);
   return STATUS_OK;
 }
 
@@ -282,16 +251,12 @@ static enum status program_flush(struct predictor_model *model, struct error *er
 static void program_close(struct predictor_model *model)
 {
   struct state *state = model->state;
-  if (state == NULL)
-    return;
   if (state->publisher != NULL)
     (void)!program_flush(model, NULL);
   program_end(&state->program);
   arena_done(&state->arena);
   buf_done(&state->request);
   layer_publisher_free(state->publisher);
-  free(state);
-  model->state = NULL;
 }
 
 const struct predictor predictor_program = {
@@ -300,6 +265,7 @@ const struct predictor predictor_program = {
     .extensions = ".py .predictor",
     .tells_times = true,
     .executes_model = true,
+    .state_bytes = sizeof(struct state),
     .probe = program_probe,
     .open = program_open,
     .prepare = program_prepare,

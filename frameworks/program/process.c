@@ -4,6 +4,8 @@
 // process that does nothing but wait for that.
 #include "frameworks/program/process.h"
 
+#include "base/memory.h"
+
 #include "frameworks/common/layer_publish.h"
 #include "frameworks/program/messages.h"
 
@@ -65,15 +67,13 @@ static char **make_environment(char *socket_text, char *inputs_text)
   size_t count = 0, kept = 0;
   while (environ[count] != NULL)
     count++;
-  char **list = calloc(count + 3, sizeof *list);
-  for (size_t i = 0; list != NULL && i < count; i++)
+  char **list = memory_new(count + 3, sizeof *list);
+  for (size_t i = 0; i < count; i++)
     if (strncmp(environ[i], "XSP_SESSION=", 12) != 0 && strncmp(environ[i], "XSP_TRACERS=", 12) != 0 &&
         strncmp(environ[i], "XSP_PREDICTOR_", 14) != 0)
       list[kept++] = environ[i];
-  if (list != NULL) {
-    list[kept++] = socket_text;
-    list[kept++] = inputs_text;
-  }
+  list[kept++] = socket_text;
+  list[kept++] = inputs_text;
   return list;
 }
 
@@ -170,7 +170,7 @@ enum status program_start(const char *path, struct program *ret_program, struct 
   snprintf(socket_text, sizeof socket_text, "XSP_PREDICTOR_FD=%d", pair[1]);
   snprintf(inputs_text, sizeof inputs_text, "XSP_PREDICTOR_INPUTS_FD=%d", ret_program->inputs);
   char **environment = make_environment(socket_text, inputs_text);
-  if (environment == NULL || pipe2(report, O_CLOEXEC) != 0) {
+  if (pipe2(report, O_CLOEXEC) != 0) {
     free(environment);
     close(pair[1]);
     return error_set_errno(err, STATUS_SYSTEM, what, path, NULL);
@@ -325,9 +325,7 @@ static enum status receive_line(struct program *program, const char *message, st
   struct buf *line = &program->line;
   buf_clear(line);
   for (;;) {
-    if (!buf_reserve(line, READ_BYTES))
-      return error_set(err, STATUS_MEMORY, "cannot read the predictor program's answer", program->path, NULL,
-                       "out of memory");
+    (void)buf_reserve(line, READ_BYTES); // its maximum is larger by that
     if (!wait_readable(program))
       return explain_end(program, message, err);
     ssize_t more = recv(program->socket, line->data + line->length, READ_BYTES, 0);
@@ -349,7 +347,8 @@ static enum status receive_line(struct program *program, const char *message, st
 enum status program_ask(struct program *program, const char *message, const struct buf *request, struct error *err)
 {
   if (request->failed)
-    return error_set(err, STATUS_MEMORY, "cannot ask the predictor program", program->path, NULL, "out of memory");
+    return error_set(err, STATUS_INPUT, "cannot ask the predictor program", program->path, "a model with fewer inputs",
+                     "the request is too long");
   if (program->process == 0)
     return error_set(err, STATUS_INPUT, "cannot ask the predictor program", program->path, NULL, "it has ended");
   XSP_TRY(send_all(program, message, request, err));

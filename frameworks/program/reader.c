@@ -29,13 +29,6 @@ bool program_wrong(struct program_reader *reader, const char *format, ...)
   return false;
 }
 
-bool program_no_memory(struct program_reader *reader)
-{
-  reader->status = error_set(reader->err, STATUS_MEMORY, "cannot read the predictor program's answer", reader->program,
-                             NULL, "out of memory");
-  return false;
-}
-
 // Two ends of a path that is too long for its room are as good as none: it is cut.
 size_t program_path_push(struct program_reader *reader, const char *format, const char *name, size_t index)
 {
@@ -76,8 +69,6 @@ bool program_read_text(struct program_reader *reader, void *target)
   if (memchr(json->text, 0, json->length) != NULL)
     return program_wrong(reader, "has a zero byte");
   const char *copy = arena_copy(reader->arena, json->text, json->length);
-  if (copy == NULL)
-    return program_no_memory(reader);
   *(const char **)target = copy;
   return true;
 }

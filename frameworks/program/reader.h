@@ -30,7 +30,6 @@ struct program_field {
 
 // All return false where the answer is wrong, which `reader->status` and its error then say.
 __attribute__((format(printf, 2, 3))) bool program_wrong(struct program_reader *reader, const char *format, ...);
-bool program_no_memory(struct program_reader *reader);
 // `name` into `format` ("%s", ".%s"); without one the index, "[3]". Returns what path_pop takes.
 size_t program_path_push(struct program_reader *reader, const char *format, const char *name, size_t index);
 void program_path_pop(struct program_reader *reader, size_t before);

@@ -29,11 +29,6 @@ static enum status wrong(const struct parser *parser, const char *why, const cha
   return error_set(parser->err, STATUS_INPUT, "cannot read scripted model", where, NULL, "%s: %s", why, what);
 }
 
-static enum status no_memory(const struct parser *parser)
-{
-  return error_set(parser->err, STATUS_MEMORY, "cannot read scripted model", parser->path, NULL, "out of memory");
-}
-
 static bool read_whole(const char *text, uint64_t maximum, uint64_t *ret_value)
 {
   if (text[0] < '0' || text[0] > '9')
@@ -94,8 +89,8 @@ static enum status read_shape(struct parser *parser, char *text, struct tensor_i
       return wrong(parser, "no dimension", part);
     } else {
       info->shape[at] = -1;
-      if (strcmp(part, "?") != 0 && (info->dimension_name[at] = arena_copy(parser->arena, part, strlen(part))) == NULL)
-        return no_memory(parser);
+      if (strcmp(part, "?") != 0)
+        info->dimension_name[at] = arena_copy(parser->arena, part, strlen(part));
     }
   }
   return STATUS_OK;
@@ -109,8 +104,6 @@ static enum status read_input(struct parser *parser, char **fields, size_t count
   if (model->input_count == parser->input_capacity) {
     size_t capacity = parser->input_capacity == 0 ? 4 : parser->input_capacity * 2;
     struct tensor_info *grown = arena_alloc_array(parser->arena, capacity, sizeof *grown);
-    if (grown == NULL)
-      return no_memory(parser);
     if (model->input_count > 0)
       memcpy(grown, model->inputs, model->input_count * sizeof *grown);
     model->inputs = grown;
@@ -118,8 +111,6 @@ static enum status read_input(struct parser *parser, char **fields, size_t count
   }
   struct tensor_info *info = &model->inputs[model->input_count++];
   *info = (struct tensor_info){.name = arena_copy(parser->arena, fields[1], strlen(fields[1]))};
-  if (info->name == NULL)
-    return no_memory(parser);
   if (!read_type(fields[2], &info->type))
     return wrong(parser, "unknown type", fields[2]);
   return count == 4 ? read_shape(parser, fields[3], info) : STATUS_OK;
@@ -130,21 +121,15 @@ static enum status read_layer(struct parser *parser, char **fields, size_t count
   if (count < 4)
     return wrong(parser, "expected", "layer NAME TYPE DURATION [shape=DIMENSIONS] [alloc=BYTES]");
   struct script_layer *layer = arena_alloc(parser->arena, sizeof *layer);
-  if (layer == NULL)
-    return no_memory(parser);
   layer->name = arena_copy(parser->arena, fields[1], strlen(fields[1]));
   layer->type = arena_copy(parser->arena, fields[2], strlen(fields[2]));
   layer->alloc_bytes = -1;
-  if (layer->name == NULL || layer->type == NULL)
-    return no_memory(parser);
   if (!read_duration(fields[3], &layer->duration_ns))
     return wrong(parser, "no duration", fields[3]);
   for (size_t i = 4; i < count; i++) {
     uint64_t bytes = 0;
     if (strncmp(fields[i], "shape=", 6) == 0) {
       layer->shape = arena_copy(parser->arena, fields[i] + 6, strlen(fields[i] + 6));
-      if (layer->shape == NULL)
-        return no_memory(parser);
     } else if (strncmp(fields[i], "alloc=", 6) == 0 && read_whole(fields[i] + 6, INT64_MAX, &bytes)) {
       layer->alloc_bytes = (int64_t)bytes;
     } else {
@@ -165,8 +150,7 @@ static enum status read_kernel(struct parser *parser, char **fields, size_t coun
   if (parser->last_kernel == NULL)
     return wrong(parser, "a kernel before the first layer", fields[1]);
   struct script_kernel *kernel = arena_alloc(parser->arena, sizeof *kernel);
-  if (kernel == NULL || (kernel->name = arena_copy(parser->arena, fields[1], strlen(fields[1]))) == NULL)
-    return no_memory(parser);
+  kernel->name = arena_copy(parser->arena, fields[1], strlen(fields[1]));
   if (!read_duration(fields[2], &kernel->duration_ns))
     return wrong(parser, "no duration", fields[2]);
   *parser->last_kernel = kernel;
@@ -258,8 +242,6 @@ enum status script_parse(const char *text, size_t length, const char *path, stru
     size_t line_length = (size_t)((newline != NULL ? newline : end) - text);
     parser.line++;
     char *line = arena_copy(arena, text, line_length);
-    if (line == NULL)
-      return no_memory(&parser);
     if (memchr(line, 0, line_length) != NULL)
       return wrong(&parser, "no text", "a NUL byte");
     XSP_TRY(read_line(&parser, line));

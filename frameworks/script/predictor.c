@@ -19,9 +19,9 @@
 __attribute__((visibility("default"))) struct xsp_script_hooks xsp_script_hooks = {.size = sizeof xsp_script_hooks};
 
 struct state {
+  struct predictor_state common; // first
   struct script_model model;
   uint64_t predictions;
-  bool has_layers; // the session wants the layer level
 };
 
 static uint64_t now_ns(void)
@@ -95,7 +95,7 @@ static enum status read_file(const char *path, struct arena *arena, char **ret_t
   char *text = arena_alloc(arena, SCRIPT_TEXT_MAXIMUM + 1);
   size_t length = 0;
   ssize_t got = 1;
-  while (text != NULL && got > 0 && length <= SCRIPT_TEXT_MAXIMUM) {
+  while (got > 0 && length <= SCRIPT_TEXT_MAXIMUM) {
     got = read(fd, text + length, SCRIPT_TEXT_MAXIMUM + 1 - length);
     if (got > 0)
       length += (size_t)got;
@@ -103,8 +103,6 @@ static enum status read_file(const char *path, struct arena *arena, char **ret_t
       got = 1;
   }
   close(fd);
-  if (text == NULL)
-    return error_set(err, STATUS_MEMORY, what, path, NULL, "out of memory");
   if (got < 0)
     return error_set_errno(err, STATUS_INPUT, what, path, NULL);
   *ret_text = text;
@@ -126,28 +124,22 @@ static void make_sites(struct state *state)
   }
 }
 
-static enum status script_open(const struct predictor_options *options, struct arena *arena,
-                               struct predictor_model *ret_model, struct error *err)
+static enum status script_open(struct predictor_model *model, struct arena *arena, struct error *err)
 {
-  *ret_model = (struct predictor_model){0};
+  struct state *state = model->state;
+  const char *path = state->common.options.model_path;
   char *text = NULL;
   size_t length = 0;
-  struct state *state = arena_alloc(arena, sizeof *state);
-  if (state == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot open model", options->model_path, NULL, "out of memory");
-  XSP_TRY(read_file(options->model_path, arena, &text, &length, err));
-  XSP_TRY(script_parse(text, length, options->model_path, arena, &state->model, err));
-  state->has_layers =
-      (options->level_mask & ~(XSP_LEVEL_MASK(XSP_LEVEL_APPLICATION) | XSP_LEVEL_MASK(XSP_LEVEL_MODEL))) != 0;
-  if (state->has_layers)
+  XSP_TRY(read_file(path, arena, &text, &length, err));
+  XSP_TRY(script_parse(text, length, path, arena, &state->model, err));
+  if (state->common.has_layers)
     make_sites(state);
-  ret_model->framework = "script";
-  ret_model->framework_version = "1";
-  ret_model->library_path = "built in";
-  ret_model->inputs = state->model.inputs;
-  ret_model->input_count = state->model.input_count;
-  ret_model->layer_source = state->has_layers ? "script" : "none";
-  ret_model->state = state;
+  model->framework = "script";
+  model->framework_version = "1";
+  model->library_path = "built in";
+  model->inputs = state->model.inputs;
+  model->input_count = state->model.input_count;
+  model->layer_source = state->common.has_layers ? "script" : "none";
   if (state->model.fault != SCRIPT_FAULT_NONE && state->model.fault_prediction == 0)
     do_fault(&state->model);
   return STATUS_OK;
@@ -205,17 +197,12 @@ static enum status script_predict(struct predictor_model *model, const struct te
   return STATUS_OK;
 }
 
-static void script_close(struct predictor_model *model)
-{
-  model->state = NULL; // all of it is the arena's
-}
-
 const struct predictor predictor_script = {
     .name = "script",
     .summary = "scripted models of known layers, kernels and faults, for tests",
     .extensions = ".script.txt .xspscript",
+    .state_bytes = sizeof(struct state),
     .probe = script_probe,
     .open = script_open,
     .predict = script_predict,
-    .close = script_close,
 };

@@ -31,16 +31,13 @@ static bool fail_at(struct reading *reading, const struct wire *message)
     return false;
   const char *problem = arena_format(reading->arena, "it is no graph of TensorFlow, or damaged at byte %zu: %s",
                                      (size_t)(message->at - reading->start), message->problem);
-  return fail(reading, problem != NULL ? problem : message->problem);
+  return fail(reading, problem);
 }
 
 static const char *copy(struct reading *reading, const struct wire_field *field)
 {
-  // A name with a NUL inside is cut there: it then names nothing, and whoever looks it up is told so.
-  const char *text = arena_copy(reading->arena, field->bytes, field->length);
-  if (text == NULL)
-    fail(reading, "out of memory");
-  return text;
+  // A name with a NUL inside is cut there: it then names nothing, and a lookup fails.
+  return arena_copy(reading->arena, field->bytes, field->length);
 }
 
 // ---- attributes ------------------------------------------------------------------------------------------------------
@@ -82,7 +79,7 @@ static const char *join_list(struct reading *reading, struct wire message)
     int length = field.length > 256 ? 256 : (int)field.length;
     joined = arena_format(reading->arena, "%s%s%.*s", joined != NULL ? joined : "", joined != NULL ? " " : "", length,
                           field.bytes);
-    if (joined == NULL || strlen(joined) > 1024)
+    if (strlen(joined) > 1024)
       break;
   }
   return joined;
@@ -176,15 +173,11 @@ static bool read_node(struct reading *reading, struct wire message, struct tenso
   node->name = node->op = "";
   node->shape.rank = TENSORFLOW_NO_RANK; // without the attribute
   node->inputs = arena_alloc_array(reading->arena, count_fields(reading, message, 3) + 1, sizeof *node->inputs);
-  if (node->inputs == NULL)
-    return fail(reading, "out of memory");
   struct wire_field field;
   while (wire_next(&message, &field)) {
     if (field.type != WIRE_BYTES)
       continue;
     const char *text = field.number <= 3 ? copy(reading, &field) : "";
-    if (text == NULL)
-      return false;
     if (field.number == 1)
       node->name = text;
     else if (field.number == 2)
@@ -197,14 +190,12 @@ static bool read_node(struct reading *reading, struct wire message, struct tenso
   return reading->problem == NULL;
 }
 
-static bool make_slots(struct reading *reading, struct tensorflow_graph *graph)
+static void make_slots(struct reading *reading, struct tensorflow_graph *graph)
 {
   size_t slot_count = 16;
   while (slot_count < graph->count * 2)
     slot_count *= 2;
   graph->slots = arena_alloc_array(reading->arena, slot_count, sizeof *graph->slots);
-  if (graph->slots == NULL)
-    return fail(reading, "out of memory");
   graph->slot_count = slot_count;
   graph->seed = hash_new_seed();
   for (size_t i = 0; i < graph->count; i++) {
@@ -217,7 +208,6 @@ static bool make_slots(struct reading *reading, struct tensorflow_graph *graph)
       at = (at + 1) & (slot_count - 1);
     graph->slots[at] = (uint32_t)i + 1;
   }
-  return true;
 }
 
 // The nodes of a message in which they are fields of `number`.
@@ -227,13 +217,12 @@ static bool read_nodes(struct reading *reading, struct wire message, uint64_t nu
   if (reading->problem != NULL || count > NODES_MAXIMUM)
     return fail(reading, "too many nodes");
   graph->nodes = arena_alloc_array(reading->arena, count + 1, sizeof *graph->nodes);
-  if (graph->nodes == NULL)
-    return fail(reading, "out of memory");
   struct wire_field field;
   while (wire_next(&message, &field))
     if (wire_is(&field, number, WIRE_BYTES) && !read_node(reading, wire_inside(&field), &graph->nodes[graph->count++]))
       return false;
-  return make_slots(reading, graph);
+  make_slots(reading, graph);
+  return true;
 }
 
 static bool read_function(struct reading *reading, struct wire message, struct tensorflow_graph *function)
@@ -246,8 +235,8 @@ static bool read_function(struct reading *reading, struct wire message, struct t
       continue;
     struct wire signature = wire_inside(&field);
     while (wire_next(&signature, &name))
-      if (wire_is(&name, 1, WIRE_BYTES) && (function->name = copy(reading, &name)) == NULL)
-        return false;
+      if (wire_is(&name, 1, WIRE_BYTES))
+        function->name = copy(reading, &name);
   }
   return read_nodes(reading, message, 3, function);
 }
@@ -258,8 +247,6 @@ static bool read_library(struct reading *reading, struct wire message, struct te
   if (reading->problem != NULL || graph->functions != NULL)
     return fail(reading, "it has two libraries of functions");
   graph->functions = arena_alloc_array(reading->arena, count + 1, sizeof *graph->functions);
-  if (graph->functions == NULL)
-    return fail(reading, "out of memory");
   struct wire_field field;
   while (wire_next(&message, &field))
     if (wire_is(&field, 1, WIRE_BYTES) &&

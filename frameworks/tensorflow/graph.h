@@ -45,7 +45,7 @@ struct tensorflow_graph {
 
 void tensorflow_shape_read(const void *bytes, size_t length, struct tensorflow_shape *ret_shape); // TensorShapeProto
 
-// Reads a GraphDef. False: `ret_problem` says what is wrong with it ("out of memory" too).
+// Reads a GraphDef. False: `ret_problem` says what is wrong with it.
 bool tensorflow_graph_read(const void *bytes, size_t length, struct arena *arena, struct tensorflow_graph *ret_graph,
                            const char **ret_problem);
 // `name` need not end with NUL. NULL: no such node.

@@ -3,10 +3,12 @@
 // nodes in the bodies of functions that TensorFlow did not inline are layers below the node that called them.
 #include "frameworks/tensorflow/layers.h"
 
-#include "base/hash.h"
+#include "base/interner.h"
+#include "base/vector.h"
 #include "frameworks/common/layer_publish.h"
 #include "frameworks/tensorflow/fusion.h"
 #include "frameworks/tensorflow/metadata.h"
+#include "frameworks/tensorflow/types.h"
 #include "frameworks/tensorflow/work.h"
 
 #include <stdlib.h>
@@ -15,7 +17,6 @@
 #define LAYERS_MAXIMUM ((size_t)1 << 20)
 #define CALLS_MAXIMUM 64u
 #define TAGS_MAXIMUM (3u + TENSORFLOW_WORK_TAGS)
-#define SHAPE_TEXT_SIZE 256
 
 struct layer {
   const char *node; // as TensorFlow names it; the key
@@ -33,29 +34,20 @@ struct tensorflow_layers {
   const struct tensorflow_graph *model;
   const char *model_path;
   struct layer_publisher *publisher;
-  struct arena arena; // what stays
-  struct layer *items;
-  size_t count, capacity;
-  uint32_t *slots; // by node: number + 1; open addressing
-  size_t slot_count;
-  uint64_t seed;
+  struct arena arena;          // of texts that stay
+  struct interner nodes;       // a layer's id
+  VECTOR(struct layer) layers; // by id
   bool has_graph;
 };
 
 struct tensorflow_layers *tensorflow_layers_create(const struct tensorflow_graph *model, const char *model_path)
 {
-  struct tensorflow_layers *layers = calloc(1, sizeof *layers);
-  if (layers == NULL)
-    return NULL;
+  struct tensorflow_layers *layers = memory_new(1, sizeof *layers);
   layers->model = model;
   layers->model_path = model_path;
-  layers->seed = hash_new_seed();
   const struct layer_publisher_options options = {"tensorflow", TENSORFLOW_UNTOLD, LAYER_TIMES_REALTIME};
   layers->publisher = layer_publisher_create(&options);
-  if (layers->publisher != NULL)
-    return layers;
-  free(layers);
-  return NULL;
+  return layers;
 }
 
 void tensorflow_layers_free(struct tensorflow_layers *layers)
@@ -64,8 +56,8 @@ void tensorflow_layers_free(struct tensorflow_layers *layers)
     return;
   layer_publisher_free(layers->publisher);
   arena_done(&layers->arena);
-  free(layers->items);
-  free(layers->slots);
+  interner_done(&layers->nodes);
+  vector_done(&layers->layers);
   free(layers);
 }
 
@@ -74,119 +66,38 @@ bool tensorflow_layers_has_graph(const struct tensorflow_layers *layers)
   return layers->has_graph;
 }
 
-static enum status out_of_memory(const struct tensorflow_layers *layers, struct error *err)
-{
-  return error_set(err, STATUS_MEMORY, "cannot read TensorFlow's run metadata", layers->model_path, NULL,
-                   "out of memory");
-}
-
 // ---- the table -------------------------------------------------------------------------------------------------------
 
-static uint32_t *slot_of(const struct tensorflow_layers *layers, const char *node, size_t length)
+static enum status too_many(const struct tensorflow_layers *layers, struct error *err)
 {
-  for (size_t at = hash_text(node, length, layers->seed);; at++) {
-    uint32_t *slot = &layers->slots[at & (layers->slot_count - 1)];
-    if (*slot == 0)
-      return slot;
-    const char *known = layers->items[*slot - 1].node;
-    if (strlen(known) == length && memcmp(known, node, length) == 0)
-      return slot;
-  }
+  return error_set(err, STATUS_SYSTEM, "cannot read TensorFlow's run metadata", layers->model_path, "a smaller model",
+                   "it has more than %zu nodes, or one with a NUL byte in its name", LAYERS_MAXIMUM);
 }
 
-static bool make_room(struct tensorflow_layers *layers)
+static struct layer *find_layer(struct tensorflow_layers *layers, const char *node, size_t length)
 {
-  if (layers->count < layers->capacity)
-    return true;
-  size_t capacity = layers->capacity == 0 ? 512 : layers->capacity * 2;
-  uint32_t *slots = capacity <= LAYERS_MAXIMUM ? calloc(capacity * 2, sizeof *slots) : NULL;
-  struct layer *items = slots != NULL ? realloc(layers->items, capacity * sizeof *items) : NULL;
-  if (items == NULL) {
-    free(slots);
-    return false;
-  }
-  free(layers->slots);
-  layers->slots = slots;
-  layers->slot_count = capacity * 2;
-  layers->items = items;
-  layers->capacity = capacity;
-  for (size_t i = 0; i < layers->count; i++)
-    *slot_of(layers, items[i].node, strlen(items[i].node)) = (uint32_t)i + 1;
-  return true;
+  uint32_t id = 0;
+  return interner_find(&layers->nodes, node, length, &id) ? &layers->layers.items[id] : NULL;
 }
 
-static struct layer *find_layer(const struct tensorflow_layers *layers, const char *node, size_t length)
-{
-  uint32_t number = layers->slot_count > 0 ? *slot_of(layers, node, length) : 0;
-  return number != 0 ? &layers->items[number - 1] : NULL;
-}
-
-// The layer of a node, made where it is new, which moves the others. NULL: no memory, or more layers than anybody has.
+// The layer of a node, made where it is new, which moves the others. NULL: too_many.
 static struct layer *layer_of(struct tensorflow_layers *layers, const char *node, size_t length)
 {
   struct layer *known = find_layer(layers, node, length);
-  if (known != NULL)
+  if (known != NULL || layers->layers.count == LAYERS_MAXIMUM || memchr(node, 0, length) != NULL)
     return known;
-  char *kept = arena_copy(&layers->arena, node, length);
-  if (kept == NULL || strlen(kept) != length || !make_room(layers))
-    return NULL;
-  uint32_t *slot = slot_of(layers, node, length);
-  layers->items[layers->count] = (struct layer){.node = kept, .name = kept, .index = (int64_t)layers->count};
-  *slot = (uint32_t)++layers->count;
-  return &layers->items[layers->count - 1];
-}
-
-// ---- what a type says ------------------------------------------------------------------------------------------------
-
-static bool is_one_of(const char *type, const char *const *types)
-{
-  for (; *types != NULL; types++)
-    if (strcmp(type, *types) == 0)
-      return true;
-  return false;
-}
-
-// Nodes that compute nothing are layers too, since they take time; their category says what they are.
-static const char *category_of(const char *type)
-{
-  static const char *const constants[] = {"Const", "HostConst", "_HostConst", NULL};
-  static const char *const variables[] = {"VarHandleOp", "ReadVariableOp", "_ReadVariablesOp", "VariableV2", NULL};
-  static const char *const inputs[] = {"_Arg", "_DeviceArg", "_Recv", "_HostRecv", "Placeholder", NULL};
-  static const char *const outputs[] = {"_Retval", "_DeviceRetval", "_Send", "_HostSend", NULL};
-  static const char *const control[] = {"NoOp",   "Enter",    "Exit",           "Merge", "NextIteration",
-                                        "Switch", "LoopCond", "ControlTrigger", NULL};
-  return is_one_of(type, constants)   ? "constant"
-         : is_one_of(type, variables) ? "variable"
-         : is_one_of(type, inputs)    ? "input"
-         : is_one_of(type, outputs)   ? "output"
-         : is_one_of(type, control)   ? "control"
-                                      : NULL;
-}
-
-static bool runs_graph(const char *type)
-{
-  static const char *const types[] = {"PartitionedCall",
-                                      "StatefulPartitionedCall",
-                                      "While",
-                                      "StatelessWhile",
-                                      "If",
-                                      "StatelessIf",
-                                      "Case",
-                                      "StatelessCase",
-                                      "For",
-                                      "RemoteCall",
-                                      "MapDefun",
-                                      NULL};
-  return is_one_of(type, types);
+  uint32_t id = interner_at(&layers->nodes, node, length);
+  const char *name = interner_text(&layers->nodes, id).data;
+  struct layer *layer = vector_add(&layers->layers);
+  *layer = (struct layer){.node = name, .name = name, .index = (int64_t)id};
+  return layer;
 }
 
 static void set_type(struct tensorflow_layers *layers, struct layer *layer, const char *type, size_t length)
 {
   layer->type = arena_copy(&layers->arena, type, length);
-  if (layer->type == NULL)
-    return;
-  layer->category = category_of(layer->type);
-  layer->runs_graph = runs_graph(layer->type);
+  layer->category = tensorflow_category(layer->type);
+  layer->runs_graph = tensorflow_runs_graph(layer->type);
 }
 
 // ---- the executed graph ----------------------------------------------------------------------------------------------
@@ -228,14 +139,12 @@ struct numbering {
   } * stack;
 };
 
-static bool start_numbering(struct numbering *numbering, struct arena *scratch)
+static void start_numbering(struct numbering *numbering, struct arena *scratch)
 {
   const struct tensorflow_graph *graph = numbering->graph;
   numbering->is_consumed = arena_alloc_array(scratch, graph->count + 1, sizeof *numbering->is_consumed);
   numbering->is_reached = arena_alloc_array(scratch, graph->count + 1, sizeof *numbering->is_reached);
   numbering->stack = arena_alloc_array(scratch, graph->count + 1, sizeof *numbering->stack);
-  if (numbering->is_consumed == NULL || numbering->is_reached == NULL || numbering->stack == NULL)
-    return false;
   for (size_t i = 0; i < graph->count; i++)
     for (size_t k = 0; k < graph->nodes[i].input_count; k++) {
       const char *name;
@@ -244,7 +153,6 @@ static bool start_numbering(struct numbering *numbering, struct arena *scratch)
       if (from != NULL)
         numbering->is_consumed[from - graph->nodes] = true;
     }
-  return true;
 }
 
 static bool number_from(struct tensorflow_layers *layers, struct numbering *numbering, size_t root)
@@ -279,8 +187,7 @@ static bool number_graph(struct tensorflow_layers *layers, const struct tensorfl
                          const struct tensorflow_graph *graph, struct arena *scratch)
 {
   struct numbering numbering = {.graphs = graphs, .graph = graph, .graph_count = graph_count};
-  if (!start_numbering(&numbering, scratch))
-    return false;
+  start_numbering(&numbering, scratch);
   for (unsigned round = 0; round < 2; round++) // from what nobody consumes, then whatever is left (loops)
     for (size_t root = 0; root < graph->count; root++)
       if (!numbering.is_reached[root] && (round == 1 || !numbering.is_consumed[root]) &&
@@ -290,14 +197,12 @@ static bool number_graph(struct tensorflow_layers *layers, const struct tensorfl
 }
 
 // Where the inputs of each node come from, after all nodes have numbers.
-static bool wire_graph(struct tensorflow_layers *layers, const struct tensorflow_graph *graph)
+static void wire_graph(struct tensorflow_layers *layers, const struct tensorflow_graph *graph)
 {
   for (size_t i = 0; i < graph->count; i++) {
     const struct tensorflow_node *node = &graph->nodes[i];
     struct layer *layer = find_layer(layers, node->name, strlen(node->name));
     struct tensorflow_wire *inputs = arena_alloc_array(&layers->arena, node->input_count + 1, sizeof *inputs);
-    if (layer == NULL || inputs == NULL)
-      return false;
     layer->inputs = inputs;
     layer->input_count = 0;
     for (size_t k = 0; k < node->input_count; k++) {
@@ -307,12 +212,11 @@ static bool wire_graph(struct tensorflow_layers *layers, const struct tensorflow
       const char *category = from != NULL && from->category != NULL ? from->category : "";
       if (length > 0) // else it is order only
         inputs[layer->input_count++] = (struct tensorflow_wire){
-            .from = from != NULL ? (uint32_t)(from - layers->items) : TENSORFLOW_NO_LAYER,
+            .from = from != NULL ? (uint32_t)(from - layers->layers.items) : TENSORFLOW_NO_LAYER,
             .slot = name[length] == ':' ? (uint32_t)strtoul(name + length + 1, NULL, 10) : 0,
             .is_parameter = strcmp(category, "constant") == 0 || strcmp(category, "variable") == 0};
     }
   }
-  return true;
 }
 
 static enum status read_graph(struct tensorflow_layers *layers, const void *metadata, size_t length, struct error *err)
@@ -327,19 +231,18 @@ static enum status read_graph(struct tensorflow_layers *layers, const void *meta
                        "another version of TensorFlow", "the executed graph: %s", problem);
   for (size_t i = 0; i < count && status == STATUS_OK; i++)
     if (!number_graph(layers, graphs, count, &graphs[i], &scratch))
-      status = out_of_memory(layers, err);
+      status = too_many(layers, err);
   for (size_t i = 0; i < count && status == STATUS_OK; i++)
-    if (!wire_graph(layers, &graphs[i]))
-      status = out_of_memory(layers, err);
+    wire_graph(layers, &graphs[i]);
   arena_done(&scratch);
-  layers->has_graph = true; // once is enough, whatever it told
+  layers->has_graph = true; // read once, whatever came of it
   return status;
 }
 
 // ---- one inference ---------------------------------------------------------------------------------------------------
 
 // Of the calls that still run, those that end before `end_ns` cannot hold it. The latest of the others does.
-static size_t caller_of(const struct layer_told *told, size_t *calls, size_t *call_count, uint64_t start_ns,
+static size_t caller_of(const struct layer_report *told, size_t *calls, size_t *call_count, uint64_t start_ns,
                         uint64_t end_ns)
 {
   size_t kept = 0;
@@ -353,7 +256,7 @@ static size_t caller_of(const struct layer_told *told, size_t *calls, size_t *ca
   return LAYER_PARENT_MODEL;
 }
 
-static bool know_all(struct tensorflow_layers *layers, const struct tensorflow_steps *steps)
+static bool add_steps(struct tensorflow_layers *layers, const struct tensorflow_steps *steps)
 {
   for (size_t i = 0; i < steps->count; i++) {
     const struct tensorflow_step *step = &steps->items[i];
@@ -366,44 +269,32 @@ static bool know_all(struct tensorflow_layers *layers, const struct tensorflow_s
   return true;
 }
 
-// The layer's own tags, and those of its work in this step. NULL: no memory.
+// The layer's own tags, and those of its work in this step.
 static const struct layer_tag *tags_of(const struct layer *layer, const struct tensorflow_step *step,
                                        const struct tensorflow_step *const *latest, struct arena *scratch,
                                        size_t *ret_count)
 {
   struct layer_work work;
-  struct layer_tag work_tags[LAYER_WORK_TAGS];
   tensorflow_work_read(step, layer->inputs, layer->input_count, latest, &work);
-  size_t work_count = layer_work_tags(&work, work_tags);
-  struct layer_tag *tags = arena_alloc_array(scratch, layer->tag_count + work_count + 1, sizeof *tags);
-  if (tags == NULL)
-    return NULL;
+  struct layer_tag *tags = arena_alloc_array(scratch, layer->tag_count + LAYER_WORK_TAGS, sizeof *tags);
   memcpy(tags, layer->tags, layer->tag_count * sizeof *tags);
-  *ret_count = layer->tag_count;
-  for (size_t i = 0; i < work_count; i++) {
-    if (work_tags[i].text != NULL && (work_tags[i].text = arena_format(scratch, "%s", work_tags[i].text)) == NULL)
-      return NULL;
-    tags[(*ret_count)++] = work_tags[i];
-  }
+  *ret_count = layer->tag_count + layer_work_tags(&work, scratch, tags + layer->tag_count);
   return tags;
 }
 
-static bool tell_step(const struct tensorflow_step *step, const struct layer *layer,
-                      const struct tensorflow_step *const *latest, struct arena *scratch, struct layer_told *ret_told)
+static void describe_step(const struct tensorflow_step *step, const struct layer *layer,
+                          const struct tensorflow_step *const *latest, struct arena *scratch,
+                          struct layer_report *ret_told)
 {
-  char *shape = NULL;
-  if (step->shape.rank <= TENSORFLOW_RANK_MAXIMUM) {
-    if ((shape = arena_alloc(scratch, SHAPE_TEXT_SIZE)) == NULL)
-      return false;
-    layer_shape_text(step->shape.size, step->shape.rank, shape, SHAPE_TEXT_SIZE);
-  }
   size_t tag_count = 0;
   const struct layer_tag *tags = tags_of(layer, step, latest, scratch, &tag_count);
-  *ret_told = (struct layer_told){
+  *ret_told = (struct layer_report){
       .name = layer->name,
       .type = layer->type,
       .category = layer->category,
-      .shape = shape,
+      .shape = step->shape.rank <= TENSORFLOW_RANK_MAXIMUM
+                   ? layer_work_shape(scratch, step->shape.size, step->shape.rank)
+                   : NULL,
       .index = layer->index,
       .alloc_bytes = (int64_t)step->alloc_bytes,
       .start_ns = step->start_ns,
@@ -411,31 +302,25 @@ static bool tell_step(const struct tensorflow_step *step, const struct layer *la
       .tags = tags,
       .tag_count = tag_count,
   };
-  return tags != NULL;
 }
 
-// After know_all, so that layers do not move. A node that ran before another has told what it put out by then: steps come in
-// the order of their start.
-static bool tell(const struct tensorflow_layers *layers, const struct tensorflow_steps *steps, struct arena *scratch,
-                 struct layer_told *told)
+// After add_steps, so that layers do not move. Steps come in the order of their start: the outputs of a node that ran
+// before another are known by then.
+static void describe_steps(struct tensorflow_layers *layers, const struct tensorflow_steps *steps,
+                           struct arena *scratch, struct layer_report *told)
 {
   size_t calls[CALLS_MAXIMUM], call_count = 0;
-  const struct tensorflow_step **latest = arena_alloc_array(scratch, layers->count + 1, sizeof *latest);
-  if (latest == NULL)
-    return false;
-  memset(latest, 0, (layers->count + 1) * sizeof *latest);
+  const struct tensorflow_step **latest = arena_alloc_array(scratch, layers->layers.count + 1, sizeof *latest);
   for (size_t i = 0; i < steps->count; i++) {
     const struct tensorflow_step *step = &steps->items[i];
     const struct layer *layer = find_layer(layers, step->node.bytes, step->node.length);
     size_t caller = caller_of(told, calls, &call_count, step->start_ns, step->start_ns + step->duration_ns);
-    if (!tell_step(step, layer, latest, scratch, &told[i]))
-      return false;
+    describe_step(step, layer, latest, scratch, &told[i]);
     told[i].parent = layer->is_executed ? LAYER_PARENT_MODEL : caller;
-    latest[layer - layers->items] = step;
+    latest[layer - layers->layers.items] = step;
     if (layer->runs_graph && call_count < CALLS_MAXIMUM)
       calls[call_count++] = i;
   }
-  return true;
 }
 
 enum status tensorflow_layers_publish(struct tensorflow_layers *layers, const void *metadata, size_t length,
@@ -447,15 +332,16 @@ enum status tensorflow_layers_publish(struct tensorflow_layers *layers, const vo
   struct tensorflow_steps steps;
   const char *problem = NULL;
   enum status status = STATUS_OK;
-  struct layer_told *told = NULL;
   if (!tensorflow_steps_read(metadata, length, &scratch, &steps, &problem))
     status = error_set(err, STATUS_SYSTEM, "cannot read TensorFlow's run metadata", layers->model_path,
                        "another version of TensorFlow", "the times of the nodes: %s", problem);
-  else if ((told = arena_alloc_array(&scratch, steps.count + 1, sizeof *told)) == NULL || !know_all(layers, &steps) ||
-           !tell(layers, &steps, &scratch, told))
-    status = out_of_memory(layers, err);
-  else
+  else if (!add_steps(layers, &steps))
+    status = too_many(layers, err);
+  if (status == STATUS_OK) {
+    struct layer_report *told = arena_alloc_array(&scratch, steps.count + 1, sizeof *told);
+    describe_steps(layers, &steps, &scratch, told);
     status = layer_publish(layers->publisher, told, steps.count, span, 0, err);
+  }
   arena_done(&scratch);
   return status;
 }

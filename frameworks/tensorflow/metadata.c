@@ -228,10 +228,6 @@ bool tensorflow_steps_read(const void *bytes, size_t length, struct arena *arena
   if (*ret_problem != NULL)
     return false;
   ret_steps->items = arena_alloc_array(arena, most + 1, sizeof *ret_steps->items);
-  if (ret_steps->items == NULL) {
-    *ret_problem = "out of memory";
-    return false;
-  }
   (void)walk(bytes, length, ret_steps, &most);
   qsort(ret_steps->items, ret_steps->count, sizeof *ret_steps->items, compare_steps);
   leave_out_repeated(ret_steps);
@@ -250,8 +246,6 @@ bool tensorflow_partitions_read(const void *bytes, size_t length, struct arena *
     count += wire_is(&field, METADATA_PARTITION_GRAPHS, WIRE_BYTES);
   *ret_problem = walk.problem;
   *ret_graphs = arena_alloc_array(arena, count + 1, sizeof **ret_graphs);
-  if (*ret_graphs == NULL)
-    *ret_problem = "out of memory";
   while (*ret_problem == NULL && wire_next(&metadata, &field))
     if (wire_is(&field, METADATA_PARTITION_GRAPHS, WIRE_BYTES) &&
         tensorflow_graph_read(field.bytes, field.length, arena, &(*ret_graphs)[*ret_count], ret_problem))

@@ -12,12 +12,6 @@ static int compare_ports(const void *left, const void *right)
   return strcmp(((const struct tensorflow_port *)left)->name, ((const struct tensorflow_port *)right)->name);
 }
 
-static bool out_of_memory(const char **ret_problem)
-{
-  *ret_problem = "out of memory";
-  return false;
-}
-
 // ---- frozen graphs ---------------------------------------------------------------------------------------------------
 
 static bool is_one_of(const char *op, const char *const *ops)
@@ -53,14 +47,13 @@ static bool make_flow(const struct tensorflow_graph *graph, struct arena *arena,
   size_t edge_count = 0;
   for (size_t i = 0; i < graph->count; i++)
     edge_count += graph->nodes[i].input_count;
+  if (edge_count > UINT32_MAX)
+    return false;
   flow->is_consumed = arena_alloc_array(arena, graph->count + 1, sizeof *flow->is_consumed);
   flow->is_fed = arena_alloc_array(arena, graph->count + 1, sizeof *flow->is_fed);
   flow->first_edge = arena_alloc_array(arena, graph->count + 2, sizeof *flow->first_edge);
   flow->edges = arena_alloc_array(arena, edge_count + 1, sizeof *flow->edges);
   flow->queue = arena_alloc_array(arena, graph->count + 1, sizeof *flow->queue);
-  if (flow->is_consumed == NULL || flow->is_fed == NULL || flow->first_edge == NULL || flow->edges == NULL ||
-      flow->queue == NULL || edge_count > UINT32_MAX)
-    return false;
   for (size_t i = 0; i < graph->count; i++) // count the consumers of each, then place them
     for (size_t k = 0; k < graph->nodes[i].input_count; k++) {
       size_t from = number_of(graph, graph->nodes[i].inputs[k]);
@@ -111,8 +104,10 @@ bool tensorflow_frozen_read(const void *bytes, size_t length, struct arena *aren
   struct flow flow;
   ret_model->inputs = arena_alloc_array(arena, graph->count + 1, sizeof *ret_model->inputs);
   ret_model->outputs = arena_alloc_array(arena, graph->count + 1, sizeof *ret_model->outputs);
-  if (ret_model->inputs == NULL || ret_model->outputs == NULL || !make_flow(graph, arena, &flow))
-    return out_of_memory(ret_problem);
+  if (!make_flow(graph, arena, &flow)) {
+    *ret_problem = "the graph has too many edges";
+    return false;
+  }
   follow(graph, &flow);
   for (size_t i = 0; i < graph->count; i++) {
     const struct tensorflow_node *node = &graph->nodes[i];
@@ -137,17 +132,14 @@ static const char *copy(struct arena *arena, const struct wire_field *field)
 }
 
 // "serve_keras_tensor:0" → node and index.
-static bool set_place(struct arena *arena, const struct wire_field *field, struct tensorflow_port *port)
+static void set_place(struct arena *arena, const struct wire_field *field, struct tensorflow_port *port)
 {
   char *text = arena_copy(arena, field->bytes, field->length);
-  if (text == NULL)
-    return false;
   char *colon = strrchr(text, ':');
   port->index = colon != NULL ? atoi(colon + 1) : 0;
   if (colon != NULL)
     *colon = 0;
   port->node = text;
-  return true;
 }
 
 static bool read_port(struct wire entry, struct arena *arena, struct tensorflow_port *port, const char **ret_problem)
@@ -156,14 +148,14 @@ static bool read_port(struct wire entry, struct arena *arena, struct tensorflow_
   port->name = port->node = "";
   port->shape.rank = TENSORFLOW_NO_RANK;
   while (wire_next(&entry, &field)) {
-    if (wire_is(&field, 1, WIRE_BYTES) && (port->name = copy(arena, &field)) == NULL)
-      return out_of_memory(ret_problem);
+    if (wire_is(&field, 1, WIRE_BYTES))
+      port->name = copy(arena, &field);
     if (!wire_is(&field, 2, WIRE_BYTES))
       continue;
     struct wire info = wire_inside(&field);
     while (wire_next(&info, &part)) {
-      if (wire_is(&part, 1, WIRE_BYTES) && !set_place(arena, &part, port))
-        return out_of_memory(ret_problem);
+      if (wire_is(&part, 1, WIRE_BYTES))
+        set_place(arena, &part, port);
       if (wire_is(&part, 2, WIRE_VARINT))
         port->type = (uint32_t)part.value;
       if (wire_is(&part, 3, WIRE_BYTES))
@@ -189,8 +181,6 @@ static bool read_ports(struct wire signature, uint64_t number, struct arena *are
 {
   size_t count = count_fields(signature, number);
   struct tensorflow_port *ports = arena_alloc_array(arena, count + 1, sizeof *ports);
-  if (ports == NULL)
-    return out_of_memory(ret_problem);
   *ret_count = 0;
   struct wire_field field;
   while (wire_next(&signature, &field))
@@ -303,7 +293,7 @@ bool tensorflow_saved_read(const void *bytes, size_t length, struct arena *arena
   if (message.problem != NULL) {
     *ret_problem = arena_format(arena, "it is damaged at byte %zu: %s", (size_t)(message.at - (const char *)bytes),
                                 message.problem);
-    return *ret_problem != NULL ? false : out_of_memory(ret_problem);
+    return false;
   }
   if (!has_part)
     *ret_problem = "no SavedModel with a part for serving (tag \"serve\")";

@@ -9,39 +9,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct library_names library_names = {
-    .name = "tensorflow",
-    .sonames = (const char *const[]){"libtensorflow_cc.so.2", "libtensorflow.so.2", NULL},
-    .package_glob = "tensorflow/libtensorflow_cc.so*",
-    .advice = "pip install tensorflow-cpu, or --library tensorflow=PATH",
-};
-
 // ---- the library ----------------------------------------------------------------------------------------------------
 
-enum status tensorflow_open_library(const char *given, struct tensorflow_state *state, struct error *err)
+static void set_environment(const struct predictor_state *state)
 {
-  setenv("TF_CPP_MIN_LOG_LEVEL", "3", 0); // what it would log as an error comes back as a status too
+  setenv("TF_CPP_MIN_LOG_LEVEL", "3", 0); // errors that it would log come back as a status, too
   if (state->options.unfused)
-    setenv("TF_ENABLE_ONEDNN_OPTS", "0", 1); // read once, while it is loaded
-  XSP_TRY(library_open(&library_names, given, &state->library, err));
-  const struct library_function functions[] = {
-#define X(result, name, parameters) {"TF_" #name, &state->tf.name, false},
-      TENSORFLOW_FUNCTIONS(X)
-#undef X
-  };
-  return library_functions(&state->library, &library_names, functions, sizeof functions / sizeof functions[0],
-                           "TensorFlow, or a very old one", err);
+    setenv("TF_ENABLE_ONEDNN_OPTS", "0", 1);
 }
 
-static enum status tensorflow_probe(const char *library_path, char *library, size_t library_size, char *version,
-                                    size_t version_size, struct error *err)
+static enum status load(struct predictor_state *state, struct error *err)
 {
-  struct tensorflow_state state = {0};
-  XSP_TRY(tensorflow_open_library(library_path, &state, err));
-  snprintf(library, library_size, "%s", state.library.path);
-  snprintf(version, version_size, "%s", state.tf.Version());
+  snprintf(state->version, sizeof state->version, "%s", ((struct tensorflow_state *)state)->tf.Version());
   return STATUS_OK;
 }
+
+static const struct predictor_function functions[] = {
+#define X(result, name, parameters) {"TF_" #name, offsetof(struct tensorflow_state, tf.name), false},
+    TENSORFLOW_FUNCTIONS(X)
+#undef X
+};
+static const struct predictor_library library = {
+    .names = {.name = "tensorflow",
+              .sonames = (const char *const[]){"libtensorflow_cc.so.2", "libtensorflow.so.2", NULL},
+              .package_glob = "tensorflow/libtensorflow_cc.so*",
+              .advice = "pip install tensorflow-cpu, or --library tensorflow=PATH"},
+    .expected = "TensorFlow 2",
+    .functions = functions,
+    .function_count = sizeof functions / sizeof functions[0],
+    .set_environment = set_environment,
+    .load = load,
+};
 
 // ---- errors ---------------------------------------------------------------------------------------------------------
 
@@ -71,19 +69,8 @@ enum status tensorflow_status(const struct tensorflow_state *state, const char *
     advice = state->model.signature == NULL
                  ? "a frozen graph, in which variables have become constants, or a SavedModel folder"
                  : "the whole folder, with its variables/";
-  return error_set(err, is_memory ? STATUS_MEMORY : STATUS_INPUT, what, state->options.model_path, advice, "%.*s",
-                   sentence_length(message), message);
-}
-
-// ---- open -----------------------------------------------------------------------------------------------------------
-
-static void tensorflow_close(struct predictor_model *model);
-
-static enum status tensorflow_open(const struct predictor_options *options, struct arena *arena,
-                                   struct predictor_model *ret_model, struct error *err)
-{
-  return model_open(options, arena, ret_model, sizeof(struct tensorflow_state), tensorflow_open_session,
-                    tensorflow_close, err);
+  return error_set(err, is_memory ? STATUS_MEMORY : STATUS_INPUT, what, state->common.options.model_path, advice,
+                   "%.*s", sentence_length(message), message);
 }
 
 // ---- predict --------------------------------------------------------------------------------------------------------
@@ -142,7 +129,7 @@ static enum status feed(struct tensorflow_state *state, size_t number, const str
                                                                           tensor->data, tensor->size_bytes, keep, NULL);
   state->input_values[number] = fed->tensor;
   if (fed->tensor == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot make an input", state->options.model_path, NULL,
+    return error_set(err, STATUS_MEMORY, "cannot make an input", state->common.options.model_path, NULL,
                      "TensorFlow makes no tensor for \"%s\"", tensor->info->name);
   fed->from = tensor;
   fed->data = tensor->data;
@@ -211,8 +198,7 @@ static enum status tensorflow_resume(struct predictor_model *model, struct error
 static void tensorflow_close(struct predictor_model *model)
 {
   struct tensorflow_state *state = model->state;
-  if (state == NULL)
-    return;
+  tensorflow_unmap_file(&state->file);
   if (state->pending != NULL)
     (void)publish(state, NULL);
   for (size_t i = 0; i < state->input_count; i++)
@@ -228,8 +214,6 @@ static void tensorflow_close(struct predictor_model *model)
   if (state->status != NULL)
     state->tf.DeleteStatus(state->status);
   tensorflow_layers_free(state->layers);
-  free(state);
-  model->state = NULL;
 }
 
 const struct predictor predictor_tensorflow = {
@@ -240,7 +224,9 @@ const struct predictor predictor_tensorflow = {
     .untold = TENSORFLOW_UNTOLD,
     .tells_outputs = true,
     .has_unfused = true,
-    .probe = tensorflow_probe,
+    .state_bytes = sizeof(struct tensorflow_state),
+    .library = &library,
+    .check = tensorflow_check,
     .open = tensorflow_open,
     .predict = tensorflow_predict,
     .flush = tensorflow_flush,

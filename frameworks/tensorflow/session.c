@@ -3,6 +3,8 @@
 // by ourselves first (tensorflow_model.c): one that is no model is refused before the library is loaded.
 #include "frameworks/tensorflow/state.h"
 
+#include "base/memory.h"
+
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -67,7 +69,7 @@ static enum status map_file(const char *path, struct tf_buffer *ret_bytes, struc
   return status;
 }
 
-static void unmap_file(struct tf_buffer *bytes)
+void tensorflow_unmap_file(struct tf_buffer *bytes)
 {
   if (bytes->data != NULL)
     munmap((void *)(uintptr_t)bytes->data, bytes->length);
@@ -94,7 +96,7 @@ static enum status find_files(const char *path, char *folder, char *file, struct
 static enum status read_input(const struct tensorflow_state *state, const struct tensorflow_port *port,
                               struct tensor_info *info, struct error *err)
 {
-  const char *what = "cannot read the model's inputs", *path = state->options.model_path;
+  const char *what = "cannot read the model's inputs", *path = state->common.options.model_path;
   info->name = port->name;
   if (port->shape.rank > TENSOR_MAXIMUM_RANK)
     return error_set(err, STATUS_INPUT, what, path, "export the model with a shape for each input",
@@ -131,7 +133,7 @@ static enum status find_output(struct tensorflow_state *state, const struct tens
   if (ret_output->operation != NULL && port->index >= 0 &&
       port->index < state->tf.OperationNumOutputs(ret_output->operation))
     return STATUS_OK;
-  return error_set(err, STATUS_INPUT, "cannot open model", state->options.model_path, "export the model again",
+  return error_set(err, STATUS_INPUT, "cannot open model", state->common.options.model_path, "export the model again",
                    "its graph has no output %d of a node \"%s\", which \"%s\" is said to be", port->index, port->node,
                    port->name);
 }
@@ -147,9 +149,6 @@ static enum status make_interface(struct tensorflow_state *state, struct arena *
   state->input_values = arena_alloc_array(arena, read->input_count + 1, sizeof *state->input_values);
   state->outputs = arena_alloc_array(arena, read->output_count + 1, sizeof *state->outputs);
   state->output_values = arena_alloc_array(arena, read->output_count + 1, sizeof *state->output_values);
-  if (model->inputs == NULL || model->outputs == NULL || state->inputs == NULL || state->fed == NULL ||
-      state->input_values == NULL || state->outputs == NULL || state->output_values == NULL)
-    return model_no_memory(&state->options, err);
   for (size_t i = 0; i < read->input_count; i++) {
     XSP_TRY(read_input(state, &read->inputs[i], &model->inputs[i], err));
     XSP_TRY(find_output(state, &read->inputs[i], &state->inputs[i], err));
@@ -173,79 +172,70 @@ static enum status make_options(struct tensorflow_state *state, struct error *er
 {
   uint8_t config[32];
   size_t length = 0;
-  if (state->options.threads != 0) {
+  if (state->common.options.threads != 0) {
     config[length++] = 2 << 3;
-    for (unsigned rest = state->options.threads; rest != 0; rest >>= 7)
+    for (unsigned rest = state->common.options.threads; rest != 0; rest >>= 7)
       config[length++] = (uint8_t)((rest & 0x7f) | (rest > 0x7f ? 0x80 : 0));
   }
-  if (state->options.unfused) {
+  if (state->common.options.unfused) {
     static const uint8_t apart[] = {0x52, 4, 0x52, 2, 0x70, 2};
     memcpy(config + length, apart, sizeof apart);
     length += sizeof apart;
   }
   state->session_options = state->tf.NewSessionOptions();
   if (state->session_options == NULL)
-    return model_no_memory(&state->options, err);
+    memory_exhausted();
   if (length > 0)
     state->tf.SetConfig(state->session_options, config, length, state->status);
   return tensorflow_status(state, "cannot set up a TensorFlow session", NULL, err);
 }
 
-static enum status make_session(struct tensorflow_state *state, const char *folder, const struct tf_buffer *bytes,
-                                struct error *err)
+static enum status make_session(struct tensorflow_state *state, struct error *err)
 {
   const char *what = "cannot open model", *advice = "export the model again, with the operators this version has";
   state->graph = state->tf.NewGraph();
   if (state->model.signature != NULL) {
     state->session =
-        state->tf.LoadSessionFromSavedModel(state->session_options, NULL, folder, state->model.tags,
+        state->tf.LoadSessionFromSavedModel(state->session_options, NULL, state->folder, state->model.tags,
                                             (int)state->model.tag_count, state->graph, NULL, state->status);
     return tensorflow_status(state, what, advice, err);
   }
   void *options = state->tf.NewImportGraphDefOptions();
-  state->tf.GraphImportGraphDef(state->graph, bytes, options, state->status);
+  state->tf.GraphImportGraphDef(state->graph, &state->file, options, state->status);
   state->tf.DeleteImportGraphDefOptions(options);
   XSP_TRY(tensorflow_status(state, what, advice, err));
   state->session = state->tf.NewSession(state->graph, state->session_options, state->status);
   return tensorflow_status(state, what, advice, err);
 }
 
-static enum status open_model(struct tensorflow_state *state, const char *folder, const struct tf_buffer *bytes,
-                              struct arena *arena, struct predictor_model *model, struct error *err)
+enum status tensorflow_check(struct predictor_state *common, struct arena *arena, struct error *err)
 {
-  const char *problem = NULL, *path = state->options.model_path;
-  bool is_read = folder[0] != 0 ? tensorflow_saved_read(bytes->data, bytes->length, arena, &state->model, &problem)
-                                : tensorflow_frozen_read(bytes->data, bytes->length, arena, &state->model, &problem);
-  if (!is_read)
-    return error_set(err, STATUS_INPUT, "cannot open model", path, ADVICE_MODEL, "%s", problem);
-  XSP_TRY(tensorflow_open_library(state->options.library_path, state, err));
-  model->framework = "tensorflow";
-  model->framework_version = state->tf.Version();
-  model->library_path = state->library.path;
+  struct tensorflow_state *state = (struct tensorflow_state *)common;
+  const char *problem = NULL, *path = common->options.model_path;
+  char file[PATH_MAX];
+  XSP_TRY(find_files(path, state->folder, file, err));
+  XSP_TRY(map_file(file, &state->file, err));
+  const struct tf_buffer *bytes = &state->file;
+  bool is_read = state->folder[0] != 0
+                     ? tensorflow_saved_read(bytes->data, bytes->length, arena, &state->model, &problem)
+                     : tensorflow_frozen_read(bytes->data, bytes->length, arena, &state->model, &problem);
+  return is_read ? STATUS_OK : error_set(err, STATUS_INPUT, "cannot open model", path, ADVICE_MODEL, "%s", problem);
+}
+
+enum status tensorflow_open(struct predictor_model *model, struct arena *arena, struct error *err)
+{
+  struct tensorflow_state *state = model->state;
   model->layer_source = "none";
   state->status = state->tf.NewStatus();
   if (state->status == NULL)
-    return model_no_memory(&state->options, err);
+    memory_exhausted();
   XSP_TRY(make_options(state, err));
-  XSP_TRY(make_session(state, folder, bytes, err));
+  XSP_TRY(make_session(state, err));
+  tensorflow_unmap_file(&state->file);
   XSP_TRY(make_interface(state, arena, model, err));
-  if (!model_has_layers(&state->options))
+  if (!state->common.has_layers)
     return STATUS_OK;
   model->layer_source = "run metadata";
-  state->layers = tensorflow_layers_create(&state->model.graph, path);
-  return state->layers != NULL ? STATUS_OK : model_no_memory(&state->options, err);
-}
-
-enum status tensorflow_open_session(const struct predictor_options *options, struct arena *arena,
-                                    struct predictor_model *model, struct error *err)
-{
-  struct tensorflow_state *state = model->state;
-  state->options = *options;
-  char folder[PATH_MAX], file[PATH_MAX];
-  struct tf_buffer bytes = {0};
-  XSP_TRY(find_files(options->model_path, folder, file, err));
-  XSP_TRY(map_file(file, &bytes, err));
-  enum status status = open_model(state, folder, &bytes, arena, model, err);
-  unmap_file(&bytes);
-  return status;
+  state->layers = tensorflow_layers_create(&state->model.graph, state->common.options.model_path);
+  return STATUS_OK;
 }

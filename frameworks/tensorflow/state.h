@@ -4,11 +4,12 @@
 #ifndef XSP_FRAMEWORKS_TENSORFLOW_STATE_H
 #define XSP_FRAMEWORKS_TENSORFLOW_STATE_H
 
-#include "base/library.h"
-#include "frameworks/common/model_open.h"
+#include "frameworks/common/predictor.h"
 #include "frameworks/tensorflow/abi.h"
 #include "frameworks/tensorflow/graph.h"
 #include "frameworks/tensorflow/layers.h"
+
+#include <limits.h>
 
 struct tensorflow_fed { // an input's tensor over the runner's memory, kept while that stays as it is
   const struct tensor *from;
@@ -18,10 +19,11 @@ struct tensorflow_fed { // an input's tensor over the runner's memory, kept whil
 };
 
 struct tensorflow_state {
+  struct predictor_state common; // first
   struct tf_api tf;
-  struct library library;
-  struct predictor_options options; // strings borrowed from the caller, who keeps them while the model is open
-  struct tensorflow_model model;    // in the caller's arena
+  char folder[PATH_MAX];         // of a SavedModel; empty: a frozen graph
+  struct tf_buffer file;         // mapped until the session is made
+  struct tensorflow_model model; // in the caller's arena
   void *graph, *session_options, *session, *status;
   struct tf_output *inputs, *outputs; // in the caller's arena, as the two below
   struct tensorflow_fed *fed;
@@ -33,13 +35,14 @@ struct tensorflow_state {
   struct xsp_context pending_span;
 };
 
-enum status tensorflow_open_library(const char *given, struct tensorflow_state *state, struct error *err) MUST_CHECK;
 // What the library's status says, as ours.
 enum status tensorflow_status(const struct tensorflow_state *state, const char *what, const char *advice,
                               struct error *err) MUST_CHECK;
 
 // tensorflow_session.c
 bool tensorflow_recognises(const char *path);
-model_open_fn tensorflow_open_session;
+enum status tensorflow_check(struct predictor_state *state, struct arena *arena, struct error *err) MUST_CHECK;
+enum status tensorflow_open(struct predictor_model *model, struct arena *arena, struct error *err) MUST_CHECK;
+void tensorflow_unmap_file(struct tf_buffer *file);
 
 #endif

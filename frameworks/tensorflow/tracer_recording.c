@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "frameworks/common/layer_publish.h"
 #include "frameworks/tensorflow/activities.h"
+#include "frameworks/tensorflow/types.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -188,40 +189,6 @@ static int64_t index_of(uint64_t function, const char *name)
   return -1;
 }
 
-static const char *category_of(const char *type)
-{
-  static const struct {
-    const char *type, *category;
-  } known[] = {{"Const", "constant"},
-               {"HostConst", "constant"},
-               {"_HostConst", "constant"},
-               {"VarHandleOp", "variable"},
-               {"ReadVariableOp", "variable"},
-               {"_ReadVariablesOp", "variable"},
-               {"VariableV2", "variable"},
-               {"_Arg", "input"},
-               {"_DeviceArg", "input"},
-               {"_Recv", "input"},
-               {"_HostRecv", "input"},
-               {"Placeholder", "input"},
-               {"_Retval", "output"},
-               {"_DeviceRetval", "output"},
-               {"_Send", "output"},
-               {"_HostSend", "output"},
-               {"NoOp", "control"},
-               {"Enter", "control"},
-               {"Exit", "control"},
-               {"Merge", "control"},
-               {"NextIteration", "control"},
-               {"Switch", "control"},
-               {"LoopCond", "control"},
-               {"ControlTrigger", "control"}};
-  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-    if (strcmp(type, known[i].type) == 0)
-      return known[i].category;
-  return NULL;
-}
-
 static int by_name(const void *left, const void *right)
 {
   const struct operation *const *a = left, *const *b = right;
@@ -245,20 +212,20 @@ static bool publish(const struct operation *operations, size_t count, uint64_t f
                     struct pool *pool)
 {
   static const struct layer_publisher_options publishing = {"tensorflow", "thread", LAYER_TIMES_REALTIME};
-  struct layer_told *told = pool_alloc(pool, count + 1, sizeof *told);
+  struct layer_report *told = pool_alloc(pool, count + 1, sizeof *told);
   if (publisher == NULL)
     publisher = layer_publisher_create(&publishing);
   if (told == NULL || publisher == NULL || !number_names(operations, count, function, pool))
     return false;
   for (size_t i = 0; i < count; i++)
-    told[i] = (struct layer_told){.name = operations[i].name,
-                                  .type = operations[i].type,
-                                  .category = category_of(operations[i].type),
-                                  .index = index_of(function, operations[i].name),
-                                  .alloc_bytes = -1,
-                                  .start_ns = operations[i].start_ns,
-                                  .duration_ns = operations[i].end_ns - operations[i].start_ns,
-                                  .parent = operations[i].parent};
+    told[i] = (struct layer_report){.name = operations[i].name,
+                                    .type = operations[i].type,
+                                    .category = tensorflow_category(operations[i].type),
+                                    .index = index_of(function, operations[i].name),
+                                    .alloc_bytes = -1,
+                                    .start_ns = operations[i].start_ns,
+                                    .duration_ns = operations[i].end_ns - operations[i].start_ns,
+                                    .parent = operations[i].parent};
   return layer_publish(publisher, told, count, model, 0, NULL) == STATUS_OK;
 }
 

@@ -12,11 +12,6 @@ static size_t element_bytes(uint32_t type) // DataType of TensorFlow; 0: texts, 
   return type < sizeof bytes ? bytes[type] : 0;
 }
 
-static const char *copy(struct arena *arena, const char *text)
-{
-  return arena_copy(arena, text, strlen(text));
-}
-
 size_t tensorflow_work_tags(const struct tensorflow_node *node, struct arena *arena,
                             struct layer_tag tags[TENSORFLOW_WORK_TAGS])
 {
@@ -25,16 +20,11 @@ size_t tensorflow_work_tags(const struct tensorflow_node *node, struct arena *ar
   const char *fused = node->fused_ops;
   if (strstr(node->op, "BatchNormEx") != NULL && has_activation) // with another input added before, if it has one
     fused = node->has_side_input ? arena_format(arena, "Add %s", node->activation) : node->activation;
-  const struct {
-    const char *key, *text;
-  } texts[] = {{"kernel_shape", node->window},
-               {"fused_ops", fused},
-               {"operator", node->is_training ? "FusedBatchNormTraining" : NULL}};
-  for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-    const char *kept = texts[i].text != NULL && texts[i].text[0] != 0 ? copy(arena, texts[i].text) : NULL;
-    if (kept != NULL)
-      tags[count++] = (struct layer_tag){texts[i].key, kept, 0};
-  }
+  layer_work_add_text(tags, &count, "kernel_shape", node->window);
+  layer_work_add_text(tags, &count, "fused_ops", fused);
+  layer_work_add_text(tags, &count, "operator", node->is_training ? "FusedBatchNormTraining" : NULL);
+  for (size_t i = 0; i < count; i++)
+    tags[i].text = arena_copy(arena, tags[i].text, strlen(tags[i].text));
   return count;
 }
 

@@ -29,17 +29,19 @@ static void test_inputs_are_outputs_of_others(void **unused)
   const struct tensorflow_wire inputs[] = {
       {0, 1, false}, {0, 0, true}, {0, 2, false}, {1, 0, false}, {TENSORFLOW_NO_LAYER, 0, false}};
   struct layer_work work;
+  struct arena arena = {0};
   struct layer_tag tags[LAYER_WORK_TAGS];
   tensorflow_work_read(&own, inputs, 2, latest, &work);
-  assert_int_equal(layer_work_tags(&work, tags), 4);
+  assert_int_equal(layer_work_tags(&work, &arena, tags), 4);
   assert_string_equal(tags[0].text, "[5] [2,3]");
   assert_int_equal(tags[1].number, 20);
   assert_int_equal(tags[2].number, 24);
   assert_int_equal(tags[3].number, 24);
   tensorflow_work_read(&own, inputs, 5, latest, &work); // no such output, not executed before, no such node
-  assert_int_equal(layer_work_tags(&work, tags), 3);
+  assert_int_equal(layer_work_tags(&work, &arena, tags), 3);
   assert_string_equal(tags[0].text, "[5] [2,3] [-1] [-1] [-1]");
   assert_string_equal(tags[1].key, "parameter_bytes");
+  arena_done(&arena);
 }
 
 static const char *tag_of(const struct layer_tag *tags, size_t count, const char *key)

@@ -122,7 +122,8 @@ static enum status open_model(struct runner *runner, struct error *err)
 {
   XSP_TRY(choose_predictor(runner, err));
   struct xsp_span span = xsp_span_start(&load_site);
-  enum status status = runner->predictor->open(&runner->arguments.options, &runner->arena, &runner->model, err);
+  enum status status =
+      predictor_open(runner->predictor, &runner->arguments.options, &runner->arena, &runner->model, err);
   xsp_span_finish(&span);
   XSP_TRY(status);
   runner->is_open = true;
@@ -188,7 +189,7 @@ static struct xsp_span emit_told(struct runner *runner, struct xsp_site *site,
       .size = sizeof told,
       .track = runner->told_track,
       .kind = XSP_KIND_SYNC,
-      .clock = runner->model.told.is_realtime ? XSP_CLOCK_REALTIME : XSP_CLOCK_MONOTONIC,
+      .clock = runner->model.reported.is_realtime ? XSP_CLOCK_REALTIME : XSP_CLOCK_MONOTONIC,
       .start = interval->start_ns,
       .end = interval->end_ns,
   };
@@ -210,16 +211,16 @@ static enum status predict_elsewhere(struct runner *runner, int64_t batch, const
 {
   struct predictor_model *model = &runner->model;
   XSP_TRY(runner->predictor->predict(model, runner->inputs.tensors, err));
-  if (model->told.preprocess.end_ns != 0)
-    emit_told(runner, &preprocess_site, &model->told.preprocess);
-  struct xsp_span span = emit_told(runner, runner->site, &model->told.model);
+  if (model->reported.preprocess.end_ns != 0)
+    emit_told(runner, &preprocess_site, &model->reported.preprocess);
+  struct xsp_span span = emit_told(runner, runner->site, &model->reported.model);
   xsp_span_tag_int(&span, "batch_size", batch);
   tag_kind(&span, kind);
   xsp_span_tag_int(&span, "own_ns", 0);
-  xsp_span_tag_int(&span, "transport_ns", (int64_t)model->told.transport_ns);
+  xsp_span_tag_int(&span, "transport_ns", (int64_t)model->reported.transport_ns);
   model->model_span = xsp_span_context(&span);
-  if (model->told.postprocess.end_ns != 0)
-    emit_told(runner, &postprocess_site, &model->told.postprocess);
+  if (model->reported.postprocess.end_ns != 0)
+    emit_told(runner, &postprocess_site, &model->reported.postprocess);
   return STATUS_OK;
 }
 
@@ -345,7 +346,7 @@ int main(int count, char **values)
     fprintf(stderr, "%s\n", line);
   }
   if (runner.is_open)
-    runner.predictor->close(&runner.model);
+    predictor_close(runner.predictor, &runner.model);
   inputs_done(&runner.inputs);
   if (status == STATUS_OK && !runner.was_asked_to_end && runner.arguments.options.work_directory != NULL) // xsp is gone
     folder_remove_flat(runner.arguments.options.work_directory);

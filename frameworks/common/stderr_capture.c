@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Catches stderr in a file in memory; see talk.h. Nothing here may fail: without a file the lines go where they went.
-#include "frameworks/common/talk.h"
+// Catches stderr in a file in memory; see stderr_capture.h. Nothing here may fail: without a file the lines go where they went.
+#include "frameworks/common/stderr_capture.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,22 +12,22 @@
 
 #define CAUGHT_MOST 65536 // of the end of what was written
 
-void talk_catch(struct talk *talk)
+void stderr_capture_start(struct stderr_capture *capture)
 {
-  *talk = (struct talk){.file = memfd_create("xsp-talk", MFD_CLOEXEC), .real = -1};
-  if (talk->file < 0)
+  *capture = (struct stderr_capture){.file = memfd_create("xsp-stderr", MFD_CLOEXEC), .real = -1};
+  if (capture->file < 0)
     return;
   fflush(stderr);
-  talk->real = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
-  if (talk->real >= 0 && dup2(talk->file, STDERR_FILENO) >= 0)
+  capture->real = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+  if (capture->real >= 0 && dup2(capture->file, STDERR_FILENO) >= 0)
     return;
-  if (talk->real >= 0)
-    close(talk->real);
-  close(talk->file);
-  *talk = (struct talk){-1, -1};
+  if (capture->real >= 0)
+    close(capture->real);
+  close(capture->file);
+  *capture = (struct stderr_capture){-1, -1};
 }
 
-void talk_line(const char *caught, const char *prefix, char *text, size_t size)
+void stderr_capture_line(const char *caught, const char *prefix, char *text, size_t size)
 {
   size_t used = 0;
   text[0] = 0;
@@ -63,23 +63,23 @@ static void pass_on(int fd, const char *bytes, size_t length)
   }
 }
 
-void talk_release(struct talk *talk, const char *prefix, char *text, size_t size)
+void stderr_capture_end(struct stderr_capture *capture, const char *prefix, char *text, size_t size)
 {
   text[0] = 0;
-  if (talk->file < 0)
+  if (capture->file < 0)
     return;
   fflush(stderr);
-  dup2(talk->real, STDERR_FILENO);
+  dup2(capture->real, STDERR_FILENO);
   static char caught[CAUGHT_MOST + 1];
-  off_t end = lseek(talk->file, 0, SEEK_END);
+  off_t end = lseek(capture->file, 0, SEEK_END);
   off_t from = end > CAUGHT_MOST ? end - CAUGHT_MOST : 0;
-  ssize_t length = pread(talk->file, caught, CAUGHT_MOST, from);
+  ssize_t length = pread(capture->file, caught, CAUGHT_MOST, from);
   if (length > 0) {
     pass_on(STDERR_FILENO, caught, (size_t)length);
     caught[length] = 0;
-    talk_line(caught, prefix, text, size);
+    stderr_capture_line(caught, prefix, text, size);
   }
-  close(talk->real);
-  close(talk->file);
-  *talk = (struct talk){-1, -1};
+  close(capture->real);
+  close(capture->file);
+  *capture = (struct stderr_capture){-1, -1};
 }

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// What predictors share, and finding them by name and by model file. Called by the runner and by `xsp check`.
+#include "frameworks/common/predictor.h"
+
+#include "base/memory.h"
+#include "frameworks/common/table.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define X(name) extern const struct predictor predictor_##name;
+EACH_PREDICTOR(X)
+#undef X
+
+#define X(name) &predictor_##name,
+const struct predictor *const predictors[] = {EACH_PREDICTOR(X) NULL};
+#undef X
+
+const struct predictor *predictor_find(const char *name)
+{
+  for (size_t i = 0; predictors[i] != NULL; i++)
+    if (strcmp(predictors[i]->name, name) == 0)
+      return predictors[i];
+  return NULL;
+}
+
+static bool ends_with(const char *path, const char *extension, size_t length)
+{
+  size_t path_length = strlen(path);
+  return path_length > length && strncmp(path + path_length - length, extension, length) == 0;
+}
+
+const struct predictor *predictor_for_file(const char *path)
+{
+  for (size_t i = 0; predictors[i] != NULL; i++)
+    if (predictors[i]->recognises != NULL && predictors[i]->recognises(path))
+      return predictors[i];
+  for (size_t i = 0; predictors[i] != NULL; i++)
+    for (const char *at = predictors[i]->extensions; *at != 0;) {
+      size_t length = strcspn(at, " ");
+      if (ends_with(path, at, length))
+        return predictors[i];
+      at += length + strspn(at + length, " ");
+    }
+  return NULL;
+}
+
+// ---- the library -----------------------------------------------------------------------------------------------------
+
+static enum status load_library(const struct predictor_library *from, struct predictor_state *state, struct error *err)
+{
+  if (from->set_environment != NULL)
+    from->set_environment(state);
+  XSP_TRY(library_open(&from->names, state->options.library_path, &state->library, err));
+  for (size_t i = 0; i < from->function_count; i++) {
+    const struct predictor_function *function = &from->functions[i];
+    void *symbol = dlsym(state->library.handle, function->name);
+    if (symbol == NULL && !function->is_optional)
+      return error_set(err, STATUS_SYSTEM, "cannot use library", state->library.path, from->names.advice,
+                       "not %s: %s is missing", from->expected, function->name);
+    memcpy((char *)state + function->offset, &symbol, sizeof symbol);
+  }
+  return from->load(state, err);
+}
+
+enum status predictor_probe(const struct predictor *predictor, const char *library_path, char *library,
+                            size_t library_size, char *version, size_t version_size, struct error *err)
+{
+  if (predictor->library == NULL)
+    return predictor->probe(library_path, library, library_size, version, version_size, err);
+  struct predictor_state *state = memory_new(1, predictor->state_bytes);
+  state->options.library_path = library_path;
+  enum status status = load_library(predictor->library, state, err);
+  if (status == STATUS_OK) {
+    snprintf(library, library_size, "%s", state->library.path);
+    snprintf(version, version_size, "%s", state->version);
+  }
+  free(state);
+  return status;
+}
+
+// ---- models ----------------------------------------------------------------------------------------------------------
+
+static enum status open_state(const struct predictor *predictor, struct predictor_model *model, struct arena *arena,
+                              struct error *err)
+{
+  struct predictor_state *state = model->state;
+  if (predictor->check != NULL)
+    XSP_TRY(predictor->check(state, arena, err));
+  if (predictor->library != NULL) {
+    XSP_TRY(load_library(predictor->library, state, err));
+    model->framework = predictor->name;
+    model->framework_version = state->version;
+    model->library_path = state->library.path;
+  }
+  return predictor->open(model, arena, err);
+}
+
+enum status predictor_open(const struct predictor *predictor, const struct predictor_options *options,
+                           struct arena *arena, struct predictor_model *ret_model, struct error *err)
+{
+  const uint32_t layer_or_deeper =
+      XSP_LEVEL_MASK(XSP_LEVEL_LAYER) | XSP_LEVEL_MASK(XSP_LEVEL_LIBRARY) | XSP_LEVEL_MASK(XSP_LEVEL_KERNEL);
+  struct predictor_state *state = memory_new(1, predictor->state_bytes);
+  state->options = *options;
+  state->has_layers = (options->level_mask & layer_or_deeper) != 0;
+  *ret_model = (struct predictor_model){.state = state};
+  enum status status = open_state(predictor, ret_model, arena, err);
+  if (status != STATUS_OK)
+    predictor_close(predictor, ret_model);
+  return status;
+}
+
+void predictor_close(const struct predictor *predictor, struct predictor_model *model)
+{
+  if (model->state == NULL)
+    return;
+  if (predictor->close != NULL)
+    predictor->close(model);
+  free(model->state);
+  *model = (struct predictor_model){0};
+}
+
+enum status predictor_check_file(const char *path, bool may_be_folder, const char *advice, struct error *err)
+{
+  const char *what = "cannot open model";
+  struct stat info;
+  if (stat(path, &info) != 0 || access(path, R_OK) != 0)
+    return error_set_errno(err, STATUS_INPUT, what, path, advice);
+  if (!S_ISREG(info.st_mode) && !(may_be_folder && S_ISDIR(info.st_mode)))
+    return error_set(err, STATUS_INPUT, what, path, advice, "not a file");
+  return STATUS_OK;
+}
