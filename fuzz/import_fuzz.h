@@ -146,9 +146,7 @@ void import_note(struct import *import, const char *format, ...)
 
 uint32_t import_string(struct import *import, const char *text, size_t length)
 {
-  uint32_t id = 0;
-  fuzz_must(texts_intern(&import->sink->texts, text, length, &id), "out of memory");
-  return id;
+  return texts_intern(&import->sink->texts, text, length);
 }
 
 uint64_t import_text_bytes_most(const struct import *import)
@@ -300,12 +298,6 @@ enum status import_broken(const struct import *import, struct error *err, uint64
   vsnprintf(why, sizeof why, format, values);
   va_end(values);
   return error_set(err, STATUS_INPUT, "cannot import", "fuzz", NULL, "%s", why);
-}
-
-enum status import_no_memory(const struct import *import, struct error *err)
-{
-  (void)import;
-  return error_set(err, STATUS_MEMORY, "cannot import", "fuzz", NULL, "out of memory");
 }
 
 // Imports the file at `path`, first as its recognizer sees it.

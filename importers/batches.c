@@ -6,23 +6,19 @@
 // store to the storing side while anything is full or being stored.
 #include "importers/batches.h"
 
+#include "base/vector.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define BATCHES_MOST 4
 
-static const char what[] = "cannot import";
-
-struct id_map { // import's id - 1 → store's id
-  uint32_t *ids;
-  size_t count, capacity;
-};
 struct batches {
   struct store *store;
-  struct id_map texts, traces;
-  struct batch *current; // the parser's; NULL: it could not be had
-  unsigned batch_count;  // allocated so far
+  VECTOR(uint32_t) texts, traces; // import's id - 1 → store's id
+  struct batch *current;          // the parser's
+  unsigned batch_count;           // allocated so far
   bool has_thread;
   bool are_all_new; // no text of the present file is in the store: it is the first one
   pthread_t thread;
@@ -35,28 +31,9 @@ struct batches {
 };
 
 // ---- storing --------------------------------------------------------------------------------------------------------
-static bool map_append(struct id_map *map, uint32_t id)
+static uint32_t mapped(const uint32_t *ids, size_t count, uint32_t id)
 {
-  if (map->count == map->capacity) {
-    size_t capacity = map->capacity == 0 ? 4096 : 2 * map->capacity;
-    uint32_t *ids = realloc(map->ids, capacity * sizeof *ids);
-    if (ids == NULL)
-      return false;
-    map->ids = ids;
-    map->capacity = capacity;
-  }
-  map->ids[map->count++] = id;
-  return true;
-}
-
-static enum status no_memory(struct error *err)
-{
-  return error_set(err, STATUS_MEMORY, what, NULL, NULL, "out of memory");
-}
-
-static uint32_t mapped(const struct id_map *map, uint32_t id)
-{
-  return id == 0 || id > map->count ? 0 : map->ids[id - 1];
+  return id == 0 || id > count ? 0 : ids[id - 1];
 }
 
 static enum status store_new_ids(struct batches *batches, const struct batch *batch, struct error *err)
@@ -65,34 +42,34 @@ static enum status store_new_ids(struct batches *batches, const struct batch *ba
     const struct text_entry *text = &batch->texts[i];
     uint32_t id = batches->are_all_new ? store_new_string(batches->store, text->text, text->length)
                                        : store_string(batches->store, text->text, text->length);
-    if (id == 0 || !map_append(&batches->texts, id))
-      return no_memory(err);
+    *vector_add(&batches->texts) = id;
   }
   for (uint32_t i = 0; i < batch->trace_count; i++) {
     uint32_t id = 0;
     XSP_TRY(store_add_trace(batches->store, batch->traces[i].run_id, batch->traces[i].text, &id, err));
-    if (!map_append(&batches->traces, id))
-      return no_memory(err);
+    *vector_add(&batches->traces) = id;
   }
   return STATUS_OK;
 }
 
 static void use_store_ids(const struct batches *batches, struct batch *batch)
 {
+  const uint32_t *texts = batches->texts.items;
+  size_t text_count = batches->texts.count;
   if (batches->are_all_new && batches->traces.count == 0) // texts are numbered alike on both sides
     return;
   for (uint32_t i = 0; i < batch->span_count; i++) {
     struct store_span *span = &batch->spans[i];
-    span->name = mapped(&batches->texts, span->name);
-    span->category = mapped(&batches->texts, span->category);
-    span->tracer = mapped(&batches->texts, span->tracer);
-    span->trace_id = mapped(&batches->traces, span->trace_id);
+    span->name = mapped(texts, text_count, span->name);
+    span->category = mapped(texts, text_count, span->category);
+    span->tracer = mapped(texts, text_count, span->tracer);
+    span->trace_id = mapped(batches->traces.items, batches->traces.count, span->trace_id);
   }
   for (uint32_t i = 0; i < batch->tag_count; i++) {
     struct store_tag *tag = &batch->tags[i];
-    tag->key = mapped(&batches->texts, tag->key);
+    tag->key = mapped(texts, text_count, tag->key);
     if (tag->type == STORE_TEXT)
-      tag->value.string = mapped(&batches->texts, tag->value.string);
+      tag->value.string = mapped(texts, text_count, tag->value.string);
   }
 }
 
@@ -162,12 +139,9 @@ static void *storing_thread(void *context)
 }
 
 // ---- the parser's side ----------------------------------------------------------------------------------------------
-enum status batches_create(struct store *store, unsigned threads, struct batches **ret_batches, struct error *err)
+struct batches *batches_create(struct store *store, unsigned threads)
 {
-  *ret_batches = NULL;
-  struct batches *batches = calloc(1, sizeof *batches);
-  if (batches == NULL)
-    return no_memory(err);
+  struct batches *batches = memory_new(1, sizeof *batches);
   batches->store = store;
   batches->full_end = &batches->full;
   batches->are_all_new = !store_has_strings(store);
@@ -176,8 +150,7 @@ enum status batches_create(struct store *store, unsigned threads, struct batches
   pthread_cond_init(&batches->has_free, NULL);
   // Without a thread to be had all is done on this one.
   batches->has_thread = threads != 1 && pthread_create(&batches->thread, NULL, storing_thread, batches) == 0;
-  *ret_batches = batches;
-  return STATUS_OK;
+  return batches;
 }
 
 static struct batch *take_free(struct batches *batches)
@@ -198,8 +171,8 @@ struct batch *batches_current(struct batches *batches)
     return batches->current;
   batches->current = take_free(batches);
   if (batches->current == NULL) {
-    batches->current = calloc(1, sizeof *batches->current);
-    batches->batch_count += batches->current != NULL;
+    batches->current = memory_new(1, sizeof *batches->current);
+    batches->batch_count++;
   }
   return batches->current;
 }
@@ -217,8 +190,6 @@ static enum status status_of(struct batches *batches, struct error *err)
 enum status batches_push(struct batches *batches, struct error *err)
 {
   struct batch *batch = batches->current;
-  if (batch == NULL)
-    return no_memory(err);
   if (batches->has_thread) {
     batches->current = NULL;
     batch->next = NULL;
@@ -281,7 +252,7 @@ void batches_free(struct batches *batches)
   pthread_cond_destroy(&batches->has_free);
   pthread_cond_destroy(&batches->has_full);
   pthread_mutex_destroy(&batches->lock);
-  free(batches->texts.ids);
-  free(batches->traces.ids);
+  vector_done(&batches->texts);
+  vector_done(&batches->traces);
   free(batches);
 }

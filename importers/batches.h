@@ -48,10 +48,9 @@ struct batch {
 
 struct batches;
 
-// threads 1: batches_push writes itself. STATUS_MEMORY, or STATUS_SYSTEM where no thread can be had.
-enum status batches_create(struct store *store, unsigned threads, struct batches **ret_batches,
-                           struct error *err) MUST_CHECK;
-// The batch to be filled; empty after every push. NULL: none could be had (memory is out; the next push says so).
+// threads 1, or no thread can be had: batches_push writes itself.
+struct batches *batches_create(struct store *store, unsigned threads);
+// The batch to be filled; empty after every push.
 struct batch *batches_current(struct batches *batches);
 // Hands the current batch over. Returns the first error of the storing side, then and ever after.
 enum status batches_push(struct batches *batches, struct error *err) MUST_CHECK;

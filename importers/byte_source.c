@@ -3,6 +3,8 @@
 // another program cuts short meanwhile end early, they do not kill. Each layer pulls from the one below it.
 #include "importers/byte_source.h"
 
+#include "base/memory.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -47,11 +49,6 @@ static void layer_free(struct byte_layer *layer)
     free(layer);
     layer = below;
   }
-}
-
-static enum status no_memory(const char *path, struct error *err)
-{
-  return error_set(err, STATUS_MEMORY, "cannot import", path, NULL, "out of memory");
 }
 
 static const char *layer_name(const struct byte_layer *layer)
@@ -153,7 +150,7 @@ static enum status gzip_step(struct byte_layer *layer, char *to, size_t room, si
   layer->at = layer->length - gzip->avail_in;
   *ret_got = offered - gzip->avail_out;
   if (code == Z_MEM_ERROR)
-    return no_memory(layer->path, err);
+    memory_exhausted();
   if (code == Z_STREAM_END)
     layer->in_member = false;
   else if (code != Z_OK && code != Z_BUF_ERROR)
@@ -225,31 +222,26 @@ static enum layer_kind recognize(const char *head, size_t length)
 // A layer of the kind that the first bytes of source->top ask for, on top of it.
 static enum status add_layer(struct byte_source *source, struct error *err)
 {
-  struct byte_layer *layer = calloc(1, sizeof *layer);
-  if (layer == NULL)
-    return no_memory(source->path, err);
+  struct byte_layer *layer = memory_new(1, sizeof *layer);
   layer->kind = LAYER_PLAIN;
   layer->path = source->path;
   layer->limit_bytes = source->limit_bytes;
   layer->below = source->top;
   source->top = layer; // owned from here on, also where what follows fails
-  if ((layer->buffer = malloc(LAYER_BYTES)) == NULL)
-    return no_memory(source->path, err);
+  layer->buffer = memory_new(1, LAYER_BYTES);
   XSP_TRY(layer_refill(layer, err));
   enum layer_kind kind = recognize(layer->buffer, layer->length);
   if (kind == LAYER_GZIP && inflateInit2(&layer->gzip, 15 + 16) != Z_OK)
-    return no_memory(source->path, err);
+    memory_exhausted();
   if (kind == LAYER_ZSTD && (layer->zstd = ZSTD_createDStream()) == NULL)
-    return no_memory(source->path, err);
+    memory_exhausted();
   layer->kind = kind;
   return STATUS_OK;
 }
 
 static enum status add_layers(struct byte_source *source, struct error *err)
 {
-  struct byte_layer *file = calloc(1, sizeof *file);
-  if (file == NULL)
-    return no_memory(source->path, err);
+  struct byte_layer *file = memory_new(1, sizeof *file);
   *file = (struct byte_layer){.kind = LAYER_FILE, .fd = source->fd, .path = source->path};
   source->top = file;
   for (int layers = 0; layers <= LAYERS_MOST; layers++) {

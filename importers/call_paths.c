@@ -4,7 +4,8 @@
 // cost no more than those that nest: what starts later cuts what runs on behind it.
 #include "importers/call_paths.h"
 
-#include "base/hash.h"
+#include "base/map.h"
+#include "base/vector.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,23 +50,20 @@ static const uint8_t *get(const uint8_t *at, uint64_t *ret_number)
   return at + 1;
 }
 
-static bool add_block(struct call_list *list, struct arena *arena)
+static void add_block(struct call_list *list, struct arena *arena)
 {
   size_t size = list->last == NULL ? BLOCK_BYTES_FIRST : 4 * list->last->size;
   size = size < BLOCK_BYTES_MOST ? size : BLOCK_BYTES_MOST;
   struct call_block *block = arena_alloc(arena, sizeof *block + size);
-  if (block == NULL)
-    return false;
   block->size = size;
   *(list->last == NULL ? &list->first : &list->last->next) = block;
   list->last = block;
-  return true;
 }
 
-static bool add(struct call_list *list, struct arena *arena, int64_t start_ns, int64_t end_ns, int64_t what)
+static void add(struct call_list *list, struct arena *arena, int64_t start_ns, int64_t end_ns, int64_t what)
 {
-  if ((list->last == NULL || list->last->size - list->last->used < PACKED_BYTES_MOST) && !add_block(list, arena))
-    return false;
+  if (list->last == NULL || list->last->size - list->last->used < PACKED_BYTES_MOST)
+    add_block(list, arena);
   struct call_block *block = list->last;
   uint8_t *at = block->bytes + block->used;
   at = put(at, zigzag(list->last_start_ns, start_ns));
@@ -75,18 +73,17 @@ static bool add(struct call_list *list, struct arena *arena, int64_t start_ns, i
   list->last_start_ns = start_ns;
   list->last_what = what;
   list->count++;
-  return true;
 }
 
-bool call_thread_frame(struct call_thread *thread, struct arena *arena, int64_t start_ns, int64_t end_ns, uint32_t name)
+void call_thread_frame(struct call_thread *thread, struct arena *arena, int64_t start_ns, int64_t end_ns, uint32_t name)
 {
-  return add(&thread->frames, arena, start_ns, end_ns, name);
+  add(&thread->frames, arena, start_ns, end_ns, name);
 }
 
-bool call_thread_span(struct call_thread *thread, struct arena *arena, int64_t start_ns, int64_t end_ns,
+void call_thread_span(struct call_thread *thread, struct arena *arena, int64_t start_ns, int64_t end_ns,
                       int64_t span_id)
 {
-  return add(&thread->spans, arena, start_ns, end_ns, span_id);
+  add(&thread->spans, arena, start_ns, end_ns, span_id);
 }
 
 // ---- intervals of one thread -----------------------------------------------------------------------------------------
@@ -135,37 +132,27 @@ struct node {
 };
 struct call_paths {
   struct call_sink sink;
-  struct node *nodes; // [0] is the root
-  size_t count, capacity;
-  uint32_t *slots; // ids of nodes by (parent, name); open addressing, at most half full
-  size_t slot_count;
-  uint64_t seed; // of the hash
-  size_t bytes;  // of texts
+  VECTOR(struct node) nodes; // [0] is the root
+  struct map places;         // (parent, name) to the place in nodes
+  size_t bytes;              // of texts
   uint64_t left_out;
   char text[CALL_PATH_BYTES];
 };
 
 struct call_paths *call_paths_create(const struct call_sink *sink)
 {
-  struct call_paths *paths = malloc(sizeof *paths);
-  if (paths == NULL)
-    return NULL;
-  *paths =
-      (struct call_paths){.sink = *sink, .count = 1, .capacity = 1024, .slot_count = 2048, .seed = hash_new_seed()};
-  paths->nodes = calloc(paths->capacity, sizeof *paths->nodes);
-  paths->slots = calloc(paths->slot_count, sizeof *paths->slots);
-  if (paths->nodes != NULL && paths->slots != NULL)
-    return paths;
-  call_paths_free(paths);
-  return NULL;
+  struct call_paths *paths = memory_new(1, sizeof *paths);
+  paths->sink = *sink;
+  (void)vector_add(&paths->nodes);
+  return paths;
 }
 
 void call_paths_free(struct call_paths *paths)
 {
   if (paths == NULL)
     return;
-  free(paths->nodes);
-  free(paths->slots);
+  vector_done(&paths->nodes);
+  map_done(&paths->places);
   free(paths);
 }
 
@@ -174,48 +161,15 @@ uint64_t call_paths_left_out(const struct call_paths *paths)
   return paths->left_out;
 }
 
-static uint32_t *find_slot(const struct call_paths *paths, uint32_t parent, uint32_t name)
-{
-  size_t mask = paths->slot_count - 1;
-  for (size_t at = hash_number((uint64_t)parent << 32 | name, paths->seed) & mask;; at = (at + 1) & mask) {
-    const struct node *node = &paths->nodes[paths->slots[at]];
-    if (paths->slots[at] == 0 || (node->parent == parent && node->name == name))
-      return &paths->slots[at];
-  }
-}
-
-static bool grow(struct call_paths *paths)
-{
-  size_t capacity = 2 * paths->capacity;
-  struct node *nodes = capacity > UINT32_MAX ? NULL : realloc(paths->nodes, capacity * sizeof *nodes);
-  if (nodes == NULL)
-    return false;
-  paths->nodes = nodes;
-  paths->capacity = capacity;
-  uint32_t *slots = calloc(2 * capacity, sizeof *slots);
-  if (slots == NULL)
-    return false;
-  free(paths->slots);
-  paths->slots = slots;
-  paths->slot_count = 2 * capacity;
-  for (size_t i = 1; i < paths->count; i++)
-    *find_slot(paths, nodes[i].parent, nodes[i].name) = (uint32_t)i;
-  return true;
-}
-
-// The path of a frame called `name` within the path `parent`. 0: out of memory.
+// The path of a frame called `name` within the path `parent`.
 static uint32_t path_node(struct call_paths *paths, uint32_t parent, uint32_t name)
 {
-  uint32_t *slot = find_slot(paths, parent, name);
-  if (*slot != 0)
-    return *slot;
-  if (paths->count == paths->capacity) {
-    if (!grow(paths))
-      return 0;
-    slot = find_slot(paths, parent, name);
+  uint64_t *place = map_at(&paths->places, (struct map_key){parent, name}, NULL);
+  if (*place == 0) {
+    *place = paths->nodes.count;
+    *vector_add(&paths->nodes) = (struct node){.parent = parent, .name = name};
   }
-  paths->nodes[paths->count] = (struct node){.parent = parent, .name = name};
-  return *slot = (uint32_t)paths->count++;
+  return (uint32_t)*place;
 }
 
 // Written from its innermost frame, at the buffer's end, outwards.
@@ -223,9 +177,9 @@ static uint32_t make_text(struct call_paths *paths, uint32_t node)
 {
   static const char more[] = "\xe2\x80\xa6;"; // …
   char *begin = paths->text + sizeof more - 1, *at = paths->text + sizeof paths->text;
-  for (uint32_t up = node; up != 0; up = paths->nodes[up].parent) {
+  for (uint32_t up = node; up != 0; up = paths->nodes.items[up].parent) {
     size_t length, separator = up == node ? 0 : 1;
-    const char *name = paths->sink.text(paths->sink.context, paths->nodes[up].name, &length);
+    const char *name = paths->sink.text(paths->sink.context, paths->nodes.items[up].name, &length);
     if (length + separator > (size_t)(at - begin)) {
       at -= sizeof more - 1;
       memcpy(at, more, sizeof more - 1);
@@ -248,7 +202,7 @@ static uint32_t make_text(struct call_paths *paths, uint32_t node)
 
 static void hand_over(struct call_paths *paths, int64_t span_id, uint32_t at)
 {
-  struct node *node = &paths->nodes[at];
+  struct node *node = &paths->nodes.items[at];
   if (node->path == 0 && !node->is_left_out) {
     node->path = make_text(paths, at);
     node->is_left_out = node->path == 0;
@@ -291,15 +245,12 @@ static size_t find_enclosing(const struct stack *stack, int64_t end_ns)
   return low;
 }
 
-static bool sweep_frame(struct call_paths *paths, struct stack *frames, const struct interval *frame)
+static void sweep_frame(struct call_paths *paths, struct stack *frames, const struct interval *frame)
 {
   frames->count = find_enclosing(frames, frame->end_ns);
   uint32_t parent = frames->count == 0 ? 0 : frames->items[frames->count - 1].node;
   uint32_t node = path_node(paths, parent, (uint32_t)frame->what);
-  if (node == 0)
-    return false;
   frames->items[frames->count++] = (struct open_interval){frame->end_ns, node, (uint32_t)(frame->what >> 32) + 1};
-  return true;
 }
 
 static void sweep_span(struct call_paths *paths, const struct stack *frames, struct stack *spans,
@@ -318,33 +269,31 @@ static void sweep_span(struct call_paths *paths, const struct stack *frames, str
   spans->items[spans->count++] = open;
 }
 
-bool call_paths_sweep(struct call_paths *paths, const struct call_thread *thread)
+void call_paths_sweep(struct call_paths *paths, const struct call_thread *thread)
 {
   size_t frame_count = thread->frames.count, span_count = thread->spans.count, count = frame_count + span_count;
   if (frame_count == 0 || span_count == 0)
-    return true;
-  if (frame_count > FRAMES_MOST)
-    return false;
-  struct interval *intervals = malloc(count * sizeof *intervals);
-  struct stack frames = {malloc(frame_count * sizeof *frames.items), 0};
-  struct stack spans = {malloc(span_count * sizeof *spans.items), 0};
-  bool ok = intervals != NULL && frames.items != NULL && spans.items != NULL;
-  if (ok) {
-    unpack(&thread->frames, false, intervals);
-    unpack(&thread->spans, true, intervals + frame_count);
-    qsort(intervals, count, sizeof *intervals, compare);
+    return;
+  if (frame_count > FRAMES_MOST) {
+    paths->left_out += span_count;
+    return;
   }
-  for (size_t i = 0; i < count && ok; i++) {
+  struct interval *intervals = memory_new(count, sizeof *intervals);
+  struct stack frames = {memory_new(frame_count, sizeof *frames.items), 0};
+  struct stack spans = {memory_new(span_count, sizeof *spans.items), 0};
+  unpack(&thread->frames, false, intervals);
+  unpack(&thread->spans, true, intervals + frame_count);
+  qsort(intervals, count, sizeof *intervals, compare);
+  for (size_t i = 0; i < count; i++) {
     const struct interval *interval = &intervals[i];
     drop_ended(&frames, interval->start_ns);
     drop_ended(&spans, interval->start_ns);
     if ((interval->what & IS_SPAN) != 0)
       sweep_span(paths, &frames, &spans, interval);
     else
-      ok = sweep_frame(paths, &frames, interval);
+      sweep_frame(paths, &frames, interval);
   }
   free(intervals);
   free(frames.items);
   free(spans.items);
-  return ok;
 }

@@ -25,10 +25,10 @@ struct call_list { // intervals, packed
 struct call_thread { // one host thread; starts as {0}
   struct call_list frames, spans;
 };
-// Memory comes from `arena` and lives as long as it does. False: out of memory.
-bool call_thread_frame(struct call_thread *thread, struct arena *arena, int64_t start_ns, int64_t end_ns,
+// Memory comes from `arena` and lives as long as it does.
+void call_thread_frame(struct call_thread *thread, struct arena *arena, int64_t start_ns, int64_t end_ns,
                        uint32_t name);
-bool call_thread_span(struct call_thread *thread, struct arena *arena, int64_t start_ns, int64_t end_ns,
+void call_thread_span(struct call_thread *thread, struct arena *arena, int64_t start_ns, int64_t end_ns,
                       int64_t span_id);
 
 struct call_sink { // what a sweep needs, and what it finds goes to
@@ -37,11 +37,11 @@ struct call_sink { // what a sweep needs, and what it finds goes to
   uint32_t (*intern)(void *context, const char *path, size_t length); // called once a path
   void (*found)(void *context, int64_t span_id, uint32_t path);
 };
-struct call_paths;                                                  // the different paths of one file
-struct call_paths *call_paths_create(const struct call_sink *sink); // NULL: out of memory
+struct call_paths; // the different paths of one file
+struct call_paths *call_paths_create(const struct call_sink *sink);
 // Finds the spans of a thread whose innermost enclosing frame is another than that of the span around them, and hands
-// their paths over. False: out of memory.
-bool call_paths_sweep(struct call_paths *paths, const struct call_thread *thread);
+// their paths over.
+void call_paths_sweep(struct call_paths *paths, const struct call_thread *thread);
 uint64_t call_paths_left_out(const struct call_paths *paths); // spans without their path: CALL_PATHS_BYTES_MOST reached
 void call_paths_free(struct call_paths *paths);               // NULL is fine
 

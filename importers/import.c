@@ -100,10 +100,10 @@ static enum status import_file(struct sink *sink, struct store *store, const cha
   input.cancel = options->cancel;
   enum status status = options->format != NULL ? named_importer(options->format, &import.importer, err)
                                                : recognise(&input, &import.importer, err);
-  if (status == STATUS_OK)
+  if (status == STATUS_OK) {
     DEBUG(importers, "%s: read as %s", path, import.importer->name);
-  if (status == STATUS_OK)
-    status = sink_begin(sink, &import, path, err);
+    sink_begin(sink, &import, path);
+  }
   if (status == STATUS_OK && options->threads != 1)
     input_read_ahead(&input);
   if (status == STATUS_OK)
@@ -128,10 +128,7 @@ enum status import_files(const char *const *paths, size_t count, const struct im
   if (count == 0)
     return error_set(err, STATUS_USE, "cannot import", NULL, NULL, "no files are given");
   struct import_file *files = arena_alloc_array(arena, count, sizeof *files);
-  if (files == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot import", NULL, NULL, "out of memory");
-  struct sink *sink = NULL;
-  XSP_TRY(sink_create(store, options->threads, arena, &sink, err));
+  struct sink *sink = sink_create(store, options->threads, arena);
   enum status status = STATUS_OK;
   for (size_t i = 0; i < count && status == STATUS_OK; i++)
     status = import_file(sink, store, paths[i], options, &files[i], err);

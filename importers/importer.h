@@ -63,7 +63,7 @@ void import_version(struct import *import, const char *format_version); // for t
 void import_note(struct import *import, const char *format, ...) __attribute__((format(printf, 2, 3))); // a sentence
 
 // ---- spans
-// Interned text of this import; 0: empty. Never fails visibly: out of memory is reported by the next import_span.
+// Interned text of this import; 0: empty.
 uint32_t import_string(struct import *import, const char *text, size_t length);
 // How many bytes of different texts one file may ask for, here or in an importer's own tables: a quarter of --limit-bytes, at
 // least 1 GiB; and what is said where they are more.
@@ -108,7 +108,6 @@ void import_not_an_event(
 // STATUS_INPUT: "cannot import: FILE, byte N: WHY; try: …". `offset` counts decompressed bytes.
 __attribute__((format(printf, 4, 5))) enum status import_broken(const struct import *import, struct error *err,
                                                                 uint64_t offset, const char *format, ...);
-enum status import_no_memory(const struct import *import, struct error *err);
 
 // The importers, each in NAME.c
 extern const struct importer importer_kineto, importer_onnxruntime, importer_nsys, importer_otlp, importer_otlp_proto,

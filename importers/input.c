@@ -7,6 +7,8 @@
 // element again from its beginning does so a logarithmic number of times.
 #include "importers/input.h"
 
+#include "base/memory.h"
+
 #include "importers/byte_source.h"
 #include "importers/read_ahead.h"
 
@@ -25,11 +27,6 @@ struct input_private {
   size_t capacity; // of the block, without the padding
   char *temporary; // path; NULL: none
 };
-
-static enum status no_memory(const struct input *input, struct error *err)
-{
-  return error_set(err, STATUS_MEMORY, "cannot import", input->path, NULL, "out of memory");
-}
 
 static enum status over_limit(const struct input *input, struct error *err)
 {
@@ -60,9 +57,7 @@ static enum status make_room(struct input *input, size_t kept, struct error *err
     return error_set(err, STATUS_INPUT, "cannot import", where, NULL, "one element is longer than %zu MiB",
                      INPUT_WINDOW_MOST_BYTES >> 21);
   }
-  char *block = malloc(capacity + INPUT_PADDING);
-  if (block == NULL)
-    return no_memory(input, err);
+  char *block = memory_new(1, capacity + INPUT_PADDING);
   memcpy(block, at, kept);
   free(own->block);
   own->block = block;
@@ -117,17 +112,13 @@ enum status input_open_window(const char *path, uint64_t limit_bytes, size_t win
                               struct error *err)
 {
   *ret_input = (struct input){.path = path};
-  struct input_private *own = calloc(1, sizeof *own);
-  if (own == NULL)
-    return no_memory(ret_input, err);
+  struct input_private *own = memory_new(1, sizeof *own);
   ret_input->private_ = own;
   own->source.fd = -1;
   own->limit_bytes = limit_bytes;
   own->capacity = window_bytes;
-  own->block = malloc(own->capacity + INPUT_PADDING);
-  enum status status = own->block == NULL ? no_memory(ret_input, err) : STATUS_OK;
-  if (status == STATUS_OK)
-    status = byte_source_open(path, limit_bytes, &own->source, err);
+  own->block = memory_new(1, own->capacity + INPUT_PADDING);
+  enum status status = byte_source_open(path, limit_bytes, &own->source, err);
   if (status == STATUS_OK)
     status = fill_first(ret_input, err);
   if (status == STATUS_OK && ret_input->at == ret_input->end)
@@ -205,7 +196,7 @@ enum status input_as_file(struct input *input, const char **ret_path, struct err
     const char *folder = getenv("TMPDIR");
     char *path = NULL;
     if (asprintf(&path, "%s/xsp-import-XXXXXX", folder != NULL && *folder != 0 ? folder : "/tmp") < 0)
-      return no_memory(input, err);
+      memory_exhausted();
     int fd = mkstemp(path);
     if (fd < 0) {
       enum status status = error_set_errno(err, STATUS_SYSTEM, "cannot decompress", path, "TMPDIR=FOLDER");

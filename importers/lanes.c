@@ -2,6 +2,8 @@
 // Stacks of open spans, one a track; see lanes.h. Called by the importer of generic Chrome traces.
 #include "importers/lanes.h"
 
+#include "base/memory.h"
+
 #include <stdlib.h>
 
 #define NO_PLACE SIZE_MAX
@@ -22,27 +24,20 @@ struct lane {
   size_t depth, depth_capacity, waiting_count, waiting_capacity;
 };
 
+// Room for one more item. A trace may have a million lanes: most need room for one.
 static void *room(void *array, size_t count, size_t *capacity, size_t size)
 {
   if (count < *capacity)
     return array;
-  size_t wanted = *capacity == 0 ? 1 : 2 * *capacity; // a trace may have a million lanes
-  void *larger = realloc(array, wanted * size);
-  if (larger != NULL)
-    *capacity = wanted;
-  return larger;
+  *capacity = *capacity == 0 ? 1 : 2 * *capacity;
+  return memory_resize(array, *capacity, size);
 }
 
-enum status lanes_add(struct lanes *lanes, struct import *import, uint32_t track_id, uint32_t *ret_lane,
-                      struct error *err)
+uint32_t lanes_add(struct lanes *lanes, uint32_t track_id)
 {
-  struct lane *all = room(lanes->lanes, lanes->count, &lanes->capacity, sizeof *all);
-  if (all == NULL)
-    return import_no_memory(import, err);
-  lanes->lanes = all;
-  all[lanes->count++] = (struct lane){.track_id = track_id};
-  *ret_lane = (uint32_t)lanes->count;
-  return STATUS_OK;
+  lanes->lanes = room(lanes->lanes, lanes->count, &lanes->capacity, sizeof *lanes->lanes);
+  lanes->lanes[lanes->count++] = (struct lane){.track_id = track_id};
+  return (uint32_t)lanes->count;
 }
 
 uint32_t lanes_track(const struct lanes *lanes, uint32_t lane)
@@ -50,16 +45,12 @@ uint32_t lanes_track(const struct lanes *lanes, uint32_t lane)
   return lanes->lanes[lane - 1].track_id;
 }
 
-// Takes the next place among those that wait. False: out of memory.
-static bool wait_here(struct lane *lane, const struct store_span *span, size_t *ret_place)
+// Takes the next place among those that wait.
+static size_t wait_here(struct lane *lane, const struct store_span *span)
 {
-  struct waiting_span *waiting = room(lane->waiting, lane->waiting_count, &lane->waiting_capacity, sizeof *waiting);
-  if (waiting == NULL)
-    return false;
-  lane->waiting = waiting;
-  *ret_place = lane->waiting_count;
-  waiting[lane->waiting_count++] = (struct waiting_span){.span = *span};
-  return true;
+  lane->waiting = room(lane->waiting, lane->waiting_count, &lane->waiting_capacity, sizeof *lane->waiting);
+  lane->waiting[lane->waiting_count] = (struct waiting_span){.span = *span};
+  return lane->waiting_count++;
 }
 
 static bool starts_with_top(const struct lane *lane, const struct store_span *span)
@@ -72,29 +63,23 @@ enum status lanes_complete(struct lanes *lanes, struct import *import, uint32_t 
 {
   struct lane *lane = &lanes->lanes[number - 1];
   struct store_span row = *span;
-  size_t place;
   row.track_id = lane->track_id;
   if (!starts_with_top(lane, &row))
     return import_span(import, lanes->run_id, &row, err);
-  return wait_here(lane, &row, &place) ? STATUS_OK : import_no_memory(import, err);
+  wait_here(lane, &row);
+  return STATUS_OK;
 }
 
-enum status lanes_begin(struct lanes *lanes, struct import *import, uint32_t number, const struct store_span *span,
-                        struct error *err)
+void lanes_begin(struct lanes *lanes, uint32_t number, const struct store_span *span)
 {
   struct lane *lane = &lanes->lanes[number - 1];
-  struct open_span *stack = room(lane->stack, lane->depth, &lane->depth_capacity, sizeof *stack);
-  if (stack == NULL)
-    return import_no_memory(import, err);
-  lane->stack = stack;
-  struct open_span *open = &stack[lane->depth];
-  *open = (struct open_span){.span = *span, .place = NO_PLACE};
-  open->span.track_id = lane->track_id;
-  if (starts_with_top(lane, span) && !wait_here(lane, &open->span, &open->place))
-    return import_no_memory(import, err);
-  open->waiting_from = lane->waiting_count;
-  lane->depth++;
-  return STATUS_OK;
+  struct open_span open = {.span = *span, .place = NO_PLACE};
+  open.span.track_id = lane->track_id;
+  if (starts_with_top(lane, span))
+    open.place = wait_here(lane, &open.span);
+  open.waiting_from = lane->waiting_count;
+  lane->stack = room(lane->stack, lane->depth, &lane->depth_capacity, sizeof *lane->stack);
+  lane->stack[lane->depth++] = open;
 }
 
 const struct store_span *lanes_open(const struct lanes *lanes, uint32_t number)
@@ -154,10 +139,8 @@ enum status lanes_finish(struct lanes *lanes, struct import *import, uint64_t *r
 
 void lanes_done(struct lanes *lanes)
 {
-  for (size_t i = 0; i < lanes->count; i++) {
-    free(lanes->lanes[i].stack);
-    free(lanes->lanes[i].waiting);
-  }
+  for (size_t i = 0; i < lanes->count; i++)
+    give_back(&lanes->lanes[i]);
   free(lanes->lanes);
   *lanes = (struct lanes){0};
 }

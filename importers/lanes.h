@@ -11,7 +11,6 @@
 #define XSP_IMPORTERS_LANES_H
 
 #include "importers/importer.h"
-#include "importers/pair_map.h"
 
 struct lane;
 struct lanes { // starts as {.run_id = …}
@@ -19,16 +18,13 @@ struct lanes { // starts as {.run_id = …}
   struct lane *lanes;
   size_t count, capacity;
 };
-// A new lane; `*ret_lane` counts from 1.
-enum status lanes_add(struct lanes *lanes, struct import *import, uint32_t track_id, uint32_t *ret_lane,
-                      struct error *err) MUST_CHECK;
+uint32_t lanes_add(struct lanes *lanes, uint32_t track_id); // a new lane: 1, 2, …
 uint32_t lanes_track(const struct lanes *lanes, uint32_t lane);
 // A complete event; span->track_id is filled in.
 enum status lanes_complete(struct lanes *lanes, struct import *import, uint32_t lane, const struct store_span *span,
                            struct error *err) MUST_CHECK;
 // A begin event; its duration is not known yet.
-enum status lanes_begin(struct lanes *lanes, struct import *import, uint32_t lane, const struct store_span *span,
-                        struct error *err) MUST_CHECK;
+void lanes_begin(struct lanes *lanes, uint32_t lane, const struct store_span *span);
 // The span that an end event would end; NULL: none is open.
 const struct store_span *lanes_open(const struct lanes *lanes, uint32_t lane);
 // Ends it. duration_ns < 0: it makes no sense and is dropped (the caller counts it).

@@ -7,6 +7,8 @@
 // stop, are guarded by the lock.
 #include "importers/read_ahead.h"
 
+#include "base/memory.h"
+
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -61,9 +63,7 @@ static void *pull_blocks(void *argument)
 
 struct read_ahead *read_ahead_start(read_ahead_pull *pull, void *context)
 {
-  struct read_ahead *ahead = calloc(1, sizeof *ahead);
-  if (ahead == NULL)
-    return NULL;
+  struct read_ahead *ahead = memory_new(1, sizeof *ahead);
   ahead->pull = pull;
   ahead->context = context;
   pthread_mutex_init(&ahead->lock, NULL);

@@ -12,7 +12,7 @@ struct read_ahead;
 // Fills `to` up to `room` bytes; fewer only at the end. Called by the thread only, until read_ahead_stop has returned.
 typedef enum status read_ahead_pull(void *context, char *to, size_t room, size_t *ret_got, struct error *err);
 
-struct read_ahead *read_ahead_start(read_ahead_pull *pull, void *context); // NULL: no thread or no memory to be had
+struct read_ahead *read_ahead_start(read_ahead_pull *pull, void *context); // NULL: no thread to be had
 // As `pull` itself: the same bytes, then the same error.
 enum status read_ahead_read(struct read_ahead *ahead, char *to, size_t room, size_t *ret_got,
                             struct error *err) MUST_CHECK;

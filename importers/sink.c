@@ -7,61 +7,35 @@
 #include <string.h>
 #include <time.h>
 
-// Room for one more entry; entries at and beyond `count` are not set. NULL: out of memory, the old array stays valid.
-void *sink_grow(void *array, size_t count, size_t *capacity, size_t size)
-{
-  if (count < *capacity)
-    return array;
-  size_t wanted = *capacity == 0 ? 8 : 2 * *capacity;
-  void *larger = realloc(array, wanted * size);
-  if (larger != NULL)
-    *capacity = wanted;
-  return larger;
-}
-
 // ---- life ------------------------------------------------------------------------------------------------------------
-enum status sink_create(struct store *store, unsigned threads, struct arena *results, struct sink **ret_sink,
-                        struct error *err)
+struct sink *sink_create(struct store *store, unsigned threads, struct arena *results)
 {
-  *ret_sink = NULL;
-  struct sink *sink = calloc(1, sizeof *sink);
-  if (sink == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot import", NULL, NULL, "out of memory");
+  struct sink *sink = memory_new(1, sizeof *sink);
   sink->store = store;
   sink->results = results;
   sink->next_run_id = 1;
   sink->next_experiment_id = 1;
-  enum status status = batches_create(store, threads, &sink->batches, err);
-  if (status != STATUS_OK) {
-    free(sink);
-    return status;
-  }
-  *ret_sink = sink;
-  return STATUS_OK;
+  sink->batches = batches_create(store, threads);
+  return sink;
 }
 
 static void forget_file(struct sink *sink)
 {
-  for (size_t i = 0; i < sink->run_count; i++) {
-    free(sink->runs[i]->tracks);
-    free(sink->runs[i]);
+  for (size_t i = 0; i < sink->runs.count; i++) {
+    vector_done(&sink->runs.items[i]->tracks);
+    free(sink->runs.items[i]);
   }
-  sink->run_count = 0;
-  sink->run_note_count = 0;
+  sink->runs.count = sink->run_notes.count = 0;
   sink->last_run = NULL;
   sink->last_run_id = 0;
   texts_done(&sink->texts);
   texts_done(&sink->track_texts);
   sink->track_count = 0;
-  free(sink->traces);
-  free(sink->trace_slots);
-  sink->traces = NULL;
-  sink->trace_slots = NULL;
-  sink->trace_count = sink->trace_slot_count = 0;
+  map_done(&sink->traces);
   arena_done(&sink->arena);
   sink->events = sink->kept = 0;
   sink->late_count = 0;
-  sink->skipped_count = sink->last_skipped = 0;
+  sink->skipped.count = sink->last_skipped = 0;
   sink->note_count = sink->notes_left_out = 0;
   sink->version = NULL;
 }
@@ -72,16 +46,16 @@ void sink_free(struct sink *sink)
     return;
   batches_free(sink->batches);
   forget_file(sink);
-  free(sink->runs);
-  free(sink->run_notes);
-  free(sink->skipped);
-  free(sink->facts);
-  free(sink->experiments);
+  vector_done(&sink->runs);
+  vector_done(&sink->run_notes);
+  vector_done(&sink->skipped);
+  vector_done(&sink->facts);
+  vector_done(&sink->experiments);
   arena_done(&sink->lasting);
   free(sink);
 }
 
-enum status sink_begin(struct sink *sink, struct import *import, const char *path, struct error *err)
+void sink_begin(struct sink *sink, struct import *import, const char *path)
 {
   sink->import = import;
   sink->path = path;
@@ -90,65 +64,54 @@ enum status sink_begin(struct sink *sink, struct import *import, const char *pat
   import->sink = sink;
   import->arena = &sink->arena;
   sink->default_tracer = import_string(import, import->importer->name, strlen(import->importer->name));
-  if (sink->default_tracer == 0)
-    return import_no_memory(import, err);
-  return STATUS_OK;
 }
 
 // ---- the end ---------------------------------------------------------------------------------------------------------
 static enum status write_runs(struct sink *sink, struct error *err)
 {
-  for (size_t i = 0; i < sink->run_count; i++) {
-    struct sink_run *entry = sink->runs[i];
+  for (size_t i = 0; i < sink->runs.count; i++) {
+    struct sink_run *entry = sink->runs.items[i];
     if (entry->run.levels.mask == 0)
       entry->run.levels.mask = entry->level_mask;
     XSP_TRY(store_add_run(sink->store, &entry->run, err));
-    for (uint32_t j = 0; j < entry->track_count; j++)
-      XSP_TRY(store_add_track(sink->store, &entry->tracks[j], err));
+    for (uint32_t j = 0; j < entry->tracks.count; j++)
+      XSP_TRY(store_add_track(sink->store, &entry->tracks.items[j], err));
     XSP_TRY(store_shift_run(sink->store, entry->run.run_id, entry->shift_ns, err));
   }
-  for (size_t i = 0; i < sink->run_note_count; i++) {
-    const struct sink_run_note *note = &sink->run_notes[i];
+  for (size_t i = 0; i < sink->run_notes.count; i++) {
+    const struct sink_run_note *note = &sink->run_notes.items[i];
     XSP_TRY(store_add_note(sink->store, note->run_id, note->key, note->value, err));
   }
   return STATUS_OK;
 }
 
 // Into the caller's arena: what the file's own arena holds is about to go.
-static bool report(struct sink *sink, struct import_file *file)
+static void report(struct sink *sink, struct import_file *file)
 {
   struct arena *arena = sink->results;
   *file = (struct import_file){.path = arena_copy(arena, sink->path, strlen(sink->path)),
                                .format = sink->import->importer->name,
                                .events = sink->events,
                                .kept = sink->kept,
-                               .skipped_count = sink->skipped_count,
-                               .run_count = sink->run_count};
+                               .skipped_count = sink->skipped.count,
+                               .run_count = sink->runs.count};
   if (sink->version != NULL)
     file->version = arena_copy(arena, sink->version, strlen(sink->version));
-  struct import_count *skipped = arena_alloc_array(arena, sink->skipped_count + 1, sizeof *skipped);
+  struct import_count *skipped = arena_alloc_array(arena, sink->skipped.count + 1, sizeof *skipped);
   const char **notes = arena_alloc_array(arena, sink->note_count + 2, sizeof *notes);
-  int64_t *run_ids = arena_alloc_array(arena, sink->run_count + 1, sizeof *run_ids);
-  if (file->path == NULL || skipped == NULL || notes == NULL || run_ids == NULL ||
-      (file->version == NULL) != (sink->version == NULL))
-    return false;
-  for (size_t i = 0; i < sink->skipped_count; i++)
-    skipped[i] = sink->skipped[i];
+  int64_t *run_ids = arena_alloc_array(arena, sink->runs.count + 1, sizeof *run_ids);
+  for (size_t i = 0; i < sink->skipped.count; i++)
+    skipped[i] = sink->skipped.items[i];
   for (size_t i = 0; i < sink->note_count; i++)
-    if ((notes[i] = arena_copy(arena, sink->notes[i], strlen(sink->notes[i]))) == NULL)
-      return false;
-  for (size_t i = 0; i < sink->run_count; i++)
-    run_ids[i] = sink->runs[i]->run.run_id;
+    notes[i] = arena_copy(arena, sink->notes[i], strlen(sink->notes[i]));
+  for (size_t i = 0; i < sink->runs.count; i++)
+    run_ids[i] = sink->runs.items[i]->run.run_id;
   file->note_count = sink->note_count;
-  if (sink->notes_left_out > 0) {
+  if (sink->notes_left_out > 0)
     notes[file->note_count++] = arena_format(arena, "%zu more notes like these", sink->notes_left_out);
-    if (notes[sink->note_count] == NULL)
-      return false;
-  }
   file->skipped = skipped;
   file->notes = notes;
   file->run_ids = run_ids;
-  return true;
 }
 
 enum status sink_end(struct sink *sink, struct import_file *ret_file, struct error *err)
@@ -163,8 +126,7 @@ enum status sink_end(struct sink *sink, struct import_file *ret_file, struct err
   }
   XSP_TRY(status);
   XSP_TRY(write_runs(sink, err));
-  if (!report(sink, ret_file))
-    return import_no_memory(sink->import, err);
+  report(sink, ret_file);
   forget_file(sink);
   return STATUS_OK;
 }
@@ -190,22 +152,20 @@ static enum status write_experiment(struct sink *sink, struct store_experiment *
 
 enum status sink_finish(struct sink *sink, const char *name, struct error *err)
 {
-  for (size_t i = 0; i < sink->experiment_count; i++) {
-    struct sink_experiment *entry = &sink->experiments[i];
+  for (size_t i = 0; i < sink->experiments.count; i++) {
+    struct sink_experiment *entry = &sink->experiments.items[i];
     XSP_TRY(write_experiment(sink, &entry->row, entry->system, entry->system_count, err));
     if (entry->workload_count > 0)
       XSP_TRY(store_add_workload(sink->store, entry->row.experiment_id, entry->workload, entry->workload_count, err));
   }
   if (sink->own_experiment_id == 0)
     return STATUS_OK;
-  struct store_system_value *system = arena_alloc_array(&sink->lasting, sink->fact_count + 1, sizeof *system);
-  if (system == NULL)
-    return error_set(err, STATUS_MEMORY, "cannot import", NULL, NULL, "out of memory");
-  for (size_t i = 0; i < sink->fact_count; i++)
-    system[i] = sink->facts[i].value;
+  struct store_system_value *system = arena_alloc_array(&sink->lasting, sink->facts.count + 1, sizeof *system);
+  for (size_t i = 0; i < sink->facts.count; i++)
+    system[i] = sink->facts.items[i].value;
   struct store_experiment row = {.experiment_id = sink->own_experiment_id,
                                  .name = name,
                                  .framework = sink->framework,
                                  .framework_version = sink->framework_version};
-  return write_experiment(sink, &row, system, sink->fact_count, err);
+  return write_experiment(sink, &row, system, sink->facts.count, err);
 }

@@ -8,10 +8,9 @@
 struct sink; // of one call of import_files
 
 // `results` holds what sink_end hands out. threads: as in import_options.
-enum status sink_create(struct store *store, unsigned threads, struct arena *results, struct sink **ret_sink,
-                        struct error *err) MUST_CHECK;
+struct sink *sink_create(struct store *store, unsigned threads, struct arena *results);
 // A file begins: fills in import->sink. import->input, options and importer are the caller's to set.
-enum status sink_begin(struct sink *sink, struct import *import, const char *path, struct error *err) MUST_CHECK;
+void sink_begin(struct sink *sink, struct import *import, const char *path);
 // The importer is through with its file: waits until all is stored, writes runs and tracks, says what became of it.
 enum status sink_end(struct sink *sink, struct import_file *ret_file, struct error *err) MUST_CHECK;
 // After the last file: writes the call's own experiment, where a run belongs to it.

@@ -12,8 +12,8 @@
 // ---- runs and experiments --------------------------------------------------------------------------------------------
 struct sink_run *sink_run(const struct sink *sink, int64_t run_id)
 {
-  bool is_known = run_id >= sink->first_run_id && (uint64_t)(run_id - sink->first_run_id) < sink->run_count;
-  return is_known ? sink->runs[run_id - sink->first_run_id] : NULL;
+  bool is_known = run_id >= sink->first_run_id && (uint64_t)(run_id - sink->first_run_id) < sink->runs.count;
+  return is_known ? sink->runs.items[run_id - sink->first_run_id] : NULL;
 }
 
 static int64_t own_experiment(struct sink *sink)
@@ -24,7 +24,7 @@ static int64_t own_experiment(struct sink *sink)
 }
 
 // Copies what the caller gave, but for the ids; --layer wins over what the importer says.
-static bool set_run(struct import *import, struct sink_run *entry, const struct store_run *run)
+static void set_run(struct import *import, struct sink_run *entry, const struct store_run *run)
 {
   struct sink *sink = import->sink;
   int64_t run_id = entry->run.run_id;
@@ -36,24 +36,18 @@ static bool set_run(struct import *import, struct sink_run *entry, const struct 
     entry->run.experiment_id = own_experiment(sink);
   const char *layer = import->options->layer != NULL ? import->options->layer : run->layer;
   entry->run.layer = layer == NULL ? NULL : arena_copy(&sink->arena, layer, strlen(layer));
-  return layer == NULL || entry->run.layer != NULL;
 }
 
 enum status import_run(struct import *import, const struct store_run *run, int64_t *ret_run_id, struct error *err)
 {
   struct sink *sink = import->sink;
-  struct sink_run **runs = sink_grow(sink->runs, sink->run_count, &sink->run_capacity, sizeof *runs);
-  if (runs == NULL)
-    return import_no_memory(import, err);
-  sink->runs = runs;
-  struct sink_run *entry = calloc(1, sizeof *entry);
-  if (entry == NULL)
-    return import_no_memory(import, err);
+  struct sink_run *entry = memory_new(1, sizeof *entry);
   entry->run.run_id = sink->next_run_id++;
   entry->run.own_pct = NAN;
-  sink->runs[sink->run_count++] = entry;
+  *vector_add(&sink->runs) = entry;
   *ret_run_id = entry->run.run_id;
-  return set_run(import, entry, run) ? STATUS_OK : import_no_memory(import, err);
+  set_run(import, entry, run);
+  return STATUS_OK;
 }
 
 static enum status unknown_run(const struct import *import, int64_t run_id, struct error *err)
@@ -67,7 +61,8 @@ enum status import_run_set(struct import *import, int64_t run_id, const struct s
   struct sink_run *entry = sink_run(import->sink, run_id);
   if (entry == NULL)
     return unknown_run(import, run_id, err);
-  return set_run(import, entry, run) ? STATUS_OK : import_no_memory(import, err);
+  set_run(import, entry, run);
+  return STATUS_OK;
 }
 
 void import_run_own_pct(struct import *import, int64_t run_id, double own_pct)
@@ -83,16 +78,8 @@ enum status import_run_note(struct import *import, int64_t run_id, const char *k
   struct sink *sink = import->sink;
   if (run_id != 0 && sink_run(sink, run_id) == NULL)
     return unknown_run(import, run_id, err);
-  struct sink_run_note *notes =
-      sink_grow(sink->run_notes, sink->run_note_count, &sink->run_note_capacity, sizeof *notes);
-  if (notes == NULL)
-    return import_no_memory(import, err);
-  sink->run_notes = notes;
-  struct sink_run_note note = {run_id, arena_copy(&sink->arena, key, strlen(key)),
-                               arena_copy(&sink->arena, value, strlen(value))};
-  if (note.key == NULL || note.value == NULL)
-    return import_no_memory(import, err);
-  notes[sink->run_note_count++] = note;
+  *vector_add(&sink->run_notes) = (struct sink_run_note){run_id, arena_copy(&sink->arena, key, strlen(key)),
+                                                         arena_copy(&sink->arena, value, strlen(value))};
   return STATUS_OK;
 }
 
@@ -125,40 +112,35 @@ static bool same_experiment(const struct store_experiment *a, const struct store
          same_text(a->framework_version, b->framework_version) && same_text(a->command, b->command);
 }
 
-static const char *lasting(struct sink *sink, const char *text, bool *ret_ok)
+static const char *lasting(struct sink *sink, const char *text)
 {
-  char *copy = text == NULL ? NULL : arena_copy(&sink->lasting, text, strlen(text));
-  *ret_ok = *ret_ok && (text == NULL || copy != NULL);
-  return copy;
+  return text == NULL ? NULL : arena_copy(&sink->lasting, text, strlen(text));
 }
 
 static struct store_system_value *copy_values(struct sink *sink, const struct store_system_value *values, size_t count)
 {
-  bool ok = true;
   struct store_system_value *copies = arena_alloc_array(&sink->lasting, count + 1, sizeof *copies);
-  for (size_t i = 0; i < count && copies != NULL; i++) {
+  for (size_t i = 0; i < count; i++) {
     copies[i] = values[i];
-    copies[i].key = lasting(sink, values[i].key, &ok);
-    copies[i].text = lasting(sink, values[i].text, &ok);
+    copies[i].key = lasting(sink, values[i].key);
+    copies[i].text = lasting(sink, values[i].text);
   }
-  return ok ? copies : NULL;
+  return copies;
 }
 
-static bool copy_experiment(struct sink *sink, struct sink_experiment *entry, const struct store_experiment *experiment,
+static void copy_experiment(struct sink *sink, struct sink_experiment *entry, const struct store_experiment *experiment,
                             const struct store_system_value *system, size_t system_count)
 {
-  bool ok = true;
   entry->row = *experiment;
   entry->row.experiment_id = sink->next_experiment_id++;
-  entry->row.name = lasting(sink, experiment->name, &ok);
-  entry->row.workload = lasting(sink, experiment->workload, &ok);
-  entry->row.framework = lasting(sink, experiment->framework, &ok);
-  entry->row.framework_version = lasting(sink, experiment->framework_version, &ok);
-  entry->row.command = lasting(sink, experiment->command, &ok);
-  entry->row.xsp_version = lasting(sink, experiment->xsp_version, &ok);
+  entry->row.name = lasting(sink, experiment->name);
+  entry->row.workload = lasting(sink, experiment->workload);
+  entry->row.framework = lasting(sink, experiment->framework);
+  entry->row.framework_version = lasting(sink, experiment->framework_version);
+  entry->row.command = lasting(sink, experiment->command);
+  entry->row.xsp_version = lasting(sink, experiment->xsp_version);
   entry->system = copy_values(sink, system, system_count);
   entry->system_count = system_count;
-  return ok && entry->system != NULL;
 }
 
 // Rows are written by sink_finish. One that an earlier file of the call described alike is the same experiment; within
@@ -168,8 +150,8 @@ enum status import_experiment(struct import *import, const struct store_experime
                               struct error *err)
 {
   struct sink *sink = import->sink;
-  for (size_t i = 0; i < sink->experiment_count; i++) {
-    struct sink_experiment *known = &sink->experiments[i];
+  for (size_t i = 0; i < sink->experiments.count; i++) {
+    struct sink_experiment *known = &sink->experiments.items[i];
     if (known->file != sink->file && same_experiment(&known->row, experiment) &&
         same_system(known, system, system_count)) {
       known->file = sink->file;
@@ -177,15 +159,9 @@ enum status import_experiment(struct import *import, const struct store_experime
       return STATUS_OK;
     }
   }
-  struct sink_experiment *experiments =
-      sink_grow(sink->experiments, sink->experiment_count, &sink->experiment_capacity, sizeof *experiments);
-  if (experiments == NULL)
-    return import_no_memory(import, err);
-  sink->experiments = experiments;
-  struct sink_experiment *entry = &experiments[sink->experiment_count++];
-  *entry = (struct sink_experiment){.file = sink->file};
-  if (!copy_experiment(sink, entry, experiment, system, system_count))
-    return import_no_memory(import, err);
+  struct sink_experiment *entry = vector_add(&sink->experiments);
+  entry->file = sink->file;
+  copy_experiment(sink, entry, experiment, system, system_count);
   *ret_experiment_id = entry->row.experiment_id;
   return STATUS_OK;
 }
@@ -194,13 +170,11 @@ enum status import_experiment_model(struct import *import, int64_t experiment_id
                                     const struct store_system_value *workload, size_t count, struct error *err)
 {
   struct sink *sink = import->sink;
-  for (size_t i = 0; i < sink->experiment_count; i++) {
-    struct sink_experiment *entry = &sink->experiments[i];
+  for (size_t i = 0; i < sink->experiments.count; i++) {
+    struct sink_experiment *entry = &sink->experiments.items[i];
     if (entry->row.experiment_id != experiment_id || entry->workload_count > 0 || count == 0)
       continue;
     entry->workload = copy_values(sink, workload, count);
-    if (entry->workload == NULL)
-      return import_no_memory(import, err);
     entry->workload_count = count;
   }
   return STATUS_OK;
@@ -208,20 +182,17 @@ enum status import_experiment_model(struct import *import, int64_t experiment_id
 
 // ---- tracks ----------------------------------------------------------------------------------------------------------
 // What many tracks are called is kept once, and cut where nobody reads on: between two characters.
-static bool copy_text(struct sink *sink, const char **text)
+static void copy_text(struct sink *sink, const char **text)
 {
   struct texts *texts = &sink->track_texts;
-  uint32_t id;
   if (*text == NULL)
-    return true;
+    return;
   size_t length = strnlen(*text, SINK_TRACK_TEXT_MOST + 1);
   if (length > SINK_TRACK_TEXT_MOST)
     for (length = SINK_TRACK_TEXT_MOST; length > 0 && ((*text)[length] & 0xc0) == 0x80;)
       length--;
-  if (!texts_intern(texts, *text, length, &id))
-    return false;
+  uint32_t id = texts_intern(texts, *text, length);
   *text = id == 0 ? "" : texts->entries[id].text;
-  return true;
 }
 
 static enum status add_track(struct import *import, struct sink_run *run, const struct store_track *track,
@@ -230,18 +201,13 @@ static enum status add_track(struct import *import, struct sink_run *run, const 
   if (import->sink->track_count == SINK_TRACKS_MOST)
     return error_set(err, STATUS_INPUT, "cannot import", import->sink->path, "importing parts of it",
                      "it has more than %u threads, streams and groups of asynchronous spans", SINK_TRACKS_MOST);
-  struct store_track *tracks = sink_grow(run->tracks, run->track_count, &run->track_capacity, sizeof *tracks);
-  if (tracks == NULL)
-    return import_no_memory(import, err);
-  run->tracks = tracks;
-  struct store_track *row = &tracks[run->track_count];
+  struct store_track *row = vector_add(&run->tracks);
   *row = *track;
   row->run_id = run->run.run_id;
   row->track_id = track_id;
-  if (!copy_text(import->sink, &row->name) || !copy_text(import->sink, &row->host) ||
-      !copy_text(import->sink, &row->clock))
-    return import_no_memory(import, err);
-  run->track_count++;
+  copy_text(import->sink, &row->name);
+  copy_text(import->sink, &row->host);
+  copy_text(import->sink, &row->clock);
   import->sink->track_count++;
   return STATUS_OK;
 }
@@ -253,8 +219,8 @@ enum status import_track(struct import *import, int64_t run_id, const struct sto
   *ret_track_id = 0;
   if (run == NULL)
     return unknown_run(import, run_id, err);
-  XSP_TRY(add_track(import, run, track, (int64_t)run->track_count + 1, err));
-  *ret_track_id = (uint32_t)run->track_count;
+  XSP_TRY(add_track(import, run, track, (int64_t)run->tracks.count + 1, err));
+  *ret_track_id = (uint32_t)run->tracks.count;
   return STATUS_OK;
 }
 
@@ -269,27 +235,25 @@ enum status import_track_name(struct import *import, int64_t run_id, uint32_t tr
                               struct error *err)
 {
   struct sink_run *run = sink_run(import->sink, run_id);
-  if (run == NULL || track_id == 0 || track_id > run->track_count)
+  if (run == NULL || track_id == 0 || track_id > run->tracks.count)
     return unknown_run(import, run_id, err);
-  run->tracks[track_id - 1].name = name;
-  return copy_text(import->sink, &run->tracks[track_id - 1].name) ? STATUS_OK : import_no_memory(import, err);
+  run->tracks.items[track_id - 1].name = name;
+  copy_text(import->sink, &run->tracks.items[track_id - 1].name);
+  return STATUS_OK;
 }
 
 // ---- facts -----------------------------------------------------------------------------------------------------------
 static void believe_first(struct import *import, const char *key, const char **known, unsigned *file, const char *text)
 {
   struct sink *sink = import->sink;
-  bool ok = true;
   if (text == NULL || text[0] == 0)
     return;
   if (*known == NULL) {
-    *known = lasting(sink, text, &ok);
+    *known = lasting(sink, text);
     *file = sink->file;
   } else if (strcmp(*known, text) != 0 && *file != sink->file) {
     import_note(import, "its %s is %s; that of an earlier file, %s, stands for all", key, text, *known);
   }
-  if (!ok)
-    sink_fail_memory(import);
 }
 
 void import_framework(struct import *import, const char *name, const char *version)
@@ -301,8 +265,8 @@ void import_framework(struct import *import, const char *name, const char *versi
 static void believe_system(struct import *import, const struct store_system_value *value)
 {
   struct sink *sink = import->sink;
-  for (size_t i = 0; i < sink->fact_count; i++) {
-    struct sink_fact *known = &sink->facts[i];
+  for (size_t i = 0; i < sink->facts.count; i++) {
+    struct sink_fact *known = &sink->facts.items[i];
     if (strcmp(known->value.key, value->key) != 0)
       continue;
     bool is_same =
@@ -315,25 +279,14 @@ static void believe_system(struct import *import, const struct store_system_valu
     }
     return;
   }
-  if (sink->fact_count == SINK_FACTS_MOST) {
+  if (sink->facts.count == SINK_FACTS_MOST) {
     import_note(import, "more than %u facts about the system: \"%.40s\" is left out", SINK_FACTS_MOST, value->key);
     return;
   }
-  struct sink_fact *facts = sink_grow(sink->facts, sink->fact_count, &sink->fact_capacity, sizeof *facts);
-  if (facts == NULL) {
-    sink_fail_memory(import);
-    return;
-  }
-  sink->facts = facts;
-  bool ok = true;
-  struct sink_fact *fact = &facts[sink->fact_count++];
+  struct sink_fact *fact = vector_add(&sink->facts);
   *fact = (struct sink_fact){.value = *value, .file = sink->file};
-  fact->value.key = lasting(sink, value->key, &ok);
-  fact->value.text = lasting(sink, value->text, &ok);
-  if (!ok) {
-    sink->fact_count--;
-    sink_fail_memory(import);
-  }
+  fact->value.key = lasting(sink, value->key);
+  fact->value.text = lasting(sink, value->text);
 }
 
 void import_system_text(struct import *import, const char *key, const char *text)
@@ -350,8 +303,6 @@ void import_system_number(struct import *import, const char *key, double number)
 void import_version(struct import *import, const char *format_version)
 {
   import->sink->version = arena_copy(&import->sink->arena, format_version, strlen(format_version));
-  if (import->sink->version == NULL)
-    sink_fail_memory(import);
 }
 
 void import_note(struct import *import, const char *format, ...)
@@ -366,11 +317,7 @@ void import_note(struct import *import, const char *format, ...)
   va_start(values, format);
   vsnprintf(text, sizeof text, format, values);
   va_end(values);
-  sink->notes[sink->note_count] = arena_copy(&sink->arena, text, strlen(text));
-  if (sink->notes[sink->note_count] != NULL)
-    sink->note_count++;
-  else
-    sink_fail_memory(import);
+  sink->notes[sink->note_count++] = arena_copy(&sink->arena, text, strlen(text));
 }
 
 // ---- accounts --------------------------------------------------------------------------------------------------------
@@ -380,20 +327,12 @@ void import_skip_many(struct import *import, const char *reason, uint64_t count)
   size_t at = sink->last_skipped;
   if (count == 0)
     return;
-  if (at >= sink->skipped_count || sink->skipped[at].reason != reason)
-    for (at = 0; at < sink->skipped_count && strcmp(sink->skipped[at].reason, reason) != 0;)
+  if (at >= sink->skipped.count || sink->skipped.items[at].reason != reason)
+    for (at = 0; at < sink->skipped.count && strcmp(sink->skipped.items[at].reason, reason) != 0;)
       at++;
-  if (at == sink->skipped_count) {
-    struct import_count *skipped =
-        sink_grow(sink->skipped, sink->skipped_count, &sink->skipped_capacity, sizeof *skipped);
-    if (skipped == NULL) {
-      sink_fail_memory(import);
-      return;
-    }
-    sink->skipped = skipped;
-    sink->skipped[sink->skipped_count++] = (struct import_count){reason, 0};
-  }
-  sink->skipped[at].count += count;
+  if (at == sink->skipped.count)
+    vector_add(&sink->skipped)->reason = reason;
+  sink->skipped.items[at].count += count;
   sink->last_skipped = at;
   sink->events += count;
 }

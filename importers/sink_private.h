@@ -3,6 +3,8 @@
 #ifndef XSP_IMPORTERS_SINK_PRIVATE_H
 #define XSP_IMPORTERS_SINK_PRIVATE_H
 
+#include "base/map.h"
+#include "base/vector.h"
 #include "importers/batches.h"
 #include "importers/sink.h"
 
@@ -22,18 +24,13 @@ struct sink_late {
 
 struct sink_run { // of the current file
   struct store_run run;
-  uint32_t level_mask;        // of the spans it has
-  int64_t shift_ns;           // to be added to all its times at the file's end
-  struct store_track *tracks; // by track_id - 1; texts live in the file's arena
-  size_t track_count, track_capacity;
+  uint32_t level_mask;               // of the spans it has
+  int64_t shift_ns;                  // to be added to all its times at the file's end
+  VECTOR(struct store_track) tracks; // by track_id - 1; texts live in the file's arena
 };
 struct sink_run_note { // texts live in the file's arena
   int64_t run_id;      // 0: of the file
   const char *key, *value;
-};
-struct sink_trace {
-  int64_t run_id;
-  uint32_t text;
 };
 struct sink_fact { // about the call's own experiment
   struct store_system_value value;
@@ -68,18 +65,13 @@ struct sink {
   uint32_t default_tracer;
   int64_t last_run_id; // of last_run
   struct sink_run *last_run;
-  struct sink_run **runs; // ids follow each other from first_run_id on
+  VECTOR(struct sink_run *) runs; // ids follow each other from first_run_id on
   int64_t first_run_id;
-  size_t run_count, run_capacity;
-  struct sink_run_note *run_notes;
-  size_t run_note_count, run_note_capacity;
-  struct sink_trace *traces;
-  uint32_t *trace_slots;
-  uint32_t trace_count, trace_slot_count;
-  uint64_t trace_seed; // of their hash
+  VECTOR(struct sink_run_note) run_notes;
+  struct map traces; // (run, string) to the trace's id
   uint64_t events, kept;
-  struct import_count *skipped;
-  size_t skipped_count, skipped_capacity, last_skipped;
+  VECTOR(struct import_count) skipped;
+  size_t last_skipped;
   const char *notes[SINK_NOTES_MOST];
   size_t note_count, notes_left_out;
   const char *version;
@@ -91,17 +83,12 @@ struct sink {
   int64_t own_experiment_id; // 0: no run belongs to it yet
   const char *framework, *framework_version;
   unsigned framework_file, version_file; // that said so
-  struct sink_fact *facts;
-  size_t fact_count, fact_capacity;
-  struct sink_experiment *experiments;
-  size_t experiment_count, experiment_capacity;
+  VECTOR(struct sink_fact) facts;
+  VECTOR(struct sink_experiment) experiments;
 };
 
 struct sink_run *sink_run(const struct sink *sink, int64_t run_id); // NULL: not of this file
-// Room for one more entry; entries at and beyond `count` are not set. NULL: out of memory, the old array stays valid.
-void *sink_grow(void *array, size_t count, size_t *capacity, size_t size);
 void sink_resolve(struct sink *sink); // before the current batch is pushed: all its texts have their ids
-void sink_fail_memory(struct import *import);
 void sink_fail_later(struct sink *sink, enum status status, const struct error *error);
 
 #endif

@@ -3,19 +3,10 @@
 // import. Rows go into batches; what is said seldom is in sink_facts.c.
 #include "importers/sink_private.h"
 
-#include "base/hash.h"
-
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 // ---- failing ---------------------------------------------------------------------------------------------------------
-enum status import_no_memory(const struct import *import, struct error *err)
-{
-  return error_set(err, STATUS_MEMORY, "cannot import", import->input != NULL ? import->input->path : NULL, NULL,
-                   "out of memory");
-}
-
 // Functions without a status leave their failure here; import_span and the like report it.
 void sink_fail_later(struct sink *sink, enum status status, const struct error *error)
 {
@@ -23,13 +14,6 @@ void sink_fail_later(struct sink *sink, enum status status, const struct error *
     return;
   sink->status = status;
   sink->error = *error;
-}
-
-void sink_fail_memory(struct import *import)
-{
-  struct error error = {0};
-  enum status status = import_no_memory(import, &error);
-  sink_fail_later(import->sink, status, &error);
 }
 
 static enum status failed(const struct sink *sink, struct error *err)
@@ -79,8 +63,6 @@ static struct batch *open_batch(struct import *import)
   if (sink->batch == NULL) {
     sink->batch = batches_current(sink->batches);
     sink->batch_run_id = 0;
-    if (sink->batch == NULL)
-      sink_fail_memory(import);
   }
   return sink->batch;
 }
@@ -142,11 +124,8 @@ uint32_t import_string(struct import *import, const char *text, size_t length)
   struct sink *sink = import->sink;
   if (sink->batch == NULL || sink->batch->text_count >= BATCH_TEXTS - SINK_LATE_TEXTS)
     (void)open_batch(import);
-  uint32_t before = sink->texts.count, id = 0;
-  if (!texts_intern(&sink->texts, text, length, &id)) {
-    sink_fail_memory(import);
-    return 0;
-  }
+  uint32_t before = sink->texts.count;
+  uint32_t id = texts_intern(&sink->texts, text, length);
   if (sink->texts.count != before && id != 0 && sink->batch != NULL && sink->status == STATUS_OK) {
     sink->batch->texts[sink->batch->text_count++] = sink->texts.entries[id];
     check_texts(import);
@@ -164,10 +143,9 @@ void sink_resolve(struct sink *sink)
     texts_fetch_text(texts, sink->late[i].hash);
   for (uint32_t i = 0; i < sink->late_count; i++) {
     const struct sink_late *late = &sink->late[i];
-    uint32_t before = texts->count, id = 0;
-    if (!texts_intern_hashed(texts, late->text, late->length, late->hash, &id))
-      sink_fail_memory(sink->import);
-    else if (texts->count != before)
+    uint32_t before = texts->count;
+    uint32_t id = texts_intern_hashed(texts, late->text, late->length, late->hash);
+    if (texts->count != before)
       sink->batch->texts[sink->batch->text_count++] = texts->entries[id]; // has_room kept room for all of them
     sink->batch->tags[late->tag].value.string = id;
   }
@@ -253,39 +231,6 @@ void import_tag_bytes(struct import *import, int64_t run_id, int64_t span_id, ui
 }
 
 // ---- traces ----------------------------------------------------------------------------------------------------------
-// A trace is known by its run and text. Slots hold trace ids (from 1), at most half of them.
-static uint32_t *find_trace(struct sink *sink, int64_t run_id, uint32_t text)
-{
-  uint64_t hash = hash_number((uint64_t)run_id << 32 ^ text, sink->trace_seed);
-  uint32_t at = (uint32_t)hash & (sink->trace_slot_count - 1);
-  for (;; at = (at + 1) & (sink->trace_slot_count - 1)) {
-    uint32_t id = sink->trace_slots[at];
-    if (id == 0 || (sink->traces[id - 1].run_id == run_id && sink->traces[id - 1].text == text))
-      return &sink->trace_slots[at];
-  }
-}
-
-static bool grow_traces(struct sink *sink)
-{
-  uint32_t slot_count = sink->trace_slot_count == 0 ? 64 : 2 * sink->trace_slot_count;
-  uint32_t *slots = calloc(slot_count, sizeof *slots);
-  struct sink_trace *traces = realloc(sink->traces, slot_count / 2 * sizeof *traces);
-  if (traces != NULL)
-    sink->traces = traces;
-  if (slots == NULL || traces == NULL) {
-    free(slots);
-    return false;
-  }
-  if (sink->trace_slots == NULL)
-    sink->trace_seed = hash_new_seed();
-  free(sink->trace_slots);
-  sink->trace_slots = slots;
-  sink->trace_slot_count = slot_count;
-  for (uint32_t i = 0; i < sink->trace_count; i++)
-    *find_trace(sink, traces[i].run_id, traces[i].text) = i + 1;
-  return true;
-}
-
 enum status import_trace(struct import *import, int64_t run_id, const char *text, uint32_t *ret_trace_id,
                          struct error *err)
 {
@@ -294,18 +239,15 @@ enum status import_trace(struct import *import, int64_t run_id, const char *text
   uint32_t string = import_string(import, text, strlen(text));
   if (sink_run(sink, run_id) == NULL)
     return wrong_run(import, run_id, err);
-  if (2 * sink->trace_count >= sink->trace_slot_count && !grow_traces(sink))
-    return import_no_memory(import, err);
-  uint32_t *slot = find_trace(sink, run_id, string);
-  if (*slot == 0) {
+  uint64_t *id = map_at(&sink->traces, (struct map_key){(uint64_t)run_id, string}, NULL);
+  if (*id == 0) {
     struct batch *batch = open_batch(import);
     if (batch == NULL)
       return failed(sink, err);
     batch->traces[batch->trace_count++] = (struct batch_trace){run_id, import_text(import, string, NULL)};
-    sink->traces[sink->trace_count++] = (struct sink_trace){run_id, string};
-    *slot = sink->trace_count;
+    *id = sink->traces.count;
   }
-  *ret_trace_id = *slot;
+  *ret_trace_id = (uint32_t)*id;
   return sink->status == STATUS_OK ? STATUS_OK : failed(sink, err);
 }
 
@@ -319,11 +261,7 @@ enum status import_log(struct import *import, int64_t run_id, int64_t span_id, i
   struct batch *batch = open_batch(import);
   if (batch == NULL)
     return failed(sink, err);
-  char *copy = malloc(length + 1);
-  if (copy == NULL)
-    return import_no_memory(import, err);
-  memcpy(copy, message, length);
-  copy[length] = 0;
+  char *copy = memory_text_of(message, length);
   batch->logs[batch->log_count++] = (struct batch_log){run_id, span_id, time_ns, copy, length};
   batch->log_bytes += length;
   return STATUS_OK;

@@ -64,8 +64,8 @@ static void bench_start(struct bench *bench, unsigned threads)
   *bench = (struct bench){.input.path = "trace.json"};
   bench->import = (struct import){.input = &bench->input, .options = &no_options, .importer = &importer};
   OK(store_create(path, true, &bench->store, err));
-  OK(sink_create(bench->store, threads, &bench->arena, &bench->sink, err));
-  OK(sink_begin(bench->sink, &bench->import, "folder/trace.json", err));
+  bench->sink = sink_create(bench->store, threads, &bench->arena);
+  sink_begin(bench->sink, &bench->import, "folder/trace.json");
 }
 
 static int64_t begin_run(struct bench *bench, struct store_run run)
@@ -391,7 +391,7 @@ static void the_first_file_is_believed(void **state)
   import_system_number(&bench.import, "gpus", 2);
   struct import_file first = end_file(&bench);
   assert_int_equal(first.note_count, 0);
-  OK(sink_begin(bench.sink, &bench.import, "second.json", err));
+  sink_begin(bench.sink, &bench.import, "second.json");
   begin_run(&bench, (struct store_run){0});
   import_framework(&bench.import, "tensorflow", "2.1");
   import_system_text(&bench.import, "gpu", "H100");
@@ -431,7 +431,7 @@ static void importers_bring_experiments(void **state)
   OK(import_experiment(&bench.import, &same, more, 1, &ids[1], err)); // another system: another experiment
   begin_run(&bench, (struct store_run){.experiment_id = ids[0]});
   end_file(&bench);
-  OK(sink_begin(bench.sink, &bench.import, "second.json", err));
+  sink_begin(bench.sink, &bench.import, "second.json");
   OK(import_experiment(&bench.import, &same, cores, 1, &ids[2], err));
   end_file(&bench);
   OK(sink_finish(bench.sink, "unused", err));
@@ -453,7 +453,7 @@ static void each_file_has_texts_of_its_own(void **state)
   static const char *const names[] = {"first", "second", "third"};
   for (int i = 0; i < 3; i++) {
     if (i > 0)
-      OK(sink_begin(bench.sink, &bench.import, names[i], err));
+      sink_begin(bench.sink, &bench.import, names[i]);
     int64_t run_id = begin_run(&bench, (struct store_run){0});
     struct store_span span = {.span_id = 1, .name = text(&bench, names[i]), .category = text(&bench, "shared")};
     OK(import_span(&bench.import, run_id, &span, err));

@@ -4,12 +4,12 @@
 #include "importers/texts.h"
 
 #include "base/hash.h"
+#include "base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define FIRST_CAPACITY 1024u
-#define CAPACITY_MAXIMUM (UINT32_C(1) << 30)
 
 static uint32_t hash_of(const struct texts *texts, const char *text, size_t length)
 {
@@ -17,22 +17,15 @@ static uint32_t hash_of(const struct texts *texts, const char *text, size_t leng
   return (uint32_t)(hash ^ hash >> 32);
 }
 
-static bool grow(struct texts *texts)
+static void grow(struct texts *texts)
 {
   uint32_t capacity = texts->capacity == 0 ? FIRST_CAPACITY : 2 * texts->capacity;
-  if (capacity > CAPACITY_MAXIMUM)
-    return false;
-  struct text_entry *entries = realloc(texts->entries, capacity * sizeof *entries);
-  if (entries == NULL)
-    return false;
-  texts->entries = entries;
+  texts->entries = memory_resize(texts->entries, capacity, sizeof *texts->entries);
   uint32_t slot_count = 2 * capacity;
-  struct text_slot *slots = calloc(slot_count, sizeof *slots);
-  if (slots == NULL)
-    return false;
+  struct text_slot *slots = memory_new(slot_count, sizeof *slots);
   if (texts->count == 0) {
     texts->seed = hash_new_seed();
-    entries[0] = (struct text_entry){"", 0};
+    texts->entries[0] = (struct text_entry){"", 0};
     texts->count = 1;
   }
   for (uint32_t i = 0; texts->slots != NULL && i <= texts->slot_mask; i++) {
@@ -48,23 +41,12 @@ static bool grow(struct texts *texts)
   texts->slots = slots;
   texts->slot_mask = slot_count - 1;
   texts->capacity = capacity;
-  return true;
-}
-
-static bool add(struct texts *texts, struct text_slot *slot, const char *text, size_t length)
-{
-  char *copy = arena_copy(&texts->arena, text, length);
-  if (copy == NULL)
-    return false;
-  slot->id = texts->count++;
-  texts->entries[slot->id] = (struct text_entry){copy, length};
-  return true;
 }
 
 uint32_t texts_hash(struct texts *texts, const char *text, size_t length)
 {
-  if (texts->slots == NULL && !grow(texts))
-    return 0; // the look-up will fail in its turn
+  if (texts->slots == NULL)
+    grow(texts);
   uint32_t hash = hash_of(texts, text, length);
   __builtin_prefetch(&texts->slots[hash & texts->slot_mask]);
   return hash;
@@ -84,38 +66,32 @@ void texts_fetch_text(const struct texts *texts, uint32_t hash)
     __builtin_prefetch(texts->entries[slot->id].text);
 }
 
-bool texts_intern_hashed(struct texts *texts, const char *text, size_t length, uint32_t hash, uint32_t *ret_id)
+uint32_t texts_intern_hashed(struct texts *texts, const char *text, size_t length, uint32_t hash)
 {
-  *ret_id = 0;
-  if (texts->count == texts->capacity && !grow(texts))
-    return false;
+  if (texts->count == texts->capacity)
+    grow(texts);
   for (uint32_t at = hash & texts->slot_mask;; at = (at + 1) & texts->slot_mask) {
     struct text_slot *slot = &texts->slots[at];
     if (slot->id == 0) {
-      slot->hash = hash;
-      if (!add(texts, slot, text, length))
-        return false;
-      *ret_id = slot->id;
-      return true;
+      *slot = (struct text_slot){hash, texts->count++};
+      texts->entries[slot->id] = (struct text_entry){arena_copy(&texts->arena, text, length), length};
+      return slot->id;
     }
     if (slot->hash != hash)
       continue;
     const struct text_entry *entry = &texts->entries[slot->id];
-    if (entry->length == length && memcmp(entry->text, text, length) == 0) {
-      *ret_id = slot->id;
-      return true;
-    }
+    if (entry->length == length && memcmp(entry->text, text, length) == 0)
+      return slot->id;
   }
 }
 
-bool texts_intern(struct texts *texts, const char *text, size_t length, uint32_t *ret_id)
+uint32_t texts_intern(struct texts *texts, const char *text, size_t length)
 {
-  *ret_id = 0;
   if (length == 0)
-    return true;
-  if (texts->count == texts->capacity && !grow(texts))
-    return false;
-  return texts_intern_hashed(texts, text, length, hash_of(texts, text, length), ret_id);
+    return 0;
+  if (texts->count == texts->capacity) // before the seed is used
+    grow(texts);
+  return texts_intern_hashed(texts, text, length, hash_of(texts, text, length));
 }
 
 void texts_done(struct texts *texts)

@@ -33,9 +33,8 @@ struct texts { // starts as {0}
 uint32_t texts_hash(struct texts *texts, const char *text, size_t length);
 void texts_fetch_entry(const struct texts *texts, uint32_t hash); // what seems to be the text's entry, …
 void texts_fetch_text(const struct texts *texts, uint32_t hash);  // … and what that refers to
-bool texts_intern_hashed(struct texts *texts, const char *text, size_t length, uint32_t hash, uint32_t *ret_id);
-// 0 for the empty text; false: out of memory.
-bool texts_intern(struct texts *texts, const char *text, size_t length, uint32_t *ret_id);
-void texts_done(struct texts *texts); // {0} again
+uint32_t texts_intern_hashed(struct texts *texts, const char *text, size_t length, uint32_t hash);
+uint32_t texts_intern(struct texts *texts, const char *text, size_t length); // 0 for the empty text
+void texts_done(struct texts *texts);                                        // {0} again
 
 #endif

@@ -2,6 +2,7 @@
 // The two encodings of OTLP: protobuf, and its JSON mapping (lowerCamelCase, ids in hex, 64-bit integers as texts).
 #include "otlp/encode.h"
 
+#include "base/hex.h"
 #include "base/utf8.h"
 #include "base/wire_write.h"
 
@@ -76,16 +77,12 @@ void otlp_out_text(struct otlp_out *out, enum otlp_field_id field, const char *t
 
 void otlp_out_id(struct otlp_out *out, enum otlp_field_id field, const uint8_t *bytes, size_t length)
 {
-  static const char digits[] = "0123456789abcdef";
   char text[33];
   if (!out->is_json) {
     protobuf_bytes(out->buf, otlp_number(field), bytes, length);
     return;
   }
-  for (size_t i = 0; i < length; i++) {
-    text[2 * i] = digits[bytes[i] >> 4];
-    text[2 * i + 1] = digits[bytes[i] & 15];
-  }
+  hex_encode(text, bytes, length);
   otlp_out_text(out, field, text, 2 * length);
 }
 

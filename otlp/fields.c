@@ -2,6 +2,7 @@
 // The table of OTLP's fields as the decoders and the encoder use it, and the lists that decoders fill.
 #include "otlp/fields.h"
 
+#include "base/vector.h"
 #include "base/wire.h"
 
 #include <stdlib.h>
@@ -70,14 +71,9 @@ void *otlp_parts_add(struct otlp_parts *parts, const struct otlp_step *step)
 {
   struct otlp_list *list = (struct otlp_list *)(void *)((char *)parts + step->offset);
   size_t size = item_sizes[step->inner];
-  if (list->count == list->capacity) {
-    size_t capacity = list->capacity == 0 ? 32 : list->capacity * 2;
-    void *items = capacity > OTLP_PARTS_MOST ? NULL : realloc(list->items, capacity * size);
-    if (items == NULL)
-      return NULL;
-    list->items = items;
-    list->capacity = capacity;
-  }
+  if (list->count == OTLP_PARTS_MOST)
+    return NULL;
+  list->items = vector_room(list->items, list->count, &list->capacity, 1, size);
   return memset((char *)list->items + list->count++ * size, 0, size);
 }
 

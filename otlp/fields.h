@@ -122,7 +122,7 @@ static inline unsigned otlp_number(enum otlp_field_id field) // in protobuf
 }
 
 // ---- what both decoders collect a span in ----------------------------------------------------------------------------
-struct otlp_list {
+struct otlp_list { // a vector of any type
   void *items;
   size_t count, capacity;
 };

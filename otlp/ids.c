@@ -3,8 +3,10 @@
 // it; what came later and could not have that id is found by trace and number. Called twice a span.
 #include "otlp/ids.h"
 
+#include "base/hash.h"
+#include "base/memory.h"
+
 #include <stdlib.h>
-#include <sys/random.h>
 
 #define STATE_OWNER 1u      // of the id that is its number without the top bit
 #define STATE_SPAN 2u       // has been seen as a span
@@ -38,17 +40,15 @@ static size_t home_slot(const struct otlp_ids *ids, const struct otlp_id_entry *
 }
 
 // Room for three more entries: what one look-up may add.
-static bool make_room(struct otlp_ids *ids)
+static void make_room(struct otlp_ids *ids)
 {
   if ((ids->count + 3) * 3 <= ids->capacity * 2)
-    return true;
+    return;
   struct otlp_ids larger = *ids;
   larger.capacity = ids->capacity == 0 ? FIRST_CAPACITY : ids->capacity * 2;
-  larger.entries = calloc(larger.capacity, sizeof *larger.entries);
-  if (larger.entries == NULL)
-    return false;
-  if (ids->capacity == 0 && getrandom(&larger.seed, sizeof larger.seed, GRND_NONBLOCK) != sizeof larger.seed)
-    larger.seed = (uint64_t)(uintptr_t)larger.entries;
+  larger.entries = memory_new(larger.capacity, sizeof *larger.entries);
+  if (ids->capacity == 0)
+    larger.seed = hash_new_seed();
   for (size_t i = 0; i < ids->capacity; i++) {
     if (ids->entries[i].number == 0)
       continue;
@@ -59,7 +59,6 @@ static bool make_room(struct otlp_ids *ids)
   }
   free(ids->entries);
   *ids = larger;
-  return true;
 }
 
 // The owner of an id, or the free slot where it would stand.
@@ -122,20 +121,20 @@ static struct otlp_id_entry *find_or_add(struct otlp_ids *ids, uint32_t trace, u
   return entry;
 }
 
-bool otlp_ids_find(struct otlp_ids *ids, uint32_t trace, uint64_t number, bool is_span, int64_t *ret_id,
-                   bool *ret_is_repeated)
+int64_t otlp_ids_find(struct otlp_ids *ids, uint32_t trace, uint64_t number, bool is_span, bool *ret_is_repeated)
 {
-  if (ids->given >= UINT32_MAX >> STATE_SHIFT || !make_room(ids))
-    return false;
+  if (ids->given >= UINT32_MAX >> STATE_SHIFT) // a billion made-up ids take more memory than there is
+    memory_exhausted();
+  make_room(ids);
   struct otlp_id_entry *entry = find_or_add(ids, trace, number);
-  *ret_id = (entry->state & STATE_OWNER) != 0 ? (int64_t)(entry->number & ~TOP_BIT)
-                                              : MADE_UP_FROM + (entry->state >> STATE_SHIFT);
+  int64_t id = (entry->state & STATE_OWNER) != 0 ? (int64_t)(entry->number & ~TOP_BIT)
+                                                 : MADE_UP_FROM + (entry->state >> STATE_SHIFT);
   *ret_is_repeated = is_span && (entry->state & STATE_SPAN) != 0;
   if (is_span && !*ret_is_repeated) {
     entry->state |= STATE_SPAN;
     ids->absent_count--;
   }
-  return true;
+  return id;
 }
 
 void otlp_ids_done(struct otlp_ids *ids)

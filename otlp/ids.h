@@ -26,9 +26,7 @@ struct otlp_ids { // starts as {0}
 };
 
 // The id of `number` (not 0) in `trace`. `is_span`: as a span, not as a parent; *ret_is_repeated: it was one already.
-// False: out of memory.
-bool otlp_ids_find(struct otlp_ids *ids, uint32_t trace, uint64_t number, bool is_span, int64_t *ret_id,
-                   bool *ret_is_repeated);
+int64_t otlp_ids_find(struct otlp_ids *ids, uint32_t trace, uint64_t number, bool is_span, bool *ret_is_repeated);
 void otlp_ids_done(struct otlp_ids *ids);
 
 #endif

@@ -10,9 +10,8 @@
 
 static int64_t find(struct otlp_ids *ids, uint32_t trace, uint64_t number, bool is_span, bool is_repeated)
 {
-  int64_t id = 0;
   bool repeated;
-  assert_true(otlp_ids_find(ids, trace, number, is_span, &id, &repeated));
+  int64_t id = otlp_ids_find(ids, trace, number, is_span, &repeated);
   assert_int_equal(repeated, is_repeated);
   assert_true(id >= 1);
   return id;

@@ -3,6 +3,8 @@
 // time; the structure around spans is its own. One pass; texts without escapes are not copied.
 #include "otlp/json.h"
 
+#include "base/hex.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,9 +30,7 @@ static const char *decode(struct otlp_json *json, const char *behind, const stru
   if (need > json->room_left) {
     size_t size = need > ROOM_BYTES ? need : ROOM_BYTES;
     json->room = arena_alloc(&json->decoded, size);
-    json->room_left = json->room != NULL ? size : 0;
-    if (json->room == NULL)
-      return json_scan_fail(&json->scan, string->at, "out of memory for a text");
+    json->room_left = size;
   }
   *ret_text = (struct otlp_text){json->room, json_decode(string->at, string->length, json->room)};
   json->room += ret_text->length;
@@ -167,14 +167,6 @@ static const char *read_enum(struct otlp_json *json, const char *at, const char 
   return behind;
 }
 
-static int hex_digit(char c)
-{
-  return c >= '0' && c <= '9'   ? c - '0'
-         : c >= 'a' && c <= 'f' ? c - 'a' + 10
-         : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                : -1;
-}
-
 // Hex digits, up to sixteen.
 static const char *read_id(struct otlp_json *json, const char *at, struct otlp_id *ret_id)
 {
@@ -206,7 +198,7 @@ static double read_real(struct otlp_json *json, struct otlp_text digits)
     text = arena_copy(&json->decoded, digits.at, digits.length);
   else
     *(char *)mempcpy(copy, digits.at, digits.length) = 0;
-  return text != NULL ? strtod(text, NULL) : NAN;
+  return strtod(text, NULL);
 }
 
 // An integer beyond int64, or a text that is not a number, stays a text.

@@ -37,10 +37,10 @@ struct reading {
   struct import *import;
   struct event_tracks tracks;
   struct lanes lanes;
-  struct pair_map thread_lanes;  // (track, 0) → lane
-  struct pair_map async_lanes;   // (category, id) as ids of texts → lane
-  struct pair_map process_names; // (pid, 0) as ids of texts → text
-  struct pair_map thread_names;  // (pid, tid) → text
+  struct map thread_lanes;  // (track, 0) → lane
+  struct map async_lanes;   // (category, id) as ids of texts → lane
+  struct map process_names; // (pid, 0) as ids of texts → text
+  struct map thread_names;  // (pid, tid) → text
   int64_t run_id, last_span_id;
   uint32_t key_sequence, key_op_id, key_sizes;
   uint64_t event_count;
@@ -81,12 +81,10 @@ static enum status thread_lane(struct reading *reading, const struct trace_event
 {
   uint32_t track = 0;
   XSP_TRY(event_track(&reading->tracks, reading->import, event, &track, err));
-  uint32_t *slot = pair_map_at(&reading->thread_lanes, track, 0);
-  if (slot == NULL)
-    return import_no_memory(reading->import, err);
-  if (*slot == 0)
-    XSP_TRY(lanes_add(&reading->lanes, reading->import, track, slot, err));
-  *ret_lane = *slot;
+  uint64_t *lane = map_at(&reading->thread_lanes, map_number(track), NULL);
+  if (*lane == 0)
+    *lane = lanes_add(&reading->lanes, track);
+  *ret_lane = (uint32_t)*lane;
   return STATUS_OK;
 }
 
@@ -96,21 +94,17 @@ static enum status async_lane(struct reading *reading, const struct trace_event 
 {
   struct import *import = reading->import;
   uint32_t id = text_id(reading, event->id.raw), category = text_id(reading, event->category);
-  uint32_t *slot = pair_map_at(&reading->async_lanes, category, id);
-  if (slot == NULL)
-    return import_no_memory(import, err);
-  if (*slot == 0) {
+  uint64_t *lane = map_at(&reading->async_lanes, (struct map_key){category, id}, NULL);
+  if (*lane == 0) {
     struct store_track row = {
         .process_id = STORE_NONE, .thread_id = STORE_NONE, .device_id = STORE_NONE, .stream_id = STORE_NONE};
     uint32_t track = 0;
     (void)trace_int64(&event->process_id, &row.process_id);
     row.name = arena_format(import->arena, "%s %s", import_text(import, category, NULL), import_text(import, id, NULL));
-    if (row.name == NULL)
-      return import_no_memory(import, err);
     XSP_TRY(import_track(import, reading->run_id, &row, &track, err));
-    XSP_TRY(lanes_add(&reading->lanes, import, track, slot, err));
+    *lane = lanes_add(&reading->lanes, track);
   }
-  *ret_lane = *slot;
+  *ret_lane = (uint32_t)*lane;
   return STATUS_OK;
 }
 
@@ -136,11 +130,10 @@ static enum status read_complete(struct reading *reading, const struct trace_eve
   return lanes_complete(&reading->lanes, reading->import, lane, &span, err);
 }
 
-static enum status read_begin(struct reading *reading, const struct trace_event *event, uint32_t lane,
-                              struct error *err)
+static void read_begin(struct reading *reading, const struct trace_event *event, uint32_t lane)
 {
   struct store_span span = make_span(reading, event);
-  return lanes_begin(&reading->lanes, reading->import, lane, &span, err);
+  lanes_begin(&reading->lanes, lane, &span);
 }
 
 static enum status read_end(struct reading *reading, const struct trace_event *event, uint32_t lane, struct error *err)
@@ -162,42 +155,37 @@ static enum status read_end(struct reading *reading, const struct trace_event *e
 }
 
 // ---- names -----------------------------------------------------------------------------------------------------------
-static enum status keep_name(struct reading *reading, struct pair_map *names, uint32_t pid, uint32_t tid, uint32_t name,
-                             struct error *err)
-{
-  uint32_t *slot = name == 0 ? NULL : pair_map_at(names, pid, tid);
-  if (name != 0 && slot == NULL)
-    return import_no_memory(reading->import, err);
-  if (name != 0)
-    *slot = name;
-  return STATUS_OK;
-}
-
-static enum status read_metadata(struct reading *reading, const struct trace_event *event, struct error *err)
+static void read_metadata(struct reading *reading, const struct trace_event *event)
 {
   const struct trace_argument *name = trace_find(event, "name");
   import_skip(reading->import, "metadata");
-  if (name == NULL || name->value.type != TRACE_STRING)
-    return STATUS_OK;
+  if (name == NULL || name->value.type != TRACE_STRING || name->value.raw.length == 0)
+    return;
   uint32_t text = text_id(reading, name->value.raw), pid = text_id(reading, event->process_id.raw);
   if (text_is(event->name, "process_name"))
-    return keep_name(reading, &reading->process_names, pid, 0, text, err);
+    *map_at(&reading->process_names, map_number(pid), NULL) = text;
   if (text_is(event->name, "thread_name"))
-    return keep_name(reading, &reading->thread_names, pid, text_id(reading, event->thread_id.raw), text, err);
-  return STATUS_OK;
+    *map_at(&reading->thread_names, (struct map_key){pid, text_id(reading, event->thread_id.raw)}, NULL) = text;
+}
+
+static enum status name_track(struct reading *reading, const struct map_slot *track, struct error *err)
+{
+  const uint64_t *name = map_find(&reading->thread_names, track->key);
+  if (name == NULL)
+    name = map_find(&reading->process_names, map_number(track->key.a));
+  if (track->value == 0 || name == NULL)
+    return STATUS_OK;
+  return import_track_name(reading->import, reading->run_id, (uint32_t)track->value,
+                           import_text(reading->import, (uint32_t)*name, NULL), err);
 }
 
 // Names may come after the spans that they are about.
 static enum status name_tracks(struct reading *reading, struct error *err)
 {
-  struct import *import = reading->import;
-  for (uint32_t i = 0; i < reading->tracks.tracks.slot_count; i++) {
-    struct pair_slot slot = reading->tracks.tracks.slots[i];
-    uint32_t thread = pair_map_find(&reading->thread_names, slot.a, slot.b);
-    uint32_t name = thread != 0 ? thread : pair_map_find(&reading->process_names, slot.a, 0);
-    if (slot.value != 0 && name != 0)
-      XSP_TRY(import_track_name(import, reading->run_id, slot.value, import_text(import, name, NULL), err));
-  }
+  const struct map *tracks = &reading->tracks.tracks;
+  XSP_TRY(name_track(reading, &tracks->zero, err)); // of neither process nor thread
+  for (size_t i = 0; i < tracks->slot_count; i++)
+    XSP_TRY(name_track(reading, &tracks->slots[i], err));
   return STATUS_OK;
 }
 
@@ -250,8 +238,10 @@ static enum status read_event(struct reading *reading, const struct trace_event 
 {
   uint32_t lane = 0;
   reading->event_count++;
-  if (event->phase == 'M')
-    return read_metadata(reading, event, err);
+  if (event->phase == 'M') {
+    read_metadata(reading, event);
+    return STATUS_OK;
+  }
   const char *reason = phase_reason(event->phase);
   bool is_async = strchr("beSF", event->phase) != NULL;
   if (reason == NULL && !event->has_start)
@@ -265,8 +255,10 @@ static enum status read_event(struct reading *reading, const struct trace_event 
   if (event->phase == 'X')
     return read_complete(reading, event, err);
   XSP_TRY(is_async ? async_lane(reading, event, &lane, err) : thread_lane(reading, event, &lane, err));
-  return strchr("BbS", event->phase) != NULL ? read_begin(reading, event, lane, err)
-                                             : read_end(reading, event, lane, err);
+  if (strchr("BbS", event->phase) == NULL)
+    return read_end(reading, event, lane, err);
+  read_begin(reading, event, lane);
+  return STATUS_OK;
 }
 
 static enum status read_events(struct reading *reading, struct trace_reader *reader, struct error *err)
@@ -304,10 +296,10 @@ static enum status read_file(struct import *import, struct error *err)
   trace_close(&reader);
   lanes_done(&reading.lanes);
   event_tracks_done(&reading.tracks);
-  pair_map_done(&reading.thread_lanes);
-  pair_map_done(&reading.async_lanes);
-  pair_map_done(&reading.process_names);
-  pair_map_done(&reading.thread_names);
+  map_done(&reading.thread_lanes);
+  map_done(&reading.async_lanes);
+  map_done(&reading.process_names);
+  map_done(&reading.thread_names);
   return status;
 }
 

@@ -98,7 +98,7 @@ static enum event_class class_of(struct kineto *kineto, struct text category)
   return event_class;
 }
 
-enum status kineto_events_start(struct kineto *kineto, struct error *err)
+void kineto_events_start(struct kineto *kineto)
 {
   static const char *const texts[] = {"api",   "kernel", "memcpy",     "memset",    "sync",
                                       "other", "module", "layer_type", "copy_kind", "call_path"};
@@ -107,9 +107,8 @@ enum status kineto_events_start(struct kineto *kineto, struct error *err)
                            &strings->sync,      &strings->other,    &strings->module, &strings->layer_type,
                            &strings->copy_kind, &strings->call_path};
   for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++)
-    if ((*ids[i] = import_string(kineto->import, texts[i], strlen(texts[i]))) == 0)
-      return import_no_memory(kineto->import, err);
-  return kineto_tags_start(kineto) ? STATUS_OK : import_no_memory(kineto->import, err);
+    *ids[i] = import_string(kineto->import, texts[i], strlen(texts[i]));
+  kineto_tags_start(kineto);
 }
 
 // ---- what is no span -------------------------------------------------------------------------------------------------
@@ -134,21 +133,18 @@ static const char *why_no_span(char phase)
   }
 }
 
-static enum status keep_name(struct kineto *kineto, const struct trace_event *event, struct error *err)
+static void keep_name(struct kineto *kineto, const struct trace_event *event)
 {
   if (!text_is(event->name, "thread_name"))
-    return STATUS_OK;
+    return;
   const struct trace_argument *name = trace_find(event, "name");
   if (name == NULL || name->value.type != TRACE_STRING)
-    return STATUS_OK;
+    return;
   struct text text = name->value.raw;
   while (text.length > 0 && text.at[text.length - 1] == ' ')
     text.length--;
   struct kineto_track *track = kineto_track(kineto, TRACK_NAME, event, &event->process_id, &event->thread_id);
-  if (track == NULL)
-    return import_no_memory(kineto->import, err);
   track->name = import_string(kineto->import, text.at, text.length);
-  return STATUS_OK;
 }
 
 static const char *why_nonsense(const struct trace_event *event)
@@ -320,8 +316,6 @@ static enum status add_span(struct kineto *kineto, const struct trace_event *eve
       is_device ? kineto_track(kineto, TRACK_DEVICE, event, facts.device != NULL ? facts.device : &event->process_id,
                                facts.stream != NULL ? facts.stream : &event->thread_id)
                 : kineto_track(kineto, TRACK_HOST, event, &event->process_id, &event->thread_id);
-  if (track == NULL)
-    return import_no_memory(kineto->import, err);
   XSP_TRY(kineto_track_use(kineto, track, err));
   span.track_id = track->track_id;
   if (is_device) {
@@ -334,8 +328,7 @@ static enum status add_span(struct kineto *kineto, const struct trace_event *eve
       set_range(kineto, event, &span);
     else
       set_host(kineto, event, event_class, &span);
-    if (!call_thread_span(&track->thread, kineto->import->arena, event->start_ns, event->end_ns, span.span_id))
-      return import_no_memory(kineto->import, err);
+    call_thread_span(&track->thread, kineto->import->arena, event->start_ns, event->end_ns, span.span_id);
   }
   span.correlation_id = span.level == XSP_LEVEL_KERNEL ? facts.correlation_id : 0;
   keep_times(kineto, event);
@@ -345,15 +338,13 @@ static enum status add_span(struct kineto *kineto, const struct trace_event *eve
   return STATUS_OK;
 }
 
-static enum status keep_frame(struct kineto *kineto, const struct trace_event *event, struct error *err)
+static void keep_frame(struct kineto *kineto, const struct trace_event *event)
 {
   struct kineto_track *track = kineto_track(kineto, TRACK_HOST, event, &event->process_id, &event->thread_id);
   uint32_t name = import_string(kineto->import, event->name.at, event->name.length);
-  if (track == NULL || !call_thread_frame(&track->thread, kineto->import->arena, event->start_ns, event->end_ns, name))
-    return import_no_memory(kineto->import, err);
+  call_thread_frame(&track->thread, kineto->import->arena, event->start_ns, event->end_ns, name);
   kineto->frame_count++;
   import_skip(kineto->import, "Python frame, now call path");
-  return STATUS_OK;
 }
 
 enum status kineto_event(struct kineto *kineto, const struct trace_event *event, struct error *err)
@@ -361,15 +352,17 @@ enum status kineto_event(struct kineto *kineto, const struct trace_event *event,
   const char *reason = NULL;
   if (event->phase != 'X') {
     if (event->phase == 'M')
-      XSP_TRY(keep_name(kineto, event, err));
+      keep_name(kineto, event);
     reason = why_no_span(event->phase);
   } else {
     enum event_class event_class = class_of(kineto, event->category);
     reason = why_left_out(event_class);
     if (reason == NULL)
       reason = why_nonsense(event);
-    if (reason == NULL && event_class == CLASS_PYTHON && !starts_with(event->name, module_prefix))
-      return keep_frame(kineto, event, err);
+    if (reason == NULL && event_class == CLASS_PYTHON && !starts_with(event->name, module_prefix)) {
+      keep_frame(kineto, event);
+      return STATUS_OK;
+    }
     if (reason == NULL)
       return add_span(kineto, event, event_class, err);
   }

@@ -146,25 +146,21 @@ static void path_found(void *context, int64_t span_id, uint32_t path)
   import_tag_text(kineto->import, kineto->run_id, span_id, kineto->strings.call_path, path);
 }
 
-static enum status add_call_paths(struct kineto *kineto, struct error *err)
+static void add_call_paths(struct kineto *kineto)
 {
   if (kineto->frame_count == 0)
-    return STATUS_OK;
+    return;
   struct call_sink sink = {.context = kineto, .text = path_text, .intern = path_intern, .found = path_found};
   struct call_paths *paths = call_paths_create(&sink);
-  bool ok = paths != NULL;
-  for (struct kineto_track *track = kineto->tracks.first; track != NULL && ok; track = track->next)
-    ok = call_paths_sweep(paths, &track->thread);
-  uint64_t left_out = ok ? call_paths_left_out(paths) : 0;
+  for (struct kineto_track *track = kineto->tracks.first; track != NULL; track = track->next)
+    call_paths_sweep(paths, &track->thread);
+  uint64_t left_out = call_paths_left_out(paths);
   call_paths_free(paths);
-  if (!ok)
-    return import_no_memory(kineto->import, err);
   import_note(kineto->import, "%" PRIu64 " Python frames became the call paths of %" PRIu64 " spans",
               kineto->frame_count, kineto->path_count);
   if (left_out > 0)
     import_note(kineto->import, "%" PRIu64 " spans have no call path: the texts of all paths would be too long",
                 left_out);
-  return STATUS_OK;
 }
 
 // ---- the run ---------------------------------------------------------------------------------------------------------
@@ -204,12 +200,12 @@ static enum status read_file(struct kineto *kineto, struct error *err)
 {
   struct store_run run = {0};
   XSP_TRY(import_run(kineto->import, &run, &kineto->run_id, err));
-  XSP_TRY(kineto_events_start(kineto, err));
+  kineto_events_start(kineto);
   XSP_TRY(read_items(kineto, err));
   import_framework(kineto->import, "pytorch", NULL);
   XSP_TRY(set_epoch(kineto, err));
   XSP_TRY(kineto_track_names(kineto, err));
-  XSP_TRY(add_call_paths(kineto, err));
+  add_call_paths(kineto);
   kineto_devices(kineto);
   return STATUS_OK;
 }
@@ -217,8 +213,6 @@ static enum status read_file(struct kineto *kineto, struct error *err)
 static enum status read_kineto(struct import *import, struct error *err)
 {
   struct kineto *kineto = arena_alloc(import->arena, sizeof *kineto);
-  if (kineto == NULL)
-    return import_no_memory(import, err);
   kineto->import = import;
   buf_init(&kineto->scratch, INPUT_WINDOW_MOST_BYTES);
   enum status status = read_file(kineto, err);

@@ -120,17 +120,17 @@ struct kineto {
 };
 
 // kineto_events.c. STATUS_OK also for what is skipped.
-enum status kineto_events_start(struct kineto *kineto, struct error *err) MUST_CHECK;
+void kineto_events_start(struct kineto *kineto);
 enum status kineto_event(struct kineto *kineto, const struct trace_event *event, struct error *err) MUST_CHECK;
 
 // kineto_tags.c
-bool kineto_tags_start(struct kineto *kineto);
+void kineto_tags_start(struct kineto *kineto);
 void kineto_tags_done(struct kineto *kineto);
 // Tags the span that is about to be added, and finds what that needs itself.
 void kineto_tags(struct kineto *kineto, const struct trace_event *event, int64_t span_id, enum kineto_kind kind,
                  struct kineto_facts *ret_facts);
 
-// kineto_tracks.c. NULL, or STATUS_MEMORY: out of memory.
+// kineto_tracks.c
 struct kineto_track *kineto_track(struct kineto *kineto, enum kineto_track_kind kind, const struct trace_event *event,
                                   const struct trace_value *first, const struct trace_value *second);
 enum status kineto_track_use(struct kineto *kineto, struct kineto_track *track, struct error *err) MUST_CHECK;

@@ -137,13 +137,12 @@ static enum status keep_base(struct kineto *kineto, const struct trace_value *va
   return STATUS_OK;
 }
 
-static enum status keep_devices(struct kineto *kineto, struct text json, struct error *err)
+static void keep_devices(struct kineto *kineto, struct text json)
 {
   if (json.length > PROPERTIES_BYTES_MOST)
-    return STATUS_OK;
+    return;
   kineto->device_properties = arena_copy(kineto->import->arena, json.at, json.length);
   kineto->device_properties_length = json.length;
-  return kineto->device_properties != NULL ? STATUS_OK : import_no_memory(kineto->import, err);
 }
 
 // "cuda_runtime_version": 12000 and the like, whatever a maker adds.
@@ -172,13 +171,10 @@ static void keep_version(struct kineto *kineto, struct text key, const struct tr
   }
 }
 
-static enum status keep_host(struct kineto *kineto, struct text name, struct error *err)
+static void keep_host(struct kineto *kineto, struct text name)
 {
   kineto->host_name = arena_copy(kineto->import->arena, name.at, name.length);
-  if (kineto->host_name == NULL)
-    return import_no_memory(kineto->import, err);
   import_system_text(kineto->import, "host", kineto->host_name);
-  return STATUS_OK;
 }
 
 enum status kineto_top_key(struct kineto *kineto, struct text key, const struct trace_value *value, struct error *err)
@@ -187,11 +183,11 @@ enum status kineto_top_key(struct kineto *kineto, struct text key, const struct 
   if (text_is(key, "baseTimeNanoseconds"))
     return keep_base(kineto, value, err);
   if (text_is(key, "deviceProperties") && value->type == TRACE_ARRAY)
-    return keep_devices(kineto, value->raw, err);
-  if (text_is(key, "host_name") && value->type == TRACE_STRING && value->raw.length > 0 &&
-      value->raw.length <= HOST_BYTES_MOST)
-    return keep_host(kineto, value->raw, err);
-  if (text_is(key, "distributedInfo") && value->type == TRACE_OBJECT && value->raw.length <= PROPERTIES_BYTES_MOST)
+    keep_devices(kineto, value->raw);
+  else if (text_is(key, "host_name") && value->type == TRACE_STRING && value->raw.length > 0 &&
+           value->raw.length <= HOST_BYTES_MOST)
+    keep_host(kineto, value->raw);
+  else if (text_is(key, "distributedInfo") && value->type == TRACE_OBJECT && value->raw.length <= PROPERTIES_BYTES_MOST)
     read_distributed(kineto, value->raw);
   else if (text_is(key, "schemaVersion") && value->raw.length < sizeof version) {
     memcpy(version, value->raw.at, value->raw.length);

@@ -4,6 +4,7 @@
 #include "importers/kineto/kineto.h"
 
 #include "base/hash.h"
+#include "base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,16 +35,14 @@ static const struct {
     {"Trace iteration", KEY_DROP, NULL},
 };
 
-bool kineto_tags_start(struct kineto *kineto)
+void kineto_tags_start(struct kineto *kineto)
 {
   for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
     struct text key = {known[i].key, strlen(known[i].key)};
     const char *tag = known[i].tag != NULL ? known[i].tag : known[i].key;
     uint32_t string = import_string(kineto->import, tag, strlen(tag));
-    if (string == 0 || !kineto_word_add(&kineto->keys, key, known[i].meaning, string))
-      return false;
+    (void)kineto_word_add(&kineto->keys, key, known[i].meaning, string); // it has room for them
   }
-  return true;
 }
 
 // What a key means; `spare` holds it where the table is full. NULL: a key without a text.
@@ -286,9 +285,8 @@ void kineto_tags_done(struct kineto *kineto)
   kineto->many = (struct kineto_many){0};
 }
 
-// Of many arguments: notes those whose key comes again, by a hash table of keys from the last one on. False: out of
-// memory; comparing them with each other needs none.
-static bool find_repeats(struct kineto *kineto, const struct trace_event *event)
+// Of many arguments: notes those whose key comes again, by a hash table of keys from the last one on.
+static void find_repeats(struct kineto *kineto, const struct trace_event *event)
 {
   struct kineto_many *repeats = &kineto->many;
   size_t count = event->argument_count, slot_count = 256;
@@ -297,14 +295,10 @@ static bool find_repeats(struct kineto *kineto, const struct trace_event *event)
   if (slot_count > repeats->slot_count) {
     free(repeats->slots);
     free(repeats->is_repeated);
-    *repeats = (struct kineto_many){.slots = malloc(slot_count * sizeof *repeats->slots),
-                                    .is_repeated = malloc(slot_count * sizeof *repeats->is_repeated),
+    *repeats = (struct kineto_many){.slots = memory_new(slot_count, sizeof *repeats->slots),
+                                    .is_repeated = memory_new(slot_count, sizeof *repeats->is_repeated),
                                     .slot_count = slot_count,
                                     .seed = hash_new_seed()};
-  }
-  if (repeats->slots == NULL || repeats->is_repeated == NULL) {
-    kineto_tags_done(kineto);
-    return false;
   }
   memset(repeats->slots, 0, slot_count * sizeof *repeats->slots);
   for (size_t i = count; i > 0; i--) {
@@ -316,7 +310,6 @@ static bool find_repeats(struct kineto *kineto, const struct trace_event *event)
     if (repeats->slots[at] == 0)
       repeats->slots[at] = (uint32_t)i;
   }
-  return true;
 }
 
 static bool is_at_least(const struct trace_value *value, int64_t least)
@@ -370,7 +363,9 @@ void kineto_tags(struct kineto *kineto, const struct trace_event *event, int64_t
 {
   *ret_facts = (struct kineto_facts){0};
   bool has_repeats = may_repeat(event);
-  bool has_many = event->argument_count > FEW_ARGUMENTS && find_repeats(kineto, event);
+  bool has_many = event->argument_count > FEW_ARGUMENTS;
+  if (has_many)
+    find_repeats(kineto, event);
   for (size_t i = 0; i < event->argument_count; i++) {
     const struct trace_argument *argument = &event->arguments[i];
     struct kineto_word spare;

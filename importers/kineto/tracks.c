@@ -4,6 +4,7 @@
 #include "importers/kineto/kineto.h"
 
 #include "base/hash.h"
+#include "base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -64,34 +65,28 @@ static struct kineto_track **find(const struct kineto_tracks *tracks, enum kinet
   }
 }
 
-static bool grow(struct kineto_tracks *tracks)
+static void grow(struct kineto_tracks *tracks)
 {
   size_t slot_count = tracks->slot_count == 0 ? 256 : 2 * tracks->slot_count;
-  struct kineto_track **slots = calloc(slot_count, sizeof(struct kineto_track *));
-  if (slots == NULL)
-    return false;
   if (tracks->slots == NULL)
     tracks->seed = hash_new_seed();
   free(tracks->slots);
-  tracks->slots = slots;
+  tracks->slots = memory_new(slot_count, sizeof(struct kineto_track *));
   tracks->slot_count = slot_count;
   for (struct kineto_track *track = tracks->first; track != NULL; track = track->next)
     *find(tracks, track->kind, track->place) = track;
-  return true;
 }
 
 static struct kineto_track *track_at(struct kineto *kineto, enum kineto_track_kind kind,
                                      const struct kineto_place place[2])
 {
   struct kineto_tracks *tracks = &kineto->tracks;
-  if (2 * tracks->count >= tracks->slot_count && !grow(tracks))
-    return NULL;
+  if (2 * tracks->count >= tracks->slot_count)
+    grow(tracks);
   struct kineto_track **slot = find(tracks, kind, place);
   if (*slot != NULL)
     return *slot;
   struct kineto_track *track = arena_alloc(kineto->import->arena, sizeof *track);
-  if (track == NULL)
-    return NULL;
   track->kind = kind;
   track->place[0] = place[0];
   track->place[1] = place[1];
@@ -151,8 +146,6 @@ struct kineto_track *kineto_track(struct kineto *kineto, enum kineto_track_kind 
   bool is_device = kind == TRACK_DEVICE;
   const struct kineto_place place[2] = {read_place(kineto, &pair[0], false), read_place(kineto, &pair[1], is_device)};
   struct kineto_track *track = track_at(kineto, kind, place);
-  if (track == NULL)
-    return NULL;
   if (track->named[0].kind == PLACE_NONE && track->named[1].kind == PLACE_NONE) {
     track->named[0] = read_place(kineto, &event->process_id, false);
     track->named[1] = read_place(kineto, &event->thread_id, false);
@@ -209,8 +202,6 @@ int64_t kineto_busiest_device(struct kineto *kineto)
       continue;
     const struct kineto_place place[2] = {track->place[0], {.kind = PLACE_NONE}};
     struct kineto_track *total = track_at(kineto, TRACK_TOTAL, place);
-    if (total == NULL) // a fact less
-      return STORE_NONE;
     total->kernel_count += track->kernel_count;
     if (total->kernel_count > most) {
       most = total->kernel_count;

@@ -100,7 +100,8 @@ static enum status stream_track(struct nsys_reader *reader, struct nsys_scan *sc
       .stream_id = key.c,
   };
   XSP_TRY(import_track(reader->import, reader->run_id, &track, ret_track, err));
-  return nsys_map_put(map, key, *ret_track) ? STATUS_OK : import_no_memory(reader->import, err);
+  nsys_map_put(map, key, *ret_track);
+  return STATUS_OK;
 }
 
 // ---- tags ------------------------------------------------------------------------------------------------------------

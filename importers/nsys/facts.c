@@ -16,8 +16,8 @@ static enum status take_pair(struct nsys_reader *reader, struct nsys_scan *scan,
   const char *name = nsys_text(scan, 0, &name_length), *value = nsys_text(scan, 1, &value_length);
   if (name == NULL || value == NULL || name_length > 64 || value_length > 4096)
     return STATUS_OK;
-  XSP_TRY(nsys_copy(reader->import, name, name_length, &name, err));
-  XSP_TRY(nsys_copy(reader->import, value, value_length, &value, err));
+  name = nsys_copy(reader->import, name, name_length);
+  value = nsys_copy(reader->import, value, value_length);
   take(reader, name, value);
   return STATUS_OK;
 }
@@ -115,9 +115,7 @@ static enum status read_gpus(struct nsys_reader *reader, struct error *err)
     size_t length;
     const char *name = nsys_text(&scan, NAME, &length);
     if (count == 0 && name != NULL && length > 0) {
-      status = nsys_copy(import, name, length, &name, err);
-      if (status == STATUS_OK)
-        import_system_text(import, "gpu", name);
+      import_system_text(import, "gpu", nsys_copy(import, name, length));
     }
     if (count == 0) {
       double bandwidth = (double)nsys_int(&scan, BANDWIDTH, 0), clock = (double)nsys_int(&scan, CLOCK, 0);
@@ -158,7 +156,8 @@ enum status nsys_read_facts(struct nsys_reader *reader, struct error *err)
 static enum status put(struct nsys_reader *reader, struct nsys_map *map, struct nsys_key key, uint32_t value,
                        struct error *err)
 {
-  return nsys_map_put(map, key, value) ? STATUS_OK : import_no_memory(reader->import, err);
+  nsys_map_put(map, key, value);
+  return STATUS_OK;
 }
 
 // The first name of a thread counts; one that the program gave by NVTX is there already.
@@ -185,7 +184,7 @@ static enum status note_process(struct nsys_reader *reader, struct nsys_scan *sc
     return STATUS_OK;
   const char *slash = memrchr(text, '/', length);
   size_t folder = slash != NULL ? (size_t)(slash + 1 - text) : 0;
-  XSP_TRY(nsys_intern(reader->import, text + folder, length - folder, &name, err));
+  name = nsys_intern(reader->import, text + folder, length - folder);
   return put(reader, &reader->process_names, key, name, err);
 }
 

@@ -3,6 +3,7 @@
 #ifndef XSP_IMPORTERS_NSYS_NAMES_H
 #define XSP_IMPORTERS_NSYS_NAMES_H
 
+#include "base/vector.h"
 #include "importers/importer.h"
 #include "importers/nsys/database.h"
 
@@ -22,28 +23,26 @@ struct nsys_map { // starts as {0}
 };
 // *ret_value stays as it is where there is none.
 bool nsys_map_find(const struct nsys_map *map, struct nsys_key key, uint32_t *ret_value);
-bool nsys_map_put(struct nsys_map *map, struct nsys_key key, uint32_t value); // replaces; false: out of memory
+void nsys_map_put(struct nsys_map *map, struct nsys_key key, uint32_t value); // replaces
 void nsys_map_done(struct nsys_map *map);
 
 // ---- texts
 // import_string of bytes of unknown origin: what is no UTF-8 becomes U+FFFD.
-enum status nsys_intern(struct import *import, const char *text, size_t length, uint32_t *ret_string,
-                        struct error *err) MUST_CHECK;
+uint32_t nsys_intern(struct import *import, const char *text, size_t length);
 // The same into import->arena: of texts that may turn out to be of no use, since every interned one is stored.
-enum status nsys_copy(struct import *import, const char *text, size_t length, const char **ret_copy,
-                      struct error *err) MUST_CHECK;
+const char *nsys_copy(struct import *import, const char *text, size_t length);
 
 // Table StringIds(id, value). Looked up id by id where it can be, so that only strings in use are kept; else read whole.
+struct nsys_text_row {
+  const char *text; // in import->arena, as it stands in the file
+  size_t length;
+};
 struct nsys_strings {
   struct import *import;
   struct nsys_lookup lookup;
   struct nsys_map known; // id → string of the import
   struct nsys_map found; // without a key: id → place in `texts`
-  struct nsys_text_row {
-    const char *text; // in import->arena, as it stands in the file
-    size_t length;
-  } * texts;
-  size_t text_count, text_capacity;
+  VECTOR(struct nsys_text_row) texts;
   uint64_t missing; // ids that were asked for and are not there
 };
 enum status nsys_strings_open(struct nsys_strings *ret_strings, struct import *import, struct nsys_database *database,

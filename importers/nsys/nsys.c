@@ -61,7 +61,8 @@ enum status nsys_thread_track(struct nsys_reader *reader, int64_t global_tid, ui
       .stream_id = STORE_NONE,
   };
   XSP_TRY(import_track(reader->import, reader->run_id, &track, ret_track, err));
-  return nsys_map_put(&reader->threads, key, *ret_track) ? STATUS_OK : import_no_memory(reader->import, err);
+  nsys_map_put(&reader->threads, key, *ret_track);
+  return STATUS_OK;
 }
 
 enum status nsys_correlation(struct nsys_reader *reader, int64_t process, int64_t recorded, struct store_span *span,
@@ -78,8 +79,7 @@ enum status nsys_correlation(struct nsys_reader *reader, int64_t process, int64_
   uint32_t ordinal = 0;
   if (!nsys_map_find(&reader->processes, key, &ordinal)) {
     ordinal = (uint32_t)reader->processes.count;
-    if (!nsys_map_put(&reader->processes, key, ordinal))
-      return import_no_memory(reader->import, err);
+    nsys_map_put(&reader->processes, key, ordinal);
   }
   span->correlation_id = (int64_t)((uint64_t)ordinal << 32 | (uint64_t)recorded);
   return STATUS_OK;
@@ -108,7 +108,7 @@ enum status nsys_tag(struct nsys_reader *reader, struct nsys_scan *scan, size_t 
     break;
   case NSYS_TEXT:
     text = nsys_text(scan, column, &length);
-    XSP_TRY(nsys_intern(import, text, length, &string, err));
+    string = nsys_intern(import, text, length);
     import_tag_text(import, reader->run_id, span_id, key, string);
     break;
   case NSYS_BLOB:

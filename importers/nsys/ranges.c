@@ -100,7 +100,8 @@ static enum status row_string(struct nsys_reader *reader, struct nsys_scan *scan
   if (!is_written_out(scan))
     return nsys_column_string(reader, scan, TEXT_ID, ret_string, err);
   XSP_TRY(row_text(reader, scan, &text, &length, err));
-  return nsys_intern(reader->import, text, length, ret_string, err);
+  *ret_string = nsys_intern(reader->import, text, length);
+  return STATUS_OK;
 }
 
 // ---- names: a pass of its own, because a domain may be named behind its ranges ---------------------------------------
@@ -116,7 +117,8 @@ static struct nsys_key domain_key(struct nsys_scan *scan)
 static enum status put(struct nsys_reader *reader, struct nsys_map *map, struct nsys_key key, uint32_t value,
                        struct error *err)
 {
-  return nsys_map_put(map, key, value) ? STATUS_OK : import_no_memory(reader->import, err);
+  nsys_map_put(map, key, value);
+  return STATUS_OK;
 }
 
 // Ranges of a domain less those that begin with "nccl", twice: above 0 means that most begin so. Values of `balances`
@@ -220,7 +222,7 @@ static enum status tag_dims(struct nsys_reader *reader, const struct range *rang
     if (range->sizes[i] != ' ')
       compact[length++] = range->sizes[i];
   bool fits = length < sizeof compact;
-  XSP_TRY(nsys_intern(reader->import, fits ? compact : range->sizes, fits ? length : range->sizes_length, &text, err));
+  text = nsys_intern(reader->import, fits ? compact : range->sizes, fits ? length : range->sizes_length);
   import_tag_text(reader->import, reader->run_id, span_id, reader->keys.input_dims, text);
   return STATUS_OK;
 }
@@ -280,7 +282,7 @@ static enum status read_range(struct nsys_reader *reader, struct nsys_scan *scan
   if (is_plain)
     XSP_TRY(nsys_column_string(reader, scan, TEXT_ID, &span.name, err));
   else
-    XSP_TRY(nsys_intern(import, range.name, range.name_length, &span.name, err));
+    span.name = nsys_intern(import, range.name, range.name_length);
   span.level = (uint8_t)range.level;
   span.flags = range.is_step ? STORE_SPAN_STEP : 0;
   if (range.level == XSP_LEVEL_LAYER) {

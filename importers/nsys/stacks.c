@@ -4,6 +4,7 @@
 #include "importers/nsys/reader.h"
 
 #include "base/buf.h"
+#include "base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -62,13 +63,12 @@ static enum status finish(struct nsys_reader *reader, struct stack *stack, struc
     if (i > 0)
       buf_put(&stack->text, ";", 1);
   }
-  if (stack->text.failed)
-    return import_no_memory(reader->import, err);
   stack->kept_bytes += stack->text.length;
   if (stack->kept_bytes > PATHS_BYTES_MOST || stack->text.length == 0)
     return STATUS_OK;
   path = import_string(reader->import, stack->text.data, stack->text.length);
-  return nsys_map_put(&reader->stacks, key, path) ? STATUS_OK : import_no_memory(reader->import, err);
+  nsys_map_put(&reader->stacks, key, path);
+  return STATUS_OK;
 }
 
 // A frame's function; of one that nsys could not name, its library: "[libcuda.so.1]".
@@ -110,11 +110,9 @@ enum status nsys_read_stacks(struct nsys_reader *reader, struct error *err)
 {
   static const struct nsys_column columns[COLUMNS] = {
       {"id", true}, {"symbol", true}, {"module", false}, {"stackDepth", true}, {"unresolved", false}};
-  struct stack *stack = calloc(1, sizeof *stack);
+  struct stack *stack = memory_new(1, sizeof *stack);
   struct nsys_scan scan = {0};
   bool has_row = false;
-  if (stack == NULL)
-    return import_no_memory(reader->import, err);
   buf_init(&stack->text, PATH_BYTES + 16);
   enum status status = nsys_scan_begin(&reader->database, "CUDA_CALLCHAINS", columns, COLUMNS, &scan, err);
   if (status == STATUS_OK)

@@ -75,7 +75,7 @@ static const struct tag_rule node_tags[] = {
 struct reading {
   struct import *import;
   struct event_tracks tracks;
-  struct pair_map nodes; // name of a node's event → its latest span
+  struct map nodes; // name of a node's event → its latest span
   int64_t run_id, last_span_id;
   uint32_t keys[NODE_TAGS];
   uint32_t grid, block, api, kernel, memcpy_, memset_;
@@ -173,10 +173,9 @@ static enum status stream_track(struct reading *reading, const struct trace_even
   const struct trace_argument *stream = trace_find(event, "stream");
   static const struct text unknown = {"stream", 6};
   struct text text = stream != NULL && stream->value.raw.length > 0 ? stream->value.raw : unknown;
-  uint32_t *slot = pair_map_at(&reading->tracks.tracks, UINT32_MAX, import_string(import, text.at, text.length));
-  if (slot == NULL)
-    return import_no_memory(import, err);
-  if (*slot == 0) {
+  struct map_key key = {UINT32_MAX, import_string(import, text.at, text.length)};
+  uint64_t *track = map_at(&reading->tracks.tracks, key, NULL);
+  if (*track == 0) {
     char name[64];
     struct store_track row = {.name = name,
                               .process_id = STORE_NONE,
@@ -189,9 +188,10 @@ static enum status stream_track(struct reading *reading, const struct trace_even
       snprintf(name, sizeof name, "stream %lld", (long long)row.stream_id);
     else
       snprintf(name, sizeof name, "%.*s", text.length < 60 ? (int)text.length : 60, text.at);
-    XSP_TRY(import_track(import, reading->run_id, &row, slot, err));
+    XSP_TRY(import_track(import, reading->run_id, &row, ret_track_id, err));
+    *track = *ret_track_id;
   }
-  *ret_track_id = *slot;
+  *ret_track_id = (uint32_t)*track;
   return STATUS_OK;
 }
 
@@ -204,9 +204,11 @@ static enum status read_kernel(struct reading *reading, const struct trace_event
                    : begins(event->name, "Memset") ? reading->memset_
                                                    : reading->kernel;
   const struct trace_argument *parent = trace_find(event, "parent_name");
-  if (parent != NULL)
-    span->recorded_parent_id = pair_map_find(
-        &reading->nodes, import_string(reading->import, parent->value.raw.at, parent->value.raw.length), 0);
+  if (parent != NULL) {
+    uint32_t name = import_string(reading->import, parent->value.raw.at, parent->value.raw.length);
+    const uint64_t *node = map_find(&reading->nodes, map_number(name));
+    span->recorded_parent_id = node != NULL ? (int64_t)*node : 0;
+  }
   tag_extent(reading, span->span_id, event, "grid", reading->grid);
   tag_extent(reading, span->span_id, event, "block", reading->block);
   return stream_track(reading, event, &span->track_id, err);
@@ -225,15 +227,10 @@ static const char *why_not(const struct trace_event *event, int64_t *ret_duratio
 }
 
 // A node's kernels name it by its event's name, and come after it.
-static enum status remember_node(struct reading *reading, const struct trace_event *event, int64_t span_id,
-                                 struct error *err)
+static void remember_node(struct reading *reading, const struct trace_event *event, int64_t span_id)
 {
   uint32_t name = import_string(reading->import, event->name.at, event->name.length);
-  uint32_t *slot = pair_map_at(&reading->nodes, name, 0);
-  if (slot == NULL)
-    return import_no_memory(reading->import, err);
-  *slot = (uint32_t)span_id;
-  return STATUS_OK;
+  *map_at(&reading->nodes, map_number(name), NULL) = (uint64_t)span_id;
 }
 
 static enum status read_event(struct reading *reading, const struct trace_event *event, struct error *err)
@@ -266,7 +263,7 @@ static enum status read_event(struct reading *reading, const struct trace_event 
     } else if (text_is(event->category, "Node") && name.length >= suffix &&
                memcmp(name.at + name.length - suffix, NODE_SUFFIX, suffix) == 0) {
       span.level = XSP_LEVEL_LAYER;
-      XSP_TRY(remember_node(reading, event, span.span_id, err));
+      remember_node(reading, event, span.span_id);
       tag_node(reading, span.span_id, event);
       name.length -= suffix;
       const struct trace_argument *op =
@@ -323,7 +320,7 @@ static enum status read_file(struct import *import, struct error *err)
     status = read_events(&reading, &reader, err);
   trace_close(&reader);
   event_tracks_done(&reading.tracks);
-  pair_map_done(&reading.nodes);
+  map_done(&reading.nodes);
   return status;
 }
 

@@ -255,9 +255,8 @@ static enum status read_file(struct import *import, struct error *err)
   if (recognize(input->at, length, input->is_last) == 0 && // --format otlp: the name of both
       importer_otlp_proto.recognize(input->at, length, input->is_last) > 0)
     return importer_otlp_proto.read(import, err);
-  enum status status = otlp_model_start(&reader.model, import, err);
-  if (status == STATUS_OK)
-    status = read_requests(&reader, err);
+  otlp_model_start(&reader.model, import);
+  enum status status = read_requests(&reader, err);
   otlp_model_done(&reader.model);
   otlp_json_done(&reader.json);
   return status;

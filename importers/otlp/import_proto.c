@@ -275,9 +275,8 @@ static enum status read_messages(struct reader *reader, struct error *err)
 static enum status read_file(struct import *import, struct error *err)
 {
   struct reader reader = {.import = import, .input = import->input};
-  enum status status = otlp_model_start(&reader.model, import, err);
-  if (status == STATUS_OK)
-    status = read_messages(&reader, err);
+  otlp_model_start(&reader.model, import);
+  enum status status = read_messages(&reader, err);
   otlp_model_done(&reader.model);
   otlp_proto_done(&reader.proto);
   return status;

@@ -2,7 +2,6 @@
 // The life of the model: what is known of runs and experiments only when the whole file has been read.
 #include "importers/otlp/model.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static enum status take_scope(void *context, struct otlp_text name, struct error *err)
@@ -13,7 +12,7 @@ static enum status take_scope(void *context, struct otlp_text name, struct error
   return STATUS_OK;
 }
 
-enum status otlp_model_start(struct otlp_model *model, struct import *import, struct error *err)
+void otlp_model_start(struct otlp_model *model, struct import *import)
 {
   *model = (struct otlp_model){.import = import};
   model->visitor = (struct otlp_visitor){model, otlp_take_resource, take_scope, otlp_take_span};
@@ -21,7 +20,6 @@ enum status otlp_model_start(struct otlp_model *model, struct import *import, st
   model->category_api = import_string(import, "api", 3);
   model->tracer = model->scope_tracer = import_string(import, "otlp", 4); // whichever way it came
   model->category_kernel = import_string(import, "kernel", 6);
-  return model->category_kernel != 0 ? STATUS_OK : import_no_memory(import, err);
 }
 
 enum status otlp_head_is_late(const struct import *import, const char *what, struct error *err)
@@ -41,8 +39,8 @@ static bool is_plain(const struct otlp_experiment *experiment)
 
 static enum status finish_experiments(struct otlp_model *model, struct error *err)
 {
-  for (size_t i = 0; i < model->experiment_count; i++) {
-    struct otlp_experiment *experiment = model->all_experiments[i];
+  for (size_t i = 0; i < model->all_experiments.count; i++) {
+    struct otlp_experiment *experiment = model->all_experiments.items[i];
     if (is_plain(experiment)) {
       import_framework(model->import, experiment->row.framework, experiment->row.framework_version);
       continue;
@@ -61,8 +59,8 @@ enum status otlp_model_finish(struct otlp_model *model, struct error *err)
 {
   size_t absent = 0;
   XSP_TRY(finish_experiments(model, err));
-  for (size_t i = 0; i < model->run_count; i++) {
-    struct otlp_run *run = model->all_runs[i];
+  for (size_t i = 0; i < model->all_runs.count; i++) {
+    struct otlp_run *run = model->all_runs.items[i];
     run->row.experiment_id = run->experiment->experiment_id; // 0: that of the call
     if (run->row.levels.mask == 0)
       run->row.levels = (struct level_set){run->level_mask, run->has_metric || run->row.levels.metrics};
@@ -77,20 +75,20 @@ enum status otlp_model_finish(struct otlp_model *model, struct error *err)
 
 void otlp_model_done(struct otlp_model *model)
 {
-  for (size_t i = 0; i < model->run_count; i++)
-    otlp_ids_done(&model->all_runs[i]->ids);
+  for (size_t i = 0; i < model->all_runs.count; i++)
+    otlp_ids_done(&model->all_runs.items[i]->ids);
   texts_done(&model->resource_texts);
   texts_done(&model->experiment_texts);
   texts_done(&model->run_texts);
   texts_done(&model->track_texts);
   texts_done(&model->key_texts);
-  free(model->resources);
-  free(model->experiments);
-  free(model->runs);
-  free(model->tracks);
-  free(model->keys);
-  free(model->all_runs);
-  free(model->all_experiments);
-  free(model->tags);
+  vector_done(&model->resources);
+  vector_done(&model->experiments);
+  vector_done(&model->runs);
+  vector_done(&model->tracks);
+  vector_done(&model->keys);
+  vector_done(&model->all_runs);
+  vector_done(&model->all_experiments);
+  vector_done(&model->tags);
   buf_done(&model->text);
 }

@@ -5,6 +5,7 @@
 #define XSP_IMPORTERS_OTLP_MODEL_H
 
 #include "base/buf.h"
+#include "base/vector.h"
 #include "importers/importer.h"
 #include "importers/texts.h"
 #include "otlp/attributes.h"
@@ -49,19 +50,22 @@ struct otlp_key { // of a span's attribute
   uint32_t full; // the same for the attribute's whole key: where its value does not fit its role
 };
 
+struct otlp_tag {
+  const struct otlp_value *value;
+  uint32_t key;
+};
+
 struct otlp_model { // by otlp_model_start
   struct import *import;
   struct otlp_visitor visitor;
   struct texts resource_texts, experiment_texts, run_texts, track_texts, key_texts;
-  struct otlp_resource **resources; // by id of their text
-  struct otlp_experiment **experiments;
-  struct otlp_run **runs;
-  uint32_t *tracks;
-  struct otlp_key *keys;
-  size_t resource_capacity, experiment_capacity, run_capacity, track_capacity, key_capacity;
-  struct otlp_run **all_runs; // in the order of the file
-  struct otlp_experiment **all_experiments;
-  size_t run_count, experiment_count, all_run_capacity, all_experiment_capacity;
+  VECTOR(struct otlp_resource *) resources; // by id of their text
+  VECTOR(struct otlp_experiment *) experiments;
+  VECTOR(struct otlp_run *) runs;
+  VECTOR(uint32_t) tracks;
+  VECTOR(struct otlp_key) keys;
+  VECTOR(struct otlp_run *) all_runs; // in the order of the file
+  VECTOR(struct otlp_experiment *) all_experiments;
   const struct otlp_resource *resource; // the current one; NULL: none yet
   uint32_t tracer, scope_tracer;        // strings: where the scope has no name; where the span names none
   uint32_t category_api, category_kernel;
@@ -72,14 +76,10 @@ struct otlp_model { // by otlp_model_start
     char text[OTLP_TRACE_TEXT_MOST];
     uint32_t trace_id;
   } trace;
-  struct otlp_tag { // of the current span
-    const struct otlp_value *value;
-    uint32_t key;
-  } * tags;
-  size_t tag_count, tag_capacity;
+  VECTOR(struct otlp_tag) tags; // of the current span
 };
 
-enum status otlp_model_start(struct otlp_model *model, struct import *import, struct error *err) MUST_CHECK;
+void otlp_model_start(struct otlp_model *model, struct import *import);
 // The file is through: runs and experiments get what is known of them only now.
 enum status otlp_model_finish(struct otlp_model *model, struct error *err) MUST_CHECK;
 void otlp_model_done(struct otlp_model *model); // at any time after otlp_model_start
@@ -118,7 +118,11 @@ static inline enum status otlp_check_texts(const struct otlp_model *model, struc
                    model->key_texts.arena.used_bytes + model->import->arena->used_bytes;
   return bytes <= import_text_bytes_most(model->import) ? STATUS_OK : import_too_many_texts(model->import, err);
 }
-// Room for an item at `index`, zero where it is new; NULL: out of memory.
-void *otlp_grow(void *items, size_t index, size_t *capacity, size_t size);
+// Makes a vector reach to the id that texts_intern gave its item; new items are zeroed.
+#define OTLP_REACH(vector, id)                                                                                         \
+  do {                                                                                                                 \
+    while ((vector)->count <= (id))                                                                                    \
+      (void)vector_add(vector);                                                                                        \
+  } while (0)
 
 #endif

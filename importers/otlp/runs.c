@@ -20,21 +20,6 @@ struct said {
 };
 
 // ---- texts and numbers -----------------------------------------------------------------------------------------------
-void *otlp_grow(void *items, size_t index, size_t *capacity, size_t size)
-{
-  if (index < *capacity)
-    return items;
-  size_t larger = *capacity == 0 ? 16 : *capacity;
-  while (larger <= index)
-    larger *= 2;
-  char *moved = realloc(items, larger * size);
-  if (moved == NULL)
-    return NULL;
-  memset(moved + *capacity * size, 0, (larger - *capacity) * size);
-  *capacity = larger;
-  return moved;
-}
-
 bool otlp_value_int(const struct otlp_value *value, int64_t *ret_number)
 {
   switch (value->type) {
@@ -63,7 +48,7 @@ enum status otlp_model_text(struct otlp_model *model, const struct otlp_value *v
     return import_broken(model->import, err, input_offset(model->import->input, model->import->input->at), "%s",
                          problem);
   if (model->text.failed)
-    return import_no_memory(model->import, err);
+    return import_too_many_texts(model->import, err);
   *ret_text = model->text.data != NULL ? model->text.data : "";
   return STATUS_OK;
 }
@@ -74,7 +59,7 @@ static enum status keep_text(struct otlp_model *model, const struct otlp_value *
   const char *text;
   XSP_TRY(otlp_model_text(model, value, &text, err));
   *ret_text = arena_copy(model->import->arena, text, strlen(text));
-  return *ret_text != NULL ? STATUS_OK : import_no_memory(model->import, err);
+  return STATUS_OK;
 }
 
 static bool key_is(struct otlp_text key, const char *name)
@@ -141,8 +126,6 @@ static enum status read_value(struct otlp_model *model, const struct otlp_attrib
 {
   const struct otlp_value *value = &attribute->value;
   ret_value->key = arena_copy(model->import->arena, attribute->key.at + prefix, attribute->key.length - prefix);
-  if (ret_value->key == NULL)
-    return import_no_memory(model->import, err);
   ret_value->is_number =
       value->type == OTLP_INT || value->type == OTLP_BOOL || (value->type == OTLP_DOUBLE && isfinite(value->real));
   if (!ret_value->is_number)
@@ -166,8 +149,6 @@ static enum status read_values(struct otlp_model *model, const struct otlp_attri
   for (size_t i = 0; i < count; i++)
     found += key_begins(attributes[i].key, prefix);
   struct store_system_value *values = arena_alloc_array(model->import->arena, found + 1, sizeof *values);
-  if (values == NULL)
-    return import_no_memory(model->import, err);
   found = 0;
   for (size_t i = 0; i < count; i++)
     if (key_begins(attributes[i].key, prefix))
@@ -201,12 +182,6 @@ static enum status read_resource(struct otlp_model *model, const struct otlp_att
 }
 
 // ---- experiments -----------------------------------------------------------------------------------------------------
-// Id of the model's text; a new one where it is as large as the table was before.
-static bool intern_text(struct otlp_model *model, struct texts *texts, uint32_t *ret_id)
-{
-  return !model->text.failed && texts_intern(texts, model->text.data, model->text.length, ret_id);
-}
-
 static void put_part(struct buf *out, const char *text)
 {
   buf_put(out, text != NULL ? "+" : "-", 1);
@@ -215,10 +190,8 @@ static void put_part(struct buf *out, const char *text)
 }
 
 // The experiments of one name share the first slot: resources that say nothing of the system belong to its experiment.
-static bool experiment_slot(struct otlp_model *model, const struct said *said, bool with_system,
-                            struct otlp_experiment ***ret_slot)
+static struct otlp_experiment **experiment_slot(struct otlp_model *model, const struct said *said, bool with_system)
 {
-  uint32_t id;
   buf_clear(&model->text);
   put_part(&model->text, said->experiment.row.name);
   put_part(&model->text, said->experiment_id);
@@ -228,15 +201,9 @@ static bool experiment_slot(struct otlp_model *model, const struct said *said, b
     put_part(&model->text, value->is_number ? NULL : value->text);
     buf_put(&model->text, &value->number, sizeof value->number);
   }
-  if (!intern_text(model, &model->experiment_texts, &id))
-    return false;
-  struct otlp_experiment **slots =
-      otlp_grow(model->experiments, id, &model->experiment_capacity, sizeof(struct otlp_experiment *));
-  if (slots == NULL)
-    return false;
-  model->experiments = slots;
-  *ret_slot = &slots[id];
-  return true;
+  uint32_t id = texts_intern(&model->experiment_texts, model->text.data, model->text.length);
+  OTLP_REACH(&model->experiments, id);
+  return &model->experiments.items[id];
 }
 
 static void learn(const char **known, const char *text)
@@ -248,18 +215,12 @@ static void learn(const char **known, const char *text)
 static enum status add_experiment(struct otlp_model *model, const struct said *said,
                                   struct otlp_experiment **ret_experiment, struct error *err)
 {
-  if (model->experiment_count == OTLP_EXPERIMENTS_MOST)
+  if (model->all_experiments.count == OTLP_EXPERIMENTS_MOST)
     return error_set(err, STATUS_INPUT, "cannot import", model->import->input->path, "importing parts of it",
                      "it has more than %u experiments", OTLP_EXPERIMENTS_MOST);
-  struct otlp_experiment **all = otlp_grow(model->all_experiments, model->experiment_count,
-                                           &model->all_experiment_capacity, sizeof(struct otlp_experiment *));
   struct otlp_experiment *experiment = arena_alloc(model->import->arena, sizeof *experiment);
-  if (all != NULL)
-    model->all_experiments = all;
-  if (all == NULL || experiment == NULL)
-    return import_no_memory(model->import, err);
   *experiment = said->experiment;
-  all[model->experiment_count++] = experiment;
+  *vector_add(&model->all_experiments) = experiment;
   *ret_experiment = experiment;
   return STATUS_OK;
 }
@@ -267,20 +228,17 @@ static enum status add_experiment(struct otlp_model *model, const struct said *s
 static enum status find_experiment(struct otlp_model *model, const struct said *said,
                                    struct otlp_experiment **ret_experiment, struct error *err)
 {
-  struct otlp_experiment **slot, **exact = NULL;
-  struct otlp_experiment *experiment;
-  if (!experiment_slot(model, said, false, &slot))
-    return import_no_memory(model->import, err);
-  experiment = *slot;
+  struct otlp_experiment **exact = NULL;
+  size_t first = (size_t)(experiment_slot(model, said, false) - model->experiments.items);
+  struct otlp_experiment *experiment = model->experiments.items[first];
   if (said->experiment.system_count > 0 && experiment != NULL && experiment->system_count > 0) {
-    if (!experiment_slot(model, said, true, &exact))
-      return import_no_memory(model->import, err);
+    exact = experiment_slot(model, said, true);
     experiment = *exact;
   }
   if (experiment == NULL) {
     XSP_TRY(add_experiment(model, said, &experiment, err));
     if (exact == NULL) // the first of its name
-      *slot = experiment;
+      model->experiments.items[first] = experiment;
   }
   if (said->experiment.system_count > 0 && experiment->system_count == 0) {
     experiment->system = said->experiment.system;
@@ -290,11 +248,8 @@ static enum status find_experiment(struct otlp_model *model, const struct said *
     experiment->workload = said->experiment.workload;
     experiment->workload_count = said->experiment.workload_count;
   }
-  if (experiment->system_count > 0 && said->experiment.system_count > 0) {
-    if (!experiment_slot(model, said, true, &exact))
-      return import_no_memory(model->import, err);
-    *exact = experiment;
-  }
+  if (experiment->system_count > 0 && said->experiment.system_count > 0)
+    *experiment_slot(model, said, true) = experiment;
   learn(&experiment->row.workload, said->experiment.row.workload);
   learn(&experiment->row.framework, said->experiment.row.framework);
   learn(&experiment->row.framework_version, said->experiment.row.framework_version);
@@ -337,8 +292,6 @@ static enum status take_notes(struct otlp_model *model, struct otlp_run *run, co
     if (key_is(key, OTLP_SERVICE_NAME) && experiment != NULL && strcmp(text, experiment) == 0)
       continue; // the export put it there
     char *name = arena_copy(model->import->arena, key.at, key.length);
-    if (name == NULL)
-      return import_no_memory(model->import, err);
     XSP_TRY(import_run_note(model->import, of_run, name, text, err));
   }
   return STATUS_OK;
@@ -357,16 +310,10 @@ static void set_levels(struct otlp_model *model, const char *text, struct store_
 static enum status add_run(struct otlp_model *model, const struct said *said, struct otlp_experiment *experiment,
                            struct otlp_run **ret_run, struct error *err)
 {
-  if (model->run_count == OTLP_RUNS_MOST)
+  if (model->all_runs.count == OTLP_RUNS_MOST)
     return error_set(err, STATUS_INPUT, "cannot import", model->import->input->path, "importing parts of it",
                      "it has more than %u runs (a resource without xsp.run is a run)", OTLP_RUNS_MOST);
-  struct otlp_run **all =
-      otlp_grow(model->all_runs, model->run_count, &model->all_run_capacity, sizeof(struct otlp_run *));
   struct otlp_run *run = arena_alloc(model->import->arena, sizeof *run);
-  if (all != NULL)
-    model->all_runs = all;
-  if (all == NULL || run == NULL)
-    return import_no_memory(model->import, err);
   run->row = said->row;
   run->row.experiment_id = IMPORT_EXPERIMENT_LATER;
   run->experiment = experiment;
@@ -379,16 +326,15 @@ static enum status add_run(struct otlp_model *model, const struct said *said, st
   run->row.layer = is_layer ? layer : NULL;
   XSP_TRY(import_run(model->import, &run->row, &run->run_id, err));
   import_run_own_pct(model->import, run->run_id, said->own_pct);
-  all[model->run_count++] = run;
+  *vector_add(&model->all_runs) = run;
   *ret_run = run;
   return STATUS_OK;
 }
 
 // The slot of the run that a resource belongs to.
-static bool run_slot(struct otlp_model *model, const struct said *said, const struct otlp_experiment *experiment,
-                     uint32_t resource, struct otlp_run ***ret_slot)
+static struct otlp_run **run_slot(struct otlp_model *model, const struct said *said,
+                                  const struct otlp_experiment *experiment, uint32_t resource)
 {
-  uint32_t id;
   buf_clear(&model->text);
   if (said->run != NULL) {
     buf_put(&model->text, "r", 1);
@@ -397,14 +343,9 @@ static bool run_slot(struct otlp_model *model, const struct said *said, const st
   } else {
     buf_format(&model->text, "d%" PRIu32, resource);
   }
-  if (!intern_text(model, &model->run_texts, &id))
-    return false;
-  struct otlp_run **slots = otlp_grow(model->runs, id, &model->run_capacity, sizeof(struct otlp_run *));
-  if (slots == NULL)
-    return false;
-  model->runs = slots;
-  *ret_slot = &slots[id];
-  return true;
+  uint32_t id = texts_intern(&model->run_texts, model->text.data, model->text.length);
+  OTLP_REACH(&model->runs, id);
+  return &model->runs.items[id];
 }
 
 static enum status new_resource(struct otlp_model *model, uint32_t id, const struct otlp_attribute *attributes,
@@ -412,12 +353,10 @@ static enum status new_resource(struct otlp_model *model, uint32_t id, const str
 {
   struct said said;
   struct otlp_experiment *experiment = NULL;
-  struct otlp_run **slot = NULL;
   XSP_TRY(read_resource(model, attributes, count, &said, err));
   XSP_TRY(find_experiment(model, &said, &experiment, err));
   struct otlp_resource *resource = arena_alloc(model->import->arena, sizeof *resource);
-  if (resource == NULL || !run_slot(model, &said, experiment, id, &slot))
-    return import_no_memory(model->import, err);
+  struct otlp_run **slot = run_slot(model, &said, experiment, id);
   *resource = (struct otlp_resource){.run = *slot, .process_id = STORE_NONE};
   if (*slot == NULL) {
     XSP_TRY(add_run(model, &said, experiment, &resource->run, err));
@@ -431,8 +370,7 @@ static enum status new_resource(struct otlp_model *model, uint32_t id, const str
              !otlp_value_int(&attributes[i].value, &resource->process_id))
       resource->process_id = STORE_NONE;
   const char *host = resource->host != NULL ? resource->host : "";
-  if (!texts_intern(&model->track_texts, host, strlen(host), &resource->host_id))
-    return import_no_memory(model->import, err);
+  resource->host_id = texts_intern(&model->track_texts, host, strlen(host));
   *ret_resource = resource;
   return STATUS_OK;
 }
@@ -452,11 +390,9 @@ static int by_attribute_key(const void *a, const void *b)
 }
 
 // A text that is equal for resources with equal attributes, in whatever order they come.
-static bool write_canonical(struct otlp_model *model, const struct otlp_attribute *attributes, size_t count)
+static void write_canonical(struct otlp_model *model, const struct otlp_attribute *attributes, size_t count)
 {
-  const struct otlp_attribute **order = malloc((count + 1) * sizeof(const struct otlp_attribute *));
-  if (order == NULL)
-    return false;
+  const struct otlp_attribute **order = memory_new(count + 1, sizeof(const struct otlp_attribute *));
   for (size_t i = 0; i < count; i++)
     order[i] = &attributes[i];
   qsort(order, count, sizeof(const struct otlp_attribute *), by_attribute_key);
@@ -476,23 +412,20 @@ static bool write_canonical(struct otlp_model *model, const struct otlp_attribut
     }
   }
   free(order);
-  return true;
 }
 
 enum status otlp_take_resource(void *context, const struct otlp_attribute *attributes, size_t count, struct error *err)
 {
   struct otlp_model *model = context;
-  uint32_t id;
   XSP_TRY(otlp_check_texts(model, err));
-  if (!write_canonical(model, attributes, count) || !intern_text(model, &model->resource_texts, &id))
-    return import_no_memory(model->import, err);
-  struct otlp_resource **resources =
-      otlp_grow(model->resources, id, &model->resource_capacity, sizeof(struct otlp_resource *));
-  if (resources == NULL)
-    return import_no_memory(model->import, err);
-  model->resources = resources;
-  if (resources[id] == NULL)
-    XSP_TRY(new_resource(model, id, attributes, count, &resources[id], err));
-  model->resource = resources[id];
+  write_canonical(model, attributes, count);
+  if (model->text.failed)
+    return import_too_many_texts(model->import, err);
+  uint32_t id = texts_intern(&model->resource_texts, model->text.data, model->text.length);
+  OTLP_REACH(&model->resources, id);
+  struct otlp_resource **resource = &model->resources.items[id];
+  if (*resource == NULL)
+    XSP_TRY(new_resource(model, id, attributes, count, resource, err));
+  model->resource = *resource;
   return STATUS_OK;
 }

@@ -6,7 +6,6 @@
 #include "importers/otlp/model.h"
 #include "otlp/value.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct facts { // of one span, out of its attributes
@@ -34,32 +33,12 @@ static struct otlp_key *new_key(struct otlp_model *model, struct otlp_key *key, 
   return key;
 }
 
-// NULL: out of memory.
 static const struct otlp_key *find_key(struct otlp_model *model, struct otlp_text text)
 {
-  uint32_t id;
-  if (!texts_intern(&model->key_texts, text.at, text.length, &id))
-    return NULL;
-  if (id >= model->key_capacity) {
-    struct otlp_key *keys = otlp_grow(model->keys, id, &model->key_capacity, sizeof *keys);
-    if (keys == NULL)
-      return NULL;
-    model->keys = keys;
-  }
-  struct otlp_key *key = &model->keys[id];
+  uint32_t id = texts_intern(&model->key_texts, text.at, text.length);
+  OTLP_REACH(&model->keys, id);
+  struct otlp_key *key = &model->keys.items[id];
   return key->full != 0 ? key : new_key(model, key, text);
-}
-
-static bool add_tag(struct otlp_model *model, uint32_t key, const struct otlp_value *value)
-{
-  if (model->tag_count >= model->tag_capacity) {
-    void *tags = otlp_grow(model->tags, model->tag_count, &model->tag_capacity, sizeof *model->tags);
-    if (tags == NULL)
-      return false;
-    model->tags = tags;
-  }
-  model->tags[model->tag_count++] = (struct otlp_tag){value, key};
-  return true;
 }
 
 // ---- attributes ------------------------------------------------------------------------------------------------------
@@ -164,17 +143,14 @@ static bool take_role(enum otlp_role role, const struct otlp_value *value, struc
   }
 }
 
-static enum status take_attributes(struct otlp_model *model, const struct otlp_span *span, struct facts *facts,
-                                   struct error *err)
+static void take_attributes(struct otlp_model *model, const struct otlp_span *span, struct facts *facts)
 {
-  model->tag_count = 0;
+  model->tags.count = 0;
   for (size_t i = 0; i < span->attribute_count; i++) {
     const struct otlp_attribute *attribute = &span->attributes[i];
     if (attribute->key.length == 0)
       continue;
     const struct otlp_key *key = find_key(model, attribute->key);
-    if (key == NULL)
-      return import_no_memory(model->import, err);
     if (key->role != OTLP_IS_TAG && take_role(key->role, &attribute->value, facts))
       continue;
     facts->has_metric |= key->is_metric;
@@ -184,10 +160,8 @@ static enum status take_attributes(struct otlp_model *model, const struct otlp_s
     } else if (key->is_thread_name) {
       (void)take_text(&attribute->value, &facts->place.thread_name, NULL);
     }
-    if (!add_tag(model, key->role == OTLP_IS_TAG ? key->tag : key->full, &attribute->value))
-      return import_no_memory(model->import, err);
+    *vector_add(&model->tags) = (struct otlp_tag){&attribute->value, key->role == OTLP_IS_TAG ? key->tag : key->full};
   }
-  return STATUS_OK;
 }
 
 // ---- traces ----------------------------------------------------------------------------------------------------------
@@ -238,7 +212,7 @@ static enum status find_trace(struct otlp_model *model, const struct otlp_run *r
     return STATUS_OK;
   }
   if (model->text.failed)
-    return import_no_memory(model->import, err);
+    return import_too_many_texts(model->import, err);
   const char *text = model->text.length > 0 ? model->text.data : "";
   if (text[0] != 0 && (run->trace == NULL || strcmp(text, run->trace) != 0))
     XSP_TRY(import_trace(model->import, run->run_id, text, ret_trace_id, err));
@@ -292,21 +266,16 @@ static void take_level(struct otlp_model *model, const struct otlp_span *span, s
     row->flags |= STORE_FLAG_BASIS((unsigned)facts->basis);
 }
 
-static enum status take_ids(struct otlp_model *model, struct otlp_run *run, const struct otlp_span *span,
-                            struct store_span *row, const char **ret_problem, struct error *err)
+static void take_ids(struct otlp_run *run, const struct otlp_span *span, struct store_span *row,
+                     const char **ret_problem)
 {
   uint32_t trace = run->ids_are_unique ? 0 : row->trace_id;
-  bool is_repeated = false;
-  if (!otlp_ids_find(&run->ids, trace, span->span_id.number, true, &row->span_id, &is_repeated))
-    return import_no_memory(model->import, err);
-  if (is_repeated) {
+  bool is_repeated = false, ignored;
+  row->span_id = otlp_ids_find(&run->ids, trace, span->span_id.number, true, &is_repeated);
+  if (is_repeated)
     *ret_problem = "duplicate id";
-    return STATUS_OK;
-  }
-  if (span->parent_id.state == OTLP_ID_GIVEN &&
-      !otlp_ids_find(&run->ids, trace, span->parent_id.number, false, &row->recorded_parent_id, &is_repeated))
-    return import_no_memory(model->import, err);
-  return STATUS_OK;
+  else if (span->parent_id.state == OTLP_ID_GIVEN)
+    row->recorded_parent_id = otlp_ids_find(&run->ids, trace, span->parent_id.number, false, &ignored);
 }
 
 // ---- tags ------------------------------------------------------------------------------------------------------------
@@ -319,9 +288,9 @@ static void tag_text(struct otlp_model *model, int64_t run_id, int64_t span_id, 
 static enum status put_tags(struct otlp_model *model, int64_t run_id, int64_t span_id, struct error *err)
 {
   struct import *import = model->import;
-  for (size_t i = 0; i < model->tag_count; i++) {
-    const struct otlp_value *value = model->tags[i].value;
-    uint32_t key = model->tags[i].key;
+  for (size_t i = 0; i < model->tags.count; i++) {
+    const struct otlp_value *value = model->tags.items[i].value;
+    uint32_t key = model->tags.items[i].key;
     const char *text;
     if (value->type == OTLP_INT || value->type == OTLP_BOOL) {
       import_tag_int(import, run_id, span_id, key, value->integer);
@@ -389,7 +358,7 @@ static enum status put_links(struct otlp_model *model, int64_t run_id, int64_t s
   }
   buf_text(out, "]");
   if (out->failed)
-    return import_no_memory(model->import, err);
+    return import_too_many_texts(model->import, err);
   tag_text(model, run_id, span_id, OTLP_TAG_LINKS, (struct otlp_text){out->data, out->length});
   return STATUS_OK;
 }
@@ -423,7 +392,7 @@ static enum status put_events(struct otlp_model *model, int64_t run_id, int64_t 
         return broken_inner(model, problem, err);
     }
     if (out->failed)
-      return import_no_memory(model->import, err);
+      return import_too_many_texts(model->import, err);
     XSP_TRY(import_log(model->import, run_id, span_id, time_ns, out->data != NULL ? out->data : "", out->length, err));
   }
   return STATUS_OK;
@@ -450,7 +419,7 @@ enum status otlp_take_span(void *context, const struct otlp_span *span, struct e
   struct facts facts = {.basis = -1, .start_ns = STORE_NONE, .end_ns = STORE_NONE};
   struct otlp_place *place = &facts.place;
   place->process_id = place->thread_id = place->device_id = place->stream_id = STORE_NONE;
-  XSP_TRY(take_attributes(model, span, &facts, err));
+  take_attributes(model, span, &facts);
   if (facts.problem == NULL)
     facts.problem = check_ids(span);
   if (facts.problem == NULL)
@@ -458,7 +427,7 @@ enum status otlp_take_span(void *context, const struct otlp_span *span, struct e
   if (facts.problem == NULL)
     XSP_TRY(find_trace(model, run, span, &facts, &row.trace_id, &facts.problem, err));
   if (facts.problem == NULL)
-    XSP_TRY(take_ids(model, run, span, &row, &facts.problem, err));
+    take_ids(run, span, &row, &facts.problem);
   if (facts.problem != NULL) {
     import_skip(model->import, facts.problem);
     return STATUS_OK;

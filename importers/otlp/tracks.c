@@ -7,17 +7,12 @@
 #include <string.h>
 
 // ---- numbers of tracks -----------------------------------------------------------------------------------------------
-// What the text in model->text was given before; 0: nothing yet. NULL: out of memory.
+// The track of the key in model->text; 0: none yet.
 static uint32_t *find_slot(struct otlp_model *model)
 {
-  uint32_t id;
-  if (model->text.failed || !texts_intern(&model->track_texts, model->text.data, model->text.length, &id))
-    return NULL;
-  uint32_t *tracks = otlp_grow(model->tracks, id, &model->track_capacity, sizeof *tracks);
-  if (tracks == NULL)
-    return NULL;
-  model->tracks = tracks;
-  return &tracks[id];
+  uint32_t id = texts_intern(&model->track_texts, model->text.data, model->text.length);
+  OTLP_REACH(&model->tracks, id);
+  return &model->tracks.items[id];
 }
 
 static void begin_key(struct otlp_model *model, const struct otlp_run *run, char kind)
@@ -27,33 +22,26 @@ static void begin_key(struct otlp_model *model, const struct otlp_run *run, char
   buf_put(&model->text, &kind, 1);
 }
 
-// Marks a number as taken; *ret_is_free: it was not.
-static bool claim(struct otlp_model *model, const struct otlp_run *run, uint32_t number, bool *ret_is_free)
+// Marks a number as taken; false: it is already.
+static bool claim(struct otlp_model *model, const struct otlp_run *run, uint32_t number)
 {
   begin_key(model, run, 'c');
   buf_put(&model->text, &number, sizeof number);
   uint32_t *slot = find_slot(model);
-  if (slot == NULL)
-    return false;
-  *ret_is_free = *slot == 0;
+  bool is_free = *slot == 0;
   *slot = 1;
-  return true;
+  return is_free;
 }
 
 // `wanted` where it can be had, else the next free number.
 static enum status add_track(struct otlp_model *model, struct otlp_run *run, int64_t wanted, struct store_track *track,
                              struct error *err)
 {
-  bool is_free = false;
   uint32_t number = wanted >= 1 && wanted < UINT32_MAX ? (uint32_t)wanted : 0;
-  if (number != 0 && !claim(model, run, number, &is_free))
-    return import_no_memory(model->import, err);
-  while (!is_free) {
+  while (number == 0 || !claim(model, run, number)) {
     number = ++run->next_track;
     if (number == UINT32_MAX)
       return error_set(err, STATUS_INPUT, "cannot import", model->import->input->path, NULL, "it has too many tracks");
-    if (!claim(model, run, number, &is_free))
-      return import_no_memory(model->import, err);
   }
   track->track_id = number;
   return import_numbered_track(model->import, run->run_id, track, err);
@@ -89,35 +77,30 @@ static void write_key(struct otlp_model *model, const struct otlp_resource *reso
   }
 }
 
-static const char *copy(struct otlp_model *model, struct otlp_text text, bool *ret_ok)
+static const char *copy(struct otlp_model *model, struct otlp_text text)
 {
-  if (text.at == NULL)
-    return NULL;
-  const char *copied = arena_copy(model->import->arena, text.at, text.length);
-  *ret_ok = *ret_ok && copied != NULL;
-  return copied;
+  return text.at != NULL ? arena_copy(model->import->arena, text.at, text.length) : NULL;
 }
 
 static enum status new_track(struct otlp_model *model, const struct otlp_resource *resource,
                              const struct otlp_place *place, int64_t number, struct store_track *track,
                              struct error *err)
 {
-  bool ok = true;
   bool is_numbered = place->has_track && place->track.type != OTLP_TEXT;
-  *track = (struct store_track){.name = copy(model, place->name, &ok),
-                                .host = copy(model, place->host, &ok),
-                                .clock = copy(model, place->clock, &ok),
+  *track = (struct store_track){.name = copy(model, place->name),
+                                .host = copy(model, place->host),
+                                .clock = copy(model, place->clock),
                                 .process_id = place->process_id,
                                 .thread_id = place->thread_id,
                                 .device_id = place->device_id,
                                 .stream_id = place->stream_id};
   if (track->name == NULL && place->has_track && place->track.type == OTLP_TEXT)
-    track->name = copy(model, place->track.text, &ok);
+    track->name = copy(model, place->track.text);
   if (!is_numbered) { // a number comes with its own facts; the others lie in the resource's process
     if (track->name == NULL)
-      track->name = copy(model, place->thread_name, &ok);
+      track->name = copy(model, place->thread_name);
     if (track->name == NULL && place->has_thread && place->thread.type == OTLP_TEXT)
-      track->name = copy(model, place->thread.text, &ok);
+      track->name = copy(model, place->thread.text);
     if (track->host == NULL)
       track->host = resource->host;
     if (track->process_id == STORE_NONE)
@@ -125,8 +108,6 @@ static enum status new_track(struct otlp_model *model, const struct otlp_resourc
     if (track->thread_id == STORE_NONE && place->has_thread && place->thread.type != OTLP_TEXT)
       track->thread_id = number;
   }
-  if (!ok)
-    return import_no_memory(model->import, err);
   return add_track(model, resource->run, is_numbered ? number : 0, track, err);
 }
 
@@ -145,14 +126,10 @@ enum status otlp_find_track(struct otlp_model *model, const struct otlp_resource
     (void)otlp_value_int(&place->thread, &number);
   write_key(model, resource, place, number);
   uint32_t *slot = find_slot(model);
-  if (slot == NULL)
-    return import_no_memory(model->import, err);
   if (*slot == 0) {
     XSP_TRY(new_track(model, resource, place, number, &track, err));
     write_key(model, resource, place, number); // the table has grown meanwhile
     slot = find_slot(model);
-    if (slot == NULL)
-      return import_no_memory(model->import, err);
     *slot = (uint32_t)track.track_id;
   }
   *ret_track_id = *slot;
@@ -190,7 +167,7 @@ static bool read_listed_member(struct otlp_model *model, struct json_reader *jso
       *texts[i].text = arena_copy(model->import->arena, json->text, json->length);
       if (texts[i].text == &listed->message)
         listed->message_length = json->length;
-      return *texts[i].text != NULL;
+      return true;
     }
   return json_skip(json);
 }
@@ -233,14 +210,10 @@ enum status otlp_take_tracks(struct otlp_model *model, struct otlp_run *run, str
                                 .stream_id = listed.stream_id};
     write_key(model, &resource, &place, listed.track);
     uint32_t *slot = find_slot(model);
-    if (slot == NULL)
-      status = import_no_memory(model->import, err);
-    else if (*slot == 0) {
+    if (*slot == 0) {
       status = add_track(model, run, listed.track, &track, err);
       write_key(model, &resource, &place, listed.track);
-      slot = find_slot(model);
-      if (slot != NULL)
-        *slot = (uint32_t)track.track_id;
+      *find_slot(model) = (uint32_t)track.track_id;
     }
   }
   json_read_done(&json);

@@ -27,7 +27,6 @@ struct trace_reader_private {
   enum trace_place place;
   bool is_bare_array;
   bool seen_event;
-  bool out_of_memory;
   struct json_scan scan;
   struct trace_argument *arguments;
   size_t argument_capacity;

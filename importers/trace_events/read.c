@@ -4,9 +4,8 @@
 // short. This is where an import of JSON spends its time.
 #include "importers/trace_events/private.h"
 
+#include "base/memory.h"
 #include "importers/trace_events/json_time.h"
-
-#include <stdlib.h>
 
 // ---- text
 
@@ -14,10 +13,7 @@ static char *scratch_room(struct trace_reader_private *own, size_t bytes)
 {
   if (bytes <= SCRATCH_BYTES - own->scratch_used)
     return own->scratch + own->scratch_used;
-  char *room = arena_alloc(&own->more_scratch, bytes);
-  if (room == NULL)
-    own->out_of_memory = true;
-  return room;
+  return arena_alloc(&own->more_scratch, bytes);
 }
 
 static struct text keep_scratch(struct trace_reader_private *own, char *room, size_t length)
@@ -34,7 +30,7 @@ static struct text decode_text(struct trace_reader_private *own, const struct js
   if (memchr(string->at, '\\', string->length) == NULL && json_is_utf8(string->at, string->length))
     return (struct text){string->at, string->length};
   char *room = scratch_room(own, string->length * 3);
-  return room == NULL ? (struct text){"", 0} : keep_scratch(own, room, json_decode(string->at, string->length, room));
+  return keep_scratch(own, room, json_decode(string->at, string->length, room));
 }
 
 // ---- values
@@ -124,8 +120,7 @@ const char *trace_read_value(struct trace_reader_private *own, const char *at, u
   ret_value->raw = (struct text){start, (size_t)(at - start)};
   if (!is_plain && !json_is_utf8(start, ret_value->raw.length)) {
     char *room = scratch_room(own, ret_value->raw.length * 3);
-    ret_value->raw = room == NULL ? (struct text){"", 0}
-                                  : keep_scratch(own, room, json_repair_utf8(start, ret_value->raw.length, room));
+    ret_value->raw = keep_scratch(own, room, json_repair_utf8(start, ret_value->raw.length, room));
   }
   return at;
 }
@@ -202,18 +197,16 @@ static const char *scan_gap(struct trace_reader_private *own, const char *at, bo
   return at + (*at == '"');
 }
 
-// Room for more arguments; NULL: there are too many, or memory is out.
+// Room for more arguments; NULL: there are too many.
 static struct trace_argument *more_arguments(struct trace_reader_private *own, const char *at)
 {
   size_t capacity = own->argument_capacity * 2;
-  struct trace_argument *bigger = capacity > ARGUMENTS_MOST ? NULL : realloc(own->arguments, capacity * sizeof *bigger);
-  if (bigger == NULL) {
+  if (capacity > ARGUMENTS_MOST) {
     json_scan_fail(&own->scan, at, "an event has more than 65536 arguments");
-    own->out_of_memory = capacity <= ARGUMENTS_MOST;
     return NULL;
   }
-  struct trace_argument *next = bigger + own->argument_capacity;
-  own->arguments = bigger;
+  own->arguments = memory_resize(own->arguments, capacity, sizeof *own->arguments);
+  struct trace_argument *next = own->arguments + own->argument_capacity;
   own->argument_capacity = capacity;
   return next;
 }

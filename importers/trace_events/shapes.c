@@ -2,13 +2,14 @@
 // The tree of gaps between values; see trace_shapes.h. Filled by the reader of trace events, bounded however odd a file is.
 #include "importers/trace_events/shapes.h"
 
+#include "base/memory.h"
+
 #include <stdlib.h>
 
-bool shapes_init(struct shapes *shapes)
+void shapes_init(struct shapes *shapes)
 {
   shapes->count = 1;
-  shapes->nodes = calloc(SHAPE_NODES_MOST, sizeof *shapes->nodes); // untouched pages cost nothing
-  return shapes->nodes != NULL;
+  shapes->nodes = memory_new(SHAPE_NODES_MOST, sizeof *shapes->nodes); // untouched pages cost nothing
 }
 
 void shapes_done(struct shapes *shapes)
@@ -23,9 +24,9 @@ static uint32_t number_key(struct shapes *shapes, struct text key)
   for (uint32_t i = 0; i < shapes->key_count; i++)
     if (shapes->keys[i].length == key.length && memcmp(shapes->keys[i].at, key.at, key.length) == 0)
       return i + 1;
-  char *copy = shapes->key_count < SHAPE_KEYS_MOST ? arena_copy(&shapes->arena, key.at, key.length) : NULL;
-  if (copy == NULL)
+  if (shapes->key_count == SHAPE_KEYS_MOST)
     return 0;
+  const char *copy = arena_copy(&shapes->arena, key.at, key.length);
   shapes->keys[shapes->key_count++] = (struct text){copy, key.length};
   return shapes->key_count;
 }

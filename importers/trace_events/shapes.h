@@ -68,7 +68,7 @@ struct shapes {
   struct arena arena; // of the keys
 };
 
-bool shapes_init(struct shapes *shapes); // false: out of memory
+void shapes_init(struct shapes *shapes);
 void shapes_done(struct shapes *shapes);
 // Keeps a gap that was read behind the node `parent`; NULL where there is no room.
 struct shape *shapes_add(struct shapes *shapes, struct shape *parent, const char *bytes, size_t length,

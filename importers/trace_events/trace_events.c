@@ -3,6 +3,7 @@
 // is parsed again from its first byte when more has been read. Called by the importers of such files.
 #include "importers/trace_events/trace_events.h"
 
+#include "base/memory.h"
 #include "importers/trace_events/private.h"
 
 #include <inttypes.h>
@@ -20,8 +21,6 @@ static void reset_scratch(struct trace_reader_private *own)
 static enum status broken(struct trace_reader_private *own, struct error *err)
 {
   char where[sizeof err->where];
-  if (own->out_of_memory)
-    return error_set(err, STATUS_MEMORY, "cannot import", own->input->path, NULL, "out of memory");
   snprintf(where, sizeof where, "%s, byte %" PRIu64, own->input->path, input_offset(own->input, own->scan.at));
   bool cut = own->scan.at >= own->input->end;
   return error_set(err, STATUS_INPUT, "cannot import", where, "recording or copying it again", "%s%s",
@@ -53,8 +52,6 @@ static enum status run_step(struct trace_reader *reader, step_function *step, st
     own->scan.problem = NULL;
     reset_scratch(own);
     const char *behind = step(reader, input->at);
-    if (own->out_of_memory)
-      return broken(own, err);
     if (behind != NULL) {
       input->at = behind;
       return STATUS_OK;
@@ -227,13 +224,11 @@ enum status trace_next(struct trace_reader *reader, enum trace_item *ret_item, s
 enum status trace_open(struct input *input, struct trace_reader *ret_reader, struct error *err)
 {
   *ret_reader = (struct trace_reader){0};
-  struct trace_reader_private *own = calloc(1, sizeof *own);
+  struct trace_reader_private *own = memory_new(1, sizeof *own);
   ret_reader->private_ = own;
-  if (own == NULL || (own->scratch = malloc(SCRATCH_BYTES)) == NULL ||
-      (own->arguments = malloc(ARGUMENTS_FIRST * sizeof *own->arguments)) == NULL || !shapes_init(&own->shapes)) {
-    trace_close(ret_reader);
-    return error_set(err, STATUS_MEMORY, "cannot import", input->path, NULL, "out of memory");
-  }
+  own->scratch = memory_new(1, SCRATCH_BYTES);
+  own->arguments = memory_new(ARGUMENTS_FIRST, sizeof *own->arguments);
+  shapes_init(&own->shapes);
   own->input = input;
   own->argument_capacity = ARGUMENTS_FIRST;
   while (input->end - input->at < 3 && !input->is_last)

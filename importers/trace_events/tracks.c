@@ -29,19 +29,19 @@ enum status event_track(struct event_tracks *tracks, struct import *import, cons
   *ret_track_id = tracks->last_track;
   if (tracks->last_track != 0 && pid == tracks->last_pid && tid == tracks->last_tid)
     return STATUS_OK;
-  uint32_t *slot = pair_map_at(&tracks->tracks, pid, tid);
-  if (slot == NULL)
-    return import_no_memory(import, err);
-  if (*slot == 0)
-    XSP_TRY(add_track(tracks, import, event, pid, tid, slot, err));
-  *ret_track_id = *slot;
+  uint64_t *track = map_at(&tracks->tracks, (struct map_key){pid, tid}, NULL);
+  if (*track == 0) {
+    XSP_TRY(add_track(tracks, import, event, pid, tid, ret_track_id, err));
+    *track = *ret_track_id;
+  }
+  *ret_track_id = (uint32_t)*track;
   tracks->last_pid = pid;
   tracks->last_tid = tid;
-  tracks->last_track = *slot;
+  tracks->last_track = *ret_track_id;
   return STATUS_OK;
 }
 
 void event_tracks_done(struct event_tracks *tracks)
 {
-  pair_map_done(&tracks->tracks);
+  map_done(&tracks->tracks);
 }

@@ -3,13 +3,13 @@
 #ifndef XSP_IMPORTERS_TRACE_EVENTS_TRACKS_H
 #define XSP_IMPORTERS_TRACE_EVENTS_TRACKS_H
 
+#include "base/map.h"
 #include "importers/importer.h"
-#include "importers/pair_map.h"
 #include "importers/trace_events/trace_events.h"
 
 struct event_tracks { // starts as {.run_id = …}
   int64_t run_id;
-  struct pair_map tracks; // (pid, tid) as ids of texts → track
+  struct map tracks; // (pid, tid) as ids of texts → track
   uint32_t last_pid, last_tid, last_track;
 };
 // The track of an event; a new one gets the numbers, and a name where pid or tid are no numbers.

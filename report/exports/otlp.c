@@ -3,6 +3,7 @@
 // that begin with "xsp." (docs/otlp.md), so that a file that is read back is the same trace. One request holds at most
 // SPANS_A_REQUEST spans of one run, in the order of the file; each is complete in itself but for what only the run's first
 // one carries (notes, tracks and messages without spans).
+#include "base/hex.h"
 #include "otlp/attributes.h"
 #include "otlp/encode.h"
 #include "report/exports/exports.h"
@@ -93,8 +94,7 @@ static void put_run(struct writer *writer)
   put_text(writer, RESOURCE, OTLP_LAYER, run->layer);
   if (facts->has_own_trace) {
     char hex[33];
-    for (size_t i = 0; i < sizeof facts->own_trace; i++)
-      snprintf(hex + 2 * i, 3, "%02x", facts->own_trace[i]);
+    *hex_encode(hex, facts->own_trace, sizeof facts->own_trace) = 0;
     put_text(writer, RESOURCE, OTLP_TRACE_ID, hex);
   }
   if (facts->has_many_traces)

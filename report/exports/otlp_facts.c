@@ -2,17 +2,14 @@
 // Loads what the export to OTLP says of spans beside their columns, sorted by span. Called by export_otlp.c, run by run.
 #include "report/exports/otlp_facts.h"
 
+#include "base/hex.h"
+#include "base/memory.h"
+#include "base/sorted.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define WHAT "cannot export"
-
-static enum status no_memory(struct error *err)
-{
-  return error_set(err, STATUS_MEMORY, WHAT, NULL, NULL, "out of memory");
-}
 
 // ---- rows of plain tables --------------------------------------------------------------------------------------------
 struct rows { // of one query; `count` first, then again to keep them
@@ -34,8 +31,6 @@ static enum status keep_trace(void *context, const struct store_cell *cells, siz
   if (rows->is_keeping) {
     struct otlp_trace *trace = &rows->facts->traces[rows->count];
     *trace = (struct otlp_trace){cells[0].integer, copy_text(rows->arena, &cells[1])};
-    if (trace->text == NULL)
-      return no_memory(err);
   }
   rows->count++;
   return STATUS_OK;
@@ -49,8 +44,6 @@ static enum status keep_message(void *context, const struct store_cell *cells, s
     struct otlp_log *message = &rows->facts->messages[rows->count];
     *message = (struct otlp_log){cells[0].type == STORE_INT ? cells[0].integer : 0, cells[1].integer,
                                  copy_text(rows->arena, &cells[2]), cells[2].type == STORE_TEXT ? cells[2].length : 0};
-    if (message->text == NULL)
-      return no_memory(err);
   }
   rows->count++;
   return STATUS_OK;
@@ -63,8 +56,6 @@ static enum status keep_note(void *context, const struct store_cell *cells, size
   if (rows->is_keeping) {
     struct otlp_note *note = &rows->facts->notes[rows->count];
     *note = (struct otlp_note){cells[0].integer, copy_text(rows->arena, &cells[1]), copy_text(rows->arena, &cells[2])};
-    if (note->key == NULL || note->value == NULL)
-      return no_memory(err);
   }
   rows->count++;
   return STATUS_OK;
@@ -100,8 +91,6 @@ static enum status load_tables(struct store *store, struct otlp_facts *facts, st
   facts->traces = arena_alloc_array(arena, facts->trace_count + 1, sizeof *facts->traces);
   facts->messages = arena_alloc_array(arena, facts->message_count + 1, sizeof *facts->messages);
   facts->notes = arena_alloc_array(arena, facts->note_count + 1, sizeof *facts->notes);
-  if (facts->traces == NULL || facts->messages == NULL || facts->notes == NULL)
-    return no_memory(err);
   rows.is_keeping = true;
   XSP_TRY(ask(store, &rows, traces, keep_trace, err));
   XSP_TRY(ask(store, &rows, messages, keep_message, err));
@@ -130,9 +119,7 @@ static enum status load_tags(struct store *store, struct otlp_facts *facts, stru
     is_sorted &= facts->tags[i - 1].span_id <= facts->tags[i].span_id;
   if (is_sorted)
     return STATUS_OK;
-  struct tag_at *sorted = calloc(facts->tag_count, sizeof *sorted);
-  if (sorted == NULL)
-    return no_memory(err);
+  struct tag_at *sorted = memory_new(facts->tag_count, sizeof *sorted);
   for (size_t i = 0; i < facts->tag_count; i++)
     sorted[i] = (struct tag_at){facts->tags[i], i};
   qsort(sorted, facts->tag_count, sizeof *sorted, by_span);
@@ -164,16 +151,10 @@ static enum status load_observations(struct store *store, struct otlp_facts *fac
 // ---- which tracks and traces have spans ------------------------------------------------------------------------------
 static size_t find_track(const struct otlp_facts *facts, uint32_t track_id)
 {
-  size_t low = 0;
-  size_t high = facts->track_count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (facts->tracks[middle].track_id < track_id)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low < facts->track_count && facts->tracks[low].track_id == track_id ? low : SIZE_MAX;
+  size_t at = facts->track_count == 0 ? 0
+                                      : sorted_lower_bound_i64(track_id, &facts->tracks[0].track_id, facts->track_count,
+                                                               sizeof facts->tracks[0]);
+  return at < facts->track_count && facts->tracks[at].track_id == track_id ? at : SIZE_MAX;
 }
 
 struct survey {
@@ -224,25 +205,12 @@ static void hash_text(const char *text, size_t length, int64_t salt, uint8_t ret
   memcpy(ret_bytes, words, sizeof words);
 }
 
-static int hex_digit(char digit)
-{
-  return digit >= '0' && digit <= '9' ? digit - '0' : digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
-}
-
+// False: no lower-case hex digits of 16 bytes that are not all zero.
 static bool read_hex(const char *text, uint8_t ret_bytes[16])
 {
-  bool is_zero = true;
-  if (strlen(text) != 32)
-    return false;
-  for (size_t i = 0; i < 16; i++) {
-    int high = hex_digit(text[2 * i]);
-    int low = hex_digit(text[2 * i + 1]);
-    if (high < 0 || low < 0)
-      return false;
-    ret_bytes[i] = (uint8_t)(high << 4 | low);
-    is_zero &= ret_bytes[i] == 0;
-  }
-  return !is_zero;
+  static const uint8_t zero[16];
+  return strlen(text) == 32 && strpbrk(text, "ABCDEF") == NULL && hex_decode(text, ret_bytes, 16) &&
+         memcmp(ret_bytes, zero, sizeof zero) != 0;
 }
 
 void otlp_facts_trace(const struct otlp_facts *facts, uint32_t trace_id, uint8_t ret_bytes[16], const char **ret_text)
@@ -252,17 +220,12 @@ void otlp_facts_trace(const struct otlp_facts *facts, uint32_t trace_id, uint8_t
     memcpy(ret_bytes, facts->own_trace, sizeof facts->own_trace);
     return;
   }
-  size_t low = 0;
-  size_t high = facts->trace_count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (facts->traces[middle].trace_id < trace_id)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  bool is_known = low < facts->trace_count && facts->traces[low].trace_id == trace_id;
-  const char *text = is_known ? facts->traces[low].text : "";
+  const struct otlp_trace *traces = facts->traces;
+  size_t at = facts->trace_count == 0
+                  ? 0
+                  : sorted_lower_bound_i64(trace_id, &traces[0].trace_id, facts->trace_count, sizeof traces[0]);
+  bool is_known = at < facts->trace_count && traces[at].trace_id == trace_id;
+  const char *text = is_known ? traces[at].text : "";
   if (read_hex(text, ret_bytes))
     return;
   hash_text(text, strlen(text), trace_id, ret_bytes);
@@ -279,8 +242,6 @@ enum status otlp_facts_load(struct store *store, struct otlp_facts *facts, struc
   XSP_TRY(load_observations(store, facts, arena, err));
   XSP_TRY(store_tracks(store, facts->run->run_id, arena, &facts->tracks, &facts->track_count, err));
   facts->track_is_used = arena_alloc_array(arena, facts->track_count + 1, sizeof *facts->track_is_used);
-  if (facts->track_is_used == NULL)
-    return no_memory(err);
   const char *name = facts->experiment != NULL && facts->experiment->name != NULL ? facts->experiment->name : "";
   int64_t salt = facts->run->run_id ^ (facts->experiment != NULL ? facts->experiment->created_ns : 0);
   hash_text(name, strlen(name), salt, facts->own_trace);
@@ -295,30 +256,16 @@ const struct store_track *otlp_facts_track(const struct otlp_facts *facts, uint3
 
 size_t otlp_facts_first_tag(const struct otlp_facts *facts, int64_t span_id)
 {
-  size_t low = 0;
-  size_t high = facts->tag_count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (facts->tags[middle].span_id < span_id)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  return facts->tag_count == 0
+             ? 0
+             : sorted_lower_bound_i64(span_id, &facts->tags[0].span_id, facts->tag_count, sizeof facts->tags[0]);
 }
 
 size_t otlp_facts_first_message(const struct otlp_facts *facts, int64_t span_id)
 {
-  size_t low = 0;
-  size_t high = facts->message_count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (facts->messages[middle].span_id < span_id)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  return facts->message_count == 0 ? 0
+                                   : sorted_lower_bound_i64(span_id, &facts->messages[0].span_id, facts->message_count,
+                                                            sizeof facts->messages[0]);
 }
 
 int64_t otlp_facts_observation(const struct otlp_facts *facts, int64_t span_id)
