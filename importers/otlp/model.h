@@ -37,6 +37,14 @@ struct otlp_run {
   uint32_t next_track;
   struct otlp_ids ids;
 };
+// What a resource's attributes say. Texts live in the import's arena; NULL: not recorded.
+struct otlp_description {
+  struct otlp_experiment experiment;
+  const char *experiment_id, *run, *levels, *trace;
+  struct store_run row;
+  double own_pct;
+  bool ids_are_unique;
+};
 struct otlp_resource {
   struct otlp_run *run;
   const char *host; // NULL: not said
@@ -88,6 +96,8 @@ void otlp_model_done(struct otlp_model *model); // at any time after otlp_model_
 enum status otlp_head_is_late(const struct import *import, const char *what, struct error *err);
 
 // ---- inside the model ------------------------------------------------------------------------------------------------
+enum status otlp_read_resource(struct otlp_model *model, const struct otlp_attribute *attributes, size_t count,
+                               struct otlp_description *ret_description, struct error *err) MUST_CHECK;
 enum status otlp_take_resource(void *model, const struct otlp_attribute *attributes, size_t count, struct error *err);
 enum status otlp_take_span(void *model, const struct otlp_span *span, struct error *err);
 
@@ -111,6 +121,17 @@ bool otlp_value_int(const struct otlp_value *value, int64_t *ret_number);
 // In the model's buffer, followed by a zero. STATUS_INPUT: the value is broken.
 enum status otlp_model_text(struct otlp_model *model, const struct otlp_value *value, const char **ret_text,
                             struct error *err) MUST_CHECK;
+// The same in the import's arena.
+enum status otlp_copy_text(struct otlp_model *model, const struct otlp_value *value, const char **ret_text,
+                           struct error *err) MUST_CHECK;
+static inline bool otlp_key_begins(struct otlp_text key, const char *prefix)
+{
+  size_t length = strlen(prefix);
+  return key.length > length && memcmp(key.at, prefix, length) == 0;
+}
+// Tags, links and events of a span.
+enum status otlp_put_parts(struct otlp_model *model, int64_t run_id, int64_t span_id, const struct otlp_span *span,
+                           struct error *err) MUST_CHECK;
 // STATUS_INPUT where the model's own tables have become too large.
 static inline enum status otlp_check_texts(const struct otlp_model *model, struct error *err)
 {

@@ -4,7 +4,6 @@
 #include "format/level.h"
 #include "format/range.h"
 #include "importers/otlp/model.h"
-#include "otlp/value.h"
 
 #include <string.h>
 
@@ -278,126 +277,6 @@ static void take_ids(struct otlp_run *run, const struct otlp_span *span, struct 
     row->recorded_parent_id = otlp_ids_find(&run->ids, trace, span->parent_id.number, false, &ignored);
 }
 
-// ---- tags ------------------------------------------------------------------------------------------------------------
-static void tag_text(struct otlp_model *model, int64_t run_id, int64_t span_id, const char *key, struct otlp_text text)
-{
-  import_tag_text(model->import, run_id, span_id, import_string(model->import, key, strlen(key)),
-                  import_string(model->import, text.at, text.length));
-}
-
-static enum status put_tags(struct otlp_model *model, int64_t run_id, int64_t span_id, struct error *err)
-{
-  struct import *import = model->import;
-  for (size_t i = 0; i < model->tags.count; i++) {
-    const struct otlp_value *value = model->tags.items[i].value;
-    uint32_t key = model->tags.items[i].key;
-    const char *text;
-    if (value->type == OTLP_INT || value->type == OTLP_BOOL) {
-      import_tag_int(import, run_id, span_id, key, value->integer);
-    } else if (value->type == OTLP_DOUBLE) {
-      import_tag_double(import, run_id, span_id, key, value->real);
-    } else if (value->type == OTLP_TEXT) {
-      import_tag_text(import, run_id, span_id, key, import_string(import, value->text.at, value->text.length));
-    } else {
-      XSP_TRY(otlp_model_text(model, value, &text, err));
-      import_tag_text(import, run_id, span_id, key, import_string(import, text, model->text.length));
-    }
-  }
-  return STATUS_OK;
-}
-
-// What OTLP has fields for and a trace has not.
-static void put_field_tags(struct otlp_model *model, int64_t run_id, int64_t span_id, const struct otlp_span *span)
-{
-  static const char *const kinds[] = {NULL, NULL, "server", "client", "producer", "consumer"};
-  static const char *const codes[] = {NULL, "OK", "ERROR"};
-  const char *kind = span->kind < sizeof kinds / sizeof kinds[0] ? kinds[span->kind] : NULL;
-  const char *code = span->status_code < sizeof codes / sizeof codes[0] ? codes[span->status_code] : NULL;
-  if (kind != NULL)
-    tag_text(model, run_id, span_id, OTLP_TAG_SPAN_KIND, (struct otlp_text){kind, strlen(kind)});
-  if (code != NULL)
-    tag_text(model, run_id, span_id, OTLP_TAG_STATUS_CODE, (struct otlp_text){code, strlen(code)});
-  if (span->status_message.length > 0)
-    tag_text(model, run_id, span_id, OTLP_TAG_STATUS_MESSAGE, span->status_message);
-  if (span->trace_state.length > 0)
-    tag_text(model, run_id, span_id, OTLP_TAG_TRACE_STATE, span->trace_state);
-}
-
-static enum status broken_inner(struct otlp_model *model, const char *problem, struct error *err)
-{
-  const struct input *input = model->import->input;
-  return import_broken(model->import, err, input_offset(input, input->at), "%s", problem);
-}
-
-static enum status put_links(struct otlp_model *model, int64_t run_id, int64_t span_id, const struct otlp_span *span,
-                             struct error *err)
-{
-  struct buf *out = &model->text;
-  if (span->link_count == 0)
-    return STATUS_OK;
-  buf_clear(out);
-  for (size_t i = 0; i < span->link_count; i++) {
-    const struct otlp_link *link = &span->links[i];
-    buf_text(out, i == 0 ? "[{\"traceId\":" : ",{\"traceId\":");
-    if (span->is_json) {
-      otlp_text_json(link->trace_id, out);
-    } else {
-      buf_text(out, "\"");
-      for (size_t j = 0; j < link->trace_id.length; j++)
-        buf_format(out, "%02x", (unsigned char)link->trace_id.at[j]);
-      buf_text(out, "\"");
-    }
-    buf_format(out, ",\"spanId\":\"%016llx\"", (unsigned long long)link->span_id.number);
-    if (link->attributes.count > 0) {
-      buf_text(out, ",\"attributes\":");
-      const char *problem = otlp_attributes_text(&span->inner[link->attributes.first], link->attributes.count, out);
-      if (problem != NULL)
-        return broken_inner(model, problem, err);
-    }
-    buf_text(out, "}");
-  }
-  buf_text(out, "]");
-  if (out->failed)
-    return import_too_many_texts(model->import, err);
-  tag_text(model, run_id, span_id, OTLP_TAG_LINKS, (struct otlp_text){out->data, out->length});
-  return STATUS_OK;
-}
-
-static bool is_time(const struct otlp_attribute *attribute)
-{
-  return attribute->value.type == OTLP_INT && attribute->key.length == strlen(OTLP_EVENT_TIME_NS) &&
-         memcmp(attribute->key.at, OTLP_EVENT_TIME_NS, attribute->key.length) == 0;
-}
-
-// An event's message is its name, and its attributes as JSON where it has any.
-static enum status put_events(struct otlp_model *model, int64_t run_id, int64_t span_id, const struct otlp_span *span,
-                              struct error *err)
-{
-  struct buf *out = &model->text;
-  for (size_t i = 0; i < span->event_count; i++) {
-    const struct otlp_event *event = &span->events[i];
-    const struct otlp_attribute *first = event->attributes.count > 0 ? &span->inner[event->attributes.first] : NULL;
-    int64_t time_ns = event->time_ns;
-    size_t count = event->attributes.count;
-    if (count == 1 && is_time(first)) { // before the epoch: no field holds it
-      time_ns = first->value.integer;
-      count = 0;
-    }
-    buf_clear(out);
-    buf_put(out, event->name.at, event->name.length);
-    if (count > 0) {
-      buf_text(out, event->name.length > 0 ? " " : "");
-      const char *problem = otlp_attributes_text(first, count, out);
-      if (problem != NULL)
-        return broken_inner(model, problem, err);
-    }
-    if (out->failed)
-      return import_too_many_texts(model->import, err);
-    XSP_TRY(import_log(model->import, run_id, span_id, time_ns, out->data != NULL ? out->data : "", out->length, err));
-  }
-  return STATUS_OK;
-}
-
 // ---- spans -----------------------------------------------------------------------------------------------------------
 static const char *check_ids(const struct otlp_span *span)
 {
@@ -442,8 +321,5 @@ enum status otlp_take_span(void *context, const struct otlp_span *span, struct e
   XSP_TRY(import_span(model->import, run->run_id, &row, err));
   run->level_mask |= XSP_LEVEL_MASK(row.level);
   run->has_metric |= facts.has_metric && row.level == XSP_LEVEL_KERNEL;
-  XSP_TRY(put_tags(model, run->run_id, row.span_id, err));
-  put_field_tags(model, run->run_id, row.span_id, span);
-  XSP_TRY(put_links(model, run->run_id, row.span_id, span, err));
-  return put_events(model, run->run_id, row.span_id, span, err);
+  return otlp_put_parts(model, run->run_id, row.span_id, span, err);
 }
