@@ -129,21 +129,21 @@ void display_cut(struct buf *out, const char *text, size_t length, size_t column
 
 void display_wrap(struct buf *out, const char *text, size_t column, size_t indent, size_t width)
 {
-  bool first = true;
-  while (*text != 0) {
-    size_t length = strcspn(text, " ");
-    size_t columns = display_columns(text, length);
-    if (!first && width != 0 && column + 1 + columns > width) {
+  struct buf escaped;
+  buf_init(&escaped, BUF_MAXIMUM_DEFAULT);
+  display_escape(&escaped, text, strlen(text)); // text that is escaped stays as it is
+  const char *word = escaped.length > 0 ? escaped.data : "";
+  for (bool is_first = true; *word != 0; is_first = false) {
+    size_t length = strcspn(word, " "), columns = display_columns(word, length);
+    bool is_break = !is_first && width != 0 && column + 1 + columns > width;
+    if (is_break)
       buf_format(out, "\n%*s", (int)indent, "");
-      column = indent;
-    } else if (!first) {
+    else if (!is_first)
       buf_text(out, " ");
-      column++;
-    }
-    buf_put(out, text, length);
-    column += columns;
-    first = false;
-    text += length + strspn(text + length, " ");
+    column = (is_break ? indent : column + !is_first) + columns;
+    buf_put(out, word, length);
+    word += length + strspn(word + length, " ");
   }
   buf_text(out, "\n");
+  buf_done(&escaped);
 }

@@ -16,7 +16,7 @@ void display_escape(struct buf *out, const char *text, size_t length);
 size_t display_columns(const char *text, size_t length);
 // Appends escaped text, cut in the middle ("resnet…Conv_3") to at most `columns` (>= 1).
 void display_cut(struct buf *out, const char *text, size_t length, size_t columns);
-// Appends words of escaped text, broken at `width` columns (0: unlimited); further lines begin with `indent` spaces.
+// Appends `text`, escaped, broken between words at `width` columns (0: unlimited); further lines begin with `indent` spaces.
 // `column` is where the first word starts. Ends with a newline.
 void display_wrap(struct buf *out, const char *text, size_t column, size_t indent, size_t width);
 

@@ -1,67 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 // A table as CSV (RFC 4180): contract keys as the header, exact numbers, empty where not measured. Pure.
-#include "report/display.h"
 #include "report/tables/tables.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 void csv_field(struct buf *out, const char *text, size_t length)
 {
-  bool quoted = false;
+  bool is_quoted = false;
   for (size_t i = 0; i < length; i++)
-    quoted |= text[i] == '"' || text[i] == ',' || text[i] == '\r' || text[i] == '\n';
-  if (quoted)
-    buf_text(out, "\"");
-  for (size_t i = 0; i < length;) {
-    uint32_t code_point = 0;
-    size_t size = display_decode(text + i, length - i, &code_point);
-    if (size == 0)
-      buf_text(out, "\xef\xbf\xbd");
-    else if (code_point == '"')
-      buf_text(out, "\"\"");
-    else
-      buf_put(out, text + i, size);
-    i += size == 0 ? 1 : size;
+    is_quoted |= text[i] == '"' || text[i] == ',' || text[i] == '\r' || text[i] == '\n';
+  buf_text(out, is_quoted ? "\"" : "");
+  for (const char *end = text + length, *at = text, *quote; at < end; at = quote + 1) {
+    quote = memchr(at, '"', (size_t)(end - at));
+    quote = quote != NULL ? quote : end;
+    buf_utf8(out, at, (size_t)(quote - at));
+    buf_text(out, quote < end ? "\"\"" : "");
   }
-  if (quoted)
-    buf_text(out, "\"");
-}
-
-static void put_double(struct buf *out, double value)
-{
-  if (!isfinite(value))
-    return;
-  char text[40];
-  for (int digits = 15; digits <= 17; digits++) {
-    snprintf(text, sizeof text, "%.*g", digits, value);
-    if (strtod(text, NULL) == value)
-      break;
-  }
-  buf_text(out, text);
+  buf_text(out, is_quoted ? "\"" : "");
 }
 
 static void put_cell(struct buf *out, const struct table_cell *cell)
 {
-  switch (cell->type) {
-  case CELL_NULL:
-    break;
-  case CELL_INT:
-    buf_format(out, "%" PRId64, cell->value.integer);
-    break;
-  case CELL_REAL:
-    put_double(out, cell->value.real);
-    break;
-  case CELL_TEXT:
+  struct json_writer json;
+  bool is_empty = cell->type == CELL_NULL || (cell->type == CELL_REAL && !isfinite(cell->value.real));
+  json_start(&json, out);
+  if (cell->type == CELL_TEXT)
     csv_field(out, cell->value.text, strlen(cell->value.text));
-    break;
-  case CELL_BOOL:
-    buf_text(out, cell->value.truth ? "true" : "false");
-    break;
-  }
+  else if (!is_empty)
+    table_cell_json(&json, cell);
 }
 
 void table_csv(const struct table *table, struct buf *out)

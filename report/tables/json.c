@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables as JSON, in the form of the analyses' definition. Exact numbers; null where not measured. Pure.
-#include "base/json_write.h"
 #include "report/tables/tables.h"
 
-static void put_cell(struct json_writer *json, const struct table_cell *cell)
+void table_cell_json(struct json_writer *json, const struct table_cell *cell)
 {
   switch (cell->type) {
   case CELL_NULL:
@@ -67,7 +66,7 @@ static void put_table(struct json_writer *json, const struct table *table)
     json_object(json);
     for (size_t column = 0; column < table->column_count; column++) {
       json_key(json, table->columns[column].key);
-      put_cell(json, &table->rows[row * table->column_count + column]);
+      table_cell_json(json, &table->rows[row * table->column_count + column]);
     }
     json_object_end(json);
   }
@@ -75,7 +74,7 @@ static void put_table(struct json_writer *json, const struct table *table)
   json_member_object(json, "summary");
   for (size_t i = 0; i < table->summary_count; i++) {
     json_key(json, table->summary[i].key);
-    put_cell(json, &table->summary[i].value);
+    table_cell_json(json, &table->summary[i].value);
   }
   json_object_end(json);
   json_member_array(json, "notes");

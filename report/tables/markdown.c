@@ -60,10 +60,6 @@ void table_markdown(const struct table *table, struct buf *out)
 {
   struct arena arena = {0};
   struct column_look *looks = arena_alloc_array(&arena, table->column_count + 1, sizeof *looks);
-  if (looks == NULL) {
-    out->failed = true;
-    return;
-  }
   for (size_t column = 0; column < table->column_count; column++)
     looks[column] = column_look(table, column);
   struct buf text;

@@ -3,18 +3,19 @@
 #ifndef XSP_REPORT_TABLES_TABLES_H
 #define XSP_REPORT_TABLES_TABLES_H
 
+#include "base/json_write.h"
 #include "report/report.h"
 #include "report/tables/figure.h"
 
 void table_text(const struct table *table, unsigned width, struct buf *out);
 void table_markdown(const struct table *table, struct buf *out);
 void table_csv(const struct table *table, struct buf *out);
+void table_cell_json(struct json_writer *json, const struct table_cell *cell); // exact; null where not measured
 void table_json(const struct table *tables, size_t count, bool as_array, struct buf *out);
 
 // ---- what text and Markdown share ------------------------------------------------------------------------------------
-// The table as people read it, in `arena`: kernel names in short form, and no spread where there was one observation.
-// False: out of memory.
-bool table_for_people(const struct table *table, struct arena *arena, struct table *ret_table);
+// The table as people read it, in `arena`: kernel names in short form, no spread of a single observation.
+void table_for_people(const struct table *table, struct arena *arena, struct table *ret_table);
 struct column_look {
   struct figure_style style;
   bool is_shown;   // false: nothing was measured in any row

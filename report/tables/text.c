@@ -1,52 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table for the terminal: title, context, aligned columns with their units, summary, notes. Fits the width: long
-// names are cut in the middle, then the least telling columns are left out, and the last line says which.
+// A table for the terminal: title, context, aligned columns with their units, summary, notes. Fits the width: long names are
+// cut in the middle, then the least informative columns are left out, and the last line lists them.
 #include "report/display.h"
 #include "report/tables/tables.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define COLUMN_GAP 2u
 #define NAME_WIDEST 64u // columns a name may take in a terminal, even where there is room
 #define NAME_WIDEST_UNLIMITED 200u
 #define NAME_LEAST 20u   // names are cut to this before columns are left out
-#define KERNEL_LEAST 40u // what tells kernels apart stands anywhere in their names
+#define KERNEL_LEAST 40u // kernels' names differ anywhere
 #define NAME_LAST 8u     // and to this where no column may be left out any more
 
 struct layout {
   const struct table *table;
   struct column_look *looks;
-  struct buf *cells;    // row-major, escaped text as shown; header labels are not in it
+  const char **cells;   // row-major, escaped text as shown; header labels are not in it
   size_t *content;      // natural width of each column's cells and headers
   size_t *columns_wide; // width in force
   size_t width;         // of the terminal; 0: unlimited
 };
 
-static void lay_cells(struct layout *layout)
+static size_t columns_of(const char *text)
+{
+  return display_columns(text, strlen(text));
+}
+
+static void lay_cells(struct layout *layout, struct arena *arena)
 {
   const struct table *table = layout->table;
-  struct buf raw;
+  struct buf raw, escaped;
   buf_init(&raw, BUF_MAXIMUM_DEFAULT);
+  buf_init(&escaped, BUF_MAXIMUM_DEFAULT);
   for (size_t column = 0; column < table->column_count; column++) {
-    layout->looks[column] = column_look(table, column);
-    const struct column_look *look = &layout->looks[column];
-    size_t widest = display_columns(table->columns[column].label, strlen(table->columns[column].label));
-    size_t unit = display_columns(look->style.unit, strlen(look->style.unit));
+    const struct column_look look = layout->looks[column] = column_look(table, column);
+    size_t widest = columns_of(table->columns[column].label), unit = columns_of(look.style.unit);
     widest = unit > widest ? unit : widest;
     for (size_t row = 0; row < table->row_count; row++) {
-      struct buf *cell = &layout->cells[row * table->column_count + column];
-      buf_init(cell, BUF_MAXIMUM_DEFAULT);
+      size_t cell = row * table->column_count + column;
       buf_clear(&raw);
-      figure_put(&raw, &table->rows[row * table->column_count + column], &look->style);
-      display_escape(cell, raw.data != NULL ? raw.data : "", raw.length);
-      size_t columns = cell->length > 0 ? display_columns(cell->data, cell->length) : 0;
+      buf_clear(&escaped);
+      figure_put(&raw, &table->rows[cell], &look.style);
+      display_escape(&escaped, raw.data, raw.length);
+      layout->cells[cell] = arena_copy(arena, escaped.data, escaped.length);
+      size_t columns = columns_of(layout->cells[cell]);
       widest = columns > widest ? columns : widest;
     }
     size_t most = layout->width != 0 ? NAME_WIDEST : NAME_WIDEST_UNLIMITED;
-    layout->content[column] = !look->is_numeric && widest > most ? most : widest;
+    layout->content[column] = !look.is_numeric && widest > most ? most : widest;
   }
   buf_done(&raw);
+  buf_done(&escaped);
 }
 
 static size_t total_width(const struct layout *layout)
@@ -157,19 +162,17 @@ static bool leave_one_out(struct layout *layout, struct buf *left_out)
   return false;
 }
 
-static void put_cell(const struct layout *layout, size_t column, const char *text, size_t length, bool is_last,
-                     struct buf *out)
+static void put_cell(const struct layout *layout, size_t column, const char *text, bool is_last, struct buf *out)
 {
   size_t wide = layout->columns_wide[column];
   struct buf cut;
   buf_init(&cut, BUF_MAXIMUM_DEFAULT);
-  display_cut(&cut, text, length, wide);
-  size_t columns = cut.length > 0 ? display_columns(cut.data, cut.length) : 0;
+  display_cut(&cut, text, strlen(text), wide);
+  size_t columns = display_columns(cut.data, cut.length);
   size_t padding = columns < wide ? wide - columns : 0;
   if (layout->looks[column].is_numeric)
     buf_format(out, "%*s", (int)padding, "");
-  if (cut.length > 0)
-    buf_put(out, cut.data, cut.length);
+  buf_put(out, cut.data, cut.length);
   if (!layout->looks[column].is_numeric && !is_last)
     buf_format(out, "%*s", (int)padding, "");
   if (!is_last)
@@ -200,16 +203,14 @@ static void put_header(const struct layout *layout, struct buf *out)
   bool has_units = false;
   for (size_t column = 0; column < table->column_count; column++)
     if (layout->looks[column].is_shown) {
-      put_cell(layout, column, table->columns[column].label, strlen(table->columns[column].label), column == last, out);
+      put_cell(layout, column, table->columns[column].label, column == last, out);
       has_units |= layout->looks[column].style.unit[0] != 0;
     }
   trim_line(out);
   if (has_units) {
     for (size_t column = 0; column < table->column_count; column++)
-      if (layout->looks[column].is_shown) {
-        const char *unit = layout->looks[column].style.unit;
-        put_cell(layout, column, unit, strlen(unit), column == last, out);
-      }
+      if (layout->looks[column].is_shown)
+        put_cell(layout, column, layout->looks[column].style.unit, column == last, out);
     trim_line(out);
   }
   for (size_t i = total_width(layout); i > 0; i--)
@@ -223,10 +224,8 @@ static void put_rows(const struct layout *layout, struct buf *out)
   size_t last = last_shown(layout);
   for (size_t row = 0; row < table->row_count; row++) {
     for (size_t column = 0; column < table->column_count; column++)
-      if (layout->looks[column].is_shown) {
-        const struct buf *cell = &layout->cells[row * table->column_count + column];
-        put_cell(layout, column, cell->length > 0 ? cell->data : "", cell->length, column == last, out);
-      }
+      if (layout->looks[column].is_shown)
+        put_cell(layout, column, layout->cells[row * table->column_count + column], column == last, out);
     trim_line(out);
   }
 }
@@ -267,21 +266,18 @@ static void put_summary(const struct table *table, struct buf *out)
 static void put_notes(const struct layout *layout, const struct buf *left_out, struct buf *out)
 {
   const struct table *table = layout->table;
+  buf_text(out, table->note_count > 0 || left_out->length > 0 ? "\n" : "");
+  for (size_t i = 0; i < table->note_count; i++) {
+    buf_text(out, "note: ");
+    display_wrap(out, table->notes[i], 6, 6, layout->width);
+  }
+  if (left_out->length == 0)
+    return;
   struct buf text;
   buf_init(&text, BUF_MAXIMUM_DEFAULT);
-  for (size_t i = 0; i < table->note_count; i++) {
-    buf_clear(&text);
-    display_escape(&text, table->notes[i], strlen(table->notes[i]));
-    buf_text(out, "note: ");
-    display_wrap(out, text.data != NULL ? text.data : "", 6, 6, layout->width);
-  }
-  if (left_out->length > 0) {
-    buf_clear(&text);
-    buf_format(&text, "left out for the terminal's width: %s (a wider one, or --format csv, shows all)",
-               left_out->data);
-    buf_text(out, "note: ");
-    display_wrap(out, text.data, 6, 6, layout->width);
-  }
+  buf_format(&text, "left out for the terminal's width: %s (a wider one, or --format csv, shows all)", left_out->data);
+  buf_text(out, "note: ");
+  display_wrap(out, text.data, 6, 6, layout->width);
   buf_done(&text);
 }
 
@@ -301,39 +297,33 @@ static void put_title(const struct layout *layout, struct buf *out)
 
 void table_text(const struct table *table, unsigned width, struct buf *out)
 {
-  struct layout layout = {.table = table, .width = width};
-  size_t columns = table->column_count + 1, cells = table->row_count * table->column_count + 1;
-  layout.looks = calloc(columns, sizeof *layout.looks);
-  layout.cells = calloc(cells, sizeof *layout.cells);
-  layout.content = calloc(columns, sizeof *layout.content);
-  layout.columns_wide = calloc(columns, sizeof *layout.columns_wide);
+  struct arena arena = {0};
+  size_t columns = table->column_count;
+  struct layout layout = {
+      .table = table,
+      .looks = arena_alloc_array(&arena, columns, sizeof *layout.looks),
+      .cells = arena_alloc_array(&arena, table->row_count * columns, sizeof *layout.cells),
+      .content = arena_alloc_array(&arena, columns, sizeof *layout.content),
+      .columns_wide = arena_alloc_array(&arena, columns, sizeof *layout.columns_wide),
+      .width = width,
+  };
   struct buf left_out;
   buf_init(&left_out, BUF_MAXIMUM_DEFAULT);
-  if (layout.looks != NULL && layout.cells != NULL && layout.content != NULL && layout.columns_wide != NULL) {
-    lay_cells(&layout);
-    bool fits = fit_names(&layout, NAME_LEAST);
-    while (!fits && leave_one_out(&layout, &left_out))
-      fits = fit_names(&layout, NAME_LEAST);
-    if (!fits)
-      (void)fit_names(&layout, NAME_LAST); // what is still too wide is wrapped by the terminal
-    put_title(&layout, out);
-    if (table->row_count > 0) {
-      put_header(&layout, out);
-      put_rows(&layout, out);
-    } else {
-      buf_text(out, "(no rows)\n");
-    }
-    put_summary(table, out);
-    buf_text(out, table->note_count > 0 || left_out.length > 0 ? "\n" : "");
-    put_notes(&layout, &left_out, out);
+  lay_cells(&layout, &arena);
+  bool fits = fit_names(&layout, NAME_LEAST);
+  while (!fits && leave_one_out(&layout, &left_out))
+    fits = fit_names(&layout, NAME_LEAST);
+  if (!fits)
+    (void)fit_names(&layout, NAME_LAST); // what is still too wide is wrapped by the terminal
+  put_title(&layout, out);
+  if (table->row_count > 0) {
+    put_header(&layout, out);
+    put_rows(&layout, out);
   } else {
-    out->failed = true;
+    buf_text(out, "(no rows)\n");
   }
-  for (size_t i = 0; layout.cells != NULL && i + 1 < cells; i++)
-    buf_done(&layout.cells[i]);
+  put_summary(table, out);
+  put_notes(&layout, &left_out, out);
   buf_done(&left_out);
-  free(layout.looks);
-  free(layout.cells);
-  free(layout.content);
-  free(layout.columns_wide);
+  arena_done(&arena);
 }
