@@ -52,11 +52,11 @@ static void open_request(struct writer *writer)
   writer->span_count = 0;
 }
 
-static enum status close_request(struct writer *writer, struct error *err)
+static void close_request(struct writer *writer)
 {
   struct otlp_out *out = &writer->out;
   if (!writer->is_open)
-    return STATUS_OK;
+    return;
   otlp_out_list_end(out);
   otlp_out_message_end(out, writer->scope_spans);
   otlp_out_list_end(out);
@@ -68,7 +68,6 @@ static enum status close_request(struct writer *writer, struct error *err)
   }
   writer->is_open = false;
   export_file_flush(&writer->file);
-  return writer->file.status;
 }
 
 // ---- spans -----------------------------------------------------------------------------------------------------------
@@ -121,11 +120,11 @@ static void put_messages(struct writer *writer, int64_t span_id)
   const struct otlp_facts *facts = &writer->facts;
   struct otlp_out *out = &writer->out;
   size_t at = otlp_facts_first_message(facts, span_id);
-  if (at == facts->message_count || facts->messages[at].span_id != span_id)
+  if (at == facts->messages.count || facts->messages.items[at].span_id != span_id)
     return;
   otlp_out_list(out, OTLP_SPAN_EVENTS);
-  for (; at < facts->message_count && facts->messages[at].span_id == span_id; at++) {
-    const struct otlp_log *message = &facts->messages[at];
+  for (; at < facts->messages.count && facts->messages.items[at].span_id == span_id; at++) {
+    const struct otlp_log *message = &facts->messages.items[at];
     size_t event = otlp_out_message(out, OTLP_SPAN_EVENTS);
     otlp_out_time(out, OTLP_EVENT_TIME, message->time_ns > 0 ? (uint64_t)message->time_ns : 0);
     otlp_out_text(out, OTLP_EVENT_NAME, message->text, message->length);
@@ -205,16 +204,15 @@ static enum status put_rows(void *context, size_t first_row, const struct store_
                             const struct store_derived *derived, struct error *err)
 {
   struct writer *writer = context;
-  (void)first_row;
   for (size_t row = 0; row < spans->count; row++) {
     if (writer->span_count == SPANS_A_REQUEST)
-      XSP_TRY(close_request(writer, err));
+      close_request(writer);
     if (!writer->is_open)
       open_request(writer);
     put_span(writer, spans, derived, row);
     writer->span_count++;
   }
-  return STATUS_OK;
+  return writer->file.status;
 }
 
 // ---- runs ------------------------------------------------------------------------------------------------------------
@@ -227,7 +225,8 @@ static enum status write_run(struct writer *writer, struct arena *arena, struct 
   XSP_TRY(store_walk_spans(writer->store, writer->facts.run->run_id, mask, put_rows, writer, err));
   if (writer->is_first) // a run without spans is a run
     open_request(writer);
-  return close_request(writer, err);
+  close_request(writer);
+  return writer->file.status;
 }
 
 static enum status write_runs(struct writer *writer, struct arena *arena, struct error *err)
@@ -256,6 +255,7 @@ static enum status write_runs(struct writer *writer, struct arena *arena, struct
     writer->facts.workload = workload;
     if (status == STATUS_OK)
       status = write_run(writer, &run_arena, err);
+    otlp_facts_done(&writer->facts);
     arena_done(&run_arena);
   }
   return status;

@@ -62,8 +62,8 @@ static void put_run(struct otlp_out *out, const struct otlp_facts *facts)
 // ---- what only the first request of a run says -----------------------------------------------------------------------
 static void put_notes(struct otlp_out *out, const struct otlp_facts *facts, bool with_file_notes)
 {
-  for (size_t i = 0; i < facts->note_count; i++) {
-    const struct otlp_note *note = &facts->notes[i];
+  for (size_t i = 0; i < facts->notes.count; i++) {
+    const struct otlp_note *note = &facts->notes.items[i];
     bool is_foreign = strchr(note->key, '.') != NULL && strncmp(note->key, "xsp.", 4) != 0; // a resource's attribute
     const char *prefix = note->run_id == 0 ? OTLP_FILE_NOTE_PREFIX : is_foreign ? "" : OTLP_NOTE_PREFIX;
     bool is_repeated = note->run_id == 0 && !with_file_notes;
@@ -121,11 +121,11 @@ static void put_tracks_and_messages(struct otlp_out *out, const struct otlp_fact
     json_object_end(&json);
   }
   put_list(out, OTLP_TRACKS, &json);
-  for (size_t i = 0; i < facts->message_count && facts->messages[i].span_id <= 0; i++) {
+  for (size_t i = 0; i < facts->messages.count && facts->messages.items[i].span_id <= 0; i++) {
     json_object(&json);
-    put_number(&json, "time_ns", facts->messages[i].time_ns);
+    put_number(&json, "time_ns", facts->messages.items[i].time_ns);
     json_key(&json, "message");
-    json_string_n(&json, facts->messages[i].text, facts->messages[i].length);
+    json_string_n(&json, facts->messages.items[i].text, facts->messages.items[i].length);
     json_object_end(&json);
   }
   put_list(out, OTLP_LOGS, &json);

@@ -55,19 +55,19 @@ static int by_span(const void *left, const void *right)
   return order != 0 ? order : compare((int64_t)a->position, (int64_t)b->position);
 }
 
-static void sort_tags(struct timeline_run *run)
+void timeline_sort_tags(struct store_tag *tags, size_t count)
 {
   bool is_sorted = true;
-  for (size_t i = 1; i < run->tag_count; i++)
-    is_sorted &= run->tags[i - 1].span_id <= run->tags[i].span_id;
+  for (size_t i = 1; i < count; i++)
+    is_sorted &= tags[i - 1].span_id <= tags[i].span_id;
   if (is_sorted)
     return;
-  struct tag_at *sorted = memory_new(run->tag_count, sizeof *sorted);
-  for (size_t i = 0; i < run->tag_count; i++)
-    sorted[i] = (struct tag_at){run->tags[i], i};
-  qsort(sorted, run->tag_count, sizeof *sorted, by_span);
-  for (size_t i = 0; i < run->tag_count; i++)
-    run->tags[i] = sorted[i].tag;
+  struct tag_at *sorted = memory_new(count, sizeof *sorted);
+  for (size_t i = 0; i < count; i++)
+    sorted[i] = (struct tag_at){tags[i], i};
+  qsort(sorted, count, sizeof *sorted, by_span);
+  for (size_t i = 0; i < count; i++)
+    tags[i] = sorted[i].tag;
   free(sorted);
 }
 
@@ -180,7 +180,7 @@ enum status timeline_lay_lanes(struct arena *arena, struct timeline_run *run, st
   struct lanes lanes = {0};
   if (run->spans.count > UINT32_MAX)
     return error_set(err, STATUS_INPUT, "cannot lay out the timeline", NULL, NULL, "a run has 2^32 spans or more");
-  sort_tags(run);
+  timeline_sort_tags(run->tags, run->tag_count);
   sort_asynchronous(arena, run);
   run->order = arena_alloc_array(arena, run->spans.count, sizeof *run->order);
   for (size_t row = 0; row < run->spans.count; row++)
@@ -196,12 +196,14 @@ enum status timeline_lay_lanes(struct arena *arena, struct timeline_run *run, st
 }
 
 // ---- getters ---------------------------------------------------------------------------------------------------------
+size_t timeline_first_tag(const struct store_tag *tags, size_t count, int64_t span_id)
+{
+  return count == 0 ? 0 : sorted_lower_bound_i64(span_id, &tags[0].span_id, count, sizeof *tags);
+}
+
 void timeline_tags(const struct timeline_run *run, int64_t span_id, size_t *ret_first, size_t *ret_count)
 {
-  size_t first = run->tag_count == 0
-                     ? 0
-                     : sorted_lower_bound_i64(span_id, &run->tags[0].span_id, run->tag_count, sizeof run->tags[0]);
-  size_t end = first;
+  size_t first = timeline_first_tag(run->tags, run->tag_count, span_id), end = first;
   while (end < run->tag_count && run->tags[end].span_id == span_id)
     end++;
   *ret_first = first;
