@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shortens kernel names: without return type, parameters and unnamed namespaces, and with a word in the place of template
-// arguments. Called for text and Markdown tables. Names come from traces and may be anything.
+// Shortens kernel names: without return type, parameters and unnamed namespaces, and with a word in the place of
+// template arguments. Called for text and Markdown tables. Names come from traces and may be anything.
 #include "report/kernel_names.h"
 
 #include "base/buf.h"
@@ -86,8 +86,8 @@ static bool close_bracket(struct name *name, char opening)
   return matches || opening == '<';
 }
 
-// False where brackets do not match: not a name of C++. Only functions have a return type: parameters follow their name, or
-// "void" leads. It ends at the last space outside of brackets. Free name->brief in either case.
+// False where brackets do not match: not a name of C++. Only functions have a return type: parameters follow their
+// name, or "void" leads. It ends at the last space outside of brackets. Free name->brief in either case.
 static bool read_name(struct name *name, const char *text)
 {
   static const char openings[] = "(<[{", closings[] = ")>]}";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers: tables as text, Markdown, CSV, JSON; files for other tools. One file = one output.
+// Tables as text, Markdown, CSV and JSON; files for other tools; the page. One file = one output.
 #ifndef XSP_REPORT_REPORT_H
 #define XSP_REPORT_REPORT_H
 
@@ -8,9 +8,9 @@
 
 enum report_format { REPORT_TEXT, REPORT_MARKDOWN, REPORT_CSV, REPORT_JSON };
 bool report_format_from_name(const char *text, enum report_format *ret_format);
-// Appends tables to `out`. JSON: one table an object, several (or `as_array`) an array, as the contract has it.
-// A table without title (NULL) is printed as a plain grid; without id (NULL) even its empty columns are shown. Text
-// scales units and prints them; `width` is the terminal's (0: unlimited). Numbers in JSON and CSV are exact.
+// Appends tables to `out`. JSON: an object for one table, an array for several or with `as_array`. A table without a
+// title is a plain grid; without an id, its empty columns are shown as well. Text scales units and prints them;
+// `width` is the terminal's (0: unlimited). Numbers in JSON and CSV are exact.
 void report_tables(const struct table *tables, size_t count, enum report_format format, bool as_array, unsigned width,
                    struct buf *out);
 
@@ -18,16 +18,16 @@ struct report_export {
   const char *name; // "perfetto"
   const char *summary;
   const char *extension;
-  // Writes the whole store to `path` (a temporary beside its place; the caller renames).
+  // Writes the whole store to `path` (temporary, next to the output; the caller renames).
   enum status (*write)(struct store *store, const char *path, struct error *err);
 };
 extern const struct report_export *const report_exports[]; // perfetto, chrome, otlp, …; ends with NULL
-// Writes beside `path` and renames; refuses an existing path unless `force`.
+// Writes a file next to `path`, then renames it; refuses an existing path unless `force`.
 enum status report_export_file(struct store *store, const char *format, const char *path, bool force,
                                struct error *err) MUST_CHECK;
 
-// Removes the file that is being written beside its place, if there is one. For signal handlers of a program that is about
-// to end: it only unlinks. One file is written at a time.
+// Removes the half-made file, if there is one. For a program that is about to end; safe in signal handlers: it only
+// unlinks. One file is written at a time.
 void report_unfinished_remove(void);
 
 // ---- the page
@@ -36,18 +36,18 @@ struct report_page_file {
   const char *name;    // as the page shows it
 };
 struct report_page_options {
-  size_t max_spans;               // rectangles of all runs; what is beyond is merged
+  size_t max_spans;               // rectangles of all runs; further spans are merged
   const int64_t *run_ids;         // only these runs' spans
   size_t run_count;               // 0: of all runs
-  const struct page_range *range; // only spans that overlap it, and what is above them; NULL: all
+  const struct page_range *range; // only spans that overlap it, and their ancestors; NULL: all
 };
 struct page_range {       // from each run's first start
   int64_t from_ns, to_ns; // 0 <= from_ns <= to_ns
 };
-// Writes one HTML file that opens offline from disk. `path` is a temporary beside its place; the caller renames.
+// Writes one HTML file that opens offline from disk. `path` is temporary, next to the output; the caller renames.
 enum status report_page(const struct report_page_file *files, size_t count, const struct report_page_options *options,
                         const char *path, struct error *err) MUST_CHECK;
-// The same beside `path`, renamed when it is complete; refuses an existing path unless `force`.
+// The same, written next to `path` and renamed when it is complete; refuses an existing path unless `force`.
 enum status report_page_write(const struct report_page_file *files, size_t count,
                               const struct report_page_options *options, const char *path, bool force,
                               struct error *err) MUST_CHECK;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Front door of the exports: the table, and the one place that writes beside, renames and never overwrites unasked.
+// Front door of the exports: the table of formats, and the only place that creates, renames and removes output files.
 #include "report/exports/exports.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ static enum status find_export(const char *name, const struct report_export **re
   return error_set(err, STATUS_USE, "cannot export", name, advice, "no such export format");
 }
 
-// The source stays open while the output is renamed over it: --force alone does not say that it may go.
+// The source stays open while the output is renamed over it, so --force alone does not allow that.
 static bool is_source(const struct store *store, const struct stat *there)
 {
   struct stat source;
@@ -45,11 +45,12 @@ static enum status check_place(const struct store *store, const char *path, bool
 {
   struct stat there;
   if (path[0] == 0)
-    return error_set(err, STATUS_USE, "cannot write", "-o", "-o OUT", "the output's name is empty");
+    return error_set(err, STATUS_USE, "cannot write", "-o", "-o OUT", "the output has no name");
   if (lstat(path, &there) != 0)
-    return STATUS_OK; // not there, or not reachable: opening says which
+    return STATUS_OK; // missing or unreachable: opening reports which
   if (!S_ISREG(there.st_mode))
-    return error_set(err, STATUS_USE, "cannot write", path, "the name of a file", "it exists and is no regular file");
+    return error_set(err, STATUS_USE, "cannot write", path, "the name of a file",
+                     "it exists and is not a regular file");
   if (is_source(store, &there))
     return error_set(err, STATUS_USE, "cannot write", path, "another name", "it is the trace that is exported");
   if (!force)
@@ -62,17 +63,17 @@ static enum status check_place(const struct store *store, const char *path, bool
 static enum status move_into_place(const char *beside, const char *path, bool force, struct error *err)
 {
   int result = renameat2(AT_FDCWD, beside, AT_FDCWD, path, force ? 0 : RENAME_NOREPLACE);
-  if (result != 0 && errno == EINVAL) // a file system that does not know RENAME_NOREPLACE
+  if (result != 0 && errno == EINVAL) // the file system does not support RENAME_NOREPLACE
     result = rename(beside, path);
   if (result != 0)
     return error_set_errno(err, errno == EEXIST ? STATUS_USE : STATUS_SYSTEM, "cannot write", path, NULL);
   return STATUS_OK;
 }
 
-// What writes an output beside its place.
+// Writes an output next to its place.
 struct writer {
   enum status (*write)(const struct writer *writer, const char *path, struct error *err);
-  const struct report_page_file *files; // what it reads
+  const struct report_page_file *files; // its input
   size_t file_count;
   const struct report_export *export;
   const struct report_page_options *page;
@@ -112,7 +113,7 @@ static enum status write_in_place(const struct writer *writer, const char *path,
   if (status != STATUS_OK) {
     unlink(beside);
     if (err != NULL && strcmp(err->where, beside) == 0)
-      snprintf(err->where, sizeof err->where, "%s", path); // the name that the user knows
+      snprintf(err->where, sizeof err->where, "%s", path); // the name that the user gave
   }
   has_unfinished = false;
   return status;

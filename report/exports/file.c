@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checked writes to one output file. Called by the exports and the page; the front door (exports.c) renames and removes.
+// Checked writes to one output file. Called by the exports and the page; the front door (exports.c) renames and
+// removes.
 #include "report/exports/file.h"
 
 #include <errno.h>

@@ -22,8 +22,8 @@ enum status export_file_open(const char *path, struct export_file *ret_file, str
 void export_file_flush(struct export_file *file);
 // Writes what `out` holds, then `buf`; clears both.
 void export_file_put(struct export_file *file, struct buf *buf);
-// Closes the file. Where `status` is STATUS_OK and no write failed, everything is on the disk before. Returns `status` or
-// the first failure.
+// Closes the file. Where `status` is STATUS_OK and no write failed, everything is on the disk before. Returns
+// `status` or the first failure.
 enum status export_file_close(struct export_file *file, enum status status) MUST_CHECK;
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Folded stacks, as flame graph tools read them: "model;layer;kernel NANOSECONDS", one line a context. A context's time is
-// its spans' time without that of spans nested in them on their track. Executions count in full, launches not at all (their
-// time is their execution's). Where a file has several runs, the outermost name is the run's level set and batch size: level
-// sets are never pooled.
+// Folded stacks, as flame graph tools read them: "model;layer;kernel NANOSECONDS", one line a context. A context's
+// time is its spans' time without that of spans nested in them on their track. Executions count in full, launches not
+// at all (their time is their execution's). Where a file has several runs, the outermost name is the run's level set
+// and batch size: level sets are never pooled.
 #include "report/exports/exports.h"
 #include "report/exports/timeline_writer.h"
 

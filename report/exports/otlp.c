@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // OpenTelemetry's traces, as JSON (one request a line) and as protobuf. What OTLP has no field for is in attributes
-// that begin with "xsp." (docs/otlp.md), so that a file that is read back is the same trace. One request holds at most
-// SPANS_A_REQUEST spans of one run, in the order of the file; each is complete in itself but for what only the run's first
-// one carries (notes, tracks and messages without spans).
+// that begin with "xsp." (docs/otlp.md), so that a file that is read back is the same trace. A request holds at most
+// SPANS_A_REQUEST spans of one run, in the order of the file. Each is complete, except for what only the run's first
+// one has: notes, and tracks and messages without spans.
 #include "otlp/attributes.h"
 #include "otlp/encode.h"
 #include "report/exports/exports.h"

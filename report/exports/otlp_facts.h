@@ -42,8 +42,8 @@ struct otlp_facts {
   uint8_t own_trace[16];
 };
 
-// The caller sets run, experiment, system and workload, and frees with otlp_facts_done, after an error too; texts are in
-// `arena`.
+// The caller sets run, experiment, system and workload, and frees with otlp_facts_done, after an error too; texts are
+// in `arena`.
 enum status otlp_facts_load(struct store *store, struct otlp_facts *facts, struct arena *arena,
                             struct error *err) MUST_CHECK;
 void otlp_facts_done(struct otlp_facts *facts);

@@ -47,7 +47,7 @@ enum thread_field { THREAD_PID = 1, THREAD_TID = 2, THREAD_NAME = 5 };
 enum clock { CLOCK_REAL = 1, CLOCK_BOOT = 6 }; // perfetto's numbers
 #define WHOLE_PROCESS INT64_MIN                // in the place of a tid: the process's own track
 
-// Interned ids: a string of the store has its own number; the empty string and our fixed texts lie above all of them.
+// Interned ids: a string of the store has its own number; the empty string and our fixed texts are above all of them.
 #define FIXED_IIDS ((uint64_t)1 << 32)
 
 enum { INTERN_CATEGORY, INTERN_NAME, INTERN_KEY, INTERN_VALUE, INTERN_KINDS };
@@ -57,8 +57,8 @@ static const unsigned intern_fields[INTERN_KINDS] = {INTERNED_CATEGORIES, INTERN
 
 struct perfetto {
   struct timeline_writer writer;
-  struct buf interned;             // of the event that is made
-  struct buf event;                // the event that is made
+  struct buf interned;             // of the current event
+  struct buf event;                // the current event
   uint8_t *sent;                   // by string id of the store: a bit per kind
   uint8_t sent_fixed[FIXED_TEXTS]; // by number
   bool is_begun;                   // the first packet of the sequence clears its state

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// speedscope's file format (https://www.speedscope.app/file-format-schema.json): a profile of begin and end events per
-// lane, over one table of names. Its viewer shows them in the order of time, left-heavy and as a sandwich. Spans that never
-// ended have no place in the format.
+// speedscope's file format (https://www.speedscope.app/file-format-schema.json): a profile of begin and end events
+// per lane, over one table of names. Its viewer shows them in the order of time, left-heavy and as a sandwich. Spans
+// that never ended have no place in the format.
 #include "base/json_write.h"
 #include "report/exports/exports.h"
 #include "report/exports/timeline_writer.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contract's tables as ordinary SQLite tables with indexes, for tools that cannot load the extension. Called through
-// the table of exports. Reads through SQL, so that what is exported is what `xsp sql` shows.
+// The tables of docs/format.md as ordinary SQLite tables with indexes, for tools that cannot load the extension. Reads
+// through SQL, so that the output equals what `xsp sql` shows.
 #include "report/report.h"
 
 #include <sqlite3.h>
@@ -12,7 +12,7 @@ static const char what[] = "cannot export to SQLite";
 struct copied_table {
   const char *name;
   const char *columns; // name and type, as declared
-  const char *after;   // index, once the rows are there; may be NULL
+  const char *after;   // index, created after the rows; may be NULL
 };
 static const struct copied_table tables[] = {
     {"experiment",
@@ -60,14 +60,14 @@ static enum status execute(sqlite3 *db, const char *sql, const char *path, struc
   return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? STATUS_OK : failed(err, db, path);
 }
 
-// ---- rows: from the store's SQL into a prepared insert -------------------------------------------------------------------
+// ---- rows: from SQL into a prepared insert ---------------------------------------------------------------------------
 struct copy {
   sqlite3 *db;
   const char *path, *table;
   sqlite3_stmt *insert;
 };
 
-// Names of columns come from our own tables; still quoted.
+// Column names come from our own tables and are quoted all the same.
 static enum status prepare_insert(void *context, const char *const *names, size_t count, struct error *err)
 {
   struct copy *copy = context;
@@ -135,7 +135,7 @@ static enum status write_tables(struct store *store, const char *path, struct er
   int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
   if (sqlite3_open_v2(path, &db, flags, NULL) != SQLITE_OK)
     status = failed(err, db, path);
-  else // a file that nobody knows yet needs no journal: it is thrown away on any error
+  else // no journal: the file is removed on any error
     status = execute(db, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-65536; BEGIN", path, err);
   for (size_t i = 0; i < sizeof tables / sizeof tables[0] && status == STATUS_OK; i++)
     status = copy_table(store, &tables[i], db, path, err);

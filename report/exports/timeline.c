@@ -10,8 +10,8 @@
 #include <string.h>
 
 // ---- processes -------------------------------------------------------------------------------------------------------
-// Two runs' tracks are of one process where the pid, the host and the clock are the same; where a run counts from its
-// own zero, its processes are its own.
+// Tracks of two runs share a process where pid, host and clock are the same. A run that counts from its own zero shares
+// none.
 struct process_key {
   int64_t run_id; // 0: shared between runs
   int64_t process_id;
@@ -32,7 +32,7 @@ static const char *experiment_name(const struct timeline *timeline, int64_t expe
   return "experiment";
 }
 
-// A pid that the source gave, if no process has it yet; else a made-up one.
+// The source's pid, unless another process has it; else a made-up one.
 static int32_t choose_pid(const struct timeline *timeline, int64_t wanted)
 {
   int32_t made_up = 1000000000;
@@ -197,7 +197,7 @@ static void lay_tracks(struct timeline *timeline, size_t index, struct arena *ar
   const struct timeline_run_facts *facts = &timeline->run_facts[index];
   run->track_count = facts->track_count;
   run->tracks = arena_alloc_array(arena, run->track_count, sizeof *run->tracks);
-  size_t earlier = 0; // tracks of the runs before
+  size_t earlier = 0; // tracks of earlier runs
   for (size_t i = 0; i < index; i++)
     earlier += timeline->run_facts[i].track_count;
   for (size_t i = 0; i < run->track_count; i++) {

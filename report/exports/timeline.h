@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What viewers of timelines need: processes, lanes of strictly nested spans, arrows from launches to executions, tags by
-// span. Used by the exports to Perfetto, Chrome, speedscope and folded stacks, and by the page. Inside this room only.
+// What viewers of timelines need: processes, lanes of strictly nested spans, arrows from launches to executions, tags
+// by span. Used by the exports to Perfetto, Chrome, speedscope and folded stacks, and by the page. Inside this room
+// only.
 //
 // Spans that cross each other on one track cannot be drawn there: they go to further lanes of the track. Tracks with a
 // foreign clock are left out: their times cannot be compared with wall time.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run's spans in lanes of strictly nested spans; tags by span; arrows. Called by timeline.c; the getters by the
-// encoders. Pure: no store, no I/O.
+// A run's spans in lanes of strictly nested spans; tags by span; arrows. Called by timeline.c, the getters by
+// exports. Pure.
 #include "report/exports/timeline_lanes.h"
 
 #include "base/sorted.h"
@@ -89,13 +89,13 @@ static void sort_asynchronous(struct arena *arena, struct timeline_run *run)
 }
 
 // ---- lanes -----------------------------------------------------------------------------------------------------------
-#define LANES_MOST 256u // of one track; what crosses even these shares the last (and may be drawn cut off)
+#define LANES_MOST 256u // of one track; spans that cross in all of them share the last (and may be drawn cut off)
 
-struct stack { // ends of the spans open at the sweep's place in one lane
+struct stack { // ends of one lane's open spans
   VECTOR(int64_t) ends;
 };
 
-// Can a span lie in the lane, given that starts only grow? Pops what has ended.
+// Does a span fit into the lane, given that starts only grow? Pops spans that have ended.
 static bool stack_fits(struct stack *stack, int64_t start_ns, int64_t end_ns)
 {
   while (stack->ends.count > 0 && stack->ends.items[stack->ends.count - 1] <= start_ns)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Divides the page's room among runs: each is sure of an equal part; what runs do not need of theirs goes to those of the most
-// levels first, which show most. Called by page.c before anything is written.
+// Divides the page's room among runs: each is sure of an equal part; what runs do not need of theirs goes to those of
+// the most levels first. Called by page.c before anything is written.
 #include "report/page/page.h"
 
 static bool is_asked_for(const struct page *page, const struct store_run *run)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encoding of the page's columns. Memory: 16 bytes a span while one is encoded.
+// Encodes the page's columns. Called by run.c; takes 16 bytes per span for the call.
 #include "report/page/spans.h"
 
 #include <zlib.h>
@@ -12,7 +12,7 @@ const char *const page_column_names[PAGE_COLUMNS] = {
     [PAGE_ID] = "id",         [PAGE_MERGED] = "merged",         [PAGE_IDLE] = "idle",
 };
 
-// ---- values; differences wrap around where times lie further apart than an int64 holds
+// ---- values; differences wrap around where times are further apart than an int64 holds
 static uint64_t zigzag(uint64_t difference)
 {
   return difference << 1 ^ (uint64_t)((int64_t)difference >> 63);

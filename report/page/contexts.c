@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calling contexts and totals by name of all spans of a run, for runs whose spans are not all on the page. Called by run.c.
-// Pure.
+// Calling contexts and totals by name of all spans of a run, for runs whose spans are not all on the page. Called by
+// run.c. Pure.
 #include "base/saturate.h"
 #include "report/page/page.h"
 
@@ -9,8 +9,8 @@
 
 #define CONTEXTS_MOST 100000u // and as many totals
 
-// Own time by place: the duration without that of spans that nest in it in its lane. Executions count in full, launches not
-// at all. `lane` is scratch.
+// Own time by place: the duration without that of spans that nest in it in its lane. Executions count in full,
+// launches not at all. `lane` is scratch.
 static void fill_own(const struct page_spans *spans, const struct page_rows *rows, uint32_t *lane, int64_t *own_ns)
 {
   for (size_t i = 0; i < rows->row_count; i++)
@@ -27,8 +27,8 @@ static void fill_own(const struct page_spans *spans, const struct page_rows *row
       own_ns[i] = 0;
 }
 
-// Where every step has a name of its own, contexts below them never meet. Gives the steps of a level, where several names
-// of them are contexts, the name "FIRST and others" in `joined`. False: there are no such levels.
+// Where every step has a name of its own, no two steps share a context below them. Fills `joined` with the names of
+// spans, where steps of a level with several names are "FIRST and others". False: there is no such level.
 static bool join_steps(const struct contexts *contexts, const struct page_spans *spans, struct page_names *names,
                        uint32_t *joined)
 {
@@ -115,7 +115,7 @@ static void fill_totals(struct totals *totals, const struct page_spans *spans)
   }
 }
 
-// ---- JSON: an array a field
+// ---- JSON: an array per field
 #define PUT_FIELD(json, key, count, value)                                                                             \
   do {                                                                                                                 \
     json_member_array(json, key);                                                                                      \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the page says of experiments and what was noted, of all its files. Called by page.c.
+// Experiments and notes of all files, as the page shows them. Called by page.c.
 #include "report/page/page.h"
 
 static enum status put_system(struct json_writer *json, struct store *store, int64_t system_id, struct arena *arena,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Overviews: neighbours of a row that are too close to be drawn apart become one rectangle, which has the number and the time
-// of its spans. Sums over rectangles are exactly those over spans. Called by run.c. Pure.
+// Overviews: neighbours of a row that are too close to be drawn apart become one rectangle, which has the number and
+// the time of its spans. Sums over rectangles are exactly those over spans. Called by run.c. Pure.
 #include "base/saturate.h"
 #include "report/page/page.h"
 
@@ -66,8 +66,8 @@ struct merge {
   struct page_spans *to;
   struct page_names *names;
   uint32_t *rectangle; // by place in `from`
-  int64_t *time_ns;    // by name, of the group at hand; all 0 between groups
-  uint32_t *others;    // by name: the number of "NAME and others" + 1, 0: not made yet
+  int64_t *time_ns;    // by name, of the current group; all 0 between groups
+  uint32_t *others;    // by name: the number of "NAME and others" + 1, 0: none yet
 };
 
 // Level, kind and name are those of the name with the most time.
@@ -113,7 +113,7 @@ static void put_group(struct merge *merge, const struct group *group, size_t at)
   name_group(merge, group, at);
 }
 
-// The one rectangle that all spans of a group refer to; none where they do not agree.
+// The rectangle that all spans of a group refer to; none where they differ.
 static void put_reference(const struct merge *merge, const uint32_t *from, uint32_t *to)
 {
   size_t before = SIZE_MAX;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts that the page shows, each once, over all its files. Filled while runs are packed; page.c writes them at the end.
+// Texts that the page shows, each once, over all its files. Filled while runs are packed; page.c writes them at the
+// end.
 #include "report/page/spans.h"
 
 void page_names_start_file(struct page_names *names)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page's order of a run's spans: by track, lane, nesting depth, start; and which spans a range of time keeps. Called by
-// run.c and choose.c. Pure.
+// The page's order of a run's spans: by track, lane, nesting depth, start; and which spans a range of time keeps.
+// Called by run.c and choose.c. Pure.
 #include "report/page/spans.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ static void on_end(void *context, const struct timeline_lane *lane, uint32_t row
   depths->now--;
 }
 
-// Rows of one lane: a counting sort by depth keeps the order of starts.
+// Rows of one lane, by a counting sort on depth, which preserves the order of starts.
 static void lay_lane(const struct timeline_run *run, const bool *kept, size_t lane_index, const struct depths *depths,
                      size_t *counts, struct page_rows *rows)
 {
@@ -78,7 +78,8 @@ void page_rows_lay(const struct timeline_run *run, const bool *kept, struct aren
 // ---- a range of time
 static bool overlaps(const struct timeline_run *run, uint32_t row, int64_t first_ns, const struct page_range *range)
 {
-  uint64_t from_ns = (uint64_t)run->spans.start_ns[row] - (uint64_t)first_ns; // of other clocks: anything, not shown
+  uint64_t from_ns =
+      (uint64_t)run->spans.start_ns[row] - (uint64_t)first_ns; // of other clocks: meaningless, and not shown
   uint64_t to_ns = from_ns + (uint64_t)run->spans.duration_ns[row];
   bool is_open = timeline_is_open(run, row);
   return from_ns <= (uint64_t)range->to_ns && (is_open || to_ns >= (uint64_t)range->from_ns);
@@ -94,7 +95,7 @@ bool *page_range_keep(const struct timeline_run *run, int64_t first_ns, const st
   for (uint32_t row = 0; row < count; row++) {
     if (!overlaps(run, row, first_ns, range))
       continue;
-    // Up to one that is kept: all above it are kept already.
+    // Climbs to a span that is kept: its ancestors are kept already.
     for (uint32_t at = row; at != TIMELINE_NO_ROW && !kept[at];
          at = timeline_row_of(run, by_id, run->derived.parent_id[at])) {
       kept[at] = true;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page: a fixed template with the data put into its marked place, so that the hashes of its Content-Security-Policy
-// stay those of the template. What comes from traces is packed (gzip, base64): it can never be markup.
+// The page: a fixed template with the data inserted at its mark, so that the hashes of its Content-Security-Policy
+// remain valid. Data of traces is packed (gzip, base64) and can never be taken for markup.
 #include "report/page/page.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-// The template is made of web/ (`npm run build`) and committed; the assembler takes it in as it is.
+// tools/page builds the template from web/; it is committed, and the assembler includes it.
 __asm__(".pushsection .rodata\n"
         ".global report_page_template\n"
         ".global report_page_template_end\n"
@@ -82,7 +82,7 @@ static enum status put_runs(struct page *page, struct json_writer *json, struct 
   return STATUS_OK;
 }
 
-// The writer of tables makes JSON of its own: put in the place of the null that `text` ends with.
+// The writer of tables writes its own JSON: replaces the null that `text` ends with.
 static enum status put_analyses(struct page *page, struct buf *text, struct error *err)
 {
   static const char tail[] = "null}";

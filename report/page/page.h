@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page's parts, written by report_page: the document (JSON), each run's columns, contexts and tags. Inside this room only.
+// The page's parts, written by report_page: the document (JSON), each run's columns, contexts and tags. Inside this
+// room only.
 #ifndef XSP_REPORT_PAGE_PAGE_H
 #define XSP_REPORT_PAGE_PAGE_H
 
@@ -10,7 +11,7 @@
 
 #define PAGE_VERSION 2 // of the document; web/src/data.ts reads this one
 #define PAGE_TAG_BLOCK 4096
-#define PAGE_TAG_BYTES_MOST (32u << 20) // of all packed tags; what is beyond is counted
+#define PAGE_TAG_BYTES_MOST (32u << 20) // of all packed tags; further ones are counted
 
 struct page_file {
   const char *name;
@@ -58,7 +59,8 @@ enum status page_put_facts(struct page *page, struct json_writer *json, struct e
 // merge.c: the finest resolution at which a run's spans make no more than `room` rectangles. False: there is none.
 bool page_merge_resolution(const struct page_spans *spans, const struct page_rows *rows, size_t room,
                            int64_t *ret_below_ns, size_t *ret_count);
-// Makes one rectangle of neighbours that are shorter than `below_ns` and start within it. Rows keep lanes and depths only.
+// Makes one rectangle of neighbours that are shorter than `below_ns` and start within it. Rows keep lanes and depths
+// only.
 void page_merge(const struct page_spans *spans, const struct page_rows *rows, int64_t below_ns, size_t count,
                 struct page_names *names, struct arena *arena, struct page_spans *ret_spans,
                 struct page_rows *ret_rows);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One run on the page: its facts in the document, its spans as columns, or an overview of them that fits. Called by page.c
-// for one run after the other: memory is bounded by the largest.
+// One run on the page: its facts in the document, its spans as columns, or an overview of them that fits. Called by
+// page.c for one run after the other: memory is bounded by the largest.
 #include "base/saturate.h"
 #include "report/page/page.h"
 
@@ -15,7 +15,7 @@ struct shown {
   struct page_spans spans; // the same
   bool is_shown;
   int64_t merged_below_ns; // 0: each span is there
-  size_t kept;             // spans of the columns or, where merged, that they stand for
+  size_t kept;             // spans in the columns or, where merged, in their rectangles
   size_t tags_left_out;
   unsigned widths[PAGE_COLUMNS]; // bytes a value; 0: the column is not there
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run's spans as the page holds them: in rows of spans that do not overlap, each known by its place. order.c lays the rows,
-// spans.c fills in the values, merge.c makes fewer rectangles of them, columns.c packs them. Inside this room only.
+// A run's spans as the page holds them: in rows of spans that do not overlap, each known by its place. order.c lays
+// the rows, spans.c fills in the values, merge.c makes fewer rectangles of them, columns.c packs them. Inside this
+// room only.
 #ifndef XSP_REPORT_PAGE_SPANS_H
 #define XSP_REPORT_PAGE_SPANS_H
 
@@ -9,7 +10,7 @@
 #include "report/exports/timeline.h"
 #include "report/report.h"
 
-#define PAGE_NOWHERE UINT32_MAX // a place that is none
+#define PAGE_NOWHERE UINT32_MAX // in the place of a place: none
 
 // ---- texts that the page shows; the same text of several files has one number
 struct page_names {
@@ -34,11 +35,11 @@ struct page_rows {
   uint32_t *place;   // by row of the store: place on the page, PAGE_NOWHERE: not shown
   uint32_t *source;  // by place: row of the store
 };
-// Puts the run's spans in the page's order. `kept`: by row of the store; NULL: all.
+// Puts the run's spans in the page's order. `kept`: by row of the store, which spans to show; NULL: all.
 void page_rows_lay(const struct timeline_run *run, const bool *kept, struct arena *arena, struct page_rows *ret_rows);
 
-// Which spans overlap the range, and what is above them. The run needs spans' ids, times and flags, and parents.
-// Returns, by row of the store, whether it is kept; in `arena`.
+// Finds the spans that overlap the range, and their ancestors; `run` needs ids, times, flags and parents. Returns, by
+// row of the store, whether the span is kept; in `arena`.
 bool *page_range_keep(const struct timeline_run *run, int64_t first_ns, const struct page_range *range,
                       struct arena *arena, size_t *ret_count);
 
@@ -46,12 +47,12 @@ bool *page_range_keep(const struct timeline_run *run, int64_t first_ns, const st
 struct page_spans {
   size_t count;
   int64_t *start_ns, *duration_ns; // as stored
-  int64_t *id;                     // span_id; 0: a rectangle that stands for several
+  int64_t *id;                     // span_id; 0: a rectangle of several spans
   uint32_t *name;                  // number in page_names
   uint32_t *parent, *launch;       // places
   uint8_t *attributes;             // level | kind << 3 | basis << 5
-  uint32_t *merged;                // spans that it stands for; NULL: each for one
-  int64_t *busy_ns;                // their durations in all; NULL: its own
+  uint32_t *merged;                // how many spans the rectangle is; NULL: 1 each
+  int64_t *busy_ns;                // sum of their durations; NULL: its own
 };
 #define PAGE_LEVEL(attributes) ((attributes)&7)
 #define PAGE_KIND(attributes) ((attributes) >> 3 & 3)
@@ -67,9 +68,9 @@ enum page_column {
   PAGE_PARENT,     // place of the parent, from the place of the previous span's parent; -1: none
   PAGE_ATTRIBUTES, // level | kind << 3 | basis << 5
   PAGE_LINK,       // of executions: place of the launch + 1, from the previous one's; 0: none
-  PAGE_ID,         // span_id, from the previous one's; read when it is asked for
-  PAGE_MERGED,     // spans that it stands for; of merged runs only, as the next
-  PAGE_IDLE,       // duration less the durations of what it stands for
+  PAGE_ID,         // span_id, from the previous one's; read on demand
+  PAGE_MERGED,     // how many spans the rectangle is; merged runs only, as the next
+  PAGE_IDLE,       // duration less the durations of the rectangle's spans
   PAGE_COLUMNS,
 };
 extern const char *const page_column_names[PAGE_COLUMNS];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page's tables: the same analyses that `xsp analyze` prints, so that a number on the page can be had by a command.
+// The page's tables: those of `xsp analyze`, so that a command prints each number of the page. Called by page.c.
 #include "report/tables/tables.h"
 #include "report/page/page.h"
 
@@ -7,9 +7,9 @@
 
 #define BATCHES_MOST 64
 #define CACHE_BYTES_MOST ((size_t)512 << 20)
-#define ROWS_MOST 5000 // of one table; the page says what was left out and how to have it
+#define ROWS_MOST 5000 // of one table; the page reports how many it left out
 
-// Analyses that answer for one batch size; the others for all at once.
+// Does an analysis answer for one batch size? The others answer for all at once.
 static bool is_per_batch(const char *id)
 {
   static const char *const all_at_once[] = {"A1", "A15", "L0"};
@@ -66,7 +66,7 @@ static enum status answer(const struct asked *asked, const char *id, int64_t bat
   enum status status = analyze_run(id, &asked->store, 1, &request, &arena, &tables, &count, &why);
   for (size_t i = 0; i < count && status == STATUS_OK; i++)
     put_table(&tables[i], asked->file, by, asked->is_first, out);
-  if (status == STATUS_NO || status == STATUS_USE) // the file lacks what this needs
+  if (status == STATUS_NO || status == STATUS_USE) // the file lacks what the analysis needs
     status = STATUS_OK;
   else if (status != STATUS_OK && err != NULL)
     *err = why;
@@ -82,7 +82,7 @@ static enum status answer_all(const struct asked *asked, const struct timeline *
   for (size_t i = 0; analyses[i] != NULL; i++) {
     const char *id = analyses[i]->id;
     if (analyses[i]->answer_all != NULL)
-      continue; // of many files: `xsp analyze`
+      continue; // over many files: only `xsp analyze` has it
     if (!is_per_batch(id) || batch_count == 0)
       XSP_TRY(answer(asked, id, 0, NULL, out, err));
     for (size_t j = 0; is_per_batch(id) && j < batch_count; j++)

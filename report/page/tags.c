@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tags of a run's spans, in blocks of 4096 places: a block is unpacked when one of its spans is looked at. In a block the
-// values of one key and type are together, which is a third of the size of an object per span. Called by run.c.
+// Tags of a run's spans, in blocks of 4096 places: a block is unpacked when one of its spans is looked at. In a block
+// the values of one key and type are together, which is a third of the size of an object per span. Called by run.c.
 #include "report/page/page.h"
 
 #include <inttypes.h>

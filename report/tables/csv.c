@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table as CSV (RFC 4180): contract keys as the header, exact numbers, empty where not measured. Pure.
+// A table as CSV (RFC 4180): keys as the header, exact numbers, empty where not measured. Pure.
 #include "report/tables/tables.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scaling and formatting of figures for text and Markdown. Exact outputs (CSV, JSON) do not come here. Pure.
+// Scales and formats figures for text and Markdown. CSV and JSON are exact and do not come here. Pure.
 #include "report/tables/figure.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 
 struct scale {
   const char *unit; // of the value
-  double below;     // serves while the largest value is below this
+  double below;     // used while the largest value is below this
   double factor;
   const char *shown;
 };
@@ -69,13 +69,13 @@ struct figure_style figure_style(const char *unit, double largest, bool only_int
     style.decimals = 0;
   else if (strcmp(style.unit, "%") == 0)
     style.decimals = shown < 1000 ? 2 : 1;
-  else if (style.unit[0] == 0 && shown > 0 && shown < 0.1) // a plain number: four digits of it, as far as sensible
+  else if (style.unit[0] == 0 && shown > 0 && shown < 0.1) // a plain number: four digits
     style.decimals = shown < 1e-9 ? 12 : 3 - (int)floor(log10(shown));
-  else if (is_time(style.unit) && shown < 1000) // what is short beside the largest is still to be read
+  else if (is_time(style.unit) && shown < 1000) // short times stay readable next to the largest
     style.decimals = 3;
   else
     style.decimals = shown < 100 ? 3 : shown < 1000 ? 2 : shown < 10000 ? 1 : 0;
-  if (strcmp(style.unit, "flop/B") == 0 && style.decimals < 2) // below one and far above it in one column
+  if (strcmp(style.unit, "flop/B") == 0 && style.decimals < 2) // a column may have both tiny and large ones
     style.decimals = 2;
   return style;
 }
@@ -123,7 +123,7 @@ void figure_put(struct buf *out, const struct table_cell *cell, const struct fig
   snprintf(text, sizeof text, "%.*f", style->decimals, shown);
   bool is_rounded_to_0 = strspn(text, "-0.") == strlen(text);
   if (is_rounded_to_0 && shown > 0)
-    buf_format(out, "<%.*f", style->decimals, pow(10, -style->decimals)); // little is not nothing
+    buf_format(out, "<%.*f", style->decimals, pow(10, -style->decimals)); // a small value is not shown as 0
   else if (is_rounded_to_0)
     buf_text(out, text + (text[0] == '-')); // no "-0.000"
   else
@@ -165,7 +165,7 @@ const char *figure_unit_of_key(const char *key)
   return strstr(key, "_pct_of_") != NULL ? "%" : strcmp(key, "flops") == 0 ? "flops" : "";
 }
 
-// Keys that the general rule makes no good label of.
+// Labels of keys for which the general rule makes no good one.
 static const char *const labels[][2] = {
     {"kernels_without_layer_ms", "their latency"},
     {"gpu_latency_ms", "GPU latency"},

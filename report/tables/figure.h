@@ -14,14 +14,14 @@ struct figure_style {
 };
 // `unit` as in struct table_column; `largest` is the largest absolute value to be shown.
 struct figure_style figure_style(const char *unit, double largest, bool only_integers);
-// More decimals where `largest`, of the figures that are shown so, is far below those that the unit was chosen for.
+// Adds decimals where `largest`, of the figures in this style, is far below the value that the unit was chosen for.
 void figure_style_refine(struct figure_style *style, double largest);
 double figure_value(const struct table_cell *cell); // of CELL_INT and CELL_REAL; NaN for others
-// Appends the cell's text: numbers in style, "yes" for true, nothing for false, "-" for what was not measured.
+// Appends the cell's text: numbers in style, "yes" for true, nothing for false, "-" for null.
 void figure_put(struct buf *out, const struct table_cell *cell, const struct figure_style *style);
-// The unit that a contract key's suffix names: "ms" of "latency_ms"; "" for none.
+// The unit in a key's suffix: "ms" of "latency_ms"; "" for none.
 const char *figure_unit_of_key(const char *key);
-// A label for people from a contract key: "outside layers" of "outside_layers_ms".
+// A label from a key: "outside layers" of "outside_layers_ms".
 void figure_label_of_key(struct buf *out, const char *key);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables as JSON, in the form of the analyses' definition. Exact numbers; null where not measured. Pure.
+// Tables as JSON, in the form of docs/analyses.md. Exact numbers; null where not measured. Pure.
 #include "report/tables/tables.h"
 
 void table_cell_json(struct json_writer *json, const struct table_cell *cell)

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-// Escapes what Markdown would take for markup inside a cell.
+// Escapes characters that are markup inside a cell.
 static void markdown_text(struct buf *out, const char *text)
 {
   struct buf plain;

@@ -152,7 +152,7 @@ static bool is_single(const struct table_cell *cell)
   return cell != NULL && cell->type == CELL_TEXT && strcmp(cell->value.text, "single") == 0;
 }
 
-// What a note has already: the runs, the roofs of single precision.
+// Columns that repeat a note: the runs, the roofs of single precision.
 static void empty_noted(const struct people *people)
 {
   static const char *const roofs[] = {"peak_flops_per_s", "memory_bandwidth_bytes_per_s", "ideal_arithmetic_intensity"};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Front door of the tables: chooses the form; and what text and Markdown share. Called by the programs.
+// Front door of the tables: chooses the form; helpers that text and Markdown share. Called by programs.
 #include "report/tables/tables.h"
 
 #include "report/display.h"
@@ -57,7 +57,7 @@ static double column_largest(const struct table *table, size_t index)
   return largest;
 }
 
-// Columns of one unit are compared with each other, so they are scaled alike.
+// Columns of one unit are scaled alike, so that they can be compared.
 static double unit_largest(const struct table *table, size_t index)
 {
   double largest = 0;

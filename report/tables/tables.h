@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The four forms of a table, inside this room. The front door is report_tables.
+// The four forms of a table. Inside this room only; the front door is report_tables.
 #ifndef XSP_REPORT_TABLES_TABLES_H
 #define XSP_REPORT_TABLES_TABLES_H
 
@@ -13,7 +13,7 @@ void table_csv(const struct table *table, struct buf *out);
 void table_cell_json(struct json_writer *json, const struct table_cell *cell); // exact; null where not measured
 void table_json(const struct table *tables, size_t count, bool as_array, struct buf *out);
 
-// ---- what text and Markdown share ------------------------------------------------------------------------------------
+// ---- shared by text and Markdown -------------------------------------------------------------------------------------
 // The table as people read it, in `arena`: kernel names in short form, no spread of a single observation.
 void table_for_people(const struct table *table, struct arena *arena, struct table *ret_table);
 struct column_look {
@@ -25,7 +25,7 @@ struct column_look {
 struct column_look column_look(const struct table *table, size_t index);
 // "resnet50, batch 4, M/L, 10 observations, trimmed:0.2"
 void table_context(const struct table *table, struct buf *out);
-// The value of summary entry `index` with its unit behind it.
+// Appends the value of summary entry `index` and its unit.
 void summary_value(const struct table *table, size_t index, struct buf *out);
 // Appends `text` as CSV (RFC 4180): quoted where needed; invalid UTF-8 becomes U+FFFD.
 void csv_field(struct buf *out, const char *text, size_t length);

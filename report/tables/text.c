@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table for the terminal: title, context, aligned columns with their units, summary, notes. Fits the width: long names are
-// cut in the middle, then the least informative columns are left out, and the last line lists them.
+// A table for the terminal: title, context, aligned columns with their units, summary, notes. Fits the width: long
+// names are cut in the middle, then the least informative columns are left out, and the last line lists them.
 #include "report/display.h"
 #include "report/tables/tables.h"
 
 #include <string.h>
 
 #define COLUMN_GAP 2u
-#define NAME_WIDEST 64u // columns a name may take in a terminal, even where there is room
+#define NAME_WIDEST 64u // columns of a name in a terminal, even where there is room
 #define NAME_WIDEST_UNLIMITED 200u
 #define NAME_LEAST 20u   // names are cut to this before columns are left out
 #define KERNEL_LEAST 40u // kernels' names differ anywhere
-#define NAME_LAST 8u     // and to this where no column may be left out any more
+#define NAME_LAST 8u     // and to this when no further column can be left out
 
 struct layout {
   const struct table *table;
@@ -93,7 +93,7 @@ static bool fit_names(struct layout *layout, size_t least)
   return true;
 }
 
-// What a narrow terminal does without, first the least telling.
+// Columns that a narrow terminal leaves out, the least informative first.
 static const char *const dispensable[] = {
     "base_flops_from",
     "base_flops",
@@ -136,7 +136,7 @@ static const char *const dispensable[] = {
     "memory_bandwidth_bytes_per_s",
     "peak_flops_per_s",
     "ideal_arithmetic_intensity",
-    "flops_from", // says nothing without them
+    "flops_from", // useless without them
     "layers_without_flops",
     "flops",
     "count",
@@ -314,7 +314,7 @@ void table_text(const struct table *table, unsigned width, struct buf *out)
   while (!fits && leave_one_out(&layout, &left_out))
     fits = fit_names(&layout, NAME_LEAST);
   if (!fits)
-    (void)fit_names(&layout, NAME_LAST); // what is still too wide is wrapped by the terminal
+    (void)fit_names(&layout, NAME_LAST); // the terminal wraps lines that are still too long
   put_title(&layout, out);
   if (table->row_count > 0) {
     put_header(&layout, out);
