@@ -1,11 +1,10 @@
 # What `cmake --install` and the tarball of `make dist` hold, in one place, so that nothing depends on where it is put:
 #   bin/xsp  lib/libxsp.so*  lib/xsp/{xsp-runner, tracers/*.so, xsp_sqlite.so}  include/xsp  lib/pkgconfig/xsp.pc  share/
 # (bin/xsp, man pages and completion: programs/CMakeLists.txt.)
-# One RUNPATH for both places: CMake pads one that it means to shorten later, and an empty entry is the current directory,
-# where a traced program would then look for libraries.
-if(TARGET xsp_capture)
-  install(TARGETS xsp_capture LIBRARY DESTINATION lib)
-  file(CONFIGURE OUTPUT xsp.pc @ONLY CONTENT [[
+# The same RUNPATH in the build folder and when installed: CMake pads one that it shortens later, and an empty entry is
+# the current directory, where a traced program would then look for libraries.
+install(TARGETS xsp_capture LIBRARY DESTINATION lib)
+file(CONFIGURE OUTPUT xsp.pc @ONLY CONTENT [[
 prefix=${pcfiledir}/../..
 Name: xsp
 Description: trace spans from C and C++ into a capture session of xsp
@@ -13,21 +12,15 @@ Version: @PROJECT_VERSION@
 Cflags: -I${prefix}/include
 Libs: -L${prefix}/lib -lxsp
 ]])
-  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/xsp.pc DESTINATION lib/pkgconfig)
-endif()
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/xsp.pc DESTINATION lib/pkgconfig)
 install(DIRECTORY include/xsp DESTINATION include FILES_MATCHING PATTERN "*.h")
-if(TARGET xsp) # its probing of frameworks shares code that can publish spans
-  set_target_properties(xsp PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN:$ORIGIN/../lib")
-endif()
-if(TARGET xsp_sqlite)
-  install(TARGETS xsp_sqlite LIBRARY DESTINATION lib/xsp)
-  # Debian's archives are built for programs: hidden, their symbols can go into a shared object, too.
-  target_link_options(xsp_sqlite PRIVATE -Wl,--exclude-libs,ALL)
-endif()
-if(TARGET xsp-runner)
-  install(TARGETS xsp-runner RUNTIME DESTINATION lib/xsp)
-  set_target_properties(xsp-runner PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN:$ORIGIN/..")
-endif()
+# Its probing of frameworks shares code that can publish spans.
+set_target_properties(xsp PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN:$ORIGIN/../lib")
+install(TARGETS xsp_sqlite LIBRARY DESTINATION lib/xsp)
+# Debian's archives are built for programs: hidden, their symbols can go into a shared object, too.
+target_link_options(xsp_sqlite PRIVATE -Wl,--exclude-libs,ALL)
+install(TARGETS xsp-runner RUNTIME DESTINATION lib/xsp)
+set_target_properties(xsp-runner PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN:$ORIGIN/..")
 # Every shared object that a folder of tracers/ puts into build/tracers/.
 function(xsp_install_tracers directory)
   get_property(targets DIRECTORY ${directory} PROPERTY BUILDSYSTEM_TARGETS)
