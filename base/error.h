@@ -35,7 +35,7 @@ struct error {
 __attribute__((format(printf, 6, 7))) enum status error_set(struct error *err, enum status status, const char *what,
                                                             const char *where, const char *advice,
                                                             const char *why_format, ...);
-// As error_set with errno's text behind `what`; ENOMEM becomes STATUS_MEMORY, all else `status`.
+// As error_set with errno's text after `what`; ENOMEM becomes STATUS_MEMORY, all else `status`.
 enum status error_set_errno(struct error *err, enum status status, const char *what, const char *where,
                             const char *advice);
 // Writes `xsp: WHAT: WHERE: WHY; try: ADVICE` without a newline; control bytes and invalid UTF-8 are escaped (\xNN).

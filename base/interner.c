@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts in an arena and an index over their hashes, at most half full; see interner.h. Appending leaves the index
-// behind; the next look-up builds it anew.
+// Texts in an arena and an index over their hashes, at most half full; see interner.h. Appending drops the
+// index; the next look-up builds it anew.
 #include "base/interner.h"
 
 #include "base/hash.h"

@@ -37,7 +37,7 @@ enum json_event {
 struct json_reader {
   const char *start, *at, *end; // borrowed
   enum json_event event;
-  const char *text; // KEY, STRING, NUMBER: NUL-terminated; length beside it (strings may hold NUL bytes)
+  const char *text; // KEY, STRING, NUMBER: NUL-terminated; length in `length` (strings may hold NUL bytes)
   size_t length;
   size_t offset;       // of the event's first byte
   const char *problem; // static text, with JSON_ERROR

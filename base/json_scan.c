@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scanners over JSON text; see json_scan.h. Made for hostile bytes: nothing is read behind the window's padding, nesting
+// Scanners over JSON text; see json_scan.h. Made for hostile bytes: nothing is read after the window's padding, nesting
 // is a bit a level.
 #include "base/json_scan.h"
 
@@ -29,7 +29,7 @@ const char *json_scan_space(const char *at)
   return at;
 }
 
-// At a backslash; returns the position behind the escape.
+// At a backslash; returns the position after the escape.
 static const char *scan_escape(struct json_scan *scan, const char *at)
 {
   if (scan->end - at < 2)
@@ -72,7 +72,7 @@ const char *json_scan_long_string(struct json_scan *scan, const char *at, struct
   const char *start = at;
   ret_string->at = start;
   ret_string->is_plain = true;
-  for (;;) { // a block at a time: behind `end` there are zeros, which stop nothing
+  for (;;) { // a block at a time: after `end` there are zeros, which stop nothing
     uint32_t stops = block_string_stops(at);
     if (stops != 0) {
       at += block_first(stops);
@@ -111,7 +111,7 @@ const char *json_scan_long_number(struct json_scan *scan, const char *at)
   if (*at == '.') {
     at++;
     if (!is_digit(*at))
-      return json_scan_short(scan, at, "a digit was expected behind the decimal point");
+      return json_scan_short(scan, at, "a digit was expected after the decimal point");
     while (is_digit(*at))
       at++;
   }
@@ -175,11 +175,11 @@ static const char *scan_key(struct json_scan *scan, const char *at, bool *is_pla
   *is_plain &= key.is_plain;
   at = json_skip_space(at);
   if (*at != ':')
-    return json_scan_short(scan, at, "':' was expected behind a key");
+    return json_scan_short(scan, at, "':' was expected after a key");
   return json_skip_space(at + 1);
 }
 
-// Behind a value, or behind what opens a container (`opened`): out of what ends here, to the next value. Depth 0 is the end.
+// After a value, or after the opening of a container (`opened`): out of what ends here, to the next value. Depth 0 is the end.
 static const char *next_value(struct json_scan *scan, struct nesting *nesting, const char *at, bool opened,
                               bool *is_plain)
 {

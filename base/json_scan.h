@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The grammar of JSON over a window that may end anywhere: scanners that take a position and return the one behind what
+// The grammar of JSON over a window that may end anywhere: scanners that take a position and return the one after what
 // they read. Private to collect. No recursion, no allocation, no state but where and why one stopped.
 //
 // RFC 8259, but raw control bytes are let through inside strings (ONNX Runtime writes names unescaped).
@@ -22,13 +22,13 @@ struct json_scan {
   const char *problem; // static text: what was expected
 };
 
-struct json_string { // without its quotes, as it stands in the file
+struct json_string { // without its quotes, as in the file
   const char *at;
   size_t length;
   bool is_plain; // ASCII without a backslash: the same decoded
 };
 
-// `at` must lie in [window, end]. Each skips what it is about and returns the position behind it.
+// `at` must lie in [window, end]. Each skips its element and returns the position after it.
 const char *json_scan_space(const char *at); // never NULL
 // Behind the opening quote; json_scan_number at '-' or a digit. The inline ones leave what is rare to the others.
 const char *json_scan_long_string(struct json_scan *scan, const char *at, struct json_string *ret_string);
@@ -44,7 +44,7 @@ const char *json_scan_short(struct json_scan *scan, const char *at, const char *
 // Decodes a string that is not plain into `to` (room for 3 * length bytes); returns the bytes written. U+FFFD stands for
 // invalid UTF-8 and lone surrogates. The string's escapes have been checked by json_scan_string.
 size_t json_decode(const char *text, size_t length, char *to);
-// U+FFFD for invalid UTF-8, all else as it stands. Room as above.
+// U+FFFD for invalid UTF-8, all else unchanged. Room as above.
 size_t json_repair_utf8(const char *text, size_t length, char *to);
 bool json_is_utf8(const char *text, size_t length);
 
@@ -63,7 +63,7 @@ static inline const char *json_scan_string(struct json_scan *scan, const char *a
   return at + length + 1;
 }
 
-// Up to 15 digits with their point; what goes beyond, has a sign or an exponent, or may go on behind the window is long.
+// Up to 15 digits with their point; what goes beyond, has a sign or an exponent, or may continue after the window is long.
 // *ret_digits: how many digits the number is where it is nothing else (at most 16), else 0.
 static inline const char *json_scan_digits(struct json_scan *scan, const char *at, unsigned *ret_digits)
 {

@@ -119,8 +119,8 @@ static const char *named_environment(void)
   return environment != NULL && environment[0] != 0 ? environment : NULL;
 }
 
-// .venv beside the folder of this program, resolved; NULL: there is none. The caller frees.
-static char *environment_beside(void)
+// .venv next to the folder of this program, resolved; NULL: none. The caller frees.
+static char *neighbouring_environment(void)
 {
   char program[PATH_MAX];
   ssize_t length = readlink("/proc/self/exe", program, sizeof program - sizeof "/../.venv");
@@ -138,9 +138,9 @@ bool python_visit(python_visit_fn visit, python_missed_fn missed, void *context)
   const char *named = named_environment();
   if (named != NULL && visit_environment(&walk, named))
     return true;
-  char *beside = environment_beside();
-  bool found = beside != NULL && visit_environment(&walk, beside);
-  free(beside);
+  char *neighbour = neighbouring_environment();
+  bool found = neighbour != NULL && visit_environment(&walk, neighbour);
+  free(neighbour);
   if (found)
     return true;
   char folders[PYTHON_OUTPUT_BYTES] = "";
@@ -159,13 +159,13 @@ bool python_visit(python_visit_fn visit, python_missed_fn missed, void *context)
 void python_program(char *path, size_t size)
 {
   const char *named = named_environment();
-  char *beside = environment_beside();
-  const char *const environments[] = {named, beside};
+  char *neighbour = neighbouring_environment();
+  const char *const environments[] = {named, neighbour};
   bool found = false;
   for (size_t i = 0; i < 2 && !found; i++)
     found = environments[i] != NULL && snprintf(path, size, "%s/bin/python3", environments[i]) < (int)size &&
             access(path, X_OK) == 0;
   if (!found)
     snprintf(path, size, "python3");
-  free(beside);
+  free(neighbour);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The active Python environment: where it keeps its modules and which interpreter it has. Offline programs only.
 //
-// It is VIRTUAL_ENV, then .venv beside the folder of this program, then the python3 in PATH. Only the last one starts a
+// It is VIRTUAL_ENV, then .venv next to the folder of this program, then the python3 in PATH. Only the last one starts a
 // process (python3, with a bounded wait), and only where the others were visited in vain.
 #ifndef XSP_BASE_PYTHON_H
 #define XSP_BASE_PYTHON_H

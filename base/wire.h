@@ -88,7 +88,7 @@ struct wire_field {
   enum wire_type type;
   uint64_t value;    // of a number; of WIRE_BYTES: their length, also where they are cut
   const char *start; // of the field, at its key
-  const char *bytes; // WIRE_BYTES: text, a message, or numbers one behind the other; where they are cut: what is there
+  const char *bytes; // WIRE_BYTES: text, a message, or numbers one after the other; where they are cut: what is there
   size_t length;
 };
 

@@ -42,7 +42,7 @@ struct collect_counts { // totals since the session began
 // commits by itself.
 enum status collect_drain(struct collect_session *session, struct store *store, int64_t run_id,
                           struct error *err) MUST_CHECK;
-// As collect_drain, for a session whose processes are gone (or that is being left): also takes what was committed behind
+// As collect_drain, for a session whose processes are gone (or that is being left): also takes what was committed after
 // an incomplete slot, and adds open spans with STORE_SPAN_OPEN.
 enum status collect_drain_final(struct collect_session *session, struct store *store, int64_t run_id,
                                 struct error *err) MUST_CHECK;
@@ -52,7 +52,7 @@ enum status collect_commit(struct collect_session *session, struct store *store,
 enum status collect_skip(struct collect_session *session, struct error *err) MUST_CHECK;
 void collect_counts(const struct collect_session *session, struct collect_counts *ret_counts);
 void collect_set_levels(struct collect_session *session, const char *tracer, uint32_t level_mask); // tracer NULL: all
-// What tracers in the session's processes said (xsp_host.say), newline-separated; in `arena`.
+// Messages of the tracers in the session's processes (xsp_host.say), newline-separated; in `arena`.
 const char *collect_messages(const struct collect_session *session, struct arena *arena);
 
 // A span that no process of the session published: the program as its launcher saw it. It lies on the track of thread
@@ -74,7 +74,7 @@ struct collect_process { // a process image of the session: of one process there
   int64_t start_ns; // Unix epoch
   bool has_ended;   // it left through exit; false says nothing
 };
-// The next that a drain has seen, in the order of their joining; `*cursor` begins with 0; false behind the last.
+// The next that a drain has seen, in the order of joining; `*cursor` begins with 0; false after the last.
 bool collect_process(const struct collect_session *session, size_t *cursor, struct collect_process *ret_process);
 // The part of the fullest ring that waits for a drain, 0 to 1 (a flight recorder's passes 1). Costs a look at each ring.
 double collect_fullness(struct collect_session *session);

@@ -47,7 +47,7 @@ static void read_boot_id(uint8_t boot_id[16])
 
 // ---- making ---------------------------------------------------------------------------------------------------------
 
-// A file with storage behind every byte, so that a full file system is an error here and no SIGBUS later.
+// A file with storage for every byte, so that a full file system is an error here and no SIGBUS later.
 static enum status make_file(const char *path, size_t size, int *ret_file, void **ret_bytes, struct error *err)
 {
   int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -331,7 +331,7 @@ void folder_write_origin(int file, const char *store_path, int64_t run_id)
   off_t end = lseek(file, 0, SEEK_END);
   if (length > 0 && (size_t)length < sizeof line && end >= ORIGIN_HEAD)
     written = pwrite(file, line, (size_t)length, end);
-  (void)written; // without it recovery has to be told the file by hand
+  (void)written; // without it, recovery needs the file's name as an argument
 }
 
 enum status folder_read_origin(const struct collect_session *session, struct arena *arena,

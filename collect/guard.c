@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The SIGBUS handler behind guard.h. Called by folder.c and rings.c for each mapping. Anything but a vanished page of a
+// The SIGBUS handler of guard.h. Called by folder.c and rings.c for each mapping. Anything but a vanished page of a
 // guarded mapping goes to the handler that was there before.
 #include "collect/guard.h"
 

@@ -23,7 +23,7 @@ struct names_site {
 struct names {
   struct catalog_view catalog;           // what of it may be read; grows with the file
   int catalog_file;                      // borrowed
-  uint64_t catalog_window;               // bytes of address space behind catalog.bytes
+  uint64_t catalog_window;               // bytes of address space at catalog.bytes
   const struct session_control *control; // tracer names; borrowed
   struct store *store;                   // whose string ids these are; borrowed
   struct map strings;                    // catalog id to the store's

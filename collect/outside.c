@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the collector knows of a session beside its rings: spans that its launcher adds, the processes that joined, how full
+// What the collector knows of a session besides its rings: spans that its launcher adds, the processes that joined, how full
 // the rings are. Called by the verbs that start programs.
 #include "collect/rows.h"
 

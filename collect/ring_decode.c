@@ -129,7 +129,7 @@ static void join_fact(struct decoded_span *span, const struct record *record)
     span->has_remote_parent = true;
     memcpy(span->remote_parent, &record->start, 8);
     break;
-  default: // tags and logs are passed on behind the span
+  default: // tags and logs are passed on after the span
     break;
   }
 }

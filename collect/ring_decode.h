@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a ring's records to spans with all that was said about them. Pure: no I/O, no store, one thread at a time.
+// From a ring's records to spans with everything recorded about them. Pure: no I/O, no store, one thread at a time.
 //
-// What is said about a span (its parent, correlation, trace, tags, logs) are records of their own. Between a span's start
+// Facts about a span (its parent, correlation, trace, tags, logs) are records of their own. Between a span's start
 // and its finish they come before the span's record and wait here for it; tags of an emitted interval come after it and
 // are passed on at once. Memory is bounded: RING_FACTS_MAXIMUM facts wait, then tags and logs are passed on unattached
 // (they carry their span's id) and the rest is counted as an orphan.
@@ -33,11 +33,11 @@ struct decoded_span {
   uint8_t trace[16], remote_parent[8];
 };
 
-// Where decoded things go. A fact is a tag or a log, or, late, anything else that was said about a span.
+// Where decoded things go. A fact is a tag or a log, or, late, any other fact about a span.
 struct ring_output {
   void *context;
   void (*span)(void *context, const struct decoded_span *span);
-  void (*fact)(void *context, int64_t span_id, const struct record *record); // behind its span's span() call
+  void (*fact)(void *context, int64_t span_id, const struct record *record); // after its span's span() call
   void (*thread_name)(void *context, uint32_t process, uint64_t thread, uint32_t name);
 };
 

@@ -220,7 +220,7 @@ const struct process_head *session_process(const struct collect_session *session
 }
 
 // A process that left through exit and is gone takes its rings with it once they are read: a program that starts a
-// thousand children must not fill the memory behind /dev/shm.
+// thousand children must not fill /dev/shm.
 static bool is_over(const struct collect_session *session, const struct ring_file *ring)
 {
   const struct process_head *process = session_process(session, ring->view.head->process);
@@ -248,7 +248,7 @@ static void retire(struct collect_session *session, struct ring_file *ring, uint
   ring->state = FILE_RETIRED;
 }
 
-// The order matters to a successor: `stored` first, so that it is never behind `tail`; the producer's limit last, so
+// The order matters to a successor: `stored` first, so that it is never before `tail`; the producer's limit last, so
 // that nothing is overwritten that `tail` still counts.
 static void give_back(struct collect_session *session, struct ring_file *ring)
 {

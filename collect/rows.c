@@ -134,7 +134,7 @@ static int64_t to_ns(const struct collect_session *session, unsigned clock, uint
   }
 }
 
-// Recorded numbers repeat in every process; the store wants them unique in a run. Numbers that do not fit beside the
+// Recorded numbers repeat in every process; the store wants them unique in a run. Numbers that do not fit next to the
 // process's number are spread by a hash, in a half of the range of their own.
 static int64_t correlation_id(uint32_t process, uint64_t recorded)
 {

@@ -5,7 +5,7 @@
 #include "base/saturate.h"
 
 #define UNKNOWN (UINT32_MAX - 1)
-#define UNDER_WAY (UINT32_MAX - 2) // of a chain that is being placed: met again, it is a circle
+#define UNDER_WAY (UINT32_MAX - 2) // of a chain that is being placed: found again, it is a circle
 
 // CONTEXT_NONE: there is room for no more.
 static uint32_t child_of(struct contexts *contexts, uint32_t parent, uint32_t name, uint8_t level)

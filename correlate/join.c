@@ -14,7 +14,7 @@ struct place { // a span among those of its name
 };
 struct ranked {
   const struct join_side *side;
-  struct place *places; // by observation, level, name, start: groups stand together
+  struct place *places; // by observation, level, name, start: groups are contiguous
   size_t count;
   uint32_t *place_of_row; // JOIN_NO_ROW: takes no part
   int32_t observations;
@@ -89,7 +89,7 @@ static struct group group_like(const struct ranked *ranked, const struct place *
   }
   struct group group = {&ranked->places[low], 0};
   size_t end = ranked->count;
-  while (low < end) { // the first place behind it
+  while (low < end) { // the first place after it
     size_t middle = low + (end - low) / 2;
     if (compare_groups(&ranked->places[middle], like) <= 0)
       low = middle + 1;

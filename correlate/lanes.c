@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorting what stands in few orders already: an importer hands over each source's spans (operators, runtime calls,
+// Sorting rows that are already in a few orders: an importer hands over each source's spans (operators, runtime calls,
 // annotations) by start, step by step or file by file. Rows are dealt into lanes whose starts rise, as runs of rows that
-// stand together; merging the lanes then reads every column along a few rising streams and writes nothing but rows.
+// follow each other; merging the lanes then reads every column along a few rising streams and writes nothing but rows.
 #include "correlate/lanes.h"
 
 #define LANES 8u

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorting what stands in few orders already. Private to correlate's order.c.
+// Sorting rows that are already in a few orders. Private to correlate's order.c.
 #ifndef XSP_CORRELATE_LANES_H
 #define XSP_CORRELATE_LANES_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The observations of a run (its predictions, training steps, …) and which one each span belongs to. Called behind
+// The observations of a run (its predictions, training steps, …) and which one each span belongs to. Called after
 // relation_climb, which found the observation among each span's ancestors.
 #include "correlate/relation.h"
 
@@ -9,7 +9,7 @@
 struct item {
   int64_t start, end;
   uint32_t row, clock;
-  uint32_t met;    // its number in relation->item_row
+  uint32_t found;  // its number in relation->items
   uint32_t number; // of the observation: by start, whatever the clock
   uint32_t longer; // place of the latest earlier one of its clock that ends later
   uint32_t jump;   // place of another on the path of longer ones
@@ -18,7 +18,7 @@ struct item {
 struct list {
   struct item *item; // [1 … count]
   size_t count;
-  uint32_t *number_of_met;
+  uint32_t *number_of_found;
 };
 
 #define IS_LAUNCHED (-2) // for the time being: an execution without an observation among its ancestors
@@ -70,19 +70,19 @@ static void list_items(const struct relation *relation, struct arena *arena, str
   const struct store_spans *spans = relation->spans;
   size_t count = relation->items.count;
   struct item *items = arena_alloc_array(arena, count + 1, sizeof *items);
-  *ret_list = (struct list){items, count, arena_alloc_array(arena, count + 1, sizeof *ret_list->number_of_met)};
+  *ret_list = (struct list){items, count, arena_alloc_array(arena, count + 1, sizeof *ret_list->number_of_found)};
   for (size_t i = 0; i < count; i++) {
     uint32_t row = relation->items.items[i];
     items[i + 1] = (struct item){.start = spans->start_ns[row],
                                  .end = rows_end(spans, row),
                                  .row = row,
                                  .clock = clock_of(relation, row),
-                                 .met = (uint32_t)i};
+                                 .found = (uint32_t)i};
   }
   qsort(items + 1, count, sizeof *items, compare_starts);
   for (size_t i = 0; i < count; i++) {
     items[i + 1].number = (uint32_t)i;
-    ret_list->number_of_met[items[i + 1].met] = (uint32_t)i;
+    ret_list->number_of_found[items[i + 1].found] = (uint32_t)i;
   }
 }
 
@@ -97,7 +97,7 @@ static void index_times(struct list *list)
 static int32_t by_time(const struct list *list, int64_t time, uint32_t clock)
 {
   const struct item *items = list->item;
-  uint32_t low = 0; // the last place that is not behind (clock, time)
+  uint32_t low = 0; // the last place that is not after (clock, time)
   uint32_t high = (uint32_t)list->count;
   while (low < high) {
     uint32_t middle = low + (high - low + 1) / 2;
@@ -125,7 +125,7 @@ static size_t assign(struct relation *relation, const struct list *list)
   bool has_launched = false;
   for (size_t i = 0; i < spans->count; i++) {
     if (observation[i] >= 0) {
-      observation[i] = (int32_t)list->number_of_met[observation[i]];
+      observation[i] = (int32_t)list->number_of_found[observation[i]];
     } else if (spans->kind[i] == XSP_KIND_EXECUTION) {
       observation[i] = IS_LAUNCHED;
       has_launched = true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who is whose parent: named by the source, by correlation, by containment. Called by correlate_spans and the bench.
 //
-// Containment is found by sweeping with one stack per track and level. A thread's own ring stands in the order of its
+// Containment is found by sweeping with one stack per track and level. A thread's own ring is in the order of its
 // ends, so a first sweep runs over the file backward, without sorting, and gives up a track as soon as that order is
 // broken or spans cross; the rows of those tracks are then sorted by start and swept forward, which settles everything.
 // tests/support/parent_rules.py says the same rules by brute force.

@@ -12,13 +12,13 @@ struct parents_track {
   int64_t last_end, last_start; // of the backward sweep
   uint32_t clock;               // equal numbers: the same clock; 0: wall time
   uint8_t last_level;
-  bool is_forward; // rows do not stand in the order of their ends, or something crosses: needs the forward sweep
+  bool is_forward; // rows are not in the order of their ends, or something crosses: needs the forward sweep
   bool has_host;   // has something else than kernel executions, so that its spans can have parents on it
 };
 struct parents {
   uint32_t *row;  // the parent's row; ROW_NONE: none, or not in this run
   uint8_t *basis; // enum basis
-  // What the sweeps found out on the way, for those who come after.
+  // Found by the sweeps, for later phases.
   struct parents_track *track; // by slot
   size_t track_count;
   struct id_map slot_of_track;
@@ -34,11 +34,11 @@ struct parents {
   struct arena arena, order_arena, links_arena; // the order's: forward_row; the links': launches
 };
 
-// Fills *ret_parents, which parents_done frees, also behind an error. STATUS_INPUT where ids repeat or a span ends before
+// Fills *ret_parents, which parents_done frees, also after an error. STATUS_INPUT where ids repeat or a span ends before
 // it starts or beyond int64.
 enum status parents_find(const struct store_spans *spans, const struct store_track *tracks, size_t track_count,
                          struct parents *ret_parents, struct error *err) MUST_CHECK;
-void parents_forget_links(struct parents *parents); // when nobody asks for launches any more
+void parents_forget_links(struct parents *parents); // call once launches are no longer needed
 void parents_done(struct parents *parents);
 uint32_t parents_row_of(const struct parents *parents, const struct store_spans *spans, int64_t span_id);
 

@@ -13,7 +13,7 @@ struct survey {
   bool needs_marks, has_marks; // some row of the last block does; of any block
 };
 
-// While parents are looked for, these stand in a row's basis beside what is known of it.
+// Bits of a row's basis while parents are searched for.
 #define MARK_NO_CONTAINMENT 0x80u // takes no parent by containment
 #define MARK_FINAL 0x40u          // nor by correlation: the source named the parent, or said that there is none
 #define MARK_CLOSED 0x20u         // a host API call: nobody's parent

@@ -6,7 +6,7 @@
 // (ends falling) has near = ~end and far = ~start, which turns the same code round. What encloses comes first in both.
 //
 // What is over goes when it is on top; below others it stays until the stack is crowded. That does no harm: `outer` leads
-// from each entry to the next one below that reaches farther, so those that are over are not met, and `jump` leads along
+// from each entry to the next one below that reaches farther, so those that are over are skipped, and `jump` leads along
 // that path in logarithmic steps, so that a million spans of any shape stay fast.
 #ifndef XSP_CORRELATE_SWEEP_H
 #define XSP_CORRELATE_SWEEP_H
@@ -104,7 +104,7 @@ SWEEP_HOT enum sweep_answer sweep_look(struct sweep_stack *stack, const struct s
 }
 
 // The nearest below `place` that reaches beyond `far`; 0: none. In all, no more steps than entries: what is passed here is
-// not met again before what passed it is over.
+// not visited again before what passed it is over.
 SWEEP_HOT uint32_t sweep_beyond(const struct sweep_open *open, uint32_t place, int64_t far)
 {
   while (open[place].far <= far && place != 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Walks up the parents once per span, remembering what is known of the ancestors; then takes children's time off their
-// parents'. Called behind parents_find.
+// parents'. Called after parents_find.
 #include "correlate/relation.h"
 
 #include <string.h>

@@ -12,7 +12,7 @@
 //   runner: done                                                  answers predict, prepare and flush
 //   xsp:    prepare BATCH                                         makes and fills the inputs, outside any prediction
 //   xsp:    describe                                              what the model takes and gives, a line for each, then done
-//   runner: input|output NAME TYPE SHAPE                          TYPE: a number, 0 where it is not told; SHAPE: "N,3,?", "-"
+//   runner: input|output NAME TYPE SHAPE                          TYPE: a number, 0 where it is unknown; SHAPE: "N,3,?", "-"
 //   xsp:    flush                                                 what the framework holds back is published
 //   xsp:    quit                                                  the runner closes the model and exits 0
 //

@@ -31,7 +31,7 @@ static bool is_word(char byte)
   return is_digit(byte) || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '_';
 }
 
-static struct slice behind(struct slice text, size_t count)
+static struct slice without(struct slice text, size_t count)
 {
   return (struct slice){text.at + count, text.length - count};
 }
@@ -135,7 +135,7 @@ static bool take_number(struct slice *text, int64_t *ret_number)
     return false;
   if (!negative && __builtin_sub_overflow(0, number, &number))
     return false;
-  *text = behind(*text, at);
+  *text = without(*text, at);
   *ret_number = number;
   return true;
 }
@@ -153,30 +153,30 @@ static bool take_list(struct slice *text, struct slice *ret_list)
       depth--;
     if (depth == 0) {
       *ret_list = (struct slice){text->at, at + 1};
-      *text = behind(*text, at + 1);
+      *text = without(*text, at + 1);
       return true;
     }
   }
   return false;
 }
 
-// What PyTorch's emit_nvtx puts behind an operator's name: ", seq = N", ", op_id = N", ", sizes = […]", each optional. Takes
+// What PyTorch's emit_nvtx appends to an operator's name: ", seq = N", ", op_id = N", ", sizes = […]", each optional. Takes
 // one of them from the beginning of *text.
 static bool take_field(struct slice *text, struct range *range)
 {
   static const char seq[] = ", seq = ", op_id[] = ", op_id = ", sizes[] = ", sizes = ";
   struct slice rest;
   if (begins(*text, seq) && range->sequence == RANGE_NO_NUMBER) {
-    rest = behind(*text, sizeof seq - 1);
+    rest = without(*text, sizeof seq - 1);
     if (!take_number(&rest, &range->sequence))
       return false;
   } else if (begins(*text, op_id) && range->op_id == RANGE_NO_NUMBER) {
-    rest = behind(*text, sizeof op_id - 1);
+    rest = without(*text, sizeof op_id - 1);
     if (!take_number(&rest, &range->op_id))
       return false;
   } else if (begins(*text, sizes) && range->sizes == NULL) {
     struct slice list;
-    rest = behind(*text, sizeof sizes - 1);
+    rest = without(*text, sizeof sizes - 1);
     if (!take_list(&rest, &list))
       return false;
     range->sizes = list.at;
@@ -188,7 +188,7 @@ static bool take_field(struct slice *text, struct range *range)
   return true;
 }
 
-// Cuts the fields off the text: the name is what stands before the first of them. What follows the last is ignored
+// Cuts the fields off the text: the name is the text before the first of them. What follows the last is ignored
 // (input_op_ids). Goes on from one comma to the next until a field is found, so the work is one pass.
 static void read_fields(struct slice text, struct range *range)
 {
@@ -197,8 +197,8 @@ static void read_fields(struct slice text, struct range *range)
     const char *comma = memchr(rest.at, ',', rest.length);
     if (comma == NULL)
       return;
-    rest = behind(rest, (size_t)(comma - rest.at));
-    // A list that never closes is read to the end of the text: nothing behind it can be a field of this name.
+    rest = without(rest, (size_t)(comma - rest.at));
+    // A list that never closes is read to the end of the text: nothing after it can be a field of this name.
     bool is_list = begins(rest, ", sizes = [");
     if (take_field(&rest, range)) {
       range->name_length = (size_t)(comma - text.at);
@@ -208,7 +208,7 @@ static void read_fields(struct slice text, struct range *range)
     }
     if (is_list)
       return;
-    rest = behind(rest, 1);
+    rest = without(rest, 1);
   }
 }
 

@@ -14,7 +14,7 @@ struct range {      // what was read out of a range's text
   bool is_step;     // matches the model range: its occurrences are the observations
   const char *name; // into the text: "aten::mm" of "aten::mm, seq = 3, op_id = 12"
   size_t name_length;
-  int64_t sequence, op_id; // RANGE_NO_NUMBER: not said
+  int64_t sequence, op_id; // RANGE_NO_NUMBER: not recorded
   const char *sizes;       // "[[64, 3], [64]]" of ", sizes = …"; NULL
   size_t sizes_length;
 };

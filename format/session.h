@@ -135,7 +135,7 @@ struct process_head { // DIR/process-N
   uint32_t ended;   // 1: left through exit
   uint32_t reserved;
   char command[256];              // argv[0] and what fits, NUL-terminated
-  char message[1024];             // what tracers said (xsp_host.say), newline-separated
+  char message[1024];             // messages of tracers (xsp_host.say), newline-separated
   uint32_t track[PROCESS_TRACKS]; // catalog ids
 };
 

@@ -71,7 +71,7 @@ static struct run_chunks *add_run(struct reader *reader, int64_t run_id)
   return run;
 }
 
-// The part of a row of the table: the last one, or a new one behind it. *ret_part NULL with STATUS_OK never happens.
+// The part of a row of the table: the last one, or a new one after it. STATUS_OK sets *ret_part.
 static enum status add_part(struct reader *reader, struct series *series, int64_t number, int64_t row_count,
                             struct part **ret_part, struct error *err)
 {
@@ -127,7 +127,7 @@ static enum status add_row(struct reader *reader, struct run_chunks *run, sqlite
 }
 
 // Column kind is what correlate made of it, where it did: everything that asks for the kind gets that. The stored one
-// then stands in the other place.
+// is then in the other slot.
 static void exchange_kinds(struct series *series)
 {
   for (size_t i = 0; i < series->part_count; i++) {

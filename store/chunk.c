@@ -20,7 +20,7 @@
 
 #define VERSION 1u
 #define HEAD_BYTES 24u
-#define PLANE_BYTES 8u // per plane, behind the head
+#define PLANE_BYTES 8u // per plane, after the head
 #define PLANES_MAXIMUM CHUNK_PLANES_MAXIMUM
 #define ZSTD_LEVEL 1
 #define SAMPLE 2048u
@@ -178,7 +178,7 @@ static size_t put_plane(struct chunk_codec *codec, const uint8_t *plane, uint32_
   return size;
 }
 
-// What stands before the planes, and which they are.
+// The head, and the planes that follow it.
 struct layout {
   struct head head;
   const uint8_t *planes[PLANES_MAXIMUM];
@@ -222,7 +222,7 @@ static void lay_out(struct chunk_codec *codec, enum chunk_type type, const void 
   uint64_t base = (uint64_t)survey.minimum;
   enum transform transform = choose_transform(type, values, count, base);
   uint64_t bits = (uint64_t)survey.maximum - base;
-  if (transform == TRANSFORM_DELTA) { // as if the step before the first value were the same as the one behind it
+  if (transform == TRANSFORM_DELTA) { // as if the first step also preceded the first value
     base = 2 * value_at(type, values, 0) - value_at(type, values, 1);
     bits = survey.step_bits;
   }
@@ -286,7 +286,7 @@ static const char *read_plane(struct chunk_codec *codec, const struct plane *ent
                               uint32_t count, uint8_t *plane)
 {
   if (entry->size > size)
-    return "a plane ends behind the chunk";
+    return "a plane ends after the chunk";
   switch (entry->mode) {
   case PLANE_CONSTANT:
     if (entry->size != 0)

@@ -2,7 +2,7 @@
 // Body of chunk_kernels.c, included once for each instruction set: KERNEL(name) and KERNEL_TARGET say which. Plain loops
 // that a compiler vectorises, over blocks that stay in the first-level cache, so that a column is read twice at most.
 
-// Widened values of one block behind the value before it: wide[0] is values[from - 1], or `before` at the beginning.
+// Widened values of one block, after the value before it: wide[0] is values[from - 1], or `before` at the beginning.
 KERNEL_TARGET static inline void KERNEL(load_block)(enum chunk_type type, const void *values, uint32_t from,
                                                     uint32_t rows, uint64_t before, uint64_t *restrict wide)
 {

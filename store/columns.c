@@ -80,7 +80,7 @@ static void derived_arrays(struct store_derived *derived, void *ret_arrays[STORE
 // The stored column that answers for `column`.
 static unsigned column_for(const struct series *series, unsigned column, uint32_t column_mask)
 {
-  bool is_derived = has_column(series, STORE_DERIVED_KIND); // then the stored kind stands there, see catalogue.c
+  bool is_derived = has_column(series, STORE_DERIVED_KIND); // then its slot has the stored kind, see catalogue.c
   if (column == STORE_DERIVED_KIND)
     return STORE_KIND;
   return column == STORE_KIND && is_derived && (column_mask & STORE_KIND_AS_STORED) ? STORE_DERIVED_KIND : column;

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-// Does run `run_id` of the file hold the trace named `trace`? So a session's own file is told from one of the same name.
+// Does run `run_id` of the file hold the trace named `trace`? Tells a session's own file from another of the same name.
 enum status store_has_trace(struct store *store, int64_t run_id, const char *trace, bool *ret_has,
                             struct error *err) MUST_CHECK;
 // Everything but derived columns and observations: experiments, systems, runs, tracks, spans, tags, logs, notes.

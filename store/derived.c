@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What correlate found out about a run: written beside its base columns, or laid over them in memory. Called by correlate.
+// The derived columns of a run: written next to its base columns, or laid over them in memory. Called by correlate.
 #include "base/memory.h"
 #include "store/problem.h"
 #include "store/store_private.h"

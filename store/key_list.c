@@ -20,7 +20,7 @@ struct key_list {
   bool is_dense;
   uint32_t *first; // by bucket; one more than buckets
   uint32_t *rows;  // by bucket, then key, then row
-  int64_t *keys;   // beside rows; NULL where a bucket is one key
+  int64_t *keys;   // of `rows`; NULL where a bucket is one key
 };
 
 void key_list_free(struct key_list *list)

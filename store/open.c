@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens a file for reading: says in one sentence what is wrong with it, and recovers what a killed writer left.
+// Opens a file for reading: reports what is wrong with it, and recovers what a killed writer left.
 //
-// A killed writer leaves a rollback journal beside its file. SQLite rolls it back on the first read, for which it must
+// A killed writer leaves a rollback journal next to its file. SQLite rolls it back on the first read, for which it must
 // write; where that is not permitted, a private copy is recovered instead.
 #include "base/debug.h"
 #include "base/memory.h"
@@ -166,9 +166,10 @@ static enum status connect_to_copy(const char *path, sqlite3 **ret_db, struct er
   if (to >= 0)
     close(to);
   int code = SQLITE_OK;
-  enum status status = is_copied ? connect(copy, path, SQLITE_OPEN_READWRITE, ret_db, &code, err)
-                                 : error_set_errno(err, STATUS_SYSTEM, "cannot recover trace into a temporary copy",
-                                                   copy, "TMPDIR elsewhere, or permission to write beside the trace");
+  enum status status = is_copied
+                           ? connect(copy, path, SQLITE_OPEN_READWRITE, ret_db, &code, err)
+                           : error_set_errno(err, STATUS_SYSTEM, "cannot recover trace into a temporary copy", copy,
+                                             "TMPDIR elsewhere, or permission to write into the trace's folder");
   if (status == STATUS_OK)
     sqlite3_exec(*ret_db, "PRAGMA query_only=1", NULL, NULL, NULL);
   unlink(copy);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Typed reading of plain tables into the caller's arena. Called by every stage behind the store.
+// Typed reading of plain tables into the caller's arena. Called by every stage after the store.
 #include "store/problem.h"
 #include "store/store_private.h"
 

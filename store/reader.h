@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads column chunks of one SQLite connection: a catalogue of what is there, and a bounded cache of decoded columns.
-// Behind store_load_… and behind the virtual tables, in xsp and in the loadable extension. One thread.
+// Used by store_load_… and the virtual tables, in xsp and in the loadable extension. One thread.
 #ifndef XSP_STORE_READER_H
 #define XSP_STORE_READER_H
 
@@ -16,7 +16,7 @@ struct block {
   struct block **owner;        // where the catalogue points at it
   size_t size_bytes;
   unsigned pins;
-  const void *values; // behind this struct, or an overlay's
+  const void *values; // after this struct, or an overlay's
 };
 struct slot {
   int64_t chunk_id; // 0: the part lacks this column

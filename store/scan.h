@@ -36,7 +36,7 @@ struct scan {
   struct scan_order_term orders[SCAN_ORDERS];
   unsigned order_count;
   const void *owner; // for order_text
-  // The text that a stored value stands for; NULL sorts first. Texts sort by their bytes.
+  // The text of a stored value; NULL sorts first. Texts sort by their bytes.
   const char *(*order_text)(const struct scan *scan, uint8_t column, uint32_t value, size_t *ret_length);
 
   // where it stands; valid while not at_end

@@ -37,7 +37,7 @@ static enum status write_back(struct store *store, int64_t chunk_id, int64_t min
   return status;
 }
 
-// One part's start times; `find` stands on its row.
+// One part's start times; `find` is at its row.
 static enum status move_part(struct store *store, sqlite3_stmt *find, int64_t offset_ns, struct error *err)
 {
   int64_t minimum = sqlite3_column_int64(find, 1), maximum = sqlite3_column_int64(find, 2);

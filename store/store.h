@@ -59,7 +59,7 @@ enum store_span_flag {
   STORE_SPAN_CALL = 8,   // a host API call, stored as kind sync; correlate makes it a launch where an execution carries
                          // its correlation id and it is the outermost such call
 };
-// A basis that the source recorded (xsp.basis): the span is not resolved again, recorded_parent_id (or none) stands.
+// A basis that the source recorded (xsp.basis): correlate keeps recorded_parent_id, or no parent.
 #define STORE_FLAG_BASIS(basis) ((uint8_t)(((basis) + 1u) << 4))        // enum basis, into flags
 #define STORE_BASIS_OF_FLAGS(flags) ((int)((unsigned)(flags) >> 4) - 1) // -1: none recorded
 struct store_span {                                                     // one row as collect and importers hand it over
@@ -118,7 +118,7 @@ enum store_column {
   STORE_COLUMNS,
 };
 #define STORE_BIT(column) (UINT32_C(1) << (column))
-#define STORE_KIND_AS_STORED (UINT32_C(1) << 31) // beside STORE_BIT(STORE_KIND): not what correlate made of it
+#define STORE_KIND_AS_STORED (UINT32_C(1) << 31) // with STORE_BIT(STORE_KIND): the kind before correlate changed it
 // Beside other bits: leaves out what needs no array, which then is NULL as if it was not asked for: recorded_parent_id,
 // correlation_id and flags where they are 0 in every row, span_id where the ids count up.
 #define STORE_LEAN (UINT32_C(1) << 30)
@@ -141,7 +141,7 @@ struct store_observation {
 };
 
 // ---- writing ---------------------------------------------------------------------------------------------------------
-// Creates PATH.partial beside PATH; store_finish renames it. An existing PATH is an error unless `force`; it stays
+// Creates PATH.partial next to PATH; store_finish renames it. An existing PATH is an error unless `force`; it stays
 // untouched until the rename. A killed writer leaves PATH.partial, which opens with all that was committed.
 enum status store_create(const char *path, bool force, struct store **ret_store, struct error *err) MUST_CHECK;
 enum status store_add_system(struct store *store, const struct store_system_value *values, size_t count,
@@ -271,7 +271,7 @@ bool store_find_string(struct store *store, const char *text, size_t length, uin
 uint32_t store_string_count(struct store *store); // ids are below it
 
 // ---- SQL for people: one statement that reads, nothing else ----------------------------------------------------------
-#define STORE_NULL 0 // beside STORE_INT, STORE_DOUBLE, STORE_TEXT
+#define STORE_NULL 0 // like STORE_INT, STORE_DOUBLE, STORE_TEXT
 #define STORE_BLOB 4
 struct store_cell { // valid during the call of `row`
   int type;

@@ -172,7 +172,6 @@ int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     rows += table->reader->runs[i].series[table->kind->series].row_count;
     parts += table->reader->runs[i].series[table->kind->series].part_count;
   }
-
   struct plan plan = {.info = info, .kind = table->kind, .selectivity = 1};
   find_key(&plan);
   use_constraints(&plan);

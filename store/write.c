@@ -111,7 +111,7 @@ static enum status claim_partial(struct store *store, struct error *err)
     if (file >= 0)
       close(file);
     return error_set(err, STATUS_SYSTEM, "cannot create trace", path, "removing it, or another output path",
-                     "it stands there already, and is no regular file");
+                     "it exists and is not a regular file");
   }
   if (flock(file, LOCK_EX | LOCK_NB) != 0) {
     close(file);
