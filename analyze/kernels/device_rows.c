@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the kernels, copies and memory sets of one run, in order, with the layers they are in. Called by layer_rows.c while
 // the run's columns are there.
-#include "analyze/layers/rows.h"
+
+#include "analyze/kernels/device_rows.h"
 
 #include <math.h>
 #include <string.h>
@@ -72,8 +73,8 @@ static size_t count_rows(const struct run_columns *columns)
   return count;
 }
 
-enum status device_rows_find(const struct run_columns *columns, const struct layer_row *layers, const uint32_t *item_of,
-                             struct arena *arena, struct device_rows *ret_devices, struct error *err)
+enum status device_rows_find(const struct run_columns *columns, const uint32_t *item_of, struct arena *arena,
+                             struct device_rows *ret_devices, struct error *err)
 {
   const struct store_spans *spans = &columns->spans;
   *ret_devices = (struct device_rows){0};
@@ -95,8 +96,6 @@ enum status device_rows_find(const struct run_columns *columns, const struct lay
       continue;
     uint32_t layer = run_columns_row(columns, columns->derived.layer_id[i]);
     uint32_t item = layer == ROW_NONE ? ROW_NONE : item_of[layer];
-    if (item != ROW_NONE && layers[item].observation != (int32_t)observation)
-      item = ROW_NONE;
     ret_devices->items[ret_devices->count++] = (struct device_row){.start_ns = spans->start_ns[i],
                                                                    .duration_ns = spans->duration_ns[i],
                                                                    .observation = observation,

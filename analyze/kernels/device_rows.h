@@ -35,10 +35,9 @@ struct device_rows {
   size_t open, unobserved;         // kernels left out
 };
 
-struct layer_row;
-// `item_of`: by row, of layers: which of the `layers` stands for it; ROW_NONE. Temporary memory is the columns' arena's.
-enum status device_rows_find(const struct run_columns *columns, const struct layer_row *layers, const uint32_t *item_of,
-                             struct arena *arena, struct device_rows *ret_devices, struct error *err) MUST_CHECK;
+// `item_of`: by row: the layer that a layer span counts as; ROW_NONE. Temporary memory is the columns' arena's.
+enum status device_rows_find(const struct run_columns *columns, const uint32_t *item_of, struct arena *arena,
+                             struct device_rows *ret_devices, struct error *err) MUST_CHECK;
 // Reads the kernels' tags.
 enum status device_rows_metrics(const struct run_columns *columns, struct arena *arena, struct device_rows *devices,
                                 struct error *err) MUST_CHECK;

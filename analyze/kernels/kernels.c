@@ -4,7 +4,6 @@
 #include "analyze/kernels/kernels.h"
 
 #include "analyze/keep.h"
-#include "analyze/kernels/sets.h"
 #include "analyze/pairing.h"
 #include "base/saturate.h"
 

@@ -58,6 +58,9 @@ struct kernels {
 // Chooses sets by the level rule, loads and pairs. `batch_size` has the level (kernels_exist, kernels_exist_by_layer).
 enum status kernels_load(struct question *question, int64_t batch_size, enum kernels_use use,
                          struct kernels *ret_kernels, struct error *err) MUST_CHECK;
+// Fills the sets and where figures come from; set is NULL where no run has the level (sets.c).
+void kernel_sets_choose(struct question *question, int64_t batch_size, enum kernels_use use,
+                        struct kernels *ret_kernels);
 bool kernels_exist(const struct view *view, int64_t batch_size);
 bool kernels_exist_by_layer(const struct view *view, int64_t batch_size);
 // Chooses the batch size (question_batch), loads, fills the question's run set and notes.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The level rule for kernels: whose latencies and whose metrics are reported, and what the answer says about it. Called by
 // kernels.c and, for what is noted, by A8 to A15.
-#include "analyze/kernels/sets.h"
+#include "analyze/kernels/kernels.h"
 
 #include <math.h>
 

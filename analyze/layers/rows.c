@@ -254,6 +254,19 @@ static enum status find_layers(struct work *work, struct arena *arena, struct er
   return read_tags(work, err);
 }
 
+// What runs in another observation than its layer is in no layer.
+static enum status find_devices(struct work *work, struct arena *arena, struct error *err)
+{
+  struct device_rows *devices = &work->rows->devices;
+  XSP_TRY(device_rows_find(work->columns, work->item_of, arena, devices, err));
+  for (size_t i = 0; i < devices->count; i++) {
+    struct device_row *device = &devices->items[i];
+    if (device->item != ROW_NONE && work->rows->items[device->item].observation != (int32_t)device->observation)
+      device->item = ROW_NONE;
+  }
+  return STATUS_OK;
+}
+
 enum status layer_rows_load(struct store *store, const struct view_run *run, const struct layer_choice *choice,
                             const struct device_rows_wanted *wanted, struct arena *arena, struct layer_rows *ret_rows,
                             struct error *err)
@@ -272,7 +285,7 @@ enum status layer_rows_load(struct store *store, const struct view_run *run, con
   if (status == STATUS_OK)
     status = find_layers(&work, arena, err);
   if (status == STATUS_OK && wanted->rows)
-    status = device_rows_find(&columns, ret_rows->items, work.item_of, arena, &ret_rows->devices, err);
+    status = find_devices(&work, arena, err);
   if (status == STATUS_OK && wanted->metrics)
     status = device_rows_metrics(&columns, arena, &ret_rows->devices, err);
   arena_done(&temporary);

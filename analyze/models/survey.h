@@ -14,7 +14,13 @@ struct survey_item { // an experiment of one of the files
   const char *system_name; // tells it from the other systems of the survey; NULL: nothing is known of it
   size_t system_number;    // equal systems have the same, from 0
 };
-struct survey_note;
+#define SURVEY_NAMES_MOST 8 // that a note lists
+struct survey_note {        // a note and whom it concerns
+  const char *text;
+  const struct survey_item *items[SURVEY_NAMES_MOST];
+  size_t count;
+  const struct survey_item *last;
+};
 struct survey {
   const struct analysis *analysis;
   const struct analyze_request *request;

@@ -57,7 +57,7 @@ class CommitLint(unittest.TestCase):
 
 
 class CheckIncludes(unittest.TestCase):
-    def check(self, path, line):
+    def check(self, path, line, **others):
         with tempfile.TemporaryDirectory() as folder:
             tree = pathlib.Path(folder)
             (tree / "tools").mkdir()
@@ -66,6 +66,8 @@ class CheckIncludes(unittest.TestCase):
             file = tree / path
             file.parent.mkdir(parents=True)
             file.write_text(line + "\n")
+            for name, text in others.items():
+                (file.parent / f"{name}.h").write_text(text + "\n")
             return subprocess.run([tree / "tools" / "check_includes.sh"], capture_output=True, text=True)
 
     def test_allowed(self):
@@ -81,6 +83,14 @@ class CheckIncludes(unittest.TestCase):
             result = self.check(path, line)
             self.assertEqual(result.returncode, 1, (path, line, result.stdout))
             self.assertIn(path + ":1:", result.stdout)
+
+    def test_circles(self):
+        line = '#include "analyze/b.h"'
+        result = self.check("analyze/a.c", line, b='#include "analyze/c.h"', c='#include "analyze/a.h"', a="")
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.stdout.count("in a circle"), 3)
+        result = self.check("analyze/a.c", line, b='#include "analyze/c.h"', c="", a='#include "analyze/c.h"')
+        self.assertEqual((result.returncode, result.stdout), (0, ""))
 
 
 if __name__ == "__main__":
