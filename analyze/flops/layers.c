@@ -177,6 +177,7 @@ static enum status count_run(struct question *question, const struct layers_run 
   XSP_TRY(flop_tags_load(&columns, counting.layer_of, counting.layer_count, arena, &tags, err));
   struct flop_counts *own = arena_alloc_array(arena, run->rows->count + 1, sizeof *own);
   find_totals(&counting, &tags);
+  flop_tags_done(&tags);
   leave_own(&counting, run->rows, own);
   for (size_t i = 0; i < run->rows->count; i++) {
     const struct layer_row *row = &run->rows->items[i];

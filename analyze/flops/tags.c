@@ -44,9 +44,8 @@ enum status flop_tags_load(const struct run_columns *columns, const uint32_t *la
 {
   struct store *store = columns->store;
   uint32_t keys[TEXTS + NUMBERS];
-  *ret_tags = (struct flop_tags){.store = store, .arena = arena, .layer_of = layer_of, .memo_mask = 63};
+  *ret_tags = (struct flop_tags){.store = store};
   ret_tags->facts = arena_alloc_array(arena, layer_count + 1, sizeof *ret_tags->facts);
-  ret_tags->memo = arena_alloc_array(arena, ret_tags->memo_mask + 1, sizeof *ret_tags->memo);
   for (size_t i = 0; i < columns->spans.count; i++) {
     if (layer_of[i] == ROW_NONE)
       continue;
@@ -168,51 +167,19 @@ static struct flop_counts count(struct flop_tags *tags, const struct flop_facts 
   return flops_count(&operation);
 }
 
-static uint64_t hash_of(const struct flop_facts *facts)
-{
-  uint64_t hash = 0;
-  const unsigned char *bytes = (const unsigned char *)facts;
-  for (size_t i = 0; i + 8 <= sizeof *facts; i += 8) {
-    uint64_t word;
-    memcpy(&word, bytes + i, 8);
-    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-    hash ^= hash >> 32;
-  }
-  return hash;
-}
-_Static_assert(sizeof(struct flop_facts) % 8 == 0, "hashed in words");
-
-static struct flop_memo *find_memo(struct flop_memo *memo, size_t mask, const struct flop_facts *facts)
-{
-  size_t at = (size_t)hash_of(facts) & mask;
-  while (memo[at].is_used && memcmp(&memo[at].facts, facts, sizeof *facts) != 0)
-    at = (at + 1) & mask;
-  return &memo[at];
-}
-
-static void grow_memo(struct flop_tags *tags)
-{
-  size_t mask = tags->memo_mask * 2 + 1;
-  struct flop_memo *memo = arena_alloc_array(tags->arena, mask + 1, sizeof *memo);
-  for (size_t i = 0; i <= tags->memo_mask; i++)
-    if (tags->memo[i].is_used)
-      *find_memo(memo, mask, &tags->memo[i].facts) = tags->memo[i];
-  tags->memo = memo;
-  tags->memo_mask = mask;
-}
-
 void flop_tags_count(struct flop_tags *tags, uint32_t layer, struct flop_counts *ret_counts)
 {
-  if (tags->memo_count * 2 > tags->memo_mask)
-    grow_memo(tags);
-  struct flop_memo *memo = find_memo(tags->memo, tags->memo_mask, &tags->facts[layer]);
-  if (!memo->is_used) {
-    memo->facts = tags->facts[layer];
-    memo->counts = count(tags, &tags->facts[layer]);
-    memo->is_used = true;
-    tags->memo_count++;
-  }
-  *ret_counts = memo->counts;
+  const struct flop_facts *facts = &tags->facts[layer];
+  uint32_t id = interner_at(&tags->known, (const char *)facts, sizeof *facts);
+  if (id == tags->counts.count)
+    *vector_add(&tags->counts) = count(tags, facts);
+  *ret_counts = tags->counts.items[id];
+}
+
+void flop_tags_done(struct flop_tags *tags)
+{
+  interner_done(&tags->known);
+  vector_done(&tags->counts);
 }
 
 // ---- who only calls others -------------------------------------------------------------------------------------------

@@ -5,25 +5,19 @@
 
 #include "analyze/flops/flops.h"
 #include "analyze/run_columns.h"
+#include "base/interner.h"
 
 struct flop_facts { // what a layer's tags say; string ids, 0: nothing
   uint32_t type, name, shape, inputs, dims, types, values, kernel_shape, mode, operation, fused;
   uint32_t tracer;                                                 // whose operators these are
   int64_t size, group, input_bytes, parameter_bytes, output_bytes; // STORE_NONE: not said
 };
-struct flop_memo {
-  struct flop_facts facts;
-  struct flop_counts counts;
-  bool is_used;
-};
 struct flop_tags {
   struct store *store;
-  struct arena *arena;
-  struct flop_facts *facts; // by layer; see `layer_of`
-  const uint32_t *layer_of; // by row of the run; ROW_NONE: no layer
-  struct flop_memo *memo;   // layers of equal facts have equal counts; open addressing
-  size_t memo_mask, memo_count;
-  struct shapes inputs, outputs; // of the layer that is counted
+  struct flop_facts *facts;          // by layer
+  struct interner known;             // different facts: layers of equal facts have equal counts
+  VECTOR(struct flop_counts) counts; // by these
+  struct shapes inputs, outputs;     // of the layer that is counted
   struct values values;
 };
 enum flop_role {
@@ -35,6 +29,7 @@ enum flop_role {
 enum status flop_tags_load(const struct run_columns *columns, const uint32_t *layer_of, size_t layer_count,
                            struct arena *arena, struct flop_tags *ret_tags, struct error *err) MUST_CHECK;
 void flop_tags_count(struct flop_tags *tags, uint32_t layer, struct flop_counts *ret_counts);
+void flop_tags_done(struct flop_tags *tags);
 enum flop_role flop_tags_role(const struct flop_tags *tags, uint32_t layer, bool has_category_module);
 
 #endif
