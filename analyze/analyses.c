@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of analyses, and what is done to every answer: --sort and --top.
+// The table of analyses; --sort and --top of every answer.
 #include "analyze/a_list.h"
 #include "analyze/models/survey.h"
 #include "analyze/view.h"

@@ -7,12 +7,12 @@
 #include "correlate/correlate.h"
 #include "table/table.h"
 
-// ---- the question ----------------------------------------------------------------------------------------------------
-// What several questions about the same open stores share, so that each does not load the runs anew. At most `bytes_most`
-// of loaded rows stay from one question to the next. Answers refer to it: free it after them.
+// ---- the question ---------------------------------------------------------------------------------------------------
+// Shared by several questions about the same open stores, so that runs are loaded once. At most `bytes_most` of loaded rows
+// stay between questions. Answers refer to the cache: free it after them.
 struct analyze_cache;
-struct analyze_cache *analyze_cache_new(size_t bytes_most); // NULL: out of memory
-void analyze_cache_free(struct analyze_cache *cache);       // NULL is fine
+struct analyze_cache *analyze_cache_new(size_t bytes_most);
+void analyze_cache_free(struct analyze_cache *cache); // NULL is fine
 struct analyze_request {
   int64_t batch;                // 0: the default rule
   const char *layer;            // "outermost", "innermost", "module"; NULL: the run's default
@@ -51,7 +51,7 @@ enum status analyze_run(const char *id, struct store *const *stores, size_t stor
                         const struct analyze_request *request, struct arena *arena, struct table **ret_tables,
                         size_t *ret_count, struct error *err) MUST_CHECK;
 
-// ---- statistics (analyze/statistics.c), also for `xsp profile`'s verdict ----------------------------------------------
+// ---- statistics (analyze/statistics.c), also for `xsp profile`'s verdict --------------------------------------------
 struct statistic {
   int kind;
   int64_t trim_numerator, trim_denominator;

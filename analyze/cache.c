@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cache that a request may bring. Its bound is on what stays between two questions: one question has in memory what it
-// needs, with a cache or without. Called by question.c and layers.c.
+// The cache of a request, for the report's page. It bounds what stays between two questions, not what one question loads.
+// Called by question.c and layers.c.
 #include "analyze/cache.h"
 
 #include "base/memory.h"
@@ -71,7 +71,7 @@ void cache_next_question(struct analyze_cache *cache)
   cache->question++;
 }
 
-// Runs are copied: those given live as long as one question.
+// Runs are copied: the caller's live as long as one question.
 static enum status add_view(struct analyze_cache *cache, const struct experiment_runs *of, struct view **ret_view,
                             struct error *err)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What questions share where their request brings a cache: views, and layer rows of runs. Private to analyze.
+// Views and layer rows that the questions of one cache share.
 #ifndef XSP_ANALYZE_CACHE_H
 #define XSP_ANALYZE_CACHE_H
 
 #include "analyze/layers/rows.h"
 
-// Call before each question: what the one before had beyond the cache's bound goes.
+// Call before each question: frees what the previous one had beyond the cache's bound.
 void cache_next_question(struct analyze_cache *cache);
 // The view of an experiment: the cache's, else loaded into the question's arena. `cache` may be NULL.
 enum status cache_view(struct analyze_cache *cache, const struct experiment_runs *of, struct arena *arena,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What people call the experiments of a file. Private to analyze.
+// Names for the experiments of a file.
 #ifndef XSP_ANALYZE_EXPERIMENT_NAMES_H
 #define XSP_ANALYZE_EXPERIMENT_NAMES_H
 

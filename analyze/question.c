@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks one analysis about every experiment of the stores and dresses the answers as tables; holds the helpers that all
-// analyses share.
+// Runs one analysis for every experiment of the stores and turns the answers into tables. Helpers that all analyses share.
 #include "analyze/cache.h"
 #include "analyze/experiment_names.h"
 
@@ -28,7 +27,7 @@ void question_uses(struct question *question, const struct view_set *set)
   for (size_t i = 0; i < question->used_count; i++)
     if (question->used[i] == set)
       return;
-  question->used[question->used_count++] = set; // room for every set of the view
+  question->used[question->used_count++] = set; // has room for every set of the view
 }
 
 static void write_note_from(struct question *question, const struct note_from *noted)
@@ -52,7 +51,7 @@ void question_note_from(struct question *question, const char *level, const char
   while (at < question->noted_count && strcmp(question->noted[at].from, from) != 0)
     at++;
   if (at == sizeof question->noted / sizeof question->noted[0])
-    return; // there are no more sets to stand in than level sets have a deepest level
+    return; // there are at most as many sets as deepest levels
   struct note_from *noted = &question->noted[at];
   if (at == question->noted_count) {
     size_t before = table->note_count;
@@ -110,7 +109,7 @@ double question_difference_ms(struct question *question, double a_ms, double b_m
   return difference;
 }
 
-// ---- shared columns --------------------------------------------------------------------------------------------------
+// ---- shared columns -------------------------------------------------------------------------------------------------
 void put_batch(struct table_builder *table, int64_t batch_size)
 {
   table_put(table, "batch_size", "", "batch", batch_size == 0 ? (struct table_cell){0} : cell_int(batch_size));
@@ -141,7 +140,7 @@ void put_from(struct table_builder *table, const char *key, const char *label, c
   table_optional(table);
 }
 
-// ---- from a question to a table --------------------------------------------------------------------------------------
+// ---- from a question to a table -------------------------------------------------------------------------------------
 static bool pools_batches(const struct question *question)
 {
   for (size_t i = 0; i < question->used_count; i++)

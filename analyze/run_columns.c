@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads the columns of one run, and finds rows by span id. Called by layer_rows.c and device_rows.c.
+// Loads the columns of one run, and finds rows by span id. Called by layers/rows.c and kernels/device_rows.c.
 #include "analyze/run_columns.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The columns of one run that layers and kernels are found in. Private to analyze.
+// The columns of one run in which layers and kernels are found.
 #ifndef XSP_ANALYZE_RUN_COLUMNS_H
 #define XSP_ANALYZE_RUN_COLUMNS_H
 
@@ -10,17 +10,17 @@
 struct run_columns {
   struct store *store;
   const struct view_run *run;
-  struct arena *arena; // of the columns; they may be gone before what is found in them
+  struct arena *arena; // owns the columns; results may outlive it
   struct store_spans spans;
   struct store_derived derived;            // parent_id, layer_id, observation
   struct row_by_id *index;                 // rows by id; NULL where ids rise
   uint32_t kernel, memcpy, memset, module; // string ids of categories; ROW_NONE: no span has it
 };
 
-// Columns: STORE_BIT(…) of what is wanted besides span_id, level, and the derived ones.
+// `columns`: STORE_BIT(…) of further columns; span_id, level and the derived ones are always loaded.
 enum status run_columns_load(struct store *store, const struct view_run *run, uint32_t columns, struct arena *arena,
                              struct run_columns *ret_columns, struct error *err) MUST_CHECK;
-uint32_t run_columns_row(const struct run_columns *columns, int64_t span_id); // ROW_NONE: there is no such span
+uint32_t run_columns_row(const struct run_columns *columns, int64_t span_id); // ROW_NONE: no such span
 // The observation a span counts in, an index into the run's; false: in none.
 static inline bool run_columns_observation(const struct run_columns *columns, size_t row, uint32_t *ret_observation)
 {

@@ -85,7 +85,7 @@ static void test_bad_statistics_are_refused(void **unused)
     assert_false(statistic_parse(bad[i], &statistic));
 }
 
-// ---- optimal batch ---------------------------------------------------------------------------------------------------
+// ---- optimal batch --------------------------------------------------------------------------------------------------
 static struct batches choose(const double *latencies, size_t count, double threshold_pct, double limit_ms)
 {
   static struct batch_point points[16];

@@ -27,8 +27,8 @@ static int compare_ids(const void *left, const void *right)
   return (*a > *b) - (*a < *b);
 }
 
-// Imported runs and traced programs say their batch size by a tag of the model spans. Where these differ within a run, it
-// has none: a latency pooled over batch sizes gives no throughput.
+// Imported runs and traced programs have the batch size as a tag of the model spans. A run with different ones has none: a
+// latency pooled over batch sizes gives no throughput.
 static enum status batch_from_tags(struct store *store, struct view_run *run, struct arena *arena, struct error *err)
 {
   uint32_t key;
@@ -57,7 +57,7 @@ static enum status batch_from_tags(struct store *store, struct view_run *run, st
   return STATUS_OK;
 }
 
-// First inferences of fresh processes: nothing of such a run is pooled with runs that go on.
+// Never pool cold runs (first inferences of fresh processes) with warm ones.
 static enum status find_cold(struct store *store, struct view_run *run, struct arena *arena, struct error *err)
 {
   uint32_t key;
@@ -140,7 +140,7 @@ enum status view_load(const struct experiment_runs *of, struct arena *arena, str
   return STATUS_OK;
 }
 
-// ---- which set answers -----------------------------------------------------------------------------------------------
+// ---- the level rule -------------------------------------------------------------------------------------------------
 #define MODEL_MASK XSP_LEVEL_MASK(XSP_LEVEL_MODEL)
 #define LAYER_MASK XSP_LEVEL_MASK(XSP_LEVEL_LAYER)
 #define KERNEL_MASK XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)

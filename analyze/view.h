@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One experiment as the analyses see it: runs pooled into sets of equal configuration, their observations, and the rules
-// that say which set answers (docs/analyses.md, "Which run answers"). Private to analyze.
+// that say which set answers (docs/analyses.md, "Which run answers").
 #ifndef XSP_ANALYZE_VIEW_H
 #define XSP_ANALYZE_VIEW_H
 
@@ -12,7 +12,7 @@ struct view_run {
   const struct store_observation *observations; // warm-up included
   size_t observation_count;
   int64_t batch_size;       // the run's, else its models' tag; 0: unknown
-  bool has_several_batches; // its observations say different ones
+  bool has_several_batches; // its observations have different ones
   bool is_cold;             // first inferences of fresh processes: in no set (a1_cold.c)
 };
 struct view_set { // runs of one configuration: their observations are pooled, sets never are
@@ -32,21 +32,21 @@ struct view {
   struct view_set *sets; // by batch size, then fewest levels, metrics last
   size_t set_count;
 };
-// What an analysis is asked, about one experiment.
+// One analysis of one experiment.
 struct question {
   const struct analysis *analysis;
   const struct analyze_request *request;
   struct view *view;
   struct statistic statistic;
   struct arena *arena;        // of the answer
-  struct arena *scratch;      // of what is needed only to find it
+  struct arena *scratch;      // of temporary memory
   struct table_builder table; // the answer
   // run_set, filled by question_uses and question_batch
   int64_t batch_size;
   bool has_several_batches;
   const struct view_set **used;
   size_t used_count;
-  // whose latencies come from elsewhere, filled by question_note_from; what has one source stands in one note
+  // levels whose latencies come from another set, filled by question_note_from; one note per set
   struct note_from {
     const char *from;
     const char *levels[3];
@@ -56,7 +56,7 @@ struct question {
 };
 
 // The set that answers for `level` at a batch size: one whose deepest level it is, without metrics; else the next deeper.
-// NULL: none has the level. `*ret_from` is what latency_from says: NULL where the set is the right one.
+// NULL: none has the level. `*ret_from` is the row's latency_from: NULL where the set is the right one.
 const struct view_set *view_rule(const struct view *view, int64_t batch_size, unsigned level, const char **ret_from);
 const struct view_set *view_find(const struct view *view, int64_t batch_size, struct level_set levels);
 
@@ -95,7 +95,7 @@ double question_difference_ms(struct question *question, double a_ms, double b_m
 double share_pct(double part, double whole);            // NaN where the whole is not above 0, or either is unknown
 double difference_of_runs_ms(double a_ms, double b_ms); // the same without the note
 
-// ---- columns that several analyses share -------------------------------------------------------------------------------
+// ---- columns that several analyses share ----------------------------------------------------------------------------
 void put_batch(struct table_builder *table, int64_t batch_size);                     // 0: null
 void put_spread(struct table_builder *table, const double *values_ms, size_t count); // n, min, max, cv; NULL: n is null
 void put_partial(struct table_builder *table, bool is_partial);                      // optional: true or null
@@ -121,7 +121,7 @@ enum status question_start(struct question *question, const struct analysis *ana
 enum status question_statistic_check(const struct analyze_request *request, struct statistic *ret_statistic,
                                      struct error *err) MUST_CHECK;
 const char *question_statistic_name(const struct analyze_request *request); // as answers say it: "trimmed:0.2"
-// Answers one question per experiment of the stores; an experiment that lacks what is needed is noted, all: STATUS_NO.
+// Answers one question per experiment of the stores; experiments that lack a level are noted; STATUS_NO if all do.
 enum status question_each(const struct analysis *analysis, struct store *const *stores, size_t store_count,
                           const struct analyze_request *request, struct arena *arena, struct table **ret_tables,
                           size_t *ret_count, struct error *err) MUST_CHECK;

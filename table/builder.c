@@ -131,7 +131,7 @@ void table_answer(const struct table_builder *table, struct table *ret_table)
   drop_empty(table, ret_table);
 }
 
-// ---- cells -----------------------------------------------------------------------------------------------------------
+// ---- cells ----------------------------------------------------------------------------------------------------------
 struct table_cell cell_int(int64_t value)
 {
   return (struct table_cell){CELL_INT, {.integer = value}};

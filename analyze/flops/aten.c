@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-// ---- products of matrices --------------------------------------------------------------------------------------------
+// ---- products of matrices -------------------------------------------------------------------------------------------
 static bool product(struct flop_work *work, const struct shape *a, const struct shape *b, bool has_addend)
 {
   if (a == NULL || b == NULL || a->rank < 2 || a->rank != b->rank || a->dims[a->rank - 1] != b->dims[b->rank - 2])
@@ -97,7 +97,7 @@ bool flops_aten_general_product(struct flop_work *work)
   return true;
 }
 
-// ---- norms, reductions -----------------------------------------------------------------------------------------------
+// ---- norms, reductions ----------------------------------------------------------------------------------------------
 static double first_elements(const struct flop_work *work)
 {
   const struct shape *first = flop_tensor(work->operation, 0);
@@ -137,7 +137,7 @@ bool flops_aten_dropout(struct flop_work *work) // (input, p, train): draws, com
   return true;
 }
 
-// What is left of the elements when the dimensions of argument 1 are summed away; 1 where there are none.
+// Elements after the dimensions of argument 1 are summed away; 1 where there are none.
 static double reduced_elements(const struct flop_work *work)
 {
   const struct shape *first = flop_tensor(work->operation, 0);
@@ -177,8 +177,8 @@ bool flops_aten_mean(struct flop_work *work)
   return !isnan(work->output_elements);
 }
 
-// ---- moves -----------------------------------------------------------------------------------------------------------
-bool flops_aten_copy(struct flop_work *work) // (self, source): what is read and written are both inputs
+// ---- moves ----------------------------------------------------------------------------------------------------------
+bool flops_aten_copy(struct flop_work *work) // (self, source): source and destination are both inputs
 {
   work->output_elements = 0;
   flop_set(work, 0, 0, 0, 0);

@@ -8,7 +8,7 @@
 struct attention_form {
   const char *type;
   unsigned query;      // key and value follow
-  unsigned causal;     // argument that says whether the mask is causal
+  unsigned causal;     // argument: whether the mask is causal
   bool heads_are_last; // [batch, length, heads, size] instead of [batch, heads, length, size]
   bool is_backward;
 };

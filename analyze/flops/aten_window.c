@@ -126,7 +126,7 @@ bool flops_aten_convolution(struct flop_work *work)
   return outputs >= 0;
 }
 
-// ---- gradients -------------------------------------------------------------------------------------------------------
+// ---- gradients ------------------------------------------------------------------------------------------------------
 struct backward_form {
   const char *type;
   unsigned gradient, input, weight, transposed, mask;
@@ -202,7 +202,7 @@ bool flops_aten_convolution_backward(struct flop_work *work)
   return true;
 }
 
-// ---- pools -----------------------------------------------------------------------------------------------------------
+// ---- pools ----------------------------------------------------------------------------------------------------------
 // (input, kernel, stride, padding, then dilation and ceil_mode, or ceil_mode alone). Elements written and in a window.
 static bool pool_sizes(const struct flop_work *work, unsigned dilation_at, unsigned ceil_at, double *ret_outputs,
                        double *ret_window)

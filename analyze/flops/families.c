@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-// ---- convolutions ----------------------------------------------------------------------------------------------------
+// ---- convolutions ---------------------------------------------------------------------------------------------------
 static void add_bias(struct flop_work *work, unsigned bias_at)
 {
   const struct shape *bias = flop_tensor(work->operation, bias_at);
@@ -38,7 +38,7 @@ bool flops_transposed_convolution(struct flop_work *work)
   return convolve(work, flop_tensor(work->operation, work->rule->window.input_at));
 }
 
-// ---- products of matrices --------------------------------------------------------------------------------------------
+// ---- products of matrices -------------------------------------------------------------------------------------------
 bool flops_dense(struct flop_work *work)
 {
   const struct shape *weights = flop_tensor(work->operation, 1);
@@ -88,7 +88,7 @@ bool flops_attention(struct flop_work *work)
   return true;
 }
 
-// ---- pools and means -------------------------------------------------------------------------------------------------
+// ---- pools and means ------------------------------------------------------------------------------------------------
 double flops_kernel_elements(const struct flop_work *work)
 {
   const struct value *kernel = flop_attribute(work->operation, "kernel_shape");

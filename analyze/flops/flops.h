@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Analytic work of one operator, from its shapes: what the mathematics asks for, not what hardware counted. Conventions:
+// Analytic work of one operator, from its shapes: what the mathematics needs, not what hardware counted. Conventions:
 // docs/analyses.md, "Analytic flops". An operator that is not known, or whose shapes do not suffice, has no count. Pure.
-// Private to analyze.
 #ifndef XSP_ANALYZE_FLOPS_FLOPS_H
 #define XSP_ANALYZE_FLOPS_FLOPS_H
 
@@ -11,7 +10,7 @@ struct flop_counts {           // NaN: unknown; the first four are all known or 
   double multiply_adds;        // one multiplication and the addition of its product: two flops
   double adds;                 // additions, subtractions, multiplications by themselves
   double compares;             // comparisons, signs, roundings, selections
-  double specials;             // divisions, powers, roots, exponentials, and what is made of them
+  double specials;             // divisions, powers, roots, exponentials, and functions made of them
   double bytes;                // unique inputs, weights and outputs, each moved once; views move nothing
   struct element_type element; // of the result; bytes 0: unknown
 };
@@ -38,13 +37,13 @@ struct flop_operation {
   const struct values *values;             // ATen: arguments by position; NULL: not recorded
   const struct flop_attribute *attributes; // ONNX
   size_t attribute_count;
-  // Bytes of variable inputs, of constant ones (weights) and of outputs as the framework counted them; NaN: it did not.
+  // Bytes of variable inputs, of constant ones (weights) and of outputs as the framework recorded them; NaN: unknown.
   double input_bytes, parameter_bytes, output_bytes;
 };
-// What is known of the operation; flop_counts_unknown where it is no known operator.
+// flop_counts_unknown where the operator is not in the catalogue.
 struct flop_counts flops_count(const struct flop_operation *operation);
 bool flops_know(enum flop_dialect dialect, const char *type); // whether the operator is known at all
-// Whether it may or may not do something, which only the operators nested in it tell ("aten::contiguous").
+// Whether its work depends on the operators nested in it ("aten::contiguous").
 bool flops_are_composite(enum flop_dialect dialect, const char *type);
 
 #endif

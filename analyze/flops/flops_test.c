@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-// ---- decoding --------------------------------------------------------------------------------------------------------
+// ---- decoding -------------------------------------------------------------------------------------------------------
 static void assert_shape(const struct shape *shape, int rank, const double *dims)
 {
   assert_int_equal(shape->rank, rank);
@@ -109,7 +109,7 @@ static void test_values(void **unused)
   assert_false(values_read("[1]", 3, &values));
 }
 
-// ---- ONNX ------------------------------------------------------------------------------------------------------------
+// ---- ONNX -----------------------------------------------------------------------------------------------------------
 // Counts of `type` from shapes in our own form; kernel_shape and size as one attribute.
 static struct flop_counts onnx(const char *type, const char *inputs, const char *outputs, const char *attribute,
                                const char *value)
@@ -330,7 +330,7 @@ static void test_onnx_bytes(void **unused)
   assert_true(isnan(recorded_bytes("Relu", "[4]", "[4]", NAN, NAN, NAN)));              // of what size?
 }
 
-// ---- ATen ------------------------------------------------------------------------------------------------------------
+// ---- ATen -----------------------------------------------------------------------------------------------------------
 static struct flop_counts aten(const char *type, const char *dims, const char *types, const char *concrete)
 {
   struct shapes in;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives paired layers their analytic work: counts every layer of the runs, adds up what is nested in layers that only call
-// others, takes away what is told elsewhere, and carries it over to the pairs. Called by A14.
+// The analytic work of paired layers: counts every layer of the runs, adds up the layers in those that only call others,
+// subtracts layers with rows of their own, and takes the statistic over observations. Called by A14 and T9.
 #include "analyze/flops/layers.h"
 
 #include "analyze/flops/tags.h"
@@ -42,7 +42,7 @@ static void add(struct flop_counts *sum, const struct flop_counts *more, double 
     sum->bytes += sign * more->bytes;
 }
 
-// ---- nesting ---------------------------------------------------------------------------------------------------------
+// ---- nesting --------------------------------------------------------------------------------------------------------
 static void number_layers(struct counting *counting)
 {
   const struct run_columns *columns = counting->columns;
@@ -72,7 +72,7 @@ static void number_layers(struct counting *counting)
   }
 }
 
-// Innermost first: a layer comes when all that are in it have come. Parents form no circles (correlate saw to it).
+// Innermost first: a layer comes when all that are in it have come. Parents form no circles (correlate checks that).
 static size_t order_layers(struct counting *counting)
 {
   size_t end = 0;
@@ -87,7 +87,7 @@ static size_t order_layers(struct counting *counting)
   return end;
 }
 
-// ---- totals ----------------------------------------------------------------------------------------------------------
+// ---- totals ---------------------------------------------------------------------------------------------------------
 static struct flop_counts total_of(const struct flop_counts *own, const struct nested *nested, enum flop_role role)
 {
   if (role != FLOP_WRAPPER || nested->count == 0)
@@ -123,17 +123,18 @@ static void find_totals(struct counting *counting, struct flop_tags *tags)
   counting->layer_count = count;
 }
 
-// ---- what is told of which layer -------------------------------------------------------------------------------------
+// ---- rows -----------------------------------------------------------------------------------------------------------
 static double not_negative(double value)
 {
   return value < 0 ? 0 : value;
 }
 
-// Takes the work of layers that are told off those they are in. Those in front are innermost: `order` backwards meets
-// what is around first.
+// Subtracts the work of layers that have rows from the rows around them. `order` has inner layers first, so that backwards
+// the outer one comes first.
 static void leave_own(const struct counting *counting, const struct layer_rows *rows, struct flop_counts *own)
 {
-  uint32_t *told = arena_alloc_array(counting->arena, counting->layer_count + 1, sizeof *told); // item around or at it
+  uint32_t *row_at =
+      arena_alloc_array(counting->arena, counting->layer_count + 1, sizeof *row_at); // item around or at it
   uint32_t *item_of = arena_alloc_array(counting->arena, counting->columns->spans.count + 1, sizeof *item_of);
   memset(item_of, 0xff, counting->columns->spans.count * sizeof *item_of);
   for (size_t i = 0; i < rows->count; i++) {
@@ -143,9 +144,9 @@ static void leave_own(const struct counting *counting, const struct layer_rows *
   for (size_t at = counting->layer_count; at-- > 0;) {
     uint32_t layer = counting->order[at];
     uint32_t above = counting->above[layer];
-    uint32_t around = above == ROW_NONE ? ROW_NONE : told[above];
+    uint32_t around = above == ROW_NONE ? ROW_NONE : row_at[above];
     uint32_t item = item_of[counting->row_of[layer]];
-    told[layer] = item != ROW_NONE ? item : around;
+    row_at[layer] = item != ROW_NONE ? item : around;
     if (item != ROW_NONE && around != ROW_NONE)
       add(&own[around], &counting->total[layer], -1);
   }
@@ -158,7 +159,7 @@ static void leave_own(const struct counting *counting, const struct layer_rows *
   }
 }
 
-// ---- pairs -----------------------------------------------------------------------------------------------------------
+// ---- pairs ----------------------------------------------------------------------------------------------------------
 struct gathering { // values by layer and observation of the set
   size_t observation_count;
   double *values[AMOUNTS]; // NaN: unknown; -1: the layer is not there
@@ -203,7 +204,7 @@ static void start(struct gathering *gathering, size_t layer_count, size_t observ
   }
 }
 
-// The statistic over the observations that have the layer; NaN where one of them does not say, or none has it.
+// The statistic over the observations that have the layer; NaN where one of them is unknown, or none has it.
 static double amount_of(const struct question *question, double *values, size_t count)
 {
   size_t present = 0;
@@ -216,8 +217,8 @@ static double amount_of(const struct question *question, double *values, size_t 
   return question_statistic(question, values, present);
 }
 
-static void tell(const struct question *question, const struct gathering *gathering, size_t layer_count,
-                 struct layers_work *work)
+static void read_work(const struct question *question, const struct gathering *gathering, size_t layer_count,
+                      struct layers_work *work)
 {
   for (size_t i = 0; i < layer_count; i++) {
     double amounts[AMOUNTS];
@@ -247,6 +248,6 @@ enum status flops_layers_load(struct question *question, const struct layers *la
     arena_done(&arena);
     XSP_TRY(status);
   }
-  tell(question, &gathering, layers->count, ret_work);
+  read_work(question, &gathering, layers->count, ret_work);
   return STATUS_OK;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The analytic work of paired layers, from the shapes in their tags. Private to analyze.
+// The analytic work of paired layers, from the shapes in their tags.
 #ifndef XSP_ANALYZE_FLOPS_LAYERS_H
 #define XSP_ANALYZE_FLOPS_LAYERS_H
 
@@ -12,7 +12,7 @@ struct layers_work {
 };
 
 // Counts the layers of the runs of `set`, which `layers` was loaded from (alone or with others). Layers nested in one that
-// is known are part of it; in the modes where they are told by themselves, their work is theirs alone.
+// is known are part of it; in the modes where they have rows of their own, their work counts only there.
 enum status flops_layers_load(struct question *question, const struct layers *layers, const struct view_set *set,
                               struct layers_work *ret_work, struct error *err) MUST_CHECK;
 

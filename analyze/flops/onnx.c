@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-// ---- convolutions ----------------------------------------------------------------------------------------------------
+// ---- convolutions ---------------------------------------------------------------------------------------------------
 static bool count_convolution(struct flop_work *work, unsigned weights_at)
 {
   const struct shape *weights = flop_tensor(work->operation, weights_at);
@@ -20,7 +20,7 @@ static bool count_convolution(struct flop_work *work, unsigned weights_at)
   const struct shape *sum = flop_tensor(work->operation, weights_at + 2);
   if (weights_at == 1 && bias != NULL && bias->rank == 1)
     adds += outputs;
-  if (weights_at == 1 && sum != NULL && sum->rank == output->rank) // fused with the addition behind it
+  if (weights_at == 1 && sum != NULL && sum->rank == output->rank) // fused with the addition after it
     adds += outputs;
   flop_set(work, outputs * flop_product(weights, 1, weights->rank), adds, 0, 0);
   return true;
@@ -61,7 +61,7 @@ bool flops_onnx_transposed_convolution(struct flop_work *work)
   return !isnan(each);
 }
 
-// ---- products of matrices --------------------------------------------------------------------------------------------
+// ---- products of matrices -------------------------------------------------------------------------------------------
 // A (M x K, or turned) by B (K x N, or turned), plus C.
 bool flops_onnx_gemm(struct flop_work *work)
 {
@@ -82,7 +82,7 @@ bool flops_onnx_gemm(struct flop_work *work)
   return true;
 }
 
-// Weights of a few bits, packed: their bytes are only known where the framework says them.
+// Weights of a few bits, packed: their bytes are known only where the framework recorded them.
 bool flops_onnx_packed_product(struct flop_work *work)
 {
   bool is_counted = flops_matrix_product(work);
@@ -90,7 +90,7 @@ bool flops_onnx_packed_product(struct flop_work *work)
   return is_counted;
 }
 
-// ---- attention: only its products count ------------------------------------------------------------------------------
+// ---- attention: only its products count -----------------------------------------------------------------------------
 // ONNX: query, key, value of [batch, heads, length, size] or [batch, length, heads * size].
 // com.microsoft Attention: input [batch, length, size], weights [size, 3 * hidden].
 bool flops_onnx_attention(struct flop_work *work)
@@ -117,7 +117,7 @@ bool flops_onnx_attention(struct flop_work *work)
   return true;
 }
 
-// ---- pooling, norms, reductions --------------------------------------------------------------------------------------
+// ---- pooling, norms, reductions -------------------------------------------------------------------------------------
 bool flops_onnx_root_of_squares(struct flop_work *work) // ReduceL2
 {
   const struct shape *input = flop_tensor(work->operation, 0);

@@ -14,7 +14,7 @@ double flop_counts_flops(const struct flop_counts *counts)
   return 2 * counts->multiply_adds + counts->adds + counts->compares + counts->specials;
 }
 
-// ---- what rules read -------------------------------------------------------------------------------------------------
+// ---- what rules read ------------------------------------------------------------------------------------------------
 const struct shape *flop_tensor(const struct flop_operation *operation, unsigned argument)
 {
   for (size_t i = 0; operation->inputs != NULL && i < operation->inputs->count; i++)
@@ -60,7 +60,7 @@ void flop_set(struct flop_work *work, double multiply_adds, double adds, double 
   work->counts.specials = specials;
 }
 
-// ---- rules -----------------------------------------------------------------------------------------------------------
+// ---- rules ----------------------------------------------------------------------------------------------------------
 struct match {
   const struct flop_rule *rule; // NULL: not known
   bool is_aten;
@@ -195,7 +195,7 @@ static void apply_coefficients(const struct flop_rule *rule, struct flop_work *w
            rule->specials * elements);
 }
 
-// ---- bytes -----------------------------------------------------------------------------------------------------------
+// ---- bytes ----------------------------------------------------------------------------------------------------------
 // Of tensors from index `first` on, of the first `operands` arguments (0: of all). NaN where one has no known element
 // size.
 static double bytes_of(const struct shapes *shapes, size_t first, unsigned operands)
@@ -228,8 +228,8 @@ static double moved(enum flop_traffic traffic, double inputs, double further_inp
   }
 }
 
-// ---- outputs are recorded: all but ATen ------------------------------------------------------------------------------
-// By its recorded type, else by what the framework says its outputs take.
+// ---- outputs are recorded: all but ATen -----------------------------------------------------------------------------
+// By its recorded type, else by the size of its outputs that the framework recorded.
 static struct element_type recorded_element(const struct flop_operation *operation)
 {
   const struct shape *output = flop_output(operation);
@@ -258,7 +258,7 @@ static double recorded_bytes(const struct flop_rule *rule, const struct flop_wor
   return moved(rule->traffic, inputs + missing, further, result);
 }
 
-// What is fused works on each element of the result, once. An operator that is not known makes all of it unknown.
+// Fused operators work on each element of the result, once. An unknown one makes the whole count unknown.
 static void add_fused(struct flop_work *work, double output_elements)
 {
   const struct flop_operation *operation = work->operation;
@@ -290,7 +290,7 @@ static void count_recorded(const struct flop_rule *rule, struct flop_work *work)
   work->counts.bytes = recorded_bytes(rule, work);
 }
 
-// ---- ATen: only inputs are recorded ----------------------------------------------------------------------------------
+// ---- ATen: only inputs are recorded ---------------------------------------------------------------------------------
 static struct element_type aten_element(const struct flop_operation *operation, const struct flop_rule *rule)
 {
   if (rule->gives_truths)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one operator costs per element, or the function that says so. Private to flops*.c.
+// Costs of operators: per element, or by a function of the shapes.
 #ifndef XSP_ANALYZE_FLOPS_RULES_H
 #define XSP_ANALYZE_FLOPS_RULES_H
 
@@ -8,7 +8,7 @@
 enum flop_per { // what the coefficients of a rule are multiplied by
   PER_OUTPUT,   // elements of the first output
   PER_INPUT,    // elements of the first input
-  PER_FURTHER,  // elements of the first output, for every input behind the first (sum of several)
+  PER_FURTHER,  // elements of the first output, for every input after the first (sum of several)
 };
 enum flop_traffic {
   MOVES_ALL,     // reads inputs, writes outputs
@@ -45,7 +45,7 @@ struct flop_rule { // a row of the catalogue: a cost, and the operators that hav
 };
 extern const struct flop_rule flop_rules[]; // catalog.c
 
-// The shape of an argument; NULL where there is none, or it is no tensor of at least one dimension.
+// The shape of an argument; NULL where there is none, or it is not a tensor of at least one dimension.
 const struct shape *flop_tensor(const struct flop_operation *operation, unsigned argument);
 const struct shape *flop_output(const struct flop_operation *operation); // ONNX: the first; NULL
 const struct value *flop_value(const struct flop_operation *operation, unsigned argument);

@@ -93,7 +93,7 @@ static bool number_of(const struct json_reader *json, double *ret_number)
   return *end == 0;
 }
 
-// ---- xsp's own form --------------------------------------------------------------------------------------------------
+// ---- xsp's own form -------------------------------------------------------------------------------------------------
 // Digits up to anything else; NaN where there are none. Never beyond `end`.
 static double read_digits(const char **at, const char *end)
 {
@@ -134,7 +134,7 @@ bool shapes_read(const char *text, size_t length, struct shapes *ret_shapes)
   return true;
 }
 
-// ---- ONNX Runtime's --------------------------------------------------------------------------------------------------
+// ---- ONNX Runtime's -------------------------------------------------------------------------------------------------
 static bool read_typed(struct json_reader *json, struct shapes *shapes)
 {
   if (json_next(json) != JSON_ARRAY)
@@ -169,7 +169,7 @@ bool shapes_read_typed(const char *text, size_t length, struct shapes *ret_shape
   return is_good;
 }
 
-// ---- Kineto's --------------------------------------------------------------------------------------------------------
+// ---- Kineto's -------------------------------------------------------------------------------------------------------
 // Behind the bracket of an argument: numbers (a tensor), lists of them (a list of tensors), or nothing.
 static bool read_argument(struct json_reader *json, struct shapes *shapes, unsigned argument)
 {
@@ -272,7 +272,7 @@ static struct value read_numbers(const char *text, size_t length)
   return is_good ? value : none;
 }
 
-// PyTorch writes truths as Python does: in lists too ("[True, False]"), which is no JSON.
+// PyTorch writes Python's truths, in lists too ("[True, False]"), which is not JSON.
 static struct value read_truths(const char *text, size_t length)
 {
   struct value value = {.kind = VALUE_NUMBERS};

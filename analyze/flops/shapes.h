@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shapes of tensors as layer tags carry them, decoded: what analytic counts are made from. Texts come from files of
-// others: anything that is not understood is "unknown", never a guess. Pure. Private to analyze.
+// others: anything that is not understood is "unknown", never a guess. Pure.
 #ifndef XSP_ANALYZE_FLOPS_SHAPES_H
 #define XSP_ANALYZE_FLOPS_SHAPES_H
 
@@ -18,14 +18,14 @@ struct element_type {
   bool is_float;
 };
 struct shape {
-  int rank; // -1: not a tensor, or not known; 0: a scalar, or (in ATen's dialect) anything that is no tensor
+  int rank; // -1: not a tensor, or not known; 0: a scalar, or (in ATen's dialect) anything that is not a tensor
   double dims[SHAPE_RANK_MOST];
   unsigned argument; // of the call: the tensors of a list share one
   struct element_type type;
 };
 struct shapes {
   size_t count;
-  bool is_cut; // there may be more than stand here
+  bool is_cut; // there may be more
   struct shape items[SHAPES_MOST];
 };
 

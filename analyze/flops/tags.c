@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads shapes from the tags that predictors and importers give layers, and has their operators counted, each different
-// one once. Called by flops_layers.c. Tags: ONNX Runtime's input_shape, layer_shape, …_bytes (frameworks/onnxruntime); Kineto's
+// Reads shapes from the tags that predictors and importers give layers, and counts their operators, each different one
+// once. Called by layers.c. Tags: ONNX Runtime's input_shape, layer_shape, …_bytes (frameworks/onnxruntime); Kineto's
 // "Input Dims", "Input type", "Concrete Inputs"; kernel_shape, group, size, mode from whoever knows them
 // (`xsp profile` reads them from the model); operator and fused_ops of the other predictors.
 #include "analyze/flops/tags.h"
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-// ---- reading ---------------------------------------------------------------------------------------------------------
+// ---- reading --------------------------------------------------------------------------------------------------------
 enum { TEXTS = 10, NUMBERS = 5 };
 static const char *const text_keys[TEXTS] = {"layer_type", "layer_shape",     "input_shape",  "Input Dims",
                                              "Input type", "Concrete Inputs", "kernel_shape", "mode",
@@ -67,7 +67,7 @@ enum status flop_tags_load(const struct run_columns *columns, const uint32_t *la
   return STATUS_OK;
 }
 
-// ---- counting --------------------------------------------------------------------------------------------------------
+// ---- counting -------------------------------------------------------------------------------------------------------
 static const char *text_of(const struct flop_tags *tags, uint32_t string, size_t *ret_length)
 {
   return store_text(tags->store, string, ret_length);
@@ -87,7 +87,7 @@ static enum flop_dialect dialect_of(const struct flop_tags *tags, const struct f
   return FLOPS_ONNX;
 }
 
-// The operator's name: as told, else the layer's type, else its name where that is one of ATen's.
+// The operator's name: the tag `operator`, else the layer's type; the layer's name where it is ATen's.
 static const char *type_of(const struct flop_tags *tags, const struct flop_facts *facts)
 {
   const char *name = text_of(tags, facts->name, NULL);
@@ -120,7 +120,7 @@ static void read_aten(struct flop_tags *tags, const struct flop_facts *facts, st
   operation->inputs = &tags->inputs;
   text = text_of(tags, facts->types, &length);
   if (facts->types != 0)
-    shapes_read_types(text, length, &tags->inputs); // what it says up to an error stands
+    shapes_read_types(text, length, &tags->inputs); // up to an error
   text = text_of(tags, facts->values, &length);
   if (facts->values != 0 && values_read(text, length, &tags->values))
     operation->values = &tags->values;
@@ -182,7 +182,7 @@ void flop_tags_done(struct flop_tags *tags)
   vector_done(&tags->counts);
 }
 
-// ---- who only calls others -------------------------------------------------------------------------------------------
+// ---- wrappers -------------------------------------------------------------------------------------------------------
 // "AddmmBackward0", "ReluBackward": autograd's own nodes. A user's function may compute anything.
 static bool is_backward_node(const char *name)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the tags of a run's layers to the counts of their operators. Private to flops_layers.c and flops_tags.c.
+// From the tags of a run's layers to the counts of their operators.
 #ifndef XSP_ANALYZE_FLOPS_TAGS_H
 #define XSP_ANALYZE_FLOPS_TAGS_H
 
@@ -7,10 +7,10 @@
 #include "analyze/run_columns.h"
 #include "base/interner.h"
 
-struct flop_facts { // what a layer's tags say; string ids, 0: nothing
+struct flop_facts { // a layer's tags; string ids, 0: none
   uint32_t type, name, shape, inputs, dims, types, values, kernel_shape, mode, operation, fused;
-  uint32_t tracer;                                                 // whose operators these are
-  int64_t size, group, input_bytes, parameter_bytes, output_bytes; // STORE_NONE: not said
+  uint32_t tracer;                                                 // names the dialect
+  int64_t size, group, input_bytes, parameter_bytes, output_bytes; // STORE_NONE: not recorded
 };
 struct flop_tags {
   struct store *store;
@@ -22,7 +22,7 @@ struct flop_tags {
 };
 enum flop_role {
   FLOP_OPERATOR, // has a count of its own, or none
-  FLOP_WRAPPER,  // does nothing itself: what is in it is its work
+  FLOP_WRAPPER,  // does nothing itself: its work is that of the layers in it
 };
 
 // Reads the tags of the layers in columns->spans (with their names): `layer_count` of them, numbered by `layer_of`.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both forms of A10 share: kernels by name in the order of the table.
+// Kernels by name in the order of the table, for both forms of A10.
 #ifndef XSP_ANALYZE_KERNELS_A10_KERNEL_NAMES_H
 #define XSP_ANALYZE_KERNELS_A10_KERNEL_NAMES_H
 
@@ -11,7 +11,7 @@ struct names {
   struct kernel_figures all;   // of all kernels, in layers or not
   size_t *order;               // groups by latency falling, then by name; those without a latency are left out
   size_t count;
-  const char *from; // kernels_from, and where the set stands in for the model's runs in the shares
+  const char *from; // kernels_from, or the set if it also serves for the model in the shares
 };
 struct names_row {
   const char *name;

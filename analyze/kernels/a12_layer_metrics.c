@@ -104,7 +104,7 @@ bool layer_metrics_find(struct question *question, const struct kernels *kernels
   return true;
 }
 
-// ---- the answer ------------------------------------------------------------------------------------------------------
+// ---- the answer -----------------------------------------------------------------------------------------------------
 // `dram`: one sum per observation, negative where the layer is not in it.
 static void put_row(struct question *question, const struct layer_metrics *metrics, const struct layer *layer,
                     const struct kernel_figures *figures, double *dram, size_t count)

@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-// ---- loading ---------------------------------------------------------------------------------------------------------
+// ---- loading --------------------------------------------------------------------------------------------------------
 static bool has_kernels(const struct question *question)
 {
   const struct view *view = question->view;
@@ -51,7 +51,7 @@ const struct roof *analytic_roof(const struct roofs *roofs, const struct flop_co
   return roofs_choose(roofs, flops);
 }
 
-// ---- rows ------------------------------------------------------------------------------------------------------------
+// ---- rows -----------------------------------------------------------------------------------------------------------
 struct analytic { // over all layers
   double flops, multiply_adds, latency_ms, unknown_ms;
   size_t known, above_roof;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A8's answer, which A9 gives with the roofs. Private to analyze.
+// A8's answer, which A9 gives with the roofs.
 #ifndef XSP_ANALYZE_KERNELS_A8_KERNELS_H
 #define XSP_ANALYZE_KERNELS_A8_KERNELS_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the kernels, copies and memory sets of one run, in order, with the layers they are in. Called by layer_rows.c while
-// the run's columns are there.
+// Finds the kernels, copies and memory sets of one run, in order, with the layers they are in. Called by layers/rows.c
+// while the run's columns are loaded.
 
 #include "analyze/kernels/device_rows.h"
 
@@ -15,7 +15,7 @@ static bool is_device_row(const struct run_columns *columns, size_t row)
          (category == columns->kernel || category == columns->memcpy || category == columns->memset);
 }
 
-// ---- order: merges what the source left in order ---------------------------------------------------------------------
+// ---- order: merges what the source left in order --------------------------------------------------------------------
 static inline bool is_before(const struct device_row *a, const struct device_row *b)
 {
   if (a->observation != b->observation)
@@ -64,7 +64,7 @@ static void sort_rows(struct device_rows *devices, struct arena *temporary)
     memcpy(devices->items, from, devices->count * sizeof *from);
 }
 
-// ---- finding ---------------------------------------------------------------------------------------------------------
+// ---- finding --------------------------------------------------------------------------------------------------------
 static size_t count_rows(const struct run_columns *columns)
 {
   size_t count = 0;
@@ -107,7 +107,7 @@ enum status device_rows_find(const struct run_columns *columns, const uint32_t *
   return STATUS_OK;
 }
 
-// ---- metrics ---------------------------------------------------------------------------------------------------------
+// ---- metrics --------------------------------------------------------------------------------------------------------
 static double *values_of_none(struct arena *arena, size_t count)
 {
   double *values = arena_alloc_array(arena, count, sizeof *values);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ran on the devices (or, as a primitive, on the CPU) in the observations of one run: kernels, copies, memory sets;
-// and the metrics of kernels. Private to layer_rows.c and kernels.c.
+// Device work (and primitives on the CPU) in the observations of one run: kernels, copies, memory sets;
+// and the metrics of kernels. Used by layers/rows.c and kernels.c.
 #ifndef XSP_ANALYZE_KERNELS_DEVICE_ROWS_H
 #define XSP_ANALYZE_KERNELS_DEVICE_ROWS_H
 

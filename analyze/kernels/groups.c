@@ -23,7 +23,7 @@ struct group_scratch {
   double *latency_ms; // by kernel: what its occupancy weighs; NULL: nothing is weighed
 };
 
-// ---- grouping --------------------------------------------------------------------------------------------------------
+// ---- grouping -------------------------------------------------------------------------------------------------------
 static double kernel_latency_ms(const struct question *question, const struct kernels *kernels, size_t kernel,
                                 double *values)
 {
@@ -120,7 +120,7 @@ struct kernel_figures kernels_figures_of_all(struct question *question, const st
   return figures;
 }
 
-// ---- latencies -------------------------------------------------------------------------------------------------------
+// ---- latencies ------------------------------------------------------------------------------------------------------
 // Layers and models are there even where they have no kernels: then their sums are 0.
 static bool is_there(const struct kernel_groups *groups, size_t group, size_t observation)
 {
@@ -173,7 +173,7 @@ static uint32_t read_latencies(struct kernel_groups *groups, struct kernel_figur
   return fewest;
 }
 
-// ---- metrics ---------------------------------------------------------------------------------------------------------
+// ---- metrics --------------------------------------------------------------------------------------------------------
 // A kernel that lacks a metric makes the sum NaN. Occupancies are weighed by the kernels' latencies; one that has none
 // (only metric runs have it) is left out of that mean.
 static void add_metrics(struct kernel_groups *groups, uint32_t kernel, size_t call)
@@ -246,7 +246,7 @@ void kernel_groups_figures(struct kernel_groups *groups, size_t group, struct ke
   read_metrics(groups, fewest, ret_figures);
 }
 
-// ---- under a roof ----------------------------------------------------------------------------------------------------
+// ---- under a roof ---------------------------------------------------------------------------------------------------
 void kernel_point(const struct question *question, const struct roofs *roofs, const struct kernel_figures *figures,
                   struct kernel_point *ret_point)
 {

@@ -11,15 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NO_LAYERS                                                                                                      \
-  (UINT32_MAX - 1) // in place of a layer, where kernels are told apart by their place in the observation
+#define NO_LAYERS (UINT32_MAX - 1) // instead of a layer, where kernels pair by their place in the observation
 
 struct call_range { // the devices' rows of one observation
   const struct layers_run *run;
   struct device_row *items;
   size_t first, end; // in items
   size_t kernels;
-  uint32_t observation; // as the layers' values stand
+  uint32_t observation; // as in the layers' values
 };
 struct found { // a kernel while pairing, later one of struct kernels.items
   uint32_t layer, name;
@@ -41,7 +40,7 @@ static bool has_layers(const struct view_set *set)
   return set != NULL && (set->levels.mask & XSP_LEVEL_MASK(XSP_LEVEL_LAYER)) != 0;
 }
 
-// ---- loading ---------------------------------------------------------------------------------------------------------
+// ---- loading --------------------------------------------------------------------------------------------------------
 static enum status load(struct question *question, struct kernels *kernels, struct error *err)
 {
   struct layers_part *parts = arena_alloc_array(question->scratch, 3, sizeof *parts);
@@ -93,7 +92,7 @@ static void list_ranges(struct calls *all)
   all->measured_ranges = kernels->observation_count;
 }
 
-// ---- pairing ---------------------------------------------------------------------------------------------------------
+// ---- pairing --------------------------------------------------------------------------------------------------------
 static uint32_t layer_of(const struct call_range *range, const struct device_row *device)
 {
   return device->item == ROW_NONE ? KERNEL_NO_LAYER : range->run->rows->items[device->item].layer;
@@ -170,7 +169,7 @@ static enum status pair_all(struct calls *all, struct error *err)
   return STATUS_OK;
 }
 
-// ---- from pairs to kernels -------------------------------------------------------------------------------------------
+// ---- from pairs to kernels ------------------------------------------------------------------------------------------
 static void list_names(struct question *question, struct kernels *kernels, struct arena *arena, const uint32_t *names)
 {
   struct pairing groups;
@@ -269,7 +268,7 @@ static void list_calls(struct question *question, const struct calls *all, size_
   }
 }
 
-// ---- what ran at once ------------------------------------------------------------------------------------------------
+// ---- what ran at once -----------------------------------------------------------------------------------------------
 struct unions { // of one layer, or of the observation
   int64_t reach_ns, sum_ns;
   bool is_started;
@@ -336,7 +335,7 @@ static void add_gpu(struct question *question, const struct calls *all)
   }
 }
 
-// ---- all together ----------------------------------------------------------------------------------------------------
+// ---- all together ---------------------------------------------------------------------------------------------------
 static enum status pair(struct question *question, struct calls *all, struct error *err)
 {
   struct kernels *kernels = all->kernels;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels of one batch size, paired across observations and across the sets that answer for latencies and for
-// metrics; groups of them, and their figures. What A8 to A15 have in common. Private to analyze.
+// metrics; groups of them, and their figures. Shared by A8 to A15.
 //
 //   kernels_answer (or question_batch + kernels_load) -> kernels_group_… -> kernel_groups_figures -> kernel_point
 #ifndef XSP_ANALYZE_KERNELS_KERNELS_H
@@ -52,7 +52,7 @@ struct kernels {
   size_t open, unobserved;            // kernels left out: never finished, in no observation
   struct kernel_calls calls;          // of `set`
   struct kernel_calls metric_calls;   // of `metric_set`
-  size_t metric_first, layer_first;   // where the values of these sets stand in layers
+  size_t metric_first, layer_first;   // the first observation of these sets in layers
 };
 
 // Chooses sets by the level rule, loads and pairs. `batch_size` has the level (kernels_exist, kernels_exist_by_layer).
@@ -74,13 +74,13 @@ enum status kernels_each_batch(struct question *question,
                                void *context, size_t *ret_count, struct error *err) MUST_CHECK;
 // kernels_without_layer, kernels_without_layer_ms
 void kernels_summarize_outside(struct question *question, const struct kernels *kernels);
-// What the rows' latency_from says: the set, where it stands in for one that should have answered. NULL: nothing.
+// The rows' latency_from: the set, if another one should have answered; else NULL.
 const char *kernels_from(const struct kernels *kernels);
 
 double kernels_layer_ms(struct question *question, const struct kernels *kernels, size_t layer);     // of layer_set
 double kernels_layer_gpu_ms(struct question *question, const struct kernels *kernels, size_t layer); // union; of `set`
 
-// ---- groups ----------------------------------------------------------------------------------------------------------
+// ---- groups ---------------------------------------------------------------------------------------------------------
 enum groups_kind { GROUPS_SPARSE, GROUPS_LAYERS, GROUPS_ALL };
 struct kernel_groups {
   const struct question *question;
@@ -103,7 +103,7 @@ struct kernel_groups kernels_group_by_layer(struct question *question, const str
 void kernel_groups_figures(struct kernel_groups *groups, size_t group, struct kernel_figures *ret_figures);
 struct kernel_figures kernels_figures_of_all(struct question *question, const struct kernels *kernels);
 
-// ---- a group under its roof ------------------------------------------------------------------------------------------
+// ---- a group under its roof -----------------------------------------------------------------------------------------
 struct kernel_point {
   const struct roof *roof;
   double intensity, throughput_flops_per_s; // by kernel latency

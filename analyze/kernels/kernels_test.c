@@ -22,7 +22,7 @@ static void ask(struct fixture *fixture, const char *id)
 static const struct fixture_layer conv = {"conv2d_48", "Conv2D", NULL, NULL, 208, UNKNOWN_BYTES};
 static const struct fixture_layer relu = {"relu_48", "Relu", NULL, NULL, 209, UNKNOWN_BYTES};
 
-// ---- pairing ---------------------------------------------------------------------------------------------------------
+// ---- pairing --------------------------------------------------------------------------------------------------------
 static void test_same_names_never_pool(void **unused)
 {
   (void)unused;
@@ -74,7 +74,7 @@ static void test_same_names_never_pool(void **unused)
   fixture_done(&fixture);
 }
 
-// ---- metrics ---------------------------------------------------------------------------------------------------------
+// ---- metrics --------------------------------------------------------------------------------------------------------
 // Two layers of one kernel each; in the metric run one lacks its reads, and in its second observation its flops.
 static void test_what_is_not_measured_is_null(void **unused)
 {
@@ -160,7 +160,7 @@ static void test_a_kernel_that_metric_runs_lack(void **unused)
   fixture_done(&fixture);
 }
 
-// ---- which run answers -----------------------------------------------------------------------------------------------
+// ---- which run answers ----------------------------------------------------------------------------------------------
 static void test_one_deep_run_says_so_in_every_row(void **unused)
 {
   (void)unused;
@@ -258,7 +258,7 @@ static void test_files_without_kernels(void **unused)
   fixture_done(&fixture);
 }
 
-// ---- GPU and non-GPU -------------------------------------------------------------------------------------------------
+// ---- GPU and non-GPU ------------------------------------------------------------------------------------------------
 static void test_unions_of_device_work(void **unused)
 {
   (void)unused;

@@ -54,7 +54,7 @@ static void layer(struct fixture *fixture, const char *name, const char *type, i
   fixture_layer(fixture, &(struct fixture_layer){name, type, NULL, NULL, -1, UNKNOWN_BYTES}, start, duration);
 }
 
-// ---- A9 --------------------------------------------------------------------------------------------------------------
+// ---- A9 -------------------------------------------------------------------------------------------------------------
 // Kernels of 1 ms: a convolution; one that does next to nothing; one that is faster than the V100 can be.
 static void three_kernels(struct fixture *fixture, const struct store_system_value *system, size_t count,
                           bool has_metrics)
@@ -182,7 +182,7 @@ static void test_roof_of_kernels_with_different_counters(void **unused)
   fixture_done(&fixture);
 }
 
-// ---- A12 -------------------------------------------------------------------------------------------------------------
+// ---- A12 ------------------------------------------------------------------------------------------------------------
 // Three layers in five observations, the metrics of which grow; a layer without kernels; a kernel outside of layers.
 static void growing(struct fixture *fixture, bool is_lacking)
 {
@@ -265,7 +265,7 @@ static void test_a12_needs_metrics(void **unused)
   fixture_done(&fixture);
 }
 
-// ---- A14 -------------------------------------------------------------------------------------------------------------
+// ---- A14 ------------------------------------------------------------------------------------------------------------
 // XSP Table V: layer 208 takes 7.59 ms, its kernels 7.45 ms.
 static void test_a14_the_papers_layer(void **unused)
 {

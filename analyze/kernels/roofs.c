@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The roofs of an experiment's machine, and where a point lies under them. Called by the analyses of kernels and layers.
-// What the run recorded of its system wins over the table of known GPUs, figure by figure.
+// The roofs of an experiment's machine, and points under them. Called by the analyses of kernels and layers. Recorded
+// figures take precedence over the table of known GPUs, figure by figure.
 #include "analyze/kernels/roofs.h"
 
 #include "analyze/kernels/systems.h"
@@ -150,11 +150,11 @@ void put_roof(struct table_builder *table, const struct roof *roof)
             cell_real(roof->ideal_arithmetic_intensity));
 }
 
-// Rounding alone must not raise suspicion, nor put what is just at a limit on the wrong side of it.
+// Rounding alone must not mark a point as suspect, nor move one at a limit to its wrong side.
 #define TOLERANCE 1e-9
 #define ROUNDING 1e-12
 
-// ---- a point ---------------------------------------------------------------------------------------------------------
+// ---- a point --------------------------------------------------------------------------------------------------------
 static double quotient(double over, double under)
 {
   return under > 0 ? over / under : NAN;

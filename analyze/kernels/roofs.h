@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the machine of an experiment can do at best: peak arithmetic throughput and memory bandwidth, per precision; and
-// where a point lies under them. Figures that nobody knows are NaN, and so is everything that follows from them.
-// Private to analyze.
+// Roofs of an experiment's machine: peak arithmetic throughput and memory bandwidth, per precision; points under them.
+// Unknown figures are NaN, and so is everything that follows from them.
 #ifndef XSP_ANALYZE_KERNELS_ROOFS_H
 #define XSP_ANALYZE_KERNELS_ROOFS_H
 
@@ -31,7 +30,7 @@ const struct roof *roofs_choose(const struct roofs *roofs, const double flops_by
 
 void put_roof(struct table_builder *table, const struct roof *roof);
 
-// ---- a point under a roof; NaN anywhere: not measured ------------------------------------------------------------------
+// ---- a point under a roof; NaN anywhere: not measured ---------------------------------------------------------------
 double roof_intensity(double flops, double bytes);                   // flops per byte; NaN where bytes is 0
 double roof_throughput_flops_per_s(double flops, double latency_ms); // NaN where the latency is 0
 const char *roof_bound(const struct roof *roof, double intensity);   // "memory", "compute" or NULL

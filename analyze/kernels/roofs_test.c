@@ -88,7 +88,7 @@ static void test_names_that_say_too_little(void **unused)
   assert_null(systems_find(NULL));
 }
 
-// ---- what a run says -------------------------------------------------------------------------------------------------
+// ---- what a run says ------------------------------------------------------------------------------------------------
 static struct roofs load(struct fixture *fixture, const struct store_system_value *values, size_t count)
 {
   struct roofs roofs;
@@ -197,7 +197,7 @@ static void test_the_precision_that_did_most(void **unused)
   fixture_done(&fixture);
 }
 
-// ---- points ----------------------------------------------------------------------------------------------------------
+// ---- points ---------------------------------------------------------------------------------------------------------
 static const struct roof v100 = {"single", 15.7e12, 900e9, 15.7e12 / 900e9};
 
 static void near_print(double value, double printed)

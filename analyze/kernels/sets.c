@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The level rule for kernels: whose latencies and whose metrics are reported, and what the answer says about it. Called by
-// kernels.c and, for what is noted, by A8 to A15.
+// The level rule for kernels: which sets latencies and metrics come from, and the notes about it. Called by kernels.c and by
+// A8 to A15.
 #include "analyze/kernels/kernels.h"
 
 #include <math.h>

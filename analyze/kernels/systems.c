@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of known GPUs, from data sheets, and how their names are recognised. Called by roofs.c. A wrong roof is worse
-// than none: a name is taken only where it says which model it is.
+// than none: a name counts only where it identifies the model.
 #include "analyze/kernels/systems.h"
 
 #include <ctype.h>
@@ -41,7 +41,7 @@ static const struct system_peaks mi300x = {0, 163.4, 81.7, 1307.4, 5300, "AMD In
 static const struct system_peaks mi325x = {0, 163.4, 81.7, 1307.4, 6000, "AMD Instinct MI325X data sheet"};
 
 // Names as drivers give them, without makers' words, in capitals, one space between words. Names without form and memory
-// are what the XSP paper calls its systems; no driver says them.
+// are what the XSP paper calls its systems; drivers do not report them.
 static const struct {
   const char *name;
   const struct system_peaks *peaks;

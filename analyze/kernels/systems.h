@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of known GPUs: what their makers say they can do at best. Private to analyze.
+// The table of known GPUs: what their makers say they can do at best.
 #ifndef XSP_ANALYZE_KERNELS_SYSTEMS_H
 #define XSP_ANALYZE_KERNELS_SYSTEMS_H
 

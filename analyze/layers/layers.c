@@ -17,7 +17,7 @@ struct observed {
   double kernels;
 };
 
-// ---- pairing ---------------------------------------------------------------------------------------------------------
+// ---- pairing --------------------------------------------------------------------------------------------------------
 static double *values_of_none(struct arena *arena, size_t count)
 {
   double *values = arena_alloc_array(arena, count + 1, sizeof *values);
@@ -76,7 +76,7 @@ static struct layer *pair_all(struct layers *layers, struct pairing *pairing, st
   return pairs;
 }
 
-// ---- from runs to layers ---------------------------------------------------------------------------------------------
+// ---- from runs to layers --------------------------------------------------------------------------------------------
 static enum status choose_mode(const struct question *question, const struct view_set *set, enum layer_mode *ret_mode,
                                struct error *err)
 {
@@ -221,7 +221,7 @@ enum status layers_answer(struct question *question, struct layers *ret_layers, 
   return STATUS_OK;
 }
 
-// ---- sums ------------------------------------------------------------------------------------------------------------
+// ---- sums -----------------------------------------------------------------------------------------------------------
 static double value_at(const struct layer *layer, enum layer_value which, size_t observation)
 {
   switch (which) {
@@ -280,7 +280,7 @@ double layers_total(const struct question *question, const struct layers *layers
   return question_statistic(question, layers_sums(question, layers, NULL, 1, which), layers->observation_count);
 }
 
-// ---- thirds ----------------------------------------------------------------------------------------------------------
+// ---- thirds ---------------------------------------------------------------------------------------------------------
 static const char *const third_names[] = {"B", "M", "E"};
 
 struct thirds thirds_of(const double pct[3])
@@ -323,7 +323,7 @@ void thirds_summarize(struct table_builder *table, struct thirds thirds)
   table_summary(table, "stage", cell_text(thirds.stage));
 }
 
-// ---- memory ----------------------------------------------------------------------------------------------------------
+// ---- memory ---------------------------------------------------------------------------------------------------------
 enum status layers_need_alloc(struct question *question, const struct layers *layers, struct error *err)
 {
   size_t unknown = 0;

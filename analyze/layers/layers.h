@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layers of one set, paired across its observations. Private to analyze.
+// The layers of one set, paired across its observations.
 #ifndef XSP_ANALYZE_LAYERS_LAYERS_H
 #define XSP_ANALYZE_LAYERS_LAYERS_H
 
@@ -9,8 +9,8 @@ struct layer {                          // one layer of the workload: a row of A
   uint32_t name;                        // string id
   int64_t index;                        // recorded, else its position in the observation that has most layers
   const char *name_text, *type, *shape; // NULL: unknown
-  const char *operation;                // of the model, where the type is the name of an implementation; NULL: not told
-  // One value per observation, of the further sets behind those of the first; NaN: absent there, or not measured.
+  const char *operation;                // the model's operator, where the type names an implementation; NULL: unknown
+  // One value per observation, those of the first set first; NaN: absent, or not measured.
   double *latency_ms, *alloc_bytes, *kernels;
   size_t present; // observations of the first set that have it
 };
@@ -45,7 +45,7 @@ enum layer_value { LAYER_LATENCY, LAYER_ALLOC, LAYER_KERNELS, LAYER_ONE };
 // Loads the layers of `set`. The mode is the request's, else the run's default, else outermost.
 enum status layers_load(struct question *question, const struct view_set *set, const char *from,
                         struct layers *ret_layers, struct error *err) MUST_CHECK;
-// As above, of several sets at once, which pair with each other. The first decides the mode. The parts must stay as long
+// As above, of several sets at once, which pair with each other. The first decides the mode. The parts must live as long
 // as the layers.
 enum status layers_load_parts(struct question *question, struct layers_part *parts, size_t part_count,
                               struct layers *ret_layers, struct error *err) MUST_CHECK;

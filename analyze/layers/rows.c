@@ -20,14 +20,14 @@ struct work {
   enum layer_mode mode;
   uint32_t idle[IDLE_CATEGORIES]; // string ids of categories that do not count
   size_t idle_count;              // 0: all count
-  struct arena *arena;            // of what is needed only meanwhile
+  struct arena *arena;            // of temporary memory
   uint32_t *above;                // by row: the nearest layer above it; ROW_NONE
   uint32_t *counts_as;            // by row, of layers: the layer that it counts as in this mode; ROW_NONE
   uint32_t *item_of;              // by row, of layers: the item of what it counts as; ROW_NONE
   struct layer_rows *rows;
 };
 
-// ---- which layers count ----------------------------------------------------------------------------------------------
+// ---- which layers count ---------------------------------------------------------------------------------------------
 static void find_above(struct work *work)
 {
   const struct run_columns *columns = work->columns;
@@ -54,7 +54,7 @@ static void find_idle(struct work *work)
                                           &work->idle[work->idle_count]);
 }
 
-// What each layer counts as: itself, or the nearest above that counts. Parents form no circles (correlate saw to it).
+// What each layer counts as: itself, or the nearest above that counts. Parents form no circles (correlate checks that).
 static void decide_counting(struct work *work)
 {
   const struct store_spans *spans = &work->columns->spans;
@@ -164,8 +164,8 @@ static void leave_own_time(struct work *work)
     work->rows->items[i].latency_ms = (double)(work->rows->items[i].duration_ns - nested[i]) / 1e6;
 }
 
-// ---- what is known of them -------------------------------------------------------------------------------------------
-// From here on item_of speaks for every layer: what a kernel is in counts as what lies around it.
+// ---- tags and kernels -----------------------------------------------------------------------------------------------
+// Afterwards item_of is filled for every layer: a kernel counts in the nearest layer around it that counts.
 static void spread_items(struct work *work)
 {
   const struct store_spans *spans = &work->columns->spans;
@@ -254,7 +254,7 @@ static enum status find_layers(struct work *work, struct arena *arena, struct er
   return read_tags(work, err);
 }
 
-// What runs in another observation than its layer is in no layer.
+// Device work in another observation than its layer is in no layer.
 static enum status find_devices(struct work *work, struct arena *arena, struct error *err)
 {
   struct device_rows *devices = &work->rows->devices;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layers of one run, and what ran on devices in them, before they are paired. Private to layers.c and kernels.c.
+// The layers of one run, and what ran on devices in them, before they are paired. Used by layers.c and kernels.c.
 #ifndef XSP_ANALYZE_LAYERS_ROWS_H
 #define XSP_ANALYZE_LAYERS_ROWS_H
 

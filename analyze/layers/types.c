@@ -37,7 +37,7 @@ static int compare_groups(const void *left, const void *right, void *context)
     return is_null_a ? 1 : -1;
   if (!is_null_a && types->values[a] != types->values[b])
     return types->values[a] > types->values[b] ? -1 : 1;
-  return a < b ? -1 : a > b; // groups stand by name
+  return a < b ? -1 : a > b; // groups are sorted by name
 }
 
 static void group(struct question *question, const struct layers *layers, struct types *types)

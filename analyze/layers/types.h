@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers grouped by type, for A5, A6 and A7. Private to analyze.
+// Layers grouped by type, for A5, A6 and A7.
 #ifndef XSP_ANALYZE_LAYERS_TYPES_H
 #define XSP_ANALYZE_LAYERS_TYPES_H
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tables over many models ask of one experiment, and notes that name experiments.
+// Questions of tables over many models about one experiment, and notes that name experiments.
 #include "analyze/models/survey.h"
 
 #include <stdio.h>
 #include <string.h>
 
-// ---- asking ----------------------------------------------------------------------------------------------------------
+// ---- asking ---------------------------------------------------------------------------------------------------------
 enum status survey_check(struct survey *survey, const struct survey_item *item, enum status status)
 {
   if (status == STATUS_INPUT)
@@ -41,7 +41,7 @@ const char *survey_text(struct survey *survey, const char *text)
   return text == NULL ? NULL : arena_copy(survey->arena, text, strlen(text));
 }
 
-// ---- notes -----------------------------------------------------------------------------------------------------------
+// ---- notes ----------------------------------------------------------------------------------------------------------
 void survey_note(struct survey *survey, const struct survey_item *item, const char *text)
 {
   size_t at = 0;
@@ -63,7 +63,7 @@ void survey_note(struct survey *survey, const struct survey_item *item, const ch
   note->last = item;
 }
 
-// ---- experiments -----------------------------------------------------------------------------------------------------
+// ---- experiments ----------------------------------------------------------------------------------------------------
 const struct store_system_value *survey_workload(const struct survey_item *item, const char *key)
 {
   for (size_t i = 0; i < item->workload_count; i++)

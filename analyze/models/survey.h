@@ -11,7 +11,7 @@ struct survey_item { // an experiment of one of the files
   const struct store_system_value *system, *workload;
   size_t system_count, workload_count;
   const char *model_name;  // as its workload names it, else by the workload's file, else the experiment's name
-  const char *system_name; // tells it from the other systems of the survey; NULL: nothing is known of it
+  const char *system_name; // unique in the survey; NULL: unknown
   size_t system_number;    // equal systems have the same, from 0
 };
 #define SURVEY_NAMES_MOST 8 // that a note lists
@@ -43,11 +43,11 @@ enum status survey_run(const struct analysis *analysis, struct store *const *sto
                        const struct analyze_request *request, struct arena *arena, struct table **ret_tables,
                        size_t *ret_count, struct error *err) MUST_CHECK;
 
-// ---- asking ----------------------------------------------------------------------------------------------------------
-// A question about one experiment, for the typed functions of the analyses. What they return lives until survey_next.
+// ---- asking ---------------------------------------------------------------------------------------------------------
+// A question about one experiment, for the typed functions of the analyses. Their results live until survey_next.
 enum status survey_question(struct survey *survey, const struct survey_item *item, int64_t batch, bool computing_only,
                             struct question **ret_question, struct error *err) MUST_CHECK;
-// Returns `status`; remembers the item's file where it says that the file is broken.
+// Returns `status`; STATUS_INPUT marks the item's file as broken.
 enum status survey_check(struct survey *survey, const struct survey_item *item, enum status status) MUST_CHECK;
 void survey_next(struct survey *survey);                          // frees what was loaded of the experiment
 const char *survey_text(struct survey *survey, const char *text); // a copy that lives as long as the answer; NULL: NULL

@@ -7,9 +7,8 @@
 
 #include <string.h>
 
-// ---- experiments -----------------------------------------------------------------------------------------------------
-// What a path to a model calls it: without folders, and without the ending that says what kind of file it is. A command
-// line (of `xsp run`) calls nothing.
+// ---- experiments ----------------------------------------------------------------------------------------------------
+// The model's name in a path: without folders and without the ending of its format. Command lines (of `xsp run`) have none.
 static const char *name_of_path(const char *path, struct arena *arena)
 {
   static const char *const endings[] = {"-symbol.json", ".onnx", ".ort", ".pb", ".xml", ".tflite", ".py"};
@@ -99,7 +98,7 @@ static void write_notes(struct survey *survey)
   }
 }
 
-// ---- the answer ------------------------------------------------------------------------------------------------------
+// ---- the answer -----------------------------------------------------------------------------------------------------
 static void finish(struct survey *survey, struct table *ret_table)
 {
   write_notes(survey);
@@ -112,7 +111,7 @@ static void finish(struct survey *survey, struct table *ret_table)
   table_answer(&survey->table, ret_table);
 }
 
-// On STATUS_INPUT survey->broken is the store that it lies at.
+// On STATUS_INPUT survey->broken is the broken store.
 static enum status answer_once(struct survey *survey, struct table *ret_table, struct error *err)
 {
   table_start(&survey->table, survey->arena);

@@ -60,8 +60,7 @@ static void put_value(struct buf *text, const char *key, const struct store_syst
     buf_format(text, "%s %s", key, value->text != NULL ? value->text : "");
 }
 
-// A system of the same name as others before it says what is different from each: "Tesla P4 (gpu_count 2, cpus 8)".
-// NULL: it has no name, or there is no memory.
+// The name, with what differs from earlier systems of the same name: "Tesla P4 (gpu_count 2, cpus 8)". NULL: no name.
 static const char *distinct_name(struct survey *survey, size_t index)
 {
   const struct survey_item *item = &survey->items[index];

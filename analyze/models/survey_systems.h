@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The machines of a survey's experiments: which are the same, what they are called, and what differs between them.
-// Private to analyze.
+//
 #ifndef XSP_ANALYZE_MODELS_SURVEY_SYSTEMS_H
 #define XSP_ANALYZE_MODELS_SURVEY_SYSTEMS_H
 

@@ -12,7 +12,7 @@
 
 #define FLOPS_DIFFER 0.05 // of the larger: above it two models of one name do not compute the same
 
-// ---- who is compared with whom ---------------------------------------------------------------------------------------
+// ---- who is compared with whom --------------------------------------------------------------------------------------
 // Names are the same where their letters and digits are, in any case: "ResNet50 v1", "resnet50_v1".
 static bool are_same_model(const char *a, const char *b)
 {
@@ -95,7 +95,7 @@ static const struct survey_item *find_pair(const struct survey *survey, const st
   return NULL;
 }
 
-// ---- one pair --------------------------------------------------------------------------------------------------------
+// ---- one pair -------------------------------------------------------------------------------------------------------
 struct side {
   struct model_summary models; // as in T8
   struct model_depth depth;    // as in T9
@@ -231,7 +231,7 @@ static void put_row(struct survey *survey, const struct sides *sides)
   note_flops(survey, sides);
 }
 
-// ---- the answer ------------------------------------------------------------------------------------------------------
+// ---- the answer -----------------------------------------------------------------------------------------------------
 static void note_unpaired_base(struct survey *survey, const char *base, const bool *is_paired)
 {
   for (size_t i = 0; i < survey->count; i++) {

@@ -14,7 +14,7 @@ static bool are_equal(const char *a, const char *b)
   return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
-// What is compared: one model in one version of one framework.
+// Compared are systems that ran one model in one version of one framework.
 static bool are_of_one_group(const struct survey_item *a, const struct survey_item *b)
 {
   return strcmp(a->model_name, b->model_name) == 0 &&
@@ -22,7 +22,7 @@ static bool are_of_one_group(const struct survey_item *a, const struct survey_it
          are_equal(a->of.experiment->framework_version, b->of.experiment->framework_version);
 }
 
-// ---- one experiment --------------------------------------------------------------------------------------------------
+// ---- one experiment -------------------------------------------------------------------------------------------------
 struct row {
   const struct survey_item *item;
   const struct batches *batches;
@@ -129,7 +129,7 @@ static enum status add_experiment(struct survey *survey, const struct survey_ite
   return STATUS_OK;
 }
 
-// ---- the answer ------------------------------------------------------------------------------------------------------
+// ---- the answer -----------------------------------------------------------------------------------------------------
 static enum status add_group(struct survey *survey, size_t first, bool *is_done, struct error *err)
 {
   const struct survey_item *items = survey->items;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What T8 reports of one experiment, for T10 as well.
+// One experiment in T8, for T10 as well.
 #ifndef XSP_ANALYZE_MODELS_T8_MODELS_H
 #define XSP_ANALYZE_MODELS_T8_MODELS_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// T9, the models in depth at their optimal batch sizes, as the paper's Table IX: the GPU's share of the latency, what is
-// computed and moved, under which roof that lies, and in which third of the model each of them is. One row per experiment.
+// T9, the models in depth at their optimal batch sizes, as the paper's Table IX: the GPU's share of the latency, flops
+// and traffic, their roof, and the third of the model in which each of them is. One row per experiment.
 #include "analyze/models/t9_depth.h"
 
 #include "analyze/a_list.h"
@@ -35,7 +35,7 @@ static struct roof roof_of(const struct roofs *roofs, const char *precision)
   return roofs->of[PRECISION_SINGLE];
 }
 
-// ---- one experiment --------------------------------------------------------------------------------------------------
+// ---- one experiment -------------------------------------------------------------------------------------------------
 static void take_model(struct survey *survey, const struct batches *batches, struct model_depth *depth)
 {
   const struct batch_point *point = batches_find(batches, depth->batch_size);
@@ -100,7 +100,7 @@ static struct analytic_work add_up(const struct layer_rooflines *rooflines)
   return sum;
 }
 
-// What follows from shapes has columns of its own; the flops themselves replace counters that were not read.
+// Analytic figures have columns of their own; analytic flops also replace counters that were not read.
 static void take_analytic(const struct roofs *roofs, struct model_depth *depth)
 {
   struct analytic_work *work = &depth->analytic;
@@ -188,7 +188,7 @@ enum status model_depth_lacks(const struct survey *survey, struct error *err)
                           : "no experiment has a run with the model, layer or kernel level at this batch size");
 }
 
-// ---- the table -------------------------------------------------------------------------------------------------------
+// ---- the table ------------------------------------------------------------------------------------------------------
 static void note_model(struct survey *survey, const struct survey_item *item, const struct model_depth *depth)
 {
   if (!depth->has_model) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What T9 reports of one experiment, for T10 as well.
+// One experiment in T9, for T10 as well.
 #ifndef XSP_ANALYZE_MODELS_T9_DEPTH_H
 #define XSP_ANALYZE_MODELS_T9_DEPTH_H
 

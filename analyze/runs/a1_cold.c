@@ -38,13 +38,13 @@ static double first_ms(const struct view *view, bool of_cold_runs)
   return found_ms;
 }
 
-// What the processes of a cold run took to load the model (`loads`), and from their start to the first answer (`starts`).
+// Times of a cold run's processes: to load the model (`loads`), and from their start to the first answer (`starts`).
 static enum status read_stages(struct question *question, const struct view_run *run, struct doubles *loads,
                                struct doubles *starts, struct error *err)
 {
   struct store *store = question->view->store;
   struct store_spans spans;
-  uint32_t load = 0, start = 0, load_name = 0; // 0: no span says so
+  uint32_t load = 0, start = 0, load_name = 0; // 0: no span has it
   (void)store_find_string(store, "load", 4, &load);
   (void)store_find_string(store, "cold", 4, &start);
   (void)store_find_string(store, "load model", 10, &load_name);

@@ -26,7 +26,7 @@ static void summarize(struct question *question, const struct batches *batches, 
     table_note(table, "%s", batches->why_not_optimal);
 }
 
-// What surrounds the predictions, for each batch size.
+// Loading, pre- and postprocessing, for each batch size.
 static enum status load_stages(struct question *question, const struct batches *batches, struct stages **ret_stages,
                                struct error *err)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- tracks and processes ----------------------------------------------------------------------------------------------
+// ---- tracks and processes -------------------------------------------------------------------------------------------
 
 static int compare_processes(const void *left, const void *right)
 {
@@ -57,7 +57,7 @@ uint32_t places_process(const struct places *places, uint32_t track_id)
   return track != NULL ? track->process : PLACE_NONE;
 }
 
-// ---- observations ----------------------------------------------------------------------------------------------------
+// ---- observations ---------------------------------------------------------------------------------------------------
 
 static int compare_models(const void *left, const void *right)
 {

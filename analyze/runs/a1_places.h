@@ -31,7 +31,7 @@ struct places {
   size_t count;
 };
 
-// All lies in the question's scratch. Orders `models`.
+// All memory is the question's scratch. Sorts `models`.
 enum status places_load(struct question *question, const struct view_run *run, struct model_span *models,
                         size_t model_count, struct places *ret_places, struct error *err) MUST_CHECK;
 // Below process_count; PLACE_NONE: no such track.

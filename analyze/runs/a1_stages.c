@@ -34,7 +34,7 @@ struct values { // of the set, in ms: load and once per process of a run, the ot
   VECTOR(double) of[VALUES_COUNT];
 };
 
-// ---- reading -----------------------------------------------------------------------------------------------------------
+// ---- reading --------------------------------------------------------------------------------------------------------
 
 static enum status visit(void *context, size_t first_row, const struct store_spans *spans,
                          const struct store_derived *derived, struct error *err)
@@ -113,7 +113,7 @@ static enum status mark_once(struct run_stages *stages, struct error *err)
   return STATUS_OK;
 }
 
-// ---- the figures ---------------------------------------------------------------------------------------------------------
+// ---- the figures ----------------------------------------------------------------------------------------------------
 
 static void add_to(double *sums, size_t at, const struct stage_span *span)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A1's figures of what surrounds a prediction: spans of application level and category load, preprocess or postprocess.
-// Which of them belong to which observation: docs/analyses.md. Private to analyze.
+// Which of them belong to which observation: docs/analyses.md.
 #ifndef XSP_ANALYZE_RUNS_A1_STAGES_H
 #define XSP_ANALYZE_RUNS_A1_STAGES_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Throughput per batch size, the optimal batch, and which batch an analysis speaks of. Called by A1 and, for the default
-// of --batch, by all that speak of one batch.
+// Throughput per batch size, the optimal batch, and the batch of an analysis. Called by A1 and, for the default of
+// --batch, by all analyses of one batch.
 #include "analyze/view.h"
 
 #include <math.h>
@@ -101,7 +101,7 @@ enum status question_batches(struct question *question, struct batches *ret_batc
     return error_set(err, STATUS_USE, "cannot read the rule for the optimal batch size", question->request->optimal,
                      "--optimal 'latency<=10ms'", "only latency<=NUMBER with ns, us, ms or s is known");
   ret_batches->points = arena_alloc_array(question->arena, view->set_count + 1, sizeof *ret_batches->points);
-  for (size_t i = 0; i < view->set_count; i++) { // sets stand by batch size
+  for (size_t i = 0; i < view->set_count; i++) { // sets are ordered by batch size
     int64_t batch_size = view->sets[i].batch_size;
     if (i > 0 && view->sets[i - 1].batch_size == batch_size)
       continue;

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-// The set that the rule gives for layers, where layers are its deepest level; and the same levels with kernels besides.
+// The set that the rule gives for layers, where layers are its deepest level; and the same levels with kernels.
 static bool find_sets(const struct view *view, int64_t batch_size, const struct view_set **ret_shallow,
                       const struct view_set **ret_deep)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the two forms of L0 share. Private to analyze.
+// Shared by the two forms of L0.
 #ifndef XSP_ANALYZE_RUNS_L0_OVERHEAD_H
 #define XSP_ANALYZE_RUNS_L0_OVERHEAD_H
 
