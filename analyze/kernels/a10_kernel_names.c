@@ -113,7 +113,7 @@ static enum status answer(struct question *question, struct error *err)
     return answer_by_name(question, err);
   if (strcmp(by, "batch") == 0)
     return names_by_batch(question, err);
-  return error_set(err, STATUS_USE, "cannot tell how to group A10", by, "--by batch", "only batch is known");
+  return error_set(err, STATUS_USE, "cannot group A10", by, "--by batch", "only batch is known");
 }
 
 const struct analysis analysis_a10 = {.id = "A10", .title = "kernels by name", .needs = "K", .answer = answer};

@@ -78,8 +78,7 @@ static enum status answer(struct question *question, struct error *err)
     put_row(table, &latencies, types->names[group], types->values[group], values, count);
   }
   if (latencies.by_operation > 0)
-    table_note(table, "convolutions: %zu of them by the model's operator, their type does not say so",
-               latencies.by_operation);
+    table_note(table, "convolutions: %zu of them by the model's operator, not by their type", latencies.by_operation);
   question_note_from(question, "model", latencies.model_from);
   table_summary(table, "convolution_pct_of_layers", cell_real(latencies.convolution_pct_of_layers));
   table_summary(table, "convolution_pct_of_model", cell_real(latencies.convolution_pct_of_model));

@@ -91,7 +91,7 @@ static enum status choose_mode(const struct question *question, const struct vie
   else if (strcmp(name, "module") == 0)
     *ret_mode = LAYER_MODULE;
   else
-    return error_set(err, STATUS_USE, "cannot tell which layers are meant", name, "--layer outermost",
+    return error_set(err, STATUS_USE, "unknown layer mode", name, "--layer outermost",
                      "known are outermost, innermost and module");
   return STATUS_OK;
 }
@@ -334,9 +334,8 @@ enum status layers_need_alloc(struct question *question, const struct layers *la
     unknown += !is_known;
   }
   if (unknown == layers->count)
-    return question_lacks(question, err, "no layer says how much memory it allocated (alloc_bytes)");
+    return question_lacks(question, err, "no layer has alloc_bytes, the memory that it allocated");
   if (unknown > 0)
-    table_note(&question->table, "%zu of %zu layers do not say what they allocated; sums leave them out", unknown,
-               layers->count);
+    table_note(&question->table, "%zu of %zu layers have no alloc_bytes; sums leave them out", unknown, layers->count);
   return STATUS_OK;
 }

@@ -219,7 +219,7 @@ static void note(struct survey *survey, const struct survey_item *item, const st
   if (!depth->has_layers)
     survey_note(survey, item, "without the layer level: no stages");
   else if (!depth->has_alloc && depth->latency_stage != NULL)
-    survey_note(survey, item, "layers that do not say what they allocate: no stage of memory");
+    survey_note(survey, item, "layers without alloc_bytes: no stage of memory");
   if (depth->layer_from != NULL)
     survey_note(survey, item, "layer latencies come from a deeper level: its overhead is included");
   if (depth->flops_from == NULL)
@@ -299,10 +299,9 @@ static enum status answer_all(struct survey *survey, struct error *err)
   }
   if (!is_any)
     return model_depth_lacks(survey, err);
-  table_note(
-      &survey->table,
-      "B, M, E: the first, middle or last third, in execution order, of the layers that are no constants, variables, "
-      "inputs, outputs or control");
+  table_note(&survey->table,
+             "B, M, E: the first, middle or last third, in execution order, of the layers except constants, variables, "
+             "inputs, outputs and control");
   return STATUS_OK;
 }
 

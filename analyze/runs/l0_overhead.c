@@ -175,7 +175,7 @@ static enum status answer(struct question *question, struct error *err)
     return answer_by_set(question, err);
   if (strcmp(by, "layer") == 0)
     return overhead_by_layer(question, err);
-  return error_set(err, STATUS_USE, "cannot tell how to group L0", by, "--by layer", "only layer is known");
+  return error_set(err, STATUS_USE, "cannot group L0", by, "--by layer", "only layer is known");
 }
 
 const struct analysis analysis_l0 = {.id = "L0", .title = "leveled overhead", .needs = "M", .answer = answer};
