@@ -42,7 +42,7 @@ static int64_t realtime_ns(void)
   return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-// What the runner says of its stages is at the application level, which it has at any level set.
+// The runner publishes its stages at application level, which it records at any level set.
 static const struct level_set cold_levels = {.mask = XSP_LEVEL_MASK(XSP_LEVEL_MODEL)};
 
 static enum status begin(struct cold *cold, struct cell *cell, int64_t run_id, int64_t batch, struct error *err)

@@ -28,7 +28,7 @@ static const char *const notes[] = {
     "of the first: the latency divided by that of the first variant at that batch size",
     "paired: the median over repetitions of an observation divided by the first variant's of the same repetition, with "
     "its "
-    "95 % interval: where that includes 1 the two are not told apart here",
+    "95 % interval: if it includes 1, the two do not differ measurably",
 };
 
 struct comparison {
@@ -164,7 +164,7 @@ enum status profile_compare(const struct profile_options *options, const struct 
   if (row_count > 0)
     tables[(*count)++] = (struct table){
         .id = "variants",
-        .title = "latencies beside each other",
+        .title = "latencies of the variants",
         .levels = comparison.answers[0] != NULL ? comparison.answers[0]->levels : NULL,
         .statistic = "trimmed:0.2",
         .columns = columns,

@@ -7,7 +7,7 @@ enum status lane_start(struct lane *lane, const struct runner_options *options, 
                        const char *tracers, struct error *err)
 {
   if (lane->session == NULL) {
-    // The runner's own stages (load, inputs) are spans at any level set; it keeps all else to the set's levels.
+    // The runner's own stages (load, inputs) are spans at any level set; all others follow the set's levels.
     struct collect_options session = {.level_mask = levels.mask | XSP_LEVEL_MASK(XSP_LEVEL_APPLICATION)};
     XSP_TRY(collect_create(&session, &lane->session, err));
   }

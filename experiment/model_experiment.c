@@ -73,7 +73,7 @@ static enum status start_lane(struct experiment *experiment, size_t number, stru
   struct level_set levels = levels_of(experiment, number);
   bool reaches_deep = level_set_deepest(levels) > XSP_LEVEL_LAYER;
   XSP_TRY(lane_start(lane, &runner, levels, reaches_deep ? options->tracers : NULL, err));
-  experiment->result->found[variant_of(experiment, number)] = lane->runner.found; // the last set says how layers come
+  experiment->result->found[variant_of(experiment, number)] = lane->runner.found; // the last set's: its layers are on
   return STATUS_OK;
 }
 
@@ -147,7 +147,7 @@ static bool is_over(const void *context)
 
 static const struct matrix_source source = {begin, observe, end, is_over};
 
-// The lanes end; what tracers in them said is kept with their first run.
+// Ends the lanes. Messages of their tracers become notes of their first run.
 static enum status end_lanes(struct experiment *experiment, struct span_of_lanes lanes, size_t batches_begun,
                              struct error *err)
 {

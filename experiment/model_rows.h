@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a profile's file says besides its spans: experiments, their systems and models, notes.
+// Rows of a profile's file other than spans: experiments, their systems and models, notes.
 #ifndef XSP_EXPERIMENT_MODEL_ROWS_H
 #define XSP_EXPERIMENT_MODEL_ROWS_H
 

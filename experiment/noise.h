@@ -20,7 +20,7 @@ struct noise {
 };
 
 // Percentages at which a source alone makes the figures FAIR or NOISY. Spread: beyond 3 % differences of a few per cent
-// between levels drown; beyond 10 % only factors can be told apart.
+// between levels are lost; beyond 10 % only factors are significant.
 #define NOISE_SPREAD_FAIR_PCT 3.0
 #define NOISE_SPREAD_NOISY_PCT 10.0
 #define NOISE_STOLEN_FAIR_PCT 0.5

@@ -19,7 +19,7 @@ static int by_span_id(const void *a, const void *b)
   return (left > right) - (left < right);
 }
 
-// The run's model spans, with what their tags say.
+// The run's model spans with their tags.
 static enum status load_observed(struct store *store, int64_t run_id, struct arena *arena,
                                  struct observed **ret_observed, size_t *ret_count, struct error *err)
 {

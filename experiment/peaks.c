@@ -144,7 +144,7 @@ static bool read_line(const char *path, char *line, size_t size)
   return is_read;
 }
 
-// Bytes of a CPU's last-level cache, and which CPUs share it; 0: the kernel does not say.
+// Bytes of a CPU's last-level cache, and which CPUs share it; 0: unknown.
 static size_t cache_of(size_t cpu, char *shared, size_t size)
 {
   char path[128];

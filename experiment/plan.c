@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The level sets of `xsp run --leveled`. Each set adds one level to a smaller one, so that L0 can say what that level
+// The level sets of `xsp run --leveled`. Each set adds one level to a smaller one, so that L0 can show what that level
 // costs: M; with ranges of the application, A/M; then layers, library calls, kernels. Called by program_experiment.c.
 #include "experiment/plan.h"
 
@@ -18,7 +18,7 @@ static void add(struct run_plan *plan, uint32_t mask)
   plan->sets[plan->set_count++] = (struct level_set){mask, false};
 }
 
-// Library calls have a set beside the kernels', not between layers and kernels: M/L and M/L/K must differ in nothing else
+// Library calls have a set next to the kernels', not between layers and kernels: M/L and M/L/K must differ in nothing else
 // (L0 --by layer). Where there are both, library calls are recorded with the kernels nowhere.
 void run_plan_make(struct level_set heard, uint32_t published_mask, struct run_plan *ret_plan)
 {

@@ -11,8 +11,8 @@
 struct run_plan {
   struct level_set sets[RUN_PLAN_SETS_MAXIMUM];
   size_t set_count;
-  uint32_t absent_mask; // levels that were on in the first execution and said nothing
-  bool is_silent;       // no level below the model said anything: the deepest set stays, to show what listening costs
+  uint32_t absent_mask; // levels that were on in the first execution and published nothing
+  bool is_silent;       // nothing was published below the model: the deepest set stays, to show the cost of listening
 };
 // All levels: what the first execution is recorded with, to find out what there is.
 struct level_set run_plan_everything(void);

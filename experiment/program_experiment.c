@@ -50,7 +50,7 @@ static enum status describe(struct experiment *experiment, struct error *err)
 }
 
 // ---- one execution ---------------------------------------------------------------------------------------------------
-// CPU time of xsp beside the program, of the program's time. What tracers cost inside the program is not in it: that
+// CPU time of xsp as a share of the program's time. The cost of tracers inside the program is not in it: that
 // is the difference between level sets.
 static double own_pct(const struct launch_result *ran)
 {
@@ -90,19 +90,19 @@ static enum status write_run(struct experiment *experiment, struct store_run *ru
 static enum status leave_failed(struct experiment *experiment, const struct launch_result *ran, struct error *err)
 {
   char note[128];
-  struct buf said;
-  buf_init(&said, BUF_MAXIMUM_DEFAULT);
-  streams_said(&experiment->streams, &said);
+  struct buf last;
+  buf_init(&last, BUF_MAXIMUM_DEFAULT);
+  streams_last_lines(&experiment->streams, &last);
   progress_clear(&experiment->progress);
   experiment->options->warning(
       "xsp: execution %u ended with status %d, the first with %d: no more are made%s%s", experiment->executions,
       launch_exit_status(ran->wait_status), experiment->result->exit_status,
       experiment->streams.input_is_lost ? "; its stdin was empty, because it could not be read twice" : "",
-      said.length > 0 ? "; the last it wrote to stderr:" : "");
-  for (char *rest = said.data, *line; rest != NULL && (line = strsep(&rest, "\n")) != NULL;)
+      last.length > 0 ? "; the last it wrote to stderr:" : "");
+  for (char *rest = last.data, *line; rest != NULL && (line = strsep(&rest, "\n")) != NULL;)
     if (rest != NULL || line[0] != 0)
       experiment->options->warning("%s", line);
-  buf_done(&said);
+  buf_done(&last);
   snprintf(note, sizeof note, "execution %u ended with status %d, the first with %d: no more were made",
            experiment->executions, launch_exit_status(ran->wait_status), experiment->result->exit_status);
   experiment->result->exit_status = launch_exit_status(ran->wait_status);
@@ -150,8 +150,8 @@ static unsigned count_planned(const struct experiment *experiment)
   return experiment->options->runs * (unsigned)experiment->set_count;
 }
 
-// Where nobody named levels, the run has those at which something was said: of the others nothing is known, and an analysis
-// must say that it lacks them, not that a device did nothing. The program is there always: its duration stands for a model's.
+// Without --levels, the run has those at which something was published: the others are unknown, and an analysis
+// must report that it lacks them, not that a device did nothing. The program is always a level: its duration is a model's.
 static uint32_t asked_levels(const struct experiment *experiment)
 {
   const struct run_experiment_options *options = experiment->options;
@@ -340,7 +340,7 @@ enum status run_experiment(const struct run_experiment_options *options, struct 
   struct experiment experiment = {.options = options, .result = ret_result};
   file_name_program(options->run.command, experiment.name, sizeof experiment.name);
   experiment.progress = (struct progress){.name = experiment.name, .show = options->progress};
-  experiment.streams = (struct streams){.saved = {-1, -1, -1}, .talk = -1, .input = {.copy = -1, .original = -1}};
+  experiment.streams = (struct streams){.saved = {-1, -1, -1}, .errors = -1, .input = {.copy = -1, .original = -1}};
   XSP_TRY(store_create(options->output_path, options->force, &experiment.store, err));
   if (is_repeated(options))
     streams_begin(&experiment.streams);

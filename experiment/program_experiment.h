@@ -37,7 +37,7 @@ struct run_experiment_result {
   struct noise noise;
 };
 
-// On error no output file appears and an old one is untouched; result->first tells whether the program ran.
+// On error no output file appears and an old one is untouched; result->first has whether the program ran.
 enum status run_experiment(const struct run_experiment_options *options, struct run_experiment_result *ret_result,
                            struct error *err) MUST_CHECK;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a finished file of `xsp run` says about itself, for the summary.
+// Figures of a finished file of `xsp run`, for the summary.
 #ifndef XSP_EXPERIMENT_PROGRAM_FACTS_H
 #define XSP_EXPERIMENT_PROGRAM_FACTS_H
 

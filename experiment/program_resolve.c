@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-// A file for the serialised execution, beside the output, and its one run. It never appears under its own name.
+// A file for the serialised execution, next to the output, with one run. It is discarded.
 static enum status create_scratch(const char *output_path, uint32_t level_mask, struct store **ret_scratch,
                                   struct store_run *ret_run, struct error *err)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `xsp run` asks of the spans of one execution, and what it says about them.
+// Questions about the spans of one execution, and tags for them.
 #ifndef XSP_EXPERIMENT_PROGRAM_SPANS_H
 #define XSP_EXPERIMENT_PROGRAM_SPANS_H
 

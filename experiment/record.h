@@ -7,7 +7,7 @@
 #include "experiment/noise.h"
 #include "format/level.h"
 
-// Adds the row and its system: what system_describe says, and `more`. Fills row->created_ns, system_id and xsp_version.
+// Adds the row and its system: values of system_describe, then `more`. Fills row->created_ns, system_id and xsp_version.
 enum status record_experiment(struct store *store, struct store_experiment *row, const struct store_system_value *more,
                               size_t more_count, struct error *err) MUST_CHECK;
 // Judges a correlated store by the latencies of its counted observations and by what changed between two readings. `levels`:
@@ -17,7 +17,7 @@ enum status record_noise(struct store *store, const struct level_set *levels, co
                          const struct disturbance *after, struct noise *noise, bool *ret_is_known,
                          struct error *err) MUST_CHECK;
 enum status record_verdict(struct store *store, const struct noise *noise, struct error *err) MUST_CHECK; // as notes
-// After a failure: what was measured stays in OUTPUT.partial, and `warning` says so; without any measurement nothing stays.
+// After a failure: what was measured stays in OUTPUT.partial, which `warning` reports; without any measurement nothing stays.
 void record_give_up(struct store *store, bool has_measured, bool has_committed, message_fn warning);
 
 #endif

@@ -25,7 +25,7 @@ static bool read_small(const char *path, char *text, size_t size)
   return got > 0;
 }
 
-// The number behind `key` at the start of a line ("throttled_usec 12"), NaN where it is not there.
+// The number after `key` at the start of a line ("throttled_usec 12"); NaN: not found.
 static double number_after(const char *text, const char *key)
 {
   size_t length = strlen(key);
@@ -115,7 +115,7 @@ double system_load_1min(void)
   return getloadavg(&load, 1) == 1 ? load : NAN;
 }
 
-// The text behind "key : " in /proc/cpuinfo.
+// The text after "key : " in /proc/cpuinfo.
 static const char *cpuinfo_text(struct arena *arena, const char *cpuinfo, const char *key)
 {
   const char *at = strstr(cpuinfo, key);

@@ -20,7 +20,7 @@ void variant_as_given(const struct profile_variant *variants, size_t count, size
 enum status variant_blame(const struct profile_variant *variants, size_t count, size_t variant, enum status status,
                           struct error *err);
 
-// Names for people, of `count` variants told apart: "openvino 2026.4"; with the library where framework and version are
+// Distinct names for people: "openvino 2026.4"; with the library where framework and version are
 // the same, with a number where that is, too. `label` has `size` bytes.
 void variant_label(const struct profile_found *found, size_t count, size_t variant, char *label, size_t size);
 

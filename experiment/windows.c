@@ -106,7 +106,8 @@ enum status profile_windows(struct store *store, int64_t experiment_id, const ch
   size_t window_count;
   size_t run_count;
   size_t count;
-  (void)onnx_file_windows(model_path, &arena, &windows, &window_count); // ONNX Runtime has said what is wrong with it
+  (void)onnx_file_windows(model_path, &arena, &windows,
+                          &window_count); // ONNX Runtime has reported what is wrong with it
   enum status status = STATUS_OK;
   const struct named *named = window_count == 0 ? NULL : find_names(store, windows, window_count, &arena, &count);
   if (named != NULL && count > 0)

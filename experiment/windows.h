@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tags of layers that the model's file knows and no profile of ONNX Runtime says.
+// Tags of layers that are in the model's file and in no profile of ONNX Runtime.
 #ifndef XSP_EXPERIMENT_WINDOWS_H
 #define XSP_EXPERIMENT_WINDOWS_H
 

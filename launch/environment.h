@@ -23,7 +23,7 @@ struct chosen_tracers {
   size_t count;
 };
 
-// Resolves options->tracers; tracers that can say nothing at options->levels are left out. Strings in `arena`.
+// Resolves options->tracers; tracers that publish nothing at options->levels are left out. Strings in `arena`.
 // STATUS_USE: no such tracer, too many, or a path that a list cannot carry.
 enum status tracers_choose(const struct launch_options *options, struct arena *arena,
                            struct chosen_tracers *ret_tracers, struct error *err) MUST_CHECK;

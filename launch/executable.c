@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the head of the file that a command starts. Called before the program runs, so that a loader that would refuse
-// libxsp.so is not asked to load it, and afterwards to say why nothing was recorded. Any file may stand there.
+// libxsp.so is not asked to load it, and afterwards to report why nothing was recorded. Handles any file.
 #include "launch/executable.h"
 
 #include <fcntl.h>

@@ -27,7 +27,7 @@ static void read_script(const char *text, size_t size, char interpreter[PATH_MAX
   interpreter[length] = '\0';
 }
 
-// The loader's path lies in the file where a PT_INTERP says; a head that does not reach so far says nothing.
+// The loader's path is in the file, at PT_INTERP; a head that does not reach so far is taken for dynamic.
 static enum executable_kind read_loader(const uint8_t *bytes, size_t size, const Elf64_Ehdr *head)
 {
   for (unsigned i = 0; i < head->e_phnum && i < PROGRAM_HEADERS_MOST; i++) {

@@ -30,7 +30,7 @@
 #define DRAIN_AT 0.25             // of the fullest ring; below it a drain would cost more than it frees
 #define HURRY_AT 0.1              // from here on draining must not wait for its turn
 #define DRAIN_EVERY_NS SECOND_NS  // and at least so often, where anything waits
-#define WAIT_ALL_LOOK_NS 50000000 // for processes that nobody tells us the end of
+#define WAIT_ALL_LOOK_NS 50000000 // for processes whose end is not signalled
 #define RING_RECORDS_PLENTY (UINT32_C(1) << 17)
 #define PLENTY_BYTES (UINT64_C(1) << 30) // of shared memory
 #define FLIGHT_RECORD_BYTES 32           // of a record in a ring
@@ -98,7 +98,7 @@ static int64_t switch_levels(struct capture *capture)
   return next_ns == INT64_MAX ? INT64_MAX : next_ns - since_start_ns;
 }
 
-// ---- draining beside the program --------------------------------------------------------------------------------------------
+// ---- draining while the program runs --------------------------------------------------------------------------------------------
 static void drain(struct capture *capture)
 {
   if (capture->status == STATUS_OK)
@@ -139,7 +139,7 @@ static int64_t look(struct capture *capture)
   return next_ns < LOOK_LEAST_NS ? LOOK_LEAST_NS : next_ns > LOOK_MOST_NS ? LOOK_MOST_NS : (int64_t)next_ns;
 }
 
-static void stand_beside(struct capture *capture)
+static void accompany(struct capture *capture)
 {
   set_gentle(capture, true);
   while (!capture->process.has_ended) {
@@ -222,7 +222,7 @@ static void wait_for_others(struct capture *capture)
 }
 
 // ---- the end ---------------------------------------------------------------------------------------------------------------------
-static void say(struct launch_result *result, const char *text, size_t length)
+static void add_message(struct launch_result *result, const char *text, size_t length)
 {
   size_t used = strlen(result->messages);
   while (length > 0 && text[length - 1] == '\n')
@@ -238,13 +238,13 @@ static void explain_counts(struct capture *capture, const struct collect_counts 
   if (capture->options->flight_recorder_bytes != 0 && counts->overwritten > 0)
     snprintf(text, sizeof text, "xsp: %" PRIu64 " older records were overwritten, as a flight recorder does",
              counts->overwritten);
-  say(capture->result, text, strlen(text));
+  add_message(capture->result, text, strlen(text));
   text[0] = '\0';
   if (counts->clock_step_ns != 0)
     snprintf(text, sizeof text,
              "xsp: the wall clock was set by %" PRId64 " ns meanwhile; times follow the clock as it was at first",
              counts->clock_step_ns);
-  say(capture->result, text, strlen(text));
+  add_message(capture->result, text, strlen(text));
 }
 
 static void explain_absence(struct capture *capture, bool has_program)
@@ -258,7 +258,7 @@ static void explain_absence(struct capture *capture, bool has_program)
                                          : "its loader did not bring libxsp.so in, or it saw no session folder";
   snprintf(text, sizeof text, "xsp: the program itself did not join the session: %s%s", why,
            capture->result->processes > 0 ? "; processes that it started did" : "");
-  say(capture->result, text, strlen(text));
+  add_message(capture->result, text, strlen(text));
 }
 
 static enum status add_program(struct capture *capture)
@@ -295,7 +295,7 @@ static void fill_result(struct capture *capture)
   char *copy = arena_copy(&capture->arena, messages, strlen(messages));
   if (capture->options->functions != NULL)
     functions_put_together(capture->options->functions, copy);
-  say(result, copy, strlen(copy));
+  add_message(result, copy, strlen(copy));
   explain_counts(capture, &counts);
   explain_absence(capture, processes.has_program);
 }
@@ -343,7 +343,7 @@ static enum status start(struct capture *capture)
     collect_set_levels(capture->session, NULL, 0);
   capture->started_ns = now_ns();
   (void)switch_levels(capture);
-  drain(capture); // nothing yet, but now the session says which file it belongs to, for `xsp recover`
+  drain(capture); // nothing yet, but the session now records its file, for `xsp recover`
   XSP_TRY(capture->status);
   capture->looked_ns = capture->started_ns = now_ns();
   DEBUG(launch, "start %s in %s, executable kind %d of %s", options->command[0], collect_directory(capture->session),
@@ -360,7 +360,7 @@ enum status launch_execute(const struct launch_options *options, struct store *s
   if (status == STATUS_OK) {
     uint64_t before_ns = own_ns();
     ret_result->was_started = true;
-    stand_beside(&capture);
+    accompany(&capture);
     ret_result->own_ns = own_ns() - before_ns;
     wait_for_others(&capture);
     process_done(&capture.process);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One execution of a program with tracers inside, drained into one run of a store. The traced program keeps its terminal,
-// process group, descriptors and signals; xsp stands beside it. One thread.
+// process group, descriptors and signals. One thread.
 #ifndef XSP_LAUNCH_EXECUTION_H
 #define XSP_LAUNCH_EXECUTION_H
 
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct launch_options {           // what the user said; strings borrowed
+struct launch_options {           // the user's options; strings borrowed
   char *const *command;           // argv of the program, NULL-terminated
   const char *const *tracers;     // names or paths with options, NULL-terminated; {"auto"}: all that are usable
   struct level_set levels;        // of this execution
@@ -25,7 +25,7 @@ struct launch_options {           // what the user said; strings borrowed
 };
 
 struct launch_result {
-  bool was_started;              // else the error says why
+  bool was_started;              // else the error has the reason
   bool cannot_exec;              // it was not started because there is no such program, or none that can be: status 127
   int wait_status;               // of waitpid
   bool was_interrupted;          // by a signal to xsp (Ctrl-C): no further executions
@@ -35,7 +35,7 @@ struct launch_result {
   uint64_t own_ns;               // CPU time of xsp while the program ran
   unsigned processes;            // that joined the session
   unsigned left_running;         // that still ran when the last drain was made
-  char messages[4096];           // what tracers said, newline-separated
+  char messages[4096];           // of tracers, newline-separated
 };
 
 // On error nothing more is running. `run` is the row of the run (run_id, levels are set by the caller, who has added it);

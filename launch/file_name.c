@@ -17,7 +17,7 @@ static enum status wrong(const char *pattern, const char *advice, struct error *
   return error_set(err, STATUS_USE, "cannot make a file name", pattern, advice, "%s", why);
 }
 
-// `*at` is behind "%q".
+// `*at` is after "%q".
 static enum status put_variable(const char *pattern, const char **at, struct buf *name, struct error *err)
 {
   char variable[256];
@@ -68,7 +68,7 @@ static enum status expand(const char *pattern, struct buf *name, struct error *e
       buf_put(name, "%", 1);
       break;
     default:
-      return wrong(pattern, "%h, %p, %q{NAME}, or %% for a percent sign", err, "'%' with something else behind it");
+      return wrong(pattern, "%h, %p, %q{NAME}, or %% for a percent sign", err, "an unknown character after '%'");
     }
   }
   if (name->length == 0)

@@ -7,7 +7,7 @@
 #include "base/error.h"
 
 // %h host, %p process number of xsp, %q{NAME} the variable NAME of the environment, %% a percent sign. STATUS_USE: another
-// character behind '%', a variable that is not set, an empty name. In `arena`.
+// character after '%', a variable that is not set, an empty name. In `arena`.
 enum status file_name_expand(const char *pattern, struct arena *arena, const char **ret_name,
                              struct error *err) MUST_CHECK;
 // "train.xsp" for `python3 -u train.py`, "prog.xsp" for `./prog`: in the current folder. NULL: out of memory.

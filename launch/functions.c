@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp's side of --functions: the list is read with the code that the traced process uses, so that both agree on it, and
-// what each process said of it is put together. Called by `xsp run`.
+// the processes' messages about it are joined. Called by `xsp run`.
 #include "launch/functions.h"
 
 #include "base/memory.h"
@@ -102,7 +102,7 @@ static void rule_text(const struct function_rule *rule, char *text, size_t size)
            rule->name);
 }
 
-// Whether the line, of `length` bytes, says that the process lacked `name`. A cut list lacks what it does not show.
+// Whether the line, of `length` bytes, reports that the process lacked `name`. A cut list lacks all that it does not show.
 static bool line_lacks(const char *text, size_t length, const char *name)
 {
   const char *end = text + length;
@@ -120,7 +120,7 @@ static bool line_lacks(const char *text, size_t length, const char *name)
   return end - names >= 3 && memcmp(end - 3, "…", 3) == 0;
 }
 
-// The next line that says what was found, from `at` on; NULL: none.
+// The next line about functions that were found, from `at` on; NULL: none.
 static const char *next_found(const char *at)
 {
   for (size_t length; *at != '\0'; at += length + (at[length] == '\n')) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The list of `xsp run --functions FILE`: its errors, told before the program starts, and what of it no process had.
+// The list of `xsp run --functions FILE`: its errors, reported before the program starts, and functions that no process had.
 #ifndef XSP_LAUNCH_FUNCTIONS_H
 #define XSP_LAUNCH_FUNCTIONS_H
 
@@ -8,13 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Reads the whole list. Errors say `FILE:LINE`. docs/functions.md has the grammar.
+// Reads the whole list. Errors have `FILE:LINE`. docs/functions.md has the grammar.
 enum status functions_file_check(const char *path, struct error *err) MUST_CHECK;
 
 // The levels that functions of the list are of, as a mask; 0 where the list cannot be read.
 uint32_t functions_file_levels(const char *path);
 
-// What tracers said, one process after the other, where there were several: that each of them lacked some of the functions
+// Messages of tracers, one process after the other: if several processes lacked functions, their lines
 // becomes one line about all of them. In place; the text never grows.
 void functions_put_together(const char *path, char *messages);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the parts of xsp lie: beside the program (a build folder), or in ../lib/xsp (an installation, the tarball).
+// Where the parts of xsp are: next to the program (a build folder), or in ../lib/xsp (an installation, the tarball).
 #ifndef XSP_LAUNCH_INSTALL_H
 #define XSP_LAUNCH_INSTALL_H
 

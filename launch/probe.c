@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The child processes of `xsp check`. A result that does not arrive complete is a result too: the child's end says why.
+// The child processes of `xsp check`. If the result does not arrive complete, the child's end is the reason.
 #include "launch/probe.h"
 
 #include <xsp/tracer.h>
@@ -45,11 +45,11 @@ static const char *no_option(const struct xsp_host *host, const char *name)
   return NULL;
 }
 
-static void say_nothing(const struct xsp_host *host, const char *message)
+static void ignore_message(const struct xsp_host *host, const char *message)
 {
 }
 
-// The host of a probe: what the tracer says goes into the result.
+// The host of a probe: the tracer's reports go into the result.
 struct probe_host {
   struct xsp_host host; // first: the address is the tracer's handle
   struct probe_result *result;
@@ -91,8 +91,8 @@ static void in_child_tracer(const void *what, struct probe_result *ret_result)
   }
   xsp_tracer_entry_fn entry;
   memcpy(&entry, &symbol, sizeof entry);
-  const struct probe_host host = {{sizeof host.host, XSP_ABI_VERSION, no_option, say_nothing, note_found, note_advice},
-                                  ret_result};
+  const struct probe_host host = {
+      {sizeof host.host, XSP_ABI_VERSION, no_option, ignore_message, note_found, note_advice}, ret_result};
   const struct xsp_tracer *tracer = entry(&host.host);
   if (tracer == NULL || tracer->name == NULL) {
     refuse(ret_result, STATUS_NO, "it refused this version of xsp");
@@ -102,9 +102,9 @@ static void in_child_tracer(const void *what, struct probe_result *ret_result)
   char why[sizeof ret_result->reason] = "";
   if (tracer->probe == NULL || tracer->probe(&host.host, why, sizeof why) == 0)
     ret_result->is_usable = true;
-  else // its own path still stands there where it found no library that opens
+  else // still its own path: it found no library that opens
     refuse(ret_result, strcmp(ret_result->library, what) == 0 ? STATUS_SYSTEM : STATUS_NO,
-           why[0] != 0 ? why : "its probe says no, without a reason");
+           why[0] != 0 ? why : "its probe failed without a reason");
 }
 
 // Probes, sends the result, and leaves without running the exit handlers of whatever was loaded.

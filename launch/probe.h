@@ -19,7 +19,7 @@ struct probe_result { // crosses the pipe as bytes: no pointers
   char version[128];
   char reason[1536];
   char advice[256];
-  char untold[64]; // predictors: what they do not tell of a layer
+  char untold[64]; // predictors: properties of layers that they do not report
 };
 
 // `library_path` NULL: search. Never fails: what goes wrong is the reason.

@@ -72,7 +72,7 @@ bool proc_any_in(const char *session)
   DIR *all = opendir("/proc");
   snprintf(wanted, sizeof wanted, "XSP_SESSION=%s", session);
   while (all != NULL && !is_found && (entry = readdir(all)) != NULL) {
-    snprintf(path, sizeof path, "/proc/%ld/environ", strtol(entry->d_name, NULL, 10)); // 0: what is no process
+    snprintf(path, sizeof path, "/proc/%ld/environ", strtol(entry->d_name, NULL, 10)); // 0: not a process
     FILE *environment = fopen(path, "re");                                             // not those of other users
     while (environment != NULL && !is_found && getdelim(&variable, &room, 0, environment) > 0)
       is_found = strcmp(variable, wanted) == 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts the program and stands beside it. Called by execution.c.
+// Starts the program, waits for it, and handles signals meanwhile. Called by execution.c.
 //
 // Signals. The terminal and `kill -PGID` send to the whole process group, so the program has them already; what is sent to
 // xsp's own number has to be sent on. Which it was cannot be seen from a signal, so there is a *sentinel*: a child in the
@@ -220,7 +220,7 @@ enum status process_start(char *const *command, char *const *environment, struct
   return cannot_start(command[0], has_failed ? note.error : fork_error, err);
 }
 
-// ---- beside it -------------------------------------------------------------------------------------------------------------
+// ---- while it runs -------------------------------------------------------------------------------------------------------------
 
 // Stops as the program stopped, so that the shell that waits for xsp sees it; goes on when it is continued.
 static void stop_too(struct process *process, int number)

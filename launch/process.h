@@ -28,7 +28,7 @@ enum status process_start(char *const *command, char *const *environment, struct
                           bool *ret_cannot_exec, struct error *err) MUST_CHECK;
 // Handles signals until the program has ended, or `timeout_ns` later.
 void process_wait(struct process *process, int64_t timeout_ns);
-// After its end: whether xsp was told to end, too, since the last look.
+// After its end: whether a signal asked xsp to end, too, since the last call.
 bool process_is_asked_to_end(struct process *process);
 void process_done(struct process *process);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parent's side of the runner protocol. A framework may abort, hang or be killed in the runner; here that becomes
-// an error that says so, with the last lines the framework wrote.
+// an error with the framework's last lines.
 #include "launch/runner.h"
 
 #include "base/debug.h"
@@ -25,9 +25,9 @@
 #include <unistd.h>
 
 #define QUIT_WAIT_MS 5000
-#define LOOK_EVERY_MS 500         // while an answer is awaited
-#define TALK_BYTES_MOST (4 << 20) // of what the runner wrote, kept in memory
-#define TALK_BYTES_KEPT (64 << 10)
+#define LOOK_EVERY_MS 500           // while an answer is awaited
+#define OUTPUT_BYTES_MOST (4 << 20) // of what the runner wrote, kept in memory
+#define OUTPUT_BYTES_KEPT (64 << 10)
 
 static int64_t now_ms(void)
 {
@@ -54,15 +54,18 @@ static enum status make_work_directory(struct runner *runner, struct error *err)
 enum status runner_start(struct runner *runner, const struct runner_options *options, struct level_set levels,
                          const char *session_directory, const char *tracers, struct error *err)
 {
-  *runner = (struct runner){
-      .levels = levels, .control = -1, .talk = -1, .timeout_s = options->timeout_s, .model_path = options->model_path};
+  *runner = (struct runner){.levels = levels,
+                            .control = -1,
+                            .output = -1,
+                            .timeout_s = options->timeout_s,
+                            .model_path = options->model_path};
   runner->interrupted = options->interrupted;
   XSP_TRY(make_work_directory(runner, err));
   int pair[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
     return error_set_errno(err, STATUS_SYSTEM, "cannot make a socket pair", NULL, NULL);
   runner->control = pair[0];
-  runner->talk = memfd_create("xsp-runner-talk", MFD_CLOEXEC);
+  runner->output = memfd_create("xsp-runner-output", MFD_CLOEXEC);
   struct arena arena = {0};
   char *arguments[RUNNER_ARGUMENTS_MAXIMUM];
   runner_arguments(options, runner, pair[1], &arena, arguments);
@@ -70,7 +73,7 @@ enum status runner_start(struct runner *runner, const struct runner_options *opt
     DEBUG(launch, "runner argument %zu: %s", i, arguments[i]);
   pid_t process = fork();
   if (process == 0)
-    runner_become(arguments, session_directory, tracers, runner->talk, pair[1]);
+    runner_become(arguments, session_directory, tracers, runner->output, pair[1]);
   enum status status = STATUS_OK;
   if (process < 0)
     status = error_set_errno(err, STATUS_SYSTEM, "cannot start the runner", options->program, NULL);
@@ -82,30 +85,30 @@ enum status runner_start(struct runner *runner, const struct runner_options *opt
 }
 
 // A framework may write without end; only the end of it is ever shown.
-static void trim_talk(const struct runner *runner)
+static void trim_output(const struct runner *runner)
 {
   struct stat status;
-  if (runner->talk >= 0 && fstat(runner->talk, &status) == 0 && status.st_blocks > TALK_BYTES_MOST / 512 &&
-      status.st_size > TALK_BYTES_KEPT)
-    (void)fallocate(runner->talk, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, status.st_size - TALK_BYTES_KEPT);
+  if (runner->output >= 0 && fstat(runner->output, &status) == 0 && status.st_blocks > OUTPUT_BYTES_MOST / 512 &&
+      status.st_size > OUTPUT_BYTES_KEPT)
+    (void)fallocate(runner->output, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, status.st_size - OUTPUT_BYTES_KEPT);
 }
 
 // The last lines of what the runner wrote, on one line, newest last.
-static void talk_tail(const struct runner *runner, char *text, size_t size)
+static void output_tail(const struct runner *runner, char *text, size_t size)
 {
   text[0] = 0;
-  if (runner->talk < 0)
+  if (runner->output < 0)
     return;
-  off_t end = lseek(runner->talk, 0, SEEK_END);
+  off_t end = lseek(runner->output, 0, SEEK_END);
   off_t from = end > (off_t)size - 1 ? end - (off_t)size + 1 : 0;
-  ssize_t got = pread(runner->talk, text, size - 1, from);
+  ssize_t got = pread(runner->output, text, size - 1, from);
   text[got > 0 ? got : 0] = 0;
   while (got > 0 && (text[got - 1] == '\n' || text[got - 1] == ' '))
     text[--got] = 0;
 }
 
 // Waits for the process to end, which it may not do by itself: a framework's destructors may hang, and it may have closed
-// the socket without meaning to. Returns its wait status; says where it had to be killed.
+// the socket without meaning to. Returns its wait status.
 static int reap(struct runner *runner, bool *ret_was_killed)
 {
   int64_t deadline = now_ms() + QUIT_WAIT_MS;
@@ -122,13 +125,13 @@ static int reap(struct runner *runner, bool *ret_was_killed)
   return how;
 }
 
-// The runner closed its end, or ended: reaps it and says how it died.
+// The runner closed its end, or ended: reaps it; the error is how it died.
 static enum status explain_death(struct runner *runner, struct error *err)
 {
   bool was_killed = false;
   int how = reap(runner, &was_killed);
   char tail[320];
-  talk_tail(runner, tail, sizeof tail);
+  output_tail(runner, tail, sizeof tail);
   const char *separator = tail[0] != 0 ? "; it last wrote: " : "";
   if (was_killed)
     return error_set(err, STATUS_SYSTEM, "the runner does not answer", runner->model_path, NULL,
@@ -146,7 +149,7 @@ static enum status explain_death(struct runner *runner, struct error *err)
                    runner->model_path, "xsp check", "exit status %d%s%s", WEXITSTATUS(how), separator, tail);
 }
 
-// Ended, though not yet reaped. The socket does not say so where a child of the runner holds the other end.
+// Ended, though not yet reaped. The socket stays open where a child of the runner holds the other end.
 static bool has_ended(const struct runner *runner)
 {
   siginfo_t info = {0};
@@ -167,7 +170,7 @@ static enum status read_line(struct runner *runner, char *line, size_t size, str
     }
     if (ready < 0 && errno == EINTR)
       continue;
-    trim_talk(runner);
+    trim_output(runner);
     if (ready == 0 && left > 0 && !has_ended(runner))
       continue;
     if (ready == 0 && left > 0)
@@ -328,9 +331,9 @@ void runner_close(struct runner *runner)
   }
   if (runner->control > 0)
     close(runner->control);
-  if (runner->talk > 0)
-    close(runner->talk);
+  if (runner->output > 0)
+    close(runner->output);
   if (runner->work_directory[0] != 0)
     folder_remove_flat(runner->work_directory);
-  *runner = (struct runner){.control = -1, .talk = -1};
+  *runner = (struct runner){.control = -1, .output = -1};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One runner process as `xsp profile` sees it: start, ask, wait with a bound, and say how it died. One thread.
+// One runner process as `xsp profile` sees it: start, ask, wait with a bound, explain its death. One thread.
 #ifndef XSP_LAUNCH_RUNNER_H
 #define XSP_LAUNCH_RUNNER_H
 
@@ -32,7 +32,7 @@ struct runner_options {
   const volatile sig_atomic_t *interrupted;
 };
 
-// What a runner said of its framework when the model was open.
+// What a runner reported of its framework when the model was open.
 struct profile_found {
   char framework[64], framework_version[64], library[1024], layer_source[64];
   char note[256]; // of the framework on itself; "": none
@@ -42,7 +42,7 @@ struct runner {
   struct level_set levels;
   pid_t process;
   int control; // socket; -1: closed
-  int talk;    // memfd with what the runner wrote to stderr
+  int output;  // memfd with what the runner wrote to stderr
   unsigned timeout_s;
   const volatile sig_atomic_t *interrupted; // borrowed; may be NULL
   const char *model_path;                   // borrowed, for errors
@@ -59,8 +59,8 @@ enum status runner_wait_ready(struct runner *runner, struct error *err) MUST_CHE
 enum status runner_prepare(struct runner *runner, int64_t batch, struct error *err) MUST_CHECK;
 enum status runner_predict(struct runner *runner, int64_t batch, enum runner_inference kind,
                            struct error *err) MUST_CHECK;
-// What the opened model takes and gives: `visit` gets "input" or "output", its name, type (0: not told) and shape ("N,3,224",
-// "-": not told).
+// Inputs and outputs of the opened model: `visit` gets "input" or "output", the name, type (0: unknown) and shape ("N,3,224",
+// "-": unknown).
 typedef void (*runner_visit_fn)(void *context, const char *kind, const char *name, enum tensor_type type,
                                 const char *shape);
 enum status runner_describe(struct runner *runner, runner_visit_fn visit, void *context, struct error *err) MUST_CHECK;

@@ -9,7 +9,7 @@
 
 struct stdin_copy {
   int copy;     // a file without a name; -1: there is none
-  int original; // xsp's own stdin, while the pump stands in between; else -1
+  int original; // xsp's own stdin, while the pump runs; else -1
   pid_t pump;   // 0: none
 };
 // Puts a process between stdin, which is a pipe, and descriptor 0. Where that cannot be done, all stays as it was.

@@ -10,11 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SAID_BYTES 2000
+#define LAST_BYTES 2000
 
 void streams_begin(struct streams *streams)
 {
-  *streams = (struct streams){.saved = {-1, -1, -1}, .talk = -1, .input = {.copy = -1, .original = -1}};
+  *streams = (struct streams){.saved = {-1, -1, -1}, .errors = -1, .input = {.copy = -1, .original = -1}};
   struct stat facts;
   if (fstat(STDIN_FILENO, &facts) != 0)
     return;
@@ -48,13 +48,13 @@ static int open_input(const struct streams *streams)
 
 enum status streams_redirect(struct streams *streams, struct error *err)
 {
-  if (streams->talk < 0)
-    streams->talk = memfd_create("xsp-stderr", MFD_CLOEXEC);
+  if (streams->errors < 0)
+    streams->errors = memfd_create("xsp-stderr", MFD_CLOEXEC);
   int input = open_input(streams);
   int output = open("/dev/null", O_WRONLY | O_CLOEXEC);
-  bool is_open = input >= 0 && output >= 0 && streams->talk >= 0 && ftruncate(streams->talk, 0) == 0 &&
-                 lseek(streams->talk, 0, SEEK_SET) == 0;
-  const int wanted[3] = {input, output, streams->talk};
+  bool is_open = input >= 0 && output >= 0 && streams->errors >= 0 && ftruncate(streams->errors, 0) == 0 &&
+                 lseek(streams->errors, 0, SEEK_SET) == 0;
+  const int wanted[3] = {input, output, streams->errors};
   if (is_open)
     fflush(NULL);
   for (int stream = 0; stream < 3 && is_open; stream++) {
@@ -86,14 +86,14 @@ void streams_restore(struct streams *streams)
   streams->is_redirected = false;
 }
 
-void streams_said(const struct streams *streams, struct buf *out)
+void streams_last_lines(const struct streams *streams, struct buf *out)
 {
-  char text[SAID_BYTES];
-  off_t end = streams->talk >= 0 ? lseek(streams->talk, 0, SEEK_END) : 0;
+  char text[LAST_BYTES];
+  off_t end = streams->errors >= 0 ? lseek(streams->errors, 0, SEEK_END) : 0;
   if (end <= 0)
     return;
   off_t start = end > (off_t)sizeof text ? end - (off_t)sizeof text : 0;
-  ssize_t length = pread(streams->talk, text, sizeof text, start);
+  ssize_t length = pread(streams->errors, text, sizeof text, start);
   if (length <= 0)
     return;
   const char *begin = text;
@@ -106,9 +106,9 @@ void streams_said(const struct streams *streams, struct buf *out)
 
 void streams_done(struct streams *streams)
 {
-  if (streams->talk >= 0)
-    close(streams->talk);
-  streams->talk = -1;
+  if (streams->errors >= 0)
+    close(streams->errors);
+  streams->errors = -1;
   stdin_copy_end(&streams->input);
   stdin_copy_done(&streams->input);
 }

@@ -13,7 +13,7 @@
 
 struct streams {
   int saved[3];       // xsp's own descriptors (main makes sure that there are three)
-  int talk;           // what a repetition writes to stderr; a file without a name
+  int errors;         // what a repetition writes to stderr; a file without a name
   off_t input_at;     // stdin is a file, read from here on
   bool input_is_file; // later executions read it again
   bool input_is_lost; // no file, and no copy of it: later executions find it empty
@@ -27,7 +27,7 @@ void streams_first_ended(struct streams *streams);
 enum status streams_redirect(struct streams *streams, struct error *err) MUST_CHECK;
 void streams_restore(struct streams *streams);
 // The last lines that the execution wrote to stderr.
-void streams_said(const struct streams *streams, struct buf *out);
+void streams_last_lines(const struct streams *streams, struct buf *out);
 void streams_done(struct streams *streams);
 
 #endif

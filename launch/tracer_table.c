@@ -22,7 +22,7 @@ const struct known_tracer known_tracers[] = {
      .door = DOOR_VENDOR,
      .level_mask = A | L | LIB,
      .is_annotations = true,
-     // 0: no limit. With a limit OpenCV leaves layers out, and says so on the program's stderr when it ends.
+     // 0: no limit. With a limit OpenCV leaves layers out and prints that to the program's stderr at its end.
      .variables = {{"INTEL_LIBITTNOTIFY64", SET, VALUE_TRACER, 0, NULL},
                    {"OPENCV_TRACE_DEPTH_OPENCV", IF_ABSENT, VALUE_TEXT, L, "0"},
                    {"OPENCV_TRACE_MAX_CHILDREN_OPENCV", IF_ABSENT, VALUE_TEXT, L, "0"},

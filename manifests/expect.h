@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a manifest says of a model's inputs and outputs, against what the framework says: as one text each, from xsp to the
+// Inputs and outputs that a manifest expects, to be compared with the framework's: one text each, from xsp to the
 // runner. Where the framework leaves a dimension free, the manifest's size or name for it holds.
 #ifndef XSP_MANIFESTS_EXPECT_H
 #define XSP_MANIFESTS_EXPECT_H
@@ -29,7 +29,7 @@ struct expectation {
 #define EXPECTATION_SHAPE_SIZE 512
 // "N,3,224,224"; "?" for a free dimension without a name.
 void expectation_shape(const struct tensor_info *info, char *text, size_t size);
-// xsp: appends the text that stands behind --expect.
+// xsp: appends the value of --expect.
 void expectation_format(const struct expectation *expectation, struct buf *out);
 // Runner: strings live in `arena`. False where the text is malformed.
 bool expectation_parse(const char *text, struct arena *arena, struct expectation *ret_expectation);

@@ -65,7 +65,7 @@ enum status fields_read(const struct fields *fields, const struct field *table, 
 {
   bool seen[KEYS_MAXIMUM] = {false};
   if (map->kind != NODE_MAP)
-    return fields_wrong(fields, map, "docs/manifests.md", "%s is a mapping, here stands %s", what,
+    return fields_wrong(fields, map, "docs/manifests.md", "%s must be a mapping, this is %s", what,
                         document_kind_name(map->kind));
   for (const struct document_node *node = map->first; node != NULL; node = node->next) {
     const struct field *field = table;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models that a script makes: called once, its result kept in the cache. Made beside its place and renamed, under a lock, so
+// Models that a script makes: called once, its result cached. Made in a folder next to its place and renamed, under a lock, so
 // that nothing half-made is ever found and two xsp that want the same model make it once.
 #include "manifests/source.h"
 
@@ -76,7 +76,7 @@ enum status manifest_script(const struct manifest *manifest, const char *script,
   size_t length = parent != NULL && realpath(parent, folder) != NULL ? strlen(folder) : 0;
   if (length == 0 || strncmp(real, folder, length) != 0 || (length > 1 && real[length] != '/'))
     return manifest_wrong(manifest, manifest->source_line, STATUS_INPUT, "a copy of it there", err,
-                          "%s is outside of the manifest's folder (%s), and what is run must lie in it", script, real);
+                          "%s is outside of the manifest's folder (%s), and scripts must be in it", script, real);
   *ret_path = arena_copy(arena, real, strlen(real));
   return STATUS_OK;
 }

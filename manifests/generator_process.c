@@ -20,8 +20,8 @@
 
 #define ARGUMENTS_MAXIMUM (MANIFEST_LIST_MAXIMUM + 8)
 #define LOOK_EVERY_MS 100
-#define TELL_EVERY_S 10
-#define TALK_BYTES 4096 // of the end of what it wrote
+#define REPORT_EVERY_S 10
+#define TAIL_BYTES 4096 // of the end of what it wrote
 
 static const int held_signals[] = {SIGINT, SIGTERM, SIGHUP};
 #define HELD (sizeof held_signals / sizeof held_signals[0])
@@ -57,7 +57,7 @@ void manifest_run_end(void)
     raise(caught);
 }
 
-static void child_main(const char *const *arguments, int talk, pid_t parent)
+static void child_main(const char *const *arguments, int output, pid_t parent)
 {
   char python[PATH_MAX];
   const char *all[ARGUMENTS_MAXIMUM + 2];
@@ -73,13 +73,13 @@ static void child_main(const char *const *arguments, int talk, pid_t parent)
   setpgid(0, 0);
   for (size_t i = 0; i < HELD; i++)
     sigaction(held_signals[i], &before[i], NULL);
-  setenv("PYTHONDONTWRITEBYTECODE", "1", 1); // nothing appears beside the user's scripts
+  setenv("PYTHONDONTWRITEBYTECODE", "1", 1); // no new files next to the user's scripts
   setenv("PYTHONHASHSEED", "0", 1);          // the same model every time
   int nothing = open("/dev/null", O_RDONLY);
   if (nothing >= 0)
     dup2(nothing, 0);
-  dup2(talk, 1);
-  dup2(talk, 2);
+  dup2(output, 1);
+  dup2(output, 2);
   execvp(all[0], (char *const *)(const void *)all);
   dprintf(2, "cannot start %s: %s\n", all[0], strerror(errno));
   _exit(127);
@@ -92,35 +92,35 @@ static double now_s(void)
   return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-struct talk { // the end of what the script wrote
-  char bytes[TALK_BYTES];
+struct output_tail { // the end of what the script wrote
+  char bytes[TAIL_BYTES];
   size_t length;
 };
 
 // False at its end.
-static bool read_talk(int fd, struct talk *talk)
+static bool read_output(int fd, struct output_tail *tail)
 {
-  if (talk->length > TALK_BYTES / 2) {
-    size_t cut = talk->length - TALK_BYTES / 2;
-    memmove(talk->bytes, talk->bytes + cut, talk->length - cut);
-    talk->length -= cut;
+  if (tail->length > TAIL_BYTES / 2) {
+    size_t cut = tail->length - TAIL_BYTES / 2;
+    memmove(tail->bytes, tail->bytes + cut, tail->length - cut);
+    tail->length -= cut;
   }
-  ssize_t got = read(fd, talk->bytes + talk->length, TALK_BYTES - talk->length);
+  ssize_t got = read(fd, tail->bytes + tail->length, TAIL_BYTES - tail->length);
   if (got > 0)
-    talk->length += (size_t)got;
+    tail->length += (size_t)got;
   return got > 0 || (got < 0 && (errno == EINTR || errno == EAGAIN));
 }
 
 // The last line with anything in it.
-static void last_line(const struct talk *talk, char *line, size_t size)
+static void last_line(const struct output_tail *tail, char *line, size_t size)
 {
-  size_t end = talk->length;
-  while (end > 0 && strchr(" \t\r\n", talk->bytes[end - 1]) != NULL)
+  size_t end = tail->length;
+  while (end > 0 && strchr(" \t\r\n", tail->bytes[end - 1]) != NULL)
     end--;
   size_t start = end;
-  while (start > 0 && talk->bytes[start - 1] != '\n')
+  while (start > 0 && tail->bytes[start - 1] != '\n')
     start--;
-  snprintf(line, size, "%.*s", (int)(end - start), talk->bytes + start);
+  snprintf(line, size, "%.*s", (int)(end - start), tail->bytes + start);
 }
 
 // Ended, though not yet reaped: its number is still that of its group.
@@ -131,36 +131,36 @@ static bool is_over(pid_t child)
 }
 
 // Until it has ended, or a signal came. What it started ends with it: the model is made.
-static int wait_for(pid_t child, int fd, const struct manifest *manifest, message_fn message, struct talk *talk)
+static int wait_for(pid_t child, int fd, const struct manifest *manifest, message_fn message, struct output_tail *tail)
 {
-  double started = now_s(), told = started;
+  double started = now_s(), reported = started;
   int how = 0;
   bool is_open = true, has_ended = false;
   while (!has_ended) {
     struct pollfd ready = {.fd = is_open ? fd : -1, .events = POLLIN};
     if (poll(&ready, 1, LOOK_EVERY_MS) > 0)
-      is_open = read_talk(fd, talk);
+      is_open = read_output(fd, tail);
     has_ended = is_over(child);
     if (caught != 0 || has_ended)
       kill(-child, SIGKILL);
-    if (message != NULL && now_s() - told >= TELL_EVERY_S) {
-      told = now_s();
-      message("xsp: making %s, for %.0f s so far", manifest->name, told - started);
+    if (message != NULL && now_s() - reported >= REPORT_EVERY_S) {
+      reported = now_s();
+      message("xsp: making %s, for %.0f s so far", manifest->name, reported - started);
     }
   }
   while (waitpid(child, &how, 0) < 0 && errno == EINTR)
     ;
   struct pollfd rest = {.fd = fd, .events = POLLIN};
   while (is_open && poll(&rest, 1, 0) > 0)
-    is_open = read_talk(fd, talk);
+    is_open = read_output(fd, tail);
   return how;
 }
 
 static enum status explain(const struct manifest *manifest, const char *const *arguments, int how,
-                           const struct talk *talk, struct error *err)
+                           const struct output_tail *tail, struct error *err)
 {
   char line[300], end[64], advice[256];
-  last_line(talk, line, sizeof line);
+  last_line(tail, line, sizeof line);
   if (WIFSIGNALED(how))
     snprintf(end, sizeof end, "signal %d (%s)", WTERMSIG(how), strsignal(WTERMSIG(how)));
   else
@@ -192,12 +192,12 @@ enum status manifest_run_python(const struct manifest *manifest, const char *con
     status = error_set_errno(err, STATUS_SYSTEM, "cannot run the generator", manifest->generator, NULL);
   } else {
     setpgid(child, child); // both do it: whoever comes first
-    struct talk talk = {.length = 0};
-    int how = wait_for(child, pipe_fd[0], manifest, message, &talk);
+    struct output_tail tail = {.length = 0};
+    int how = wait_for(child, pipe_fd[0], manifest, message, &tail);
     if (caught != 0)
       status = error_set(err, STATUS_SYSTEM, "interrupted", manifest->path, NULL, "nothing of the model is kept");
     else if (!WIFEXITED(how) || WEXITSTATUS(how) != 0)
-      status = explain(manifest, arguments, how, &talk, err);
+      status = explain(manifest, arguments, how, &tail, err);
   }
   close(pipe_fd[0]);
   return status;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The format of model manifests, as tables of keys; see manifest.h. docs/manifest.schema.json says the same, and a test
+// The format of model manifests, as tables of keys; see manifest.h. docs/manifest.schema.json has the same rules, and a test
 // compares the two.
 #include "manifests/manifest.h"
 
@@ -229,7 +229,7 @@ static bool is_free_dimension(const struct manifest_tensor *input, const char *n
   return false;
 }
 
-// Where all inputs have shapes, a name that stands in none of them is a mistake.
+// If all inputs have shapes, a name in none of them is a mistake.
 static enum status check_dims(const struct fields *fields)
 {
   const struct manifest *manifest = fields->manifest;

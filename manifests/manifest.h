@@ -48,7 +48,7 @@ struct manifest {
   enum manifest_source source;
   unsigned source_line;
   const char *model_path;                        // path
-  const char *package;                           // package: a name, maybe with a version constraint behind it
+  const char *package;                           // package: a name, maybe followed by a version constraint
   const char *file;                              // package: within the folder of modules
   const char *generator;                         // generator: the script
   const char *produces;                          // generator: the name of what it makes

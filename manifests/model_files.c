@@ -143,7 +143,7 @@ static bool size_of(const char *folder, const char *name, int64_t *ret_bytes)
   return true;
 }
 
-// Sorts, and keeps each that is there once.
+// Sorts, removes duplicates and missing files.
 static enum status settle(struct finding *finding, struct model_files *files, struct error *err)
 {
   files->folder = finding->folder;

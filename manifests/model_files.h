@@ -16,8 +16,8 @@ struct model_files {
   int64_t bytes; // of all
 };
 
-// A folder's files, all of them; else the file and what belongs to it: the weights beside an ONNX model, an IR of OpenVINO, a
-// symbol of MXNet. What belongs and is not there is left out: the framework will say so.
+// A folder's files, all of them; else the file and what belongs to it: the weights next to an ONNX model, an IR of OpenVINO, a
+// symbol of MXNet. Missing ones are left out: the framework reports them.
 enum status model_files_find(const char *path, struct arena *arena, struct model_files *ret_files,
                              struct error *err) MUST_CHECK;
 // Of one file its own; of several that of their list as `sha256sum` prints it, sorted by name.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A manifest against what would run it: its framework's predictor and library, and what the runner is told of it. For `xsp profile`
+// A manifest's framework and library, and the runner's options that follow from it. For `xsp profile`
 // and `xsp check`.
 #ifndef XSP_MANIFESTS_RUNNER_H
 #define XSP_MANIFESTS_RUNNER_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a manifest's model is: a path beside it, a file of an installed Python package, or what a generator makes, once,
+// Where a manifest's model is: a path next to it, a file of an installed Python package, or what a generator makes, once,
 // in the cache. Nothing is downloaded.
 #ifndef XSP_MANIFESTS_SOURCE_H
 #define XSP_MANIFESTS_SOURCE_H
@@ -36,7 +36,7 @@ enum status package_find(const struct manifest *manifest, unsigned line, const c
 
 // The file as the manifest means it: relative to the manifest's folder.
 const char *manifest_relative(const struct manifest *manifest, const char *path, struct arena *arena);
-// What is run lies in the manifest's folder or below, links resolved: a manifest brings its code along, and runs no other.
+// Scripts must be in the manifest's folder or below, links resolved: a manifest runs only code that comes with it.
 // Errors: STATUS_INPUT.
 enum status manifest_script(const struct manifest *manifest, const char *script, struct arena *arena,
                             const char **ret_path, struct error *err) MUST_CHECK;

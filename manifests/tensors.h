@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of a manifest's format that says what a model takes and gives. For the table in manifest.c.
+// Inputs and outputs in a manifest's format. For the table in manifest.c.
 #ifndef XSP_MANIFESTS_TENSORS_H
 #define XSP_MANIFESTS_TENSORS_H
 
 #include "manifests/fields.h"
 
-// Lists `inputs` and `outputs` of struct manifest, told apart by the field's key.
+// Lists `inputs` and `outputs` of struct manifest, by the field's key.
 enum status field_tensors(const struct fields *fields, const struct field *field, const struct document_node *node,
                           void *target);
 

@@ -43,7 +43,7 @@ enum status otlp_model_text(struct otlp_model *model, const struct otlp_value *v
 }
 
 enum status otlp_copy_text(struct otlp_model *model, const struct otlp_value *value, const char **ret_text,
-                             struct error *err)
+                           struct error *err)
 {
   const char *text;
   XSP_TRY(otlp_model_text(model, value, &text, err));
@@ -85,7 +85,8 @@ static void read_number_attribute(const struct otlp_attribute *attribute, struct
   if (otlp_text_is(attribute->key, OTLP_OWN_PCT) && attribute->value.type == OTLP_DOUBLE)
     description->own_pct = attribute->value.real;
   else if (otlp_text_is(attribute->key, OTLP_EPOCH))
-    description->row.epoch_is_unix = attribute->value.type != OTLP_TEXT || !otlp_text_is(attribute->value.text, "trace");
+    description->row.epoch_is_unix =
+        attribute->value.type != OTLP_TEXT || !otlp_text_is(attribute->value.text, "trace");
   else if (!otlp_value_int(&attribute->value, &number))
     return;
   else if (otlp_text_is(attribute->key, OTLP_BATCH_SIZE))
@@ -142,7 +143,7 @@ static enum status read_values(struct otlp_model *model, const struct otlp_attri
 }
 
 enum status otlp_read_resource(struct otlp_model *model, const struct otlp_attribute *attributes, size_t count,
-                                 struct otlp_description *description, struct error *err)
+                               struct otlp_description *description, struct error *err)
 {
   *description = (struct otlp_description){.row = {.epoch_is_unix = true, .own_pct = NAN}, .own_pct = NAN};
   struct otlp_experiment *experiment = &description->experiment;

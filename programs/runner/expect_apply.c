@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The opened model against what a manifest says of it; see manifests/expect.h. In the runner only.
+// Compares the opened model with its manifest; see manifests/expect.h. In the runner only.
 #include "programs/runner/expect_apply.h"
 
 #include "programs/runner/inputs.h"
@@ -79,7 +79,7 @@ static enum status compare(struct tensor_info *infos, size_t count, const struct
                                                            : STATUS_OK;
 }
 
-// A rule must fit the type that the model says.
+// A rule must fit the model's type.
 static enum status check_fill(const struct predictor_model *model, const struct expectation *expectation,
                               struct error *err)
 {

@@ -66,7 +66,7 @@ static bool names_batch(const char *name)
   return strcasestr(name, "batch") != NULL;
 }
 
-// The index of the input's batch dimension: the free one whose name says so, else the first where it is free. -1: none.
+// The index of the input's batch dimension: the free one with a batch name, else the first where it is free. -1: none.
 static int batch_dimension(const struct tensor_info *info)
 {
   for (unsigned i = 0; i < info->rank; i++)

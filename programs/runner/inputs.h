@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inputs made from what the model says of itself: shapes from the batch size, --dim and --input, values from the seed or
+// Inputs made from the model's description: shapes from the batch size, --dim and --input, values from the seed or
 // from --input files. The same arguments give the same bytes on every machine. Rules: docs/internals/predictors.md.
 #ifndef XSP_PROGRAMS_RUNNER_INPUTS_H
 #define XSP_PROGRAMS_RUNNER_INPUTS_H

@@ -42,9 +42,9 @@ struct runner {
   struct predictor_model model;
   bool is_open, was_asked_to_end;
   struct inputs inputs;
-  struct xsp_site *site; // of the model span; NULL without a session
-  uint16_t told_track;   // of inferences that are not made in this process; 0: none yet
-  uint64_t first_ticks;  // with first_ns: how long a tick is
+  struct xsp_site *site;   // of the model span; NULL without a session
+  uint16_t interval_track; // of inferences that are not made in this process; 0: none yet
+  uint64_t first_ticks;    // with first_ns: how long a tick is
   uint64_t first_ns;
 };
 
@@ -157,7 +157,7 @@ static enum status make_inputs(struct runner *runner, int64_t batch, struct erro
   return status;
 }
 
-// The inputs are made once for a batch size, not for each inference: the span says so.
+// The inputs are made once for a batch size, not for each inference: tag `once`.
 static enum status prepare(struct runner *runner, int64_t batch, struct error *err)
 {
   if (runner->predictor->resume != NULL)
@@ -177,23 +177,23 @@ static uint64_t listener_ticks(const struct runner *runner)
   return runner->model.own_ticks != NULL ? runner->model.own_ticks() : 0;
 }
 
-static struct xsp_span emit_told(struct runner *runner, struct xsp_site *site,
-                                 const struct predictor_interval *interval)
+static struct xsp_span emit_interval(struct runner *runner, struct xsp_site *site,
+                                     const struct predictor_interval *interval)
 {
-  if (runner->told_track == 0) {
+  if (runner->interval_track == 0) {
     const struct xsp_track_options options = {
         .size = sizeof options, .name = runner->model.framework, .device_id = -1, .stream_id = -1};
-    runner->told_track = xsp_track_create(&options);
+    runner->interval_track = xsp_track_create(&options);
   }
-  const struct xsp_interval told = {
-      .size = sizeof told,
-      .track = runner->told_track,
+  const struct xsp_interval emitted = {
+      .size = sizeof emitted,
+      .track = runner->interval_track,
       .kind = XSP_KIND_SYNC,
       .clock = runner->model.reported.is_realtime ? XSP_CLOCK_REALTIME : XSP_CLOCK_MONOTONIC,
       .start = interval->start_ns,
       .end = interval->end_ns,
   };
-  return xsp_span_emit(site, &told);
+  return xsp_span_emit(site, &emitted);
 }
 
 // `kind` as in the protocol: "0", "1" or "cold".
@@ -206,21 +206,21 @@ static void tag_kind(struct xsp_span *span, const char *kind)
     xsp_span_tag_int(span, "cold", 1);
 }
 
-// One inference that another process makes: its span is what that process says, without the way there and back.
+// One inference in another process: its span has that process's times, without the transport.
 static enum status predict_elsewhere(struct runner *runner, int64_t batch, const char *kind, struct error *err)
 {
   struct predictor_model *model = &runner->model;
   XSP_TRY(runner->predictor->predict(model, runner->inputs.tensors, err));
   if (model->reported.preprocess.end_ns != 0)
-    emit_told(runner, &preprocess_site, &model->reported.preprocess);
-  struct xsp_span span = emit_told(runner, runner->site, &model->reported.model);
+    emit_interval(runner, &preprocess_site, &model->reported.preprocess);
+  struct xsp_span span = emit_interval(runner, runner->site, &model->reported.model);
   xsp_span_tag_int(&span, "batch_size", batch);
   tag_kind(&span, kind);
   xsp_span_tag_int(&span, "own_ns", 0);
   xsp_span_tag_int(&span, "transport_ns", (int64_t)model->reported.transport_ns);
   model->model_span = xsp_span_context(&span);
   if (model->reported.postprocess.end_ns != 0)
-    emit_told(runner, &postprocess_site, &model->reported.postprocess);
+    emit_interval(runner, &postprocess_site, &model->reported.postprocess);
   return STATUS_OK;
 }
 
@@ -321,7 +321,7 @@ static enum status run(struct runner *runner, int count, char **values, struct e
     if (attached != 0)
       return error_set(err, STATUS_SYSTEM, "cannot join the capture session", session, "room in /dev/shm", "%s",
                        strerror(-attached));
-    // The stages of the runner are told at any level set; what else runs in this process keeps to its own.
+    // The runner's stages are recorded at any level set; other tracers in this process follow the level set.
     xsp_tracer_set_levels("*", runner->arguments.options.level_mask);
     xsp_tracer_set_levels("runner", runner->arguments.options.level_mask | XSP_LEVEL_MASK(XSP_LEVEL_APPLICATION));
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ONNX Runtime by default pins its workers to all CPUs but one and leaves the calling thread free, so that it settles on
 // the remaining one. That holds while inferences follow each other without a pause; a thread that is woken for each
-// observation is often put beside a worker, and the two then share a CPU for a whole inference (SqueezeNet on two CPUs: 7
+// observation is often put on a worker's CPU, and the two then share a CPU for a whole inference (SqueezeNet on two CPUs: 7
 // ms instead of 1.8 in about half of the observations). So the runner does what the framework counts on.
 #include "programs/runner/placement.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads /proc and /sys for `xsp check`. What cannot be read is said to be unknown, never guessed.
+// Reads /proc and /sys for `xsp check`. Unreadable values are printed as unknown, never guessed.
 #include "programs/xsp/check_machine.h"
 
 #include "experiment/experiment.h"
@@ -47,7 +47,7 @@ static bool cpu_has_flag(const char *flag)
       continue;
     for (const char *at = line; (at = strstr(at, flag)) != NULL && !found; at += length)
       found = at > line && at[-1] == ' ' && (at[length] == ' ' || at[length] == '\n');
-    break; // all CPUs of a machine say the same
+    break; // the same for all CPUs
   }
   free(line);
   fclose(file);

@@ -100,7 +100,7 @@ static enum status check_one(const struct invocation *invocation, const char *pa
     return STATUS_OK;
   const char *library = given_library(invocation, finding->predictor->name);
   XSP_TRY(manifest_check_library(&finding->manifest, finding->predictor, library, &finding->library, err));
-  XSP_TRY(manifest_find_model(&finding->manifest, output_talk, &finding->arena, &finding->model, err));
+  XSP_TRY(manifest_find_model(&finding->manifest, output_message, &finding->arena, &finding->model, err));
   finding->is_whole = true;
   return open_model(finding, library, err);
 }
@@ -163,16 +163,16 @@ static void print_text(struct finding *finding, struct buf *out)
                         finding->model.files.count == 1 ? "file" : "files", (double)finding->model.files.bytes / 1e6));
   put_line(out, "sha256",
            arena_format(arena, "%s, %s", finding->model.sha256,
-                        manifest->sha256 != NULL ? "as the manifest says" : "not in the manifest"));
+                        manifest->sha256 != NULL ? "as in the manifest" : "not in the manifest"));
   for (size_t i = 0; i < finding->port_count; i++) {
     const struct port *port = &finding->ports[i];
     put_line(out, port->is_output ? "output" : "input",
-             arena_format(arena, "%s %s %s%s%s", port->name, port->type != NULL ? port->type : "(type not told)",
-                          port->shape != NULL ? port->shape : "(shape not told)", port->is_output ? "" : ", filled ",
+             arena_format(arena, "%s %s %s%s%s", port->name, port->type != NULL ? port->type : "(unknown type)",
+                          port->shape != NULL ? port->shape : "(unknown shape)", port->is_output ? "" : ", filled ",
                           port->is_output ? "" : fill_text(manifest, port, arena)));
   }
   if (manifest->output_count > 0 && !finding->predictor->tells_outputs)
-    put_line(out, "outputs", arena_format(arena, "not checked: %s does not tell them", manifest->framework));
+    put_line(out, "outputs", arena_format(arena, "not checked: %s does not report them", manifest->framework));
 }
 
 static void json_text(struct json_writer *json, const char *key, const char *text)
@@ -256,7 +256,7 @@ enum status check_manifests(const struct invocation *invocation, enum report_for
       print_text(&finding, &out);
     arena_done(&finding.arena);
     if (each != STATUS_OK && status != STATUS_OK)
-      output_talk_error(&problem);
+      output_error(&problem);
     if (each != STATUS_OK && status == STATUS_OK) {
       first = problem;
       status = each;

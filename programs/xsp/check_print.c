@@ -149,7 +149,7 @@ static void print_untold(const struct check_subjects *subjects, unsigned width, 
       continue;
     char prefix[128];
     snprintf(prefix, sizeof prefix, "\n%s %s: ", kind_keys[subjects->items[i].kind], result->name);
-    char sentence[128] = "of a layer it does not tell: ";
+    char sentence[128] = "not reported per layer: ";
     size_t used = strlen(sentence);
     for (const char *at = result->untold; *at != 0 && used + 2 < sizeof sentence; at++) {
       sentence[used++] = *at;

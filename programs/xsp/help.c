@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-#define LEFT_COLUMN 26u // option names; help text stands to their right
+#define LEFT_COLUMN 26u // option names; help text is to their right
 
-// Wraps `text` at `width`; the cursor stands at column `column` already, further lines begin at `indent`.
+// Wraps `text` at `width`; the cursor is at column `column`, further lines begin at `indent`.
 static void wrap(struct buf *out, const char *text, size_t length, unsigned column, unsigned indent, unsigned width)
 {
   const char *end = text + length;
@@ -113,7 +113,7 @@ void help_overview(unsigned width, struct buf *out)
     buf_format(out, "  %-10s ", verbs[i]->name);
     wrap(out, verbs[i]->summary, strlen(verbs[i]->summary), 13, 13, width);
   }
-  buf_text(out, "\nOptions may stand anywhere; `--` ends them. `xsp help VERB` says more of each.\n"
+  buf_text(out, "\nOptions may be anywhere; `--` ends them. `xsp help VERB` has more about each.\n"
                 "Exit status: 0 done, 1 the answer is no, 2 wrong use or bad input, 3 the environment failed.\n");
 }
 

@@ -92,7 +92,7 @@ static void man_overview(struct buf *out)
            ".SH NAME\nxsp \\- across\\-stack profiler for machine learning\n.SH SYNOPSIS\n\\fBxsp\\fR \\fIVERB\\fR "
            "[\\fIARGUMENT\\fR...] [\\fIOPTION\\fR...]\n.SH DESCRIPTION\nShows one machine\\-learning workload through "
            "every level of its stack (application, model, layer, library, kernel) as one checked hierarchy of spans, "
-           "and says how much of each number is the profiler's own doing.\n.SH VERBS\n");
+           "and reports how much of each number is the profiler's own doing.\n.SH VERBS\n");
   for (size_t i = 0; verbs[i] != NULL; i++) {
     buf_format(out, ".TP\n\\fBxsp\\-%s\\fR(1)\n", verbs[i]->name);
     roff_text(out, verbs[i]->summary);

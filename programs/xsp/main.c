@@ -29,8 +29,8 @@ static void on_broken_pipe(int signal_number)
   (void)signal_number;
 }
 
-// Where xsp was started without one of the three streams, a file would take its place, and what is said would be written
-// into the file. What stands there instead fails as a closed one does, and programs that are started do not have it.
+// If xsp was started without one of the three streams, a file would take its place, and messages would be written
+// into the file. The replacement fails as a closed stream does, and started programs do not inherit it.
 static void keep_streams_apart(void)
 {
   for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++)
@@ -118,9 +118,9 @@ int main(int argc, char **argv)
   if (output_reader_left())
     return status == STATUS_NO ? status_exit_code(status) : 0;
   if (status != STATUS_OK && err.what[0] != 0)
-    output_talk_error(&err);
+    output_error(&err);
   if (finish_status != STATUS_OK && status != STATUS_SYSTEM) {
-    output_talk_error(&finish_err);
+    output_error(&finish_err);
     status = finish_status;
   }
   return exit_code(status, verb);

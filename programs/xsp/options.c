@@ -83,7 +83,7 @@ static enum status needs_value(const struct verb *verb, const struct option_desc
   return error_set(err, STATUS_USE, "wrong use", where, advice, "its value is missing");
 }
 
-// texts[*at] is a long option; takes its value from behind '=' or from the next text.
+// texts[*at] is a long option; takes its value from after '=' or from the next text.
 static enum status parse_long(const struct verb *verb, int count, char **texts, int *at, struct invocation *invocation,
                               struct error *err)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checked writes to stdout, lines of talk to stderr. Called by the verbs and, last, by main. Never exits.
+// Checked writes to stdout, messages to stderr. Called by the verbs and, last, by main. Never exits.
 #include "programs/xsp/output.h"
 
 #include "report/display.h"
@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define OUTPUT_TALK_MAXIMUM ((size_t)1 << 16) // longer lines are not said
+#define MESSAGE_BYTES_MAXIMUM ((size_t)1 << 16) // longer messages are dropped
 
 #define PROGRESS_EVERY_S 5 // where stderr is no terminal
 
@@ -42,7 +42,7 @@ enum status output_buf(const struct buf *buf, struct error *err)
     return error_set(err, STATUS_MEMORY, "cannot hold the output", NULL, "asking for less, with --top or a limit",
                      "out of memory, or more than %zu bytes", buf->maximum);
   XSP_TRY(output_write(buf->data, buf->length, err));
-  return output_finish(err); // so that talk that follows stands behind it where both go to one place
+  return output_finish(err); // so that later messages come after it where both go to one place
 }
 
 enum status output_finish(struct error *err)
@@ -59,11 +59,11 @@ bool output_reader_left(void)
   return reader_left;
 }
 
-void output_talk(const char *format, ...)
+void output_message(const char *format, ...)
 {
   struct buf line, escaped;
-  buf_init(&line, OUTPUT_TALK_MAXIMUM);
-  buf_init(&escaped, OUTPUT_TALK_MAXIMUM);
+  buf_init(&line, MESSAGE_BYTES_MAXIMUM);
+  buf_init(&escaped, MESSAGE_BYTES_MAXIMUM);
   va_list args, again;
   va_start(args, format);
   va_copy(again, args);
@@ -86,7 +86,7 @@ static const char *common_advice(enum status status)
 {
   switch (status) {
   case STATUS_NO:
-    return "`xsp info FILE`, which says what a file has";
+    return "`xsp info FILE`, which lists what a file has";
   case STATUS_USE:
     return "`xsp help`";
   case STATUS_INPUT:
@@ -94,11 +94,11 @@ static const char *common_advice(enum status status)
   case STATUS_MEMORY:
     return "again with more memory free";
   default:
-    return "`xsp check`, which says what this machine has";
+    return "`xsp check`, which lists what this machine has";
   }
 }
 
-void output_talk_error(const struct error *err)
+void output_error(const struct error *err)
 {
   struct error whole = *err;
   if (whole.advice[0] == 0)

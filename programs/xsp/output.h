@@ -14,12 +14,12 @@ enum status output_write(const void *bytes, size_t length, struct error *err) MU
 enum status output_buf(const struct buf *buf, struct error *err) MUST_CHECK; // also reports a buf that failed
 enum status output_finish(struct error *err) MUST_CHECK;                     // flushes; main calls it last
 bool output_reader_left(void);
-// Talk: one line on stderr, escaped like an error's. output_talk_error prints *err the way main does.
-void output_talk(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void output_talk_error(const struct error *err);
+// One line on stderr, escaped like an error's. output_error prints *err the way main does.
+void output_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void output_error(const struct error *err);
 // A line on stderr that the next one replaces on a terminal; elsewhere a line every few seconds. NULL removes it.
 void output_progress(const char *text, bool is_last);
-// Columns of the terminal behind stdout (COLUMNS wins); 0 where there is none: unlimited.
+// Columns of stdout's terminal (COLUMNS wins); 0: no terminal, unlimited.
 unsigned output_width(void);
 
 #endif

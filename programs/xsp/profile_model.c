@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model argument of `xsp profile`; see profile_model.h. What a manifest says are defaults: the command line overrides them
+// The model argument of `xsp profile`; see profile_model.h. A manifest has defaults: the command line overrides them
 // where that leaves the same model.
 #include "programs/xsp/profile_model.h"
 
@@ -24,7 +24,7 @@ static const char *const *repeated(const struct invocation *invocation, const ch
   return values;
 }
 
-// Without the ending that says what kind of file it is. Other dots are the name's: "mobilenet_v1_0.25.onnx".
+// Without the ending of its kind of file. Other dots belong to the name: "mobilenet_v1_0.25.onnx".
 static const char *model_name(const char *path, struct arena *arena)
 {
   static const char *const long_endings[] = {"-symbol.json", ".script.txt"};
@@ -128,9 +128,10 @@ static enum status from_manifest(const struct invocation *invocation, struct pro
   XSP_TRY(check_framework(invocation, manifest, err));
   XSP_TRY(variants_choose(invocation, manifest->framework, "", arena, profile->variants, &profile->variant_count, err));
   XSP_TRY(check_versions(manifest, profile, err)); // before a model is made for it
-  XSP_TRY(manifest_find_model(manifest, invocation_has(invocation, "quiet") ? NULL : output_talk, arena, &model, err));
+  XSP_TRY(
+      manifest_find_model(manifest, invocation_has(invocation, "quiet") ? NULL : output_message, arena, &model, err));
   if (manifest->output_count > 0 && !predictor->tells_outputs && !invocation_has(invocation, "quiet"))
-    output_talk("xsp: the outputs in %s are not checked: %s does not tell them", manifest->path, predictor->name);
+    output_message("xsp: the outputs in %s are not checked: %s does not report them", manifest->path, predictor->name);
   struct runner_options *runner = &profile->runner;
   runner->model_path = model.path;
   runner->expectations = manifest_expectations(manifest, arena);

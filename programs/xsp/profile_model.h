@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `xsp profile` is given: a model's file or folder, or a manifest that says where it is and what it takes.
+// What `xsp profile` is given: a model's file or folder, or a manifest.
 #ifndef XSP_PROGRAMS_PROFILE_MODEL_H
 #define XSP_PROGRAMS_PROFILE_MODEL_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tables of a finished profile, by the same analyses and renderers as `xsp analyze`. With several variants the tables
-// of each, and what they took beside each other.
+// of each, and their latencies compared.
 #include "programs/xsp/profile_print.h"
 
 #include "experiment/experiment.h"
@@ -36,7 +36,7 @@ static bool has_layers(const struct profile_options *options)
   return false;
 }
 
-// How the framework's layers came, and what it says of itself.
+// The source of the framework's layers, and its note about itself.
 static void put_found(const struct profile_options *options, const struct profile_found *found, struct buf *out)
 {
   if (strcmp(found->layer_source, "none") != 0 && has_layers(options))
@@ -103,7 +103,7 @@ static enum status ask(struct store *store, const struct question *question, str
   return status;
 }
 
-// T10 relates other frameworks to the first one; versions of that one where it is told which.
+// T10 relates other frameworks to the first one; versions of that one need --base.
 static void put_next_for_variants(const struct profile_options *options, const struct profile_result *result)
 {
   const struct profile_found *first = &result->found[0];

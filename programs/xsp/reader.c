@@ -81,7 +81,7 @@ static void leave_out(struct reader_files *files, const char *path, const char *
   files->left_out[files->left_out_count++] = arena_format(&files->arena, "%s: %s", path, why);
 }
 
-// A broken file is told as the error that it is; `*first` keeps the first, for when nothing is left.
+// A broken file is reported as its error; `*first` is the first one, for when nothing is left.
 static enum status open_or_leave_out(struct reader_files *files, const char *path, struct error *first,
                                      struct error *err)
 {
@@ -99,7 +99,7 @@ static enum status open_or_leave_out(struct reader_files *files, const char *pat
   if (first->status == STATUS_OK)
     *first = why;
   files->has_broken = true;
-  output_talk_error(&why);
+  output_error(&why);
   leave_out(files, path, why.why);
   return STATUS_OK;
 }
@@ -117,8 +117,8 @@ static enum status open_folder(struct reader_files *files, const char *path, str
     const char *name = entries[i]->d_name;
     const char *file = arena_format(&files->arena, "%s%s%s", path, ends_with(path, "/") ? "" : "/", name);
     if (status == STATUS_OK && ends_with(name, UNFINISHED)) {
-      output_talk("xsp: %s: left out: it is not finished; xsp recover, or the program that writes it, finishes it",
-                  file);
+      output_message("xsp: %s: left out: it is not finished; xsp recover, or the program that writes it, finishes it",
+                     file);
       leave_out(files, file, "it is not finished");
     } else if (status == STATUS_OK) {
       files_in_it++;
@@ -153,7 +153,7 @@ enum status reader_files_open(const char *const *paths, size_t path_count, bool 
   }
   if (ret_files->count > 0)
     return STATUS_OK;
-  if (ret_files->left_out_count == 1 && err != NULL) { // said already
+  if (ret_files->left_out_count == 1 && err != NULL) { // reported already
     *err = (struct error){.status = STATUS_INPUT};
     return STATUS_INPUT;
   }

@@ -24,8 +24,8 @@ struct reader_files {
   bool has_broken; // one of these is broken, not just unfinished
 };
 
-// With `are_many` (the question is about all of them) a folder stands for the `*.xsp` in it, by name, and one without any
-// is STATUS_INPUT; files that cannot be read are told on stderr and kept out, and where nothing else is left, that is the
+// With `are_many` (the question is about all of them) a folder means the `*.xsp` in it, by name; a folder without any
+// is STATUS_INPUT; unreadable files are reported on stderr and left out, and where nothing else is left, that is the
 // error. Else every path is a file, and the first that cannot be read is the error. The caller ends with
 // reader_files_close, also after an error.
 enum status reader_files_open(const char *const *paths, size_t path_count, bool are_many,

@@ -34,7 +34,7 @@ static bool is_digit(char byte)
   return byte >= '0' && byte <= '9';
 }
 
-// Digits, and behind a point more of them: NUMBER * unit. NULL: done; else why not.
+// Digits, maybe a point and more of them: NUMBER * unit. NULL: done; else why not.
 static const char *scale(const char *text, const char *end, int64_t unit_ns, int64_t *ret_ns)
 {
   int64_t whole = 0, part_ns = unit_ns;

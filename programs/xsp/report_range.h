@@ -5,7 +5,7 @@
 
 #include "report/report.h"
 
-// FROM-TO, each a number with ns, us, µs, ms, s or min behind it; 0 needs no unit. One of both may be left out: up to the
+// FROM-TO, each a number followed by ns, us, µs, ms, s or min; 0 needs no unit. One of both may be left out: up to the
 // end, from the start. STATUS_USE where the text is anything else.
 enum status report_range_parse(const char *text, struct page_range *ret_range, struct error *err) MUST_CHECK;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `xsp run` says on stderr when the program has ended: what was recorded and lost, the tables of `xsp analyze`, and
+// What `xsp run` prints to stderr when the program has ended: what was recorded and lost, the tables of `xsp analyze`, and
 // where to go on. stdout is the program's.
 #include "programs/xsp/run_print.h"
 
@@ -83,7 +83,7 @@ static void put_kernels(struct buf *out, const struct import_account *account)
   buf_text(out, "\n");
 }
 
-// Where an option says when to record, nothing recorded may be its doing.
+// An option that limits recording may be the reason that nothing was recorded.
 static void put_silence(struct buf *out, const struct launch_options *options, const struct launch_result *ran)
 {
   buf_text(out, "none but the program's own");
@@ -243,8 +243,8 @@ static enum status ask(struct store *store, const struct question *question, str
   return status == STATUS_NO ? STATUS_OK : status; // the file lacks what this analysis needs
 }
 
-// Of the terminal behind stderr: stdout is the program's. Where there is none, names of functions are cut all the same.
-static unsigned talk_width(void)
+// Columns of stderr's terminal: stdout is the program's. Without a terminal, names of functions are cut all the same.
+static unsigned message_width(void)
 {
   struct winsize size;
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 120;
@@ -265,7 +265,7 @@ static enum status put_tables(struct buf *out, struct store *store, const struct
     count++;
   if (status == STATUS_OK && count > 0) {
     buf_text(out, "\n");
-    report_tables(tables, count, REPORT_TEXT, true, talk_width(), out);
+    report_tables(tables, count, REPORT_TEXT, true, message_width(), out);
   }
   arena_done(&arena);
   return status;

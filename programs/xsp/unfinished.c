@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signals that end the program take the file with them that was being written beside its place. The program still ends by
+// Signals that end the program remove the file that was being written. The program still ends by
 // the signal: a shell sees that it was interrupted.
 #include "programs/xsp/unfinished.h"
 

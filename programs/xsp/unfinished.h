@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An interrupted verb leaves no half of an output behind. Used by the verbs that write a file of report/.
+// An interrupted verb leaves no half-written output. Used by the verbs that write a file of report/.
 #ifndef XSP_PROGRAMS_XSP_UNFINISHED_H
 #define XSP_PROGRAMS_XSP_UNFINISHED_H
 

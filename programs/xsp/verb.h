@@ -2,7 +2,7 @@
 // What a verb of the command line is: one static descriptor, one file verb_NAME.c, one line in verbs[] (verbs.c).
 // The descriptor's texts are the only source of `xsp help`, the man pages and the shell completion.
 //
-// A verb's run() gets parsed options and plain arguments. It writes data with output.h (stdout), talk to stderr, and
+// A verb's run() gets parsed options and plain arguments. It writes data with output.h (stdout), messages to stderr, and
 // returns a status; main turns that into the exit status and prints *err as one line where err->what is not empty.
 #ifndef XSP_PROGRAMS_XSP_VERB_H
 #define XSP_PROGRAMS_XSP_VERB_H
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// One long option. Options may stand anywhere before `--`; `--name=value` and `--name value` are the same.
+// One long option. Options may be anywhere before `--`; `--name=value` and `--name value` are the same.
 struct option_description {
   const char *name;          // "batch"; NULL ends a table
   char letter;               // 'o' for -o; 0: none
@@ -33,7 +33,7 @@ struct invocation;
 struct verb {
   const char *name;
   const char *summary;  // one line, no full stop
-  const char *synopsis; // behind `xsp NAME`: "FILE \"select ...\" [OPTION...]"
+  const char *synopsis; // after `xsp NAME`: "FILE \"select ...\" [OPTION...]"
   const char
       *description; // paragraphs, separated by an empty line; a line that starts with two spaces is kept as it is
   size_t least_arguments, most_arguments;   // plain arguments; SIZE_MAX: any number
@@ -66,7 +66,7 @@ struct invocation {
 bool invocation_has(const struct invocation *invocation, const char *name); // was it given?
 // The last value given, else the option's default, else NULL.
 const char *invocation_value(const struct invocation *invocation, const char *name);
-// The `index`-th value of a repeatable option, NULL behind the last (defaults do not count).
+// The `index`-th value of a repeatable option, NULL after the last (defaults do not count).
 const char *invocation_value_at(const struct invocation *invocation, const char *name, size_t index);
 // A whole number, least <= n <= most. *ret_value stays as it is where the option has neither value nor default.
 enum status invocation_int64(const struct invocation *invocation, const char *name, int64_t least, int64_t most,
@@ -82,7 +82,7 @@ enum status invocation_parse(const struct verb *verb, int count, char **texts, s
                              struct error *err) MUST_CHECK;
 void invocation_done(struct invocation *invocation);
 
-// The options a verb really has, shared ones included: walks its own table, then the shared ones. NULL behind the last.
+// The options a verb really has, shared ones included: walks its own table, then the shared ones. NULL after the last.
 const struct option_description *verb_option_at(const struct verb *verb, size_t index);
 
 #endif

@@ -112,7 +112,7 @@ static enum status ask(struct question *question, const struct analyze_request *
     enum status status = analyze_run(question->ids[i], question->files.stores, question->files.count, request,
                                      &question->arena, &tables, &count, err);
     if (status == STATUS_NO && question->id_count > 1) {
-      output_talk_error(err);
+      output_error(err);
       *err = (struct error){0};
       result = STATUS_NO;
       continue;
@@ -124,7 +124,7 @@ static enum status ask(struct question *question, const struct analyze_request *
   return result;
 }
 
-// Files that opened and broke while a table was made of them: told once, whichever tables lack them.
+// Files that opened but failed while a table was made: reported once, whichever tables lack them.
 static bool tell_left_out(const struct question *question)
 {
   bool any = false;
@@ -136,7 +136,7 @@ static bool tell_left_out(const struct question *question)
         for (size_t l = 0; l < question->tables[j].left_out_count && !is_told; l++)
           is_told = strcmp(question->tables[j].left_out[l], text) == 0;
       if (!is_told)
-        output_talk("xsp: cannot read trace: %s; left out", text);
+        output_message("xsp: cannot read trace: %s; left out", text);
       any = true;
     }
   return any;
@@ -171,7 +171,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
     status = print_status != STATUS_OK ? print_status : status;
   }
   bool broke = tell_left_out(&question);
-  if (status == STATUS_OK && (broke || question.files.has_broken)) // told on stderr, and in the notes
+  if (status == STATUS_OK && (broke || question.files.has_broken)) // reported on stderr and in the notes
     status = STATUS_INPUT;
   reader_files_close(&question.files);
   arena_done(&question.arena);
@@ -185,9 +185,8 @@ static const struct option_description options[] = {
              "throughput; the answer says which."},
     {.name = "layer",
      .value_name = "MODE",
-     .help =
-         "What counts as a layer where layers lie inside layers: outermost, innermost or module. Without it: as the "
-         "file says, else outermost."},
+     .help = "What counts as a layer where layers are nested: outermost, innermost or module. Without it: as the "
+             "file says, else outermost."},
     {.name = "stat",
      .value_name = "STATISTIC",
      .help = "Over the observations: mean, median, min, max, pNN (p95), or trimmed:F (drops the fraction F at each "
@@ -246,7 +245,7 @@ const struct verb verb_analyze = {
         "  T9  models at their optimal batch sizes: GPU share, flops, traffic, bound, demanding thirds\n"
         "  T10 framework against framework, model by model\n"
         "  T11 system against system: throughput and GPU latency by batch size\n\n"
-        "For these a folder stands for the .xsp files in it, by name, and files that cannot be read are named and left "
+        "For these a folder means the .xsp files in it, by name, and unreadable files are named and left "
         "out.\n\n"
         "Where a file lacks what an analysis needs, the status is 1; of several analyses the possible ones are "
         "printed. "

@@ -227,7 +227,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
     strcat(pattern, "/*.so");
     glob(pattern, 0, NULL, &tracers); // sorted; no match leaves it empty
   } else {
-    output_talk_error(&no_tracers);
+    output_error(&no_tracers);
   }
   struct check_subjects subjects = {0};
   enum status status = check_names(invocation, &tracers, err);
@@ -237,7 +237,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
   struct peaks_options how;
   bool has_peaks = status == STATUS_OK && invocation_has(invocation, "peaks");
   if (has_peaks) {
-    (void)peaks_wanted(&how); // asked for: XSP_PEAKS=skip does not say no
+    (void)peaks_wanted(&how); // --peaks overrides XSP_PEAKS=skip
     peaks_measure(&how, &peaks);
   }
   if (status == STATUS_OK)
@@ -275,10 +275,11 @@ static const struct verb_example examples[] = {
 
 const struct verb verb_check = {
     .name = "check",
-    .summary = "say which frameworks and tracers can be used here, and why others not",
+    .summary = "list which frameworks and tracers are usable here, and why others are not",
     .synopsis = "[NAME... | MANIFEST.yml... | --links FILE] [OPTION...]",
     .description =
-        "Looks for each framework (predictor) and each tracer, opens it in a process of its own, and says where it was "
+        "Looks for each framework (predictor) and each tracer, opens it in a process of its own, and reports where it "
+        "was "
         "found, which version it is, or what is missing and what to try. Without a name also what the machine is like: "
         "CPUs and quota, clock, shared memory, permission to use performance counters.\n\n"
         "With a name the status is 1 where neither a framework nor a tracer of that name is usable. A library given by "
@@ -292,7 +293,8 @@ const struct verb verb_check = {
         "With --links, a trace's recorded parents, and the operators that PyTorch's external ids name, are compared "
         "with "
         "what is found without them, by level and basis of what was found; disagreements are named. Status 1 where a "
-        "link disagrees. External ids that are only correlation ids name no operator: this is said, and not judged.",
+        "link disagrees. External ids that are only correlation ids name no operator: this is reported, and not "
+        "judged.",
     .most_arguments = SIZE_MAX,
     .options = options,
     .is_reader = true,

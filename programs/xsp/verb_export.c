@@ -25,11 +25,11 @@ static enum status chosen_format(const struct invocation *invocation, const char
     *ret_format = format_by_name(path);
   if (*ret_format == NULL)
     return error_set(err, STATUS_USE, "wrong use", path, "--to perfetto, or `xsp help export`",
-                     "its name does not say which format it should be");
+                     "its ending is of no known format");
   return STATUS_OK;
 }
 
-// Timelines cannot show times of other clocks beside wall time; says so.
+// Timelines cannot show other clocks next to wall time: reports tracks that are left out.
 static enum status talk_about_foreign_clocks(struct store *store, const char *format, struct error *err)
 {
   static const char *const timelines[] = {"perfetto", "chrome", "speedscope", "folded"};
@@ -54,8 +54,8 @@ static enum status talk_about_foreign_clocks(struct store *store, const char *fo
       }
   }
   if (left_out > 0)
-    output_talk(
-        "xsp: left out: %zu track%s with a clock of %s own (%s), which a timeline may not set beside wall time; "
+    output_message(
+        "xsp: left out: %zu track%s with a clock of %s own (%s), which a timeline cannot show next to wall time; "
         "--to csv has %s",
         left_out, left_out == 1 ? "" : "s", left_out == 1 ? "its" : "their", clock, left_out == 1 ? "it" : "them");
   arena_done(&arena);
@@ -77,8 +77,8 @@ static enum status run(const struct invocation *invocation, struct error *err)
     status = talk_about_foreign_clocks(store, format, err);
   store_close(store);
   if (status == STATUS_OK)
-    output_talk("xsp: wrote %s%s", path,
-                strcmp(format, "perfetto") == 0 ? " (open it in https://ui.perfetto.dev)" : "");
+    output_message("xsp: wrote %s%s", path,
+                   strcmp(format, "perfetto") == 0 ? " (open it in https://ui.perfetto.dev)" : "");
   return status;
 }
 

@@ -59,7 +59,7 @@ static const struct verb_example examples[] = {
 
 const struct verb verb_help = {
     .name = "help",
-    .summary = "say what xsp can do, or all about one verb",
+    .summary = "list what xsp can do, or explain one verb",
     .synopsis = "[VERB] [OPTION...]",
     .description =
         "Without a verb: what verbs there are. With one: its arguments, its options, and examples. `xsp VERB --help` "

@@ -67,7 +67,7 @@ static enum status refuse_own_input(const struct invocation *invocation, const c
     return STATUS_OK;
   for (size_t i = 0; i < invocation->argument_count; i++)
     if (stat(invocation->arguments[i], &input) == 0 && input.st_dev == there.st_dev && input.st_ino == there.st_ino)
-      return error_set(err, STATUS_USE, "wrong use", output, "another name behind -o", "it is one of the inputs");
+      return error_set(err, STATUS_USE, "wrong use", output, "another name after -o", "it is one of the inputs");
   return STATUS_OK;
 }
 
@@ -158,7 +158,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
     status = printed;
   }
   if (status == STATUS_OK)
-    output_talk("xsp: wrote %s", path);
+    output_message("xsp: wrote %s", path);
   arena_done(&arena);
   return status;
 }
@@ -190,7 +190,7 @@ static const struct option_description options[] = {
     {0},
 };
 static const struct verb_example examples[] = {
-    {"xsp import trace.json.gz -o trace.xsp", "a PyTorch profiler trace; what it is, its content says"},
+    {"xsp import trace.json.gz -o trace.xsp", "a PyTorch profiler trace, recognised by its content"},
     {"xsp import rank0.json rank1.json -o ranks.xsp", "two files, one experiment: a run each"},
     {"xsp import report.sqlite -o nsys.xsp --model-range 'step *'",
      "Nsight Systems; its ranges \"step N\" are the steps"},

@@ -28,7 +28,7 @@ static void put_field(struct buf *out, const char *label, const char *text, unsi
   buf_done(&escaped);
 }
 
-// With what it said of itself: a note of the file, or of each run where there are several experiments.
+// With its note about itself: the file's, or each run's where there are several experiments.
 static void put_framework(struct buf *out, const struct info_file *file, const struct info_experiment *info,
                           unsigned width)
 {
@@ -47,7 +47,7 @@ static void put_framework(struct buf *out, const struct info_file *file, const s
   buf_done(&text);
 }
 
-// What `xsp run` has to say about the experiment as a whole.
+// Notes of `xsp run` about the experiment as a whole.
 static void put_notes(struct buf *out, const struct info_file *file, unsigned width)
 {
   static const char *const keys[] = {"model_range", "level_sets", "resolve", "interrupted", "stdin", "failed"};
@@ -148,7 +148,7 @@ static struct table_cell int_cell(size_t value, bool is_shown)
   return cell;
 }
 
-// Which columns say anything in any run; what was dropped is always said.
+// Columns with a value in any run; drops are always shown.
 struct run_shows {
   bool level[XSP_LEVEL_COUNT];
   bool open, ambiguous;
@@ -273,7 +273,7 @@ static const struct verb_example examples[] = {
 
 const struct verb verb_info = {
     .name = "info",
-    .summary = "say what a file holds: experiments, system, runs, spans, losses",
+    .summary = "list what a file holds: experiments, system, runs, spans, losses",
     .synopsis = "FILE [OPTION...]",
     .description = "Describes an .xsp file: its experiments with the system they ran on, and for each run the levels "
                    "that were on, "

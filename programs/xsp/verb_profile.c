@@ -41,7 +41,7 @@ static const struct option_description options[] = {
     {"cold", 0, "N", "0", false,
      "Then start N fresh processes for each framework and batch size, each of which loads the model and makes its "
      "first "
-     "inference: that and the loading are shown beside the others and pooled with none. Costs N times loading the "
+     "inference: both are shown next to the others and pooled with none. Costs N times loading the "
      "model "
      "for each of them."},
     {"output", 'o', "FILE", NULL, false, "The .xsp file to write. Default: the model's name, in the current folder."},
@@ -231,7 +231,7 @@ static enum status fill_options(const struct invocation *invocation, struct prof
     return error_set(err, STATUS_USE, "wrong use", "--output", "-o FILE.xsp", "the output's name is empty");
   profile->force = invocation_has(invocation, "force");
   profile->progress = invocation_has(invocation, "quiet") ? NULL : output_progress;
-  profile->warning = output_talk;
+  profile->warning = output_message;
   if (!profile->force && access(profile->output_path, F_OK) == 0) // before minutes of work, not after
     return error_set(err, STATUS_USE, "the output exists", profile->output_path, "--force, or another -o",
                      "it is not overwritten unasked");
@@ -258,7 +258,7 @@ static bool measure_peaks(const struct invocation *invocation, struct peaks *ret
   return sched_setaffinity(0, sizeof before, &before) == 0;
 }
 
-// The file is whole; the exit status says that the experiment is not.
+// The file is complete; the exit status shows that the experiment is not.
 static void leave_interrupted(struct error *err)
 {
   if (output_finish(err) == STATUS_OK)
@@ -298,9 +298,9 @@ const struct verb verb_profile = {
     .summary = "measure a model over batch sizes and levels",
     .synopsis = "MODEL [OPTION...]",
     .description =
-        "MODEL is a model's file or folder, or a manifest (.yml), which says where the model comes from, which "
+        "MODEL is a model's file or folder, or a manifest (.yml), which has the origin of the model, which "
         "framework "
-        "and versions of it run it and what it takes; options override what it says. What its generator makes is kept "
+        "and versions of it run it and what it takes; options override it. Models that its generator makes are kept "
         "in "
         "the folder XSP_MODEL_CACHE, by default ~/.cache/xsp/models.\n\n"
         "Runs the model in its framework, in processes of their own, at each level set and batch size, interleaved in "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// xsp recover: what a killed xsp had committed, and what still lies in the rings of its capture sessions, as one file.
+// xsp recover: joins what a killed xsp had committed with what is still in the rings of its capture sessions.
 #include "base/memory.h"
 #include "collect/collect.h"
 #include "correlate/correlate.h"
@@ -34,7 +34,7 @@ struct recovery {
   struct arena arena;
 };
 
-// The first of the names under which the dead collector's file may lie, if it is really this session's. Called when the
+// The first possible name of the dead collector's file, if it is really this session's. Called when the
 // new file has been made: by then an unfinished one of the same name was set aside as .partial~.
 static enum status find_source(struct recovery *recovery, struct recovered *recovered, struct error *err)
 {
@@ -170,7 +170,7 @@ static enum status describe_run(struct recovery *recovery, const struct recovere
   return store_add_run(recovery->to, &row, err);
 }
 
-static void talk(const struct recovery *recovery, const char *path)
+static void report(const struct recovery *recovery, const char *path)
 {
   struct collect_counts sum = {0};
   for (size_t i = 0; i < recovery->session_count; i++) {
@@ -185,18 +185,18 @@ static void talk(const struct recovery *recovery, const char *path)
     const char *messages = collect_messages(recovery->sessions[i].session, &((struct recovery *)recovery)->arena);
     for (size_t length; *messages; messages += length + (messages[length] == '\n')) {
       length = strcspn(messages, "\n");
-      output_talk("xsp: %.*s", (int)length, messages);
+      output_message("xsp: %.*s", (int)length, messages);
     }
   }
-  output_talk("xsp: recovered %" PRIu64 " spans (%" PRIu64 " open, %" PRIu64 " dropped, %" PRIu64
-              " overwritten, %" PRIu64 " torn) from %zu session%s into %s",
-              sum.spans, sum.open, sum.dropped, sum.overwritten, sum.torn, recovery->session_count,
-              recovery->session_count == 1 ? "" : "s", path);
+  output_message("xsp: recovered %" PRIu64 " spans (%" PRIu64 " open, %" PRIu64 " dropped, %" PRIu64
+                 " overwritten, %" PRIu64 " torn) from %zu session%s into %s",
+                 sum.spans, sum.open, sum.dropped, sum.overwritten, sum.torn, recovery->session_count,
+                 recovery->session_count == 1 ? "" : "s", path);
   if (recovery->from)
-    output_talk("xsp: with the %" PRIu64 " spans that %s held already", recovery->copied, recovery->source);
+    output_message("xsp: with the %" PRIu64 " spans that %s held already", recovery->copied, recovery->source);
   if (sum.clock_step_ns)
-    output_talk("xsp: the wall clock was set by %" PRId64 " ns meanwhile; times follow the clock as it was at first",
-                sum.clock_step_ns);
+    output_message("xsp: the wall clock was set by %" PRId64 " ns meanwhile; times follow the clock as it was at first",
+                   sum.clock_step_ns);
 }
 
 static enum status write_file(struct recovery *recovery, struct error *err)
@@ -232,7 +232,7 @@ static enum status recover(struct recovery *recovery, const struct invocation *i
     recovery->to = NULL;
     return status;
   }
-  talk(recovery, path);
+  report(recovery, path);
   return STATUS_OK;
 }
 
@@ -272,9 +272,9 @@ const struct verb verb_recover = {
     .synopsis = "DIR... [-o OUT.xsp] [OPTION...]",
     .description =
         "Takes over capture sessions whose xsp was killed, or that a program recorded without one (XSP_SESSION=DIR). "
-        "What the killed xsp had committed to its .partial file is joined with what still lies in the rings, each span "
+        "What the killed xsp had committed to its .partial file is joined with what is still in the rings, each span "
         "once. Spans that never finished are kept and marked as open.\n\n"
-        "A session folder lies in /dev/shm (xsp-UID-NUMBER), or in TMPDIR where there was too little room. Several "
+        "A session folder is in /dev/shm (xsp-UID-NUMBER), or in TMPDIR where there was too little room. Several "
         "folders of one xsp are recovered together, in one call.",
     .least_arguments = 1,
     .most_arguments = SIZE_MAX,

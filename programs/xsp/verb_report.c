@@ -17,7 +17,7 @@ static const char *base_name(const char *path)
   return slash != NULL ? slash + 1 : path;
 }
 
-// Runs asked for; NULL: memory is out, or err says what is wrong.
+// Runs of --run; NULL: none.
 static enum status read_runs(const struct invocation *invocation, int64_t **ret_runs, size_t *ret_count,
                              struct error *err)
 {
@@ -77,7 +77,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
   }
   free(runs);
   if (status == STATUS_OK)
-    output_talk("xsp: wrote %s (open it in a browser)", path);
+    output_message("xsp: wrote %s (open it in a browser)", path);
   return status;
 }
 

@@ -111,7 +111,7 @@ static enum status fill_sets(struct request *request, struct error *err)
   const char *given = invocation_value(request->invocation, "levels");
   bool is_leveled = invocation_has(request->invocation, "leveled");
   experiment->sets_are_given = given != NULL;
-  if (given == NULL) // leveled: the first execution finds out which sets say something
+  if (given == NULL) // leveled: the first execution finds out which sets have spans
     given = is_leveled ? "M,M/L,M/L/K" : "A/M/L/Lib/K";
   XSP_TRY(add_sets(experiment, given, err));
   is_leveled = is_leveled || experiment->set_count > 1;
@@ -185,7 +185,7 @@ static enum status fill_ranges(struct request *request, struct error *err)
   XSP_TRY(invocation_double(invocation, "duration", 0, 1e9, &run->duration_s, err));
   if (run->capture_range != NULL && (run->delay_s > 0 || run->duration_s > 0))
     return error_set(err, STATUS_USE, "wrong use", "--capture-range", "one of the two",
-                     "a range and --delay or --duration both say when to record");
+                     "a range and --delay or --duration both choose when to record");
   const char *whom = invocation_value(invocation, "wait");
   if (strcmp(whom, "program") != 0 && strcmp(whom, "all") != 0)
     return error_set(err, STATUS_USE, "wrong use", "--wait", "--wait program, or --wait all", "'%s' is neither", whom);
@@ -244,10 +244,10 @@ static enum status fill(struct request *request, struct error *err)
   struct run_experiment_options *experiment = &request->experiment;
   experiment->run.command = (char *const *)request->invocation->arguments; // NULL-terminated, argv's own strings
   if (!invocation_has(request->invocation, "quiet")) {
-    experiment->message = output_talk;
+    experiment->message = output_message;
     experiment->progress = isatty(STDERR_FILENO) == 1 ? output_progress : NULL;
   }
-  experiment->warning = output_talk;
+  experiment->warning = output_message;
   experiment->resolve = invocation_has(request->invocation, "resolve");
   XSP_TRY(fill_functions(request, err));
   XSP_TRY(fill_sets(request, err));
@@ -256,7 +256,7 @@ static enum status fill(struct request *request, struct error *err)
   XSP_TRY(fill_flight_recorder(request, err));
   XSP_TRY(fill_output(request, err));
   experiment->command_line = command_line(request);
-  struct chosen_tracers tracers; // a wrong name is wrong use, and said before a file is made
+  struct chosen_tracers tracers; // a wrong name is wrong use, reported before a file is made
   struct launch_options everything = experiment->run;
   everything.levels = (struct level_set){XSP_LEVEL_MASK_ALL, false};
   return tracers_choose(&everything, &request->arena, &tracers, err);
@@ -268,11 +268,11 @@ static int exit_status_of(enum status status)
   return status == STATUS_USE || status == STATUS_INPUT ? WRONG_USE : status_exit_code(status);
 }
 
-// xsp's own failure shows where the program's status says nothing else.
+// xsp's own failure shows only where the program succeeded.
 static int leave(enum status status, const struct run_experiment_result *result, const struct error *err)
 {
   if (status != STATUS_OK && err->what[0] != '\0')
-    output_talk_error(err);
+    output_error(err);
   if (result->first.cannot_exec)
     return CANNOT_EXECUTE;
   if (!result->first.was_started)

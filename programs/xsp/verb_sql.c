@@ -34,7 +34,7 @@ static size_t occurrences(const char *const *names, size_t count, const char *na
   return found;
 }
 
-// A key stands once in an object: further columns of one name are name:1, name:2, as SQLite has them in a subquery.
+// A key is once in an object: further columns of one name are name:1, name:2, as SQLite has them in a subquery.
 static enum status json_columns(void *context, const char *const *names, size_t count, struct error *err)
 {
   struct json_rows *rows = context;
