@@ -81,16 +81,6 @@ static enum status open_model(struct finding *finding, const char *library, stru
   return status;
 }
 
-static const char *given_library(const struct invocation *invocation, const char *name)
-{
-  size_t length = strlen(name);
-  const char *path = NULL, *value;
-  for (size_t i = 0; (value = invocation_value_at(invocation, "library", i)) != NULL; i++)
-    if (strncmp(value, name, length) == 0 && value[length] == '=')
-      path = value + length + 1;
-  return path;
-}
-
 static enum status check_one(const struct invocation *invocation, const char *path, struct finding *finding,
                              struct error *err)
 {
@@ -98,7 +88,7 @@ static enum status check_one(const struct invocation *invocation, const char *pa
   XSP_TRY(manifest_predictor(&finding->manifest, &finding->predictor, err));
   if (invocation_has(invocation, "syntax"))
     return STATUS_OK;
-  const char *library = given_library(invocation, finding->predictor->name);
+  const char *library = invocation_library(invocation, finding->predictor->name);
   XSP_TRY(manifest_check_library(&finding->manifest, finding->predictor, library, &finding->library, err));
   XSP_TRY(manifest_find_model(&finding->manifest, output_message, &finding->arena, &finding->model, err));
   finding->is_whole = true;

@@ -29,15 +29,6 @@ static void on_broken_pipe(int signal_number)
   (void)signal_number;
 }
 
-// If xsp was started without one of the three streams, a file would take its place, and messages would be written
-// into the file. The replacement fails as a closed stream does, and started programs do not inherit it.
-static void keep_streams_apart(void)
-{
-  for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++)
-    if (fcntl(stream, F_GETFD) < 0)
-      (void)open("/dev/null", (stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
-}
-
 static void remove_half_made_files(void)
 {
   report_unfinished_remove();
@@ -103,7 +94,6 @@ static void fill_standard_descriptors(void)
 int main(int argc, char **argv)
 {
   fill_standard_descriptors();
-  keep_streams_apart();
   memory_on_exhausted(remove_half_made_files);
   debug_start();
   setlocale(LC_CTYPE, "C.UTF-8"); // for the widths of characters; numbers stay in the C locale

@@ -8,6 +8,7 @@
 #define XSP_PROGRAMS_XSP_VERB_H
 
 #include "base/error.h"
+#include "format/level.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,6 +69,8 @@ bool invocation_has(const struct invocation *invocation, const char *name); // w
 const char *invocation_value(const struct invocation *invocation, const char *name);
 // The `index`-th value of a repeatable option, NULL after the last (defaults do not count).
 const char *invocation_value_at(const struct invocation *invocation, const char *name, size_t index);
+// The PATH of the last --library NAME=PATH for this name; NULL: none.
+const char *invocation_library(const struct invocation *invocation, const char *name);
 // A whole number, least <= n <= most. *ret_value stays as it is where the option has neither value nor default.
 enum status invocation_int64(const struct invocation *invocation, const char *name, int64_t least, int64_t most,
                              int64_t *ret_value, struct error *err) MUST_CHECK;
@@ -76,6 +79,10 @@ enum status invocation_double(const struct invocation *invocation, const char *n
 // A comma-separated list of whole numbers into a malloc'ed array that the caller frees. `text` is the option's value.
 enum status option_int64_list(const char *name, const char *text, int64_t least, int64_t most, int64_t **ret_values,
                               size_t *ret_count, struct error *err) MUST_CHECK;
+
+// The value of --levels: different level sets, separated by commas. `sets` has room for `most`.
+enum status option_level_sets(const char *text, struct level_set *sets, size_t most, size_t *ret_count,
+                              struct error *err) MUST_CHECK;
 
 // Parses argv[2..]; STATUS_USE with a line that names the nearest option. invocation_done frees, also after an error.
 enum status invocation_parse(const struct verb *verb, int count, char **texts, struct invocation *ret_invocation,

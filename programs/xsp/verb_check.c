@@ -21,18 +21,6 @@
 #include <string.h>
 
 // ---- what was given --------------------------------------------------------------------------------------------------
-// The path of --library NAME=PATH for `name`; NULL: none.
-static const char *given_library(const struct invocation *invocation, const char *name)
-{
-  size_t length = strlen(name);
-  const char *path = NULL;
-  const char *value;
-  for (size_t i = 0; (value = invocation_value_at(invocation, "library", i)) != NULL; i++)
-    if (strncmp(value, name, length) == 0 && value[length] == '=')
-      path = value + length + 1;
-  return path;
-}
-
 // Libraries that no predictor opens, only a tracer of this name.
 static bool is_tracer_library(const char *name)
 {
@@ -141,7 +129,7 @@ static enum status probe_all(const struct invocation *invocation, const glob_t *
     if (!is_wanted(invocation, name))
       continue;
     struct check_subject *subject = &subjects->items[subjects->count++];
-    const char *path = given_library(invocation, name);
+    const char *path = invocation_library(invocation, name);
     subject->kind = SUBJECT_PREDICTOR;
     subject->has_given_library = path != NULL || environment_gives_library(name);
     probe_predictor(predictors[i], path, &subject->result);
@@ -205,7 +193,7 @@ static enum status check_arguments(const struct invocation *invocation, struct e
   for (size_t i = 0; i < invocation->argument_count; i++)
     if (!manifest_recognises(invocation->arguments[i]))
       return error_set(err, STATUS_USE, "wrong use", invocation->arguments[i], "manifests only, or names only",
-                       "it is no manifest (.yml), but another argument is");
+                       "not a manifest (.yml), but another argument is");
   return STATUS_OK;
 }
 

@@ -95,31 +95,18 @@ static const struct verb_example examples[] = {
 static enum status level_sets(const struct invocation *invocation, struct profile_options *profile, struct error *err)
 {
   const char *text = invocation_value(invocation, "levels");
-  for (const char *at = text;; at++) {
-    size_t length = strcspn(at, ",");
-    struct level_set set;
-    if (!level_set_parse(at, length, &set))
-      return error_set(err, STATUS_USE, "not a level set", "--levels",
-                       "levels A, M, L, Lib, K in this order, as in M,M/L", "'%.*s'", (int)length, at);
-    if (!(set.mask & XSP_LEVEL_MASK(XSP_LEVEL_MODEL)))
+  XSP_TRY(option_level_sets(text, profile->sets, PROFILE_SETS_MAXIMUM, &profile->set_count, err));
+  for (size_t i = 0; i < profile->set_count; i++) {
+    char set[LEVEL_SET_TEXT_SIZE];
+    level_set_format(profile->sets[i], set);
+    if (!(profile->sets[i].mask & XSP_LEVEL_MASK(XSP_LEVEL_MODEL)))
       return error_set(err, STATUS_USE, "a level set without the model level", "--levels", "M in every set",
-                       "'%.*s' would have nothing to compare with", (int)length, at);
-    if (set.metrics)
-      return error_set(err, STATUS_USE, "no hardware metrics here", "--levels", "the same set without +metrics",
-                       "no tracer of this version collects metrics");
-    if (set.mask & XSP_LEVEL_MASK(XSP_LEVEL_KERNEL) && profile->tracers == NULL)
+                       "'%s' would have nothing to compare with", set);
+    if (profile->sets[i].mask & XSP_LEVEL_MASK(XSP_LEVEL_KERNEL) && profile->tracers == NULL)
       return error_set(err, STATUS_USE, "no tracer for the kernel level", "--levels",
-                       "--tracer FILE, or sets without K", "'%.*s' needs one", (int)length, at);
-    for (size_t i = 0; i < profile->set_count; i++)
-      if (level_set_equal(profile->sets[i], set))
-        return error_set(err, STATUS_USE, "a level set is given twice", "--levels", NULL, "'%.*s'", (int)length, at);
-    if (profile->set_count == PROFILE_SETS_MAXIMUM)
-      return error_set(err, STATUS_USE, "too many level sets", "--levels", NULL, "at most %d", PROFILE_SETS_MAXIMUM);
-    profile->sets[profile->set_count++] = set;
-    at += length;
-    if (*at == 0)
-      return STATUS_OK;
+                       "--tracer FILE, or sets without K", "'%s' needs one", set);
   }
+  return STATUS_OK;
 }
 
 static enum status batch_sizes(const struct invocation *invocation, struct profile_options *profile, struct error *err)
@@ -140,7 +127,7 @@ static enum status batch_sizes(const struct invocation *invocation, struct profi
   return status;
 }
 
-// All --tracer options as one XSP_TRACERS text, absolute; NULL where there is none.
+// All --tracer options as one XSP_TRACERS text, absolute; NULL: none.
 static enum status tracer_list(const struct invocation *invocation, const char *own_tracers, struct arena *arena,
                                const char **ret_list, struct error *err)
 {

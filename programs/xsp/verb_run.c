@@ -75,36 +75,6 @@ struct request {
 };
 
 // ---- options --------------------------------------------------------------------------------------------------------------
-static enum status add_set(struct run_experiment_options *experiment, const char *text, size_t length,
-                           struct error *err)
-{
-  struct level_set set;
-  if (!level_set_parse(text, length, &set))
-    return error_set(err, STATUS_USE, "not a level set", "--levels",
-                     "levels A, M, L, Lib, K in this order, as in M,M/L", "'%.*s'", (int)length, text);
-  if (set.metrics)
-    return error_set(err, STATUS_USE, "no hardware metrics here", "--levels", "the same set without +metrics",
-                     "no tracer of this version collects metrics");
-  for (size_t i = 0; i < experiment->set_count; i++)
-    if (level_set_equal(experiment->sets[i], set))
-      return error_set(err, STATUS_USE, "a level set is given twice", "--levels", NULL, "'%.*s'", (int)length, text);
-  if (experiment->set_count == RUN_SETS_MAXIMUM)
-    return error_set(err, STATUS_USE, "too many level sets", "--levels", NULL, "at most %d", RUN_SETS_MAXIMUM);
-  experiment->sets[experiment->set_count++] = set;
-  return STATUS_OK;
-}
-
-static enum status add_sets(struct run_experiment_options *experiment, const char *text, struct error *err)
-{
-  for (const char *at = text;; at++) {
-    size_t length = strcspn(at, ",");
-    XSP_TRY(add_set(experiment, at, length, err));
-    at += length;
-    if (*at == '\0')
-      return STATUS_OK;
-  }
-}
-
 static enum status fill_sets(struct request *request, struct error *err)
 {
   struct run_experiment_options *experiment = &request->experiment;
@@ -113,7 +83,7 @@ static enum status fill_sets(struct request *request, struct error *err)
   experiment->sets_are_given = given != NULL;
   if (given == NULL) // leveled: the first execution finds out which sets have spans
     given = is_leveled ? "M,M/L,M/L/K" : "A/M/L/Lib/K";
-  XSP_TRY(add_sets(experiment, given, err));
+  XSP_TRY(option_level_sets(given, experiment->sets, RUN_SETS_MAXIMUM, &experiment->set_count, err));
   is_leveled = is_leveled || experiment->set_count > 1;
   int64_t runs = is_leveled ? LEVELED_RUNS : 1, warmups = is_leveled ? LEVELED_WARMUPS : 0;
   XSP_TRY(invocation_int64(request->invocation, "runs", 1, 1000000, &runs, err));
