@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Repeats load and first inference in fresh processes, one at a time, when no other runner lives any more. Called by
-// model_experiment.c after what is warm was measured: the model's file and the library are then in the page cache, for
-// all repetitions alike.
+// Measures load and first inference in fresh processes, one at a time, after all other runners have ended. Called by
+// model_experiment.c. The model's file and the library are then in the page cache, for all repetitions alike.
 #include "experiment/cold.h"
 
 #include "base/memory.h"

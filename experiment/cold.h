@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// First inferences of fresh processes (`xsp profile --cold N`): start, load, one inference, end; N times for each variant and
-// batch size. They are runs of their own and warm-ups: no statistic pools them with later inferences.
+// First inferences of fresh processes (`xsp profile --cold N`): start, load, one inference, end; N times per variant
+// and batch size. They are runs of their own and warm-ups: no statistic pools them with later inferences.
 #ifndef XSP_EXPERIMENT_COLD_H
 #define XSP_EXPERIMENT_COLD_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes the model latencies that A1 gave for each variant's experiment and relates them, batch size by batch size, to those
-// of the first one; and the observations, repetition by repetition. Called by programs/xsp/profile_print.c.
+// Divides each variant's model latencies (table A1) by the first variant's, per batch size, and compares observations
+// repetition by repetition. Called by programs/xsp/profile_print.c.
 #include "experiment/compare.h"
 
 #include "experiment/model_rows.h"

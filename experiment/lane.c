@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts, asks and drains one runner. Called by model_experiment.c and cold.c; what was lost on the way is
-// counted for the run that was just drained.
+// Starts, asks and drains one runner. Called by model_experiment.c and cold.c. Lost records are counted for the run
+// that was just drained.
 #include "experiment/lane.h"
 
 enum status lane_start(struct lane *lane, const struct runner_options *options, struct level_set levels,

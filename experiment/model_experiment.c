@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the matrix (batch size × repetition × variant × level set) and writes the .xsp file. One thread; the collector's
-// work is done between observations, so that it does not disturb what is measured on a machine with few cores.
+// Models over batch sizes, repetitions, variants and level sets, into one file. One thread; it drains between
+// observations, so that the collector does not disturb a measurement on a machine with few cores.
 #include "experiment/model_experiment.h"
 
 #include "base/debug.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leveled experimentation: one runner process per variant and level set, observations of all of them interleaved in time,
-// drained while no runner works. The work of `xsp profile` between its options and its tables.
+// Leveled experiments with models: one runner process per variant and level set, their observations interleaved,
+// drained while no runner works.
 #ifndef XSP_EXPERIMENT_MODEL_EXPERIMENT_H
 #define XSP_EXPERIMENT_MODEL_EXPERIMENT_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The noise verdict of `xsp profile`. Pure: readings come in, words go out.
+// The noise verdict: readings and latencies in, grade and text out. Pure.
 #include "experiment/noise.h"
 
 #include "analyze/analyze.h"

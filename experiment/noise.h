@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Can these figures be trusted? A verdict from the spread of the model latency and from what disturbed the machine.
+// Can these figures be trusted? A verdict from the spread of the latencies and from disturbances of the machine.
 #ifndef XSP_EXPERIMENT_NOISE_H
 #define XSP_EXPERIMENT_NOISE_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a run's model spans back and sums up their tags. Called by model_experiment.c for each run when all is measured.
+// Sums up the tags of a run's model spans. Called by model_experiment.c for each run after the measurement.
 #include "experiment/own_share.h"
 
 #include "analyze/analyze.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// xsp's own share of a run's time, from what its runner measured inside the inferences.
+// xsp's own share of a run's time, as measured by its runner inside the inferences.
 #ifndef XSP_EXPERIMENT_OWN_SHARE_H
 #define XSP_EXPERIMENT_OWN_SHARE_H
 

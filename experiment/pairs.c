@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The median of paired ratios and its interval by order statistics, which assumes nothing of how latencies are distributed.
-// Called by compare.c.
+// The median of paired ratios and its interval by order statistics, which assume no distribution. Called by compare.c.
 #include "experiment/pairs.h"
 
 #include "analyze/analyze.h"

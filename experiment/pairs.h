@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two variants repetition by repetition: what disturbed one of a pair mostly disturbed the other, too. Pure.
+// Two variants compared repetition by repetition: a disturbance mostly hits both of a pair. Pure.
 #ifndef XSP_EXPERIMENT_PAIRS_H
 #define XSP_EXPERIMENT_PAIRS_H
 

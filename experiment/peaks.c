@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times the loops of peaks_code.c on every CPU that this process may use, all at once, and keeps the best of a few
-// readings: what disturbs can only slow down. Called by `xsp profile` before anything is measured, and by `xsp check`.
+// Times the loops of peaks_code.c on all usable CPUs at once and takes the best of a few readings: disturbances only
+// slow them down. Called by `xsp profile` before a measurement, and by `xsp check`.
 #include "experiment/peaks.h"
 
 #include "base/memory.h"

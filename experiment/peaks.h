@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this machine's CPUs can do at best, measured: single-precision arithmetic and memory bandwidth, for rooflines.
-// Takes all CPUs that this process may use for about a quarter of a second; never while something is being measured.
+// Measures what this machine's CPUs can do at best, for rooflines: single-precision arithmetic and memory bandwidth.
+// Uses all CPUs of this process for about a quarter of a second; never call it during a measurement.
 #ifndef XSP_EXPERIMENT_PEAKS_H
 #define XSP_EXPERIMENT_PEAKS_H
 

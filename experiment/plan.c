@@ -20,13 +20,13 @@ static void add(struct run_plan *plan, uint32_t mask)
 
 // Library calls have a set next to the kernels', not between layers and kernels: M/L and M/L/K must differ in nothing else
 // (L0 --by layer). Where there are both, library calls are recorded with the kernels nowhere.
-void run_plan_make(struct level_set heard, uint32_t published_mask, struct run_plan *ret_plan)
+void run_plan_make(struct level_set recorded, uint32_t published_mask, struct run_plan *ret_plan)
 {
   struct run_plan *plan = ret_plan;
-  *plan = (struct run_plan){.absent_mask = heard.mask & ~published_mask & ~BIT(MODEL)};
+  *plan = (struct run_plan){.absent_mask = recorded.mask & ~published_mask & ~BIT(MODEL)};
   uint32_t mask = BIT(MODEL);
   add(plan, mask);
-  uint32_t present = published_mask & heard.mask;
+  uint32_t present = published_mask & recorded.mask;
   if (present & BIT(APPLICATION))
     add(plan, mask |= BIT(APPLICATION));
   if (present & BIT(LAYER))

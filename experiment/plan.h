@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which level sets a program is run at, where the user left that to xsp: those that add something to it. Pure.
+// The level sets at which a program is run if the user named none: those that add something to it. Pure.
 #ifndef XSP_EXPERIMENT_PLAN_H
 #define XSP_EXPERIMENT_PLAN_H
 
@@ -16,8 +16,8 @@ struct run_plan {
 };
 // All levels: what the first execution is recorded with, to find out what there is.
 struct level_set run_plan_everything(void);
-// `published_mask`: the levels of which a first execution at `heard` had spans, the program's own span apart.
-void run_plan_make(struct level_set heard, uint32_t published_mask, struct run_plan *ret_plan);
+// `published_mask`: the levels of which a first execution at `recorded` had spans, the program's own span apart.
+void run_plan_make(struct level_set recorded, uint32_t published_mask, struct run_plan *ret_plan);
 // One sentence about what was left out and why, without a newline; nothing where nothing was.
 void run_plan_explain(const struct run_plan *plan, struct buf *out);
 

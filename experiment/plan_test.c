@@ -37,7 +37,7 @@ static void test_level_sets(void **state)
   expect_sets(XSP_LEVEL_MASK_ALL, "M,A/M,A/M/L,A/M/L/Lib,A/M/L/K");
 }
 
-static void test_what_is_left_out_is_said(void **state)
+static void test_what_is_left_out_is_reported(void **state)
 {
   (void)state;
   struct run_plan plan;
@@ -58,7 +58,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_level_sets),
-      cmocka_unit_test(test_what_is_left_out_is_said),
+      cmocka_unit_test(test_what_is_left_out_is_reported),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a program over level sets and repetitions and writes the .xsp file. Every execution is a run row of its own; runs of
-// one level set pool in analyses. One thread; launch/execution.c has the program, this file has the experiment around it.
+// Programs over level sets and repetitions, into one file. Every execution is a run row of its own; analyses pool runs
+// of one level set. One thread; launch/execution.c runs the program.
 #include "experiment/program_experiment.h"
 
 #include "base/debug.h"
@@ -211,11 +211,11 @@ static struct level_set deepest(const struct run_experiment_options *options)
   return all;
 }
 
-static enum status plan_by_first(struct experiment *experiment, struct level_set heard, struct error *err)
+static enum status plan_by_first(struct experiment *experiment, struct level_set recorded, struct error *err)
 {
   struct run_plan plan;
   struct buf text;
-  run_plan_make(heard, experiment->published.level_mask, &plan);
+  run_plan_make(recorded, experiment->published.level_mask, &plan);
   experiment->set_count = plan.set_count;
   for (size_t i = 0; i < plan.set_count; i++)
     experiment->sets[i] = plan.sets[i];

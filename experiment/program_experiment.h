@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `xsp run` between its options and its tables: executions of a program over level sets and repetitions, into one file.
+// Leveled experiments with unmodified programs: executions over level sets and repetitions, into one file.
 #ifndef XSP_EXPERIMENT_PROGRAM_EXPERIMENT_H
 #define XSP_EXPERIMENT_PROGRAM_EXPERIMENT_H
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a correlated store for programs/xsp/run_print.c and program_experiment.c: which execution to show, what is in it, how far the
-// latencies lie apart. Prints nothing.
+// Reads a correlated file: which execution to show, and what is in it. Called by programs/xsp/run_print.c.
 #include "experiment/program_facts.h"
 
 #include <inttypes.h>

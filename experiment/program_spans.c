@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks over the spans of one execution that was just drained. Called by program_experiment.c; no run is held in memory.
+// Walks over the spans of an execution that was just drained, without holding a run in memory. Called by
+// program_experiment.c.
 #include "experiment/program_spans.h"
 
 #include "base/vector.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads /proc, /sys and the cgroup (version 2, then 1). Everything may be missing: containers hide most of it.
+// Reads /proc, /sys and the cgroup (version 2, then 1). Any of them may be missing: containers hide most.
 #include "experiment/system.h"
 
 #include <math.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What machine this is, and what disturbed it while we measured: figures from /proc, /sys and the cgroup, never
-// guessed.
+// The machine, and what disturbed it during a measurement: figures from /proc, /sys and the cgroup, never guessed.
 #ifndef XSP_EXPERIMENT_SYSTEM_H
 #define XSP_EXPERIMENT_SYSTEM_H
 

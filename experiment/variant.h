@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is compared in one `xsp profile`: frameworks, and versions of them. Each becomes an experiment of its own.
+// Variants are compared in one `xsp profile`: frameworks, and versions of them. Each is an experiment of its own.
 #ifndef XSP_EXPERIMENT_VARIANT_H
 #define XSP_EXPERIMENT_VARIANT_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The environment of a traced program: one table, the one of docs/internals/launch.md. Called by execution.c before each
-// execution. A variable of xsp's own that is not wanted is taken away, so that an outer xsp run does not reach in.
+// Makes the environment of a traced program, before each execution. docs/internals/launch.md has all variables. Called
+// by execution.c. xsp's own variables that have no value are removed, so that an outer xsp run has no effect.
 #include "launch/environment.h"
 
 #include "base/debug.h"

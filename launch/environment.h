@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which tracers a program is given, and the environment that brings them into it. Nothing is changed in xsp's own.
+// Which tracers a program gets, and the environment that brings them into it. xsp's own environment does not change.
 #ifndef XSP_LAUNCH_ENVIRONMENT_H
 #define XSP_LAUNCH_ENVIRONMENT_H
 

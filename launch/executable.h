@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kind of program a command names: whether the loader will bring libxsp.so into it, and why not. Nothing is run.
+// What kind of program a command names: whether the loader will bring libxsp.so into it, or why not. Runs nothing.
 #ifndef XSP_LAUNCH_EXECUTABLE_H
 #define XSP_LAUNCH_EXECUTABLE_H
 
@@ -22,7 +22,7 @@ struct executable {
 
 // Follows PATH and "#!" as the kernel and execvp do.
 void executable_look(const char *command, struct executable *ret_executable);
-// Why a program of this kind did not join, as a sentence's end; NULL: its kind is no reason.
+// Why a program of this kind did not join, as a sentence's end; NULL: its kind is not the reason.
 const char *executable_why(enum executable_kind kind);
 
 // The head of a file (some 4 KiB). Pure. A script: its interpreter's path into `interpreter`, else "".

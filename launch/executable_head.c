@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The head of a file that may be a program, as bytes: what kind it is. Pure; any bytes may come.
+// The kind of program in a file, by the file's first bytes. Pure; handles any bytes.
 #include "launch/executable.h"
 
 #include <elf.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a file's head says of the program in it: real programs of this machine, made heads, cut heads.
+// Kinds of files: real programs of this machine, made heads, cut heads.
 #include "launch/executable.h"
 
 #include <setjmp.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One execution: a session, the program in it, drains beside it, its own span at the end. Called by experiment/program_experiment.c. What
-// goes wrong while the program runs never reaches the program: it is drained no further, and the error comes when it ended.
+// One execution: makes a session, starts the program in it, drains meanwhile, publishes the program's span at the end.
+// Called by experiment/. Failures while the program runs never reach it: draining stops, and the error is returned
+// after its end.
 #include "launch/execution.h"
 
 #include "base/debug.h"

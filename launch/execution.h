@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One execution of a program with tracers inside, drained into one run of a store. The traced program keeps its terminal,
-// process group, descriptors and signals. One thread.
+// One execution of a program with tracers inside, drained into one run of a store. The traced program keeps its
+// terminal, process group, descriptors and signals. One thread.
 #ifndef XSP_LAUNCH_EXECUTION_H
 #define XSP_LAUNCH_EXECUTION_H
 
@@ -26,7 +26,7 @@ struct launch_options {           // the user's options; strings borrowed
 
 struct launch_result {
   bool was_started;              // else the error has the reason
-  bool cannot_exec;              // it was not started because there is no such program, or none that can be: status 127
+  bool cannot_exec;              // not started: no such program, or not executable (status 127)
   int wait_status;               // of waitpid
   bool was_interrupted;          // by a signal to xsp (Ctrl-C): no further executions
   int64_t start_ns, end_ns;      // Unix epoch, of the program

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the output of `xsp run` is called. Called by verb_run.c before anything runs; execution.c names its span alike.
+// Names of outputs and of programs in traces. Called by verb_run.c before anything runs, and by execution.c.
 #include "launch/file_name.h"
 
 #include "base/buf.h"

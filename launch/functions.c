@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// xsp's side of --functions: the list is read with the code that the traced process uses, so that both agree on it, and
-// the processes' messages about it are joined. Called by `xsp run`.
+// xsp's side of --functions: parses the list with the traced process's own code, and joins the processes' messages
+// about it. Called by `xsp run`.
 #include "launch/functions.h"
 
 #include "base/memory.h"

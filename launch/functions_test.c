@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// xsp's side of --functions: errors with file and line, levels of a list, what several processes said of it.
+// xsp's side of --functions: errors with file and line, levels of a list, messages of several processes.
 #include "launch/functions.h"
 
 #include <setjmp.h>

@@ -86,7 +86,7 @@ static void in_child_tracer(const void *what, struct probe_result *ret_result)
   }
   void *symbol = dlsym(handle, XSP_TRACER_ENTRY);
   if (symbol == NULL) {
-    refuse(ret_result, STATUS_INPUT, "it has no function " XSP_TRACER_ENTRY ": it is no tracer");
+    refuse(ret_result, STATUS_INPUT, "not a tracer: the function " XSP_TRACER_ENTRY " is missing");
     return;
   }
   xsp_tracer_entry_fn entry;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Probes a predictor or a tracer in a child process, so that a library that crashes, exits or hangs takes nothing with
-// it. The child's output is discarded.
+// Probes a predictor or a tracer in a child process, so that a library that crashes, exits or hangs does no harm. The
+// child's output is discarded.
 #ifndef XSP_LAUNCH_PROBE_H
 #define XSP_LAUNCH_PROBE_H
 

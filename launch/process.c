@@ -83,7 +83,7 @@ void process_prepare(void)
 }
 
 // ---- helpers in xsp's process group ----------------------------------------------------------------------------------------
-// A child that dies with xsp, has no descriptor, and takes no signal. Returns 0 in the child, -1 where there is none.
+// A child that dies with xsp, without descriptors and blocking all signals. Returns 0 in the child, -1 if fork failed.
 static pid_t fork_helper(void)
 {
   sigset_t all, before;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that runs as if xsp were not there: started with the signals, descriptors, limits and process group that xsp
-// was given; stopped and continued with xsp, sent on what was sent to xsp alone. One program at a time, one thread.
+// A program that runs as without xsp: with the signals, descriptors, limits and process group that xsp was given. It is
+// stopped and continued with xsp and gets signals that were sent to xsp alone. One program at a time, one thread.
 #ifndef XSP_LAUNCH_PROCESS_H
 #define XSP_LAUNCH_PROCESS_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that copies a pipe. It never waits for more than there is: what comes is passed on at once, so that a program
-// that talks with whoever writes the pipe goes on as ever. Called by streams.c.
+// A process that copies a pipe. It passes bytes on as they come, so that a dialogue through the pipe works as without
+// it. Called by streams.c.
 #include "launch/stdin_copy.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes through a pipe, for a program that is run several times: the first execution reads it as it comes, later ones
-// read a copy of what was taken out of the pipe meanwhile.
+// stdin from a pipe, for repeated programs: the first execution reads it as it comes, later ones read a copy of what
+// was taken out of the pipe meanwhile.
 #ifndef XSP_LAUNCH_STDIN_COPY_H
 #define XSP_LAUNCH_STDIN_COPY_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// stdin, stdout and stderr of a program that is run several times: the first execution has the real ones, so that a user
-// and a pipe see one program; the others have the same input where it can be had twice, and their output is dropped.
+// stdin, stdout and stderr of repeated programs. The first execution has the real ones, so that a user and a pipe see
+// one program. Later ones get the same input if it can be read twice, and their output is dropped.
 #ifndef XSP_LAUNCH_STREAMS_H
 #define XSP_LAUNCH_STREAMS_H
 

@@ -40,6 +40,6 @@ struct known_tracer {
 
 extern const struct known_tracer known_tracers[]; // ends with a NULL name
 const struct known_tracer *known_tracer(const char *name);
-bool tracer_is_part(const char *name); // a file in the folder of tracers that is none
+bool tracer_is_part(const char *name); // a file in the folder of tracers that is not a tracer
 
 #endif

@@ -138,7 +138,7 @@ static enum status add_all(const struct launch_options *options, const char *fol
   return STATUS_OK;
 }
 
-// --functions brings its own tracer: it is no use without a list, and of none where the list's levels are off.
+// --functions brings its own tracer, unless the list's levels are off.
 static enum status add_functions(const struct launch_options *options, const char *folder, struct arena *arena,
                                  struct chosen_tracers *tracers, struct error *err)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SHA-256 by libcrypto, with the processor's own instructions where it has them. The functions are libcrypto's older ones:
-// the newer interface brings all of the library's providers along, 3.8 MB in a program that carries its libraries with it.
+// SHA-256 by libcrypto, with the processor's instructions. Uses libcrypto's older functions: the newer interface would
+// link all providers, 3.8 MB in a static program.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "manifests/checksum.h"
 

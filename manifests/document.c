@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// libyaml's events into a tree; see document.h. Event by event, so that a file is refused at its first fault and
-// nothing of it is expanded.
+// libyaml's events into a tree; see document.h. Event by event: a file is refused at its first fault, and nothing is
+// expanded.
 #include "manifests/document.h"
 
 #include "base/memory.h"
@@ -242,7 +242,7 @@ enum status document_parse(const char *bytes, size_t size, const char *path, str
   struct document document = {.path = path, .bytes = bytes, .size = size, .arena = arena, .err = err};
   *ret_root = NULL;
   if (size > DOCUMENT_BYTES_MAXIMUM)
-    return error_set(err, STATUS_INPUT, "wrong manifest", path, NULL, "it is larger than %zu KiB: this is no manifest",
+    return error_set(err, STATUS_INPUT, "wrong manifest", path, NULL, "not a manifest: larger than %zu KiB",
                      DOCUMENT_BYTES_MAXIMUM >> 10);
   if (!yaml_parser_initialize(&document.parser))
     memory_exhausted();

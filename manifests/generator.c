@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models that a script makes: called once, its result cached. Made in a folder next to its place and renamed, under a lock, so
-// that nothing half-made is ever found and two xsp that want the same model make it once.
+// Models that a script makes: once, then cached. A model is made in a folder next to its place and renamed, under a
+// lock: no half-made model is ever found, and two xsp that want the same model make it once.
 #include "manifests/source.h"
 
 #include "base/folder.h"
@@ -124,7 +124,7 @@ static enum status find_place(const struct manifest *manifest, const char *scrip
 
 // ---- making it -------------------------------------------------------------------------------------------------------
 
-// The lock is a file that is removed with it: who got one that is no longer there takes the next.
+// The lock is a file that is removed with the lock: after locking a removed file, try again.
 static enum status lock_place(const struct place *place, message_fn message, int *ret_fd, struct error *err)
 {
   for (bool is_announced = message == NULL;;) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A generator's process; see generator_process.h. In a process group of its own, which ends with it; it ends with xsp however that
+// A generator's process; see generator_process.h. It has a process group of its own and ends with xsp, however xsp
 // ends.
 #include "manifests/generator_process.h"
 

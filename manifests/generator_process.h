@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a generator's script in the active Python environment, with what it writes kept for its error. One at a time.
+// Runs a generator's script in the active Python environment; the end of its output becomes part of an error. One at a
+// time.
 #ifndef XSP_MANIFESTS_GENERATOR_PROCESS_H
 #define XSP_MANIFESTS_GENERATOR_PROCESS_H
 

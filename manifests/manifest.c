@@ -25,7 +25,7 @@ static enum status read_requirement(const struct fields *fields, const struct fi
   const char *constraint = NULL;
   XSP_TRY(field_text(fields, field, node, target));
   if (version_split_requirement(node->text, &constraint) == 0)
-    return fields_wrong(fields, node, field->example, "%s: '%.100s' is no package with a version", field->key,
+    return fields_wrong(fields, node, field->example, "%s: '%.100s' is not a package with a version", field->key,
                         node->text);
   return STATUS_OK;
 }
@@ -125,7 +125,7 @@ static enum status read_constraint(const struct fields *fields, const struct fie
   fields->manifest->framework_version_line = node->line;
   XSP_TRY(field_text(fields, field, node, target));
   if (!version_constraint_is_valid(node->text))
-    return fields_wrong(fields, node, "\">=2.14,<3\"", "version is no constraint: '%.100s'", node->text);
+    return fields_wrong(fields, node, "\">=2.14,<3\"", "version is not a constraint: '%.100s'", node->text);
   return STATUS_OK;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model manifest (docs/manifests.md): what a model is called, where it comes from, what runs it, what it takes. This reads
-// and checks the file alone; source.h finds the model. Format and docs/manifest.schema.json agree.
+// A model manifest (docs/manifests.md): name, origin, framework, inputs and outputs. This part reads and checks the
+// file alone; source.h finds the model. The format agrees with docs/manifest.schema.json.
 #ifndef XSP_MANIFESTS_MANIFEST_H
 #define XSP_MANIFESTS_MANIFEST_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Manifests: what is read of a good one, the line and reason of bad ones, and which versions a constraint takes. The whole
-// format is compared with its JSON schema in tests/manifests/test_manifest.py.
+// Manifests: values of good ones, line and reason of bad ones, version constraints. tests/manifests/test_manifest.py
+// compares the whole format with its JSON schema.
 #include "manifests/manifest.h"
 
 #include "manifests/version.h"
@@ -79,7 +79,7 @@ static void a_wrong_one_names_the_line_and_what_to_write(void **state)
       {"name: !x Net\n", "m.yml:1", "tags are not taken", "without '!'"},
       {"name: Net\n---\nname: b\n", "m.yml:2", "a second document begins", "a file for each"},
       {"", "m.yml:1", "it is empty", ""},
-      {"[1]\n", "m.yml:1", "a manifest is a mapping, here stands a list", ""},
+      {"[1]\n", "m.yml:1", "mapping", ""},
       {"name: Net\n\tversion: 1\n", "m.yml:2", "tab", "spaces instead of tabs"},
       {"[[[[[[[[[[]]]]]]]]]]", "m.yml:1", "nested too deeply", ""},
       {"name: \"a\\0b\"\n", "m.yml:1", "NUL", ""},

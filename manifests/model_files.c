@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which files a model consists of; see model_files.h. What is not damaged here is the framework's to judge: a model that cannot be
-// followed has the file that was named.
+// The files of a model; see model_files.h. Damaged models are for the framework to judge: a model that cannot be
+// followed is its one named file.
 #include "manifests/model_files.h"
 
 #include "base/vector.h"
@@ -150,7 +150,7 @@ static enum status settle(struct finding *finding, struct model_files *files, st
   files->names = arena_alloc_array(finding->arena, finding->names.count + 1, sizeof *files->names);
   if (finding->has_too_many)
     return error_set(err, STATUS_INPUT, "cannot read the model", finding->folder, "another path",
-                     "more than %d files: this is no model's folder", FILES_MAXIMUM);
+                     "not a model's folder: more than %d files", FILES_MAXIMUM);
   if (finding->names.count > 0)
     qsort(finding->names.items, finding->names.count, sizeof *finding->names.items, by_name);
   for (size_t i = 0; i < finding->names.count; i++) {

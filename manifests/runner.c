@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a manifest means for the runner; see runner.h.
+// Translates a manifest into the runner's options; see runner.h.
 #include "manifests/runner.h"
 
 #include "base/nearest.h"
@@ -87,7 +87,7 @@ static const char *expectation_of(const struct manifest *manifest, const struct 
   struct buf text;
   buf_init(&text, 65536);
   expectation_format(&expectation, &text);
-  const char *copy = text.failed || text.data == NULL ? NULL : arena_copy(arena, text.data, text.length);
+  const char *copy = text.failed ? NULL : arena_copy(arena, text.data, text.length);
   buf_done(&text);
   return copy;
 }

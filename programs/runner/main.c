@@ -51,7 +51,7 @@ struct runner {
 // ---- the process -----------------------------------------------------------------------------------------------------
 
 // A framework that prints must not write into data; one that dies must neither leave a core file nor take xsp with it.
-static void become_guest_house(void)
+static void prepare_process(void)
 {
   int null_fd = open("/dev/null", O_RDWR);
   if (null_fd >= 0) {
@@ -334,7 +334,7 @@ static enum status run(struct runner *runner, int count, char **values, struct e
 
 int main(int count, char **values)
 {
-  become_guest_house();
+  prepare_process();
   struct runner runner = {.arguments.control_fd = -1};
   struct error err = {0};
   enum status status = run(&runner, count, values, &err);

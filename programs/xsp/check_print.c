@@ -141,7 +141,7 @@ static void print_reasons(const struct check_subjects *subjects, unsigned width,
   }
 }
 
-static void print_untold(const struct check_subjects *subjects, unsigned width, struct buf *out)
+static void print_unreported(const struct check_subjects *subjects, unsigned width, struct buf *out)
 {
   for (size_t i = 0; i < subjects->count; i++) {
     const struct probe_result *result = &subjects->items[i].result;
@@ -172,7 +172,7 @@ enum status check_print(const struct check_subjects *subjects, enum report_forma
   } else {
     print_table(subjects, format, width, &out);
     if (format != REPORT_CSV) {
-      print_untold(subjects, width, &out);
+      print_unreported(subjects, width, &out);
       print_reasons(subjects, width, &out);
     }
     if (format == REPORT_TEXT && (with_machine || peaks != NULL)) {

@@ -14,7 +14,7 @@
 
 #define MESSAGE_BYTES_MAXIMUM ((size_t)1 << 16) // longer messages are dropped
 
-#define PROGRESS_EVERY_S 5 // where stderr is no terminal
+#define PROGRESS_EVERY_S 5 // unless stderr is a terminal
 
 static bool reader_left;
 

@@ -84,7 +84,7 @@ static void put_kernels(struct buf *out, const struct import_account *account)
 }
 
 // An option that limits recording may be the reason that nothing was recorded.
-static void put_silence(struct buf *out, const struct launch_options *options, const struct launch_result *ran)
+static void put_why_empty(struct buf *out, const struct launch_options *options, const struct launch_result *ran)
 {
   buf_text(out, "none but the program's own");
   if (options->capture_range != NULL) {
@@ -113,7 +113,7 @@ static void put_facts(struct buf *out, const struct run_facts *facts, const stru
     spans += account->spans_by_level[level];
   buf_format(out, LABEL, "spans");
   if (spans <= 1)
-    put_silence(out, options, ran);
+    put_why_empty(out, options, ran);
   for (unsigned level = 0; level < XSP_LEVEL_COUNT && spans > 1; level++)
     put_count(out, &joint, account->spans_by_level[level], level_name(level));
   if (facts->set_count > 1)

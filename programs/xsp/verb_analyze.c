@@ -20,7 +20,7 @@ struct question {
   struct arena arena;
 };
 
-// "A2", "L0": has the form of an analysis' name and is no file.
+// "A2", "L0": the form of an analysis' name, and not a file.
 static bool looks_like_id(const char *text)
 {
   size_t letters = 0;

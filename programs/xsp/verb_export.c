@@ -30,7 +30,7 @@ static enum status chosen_format(const struct invocation *invocation, const char
 }
 
 // Timelines cannot show other clocks next to wall time: reports tracks that are left out.
-static enum status talk_about_foreign_clocks(struct store *store, const char *format, struct error *err)
+static enum status report_foreign_clocks(struct store *store, const char *format, struct error *err)
 {
   static const char *const timelines[] = {"perfetto", "chrome", "speedscope", "folded"};
   bool is_timeline = false;
@@ -74,7 +74,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
   unfinished_removed_by_signals();
   enum status status = report_export_file(store, format, path, invocation_has(invocation, "force"), err);
   if (status == STATUS_OK)
-    status = talk_about_foreign_clocks(store, format, err);
+    status = report_foreign_clocks(store, format, err);
   store_close(store);
   if (status == STATUS_OK)
     output_message("xsp: wrote %s%s", path,

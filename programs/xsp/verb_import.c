@@ -16,7 +16,7 @@
 
 static enum status bad_limit(const char *text, struct error *err)
 {
-  return error_set(err, STATUS_USE, "wrong use", "--limit-bytes", "--limit-bytes=8G", "\"%s\" is no number of bytes",
+  return error_set(err, STATUS_USE, "wrong use", "--limit-bytes", "--limit-bytes=8G", "\"%s\" is not a number of bytes",
                    text);
 }
 
