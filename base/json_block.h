@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sixteen bytes of JSON text at once, as bit masks: bit i is about byte i. SSE2 where there is (every x86-64), else plain
-// C on two 64-bit words, so that both paths have one shape. Private to collect's JSON scanners.
+// C on two 64-bit words, so that both paths have one shape. Inside the JSON scanners only.
 #ifndef XSP_BASE_JSON_BLOCK_H
 #define XSP_BASE_JSON_BLOCK_H
 

@@ -179,7 +179,7 @@ static const char *scan_key(struct json_scan *scan, const char *at, bool *is_pla
   return json_skip_space(at + 1);
 }
 
-// After a value, or after the opening of a container (`opened`): out of what ends here, to the next value. Depth 0 is the end.
+// After a value, or after what opens a container (`opened`): out of what ends here, to the next value. Depth 0 is the end.
 static const char *next_value(struct json_scan *scan, struct nesting *nesting, const char *at, bool opened,
                               bool *is_plain)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The grammar of JSON over a window that may end anywhere: scanners that take a position and return the one after what
-// they read. Private to collect. No recursion, no allocation, no state but where and why one stopped.
+// they read. Inside this room only. No recursion, no allocation, no state but where and why one stopped.
 //
 // RFC 8259, but raw control bytes are let through inside strings (ONNX Runtime writes names unescaped).
 #ifndef XSP_BASE_JSON_SCAN_H
@@ -28,9 +28,9 @@ struct json_string { // without its quotes, as in the file
   bool is_plain; // ASCII without a backslash: the same decoded
 };
 
-// `at` must lie in [window, end]. Each skips its element and returns the position after it.
+// `at` must lie in [window, end]. Each skips what it is about and returns the position after it.
 const char *json_scan_space(const char *at); // never NULL
-// Behind the opening quote; json_scan_number at '-' or a digit. The inline ones leave what is rare to the others.
+// After the opening quote; json_scan_number at '-' or a digit. The inline ones leave what is rare to the others.
 const char *json_scan_long_string(struct json_scan *scan, const char *at, struct json_string *ret_string);
 const char *json_scan_long_number(struct json_scan *scan, const char *at);
 static inline const char *json_scan_string(struct json_scan *scan, const char *at, struct json_string *ret_string);
@@ -63,7 +63,7 @@ static inline const char *json_scan_string(struct json_scan *scan, const char *a
   return at + length + 1;
 }
 
-// Up to 15 digits with their point; what goes beyond, has a sign or an exponent, or may continue after the window is long.
+// Up to 15 digits with their point; what goes beyond, has a sign or an exponent, or may go on after the window is long.
 // *ret_digits: how many digits the number is where it is nothing else (at most 16), else 0.
 static inline const char *json_scan_digits(struct json_scan *scan, const char *at, unsigned *ret_digits)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Protobuf's wire format, read from memory that nobody vouches for: never beyond it, no recursion, no allocation. Used by
+// Protobuf's wire format, read from memory that may be hostile: never beyond it, no recursion, no allocation. Used by
 // the importer of OTLP, for which the whole of it is the hot path, hence inline; and, field by field (wire_next), by the
 // predictors on models and on what a framework hands over.
 #ifndef XSP_BASE_WIRE_H
@@ -78,7 +78,7 @@ static inline bool wire_bytes(struct wire *wire, const char **ret_bytes, size_t 
   return true;
 }
 
-// The value of a field that nobody knows.
+// The value of an unknown field.
 bool wire_skip(struct wire *wire, uint64_t key);
 
 // ---- field by field --------------------------------------------------------------------------------------------------

@@ -72,7 +72,7 @@ static enum status file_failed(const char *path, struct error *err)
   return error_set_errno(err, STATUS_INPUT, "cannot import", path, NULL);
 }
 
-// Compression that gives nothing out, or little, could go on for ever: members that are empty, zeros behind them, and all
+// Compression that gives nothing out, or little, could go on for ever: members that are empty, zeros after them, and all
 // that within another layer that makes gigabytes of it. No program writes more than it was given, but for heads and ends.
 static enum status too_much(const struct byte_layer *layer, struct error *err)
 {
@@ -127,7 +127,7 @@ static enum status plain_read(struct byte_layer *layer, char *to, size_t room, s
   return STATUS_OK;
 }
 
-// One step of inflate; zeros between and behind members are padding, as for gzip(1).
+// One step of inflate; zeros between and after members are padding, as for gzip(1).
 static enum status gzip_step(struct byte_layer *layer, char *to, size_t room, size_t *ret_got, struct error *err)
 {
   z_stream *gzip = &layer->gzip;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packs frames and spans while a file is read, then sweeps each thread by start time with two stacks, one of frames and
 // one of spans. Called by importers of profilers that record Python frames. Frames that cross others make no sense and
-// cost no more than those that nest: what starts later cuts what runs on behind it.
+// cost no more than those that nest: what starts later cuts what runs on after it.
 #include "importers/call_paths.h"
 
 #include "base/map.h"
@@ -217,7 +217,7 @@ static void hand_over(struct call_paths *paths, int64_t span_id, uint32_t at)
 struct open_interval { // ends fall from the stack's bottom to its top
   int64_t end_ns;
   uint32_t node;  // a frame: its path; a span: the path of its innermost frame
-  uint32_t frame; // a span's innermost frame, 0: none; frames are told apart by their number
+  uint32_t frame; // a span's innermost frame, 0: none; frames differ by their number
 };
 struct stack {
   struct open_interval *items;

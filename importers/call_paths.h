@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which Python frames enclose which spans of a thread. A profiler records frames as intervals like all else; they become
-// one text a span, "outermost;…;innermost", on the outermost spans within a frame. Private to collect. One thread.
+// one text a span, "outermost;…;innermost", on the outermost spans within a frame. Inside this room only. One thread.
 //
 // Frames and spans come in any order. They are kept at some 7 bytes each until the end, when one sweep a thread relates
 // them: only then is it known what encloses what.

@@ -14,7 +14,7 @@ struct signature {
 
 static const struct signature signatures[] = {
     {68, BYTES("XSP1"), {"it is an .xsp file already", "xsp info, or xsp analyze"}},
-    {0, BYTES("SQLite format 3\0"), {"it is an SQLite database, but none that Nsight Systems exported", NULL}},
+    {0, BYTES("SQLite format 3\0"), {"it is an SQLite database, but not an export of Nsight Systems", NULL}},
     {0,
      BYTES("QDSTRM"),
      {"it is an unfinished capture of Nsight Systems", "nsys export --type sqlite of its .nsys-rep"}},
@@ -64,7 +64,7 @@ static const struct foreign_format *recognise_name(const char *path)
 
 const struct foreign_format *foreign_recognise(const char *path, const char *head, size_t length, bool is_all)
 {
-  static const struct foreign_format json = {"it is JSON, but no trace that xsp knows", NULL};
+  static const struct foreign_format json = {"it is JSON, but not a trace that xsp reads", NULL};
   static const struct foreign_format blank = {"it holds nothing but white space", "the trace that the profiler wrote"};
   for (size_t i = 0; i < sizeof signatures / sizeof signatures[0]; i++) {
     const struct signature *signature = &signatures[i];

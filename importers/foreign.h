@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that no importer takes but that people try: what they are, and what to do instead. Pure. Private to collect.
+// Files that no importer takes but that people try: what they are, and what to do instead. Pure. Inside this room only.
 #ifndef XSP_IMPORTERS_FOREIGN_H
 #define XSP_IMPORTERS_FOREIGN_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an importer is, and the sink that it pours into. One importer = one file = one static descriptor, listed in
-// importers[] (importers.c). Private to collect.
+// importers[] (importers.c). Inside this room only.
 //
 // An importer reads `import->input` from its beginning to its end and calls import_run, import_track, import_span and
 // import_tag_…; it never touches the store, so that a second thread can write while it parses. Strings are interned here

@@ -41,7 +41,7 @@ static enum status over_limit(const struct input *input, struct error *err)
                    own->limit_bytes, own->source.is_compressed ? " after decompression" : "");
 }
 
-// Room for another half a window behind the `kept` bytes, which move to the block's beginning.
+// Room for another half a window after the `kept` bytes, which move to the block's beginning.
 static enum status make_room(struct input *input, size_t kept, struct error *err)
 {
   struct input_private *own = input->private_;

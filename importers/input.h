@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A file's bytes, decompressed (gzip, zstd: known by content, also one within the other's members), in a window that
-// moves. Private to collect. One thread at a time.
+// moves. Inside this room only. One thread at a time.
 //
 //      input->start … input->at … input->end
 //      kept bytes      next byte   end of the window; *end is 0 (a sentinel that is no part of the file)
 //
-// A reader works on [at, end) and calls input_more when it needs bytes behind `end`: the window then begins at `at` as
+// A reader works on [at, end) and calls input_more when it needs bytes after `end`: the window then begins at `at` as
 // the reader left it (what lies before is forgotten, pointers into the window are void) and ends later, or the file does.
 #ifndef XSP_IMPORTERS_INPUT_H
 #define XSP_IMPORTERS_INPUT_H
@@ -20,12 +20,12 @@
 #define INPUT_HEAD_BYTES ((size_t)256 << 10)        // what recognizers see
 #define INPUT_WINDOW_BYTES ((size_t)1 << 20)        // usual size
 #define INPUT_WINDOW_MOST_BYTES ((size_t)256 << 20) // an element of more than half of it is an error
-#define INPUT_PADDING ((size_t)64)                  // zero bytes that may be read behind `end`
+#define INPUT_PADDING ((size_t)64)                  // zero bytes that may be read after `end`
 
 struct input {
   const char *at, *end; // the reader moves `at`
   uint64_t end_offset;  // of `end`, in decompressed bytes
-  bool is_last;         // nothing comes behind `end`
+  bool is_last;         // nothing comes after `end`
   const char *path;
   bool is_compressed;
   const volatile sig_atomic_t *cancel; // set by whoever opened it: not 0 ends the reading; NULL: never

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The window over plain and compressed files: what it shows, where it refuses, what it leaves behind.
+// The window over plain and compressed files: what it shows, where it refuses, what it leaves after.
 #include "importers/input.h"
 
 #include <fcntl.h>
@@ -38,7 +38,7 @@ static int remove_folder(void **state)
 {
   (void)state;
   unlink(path);
-  return rmdir(folder); // fails where a temporary file was left behind
+  return rmdir(folder); // fails where a temporary file was left
 }
 
 // Keeps `bytes`.
@@ -248,7 +248,7 @@ static void test_corrupt(void **state)
   save_copy(packed);
   expect_refused(UINT64_MAX, "compressed byte", "incorrect data check");
   free(packed.data);
-  packed = gzip(counting(3000000)); // far behind the first window
+  packed = gzip(counting(3000000)); // far after the first window
   packed.data[packed.length - 6] ^= 1;
   save(packed);
   expect_refused(UINT64_MAX, "compressed byte", "incorrect data check");
@@ -396,7 +396,7 @@ static void test_as_file(void **state)
   close(fd);
   input_close(&input);
   assert_int_not_equal(access(copy, F_OK), 0);
-  // Broken on the way: nothing is left behind.
+  // Broken on the way: nothing is left.
   struct bytes broken = gzip(counting(1000000));
   broken.length -= 9;
   save(broken);

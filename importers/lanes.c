@@ -11,7 +11,7 @@
 struct open_span {
   struct store_span span;
   size_t place;        // in `waiting`; NO_PLACE: it leaves when it ends
-  size_t waiting_from; // what waits behind it starts when it starts
+  size_t waiting_from; // what waits after it starts when it starts
 };
 struct waiting_span {
   struct store_span span;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Begin and end events of Chrome traces paired up, one lane a track. Spans leave a lane in the order in which the file
 // begins them wherever that order decides who encloses whom: among spans of one track that start at the same instant.
-// Private to collect.
+// Inside this room only.
 //
 //      stack of a lane:      A (t=5)      B (t=5)      C (t=9)
 //      waiting, by begin:                 B's place    …           C starts alone: it leaves when it ends

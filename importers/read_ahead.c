@@ -20,7 +20,7 @@
 struct block {
   size_t length, at; // what it holds; what the reader has taken of it
   bool is_last;
-  enum status status; // of the pull behind these bytes
+  enum status status; // of the pull after these bytes
   struct error error;
   char bytes[BLOCK_BYTES];
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes pulled by a thread of its own, a bounded number ahead: decompression beside parsing. Private to input.c.
+// Bytes pulled by a thread of its own, a bounded number ahead: decompression next to parsing. Private to input.c.
 #ifndef XSP_IMPORTERS_READ_AHEAD_H
 #define XSP_IMPORTERS_READ_AHEAD_H
 

@@ -181,7 +181,7 @@ enum status import_experiment_model(struct import *import, int64_t experiment_id
 }
 
 // ---- tracks ----------------------------------------------------------------------------------------------------------
-// What many tracks are called is kept once, and cut where nobody reads on: between two characters.
+// Names that many tracks share are stored once, cut between two characters where they are too long.
 static void copy_text(struct sink *sink, const char **text)
 {
   struct texts *texts = &sink->track_texts;
@@ -252,7 +252,7 @@ static void believe_first(struct import *import, const char *key, const char **k
     *known = lasting(sink, text);
     *file = sink->file;
   } else if (strcmp(*known, text) != 0 && *file != sink->file) {
-    import_note(import, "its %s is %s; that of an earlier file, %s, stands for all", key, text, *known);
+    import_note(import, "its %s is %s; that of an earlier file, %s, is used for all", key, text, *known);
   }
 }
 
@@ -274,7 +274,8 @@ static void believe_system(struct import *import, const struct store_system_valu
         (value->is_number ? known->value.number == value->number : same_text(known->value.text, value->text));
     if (!is_same && known->file != sink->file && known->said_by != sink->file) {
       known->said_by = sink->file;
-      import_note(import, "it comes from another system: %s differs from that of an earlier file, which stands for all",
+      import_note(import,
+                  "it comes from another system: %s differs from that of an earlier file, which is used for all",
                   value->key);
     }
     return;

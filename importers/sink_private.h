@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sink's inside, shared by sink.c (its life), sink_rows.c (spans, tags, texts) and sink_facts.c (the rest).
+// The inside of the sink, shared by sink.c (its life), sink_rows.c (spans, tags, texts) and sink_facts.c (the rest).
 #ifndef XSP_IMPORTERS_SINK_PRIVATE_H
 #define XSP_IMPORTERS_SINK_PRIVATE_H
 

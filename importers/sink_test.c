@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sink with a hand-driven importer: what goes in comes out of the store, with one thread and with two; a store that
-// fails stops the importer; an import that is given up leaves nothing behind.
+// fails stops the importer; an import that is given up leaves nothing after.
 #include "importers/sink_private.h"
 
 #include "importers/batches.h"
@@ -45,7 +45,7 @@ static int remove_folder(void **state)
 {
   (void)state;
   clear_folder(NULL);
-  return rmdir(folder); // fails where a test left something behind
+  return rmdir(folder); // fails where a test left something after
 }
 
 static const struct importer importer = {.name = "test"};

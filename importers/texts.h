@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The texts of one file that is being imported, interned: equal texts, equal ids. Fast path of every importer. Texts
-// never move while the table lives. Private to collect. One thread; texts may be read by another one that was told of
+// never move while the table lives. Inside this room only. One thread; texts may be read by another one that was told of
 // them through a lock.
 #ifndef XSP_IMPORTERS_TEXTS_H
 #define XSP_IMPORTERS_TEXTS_H

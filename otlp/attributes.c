@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which attribute stands for what, and back. Pure tables; asked once per distinct key of a file.
+// Which attribute means what, and back. Pure tables; asked once per distinct key of a file.
 #include "otlp/attributes.h"
 
 #include <string.h>

@@ -39,10 +39,10 @@ enum otlp_role {
 };
 const char *otlp_role_attribute(enum otlp_role role); // NULL for OTLP_IS_TAG
 
-// What an attribute of a span stands for. OTLP_IS_TAG: *ret_tag is the tag's key, a part of `key` (a well-known tag
+// What an attribute of a span means. OTLP_IS_TAG: *ret_tag is the tag's key, a part of `key` (a well-known tag
 // without its "xsp.", any other attribute as it is, what follows "xsp.tag." as it is).
 enum otlp_role otlp_span_role(const char *key, size_t length, const char **ret_tag, size_t *ret_tag_length);
-// What must stand before a tag's key so that otlp_span_role gives the tag back: "", "xsp." or "xsp.tag.".
+// The prefix of a tag's key so that otlp_span_role gives the tag back: "", "xsp." or "xsp.tag.".
 const char *otlp_tag_prefix(const char *key, size_t length);
 // A hardware metric: a run whose kernels have one is a run with metrics.
 bool otlp_is_metric(const char *tag, size_t length);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The span ids of one run: OTLP's are 8 bytes, unique within their trace; the store's are positive and unique within the
-// run. Private to collect. One thread.
+// run. Inside this room only. One thread.
 //
 // Numbers are kept where they can be (so that a trace that was exported comes back with its ids): the first that claims
 // one has it, without its top bit; what collides gets another. An id is fixed when it is first mentioned, as a span or as
@@ -15,7 +15,7 @@
 struct otlp_id_entry {
   uint64_t number; // 0: a free slot
   uint32_t trace;
-  uint32_t state; // private to otlp_ids.c
+  uint32_t state; // private to ids.c
 };
 struct otlp_ids { // starts as {0}
   struct otlp_id_entry *entries;

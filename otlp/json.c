@@ -54,7 +54,7 @@ const char *otlp_json_skip(struct otlp_json *json, const char *at)
   return json_scan_value(&json->scan, at, DEPTH, &is_plain);
 }
 
-// `null` stands for the absence of any field.
+// `null` means the absence of any field.
 static const char *read_null(struct otlp_json *json, const char *at, const char *expected)
 {
   return *at == 'n' ? otlp_json_skip(json, at) : json_scan_short(&json->scan, at, expected);
@@ -92,7 +92,7 @@ const char *otlp_json_member(struct otlp_json *json, const char *at, bool is_fir
     return NULL;
   at = json_scan_space(at);
   if (*at != ':')
-    return json_scan_short(&json->scan, at, "':' was expected behind a key");
+    return json_scan_short(&json->scan, at, "':' was expected after a key");
   return json_scan_space(at + 1);
 }
 
@@ -136,7 +136,7 @@ static const char *read_time(struct otlp_json *json, const char *at, int64_t *re
   if (number == OTLP_BEYOND)
     return json_scan_fail(&json->scan, at, "a time is beyond int64 nanoseconds");
   if (number == OTLP_NO_NUMBER || *ret_time_ns < 0)
-    return json_scan_fail(&json->scan, at, "a time is no number of nanoseconds since an epoch");
+    return json_scan_fail(&json->scan, at, "a time is not a number of nanoseconds since an epoch");
   return behind;
 }
 

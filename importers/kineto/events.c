@@ -182,7 +182,7 @@ static bool starts_with(struct text text, const char *prefix)
 }
 
 // Whether the span is what observations are made of. "*" means what encloses operators, not them; "aten::linear*" means
-// what it says.
+// its own pattern.
 static bool is_step(const struct kineto *kineto, const struct trace_event *event, enum event_class event_class)
 {
   const char *model_range = kineto->import->options->model_range;
@@ -235,7 +235,7 @@ static uint32_t module_type(struct kineto *kineto, struct text name)
   return import_string(kineto->import, name.at + MODULE_PREFIX, end - MODULE_PREFIX);
 }
 
-// "Memcpy HtoD (Pageable -> Device)", or "CopyHostToDevice" of older AMD traces. 0: it does not say.
+// "Memcpy HtoD (Pageable -> Device)", or "CopyHostToDevice" of older AMD traces. 0: it is not recorded.
 static uint32_t copy_kind(struct kineto *kineto, struct text name)
 {
   static const char prefix[] = "Memcpy ";

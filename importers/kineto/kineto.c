@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kineto's Chrome JSON, as torch.profiler writes it since 2021: tells such files from other JSON, reads them once from
-// beginning to end, ends the run. What an event becomes is in kineto_events.c. Called by import.c.
+// beginning to end, ends the run. What an event becomes is in events.c. Called by import.c.
 #include "importers/kineto/kineto.h"
 
 #include <inttypes.h>
@@ -19,7 +19,7 @@ struct walk {
   struct text key;                // the last one
 };
 
-// The text behind the quote at `walk->at`; false where the head cuts it.
+// The text after the quote at `walk->at`; false where the head cuts it.
 static bool take_text(struct walk *walk, struct text *ret_text)
 {
   const char *from = ++walk->at;

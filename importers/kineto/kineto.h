@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Kineto importer's inside: one file that is being read. Private to kineto*.c.
+// One Kineto file that is being read. A new category is a row in events.c, a new argument a row in tags.c. Inside this folder only.
 //
-//      kineto.c          recognises, reads events and keys, ends the run
-//      kineto_events.c   one event: its category → class → span
-//      kineto_tags.c     its arguments → tags, device, stream, correlation
-//      kineto_tracks.c   (process, thread) and (device, stream) → tracks, and their names
-//      kineto_system.c   deviceProperties, distributedInfo, versions → facts
-//      kineto_words.c    keys and categories → what they mean, by one look-up
+//      kineto.c   recognises, reads events and keys, ends the run
+//      events.c   one event: its category → class → span
+//      tags.c     its arguments → tags, device, stream, correlation
+//      tracks.c   (process, thread) and (device, stream) → tracks, and their names
+//      system.c   deviceProperties, distributedInfo, versions → facts
+//      words.c    keys and categories → what they mean, by one look-up
 #ifndef XSP_IMPORTERS_KINETO_KINETO_H
 #define XSP_IMPORTERS_KINETO_KINETO_H
 
@@ -71,7 +71,7 @@ enum kineto_kind {
 };                // of a span: of the host, a call there to a runtime, on a device
 enum kineto_key { // what an argument's key means
   KEY_TAG = 0,    // nothing more than itself
-  KEY_DROP,       // says what stands elsewhere
+  KEY_DROP,       // repeats what is elsewhere
   KEY_CORRELATION,
   KEY_DEVICE,
   KEY_STREAM,
@@ -97,13 +97,13 @@ struct kineto_many { // starts as {0}
 };
 struct kineto_facts {                        // of one event, by its arguments
   int64_t correlation_id;                    // 0: none
-  const struct trace_value *device, *stream; // NULL: not said
+  const struct trace_value *device, *stream; // NULL: not recorded
 };
 struct kineto {
   struct import *import;
   int64_t run_id, span_count;
   struct kineto_words categories, keys;
-  const struct kineto_word *numbered_keys[KINETO_KEY_NUMBERS]; // by key_number, into `keys`; NULL: not met yet
+  const struct kineto_word *numbered_keys[KINETO_KEY_NUMBERS]; // by key_number, into `keys`; NULL: not seen yet
   struct kineto_repeat repeats[KINETO_KEY_NUMBERS];            // by key_number
   const struct kineto_word *recent_categories[8];              // by length and first letter
   struct kineto_tracks tracks;
@@ -114,23 +114,23 @@ struct kineto {
   int64_t base_ns, first_start_ns, least_start_ns, most_end_ns;
   bool has_base;
   uint64_t frame_count, path_count;
-  const char *host_name;   // NULL: not said
-  char *device_properties; // JSON, of deviceProperties; NULL: not said
+  const char *host_name;   // NULL: not recorded
+  char *device_properties; // JSON, of deviceProperties; NULL: not recorded
   size_t device_properties_length;
 };
 
-// kineto_events.c. STATUS_OK also for what is skipped.
+// events.c. STATUS_OK also for what is skipped.
 void kineto_events_start(struct kineto *kineto);
 enum status kineto_event(struct kineto *kineto, const struct trace_event *event, struct error *err) MUST_CHECK;
 
-// kineto_tags.c
+// tags.c
 void kineto_tags_start(struct kineto *kineto);
 void kineto_tags_done(struct kineto *kineto);
 // Tags the span that is about to be added, and finds what that needs itself.
 void kineto_tags(struct kineto *kineto, const struct trace_event *event, int64_t span_id, enum kineto_kind kind,
                  struct kineto_facts *ret_facts);
 
-// kineto_tracks.c
+// tracks.c
 struct kineto_track *kineto_track(struct kineto *kineto, enum kineto_track_kind kind, const struct trace_event *event,
                                   const struct trace_value *first, const struct trace_value *second);
 enum status kineto_track_use(struct kineto *kineto, struct kineto_track *track, struct error *err) MUST_CHECK;
@@ -138,7 +138,7 @@ enum status kineto_track_names(struct kineto *kineto, struct error *err) MUST_CH
 int64_t kineto_busiest_device(struct kineto *kineto); // where most kernels ran; STORE_NONE: none did
 void kineto_tracks_done(struct kineto_tracks *tracks);
 
-// kineto_system.c
+// system.c
 // A key of the top object other than the events.
 enum status kineto_top_key(struct kineto *kineto, struct text key, const struct trace_value *value,
                            struct error *err) MUST_CHECK;

@@ -33,7 +33,7 @@ static int remove_folder(void **state)
 {
   (void)state;
   unlink(input_path);
-  return rmdir(folder); // fails where a test left something behind
+  return rmdir(folder); // fails where a test left something after
 }
 
 static void write_input(const char *text, size_t length)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a Kineto file says of the machine and itself, in the keys beside its events: which GPU, which rank, which
+// Facts about the machine and the file, in the keys next to its events: which GPU, which rank, which
 // versions, what times count from. Called once a key, and at the end.
 #include "importers/kineto/kineto.h"
 
@@ -17,7 +17,7 @@
 struct device {
   int64_t id;
   char name[128];
-  int64_t memory_bytes, multiprocessors, major, minor; // STORE_NONE: not said
+  int64_t memory_bytes, multiprocessors, major, minor; // STORE_NONE: not recorded
 };
 
 static const struct device unknown_device = {STORE_NONE, "", STORE_NONE, STORE_NONE, STORE_NONE, STORE_NONE};
@@ -132,7 +132,7 @@ static enum status keep_base(struct kineto *kineto, const struct trace_value *va
 {
   if (!trace_int64(value, &kineto->base_ns))
     return import_broken(kineto->import, err, input_offset(kineto->import->input, kineto->import->input->at),
-                         "baseTimeNanoseconds is no whole number of 64 bits");
+                         "baseTimeNanoseconds is not a 64-bit integer");
   kineto->has_base = true;
   return STATUS_OK;
 }

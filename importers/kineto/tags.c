@@ -60,7 +60,7 @@ static const struct kineto_word *find_word(struct kineto *kineto, struct text ke
   return spare;
 }
 
-// The same at array speed: the reader numbers keys that it meets again and again.
+// The same by index: the reader numbers keys that it meets again and again.
 static const struct kineto_word *word_of(struct kineto *kineto, const struct trace_argument *argument,
                                          struct kineto_word *spare)
 {
@@ -217,7 +217,7 @@ static void tag_number(struct kineto *kineto, int64_t span_id, uint32_t key, con
 
 static void tag_text(struct kineto *kineto, int64_t span_id, uint32_t key, uint32_t text)
 {
-  if (text != 0) // an empty text says nothing
+  if (text != 0) // an empty text is no tag
     import_tag_text(kineto->import, kineto->run_id, span_id, key, text);
 }
 
@@ -247,7 +247,7 @@ static void tag_value(struct kineto *kineto, int64_t span_id, uint32_t key, cons
   tag_text(kineto, span_id, key, text);
 }
 
-// ---- keys that stand twice -------------------------------------------------------------------------------------------
+// ---- repeated keys -------------------------------------------------------------------------------------------
 // Of arguments with one key the last counts, as for all readers of JSON.
 #define FEW_ARGUMENTS 64 // compared with each other
 
@@ -264,7 +264,7 @@ static bool is_repeated(const struct trace_event *event, size_t at)
   return false;
 }
 
-// Whether any key may stand twice: keys without a number always may.
+// Whether any key may be repeated: keys without a number always may.
 static bool may_repeat(const struct trace_event *event)
 {
   uint64_t seen = 0;
@@ -332,7 +332,7 @@ static void tag_argument(struct kineto *kineto, const struct kineto_word *word, 
     facts->correlation_id = trace_int64(value, &number) && number > 0 ? number : 0;
     break;
   case KEY_DEVICE:
-  case KEY_STREAM: // on the host no track tells them
+  case KEY_STREAM: // on the host there is no track for them
     if (kind != KINETO_DEVICE)
       break;
     *(word->meaning == KEY_DEVICE ? &facts->device : &facts->stream) = value;

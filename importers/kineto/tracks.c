@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a Kineto file's events lie: (process, thread) on the host, (device, stream) on devices. Called once an event.
-// Numbers may be written as numbers or as texts ("25738"), streams as "stream 7" too; what is no number is a name.
+// Numbers may be written as numbers or as texts ("25738"), streams as "stream 7" too; what is not a number is a name.
 #include "importers/kineto/kineto.h"
 
 #include "base/hash.h"

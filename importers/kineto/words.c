@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small hash table of words: the keys and categories of a file, of which there are a few dozen, each met millions of
+// A small hash table of words: the keys and categories of a file, of which there are a few dozen, each seen millions of
 // times. Called once per key and category of every event.
 #include "importers/kineto/kineto.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opens a database that anyone may have made, and lists its tables. Called by nsys.c only.
 //
-// The file is opened read-only and immutable: no locks, no journals, nothing written beside it. The progress handler ends
+// The file is opened read-only and immutable: no locks, no journals, nothing written next to it. The progress handler ends
 // statements that take more steps than the file's size explains.
 #include "importers/nsys/database.h"
 
@@ -34,7 +34,7 @@ enum status nsys_database_failed(struct nsys_database *database, const char *tab
   int code = database->db != NULL ? sqlite3_errcode(database->db) : SQLITE_NOMEM;
   char where[sizeof err->where];
   if (row > 0)
-    snprintf(where, sizeof where, "%s, table %s, behind row %lld", database->path, table, (long long)row);
+    snprintf(where, sizeof where, "%s, table %s, after row %lld", database->path, table, (long long)row);
   else if (table != NULL)
     snprintf(where, sizeof where, "%s, table %s", database->path, table);
   else
@@ -134,7 +134,7 @@ static int on_progress(void *context)
 }
 
 // Reading tables, nothing else: no functions, no writing. (What a generated column computes is not asked for here:
-// nsys_scan.c refuses those.)
+// scan.c refuses those.)
 static int authorize(void *context, int action, const char *name, const char *argument, const char *database,
                      const char *view)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stranger's SQLite database, table by table: rows in the order in which they lie in the file, columns by name, and
-// one clear error for whatever is wrong with it. Private to nsys*.c. One thread at a time.
+// one clear error for whatever is wrong with it. Inside this folder only. One thread at a time.
 //
 // Nothing of the database is executed: views, virtual tables, triggers and functions are refused, and no statement may
 // take more steps than a file of its size can need.
@@ -89,7 +89,7 @@ const char *nsys_text(struct nsys_scan *scan, size_t column, size_t *ret_length)
 // STATUS_INPUT: "cannot import: FILE, table T, row N: …".
 __attribute__((format(printf, 3, 4))) enum status nsys_scan_broken(const struct nsys_scan *scan, struct error *err,
                                                                    const char *format, ...);
-// What nsys_int and the like left behind in this row; nsys_scan_next says so too.
+// What nsys_int and the like left in this row; nsys_scan_next says so too.
 enum status nsys_scan_check(const struct nsys_scan *scan, struct error *err) MUST_CHECK;
 
 // ---- one value by its key: SELECT value FROM table WHERE key = ?

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hash table, texts and StringIds of the Nsight Systems importer; see nsys_names.h.
+// The hash table, texts and StringIds of the Nsight Systems importer; see names.h.
 #include "importers/nsys/names.h"
 
 #include "base/buf.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers of an Nsight Systems database to numbers of the import: strings, tracks, processes, domains. Private to nsys*.c.
+// Numbers of an Nsight Systems database to numbers of the import: strings, tracks, processes, domains. Inside this folder only.
 #ifndef XSP_IMPORTERS_NSYS_NAMES_H
 #define XSP_IMPORTERS_NSYS_NAMES_H
 
@@ -34,7 +34,7 @@ const char *nsys_copy(struct import *import, const char *text, size_t length);
 
 // Table StringIds(id, value). Looked up id by id where it can be, so that only strings in use are kept; else read whole.
 struct nsys_text_row {
-  const char *text; // in import->arena, as it stands in the file
+  const char *text; // in import->arena, as in the file
   size_t length;
 };
 struct nsys_strings {

@@ -141,7 +141,7 @@ static enum status refuse(const struct nsys_database *database, struct error *er
     if (nsys_has_prefix(database, others[i].prefix))
       return error_set(err, STATUS_INPUT, "cannot import", database->path, others[i].advice, "%s", others[i].what);
   return error_set(err, STATUS_INPUT, "cannot import", database->path, "nsys export --type sqlite",
-                   "it is an SQLite database, but none that Nsight Systems exported%s%s",
+                   "it is an SQLite database, but not an export of Nsight Systems%s%s",
                    database->table_count > 0 ? ": its first table is " : ": it has no tables",
                    database->table_count > 0 ? database->tables[0].name : "");
 }
@@ -220,13 +220,13 @@ static void say_notes(struct nsys_reader *reader)
     import_note(import, "%llu strings that events refer to are missing: they are named \"[string N missing]\"",
                 (unsigned long long)reader->strings.missing);
   if (reader->unusable_correlations > 0)
-    import_note(import, "%llu correlation ids are no numbers of 32 bits: their events are joined with nothing",
+    import_note(import, "%llu correlation ids exceed 32 bits: their events are not joined",
                 (unsigned long long)reader->unusable_correlations);
   if (reader->unowned_executions > 0)
-    import_note(import, "%llu executions do not say of which process they are: they are joined with no launch",
+    import_note(import, "%llu executions do not name their process: they are not joined with a launch",
                 (unsigned long long)reader->unowned_executions);
   if (!reader->epoch_is_unix)
-    import_note(import, "the file does not say when it was recorded: times count from its own zero");
+    import_note(import, "the file does not record when it was made: times count from its own zero");
 }
 
 static enum status read_parts(struct nsys_reader *reader, struct error *err)

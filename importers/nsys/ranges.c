@@ -104,7 +104,7 @@ static enum status row_string(struct nsys_reader *reader, struct nsys_scan *scan
   return STATUS_OK;
 }
 
-// ---- names: a pass of its own, because a domain may be named behind its ranges ---------------------------------------
+// ---- names: a pass of its own, because a domain may be named after its ranges ---------------------------------------
 #define ANY_PROCESS INT64_C(-1) // of names that no process gave
 
 static struct nsys_key domain_key(struct nsys_scan *scan)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of the Nsight Systems importer share: one file being read. Private to nsys*.c.
+// What the parts of the Nsight Systems importer share: one file being read. Inside this folder only.
 //
-//      nsys.c          recognises, opens, goes through the parts in order
-//      nsys_facts.c    version, machine, names of threads and domains
-//      nsys_ranges.c   NVTX
-//      nsys_calls.c    calls into libraries, MPI, CUDA; the making of graphs
-//      nsys_stacks.c   call stacks of CUDA calls
-//      nsys_device.c   kernels, copies, sets, graphs, waits
-//      nsys_names.c    strings; numbers to numbers
-//      nsys_database.c opens the SQLite below
-//      nsys_scan.c     its rows and values
+//      nsys.c     recognises, opens, goes through the parts in order
+//      facts.c    version, machine, names of threads and domains
+//      ranges.c   NVTX
+//      calls.c    calls into libraries, MPI, CUDA; the making of graphs
+//      stacks.c   call stacks of CUDA calls
+//      device.c   kernels, copies, sets, graphs, waits
+//      names.c    strings; numbers to numbers
+//      database.c opens the SQLite below
+//      scan.c     its rows and values
 //
 // A globalTid is [hardware 8 | machine 8 | process 24 | thread 24] bits, a globalPid the same with thread 0.
 #ifndef XSP_IMPORTERS_NSYS_READER_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows, values and look-ups of a stranger's database; see nsys_database.h. Called by nsys*.c only.
+// Rows, values and look-ups of a stranger's database; see database.h. Called by nsys*.c only.
 //
 // Corrupt b-trees may lead in circles, so rows must have rising numbers, and texts may not add up to more than the file
 // can hold.
@@ -221,15 +221,15 @@ int64_t nsys_int(struct nsys_scan *scan, size_t column, int64_t otherwise)
   case NSYS_NULL:
     return otherwise;
   case NSYS_REAL:
-    fail(scan, column, "is no whole number of 64 bits");
+    fail(scan, column, "is not a 64-bit integer");
     return otherwise;
   case NSYS_TEXT:
     if (number_of_text(scan, column, &number))
       return number;
-    fail(scan, column, "is no whole number of 64 bits");
+    fail(scan, column, "is not a 64-bit integer");
     return otherwise;
   case NSYS_BLOB:
-    fail(scan, column, "is no number");
+    fail(scan, column, "is not a number");
     break;
   }
   return otherwise;

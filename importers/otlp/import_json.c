@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// OTLP's JSON files: requests one behind the other, one a line or spread over lines, of any size: what lies in memory is
-// one span. A resource (or a scope) that stands behind its spans is looked for ahead, as far as the window goes.
+// OTLP's JSON files: any number of requests, on one line each or spread over lines, of any size. One span is in memory at
+// a time. A resource or a scope after its spans is searched ahead, up to OTLP_LOOK_AHEAD_BYTES.
 #include "importers/otlp/model.h"
 #include "otlp/json.h"
 
@@ -46,7 +46,7 @@ static enum status next_byte(struct reader *reader, char *ret_byte, struct error
   }
   *ret_byte = input->at < input->end ? *input->at : 0;
   if (input->at < input->end && *ret_byte == 0)
-    return import_broken(reader->import, err, input_offset(input, input->at), "a zero byte is no JSON");
+    return import_broken(reader->import, err, input_offset(input, input->at), "a zero byte is not JSON");
   return STATUS_OK;
 }
 
@@ -214,7 +214,7 @@ static enum status read_requests(struct reader *reader, struct error *err)
   }
   if (!reader->has_resource_spans)
     return error_set(err, STATUS_INPUT, "cannot import", input->path, NULL,
-                     "it is JSON without resourceSpans: no traces of OTLP");
+                     "it is JSON without resourceSpans: not an OTLP trace");
   return otlp_model_finish(&reader->model, err);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// OTLP's protobuf files: one message of any size, several one behind the other (which protobuf reads as one), or each
-// behind its length (a varint, or four bytes, highest first). What lies in memory is one span. A resource or a scope that
-// stands behind its spans is looked for ahead.
+// OTLP's protobuf files: one message of any size, several in a row (which protobuf reads as one), or each after its length
+// (a varint, or four bytes, highest first). One span is in memory at a time. A resource or a scope after its spans is
+// searched ahead, up to OTLP_LOOK_AHEAD_BYTES.
 #include "base/wire.h"
 #include "importers/otlp/model.h"
 #include "otlp/proto.h"
@@ -75,7 +75,7 @@ static enum status skip_field(struct reader *reader, uint64_t key, uint64_t end,
   if ((key & 7) == WIRE_BYTES && key >> 3 != 0) {
     XSP_TRY(read_number(reader, &length, err));
     if (length > end - offset(reader))
-      return import_broken(reader->import, err, offset(reader), "a field is longer than what it lies in");
+      return import_broken(reader->import, err, offset(reader), "a field is longer than the message around it");
     while (length > (uint64_t)(input->end - input->at) && !input->is_last) {
       length -= (uint64_t)(input->end - input->at);
       input->at = input->end;
@@ -104,7 +104,7 @@ static enum status read_field(struct reader *reader, const struct otlp_field *fi
   uint64_t length = 0;
   XSP_TRY(read_number(reader, &length, err));
   if (length > end - offset(reader))
-    return import_broken(reader->import, err, offset(reader), "a field is longer than what it lies in");
+    return import_broken(reader->import, err, offset(reader), "a field is longer than the message around it");
   if (field->step.form == OTLP_FORM_HEAD) {
     if (*state == HEAD_MISSED)
       return otlp_head_is_late(reader->import, field->name, err);
@@ -144,7 +144,7 @@ static enum status read_fields(struct reader *reader, enum otlp_message message,
       XSP_TRY(read_field(reader, field, &otlp_fields[message * OTLP_NUMBERS + 1], end, &state, err));
     }
     if (offset(reader) > end)
-      return import_broken(reader->import, err, offset(reader), "a field is longer than what it lies in");
+      return import_broken(reader->import, err, offset(reader), "a field is longer than the message around it");
   }
 }
 
@@ -211,7 +211,7 @@ static int claim_message(enum otlp_message message, const char *at, const char *
   return claim;
 }
 
-// How a file's messages are told apart, and how sure that is.
+// How a file's messages are separated, and how sure that is.
 static int claim_framing(const char *head, size_t length, enum framing *ret_framing)
 {
   const char *end = head + length;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From what OTLP says to what a trace is: resources become experiments and runs (otlp_runs.c), spans become spans on
-// tracks with tags (otlp_spans.c, otlp_tracks.c). Both decoders feed it through its visitor. Private to collect.
+// Spans of OTLP become rows of a trace: resources become experiments and runs (resource.c, runs.c), spans become spans on
+// tracks with tags (spans.c, tracks.c, tags.c). Both decoders feed it through its visitor. Inside this folder only.
 #ifndef XSP_IMPORTERS_OTLP_MODEL_H
 #define XSP_IMPORTERS_OTLP_MODEL_H
 
@@ -14,7 +14,7 @@
 
 #define OTLP_RUNS_MOST 10000u
 #define OTLP_EXPERIMENTS_MOST 1000u
-#define OTLP_LOOK_AHEAD_BYTES (64 << 20) // how far behind its spans a resource or a scope is looked for
+#define OTLP_LOOK_AHEAD_BYTES (64 << 20) // how far after the first span a resource or a scope is searched
 #define OTLP_TRACE_TEXT_MOST ((size_t)256)
 
 struct otlp_experiment { // texts live in the import's arena
@@ -33,7 +33,7 @@ struct otlp_run {
   uint32_t level_mask; // of its spans
   bool has_metric;
   bool ids_are_unique; // whatever the trace
-  const char *trace;   // its own; NULL: not said
+  const char *trace;   // its own; NULL: not recorded
   uint32_t next_track;
   struct otlp_ids ids;
 };
@@ -47,7 +47,7 @@ struct otlp_description {
 };
 struct otlp_resource {
   struct otlp_run *run;
-  const char *host; // NULL: not said
+  const char *host; // NULL: not recorded
   uint32_t host_id; // equal hosts, equal numbers: a text in every key of a track would be kept as often
   int64_t process_id;
 };
@@ -77,7 +77,7 @@ struct otlp_model { // by otlp_model_start
   const struct otlp_resource *resource; // the current one; NULL: none yet
   uint32_t tracer, scope_tracer;        // strings: where the scope has no name; where the span names none
   uint32_t category_api, category_kernel;
-  struct buf text;          // for whoever needs a text for a moment
+  struct buf text;          // scratch
   struct otlp_trace_cache { // of the last span
     const struct otlp_run *run;
     size_t length;

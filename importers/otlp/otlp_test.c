@@ -46,7 +46,7 @@ static int remove_folder(void **state)
 {
   (void)state;
   unlink(source);
-  return rmdir(folder); // fails where a test left something behind
+  return rmdir(folder); // fails where a test left something after
 }
 
 // STATUS_OK or STATUS_INPUT with a place and a reason; *ret_kept: the spans.
@@ -132,7 +132,7 @@ static void proto_changed_anywhere(void **state)
 static void heads_are_told_apart(void **state)
 {
   (void)state;
-  static char window[4096]; // zeros behind the head, as behind a window
+  static char window[4096]; // zeros after the head, as after a window
   for (size_t length = 1; length < sizeof json; length++) {
     memset(window, 0, sizeof window);
     memcpy(window, json, length);

@@ -89,7 +89,7 @@ static enum status find_experiment(struct otlp_model *model, const struct otlp_d
 }
 
 // ---- runs ------------------------------------------------------------------------------------------------------------
-// What a run's first resource says beside the numbers of its row. Attributes that are not xsp's are kept as notes.
+// What a run's first resource says next to the numbers of its row. Attributes that are not xsp's are kept as notes.
 static enum status take_notes(struct otlp_model *model, struct otlp_run *run, const struct otlp_attribute *attributes,
                               size_t count, struct error *err)
 {
@@ -130,7 +130,7 @@ static void set_levels(struct otlp_model *model, const char *text, struct store_
     return;
   if (!level_set_parse(text, strlen(text), &row->levels)) {
     row->levels = (struct level_set){0};
-    import_note(model->import, "\"%.40s\" is no set of levels: those of the spans are taken", text);
+    import_note(model->import, "\"%.40s\" is not a set of levels: those of the spans are used", text);
   }
 }
 

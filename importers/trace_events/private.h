@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the two halves of the reader of trace events share: trace_events.c walks the document, trace_event_read.c reads
+// What the two halves of the reader of trace events share: trace_events.c walks the document, read.c reads
 // one event. Private to them.
 #ifndef XSP_IMPORTERS_TRACE_EVENTS_PRIVATE_H
 #define XSP_IMPORTERS_TRACE_EVENTS_PRIVATE_H
@@ -9,12 +9,12 @@
 
 enum trace_place {
   PLACE_START,          // before the document
-  PLACE_FIRST_KEY,      // behind the '{' of the top object
-  PLACE_KEY,            // behind a comma of it
-  PLACE_AFTER_VALUE,    // behind a value of it
-  PLACE_FIRST_EVENT,    // behind the '[' of the events
-  PLACE_EVENT,          // behind a comma of them
-  PLACE_AFTER_EVENT,    // behind an event
+  PLACE_FIRST_KEY,      // after the '{' of the top object
+  PLACE_KEY,            // after a comma of it
+  PLACE_AFTER_VALUE,    // after a value of it
+  PLACE_FIRST_EVENT,    // after the '[' of the events
+  PLACE_EVENT,          // after a comma of them
+  PLACE_AFTER_EVENT,    // after an event
   PLACE_AFTER_DOCUMENT, // nothing but space may follow
 };
 
@@ -37,7 +37,7 @@ struct trace_reader_private {
   struct trace_value fields[FIELD_COUNT + 1]; // of the present event; what is no TRACE_NONE counts
 };
 
-// At an event's opening brace, within `depth` containers. Returns the position behind it, or NULL as scanners do.
+// At an event's opening brace, within `depth` containers. Returns the position after it, or NULL as scanners do.
 const char *trace_read_event(struct trace_reader_private *own, const char *at, unsigned depth,
                              struct trace_event *event);
 const char *trace_read_value(struct trace_reader_private *own, const char *at, unsigned depth,

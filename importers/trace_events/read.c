@@ -83,7 +83,7 @@ static enum trace_value_type value_type(char first)
   }
 }
 
-// Behind the opening quote.
+// After the opening quote.
 static const char *read_string(struct trace_reader_private *own, const char *at, struct trace_value *ret_value)
 {
   struct json_string string;
@@ -138,7 +138,7 @@ const char *trace_read_key(struct trace_reader_private *own, const char *at, str
   *ret_is_plain &= key.is_plain;
   at = json_scan_space(at);
   if (*at != ':')
-    return json_scan_short(&own->scan, at, "':' was expected behind a key");
+    return json_scan_short(&own->scan, at, "':' was expected after a key");
   return json_scan_space(at + 1);
 }
 
@@ -153,7 +153,7 @@ static enum trace_field find_field(struct text key)
   return FIELD_OTHER;
 }
 
-// From behind a value, or behind the event's opening brace (`is_first`), to the next value or behind the event's end.
+// From after a value, or after the event's opening brace (`is_first`), to the next value or after the event's end.
 static const char *scan_gap(struct trace_reader_private *own, const char *at, bool is_first, bool in_arguments,
                             struct gap *ret_gap)
 {
@@ -262,7 +262,7 @@ static struct text string_or_nothing(const struct trace_value *value)
   return value->type == TRACE_STRING ? value->raw : (struct text){"", 0};
 }
 
-// The gap at `at` by the grammar; kept behind *node, which becomes NULL where there is no room for it.
+// The gap at `at` by the grammar; kept after *node, which becomes NULL where there is no room for it.
 static const char *read_new_gap(struct trace_reader_private *own, const char *at, const struct gap *before,
                                 struct shape **node, struct gap *read)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tree of gaps between values; see trace_shapes.h. Filled by the reader of trace events, bounded however odd a file is.
+// The tree of gaps between values; see shapes.h. Filled by the reader of trace events, bounded however odd a file is.
 #include "importers/trace_events/shapes.h"
 
 #include "base/memory.h"
@@ -55,7 +55,7 @@ struct shape *shapes_add(struct shapes *shapes, struct shape *parent, const char
   }
   memcpy(shape->bytes, bytes, length);
   shapes->count++;
-  // Behind its elder siblings: what came first is usually the commonest.
+  // After its elder siblings: what came first is usually the commonest.
   struct shape **link = &parent->child;
   while (*link != NULL)
     link = &(*link)->sibling;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands between the values of events: a program writes the same keys in the same order with the same spaces again
+// The bytes between the values of events: a program writes the same keys in the same order with the same spaces again
 // and again. Each such gap that has been read once by the grammar is kept as a node of a tree; from then on one comparison
 // of bytes tells which field the next value is. Private to the reader of trace events.
 //
@@ -32,7 +32,7 @@ enum trace_field {
   FIELD_COUNT,
   FIELD_ARGUMENT = FIELD_COUNT, // a member of "args"
 };
-enum gap_end { // what stands behind a gap
+enum gap_end { // what comes after a gap
   GAP_STRING,  // a string, its opening quote belongs to the gap
   GAP_NUMBER,
   GAP_VALUE, // anything else
@@ -43,7 +43,7 @@ struct gap { // what the bytes of a gap mean
   enum gap_end end;
   enum trace_field field;
   bool in_arguments;     // the next gap begins in "args"
-  bool begins_arguments; // "args" stands in this gap
+  bool begins_arguments; // "args" is in this gap
   bool is_plain;         // no key in it is written with escapes or beyond ASCII
   bool is_special;       // begins_arguments, or the event ends
   uint32_t key_number;   // the same for equal keys, from 1; 0: not kept in the tree
@@ -51,17 +51,17 @@ struct gap { // what the bytes of a gap mean
 };
 
 struct shape {
-  char bytes[SHAPE_GAP_BYTES]; // zeros behind `length`
+  char bytes[SHAPE_GAP_BYTES]; // zeros after `length`
   uint64_t needed;             // a bit for each byte of the gap
   uint32_t length;
-  uint8_t next_least, next_span; // what may stand behind: a gap may also be the beginning of a longer one
+  uint8_t next_least, next_span; // what may come after: a gap may also be the beginning of a longer one
   uint8_t child_count;
   struct shape *child, *sibling;
   struct gap gap;
 };
 
 struct shapes {
-  struct shape *nodes; // SHAPE_NODES_MOST of them; [0] is the root: behind an event's opening brace
+  struct shape *nodes; // SHAPE_NODES_MOST of them; [0] is the root: after an event's opening brace
   uint32_t count;
   struct text keys[SHAPE_KEYS_MOST]; // by key_number - 1
   uint32_t key_count;
@@ -70,7 +70,7 @@ struct shapes {
 
 void shapes_init(struct shapes *shapes);
 void shapes_done(struct shapes *shapes);
-// Keeps a gap that was read behind the node `parent`; NULL where there is no room.
+// Keeps a gap that was read after the node `parent`; NULL where there is no room.
 struct shape *shapes_add(struct shapes *shapes, struct shape *parent, const char *bytes, size_t length,
                          const struct gap *gap);
 
@@ -87,7 +87,7 @@ static inline bool shape_matches(const struct shape *shape, const char *at)
   return true;
 }
 
-// The node behind `parent` whose gap stands at `at` (SHAPE_GAP_BYTES + 1 may be read there), or NULL.
+// The node after `parent` whose gap is at `at` (SHAPE_GAP_BYTES + 1 may be read there), or NULL.
 static inline struct shape *shapes_find(const struct shape *parent, const char *at)
 {
   struct shape *shape = parent->child;

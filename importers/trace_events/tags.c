@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arguments of trace events as tags; see event_tags.h. Called by the importers of trace events.
+// Arguments of trace events as tags; see tags.h. Called by the importers of trace events.
 #include "importers/trace_events/tags.h"
 
 // With a point or an exponent: meant as a real number, where an int64 overflow is none.

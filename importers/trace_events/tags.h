@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arguments of trace events as tags. Private to collect.
+// Arguments of trace events as tags. Inside this room only.
 #ifndef XSP_IMPORTERS_TRACE_EVENTS_TAGS_H
 #define XSP_IMPORTERS_TRACE_EVENTS_TAGS_H
 

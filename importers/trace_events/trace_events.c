@@ -112,7 +112,7 @@ static enum status begin_document(struct trace_reader_private *own, struct error
   return STATUS_OK;
 }
 
-// Between or behind events: a comma, the array's end, or the end of a file that leaves the bracket out.
+// Between or after events: a comma, the array's end, or the end of a file that leaves the bracket out.
 static enum status between_events(struct trace_reader *reader, struct error *err)
 {
   struct trace_reader_private *own = reader->private_;
@@ -164,7 +164,7 @@ static enum status read_one_event(struct trace_reader *reader, struct error *err
   return STATUS_OK;
 }
 
-// Behind an event: over the comma to the next one, where it stands in this window; false: trace_next must look.
+// After an event: over the comma to the next one, where it stands in this window; false: trace_next must look.
 static bool skip_to_event(struct trace_reader_private *own)
 {
   const char *at = own->input->at;
@@ -214,7 +214,7 @@ enum status trace_next(struct trace_reader *reader, enum trace_item *ret_item, s
       return STATUS_OK;
     case PLACE_AFTER_DOCUMENT:
       if (own->input->at < own->input->end)
-        return fail_here(own, "nothing was expected behind the document's end", err);
+        return fail_here(own, "nothing was expected after the document's end", err);
       *ret_item = TRACE_END;
       return STATUS_OK;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chrome trace events, one at a time, from a stream of any size: what Kineto, ONNX Runtime, TensorFlow and many others
 // write. Both shapes: {"traceEvents": [...], other keys} and a bare array (whose closing bracket may be missing, as
-// Chrome's format allows, where the importer says so). Private to collect. Fast path of the whole room.
+// Chrome's format allows, where the importer says so). Inside this room only. Fast path of the whole room.
 #ifndef XSP_IMPORTERS_TRACE_EVENTS_TRACE_EVENTS_H
 #define XSP_IMPORTERS_TRACE_EVENTS_TRACE_EVENTS_H
 
@@ -25,7 +25,7 @@ enum trace_value_type { // as in JSON
 struct trace_value {
   enum trace_value_type type;
   bool is_whole;   // NUMBER of up to 16 digits and nothing else: its value is `whole`
-  struct text raw; // STRING: decoded (U+FFFD for invalid UTF-8, escapes resolved); others: the JSON text as it stands
+  struct text raw; // STRING: decoded (U+FFFD for invalid UTF-8, escapes resolved); others: the JSON text unchanged
   int64_t whole;
 };
 struct trace_argument {
@@ -42,7 +42,7 @@ struct trace_event {
   // end_ns - start_ns.
   int64_t start_ns, end_ns;                     // end == start without dur
   struct trace_value process_id, thread_id, id; // numbers or strings
-  const struct trace_argument *arguments;       // of "args" in order; a repeated key stands twice
+  const struct trace_argument *arguments;       // of "args" in order; a repeated key is listed twice
   size_t argument_count;
   uint64_t offset; // of the event's first byte in the file
 };
@@ -50,7 +50,7 @@ struct trace_event {
 struct trace_reader {
   struct trace_event event; // after TRACE_EVENT
   struct text key;          // after TRACE_KEY: a key of the top object other than traceEvents
-  struct trace_value value; // beside it
+  struct trace_value value; // next to it
   bool is_unclosed; // after TRACE_END: a bare array without its closing bracket; the importer says if that will do
   struct trace_reader_private *private_;
 };

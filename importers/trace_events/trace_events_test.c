@@ -178,7 +178,7 @@ static void test_every_cut(void **state)
   }
 }
 
-// An array may end without its bracket, but only behind an event.
+// An array may end without its bracket, but only after an event.
 static void test_unclosed(void **state)
 {
   (void)state;
@@ -211,15 +211,15 @@ static void test_refused(void **state)
   expect_refused("[{},]", 4, "an event in braces was expected");
   expect_refused("[,{}]", 1, "an event in braces was expected");
   expect_refused("[1]", 1, "an event in braces was expected");
-  expect_refused("[{}]]", 4, "nothing was expected behind the document's end");
+  expect_refused("[{}]]", 4, "nothing was expected after the document's end");
   expect_refused("[{}}", 3, "',' or ']' was expected");
   expect_refused("{\"a\": 1,}", 8, "a key in quotes was expected");
   expect_refused("{,\"a\": 1}", 1, "a key in quotes was expected");
-  expect_refused("{\"a\" 1}", 5, "':' was expected behind a key");
+  expect_refused("{\"a\" 1}", 5, "':' was expected after a key");
   expect_refused("{\"a\": 1 \"b\": 2}", 8, "',' or '}' was expected");
   expect_refused("{\"traceEvents\": {}}", 16, "an array of events was expected");
   expect_refused("[{\"a\": 01}]", 8, "',' or '}' was expected");
-  expect_refused("[{\"a\": 1.}]", 9, "a digit was expected behind the decimal point");
+  expect_refused("[{\"a\": 1.}]", 9, "a digit was expected after the decimal point");
   expect_refused("[{\"a\": 1e+}]", 10, "a digit was expected in the exponent");
   expect_refused("[{\"a\": -}]", 8, "a digit was expected");
   expect_refused("[{\"a\": +1}]", 7, "a value was expected");
@@ -237,7 +237,7 @@ static void test_refused(void **state)
   expect_refused("[{\"dur\": 1e30}]", 1, "beyond 64 bits of nanoseconds");
 }
 
-// Gaps that begin alike: longer ones, other kinds of value behind them, "args" that are no object or come twice.
+// Gaps that begin alike: longer ones, other kinds of value after them, "args" that are no object or come twice.
 static void test_shapes(void **state)
 {
   (void)state;
@@ -277,7 +277,7 @@ static void test_quoted_times(void **state)
   expect_refused("[{\"ts\":\"9223372036854775.808\"}]", 1, "beyond 64 bits of nanoseconds");
 }
 
-// More keys than the tree of shapes holds, at one place and behind each other.
+// More keys than the tree of shapes holds, at one place and after each other.
 static void test_many_shapes(void **state)
 {
   (void)state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tracks of trace events by process and thread; see event_tracks.h.
+// Tracks of trace events by process and thread; see tracks.h.
 #include "importers/trace_events/tracks.h"
 
 // A process or thread as an id of a text: 12 and "12" are the same, as in viewers of such files.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tracks of trace events by (pid, tid), which may be numbers or strings. Private to collect.
+// Tracks of trace events by (pid, tid), which may be numbers or strings. Inside this room only.
 #ifndef XSP_IMPORTERS_TRACE_EVENTS_TRACKS_H
 #define XSP_IMPORTERS_TRACE_EVENTS_TRACKS_H
 
@@ -12,7 +12,7 @@ struct event_tracks { // starts as {.run_id = …}
   struct map tracks; // (pid, tid) as ids of texts → track
   uint32_t last_pid, last_tid, last_track;
 };
-// The track of an event; a new one gets the numbers, and a name where pid or tid are no numbers.
+// The track of an event; a new one gets the numbers, and a name where pid or tid are not numbers.
 enum status event_track(struct event_tracks *tracks, struct import *import, const struct trace_event *event,
                         uint32_t *ret_track_id, struct error *err) MUST_CHECK;
 void event_tracks_done(struct event_tracks *tracks);

@@ -40,7 +40,7 @@ bool trace_any_int64(const struct trace_value *value, int64_t *ret_value)
   return true;
 }
 
-#define NUMBER_MOST 400 // characters; digits behind these change no double that matters
+#define NUMBER_MOST 400 // characters; digits after these change no double that matters
 
 bool trace_double(const struct trace_value *value, double *ret_value)
 {
