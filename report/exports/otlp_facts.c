@@ -140,11 +140,8 @@ static void hash_text(const char *text, size_t length, int64_t salt, uint8_t ret
 static bool read_hex(const char *text, uint8_t ret_bytes[16])
 {
   static const uint8_t zero[16];
-  char again[32];
-  if (strlen(text) != sizeof again || !hex_decode(text, ret_bytes, 16))
-    return false;
-  hex_encode(again, ret_bytes, 16);
-  return memcmp(again, text, sizeof again) == 0 && memcmp(ret_bytes, zero, 16) != 0;
+  return strlen(text) == 32 && strpbrk(text, "ABCDEF") == NULL && hex_decode(text, ret_bytes, 16) &&
+         memcmp(ret_bytes, zero, sizeof zero) != 0;
 }
 
 void otlp_facts_trace(const struct otlp_facts *facts, uint32_t trace_id, uint8_t ret_bytes[16], const char **ret_text)
