@@ -48,11 +48,11 @@ const char *framework_model_range(void); // the glob of --model-range; NULL: non
 const char *framework_session(void);     // the session's folder; NULL: none
 // What a look-up of `name` gives, where it gave `found`. `caller` is where the look-up was made.
 void *framework_offer(void *handle, const char *name, void *found, const void *caller);
-// The function that our export of `name` stands before, for a call from `caller`; NULL: there is none.
+// The function that our export of `name` hides, for a call from `caller`; NULL: there is none.
 void *framework_next(const char *name, const void *caller);
 // Is there one for a look-up in the default scope? Only asked for names in the table.
 bool framework_hides(const char *name);
-// Whether `found`, which a look-up of `name` gave, is our export, and nothing stands behind it.
+// Whether `found`, the answer to a lookup of `name` gave, is our export, and hides no function.
 bool framework_hides_found(const char *name, const void *found);
 // How many bytes can be read from `address` on, which lies in a library's data; 0: it lies elsewhere.
 size_t framework_readable(const void *address);

@@ -20,7 +20,7 @@ typedef void *(*dlsym_fn)(void *handle, const char *name);
 __attribute__((visibility("hidden"))) void *frameworks_dlsym(void *handle, const char *name);
 __attribute__((visibility("hidden"))) dlsym_fn frameworks_special(void *handle, const char *name);
 
-static dlsym_fn the_dlsym; // atomic; the same value whoever finds it
+static dlsym_fn the_dlsym; // atomic; every thread finds the same value
 
 static void *find_nothing(void *handle, const char *name)
 {
@@ -50,8 +50,8 @@ void *frameworks_dlsym(void *handle, const char *name)
   return framework_hides_found(name, found) ? NULL : framework_offer(handle, name, found, caller);
 }
 
-// What to jump to for RTLD_NEXT and RTLD_DEFAULT. In the default scope our own exports come first: where there is
-// nothing behind one, a program that looks whether a framework is there must not find it.
+// What to jump to for RTLD_NEXT and RTLD_DEFAULT. In the default scope our own exports come first: a program that
+// probes for a framework must not find an export that hides no function.
 dlsym_fn frameworks_special(void *handle, const char *name)
 {
   dlsym_fn real = real_dlsym();

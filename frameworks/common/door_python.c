@@ -87,7 +87,7 @@ static void loaded(struct entrance *entrance, void *module)
 }
 
 // PyModuleDef: the object's head, then m_init, m_index, m_copy; m_name, m_doc, m_size, m_methods, m_slots, m_traverse,
-// m_clear, m_free. Its type's basic size tells whether this is what the interpreter means by it.
+// m_clear, m_free. Its type's basic size shows whether this layout is the interpreter's.
 static struct slot **slots_of(void *definition)
 {
   const size_t pointer = sizeof(void *);
@@ -139,7 +139,7 @@ static void *enter(struct entrance *entrance, int (*step)(void *module))
   return made;
 }
 
-// Functions without an argument that says whose they are: one for each entrance.
+// These functions have no argument that identifies the module: one function per entrance.
 #define EACH_ENTRANCE(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
 #define X(number)                                                                                                      \
   static int step_##number(void *module)                                                                               \

@@ -59,7 +59,7 @@ struct python {
   size_t object_size; // of what every object begins with
 };
 
-// A function of ours in place of one of Python's: called as that would be, with the one that it stands for.
+// Replaces one of Python's functions: called with the same arguments, and with the function it replaces.
 typedef void *(*python_wrapper)(void *original, void *arguments, void *keywords);
 // PyMethodDef. The interpreter keeps a pointer to it: static, or never freed.
 struct python_definition {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers told after the inference become spans; see layer_publish.h. A layer's site, which carries the tags that do not
+// Layers reported after the inference become spans; see layer_publish.h. A layer's site, which carries the tags that do not
 // change, is kept from the first inference on; a limit on them bounds what a model with ever new shapes may cost.
 #include "frameworks/common/layer_publish.h"
 
@@ -274,7 +274,7 @@ enum status layer_publish(struct layer_publisher *publisher, const struct layer_
     publisher->lanes[i].depth = 0; // inferences follow one another
   for (size_t i = 0; i < count; i++) {
     const struct layer_report *layer = &layers[placed[i].at];
-    // One that starts before the layer that ran it (two clocks) has not been published yet: the model's.
+    // A layer that starts before its parent (two clocks) has no published parent yet: it is the model's child.
     bool is_nested = layer->parent < count && contexts[layer->parent].id != 0;
     contexts[placed[i].at] = publish_one(publisher, layer, &placed[i], is_nested ? contexts[layer->parent] : model);
   }

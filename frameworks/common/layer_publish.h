@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Publishes the layers of an inference that has ended, as its framework tells of them: a name, a type, how long, perhaps
+// Publishes the layers of an inference that has ended, as its framework reports them: a name, a type, how long, perhaps
 // when. Shared by the predictors whose framework has no callback. Called outside every span (flush, resume); one thread.
 //
-// What a framework does not tell is not made up: tag `untold` says what it is. Layers lie on tracks of their own, since
+// Nothing is made up: tag `untold` lists what the framework does not report. Layers are on tracks of their own, since
 // no thread is known: as many as it takes for the spans of each to nest.
 #ifndef XSP_FRAMEWORKS_COMMON_LAYER_PUBLISH_H
 #define XSP_FRAMEWORKS_COMMON_LAYER_PUBLISH_H
@@ -16,7 +16,7 @@
 enum layer_times {
   LAYER_TIMES_REALTIME,  // start_ns is CLOCK_REALTIME
   LAYER_TIMES_MONOTONIC, // start_ns is CLOCK_MONOTONIC
-  LAYER_TIMES_LAID_OUT,  // only durations are told: one after the other from the start of the inference
+  LAYER_TIMES_LAID_OUT,  // only durations are reported: one after the other from the start of the inference
 };
 
 struct layer_tag {
@@ -26,13 +26,13 @@ struct layer_tag {
 };
 
 #define LAYER_PARENT_MODEL SIZE_MAX
-struct layer_report { // strings are read during the call only; NULL where not told
-  const char *name;   // the type stands for one that is not told
+struct layer_report { // strings are read during the call only; NULL where not reported
+  const char *name;   // NULL: the type is the name
   const char *type;   // tag layer_type
   const char *category;
   const char *shape;   // tag layer_shape, "[1,64,112,112]"
   int64_t index;       // tag layer_index, the same in every inference; negative: none, its place in time counts
-  int64_t alloc_bytes; // negative: not told
+  int64_t alloc_bytes; // negative: not reported
   uint64_t start_ns;   // not read where times are laid out
   uint64_t duration_ns;
   size_t parent;                // place in the same array of the layer that ran this one, or LAYER_PARENT_MODEL
@@ -43,7 +43,7 @@ struct layer_report { // strings are read during the call only; NULL where not t
 struct layer_publisher;
 struct layer_publisher_options {
   const char *tracer; // the predictor's name; kept as long as the publisher
-  const char *untold; // as predictor.untold, for this model; NULL: all is told
+  const char *untold; // as predictor.untold, for this model; NULL: everything is reported
   enum layer_times times;
 };
 // NULL where memory is out. The strings of `options` must live as long as the publisher.

@@ -31,7 +31,7 @@ enum tensor_type { // ONNX's numbers, so that no second enumeration is needed
   TENSOR_BFLOAT16 = 16,
 };
 #define TENSOR_MAXIMUM_RANK 16
-struct tensor_info { // what the model says of an input
+struct tensor_info { // an input as the model declares it
   const char *name;
   enum tensor_type type;
   unsigned rank;
@@ -106,7 +106,7 @@ struct predictor {
   const char *name; // "onnxruntime"
   const char *summary;
   const char *extensions; // ".onnx .ort"
-  // Models that are no plain file of such a name (a folder, a file beside another): true where `path` is one. May be
+  // Models that are not one file with such a name (a folder, a file next to another): true where `path` is one. May be
   // NULL. Asked before the extensions of any predictor are looked at.
   bool (*recognises)(const char *path);
   // What the framework does not report of a layer, comma-separated of "start", "thread", "name", "type"; NULL: nothing is

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // LiteRT's C interface as the predictor uses it, declared here because its package brings no headers. Checked with
-// ai-edge-litert 2.3.0; what it writes into memory of ours is measured before it is believed (litert_events.h).
+// ai-edge-litert 2.3.0; what it writes into memory of ours is measured before it is believed (events.h).
 #ifndef XSP_FRAMEWORKS_LITERT_ABI_H
 #define XSP_FRAMEWORKS_LITERT_ABI_H
 
@@ -26,7 +26,7 @@ struct litert_tensor_type {
 };
 _Static_assert(sizeof(struct litert_layout) == 68 && sizeof(struct litert_tensor_type) == 72, "the library's layout");
 
-// All handles are pointers to what is not told.
+// All handles are opaque pointers.
 typedef struct litert_opaque *litert_handle;
 
 // Every function returns 0, or the number of what went wrong; why is written to stderr.

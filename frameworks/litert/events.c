@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the 104 bytes of a profiler event of LiteRT; see litert_events.h:
+// Reads the 104 bytes of a profiler event of LiteRT; see events.h:
 //
 //   0 tag (pointer)  8 kind (u32)  16 start, us (u64)  24 duration, us (u64)  32-79 memory at begin and end
 //   80 node (i64)  88 subgraph (i64)  96 source (u32)
@@ -9,7 +9,7 @@
 
 enum kind { KIND_OPERATOR = 2, KIND_DELEGATED = 8 };
 
-#define DURATION_MOST_US (UINT64_C(1) << 50) // what is longer is no time
+#define DURATION_MOST_US (UINT64_C(1) << 50) // longer values are not times
 
 static uint64_t word_at(const unsigned char *at)
 {

@@ -21,7 +21,7 @@ struct litert_event { // of an operator; all others (buffers, the call as a whol
   int64_t node; // an operator of the model, or one of the delegate's
 };
 
-// How many bytes of `size` the library wrote: those up to the last that is no guard, in words.
+// How many bytes of `size` the library wrote: up to the last word that is not the guard.
 size_t litert_events_written(const unsigned char *bytes, size_t size);
 // Reads `count` events into `ret_events`, which has room for as many. Returns how many are operators.
 size_t litert_events_read(const unsigned char *bytes, size_t count, struct litert_event *ret_events);

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-struct raw { // as litert_events.c describes it
+struct raw { // as events.c describes it
   const char *tag;
   uint64_t kind, start_us, duration_us, memory[6];
   int64_t node, subgraph;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks the tables of a TFLite flatbuffer that LiteRT walks when it opens one; see litert_file.h. Bounded: every offset is
+// Walks the tables of a TFLite flatbuffer that LiteRT walks when it opens one; see file.h. Bounded: every offset is
 // checked before it is followed, tables lie at most four deep, and the work is limited by a count of objects.
 #include "frameworks/litert/file.h"
 
@@ -71,7 +71,7 @@ static unsigned half_at(const struct walk *walk, size_t at)
 
 static bool cut(struct walk *walk, const char *what, size_t at)
 {
-  snprintf(walk->place, walk->place_size, "%s at byte %zu lies behind its end", what, at);
+  snprintf(walk->place, walk->place_size, "%s at byte %zu is after its end", what, at);
   return false;
 }
 
@@ -102,7 +102,7 @@ static bool check_table(struct walk *walk, size_t at, const char *name, const st
   }
   if (!is_inside(walk, at, 4))
     return cut(walk, name, at);
-  int64_t table = (int64_t)at - (int32_t)word_at(walk, at); // where the fields' places stand
+  int64_t table = (int64_t)at - (int32_t)word_at(walk, at); // the table of the fields' offsets
   if (table < 0 || !is_inside(walk, (size_t)table, 4))
     return cut(walk, name, at);
   unsigned length = half_at(walk, (size_t)table);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads tensors and operators of a TFLite flatbuffer; see litert_graph.h. Every offset is checked before it is followed; the
+// Reads tensors and operators of a TFLite flatbuffer; see graph.h. Every offset is checked before it is followed; the
 // weights themselves are never touched.
 #include "frameworks/litert/graph.h"
 
@@ -211,7 +211,7 @@ static bool read_tensor(struct flat *flat, size_t table, struct vector buffers, 
   struct vector name = vector_of(flat, table, TENSOR_NAME, 1);
   tensor->name = name.count > 0 ? arena_copy(arena, (const char *)flat->bytes + name.first, name.count) : "";
   tensor->rank = (uint8_t)(shape.count <= LITERT_GRAPH_RANK_MOST ? shape.count : 0);
-  tensor->has_free_others = shape.count > LITERT_GRAPH_RANK_MOST; // not told, like one whose size is not known
+  tensor->has_free_others = shape.count > LITERT_GRAPH_RANK_MOST; // unknown, like a size that is not known
   for (size_t i = 0; i < tensor->rank; i++)
     tensor->sizes[i] = (int32_t)word_at(flat, shape.first + 4 * i);
   for (size_t i = 0; i < free.count && i < tensor->rank; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operators of a TFLite model as its file has them, and which of them an event of XNNPACK is. Files and texts of anybody.
+// The operators of a TFLite model as its file has them, and which of them an event of XNNPACK is. Files are not trusted.
 // Pure, but for litert_graph_open.
 #ifndef XSP_FRAMEWORKS_LITERT_GRAPH_H
 #define XSP_FRAMEWORKS_LITERT_GRAPH_H
@@ -36,7 +36,7 @@ struct litert_graph { // all in the arena
   size_t node_count;
 };
 
-// The graph of the first signature. False: it is no such file, an offset leads out of it, or memory is out.
+// The graph of the first signature. False: not such a file, or an offset leads out of it.
 bool litert_graph_read(const unsigned char *bytes, size_t size, struct arena *arena, struct litert_graph *ret_graph);
 bool litert_graph_open(const char *path, struct arena *arena, struct litert_graph *ret_graph);
 
@@ -51,7 +51,7 @@ struct litert_match {
   enum litert_part part;
   size_t node;
 };
-// What each event is of the graph. Events of the interpreter tell their operator. XNNPACK keeps the order, and may leave out
+// What each event is of the graph. Events of the interpreter name their operator. XNNPACK keeps the order, and may leave out
 // what it fuses: only an order in which every other operator has an event of a type that it can become is believed. False:
 // there is none, and only events of the interpreter are known.
 bool litert_graph_match(const struct litert_graph *graph, const struct litert_event *events, size_t count,

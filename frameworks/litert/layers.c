@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers of LiteRT from its profiler, after each inference: those that XNNPACK computes have durations only; with --unfused the
-// interpreter's own kernels run each operator, and all but threads is told. Called by litert.c.
+// interpreter's own kernels run each operator, and only threads are not reported. Called by predictor.c.
 #include "frameworks/litert/events.h"
 #include "frameworks/litert/state.h"
 
@@ -30,50 +30,50 @@ void litert_read_work(struct litert_state *state, const struct tensor *inputs)
 
 enum { TAGS_MOST = 1 + LITERT_WORK_TAGS };
 
-static void tell_operator(const struct litert_work *work, enum litert_part part, struct layer_tag *tags,
-                          struct layer_report *told)
+static void describe_operator(const struct litert_work *work, enum litert_part part, struct layer_tag *tags,
+                              struct layer_report *reports)
 {
-  told->shape = work->shape;
+  reports->shape = work->shape;
   if (part == LITERT_ACTIVATION) { // on the operator's result, in place or not
-    told->name = work->activation_name;
-    tags[told->tag_count++] = (struct layer_tag){.key = "operator", .text = work->activation};
+    reports->name = work->activation_name;
+    tags[reports->tag_count++] = (struct layer_tag){.key = "operator", .text = work->activation};
     return;
   }
-  told->name = work->name;
+  reports->name = work->name;
   size_t count = work->tag_count - (part == LITERT_MAIN); // without fused_ops, the last
-  memcpy(&tags[told->tag_count], work->tags, count * sizeof *tags);
-  told->tag_count += count;
+  memcpy(&tags[reports->tag_count], work->tags, count * sizeof *tags);
+  reports->tag_count += count;
 }
 
-static struct layer_report told_of(const struct litert_state *state, const struct litert_event *event, size_t index,
-                                   struct litert_match match, struct layer_tag tags[TAGS_MOST])
+static struct layer_report report_of(const struct litert_state *state, const struct litert_event *event, size_t index,
+                                     struct litert_match match, struct layer_tag tags[TAGS_MOST])
 {
-  struct layer_report told = {.type = event->tag,
-                              .index = (int64_t)index,
-                              .alloc_bytes = -1,
-                              .start_ns = event->start_us * 1000,
-                              .duration_ns = event->duration_us * 1000,
-                              .parent = LAYER_PARENT_MODEL,
-                              .tags = tags};
+  struct layer_report report = {.type = event->tag,
+                                .index = (int64_t)index,
+                                .alloc_bytes = -1,
+                                .start_ns = event->start_us * 1000,
+                                .duration_ns = event->duration_us * 1000,
+                                .parent = LAYER_PARENT_MODEL,
+                                .tags = tags};
   if (event->is_delegated && match.part != LITERT_UNKNOWN)
-    tags[told.tag_count++] = (struct layer_tag){.key = "name_by", .text = "order of the operators"};
+    tags[report.tag_count++] = (struct layer_tag){.key = "name_by", .text = "order of the operators"};
   if (match.part == LITERT_PUT_IN)
-    tags[told.tag_count++] = (struct layer_tag){.key = "operator", .text = "COPY"};
+    tags[report.tag_count++] = (struct layer_tag){.key = "operator", .text = "COPY"};
   else if (match.part != LITERT_UNKNOWN)
-    tell_operator(&state->work[match.node], match.part, tags, &told);
-  return told;
+    describe_operator(&state->work[match.node], match.part, tags, &report);
+  return report;
 }
 
 static enum status publish_operators(struct litert_state *state, const struct litert_event *events, size_t count,
                                      struct arena *arena, struct error *err)
 {
-  struct layer_report *told = arena_alloc_array(arena, count + 1, sizeof *told);
+  struct layer_report *reports = arena_alloc_array(arena, count + 1, sizeof *reports);
   struct layer_tag(*tags)[TAGS_MOST] = arena_alloc_array(arena, count + 1, sizeof *tags);
   struct litert_match *matches = arena_alloc_array(arena, count + 1, sizeof *matches);
   (void)litert_graph_match(&state->graph, events, count, matches);
   for (size_t i = 0; i < count; i++)
-    told[i] = told_of(state, &events[i], i, matches[i], tags[i]);
-  return layer_publish(state->publisher, told, count, state->model_span, state->start_ns, err);
+    reports[i] = report_of(state, &events[i], i, matches[i], tags[i]);
+  return layer_publish(state->publisher, reports, count, state->model_span, state->start_ns, err);
 }
 
 static enum status publish_events(struct litert_state *state, struct error *err)
@@ -82,8 +82,7 @@ static enum status publish_events(struct litert_state *state, struct error *err)
   int count = 0;
   TRY_LITERT(state->api.GetNumProfilerEvents(state->profiler, &count), what);
   if (count <= 0 || count > LITERT_EVENTS_MOST)
-    return count == 0 ? STATUS_OK
-                      : error_set(err, STATUS_SYSTEM, what, NULL, NULL, "it is said to have %d events", count);
+    return count == 0 ? STATUS_OK : error_set(err, STATUS_SYSTEM, what, NULL, NULL, "it reports %d events", count);
   size_t events = (size_t)count, size = events * LITERT_EVENT_ROOM;
   struct arena arena = {0};
   unsigned char *bytes = arena_alloc(&arena, size);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a TFLite model takes and gives, as LiteRT tells. Called by litert.c while a model is opened.
+// What a TFLite model takes and gives, as LiteRT reports it. Called by predictor.c while a model is opened.
 #include "frameworks/litert/file.h"
 #include "frameworks/litert/state.h"
 
@@ -35,7 +35,7 @@ static enum status read_type(struct litert_state *state, litert_handle tensor, c
   TRY_LITERT(state->api.GetTensorTypeId(tensor, &kind), what);
   if (kind != LITERT_RANKED)
     return error_set(err, STATUS_INPUT, what, state->common.options.model_path, NULL,
-                     "\"%s\" does not say how many dimensions it has", name);
+                     "\"%s\" has no number of dimensions", name);
   TRY_LITERT(state->api.GetRankedTensorType(tensor, ret_type), what);
   if (ret_type->layout.rank > LITERT_RANK_MOST)
     return error_set(err, STATUS_INPUT, what, state->common.options.model_path, NULL, "\"%s\" has %u dimensions", name,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // LiteRT (TFLite models) through its C API, opened at run time, on the CPU. Called by the runner (open, prepare, predict,
-// flush, resume, close) and by `xsp check` (probe). What a model takes, gives and consists of: litert_model.c; its layers:
-// litert_layers.c. One thread, one model, its first signature.
+// flush, resume, close) and by `xsp check` (probe). What a model takes, gives and consists of: model.c; its layers:
+// layers.c. One thread, one model, its first signature.
 #include "frameworks/litert/state.h"
 
 #include "base/memory.h"
@@ -229,7 +229,7 @@ static enum status litert_predict(struct predictor_model *model, const struct te
   state->start_ns = layer_clock_ns();
   int code = state->api.RunCompiledModel(state->compiled, 0, state->input_count, state->inputs, state->output_count,
                                          state->outputs);
-  if (code != 0) { // once more, to be told why
+  if (code != 0) { // once more, to capture the reason
     TRY_LITERT_CAPTURED(state->api.RunCompiledModel(state->compiled, 0, state->input_count, state->inputs,
                                                     state->output_count, state->outputs),
                         "cannot run model");

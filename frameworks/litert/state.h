@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of the LiteRT predictor share: litert.c (library, inferences), litert_model.c, litert_layers.c. One thread.
+// What the parts of the LiteRT predictor share: predictor.c (library, inferences), model.c, layers.c. One thread.
 #ifndef XSP_FRAMEWORKS_LITERT_STATE_H
 #define XSP_FRAMEWORKS_LITERT_STATE_H
 
@@ -31,7 +31,7 @@ struct litert_state {
   struct layer_publisher *publisher;
 };
 
-// A status of LiteRT, and what the library said meanwhile, as an error of ours.
+// A status of LiteRT, and what the library wrote to stderr meanwhile, as an error.
 enum status litert_failed(struct litert_state *state, int code, const char *what, struct error *err) MUST_CHECK;
 // A call whose reason, where it fails, is on stderr.
 #define TRY_LITERT_CAPTURED(call, what)                                                                                \
@@ -49,12 +49,12 @@ enum status litert_failed(struct litert_state *state, int code, const char *what
       return litert_failed(state, litert_code_, (what), err);                                                          \
   } while (0)
 
-// litert_model.c
+// model.c
 enum status litert_check_file(const char *path, struct error *err) MUST_CHECK;
 enum status litert_read_interface(struct litert_state *state, struct arena *arena, struct predictor_model *model,
                                   struct error *err) MUST_CHECK;
 
-// litert_layers.c
+// layers.c
 void litert_make_publisher(struct litert_state *state);
 // What layers have of their operators, for these inputs.
 void litert_read_work(struct litert_state *state, const struct tensor *inputs);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which operator an event of XNNPACK is, and the work of operators; see litert_graph.h. Called by litert_layers.c.
+// Which operator an event of XNNPACK is, and the work of operators; see graph.h. Called by layers.c.
 #include "frameworks/litert/graph.h"
 
 #include "base/memory.h"
@@ -68,7 +68,7 @@ static bool is_listed(const char *list, const char *type)
   return strstr(list, wanted) != NULL;
 }
 
-// The longest beginning counts: "Square Root" is no "Square".
+// The longest beginning counts: "Square Root" is not "Square".
 static const char *types_of(const char *event)
 {
   const char *types = "";
@@ -97,16 +97,16 @@ static bool may_be_put_in(const char *event)
          strncmp(event, "Convert", 7) == 0 || strncmp(event, "Transpose", 9) == 0;
 }
 
-// From `node` on, over what has been told and what may be gone, to the next that the event can have been.
-static size_t skip(const struct litert_graph *graph, const bool *is_told, size_t node, const char *types)
+// Skips matched and fusable nodes to the next candidate.
+static size_t skip(const struct litert_graph *graph, const bool *is_matched, size_t node, const char *types)
 {
   while (node < graph->node_count &&
-         (is_told[node] || (!is_listed(types, graph->nodes[node].type) && may_be_gone(&graph->nodes[node]))))
+         (is_matched[node] || (!is_listed(types, graph->nodes[node].type) && may_be_gone(&graph->nodes[node]))))
     node++;
   return node;
 }
 
-// "Clamp" behind an operator with an activation.
+// "Clamp" after an operator with an activation.
 static bool is_activation_of(const struct litert_graph *graph, const struct litert_match *before, const char *types)
 {
   return before != NULL && before->part == LITERT_WHOLE && graph->nodes[before->node].activation != NULL &&
@@ -114,7 +114,7 @@ static bool is_activation_of(const struct litert_graph *graph, const struct lite
 }
 
 static bool match_delegated(const struct litert_graph *graph, const struct litert_event *events, size_t count,
-                            const bool *is_told, struct litert_match *matches)
+                            const bool *is_matched, struct litert_match *matches)
 {
   size_t node = 0;
   struct litert_match *before = NULL;
@@ -122,7 +122,7 @@ static bool match_delegated(const struct litert_graph *graph, const struct liter
     if (!events[i].is_delegated)
       continue;
     const char *types = types_of(events[i].tag);
-    size_t next = skip(graph, is_told, node, types);
+    size_t next = skip(graph, is_matched, node, types);
     if (next < graph->node_count && is_listed(types, graph->nodes[next].type)) {
       matches[i] = (struct litert_match){LITERT_WHOLE, next};
       node = next + 1;
@@ -136,26 +136,26 @@ static bool match_delegated(const struct litert_graph *graph, const struct liter
       return false;
     }
   }
-  return skip(graph, is_told, node, "") == graph->node_count;
+  return skip(graph, is_matched, node, "") == graph->node_count;
 }
 
 bool litert_graph_match(const struct litert_graph *graph, const struct litert_event *events, size_t count,
                         struct litert_match *ret_matches)
 {
-  bool *is_told = memory_new(graph->node_count + 1, sizeof *is_told);
+  bool *is_matched = memory_new(graph->node_count + 1, sizeof *is_matched);
   for (size_t i = 0; i < count; i++) {
     ret_matches[i] = (struct litert_match){LITERT_UNKNOWN, 0};
     if (events[i].is_delegated || (uint64_t)events[i].node >= graph->node_count)
       continue;
     ret_matches[i] = (struct litert_match){LITERT_WHOLE, (size_t)events[i].node};
-    if (is_told != NULL)
-      is_told[events[i].node] = true;
+    if (is_matched != NULL)
+      is_matched[events[i].node] = true;
   }
-  bool is_match = is_told != NULL && match_delegated(graph, events, count, is_told, ret_matches);
+  bool is_match = is_matched != NULL && match_delegated(graph, events, count, is_matched, ret_matches);
   for (size_t i = 0; i < count && !is_match; i++)
     if (events[i].is_delegated)
       ret_matches[i] = (struct litert_match){LITERT_UNKNOWN, 0};
-  free(is_told);
+  free(is_matched);
   return is_match;
 }
 

@@ -7,11 +7,11 @@
 #include <stdint.h>
 
 #define MXNET_CPU 1                   // device type
-#define MXNET_FUSING_BACKEND "MKLDNN" // what is active on CPUs unless MXNET_SUBGRAPH_BACKEND says otherwise
+#define MXNET_FUSING_BACKEND "MKLDNN" // active on CPUs unless MXNET_SUBGRAPH_BACKEND is set
 
 typedef struct mxnet_opaque *mxnet_handle;
 
-// Each returns 0 or -1; MXGetLastError then says why (it is of the calling thread).
+// Each returns 0 or -1; MXGetLastError then has the reason (per thread).
 #define MXNET_FUNCTIONS(X)                                                                                             \
   X(GetVersion, (int *))                                                                                               \
   X(PredCreate, (const char *symbol, const void *params, int params_size, int device, int device_id, uint32_t inputs,  \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MXNet's events become layers; see mxnet_layers.h. Called after the inference, outside every span.
+// MXNet's events become layers; see layers.h. Called after the inference, outside every span.
 #include "frameworks/mxnet/layers.h"
 
 #include <string.h>
@@ -39,9 +39,9 @@ static bool match(const struct mxnet_event *events, size_t count, const struct m
 #define LAYERS_BYTES_MAXIMUM ((size_t)1 << 30)
 enum { TAGS_MOST = 2 + MXNET_WORK_TAGS };
 
-// What the operator is, besides what the profile says.
-static void tell_operator(const struct mxnet_node *node, const struct mxnet_work *work,
-                          struct layer_tag tags[TAGS_MOST], struct layer_report *told)
+// The operator's name and tags, in addition to the profile's.
+static void describe_operator(const struct mxnet_node *node, const struct mxnet_work *work,
+                              struct layer_tag tags[TAGS_MOST], struct layer_report *reports)
 {
   size_t count = 0;
   tags[count++] = (struct layer_tag){.key = "name_by", .text = "position in the graph"};
@@ -50,11 +50,11 @@ static void tell_operator(const struct mxnet_node *node, const struct mxnet_work
   if (work != NULL) {
     memcpy(&tags[count], work->tags, work->tag_count * sizeof *tags);
     count += work->tag_count;
-    told->shape = work->shape;
+    reports->shape = work->shape;
   }
-  told->name = node->name;
-  told->tags = tags;
-  told->tag_count = count;
+  reports->name = node->name;
+  reports->tags = tags;
+  reports->tag_count = count;
 }
 
 enum status mxnet_layers_publish(struct layer_publisher *publisher, const struct mxnet_event *events, size_t count,
@@ -62,31 +62,31 @@ enum status mxnet_layers_publish(struct layer_publisher *publisher, const struct
                                  size_t operator_count, struct xsp_context model, struct error *err)
 {
   struct pool pool = {.maximum_bytes = LAYERS_BYTES_MAXIMUM};
-  struct layer_report *told = pool_alloc(&pool, count + 1, sizeof *told);
+  struct layer_report *reports = pool_alloc(&pool, count + 1, sizeof *reports);
   struct layer_tag(*tags)[TAGS_MOST] = pool_alloc(&pool, count + 1, sizeof *tags);
   const struct mxnet_node **nodes = pool_alloc(&pool, count + 1, sizeof *nodes);
   enum status status = STATUS_OK;
-  if (told == NULL || tags == NULL || nodes == NULL) {
+  if (reports == NULL || tags == NULL || nodes == NULL) {
     status = error_set(err, STATUS_MEMORY, "cannot publish layers", "mxnet", NULL, "out of memory");
     goto done;
   }
   bool has_names = match(events, count, operators, operator_count, nodes);
   for (size_t i = 0; i < count; i++) {
     const struct mxnet_event *event = &events[i];
-    told[i] = (struct layer_report){.type = event->name,
-                                    .index = (int64_t)i,
-                                    .alloc_bytes = -1,
-                                    .start_ns = (uint64_t)event->start_us * 1000,
-                                    .duration_ns = (uint64_t)(event->end_us - event->start_us) * 1000,
-                                    .parent = LAYER_PARENT_MODEL};
+    reports[i] = (struct layer_report){.type = event->name,
+                                       .index = (int64_t)i,
+                                       .alloc_bytes = -1,
+                                       .start_ns = (uint64_t)event->start_us * 1000,
+                                       .duration_ns = (uint64_t)(event->end_us - event->start_us) * 1000,
+                                       .parent = LAYER_PARENT_MODEL};
     if (!has_names)
       continue;
-    told[i].index = nodes[i] != NULL ? nodes[i] - operators : -1; // the same where others are computed beside it
+    reports[i].index = nodes[i] != NULL ? nodes[i] - operators : -1; // the same where other operators run concurrently
     if (nodes[i] == NULL)
       continue;
-    tell_operator(nodes[i], work != NULL ? &work[nodes[i] - operators] : NULL, tags[i], &told[i]);
+    describe_operator(nodes[i], work != NULL ? &work[nodes[i] - operators] : NULL, tags[i], &reports[i]);
   }
-  status = layer_publish(publisher, told, count, model, 0, err);
+  status = layer_publish(publisher, reports, count, model, 0, err);
 done:
   pool_done(&pool);
   return status;

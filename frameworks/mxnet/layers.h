@@ -19,15 +19,15 @@ struct mxnet_work {  // of one node
   size_t tag_count;
 };
 
-// What MXNet's engine does for itself (frees memory, waits, copies between devices) is no layer.
+// What MXNet's engine does for itself (frees memory, waits, copies between devices) is not a layer.
 bool mxnet_is_housekeeping(const char *type);
 
-// The operators of a graph, in its order: its nodes that are no variables. `ret_operators` has room for all of its nodes.
+// The operators of a graph, in its order: its nodes except variables. `ret_operators` has room for all of its nodes.
 size_t mxnet_operators(const struct mxnet_symbol *graph, struct mxnet_node *ret_operators);
 
 // Publishes `events`, in order of start, as layers of the inference `model`. Where all `operators` are found among them, in
 // their order and by their types, these have their names (tag `name_by`) and their `work` (by operator; NULL: not known); else,
-// and beside them, types stand for names.
+// and for other events, types are the names.
 enum status mxnet_layers_publish(struct layer_publisher *publisher, const struct mxnet_event *events, size_t count,
                                  const struct mxnet_node *operators, const struct mxnet_work *work,
                                  size_t operator_count, struct xsp_context model, struct error *err) MUST_CHECK;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an MXNet model is: its files, its parameters and inputs, and the graph that MXNet makes of it. Called by mxnet.c while
-// a model is opened. A model is NAME-symbol.json with NAME-0000.params beside it.
+// What an MXNet model is: its files, its parameters and inputs, and the graph that MXNet makes of it. Called by predictor.c while
+// a model is opened. A model is NAME-symbol.json with NAME-0000.params next to it.
 #include "frameworks/mxnet/state.h"
 
 #include "base/memory.h"
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ADVICE_FILE "give the path of a NAME-symbol.json, with NAME-0000.params beside it"
+#define ADVICE_FILE "give the path of a NAME-symbol.json, with NAME-0000.params next to it"
 #define SYMBOL_BYTES_MOST ((size_t)1 << 30)
 
 // ---- files ----------------------------------------------------------------------------------------------------------
@@ -56,12 +56,12 @@ enum status mxnet_read_file(const char *path, size_t most, struct mxnet_bytes *r
   return got < 0 ? error_set_errno(err, STATUS_INPUT, what, path, NULL) : STATUS_OK;
 }
 
-// NAME-NNNN.params, the latest epoch of those beside the symbol.
+// NAME-NNNN.params, the latest epoch of those next to the symbol.
 static enum status find_parameters(struct mxnet_state *state, char *path, size_t size, struct error *err)
 {
   char pattern[PATH_MAX + 64];
   size_t used = 0;
-  for (const char *at = state->prefix; *at != 0 && used + 2 < PATH_MAX; at++) { // a name is no pattern
+  for (const char *at = state->prefix; *at != 0 && used + 2 < PATH_MAX; at++) { // a name is not a pattern
     if (strchr("*?[\\", *at) != NULL)
       pattern[used++] = '\\';
     pattern[used++] = *at;
@@ -158,11 +158,11 @@ static enum status read_input(struct mxnet_state *state, size_t node, const stru
     return STATUS_OK;
   return error_set(
       err, STATUS_INPUT, "cannot read the model's inputs", state->common.options.model_path,
-      "a NAME-signature.json beside it: {\"inputs\": [{\"data_name\": \"data\", \"data_shape\": [0, 3, 224, 224]}]}",
-      "nothing says the shape of input \"%s\"", info->name);
+      "a NAME-signature.json next to it: {\"inputs\": [{\"data_name\": \"data\", \"data_shape\": [0, 3, 224, 224]}]}",
+      "nothing gives the shape of input \"%s\"", info->name);
 }
 
-// Variables that are no parameters. Labels belong to losses, which are not computed.
+// Variables that are not parameters. Labels belong to losses, which are not computed.
 enum status mxnet_read_inputs(struct mxnet_state *state, struct predictor_model *model, struct error *err)
 {
   struct mxnet_parameter *parameters = NULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // MXNet through its predict and profiler C interfaces, opened at run time, on the CPU. Called by the runner (open, prepare,
-// predict, flush, resume, close) and by `xsp check` (probe). What a model is: mxnet_model.c; its layers: mxnet_layers.c.
+// predict, flush, resume, close) and by `xsp check` (probe). What a model is: model.c; its layers: layers.c.
 // One thread, one model.
 #include "frameworks/mxnet/state.h"
 
@@ -45,7 +45,7 @@ static void one_line(const char *message, char *text, size_t size)
       used += (size_t)snprintf(text + used, size - used, "%s%.*s", used > 0 ? " " : "", (int)line, at);
   }
   if (used == 0)
-    snprintf(text, size, "MXNet does not say why");
+    snprintf(text, size, "MXNet gave no reason");
 }
 
 enum status mxnet_failed(struct mxnet_state *state, const char *what, struct error *err)

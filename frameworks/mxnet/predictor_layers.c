@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers of MXNet from its process profile, which has types and times but no names: these follow from the position in its
-// graph. Called by mxnet.c; all of it outside of inferences.
+// graph. Called by predictor.c; all of it outside of inferences.
 #include "frameworks/mxnet/profile.h"
 #include "frameworks/mxnet/state.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the profile that MXNet wrote; see mxnet_profile.h. Each operator is there twice: as B and E of category "operator" on
+// Reads the profile that MXNet wrote; see profile.h. Each operator is there twice: as B and E of category "operator" on
 // its thread, and as b and e of the same as a task; the first pair is read.
 #include "frameworks/mxnet/profile.h"
 
@@ -80,7 +80,7 @@ static enum status read_field(struct reading *reading, struct raw *raw, struct e
         snprintf(texts[i].text, texts[i].size, "%s", json->text);
         return STATUS_OK;
       }
-      return json_skip(json) ? STATUS_OK : broken(reading, "no text", err);
+      return json_skip(json) ? STATUS_OK : broken(reading, "not a text", err);
     }
   int64_t *number = strcmp(json->text, "ts") == 0    ? &raw->time_us
                     : strcmp(json->text, "tid") == 0 ? &raw->thread
@@ -90,8 +90,8 @@ static enum status read_field(struct reading *reading, struct raw *raw, struct e
   if (number != NULL && json->event == JSON_NUMBER && is_hash)
     *number = (int64_t)strtoull(json->text, NULL, 10);
   else if (number != NULL && json->event == JSON_NUMBER && !json_int64(json, number))
-    return broken(reading, "a time is no number of microseconds", err);
-  return json_skip(json) ? STATUS_OK : broken(reading, "no value", err);
+    return broken(reading, "a time is not a number of microseconds", err);
+  return json_skip(json) ? STATUS_OK : broken(reading, "a value is missing", err);
 }
 
 static enum status read_event(struct reading *reading, struct error *err)
@@ -119,13 +119,13 @@ static enum status read_document(struct reading *reading, struct error *err)
 {
   struct json_reader *json = &reading->json;
   if (json_next(json) != JSON_OBJECT)
-    return broken(reading, "it is no profile", err);
+    return broken(reading, "not a profile", err);
   while (json_next(json) == JSON_KEY) {
     bool is_events = strcmp(json->text, "traceEvents") == 0;
     json_next(json);
     if (!is_events || json->event != JSON_ARRAY) {
       if (!json_skip(json))
-        return broken(reading, "no value", err);
+        return broken(reading, "a value is missing", err);
       continue;
     }
     while (json_next(json) == JSON_OBJECT)

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 struct mxnet_event {        // an operator that was executed
-  const char *name;         // its type: names of nodes are not told
+  const char *name;         // its type: names of nodes are not recorded
   int64_t start_us, end_us; // CLOCK_REALTIME
   size_t order;             // in the file
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shapes of the inputs of MXNet models; see mxnet_shapes.h. Called by the predictor when a model is opened, on files that
-// anybody may have written.
+// Shapes of the inputs of MXNet models; see shapes.h. Called by the predictor when a model is opened, on files that
+// are not trusted.
 #include "frameworks/mxnet/shapes.h"
 
 #include "base/json_read.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FOLLOW_MOST 16u // operators that keep the shape, between an input and one that tells it
+#define FOLLOW_MOST 16u // operators that keep the shape, between an input and one that determines it
 
 // ---- shapes of inputs ------------------------------------------------------------------------------------------------
 
@@ -178,7 +178,7 @@ static enum status read_signature_shape(struct reading *reading, struct tensor_i
 {
   struct json_reader *json = &reading->json;
   if (json_next(json) != JSON_ARRAY)
-    return broken(reading, "a shape is no array", err);
+    return broken(reading, "a shape is not an array", err);
   unsigned rank = 0;
   while (json_next(json) == JSON_NUMBER) {
     int64_t size = 0;
@@ -208,7 +208,7 @@ static enum status read_signature_inputs(struct reading *reading, const char *wa
 {
   struct json_reader *json = &reading->json;
   if (json_next(json) != JSON_ARRAY)
-    return broken(reading, "inputs are no array", err);
+    return broken(reading, "inputs are not an array", err);
   while (json_next(json) == JSON_OBJECT) {
     struct tensor_info one = {0};
     bool is_wanted = false, is_shape = false;
@@ -236,7 +236,7 @@ static enum status read_signature(struct reading *reading, const char *name, str
 {
   struct json_reader *json = &reading->json;
   if (json_next(json) != JSON_OBJECT)
-    return broken(reading, "it is no signature", err);
+    return broken(reading, "not a signature", err);
   while (json_next(json) == JSON_KEY)
     XSP_TRY(strcmp(json->text, "inputs") == 0 ? read_signature_inputs(reading, name, info, ret_found, err)
                                               : skip_value(reading, err));

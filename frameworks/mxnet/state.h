@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of the MXNet predictor share: mxnet.c (library, inferences), mxnet_model.c (files, inputs, graph),
-// mxnet_layers.c (profile). One thread.
+// What the parts of the MXNet predictor share: predictor.c (library, inferences), model.c (files, inputs, graph),
+// layers.c (profile). One thread.
 #ifndef XSP_FRAMEWORKS_MXNET_STATE_H
 #define XSP_FRAMEWORKS_MXNET_STATE_H
 
@@ -17,7 +17,7 @@
 #define SYMBOL_END "-symbol.json"
 
 struct mxnet_bytes {
-  char *data; // owned, a NUL behind it
+  char *data; // owned, a NUL after it
   size_t length;
 };
 struct mxnet_state {
@@ -31,7 +31,7 @@ struct mxnet_state {
   struct pool pool;            // of the graphs; lives until the model is closed
   struct mxnet_symbol symbol;  // as the file has it
   mxnet_handle graph_handle;   // the graph that MXNet executes, where layers are recorded
-  struct mxnet_symbol graph;   // what it says
+  struct mxnet_symbol graph;   // its nodes
   struct mxnet_node *executed; // its operators, in order
   size_t executed_count;
   struct mxnet_work *work; // by operator, for the shapes at hand, in work_arena
@@ -44,7 +44,7 @@ struct mxnet_state {
   struct layer_publisher *publisher;
 };
 
-// What MXNet says last as an error of ours.
+// MXNet's last error as ours.
 enum status mxnet_failed(struct mxnet_state *state, const char *what, struct error *err) MUST_CHECK;
 #define TRY_MX(call, what)                                                                                             \
   do {                                                                                                                 \
@@ -52,14 +52,14 @@ enum status mxnet_failed(struct mxnet_state *state, const char *what, struct err
       return mxnet_failed(state, (what), err);                                                                         \
   } while (0)
 
-// mxnet_model.c
+// model.c
 bool mxnet_recognises(const char *path);
 enum status mxnet_read_file(const char *path, size_t most, struct mxnet_bytes *ret_bytes, struct error *err) MUST_CHECK;
 enum status mxnet_read_files(struct mxnet_state *state, struct error *err) MUST_CHECK; // of options.model_path
 enum status mxnet_read_graph(struct mxnet_state *state, struct error *err) MUST_CHECK;
 enum status mxnet_read_inputs(struct mxnet_state *state, struct predictor_model *model, struct error *err) MUST_CHECK;
 
-// mxnet_layers.c
+// layers.c
 enum status mxnet_configure_profiler(struct mxnet_state *state, struct error *err) MUST_CHECK;
 enum status mxnet_flush(struct predictor_model *model, struct error *err) MUST_CHECK;
 enum status mxnet_resume(struct predictor_model *model, struct error *err) MUST_CHECK;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads symbols of MXNet; see mxnet_symbol.h. Files that anybody may have written, and what the library makes of them.
+// Reads symbols of MXNet; see symbol.h. Files are not trusted.
 #include "frameworks/mxnet/symbol.h"
 
 #include "base/json_read.h"
@@ -35,20 +35,20 @@ static enum status take_text(struct reading *reading, const char **ret_text, str
     *ret_text = pool_text(reading->pool, reading->json.text, strlen(reading->json.text));
     return *ret_text != NULL ? STATUS_OK : no_memory(reading, err);
   }
-  return json_skip(&reading->json) ? STATUS_OK : broken(reading, "no text", err);
+  return json_skip(&reading->json) ? STATUS_OK : broken(reading, "not a text", err);
 }
 
 static enum status skip_value(struct reading *reading, struct error *err)
 {
   json_next(&reading->json);
-  return json_skip(&reading->json) ? STATUS_OK : broken(reading, "no value", err);
+  return json_skip(&reading->json) ? STATUS_OK : broken(reading, "a value is missing", err);
 }
 
 static enum status read_attributes(struct reading *reading, struct mxnet_node *node, struct error *err)
 {
   struct json_reader *json = &reading->json;
   if (json_next(json) != JSON_OBJECT)
-    return broken(reading, "attributes are no object", err);
+    return broken(reading, "attributes are not an object", err);
   while (json_next(json) == JSON_KEY) {
     const struct {
       const char *key, **target;
@@ -68,16 +68,16 @@ static enum status read_inputs(struct reading *reading, struct mxnet_node *node,
 {
   struct json_reader *json = &reading->json;
   if (json_next(json) != JSON_ARRAY)
-    return broken(reading, "inputs are no array", err);
+    return broken(reading, "inputs are not an array", err);
   struct mxnet_entry *entries = NULL;
   size_t count = 0, capacity = 0;
   for (; json_next(json) == JSON_ARRAY; count++) {
     int64_t numbers[2] = {-1, 0};
     for (size_t k = 0; json_next(json) == JSON_NUMBER; k++)
       if (k < 2 && (!json_int64(json, &numbers[k]) || numbers[k] < 0))
-        return broken(reading, "an input is no node", err);
+        return broken(reading, "an input is not a node", err);
     if (json->event != JSON_ARRAY_END || numbers[0] < 0)
-      return broken(reading, "an input is no node", err);
+      return broken(reading, "an input is not a node", err);
     if (count < sizeof node->inputs / sizeof node->inputs[0])
       node->inputs[count] = (size_t)numbers[0];
     entries = pool_grow(reading->pool, entries, count, &capacity, 1, sizeof *entries);
@@ -123,12 +123,12 @@ static bool append(struct pool *pool, struct list *list, char separator, const c
   return true;
 }
 
-// The nodes of a fused one's graph, from behind the key "nodes": names of its operators, and what they are.
+// The value of key "nodes" in a fused node's graph: names of its operators, and what they are.
 static enum status read_fused_nodes(struct reading *reading, struct fused *fused, struct error *err)
 {
   struct json_reader *json = &reading->json;
   if (json_next(json) != JSON_ARRAY)
-    return broken(reading, "nodes are no array", err);
+    return broken(reading, "nodes are not an array", err);
   while (json_next(json) == JSON_OBJECT) {
     struct mxnet_node node = {0};
     while (json_next(json) == JSON_KEY) {
@@ -156,7 +156,7 @@ static enum status read_subgraphs(struct reading *reading, struct mxnet_node *no
 {
   struct json_reader *json = &reading->json;
   if (json_next(json) != JSON_ARRAY)
-    return broken(reading, "subgraphs are no array", err);
+    return broken(reading, "subgraphs are not an array", err);
   struct fused fused = {0};
   while (json_next(json) == JSON_OBJECT) {
     while (json_next(json) == JSON_KEY)
@@ -196,7 +196,7 @@ static enum status read_nodes(struct reading *reading, struct error *err)
 {
   struct json_reader *json = &reading->json;
   if (json_next(json) != JSON_ARRAY)
-    return broken(reading, "nodes are no array", err);
+    return broken(reading, "nodes are not an array", err);
   while (json_next(json) == JSON_OBJECT) {
     reading->nodes =
         pool_grow(reading->pool, reading->nodes, reading->count, &reading->capacity, 1, sizeof *reading->nodes);
@@ -212,7 +212,7 @@ static enum status read_document(struct reading *reading, struct mxnet_symbol *r
 {
   struct json_reader *json = &reading->json;
   if (json_next(json) != JSON_OBJECT)
-    return broken(reading, "it is no symbol", err);
+    return broken(reading, "not a symbol", err);
   bool has_nodes = false;
   while (json_next(json) == JSON_KEY) {
     bool is_nodes = strcmp(json->text, "nodes") == 0 && !has_nodes;
@@ -220,7 +220,7 @@ static enum status read_document(struct reading *reading, struct mxnet_symbol *r
     XSP_TRY(is_nodes ? read_nodes(reading, err) : skip_value(reading, err));
   }
   if (json->event != JSON_OBJECT_END || json_next(json) != JSON_END)
-    return broken(reading, "something follows the symbol", err);
+    return broken(reading, "there is text after the symbol", err);
   if (reading->count == 0)
     return broken(reading, "a symbol has nodes", err);
   *ret_symbol = (struct mxnet_symbol){reading->nodes, reading->count};

@@ -40,7 +40,7 @@ static inline bool mxnet_is_variable(const struct mxnet_node *node)
   return node->op[0] == 'n' && node->op[1] == 'u' && node->op[2] == 'l' && node->op[3] == 'l' && node->op[4] == 0;
 }
 
-// What the operator is, where one name stands for several: "relu" of an Activation, "global_avg_pool" of a Pooling; else op.
+// What the operator is, where one name covers several: "relu" of an Activation, "global_avg_pool" of a Pooling; else op.
 const char *mxnet_operator(const struct mxnet_node *node);
 
 #endif

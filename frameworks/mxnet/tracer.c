@@ -2,8 +2,8 @@
 // The tracer's descriptor, and predictions: from a forward call with none before it to the end of the call that then waits
 // for results. Called by frameworks.so on the program's threads.
 //
-// MXNet computes later than it is asked to, so where a forward call returns says nothing. Forward calls until the results
-// are read (parts of a model, steps of a recurrent one) are one prediction; tag `forward_calls` says how many, if several.
+// MXNet computes asynchronously: a forward call returns before the computation ends. All forward calls until the results
+// are read (parts of a model, steps of a recurrent one) are one prediction; tag `forward_calls` counts them, if several.
 #include "base/library.h"
 #include "frameworks/mxnet/tracer_models.h"
 #include "frameworks/mxnet/tracer_profile.h"
@@ -18,7 +18,7 @@
 struct open_prediction { // of a thread
   bool is_open, has_batch;
   struct xsp_span span;
-  struct prediction told;
+  struct prediction prediction;
   uint32_t forward_calls;
 };
 static __thread struct open_prediction current;
@@ -50,7 +50,7 @@ static void hook_start(const struct mxnet_functions *functions, const char *sess
   profile_start(functions, session);
   if (functions->GetVersion(&version) == 0 && (version < 10600 || version >= 20000)) {
     char line[128];
-    snprintf(line, sizeof line, "MXNet %d.%d.%d is not known: 1.9 is what this tracer was made for", version / 10000,
+    snprintf(line, sizeof line, "MXNet %d.%d.%d is not supported: this tracer was made for 1.9", version / 10000,
              version / 100 % 100, version % 100);
     profile_report(line);
   }
@@ -81,26 +81,26 @@ static void hook_begin(enum mxnet_model_kind kind, void *handle)
     return;
   if (!open->is_open) {
     *open = (struct open_prediction){.is_open = true};
-    open->told.epoch = profile_before();
+    open->prediction.epoch = profile_before();
     __atomic_fetch_add(&open_count, 1, __ATOMIC_ACQ_REL);
-    open->told.start_us = now_us();
+    open->prediction.start_us = now_us();
     open->span = xsp_span_start(model->site);
   }
   open->forward_calls++;
-  if (open->told.model_count < PREDICTION_MODELS_MAXIMUM)
-    open->told.models[open->told.model_count++] = model;
+  if (open->prediction.model_count < PREDICTION_MODELS_MAXIMUM)
+    open->prediction.models[open->prediction.model_count++] = model;
 }
 
 static void end_prediction(struct open_prediction *open)
 {
   if (open->forward_calls > 1)
     xsp_span_tag_int(&open->span, "forward_calls", open->forward_calls);
-  open->told.span = xsp_span_context(&open->span);
+  open->prediction.span = xsp_span_context(&open->span);
   xsp_span_finish(&open->span);
-  open->told.end_us = now_us();
+  open->prediction.end_us = now_us();
   open->is_open = false;
-  if (open->told.span.id != 0)
-    profile_keep(&open->told);
+  if (open->prediction.span.id != 0)
+    profile_add(&open->prediction);
   bool was_last = __atomic_sub_fetch(&open_count, 1, __ATOMIC_ACQ_REL) == 0;
   profile_after(was_last);
 }
@@ -159,7 +159,7 @@ static const struct library_names library_names = {
     .advice = "pip install mxnet==1.9.1; a program that brings its own needs nothing",
 };
 
-// In a traced process nothing is asked: what the program itself opens is what counts there.
+// Does nothing in a traced process: there the program's own library counts.
 static int probe(const struct xsp_host *host, char *why, size_t why_size)
 {
   if (host == NULL || host->size < offsetof(struct xsp_host, advise) + sizeof host->advise ||
@@ -182,7 +182,7 @@ static int probe(const struct xsp_host *host, char *why, size_t why_size)
   host->found(host, library.path, version[0] != 0 ? version : NULL);
   if (version[0] != 0)
     return 0;
-  snprintf(why, why_size, "it is no MXNet: it does not tell its version");
+  snprintf(why, why_size, "not an MXNet library: it did not report its version");
   host->advise(host, library_names.advice);
   return -1;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models by handle; see models.h. Made and forgotten under a lock, where MXNet itself takes its time; found without one.
+// Models by handle; see tracer_models.h. Made and forgotten under a lock, where MXNet itself takes its time; found without one.
 //
 // A model is called as the file that its symbol was read from, else as what its parameters' names begin with (Gluon's
 // prefix), else as its first output.
@@ -20,7 +20,7 @@
 #define FILES 64u
 #define NAME_SIZE 256u
 #define GRAPH_BYTES_MAXIMUM ((size_t)256 << 20)
-#define FUSING_BACKEND "MKLDNN" // what is active on CPUs unless MXNET_SUBGRAPH_BACKEND says otherwise
+#define FUSING_BACKEND "MKLDNN" // active on CPUs unless MXNET_SUBGRAPH_BACKEND is set
 
 struct slot {
   uintptr_t handle; // atomic; 0: free, GONE: was removed
@@ -78,7 +78,7 @@ static void retire(struct model *model)
   gone = model;
 }
 
-// Under the lock. False: there is no room.
+// Under the lock. False: no room.
 static bool put(const void *handle, struct model *model)
 {
   struct slot *slot = find_slot(handle);

@@ -23,7 +23,7 @@ void models_add(enum mxnet_model_kind kind, void *handle, void *symbol, const ch
 struct model *models_find(const void *handle); // NULL: not known. Never waits
 // It stays readable until models_sweep.
 void models_remove(const void *handle);
-void models_sweep(void); // nobody uses models that are gone
+void models_sweep(void); // call once removed models are no longer used
 void models_note_file(void *symbol, const char *path);
 // The first dimension of the first result; negative: not known.
 int64_t models_batch_size(enum mxnet_model_kind kind, const struct model *model, void *handle, void *output);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The profiler's switching and reading; see profile.h. Predictions wait in a fixed table until there are enough of them or
+// The profiler's switching and reading; see tracer_profile.h. Predictions wait in a fixed table until there are enough of them or
 // a while has passed; then, between two predictions, the profile is ended, read, published and begun anew.
 //
 // The profile goes through a file, as MXNet has no other way: in the session's folder, for the moment of its reading.
@@ -128,7 +128,7 @@ static char *read_file(const char *file, size_t *ret_length)
   return text;
 }
 
-// All that stands before the first event; of the process's first profile.
+// The text before the first event of the process's first profile.
 static void keep_beginning(const char *text)
 {
   const char *event = strstr(text, "\"cat\""), *open = event;
@@ -169,10 +169,10 @@ static bool starts_within(const struct prediction *prediction, int64_t time_us)
   return time_us >= prediction->start_us && time_us <= prediction->end_us;
 }
 
-// Events of predictions that overlap could be of either: nobody's.
+// Events of overlapping predictions are dropped: they could belong to either.
 static void publish(const struct mxnet_profile *profile, size_t count)
 {
-  static bool has_said;
+  static bool was_reported;
   size_t kept = 0, at = 0;
   for (size_t i = 0; i < profile->count; i++)
     if (!mxnet_is_housekeeping(profile->events[i].name))
@@ -189,10 +189,9 @@ static void publish(const struct mxnet_profile *profile, size_t count)
     size_t first = at;
     while (at < kept && starts_within(prediction, profile->events[at].start_us))
       at++;
-    if (!is_alone && !has_said) {
-      has_said = true;
-      profile_report(
-          "predictions on several threads overlap: MXNet does not say whose layers are whose, they are left out");
+    if (!is_alone && !was_reported) {
+      was_reported = true;
+      profile_report("predictions on several threads overlap: their layers cannot be told apart and are left out");
     }
     if (is_alone && prediction->span.id != 0 &&
         publish_one(prediction, profile->events + first, at - first) != STATUS_OK)
@@ -259,7 +258,7 @@ uint32_t profile_before(void)
   return __atomic_load_n(&epoch, __ATOMIC_ACQUIRE);
 }
 
-void profile_keep(const struct prediction *prediction)
+void profile_add(const struct prediction *prediction)
 {
   if (prediction->epoch == 0 || prediction->epoch != __atomic_load_n(&epoch, __ATOMIC_ACQUIRE))
     return;
@@ -287,7 +286,7 @@ void profile_after(bool nobody_predicts)
   pthread_mutex_unlock(&lock);
 }
 
-// As MXNet has it before anybody asked.
+// MXNet's default.
 static void restore(void)
 {
   const char *const keys[] = {"filename"};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MXNet's process profiler, switched on while layers are recorded, and what it says of predictions that have ended.
+// MXNet's process profiler, switched on while layers are recorded, and its recordings of predictions that have ended.
 #ifndef XSP_FRAMEWORKS_MXNET_TRACER_PROFILE_H
 #define XSP_FRAMEWORKS_MXNET_TRACER_PROFILE_H
 
@@ -21,7 +21,7 @@ bool profile_layers_possible(void);
 // Before a prediction, in no span: switches the profiler as the levels are. Returns its epoch; 0: it is off.
 uint32_t profile_before(void);
 // After a prediction, in no span: its layers will be published. Does not allocate or wait.
-void profile_keep(const struct prediction *prediction);
+void profile_add(const struct prediction *prediction);
 // Publishes what waits, where it is time for it. `nobody_predicts`: no prediction is open on any thread.
 void profile_after(bool nobody_predicts);
 bool profile_is_idle(void); // nothing waits

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See mxnet_work.h. Called by the predictor in prepare, where layers are recorded. MXNet lists the outputs of all nodes in
-// the order of the nodes; names tell where the outputs of one end.
+// See work.h. Called by the predictor in prepare, where layers are recorded. MXNet lists the outputs of all nodes in
+// the order of the nodes; names show where the outputs of one node end.
 #include "frameworks/mxnet/work.h"
 
 #include <ctype.h>

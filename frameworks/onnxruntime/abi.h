@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of ONNX Runtime's C ABI that xsp uses, in our own words: no header with these slots ships with the library.
 // Shared by the tracer (this folder) and the predictor. OrtApi and OrtEpApi are append-only tables of function
-// pointers, addressed by slot; a slot exists from the API version named beside it on. The structs that a plug-in hands
+// pointers, addressed by slot; a slot exists from the API version given next to it on. The structs that a plug-in hands
 // to the runtime are typed below, slot for slot; what xsp leaves out is NULL, which the runtime takes as "not offered".
 #ifndef XSP_FRAMEWORKS_ONNXRUNTIME_ABI_H
 #define XSP_FRAMEWORKS_ONNXRUNTIME_ABI_H
@@ -39,7 +39,7 @@ typedef void (*ort_async_callback)(void *data, struct ort_value **outputs, size_
 
 #define ORT_API_LEAST 12u    // oldest API version the predictor asks for (ONNX Runtime 1.12)
 #define ORT_API_PLUGIN 22u   // plug-in execution providers exist
-#define ORT_API_LISTENER 25u // … and are told of every node
+#define ORT_API_LISTENER 25u // … and are called for every node
 
 enum ort_error_code {
   ORT_ERROR_FAIL = 1,

@@ -49,7 +49,7 @@ int64_t first_of_sequence(void *sequence)
   return value;
 }
 
-// The first dimension of an array or of the module's own value; -1: it does not say.
+// The first dimension of an array or of the module's own value; -1: unknown.
 int64_t batch_of(void *value)
 {
   void *shape = ort_module.python->get_attribute(value, "shape");

@@ -24,7 +24,7 @@ void object_release(void *object);                     // may be NULL
 void *argument_of(void *arguments, python_size index); // borrowed; NULL: not given
 const char *text_of(void *object);                     // NULL: no text
 int64_t first_of_sequence(void *sequence);             // -1: none
-int64_t batch_of(void *value);                         // first dimension of an array or a value; -1: it does not say
+int64_t batch_of(void *value);                         // first dimension of an array or a value; -1: unknown
 void *object_held_by(void *object);                    // the address that an object of the module's classes holds
 // The arguments with one replaced; NULL: there are not so many.
 void *arguments_with(void *arguments, python_size index, void *value);
@@ -33,7 +33,7 @@ enum known_kind { SESSIONS, BINDINGS, OPTIONS, SESSION_OPTIONS };
 // What is known of `key`, as new, until `object` ends. NULL: nothing can be.
 struct known *object_know(enum known_kind kind, void *object, const void *key);
 
-// ---- onnxruntime_python_runs.c: what methods of the module's classes are replaced by
+// ---- door_python_runs.c: what methods of the module's classes are replaced by
 void *run_feed_in_span(void *original, void *arguments, void *keywords);
 void *run_values_in_span(void *original, void *arguments, void *keywords);
 void *run_binding_in_span(void *original, void *arguments, void *keywords);

@@ -123,7 +123,7 @@ static void *with_listener(void *arguments, const struct known *known)
   void *changed = NULL;
   if (new_names != NULL && new_options != NULL && ours != NULL && none != NULL) {
     python_size place = place_of_ours(new_names);
-    if (ort_module.python->list_size(new_options) < place) // not one each: the runtime has something to say to that
+    if (ort_module.python->list_size(new_options) < place) // not one each: the runtime reports the error
       place = -1;
     if (place >= 0 && ort_module.python->list_insert(new_names, place, ours) == 0 &&
         ort_module.python->list_insert(new_options, place, none) == 0) {
@@ -259,7 +259,7 @@ static void *without_device(void *original, void *arguments, void *keywords) // 
 // ---- the module ------------------------------------------------------------------------------------------------------
 
 // Whether an object of RunOptions holds the address of what the C API calls so: two numbers are written through the
-// object and read at the address. Read by the kernel, which says so where there is nothing.
+// object and read at the address. The kernel reads it, and reports an address that is not mapped.
 static bool holds_run_options(void *options)
 {
   const int severity = 0x5e71, verbosity = 0x1ab3;
@@ -295,7 +295,7 @@ static void *call_with_texts(void *module, const char *name, const char *first, 
   return done;
 }
 
-// The listener into the module's own copy of the runtime, whose functions it is then told.
+// Registers the listener in the module's own copy of the runtime.
 static bool register_listener(void *module)
 {
   const struct ort_listener *listener = runs_listener();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions, model spans and profiling of inferences, for both ways into ONNX Runtime; see onnxruntime_runs.h.
+// Sessions, model spans and profiling of inferences, for both ways into ONNX Runtime; see door_runs.h.
 //
 // Why profiling of single inferences and not of the session: a session keeps up to a million events in memory (1.8 GB),
 // then writes a line to stderr, and a file at its end; an inference keeps its own and drops them, and it can be switched

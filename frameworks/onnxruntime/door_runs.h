@@ -15,7 +15,7 @@ struct known {
   uintptr_t key;         // atomic; 0: free, 1: was removed
   struct xsp_site *site; // of a session: its model span
   uint32_t state;        // atomic: of a session: enum known_session; of the others: private
-  void *guard;           // of an object of Python's: a weak reference that tells of its end
+  void *guard;           // of an object of Python's: a weak reference whose callback reports its end
   int64_t batch;         // of a binding: the first dimension of its first input
 };
 enum known_session {
@@ -82,7 +82,7 @@ struct pending *pending_begin(struct ort_runtime *runtime, const struct known *s
 void pending_end(struct pending *pending);    // publishes it; `pending` is free again
 void pending_cancel(struct pending *pending); // it was refused
 
-// What a binding says of its batch: the first input that is bound, and the same one bound anew.
+// Records the batch of a binding: of the first input that is bound, also when it is bound again.
 void binding_note(const void *binding, const char *input_name, int64_t batch);
 
 // Options under which an inference is to be profiled or not; NULL in, none needed: NULL out. `ret_known` to options_leave.
@@ -91,7 +91,7 @@ const struct ort_run_options *options_enter(struct ort_runtime *runtime, const s
 void options_leave(struct known *known);
 // Takes `options` (the caller's, kept for ever) as those for programs that give none. False: the runtime refuses.
 bool runs_profile(struct ort_runtime *runtime, struct ort_run_options *options);
-// The program switches the profiling of its own options: it has the say from now on.
+// The program switches profiling in its own options: from now on they are left alone.
 void options_taken(const struct ort_run_options *options, bool by_program);
 
 #endif

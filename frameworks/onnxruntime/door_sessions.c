@@ -37,7 +37,7 @@ static struct ort_session_options *add_listener(const struct copy *copy, const s
   const struct ort_ep_device *device = find_listener(copy, env);
   if (device == NULL) {
     drop(copy, api->register_ep_library(own_env, RUNS_REGISTRATION_NAME, runs_listener_path()));
-    device = find_listener(copy, env); // whoever registered it
+    device = find_listener(copy, env); // by us or by another thread
   }
   struct ort_session_options *clone = NULL;
   if (device == NULL)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a model in ONNX Runtime says of its inputs and outputs. Called by onnxruntime.c while a model is opened.
+// Inputs and outputs of a model in ONNX Runtime. Called by predictor.c while a model is opened.
 #include "frameworks/onnxruntime/state.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the two halves of the ONNX Runtime predictor share: onnxruntime.c (library, session, inferences) and
-// onnxruntime_inputs.c. One thread.
+// What the two halves of the ONNX Runtime predictor share: predictor.c (library, session, inferences) and
+// inputs.c. One thread.
 #ifndef XSP_FRAMEWORKS_ONNXRUNTIME_STATE_H
 #define XSP_FRAMEWORKS_ONNXRUNTIME_STATE_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tracer's answer to `xsp check`: which ONNX Runtime a program started from here would find, and whether it is new
-// enough. In a traced process nothing is asked: what the program itself opens is what counts there.
+// enough. Does nothing in a traced process: there the program's own library counts.
 #include "frameworks/onnxruntime/tracer_probe.h"
 
 #include "base/library.h"
@@ -44,7 +44,7 @@ int onnxruntime_probe(const struct xsp_host *host, char *why, size_t why_size)
   memcpy(&get_base, &symbol, sizeof symbol);
   if (get_base == NULL) {
     host->found(host, library.path, NULL);
-    return not_usable(host, why, why_size, "it is no ONNX Runtime: " ORT_GET_API_BASE " is missing",
+    return not_usable(host, why, why_size, "not an ONNX Runtime library: " ORT_GET_API_BASE " is missing",
                       library_names.advice);
   }
   const char *version = get_base()->version_string();

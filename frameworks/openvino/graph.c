@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the XML of an OpenVINO graph; see openvino_graph.h. It is machine-made: elements and attributes, numbers between
+// Reads the XML of an OpenVINO graph; see graph.h. It is machine-made: elements and attributes, numbers between
 // <dim> and </dim>. What it does not understand it goes over.
 #include "frameworks/openvino/graph.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an OpenVINO model takes, and tensors over the runner's memory for it. Called by openvino.c.
+// What an OpenVINO model takes, and tensors over the runner's memory for it. Called by predictor.c.
 #include "frameworks/openvino/state.h"
 
 #include <string.h>

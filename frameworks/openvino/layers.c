@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers of OpenVINO: from xsp's listener where OpenVINO announces its nodes (2026 and later), else from its performance
-// counters. Called by openvino.c; note_counters is all that runs within an inference.
+// counters. Called by predictor.c; note_counters is all that runs within an inference.
 #include "frameworks/openvino/state.h"
 
 #include "base/memory.h"
@@ -99,7 +99,7 @@ enum status openvino_note_counters(struct openvino_state *state, struct xsp_cont
 enum { TAGS_MOST = 2 + OPENVINO_WORK_TAGS };
 
 static enum status publish_one(struct openvino_state *state, const struct inference *inference,
-                               struct layer_report *told, struct layer_tag (*tags)[TAGS_MOST], struct error *err)
+                               struct layer_report *reports, struct layer_tag (*tags)[TAGS_MOST], struct error *err)
 {
   size_t count = 0;
   for (size_t i = 0; i < state->nodes.count; i++) {
@@ -112,18 +112,18 @@ static enum status publish_one(struct openvino_state *state, const struct infere
     if (node->fused != NULL)
       tags[count][tag_count++] = (struct layer_tag){.key = "fused", .text = node->fused};
     memcpy(&tags[count][tag_count], work->tags, work->tag_count * sizeof *work->tags);
-    told[count] = (struct layer_report){.name = node->name,
-                                        .type = node->type,
-                                        .shape = work->shape,
-                                        .index = node->index,
-                                        .alloc_bytes = -1,
-                                        .duration_ns = inference->durations_ns[i],
-                                        .parent = LAYER_PARENT_MODEL,
-                                        .tags = tags[count],
-                                        .tag_count = tag_count + work->tag_count};
+    reports[count] = (struct layer_report){.name = node->name,
+                                           .type = node->type,
+                                           .shape = work->shape,
+                                           .index = node->index,
+                                           .alloc_bytes = -1,
+                                           .duration_ns = inference->durations_ns[i],
+                                           .parent = LAYER_PARENT_MODEL,
+                                           .tags = tags[count],
+                                           .tag_count = tag_count + work->tag_count};
     count++;
   }
-  return layer_publish(state->publisher, told, count, inference->model, inference->start_ns, err);
+  return layer_publish(state->publisher, reports, count, inference->model, inference->start_ns, err);
 }
 
 enum status openvino_flush(struct predictor_model *model, struct error *err)
@@ -132,11 +132,11 @@ enum status openvino_flush(struct predictor_model *model, struct error *err)
   if (state->waiting.count == 0)
     return STATUS_OK;
   struct arena arena = {0};
-  struct layer_report *told = arena_alloc_array(&arena, state->nodes.count + 1, sizeof *told);
+  struct layer_report *reports = arena_alloc_array(&arena, state->nodes.count + 1, sizeof *reports);
   struct layer_tag(*tags)[TAGS_MOST] = arena_alloc_array(&arena, state->nodes.count + 1, sizeof *tags);
   enum status status = STATUS_OK;
   for (size_t i = 0; i < state->waiting.count && status == STATUS_OK; i++)
-    status = publish_one(state, &state->waiting.items[i], told, tags, err);
+    status = publish_one(state, &state->waiting.items[i], reports, tags, err);
   inferences_clear(&state->waiting);
   arena_done(&arena);
   return status;

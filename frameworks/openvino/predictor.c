@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // OpenVINO through its C API, opened at run time, on its CPU device. Called by the runner (open, prepare, predict, flush,
 // resume, close) and by `xsp check` (probe). A model with free dimensions is reshaped and compiled for each shape, as its
-// users do. Its inputs: openvino_inputs.c; its layers: openvino_layers.c. One thread, one model.
+// users do. Its inputs: inputs.c; its layers: layers.c. One thread, one model.
 #include "frameworks/openvino/state.h"
 
 #include <stdio.h>

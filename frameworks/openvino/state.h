@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of the OpenVINO predictor share: openvino.c (library, inferences), openvino_inputs.c, openvino_layers.c.
+// What the parts of the OpenVINO predictor share: predictor.c (library, inferences), inputs.c, layers.c.
 // One thread.
 #ifndef XSP_FRAMEWORKS_OPENVINO_STATE_H
 #define XSP_FRAMEWORKS_OPENVINO_STATE_H
@@ -50,14 +50,14 @@ enum status openvino_failed(struct openvino_state *state, const char *what, stru
       return openvino_failed(state, (what), err);                                                                      \
   } while (0)
 
-// openvino_inputs.c
+// inputs.c
 enum status openvino_read_inputs(struct openvino_state *state, struct arena *arena, struct predictor_model *model,
                                  struct error *err) MUST_CHECK;
 enum status openvino_reshape(struct openvino_state *state, const struct tensor *inputs, struct error *err) MUST_CHECK;
 enum status openvino_bind_inputs(struct openvino_state *state, const struct tensor *inputs,
                                  struct error *err) MUST_CHECK;
 
-// openvino_layers.c
+// layers.c
 void openvino_find_listener(struct openvino_state *state);
 void openvino_choose_route(struct openvino_state *state, struct predictor_model *model);
 enum status openvino_read_nodes(struct openvino_state *state,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // openvino.so: a collector for ITT that knows one thing only, the nodes that OpenVINO executes; the predictor points
 // INTEL_LIBITTNOTIFY64 to it. Each module with ITT inside (OpenVINO's, TBB's) opens it at its first call and hands over its
-// table of functions. All that is no node costs a comparison; nodes become layer spans on the thread that executes them.
+// table of functions. Other events cost a comparison; nodes become layer spans on the thread that executes them.
 // tracers/itt is the collector for everything that ITT says.
 //
 // A guest: names are kept when they are made, before anything runs; a task's begin and end take no lock and no memory.
@@ -110,7 +110,7 @@ static void describe(const struct openvino_layer *layers, size_t count)
     struct name *name = name_get(layer->name);
     if (name == NULL)
       continue;
-    // A name stands for several nodes where a model was compiled again: other tags, another site.
+    // A name belongs to several nodes where a model was compiled again: other tags, another site.
     uint64_t variant = hash_number((uint64_t)layer->index, 3);
     const char *const texts[] = {layer->type, layer->primitive, layer->fused, layer->shape};
     for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++)

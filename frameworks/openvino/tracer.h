@@ -12,7 +12,7 @@
 
 #define OPENVINO_NODE_DOMAIN "ov::op::cpu::details" // checked with 2026.4.1
 
-struct openvino_layer {         // strings are copied; NULL: not told
+struct openvino_layer {         // strings are copied; NULL: not reported
   const char *name;             // as the node's task is named
   const char *type;             // tag layer_type
   const char *primitive;        // tag primitive: the implementation that was chosen, with its precision

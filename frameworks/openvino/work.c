@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The work of OpenVINO's nodes; see openvino_graph.h. Its C interface tells no shapes of nodes, but a compiled model can write
+// The work of OpenVINO's nodes; see graph.h. Its C interface does not report shapes of nodes, but a compiled model can write
 // itself: the graph in what it writes has the operators under the names of the nodes, after all changes but the last
-// fusions, which the list of profiling information tells. Called in prepare, outside every span.
+// fusions, which are in the list of profiling information. Called in prepare, outside every span.
 #include "frameworks/openvino/graph.h"
 
 #include <signal.h>
@@ -86,7 +86,7 @@ void openvino_graph_export(const struct openvino_api *api, const struct ov_compi
   bool is_read = text == NULL || openvino_graph_read(text, length, arena, ret_graph);
   munmap(bytes, size);
   if (!is_read)
-    *ret_graph = (struct openvino_graph){0}; // another form than is known: nothing is told
+    *ret_graph = (struct openvino_graph){0}; // unknown form: no shapes
 }
 
 // ---- the work of nodes -----------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ static void add_tensor(struct layer_work *work, enum layer_tensor kind, const st
                  tensor->is_float32 && is_narrow ? tensor->element_bytes / 2u : tensor->element_bytes);
 }
 
-// Floats of a node that computes in 16 bits are stored in 16 bits, whatever the graph says.
+// Floats of a node that computes in 16 bits are stored in 16 bits, whatever type the graph has.
 static bool is_narrow(const struct openvino_node *node)
 {
   const char *suffix = strrchr(node->primitive, '_');

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads what a program answers to `open` and `prepare`; see program_messages.h. Predictions: program_prediction.c.
+// Reads what a program answers to `open` and `prepare`; see messages.h. Predictions: prediction.c.
 #include "frameworks/program/messages.h"
 
 #include "frameworks/program/reader.h"

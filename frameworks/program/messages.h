@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a program of the predictor protocol (docs/predictor_protocol.md) may answer, read strictly: every field known, of
-// its type, within bounds. Pure, for hostile bytes; one error names the message and the field. Used by program.c.
+// its type, within bounds. Pure, for hostile bytes; one error names the message and the field. Used by predictor.c.
 #ifndef XSP_FRAMEWORKS_PROGRAM_MESSAGES_H
 #define XSP_FRAMEWORKS_PROGRAM_MESSAGES_H
 
@@ -17,7 +17,7 @@
 #define PROGRAM_LAYERS_MOST 65536
 #define PROGRAM_TAGS_MOST 16
 
-enum program_untold { // what the program does not tell of a layer
+enum program_untold { // what the program does not report of a layer
   PROGRAM_NO_START = 1,
   PROGRAM_NO_THREAD = 2,
   PROGRAM_NO_NAME = 4,
@@ -37,7 +37,7 @@ struct program_facts { // the answer to `open`; what it points to lies in the ar
 struct program_question { // what a prediction's answer is held against
   bool wants_layers;
   unsigned untold;
-  uint64_t sent_ns, received_ns; // on the program's clock: nothing that it tells can lie outside
+  uint64_t sent_ns, received_ns; // on the program's clock: all its times lie between
 };
 
 struct program_prediction {
@@ -57,7 +57,7 @@ enum status program_read_prediction(const char *line, size_t length, const char 
                                     struct program_prediction *ret_prediction, struct error *err) MUST_CHECK;
 
 const char *program_type_name(enum tensor_type type); // "float32"; NULL: none of the protocol's
-// "start,thread", in the order of enum program_untold; NULL where all is told.
+// "start,thread", in the order of enum program_untold; NULL where all is reported.
 const char *program_untold_text(unsigned untold, struct arena *arena);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads what a program answers to `predict`: times, stages, layers; see program_messages.h. All times are held against
+// Reads what a program answers to `predict`: times, stages, layers; see messages.h. All times are held against
 // those of the request and its answer, on the program's clock.
 #include "frameworks/program/messages.h"
 
@@ -81,7 +81,7 @@ static bool read_layer_shape(struct program_reader *reader, void *target)
   return true;
 }
 
-// What xsp or layer_publish says itself.
+// Keys of tags that xsp itself writes.
 static bool is_own_key(const char *key)
 {
   static const char *const keys[] = {"layer_index", "layer_type", "layer_shape", "alloc_bytes", "untold", "thread"};
@@ -130,14 +130,14 @@ static bool read_tags(struct program_reader *reader, void *target)
   }
 }
 
-// What was said in `untold` to be untold is not told, all else is.
-static bool check_told(struct program_reader *reader, const char *name, bool was_told, bool is_untold)
+// A field is missing exactly where `untold` lists it.
+static bool check_presence(struct program_reader *reader, const char *name, bool is_present, bool is_untold)
 {
-  if (was_told != is_untold)
+  if (is_present != is_untold)
     return true;
   program_path_push(reader, ".%s", name, 0);
-  return program_wrong(reader,
-                       was_told ? "is told, though \"untold\" has it" : "is missing, and \"untold\" does not have it");
+  return program_wrong(reader, is_present ? "is told, though \"untold\" has it"
+                                          : "is missing, and \"untold\" does not have it");
 }
 
 static void set_tags(struct program_reader *reader, struct tag_list *list, bool has_thread, int64_t thread,
@@ -175,22 +175,22 @@ static bool read_layer_fields(struct program_reader *reader, struct layer_report
       {.name = "tags", .read = read_tags, .target = &tags},
   };
   if (!program_read_object(reader, fields, sizeof fields / sizeof fields[0]) ||
-      !check_told(reader, "start", fields[START].was_told, question->untold & PROGRAM_NO_START) ||
-      !check_told(reader, "end", fields[END].was_told, question->untold & PROGRAM_NO_START) ||
-      !check_told(reader, "duration", fields[DURATION].was_told, !(question->untold & PROGRAM_NO_START)) ||
-      !check_told(reader, "name", fields[NAME].was_told, question->untold & PROGRAM_NO_NAME) ||
-      !check_told(reader, "type", fields[TYPE].was_told, question->untold & PROGRAM_NO_TYPE) ||
-      !check_told(reader, "thread", fields[THREAD].was_told, question->untold & PROGRAM_NO_THREAD) ||
+      !check_presence(reader, "start", fields[START].is_present, question->untold & PROGRAM_NO_START) ||
+      !check_presence(reader, "end", fields[END].is_present, question->untold & PROGRAM_NO_START) ||
+      !check_presence(reader, "duration", fields[DURATION].is_present, !(question->untold & PROGRAM_NO_START)) ||
+      !check_presence(reader, "name", fields[NAME].is_present, question->untold & PROGRAM_NO_NAME) ||
+      !check_presence(reader, "type", fields[TYPE].is_present, question->untold & PROGRAM_NO_TYPE) ||
+      !check_presence(reader, "thread", fields[THREAD].is_present, question->untold & PROGRAM_NO_THREAD) ||
       !check_order(reader, &times))
     return false;
-  if (fields[PARENT].was_told && (uint64_t)parent >= at) {
+  if (fields[PARENT].is_present && (uint64_t)parent >= at) {
     program_path_push(reader, ".%s", "parent", 0);
     return program_wrong(reader, "is %" PRId64 ", not the place of an earlier layer", parent);
   }
   layer->start_ns = times.start_ns;
-  layer->duration_ns = fields[DURATION].was_told ? (uint64_t)duration : times.end_ns - times.start_ns;
-  layer->parent = fields[PARENT].was_told ? (size_t)parent : LAYER_PARENT_MODEL;
-  set_tags(reader, &tags, fields[THREAD].was_told, thread, layer);
+  layer->duration_ns = fields[DURATION].is_present ? (uint64_t)duration : times.end_ns - times.start_ns;
+  layer->parent = fields[PARENT].is_present ? (size_t)parent : LAYER_PARENT_MODEL;
+  set_tags(reader, &tags, fields[THREAD].is_present, thread, layer);
   return true;
 }
 

@@ -41,7 +41,7 @@ static const char *given_program(const char *library_path)
   return given != NULL && given[0] != 0 ? given : NULL;
 }
 
-// The version is the protocol's: a program says its own when it is started.
+// The version is the protocol's: a program reports its own when it is started.
 static enum status program_probe(const char *library_path, char *library, size_t library_size, char *version,
                                  size_t version_size, struct error *err)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts, asks and ends a predictor program; see program_process.h. The program is a group of its own, gets no signal
+// Starts, asks and ends a predictor program; see process.h. The program is a group of its own, gets no signal
 // meant for the runner, and is killed when the runner ends, however that ends: itself by the kernel, what it started by a
 // process that does nothing but wait for that.
 #include "frameworks/program/process.h"
@@ -27,7 +27,7 @@
 #define LOOK_EVERY_MS 500 // at whether the program still runs, while an answer is awaited
 #define END_WAIT_MS 2000
 #define READ_BYTES 65536
-#define ADVICE_WHAT "docs/predictor_protocol.md says what a predictor program is"
+#define ADVICE_WHAT "see docs/predictor_protocol.md"
 
 extern char **environ;
 
@@ -82,7 +82,7 @@ __attribute__((noreturn)) static void child_main(const char *const *arguments, c
 {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) // it ended before we had said that we go with it
+  if (getppid() != parent) // it ended before prctl took effect
     _exit(127);
   dup2(STDERR_FILENO, STDOUT_FILENO);
   fcntl(socket_fd, F_SETFD, 0);
@@ -101,7 +101,7 @@ __attribute__((noreturn)) static void child_main(const char *const *arguments, c
 }
 
 // In the program's group: sleeps until the last end of the pipe closes, which only the runner has. It holds nothing else
-// open, so that nobody waits for it.
+// open, so that no reader waits for it.
 __attribute__((noreturn)) static void guard_main(pid_t group, int end_fd)
 {
   char byte;
@@ -129,10 +129,10 @@ static void start_guard(struct program *program)
   if (program->guard < 0)
     program->guard = 0;
   else
-    setpgid(program->guard, program->process); // both do it: whoever comes first
+    setpgid(program->guard, program->process); // both do it: the order is unknown
 }
 
-// Waits until the program runs, or says why it does not.
+// Waits until the program runs, or reports why it does not.
 static enum status check_started(const struct program *program, const char *command, int report_fd, struct error *err)
 {
   int number = 0;
@@ -229,7 +229,7 @@ static int reap(struct program *program, bool *ret_was_killed)
   return how;
 }
 
-// The last line that it wrote: of a Python traceback that is the error. Empty where stderr is no file.
+// The last line that it wrote: of a Python traceback that is the error. Empty where stderr is not a file.
 static void last_line(const struct program *program, char *text, size_t size)
 {
   text[0] = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A predictor program as a process: started with one end of a socket pair and a file for the inputs, asked a line, answers
-// a line, and is gone when its owner is. In the runner only, one thread. What it says is checked elsewhere
-// (program_messages.h); that it does not say anything at all is bounded by whoever waits for the runner.
+// a line, and is gone when its owner is. In the runner only, one thread. Its answers are checked in
+// messages.c; the time without an answer is bounded by the process that waits for the runner.
 #ifndef XSP_FRAMEWORKS_PROGRAM_PROCESS_H
 #define XSP_FRAMEWORKS_PROGRAM_PROCESS_H
 
@@ -26,7 +26,7 @@ struct program {
 // program_end in any case. Errors: STATUS_INPUT (no such file, nothing that runs), STATUS_SYSTEM.
 enum status program_start(const char *path, struct program *ret_program, struct error *err) MUST_CHECK;
 // Sends `request` (`message` is its name, for errors) and waits for the line that answers it, which program->line holds
-// until the next call. Errors: STATUS_INPUT (the program ended, or says too much).
+// until the next call. Errors: STATUS_INPUT (the program ended, or its answer is too long).
 enum status program_ask(struct program *program, const char *message, const struct buf *request,
                         struct error *err) MUST_CHECK;
 // Asks it to end, waits a little, kills it and what it started in its group.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the objects of a program's answers; see program_reader.h. An object is read by a table of its fields, so that what
-// is unknown, told twice, missing or of another type is found in one place, and the path to it is known.
+// Reads the objects of a program's answers; see reader.h. An object is read by a table of its fields, so that what
+// is unknown, repeated, missing or of another type is found in one place, and the path to it is known.
 #include "frameworks/program/reader.h"
 
 #include "base/utf8.h"
@@ -128,9 +128,9 @@ static bool read_fields(struct program_reader *reader, struct program_field *fie
     size_t before = program_path_push(reader, reader->path_length > 0 ? ".%s" : "%s", reader->json.text, 0);
     if (field == NULL)
       return program_wrong(reader, "is no field of this message in version %d", PROGRAM_VERSION);
-    if (field->was_told)
+    if (field->is_present)
       return program_wrong(reader, "is told twice");
-    field->was_told = true;
+    field->is_present = true;
     if (!program_next(reader) || !field->read(reader, field->target))
       return false;
     program_path_pop(reader, before);
@@ -144,7 +144,7 @@ bool program_read_object(struct program_reader *reader, struct program_field *fi
   if (!read_fields(reader, fields, count))
     return false;
   for (size_t i = 0; i < count; i++)
-    if (fields[i].is_required && !fields[i].was_told) {
+    if (fields[i].is_required && !fields[i].is_present) {
       program_path_push(reader, reader->path_length > 0 ? ".%s" : "%s", fields[i].name, 0);
       return program_wrong(reader, "is missing");
     }

@@ -25,10 +25,10 @@ struct program_field {
   bool (*read)(struct program_reader *reader, void *target); // at the value's first event
   void *target;
   bool is_required;
-  bool was_told;
+  bool is_present;
 };
 
-// All return false where the answer is wrong, which `reader->status` and its error then say.
+// All return false where the answer is wrong, and set `reader->status` and its error.
 __attribute__((format(printf, 2, 3))) bool program_wrong(struct program_reader *reader, const char *format, ...);
 // `name` into `format` ("%s", ".%s"); without one the index, "[3]". Returns what path_pop takes.
 size_t program_path_push(struct program_reader *reader, const char *format, const char *name, size_t index);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the text of a scripted model; see script_model.h. Pure: no I/O, no clock.
+// Reads the text of a scripted model; see model.h. Pure: no I/O, no clock.
 #include "frameworks/script/model.h"
 
 #include <errno.h>

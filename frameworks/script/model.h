@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scripted model: what it says and how its text is read. Text format in docs/internals/predictors.md.
+// The scripted model: its contents and how its text is read. Text format in docs/internals/predictors.md.
 #ifndef XSP_FRAMEWORKS_SCRIPT_MODEL_H
 #define XSP_FRAMEWORKS_SCRIPT_MODEL_H
 

@@ -145,7 +145,7 @@ static enum status script_open(struct predictor_model *model, struct arena *aren
   return STATUS_OK;
 }
 
-// "N,64,7,7" → "[4,64,7,7]": names stand for the batch size.
+// "N,64,7,7" → "[4,64,7,7]": names are replaced by the batch size.
 static void format_shape(const char *shape, int64_t batch, char *text, size_t size)
 {
   size_t used = (size_t)snprintf(text, size, "[");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scripted predictor's kernel hooks, the one place where a fake kernel tracer can be told of its kernels. The runner
+// The scripted predictor's kernel hooks, how a fake kernel tracer learns of its kernels. The runner
 // exports one `struct xsp_script_hooks xsp_script_hooks` (linked with -rdynamic); a tracer that XSP_TRACERS loaded finds
 // it by dlsym(RTLD_DEFAULT) and fills it in. Unset hooks are not called.
 #ifndef XSP_FRAMEWORKS_SCRIPT_PREDICTOR_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads recorded activities; see activities.h. The first time in a process everything is read through the kernel, which
-// says where an address is none: a version whose layout differs then costs its layers and not the program.
+// reports unmapped addresses: a version with another layout then loses its layers and does not crash the program.
 #include "frameworks/tensorflow/activities.h"
 
 #include <stdlib.h>
@@ -129,7 +129,7 @@ enum activities_found activities_read(const void *events, struct pool *pool, str
 
 // ---- steps -----------------------------------------------------------------------------------------------------------
 
-// The number behind "id=" where `name` begins so: of "FunctionRun#id=7,_r=1#".
+// The number after "id=" of an activity whose name begins with `begins`: "FunctionRun#id=7,_r=1#".
 static bool step_of(const struct activity *activity, const char *begins, int64_t *ret_step)
 {
   size_t length = strlen(begins);
@@ -145,7 +145,7 @@ static bool starts_step(const struct activity *activity, int64_t *ret_step)
   return step_of(activity, "FunctionRun", ret_step) || step_of(activity, "SessionRun", ret_step);
 }
 
-// "NODE:TYPE", and nothing else that TensorFlow says of itself: "Iterator::Map", "EagerLocalExecute: Conv2D".
+// "NODE:TYPE", not TensorFlow's other activities: "Iterator::Map", "EagerLocalExecute: Conv2D".
 static const char *type_in(const struct activity *activity)
 {
   size_t length = strcspn(activity->name, "#");
@@ -172,7 +172,7 @@ static bool is_own(const struct steps *steps, int64_t step)
   return false;
 }
 
-// The innermost activity around each that says which step computes there, or SIZE_MAX. By thread: they nest.
+// The innermost activity around each that has a step's number, or SIZE_MAX. By thread: they nest.
 static void find_processes(const struct activities *activities, size_t *around)
 {
   size_t stack[64], depth = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See tensorflow_fusion.h. From a node of the executed graph back through the model, as far as nodes are gone there: what
-// lies between is what it was made of. Bounded: a walk that finds more than a fusion can hold says nothing.
+// See fusion.h. From a node of the executed graph back through the model, as far as nodes are gone there: what
+// is between was fused into it. Bounded: a walk that finds more than a fusion can hold finds nothing.
 #include "frameworks/tensorflow/fusion.h"
 
 #include <stdbool.h>
@@ -34,7 +34,7 @@ const char *tensorflow_plain_type(const char *type)
   for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
     if (strncmp(plain, marks[i], strlen(marks[i])) == 0 && strcmp(plain, marks[i]) != 0)
       plain += strlen(marks[i]);
-  // FusedBatchNormV3 is a type of its own; its parts are no nodes.
+  // FusedBatchNormV3 is a type of its own; its parts are not nodes.
   return strncmp(plain, "BatchNorm", 9) == 0 && plain != type ? strstr(type, "Fused") : plain;
 }
 
@@ -105,7 +105,7 @@ static const char *name_beside(struct walk *walk, const struct place *place, con
   return full;
 }
 
-// The place behind the input, where it is one of the lost nodes. A function's own inputs are no nodes: the walk ends there.
+// The input's place, where it is one of the lost nodes. A function's own inputs are not nodes: the walk ends there.
 static bool step_back(struct walk *walk, const struct place *place, const char *input, struct place *ret_place)
 {
   const char *name;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which nodes of a model became one node of the graph that is executed. TensorFlow's rewrites name such a node after the
-// last of them and do not say who the others were: they are found by comparing the two graphs.
+// last of them and do not name the others: they are found by comparing the two graphs.
 #ifndef XSP_FRAMEWORKS_TENSORFLOW_FUSION_H
 #define XSP_FRAMEWORKS_TENSORFLOW_FUSION_H
 
@@ -11,7 +11,7 @@ struct tensorflow_originals {
   const char *main;  // full name of the node after which the layer is named
   const char *names; // full names in the order of the data, with spaces between
   const char *types; // likewise: "Conv2D BiasAdd"
-  size_t count;      // 0: the node stands for itself
+  size_t count;      // 0: the node is an original one
 };
 
 // Of `node`, which is one of the nodes of `executed` (several graphs); `model` is the graph as the file has it, whose

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads GraphDef (see tensorflow_graph.h). Counts before it allocates, so memory is bounded by the bytes it is given.
+// Reads GraphDef (see graph.h). Counts before it allocates, so memory is bounded by the bytes it is given.
 #include "frameworks/tensorflow/graph.h"
 
 #include "base/hash.h"
@@ -29,7 +29,7 @@ static bool fail_at(struct reading *reading, const struct wire *message)
 {
   if (reading->problem != NULL)
     return false;
-  const char *problem = arena_format(reading->arena, "it is no graph of TensorFlow, or damaged at byte %zu: %s",
+  const char *problem = arena_format(reading->arena, "not a TensorFlow graph, or damaged at byte %zu: %s",
                                      (size_t)(message->at - reading->start), message->problem);
   return fail(reading, problem);
 }

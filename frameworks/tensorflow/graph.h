@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TensorFlow's graphs as protobuf says them: nodes by name, the functions that they call, and what a SavedModel or a frozen
-// graph takes and gives. Reads files of anybody; knows nothing of the library. Field numbers: TensorFlow 2.21.
+// TensorFlow's graphs from protobuf: nodes by name, the functions that they call, and what a SavedModel or a frozen
+// graph takes and gives. Files are not trusted; the library is not used. Field numbers: TensorFlow 2.21.
 #ifndef XSP_FRAMEWORKS_TENSORFLOW_GRAPH_H
 #define XSP_FRAMEWORKS_TENSORFLOW_GRAPH_H
 
@@ -45,7 +45,7 @@ struct tensorflow_graph {
 
 void tensorflow_shape_read(const void *bytes, size_t length, struct tensorflow_shape *ret_shape); // TensorShapeProto
 
-// Reads a GraphDef. False: `ret_problem` says what is wrong with it.
+// Reads a GraphDef. False: `ret_problem` is the reason.
 bool tensorflow_graph_read(const void *bytes, size_t length, struct arena *arena, struct tensorflow_graph *ret_graph,
                            const char **ret_problem);
 // `name` need not end with NUL. NULL: no such node.
@@ -73,7 +73,7 @@ struct tensorflow_model {
   size_t input_count, output_count;
 };
 
-// A frozen graph: inputs are its Placeholders, outputs the nodes behind them that nothing consumes.
+// A frozen graph: inputs are its Placeholders, outputs the nodes after them that nothing consumes.
 bool tensorflow_frozen_read(const void *bytes, size_t length, struct arena *arena, struct tensorflow_model *ret_model,
                             const char **ret_problem);
 // A saved_model.pb: the part tagged "serve", its signature "serving_default" or the only one it has.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names, places and tags of a TensorFlow model's layers; see tensorflow_layers.h. A layer is a node of the executed graph;
+// Names, places and tags of a TensorFlow model's layers; see layers.h. A layer is a node of the executed graph;
 // nodes in the bodies of functions that TensorFlow did not inline are layers below the node that called them.
 #include "frameworks/tensorflow/layers.h"
 
@@ -188,7 +188,7 @@ static bool number_graph(struct tensorflow_layers *layers, const struct tensorfl
 {
   struct numbering numbering = {.graphs = graphs, .graph = graph, .graph_count = graph_count};
   start_numbering(&numbering, scratch);
-  for (unsigned round = 0; round < 2; round++) // from what nobody consumes, then whatever is left (loops)
+  for (unsigned round = 0; round < 2; round++) // from nodes that nothing consumes, then the rest (loops)
     for (size_t root = 0; root < graph->count; root++)
       if (!numbering.is_reached[root] && (round == 1 || !numbering.is_consumed[root]) &&
           !number_from(layers, &numbering, root))
@@ -242,16 +242,16 @@ static enum status read_graph(struct tensorflow_layers *layers, const void *meta
 // ---- one inference ---------------------------------------------------------------------------------------------------
 
 // Of the calls that still run, those that end before `end_ns` cannot hold it. The latest of the others does.
-static size_t caller_of(const struct layer_report *told, size_t *calls, size_t *call_count, uint64_t start_ns,
+static size_t caller_of(const struct layer_report *reports, size_t *calls, size_t *call_count, uint64_t start_ns,
                         uint64_t end_ns)
 {
   size_t kept = 0;
   for (size_t i = 0; i < *call_count; i++)
-    if (told[calls[i]].start_ns + told[calls[i]].duration_ns > start_ns)
+    if (reports[calls[i]].start_ns + reports[calls[i]].duration_ns > start_ns)
       calls[kept++] = calls[i];
   *call_count = kept;
   for (size_t i = kept; i > 0; i--)
-    if (told[calls[i - 1]].start_ns + told[calls[i - 1]].duration_ns >= end_ns)
+    if (reports[calls[i - 1]].start_ns + reports[calls[i - 1]].duration_ns >= end_ns)
       return calls[i - 1];
   return LAYER_PARENT_MODEL;
 }
@@ -307,16 +307,16 @@ static void describe_step(const struct tensorflow_step *step, const struct layer
 // After add_steps, so that layers do not move. Steps come in the order of their start: the outputs of a node that ran
 // before another are known by then.
 static void describe_steps(struct tensorflow_layers *layers, const struct tensorflow_steps *steps,
-                           struct arena *scratch, struct layer_report *told)
+                           struct arena *scratch, struct layer_report *reports)
 {
   size_t calls[CALLS_MAXIMUM], call_count = 0;
   const struct tensorflow_step **latest = arena_alloc_array(scratch, layers->layers.count + 1, sizeof *latest);
   for (size_t i = 0; i < steps->count; i++) {
     const struct tensorflow_step *step = &steps->items[i];
     const struct layer *layer = find_layer(layers, step->node.bytes, step->node.length);
-    size_t caller = caller_of(told, calls, &call_count, step->start_ns, step->start_ns + step->duration_ns);
-    describe_step(step, layer, latest, scratch, &told[i]);
-    told[i].parent = layer->is_executed ? LAYER_PARENT_MODEL : caller;
+    size_t caller = caller_of(reports, calls, &call_count, step->start_ns, step->start_ns + step->duration_ns);
+    describe_step(step, layer, latest, scratch, &reports[i]);
+    reports[i].parent = layer->is_executed ? LAYER_PARENT_MODEL : caller;
     latest[layer - layers->layers.items] = step;
     if (layer->runs_graph && call_count < CALLS_MAXIMUM)
       calls[call_count++] = i;
@@ -338,9 +338,9 @@ enum status tensorflow_layers_publish(struct tensorflow_layers *layers, const vo
   else if (!add_steps(layers, &steps))
     status = too_many(layers, err);
   if (status == STATUS_OK) {
-    struct layer_report *told = arena_alloc_array(&scratch, steps.count + 1, sizeof *told);
-    describe_steps(layers, &steps, &scratch, told);
-    status = layer_publish(layers->publisher, told, steps.count, span, 0, err);
+    struct layer_report *reports = arena_alloc_array(&scratch, steps.count + 1, sizeof *reports);
+    describe_steps(layers, &steps, &scratch, reports);
+    status = layer_publish(layers->publisher, reports, steps.count, span, 0, err);
   }
   arena_done(&scratch);
   return status;

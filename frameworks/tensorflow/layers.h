@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// What TensorFlow does not say of a node's execution: thread_id is there and always 0.
+// What TensorFlow does not report of a node's execution: thread_id is always 0.
 #define TENSORFLOW_UNTOLD "thread"
 
 struct tensorflow_layers;
@@ -18,8 +18,7 @@ struct tensorflow_layers;
 struct tensorflow_layers *tensorflow_layers_create(const struct tensorflow_graph *model, const char *model_path);
 void tensorflow_layers_free(struct tensorflow_layers *layers); // NULL is legal
 
-bool tensorflow_layers_has_graph(
-    const struct tensorflow_layers *layers); // one that tells the executed graph was published
+bool tensorflow_layers_has_graph(const struct tensorflow_layers *layers); // the executed graph was read
 // Publishes one inference, whose model span was `span`. `metadata` is RunMetadata as bytes.
 enum status tensorflow_layers_publish(struct tensorflow_layers *layers, const void *metadata, size_t length,
                                       struct xsp_context span, struct error *err) MUST_CHECK;

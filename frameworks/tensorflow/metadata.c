@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads RunMetadata; see tensorflow_metadata.h. Called by tensorflow_layers.c after an inference, outside every span.
+// Reads RunMetadata; see metadata.h. Called by layers.c after an inference, outside every span.
 #include "frameworks/tensorflow/metadata.h"
 
 #include "base/wire.h"
@@ -93,7 +93,7 @@ static uint64_t add_bounded(uint64_t a, uint64_t b)
   return a > INT64_MAX - b ? INT64_MAX : a + b;
 }
 
-// Micro- and nanoseconds stand beside each other; only the former are in old versions.
+// There are fields in microseconds and in nanoseconds; old versions have only the former.
 static bool set_times(uint64_t start_us, uint64_t end_us, uint64_t start_ns, uint64_t end_ns,
                       struct tensorflow_step *step)
 {

@@ -19,18 +19,18 @@ struct tensorflow_text { // in the bytes that were read; not NUL-terminated
 
 struct tensorflow_step { // one execution of one node
   struct tensorflow_text node;
-  struct tensorflow_text type; // out of the label "[mklcpu 3MB 3MB] NAME = TYPE(INPUTS)"; empty: not told
+  struct tensorflow_text type; // out of the label "[mklcpu 3MB 3MB] NAME = TYPE(INPUTS)"; empty: not reported
   uint64_t start_ns;           // CLOCK_REALTIME
   uint64_t duration_ns;
   uint64_t alloc_bytes;          // what it asked allocators for while it ran
   struct tensorflow_shape shape; // of its first output; TENSORFLOW_NO_RANK: it has none
-  const char *message;           // all that is told of it, for tensorflow_output_next
+  const char *message;           // the whole message, for tensorflow_output_next
   size_t message_length;
 };
 struct tensorflow_output {
   uint64_t slot;
-  struct tensorflow_shape shape; // TENSORFLOW_NO_RANK: not told
-  uint32_t type;                 // DataType; 0: not told
+  struct tensorflow_shape shape; // TENSORFLOW_NO_RANK: not reported
+  uint32_t type;                 // DataType; 0: not reported
 };
 
 struct tensorflow_steps {
@@ -40,7 +40,7 @@ struct tensorflow_steps {
 };
 
 // The executions on host lanes. The same node with the same start and duration on several lanes is one execution.
-// Strings point into `bytes`. False: `ret_problem` says what is wrong.
+// Strings point into `bytes`. False: `ret_problem` is the reason.
 bool tensorflow_steps_read(const void *bytes, size_t length, struct arena *arena, struct tensorflow_steps *ret_steps,
                            const char **ret_problem);
 // The next output of a step, over its message. False: there is none.

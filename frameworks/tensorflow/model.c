@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a SavedModel or a frozen graph takes and gives; see tensorflow_graph.h. Called by the predictor before the library
-// is loaded, so that a file that is none is refused in a line of ours.
+// Inputs and outputs of a SavedModel or a frozen graph; see graph.h. Called by the predictor before the library
+// is loaded, so that another file is refused with a clear error.
 #include "base/wire.h"
 #include "frameworks/tensorflow/graph.h"
 
@@ -26,7 +26,7 @@ static const char *const no_outputs[] = {
     "NoOp",    "Const", "Assert",           "Placeholder", "SaveV2", "MergeV2Checkpoints",
     "PrintV2", "Print", "AssignVariableOp", NULL};
 
-// Which nodes depend on a Placeholder, and which are consumed. Nodes may stand in any order, and loops are legal.
+// Which nodes depend on a Placeholder, and which are consumed. Nodes may be in any order, and loops are legal.
 struct flow {
   bool *is_consumed, *is_fed;
   uint32_t *first_edge; // per node: its place in `edges`
@@ -120,7 +120,7 @@ bool tensorflow_frozen_read(const void *bytes, size_t length, struct arena *aren
   if (graph->count == 0)
     *ret_problem = "no graph of TensorFlow: it has no nodes";
   else if (ret_model->output_count == 0)
-    *ret_problem = "the graph has no output: no node behind its inputs that nothing consumes";
+    *ret_problem = "the graph has no output: no node after its inputs that nothing consumes";
   return *ret_problem == NULL;
 }
 
@@ -163,7 +163,7 @@ static bool read_port(struct wire entry, struct arena *arena, struct tensorflow_
     }
   }
   if (port->node[0] == 0)
-    *ret_problem = "an input or output of the signature is no plain tensor";
+    *ret_problem = "an input or output of the signature is not a plain tensor";
   return *ret_problem == NULL;
 }
 
@@ -227,7 +227,7 @@ static void read_signature(struct wire entry, struct arena *arena, struct part *
     if (wire_is(&field, 2, WIRE_BYTES))
       value = field;
   }
-  // A model that Keras or tf.saved_model writes also has one that only says how it is initialised.
+  // A model that Keras or tf.saved_model writes also has one that only initialises it.
   if (name == NULL || part->is_default || strcmp(name, "__saved_model_init_op") == 0)
     return;
   part->is_default = strcmp(name, "serving_default") == 0;
@@ -257,7 +257,7 @@ static bool take_part(const struct part *part, struct arena *arena, struct tenso
                       const char **ret_problem)
 {
   if (part->signature_count == 0)
-    *ret_problem = "the model has no signature, so nothing says what it takes";
+    *ret_problem = "the model has no signature, so its inputs are unknown";
   else if (!part->is_default && part->signature_count > 1)
     *ret_problem = "the model has several signatures, none of them called serving_default";
   if (*ret_problem != NULL)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // TensorFlow through its C API, opened at run time: SavedModel folders and frozen graphs. Called by the runner (open,
-// predict, flush, resume, close) and by `xsp check` (probe). A model's files become a session in tensorflow_session.c. Layers
+// predict, flush, resume, close) and by `xsp check` (probe). A model's files become a session in session.c. Layers
 // come from RunMetadata, asked for where the session has the layer level, and published outside the model span. One thread,
 // one model.
 #include "frameworks/tensorflow/state.h"
@@ -43,7 +43,7 @@ static const struct predictor_library library = {
 
 // ---- errors ---------------------------------------------------------------------------------------------------------
 
-// The first sentence of what the library says: hints at its own API and stacks of C++ may follow.
+// Length of the library's first sentence: hints at its own API and C++ stacks may follow.
 static int sentence_length(const char *message)
 {
   size_t length = strcspn(message, "\n");
@@ -53,7 +53,7 @@ static int sentence_length(const char *message)
   return (int)length;
 }
 
-// What the library's status says, as ours.
+// The library's status as ours.
 enum status tensorflow_status(const struct tensorflow_state *state, const char *what, const char *advice,
                               struct error *err)
 {
@@ -114,7 +114,7 @@ static void release_fed(struct tensorflow_state *state, size_t number)
 }
 
 // The tensor over an input's memory. It stays until the runner gives other memory or another shape: making one copies
-// what does not lie as the library wants it, which is no part of an inference.
+// data that is not aligned as the library wants, which is not part of an inference.
 static enum status feed(struct tensorflow_state *state, size_t number, const struct tensor *tensor, struct error *err)
 {
   struct tensorflow_fed *fed = &state->fed[number];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the files of a TensorFlow model to a session, and what it takes and gives. Called by tensorflow.c. The files are read
-// by ourselves first (tensorflow_model.c): one that is no model is refused before the library is loaded.
+// From the files of a TensorFlow model to a session, and what it takes and gives. Called by predictor.c. The files are read
+// by ourselves first (model.c): other files are refused before the library is loaded.
 #include "frameworks/tensorflow/state.h"
 
 #include "base/memory.h"
@@ -113,7 +113,7 @@ static enum status read_input(const struct tensorflow_state *state, const struct
   return STATUS_OK;
 }
 
-// As far as the file says it: a frozen graph has no shapes of outputs, and types where the node has an attribute of that name.
+// As far as the file has it: a frozen graph has no shapes of outputs, and types where the node has an attribute of that name.
 static void read_output(const struct tensorflow_port *port, struct tensor_info *info)
 {
   info->name = port->name;
@@ -134,7 +134,7 @@ static enum status find_output(struct tensorflow_state *state, const struct tens
       port->index < state->tf.OperationNumOutputs(ret_output->operation))
     return STATUS_OK;
   return error_set(err, STATUS_INPUT, "cannot open model", state->common.options.model_path, "export the model again",
-                   "its graph has no output %d of a node \"%s\", which \"%s\" is said to be", port->index, port->node,
+                   "its graph has no output %d of a node \"%s\", which \"%s\" refers to", port->index, port->node,
                    port->name);
 }
 
@@ -155,7 +155,7 @@ static enum status make_interface(struct tensorflow_state *state, struct arena *
   }
   model->input_count = state->input_count = read->input_count;
   for (size_t i = 0; i < read->output_count; i++) {
-    // A node of a frozen graph that gives nothing (a file it writes, a message) is no output.
+    // A node of a frozen graph that gives nothing (a file it writes, a message) is not an output.
     void *operation = state->tf.GraphOperationByName(state->graph, read->outputs[i].node);
     if (read->signature == NULL && operation != NULL && state->tf.OperationNumOutputs(operation) == 0)
       continue;

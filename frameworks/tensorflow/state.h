@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the two halves of the TensorFlow predictor share: tensorflow.c (library, inferences) and tensorflow_session.c. One
+// What the two halves of the TensorFlow predictor share: predictor.c (library, inferences) and session.c. One
 // thread.
 #ifndef XSP_FRAMEWORKS_TENSORFLOW_STATE_H
 #define XSP_FRAMEWORKS_TENSORFLOW_STATE_H
@@ -29,17 +29,17 @@ struct tensorflow_state {
   struct tensorflow_fed *fed;
   void **input_values, **output_values;
   size_t input_count, output_count;
-  // Layers: what the last inference's metadata says is published before the next, or at flush.
+  // Layers: the last inference's metadata is published before the next, or at flush.
   struct tensorflow_layers *layers;
   struct tf_buffer *pending;
   struct xsp_context pending_span;
 };
 
-// What the library's status says, as ours.
+// The library's status as ours.
 enum status tensorflow_status(const struct tensorflow_state *state, const char *what, const char *advice,
                               struct error *err) MUST_CHECK;
 
-// tensorflow_session.c
+// session.c
 bool tensorflow_recognises(const char *path);
 enum status tensorflow_check(struct predictor_state *state, struct arena *arena, struct error *err) MUST_CHECK;
 enum status tensorflow_open(struct predictor_model *model, struct arena *arena, struct error *err) MUST_CHECK;

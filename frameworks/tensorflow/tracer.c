@@ -36,7 +36,7 @@ static int64_t now_ns(void)
   return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-// Whether the call returns before what it asked for is done: then nothing about its results may be asked, which would wait.
+// Whether the call returns before its work is done: then querying its results would wait.
 static bool is_async(const void *op, void *status)
 {
   void *context = tf->op_context(op, status);
@@ -139,14 +139,14 @@ static bool function_name(const char *op, char *name)
 
 static void hook_execute_begins(struct tensorflow_call *call, const void *op)
 {
-  static uint32_t said_async;
+  static uint32_t reported_async;
   char name[NAME_SIZE];
   void *status = tf->new_status(); // a question's, and not the program's
   const char *op_name = tf->op_name(op, status);
   bool is_function = op_name != NULL && function_name(op_name, name);
   call->is_async = is_function && is_async(op, status);
   tf->delete_status(status);
-  if (call->is_async && __atomic_exchange_n(&said_async, 1, __ATOMIC_RELAXED) == 0)
+  if (call->is_async && __atomic_exchange_n(&reported_async, 1, __ATOMIC_RELAXED) == 0)
     recording_report(
         "TensorFlow executes functions asynchronously: they are recorded until the call returns, without layers");
   if (op_name == NULL)
@@ -271,7 +271,7 @@ static const struct library_names library_names = {
     .advice = "pip install tensorflow-cpu; a program that brings its own needs nothing",
 };
 
-// In a traced process nothing is asked: what the program itself opens is what counts there.
+// Does nothing in a traced process: there the program's own library counts.
 static int probe(const struct xsp_host *host, char *why, size_t why_size)
 {
   if (host == NULL || host->size < offsetof(struct xsp_host, advise) + sizeof host->advise ||
@@ -300,7 +300,7 @@ static int probe(const struct xsp_host *host, char *why, size_t why_size)
   if (has_layers)
     return 0;
   snprintf(why, why_size, "%s",
-           is_whole ? "this TensorFlow has no recorder that is known: models, but no layers"
+           is_whole ? "this TensorFlow has no known recorder: models, but no layers"
                     : "this TensorFlow lacks functions that 2.x has");
   host->advise(host, library_names.advice);
   return -1;

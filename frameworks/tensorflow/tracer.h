@@ -34,7 +34,8 @@
 #define TENSORFLOW_RECORDER_OFF (-1)
 
 struct tensorflow_functions {
-  const int *recorder_level; // atomic: TENSORFLOW_RECORDER_OFF, or who has the recorder wants that much; NULL: not told
+  const int
+      *recorder_level; // atomic: TENSORFLOW_RECORDER_OFF, or the level of whoever uses the recorder; NULL: unknown
 #define X(member, name, result, parameters) result(*member) parameters;
   TENSORFLOW_TRACER_FUNCTIONS(X)
   TENSORFLOW_RECORDER_FUNCTIONS(X) // NULL where a version has them not: models without layers

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recording single predictions; see recording.h. TensorFlow has one recorder in a process: while a prediction has it,
+// Recording single predictions; see tracer_recording.h. TensorFlow has one recorder in a process: while a prediction has it,
 // others have no layers, and while the program profiles itself none has.
 //
-// Each prediction is read when it has ended, and not several at once: what is not read stays in the program's memory, and
-// nobody knows whether another prediction will come. A program that starts its profiler during one gets the recorder.
+// Each prediction is read when it has ended, not several at once: unread recordings stay in the program's memory, and
+// another prediction may never come. A program that starts its profiler during one gets the recorder.
 #include "frameworks/tensorflow/tracer_recording.h"
 
 #include "base/hash.h"
@@ -26,7 +26,7 @@
 enum recorder {
   RECORDER_FREE,
   RECORDER_OURS,      // on for a prediction
-  RECORDER_SWITCHING, // a prediction or the program switches it: nobody else does
+  RECORDER_SWITCHING, // in transition, by a prediction or by the program
 };
 
 static const struct tensorflow_functions *tf;
@@ -34,9 +34,9 @@ static uint32_t is_busy;     // atomic: a prediction has the recorder, or is bei
 static uint32_t open_calls;  // atomic: predictions that go on, recorded or not
 static uint32_t has_overlap; // atomic: of the one that has the recorder
 static bool is_broken;
-static uint32_t said_overlap, said_taken, said_lost, said_unread; // atomic
-static uint32_t recorder;                                         // atomic: enum recorder
-static __thread bool is_within;                                   // this thread switches it for us
+static uint32_t reported_overlap, reported_taken, reported_lost, reported_unread; // atomic
+static uint32_t recorder;                                                         // atomic: enum recorder
+static __thread bool is_within;                                                   // this thread switches it for us
 static uint64_t too_long[16]; // atomic; functions that compute more in one call than is kept: not recorded again
 static struct layer_publisher *publisher;
 static struct {
@@ -44,9 +44,9 @@ static struct {
   int64_t index;
 } nodes[NODES]; // by function and name: a layer has the same number in each prediction
 
-static void say_once(uint32_t *was_said, const char *message)
+static void report_once(uint32_t *was_reported, const char *message)
 {
-  if (__atomic_exchange_n(was_said, 1, __ATOMIC_RELAXED) == 0)
+  if (__atomic_exchange_n(was_reported, 1, __ATOMIC_RELAXED) == 0)
     recording_report(message);
 }
 
@@ -64,7 +64,7 @@ void recording_start(const struct tensorflow_functions *functions)
   pthread_atfork(NULL, NULL, forked);
   is_broken = tf->record == NULL || tf->take == NULL || tf->drop == NULL;
   if (is_broken && (xsp_session_levels() & XSP_LEVEL_MASK(XSP_LEVEL_LAYER)) != 0)
-    recording_report("this TensorFlow has no recorder that is known: its models are recorded, its layers are not");
+    recording_report("this TensorFlow has no known recorder: its models are recorded, its layers are not");
 }
 
 bool recording_is_wanted(void)
@@ -120,7 +120,7 @@ void recording_program_begins(void)
   if (was_ours) {
     take(events);
     tf->drop(events);
-    say_once(&said_taken, TAKEN);
+    report_once(&reported_taken, TAKEN);
   }
 }
 
@@ -138,7 +138,7 @@ static bool is_too_long(uint64_t function)
   return false;
 }
 
-// By whoever has the recorder.
+// By the prediction that has the recorder.
 static void note_too_long(uint64_t function)
 {
   static size_t count;
@@ -153,16 +153,16 @@ bool recording_begin(uint64_t function, bool with_layers)
   if (!with_layers || !recording_is_wanted() || is_broken || is_too_long(function))
     return false;
   if (__atomic_exchange_n(&is_busy, 1, __ATOMIC_ACQ_REL) != 0) {
-    say_once(&said_overlap, OVERLAP);
+    report_once(&reported_overlap, OVERLAP);
     return false;
   }
-  // Whoever goes on meanwhile would be in the recording, partly, with nothing that says whose it is.
+  // Other open predictions would be partly in the recording, indistinguishable.
   __atomic_store_n(&has_overlap, 0, __ATOMIC_RELEASE);
   if (__atomic_load_n(&open_calls, __ATOMIC_ACQUIRE) > 1)
     __atomic_store_n(&has_overlap, 1, __ATOMIC_RELEASE);
   if (switch_on())
     return true;
-  say_once(&said_taken, TAKEN);
+  report_once(&reported_taken, TAKEN);
   __atomic_store_n(&is_busy, 0, __ATOMIC_RELEASE);
   return false;
 }
@@ -212,24 +212,24 @@ static bool publish(const struct operation *operations, size_t count, uint64_t f
                     struct pool *pool)
 {
   static const struct layer_publisher_options publishing = {"tensorflow", "thread", LAYER_TIMES_REALTIME};
-  struct layer_report *told = pool_alloc(pool, count + 1, sizeof *told);
+  struct layer_report *reports = pool_alloc(pool, count + 1, sizeof *reports);
   if (publisher == NULL)
     publisher = layer_publisher_create(&publishing);
-  if (told == NULL || publisher == NULL || !number_names(operations, count, function, pool))
+  if (reports == NULL || publisher == NULL || !number_names(operations, count, function, pool))
     return false;
   for (size_t i = 0; i < count; i++)
-    told[i] = (struct layer_report){.name = operations[i].name,
-                                    .type = operations[i].type,
-                                    .category = tensorflow_category(operations[i].type),
-                                    .index = index_of(function, operations[i].name),
-                                    .alloc_bytes = -1,
-                                    .start_ns = operations[i].start_ns,
-                                    .duration_ns = operations[i].end_ns - operations[i].start_ns,
-                                    .parent = operations[i].parent};
-  return layer_publish(publisher, told, count, model, 0, NULL) == STATUS_OK;
+    reports[i] = (struct layer_report){.name = operations[i].name,
+                                       .type = operations[i].type,
+                                       .category = tensorflow_category(operations[i].type),
+                                       .index = index_of(function, operations[i].name),
+                                       .alloc_bytes = -1,
+                                       .start_ns = operations[i].start_ns,
+                                       .duration_ns = operations[i].end_ns - operations[i].start_ns,
+                                       .parent = operations[i].parent};
+  return layer_publish(publisher, reports, count, model, 0, NULL) == STATUS_OK;
 }
 
-// What becomes of a recording; NULL: nothing is to be said.
+// Publishes a recording. Returns the reason for losing it, or NULL.
 static uint32_t *read_and_publish(const void *events, uint64_t function, struct xsp_context model, int64_t start_ns,
                                   int64_t end_ns)
 {
@@ -239,12 +239,12 @@ static uint32_t *read_and_publish(const void *events, uint64_t function, struct 
   size_t count = 0;
   if (model.id == 0 || __atomic_load_n(&has_overlap, __ATOMIC_ACQUIRE) != 0) {
     tf->drop((void *)(uintptr_t)events);
-    return model.id != 0 ? &said_overlap : NULL;
+    return model.id != 0 ? &reported_overlap : NULL;
   }
   enum activities_found found = activities_read(events, &pool, &activities);
   if (found != ACTIVITIES_UNKNOWN)
     tf->drop((void *)(uintptr_t)events);
-  else // left where it lies: who cannot read it cannot free it
+  else // leaked: what cannot be read cannot be freed
     is_broken = true;
   if (found == ACTIVITIES_LOST)
     note_too_long(function);
@@ -252,7 +252,7 @@ static uint32_t *read_and_publish(const void *events, uint64_t function, struct 
                  activities_operations(&activities, (uint64_t)start_ns, (uint64_t)end_ns, &pool, &operations, &count) &&
                  publish(operations, count, function, model, &pool);
   pool_done(&pool);
-  return is_done ? NULL : found == ACTIVITIES_UNKNOWN ? &said_unread : &said_lost;
+  return is_done ? NULL : found == ACTIVITIES_UNKNOWN ? &reported_unread : &reported_lost;
 }
 
 void recording_end(uint64_t function, struct xsp_context model, int64_t start_ns, int64_t end_ns)
@@ -263,13 +263,14 @@ void recording_end(uint64_t function, struct xsp_context model, int64_t start_ns
     take(events);
     release(RECORDER_FREE);
   }
-  uint32_t *said = is_recorded ? read_and_publish(events, function, model, start_ns, end_ns) : NULL;
+  uint32_t *reason = is_recorded ? read_and_publish(events, function, model, start_ns, end_ns) : NULL;
   __atomic_store_n(&is_busy, 0, __ATOMIC_RELEASE);
-  if (said == &said_overlap)
-    say_once(said, OVERLAP);
-  else if (said == &said_unread)
-    say_once(said, "what this TensorFlow recorded cannot be read: its models are recorded, its layers are not");
-  else if (said == &said_lost)
-    say_once(said, "layers of a prediction were lost: too many for the memory. Its function is recorded without layers "
-                   "from now on");
+  if (reason == &reported_overlap)
+    report_once(reason, OVERLAP);
+  else if (reason == &reported_unread)
+    report_once(reason, "the recording of this TensorFlow cannot be read: its models are recorded, its layers are not");
+  else if (reason == &reported_lost)
+    report_once(reason,
+                "layers of a prediction were lost: too many for the memory. Its function is recorded without layers "
+                "from now on");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See tensorflow_work.h. Called by tensorflow_layers.c, outside every span.
+// See work.h. Called by layers.c, outside every span.
 #include "frameworks/tensorflow/work.h"
 
 #include <string.h>

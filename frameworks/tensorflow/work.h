@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The work of a TensorFlow node as tags: what its attributes say of it, and the shapes of what its inputs' nodes put out in
+// The work of a TensorFlow node as tags: its attributes, and the shapes of its inputs' outputs in
 // the same step.
 #ifndef XSP_FRAMEWORKS_TENSORFLOW_WORK_H
 #define XSP_FRAMEWORKS_TENSORFLOW_WORK_H
@@ -21,7 +21,7 @@ struct tensorflow_wire { // one input
   bool is_parameter;     // a constant or a variable
 };
 
-// kernel_shape, fused_ops, operator, as far as attributes say them; texts are the node's or constants, and `arena`'s. Returns
+// kernel_shape, fused_ops, operator, as far as there are attributes; texts are the node's or constants, and `arena`'s. Returns
 // how many.
 size_t tensorflow_work_tags(const struct tensorflow_node *node, struct arena *arena,
                             struct layer_tag tags[TENSORFLOW_WORK_TAGS]);

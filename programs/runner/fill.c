@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values for inputs nobody gave. Deterministic: integer arithmetic from the seed and the input's name only, so that two
-// level sets, two runs and two machines compute the same. Ranges must be valid for what the name says the input is.
+// Values for inputs that were not given. Deterministic: integer arithmetic from the seed and the input's name only, so that two
+// level sets, two runs and two machines compute the same. Ranges must be valid for what the input's name suggests.
 #include "programs/runner/fill.h"
 
 #include "programs/runner/inputs.h"

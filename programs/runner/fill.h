@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of inputs that nobody gave: by a rule, or from the input's name and type. The same on every machine.
+// Values of inputs that were not given: by a rule, or from the input's name and type. The same on every machine.
 #ifndef XSP_PROGRAMS_RUNNER_FILL_H
 #define XSP_PROGRAMS_RUNNER_FILL_H
 
