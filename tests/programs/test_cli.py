@@ -84,7 +84,7 @@ class WrongUseTest(CliTest):
         self.fails(2, "info", self.file, "more", mentions=["more"])
         self.fails(2, "sql", self.file, mentions=["xsp sql FILE"])
         self.fails(2, "export", self.file, mentions=["-o OUT"])
-        self.fails(2, "export", self.file, "--to", "csv", "-o", "", mentions=["empty"])
+        self.fails(2, "export", self.file, "--to", "csv", "-o", "", mentions=["-o", "name"])
         model = self.folder / "model.onnx"
         model.touch()
         self.fails(2, "profile", model, "-o", "", mentions=["empty"])
