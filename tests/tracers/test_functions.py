@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions by configuration: every calling convention through the trampoline, jumps, exceptions, threads and libraries that
-come and go; what is found and not found; a program's output with and without. The guests are tracers/functions/zoo*."""
+come and go; what is found and not found; a program's output with and without. The guests are tests/tracers/functions/zoo*."""
 import json
 import os
 import pathlib

@@ -2,7 +2,7 @@
 // A program that knows nothing of xsp and calls libzoo.so in many ways; see tests/tracers/test_functions.py. Prints what came out of
 // the calls, which has to be the same whether they are traced or not, and how many calls it made.
 //   zoo_guest MODE [N]
-#include "tracers/functions/zoo.h"
+#include "tests/tracers/functions/zoo.h"
 
 #include <errno.h>
 #include <fenv.h>

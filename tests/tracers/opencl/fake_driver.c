@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The layer above a driver that does what no real one can be asked to: names of any length, a clock of its own, commands
 // that fail, functions that are missing. test-opencl-fake LAYER SCENARIO; tests look at the session it leaves.
-#include "tracers/opencl/test_opencl.h"
+#include "tests/tracers/opencl/guest.h"
 
 #include <CL/cl_icd.h>
 #include <dlfcn.h>

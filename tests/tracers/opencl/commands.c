@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every command that a queue takes, once or twice, with its data checked: part of the test program.
-#include "tracers/opencl/test_opencl.h"
+#include "tests/tracers/opencl/guest.h"
 
 #define FLOATS 1024u
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program that tests trace: test-opencl SCENARIO [N]. What it prints on stdout does not depend on being traced.
-#include "tracers/opencl/test_opencl.h"
+#include "tests/tracers/opencl/guest.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a program can ask about its queues and events, printed: part of the test program. The output must be the same with
 // and without the tracer.
-#include "tracers/opencl/test_opencl.h"
+#include "tests/tracers/opencl/guest.h"
 
 #include <time.h>
 

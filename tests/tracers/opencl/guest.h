@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the scenarios of the test program share: one device, one context, one small program of kernels, and a check that
 // ends the program with the line where a call failed.
-#ifndef XSP_TRACERS_OPENCL_TEST_OPENCL_H
-#define XSP_TRACERS_OPENCL_TEST_OPENCL_H
+#ifndef XSP_TESTS_TRACERS_OPENCL_GUEST_H
+#define XSP_TESTS_TRACERS_OPENCL_GUEST_H
 
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_0_APIS
@@ -47,7 +47,7 @@ cl_kernel test_kernel(const char *name, cl_mem buffer, cl_int rounds); // (buffe
 cl_mem test_buffer(size_t floats);
 void test_launch(cl_command_queue queue, cl_kernel kernel, size_t global, cl_event *event);
 
-void commands_of_all_kinds(void); // test_commands.c
-void queries(void);               // test_queries.c
+void commands_of_all_kinds(void); // commands.c
+void queries(void);               // queries.c
 
 #endif

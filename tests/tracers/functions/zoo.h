@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of every calling convention that C has on x86-64. Compiled twice for the tests: into libzoo.so, whose functions
 // are traced, and into the guest under other names, where nothing is.
-#ifndef XSP_TRACERS_FUNCTIONS_ZOO_H
-#define XSP_TRACERS_FUNCTIONS_ZOO_H
+#ifndef XSP_TESTS_TRACERS_FUNCTIONS_ZOO_H
+#define XSP_TESTS_TRACERS_FUNCTIONS_ZOO_H
 
 #include <complex.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // See zoo.h. Each function makes one value of all its arguments, so that a wrong one shows.
-#include "tracers/functions/zoo.h"
+#include "tests/tracers/functions/zoo.h"
 
 #include <errno.h>
 #include <string.h>

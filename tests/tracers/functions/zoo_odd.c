@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The guest's odd ways of calling: jumps out of a call, ends of threads inside one, signals, stacks of its own, forks,
 // libraries that come and go. Each prints what came out.
-#include "tracers/functions/zoo.h"
+#include "tests/tracers/functions/zoo.h"
 
 #include <dlfcn.h>
 #include <errno.h>
