@@ -6,10 +6,11 @@
 #include "tracers/nvtx/handles.h"
 #include "tracers/nvtx/text.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <wchar.h>
 
-#define UTF8_MOST 4096
 #define NO_NAME "(unnamed)"
 
 static __thread uint32_t names_seen __attribute__((tls_model("initial-exec")));
@@ -23,40 +24,32 @@ static inline void note_thread(void)
   }
 }
 
-// ---- what an event says
-struct said {
+// ---- messages
+struct message {
   const struct annotation *annotation;
   const char *text;
   size_t length; // of the text where it may have varying tags, else 0
 };
 
-static struct said said_text(struct annotation_domain *domain, const char *category, const char *text)
+static struct message find_text(struct annotation_domain *domain, const char *category, const char *text)
 {
   if (text == NULL)
     text = NO_NAME;
-  struct said said = {annotation_find_text(domain, category, text), text, 0};
-  if (__builtin_expect(said.annotation->has_varying_tags, 0))
-    said.length = annotation_length_of(said.annotation, text);
-  return said;
+  struct message message = {annotation_find_text(domain, category, text), text, 0};
+  if (__builtin_expect(message.annotation->has_varying_tags, 0))
+    message.length = annotation_length_of(message.annotation, text);
+  return message;
 }
 
-static struct said said_wide(struct annotation_domain *domain, const char *category, const wchar_t *wide, char *utf8)
-{
-  if (wide == NULL)
-    return said_text(domain, category, NULL);
-  size_t length = text_to_utf8(wide, SIZE_MAX, sizeof *wide, utf8, UTF8_MOST);
-  return (struct said){annotation_find(domain, category, utf8, length), utf8, length};
-}
-
-static struct said said_string(struct annotation_domain *domain, const char *category, const void *handle)
+static struct message find_string(struct annotation_domain *domain, const char *category, const void *handle)
 {
   const struct nvtx_string *string = string_of(handle);
   if (string == NULL)
-    return said_text(domain, category, NULL);
-  struct said said = {string->annotation, string->text, string->length};
-  if (category != NULL || domain != string->domain || said.annotation->site == NULL)
-    said.annotation = annotation_find(domain, category, string->text, string->length);
-  return said;
+    return find_text(domain, category, NULL);
+  struct message message = {string->annotation, string->text, string->length};
+  if (category != NULL || domain != string->domain || message.annotation->site == NULL)
+    message.annotation = annotation_find(domain, category, string->text, string->length);
+  return message;
 }
 
 // The event as this version knows it; of a shorter one its beginning, the rest zero.
@@ -70,123 +63,110 @@ static const struct nvtx_event *whole_event(const struct nvtx_event *event, stru
   return copy;
 }
 
-static struct said said_event(const void *handle, struct annotation_domain *domain, const struct nvtx_event *event,
-                              const char *category, char *utf8)
+// The event's text, NULL: none. `utf8` is where a wide one is converted to.
+static const char *event_text(const struct nvtx_event *event, char utf8[TEXT_WIDE_MOST])
 {
+  const struct nvtx_string *string;
   switch (event->message_type) {
   case NVTX_MESSAGE_TEXT:
-    return said_text(domain, category, event->message.text);
+    return event->message.text;
   case NVTX_MESSAGE_WIDE:
-    return said_wide(domain, category, event->message.wide, utf8);
+    return text_of_wide(event->message.wide, utf8);
   case NVTX_MESSAGE_STRING:
-    return said_string(domain, category, event->message.string);
+    string = string_of(event->message.string);
+    return string == NULL ? NULL : string->text;
   default:
-    return said_text(domain, category, NULL);
+    return NULL;
   }
 }
 
-// The number that an event carries, as a tag.
-struct number {
-  enum annotation_tag_type type;
-  int64_t integer;
-  double real;
-  const char *text;
-  char digits[24];
-};
-static const char payload_key[] = "payload";
-
-static bool read_number(const struct nvtx_event *event, struct number *number)
+static struct message find_event(const void *handle, struct annotation_domain *domain, const struct nvtx_event *event,
+                                 char utf8[TEXT_WIDE_MOST])
 {
-  number->type = ANNOTATION_TAG_INT;
+  const char *category = category_of(handle, event->category);
+  if (event->message_type == NVTX_MESSAGE_STRING)
+    return find_string(domain, category, event->message.string);
+  return find_text(domain, category, event_text(event, utf8));
+}
+
+// The number that an event carries, as a tag of the span, or into `tags` where `span` is NULL. False: it carries none.
+static const char number_key[] = "payload";
+
+static void tag_int(const struct xsp_span *span, struct annotation_tags *tags, int64_t value)
+{
+  if (span != NULL)
+    xsp_span_tag_int(span, number_key, value);
+  else
+    annotation_tags_int(tags, number_key, value);
+}
+
+static void tag_double(const struct xsp_span *span, struct annotation_tags *tags, double value)
+{
+  if (span != NULL)
+    xsp_span_tag_double(span, number_key, value);
+  else
+    annotation_tags_double(tags, number_key, value);
+}
+
+static void tag_digits(const struct xsp_span *span, struct annotation_tags *tags, uint64_t value)
+{
+  char digits[24];
+  int length = snprintf(digits, sizeof digits, "%" PRIu64, value);
+  if (span != NULL)
+    xsp_span_tag_string(span, number_key, digits);
+  else
+    annotation_tags_text(tags, number_key, digits, (size_t)length);
+}
+
+static bool tag_number(const struct nvtx_event *event, const struct xsp_span *span, struct annotation_tags *tags)
+{
   switch (event->value_type) {
   case NVTX_VALUE_UINT64:
-    if (event->value.unsigned64 > INT64_MAX) { // more than an integer tag holds: 20 digits
-      number->type = ANNOTATION_TAG_TEXT;
-      char *at = number->digits + sizeof number->digits;
-      *--at = '\0';
-      for (uint64_t rest = event->value.unsigned64; rest > 0; rest /= 10)
-        *--at = (char)('0' + rest % 10);
-      number->text = at;
+    if (event->value.unsigned64 > INT64_MAX) { // more than an integer tag holds
+      tag_digits(span, tags, event->value.unsigned64);
       return true;
     }
     // fallthrough
   case NVTX_VALUE_INT64:
-    number->integer = event->value.signed64;
+    tag_int(span, tags, event->value.signed64);
     return true;
   case NVTX_VALUE_UINT32:
-    number->integer = event->value.unsigned32;
+    tag_int(span, tags, event->value.unsigned32);
     return true;
   case NVTX_VALUE_INT32:
-    number->integer = event->value.signed32;
+    tag_int(span, tags, event->value.signed32);
     return true;
   case NVTX_VALUE_DOUBLE:
+    tag_double(span, tags, event->value.real);
+    return true;
   case NVTX_VALUE_FLOAT:
-    number->type = ANNOTATION_TAG_DOUBLE;
-    number->real = event->value_type == NVTX_VALUE_FLOAT ? (double)event->value.real32 : event->value.real;
+    tag_double(span, tags, (double)event->value.real32);
     return true;
   default:
     return false;
   }
 }
 
-static void put_number(const struct nvtx_event *event, const struct xsp_span *span)
+static void read_extended(const void *handle, const struct nvtx_event *event, struct payload_event *payload)
 {
-  struct number number;
-  if (span->start == 0 || !read_number(event, &number))
-    return;
-  if (number.type == ANNOTATION_TAG_INT)
-    xsp_span_tag_int(span, payload_key, number.integer);
-  else if (number.type == ANNOTATION_TAG_DOUBLE)
-    xsp_span_tag_double(span, payload_key, number.real);
-  else
-    xsp_span_tag_string(span, payload_key, number.text);
+  const struct nvtx_blob *blobs = (const struct nvtx_blob *)(uintptr_t)event->value.unsigned64;
+  extensions_read(handle, blobs, event->reserved > 0 ? (size_t)event->reserved : 0, payload);
 }
 
 static void put_payload(const void *handle, const struct nvtx_event *event, const struct xsp_span *span)
 {
   struct payload_event payload;
-  if (span->start == 0 || event->value_type == NVTX_VALUE_NONE)
+  if (span->start == 0)
     return;
   if (event->value_type != NVTX_VALUE_EXTENDED) {
-    put_number(event, span);
+    tag_number(event, span, NULL);
     return;
   }
-  const struct nvtx_blob *blobs = (const struct nvtx_blob *)(uintptr_t)event->value.unsigned64;
-  extensions_read(handle, blobs, event->reserved > 0 ? (size_t)event->reserved : 0, &payload);
+  read_extended(handle, event, &payload);
   annotation_tags_put(&payload.tags, span);
 }
 
-// False: the event has no payload, and `payload` was not touched.
-static bool read_payload(const void *handle, const struct nvtx_event *event, struct payload_event *payload)
-{
-  struct number number;
-  if (event->value_type == NVTX_VALUE_NONE)
-    return false;
-  if (event->value_type == NVTX_VALUE_EXTENDED) {
-    const struct nvtx_blob *blobs = (const struct nvtx_blob *)(uintptr_t)event->value.unsigned64;
-    extensions_read(handle, blobs, event->reserved > 0 ? (size_t)event->reserved : 0, payload);
-    return true;
-  }
-  payload_event_clear(payload);
-  if (!read_number(event, &number))
-    return false;
-  if (number.type == ANNOTATION_TAG_INT)
-    annotation_tags_int(&payload->tags, payload_key, number.integer);
-  else if (number.type == ANNOTATION_TAG_DOUBLE)
-    annotation_tags_double(&payload->tags, payload_key, number.real);
-  else
-    annotation_tags_text(&payload->tags, payload_key, number.text, strlen(number.text));
-  return true;
-}
-
 // ---- ranges of a thread
-static __attribute__((noinline)) int push(struct annotation_domain *domain, struct said said)
-{
-  int level = 0;
-  annotation_push(domain, said.annotation, said.text, said.length, &level);
-  return level;
-}
-
 static int push_nothing(struct annotation_domain *domain)
 {
   int level = 0;
@@ -198,7 +178,10 @@ static __attribute__((noinline)) int push_text(struct annotation_domain *domain,
 {
   if (annotations_are_off())
     return push_nothing(domain);
-  return push(domain, said_text(domain, NULL, text));
+  int level = 0;
+  struct message message = find_text(domain, NULL, text);
+  annotation_push(domain, message.annotation, message.text, message.length, &level);
+  return level;
 }
 
 static int push_a(const char *text)
@@ -213,12 +196,8 @@ static int push_a(const char *text)
 
 static int push_w(const wchar_t *wide)
 {
-  char utf8[UTF8_MOST];
-  struct annotation_domain *domain = &annotation_domains[0];
-  note_thread();
-  if (annotations_are_off())
-    return push_nothing(domain);
-  return push(domain, said_wide(domain, NULL, wide, utf8));
+  char utf8[TEXT_WIDE_MOST];
+  return push_a(annotations_are_off() ? NULL : text_of_wide(wide, utf8));
 }
 
 static __attribute__((noinline)) int push_full(const void *handle, struct annotation_domain *domain,
@@ -228,10 +207,10 @@ static __attribute__((noinline)) int push_full(const void *handle, struct annota
     return push_nothing(domain);
   struct nvtx_event copy;
   const struct nvtx_event *event = whole_event(given, &copy);
-  char utf8[UTF8_MOST];
-  struct said said = said_event(handle, domain, event, category_of(handle, event->category), utf8);
+  char utf8[TEXT_WIDE_MOST];
+  struct message message = find_event(handle, domain, event, utf8);
   int level = 0;
-  struct xsp_span span = annotation_push(domain, said.annotation, said.text, said.length, &level);
+  struct xsp_span span = annotation_push(domain, message.annotation, message.text, message.length, &level);
   put_payload(handle, event, &span);
   return level;
 }
@@ -273,37 +252,37 @@ static int pop(void)
 }
 
 // ---- ranges that any thread may end
-static uint64_t start(struct annotation_domain *domain, struct said said, const struct annotation_tags *tags)
-{
-  return annotation_range_start_tagged(domain, said.annotation, said.text, said.length, tags);
-}
-
 static uint64_t start_a(const char *text)
 {
-  struct annotation_domain *domain = &annotation_domains[0];
   note_thread();
-  return start(domain, said_text(domain, NULL, text), NULL);
+  struct message message = find_text(&annotation_domains[0], NULL, text);
+  return annotation_range_start(&annotation_domains[0], message.annotation, message.text, message.length);
 }
 
 static uint64_t start_w(const wchar_t *wide)
 {
-  char utf8[UTF8_MOST];
-  struct annotation_domain *domain = &annotation_domains[0];
-  note_thread();
-  return start(domain, said_wide(domain, NULL, wide, utf8), NULL);
+  char utf8[TEXT_WIDE_MOST];
+  return start_a(text_of_wide(wide, utf8));
 }
 
 static uint64_t domain_start_ex(const void *handle, const struct nvtx_event *given)
 {
   struct nvtx_event copy;
   const struct nvtx_event *event = whole_event(given, &copy);
-  char utf8[UTF8_MOST];
+  char utf8[TEXT_WIDE_MOST];
   struct annotation_domain *domain = domain_of(handle);
   note_thread();
-  struct said said = said_event(handle, domain, event, category_of(handle, event->category), utf8);
+  struct message message = find_event(handle, domain, event, utf8);
   struct payload_event payload;
-  bool has_payload = said.annotation->site != NULL && read_payload(handle, event, &payload);
-  return start(domain, said, has_payload ? &payload.tags : NULL);
+  bool has_payload = message.annotation->site != NULL && event->value_type != NVTX_VALUE_NONE;
+  if (has_payload && event->value_type == NVTX_VALUE_EXTENDED) {
+    read_extended(handle, event, &payload);
+  } else if (has_payload) {
+    annotation_tags_clear(&payload.tags);
+    has_payload = tag_number(event, NULL, &payload.tags);
+  }
+  return annotation_range_start_tagged(domain, message.annotation, message.text, message.length,
+                                       has_payload ? &payload.tags : NULL);
 }
 
 static uint64_t start_ex(const struct nvtx_event *event)
@@ -327,34 +306,20 @@ static void mark_a(const char *text)
 
 static void mark_w(const wchar_t *wide)
 {
-  char utf8[UTF8_MOST] = NO_NAME;
-  if (wide != NULL)
-    text_to_utf8(wide, SIZE_MAX, sizeof *wide, utf8, sizeof utf8);
-  mark_a(utf8);
+  char utf8[TEXT_WIDE_MOST];
+  mark_a(text_of_wide(wide, utf8));
 }
 
 static void domain_mark_ex(const void *handle, const struct nvtx_event *given)
 {
   struct nvtx_event copy;
   const struct nvtx_event *event = whole_event(given, &copy);
-  char utf8[UTF8_MOST] = "";
-  const char *text = NULL;
+  char utf8[TEXT_WIDE_MOST];
   note_thread();
-  if (event->message_type == NVTX_MESSAGE_TEXT) {
-    text = event->message.text;
-  } else if (event->message_type == NVTX_MESSAGE_WIDE && event->message.wide != NULL) {
-    text_to_utf8(event->message.wide, SIZE_MAX, sizeof(wchar_t), utf8, sizeof utf8);
-    text = utf8;
-  } else if (event->message_type == NVTX_MESSAGE_STRING) {
-    const struct nvtx_string *string = string_of(event->message.string);
-    text = string == NULL ? NULL : string->text;
-  }
+  const char *text = event_text(event, utf8);
   if (text == NULL)
     text = NO_NAME;
-  struct xsp_span span = annotation_mark(domain_of(handle), text, strlen(text));
-  const char *category = category_of(handle, event->category);
-  if (category != NULL) // a mark's own category says that it is one
-    xsp_span_tag_string(&span, "category", category);
+  struct xsp_span span = mark_with_category(handle, text, event->category);
   put_payload(handle, event, &span);
 }
 
@@ -363,21 +328,7 @@ static void mark_ex(const struct nvtx_event *event)
   domain_mark_ex(NULL, event);
 }
 
-// ---- names
-static void domain_name_category_a(const void *handle, uint32_t category, const char *name)
-{
-  category_name(handle, category, name);
-}
-
-static void domain_name_category_w(const void *handle, uint32_t category, const wchar_t *wide)
-{
-  char utf8[UTF8_MOST];
-  if (wide == NULL)
-    return;
-  text_to_utf8(wide, SIZE_MAX, sizeof *wide, utf8, sizeof utf8);
-  category_name(handle, category, utf8);
-}
-
+// ---- names and handles: most are handles.c's functions
 static void name_category_a(uint32_t category, const char *name)
 {
   category_name(NULL, category, name);
@@ -385,52 +336,7 @@ static void name_category_a(uint32_t category, const char *name)
 
 static void name_category_w(uint32_t category, const wchar_t *wide)
 {
-  domain_name_category_w(NULL, category, wide);
-}
-
-static void name_thread_a(uint32_t number, const char *name)
-{
-  thread_name(number, name);
-}
-
-static void name_thread_w(uint32_t number, const wchar_t *wide)
-{
-  char utf8[UTF8_MOST];
-  if (wide == NULL)
-    return;
-  text_to_utf8(wide, SIZE_MAX, sizeof *wide, utf8, sizeof utf8);
-  thread_name(number, utf8);
-}
-
-// ---- handles
-static const void *register_a(const void *handle, const char *text)
-{
-  return text == NULL ? NULL : string_register(handle, text, strlen(text));
-}
-
-static const void *register_w(const void *handle, const wchar_t *wide)
-{
-  char utf8[UTF8_MOST];
-  if (wide == NULL)
-    return NULL;
-  return string_register(handle, utf8, text_to_utf8(wide, SIZE_MAX, sizeof *wide, utf8, sizeof utf8));
-}
-
-static const void *domain_create_a(const char *name)
-{
-  return domain_create(name);
-}
-
-static const void *domain_create_w(const wchar_t *wide)
-{
-  char utf8[UTF8_MOST] = "";
-  if (wide != NULL)
-    text_to_utf8(wide, SIZE_MAX, sizeof *wide, utf8, sizeof utf8);
-  return domain_create(utf8);
-}
-
-static void domain_destroy(const void *handle) // the same name may come again, and others may hold the handle
-{
+  category_name_wide(NULL, category, wide);
 }
 
 static const void *resource_create(const void *handle, const void *attributes)
@@ -439,19 +345,15 @@ static const void *resource_create(const void *handle, const void *attributes)
   return &resource;
 }
 
-static void resource_destroy(const void *resource)
-{
-}
-
-static void initialize(const void *reserved)
+// initialize; resource_destroy; domain_destroy: the same name may come again, and others may hold the handle.
+static void do_nothing(const void *handle)
 {
 }
 
 // ---- tables
-typedef nvtx_function function;
-#define CALL(callback) ((function)(callback))
+#define CALL(callback) ((nvtx_function)(callback))
 
-static void fill(const struct nvtx_callbacks_table *table, int module, const function *callbacks, unsigned count)
+static void fill(const struct nvtx_callbacks_table *table, int module, const nvtx_function *callbacks, unsigned count)
 {
   nvtx_function **slots = NULL;
   unsigned offered = 0;
@@ -464,7 +366,7 @@ static void fill(const struct nvtx_callbacks_table *table, int module, const fun
 
 void callbacks_fill(const struct nvtx_callbacks_table *table)
 {
-  static const function core[] = {
+  static const nvtx_function core[] = {
       [NVTX_CORE_MARK_EX] = CALL(mark_ex),
       [NVTX_CORE_MARK_A] = CALL(mark_a),
       [NVTX_CORE_MARK_W] = CALL(mark_w),
@@ -478,25 +380,25 @@ void callbacks_fill(const struct nvtx_callbacks_table *table)
       [NVTX_CORE_POP] = CALL(pop),
       [NVTX_CORE_NAME_CATEGORY_A] = CALL(name_category_a),
       [NVTX_CORE_NAME_CATEGORY_W] = CALL(name_category_w),
-      [NVTX_CORE_NAME_THREAD_A] = CALL(name_thread_a),
-      [NVTX_CORE_NAME_THREAD_W] = CALL(name_thread_w),
+      [NVTX_CORE_NAME_THREAD_A] = CALL(thread_name),
+      [NVTX_CORE_NAME_THREAD_W] = CALL(thread_name_wide),
   };
-  static const function core2[] = {
+  static const nvtx_function core2[] = {
       [NVTX_CORE2_MARK_EX] = CALL(domain_mark_ex),
       [NVTX_CORE2_START_EX] = CALL(domain_start_ex),
       [NVTX_CORE2_END] = CALL(domain_end),
       [NVTX_CORE2_PUSH_EX] = CALL(domain_push_ex),
       [NVTX_CORE2_POP] = CALL(domain_pop),
       [NVTX_CORE2_RESOURCE_CREATE] = CALL(resource_create),
-      [NVTX_CORE2_RESOURCE_DESTROY] = CALL(resource_destroy),
-      [NVTX_CORE2_NAME_CATEGORY_A] = CALL(domain_name_category_a),
-      [NVTX_CORE2_NAME_CATEGORY_W] = CALL(domain_name_category_w),
-      [NVTX_CORE2_REGISTER_A] = CALL(register_a),
-      [NVTX_CORE2_REGISTER_W] = CALL(register_w),
-      [NVTX_CORE2_DOMAIN_CREATE_A] = CALL(domain_create_a),
-      [NVTX_CORE2_DOMAIN_CREATE_W] = CALL(domain_create_w),
-      [NVTX_CORE2_DOMAIN_DESTROY] = CALL(domain_destroy),
-      [NVTX_CORE2_INITIALIZE] = CALL(initialize),
+      [NVTX_CORE2_RESOURCE_DESTROY] = CALL(do_nothing),
+      [NVTX_CORE2_NAME_CATEGORY_A] = CALL(category_name),
+      [NVTX_CORE2_NAME_CATEGORY_W] = CALL(category_name_wide),
+      [NVTX_CORE2_REGISTER_A] = CALL(string_register),
+      [NVTX_CORE2_REGISTER_W] = CALL(string_register_wide),
+      [NVTX_CORE2_DOMAIN_CREATE_A] = CALL(domain_create),
+      [NVTX_CORE2_DOMAIN_CREATE_W] = CALL(domain_create_wide),
+      [NVTX_CORE2_DOMAIN_DESTROY] = CALL(do_nothing),
+      [NVTX_CORE2_INITIALIZE] = CALL(do_nothing),
   };
   fill(table, NVTX_MODULE_CORE, core, sizeof core / sizeof core[0]);
   fill(table, NVTX_MODULE_CORE2, core2, sizeof core2 / sizeof core2[0]);

@@ -44,11 +44,24 @@ void extensions_read(const void *domain, const struct nvtx_blob *blobs, size_t c
 }
 
 // ---- events that are nothing but payloads
+static const char *text_of(const struct payload_event *event)
+{
+  return event->message[0] == '\0' ? "(unnamed)" : event->message;
+}
+
 static const struct annotation *find(const void *domain, const struct payload_event *event)
 {
-  return annotation_find(domain_of(domain), category_of(domain, event->category),
-                         event->message[0] == '\0' ? "(unnamed)" : event->message,
-                         event->message[0] == '\0' ? strlen("(unnamed)") : strlen(event->message));
+  const char *text = text_of(event);
+  return annotation_find(domain_of(domain), category_of(domain, event->category), text, strlen(text));
+}
+
+struct xsp_span mark_with_category(const void *domain, const char *text, uint32_t category)
+{
+  struct xsp_span span = annotation_mark(domain_of(domain), text, strlen(text));
+  const char *name = category_of(domain, category);
+  if (name != NULL)
+    xsp_span_tag_string(&span, "category", name);
+  return span;
 }
 
 static void payload_mark(const void *domain, const struct nvtx_blob *blobs, size_t count)
@@ -57,11 +70,7 @@ static void payload_mark(const void *domain, const struct nvtx_blob *blobs, size
   if (annotations_are_off())
     return;
   extensions_read(domain, blobs, count, &event);
-  const char *text = event.message[0] == '\0' ? "(unnamed)" : event.message;
-  struct xsp_span span = annotation_mark(domain_of(domain), text, strlen(text));
-  const char *category = category_of(domain, event.category);
-  if (category != NULL)
-    xsp_span_tag_string(&span, "category", category);
+  struct xsp_span span = mark_with_category(domain, text_of(&event), event.category);
   if (span.start != 0)
     annotation_tags_put(&event.tags, &span);
 }

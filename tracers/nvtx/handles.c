@@ -2,6 +2,8 @@
 // Domains, registered strings, categories, threads' names; see handles.h. Called by the callbacks, mostly once a thing.
 #include "tracers/nvtx/handles.h"
 
+#include "tracers/nvtx/text.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -75,6 +77,12 @@ struct annotation_domain *domain_create(const char *name)
   return name == NULL || *name == '\0' ? annotation_domain_nameless() : annotation_domain(name);
 }
 
+struct annotation_domain *domain_create_wide(const wchar_t *name)
+{
+  char utf8[TEXT_WIDE_MOST];
+  return domain_create(text_of_wide(name, utf8));
+}
+
 // ---- registered strings
 static uint32_t hash_string(const struct annotation_domain *domain, const char *text, size_t length)
 {
@@ -127,13 +135,14 @@ static const struct nvtx_string *find_or_make(struct copies *all, struct annotat
   }
 }
 
-const struct nvtx_string *string_register(const void *domain_handle, const char *text, size_t length)
+const struct nvtx_string *string_register(const void *domain_handle, const char *text)
 {
   static const struct nvtx_string no_room = {.domain = NULL};
+  if (text == NULL)
+    return NULL;
   struct annotation_domain *domain = domain_of(domain_handle);
   struct copies *all = all_copies();
-  if (length > 65535)
-    length = 65535;
+  size_t length = strnlen(text, 65535);
   const struct nvtx_string *string = all == NULL ? NULL : find_or_make(all, domain, text, length, STRINGS_MOST);
   if (string == NULL && all != NULL) { // as ranges do: by a text that stands for many
     const struct annotation *annotation = annotation_find(domain, NULL, text, length);
@@ -141,6 +150,12 @@ const struct nvtx_string *string_register(const void *domain_handle, const char 
       string = find_or_make(all, domain, annotation->site->name, strlen(annotation->site->name), STRINGS_MOST + MORE);
   }
   return string != NULL ? string : &no_room; // a handle like any other; string_of knows that it has no text
+}
+
+const struct nvtx_string *string_register_wide(const void *domain, const wchar_t *text)
+{
+  char utf8[TEXT_WIDE_MOST];
+  return string_register(domain, text_of_wide(text, utf8));
 }
 
 // ---- categories
@@ -175,12 +190,18 @@ static struct category *find_category(const void *domain, uint32_t category)
 
 void category_name(const void *domain, uint32_t category, const char *name)
 {
-  struct category *slot = find_category(domain, category);
-  if (slot == NULL || name == NULL)
+  struct category *slot = name == NULL ? NULL : find_category(domain, category);
+  if (slot == NULL)
     return;
   const char *known = __atomic_load_n(&slot->name, __ATOMIC_ACQUIRE);
   if (known == NULL || strcmp(known, name) != 0)
     __atomic_store_n(&slot->name, handles_copy(name), __ATOMIC_RELEASE);
+}
+
+void category_name_wide(const void *domain, uint32_t category, const wchar_t *name)
+{
+  char utf8[TEXT_WIDE_MOST];
+  category_name(domain, category, text_of_wide(name, utf8));
 }
 
 const char *category_of(const void *domain, uint32_t category)
@@ -227,6 +248,12 @@ void thread_name(uint32_t number, const char *name)
     __atomic_add_fetch(&thread_names_given, 1, __ATOMIC_RELEASE);
     return;
   }
+}
+
+void thread_name_wide(uint32_t number, const wchar_t *name)
+{
+  char utf8[TEXT_WIDE_MOST];
+  thread_name(number, text_of_wide(name, utf8));
 }
 
 void thread_take_name(void)

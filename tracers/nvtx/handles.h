@@ -7,6 +7,7 @@
 #include "tracers/annotations/fast.h"
 
 #include <stdbool.h>
+#include <wchar.h>
 
 struct nvtx_string {
   const struct annotation *annotation; // of its text, without a category
@@ -16,7 +17,9 @@ struct nvtx_string {
   char text[];
 };
 
+// Names may be NULL. _wide: the same for wide texts, cut after TEXT_WIDE_MOST bytes of UTF-8.
 struct annotation_domain *domain_create(const char *name); // a handle is the domain itself
+struct annotation_domain *domain_create_wide(const wchar_t *name);
 // A handle as the program gave it: what is none of ours is the default domain's.
 static inline struct annotation_domain *domain_of(const void *handle)
 {
@@ -27,8 +30,9 @@ static inline uint32_t domain_number(const void *handle)
   return annotation_domain_number(annotation_domain_checked(handle));
 }
 
-const struct nvtx_string *string_register(const void *domain, const char *text, size_t length); // never NULL
-extern const char *handles_memory;                                                              // atomic
+const struct nvtx_string *string_register(const void *domain, const char *text); // NULL for NULL only
+const struct nvtx_string *string_register_wide(const void *domain, const wchar_t *text);
+extern const char *handles_memory;                                    // atomic
 #define HANDLES_MEMORY_BYTES (UINT64_C(16) << 20)                     // reserved; touched as it fills
 static inline const struct nvtx_string *string_of(const void *handle) // NULL: none of ours
 {
@@ -38,10 +42,12 @@ static inline const struct nvtx_string *string_of(const void *handle) // NULL: n
 }
 
 void category_name(const void *domain, uint32_t category, const char *name);
+void category_name_wide(const void *domain, uint32_t category, const wchar_t *name);
 const char *category_of(const void *domain, uint32_t category); // its number where it has no name; NULL: none
 
 // A name for a thread of this process, by its number in the system. Another thread's is taken at its next event.
 void thread_name(uint32_t number, const char *name);
+void thread_name_wide(uint32_t number, const wchar_t *name);
 extern uint32_t thread_names_given; // atomic: counts names for other threads
 void thread_take_name(void);
 

@@ -56,3 +56,11 @@ size_t text_to_utf8(const void *wide, size_t units, unsigned unit_bytes, char *u
   utf8[length] = '\0';
   return length;
 }
+
+const char *text_of_wide(const wchar_t *wide, char utf8[TEXT_WIDE_MOST])
+{
+  if (wide == NULL)
+    return NULL;
+  text_to_utf8(wide, SIZE_MAX, sizeof *wide, utf8, TEXT_WIDE_MOST);
+  return utf8;
+}
