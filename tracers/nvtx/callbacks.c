@@ -11,8 +11,6 @@
 #include <string.h>
 #include <wchar.h>
 
-#define NO_NAME "(unnamed)"
-
 static __thread uint32_t names_seen __attribute__((tls_model("initial-exec")));
 
 static inline void note_thread(void)
@@ -299,9 +297,7 @@ static void domain_end(const void *handle, uint64_t id)
 static void mark_a(const char *text)
 {
   note_thread();
-  if (text == NULL)
-    text = NO_NAME;
-  annotation_mark(&annotation_domains[0], text, strlen(text));
+  mark_with_category(NULL, text, 0);
 }
 
 static void mark_w(const wchar_t *wide)
@@ -316,10 +312,7 @@ static void domain_mark_ex(const void *handle, const struct nvtx_event *given)
   const struct nvtx_event *event = whole_event(given, &copy);
   char utf8[TEXT_WIDE_MOST];
   note_thread();
-  const char *text = event_text(event, utf8);
-  if (text == NULL)
-    text = NO_NAME;
-  struct xsp_span span = mark_with_category(handle, text, event->category);
+  struct xsp_span span = mark_with_category(handle, event_text(event, utf8), event->category);
   put_payload(handle, event, &span);
 }
 

@@ -13,7 +13,8 @@ void extensions_fill(const struct nvtx_extension *module);     // payloads, coun
 // ---- extensions.c
 // Payloads given with an event. `event` is cleared first.
 void extensions_read(const void *domain, const struct nvtx_blob *blobs, size_t count, struct payload_event *event);
-// A mark's category is "mark": its own goes into a tag.
+#define NO_NAME "(unnamed)"
+// `text` NULL: NO_NAME. A mark's category is "mark": its own goes into a tag.
 struct xsp_span mark_with_category(const void *domain, const char *text, uint32_t category);
 
 #endif

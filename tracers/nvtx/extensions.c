@@ -46,7 +46,7 @@ void extensions_read(const void *domain, const struct nvtx_blob *blobs, size_t c
 // ---- events that are nothing but payloads
 static const char *text_of(const struct payload_event *event)
 {
-  return event->message[0] == '\0' ? "(unnamed)" : event->message;
+  return event->message[0] == '\0' ? NO_NAME : event->message;
 }
 
 static const struct annotation *find(const void *domain, const struct payload_event *event)
@@ -57,6 +57,8 @@ static const struct annotation *find(const void *domain, const struct payload_ev
 
 struct xsp_span mark_with_category(const void *domain, const char *text, uint32_t category)
 {
+  if (text == NULL)
+    text = NO_NAME;
   struct xsp_span span = annotation_mark(domain_of(domain), text, strlen(text));
   const char *name = category_of(domain, category);
   if (name != NULL)
