@@ -16,36 +16,8 @@
 struct command_name {
   const char *function, *execution, *category, *copy_kind;
 };
-static const struct command_name command_names[COMMAND_KINDS] = {
-    [COMMAND_KERNEL] = {"clEnqueueNDRangeKernel", "kernel", "kernel", NULL},
-    [COMMAND_TASK] = {"clEnqueueTask", "task", "kernel", NULL},
-    [COMMAND_NATIVE_KERNEL] = {"clEnqueueNativeKernel", "native kernel", "kernel", NULL},
-    [COMMAND_READ_BUFFER] = {"clEnqueueReadBuffer", "read buffer", "memcpy", "DtoH"},
-    [COMMAND_READ_BUFFER_RECT] = {"clEnqueueReadBufferRect", "read buffer rect", "memcpy", "DtoH"},
-    [COMMAND_WRITE_BUFFER] = {"clEnqueueWriteBuffer", "write buffer", "memcpy", "HtoD"},
-    [COMMAND_WRITE_BUFFER_RECT] = {"clEnqueueWriteBufferRect", "write buffer rect", "memcpy", "HtoD"},
-    [COMMAND_COPY_BUFFER] = {"clEnqueueCopyBuffer", "copy buffer", "memcpy", "DtoD"},
-    [COMMAND_COPY_BUFFER_RECT] = {"clEnqueueCopyBufferRect", "copy buffer rect", "memcpy", "DtoD"},
-    [COMMAND_FILL_BUFFER] = {"clEnqueueFillBuffer", "fill buffer", "memset", NULL},
-    [COMMAND_MAP_BUFFER] = {"clEnqueueMapBuffer", "map buffer", "memcpy", "DtoH"},
-    [COMMAND_UNMAP] = {"clEnqueueUnmapMemObject", "unmap", "memcpy", "HtoD"},
-    [COMMAND_MIGRATE] = {"clEnqueueMigrateMemObjects", "migrate", "memcpy", NULL},
-    [COMMAND_READ_IMAGE] = {"clEnqueueReadImage", "read image", "memcpy", "DtoH"},
-    [COMMAND_WRITE_IMAGE] = {"clEnqueueWriteImage", "write image", "memcpy", "HtoD"},
-    [COMMAND_COPY_IMAGE] = {"clEnqueueCopyImage", "copy image", "memcpy", "DtoD"},
-    [COMMAND_FILL_IMAGE] = {"clEnqueueFillImage", "fill image", "memset", NULL},
-    [COMMAND_COPY_IMAGE_TO_BUFFER] = {"clEnqueueCopyImageToBuffer", "copy image to buffer", "memcpy", "DtoD"},
-    [COMMAND_COPY_BUFFER_TO_IMAGE] = {"clEnqueueCopyBufferToImage", "copy buffer to image", "memcpy", "DtoD"},
-    [COMMAND_MAP_IMAGE] = {"clEnqueueMapImage", "map image", "memcpy", "DtoH"},
-    [COMMAND_SVM_FREE] = {"clEnqueueSVMFree", "free shared memory", "other", NULL},
-    [COMMAND_SVM_COPY] = {"clEnqueueSVMMemcpy", "copy shared memory", "memcpy", NULL},
-    [COMMAND_SVM_FILL] = {"clEnqueueSVMMemFill", "fill shared memory", "memset", NULL},
-    [COMMAND_SVM_MAP] = {"clEnqueueSVMMap", "map shared memory", "memcpy", "DtoH"},
-    [COMMAND_SVM_UNMAP] = {"clEnqueueSVMUnmap", "unmap shared memory", "memcpy", "HtoD"},
-    [COMMAND_SVM_MIGRATE] = {"clEnqueueSVMMigrateMem", "migrate shared memory", "memcpy", NULL},
-    [COMMAND_MARKER] = {"clEnqueueMarkerWithWaitList", "marker", "sync", NULL},
-    [COMMAND_BARRIER] = {"clEnqueueBarrierWithWaitList", "barrier", "sync", NULL},
-};
+#define NAME_ROW(function_, ...) [COMMAND_##function_] = {#function_, __VA_ARGS__},
+static const struct command_name command_names[COMMAND_KINDS] = {LAYER_COMMANDS(NAME_ROW)};
 
 struct xsp_site command_launch_sites[COMMAND_KINDS];
 bool commands_serialize;
@@ -224,7 +196,7 @@ cl_event *command_begin_kernel(struct command *command, enum command_kind kind, 
   bool has_tags = true;
   struct xsp_site *site = kernel_site(kernel, shape, &has_tags);
   struct xsp_site *launch =
-      kind == COMMAND_KERNEL && kernel->launch != NULL ? kernel->launch : &command_launch_sites[kind];
+      kind == COMMAND_clEnqueueNDRangeKernel && kernel->launch != NULL ? kernel->launch : &command_launch_sites[kind];
   cl_event *to_driver = begin(command, launch, site, queue, event);
   if (!has_tags && command->is_watched)
     command->shape = shape;

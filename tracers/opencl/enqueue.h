@@ -6,22 +6,23 @@
 
 #include "tracers/opencl/commands.h"
 
-#define ENQUEUE(kind, bytes, call)                                                                                     \
+#define ENQUEUE(function, bytes, ...) ENQUEUE_AS(COMMAND_##function, function, bytes, __VA_ARGS__)
+#define ENQUEUE_AS(kind, function, bytes, ...)                                                                         \
   if (!commands_are_on()) {                                                                                            \
     cl_event *to_event = event;                                                                                        \
-    return layer_next.call;                                                                                            \
+    return layer_next.function(__VA_ARGS__);                                                                           \
   }                                                                                                                    \
   struct command command;                                                                                              \
   cl_event *to_event = command_begin(&command, kind, queue, event);                                                    \
-  cl_int error = layer_next.call;                                                                                      \
+  cl_int error = layer_next.function(__VA_ARGS__);                                                                     \
   return command_end(&command, error, bytes)
 
 // For a function that returns an address, and its error where the program wants it.
-#define ENQUEUE_MAP(kind, bytes, call)                                                                                 \
+#define ENQUEUE_MAP(function, bytes, ...)                                                                              \
   struct command command;                                                                                              \
   cl_int error = CL_SUCCESS;                                                                                           \
-  cl_event *to_event = command_begin(&command, kind, queue, event);                                                    \
-  void *address = layer_next.call;                                                                                     \
+  cl_event *to_event = command_begin(&command, COMMAND_##function, queue, event);                                      \
+  void *address = layer_next.function(__VA_ARGS__);                                                                    \
   command_end(&command, error, bytes);                                                                                 \
   if (ret_error != NULL)                                                                                               \
     *ret_error = error;                                                                                                \

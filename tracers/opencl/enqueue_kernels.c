@@ -11,7 +11,8 @@ cl_int CL_API_CALL layer_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kerne
   struct command command;
   struct launch_shape shape;
   launch_shape_set(&shape, dimensions, global, local);
-  cl_event *to_event = command_begin_kernel(&command, COMMAND_KERNEL, queue, kernel_of(handle), &shape, event);
+  cl_event *to_event =
+      command_begin_kernel(&command, COMMAND_clEnqueueNDRangeKernel, queue, kernel_of(handle), &shape, event);
   cl_int error =
       layer_next.clEnqueueNDRangeKernel(queue, handle, dimensions, offset, global, local, waits, wait_list, to_event);
   return command_end(&command, error, BYTES_UNKNOWN);
@@ -24,7 +25,7 @@ cl_int CL_API_CALL layer_clEnqueueTask(cl_command_queue queue, cl_kernel handle,
   struct launch_shape shape;
   static const size_t one[3] = {1, 1, 1};
   launch_shape_set(&shape, 1, one, one);
-  cl_event *to_event = command_begin_kernel(&command, COMMAND_TASK, queue, kernel_of(handle), &shape, event);
+  cl_event *to_event = command_begin_kernel(&command, COMMAND_clEnqueueTask, queue, kernel_of(handle), &shape, event);
   cl_int error = layer_next.clEnqueueTask(queue, handle, waits, wait_list, to_event);
   return command_end(&command, error, BYTES_UNKNOWN);
 }
@@ -34,7 +35,6 @@ cl_int CL_API_CALL layer_clEnqueueNativeKernel(cl_command_queue queue, void(CL_C
                                                const cl_mem *objects, const void **places, cl_uint waits,
                                                const cl_event *wait_list, cl_event *event)
 {
-  ENQUEUE(COMMAND_NATIVE_KERNEL, BYTES_UNKNOWN,
-          clEnqueueNativeKernel(queue, function, arguments, size, object_count, objects, places, waits, wait_list,
-                                to_event));
+  ENQUEUE(clEnqueueNativeKernel, BYTES_UNKNOWN, queue, function, arguments, size, object_count, objects, places, waits,
+          wait_list, to_event);
 }

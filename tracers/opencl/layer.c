@@ -10,11 +10,11 @@ static struct _cl_icd_dispatch dispatch; // NULL: the loader takes what is below
 
 #define ENTRIES ((cl_uint)(sizeof dispatch / sizeof(void *)))
 
-static cl_int give(const void *value, size_t value_size, size_t size, void *to, size_t *ret_size)
+cl_int layer_answer(const void *value, size_t value_size, size_t size, void *to, size_t *ret_size)
 {
   if (to != NULL && size < value_size)
     return CL_INVALID_VALUE;
-  if (to != NULL)
+  if (to != NULL && value_size > 0)
     memcpy(to, value, value_size);
   if (ret_size != NULL)
     *ret_size = value_size;
@@ -27,9 +27,9 @@ __attribute__((visibility("default"))) cl_int CL_API_CALL clGetLayerInfo(cl_laye
   static const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
   static const char name[] = "xsp";
   if (what == CL_LAYER_API_VERSION)
-    return give(&version, sizeof version, size, value, ret_size);
+    return layer_answer(&version, sizeof version, size, value, ret_size);
   if (what == CL_LAYER_NAME)
-    return give(name, sizeof name, size, value, ret_size);
+    return layer_answer(name, sizeof name, size, value, ret_size);
   return CL_INVALID_VALUE;
 }
 
@@ -43,7 +43,7 @@ __attribute__((visibility("default"))) cl_int CL_API_CALL clInitLayer(cl_uint co
   // An older loader has a shorter table: what it lacks stays NULL, here and in what we give it.
   memcpy(&layer_next, target, (count < ENTRIES ? count : ENTRIES) * sizeof(void *));
   if (opencl_may_record()) {
-#define LAYER_PUT(name)                                                                                                \
+#define LAYER_PUT(name, ...)                                                                                           \
   if (layer_next.name != NULL)                                                                                         \
     dispatch.name = layer_##name;
     LAYER_FUNCTIONS(LAYER_PUT)

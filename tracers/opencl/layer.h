@@ -24,52 +24,19 @@
 #define OPENCL_TRACER "opencl"
 
 // What this layer puts between the program and the driver. Each has a function layer_NAME of the driver's type.
-#define LAYER_QUEUE_FUNCTIONS(X)                                                                                       \
+#define LAYER_OTHER_FUNCTIONS(X)                                                                                       \
   X(clCreateCommandQueue)                                                                                              \
   X(clCreateCommandQueueWithProperties)                                                                                \
   X(clRetainCommandQueue)                                                                                              \
   X(clReleaseCommandQueue)                                                                                             \
   X(clGetCommandQueueInfo)                                                                                             \
   X(clSetCommandQueueProperty)                                                                                         \
-  X(clGetEventProfilingInfo)
-#define LAYER_KERNEL_FUNCTIONS(X)                                                                                      \
+  X(clGetEventProfilingInfo)                                                                                           \
   X(clCreateKernel)                                                                                                    \
   X(clCreateKernelsInProgram)                                                                                          \
   X(clCloneKernel)                                                                                                     \
-  X(clEnqueueNDRangeKernel)                                                                                            \
-  X(clEnqueueTask)                                                                                                     \
-  X(clEnqueueNativeKernel)
-#define LAYER_BUFFER_FUNCTIONS(X)                                                                                      \
-  X(clEnqueueReadBuffer)                                                                                               \
-  X(clEnqueueReadBufferRect)                                                                                           \
-  X(clEnqueueWriteBuffer)                                                                                              \
-  X(clEnqueueWriteBufferRect)                                                                                          \
-  X(clEnqueueCopyBuffer)                                                                                               \
-  X(clEnqueueCopyBufferRect)                                                                                           \
-  X(clEnqueueFillBuffer)                                                                                               \
-  X(clEnqueueMapBuffer)                                                                                                \
-  X(clEnqueueUnmapMemObject)                                                                                           \
-  X(clEnqueueMigrateMemObjects)
-#define LAYER_IMAGE_FUNCTIONS(X)                                                                                       \
-  X(clEnqueueReadImage)                                                                                                \
-  X(clEnqueueWriteImage)                                                                                               \
-  X(clEnqueueCopyImage)                                                                                                \
-  X(clEnqueueFillImage)                                                                                                \
-  X(clEnqueueCopyImageToBuffer)                                                                                        \
-  X(clEnqueueCopyBufferToImage)                                                                                        \
-  X(clEnqueueMapImage)
-#define LAYER_SVM_FUNCTIONS(X)                                                                                         \
-  X(clEnqueueSVMFree)                                                                                                  \
-  X(clEnqueueSVMMemcpy)                                                                                                \
-  X(clEnqueueSVMMemFill)                                                                                               \
-  X(clEnqueueSVMMap)                                                                                                   \
-  X(clEnqueueSVMUnmap)                                                                                                 \
-  X(clEnqueueSVMMigrateMem)
-#define LAYER_SYNC_FUNCTIONS(X)                                                                                        \
   X(clEnqueueMarker)                                                                                                   \
-  X(clEnqueueMarkerWithWaitList)                                                                                       \
   X(clEnqueueBarrier)                                                                                                  \
-  X(clEnqueueBarrierWithWaitList)                                                                                      \
   X(clEnqueueWaitForEvents)                                                                                            \
   X(clFlush)                                                                                                           \
   X(clFinish)                                                                                                          \
@@ -77,26 +44,54 @@
   X(clBuildProgram)                                                                                                    \
   X(clCompileProgram)                                                                                                  \
   X(clLinkProgram)
+// Functions that enqueue a command: what its execution is called, its category, and its copy_kind.
+#define LAYER_COMMANDS(X)                                                                                              \
+  X(clEnqueueNDRangeKernel, "kernel", "kernel", NULL)                                                                  \
+  X(clEnqueueTask, "task", "kernel", NULL)                                                                             \
+  X(clEnqueueNativeKernel, "native kernel", "kernel", NULL)                                                            \
+  X(clEnqueueReadBuffer, "read buffer", "memcpy", "DtoH")                                                              \
+  X(clEnqueueReadBufferRect, "read buffer rect", "memcpy", "DtoH")                                                     \
+  X(clEnqueueWriteBuffer, "write buffer", "memcpy", "HtoD")                                                            \
+  X(clEnqueueWriteBufferRect, "write buffer rect", "memcpy", "HtoD")                                                   \
+  X(clEnqueueCopyBuffer, "copy buffer", "memcpy", "DtoD")                                                              \
+  X(clEnqueueCopyBufferRect, "copy buffer rect", "memcpy", "DtoD")                                                     \
+  X(clEnqueueFillBuffer, "fill buffer", "memset", NULL)                                                                \
+  X(clEnqueueMapBuffer, "map buffer", "memcpy", "DtoH")                                                                \
+  X(clEnqueueUnmapMemObject, "unmap", "memcpy", "HtoD")                                                                \
+  X(clEnqueueMigrateMemObjects, "migrate", "memcpy", NULL)                                                             \
+  X(clEnqueueReadImage, "read image", "memcpy", "DtoH")                                                                \
+  X(clEnqueueWriteImage, "write image", "memcpy", "HtoD")                                                              \
+  X(clEnqueueCopyImage, "copy image", "memcpy", "DtoD")                                                                \
+  X(clEnqueueFillImage, "fill image", "memset", NULL)                                                                  \
+  X(clEnqueueCopyImageToBuffer, "copy image to buffer", "memcpy", "DtoD")                                              \
+  X(clEnqueueCopyBufferToImage, "copy buffer to image", "memcpy", "DtoD")                                              \
+  X(clEnqueueMapImage, "map image", "memcpy", "DtoH")                                                                  \
+  X(clEnqueueSVMFree, "free shared memory", "other", NULL)                                                             \
+  X(clEnqueueSVMMemcpy, "copy shared memory", "memcpy", NULL)                                                          \
+  X(clEnqueueSVMMemFill, "fill shared memory", "memset", NULL)                                                         \
+  X(clEnqueueSVMMap, "map shared memory", "memcpy", "DtoH")                                                            \
+  X(clEnqueueSVMUnmap, "unmap shared memory", "memcpy", "HtoD")                                                        \
+  X(clEnqueueSVMMigrateMem, "migrate shared memory", "memcpy", NULL)                                                   \
+  X(clEnqueueMarkerWithWaitList, "marker", "sync", NULL)                                                               \
+  X(clEnqueueBarrierWithWaitList, "barrier", "sync", NULL)
 // Only where launches are made one after the other (XSP_SERIALIZE=1).
 #define LAYER_SERIAL_FUNCTIONS(X)                                                                                      \
   X(clCreateUserEvent)                                                                                                 \
   X(clSetUserEventStatus)                                                                                              \
   X(clSetEventCallback)
 #define LAYER_FUNCTIONS(X)                                                                                             \
-  LAYER_QUEUE_FUNCTIONS(X)                                                                                             \
-  LAYER_KERNEL_FUNCTIONS(X)                                                                                            \
-  LAYER_BUFFER_FUNCTIONS(X)                                                                                            \
-  LAYER_IMAGE_FUNCTIONS(X)                                                                                             \
-  LAYER_SVM_FUNCTIONS(X)                                                                                               \
-  LAYER_SYNC_FUNCTIONS(X)
+  LAYER_COMMANDS(X)                                                                                                    \
+  LAYER_OTHER_FUNCTIONS(X)
 
 extern struct _cl_icd_dispatch layer_next; // the driver's, or the next layer's. Written once, by clInitLayer.
 
-#define LAYER_DECLARE(name) extern __typeof__(*layer_next.name) layer_##name;
+#define LAYER_DECLARE(name, ...) extern __typeof__(*layer_next.name) layer_##name;
 LAYER_FUNCTIONS(LAYER_DECLARE)
 LAYER_SERIAL_FUNCTIONS(LAYER_DECLARE)
 #undef LAYER_DECLARE
 
+// Answers a query with a value that we know, by the rules of the API.
+cl_int layer_answer(const void *value, size_t value_size, size_t size, void *to, size_t *ret_size);
 // Idempotent; from either entrance.
 void opencl_initialise(void);
 bool opencl_may_record(void); // the session may have kernel level on at some time

@@ -273,18 +273,6 @@ cl_int CL_API_CALL layer_clReleaseCommandQueue(cl_command_queue handle)
   return layer_next.clReleaseCommandQueue(handle);
 }
 
-// Answers a query whose value we know.
-static cl_int answer(const void *value, size_t value_size, size_t size, void *to, size_t *ret_size)
-{
-  if (to != NULL && size < value_size)
-    return CL_INVALID_VALUE;
-  if (to != NULL && value_size > 0)
-    memcpy(to, value, value_size);
-  if (ret_size != NULL)
-    *ret_size = value_size;
-  return CL_SUCCESS;
-}
-
 cl_int CL_API_CALL layer_clGetCommandQueueInfo(cl_command_queue handle, cl_command_queue_info what, size_t size,
                                                void *value, size_t *ret_size)
 {
@@ -295,13 +283,13 @@ cl_int CL_API_CALL layer_clGetCommandQueueInfo(cl_command_queue handle, cl_comma
     cl_command_queue_properties properties = 0;
     cl_int error = layer_next.clGetCommandQueueInfo(handle, what, sizeof properties, &properties, NULL);
     properties = (properties & ~queue->added) | queue->removed;
-    return error != CL_SUCCESS ? error : answer(&properties, sizeof properties, size, value, ret_size);
+    return error != CL_SUCCESS ? error : layer_answer(&properties, sizeof properties, size, value, ret_size);
   }
   if (what == CL_QUEUE_PROPERTIES_ARRAY) { // the driver's own answer says whether it knows the question
     cl_int error = layer_next.clGetCommandQueueInfo(handle, what, 0, NULL, NULL);
-    return error != CL_SUCCESS
-               ? error
-               : answer(queue->properties, queue->property_count * sizeof *queue->properties, size, value, ret_size);
+    return error != CL_SUCCESS ? error
+                               : layer_answer(queue->properties, queue->property_count * sizeof *queue->properties,
+                                              size, value, ret_size);
   }
   return layer_next.clGetCommandQueueInfo(handle, what, size, value, ret_size);
 }

@@ -17,20 +17,20 @@ static cl_int finish(struct xsp_span *span, cl_int error)
 cl_int CL_API_CALL layer_clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint waits, const cl_event *wait_list,
                                                      cl_event *event)
 {
-  ENQUEUE(COMMAND_MARKER, BYTES_UNKNOWN, clEnqueueMarkerWithWaitList(queue, waits, wait_list, to_event));
+  ENQUEUE(clEnqueueMarkerWithWaitList, BYTES_UNKNOWN, queue, waits, wait_list, to_event);
 }
 
 cl_int CL_API_CALL layer_clEnqueueBarrierWithWaitList(cl_command_queue queue, cl_uint waits, const cl_event *wait_list,
                                                       cl_event *event)
 {
-  ENQUEUE(COMMAND_BARRIER, BYTES_UNKNOWN, clEnqueueBarrierWithWaitList(queue, waits, wait_list, to_event));
+  ENQUEUE(clEnqueueBarrierWithWaitList, BYTES_UNKNOWN, queue, waits, wait_list, to_event);
 }
 
 cl_int CL_API_CALL layer_clEnqueueMarker(cl_command_queue queue, cl_event *event)
 {
   if (event == NULL) // an error, which it must stay
     return layer_next.clEnqueueMarker(queue, event);
-  ENQUEUE(COMMAND_MARKER, BYTES_UNKNOWN, clEnqueueMarker(queue, to_event));
+  ENQUEUE_AS(COMMAND_clEnqueueMarkerWithWaitList, clEnqueueMarker, BYTES_UNKNOWN, queue, to_event);
 }
 
 // ---- calls of the first version that give no event: nothing tells when they have completed
