@@ -23,9 +23,9 @@ static const char *tracer_name_given; // atomic
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key; // its destructor hands a thread's block on
 static bool has_key;
-static struct annotation_thread *blocks; // atomic: all of them
-static uint32_t told_depth;              // atomic
-static uint32_t capturing;               // atomic: capture ranges open in this process
+static struct guest_block *blocks; // atomic: struct annotation_thread, all of them
+static uint32_t told_depth;        // atomic
+static uint32_t capturing;         // atomic: capture ranges open in this process
 // One that dlopen finds room for among the thread's first ones: a pointer.
 __thread struct annotation_thread *annotation_own __attribute__((tls_model("initial-exec")));
 
@@ -96,18 +96,18 @@ static void thread_ends(void *block)
       annotation_capture_leave();
   own->depth = own->beyond = 0;
   annotation_own = NULL;
-  __atomic_store_n(&own->in_use, 0, __ATOMIC_RELEASE);
+  __atomic_store_n(&own->block.in_use, 0, __ATOMIC_RELEASE);
 }
 
 // The forking thread lives on alone. What was open is its parent's: it still nests here, but is not recorded twice.
 static void child_starts(void)
 {
   struct annotation_thread *own = annotation_own;
-  for (struct annotation_thread *block = blocks; block != NULL; block = block->next)
-    if (block != own) {
-      block->depth = block->beyond = 0;
-      block->in_use = 0;
-    }
+  for (struct guest_block *block = blocks; block != NULL; block = block->next) {
+    struct annotation_thread *other = (struct annotation_thread *)block;
+    if (other != own)
+      other->depth = other->beyond = block->in_use = 0;
+  }
   for (uint32_t i = 0; own != NULL && i < own->depth; i++) {
     own->open[i].captures = 0;
     own->open[i].span = (struct xsp_span){0, 0, 0};
@@ -119,23 +119,9 @@ static void child_starts(void)
 struct annotation_thread *annotation_thread_begins(void)
 {
   int saved_errno = errno;
-  struct annotation_thread *own = __atomic_load_n(&blocks, __ATOMIC_ACQUIRE);
-  for (; own != NULL; own = own->next) {
-    uint32_t free_block = 0;
-    if (__atomic_compare_exchange_n(&own->in_use, &free_block, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-      break;
-  }
-  if (own == NULL) {
-    own = mmap(NULL, sizeof *own, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (own == MAP_FAILED) {
-      errno = saved_errno;
-      return NULL;
-    }
-    own->in_use = 1;
-    own->next = __atomic_load_n(&blocks, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(&blocks, &own->next, own, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-      ;
-  }
+  struct annotation_thread *own = guest_block_take(&blocks, sizeof *own);
+  if (own == NULL)
+    return NULL;
   annotation_own = own;
   if (has_key)
     pthread_setspecific(key, own);
@@ -189,18 +175,13 @@ struct annotation_domain annotation_domains[ANNOTATION_DOMAINS_MOST] = {
     {.name = "more domains"},
 };
 static char domain_text[DOMAIN_TEXT_BYTES];
-static uint32_t domain_text_used; // atomic
+static uint64_t domain_text_used; // atomic
 
 static const char *keep_domain_name(const char *name)
 {
   size_t bytes = strlen(name) + 1;
-  uint32_t used = __atomic_load_n(&domain_text_used, __ATOMIC_RELAXED);
-  do
-    if (bytes > sizeof domain_text - used)
-      return NULL;
-  while (!__atomic_compare_exchange_n(&domain_text_used, &used, used + (uint32_t)bytes, false, __ATOMIC_RELAXED,
-                                      __ATOMIC_RELAXED));
-  return memcpy(domain_text + used, name, bytes);
+  char *copy = guest_reserve(domain_text, &domain_text_used, bytes, sizeof domain_text);
+  return copy == NULL ? NULL : memcpy(copy, name, bytes);
 }
 
 struct annotation_domain *annotation_domain(const char *name)

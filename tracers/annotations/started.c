@@ -3,10 +3,8 @@
 // spans of one track never overlap. Published when they end.
 #include "tracers/annotations/state.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #define SLOT_BITS 12
 #define SLOTS (1u << SLOT_BITS) // ranges open at once; more are counted and not recorded
@@ -19,7 +17,7 @@ struct started {
   uint64_t start; // ticks; 0: not recorded
   struct annotation_tags tags;
 };
-static struct started *slots;   // atomic; SLOTS of them, touched as they are used
+static void *slots;             // atomic: struct started, SLOTS of them, touched as they are used
 static uint16_t tracks[TRACKS]; // atomic; 0: not made yet
 static uint64_t last_number;    // atomic: counts starts, so that an id is used once
 static uint32_t lowest_free;    // atomic; a hint
@@ -27,31 +25,15 @@ static uint32_t told;           // atomic
 
 void annotation_started_forget(void)
 {
-  for (uint32_t i = 0; slots != NULL && i < SLOTS; i++)
-    if (slots[i].id != 0)
-      slots[i].id = 0;
-}
-
-static struct started *all_slots(void)
-{
-  struct started *known = __atomic_load_n(&slots, __ATOMIC_ACQUIRE);
-  if (known != NULL)
-    return known;
-  int saved_errno = errno;
-  const size_t bytes = SLOTS * sizeof *known;
-  struct started *fresh = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  errno = saved_errno;
-  if (fresh == MAP_FAILED)
-    return NULL;
-  if (__atomic_compare_exchange_n(&slots, &known, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-    return fresh;
-  munmap(fresh, bytes);
-  return known;
+  struct started *all = slots;
+  for (uint32_t i = 0; all != NULL && i < SLOTS; i++)
+    if (all[i].id != 0)
+      all[i].id = 0;
 }
 
 static struct started *claim(void)
 {
-  struct started *all = all_slots();
+  struct started *all = guest_map_once(&slots, SLOTS * sizeof *all);
   uint32_t hint = __atomic_load_n(&lowest_free, __ATOMIC_RELAXED);
   for (uint32_t i = 0; all != NULL && i < SLOTS; i++) {
     struct started *slot = &all[(hint + i) % SLOTS];
@@ -67,7 +49,7 @@ static struct started *claim(void)
 
 static void release(struct started *slot)
 {
-  uint32_t place = (uint32_t)(slot - slots);
+  uint32_t place = (uint32_t)(slot - (struct started *)slots);
   __atomic_store_n(&slot->id, 0, __ATOMIC_RELEASE);
   if (place < __atomic_load_n(&lowest_free, __ATOMIC_RELAXED))
     __atomic_store_n(&lowest_free, place, __ATOMIC_RELAXED);
@@ -99,7 +81,7 @@ uint64_t annotation_range_start_tagged(struct annotation_domain *domain, const s
       annotation_say("more than 4,096 ranges are open at once that any thread may end: later ones are not recorded");
     return number << SLOT_BITS; // of slot 0, which has another id
   }
-  uint64_t id = number << SLOT_BITS | (uint64_t)(slot - slots);
+  uint64_t id = number << SLOT_BITS | (uint64_t)(slot - (struct started *)slots);
   slot->annotation = annotation;
   if (annotation != NULL && annotation->is_capture_range)
     annotation_capture_enter();

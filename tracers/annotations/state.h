@@ -8,6 +8,7 @@
 #define XSP_TRACERS_ANNOTATIONS_STATE_H
 
 #include "tracers/annotations/annotations.h"
+#include "tracers/annotations/guest.h"
 
 #include "format/range.h"
 
@@ -58,8 +59,7 @@ struct annotation_open {
 
 // One a thread. A signal handler of the thread may nest whole calls between any two instructions.
 struct annotation_thread {
-  struct annotation_thread *next;                             // list of all blocks; set before it is published
-  uint32_t in_use;                                            // atomic
+  struct guest_block block;
   uint32_t depth;                                             // open ranges in `open`
   uint32_t beyond;                                            // open ranges that found no room
   const struct annotation_text *cache[ANNOTATION_CACHE_SIZE]; // by the text's address; checked by content

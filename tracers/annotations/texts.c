@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #define TABLE_SLOTS (UINT32_C(1) << 16)
 #define EXACT_MOST (UINT32_C(1) << 15)                // different texts with sites of their own
@@ -43,9 +42,8 @@ static struct mapping *texts(void)
   if (known != NULL)
     return known;
   for (uint64_t bytes = MAPPING_BYTES; bytes >= MAPPING_BYTES_LEAST; bytes /= 2) {
-    struct mapping *fresh =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (fresh == MAP_FAILED)
+    struct mapping *fresh = guest_map(bytes);
+    if (fresh == NULL)
       continue;
     fresh->bytes = bytes;
     fresh->used = sizeof *fresh;
@@ -120,17 +118,6 @@ static const struct annotation_text *look_up(const struct key *key, uint32_t has
 }
 
 // ---- making
-static void *reserve(struct mapping *all, size_t bytes, uint64_t limit)
-{
-  bytes = (bytes + 7) & ~(size_t)7;
-  uint64_t used = __atomic_load_n(&all->used, __ATOMIC_RELAXED);
-  do
-    if (used + bytes > limit)
-      return NULL;
-  while (!__atomic_compare_exchange_n(&all->used, &used, used + bytes, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-  return (char *)all + used;
-}
-
 // The site's name and domain stay as long as the process; the session copies them anyway.
 static struct xsp_site *make_site(const struct annotation_text *text, unsigned level, bool is_step)
 {
@@ -176,9 +163,8 @@ static const struct annotation_text *make(const struct key *key, uint32_t hash, 
   size_t category_bytes = key->category == NULL ? 0 : strlen(key->category) + 1;
   // The last eighth is for texts that stand for many.
   struct annotation_text *fresh =
-      reserve(all, sizeof *fresh + key->length + 1 + category_bytes, // a multiple of 8, all of it zero
-
-              texts_most == TEXTS_MOST ? all->bytes : all->bytes / 8 * 7);
+      guest_reserve(all, &all->used, sizeof *fresh + key->length + 1 + category_bytes, // a multiple of 8, all zero
+                    texts_most == TEXTS_MOST ? all->bytes : all->bytes / 8 * 7);
   if (fresh == NULL)
     return NULL;
   fresh->domain = key->domain;

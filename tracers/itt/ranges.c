@@ -5,11 +5,10 @@
 #include "tracers/itt/itt.h"
 
 #include "base/hash.h"
+#include "tracers/annotations/guest.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #define SLOTS 4096u // power of two
 #define WINDOW 16u  // slots from its hash's in which a range may lie
@@ -27,7 +26,7 @@ struct slot {
   const struct annotation *annotation;
   struct annotation_tags tags; // a group: its name
 };
-static struct slot *table;   // atomic; touched as it is used
+static void *table;          // atomic: struct slot, SLOTS of them; touched as they are used
 static uint32_t group_count; // atomic: groups open
 
 // Spans of one lane do not overlap, so that a viewer can draw them.
@@ -54,26 +53,9 @@ static struct key key_of(enum itt_range_kind kind, const struct itt_domain *doma
   return key;
 }
 
-static struct slot *all_slots(void)
-{
-  struct slot *known = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
-  if (known != NULL)
-    return known;
-  int saved_errno = errno;
-  const size_t bytes = SLOTS * sizeof *known;
-  struct slot *fresh = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  errno = saved_errno;
-  if (fresh == MAP_FAILED)
-    return NULL;
-  if (__atomic_compare_exchange_n(&table, &known, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-    return fresh;
-  munmap(fresh, bytes);
-  return known;
-}
-
 static struct slot *claim_state(uint64_t hash, uint64_t state)
 {
-  struct slot *all = all_slots();
+  struct slot *all = guest_map_once(&table, SLOTS * sizeof *all);
   for (uint32_t i = 0; all != NULL && i < WINDOW; i++) {
     struct slot *slot = &all[(hash + i) & (SLOTS - 1)];
     uint64_t expected = state;
@@ -106,9 +88,10 @@ static void release(struct slot *slot, uint64_t state)
 
 void itt_ranges_forget(void)
 {
-  for (uint32_t i = 0; table != NULL && i < SLOTS; i++)
-    if (table[i].state != FREE)
-      table[i].state = FREE;
+  struct slot *all = table;
+  for (uint32_t i = 0; all != NULL && i < SLOTS; i++)
+    if (all[i].state != FREE)
+      all[i].state = FREE;
   group_count = 0;
 }
 

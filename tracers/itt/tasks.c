@@ -5,12 +5,12 @@
 //
 // A task is a span from its begin on, so that a killed process shows it open. Two kinds are published when they end
 // instead: those that bring their own times, and layers, whose name arrives while they run.
+#include "tracers/annotations/guest.h"
 #include "tracers/itt/itt.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #define TASKS_MOST 256
 #define PENDING_MOST 8 // tasks of one thread that are published when they end, open at once
@@ -37,10 +37,9 @@ struct event {
 };
 
 struct thread {
-  struct thread *next; // list of all; set before it is published
-  uint32_t in_use;     // atomic
-  uint32_t depth;      // atomic; others read it
-  uint32_t beyond;     // open tasks that found no room
+  struct guest_block block;
+  uint32_t depth;  // atomic; others read it
+  uint32_t beyond; // open tasks that found no room
   uint32_t event_count;
   uint32_t pending_in_use; // bits
   struct itt_opencv *opencv;
@@ -49,7 +48,7 @@ struct thread {
   struct itt_layer pending[PENDING_MOST];
 };
 
-static struct thread *threads; // atomic
+static struct guest_block *threads; // atomic: struct thread
 static pthread_key_t key;
 static bool has_key;
 static __thread struct thread *own_thread
@@ -77,19 +76,21 @@ static void thread_ends(void *block)
   struct thread *own = block;
   forget(own);
   own_thread = NULL;
-  __atomic_store_n(&own->in_use, 0, __ATOMIC_RELEASE);
+  __atomic_store_n(&own->block.in_use, 0, __ATOMIC_RELEASE);
 }
 
 // The forking thread lives on alone. What was open is its parent's: it still nests here, but is not recorded twice.
 static void child_starts(void)
 {
   struct thread *own = own_thread;
-  for (struct thread *other = threads; other != NULL; other = other->next)
-    if (other != own) {
-      other->opencv = NULL; // its thread may have been changing it
-      forget(other);
-      other->in_use = 0;
-    }
+  for (struct guest_block *block = threads; block != NULL; block = block->next) {
+    struct thread *other = (struct thread *)block;
+    if (other == own)
+      continue;
+    other->opencv = NULL; // its thread may have been changing it
+    forget(other);
+    block->in_use = 0;
+  }
   for (uint32_t i = 0; own != NULL && i < own->depth && i < TASKS_MOST; i++)
     if (own->task[i].how != HOW_PUSHED) {
       own->task[i].how = HOW_NOTHING;
@@ -109,23 +110,9 @@ void itt_tasks_start(void)
 static __attribute__((noinline)) struct thread *thread_begins(void)
 {
   int saved_errno = errno;
-  struct thread *own = __atomic_load_n(&threads, __ATOMIC_ACQUIRE);
-  for (; own != NULL; own = own->next) {
-    uint32_t unused = 0;
-    if (__atomic_compare_exchange_n(&own->in_use, &unused, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-      break;
-  }
-  if (own == NULL) {
-    own = mmap(NULL, sizeof *own, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (own == MAP_FAILED) {
-      errno = saved_errno;
-      return NULL;
-    }
-    own->in_use = 1;
-    own->next = __atomic_load_n(&threads, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(&threads, &own->next, own, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-      ;
-  }
+  struct thread *own = guest_block_take(&threads, sizeof *own);
+  if (own == NULL)
+    return NULL;
   own_thread = own;
   if (has_key)
     pthread_setspecific(key, own);
@@ -182,9 +169,9 @@ struct xsp_context itt_task_context(struct itt_id id)
   struct thread *own = own_thread;
   uint64_t context = own == NULL || is_none(id) ? 0 : context_in(own, id);
   if (context == 0 && !is_none(id))
-    for (struct thread *other = __atomic_load_n(&threads, __ATOMIC_ACQUIRE); other != NULL && context == 0;
+    for (struct guest_block *other = __atomic_load_n(&threads, __ATOMIC_ACQUIRE); other != NULL && context == 0;
          other = other->next)
-      context = context_in(other, id);
+      context = context_in((struct thread *)other, id);
   return (struct xsp_context){(uint32_t)(context >> 32), (uint32_t)context};
 }
 

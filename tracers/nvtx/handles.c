@@ -4,10 +4,8 @@
 
 #include "tracers/nvtx/text.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -20,46 +18,22 @@
 
 // ---- memory
 struct copies {
-  uint64_t used;                                // atomic
+  uint64_t used;                                // atomic: of `bytes`
   const struct nvtx_string *slot[STRING_SLOTS]; // atomic, by hash
   char bytes[];
 };
-static struct copies *copies; // atomic
-const char *handles_memory;
+void *handles_memory;         // struct copies
 static uint32_t string_count; // atomic
 
 static struct copies *all_copies(void)
 {
-  struct copies *known = __atomic_load_n(&copies, __ATOMIC_ACQUIRE);
-  if (known != NULL)
-    return known;
-  int saved_errno = errno;
-  struct copies *fresh =
-      mmap(NULL, HANDLES_MEMORY_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  errno = saved_errno;
-  if (fresh == MAP_FAILED)
-    return NULL;
-  fresh->used = sizeof *fresh;
-  if (__atomic_compare_exchange_n(&copies, &known, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-    __atomic_store_n(&handles_memory, (const char *)fresh, __ATOMIC_RELEASE);
-    return fresh;
-  }
-  munmap(fresh, HANDLES_MEMORY_BYTES);
-  return known;
+  return guest_map_once(&handles_memory, HANDLES_MEMORY_BYTES);
 }
 
 void *handles_reserve(size_t bytes)
 {
   struct copies *all = all_copies();
-  if (all == NULL || bytes > HANDLES_MEMORY_BYTES)
-    return NULL;
-  bytes = (bytes + 7) & ~(size_t)7;
-  uint64_t used = __atomic_load_n(&all->used, __ATOMIC_RELAXED);
-  do
-    if (used + bytes > HANDLES_MEMORY_BYTES)
-      return NULL;
-  while (!__atomic_compare_exchange_n(&all->used, &used, used + bytes, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-  return (char *)all + used;
+  return all == NULL ? NULL : guest_reserve(all->bytes, &all->used, bytes, HANDLES_MEMORY_BYTES - sizeof *all);
 }
 
 const char *handles_copy(const char *text)

@@ -32,11 +32,11 @@ static inline uint32_t domain_number(const void *handle)
 
 const struct nvtx_string *string_register(const void *domain, const char *text); // NULL for NULL only
 const struct nvtx_string *string_register_wide(const void *domain, const wchar_t *text);
-extern const char *handles_memory;                                    // atomic
+extern void *handles_memory;                                          // atomic
 #define HANDLES_MEMORY_BYTES (UINT64_C(16) << 20)                     // reserved; touched as it fills
 static inline const struct nvtx_string *string_of(const void *handle) // NULL: none of ours
 {
-  const char *memory = __atomic_load_n(&handles_memory, __ATOMIC_ACQUIRE);
+  const void *memory = __atomic_load_n(&handles_memory, __ATOMIC_ACQUIRE);
   uintptr_t distance = (uintptr_t)handle - (uintptr_t)memory;
   return memory != NULL && distance < HANDLES_MEMORY_BYTES && distance % 8 == 0 ? handle : NULL;
 }

@@ -3,8 +3,7 @@
 // threads for every command; never blocks, never frees.
 #include "tracers/opencl/table.h"
 
-#include <stddef.h>
-#include <sys/mman.h>
+#include "tracers/annotations/guest.h"
 
 static uint32_t place_of(const struct table *table, uintptr_t key)
 {
@@ -28,25 +27,11 @@ void *table_get(const struct table *table, const void *key)
   return NULL;
 }
 
-static struct table_entry *make_entries(struct table *table)
-{
-  struct table_entry *entries = __atomic_load_n(&table->entries, __ATOMIC_ACQUIRE);
-  if (entries != NULL)
-    return entries;
-  size_t bytes = table->capacity * sizeof(struct table_entry);
-  struct table_entry *fresh =
-      mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (fresh == MAP_FAILED)
-    return NULL;
-  if (__atomic_compare_exchange_n(&table->entries, &entries, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-    return fresh;
-  munmap(fresh, bytes);
-  return entries;
-}
-
 bool table_put(struct table *table, const void *key, void *value)
 {
-  struct table_entry *entries = key == NULL ? NULL : make_entries(table);
+  struct table_entry *entries = NULL;
+  if (key != NULL)
+    entries = guest_map_once(&table->entries, table->capacity * sizeof *entries);
   if (entries == NULL)
     return false;
   uint32_t place = place_of(table, (uintptr_t)key);

@@ -12,9 +12,9 @@ struct table_entry {
   void *value;   // atomic
 };
 struct table {
-  struct table_entry *entries; // atomic; made at the first put, in memory that is touched as it fills
-  uint32_t capacity;           // a power of two, given by the owner
-  uint32_t used;               // atomic
+  void *entries;     // atomic: struct table_entry; made at the first put, in memory that is touched as it fills
+  uint32_t capacity; // a power of two, given by the owner
+  uint32_t used;     // atomic
 };
 
 void *table_get(const struct table *table, const void *key); // NULL: not known
