@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-// Cut so that no UTF-8 sequence is broken.
-static size_t cut(const char *text, size_t length, size_t most)
+size_t annotation_text_cut(const char *text, size_t length, size_t most)
 {
   if (length <= most)
     return length;
@@ -59,7 +58,7 @@ void annotation_tags_text(struct annotation_tags *tags, const char *key, const c
   struct annotation_tag *tag = add(tags, key, 1);
   if (tag != NULL) {
     tag->type = ANNOTATION_TAG_TEXT;
-    tag->at = keep(tags, text, cut(text, length, sizeof tags->text - tags->text_used - 1));
+    tag->at = keep(tags, text, annotation_text_cut(text, length, sizeof tags->text - tags->text_used - 1));
   }
 }
 

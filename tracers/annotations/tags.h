@@ -35,6 +35,8 @@ static inline void annotation_tags_clear(struct annotation_tags *tags)
   tags->count = tags->text_used = 0;
   tags->left_out = 0;
 }
+// The length of the text, `most` bytes at most, cut so that no UTF-8 sequence is broken.
+size_t annotation_text_cut(const char *text, size_t length, size_t most);
 void annotation_tags_int(struct annotation_tags *tags, const char *key, int64_t value);
 void annotation_tags_double(struct annotation_tags *tags, const char *key, double value);
 // A text that does not fit whole is cut, not inside a UTF-8 sequence.

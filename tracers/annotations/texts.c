@@ -239,13 +239,7 @@ static const struct annotation *find_or_make(struct key *key, const struct range
 
 static size_t usable_length(const char *text, size_t length)
 {
-  length = strnlen(text, length);
-  if (length <= LENGTH_MOST)
-    return length;
-  length = LENGTH_MOST;
-  while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80)
-    length--;
-  return length;
+  return annotation_text_cut(text, strnlen(text, length), LENGTH_MOST);
 }
 
 const struct annotation *annotation_find_kind(struct annotation_domain *domain, const char *category, const char *text,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counters and instants: spans of no length, at application level, of category "counter" (tag `value`) and "mark".
+// Counters and instants: spans of no length, at application level, of category "counter" (tag `value`) and "mark"; and
+// events, which any thread starts and ends by number.
 // A counter's sum lives with its name, for all modules and threads together.
 #include "tracers/itt/itt.h"
 
@@ -89,4 +90,37 @@ struct xsp_span itt_instant(const char *text, const char *domain, uint64_t stamp
 {
   struct itt_name *name = itt_name(ITT_NAME_INSTANT, text, domain, 0);
   return emit_at(name == NULL ? NULL : site_of(name, "mark"), stamp);
+}
+
+// ---- events: they end by number; one that is not ended is an instant
+static void publish_event(struct itt_events *open, uint32_t place, uint64_t end)
+{
+  struct itt_event *event = &open->event[place];
+  const struct annotation *annotation = annotation_find_text(annotation_domain(NULL), NULL, event->name->text);
+  struct xsp_interval interval = {.size = sizeof interval, .start = event->start, .end = end};
+  (void)xsp_span_emit(annotation->site, &interval);
+  open->count--;
+  memmove(event, event + 1, (open->count - place) * sizeof *event);
+}
+
+void itt_event_start_now(const struct itt_name *event)
+{
+  struct itt_events *open = itt_thread_events();
+  if (open == NULL)
+    return;
+  if (open->count == ITT_EVENTS_MOST)
+    publish_event(open, 0, open->event[0].start);
+  open->event[open->count++] = (struct itt_event){event, xsp_clock_ticks()};
+}
+
+bool itt_event_end_now(const struct itt_name *event)
+{
+  uint64_t now = xsp_clock_ticks();
+  struct itt_events *open = itt_thread_events();
+  for (uint32_t i = open == NULL ? 0 : open->count; i-- > 0;)
+    if (open->event[i].name == event) {
+      publish_event(open, i, now);
+      return true;
+    }
+  return false;
 }

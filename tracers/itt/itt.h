@@ -106,11 +106,18 @@ void itt_clock_start(void);                         // once
 bool itt_metadata_read(struct annotation_tags *tags, const char *key, int type, size_t count, const void *data);
 
 // ---- tasks.c: what nests on a thread
+#define ITT_EVENTS_MOST 32
+struct itt_events { // open on one thread
+  uint32_t count;
+  struct itt_event {
+    const struct itt_name *name;
+    uint64_t start;
+  } event[ITT_EVENTS_MOST];
+};
+struct itt_events *itt_thread_events(void); // of the calling thread; NULL: no memory
 void itt_task_begin_at(const struct itt_domain *domain, uint64_t start, const struct itt_id *id,
                        const struct itt_id *parent, struct itt_string *name); // start 0: now
 void itt_task_end_at(const struct itt_domain *domain, uint64_t end);
-void itt_event_start_now(const struct itt_name *event);
-bool itt_event_end_now(const struct itt_name *event);
 void itt_tasks_start(void); // once
 // The open task of this id on the calling thread (id NULL: the innermost one of the domain) takes the tags. False: none.
 bool itt_task_tag(const struct itt_domain *domain, const struct itt_id *id, const struct annotation_tags *tags);
@@ -141,15 +148,20 @@ bool itt_opencv_is(const struct annotation_domain *domain);
 enum itt_role itt_opencv_role(const char *text, const struct annotation *annotation);
 void itt_opencv_begin(struct itt_opencv **state, enum itt_role role);
 void itt_opencv_end(struct itt_opencv **state, enum itt_role role);
+// What a task of this role says by its tags; `layer`: the open one that it speaks of, NULL: none.
+void itt_opencv_note(struct itt_opencv **state, struct itt_layer *layer, enum itt_role role,
+                     const struct annotation_tags *tags);
 void itt_opencv_instance(struct itt_opencv **state, const char *type);
 // Completes name and type of the layer that ends now; the site to publish it under, NULL: none.
 struct xsp_site *itt_opencv_layer(struct itt_opencv **state, struct itt_layer *layer);
 void itt_opencv_free(struct itt_opencv **state);
 
-// ---- counters.c: numbers and instants. stamp 0: now
+// ---- counters.c: numbers, instants and events. stamp 0: now
 void itt_counter_add(struct itt_counter *counter, int64_t delta);
 void itt_counter_set(struct itt_counter *counter, uint64_t stamp, const void *value);
 struct itt_name *itt_counter_by_handle(const struct itt_domain *domain, const struct itt_string *name);
+void itt_event_start_now(const struct itt_name *event);
+bool itt_event_end_now(const struct itt_name *event); // false: it is not open on this thread
 struct xsp_span itt_instant(const char *text, const char *domain, uint64_t stamp); // takes tags
 
 #endif

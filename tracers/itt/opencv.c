@@ -246,6 +246,29 @@ static struct xsp_site *site_of(const char *name, const char *type)
   return site;
 }
 
+static void copy_text(char *to, size_t size, const char *text)
+{
+  size_t length = annotation_text_cut(text, strnlen(text, size), size - 1);
+  memcpy(to, text, length);
+  to[length] = '\0';
+}
+
+void itt_opencv_note(struct itt_opencv **state, struct itt_layer *layer, enum itt_role role,
+                     const struct annotation_tags *tags)
+{
+  for (uint32_t i = 0; i < tags->count; i++) {
+    if (tags->tag[i].type != ANNOTATION_TAG_TEXT)
+      continue;
+    const char *tag = tags->text + tags->tag[i].key, *value = tags->text + tags->tag[i].at;
+    if (role == ITT_ROLE_INSTANCE && strcmp(tag, "type") == 0)
+      itt_opencv_instance(state, value);
+    if (layer != NULL && layer->name[0] == '\0' && strcmp(tag, "name") == 0)
+      copy_text(layer->name, sizeof layer->name, value);
+    if (layer != NULL && layer->type[0] == '\0' && strcmp(tag, "type") == 0)
+      copy_text(layer->type, sizeof layer->type, value);
+  }
+}
+
 struct xsp_site *itt_opencv_layer(struct itt_opencv **given, struct itt_layer *layer)
 {
   int saved_errno = errno;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What nests on a thread: tasks, which end per domain, and events, which end by number. Called by the program's threads
-// through collector.c. Each thread has a block of its own, which it alone writes; others only read the ids of its open
+// What nests on a thread: tasks, which end per domain. Called by the program's threads through collector.c. Each thread has a block of its own, which it alone writes; others only read the ids of its open
 // tasks, to find parents.
 //
 // A task is a span from its begin on, so that a killed process shows it open. Two kinds are published when they end
@@ -14,7 +13,6 @@
 
 #define TASKS_MOST 256
 #define PENDING_MOST 8 // tasks of one thread that are published when they end, open at once
-#define EVENTS_MOST 32
 
 enum how { HOW_NOTHING, HOW_SPAN, HOW_PUSHED, HOW_STAMPED, HOW_LAYER };
 
@@ -31,20 +29,14 @@ struct task {
   bool has_id;
 };
 
-struct event {
-  const struct itt_name *name;
-  uint64_t start;
-};
-
 struct thread {
   struct guest_block block;
-  uint32_t depth;  // atomic; others read it
-  uint32_t beyond; // open tasks that found no room
-  uint32_t event_count;
+  uint32_t depth;          // atomic; others read it
+  uint32_t beyond;         // open tasks that found no room
   uint32_t pending_in_use; // bits
   struct itt_opencv *opencv;
   struct task task[TASKS_MOST];
-  struct event event[EVENTS_MOST];
+  struct itt_events events;
   struct itt_layer pending[PENDING_MOST];
 };
 
@@ -55,18 +47,12 @@ static __thread struct thread *own_thread
     __attribute__((tls_model("initial-exec"))); // a pointer: dlopen has room for it
 
 // ---- a thread's block
-static void clear_contexts(struct thread *own)
-{
-  uint32_t depth = own->depth < TASKS_MOST ? own->depth : TASKS_MOST;
-  for (uint32_t i = 0; i < depth; i++)
-    __atomic_store_n(&own->task[i].context, 0, __ATOMIC_RELAXED);
-}
-
 static void forget(struct thread *own)
 {
-  clear_contexts(own);
+  for (uint32_t i = 0; i < own->depth && i < TASKS_MOST; i++)
+    __atomic_store_n(&own->task[i].context, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&own->depth, 0, __ATOMIC_RELEASE);
-  own->beyond = own->event_count = own->pending_in_use = 0;
+  own->beyond = own->events.count = own->pending_in_use = 0;
   itt_opencv_free(&own->opencv);
 }
 
@@ -97,7 +83,7 @@ static void child_starts(void)
       own->task[i].context = 0;
     }
   if (own != NULL)
-    own->event_count = own->pending_in_use = 0;
+    own->events.count = own->pending_in_use = 0;
   itt_ranges_forget();
 }
 
@@ -142,6 +128,12 @@ static bool has_id(const struct task *task, struct itt_id id)
 {
   return __atomic_load_n(&task->d1, __ATOMIC_RELAXED) == id.d1 &&
          __atomic_load_n(&task->d2, __ATOMIC_RELAXED) == id.d2 && __atomic_load_n(&task->d3, __ATOMIC_RELAXED) == id.d3;
+}
+
+// Its span runs: it takes tags and a parent now.
+static bool is_live(const struct task *task)
+{
+  return task->how == HOW_SPAN || task->how == HOW_PUSHED;
 }
 
 static bool is_none(struct itt_id id)
@@ -211,21 +203,21 @@ static enum how how_of(const struct itt_use *use, uint64_t start)
 static void put_parent(struct task *task, struct itt_id parent)
 {
   task->parent = itt_task_context(parent);
-  if (task->how == HOW_SPAN || task->how == HOW_PUSHED)
+  if (is_live(task))
     xsp_span_set_parent(&task->span, task->parent);
   char group[256];
   if (task->parent.id != 0 || !itt_group_name(parent, group, sizeof group))
     return;
   if (task->pending != NULL)
     annotation_tags_text(&task->pending->tags, "task_group", group, strlen(group));
-  else if (task->how == HOW_SPAN || task->how == HOW_PUSHED)
+  else if (is_live(task))
     xsp_span_tag_string(&task->span, "task_group", group);
 }
 
 static void identify(struct task *task, struct itt_id id)
 {
   uint64_t context = 0;
-  if ((task->how == HOW_SPAN || task->how == HOW_PUSHED) && task->span.start != 0) {
+  if (is_live(task) && task->span.start != 0) {
     struct xsp_context own = xsp_span_context(&task->span);
     context = (uint64_t)own.ring << 32 | own.id;
   }
@@ -359,33 +351,12 @@ static struct task *find_open(struct thread *own, const struct itt_domain *domai
   return NULL;
 }
 
-static void copy_text(char *to, size_t size, const char *text)
-{
-  size_t length = strnlen(text, size - 1);
-  while (length > 0 && text[length] != '\0' && ((unsigned char)text[length] & 0xc0) == 0x80) // not inside a character
-    length--;
-  memcpy(to, text, length);
-  to[length] = '\0';
-}
-
 // A layer's name and type are said of it, or of the task that does its work, right inside of it.
-static void note_layer(struct thread *own, struct task *task, const struct annotation_tags *tags)
+static struct itt_layer *layer_of(struct thread *own, struct task *task)
 {
-  struct task *outer = task == own->task ? NULL : task - 1;
-  struct itt_layer *layer = task->how == HOW_LAYER                     ? task->pending
-                            : outer != NULL && outer->how == HOW_LAYER ? outer->pending
-                                                                       : NULL;
-  for (uint32_t i = 0; i < tags->count; i++) {
-    if (tags->tag[i].type != ANNOTATION_TAG_TEXT)
-      continue;
-    const char *tag = tags->text + tags->tag[i].key, *value = tags->text + tags->tag[i].at;
-    if (task->role == ITT_ROLE_INSTANCE && strcmp(tag, "type") == 0)
-      itt_opencv_instance(&own->opencv, value);
-    if (layer != NULL && layer->name[0] == '\0' && strcmp(tag, "name") == 0)
-      copy_text(layer->name, sizeof layer->name, value);
-    if (layer != NULL && layer->type[0] == '\0' && strcmp(tag, "type") == 0)
-      copy_text(layer->type, sizeof layer->type, value);
-  }
+  if (task->how != HOW_LAYER && task != own->task)
+    task--;
+  return task->how == HOW_LAYER ? task->pending : NULL;
 }
 
 bool itt_task_tag(const struct itt_domain *domain, const struct itt_id *id, const struct annotation_tags *tags)
@@ -395,8 +366,8 @@ bool itt_task_tag(const struct itt_domain *domain, const struct itt_id *id, cons
   if (task == NULL)
     return false;
   if (itt_opencv_is(task->domain))
-    note_layer(own, task, tags);
-  if (task->how == HOW_SPAN || task->how == HOW_PUSHED)
+    itt_opencv_note(&own->opencv, layer_of(own, task), (enum itt_role)task->role, tags);
+  if (is_live(task))
     annotation_tags_put(tags, &task->span);
   else if (task->pending != NULL)
     annotation_tags_copy(&task->pending->tags, tags);
@@ -412,46 +383,14 @@ bool itt_task_set_parent(struct itt_id child, struct itt_id parent)
   if (context.id == 0)
     return false;
   task->parent = context;
-  if (task->how == HOW_SPAN || task->how == HOW_PUSHED)
+  if (is_live(task))
     xsp_span_set_parent(&task->span, context);
   return true;
 }
 
-// ---- events: an event that is not ended is an instant
-static void publish_event(const struct itt_name *name, uint64_t start, uint64_t end)
-{
-  const struct annotation *annotation = annotation_find_text(annotation_domain(NULL), NULL, name->text);
-  struct xsp_interval interval = {.size = sizeof interval, .start = start, .end = end};
-  (void)xsp_span_emit(annotation->site, &interval);
-}
-
-static void drop_event(struct thread *own, uint32_t place)
-{
-  own->event_count--;
-  memmove(&own->event[place], &own->event[place + 1], (own->event_count - place) * sizeof *own->event);
-}
-
-void itt_event_start_now(const struct itt_name *event)
+// ---- events
+struct itt_events *itt_thread_events(void)
 {
   struct thread *own = this_thread();
-  if (own == NULL)
-    return;
-  if (own->event_count == EVENTS_MOST) {
-    publish_event(own->event[0].name, own->event[0].start, own->event[0].start);
-    drop_event(own, 0);
-  }
-  own->event[own->event_count++] = (struct event){event, xsp_clock_ticks()};
-}
-
-bool itt_event_end_now(const struct itt_name *event)
-{
-  struct thread *own = own_thread;
-  uint64_t now = xsp_clock_ticks();
-  for (uint32_t i = own == NULL ? 0 : own->event_count; i-- > 0;)
-    if (own->event[i].name == event) {
-      publish_event(event, own->event[i].start, now);
-      drop_event(own, i);
-      return true;
-    }
-  return false;
+  return own == NULL ? NULL : &own->events;
 }
