@@ -135,33 +135,6 @@ static uint64_t aligned(uint64_t at, uint64_t alignment)
   return alignment > 1 ? (at + alignment - 1) / alignment * alignment : at;
 }
 
-// Of a nested schema: of its widest entry, looked at one level deep.
-static uint64_t alignment_of(const struct walk *walk, const struct payload_schema *within, uint64_t type)
-{
-  uint64_t widest = 1;
-  if (type < NVTX_SCHEMA_STATIC_START) {
-    widest = value_type(type).size;
-    if (widest > 16)
-      widest = 16;
-  } else {
-    const struct payload_schema *schema = walk->context->schema(walk->context->own, type);
-    if (schema != NULL && schema->is_enum)
-      widest = schema->size;
-    for (uint32_t i = 0; schema != NULL && !schema->is_enum && i < schema->count && i < LENGTHS_MOST; i++) {
-      const struct payload_entry *entry = &schema->entries[i];
-      bool is_pointer = (entry->flags & NVTX_ENTRY_POINTER) != 0;
-      uint64_t size = is_pointer || entry->type >= NVTX_SCHEMA_STATIC_START ? 8 : value_type(entry->type).size;
-      if (size > widest && size <= 16)
-        widest = size;
-    }
-    if (schema != NULL && schema->alignment != 0 && schema->alignment < widest)
-      widest = schema->alignment;
-  }
-  if (within->alignment != 0 && within->alignment < widest)
-    widest = within->alignment;
-  return widest == 0 ? 1 : widest;
-}
-
 // Elements of an array entry that lies in the payload itself; `at` and `size` bound it. False: not to be known.
 static bool array_count(const struct walk *walk, const struct frame *frame, const struct payload_entry *entry,
                         const unsigned char *at, uint64_t bytes, unsigned element_bytes, uint64_t *ret_count)
@@ -289,22 +262,12 @@ static uint64_t take_plain(struct walk *walk, struct frame *frame, const struct 
   return taken;
 }
 
-// A schema around one value of a predefined type, as NumPy's scalars have it.
-static bool is_single_value(const struct payload_schema *schema)
-{
-  return schema != NULL && !schema->is_enum && schema->count == 1 && schema->kind == NVTX_SCHEMA_STATIC &&
-         schema->entries[0].flags == 0 && schema->entries[0].offset == 0 &&
-         schema->entries[0].type < NVTX_SCHEMA_STATIC_START &&
-         value_type(schema->entries[0].type).class != CLASS_TEXT &&
-         value_type(schema->entries[0].type).size == schema->size;
-}
-
 // A nested schema, or an enumeration. Returns the bytes it takes, 0: not known.
 static uint64_t take_nested(struct walk *walk, struct frame *frame, const struct payload_entry *entry, uint32_t index,
                             uint64_t at, size_t key_length)
 {
   const struct payload_schema *schema = walk->context->schema(walk->context->own, entry->type);
-  if ((entry->flags & NVTX_ENTRY_ARRAY) != 0 && is_single_value(schema)) { // an array of such values
+  if ((entry->flags & NVTX_ENTRY_ARRAY) != 0 && value_is_single(schema)) { // an array of such values
     struct payload_entry values = *entry;
     values.type = schema->entries[0].type;
     return take_plain(walk, frame, &values, index, at);
@@ -343,19 +306,13 @@ static void take_entry(struct walk *walk, struct frame *frame)
   const struct payload_entry *entry = &frame->schema->entries[index];
   bool in_union = frame->only != UINT32_MAX;
   uint64_t at = frame->base;
-  if (in_union || (entry->offset == 0 && index == 0)) {
-    at = frame->base;
-  } else if (entry->offset != 0) {
-    if (entry->offset > walk->size || frame->base + entry->offset > walk->size) {
-      leave_out(walk);
-      return;
-    }
-    at = frame->base + entry->offset;
-  } else {
+  if (!in_union && entry->offset != 0) {
+    at = entry->offset > walk->size ? UINT64_MAX : frame->base + entry->offset;
+  } else if (!in_union && index != 0) {
     bool is_pointer =
         (entry->flags & NVTX_ENTRY_POINTER) != 0 ||
         (value_type(entry->type).class == CLASS_TEXT && (entry->flags & NVTX_ENTRY_ARRAY) == 0 && entry->detail == 0);
-    uint64_t alignment = is_pointer ? 8 : alignment_of(walk, frame->schema, entry->type);
+    uint64_t alignment = is_pointer ? 8 : value_alignment(walk->context, entry->type);
     if (frame->schema->alignment != 0 && frame->schema->alignment < alignment)
       alignment = frame->schema->alignment;
     at = frame->base + aligned(frame->cursor - frame->base, alignment);

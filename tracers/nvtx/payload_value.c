@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ELEMENTS_MOST 64 // of an array
+#define ELEMENTS_MOST 64         // of an array
+#define ALIGNING_ENTRIES_MOST 64 // of a schema
 
 // ---- predefined types
 struct value_type value_type(uint64_t type)
@@ -72,6 +73,35 @@ size_t payload_type_size(const struct payload_context *context, uint64_t type)
     return value_type(type).size;
   const struct payload_schema *schema = context->schema(context->own, type);
   return schema == NULL ? 0 : schema->size;
+}
+
+uint64_t value_alignment(const struct payload_context *context, uint64_t type)
+{
+  if (type < NVTX_SCHEMA_STATIC_START) {
+    uint64_t size = value_type(type).size;
+    return size == 0 ? 1 : size > 16 ? 16 : size;
+  }
+  const struct payload_schema *schema = context->schema(context->own, type);
+  if (schema == NULL)
+    return 1;
+  uint64_t widest = schema->is_enum && schema->size != 0 ? schema->size : 1;
+  for (uint32_t i = 0; !schema->is_enum && i < schema->count && i < ALIGNING_ENTRIES_MOST; i++) {
+    const struct payload_entry *entry = &schema->entries[i];
+    bool is_pointer = (entry->flags & NVTX_ENTRY_POINTER) != 0;
+    uint64_t size = is_pointer || entry->type >= NVTX_SCHEMA_STATIC_START ? 8 : value_type(entry->type).size;
+    if (size > widest && size <= 16)
+      widest = size;
+  }
+  return schema->alignment != 0 && schema->alignment < widest ? schema->alignment : widest;
+}
+
+bool value_is_single(const struct payload_schema *schema)
+{
+  return schema != NULL && !schema->is_enum && schema->count == 1 && schema->kind == NVTX_SCHEMA_STATIC &&
+         schema->entries[0].flags == 0 && schema->entries[0].offset == 0 &&
+         schema->entries[0].type < NVTX_SCHEMA_STATIC_START &&
+         value_type(schema->entries[0].type).class != CLASS_TEXT &&
+         value_type(schema->entries[0].type).size == schema->size;
 }
 
 // ---- values

@@ -21,7 +21,11 @@ struct value_type {
   uint8_t class, size;
 };
 
-struct value_type value_type(uint64_t type);                                  // of a predefined type; size 0: not known
+struct value_type value_type(uint64_t type); // of a predefined type; size 0: not known
+// At least 1; of a nested schema its widest entry's, looked at one level deep.
+uint64_t value_alignment(const struct payload_context *context, uint64_t type);
+// A schema around one value of a predefined type, as NumPy's scalars have it.
+bool value_is_single(const struct payload_schema *schema);
 uint64_t value_integer(const unsigned char *at, size_t size, bool is_signed); // of 1, 2, 4 or 8 bytes, else 0
 void value_tag(const struct payload_context *context, struct annotation_tags *tags, const char *key, uint64_t type,
                struct value_type known, const unsigned char *at);
