@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rings of the calling thread: get one, write to it, grow it, hand it on when the thread ends. The process's table of
-// rings is claimed by compare-and-swap; everything else belongs to one thread and its signal handlers.
-#include "capture/capture.h"
+// Rings of the calling thread: get one, write to it, hand it on when the thread ends. The process's rings are claimed by
+// compare-and-swap; everything else belongs to one thread and its signal handlers.
+#include "capture/ring_create.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -13,8 +13,6 @@
 #include <unistd.h>
 #include <xsp/span_inline.h>
 
-#define RINGS_MOST 16384u
-#define RECORDS_MOST (UINT32_C(1) << 24)
 #define REUSE_ROOM 256u         // free records that a ring must have to be handed on
 #define DEAD_CHECKS 8u          // owners asked after per acquisition
 #define RETRY_SPANS 1024u       // spans lost between two tries to get a ring
@@ -41,13 +39,7 @@ _Static_assert(offsetof(struct xsp_ring_v1, open) == 64 && sizeof(struct xsp_rin
 __thread struct xsp_thread_v1 xsp_thread_v1 __attribute__((tls_model("initial-exec")));
 __thread struct capture_thread capture_thread __attribute__((tls_model("initial-exec")));
 
-struct ring_slot {
-  struct ring_head *ring;      // atomic; NULL: being filled
-  size_t bytes, address_bytes; // mapped; set aside
-  uint32_t tid;                // owner
-};
-static struct ring_slot rings[RINGS_MOST];
-static uint32_t ring_count, dead_cursor;
+static uint32_t dead_cursor;
 static pthread_key_t key;
 static bool key_made;
 
@@ -150,107 +142,9 @@ static void close_open(struct ring_head *ring)
 }
 
 // ---- getting a ring
-static bool spend(uint64_t bytes, uint64_t share)
-{
-  uint64_t spent = __atomic_load_n(&capture.ring_bytes, __ATOMIC_RELAXED);
-  do
-    if (spent >= capture.ring_bytes_limit || bytes > (capture.ring_bytes_limit - spent) / share)
-      return false;
-  while (!__atomic_compare_exchange_n(&capture.ring_bytes, &spent, spent + bytes, false, __ATOMIC_RELAXED,
-                                      __ATOMIC_RELAXED));
-  return true;
-}
-
-static void give_back(uint64_t bytes)
-{
-  __atomic_sub_fetch(&capture.ring_bytes, bytes, __ATOMIC_RELAXED);
-}
-
-static uint32_t take_slot(struct ring_head *ring, size_t bytes, size_t address_bytes, uint32_t tid)
-{
-  uint32_t slot = __atomic_load_n(&ring_count, __ATOMIC_RELAXED);
-  do
-    if (slot >= RINGS_MOST)
-      return RINGS_MOST;
-  while (!__atomic_compare_exchange_n(&ring_count, &slot, slot + 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-  rings[slot].bytes = bytes;
-  rings[slot].address_bytes = address_bytes;
-  rings[slot].tid = tid;
-  __atomic_store_n(&rings[slot].ring, ring, __ATOMIC_RELEASE);
-  return slot;
-}
-
-// What a ring of `records` may grow to. Its addresses are set aside from the start: a writer that was interrupted holds
-// a pointer into it.
-static size_t largest_bytes(uint64_t records)
-{
-  size_t bytes = RING_HEAD_SIZE + records * sizeof(struct record);
-  uint64_t most = file_address_share();
-  most = most < capture.ring_bytes_limit ? most : capture.ring_bytes_limit;
-  while (records < RECORDS_MOST && RING_HEAD_SIZE + 2 * records * sizeof(struct record) <= most)
-    bytes = RING_HEAD_SIZE + (records *= 2) * sizeof(struct record);
-  return bytes;
-}
-
-static struct ring_head *create_sized(uint32_t number, uint32_t records, uint32_t process, uint32_t tid,
-                                      uint32_t *ret_slot)
-{
-  char path[PATH_MAX];
-  file_path_number(path, "ring-", number);
-  size_t bytes = RING_HEAD_SIZE + records * sizeof(struct record);
-  size_t address_bytes = capture.grows ? largest_bytes(records) : bytes;
-  struct ring_head *ring = file_create(path, bytes, address_bytes);
-  if (ring == NULL)
-    return NULL;
-  ring->version = SESSION_VERSION;
-  ring->head_size = sizeof *ring;
-  ring->number = number;
-  ring->record_count = records;
-  ring->process = process;
-  ring->owner_tid = tid;
-  ring->producer.next_id = 1;
-  ring->producer.mask = records - 1;
-  bool overwrites = capture.session->flags & SESSION_FLIGHT_RECORDER;
-  ring->producer.limit = overwrites ? UINT64_MAX : records - RING_MARGIN;
-  *ret_slot = take_slot(ring, bytes, address_bytes, tid);
-  if (*ret_slot < RINGS_MOST) {
-    __atomic_store_n(&ring->magic, RING_MAGIC, __ATOMIC_RELEASE);
-    return ring;
-  }
-  munmap(ring, address_bytes);
-  unlink(path);
-  errno = EMFILE;
-  return NULL;
-}
-
-// A new ring, smaller where memory or the process's share of it is short. Takes at most an eighth of what is left, so
-// that later threads find something too.
-static struct ring_head *create(const struct process_head *process, uint32_t tid, uint32_t *ret_slot)
-{
-  uint32_t number = 0, records = RING_RECORDS_LEAST;
-  while (records < capture.session->ring_records && records < RECORDS_MOST)
-    records *= 2;
-  struct ring_head *ring = NULL;
-  bool may_be_smaller = true;
-  for (; ring == NULL && may_be_smaller && records >= RING_RECORDS_LEAST; records /= 2) {
-    size_t bytes = RING_HEAD_SIZE + records * sizeof(struct record);
-    if (!spend(bytes, records == RING_RECORDS_LEAST ? 1 : 8))
-      continue;
-    if (number == 0)
-      number = __atomic_fetch_add(&capture.session->next_ring, 1, __ATOMIC_RELAXED);
-    ring = create_sized(number, records, process->number, tid, ret_slot);
-    if (ring == NULL)
-      give_back(bytes);
-    may_be_smaller = errno == ENOSPC || errno == ENOMEM || errno == EFBIG || errno == EDQUOT;
-  }
-  if (ring == NULL && number != 0)
-    file_number_return(&capture.session->next_ring, number);
-  return ring;
-}
-
 static bool claim(uint32_t slot, uint32_t from, uint32_t tid)
 {
-  struct ring_head *ring = __atomic_load_n(&rings[slot].ring, __ATOMIC_ACQUIRE);
+  struct ring_head *ring = __atomic_load_n(&ring_slots[slot].ring, __ATOMIC_ACQUIRE);
   if (ring == NULL || (from == 0 && room(ring) < REUSE_ROOM))
     return false;
   // Partner: `release` below gives the ring up with everything its last owner wrote.
@@ -260,7 +154,6 @@ static bool claim(uint32_t slot, uint32_t from, uint32_t tid)
     __atomic_store_n(&ring->owner_tid, 0, __ATOMIC_RELEASE);
     return false;
   }
-  rings[slot].tid = tid;
   return true;
 }
 
@@ -269,7 +162,7 @@ static struct ring_head *reuse(uint32_t tid, uint32_t *ret_slot)
 {
   uint32_t count = __atomic_load_n(&ring_count, __ATOMIC_ACQUIRE);
   for (uint32_t slot = 0; slot < count; slot++) {
-    struct ring_head *ring = __atomic_load_n(&rings[slot].ring, __ATOMIC_ACQUIRE);
+    struct ring_head *ring = __atomic_load_n(&ring_slots[slot].ring, __ATOMIC_ACQUIRE);
     if (ring != NULL && __atomic_load_n(&ring->owner_tid, __ATOMIC_RELAXED) == 0 && claim(slot, 0, tid)) {
       *ret_slot = slot;
       return ring;
@@ -277,7 +170,7 @@ static struct ring_head *reuse(uint32_t tid, uint32_t *ret_slot)
   }
   for (uint32_t i = 0; i < DEAD_CHECKS && i < count; i++) {
     uint32_t slot = __atomic_fetch_add(&dead_cursor, 1, __ATOMIC_RELAXED) % count;
-    struct ring_head *ring = __atomic_load_n(&rings[slot].ring, __ATOMIC_ACQUIRE);
+    struct ring_head *ring = __atomic_load_n(&ring_slots[slot].ring, __ATOMIC_ACQUIRE);
     uint32_t owner = ring == NULL ? 0 : __atomic_load_n(&ring->owner_tid, __ATOMIC_RELAXED);
     if (owner != 0 && owner != tid && syscall(SYS_tgkill, capture.pid, owner, 0) != 0 && errno == ESRCH &&
         claim(slot, owner, tid)) {
@@ -313,7 +206,7 @@ static bool acquire(void)
   uint32_t tid = thread_id(), slot;
   struct ring_head *ring = process == NULL ? NULL : reuse(tid, &slot);
   if (process != NULL && ring == NULL)
-    ring = create(process, tid, &slot);
+    ring = ring_create(process, tid, &slot);
   if (ring == NULL)
     return false;
   close_open(ring);
@@ -341,30 +234,6 @@ bool ring_acquire(void)
 }
 
 // ---- a full ring that nobody drains
-static bool grow(void)
-{
-  struct ring_head *ring = ring_own();
-  size_t more = ring->record_count * sizeof(struct record), bytes = RING_HEAD_SIZE + more;
-  if (ring->producer.limit !=
-      ring->record_count - RING_MARGIN) // somebody gave space back after all: it may have wrapped
-    return false;
-  char path[PATH_MAX];
-  file_path_number(path, "ring-", ring->number);
-  if (bytes + more > rings[capture_thread.slot].address_bytes || !spend(more, 1))
-    return false;
-  if (file_extend(path, bytes, bytes + more, ring) != 0) {
-    give_back(more);
-    return false;
-  }
-  file_touch(ring, bytes, bytes + more);
-  clock_calibrate_if_due(); // a thread that fills its rings runs long enough for one triple to be too few
-  rings[capture_thread.slot].bytes = bytes + more;
-  __atomic_store_n(&ring->record_count, ring->record_count * 2, __ATOMIC_RELEASE);
-  ring->producer.mask = ring->record_count - 1; // the same slot as before for every position so far: it never wrapped
-  __atomic_store_n(&ring->producer.limit, ring->record_count - RING_MARGIN, __ATOMIC_RELEASE); // last: now it is used
-  return true;
-}
-
 bool ring_room(uint32_t records)
 {
   struct ring_head *ring = ring_own();
@@ -377,7 +246,7 @@ bool ring_room(uint32_t records)
     sigset_t before;
     signals_hold(&before);
     ring = ring_own();
-    bool grown = ring != NULL && (room(ring) >= records || grow());
+    bool grown = ring != NULL && (room(ring) >= records || ring_grow(ring));
     signals_release(&before);
     if (grown || ring == NULL)
       return grown;
@@ -420,10 +289,10 @@ void ring_start_clean(void)
   memset(&capture_thread, 0, sizeof capture_thread);
   capture_thread.name = name;
   for (uint32_t slot = 0; slot < ring_count; slot++)
-    if (rings[slot].ring != NULL) {
-      (void)mmap(rings[slot].ring, rings[slot].bytes, PROT_READ | PROT_WRITE,
+    if (ring_slots[slot].ring != NULL) {
+      (void)mmap(ring_slots[slot].ring, ring_slots[slot].bytes, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
-      rings[slot].ring = NULL;
+      ring_slots[slot].ring = NULL;
     }
   ring_count = 0;
   capture.ring_bytes = 0;
