@@ -2,6 +2,7 @@
 // Domains, registered strings, categories, threads' names; see handles.h. Called by the callbacks, mostly once a thing.
 #include "tracers/nvtx/handles.h"
 
+#include "base/hash.h"
 #include "tracers/nvtx/text.h"
 
 #include <stdio.h>
@@ -60,10 +61,7 @@ struct annotation_domain *domain_create_wide(const wchar_t *name)
 // ---- registered strings
 static uint32_t hash_string(const struct annotation_domain *domain, const char *text, size_t length)
 {
-  uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ (uint64_t)(uintptr_t)domain;
-  for (size_t i = 0; i < length; i++)
-    hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
-  return (uint32_t)(hash ^ hash >> 32);
+  return (uint32_t)hash_text(text, length, (uint64_t)(uintptr_t)domain);
 }
 
 static bool same_string(const struct nvtx_string *known, const struct annotation_domain *domain, const char *text,

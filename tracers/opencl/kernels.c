@@ -3,6 +3,7 @@
 // out again has its new name, and a launch costs one lookup without a lock. Called from the program's threads.
 #include "tracers/opencl/kernels.h"
 
+#include "base/hash.h"
 #include "tracers/opencl/table.h"
 
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 
 #define SHAPES_MOST 32u // of one kernel
+#define NAME_SEED UINT64_C(0xcbf29ce484222325)
 #define NAMES_CAPACITY (UINT32_C(1) << 16)
 
 struct kernel_shape {
@@ -22,18 +24,6 @@ static struct table kernels = {.capacity = UINT32_C(1) << 20};
 static struct kernel *names[NAMES_CAPACITY]; // atomic; by hash of the name, linear probing, never removed
 
 static struct kernel unnamed = {.name = "(kernel without a name)"};
-
-static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
-{
-  for (size_t i = 0; i < size; i++)
-    hash = (hash ^ ((const unsigned char *)bytes)[i]) * UINT64_C(0x100000001b3);
-  return hash;
-}
-
-static uint64_t hash_text(const char *text)
-{
-  return hash_bytes(UINT64_C(0xcbf29ce484222325), text, strlen(text));
-}
 
 // Sites are shared by all processes of the session: what tells variants apart must mean the same in each.
 static uint32_t variant_of(uint64_t hash)
@@ -70,7 +60,7 @@ static struct kernel *make_kernel(const char *name, uint64_t hash)
 
 static struct kernel *kernel_named(const char *name)
 {
-  uint64_t hash = hash_text(name);
+  uint64_t hash = hash_text(name, strlen(name), NAME_SEED);
   struct kernel *made = NULL;
   for (uint32_t i = 0; i < 64; i++) {
     struct kernel **place = &names[((uint32_t)(hash >> 20) + i) % NAMES_CAPACITY];
@@ -148,8 +138,8 @@ static bool same_shape(const struct launch_shape *a, const struct launch_shape *
 
 static struct xsp_site *make_shape_site(const struct kernel *kernel, const struct launch_shape *shape)
 {
-  uint64_t hash = hash_bytes(kernel->hash, shape->global, sizeof shape->global);
-  hash = hash_bytes(hash, shape->local, sizeof shape->local);
+  uint64_t hash = hash_text((const char *)shape->global, sizeof shape->global, kernel->hash);
+  hash = hash_text((const char *)shape->local, sizeof shape->local, hash);
   struct xsp_site *site =
       xsp_site_create_variant(OPENCL_TRACER, XSP_LEVEL_KERNEL, kernel->name, "kernel", variant_of(hash));
   char text[SHAPE_TEXT_SIZE];
