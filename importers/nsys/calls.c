@@ -95,9 +95,16 @@ static enum status read_graph_making(struct nsys_reader *reader, struct nsys_sca
   return nsys_tag(reader, scan, GRAPH_EXEC, span->span_id, reader->keys.graph_exec, err);
 }
 
-static enum status read_call(struct nsys_reader *reader, const struct call_table *table, struct nsys_scan *scan,
-                             struct error *err)
+struct call_rows {
+  struct nsys_reader *reader;
+  const struct call_table *table;
+};
+
+static enum status read_call(void *context, struct nsys_scan *scan, struct error *err)
 {
+  const struct call_rows *rows = context;
+  struct nsys_reader *reader = rows->reader;
+  const struct call_table *table = rows->table;
   struct store_span span = {.kind = XSP_KIND_SYNC, .level = (uint8_t)table->level};
   bool keep = false;
   XSP_TRY(nsys_times(reader, scan, START, END, &span, &keep, err));
@@ -118,36 +125,23 @@ static enum status read_call(struct nsys_reader *reader, const struct call_table
   return nsys_add(reader, scan, &span, err);
 }
 
-static enum status begin(struct nsys_reader *reader, const struct call_table *table, struct nsys_scan *scan,
-                         struct error *err)
-{
-#define COLUMNS(array) array, sizeof array / sizeof array[0]
-  switch (table->class) {
-  case CUDA:
-    return nsys_scan_begin(&reader->database, table->name, COLUMNS(cuda_columns), scan, err);
-  case GRAPH_MAKING:
-    return nsys_scan_begin(&reader->database, table->name, COLUMNS(graph_columns), scan, err);
-  case LIBRARY:
-    break;
-  }
-  return nsys_scan_begin(&reader->database, table->name, COLUMNS(library_columns), scan, err);
-}
-
 static enum status read_table(struct nsys_reader *reader, const struct call_table *table, struct error *err)
 {
+#define COLUMNS(array) array, sizeof array / sizeof array[0]
+  static const struct {
+    const struct nsys_column *columns;
+    size_t count;
+  } of_class[] = {[LIBRARY] = {COLUMNS(library_columns)},
+                  [CUDA] = {COLUMNS(cuda_columns)},
+                  [GRAPH_MAKING] = {COLUMNS(graph_columns)}};
   struct nsys_scan scan;
-  bool has_row = false;
-  XSP_TRY(begin(reader, table, &scan, err));
+  XSP_TRY(nsys_scan_begin(&reader->database, table->name, of_class[table->class].columns, of_class[table->class].count,
+                          &scan, err));
   enum status status = STATUS_OK;
   if (scan.statement != NULL && !nsys_has_column(&scan, NAME) && !nsys_has_column(&scan, TEXT))
     status = nsys_scan_broken(&scan, err, "it has neither column nameId nor textId");
   if (status == STATUS_OK)
-    status = nsys_scan_next(&scan, &has_row, err);
-  while (status == STATUS_OK && has_row) {
-    status = read_call(reader, table, &scan, err);
-    if (status == STATUS_OK)
-      status = nsys_scan_next(&scan, &has_row, err);
-  }
+    status = nsys_scan_rows(&scan, read_call, &(struct call_rows){reader, table}, err);
   nsys_scan_end(&scan);
   return status;
 }

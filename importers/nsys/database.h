@@ -73,6 +73,12 @@ enum status nsys_scan_begin(struct nsys_database *database, const char *table, c
 // Reports the values that nsys_int and nsys_text could not read since the last call, then goes to the next row.
 enum status nsys_scan_next(struct nsys_scan *scan, bool *ret_has_row, struct error *err) MUST_CHECK;
 void nsys_scan_end(struct nsys_scan *scan); // {0} is fine; twice is fine
+// All further rows of a scan, until one fails.
+typedef enum status nsys_row_reader(void *context, struct nsys_scan *scan, struct error *err);
+enum status nsys_scan_rows(struct nsys_scan *scan, nsys_row_reader *read, void *context, struct error *err) MUST_CHECK;
+// All rows of a table that may not be there.
+enum status nsys_read_rows(struct nsys_database *database, const char *table, const struct nsys_column *columns,
+                           size_t column_count, nsys_row_reader *read, void *context, struct error *err) MUST_CHECK;
 bool nsys_has_column(const struct nsys_scan *scan, size_t column);
 // Rows of a table that has at least one of these columns; 0 of others.
 enum status nsys_count(struct nsys_database *database, const char *table, const struct nsys_column *columns,

@@ -256,9 +256,16 @@ static bool find_process(const struct nsys_reader *reader, struct nsys_scan *sca
   return is_said || !reader->has_calls_of_several;
 }
 
-static enum status read_row(struct nsys_reader *reader, const struct device_table *table, struct nsys_scan *scan,
-                            struct error *err)
+struct device_rows {
+  struct nsys_reader *reader;
+  const struct device_table *table;
+};
+
+static enum status read_row(void *context, struct nsys_scan *scan, struct error *err)
 {
+  const struct device_rows *rows = context;
+  struct nsys_reader *reader = rows->reader;
+  const struct device_table *table = rows->table;
   struct store_span span = {.kind = XSP_KIND_EXECUTION, .level = XSP_LEVEL_KERNEL};
   bool keep = false;
   if (nsys_type_of(scan, START) == NSYS_INTEGER && nsys_int(scan, START, 1) == 0 && nsys_int(scan, END, 1) == 0) {
@@ -283,24 +290,10 @@ static enum status read_row(struct nsys_reader *reader, const struct device_tabl
   return nsys_add(reader, scan, &span, err);
 }
 
-static enum status read_table(struct nsys_reader *reader, const struct device_table *table, struct error *err)
-{
-  struct nsys_scan scan;
-  bool has_row = false;
-  XSP_TRY(nsys_scan_begin(&reader->database, table->name, table->columns, table->column_count, &scan, err));
-  enum status status = nsys_scan_next(&scan, &has_row, err);
-  while (status == STATUS_OK && has_row) {
-    status = read_row(reader, table, &scan, err);
-    if (status == STATUS_OK)
-      status = nsys_scan_next(&scan, &has_row, err);
-  }
-  nsys_scan_end(&scan);
-  return status;
-}
-
 enum status nsys_read_device(struct nsys_reader *reader, struct error *err)
 {
   for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
-    XSP_TRY(read_table(reader, &tables[i], err));
+    XSP_TRY(nsys_read_rows(&reader->database, tables[i].name, tables[i].columns, tables[i].column_count, read_row,
+                           &(struct device_rows){reader, &tables[i]}, err));
   return STATUS_OK;
 }

@@ -9,33 +9,26 @@
 
 // ---- pairs of name and value -----------------------------------------------------------------------------------------
 typedef void fact_reader(struct nsys_reader *reader, const char *name, const char *value);
+struct pair_rows {
+  struct nsys_reader *reader;
+  fact_reader *take;
+};
 
-static enum status take_pair(struct nsys_reader *reader, struct nsys_scan *scan, fact_reader *take, struct error *err)
+static enum status take_pair(void *context, struct nsys_scan *scan, struct error *err)
 {
+  const struct pair_rows *rows = context;
+  struct import *import = rows->reader->import;
   size_t name_length, value_length;
   const char *name = nsys_text(scan, 0, &name_length), *value = nsys_text(scan, 1, &value_length);
-  if (name == NULL || value == NULL || name_length > 64 || value_length > 4096)
-    return STATUS_OK;
-  name = nsys_copy(reader->import, name, name_length);
-  value = nsys_copy(reader->import, value, value_length);
-  take(reader, name, value);
+  if (name != NULL && value != NULL && name_length <= 64 && value_length <= 4096)
+    rows->take(rows->reader, nsys_copy(import, name, name_length), nsys_copy(import, value, value_length));
   return STATUS_OK;
 }
 
 static enum status each_pair(struct nsys_reader *reader, const char *table, fact_reader *take, struct error *err)
 {
   static const struct nsys_column columns[] = {{"name", true}, {"value", true}};
-  struct nsys_scan scan;
-  bool has_row = false;
-  XSP_TRY(nsys_scan_begin(&reader->database, table, columns, 2, &scan, err));
-  enum status status = nsys_scan_next(&scan, &has_row, err);
-  while (status == STATUS_OK && has_row) {
-    status = take_pair(reader, &scan, take, err);
-    if (status == STATUS_OK)
-      status = nsys_scan_next(&scan, &has_row, err);
-  }
-  nsys_scan_end(&scan);
-  return status;
+  return nsys_read_rows(&reader->database, table, columns, 2, take_pair, &(struct pair_rows){reader, take}, err);
 }
 
 static void take_export(struct nsys_reader *reader, const char *name, const char *value)
@@ -98,49 +91,52 @@ static bool is_bandwidth(double bytes_per_s)
   return bytes_per_s >= 1e10 && bytes_per_s <= 1e14;
 }
 
+enum { NAME, BANDWIDTH, CLOCK, PROCESSORS, MEMORY, MAJOR, MINOR, GPU_COLUMNS };
+struct gpu_rows {
+  struct import *import;
+  int64_t count;
+};
+
+// Facts of the first one.
+static enum status take_gpu(void *context, struct nsys_scan *scan, struct error *err)
+{
+  struct gpu_rows *rows = context;
+  struct import *import = rows->import;
+  size_t length;
+  const char *name = nsys_text(scan, NAME, &length);
+  if (rows->count++ > 0)
+    return STATUS_OK;
+  if (name != NULL && length > 0)
+    import_system_text(import, "gpu", nsys_copy(import, name, length));
+  double bandwidth = (double)nsys_int(scan, BANDWIDTH, 0), clock = (double)nsys_int(scan, CLOCK, 0);
+  double processors = (double)nsys_int(scan, PROCESSORS, 0), memory = (double)nsys_int(scan, MEMORY, 0);
+  char capability[32];
+  snprintf(capability, sizeof capability, "%lld.%lld", (long long)nsys_int(scan, MAJOR, 0),
+           (long long)nsys_int(scan, MINOR, 0));
+  if (is_bandwidth(bandwidth))
+    import_system_number(import, "memory_bandwidth_bytes_per_s", bandwidth);
+  if (clock > 0)
+    import_system_number(import, "gpu_clock_hz", clock);
+  if (processors > 0)
+    import_system_number(import, "gpu_multiprocessors", processors);
+  if (memory > 0)
+    import_system_number(import, "gpu_memory_bytes", memory);
+  if (nsys_int(scan, MAJOR, 0) > 0)
+    import_system_text(import, "gpu_compute_capability", capability);
+  return STATUS_OK;
+}
+
 static enum status read_gpus(struct nsys_reader *reader, struct error *err)
 {
-  enum { NAME, BANDWIDTH, CLOCK, PROCESSORS, MEMORY, MAJOR, MINOR, COLUMNS };
-  static const struct nsys_column columns[COLUMNS] = {
+  static const struct nsys_column columns[GPU_COLUMNS] = {
       {"name", false},        {"memoryBandwidth", false}, {"clockRate", false},    {"smCount", false},
       {"totalMemory", false}, {"computeMajor", false},    {"computeMinor", false},
   };
-  struct import *import = reader->import;
-  struct nsys_scan scan;
-  bool has_row = false;
-  int64_t count = 0;
-  XSP_TRY(nsys_scan_begin(&reader->database, "TARGET_INFO_GPU", columns, COLUMNS, &scan, err));
-  enum status status = nsys_scan_next(&scan, &has_row, err);
-  for (; status == STATUS_OK && has_row; count++) {
-    size_t length;
-    const char *name = nsys_text(&scan, NAME, &length);
-    if (count == 0 && name != NULL && length > 0) {
-      import_system_text(import, "gpu", nsys_copy(import, name, length));
-    }
-    if (count == 0) {
-      double bandwidth = (double)nsys_int(&scan, BANDWIDTH, 0), clock = (double)nsys_int(&scan, CLOCK, 0);
-      double processors = (double)nsys_int(&scan, PROCESSORS, 0), memory = (double)nsys_int(&scan, MEMORY, 0);
-      char capability[32];
-      snprintf(capability, sizeof capability, "%lld.%lld", (long long)nsys_int(&scan, MAJOR, 0),
-               (long long)nsys_int(&scan, MINOR, 0));
-      if (is_bandwidth(bandwidth))
-        import_system_number(import, "memory_bandwidth_bytes_per_s", bandwidth);
-      if (clock > 0)
-        import_system_number(import, "gpu_clock_hz", clock);
-      if (processors > 0)
-        import_system_number(import, "gpu_multiprocessors", processors);
-      if (memory > 0)
-        import_system_number(import, "gpu_memory_bytes", memory);
-      if (nsys_int(&scan, MAJOR, 0) > 0)
-        import_system_text(import, "gpu_compute_capability", capability);
-    }
-    if (status == STATUS_OK)
-      status = nsys_scan_next(&scan, &has_row, err);
-  }
-  nsys_scan_end(&scan);
-  if (status == STATUS_OK && count > 0)
-    import_system_number(import, "gpu_count", (double)count);
-  return status;
+  struct gpu_rows rows = {.import = reader->import};
+  XSP_TRY(nsys_read_rows(&reader->database, "TARGET_INFO_GPU", columns, GPU_COLUMNS, take_gpu, &rows, err));
+  if (rows.count > 0)
+    import_system_number(reader->import, "gpu_count", (double)rows.count);
+  return STATUS_OK;
 }
 
 enum status nsys_read_facts(struct nsys_reader *reader, struct error *err)
@@ -153,16 +149,10 @@ enum status nsys_read_facts(struct nsys_reader *reader, struct error *err)
 }
 
 // ---- names of tracks: only those that have spans, since a machine has thousands of other threads -----------------------
-static enum status put(struct nsys_reader *reader, struct nsys_map *map, struct nsys_key key, uint32_t value,
-                       struct error *err)
-{
-  nsys_map_put(map, key, value);
-  return STATUS_OK;
-}
-
 // The first name of a thread counts; one that the program gave by NVTX is there already.
-static enum status name_thread(struct nsys_reader *reader, struct nsys_scan *scan, struct error *err)
+static enum status name_thread(void *context, struct nsys_scan *scan, struct error *err)
 {
+  struct nsys_reader *reader = context;
   uint32_t track, name;
   struct nsys_key key = {nsys_type_of(scan, 0) == NSYS_INTEGER ? nsys_int(scan, 0, 0) : 0, 0, 0};
   if (!nsys_map_find(&reader->threads, key, &track) || nsys_map_find(&reader->thread_names, key, &name))
@@ -171,11 +161,13 @@ static enum status name_thread(struct nsys_reader *reader, struct nsys_scan *sca
   if (name == 0)
     return STATUS_OK;
   XSP_TRY(import_track_name(reader->import, reader->run_id, track, import_text(reader->import, name, NULL), err));
-  return put(reader, &reader->thread_names, key, name, err);
+  nsys_map_put(&reader->thread_names, key, name);
+  return STATUS_OK;
 }
 
-static enum status note_process(struct nsys_reader *reader, struct nsys_scan *scan, struct error *err)
+static enum status note_process(void *context, struct nsys_scan *scan, struct error *err)
 {
+  struct nsys_reader *reader = context;
   size_t length;
   uint32_t name = 0;
   struct nsys_key key = {nsys_type_of(scan, 0) == NSYS_INTEGER ? nsys_process(nsys_int(scan, 0, 0)) : 0, 0, 0};
@@ -185,45 +177,29 @@ static enum status note_process(struct nsys_reader *reader, struct nsys_scan *sc
   const char *slash = memrchr(text, '/', length);
   size_t folder = slash != NULL ? (size_t)(slash + 1 - text) : 0;
   name = nsys_intern(reader->import, text + folder, length - folder);
-  return put(reader, &reader->process_names, key, name, err);
-}
-
-static enum status each_row(struct nsys_reader *reader, const char *table, const struct nsys_column columns[2],
-                            enum status (*take)(struct nsys_reader *, struct nsys_scan *, struct error *),
-                            struct error *err)
-{
-  struct nsys_scan scan;
-  bool has_row = false;
-  XSP_TRY(nsys_scan_begin(&reader->database, table, columns, 2, &scan, err));
-  enum status status = nsys_scan_next(&scan, &has_row, err);
-  while (status == STATUS_OK && has_row) {
-    status = take(reader, &scan, err);
-    if (status == STATUS_OK)
-      status = nsys_scan_next(&scan, &has_row, err);
-  }
-  nsys_scan_end(&scan);
-  return status;
+  nsys_map_put(&reader->process_names, key, name);
+  return STATUS_OK;
 }
 
 enum status nsys_read_names(struct nsys_reader *reader, struct error *err)
 {
   static const struct nsys_column thread_columns[2] = {{"globalTid", false}, {"nameId", false}};
   static const struct nsys_column process_columns[2] = {{"globalPid", false}, {"name", false}};
+  struct nsys_map *threads = &reader->threads, *process_names = &reader->process_names;
   uint32_t name;
-  XSP_TRY(each_row(reader, "ThreadNames", thread_columns, name_thread, err));
-  for (size_t i = 0; i < reader->threads.capacity; i++) { // of the others, their processes' names
-    const struct nsys_map_slot *slot = &reader->threads.slots[i];
-    if (slot->is_used && !nsys_map_find(&reader->thread_names, slot->key, &name))
-      XSP_TRY(put(reader, &reader->process_names, (struct nsys_key){nsys_process(slot->key.a), 0, 0}, 0, err));
+  XSP_TRY(nsys_read_rows(&reader->database, "ThreadNames", thread_columns, 2, name_thread, reader, err));
+  for (uint32_t i = 0; i < threads->values.count; i++) { // of the others, their processes' names
+    struct nsys_key thread = nsys_map_key(threads, i);
+    if (!nsys_map_find(&reader->thread_names, thread, &name))
+      nsys_map_put(process_names, (struct nsys_key){nsys_process(thread.a), 0, 0}, 0);
   }
-  XSP_TRY(each_row(reader, "PROCESSES", process_columns, note_process, err));
-  for (size_t i = 0; i < reader->threads.capacity; i++) {
-    const struct nsys_map_slot *slot = &reader->threads.slots[i];
-    struct nsys_key process = {nsys_process(slot->key.a), 0, 0};
-    if (slot->is_used && !nsys_map_find(&reader->thread_names, slot->key, &name) &&
-        nsys_map_find(&reader->process_names, process, &name) && name != 0)
-      XSP_TRY(
-          import_track_name(reader->import, reader->run_id, slot->value, import_text(reader->import, name, NULL), err));
+  XSP_TRY(nsys_read_rows(&reader->database, "PROCESSES", process_columns, 2, note_process, reader, err));
+  for (uint32_t i = 0; i < threads->values.count; i++) {
+    struct nsys_key thread = nsys_map_key(threads, i), process = {nsys_process(thread.a), 0, 0};
+    if (!nsys_map_find(&reader->thread_names, thread, &name) && nsys_map_find(process_names, process, &name) &&
+        name != 0)
+      XSP_TRY(import_track_name(reader->import, reader->run_id, threads->values.items[i],
+                                import_text(reader->import, name, NULL), err));
   }
   return STATUS_OK;
 }

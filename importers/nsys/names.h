@@ -3,27 +3,22 @@
 #ifndef XSP_IMPORTERS_NSYS_NAMES_H
 #define XSP_IMPORTERS_NSYS_NAMES_H
 
-#include "base/vector.h"
+#include "base/interner.h"
 #include "importers/importer.h"
 #include "importers/nsys/database.h"
 
-// ---- a hash table from three numbers to one; its hash is seeded, so that no file can choose its collisions
+// ---- from up to three numbers to one, in the order in which keys arrive
 struct nsys_key {
   int64_t a, b, c;
 };
-struct nsys_map_slot {
-  struct nsys_key key;
-  uint32_t value;
-  bool is_used;
-};
 struct nsys_map { // starts as {0}
-  struct nsys_map_slot *slots;
-  size_t capacity, count;
-  uint64_t seed;
+  struct interner keys;
+  VECTOR(uint32_t) values; // by the key's id
 };
 // *ret_value stays as it is where there is none.
-bool nsys_map_find(const struct nsys_map *map, struct nsys_key key, uint32_t *ret_value);
+bool nsys_map_find(struct nsys_map *map, struct nsys_key key, uint32_t *ret_value);
 void nsys_map_put(struct nsys_map *map, struct nsys_key key, uint32_t value); // replaces
+struct nsys_key nsys_map_key(const struct nsys_map *map, uint32_t id);
 void nsys_map_done(struct nsys_map *map);
 
 // ---- texts
@@ -33,17 +28,13 @@ uint32_t nsys_intern(struct import *import, const char *text, size_t length);
 const char *nsys_copy(struct import *import, const char *text, size_t length);
 
 // Table StringIds(id, value). Looked up id by id where it can be, so that only strings in use are kept; else read whole.
-struct nsys_text_row {
-  const char *text; // in import->arena, as in the file
-  size_t length;
-};
 struct nsys_strings {
   struct import *import;
   struct nsys_lookup lookup;
-  struct nsys_map known; // id → string of the import
-  struct nsys_map found; // without a key: id → place in `texts`
-  VECTOR(struct nsys_text_row) texts;
-  uint64_t missing; // ids that were asked for and are not there
+  struct nsys_map known;      // id → string of the import
+  struct nsys_map found;      // without a key: id → place in `texts`
+  VECTOR(struct slice) texts; // in import->arena, as in the file
+  uint64_t missing;           // ids that were asked for and are not there
 };
 enum status nsys_strings_open(struct nsys_strings *ret_strings, struct import *import, struct nsys_database *database,
                               struct error *err) MUST_CHECK;

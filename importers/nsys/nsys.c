@@ -78,7 +78,7 @@ enum status nsys_correlation(struct nsys_reader *reader, int64_t process, int64_
   struct nsys_key key = {process, 0, 0};
   uint32_t ordinal = 0;
   if (!nsys_map_find(&reader->processes, key, &ordinal)) {
-    ordinal = (uint32_t)reader->processes.count;
+    ordinal = (uint32_t)reader->processes.values.count;
     nsys_map_put(&reader->processes, key, ordinal);
   }
   span->correlation_id = (int64_t)((uint64_t)ordinal << 32 | (uint64_t)recorded);

@@ -114,13 +114,6 @@ static struct nsys_key domain_key(struct nsys_scan *scan)
   return (struct nsys_key){process, nsys_int(scan, DOMAIN, 0), 0};
 }
 
-static enum status put(struct nsys_reader *reader, struct nsys_map *map, struct nsys_key key, uint32_t value,
-                       struct error *err)
-{
-  nsys_map_put(map, key, value);
-  return STATUS_OK;
-}
-
 // Ranges of a domain less those that begin with "nccl", twice: above 0 means that most begin so. Values of `balances`
 // are offset, so that they stay positive and never wrap.
 #define BALANCE_ZERO UINT32_C(0x80000000)
@@ -139,71 +132,73 @@ static enum status weigh_domain(struct nsys_reader *reader, struct nsys_scan *sc
     balance++;
   else if (!is_nccl && balance > 0)
     balance--;
-  return put(reader, balances, key, balance, err);
+  nsys_map_put(balances, key, balance);
+  return STATUS_OK;
 }
 
-static enum status read_name(struct nsys_reader *reader, struct nsys_scan *scan, int64_t type,
-                             struct nsys_map *balances, struct error *err)
+struct name_rows {
+  struct nsys_reader *reader;
+  struct nsys_map balances;
+};
+
+static enum status read_name(void *context, struct nsys_scan *scan, struct error *err)
 {
+  struct name_rows *rows = context;
+  struct nsys_reader *reader = rows->reader;
+  struct nsys_map *names;
   uint32_t name = 0;
+  int64_t type = nsys_int(scan, TYPE, 0);
   struct nsys_key key = domain_key(scan);
   switch (type) {
   case DOMAIN_CREATE:
-    XSP_TRY(row_string(reader, scan, &name, err));
-    return name == 0 ? STATUS_OK : put(reader, &reader->domains, key, name, err);
+    names = &reader->domains;
+    break;
   case CATEGORY:
   case TEXT_CATEGORY:
-    XSP_TRY(row_string(reader, scan, &name, err));
+    names = &reader->categories;
     key.c = nsys_int(scan, CATEGORY_ID, 0);
-    return name == 0 ? STATUS_OK : put(reader, &reader->categories, key, name, err);
+    break;
   case THREAD:
   case TEXT_THREAD:
-    XSP_TRY(row_string(reader, scan, &name, err));
+    names = &reader->thread_names;
     key = (struct nsys_key){nsys_int(scan, THREAD_ID, 0), 0, 0};
-    return name == 0 ? STATUS_OK : put(reader, &reader->thread_names, key, name, err);
+    break;
   default:
-    return is_range(type) && key.b != 0 ? weigh_domain(reader, scan, balances, err) : STATUS_OK;
+    return is_range(type) && key.b != 0 ? weigh_domain(reader, scan, &rows->balances, err) : STATUS_OK;
   }
+  XSP_TRY(row_string(reader, scan, &name, err));
+  if (name != 0)
+    nsys_map_put(names, key, name);
+  return STATUS_OK;
 }
 
-static enum status read_names(struct nsys_reader *reader, struct nsys_map *balances, struct error *err)
+static enum status read_names(struct name_rows *rows, struct error *err)
 {
   struct nsys_scan scan;
-  bool has_row = false;
-  XSP_TRY(nsys_scan_begin(&reader->database, table, columns, JSON, &scan, err));
+  XSP_TRY(nsys_scan_begin(&rows->reader->database, table, columns, JSON, &scan, err));
   enum status status = STATUS_OK;
   if (scan.statement != NULL && !nsys_has_column(&scan, TEXT) && !nsys_has_column(&scan, TEXT_ID))
     status = nsys_scan_broken(&scan, err, "it has neither column text nor textId");
   if (status == STATUS_OK)
-    status = nsys_scan_next(&scan, &has_row, err);
-  while (status == STATUS_OK && has_row) {
-    status = read_name(reader, &scan, nsys_int(&scan, TYPE, 0), balances, err);
-    if (status == STATUS_OK)
-      status = nsys_scan_next(&scan, &has_row, err);
-  }
+    status = nsys_scan_rows(&scan, read_name, rows, err);
   nsys_scan_end(&scan);
   return status;
 }
 
-static enum status name_domains(struct nsys_reader *reader, const struct nsys_map *balances, struct error *err)
+static void name_domains(struct nsys_reader *reader, const struct nsys_map *balances)
 {
   static const char nccl[] = "NCCL";
-  uint32_t name = 0, known;
-  for (size_t i = 0; i < balances->capacity; i++) {
-    const struct nsys_map_slot *slot = &balances->slots[i];
-    struct nsys_key anywhere = {ANY_PROCESS, slot->key.b, 0};
-    if (!slot->is_used || slot->value <= BALANCE_ZERO || nsys_map_find(&reader->domains, slot->key, &known) ||
-        nsys_map_find(&reader->domains, anywhere, &known))
-      continue;
-    if (name == 0)
-      name = import_string(reader->import, nccl, sizeof nccl - 1);
-    XSP_TRY(put(reader, &reader->domains, slot->key, name, err));
+  uint32_t known;
+  for (uint32_t i = 0; i < balances->values.count; i++) {
+    struct nsys_key key = nsys_map_key(balances, i), anywhere = {ANY_PROCESS, key.b, 0};
+    if (balances->values.items[i] > BALANCE_ZERO && !nsys_map_find(&reader->domains, key, &known) &&
+        !nsys_map_find(&reader->domains, anywhere, &known))
+      nsys_map_put(&reader->domains, key, import_string(reader->import, nccl, sizeof nccl - 1));
   }
-  return STATUS_OK;
 }
 
 // ---- ranges ----------------------------------------------------------------------------------------------------------
-static uint32_t find_name(const struct nsys_map *names, struct nsys_key key)
+static uint32_t find_name(struct nsys_map *names, struct nsys_key key)
 {
   uint32_t name = 0;
   if (nsys_map_find(names, key, &name))
@@ -213,7 +208,7 @@ static uint32_t find_name(const struct nsys_map *names, struct nsys_key key)
 }
 
 // "[[4, 2], [2]]" as "[[4,2],[2]]": equal shapes are equal texts, and those of other importers.
-static enum status tag_dims(struct nsys_reader *reader, const struct range *range, int64_t span_id, struct error *err)
+static void tag_dims(struct nsys_reader *reader, const struct range *range, int64_t span_id)
 {
   char compact[4096];
   size_t length = 0;
@@ -224,7 +219,6 @@ static enum status tag_dims(struct nsys_reader *reader, const struct range *rang
   bool fits = length < sizeof compact;
   text = nsys_intern(reader->import, fits ? compact : range->sizes, fits ? length : range->sizes_length);
   import_tag_text(reader->import, reader->run_id, span_id, reader->keys.input_dims, text);
-  return STATUS_OK;
 }
 
 static enum status tag_range(struct nsys_reader *reader, struct nsys_scan *scan, const struct range *range,
@@ -237,7 +231,7 @@ static enum status tag_range(struct nsys_reader *reader, struct nsys_scan *scan,
   if (range->op_id != RANGE_NO_NUMBER)
     import_tag_int(import, reader->run_id, span_id, reader->keys.op_id, range->op_id);
   if (range->sizes != NULL)
-    XSP_TRY(tag_dims(reader, range, span_id, err));
+    tag_dims(reader, range, span_id);
   if (nsys_type_of(scan, CATEGORY_ID) != NSYS_NULL && nsys_int(scan, CATEGORY_ID, 0) != 0) {
     struct nsys_key key = domain_key(scan);
     key.c = nsys_int(scan, CATEGORY_ID, 0);
@@ -293,8 +287,9 @@ static enum status read_range(struct nsys_reader *reader, struct nsys_scan *scan
   return nsys_add(reader, scan, &span, err);
 }
 
-static enum status read_row(struct nsys_reader *reader, struct nsys_scan *scan, struct error *err)
+static enum status read_row(void *context, struct nsys_scan *scan, struct error *err)
 {
+  struct nsys_reader *reader = context;
   int64_t type = nsys_int(scan, TYPE, 0);
   if (is_range(type))
     return read_range(reader, scan, type, err);
@@ -307,22 +302,11 @@ static enum status read_row(struct nsys_reader *reader, struct nsys_scan *scan, 
 
 enum status nsys_read_ranges(struct nsys_reader *reader, struct error *err)
 {
-  struct nsys_map balances = {0};
-  enum status status = read_names(reader, &balances, err);
+  struct name_rows rows = {.reader = reader};
+  enum status status = read_names(&rows, err);
   if (status == STATUS_OK)
-    status = name_domains(reader, &balances, err);
-  nsys_map_done(&balances);
-  if (status != STATUS_OK)
-    return status;
-  struct nsys_scan scan;
-  bool has_row = false;
-  XSP_TRY(nsys_scan_begin(&reader->database, table, columns, COLUMNS, &scan, err));
-  status = nsys_scan_next(&scan, &has_row, err);
-  while (status == STATUS_OK && has_row) {
-    status = read_row(reader, &scan, err);
-    if (status == STATUS_OK)
-      status = nsys_scan_next(&scan, &has_row, err);
-  }
-  nsys_scan_end(&scan);
-  return status;
+    name_domains(reader, &rows.balances);
+  nsys_map_done(&rows.balances);
+  XSP_TRY(status);
+  return nsys_read_rows(&reader->database, table, columns, COLUMNS, read_row, reader, err);
 }

@@ -144,6 +144,29 @@ void nsys_scan_end(struct nsys_scan *scan)
   scan->statement = NULL;
 }
 
+enum status nsys_scan_rows(struct nsys_scan *scan, nsys_row_reader *read, void *context, struct error *err)
+{
+  bool has_row = false;
+  enum status status = nsys_scan_next(scan, &has_row, err);
+  while (status == STATUS_OK && has_row) {
+    status = read(context, scan, err);
+    if (status == STATUS_OK)
+      status = nsys_scan_next(scan, &has_row, err);
+  }
+  return status;
+}
+
+enum status nsys_read_rows(struct nsys_database *database, const char *table, const struct nsys_column *columns,
+                           size_t column_count, nsys_row_reader *read, void *context, struct error *err)
+{
+  struct nsys_scan scan;
+  enum status status = nsys_scan_begin(database, table, columns, column_count, &scan, err);
+  if (status == STATUS_OK)
+    status = nsys_scan_rows(&scan, read, context, err);
+  nsys_scan_end(&scan);
+  return status;
+}
+
 bool nsys_has_column(const struct nsys_scan *scan, size_t column)
 {
   return (scan->present >> column & 1) != 0;

@@ -21,6 +21,7 @@ struct frame {
   uint32_t name;
 };
 struct stack {
+  struct nsys_reader *reader;
   int64_t id;
   struct frame frames[FRAMES_MOST];
   size_t count;
@@ -35,14 +36,15 @@ static int by_depth(const void *a, const void *b)
 }
 
 // Joins the frames and notes the path of the stack's id; the first stack of an id counts.
-static enum status finish(struct nsys_reader *reader, struct stack *stack, struct error *err)
+static void finish(struct stack *stack)
 {
+  struct nsys_reader *reader = stack->reader;
   struct nsys_key key = {stack->id, 0, 0};
   uint32_t path = 0;
   size_t room = PATH_BYTES, count = stack->count, first = count;
   stack->count = 0;
   if (count == 0 || nsys_map_find(&reader->stacks, key, &path))
-    return STATUS_OK;
+    return;
   qsort(stack->frames, count, sizeof stack->frames[0], by_depth);
   for (size_t i = 0; i < count; i++) { // innermost first, as far as they fit
     size_t length;
@@ -65,10 +67,9 @@ static enum status finish(struct nsys_reader *reader, struct stack *stack, struc
   }
   stack->kept_bytes += stack->text.length;
   if (stack->kept_bytes > PATHS_BYTES_MOST || stack->text.length == 0)
-    return STATUS_OK;
+    return;
   path = import_string(reader->import, stack->text.data, stack->text.length);
   nsys_map_put(&reader->stacks, key, path);
-  return STATUS_OK;
 }
 
 // A frame's function; of one that nsys could not name, its library: "[libcuda.so.1]".
@@ -92,18 +93,18 @@ static enum status frame_name(struct nsys_reader *reader, struct nsys_scan *scan
   return STATUS_OK;
 }
 
-static enum status read_frame(struct nsys_reader *reader, struct nsys_scan *scan, struct stack *stack,
-                              struct error *err)
+static enum status read_frame(void *context, struct nsys_scan *scan, struct error *err)
 {
+  struct stack *stack = context;
   int64_t id = nsys_int(scan, ID, 0);
   if (id != stack->id)
-    XSP_TRY(finish(reader, stack, err));
+    finish(stack);
   stack->id = id;
   if (stack->count == FRAMES_MOST)
     return STATUS_OK;
   struct frame *frame = &stack->frames[stack->count++];
   frame->depth = nsys_int(scan, DEPTH, 0);
-  return frame_name(reader, scan, &frame->name, err);
+  return frame_name(stack->reader, scan, &frame->name, err);
 }
 
 enum status nsys_read_stacks(struct nsys_reader *reader, struct error *err)
@@ -111,20 +112,11 @@ enum status nsys_read_stacks(struct nsys_reader *reader, struct error *err)
   static const struct nsys_column columns[COLUMNS] = {
       {"id", true}, {"symbol", true}, {"module", false}, {"stackDepth", true}, {"unresolved", false}};
   struct stack *stack = memory_new(1, sizeof *stack);
-  struct nsys_scan scan = {0};
-  bool has_row = false;
+  stack->reader = reader;
   buf_init(&stack->text, PATH_BYTES + 16);
-  enum status status = nsys_scan_begin(&reader->database, "CUDA_CALLCHAINS", columns, COLUMNS, &scan, err);
+  enum status status = nsys_read_rows(&reader->database, "CUDA_CALLCHAINS", columns, COLUMNS, read_frame, stack, err);
   if (status == STATUS_OK)
-    status = nsys_scan_next(&scan, &has_row, err);
-  while (status == STATUS_OK && has_row) {
-    status = read_frame(reader, &scan, stack, err);
-    if (status == STATUS_OK)
-      status = nsys_scan_next(&scan, &has_row, err);
-  }
-  if (status == STATUS_OK)
-    status = finish(reader, stack, err);
-  nsys_scan_end(&scan);
+    finish(stack);
   buf_done(&stack->text);
   free(stack);
   return status;
