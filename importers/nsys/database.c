@@ -181,24 +181,20 @@ static enum status distrust(struct nsys_database *database, struct error *err)
   return STATUS_OK;
 }
 
-static enum status add_table(struct nsys_database *database, size_t capacity, sqlite3_stmt *row, struct arena *arena,
-                             struct error *err)
+static void add_table(struct nsys_database *database, size_t capacity, sqlite3_stmt *row, struct arena *arena)
 {
   const char *type = (const char *)sqlite3_column_text(row, 0), *name = (const char *)sqlite3_column_text(row, 1);
   if (type == NULL || name == NULL)
-    return STATUS_OK;
+    return;
   bool is_view = strcmp(type, "view") == 0, is_table = strcmp(type, "table") == 0;
   if ((!is_view && !is_table) || database->table_count == capacity)
-    return STATUS_OK;
+    return;
   struct nsys_table *table = &database->tables[database->table_count++];
   table->name = arena_copy(arena, name, strlen(name));
-  if (table->name == NULL)
-    return error_set(err, STATUS_MEMORY, what, database->path, NULL, "out of memory");
   if (is_view)
     table->refused = "it is a view; only tables are read";
   else if (sqlite3_column_int64(row, 2) <= 0)
     table->refused = "it is a virtual table; only tables are read";
-  return STATUS_OK;
 }
 
 static enum status list_tables(struct nsys_database *database, struct arena *arena, struct error *err)
@@ -206,21 +202,15 @@ static enum status list_tables(struct nsys_database *database, struct arena *are
   enum { TABLES_MOST = 4096 };
   static const char sql[] = "SELECT type, name, rootpage FROM main.sqlite_schema";
   database->tables = arena_alloc_array(arena, TABLES_MOST, sizeof *database->tables);
-  if (database->tables == NULL)
-    return error_set(err, STATUS_MEMORY, what, database->path, NULL, "out of memory");
   sqlite3_stmt *statement = NULL;
   nsys_database_refill(database);
-  enum status status = STATUS_OK;
   int code = sqlite3_prepare_v2(database->db, sql, -1, &statement, NULL);
   while (code == SQLITE_OK || code == SQLITE_ROW) {
     code = sqlite3_step(statement);
     if (code == SQLITE_ROW)
-      status = add_table(database, TABLES_MOST, statement, arena, err);
-    if (status != STATUS_OK)
-      break;
+      add_table(database, TABLES_MOST, statement, arena);
   }
-  if (status == STATUS_OK && code != SQLITE_DONE)
-    status = nsys_database_failed(database, NULL, 0, err);
+  enum status status = code == SQLITE_DONE ? STATUS_OK : nsys_database_failed(database, NULL, 0, err);
   sqlite3_finalize(statement);
   return status;
 }
@@ -231,8 +221,6 @@ static char *uri_of(const char *path, struct arena *arena)
   static const char digits[] = "0123456789ABCDEF", after[] = "?immutable=1";
   size_t length = strlen(path), at = 5;
   char *uri = arena_alloc(arena, 3 * length + sizeof after + 16);
-  if (uri == NULL)
-    return NULL;
   memcpy(uri, "file:", at);
   for (size_t i = 0; i < length; i++) {
     unsigned char byte = (unsigned char)path[i];
@@ -259,8 +247,6 @@ enum status nsys_database_open(struct nsys_database *ret_database, const char *p
   XSP_TRY(check_header(database, path, err));
   XSP_TRY(check_unfinished(database, path, err));
   const char *uri = uri_of(path, arena);
-  if (uri == NULL)
-    return error_set(err, STATUS_MEMORY, what, shown_path, NULL, "out of memory");
   int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
   if (sqlite3_open_v2(uri, &database->db, flags, NULL) != SQLITE_OK) {
     enum status status = nsys_database_failed(database, NULL, 0, err);

@@ -244,7 +244,7 @@ static const struct device_table tables[] = {
     {"CUPTI_ACTIVITY_KIND_KERNEL", COLUMNS(kernel_columns), CATEGORY(kernel), read_kernel},
     {"CUPTI_ACTIVITY_KIND_MEMCPY", COLUMNS(copy_columns), CATEGORY(memcpy), read_copy},
     {"CUPTI_ACTIVITY_KIND_MEMSET", COLUMNS(set_columns), CATEGORY(memset), read_set},
-    {"CUPTI_ACTIVITY_KIND_GRAPH_TRACE", COLUMNS(graph_columns), CATEGORY(graph_category), read_graph},
+    {"CUPTI_ACTIVITY_KIND_GRAPH_TRACE", COLUMNS(graph_columns), CATEGORY(graph), read_graph},
     {"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", COLUMNS(sync_columns), CATEGORY(sync), read_wait},
 };
 

@@ -165,52 +165,10 @@ static int nsys_recognize(const char *head, size_t length, bool is_all)
 // ---- reading ---------------------------------------------------------------------------------------------------------
 static void make_keys(struct nsys_reader *reader)
 {
-  struct nsys_keys *keys = &reader->keys;
-  const struct {
-    uint32_t *key;
-    const char *text;
-  } rows[] = {
-      {&keys->recorded_correlation, "recorded_correlation"},
-      {&keys->sequence, "sequence"},
-      {&keys->op_id, "op_id"},
-      {&keys->input_dims, "Input Dims"}, // as Kineto calls them
-      {&keys->call_path, "call_path"},
-      {&keys->payload, "payload"},
-      {&keys->nvtx_category, "nvtx_category"},
-      {&keys->return_value, "return_value"},
-      {&keys->short_name, "short_name"},
-      {&keys->mangled_name, "mangled_name"},
-      {&keys->grid, "grid"},
-      {&keys->block, "block"},
-      {&keys->cluster, "cluster"},
-      {&keys->registers, "registers"},
-      {&keys->shared_bytes, "shared_bytes"},
-      {&keys->local_bytes, "local_bytes"},
-      {&keys->context, "context"},
-      {&keys->graph, "graph"},
-      {&keys->graph_exec, "graph_exec"},
-      {&keys->graph_node, "graph_node"},
-      {&keys->original_graph_node, "original_graph_node"},
-      {&keys->bytes, "bytes"},
-      {&keys->copy_kind, "copy_kind"},
-      {&keys->source_device, "source_device"},
-      {&keys->destination_device, "destination_device"},
-      {&keys->cooperative, "cooperative"},
-      {&keys->layer_type, "layer_type"},
-      {&keys->api, "api"},
-      {&keys->kernel, "kernel"},
-      {&keys->memcpy, "memcpy"},
-      {&keys->memset, "memset"},
-      {&keys->sync, "sync"},
-      {&keys->graph_category, "graph"},
-      {&keys->nvtx, "nvtx"},
-      {&keys->mpi, "mpi"},
-      {&keys->ucx, "ucx"},
-      {&keys->cudnn, "cudnn"},
-      {&keys->cublas, "cublas"},
-  };
-  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-    *rows[i].key = import_string(reader->import, rows[i].text, strlen(rows[i].text));
+#define INTERN(name) reader->keys.name = import_string(reader->import, #name, sizeof #name - 1);
+  NSYS_KEYS(INTERN)
+#undef INTERN
+  reader->keys.input_dims = import_string(reader->import, "Input Dims", 10);
 }
 
 static void say_notes(struct nsys_reader *reader)

@@ -17,12 +17,18 @@
 
 #include "importers/nsys/names.h"
 
-struct nsys_keys { // ids of import_string
-  uint32_t recorded_correlation, sequence, op_id, input_dims, payload, nvtx_category, return_value, call_path;
-  uint32_t short_name, mangled_name, grid, block, cluster, registers, shared_bytes, local_bytes, context, graph,
-      graph_exec, graph_node, original_graph_node, bytes, copy_kind, source_device, destination_device, cooperative;
-  uint32_t layer_type;
-  uint32_t api, kernel, memcpy, memset, sync, graph_category, nvtx, mpi, ucx, cudnn, cublas; // categories
+// Keys of tags, and categories.
+#define NSYS_KEYS(key)                                                                                                 \
+  key(recorded_correlation) key(sequence) key(op_id) key(payload) key(nvtx_category) key(return_value) key(call_path)  \
+      key(short_name) key(mangled_name) key(grid) key(block) key(cluster) key(registers) key(shared_bytes)             \
+          key(local_bytes) key(context) key(graph) key(graph_exec) key(graph_node) key(original_graph_node) key(bytes) \
+              key(copy_kind) key(source_device) key(destination_device) key(cooperative) key(layer_type) key(api)      \
+                  key(kernel) key(memcpy) key(memset) key(sync) key(nvtx) key(mpi) key(ucx) key(cudnn) key(cublas)
+struct nsys_keys { // ids of import_string: of the member's name, and "Input Dims", as Kineto calls them
+#define NSYS_KEY(name) uint32_t name;
+  NSYS_KEYS(NSYS_KEY)
+#undef NSYS_KEY
+  uint32_t input_dims;
 };
 
 struct nsys_reader {
