@@ -152,8 +152,8 @@ static void add_call_paths(struct kineto *kineto)
     return;
   struct call_sink sink = {.context = kineto, .text = path_text, .intern = path_intern, .found = path_found};
   struct call_paths *paths = call_paths_create(&sink);
-  for (struct kineto_track *track = kineto->tracks.first; track != NULL; track = track->next)
-    call_paths_sweep(paths, &track->thread);
+  for (size_t i = 0; i < kineto->tracks.all.count; i++)
+    call_paths_sweep(paths, &kineto->tracks.all.items[i]->thread);
   uint64_t left_out = call_paths_left_out(paths);
   call_paths_free(paths);
   import_note(kineto->import, "%" PRIu64 " Python frames became the call paths of %" PRIu64 " spans",

@@ -11,6 +11,7 @@
 #define XSP_IMPORTERS_KINETO_KINETO_H
 
 #include "base/buf.h"
+#include "base/interner.h"
 #include "importers/call_paths.h"
 #include "importers/importer.h"
 #include "importers/trace_events/trace_events.h"
@@ -39,7 +40,6 @@ struct kineto_place { // a pid, tid, device or stream as the file says it
   int64_t value; // the number, or import_string of the text
 };
 struct kineto_track {
-  struct kineto_track *next; // in the order of appearance
   enum kineto_track_kind { TRACK_HOST, TRACK_DEVICE, TRACK_NAME, TRACK_TOTAL } kind;
   struct kineto_place place[2]; // process and thread, or device and stream
   struct kineto_place named[2]; // the pid and tid by which a name is given to it
@@ -56,10 +56,8 @@ struct kineto_recent {        // a pair of raw values seen lately and its track
   char bytes[KINETO_RECENT_BYTES];
 };
 struct kineto_tracks { // starts as {0}
-  struct kineto_track *first, *last;
-  struct kineto_track **slots;
-  size_t count, slot_count;
-  uint64_t seed; // of the hash
+  struct interner keys;
+  VECTOR(struct kineto_track *) all; // by the key's id, so in the order of appearance; in the import's arena
   struct kineto_recent recent[KINETO_RECENT];
 };
 
@@ -89,12 +87,6 @@ struct kineto_repeat { // the list or object that a key had last: mostly it has 
 struct kineto_strings { // import_string of what is used all the time
   uint32_t api, kernel, memcpy, memset, sync, other, module, layer_type, copy_kind, call_path;
 };
-struct kineto_many { // starts as {0}
-  uint32_t *slots;   // argument + 1; 0: free
-  bool *is_repeated; // by argument
-  size_t slot_count;
-  uint64_t seed; // of the hash
-};
 struct kineto_facts {                        // of one event, by its arguments
   int64_t correlation_id;                    // 0: none
   const struct trace_value *device, *stream; // NULL: not recorded
@@ -109,7 +101,7 @@ struct kineto {
   struct kineto_tracks tracks;
   struct kineto_strings strings;
   struct buf scratch;            // one text at a time
-  struct kineto_many many;       // of an event with many arguments
+  VECTOR(bool) repeated;         // by argument, of an event with many
   uint32_t copy_name, copy_kind; // of the last copy
   int64_t base_ns, first_start_ns, least_start_ns, most_end_ns;
   bool has_base;

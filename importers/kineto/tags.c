@@ -3,10 +3,6 @@
 // file's own key but where xsp has a well-known one. Called once an event, between reading and the next one.
 #include "importers/kineto/kineto.h"
 
-#include "base/hash.h"
-#include "base/memory.h"
-
-#include <stdlib.h>
 #include <string.h>
 
 #define SHORT_JSON 256
@@ -280,36 +276,21 @@ static bool may_repeat(const struct trace_event *event)
 
 void kineto_tags_done(struct kineto *kineto)
 {
-  free(kineto->many.slots);
-  free(kineto->many.is_repeated);
-  kineto->many = (struct kineto_many){0};
+  vector_done(&kineto->repeated);
 }
 
-// Of many arguments: notes those whose key comes again, by a hash table of keys from the last one on.
+// Of many arguments: notes those whose key comes again.
 static void find_repeats(struct kineto *kineto, const struct trace_event *event)
 {
-  struct kineto_many *repeats = &kineto->many;
-  size_t count = event->argument_count, slot_count = 256;
-  while (slot_count < 2 * count)
-    slot_count *= 2;
-  if (slot_count > repeats->slot_count) {
-    free(repeats->slots);
-    free(repeats->is_repeated);
-    *repeats = (struct kineto_many){.slots = memory_new(slot_count, sizeof *repeats->slots),
-                                    .is_repeated = memory_new(slot_count, sizeof *repeats->is_repeated),
-                                    .slot_count = slot_count,
-                                    .seed = hash_new_seed()};
+  struct interner keys = {0};
+  kineto->repeated.count = 0;
+  vector_reserve(&kineto->repeated, event->argument_count);
+  for (size_t i = event->argument_count; i-- > 0;) {
+    struct text key = event->arguments[i].key;
+    uint32_t count = interner_count(&keys);
+    kineto->repeated.items[i] = interner_at(&keys, key.at, key.length) < count;
   }
-  memset(repeats->slots, 0, slot_count * sizeof *repeats->slots);
-  for (size_t i = count; i > 0; i--) {
-    struct text key = event->arguments[i - 1].key;
-    size_t at = hash_text(key.at, key.length, repeats->seed) & (slot_count - 1);
-    while (repeats->slots[at] != 0 && !is_same_key(&event->arguments[repeats->slots[at] - 1], key))
-      at = (at + 1) & (slot_count - 1);
-    repeats->is_repeated[i - 1] = repeats->slots[at] != 0;
-    if (repeats->slots[at] == 0)
-      repeats->slots[at] = (uint32_t)i;
-  }
+  interner_done(&keys);
 }
 
 static bool is_at_least(const struct trace_value *value, int64_t least)
@@ -370,7 +351,7 @@ void kineto_tags(struct kineto *kineto, const struct trace_event *event, int64_t
     const struct trace_argument *argument = &event->arguments[i];
     struct kineto_word spare;
     const struct kineto_word *word = word_of(kineto, argument, &spare);
-    bool comes_again = has_many ? kineto->many.is_repeated[i] : has_repeats && is_repeated(event, i);
+    bool comes_again = has_many ? kineto->repeated.items[i] : has_repeats && is_repeated(event, i);
     if (word != NULL && !comes_again)
       tag_argument(kineto, word, argument, span_id, kind, ret_facts);
   }

@@ -3,10 +3,6 @@
 // Numbers may be written as numbers or as texts ("25738"), streams as "stream 7" too; what is not a number is a name.
 #include "importers/kineto/kineto.h"
 
-#include "base/hash.h"
-#include "base/memory.h"
-
-#include <stdlib.h>
 #include <string.h>
 
 // ---- values
@@ -39,61 +35,28 @@ static struct kineto_place read_place(struct kineto *kineto, const struct trace_
 }
 
 // ---- the table
-static bool is_same_place(struct kineto_place a, struct kineto_place b)
-{
-  return a.kind == b.kind && a.value == b.value;
-}
+struct track_key {
+  int64_t track_kind, kinds[2], values[2];
+};
 
-static size_t slot_of(const struct kineto_tracks *tracks, enum kineto_track_kind kind,
-                      const struct kineto_place place[2])
+static struct track_key key_of(enum kineto_track_kind kind, const struct kineto_place place[2])
 {
-  uint64_t hash = (uint64_t)kind * 3 + (uint64_t)place[0].kind * 9 + (uint64_t)place[1].kind * 27;
-  for (int i = 0; i < 2; i++)
-    hash = hash_number(hash ^ (uint64_t)place[i].value, tracks->seed);
-  return (size_t)hash & (tracks->slot_count - 1);
-}
-
-static struct kineto_track **find(const struct kineto_tracks *tracks, enum kineto_track_kind kind,
-                                  const struct kineto_place place[2])
-{
-  size_t slot = slot_of(tracks, kind, place);
-  for (;; slot = (slot + 1) & (tracks->slot_count - 1)) {
-    const struct kineto_track *track = tracks->slots[slot];
-    if (track == NULL ||
-        (track->kind == kind && is_same_place(track->place[0], place[0]) && is_same_place(track->place[1], place[1])))
-      return &tracks->slots[slot];
-  }
-}
-
-static void grow(struct kineto_tracks *tracks)
-{
-  size_t slot_count = tracks->slot_count == 0 ? 256 : 2 * tracks->slot_count;
-  if (tracks->slots == NULL)
-    tracks->seed = hash_new_seed();
-  free(tracks->slots);
-  tracks->slots = memory_new(slot_count, sizeof(struct kineto_track *));
-  tracks->slot_count = slot_count;
-  for (struct kineto_track *track = tracks->first; track != NULL; track = track->next)
-    *find(tracks, track->kind, track->place) = track;
+  return (struct track_key){kind, {place[0].kind, place[1].kind}, {place[0].value, place[1].value}};
 }
 
 static struct kineto_track *track_at(struct kineto *kineto, enum kineto_track_kind kind,
                                      const struct kineto_place place[2])
 {
   struct kineto_tracks *tracks = &kineto->tracks;
-  if (2 * tracks->count >= tracks->slot_count)
-    grow(tracks);
-  struct kineto_track **slot = find(tracks, kind, place);
-  if (*slot != NULL)
-    return *slot;
+  struct track_key key = key_of(kind, place);
+  uint32_t id = interner_at(&tracks->keys, (const char *)&key, sizeof key);
+  if (id < tracks->all.count)
+    return tracks->all.items[id];
   struct kineto_track *track = arena_alloc(kineto->import->arena, sizeof *track);
   track->kind = kind;
   track->place[0] = place[0];
   track->place[1] = place[1];
-  *(tracks->last == NULL ? &tracks->first : &tracks->last->next) = track;
-  tracks->last = track;
-  tracks->count++;
-  return *slot = track;
+  return *vector_add(&tracks->all) = track;
 }
 
 // ---- by the raw values: nearly all events lie where another one did lately
@@ -181,13 +144,15 @@ enum status kineto_track_use(struct kineto *kineto, struct kineto_track *track, 
 
 enum status kineto_track_names(struct kineto *kineto, struct error *err)
 {
-  for (struct kineto_track *track = kineto->tracks.first; track != NULL; track = track->next) {
-    if (track->track_id == 0)
+  struct kineto_tracks *tracks = &kineto->tracks;
+  for (size_t i = 0; i < tracks->all.count; i++) {
+    const struct kineto_track *track = tracks->all.items[i];
+    struct track_key key = key_of(TRACK_NAME, track->named);
+    uint32_t id;
+    if (track->track_id == 0 || !interner_find(&tracks->keys, (const char *)&key, sizeof key, &id) ||
+        tracks->all.items[id]->name == 0)
       continue;
-    const struct kineto_track *named = *find(&kineto->tracks, TRACK_NAME, track->named);
-    if (named == NULL || named->name == 0)
-      continue;
-    const char *name = import_text(kineto->import, named->name, NULL);
+    const char *name = import_text(kineto->import, tracks->all.items[id]->name, NULL);
     XSP_TRY(import_track_name(kineto->import, kineto->run_id, track->track_id, name, err));
   }
   return STATUS_OK;
@@ -197,7 +162,8 @@ int64_t kineto_busiest_device(struct kineto *kineto)
 {
   int64_t busiest = STORE_NONE;
   uint64_t most = 0;
-  for (struct kineto_track *track = kineto->tracks.first; track != NULL; track = track->next) {
+  for (size_t i = 0; i < kineto->tracks.all.count; i++) {
+    const struct kineto_track *track = kineto->tracks.all.items[i];
     if (track->kind != TRACK_DEVICE || track->place[0].kind != PLACE_NUMBER || track->kernel_count == 0)
       continue;
     const struct kineto_place place[2] = {track->place[0], {.kind = PLACE_NONE}};
@@ -213,6 +179,6 @@ int64_t kineto_busiest_device(struct kineto *kineto)
 
 void kineto_tracks_done(struct kineto_tracks *tracks)
 {
-  free(tracks->slots); // tracks themselves lie in the import's arena
-  tracks->slots = NULL;
+  interner_done(&tracks->keys);
+  vector_done(&tracks->all);
 }
