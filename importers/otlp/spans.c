@@ -5,16 +5,16 @@
 #include "format/range.h"
 #include "importers/otlp/model.h"
 
+#include <stddef.h>
 #include <string.h>
 
 struct facts { // of one span, out of its attributes
   struct otlp_place place;
   unsigned level, kind;
   int basis;
-  struct otlp_text category, trace;
-  struct otlp_text tracer;
+  struct otlp_text category, trace, tracer; // NULL: not recorded
   int64_t correlation_id, start_ns, end_ns;
-  bool has_level, has_kind, has_category, has_tracer, has_trace, is_observation, is_open, has_metric;
+  bool has_level, has_kind, is_observation, is_open, has_metric;
   const char *problem; // why the span is skipped
 };
 
@@ -27,8 +27,8 @@ static struct otlp_key *new_key(struct otlp_model *model, struct otlp_key *key, 
   key->full = import_string(model->import, text.at, text.length);
   key->tag = import_string(model->import, tag, length);
   key->is_metric = key->role == OTLP_IS_TAG && otlp_is_metric(tag, length);
-  key->is_thread_id = text.length == strlen(OTLP_THREAD_ID) && memcmp(text.at, OTLP_THREAD_ID, text.length) == 0;
-  key->is_thread_name = text.length == strlen(OTLP_THREAD_NAME) && memcmp(text.at, OTLP_THREAD_NAME, text.length) == 0;
+  key->is_thread_id = otlp_text_is(text, OTLP_THREAD_ID);
+  key->is_thread_name = otlp_text_is(text, OTLP_THREAD_NAME);
   return key;
 }
 
@@ -47,15 +47,13 @@ static bool take_name(const struct otlp_value *value, bool (*from_name)(const ch
   return value->type == OTLP_TEXT && from_name(value->text.at, value->text.length, ret_number);
 }
 
-static bool take_text(const struct otlp_value *value, struct otlp_text *ret_text, bool *ret_has_text)
+static bool take_text(const struct otlp_value *value, struct otlp_text *ret_text)
 {
   if (value->type != OTLP_TEXT)
     return false;
   *ret_text = value->text;
   if (ret_text->at == NULL)
     ret_text->at = "";
-  if (ret_has_text != NULL)
-    *ret_has_text = true;
   return true;
 }
 
@@ -88,10 +86,34 @@ static bool take_track(const struct otlp_value *value, struct otlp_place *place)
   return true;
 }
 
+// Where texts and whole numbers go, by role; 0: the role has another form.
+#define IN_PLACE(member) (offsetof(struct facts, place) + offsetof(struct otlp_place, member))
+static const size_t text_offsets[OTLP_ROLE_COUNT] = {
+    [OTLP_IS_CATEGORY] = offsetof(struct facts, category),
+    [OTLP_IS_TRACER] = offsetof(struct facts, tracer),
+    [OTLP_IS_TRACE] = offsetof(struct facts, trace),
+    [OTLP_IS_TRACK_NAME] = IN_PLACE(name),
+    [OTLP_IS_HOST] = IN_PLACE(host),
+    [OTLP_IS_CLOCK] = IN_PLACE(clock),
+};
+static const size_t number_offsets[OTLP_ROLE_COUNT] = {
+    [OTLP_IS_CORRELATION] = offsetof(struct facts, correlation_id),
+    [OTLP_IS_PROCESS] = IN_PLACE(process_id),
+    [OTLP_IS_THREAD] = IN_PLACE(thread_id),
+    [OTLP_IS_DEVICE] = IN_PLACE(device_id),
+    [OTLP_IS_STREAM] = IN_PLACE(stream_id),
+    [OTLP_IS_START] = offsetof(struct facts, start_ns),
+    [OTLP_IS_END] = offsetof(struct facts, end_ns),
+};
+
 // False: the value does not fit the role, and becomes a tag.
 static bool take_role(enum otlp_role role, const struct otlp_value *value, struct facts *facts)
 {
-  struct otlp_place *place = &facts->place;
+  char *at = (char *)facts;
+  if (text_offsets[role] != 0)
+    return take_text(value, (struct otlp_text *)(void *)(at + text_offsets[role]));
+  if (number_offsets[role] != 0)
+    return otlp_value_int(value, (int64_t *)(void *)(at + number_offsets[role]));
   switch (role) {
   case OTLP_IS_LEVEL:
     facts->has_level = true;
@@ -103,40 +125,14 @@ static bool take_role(enum otlp_role role, const struct otlp_value *value, struc
     if (!take_name(value, kind_from_name, &facts->kind) && facts->problem == NULL)
       facts->problem = "unknown kind";
     return true;
-  case OTLP_IS_CATEGORY:
-    return take_text(value, &facts->category, &facts->has_category);
-  case OTLP_IS_TRACER:
-    return take_text(value, &facts->tracer, &facts->has_tracer);
-  case OTLP_IS_TRACE:
-    return take_text(value, &facts->trace, &facts->has_trace);
-  case OTLP_IS_CORRELATION:
-    return otlp_value_int(value, &facts->correlation_id);
   case OTLP_IS_BASIS:
     return take_basis(value, facts);
   case OTLP_IS_TRACK:
-    return take_track(value, place);
-  case OTLP_IS_TRACK_NAME:
-    return take_text(value, &place->name, NULL);
-  case OTLP_IS_HOST:
-    return take_text(value, &place->host, NULL);
-  case OTLP_IS_CLOCK:
-    return take_text(value, &place->clock, NULL);
-  case OTLP_IS_PROCESS:
-    return otlp_value_int(value, &place->process_id);
-  case OTLP_IS_THREAD:
-    return otlp_value_int(value, &place->thread_id);
-  case OTLP_IS_DEVICE:
-    return otlp_value_int(value, &place->device_id);
-  case OTLP_IS_STREAM:
-    return otlp_value_int(value, &place->stream_id);
+    return take_track(value, &facts->place);
   case OTLP_IS_OBSERVATION:
     return take_flag(value, 0, &facts->is_observation);
   case OTLP_IS_OPEN:
     return take_flag(value, 1, &facts->is_open);
-  case OTLP_IS_START:
-    return otlp_value_int(value, &facts->start_ns);
-  case OTLP_IS_END:
-    return otlp_value_int(value, &facts->end_ns);
   default:
     return false;
   }
@@ -157,7 +153,7 @@ static void take_attributes(struct otlp_model *model, const struct otlp_span *sp
       facts->place.has_thread = true;
       facts->place.thread = attribute->value;
     } else if (key->is_thread_name) {
-      (void)take_text(&attribute->value, &facts->place.thread_name, NULL);
+      (void)take_text(&attribute->value, &facts->place.thread_name);
     }
     *vector_add(&model->tags) = (struct otlp_tag){&attribute->value, key->role == OTLP_IS_TAG ? key->tag : key->full};
   }
@@ -197,7 +193,7 @@ static enum status find_trace(struct otlp_model *model, const struct otlp_run *r
 {
   struct otlp_trace_cache *cache = &model->trace;
   *ret_trace_id = 0;
-  if (facts->has_trace) {
+  if (facts->trace.at != NULL) {
     buf_clear(&model->text);
     buf_put(&model->text, facts->trace.at, facts->trace.length);
   } else if (span->trace_id.length == 0) {
@@ -215,7 +211,7 @@ static enum status find_trace(struct otlp_model *model, const struct otlp_run *r
   const char *text = model->text.length > 0 ? model->text.data : "";
   if (text[0] != 0 && (run->trace == NULL || strcmp(text, run->trace) != 0))
     XSP_TRY(import_trace(model->import, run->run_id, text, ret_trace_id, err));
-  if (!facts->has_trace) {
+  if (facts->trace.at == NULL) {
     memcpy(cache->text, span->trace_id.at, span->trace_id.length);
     cache->run = run;
     cache->length = span->trace_id.length;
@@ -252,9 +248,10 @@ static void take_level(struct otlp_model *model, const struct otlp_span *span, s
   }
   row->level = (uint8_t)facts->level;
   row->kind = (uint8_t)facts->kind;
-  row->category = facts->has_category ? import_string(model->import, facts->category.at, facts->category.length) : 0;
+  row->category =
+      facts->category.at != NULL ? import_string(model->import, facts->category.at, facts->category.length) : 0;
   bool is_kernel = row->level == XSP_LEVEL_KERNEL;
-  if (is_kernel && !facts->has_category && row->kind != XSP_KIND_LAUNCH &&
+  if (is_kernel && facts->category.at == NULL && row->kind != XSP_KIND_LAUNCH &&
       (row->kind == XSP_KIND_EXECUTION || facts->correlation_id == 0))
     row->category = model->category_kernel;
   if (is_kernel && !facts->has_kind && row->category == model->category_api && facts->correlation_id != 0)
@@ -314,7 +311,7 @@ enum status otlp_take_span(void *context, const struct otlp_span *span, struct e
   take_level(model, span, &facts, &row);
   row.correlation_id = facts.correlation_id;
   row.name = import_string(model->import, span->name.at, span->name.length);
-  row.tracer = !facts.has_tracer          ? model->scope_tracer
+  row.tracer = facts.tracer.at == NULL    ? model->scope_tracer
                : facts.tracer.length == 0 ? IMPORT_NO_TRACER
                                           : import_string(model->import, facts.tracer.at, facts.tracer.length);
   XSP_TRY(otlp_find_track(model, resource, place, &row.track_id, err));
