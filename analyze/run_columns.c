@@ -2,6 +2,8 @@
 // Loads the columns of one run, and finds rows by span id. Called by layers/rows.c and kernels/device_rows.c.
 #include "analyze/run_columns.h"
 
+#include "base/sorted.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,18 +41,12 @@ uint32_t run_columns_row(const struct run_columns *columns, int64_t id)
   uint64_t guess = (uint64_t)id - (uint64_t)spans->span_id[0];
   if (guess < spans->count && spans->span_id[guess] == id)
     return (uint32_t)guess;
-  size_t low = 0;
-  size_t high = spans->count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if ((columns->index != NULL ? columns->index[middle].id : spans->span_id[middle]) < id)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  if (low == spans->count || (columns->index != NULL ? columns->index[low].id : spans->span_id[low]) != id)
-    return ROW_NONE;
-  return columns->index != NULL ? columns->index[low].row : (uint32_t)low;
+  const int64_t *ids = columns->index != NULL ? &columns->index->id : spans->span_id;
+  size_t stride = columns->index != NULL ? sizeof *columns->index : sizeof *ids;
+  size_t at = sorted_lower_bound_i64(id, ids, spans->count, stride);
+  if (columns->index != NULL)
+    return at < spans->count && columns->index[at].id == id ? columns->index[at].row : ROW_NONE;
+  return at < spans->count && ids[at] == id ? (uint32_t)at : ROW_NONE;
 }
 
 static uint32_t category(struct store *store, const char *name)

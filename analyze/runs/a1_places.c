@@ -3,6 +3,7 @@
 #include "analyze/runs/a1_places.h"
 
 #include "base/saturate.h"
+#include "base/sorted.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,9 +52,8 @@ uint32_t places_process(const struct places *places, uint32_t track_id)
 {
   const struct store_track wanted = {.track_id = track_id};
   const struct known_track key = {.track = &wanted};
-  const struct known_track *track = places->track_count > 0 ? bsearch(&key, places->tracks, places->track_count,
-                                                                      sizeof *places->tracks, compare_track_ids)
-                                                            : NULL;
+  const struct known_track *track =
+      sorted_find(&key, places->tracks, places->track_count, sizeof *places->tracks, compare_track_ids);
   return track != NULL ? track->process : PLACE_NONE;
 }
 
@@ -63,6 +63,12 @@ static int compare_models(const void *left, const void *right)
 {
   const struct model_span *a = left, *b = right;
   return (a->span_id > b->span_id) - (a->span_id < b->span_id);
+}
+
+static int compare_ats(const void *left, const void *right)
+{
+  const struct place *a = left, *b = right;
+  return (a->at > b->at) - (a->at < b->at);
 }
 
 static int compare_places(const void *left, const void *right)
@@ -99,8 +105,7 @@ enum status places_load(struct question *question, const struct view_run *run, s
   for (size_t i = 0; i < run->observation_count; i++) {
     const struct store_observation *observation = &run->observations[i];
     const struct model_span wanted = {.span_id = observation->span_id};
-    const struct model_span *model =
-        model_count > 0 ? bsearch(&wanted, models, model_count, sizeof *models, compare_models) : NULL;
+    const struct model_span *model = sorted_find(&wanted, models, model_count, sizeof *models, compare_models);
     if (model == NULL)
       continue;
     struct place place = {.at = model->track_id,
@@ -119,23 +124,10 @@ enum status places_load(struct question *question, const struct view_run *run, s
 // The observations at `at` as [first, end) of `places`; empty where there is none.
 static size_t find_places(const struct place *places, size_t count, uint32_t at, size_t *ret_end)
 {
-  size_t low = 0, high = count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (places[middle].at < at)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  size_t first = low;
-  for (high = count; low < high;) {
-    size_t middle = low + (high - low) / 2;
-    if (places[middle].at <= at)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  *ret_end = low;
+  struct place key = {.at = at};
+  size_t first = sorted_lower_bound(&key, places, count, sizeof *places, compare_ats);
+  key.at++;
+  *ret_end = at == UINT32_MAX ? count : sorted_lower_bound(&key, places, count, sizeof *places, compare_ats);
   return first;
 }
 
@@ -150,31 +142,27 @@ static const struct place *choose(const struct places *places, uint32_t track_id
   return places->by_process;
 }
 
+// The first of [first, end) whose `times` (a member of list[0]) is after the instant.
+static size_t after(const int64_t *times, size_t first, size_t end, int64_t time_ns)
+{
+  const int64_t *from = (const int64_t *)(const void *)((const char *)times + first * sizeof(struct place));
+  if (time_ns == INT64_MAX)
+    return end;
+  return first + sorted_lower_bound_i64(time_ns + 1, from, end - first, sizeof(struct place));
+}
+
 const struct place *places_after(const struct places *places, uint32_t track_id, uint32_t process, int64_t time_ns)
 {
-  size_t low, end;
-  const struct place *list = choose(places, track_id, process, &low, &end);
-  for (size_t high = end; low < high;) {
-    size_t middle = low + (high - low) / 2;
-    if (list[middle].latest_end_ns <= time_ns)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low < end ? &list[low] : NULL;
+  size_t first, end;
+  const struct place *list = choose(places, track_id, process, &first, &end);
+  size_t at = after(&list->latest_end_ns, first, end, time_ns);
+  return at < end ? &list[at] : NULL;
 }
 
 const struct place *places_before(const struct places *places, uint32_t track_id, uint32_t process, int64_t time_ns)
 {
   size_t first, end;
   const struct place *list = choose(places, track_id, process, &first, &end);
-  size_t low = first;
-  for (size_t high = end; low < high;) {
-    size_t middle = low + (high - low) / 2;
-    if (list[middle].start_ns <= time_ns)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low > first ? &list[low - 1] : NULL;
+  size_t at = after(&list->start_ns, first, end, time_ns);
+  return at > first ? &list[at - 1] : NULL;
 }
