@@ -3,7 +3,6 @@
 // are told from their names, as those of NVTX ranges (format/range.h). See docs/importers.md.
 #include "format/range.h"
 #include "importers/lanes.h"
-#include "importers/trace_events/tags.h"
 #include "importers/trace_events/tracks.h"
 
 #include <string.h>
@@ -51,6 +50,29 @@ static uint32_t text_id(struct reading *reading, struct text text)
   return import_string(reading->import, text.at, text.length);
 }
 
+// All arguments as tags, each under its own key: whole numbers as integers, other numbers as doubles, true and false as 1
+// and 0, objects and arrays as their JSON text, numbers that neither type holds as text; null gives no tag.
+static void tag_event(struct reading *reading, int64_t span_id, const struct trace_event *event)
+{
+  struct import *import = reading->import;
+  for (size_t i = 0; i < event->argument_count; i++) {
+    const struct trace_value *value = &event->arguments[i].value;
+    int64_t integer = 0, run_id = reading->run_id;
+    double real = 0;
+    uint32_t key = text_id(reading, event->arguments[i].key);
+    if (value->type == TRACE_NONE || value->type == TRACE_NULL || key == 0)
+      continue;
+    if (value->type == TRACE_TRUE || value->type == TRACE_FALSE)
+      import_tag_int(import, run_id, span_id, key, value->type == TRACE_TRUE);
+    else if (value->type == TRACE_NUMBER && trace_int64(value, &integer))
+      import_tag_int(import, run_id, span_id, key, integer);
+    else if (value->type == TRACE_NUMBER && trace_is_fraction(value->raw) && trace_double(value, &real))
+      import_tag_double(import, run_id, span_id, key, real);
+    else
+      import_tag_text(import, run_id, span_id, key, text_id(reading, value->raw));
+  }
+}
+
 // A span of this event, but for where it lies and how long it lasts. Its tags are handed over at once.
 static struct store_span make_span(struct reading *reading, const struct trace_event *event)
 {
@@ -64,7 +86,7 @@ static struct store_span make_span(struct reading *reading, const struct trace_e
                             .flags = range.is_step ? STORE_SPAN_STEP : 0,
                             .name = import_string(import, range.name, range.name_length),
                             .category = text_id(reading, event->category)};
-  event_tags(import, reading->run_id, span.span_id, event);
+  tag_event(reading, span.span_id, event);
   if (range.sequence != RANGE_NO_NUMBER)
     import_tag_int(import, reading->run_id, span.span_id, reading->key_sequence, range.sequence);
   if (range.op_id != RANGE_NO_NUMBER)
@@ -150,7 +172,7 @@ static enum status read_end(struct reading *reading, const struct trace_event *e
     import_skip_many(reading->import, "negative duration", 2);
   else
     import_joined(reading->import);
-  event_tags(reading->import, reading->run_id, open->span_id, event);
+  tag_event(reading, open->span_id, event);
   return lanes_end(&reading->lanes, reading->import, lane, duration_ns, err);
 }
 
@@ -193,45 +215,18 @@ static enum status name_tracks(struct reading *reading, struct error *err)
 // Why events of this phase are no spans; NULL: they are, or metadata.
 static const char *phase_reason(char phase)
 {
-  switch (phase) {
-  case 'X':
-  case 'B':
-  case 'E':
-  case 'b':
-  case 'e':
-  case 'S':
-  case 'F':
-  case 'M':
-    return NULL;
-  case 'i':
-  case 'I':
-  case 'R':
-  case 'n':
-  case 'T':
-  case 'p':
-    return "instant";
-  case 'C':
-    return "counter";
-  case 's':
-  case 't':
-  case 'f':
-    return "flow";
-  case 'P':
-    return "sample";
-  case 'N':
-  case 'O':
-  case 'D':
-    return "object";
-  case 'v':
-  case 'V':
-    return "memory dump";
-  case 'c':
-    return "clock";
-  case 0:
+  static const struct {
+    const char *phases, *reason;
+  } rows[] = {
+      {"XBEbeSFM", NULL}, {"iIRnTp", "instant"}, {"C", "counter"},      {"stf", "flow"},
+      {"P", "sample"},    {"NOD", "object"},     {"vV", "memory dump"}, {"c", "clock"},
+  };
+  if (phase == 0)
     return "no phase";
-  default:
-    return "unknown phase";
-  }
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    if (strchr(rows[i].phases, phase) != NULL)
+      return rows[i].reason;
+  return "unknown phase";
 }
 
 static enum status read_event(struct reading *reading, const struct trace_event *event, struct error *err)

@@ -190,21 +190,13 @@ static bool read_short_decimal(struct text text, double *ret_number)
   return true;
 }
 
-static bool is_whole(struct text number)
-{
-  for (size_t i = 0; i < number.length; i++)
-    if (number.at[i] == '.' || number.at[i] == 'e' || number.at[i] == 'E')
-      return false;
-  return true;
-}
-
 static void tag_number(struct kineto *kineto, int64_t span_id, uint32_t key, const struct trace_value *value)
 {
   int64_t whole;
   double real;
   if (trace_int64(value, &whole))
     import_tag_int(kineto->import, kineto->run_id, span_id, key, whole);
-  else if (read_short_decimal(value->raw, &real) || (!is_whole(value->raw) && trace_double(value, &real)))
+  else if (read_short_decimal(value->raw, &real) || (trace_is_fraction(value->raw) && trace_double(value, &real)))
     import_tag_double(kineto->import, kineto->run_id, span_id, key, real);
   else // beyond int64 or double: as it stands
     import_tag_text(kineto->import, kineto->run_id, span_id, key,

@@ -3,7 +3,6 @@
 // profiling began. Nodes are layers with the tags that `xsp profile` gives them, model_run is a prediction, the rest is
 // application; kernels of a GPU name their node. See docs/importers.md.
 #include "importers/importer.h"
-#include "importers/trace_events/tags.h"
 #include "importers/trace_events/trace_events.h"
 #include "importers/trace_events/tracks.h"
 

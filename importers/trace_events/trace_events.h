@@ -72,7 +72,8 @@ static inline bool trace_int64(const struct trace_value *value,
   *ret_value = value->whole;
   return true;
 }
-bool trace_double(const struct trace_value *value, double *ret_value);                     // finite numbers
+bool trace_double(const struct trace_value *value, double *ret_value); // finite numbers
+bool trace_is_fraction(struct text number); // with a point or an exponent: meant as a real number
 const struct trace_argument *trace_find(const struct trace_event *event, const char *key); // the last of that key; NULL
 
 #endif

@@ -14,6 +14,14 @@ bool text_is(struct text text, const char *literal)
   return text.length == length && memcmp(text.at, literal, length) == 0;
 }
 
+bool trace_is_fraction(struct text number)
+{
+  for (size_t i = 0; i < number.length; i++)
+    if (number.at[i] == '.' || number.at[i] == 'e' || number.at[i] == 'E')
+      return true;
+  return false;
+}
+
 // Without the reader's help: negative numbers, long ones, and numbers in quotes.
 bool trace_any_int64(const struct trace_value *value, int64_t *ret_value)
 {
