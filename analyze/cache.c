@@ -123,7 +123,7 @@ static enum status load_rows(struct analyze_cache *cache, struct store *store, c
                              const struct layer_choice *choice, const struct device_rows_wanted *wanted,
                              struct cached_rows **ret_entry, struct error *err)
 {
-  struct cached_rows *entry = calloc(1, sizeof *entry);
+  struct cached_rows *entry = memory_new(1, sizeof *entry);
   *entry = (struct cached_rows){.next = cache->rows, .run = run, .choice = *choice, .wanted = *wanted};
   enum status status = layer_rows_load(store, run, choice, wanted, &entry->arena, &entry->rows, err);
   if (status != STATUS_OK) {

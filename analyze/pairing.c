@@ -1,62 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs items by key. Called once per layer and per kernel execution: one lookup each, no allocation.
+// Pairs items by key. Called once per layer and per kernel execution: one look-up each.
 #include "analyze/pairing.h"
 
-#include <stdbool.h>
-#include <string.h>
-
-struct pairing_slot {
-  struct pairing_key key;
-  uint32_t first, last; // pairs of the key; PAIRING_NONE: a free slot
-  uint32_t current;     // the pair placed last in `sequence`
-  uint32_t sequence;
-};
-
-static struct pairing_slot *find(const struct pairing *pairing, struct pairing_key key)
+// The pairs of a key; *ret_is_new: there are none yet.
+static struct pairing_group *group_of(struct pairing *pairing, struct map_key key, bool *ret_is_new)
 {
-  uint64_t hash = key.a * UINT64_C(0x9e3779b97f4a7c15);
-  hash = (hash ^ hash >> 29 ^ key.b) * UINT64_C(0xbf58476d1ce4e5b9);
-  size_t at = (size_t)(hash ^ hash >> 31) & pairing->mask;
-  for (;; at = (at + 1) & pairing->mask) {
-    struct pairing_slot *slot = &pairing->slots[at];
-    if (slot->first == PAIRING_NONE || (slot->key.a == key.a && slot->key.b == key.b))
-      return slot;
+  uint64_t *at = map_at(&pairing->places, key, ret_is_new);
+  if (*ret_is_new) {
+    *at = pairing->groups.count;
+    (void)vector_add(&pairing->groups);
   }
-}
-
-static void make_slots(struct pairing *pairing, size_t count)
-{
-  pairing->slots = arena_alloc_array(pairing->arena, count, sizeof *pairing->slots);
-  pairing->mask = count - 1;
-  for (size_t i = 0; i < count; i++)
-    pairing->slots[i].first = PAIRING_NONE;
-}
-
-// The slot of `key`, with room for one more key.
-static struct pairing_slot *slot_of(struct pairing *pairing, struct pairing_key key)
-{
-  if (pairing->key_count * 2 > pairing->mask) {
-    const struct pairing_slot *slots = pairing->slots;
-    size_t count = pairing->mask + 1;
-    make_slots(pairing, count * 4);
-    for (size_t i = 0; i < count; i++)
-      if (slots[i].first != PAIRING_NONE)
-        *find(pairing, slots[i].key) = slots[i];
-  }
-  return find(pairing, key);
-}
-
-static void fill_slot(struct pairing *pairing, struct pairing_slot *slot, struct pairing_key key, uint32_t pair)
-{
-  *slot = (struct pairing_slot){.key = key, .first = pair, .last = pair};
-  pairing->key_count++;
+  return &pairing->groups.items[*at];
 }
 
 void pairing_start(struct pairing *pairing, struct arena *arena, size_t pairs_most)
 {
   *pairing = (struct pairing){.arena = arena, .first = PAIRING_NONE, .previous = PAIRING_NONE};
   pairing->pairs = arena_alloc_array(arena, pairs_most + 1, sizeof *pairing->pairs);
-  make_slots(pairing, 256);
+}
+
+void pairing_done(struct pairing *pairing)
+{
+  map_done(&pairing->places);
+  vector_done(&pairing->groups);
 }
 
 void pairing_sequence(struct pairing *pairing)
@@ -75,34 +41,35 @@ uint32_t pairing_append(struct pairing *pairing)
   return at;
 }
 
-uint32_t pairing_place(struct pairing *pairing, struct pairing_key key)
+uint32_t pairing_place(struct pairing *pairing, struct map_key key)
 {
-  struct pairing_slot *slot = slot_of(pairing, key);
-  bool is_new = slot->first == PAIRING_NONE;
-  uint32_t at = is_new                                ? PAIRING_NONE
-                : slot->sequence != pairing->sequence ? slot->first
-                                                      : pairing->pairs[slot->current].next_occurrence;
+  bool is_new;
+  struct pairing_group *group = group_of(pairing, key, &is_new);
+  uint32_t at = is_new                                 ? PAIRING_NONE
+                : group->sequence != pairing->sequence ? group->first
+                                                       : pairing->pairs[group->current].next_occurrence;
   if (at == PAIRING_NONE) {
     at = pairing_append(pairing);
     if (is_new) {
-      fill_slot(pairing, slot, key, at);
+      *group = (struct pairing_group){.first = at, .last = at};
     } else {
-      pairing->pairs[at].occurrence = pairing->pairs[slot->last].occurrence + 1;
-      pairing->pairs[slot->last].next_occurrence = at;
-      slot->last = at;
+      pairing->pairs[at].occurrence = pairing->pairs[group->last].occurrence + 1;
+      pairing->pairs[group->last].next_occurrence = at;
+      group->last = at;
     }
   }
-  slot->sequence = pairing->sequence;
-  slot->current = at;
+  group->sequence = pairing->sequence;
+  group->current = at;
   pairing->previous = at;
   return at;
 }
 
-void pairing_alias(struct pairing *pairing, struct pairing_key key, uint32_t pair)
+void pairing_alias(struct pairing *pairing, struct map_key key, uint32_t pair)
 {
-  struct pairing_slot *slot = slot_of(pairing, key);
-  if (slot->first == PAIRING_NONE)
-    fill_slot(pairing, slot, key, pair);
+  bool is_new;
+  struct pairing_group *group = group_of(pairing, key, &is_new);
+  if (is_new)
+    *group = (struct pairing_group){.first = pair, .last = pair};
 }
 
 void pairing_order(const struct pairing *pairing, const size_t *is_first, uint32_t *ret_order)

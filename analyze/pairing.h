@@ -8,39 +8,44 @@
 #define XSP_ANALYZE_PAIRING_H
 
 #include "base/arena.h"
+#include "base/map.h"
+#include "base/vector.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
 #define PAIRING_NONE UINT32_MAX
 
-struct pairing_key {
-  uint64_t a, b;
-};
 struct pairing_pair {
   uint32_t next;       // in order
   uint32_t occurrence; // among pairs of equal key
   uint32_t next_occurrence;
 };
-struct pairing {
+struct pairing_group { // of equal key
+  uint32_t first, last;
+  uint32_t current; // the pair placed last in `sequence`
+  uint32_t sequence;
+};
+struct pairing { // {0}: pairing_done is fine
   struct arena *arena;
-  struct pairing_slot *slots; // keys, open addressing
-  size_t mask, key_count;
-  struct pairing_pair *pairs;
+  struct map places; // key to its place in groups
+  VECTOR(struct pairing_group) groups;
+  struct pairing_pair *pairs; // in the arena
   size_t count;
   uint32_t first; // in order
   uint32_t previous, sequence;
 };
 
-// At most `pairs_most` pairs will be added. All memory is the arena's.
+// At most `pairs_most` pairs will be added.
 void pairing_start(struct pairing *pairing, struct arena *arena, size_t pairs_most);
+void pairing_done(struct pairing *pairing);
 void pairing_sequence(struct pairing *pairing); // begins the next sequence
 // The pair of the sequence's next item: pairing->count as it was before the call, if it is new.
-uint32_t pairing_place(struct pairing *pairing, struct pairing_key key);
+uint32_t pairing_place(struct pairing *pairing, struct map_key key);
 // As pairing_place for a key that no other item has; nothing will be found by it.
 uint32_t pairing_append(struct pairing *pairing);
 // Items of `key` in further sequences pair with `pair`, too.
-void pairing_alias(struct pairing *pairing, struct pairing_key key, uint32_t pair);
+void pairing_alias(struct pairing *pairing, struct map_key key, uint32_t pair);
 // The pairs in order: first those for which is_first, then the others. Room for pairing->count places.
 void pairing_order(const struct pairing *pairing, const size_t *is_first, uint32_t *ret_order);
 

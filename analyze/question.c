@@ -2,6 +2,7 @@
 // Runs one analysis for every experiment of the stores and turns the answers into tables. Helpers that all analyses share.
 #include "analyze/cache.h"
 #include "analyze/experiment_names.h"
+#include "base/memory.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -73,7 +74,7 @@ void question_note_from(struct question *question, const char *level, const char
 double question_statistic(const struct question *question, const double *values, size_t count)
 {
   double few[64];
-  double *known = count <= 64 ? few : malloc(count * sizeof *known);
+  double *known = count <= 64 ? few : memory_new(count, sizeof *known);
   size_t known_count = 0;
   for (size_t i = 0; i < count; i++)
     if (!isnan(values[i]))

@@ -98,14 +98,14 @@ static uint32_t layer_of(const struct call_range *range, const struct device_row
   return device->item == ROW_NONE ? KERNEL_NO_LAYER : range->run->rows->items[device->item].layer;
 }
 
-static struct pairing_key key(uint32_t layer, uint32_t ordinal, uint32_t name)
+static struct map_key key(uint32_t layer, uint32_t ordinal, uint32_t name)
 {
-  return (struct pairing_key){(uint64_t)layer << 32 | ordinal, name};
+  return (struct map_key){(uint64_t)layer << 32 | ordinal, name};
 }
 
 // Kernels pair by layer, ordinal in the layer, and name. Where only one of the two sets has layers, its metrics are joined
 // by the place in the observation.
-static struct pairing_key key_of(struct calls *all, size_t range_index, uint32_t layer, uint32_t name, uint32_t place)
+static struct map_key key_of(struct calls *all, size_t range_index, uint32_t layer, uint32_t name, uint32_t place)
 {
   bool is_measured = range_index < all->measured_ranges;
   if (!all->has_layers || (!is_measured && !all->metric_has_layers))
@@ -132,7 +132,7 @@ static void pair_range(struct calls *all, size_t range_index)
     if (device->name == DEVICE_COPY)
       continue;
     uint32_t layer = layer_of(range, device);
-    struct pairing_key key_here = key_of(all, range_index, layer, device->name, place);
+    struct map_key key_here = key_of(all, range_index, layer, device->name, place);
     size_t known = pairing->count;
     // A single range has nothing to pair with.
     uint32_t at = all->range_count > 1 ? pairing_place(pairing, key_here) : pairing_append(pairing);
@@ -178,7 +178,7 @@ static void list_names(struct question *question, struct kernels *kernels, struc
   pairing_start(&groups, arena, kernels->count);
   for (size_t i = 0; i < kernels->count; i++) {
     pairing_sequence(&groups); // equal names pair
-    uint32_t group = pairing_place(&groups, (struct pairing_key){names[i], 0});
+    uint32_t group = pairing_place(&groups, (struct map_key){names[i], 0});
     if (group == kernels->name_count) {
       kernels->names[group] = store_text(question->view->store, names[i], NULL);
       keep_text(&keep, &kernels->names[group]);
@@ -187,6 +187,7 @@ static void list_names(struct question *question, struct kernels *kernels, struc
     kernels->items[i].name_group = group;
     kernels->items[i].name = kernels->names[group];
   }
+  pairing_done(&groups);
   keep_done(&keep);
 }
 
@@ -365,6 +366,7 @@ enum status kernels_load(struct question *question, int64_t batch_size, enum ker
   all.has_layers = has_layers(ret_kernels->set);
   all.metric_has_layers = has_layers(ret_kernels->metric_set);
   enum status status = pair(question, &all, err);
+  pairing_done(&all.pairing);
   arena_done(&arena);
   return status;
 }

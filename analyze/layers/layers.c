@@ -35,7 +35,7 @@ static void pair_observation(struct layers *layers, struct pairing *pairing, str
     struct layer_row *item = &observed->items[i];
     uint64_t index = item->is_indexed ? (uint64_t)item->index : 0;
     size_t known = pairing->count;
-    uint32_t at = pairing_place(pairing, (struct pairing_key){index, (uint64_t)item->name << 1 | item->is_indexed});
+    uint32_t at = pairing_place(pairing, (struct map_key){index, (uint64_t)item->name << 1 | item->is_indexed});
     struct layer *layer = &pairs[at];
     if (pairing->count > known)
       *layer = (struct layer){
@@ -185,6 +185,7 @@ enum status layers_load_parts(struct question *question, struct layers_part *par
   for (size_t i = 0; i < all; i++)
     ret_layers->kernels[i] = observed[i].kernels;
   list_layers(question, &pairing, pairs, ret_layers);
+  pairing_done(&pairing);
   return STATUS_OK;
 }
 
