@@ -4,24 +4,20 @@
 //
 // Numbers are kept where they can be (so that a trace that was exported comes back with its ids): the first that claims
 // one has it, without its top bit; what collides gets another. An id is fixed when it is first mentioned, as a span or as
-// a parent: children come before their parents in most files. 16 bytes an entry, 24 to 48 bytes a span.
+// a parent: children come before their parents in most files.
 #ifndef XSP_OTLP_IDS_H
 #define XSP_OTLP_IDS_H
+
+#include "base/map.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct otlp_id_entry {
-  uint64_t number; // 0: a free slot
-  uint32_t trace;
-  uint32_t state; // private to ids.c
-};
-struct otlp_ids { // starts as {0}
-  struct otlp_id_entry *entries;
-  size_t count, capacity;
-  uint64_t seed;
-  uint32_t given;      // ids that had to be made up
+struct otlp_ids {      // starts as {0}
+  struct map owners;   // id to who has it: the number's top bit << 32 | its trace
+  struct map others;   // (number, trace) to the id that was made up for it
+  uint64_t given;      // ids that had to be made up
   size_t absent_count; // mentioned as parents, and no spans so far
 };
 
