@@ -3,23 +3,14 @@
 // range, on text that anyone may have written: one pass over it, no allocation, no recursion, no locale.
 #include "format/range.h"
 
+#include "base/slice.h"
+
 #include <xsp/span.h>
 
 #include <string.h>
 #include <strings.h>
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
-
-struct slice {
-  const char *at;
-  size_t length;
-};
-
-static bool begins(struct slice text, const char *prefix)
-{
-  size_t length = strlen(prefix);
-  return text.length >= length && memcmp(text.at, prefix, length) == 0;
-}
 
 static bool is_digit(char byte)
 {
@@ -33,7 +24,7 @@ static bool is_word(char byte)
 
 static struct slice without(struct slice text, size_t count)
 {
-  return (struct slice){text.at + count, text.length - count};
+  return (struct slice){text.data + count, text.length - count};
 }
 
 // ---- globs
@@ -123,15 +114,15 @@ static bool is_node_domain(const char *domain)
 // Decimal number at the beginning of *text, which must end there or go on with ", ". False: not so, or beyond int64.
 static bool take_number(struct slice *text, int64_t *ret_number)
 {
-  bool negative = text->length > 0 && text->at[0] == '-';
+  bool negative = text->length > 0 && text->data[0] == '-';
   size_t at = negative;
   int64_t number = 0;
-  if (at == text->length || !is_digit(text->at[at]))
+  if (at == text->length || !is_digit(text->data[at]))
     return false;
-  for (; at < text->length && is_digit(text->at[at]); at++)
-    if (__builtin_mul_overflow(number, 10, &number) || __builtin_sub_overflow(number, text->at[at] - '0', &number))
+  for (; at < text->length && is_digit(text->data[at]); at++)
+    if (__builtin_mul_overflow(number, 10, &number) || __builtin_sub_overflow(number, text->data[at] - '0', &number))
       return false;
-  if (at < text->length && text->at[at] != ',')
+  if (at < text->length && text->data[at] != ',')
     return false;
   if (!negative && __builtin_sub_overflow(0, number, &number))
     return false;
@@ -144,15 +135,15 @@ static bool take_number(struct slice *text, int64_t *ret_number)
 static bool take_list(struct slice *text, struct slice *ret_list)
 {
   size_t depth = 0;
-  if (text->length == 0 || text->at[0] != '[')
+  if (text->length == 0 || text->data[0] != '[')
     return false;
   for (size_t at = 0; at < text->length; at++) {
-    if (text->at[at] == '[')
+    if (text->data[at] == '[')
       depth++;
-    else if (text->at[at] == ']')
+    else if (text->data[at] == ']')
       depth--;
     if (depth == 0) {
-      *ret_list = (struct slice){text->at, at + 1};
+      *ret_list = (struct slice){text->data, at + 1};
       *text = without(*text, at + 1);
       return true;
     }
@@ -166,20 +157,20 @@ static bool take_field(struct slice *text, struct range *range)
 {
   static const char seq[] = ", seq = ", op_id[] = ", op_id = ", sizes[] = ", sizes = ";
   struct slice rest;
-  if (begins(*text, seq) && range->sequence == RANGE_NO_NUMBER) {
+  if (slice_starts_with(*text, seq) && range->sequence == RANGE_NO_NUMBER) {
     rest = without(*text, sizeof seq - 1);
     if (!take_number(&rest, &range->sequence))
       return false;
-  } else if (begins(*text, op_id) && range->op_id == RANGE_NO_NUMBER) {
+  } else if (slice_starts_with(*text, op_id) && range->op_id == RANGE_NO_NUMBER) {
     rest = without(*text, sizeof op_id - 1);
     if (!take_number(&rest, &range->op_id))
       return false;
-  } else if (begins(*text, sizes) && range->sizes == NULL) {
+  } else if (slice_starts_with(*text, sizes) && range->sizes == NULL) {
     struct slice list;
     rest = without(*text, sizeof sizes - 1);
     if (!take_list(&rest, &list))
       return false;
-    range->sizes = list.at;
+    range->sizes = list.data;
     range->sizes_length = list.length;
   } else {
     return false;
@@ -194,14 +185,14 @@ static void read_fields(struct slice text, struct range *range)
 {
   struct slice rest = text;
   while (rest.length > 0) {
-    const char *comma = memchr(rest.at, ',', rest.length);
+    const char *comma = memchr(rest.data, ',', rest.length);
     if (comma == NULL)
       return;
-    rest = without(rest, (size_t)(comma - rest.at));
+    rest = without(rest, (size_t)(comma - rest.data));
     // A list that never closes is read to the end of the text: nothing after it can be a field of this name.
-    bool is_list = begins(rest, ", sizes = [");
+    bool is_list = slice_starts_with(rest, ", sizes = [");
     if (take_field(&rest, range)) {
-      range->name_length = (size_t)(comma - text.at);
+      range->name_length = (size_t)(comma - text.data);
       while (take_field(&rest, range)) {
       }
       return;
@@ -217,18 +208,18 @@ static bool is_forward_layer(struct slice text)
 {
   static const char word[] = "forwardLayer";
   const size_t length = sizeof word - 1;
-  const char *at = memmem(text.at, text.length, word, length);
+  const char *at = memmem(text.data, text.length, word, length);
   if (at == NULL)
     return false;
   const char *end = at + length;
-  return (at == text.at || !is_word(at[-1])) && (end == text.at + text.length || !is_word(*end));
+  return (at == text.data || !is_word(at[-1])) && (end == text.data + text.length || !is_word(*end));
 }
 
 static bool is_operator(struct slice text, const struct range *range)
 {
   if (range->name_length > 0 && (range->sequence != RANGE_NO_NUMBER || range->op_id != RANGE_NO_NUMBER))
     return true;
-  return (begins(text, "aten::") && text.length > strlen("aten::")) || is_forward_layer(text);
+  return (slice_starts_with(text, "aten::") && text.length > strlen("aten::")) || is_forward_layer(text);
 }
 
 // "ProfilerStep#12": PyTorch's own step, whatever wrote it down.
@@ -236,9 +227,9 @@ static bool is_framework_step(struct slice name)
 {
   static const char step[] = "ProfilerStep#";
   size_t at = sizeof step - 1;
-  if (!begins(name, step) || name.length == at)
+  if (!slice_starts_with(name, step) || name.length == at)
     return false;
-  while (at < name.length && is_digit(name.at[at]))
+  while (at < name.length && is_digit(name.data[at]))
     at++;
   return at == name.length;
 }
