@@ -160,8 +160,9 @@ static uint32_t reserve(struct pending_series *series, enum series_name name, si
       to[i] = (type)rows[i].field;                                                                                     \
   } while (0)
 
-static void append_spans(struct pending_series *series, const struct store_span *restrict rows, uint32_t count)
+static void append_spans(struct pending_series *series, const void *from, uint32_t count)
 {
+  const struct store_span *restrict rows = from;
   COPY(int64_t, STORE_SPAN_ID, span_id);
   COPY(int64_t, STORE_RECORDED_PARENT_ID, recorded_parent_id);
   COPY(int64_t, STORE_START_NS, start_ns);
@@ -179,8 +180,9 @@ static void append_spans(struct pending_series *series, const struct store_span 
 
 // A text's id is the lower half of the value (the file's integers are little-endian, see chunk.c); a mask, not a branch:
 // texts and numbers come in any order.
-static void append_tags(struct pending_series *series, const struct store_tag *restrict rows, uint32_t count)
+static void append_tags(struct pending_series *series, const void *from, uint32_t count)
 {
+  const struct store_tag *restrict rows = from;
   COPY(int64_t, TAG_SPAN_ID, span_id);
   COPY(uint32_t, TAG_KEY, key);
   COPY(uint8_t, TAG_TYPE, type);
@@ -224,6 +226,28 @@ static const char *find_bad_tag(const struct store *store, const struct store_ta
                          : NULL;
 }
 
+static enum status add_rows(struct store *store, struct pending_run *run, enum series_name name, const char *rows,
+                            size_t count, struct error *err)
+{
+  struct pending_series *series = &run->series[name];
+  const size_t row_bytes = name == SERIES_SPAN ? sizeof(struct store_span) : sizeof(struct store_tag);
+  while (count > 0) {
+    uint32_t fits = reserve(series, name, count);
+    for (uint32_t from = 0; from < fits; from += SLICE_ROWS) {
+      uint32_t slice = fits - from < SLICE_ROWS ? fits - from : SLICE_ROWS;
+      (name == SERIES_SPAN ? append_spans : append_tags)(series, rows + from * row_bytes, slice);
+      series->row_count += slice;
+    }
+    store->dirty_count += !series->is_dirty;
+    series->is_dirty = true;
+    rows += fits * row_bytes;
+    count -= fits;
+    if (series->row_count == STORE_CHUNK_ROWS)
+      XSP_TRY(write_part(store, run, name, err));
+  }
+  return STATUS_OK;
+}
+
 enum status store_add_spans(struct store *store, int64_t run_id, const struct store_span *spans, size_t count,
                             struct error *err)
 {
@@ -234,22 +258,7 @@ enum status store_add_spans(struct store *store, int64_t run_id, const struct st
   struct pending_run *run = pending_find(store, run_id);
   if (run->has_derived && count > 0)
     XSP_TRY(store_drop_derived(store, run_id, err));
-  struct pending_series *series = &run->series[SERIES_SPAN];
-  while (count > 0) {
-    uint32_t fits = reserve(series, SERIES_SPAN, count);
-    for (uint32_t from = 0; from < fits; from += SLICE_ROWS) {
-      uint32_t rows = fits - from < SLICE_ROWS ? fits - from : SLICE_ROWS;
-      append_spans(series, spans + from, rows);
-      series->row_count += rows;
-    }
-    store->dirty_count += !series->is_dirty;
-    series->is_dirty = true;
-    spans += fits;
-    count -= fits;
-    if (series->row_count == STORE_CHUNK_ROWS)
-      XSP_TRY(write_part(store, run, SERIES_SPAN, err));
-  }
-  return STATUS_OK;
+  return add_rows(store, run, SERIES_SPAN, (const char *)spans, count, err);
 }
 
 enum status store_add_tags(struct store *store, int64_t run_id, const struct store_tag *tags, size_t count,
@@ -259,21 +268,5 @@ enum status store_add_tags(struct store *store, int64_t run_id, const struct sto
   const char *why = find_bad_tag(store, tags, count);
   if (why != NULL)
     return error_set(err, STATUS_INPUT, "cannot store tags", store->path, NULL, "%s", why);
-  struct pending_run *run = pending_find(store, run_id);
-  struct pending_series *series = &run->series[SERIES_TAG];
-  while (count > 0) {
-    uint32_t fits = reserve(series, SERIES_TAG, count);
-    for (uint32_t from = 0; from < fits; from += SLICE_ROWS) {
-      uint32_t rows = fits - from < SLICE_ROWS ? fits - from : SLICE_ROWS;
-      append_tags(series, tags + from, rows);
-      series->row_count += rows;
-    }
-    store->dirty_count += !series->is_dirty;
-    series->is_dirty = true;
-    tags += fits;
-    count -= fits;
-    if (series->row_count == STORE_CHUNK_ROWS)
-      XSP_TRY(write_part(store, run, SERIES_TAG, err));
-  }
-  return STATUS_OK;
+  return add_rows(store, pending_find(store, run_id), SERIES_TAG, (const char *)tags, count, err);
 }
