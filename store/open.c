@@ -96,7 +96,7 @@ enum status store_configure(struct store *store, struct error *err)
   sqlite3 *db = store->db;
   sqlite3_extended_result_codes(db, 1);
   sqlite3_limit(db, SQLITE_LIMIT_LENGTH, LARGEST_VALUE_BYTES);
-  if (table_span_register(db, &store->reader) != SQLITE_OK || table_tag_register(db, &store->reader) != SQLITE_OK)
+  if (table_register(db, &store->reader) != SQLITE_OK)
     return problem_sqlite(err, what, store->path, db);
   return STATUS_OK;
 }

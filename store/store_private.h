@@ -88,8 +88,7 @@ enum status writer_failed(struct store *store, struct error *err);              
 sqlite3_stmt *writer_statement(struct store *store, enum writer_statement which); // NULL: see writer_failed
 enum status writer_step(struct store *store, sqlite3_stmt *statement, struct error *err) MUST_CHECK; // runs, resets
 
-// table_span.c, table_tag.c
-int table_span_register(sqlite3 *db, struct reader *reader);
-int table_tag_register(sqlite3 *db, struct reader *reader);
+// table_kinds.c: the virtual tables
+int table_register(sqlite3 *db, struct reader *reader);
 
 #endif

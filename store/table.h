@@ -30,10 +30,12 @@ struct table_column {
   bool is_range; // <, <=, >, >= may prune
 };
 struct table_kind {
+  const char *name;
   enum series_name series;
   const struct table_column *columns;
   unsigned column_count;
   unsigned unique; // SQL column that is unique within a run; column_count: none
+  enum status (*put_own)(struct scan *scan, int column, sqlite3_context *context, struct error *err); // RENDER_OWN
 };
 
 // One object for every use of the table in statements of one connection.
