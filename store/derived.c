@@ -18,9 +18,8 @@ static enum status write_observations(struct store *store, int64_t run_id, const
   if (sqlite3_exec(store->db, sql, NULL, NULL, NULL) != SQLITE_OK)
     return writer_failed(store, err);
   for (size_t i = 0; i < count; i++) {
-    sqlite3_stmt *statement = writer_statement(store, STATEMENT_OBSERVATION);
-    if (statement == NULL)
-      return writer_failed(store, err);
+    sqlite3_stmt *statement = NULL;
+    XSP_TRY(writer_start(store, STATEMENT_OBSERVATION, &statement, err));
     sqlite3_bind_int64(statement, 1, run_id);
     sqlite3_bind_int64(statement, 2, observations[i].observation);
     if (observations[i].span_id == 0)

@@ -70,9 +70,8 @@ enum status pending_write_column(struct store *store, int64_t run_id, enum serie
   const struct column_kind *kind = &series_kinds[series].columns[column];
   struct chunk_blob blob;
   chunk_encode(store->reader.codec, kind->type, values, count, &blob);
-  sqlite3_stmt *statement = writer_statement(store, STATEMENT_CHUNK);
-  if (statement == NULL)
-    return writer_failed(store, err);
+  sqlite3_stmt *statement = NULL;
+  XSP_TRY(writer_start(store, STATEMENT_CHUNK, &statement, err));
   sqlite3_bind_int64(statement, 1, run_id);
   sqlite3_bind_text(statement, 2, series_kinds[series].name, -1, SQLITE_STATIC);
   sqlite3_bind_int64(statement, 3, part);
@@ -111,9 +110,8 @@ static enum status write_strings(struct store *store, struct error *err)
   while (store->strings_written < strings_count(&store->strings)) {
     uint32_t left = strings_count(&store->strings) - store->strings_written;
     uint32_t rows = left >= WRITER_STRINGS ? WRITER_STRINGS : 1;
-    sqlite3_stmt *statement = writer_statement(store, rows == 1 ? STATEMENT_STRING : STATEMENT_STRINGS);
-    if (statement == NULL)
-      return writer_failed(store, err);
+    sqlite3_stmt *statement = NULL;
+    XSP_TRY(writer_start(store, rows == 1 ? STATEMENT_STRING : STATEMENT_STRINGS, &statement, err));
     for (uint32_t i = 0; i < rows; i++) {
       struct slice text = interner_text(&store->strings.texts, store->strings_written + i);
       sqlite3_bind_text64(statement, (int)i + 1, text.data, text.length, SQLITE_STATIC, SQLITE_UTF8);

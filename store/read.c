@@ -1,56 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 // Typed reading of plain tables into the caller's arena. Called by every stage after the store.
+#include "base/vector.h"
 #include "store/problem.h"
 #include "store/store_private.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char what[] = "cannot read trace";
 
 // ---- plain tables ----------------------------------------------------------------------------------------------------
-// One query whose rows become elements of an array in an arena. `count_sql` is asked first.
+// One query whose rows become elements of an array in an arena.
 struct listing {
-  struct store *store;
-  struct arena *arena;
-  const char *count_sql, *sql;
-  int64_t key; // ?1 of both
+  const char *sql; // of ?1, a key
   size_t row_size;
   // Fills one zeroed element.
   void (*read_row)(sqlite3_stmt *row, struct arena *arena, void *ret_element);
 };
 
-static enum status count_rows(const struct listing *listing, size_t *ret_count, struct error *err)
+static enum status list(const struct listing *listing, struct store *store, int64_t key, struct arena *arena,
+                        void *ret_array, size_t *ret_count, struct error *err)
 {
-  struct store *store = listing->store;
-  sqlite3_stmt *statement = NULL;
-  if (sqlite3_prepare_v2(store->db, listing->count_sql, -1, &statement, NULL) != SQLITE_OK)
-    return problem_sqlite(err, what, store->path, store->db);
-  sqlite3_bind_int64(statement, 1, listing->key);
-  *ret_count = sqlite3_step(statement) == SQLITE_ROW ? (size_t)sqlite3_column_int64(statement, 0) : 0;
-  if (sqlite3_finalize(statement) != SQLITE_OK)
-    return problem_sqlite(err, what, store->path, store->db);
-  return STATUS_OK;
-}
-
-static enum status list(const struct listing *listing, void *ret_array, size_t *ret_count, struct error *err)
-{
-  struct store *store = listing->store;
-  size_t room = 0;
-  XSP_TRY(count_rows(listing, &room, err));
-  char *array = arena_alloc_array(listing->arena, room + 1, listing->row_size);
   sqlite3_stmt *statement = NULL;
   if (sqlite3_prepare_v2(store->db, listing->sql, -1, &statement, NULL) != SQLITE_OK)
     return problem_sqlite(err, what, store->path, store->db);
-  sqlite3_bind_int64(statement, 1, listing->key);
-  size_t count = 0;
-  enum status status = STATUS_OK;
-  int code = SQLITE_ROW;
-  while (count < room && (code = sqlite3_step(statement)) == SQLITE_ROW)
-    listing->read_row(statement, listing->arena, array + count++ * listing->row_size);
-  if (code != SQLITE_ROW && code != SQLITE_DONE)
-    status = problem_sqlite(err, what, store->path, store->db);
+  sqlite3_bind_int64(statement, 1, key);
+  char *rows = NULL;
+  size_t count = 0, capacity = 0;
+  int code;
+  while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+    rows = vector_room(rows, count, &capacity, 1, listing->row_size);
+    void *row = memset(rows + count++ * listing->row_size, 0, listing->row_size);
+    listing->read_row(statement, arena, row);
+  }
+  enum status status = code == SQLITE_DONE ? STATUS_OK : problem_sqlite(err, what, store->path, store->db);
   sqlite3_finalize(statement);
+  char *array = arena_alloc_array(arena, count + 1, listing->row_size);
+  if (count > 0)
+    memcpy(array, rows, count * listing->row_size);
+  free(rows);
   memcpy(ret_array, &array, sizeof array);
   *ret_count = count;
   return status;
@@ -84,15 +73,11 @@ static void read_experiment(sqlite3_stmt *row, struct arena *arena, void *ret_el
 enum status store_experiments(struct store *store, struct arena *arena, struct store_experiment **ret,
                               size_t *ret_count, struct error *err)
 {
-  struct listing listing = {store,
-                            arena,
-                            "SELECT count(*) FROM main.experiment",
-                            "SELECT experiment_id, name, workload, framework, framework_version, command, created_ns,"
-                            " system_id, xsp_version FROM main.experiment ORDER BY experiment_id",
-                            0,
-                            sizeof **ret,
-                            read_experiment};
-  return list(&listing, ret, ret_count, err);
+  static const struct listing rows = {
+      "SELECT experiment_id, name, workload, framework, framework_version, command, created_ns,"
+      " system_id, xsp_version FROM main.experiment ORDER BY experiment_id",
+      sizeof **ret, read_experiment};
+  return list(&rows, store, 0, arena, ret, ret_count, err);
 }
 
 static void read_system_value(sqlite3_stmt *row, struct arena *arena, void *ret_element)
@@ -110,27 +95,17 @@ static void read_system_value(sqlite3_stmt *row, struct arena *arena, void *ret_
 enum status store_system(struct store *store, int64_t system_id, struct arena *arena, struct store_system_value **ret,
                          size_t *ret_count, struct error *err)
 {
-  struct listing listing = {store,
-                            arena,
-                            "SELECT count(*) FROM main.system WHERE system_id = ?1",
-                            "SELECT key, value FROM main.system WHERE system_id = ?1 ORDER BY key",
-                            system_id,
-                            sizeof **ret,
-                            read_system_value};
-  return list(&listing, ret, ret_count, err);
+  static const struct listing rows = {"SELECT key, value FROM main.system WHERE system_id = ?1 ORDER BY key",
+                                      sizeof **ret, read_system_value};
+  return list(&rows, store, system_id, arena, ret, ret_count, err);
 }
 
 enum status store_workload(struct store *store, int64_t experiment_id, struct arena *arena,
                            struct store_system_value **ret, size_t *ret_count, struct error *err)
 {
-  struct listing listing = {store,
-                            arena,
-                            "SELECT count(*) FROM workload WHERE experiment_id = ?1",
-                            "SELECT key, value FROM workload WHERE experiment_id = ?1 ORDER BY key",
-                            experiment_id,
-                            sizeof **ret,
-                            read_system_value};
-  return list(&listing, ret, ret_count, err);
+  static const struct listing rows = {"SELECT key, value FROM workload WHERE experiment_id = ?1 ORDER BY key",
+                                      sizeof **ret, read_system_value};
+  return list(&rows, store, experiment_id, arena, ret, ret_count, err);
 }
 
 static void read_run(sqlite3_stmt *row, struct arena *arena, void *ret_element)
@@ -154,15 +129,10 @@ static void read_run(sqlite3_stmt *row, struct arena *arena, void *ret_element)
 enum status store_runs(struct store *store, struct arena *arena, struct store_run **ret, size_t *ret_count,
                        struct error *err)
 {
-  struct listing listing = {store,
-                            arena,
-                            "SELECT count(*) FROM main.run",
-                            "SELECT run_id, experiment_id, levels, batch_size, dropped_count, epoch, layer,"
-                            " misused_count, own_pct FROM main.run ORDER BY run_id",
-                            0,
-                            sizeof **ret,
-                            read_run};
-  return list(&listing, ret, ret_count, err);
+  static const struct listing rows = {"SELECT run_id, experiment_id, levels, batch_size, dropped_count, epoch, layer,"
+                                      " misused_count, own_pct FROM main.run ORDER BY run_id",
+                                      sizeof **ret, read_run};
+  return list(&rows, store, 0, arena, ret, ret_count, err);
 }
 
 static void read_track(sqlite3_stmt *row, struct arena *arena, void *ret_element)
@@ -182,15 +152,11 @@ static void read_track(sqlite3_stmt *row, struct arena *arena, void *ret_element
 enum status store_tracks(struct store *store, int64_t run_id, struct arena *arena, struct store_track **ret,
                          size_t *ret_count, struct error *err)
 {
-  struct listing listing = {store,
-                            arena,
-                            "SELECT count(*) FROM main.track WHERE run_id = ?1",
-                            "SELECT run_id, track_id, name, host, process_id, thread_id, device_id, stream_id, clock"
-                            " FROM main.track WHERE run_id = ?1 ORDER BY track_id",
-                            run_id,
-                            sizeof **ret,
-                            read_track};
-  return list(&listing, ret, ret_count, err);
+  static const struct listing rows = {
+      "SELECT run_id, track_id, name, host, process_id, thread_id, device_id, stream_id, clock"
+      " FROM main.track WHERE run_id = ?1 ORDER BY track_id",
+      sizeof **ret, read_track};
+  return list(&rows, store, run_id, arena, ret, ret_count, err);
 }
 
 static void read_observation(sqlite3_stmt *row, struct arena *arena, void *ret_element)
@@ -207,13 +173,8 @@ static void read_observation(sqlite3_stmt *row, struct arena *arena, void *ret_e
 enum status store_observations(struct store *store, int64_t run_id, struct arena *arena, struct store_observation **ret,
                                size_t *ret_count, struct error *err)
 {
-  struct listing listing = {store,
-                            arena,
-                            "SELECT count(*) FROM observation WHERE run_id = ?1",
-                            "SELECT observation, span_id, start_ns, duration_ns, warmup FROM observation"
-                            " WHERE run_id = ?1 ORDER BY observation",
-                            run_id,
-                            sizeof **ret,
-                            read_observation};
-  return list(&listing, ret, ret_count, err);
+  static const struct listing rows = {"SELECT observation, span_id, start_ns, duration_ns, warmup FROM observation"
+                                      " WHERE run_id = ?1 ORDER BY observation",
+                                      sizeof **ret, read_observation};
+  return list(&rows, store, run_id, arena, ret, ret_count, err);
 }

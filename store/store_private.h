@@ -83,9 +83,11 @@ enum status store_find_series(struct store *store, int64_t run_id, enum series_n
                               bool *ret_has_derived, struct error *err) MUST_CHECK;
 
 // write.c
-enum status writer_check(struct store *store, struct error *err) MUST_CHECK;      // may this handle still write?
-enum status writer_failed(struct store *store, struct error *err);                // SQLite's last error, sticky
-sqlite3_stmt *writer_statement(struct store *store, enum writer_statement which); // NULL: see writer_failed
+enum status writer_check(struct store *store, struct error *err) MUST_CHECK; // may this handle still write?
+enum status writer_failed(struct store *store, struct error *err);           // SQLite's last error, sticky
+// A statement to bind and step.
+enum status writer_start(struct store *store, enum writer_statement which, sqlite3_stmt **ret_statement,
+                         struct error *err) MUST_CHECK;
 enum status writer_step(struct store *store, sqlite3_stmt *statement, struct error *err) MUST_CHECK; // runs, resets
 
 // table_kinds.c: the virtual tables

@@ -75,12 +75,14 @@ static const char *const statement_sql[STATEMENT_COUNT] = {
                               " VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
 };
 
-sqlite3_stmt *writer_statement(struct store *store, enum writer_statement which)
+enum status writer_start(struct store *store, enum writer_statement which, sqlite3_stmt **ret_statement,
+                         struct error *err)
 {
   sqlite3_stmt **statement = &store->statements[which];
   if (*statement == NULL)
     sqlite3_prepare_v3(store->db, statement_sql[which], -1, SQLITE_PREPARE_PERSISTENT, statement, NULL);
-  return *statement;
+  *ret_statement = *statement;
+  return *statement != NULL ? STATUS_OK : writer_failed(store, err);
 }
 
 enum status writer_step(struct store *store, sqlite3_stmt *statement, struct error *err)
@@ -198,12 +200,16 @@ enum status store_create(const char *path, bool force, struct store **ret_store,
 }
 
 // ---- plain tables ----------------------------------------------------------------------------------------------------
-static void bind_text(sqlite3_stmt *statement, int at, const char *text)
+static enum status start(struct store *store, enum writer_statement which, sqlite3_stmt **ret_statement,
+                         struct error *err)
 {
-  if (text == NULL)
-    sqlite3_bind_null(statement, at);
-  else
-    sqlite3_bind_text(statement, at, text, -1, SQLITE_TRANSIENT);
+  XSP_TRY(writer_check(store, err));
+  return writer_start(store, which, ret_statement, err);
+}
+
+static void bind_text(sqlite3_stmt *statement, int at, const char *text) // NULL binds NULL
+{
+  sqlite3_bind_text(statement, at, text, -1, SQLITE_TRANSIENT);
 }
 
 static void bind_unless(sqlite3_stmt *statement, int at, int64_t value, int64_t none)
@@ -218,9 +224,8 @@ static enum status add_values(struct store *store, enum writer_statement which, 
                               const struct store_system_value *values, size_t count, struct error *err)
 {
   for (size_t i = 0; i < count; i++) {
-    sqlite3_stmt *statement = writer_statement(store, which);
-    if (statement == NULL)
-      return writer_failed(store, err);
+    sqlite3_stmt *statement = NULL;
+    XSP_TRY(start(store, which, &statement, err));
     sqlite3_bind_int64(statement, 1, id);
     bind_text(statement, 2, values[i].key);
     if (!values[i].is_number)
@@ -253,10 +258,8 @@ enum status store_add_workload(struct store *store, int64_t experiment_id, const
 
 enum status store_add_experiment(struct store *store, const struct store_experiment *experiment, struct error *err)
 {
-  XSP_TRY(writer_check(store, err));
-  sqlite3_stmt *statement = writer_statement(store, STATEMENT_EXPERIMENT);
-  if (statement == NULL)
-    return writer_failed(store, err);
+  sqlite3_stmt *statement = NULL;
+  XSP_TRY(start(store, STATEMENT_EXPERIMENT, &statement, err));
   sqlite3_bind_int64(statement, 1, experiment->experiment_id);
   bind_text(statement, 2, experiment->name);
   bind_text(statement, 3, experiment->workload);
@@ -271,10 +274,8 @@ enum status store_add_experiment(struct store *store, const struct store_experim
 
 enum status store_add_run(struct store *store, const struct store_run *run, struct error *err)
 {
-  XSP_TRY(writer_check(store, err));
-  sqlite3_stmt *statement = writer_statement(store, STATEMENT_RUN);
-  if (statement == NULL)
-    return writer_failed(store, err);
+  sqlite3_stmt *statement = NULL;
+  XSP_TRY(start(store, STATEMENT_RUN, &statement, err));
   char levels[LEVEL_SET_TEXT_SIZE];
   level_set_format(run->levels, levels);
   sqlite3_bind_int64(statement, 1, run->run_id);
@@ -285,19 +286,14 @@ enum status store_add_run(struct store *store, const struct store_run *run, stru
   bind_text(statement, 6, run->epoch_is_unix ? "unix" : "trace");
   bind_text(statement, 7, run->layer);
   sqlite3_bind_int64(statement, 8, run->misused_count);
-  if (isnan(run->own_pct))
-    sqlite3_bind_null(statement, 9);
-  else
-    sqlite3_bind_double(statement, 9, run->own_pct);
+  sqlite3_bind_double(statement, 9, run->own_pct); // NaN binds NULL
   return writer_step(store, statement, err);
 }
 
 enum status store_add_track(struct store *store, const struct store_track *track, struct error *err)
 {
-  XSP_TRY(writer_check(store, err));
-  sqlite3_stmt *statement = writer_statement(store, STATEMENT_TRACK);
-  if (statement == NULL)
-    return writer_failed(store, err);
+  sqlite3_stmt *statement = NULL;
+  XSP_TRY(start(store, STATEMENT_TRACK, &statement, err));
   sqlite3_bind_int64(statement, 1, track->run_id);
   sqlite3_bind_int64(statement, 2, track->track_id);
   bind_text(statement, 3, track->name);
@@ -313,13 +309,11 @@ enum status store_add_track(struct store *store, const struct store_track *track
 enum status store_add_trace(struct store *store, int64_t run_id, const char *text, uint32_t *ret_trace_id,
                             struct error *err)
 {
-  XSP_TRY(writer_check(store, err));
   *ret_trace_id = 0;
   const enum writer_statement steps[] = {STATEMENT_FIND_TRACE, STATEMENT_TRACE};
   for (unsigned i = 0; i < 2 && *ret_trace_id == 0; i++) {
-    sqlite3_stmt *statement = writer_statement(store, steps[i]);
-    if (statement == NULL)
-      return writer_failed(store, err);
+    sqlite3_stmt *statement = NULL;
+    XSP_TRY(start(store, steps[i], &statement, err));
     sqlite3_bind_int64(statement, 1, run_id);
     bind_text(statement, 2, text);
     int code = sqlite3_step(statement);
@@ -351,10 +345,8 @@ uint32_t store_new_string(struct store *store, const char *text, size_t length)
 enum status store_add_log(struct store *store, int64_t run_id, int64_t span_id, int64_t time_ns, const char *message,
                           size_t length, struct error *err)
 {
-  XSP_TRY(writer_check(store, err));
-  sqlite3_stmt *statement = writer_statement(store, STATEMENT_LOG);
-  if (statement == NULL)
-    return writer_failed(store, err);
+  sqlite3_stmt *statement = NULL;
+  XSP_TRY(start(store, STATEMENT_LOG, &statement, err));
   sqlite3_bind_int64(statement, 1, run_id);
   bind_unless(statement, 2, span_id, 0);
   sqlite3_bind_int64(statement, 3, time_ns);
@@ -364,10 +356,8 @@ enum status store_add_log(struct store *store, int64_t run_id, int64_t span_id, 
 
 enum status store_add_note(struct store *store, int64_t run_id, const char *key, const char *value, struct error *err)
 {
-  XSP_TRY(writer_check(store, err));
-  sqlite3_stmt *statement = writer_statement(store, STATEMENT_NOTE);
-  if (statement == NULL)
-    return writer_failed(store, err);
+  sqlite3_stmt *statement = NULL;
+  XSP_TRY(start(store, STATEMENT_NOTE, &statement, err));
   sqlite3_bind_int64(statement, 1, run_id);
   bind_text(statement, 2, key);
   bind_text(statement, 3, value);
