@@ -48,33 +48,10 @@ static bool has_column(const struct series *series, unsigned column)
   return series->part_count > 0 && series->parts[0].slot[column].chunk_id != 0;
 }
 
-static void span_arrays(struct store_spans *spans, void *ret_arrays[STORE_COLUMNS])
+// The member of struct store_spans or struct store_derived that points at the column's values.
+static void *array_of(void *columns, unsigned column)
 {
-  ret_arrays[STORE_SPAN_ID] = &spans->span_id;
-  ret_arrays[STORE_RECORDED_PARENT_ID] = &spans->recorded_parent_id;
-  ret_arrays[STORE_START_NS] = &spans->start_ns;
-  ret_arrays[STORE_DURATION_NS] = &spans->duration_ns;
-  ret_arrays[STORE_CORRELATION_ID] = &spans->correlation_id;
-  ret_arrays[STORE_TRACE_ID] = &spans->trace_id;
-  ret_arrays[STORE_TRACK_ID] = &spans->track_id;
-  ret_arrays[STORE_NAME] = &spans->name;
-  ret_arrays[STORE_CATEGORY] = &spans->category;
-  ret_arrays[STORE_TRACER] = &spans->tracer;
-  ret_arrays[STORE_LEVEL] = &spans->level;
-  ret_arrays[STORE_KIND] = &spans->kind;
-  ret_arrays[STORE_FLAGS] = &spans->flags;
-}
-
-static void derived_arrays(struct store_derived *derived, void *ret_arrays[STORE_COLUMNS])
-{
-  ret_arrays[STORE_PARENT_ID] = &derived->parent_id;
-  ret_arrays[STORE_MODEL_ID] = &derived->model_id;
-  ret_arrays[STORE_LAYER_ID] = &derived->layer_id;
-  ret_arrays[STORE_SELF_NS] = &derived->self_ns;
-  ret_arrays[STORE_OBSERVATION] = &derived->observation;
-  ret_arrays[STORE_DEPTH] = &derived->depth;
-  ret_arrays[STORE_BASIS] = &derived->basis;
-  ret_arrays[STORE_DERIVED_KIND] = &derived->kind;
+  return (char *)columns + series_kinds[SERIES_SPAN].columns[column].offset;
 }
 
 // The stored column that answers for `column`.
@@ -124,12 +101,11 @@ enum status store_load_spans(struct store *store, int64_t run_id, uint32_t colum
   static struct series none = {.name = SERIES_SPAN};
   series = series != NULL ? series : &none;
   struct store_spans spans = {.count = (size_t)series->row_count};
-  void *to[STORE_COLUMNS];
-  span_arrays(&spans, to);
   column_mask = leave_out(store, series, column_mask, &spans);
   for (unsigned column = 0; column < STORE_BASE_COLUMNS; column++)
     if ((column_mask & STORE_BIT(column)) != 0)
-      XSP_TRY(load_column(store, series, column_for(series, column, column_mask), arena, to[column], err));
+      XSP_TRY(
+          load_column(store, series, column_for(series, column, column_mask), arena, array_of(&spans, column), err));
   *ret_spans = spans;
   return STATUS_OK;
 }
@@ -158,11 +134,8 @@ static void set_up_walk(struct walk *walk)
 static enum status read_part(struct walk *walk, const struct part *part, struct store_spans *ret_spans,
                              struct store_derived *ret_derived, struct error *err)
 {
-  void *to[STORE_COLUMNS];
   *ret_spans = (struct store_spans){.count = part->row_count};
   *ret_derived = (struct store_derived){.count = part->row_count};
-  span_arrays(ret_spans, to);
-  derived_arrays(ret_derived, to);
   for (unsigned column = 0; column < STORE_COLUMNS; column++) {
     void *buffer = walk->buffers[column];
     if (buffer == NULL)
@@ -174,7 +147,8 @@ static enum status read_part(struct walk *walk, const struct part *part, struct 
         walk->observation[i] = (int32_t)((const int64_t *)buffer)[i]; // checked on decode
       buffer = walk->observation;
     }
-    memcpy(to[column], &buffer, sizeof buffer);
+    void *columns = column < STORE_BASE_COLUMNS ? (void *)ret_spans : ret_derived;
+    memcpy(array_of(columns, column), &buffer, sizeof buffer);
   }
   return STATUS_OK;
 }
@@ -247,13 +221,12 @@ enum status store_load_derived_columns(struct store *store, int64_t run_id, uint
   if (!has_derived)
     return error_set(err, STATUS_USE, what, store->path, NULL, "run %lld is not correlated", (long long)run_id);
   struct store_derived derived = {.count = (size_t)series->row_count};
-  void *to[STORE_COLUMNS];
-  derived_arrays(&derived, to);
   if (!has_column(series, STORE_DERIVED_KIND))
     column_mask &= ~STORE_BIT(STORE_DERIVED_KIND);
   for (unsigned column = STORE_BASE_COLUMNS; column < STORE_COLUMNS; column++)
     if ((column_mask & STORE_BIT(column)) != 0 && column != STORE_OBSERVATION)
-      XSP_TRY(load_column(store, series, column_for(series, column, column_mask), arena, to[column], err));
+      XSP_TRY(
+          load_column(store, series, column_for(series, column, column_mask), arena, array_of(&derived, column), err));
   if ((column_mask & STORE_BIT(STORE_OBSERVATION)) != 0)
     XSP_TRY(load_observations(store, series, arena, &derived.observation, err));
   *ret_derived = derived;

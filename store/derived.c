@@ -100,26 +100,11 @@ enum status store_put_derived_columns(struct store *store, int64_t run_id, const
 }
 
 // ---- whole arrays ----------------------------------------------------------------------------------------------------
-static void *derived_column(const struct store_derived *derived, unsigned column)
+static const void *derived_column(const struct store_derived *derived, unsigned column)
 {
-  switch (column) {
-  case STORE_PARENT_ID:
-    return derived->parent_id;
-  case STORE_MODEL_ID:
-    return derived->model_id;
-  case STORE_LAYER_ID:
-    return derived->layer_id;
-  case STORE_SELF_NS:
-    return derived->self_ns;
-  case STORE_OBSERVATION:
-    return derived->observation;
-  case STORE_DEPTH:
-    return derived->depth;
-  case STORE_DERIVED_KIND:
-    return derived->kind;
-  default:
-    return derived->basis;
-  }
+  const void *values;
+  memcpy(&values, (const char *)derived + series_kinds[SERIES_SPAN].columns[column].offset, sizeof values);
+  return values;
 }
 
 static void fill_from_arrays(void *context, enum store_column column, size_t first_row, size_t count, void *ret_values)

@@ -276,11 +276,6 @@ const char *store_path(const struct store *store)
   return store->path;
 }
 
-struct sqlite3 *store_borrow_sqlite(struct store *store)
-{
-  return store->db;
-}
-
 const char *store_text(struct store *store, uint32_t string_id, size_t *ret_length)
 {
   size_t length;

@@ -2,6 +2,8 @@
 // Schema of format version 1. A change here is a new STORE_FORMAT_VERSION unless it only adds.
 #include "store/schema.h"
 
+#include <stddef.h>
+
 const char schema_sql[] =
     "CREATE TABLE experiment(experiment_id INTEGER PRIMARY KEY, name TEXT, workload TEXT, framework TEXT,"
     " framework_version TEXT, command TEXT, created_ns INTEGER, system_id INTEGER, xsp_version TEXT);"
@@ -29,34 +31,36 @@ const char schema_sql[] =
 #define ANY INT64_MIN, INT64_MAX
 #define ID 0, INT64_MAX
 #define STRING_ID 0, UINT32_MAX
+#define BASE(field) offsetof(struct store_spans, field)
+#define DERIVED(field) offsetof(struct store_derived, field)
 static const struct column_kind span_columns[STORE_COLUMNS] = {
-    [STORE_SPAN_ID] = {"span_id", CHUNK_INT64, false, 1, INT64_MAX},
-    [STORE_RECORDED_PARENT_ID] = {"recorded_parent_id", CHUNK_INT64, false, ANY},
-    [STORE_START_NS] = {"start_ns", CHUNK_INT64, false, ANY},
-    [STORE_DURATION_NS] = {"duration_ns", CHUNK_INT64, false, ANY},
-    [STORE_CORRELATION_ID] = {"correlation_id", CHUNK_INT64, false, ANY},
-    [STORE_TRACE_ID] = {"trace_id", CHUNK_UINT32, false, 0, UINT32_MAX},
-    [STORE_TRACK_ID] = {"track_id", CHUNK_UINT32, false, 0, UINT32_MAX},
-    [STORE_NAME] = {"name", CHUNK_UINT32, true, STRING_ID},
-    [STORE_CATEGORY] = {"category", CHUNK_UINT32, true, STRING_ID},
-    [STORE_TRACER] = {"tracer", CHUNK_UINT32, true, STRING_ID},
-    [STORE_LEVEL] = {"level", CHUNK_UINT8, false, 0, XSP_LEVEL_COUNT - 1},
-    [STORE_KIND] = {"kind", CHUNK_UINT8, false, 0, XSP_KIND_EXECUTION},
-    [STORE_FLAGS] = {"flags", CHUNK_UINT8, false, 0, UINT8_MAX},
-    [STORE_PARENT_ID] = {"parent_id", CHUNK_INT64, false, ID},
-    [STORE_MODEL_ID] = {"model_id", CHUNK_INT64, false, ID},
-    [STORE_LAYER_ID] = {"layer_id", CHUNK_INT64, false, ID},
-    [STORE_SELF_NS] = {"self_ns", CHUNK_INT64, false, ANY},
-    [STORE_OBSERVATION] = {"observation", CHUNK_INT64, false, -1, INT32_MAX},
-    [STORE_DEPTH] = {"depth", CHUNK_UINT32, false, 0, UINT32_MAX},
-    [STORE_BASIS] = {"basis", CHUNK_UINT8, false, 0, BASIS_COUNT - 1},
-    [STORE_DERIVED_KIND] = {"derived_kind", CHUNK_UINT8, false, 0, XSP_KIND_EXECUTION},
+    [STORE_SPAN_ID] = {"span_id", CHUNK_INT64, false, 1, INT64_MAX, BASE(span_id)},
+    [STORE_RECORDED_PARENT_ID] = {"recorded_parent_id", CHUNK_INT64, false, ANY, BASE(recorded_parent_id)},
+    [STORE_START_NS] = {"start_ns", CHUNK_INT64, false, ANY, BASE(start_ns)},
+    [STORE_DURATION_NS] = {"duration_ns", CHUNK_INT64, false, ANY, BASE(duration_ns)},
+    [STORE_CORRELATION_ID] = {"correlation_id", CHUNK_INT64, false, ANY, BASE(correlation_id)},
+    [STORE_TRACE_ID] = {"trace_id", CHUNK_UINT32, false, 0, UINT32_MAX, BASE(trace_id)},
+    [STORE_TRACK_ID] = {"track_id", CHUNK_UINT32, false, 0, UINT32_MAX, BASE(track_id)},
+    [STORE_NAME] = {"name", CHUNK_UINT32, true, STRING_ID, BASE(name)},
+    [STORE_CATEGORY] = {"category", CHUNK_UINT32, true, STRING_ID, BASE(category)},
+    [STORE_TRACER] = {"tracer", CHUNK_UINT32, true, STRING_ID, BASE(tracer)},
+    [STORE_LEVEL] = {"level", CHUNK_UINT8, false, 0, XSP_LEVEL_COUNT - 1, BASE(level)},
+    [STORE_KIND] = {"kind", CHUNK_UINT8, false, 0, XSP_KIND_EXECUTION, BASE(kind)},
+    [STORE_FLAGS] = {"flags", CHUNK_UINT8, false, 0, UINT8_MAX, BASE(flags)},
+    [STORE_PARENT_ID] = {"parent_id", CHUNK_INT64, false, ID, DERIVED(parent_id)},
+    [STORE_MODEL_ID] = {"model_id", CHUNK_INT64, false, ID, DERIVED(model_id)},
+    [STORE_LAYER_ID] = {"layer_id", CHUNK_INT64, false, ID, DERIVED(layer_id)},
+    [STORE_SELF_NS] = {"self_ns", CHUNK_INT64, false, ANY, DERIVED(self_ns)},
+    [STORE_OBSERVATION] = {"observation", CHUNK_INT64, false, -1, INT32_MAX, DERIVED(observation)},
+    [STORE_DEPTH] = {"depth", CHUNK_UINT32, false, 0, UINT32_MAX, DERIVED(depth)},
+    [STORE_BASIS] = {"basis", CHUNK_UINT8, false, 0, BASIS_COUNT - 1, DERIVED(basis)},
+    [STORE_DERIVED_KIND] = {"derived_kind", CHUNK_UINT8, false, 0, XSP_KIND_EXECUTION, DERIVED(kind)},
 };
 static const struct column_kind tag_columns[TAG_COLUMNS] = {
-    [TAG_SPAN_ID] = {"span_id", CHUNK_INT64, false, ANY},
-    [TAG_KEY] = {"key", CHUNK_UINT32, true, STRING_ID},
-    [TAG_TYPE] = {"type", CHUNK_UINT8, false, STORE_INT, STORE_TEXT},
-    [TAG_VALUE] = {"value", CHUNK_INT64, false, ANY},
+    [TAG_SPAN_ID] = {"span_id", CHUNK_INT64, false, ANY, 0},
+    [TAG_KEY] = {"key", CHUNK_UINT32, true, STRING_ID, 0},
+    [TAG_TYPE] = {"type", CHUNK_UINT8, false, STORE_INT, STORE_TEXT, 0},
+    [TAG_VALUE] = {"value", CHUNK_INT64, false, ANY, 0},
 };
 
 const struct series_kind series_kinds[SERIES_COUNT] = {

@@ -19,6 +19,7 @@ struct column_kind {
   enum chunk_type type;
   bool is_string;      // values are string ids, checked against the file's strings
   int64_t least, most; // what a valid value may be; checked on decode
+  size_t offset;       // of its array: base columns in struct store_spans, derived ones in struct store_derived
 };
 struct series_kind {
   const char *name;

@@ -16,7 +16,6 @@
 #define STORE_FORMAT_VERSION 1
 #define STORE_CHUNK_ROWS 65536u
 
-struct sqlite3;
 struct store;
 
 // ---- what a file holds -----------------------------------------------------------------------------------------------
@@ -223,9 +222,6 @@ void store_unfinished_keep(struct store *store);
 enum status store_open(const char *path, struct store **ret_store, struct error *err) MUST_CHECK;
 int store_format_version(const struct store *store);
 const char *store_path(const struct store *store);
-// Plain tables and the virtual tables of the contract are there. Another connection after
-// store_finish. Do not close it, write nothing through it.
-struct sqlite3 *store_borrow_sqlite(struct store *store);
 // Arrays in `arena`, ordered by id.
 enum status store_experiments(struct store *store, struct arena *arena, struct store_experiment **ret,
                               size_t *ret_count, struct error *err) MUST_CHECK;

@@ -57,7 +57,6 @@ struct store {
   size_t dirty_count; // of the series of all runs
   sqlite3_stmt *statements[STATEMENT_COUNT];
   struct reader reader;
-  char *copy_path; // a recovered copy in a temporary place, already unlinked; NULL
   int format_version;
 };
 

@@ -7,8 +7,6 @@
 #include "store/scan.h"
 #include "store/sqlite_api.h"
 
-#define TABLE_COLUMNS_MAXIMUM 32u
-
 // How a stored column looks in SQL.
 enum render {
   RENDER_RUN, // run_id: not stored in the column
