@@ -209,35 +209,25 @@ static void put_lane(struct timeline_writer *writer, const struct timeline_lane 
 }
 
 // ---- events ----------------------------------------------------------------------------------------------------------
-static void annotate_int(struct perfetto *perfetto, uint64_t key_iid, int64_t value)
+// A value of type `type`: an integer, a double's bits, or a text's interned id.
+static void annotate_value(struct perfetto *perfetto, uint64_t key_iid, enum store_value_type type, uint64_t value)
 {
   size_t place = protobuf_begin(&perfetto->event, EVENT_ANNOTATIONS);
   protobuf_varint(&perfetto->event, ANNOTATION_NAME_IID, key_iid);
-  protobuf_varint(&perfetto->event, ANNOTATION_INT, (uint64_t)value);
-  protobuf_end(&perfetto->event, place);
-}
-
-static void annotate_text(struct perfetto *perfetto, uint64_t key_iid, uint64_t value_iid)
-{
-  size_t place = protobuf_begin(&perfetto->event, EVENT_ANNOTATIONS);
-  protobuf_varint(&perfetto->event, ANNOTATION_NAME_IID, key_iid);
-  protobuf_varint(&perfetto->event, ANNOTATION_STRING_IID, value_iid);
+  if (type == STORE_DOUBLE)
+    protobuf_fixed64(&perfetto->event, ANNOTATION_DOUBLE, value);
+  else
+    protobuf_varint(&perfetto->event, type == STORE_TEXT ? ANNOTATION_STRING_IID : ANNOTATION_INT, value);
   protobuf_end(&perfetto->event, place);
 }
 
 static void annotate_tag(struct perfetto *perfetto, const struct store_tag *tag)
 {
-  uint64_t key = intern(perfetto, INTERN_KEY, tag->key);
-  if (tag->type == STORE_TEXT) {
-    annotate_text(perfetto, key, intern(perfetto, INTERN_VALUE, tag->value.string));
-  } else if (tag->type == STORE_DOUBLE) {
-    size_t place = protobuf_begin(&perfetto->event, EVENT_ANNOTATIONS);
-    protobuf_varint(&perfetto->event, ANNOTATION_NAME_IID, key);
-    protobuf_double(&perfetto->event, ANNOTATION_DOUBLE, tag->value.real);
-    protobuf_end(&perfetto->event, place);
-  } else {
-    annotate_int(perfetto, key, tag->value.integer);
-  }
+  uint64_t key = intern(perfetto, INTERN_KEY, tag->key), value;
+  memcpy(&value, &tag->value, sizeof value);
+  if (tag->type == STORE_TEXT)
+    value = intern(perfetto, INTERN_VALUE, tag->value.string);
+  annotate_value(perfetto, key, (enum store_value_type)tag->type, value);
 }
 
 enum fixed_text { // numbers of our own texts; 0 is the empty one, then five levels, three kinds
@@ -251,25 +241,29 @@ enum fixed_text { // numbers of our own texts; 0 is the empty one, then five lev
   FIXED_TRACER,
 };
 
+static void annotate_own(struct perfetto *perfetto, enum fixed_text number, const char *key, enum store_value_type type,
+                         uint64_t value)
+{
+  annotate_value(perfetto, intern_fixed(perfetto, INTERN_KEY, number, key), type, value);
+}
+
 static void annotate(struct perfetto *perfetto, uint32_t row)
 {
   const struct timeline_run *run = &perfetto->writer.run;
   const struct store_spans *spans = &run->spans;
   if (run->derived.depth[row] == 0)
-    annotate_int(perfetto, intern_fixed(perfetto, INTERN_KEY, FIXED_RUN, "run_id"), run->run->run_id);
+    annotate_own(perfetto, FIXED_RUN, "run_id", STORE_INT, (uint64_t)run->run->run_id);
   if (spans->tracer[row] != 0)
-    annotate_text(perfetto, intern_fixed(perfetto, INTERN_KEY, FIXED_TRACER, "tracer"),
-                  intern(perfetto, INTERN_VALUE, spans->tracer[row]));
+    annotate_own(perfetto, FIXED_TRACER, "tracer", STORE_TEXT, intern(perfetto, INTERN_VALUE, spans->tracer[row]));
   const char *kind = spans->kind[row] == XSP_KIND_SYNC ? NULL : kind_name(spans->kind[row]);
   if (kind != NULL)
-    annotate_text(perfetto, intern_fixed(perfetto, INTERN_KEY, FIXED_KIND_KEY, "kind"),
-                  intern_fixed(perfetto, INTERN_VALUE, FIXED_KIND + spans->kind[row], kind));
+    annotate_own(perfetto, FIXED_KIND_KEY, "kind", STORE_TEXT,
+                 intern_fixed(perfetto, INTERN_VALUE, FIXED_KIND + spans->kind[row], kind));
   if (spans->correlation_id[row] != 0)
-    annotate_int(perfetto, intern_fixed(perfetto, INTERN_KEY, FIXED_CORRELATION, "correlation_id"),
-                 spans->correlation_id[row]);
+    annotate_own(perfetto, FIXED_CORRELATION, "correlation_id", STORE_INT, (uint64_t)spans->correlation_id[row]);
   if (run->derived.basis[row] == BASIS_AMBIGUOUS)
-    annotate_text(perfetto, intern_fixed(perfetto, INTERN_KEY, FIXED_BASIS_KEY, "basis"),
-                  intern_fixed(perfetto, INTERN_VALUE, FIXED_AMBIGUOUS, "ambiguous"));
+    annotate_own(perfetto, FIXED_BASIS_KEY, "basis", STORE_TEXT,
+                 intern_fixed(perfetto, INTERN_VALUE, FIXED_AMBIGUOUS, "ambiguous"));
   size_t first = 0, count = 0;
   timeline_tags(run, spans->span_id[row], &first, &count);
   for (size_t i = first; i < first + count; i++)
