@@ -89,11 +89,6 @@ void figure_style_refine(struct figure_style *style, double largest)
   style->decimals = decimals > style->decimals ? decimals : style->decimals;
 }
 
-double figure_value(const struct table_cell *cell)
-{
-  return cell->type == CELL_INT ? (double)cell->value.integer : cell->type == CELL_REAL ? cell->value.real : NAN;
-}
-
 void figure_put(struct buf *out, const struct table_cell *cell, const struct figure_style *style)
 {
   switch (cell->type) {
@@ -119,7 +114,7 @@ void figure_put(struct buf *out, const struct table_cell *cell, const struct fig
     return;
   }
   char text[400];
-  double shown = figure_value(cell) * style->factor;
+  double shown = cell_double(cell) * style->factor;
   snprintf(text, sizeof text, "%.*f", style->decimals, shown);
   bool is_rounded_to_0 = strspn(text, "-0.") == strlen(text);
   if (is_rounded_to_0 && shown > 0)

@@ -16,7 +16,6 @@ struct figure_style {
 struct figure_style figure_style(const char *unit, double largest, bool only_integers);
 // Adds decimals where `largest`, of the figures in this style, is far below the value that the unit was chosen for.
 void figure_style_refine(struct figure_style *style, double largest);
-double figure_value(const struct table_cell *cell); // of CELL_INT and CELL_REAL; NaN for others
 // Appends the cell's text: numbers in style, "yes" for true, nothing for false, "-" for null.
 void figure_put(struct buf *out, const struct table_cell *cell, const struct figure_style *style);
 // The unit in a key's suffix: "ms" of "latency_ms"; "" for none.

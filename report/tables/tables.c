@@ -50,7 +50,7 @@ static double column_largest(const struct table *table, size_t index)
 {
   double largest = 0;
   for (size_t row = 0; row < table->row_count; row++) {
-    double value = fabs(figure_value(&table->rows[row * table->column_count + index]));
+    double value = fabs(cell_double(&table->rows[row * table->column_count + index]));
     if (isfinite(value) && value > largest)
       largest = value;
   }
@@ -118,7 +118,7 @@ static double summary_largest(const struct table *table, const char *unit)
 {
   double largest = 0;
   for (size_t i = 0; i < table->summary_count; i++) {
-    double value = fabs(figure_value(&table->summary[i].value));
+    double value = fabs(cell_double(&table->summary[i].value));
     if (strcmp(figure_unit_of_key(table->summary[i].key), unit) == 0 && isfinite(value) && value > largest)
       largest = value;
   }
@@ -136,7 +136,7 @@ void summary_value(const struct table *table, size_t index, struct buf *out)
     buf_text(out, entry->value.value.truth ? "yes" : "no");
     return;
   }
-  double value = fabs(figure_value(&entry->value));
+  double value = fabs(cell_double(&entry->value));
   const char *unit = figure_unit_of_key(entry->key);
   double largest = unit[0] != 0 ? summary_largest(table, unit) : isfinite(value) ? value : 0;
   struct figure_style style = figure_style(unit, largest, entry->value.type == CELL_INT);
