@@ -32,6 +32,13 @@ static inline void *sorted_find(const void *key, const void *items, size_t count
   return at < count && compare(key, item) == 0 ? (void *)item : NULL;
 }
 
+// Of two int64_t; also for qsort.
+static inline int sorted_compare_i64(const void *left, const void *right)
+{
+  int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+  return (a > b) - (a < b);
+}
+
 // Numbers that are `stride_bytes` apart, the first at `keys`: a member of an array's items, say.
 static inline size_t sorted_lower_bound_i64(int64_t key, const int64_t *keys, size_t count, size_t stride_bytes)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // With real traced processes: drained while they write, killed at any instant, and their collector killed at any
 // instant. Arithmetic throughout: what was finished is stored once, or counted as dropped; nothing else.
+#include "base/sorted.h"
 #include "collect/collect.h"
 
 #include <errno.h>
@@ -124,18 +125,12 @@ static struct store_spans load(struct store *store, struct arena *arena)
   return spans;
 }
 
-static int by_value(const void *a, const void *b)
-{
-  int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
-  return (left > right) - (left < right);
-}
-
 // No span twice; on each track in the order of their ends, as finished.
 static void check_spans(const struct store_spans *spans, struct arena *arena)
 {
   int64_t *ids = arena_alloc_array(arena, spans->count + 1, sizeof *ids), last_end[16] = {0};
   memcpy(ids, spans->span_id, spans->count * sizeof *ids);
-  qsort(ids, spans->count, sizeof *ids, by_value);
+  qsort(ids, spans->count, sizeof *ids, sorted_compare_i64);
   for (size_t i = 1; i < spans->count; i++)
     assert_true(ids[i - 1] != ids[i]);
   for (size_t i = 0; i < spans->count; i++) {
@@ -316,7 +311,7 @@ static size_t committed(struct arena *arena, int64_t **ret_ids)
   struct store_spans spans = load(store, arena);
   *ret_ids = arena_alloc_array(arena, spans.count + 1, sizeof **ret_ids);
   memcpy(*ret_ids, spans.span_id, spans.count * sizeof **ret_ids);
-  qsort(*ret_ids, spans.count, sizeof **ret_ids, by_value);
+  qsort(*ret_ids, spans.count, sizeof **ret_ids, sorted_compare_i64);
   store_close(store);
   return spans.count;
 }
@@ -359,7 +354,7 @@ static void test_collector_killed(void **state)
     struct store_spans rest = load(store, &arena);
     check_spans(&rest, &arena);
     for (size_t i = 0; i < rest.count; i++)
-      assert_null(bsearch(&rest.span_id[i], known, known_count, sizeof *known, by_value));
+      assert_null(bsearch(&rest.span_id[i], known, known_count, sizeof *known, sorted_compare_i64));
     assert_int_equal(known_count + rest.count + counts.dropped, THREADS * 60000);
     committed_sum += known_count;
     repeated += counts.repeated;

@@ -21,12 +21,6 @@ struct counting {
   size_t ambiguous_count;
 };
 
-static int compare_ids(const void *a, const void *b)
-{
-  int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
-  return (left > right) - (left < right);
-}
-
 static void list_ambiguous_launches(struct counting *counting, struct arena *arena)
 {
   size_t count = 0;
@@ -36,7 +30,7 @@ static void list_ambiguous_launches(struct counting *counting, struct arena *are
   for (size_t row = 0; row < counting->derived.count && count > 0; row++)
     if (counting->derived.basis[row] == BASIS_AMBIGUOUS && counting->spans.kind[row] == XSP_KIND_LAUNCH)
       counting->ambiguous[counting->ambiguous_count++] = counting->spans.correlation_id[row];
-  qsort(counting->ambiguous, counting->ambiguous_count, sizeof *counting->ambiguous, compare_ids);
+  qsort(counting->ambiguous, counting->ambiguous_count, sizeof *counting->ambiguous, sorted_compare_i64);
 }
 
 // An execution takes its launch's parent, so why it has none is the launch's story.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The observations of a run (its predictions, training steps, …) and which one each span belongs to. Called after
 // relation_climb, which found the observation among each span's ancestors.
+#include "base/sorted.h"
 #include "correlate/relation.h"
 
 #include <stdlib.h>
@@ -145,13 +146,6 @@ static size_t assign(struct relation *relation, const struct list *list)
   return outside;
 }
 
-static int compare_ids(const void *left, const void *right)
-{
-  int64_t a = *(const int64_t *)left;
-  int64_t b = *(const int64_t *)right;
-  return a < b ? -1 : a > b;
-}
-
 struct warmups { // spans with the tag, by id
   const int64_t *id;
   size_t count;
@@ -159,7 +153,7 @@ struct warmups { // spans with the tag, by id
 
 static bool is_warmup(const struct warmups *warmups, int64_t id)
 {
-  return warmups->count > 0 && bsearch(&id, warmups->id, warmups->count, sizeof id, compare_ids) != NULL;
+  return warmups->count > 0 && bsearch(&id, warmups->id, warmups->count, sizeof id, sorted_compare_i64) != NULL;
 }
 
 // A run without model spans is one observation, from its first start to its last end, of wall time where it has any. It is

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // correlate_spans: the pure core, from a run's base columns to its derived ones as whole arrays. No store, no I/O.
+#include "base/sorted.h"
 #include "correlate/relation.h"
 
 #include <stdlib.h>
@@ -29,13 +30,6 @@ static void fill_derived(struct relation *relation, uint32_t column_mask, struct
   }
 }
 
-static int compare_ids(const void *left, const void *right)
-{
-  int64_t a = *(const int64_t *)left;
-  int64_t b = *(const int64_t *)right;
-  return a < b ? -1 : a > b;
-}
-
 static void relate(struct relation *relation, const struct correlate_question *question, struct arena *arena,
                    struct correlate_answer *answer)
 {
@@ -43,7 +37,7 @@ static void relate(struct relation *relation, const struct correlate_question *q
   int64_t *warmups = arena_alloc_array(arena, count + 1, sizeof *warmups);
   if (count > 0)
     memcpy(warmups, question->warmup_span_ids, count * sizeof *warmups);
-  qsort(warmups, count, sizeof *warmups, compare_ids);
+  qsort(warmups, count, sizeof *warmups, sorted_compare_i64);
   relation_climb(relation);
   relation_observe(relation, warmups, count, arena, &answer->observations, &answer->observation_count,
                    &answer->outside_observations);

@@ -2,6 +2,7 @@
 // correlate_store and correlate_ensure: from a store's runs to the pure core and back into the store, column by column: a
 // run of 10^7 spans has 46 bytes of them a span, and what is found out about it another 45.
 #include "base/debug.h"
+#include "base/sorted.h"
 #include "correlate/relation.h"
 
 #include <stdlib.h>
@@ -60,13 +61,6 @@ static enum status find_steps(struct store *store, int64_t run_id, struct arena 
   return store_walk_spans(store, run_id, STORE_BIT(STORE_NAME) | STORE_BIT(STORE_LEVEL), flag_steps, &steps, err);
 }
 
-static int compare_ids(const void *left, const void *right)
-{
-  int64_t a = *(const int64_t *)left;
-  int64_t b = *(const int64_t *)right;
-  return a < b ? -1 : a > b;
-}
-
 struct ids {
   int64_t *id; // sorted
   size_t count;
@@ -86,7 +80,7 @@ static enum status find_warmups(struct store *store, int64_t run_id, struct aren
   for (size_t i = 0; i < count; i++)
     if (tags[i].type == STORE_INT && tags[i].value.integer != 0)
       ret_warmups->id[ret_warmups->count++] = tags[i].span_id;
-  qsort(ret_warmups->id, ret_warmups->count, sizeof *ret_warmups->id, compare_ids);
+  qsort(ret_warmups->id, ret_warmups->count, sizeof *ret_warmups->id, sorted_compare_i64);
   return STATUS_OK;
 }
 

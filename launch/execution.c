@@ -6,6 +6,7 @@
 
 #include "base/debug.h"
 #include "base/memory.h"
+#include "base/sorted.h"
 #include "collect/collect.h"
 #include "launch/environment.h"
 #include "launch/file_name.h"
@@ -160,16 +161,10 @@ static uint64_t own_ns(void)
 }
 
 // ---- processes -----------------------------------------------------------------------------------------------------------------
-static int by_number(const void *a, const void *b)
-{
-  int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
-  return (left > right) - (left < right);
-}
-
 static unsigned count_different(int64_t *numbers, size_t count)
 {
   unsigned different = 0;
-  qsort(numbers, count, sizeof *numbers, by_number);
+  qsort(numbers, count, sizeof *numbers, sorted_compare_i64);
   for (size_t i = 0; i < count; i++)
     different += i == 0 || numbers[i] != numbers[i - 1];
   return different;

@@ -3,6 +3,8 @@
 // and traces, which every file gives out itself.
 #include "store/copy.h"
 
+#include "base/sorted.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -186,12 +188,6 @@ enum status store_has_trace(struct store *store, int64_t run_id, const char *tra
   return store_query(store, sql, &sink, err);
 }
 
-static int by_value(const void *a, const void *b)
-{
-  int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
-  return (left > right) - (left < right);
-}
-
 enum status store_span_ids(struct store *store, const int64_t *run_ids, size_t run_count, struct arena *arena,
                            int64_t **ret_ids, size_t *ret_count, struct error *err)
 {
@@ -209,7 +205,7 @@ enum status store_span_ids(struct store *store, const int64_t *run_ids, size_t r
     count += spans.count;
   }
   if (count)
-    qsort(ids, count, sizeof *ids, by_value);
+    qsort(ids, count, sizeof *ids, sorted_compare_i64);
   *ret_ids = ids;
   *ret_count = count;
   return STATUS_OK;
