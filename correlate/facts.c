@@ -40,46 +40,6 @@ static enum status collect_run(struct store *store, struct arena *arena, struct 
   return store_tracks(store, info->run->run_id, arena, &tracks, &info->track_count, err);
 }
 
-// ---- notes -----------------------------------------------------------------------------------------------------------
-struct reading {
-  struct arena *arena;
-  struct info_file *file;
-  size_t room;
-};
-
-static const char *text_of(struct arena *arena, const struct store_cell *cell)
-{
-  return cell->type == STORE_TEXT ? arena_copy(arena, cell->text, cell->length) : "";
-}
-
-static enum status take_count(void *context, const struct store_cell *cells, size_t count, struct error *err)
-{
-  struct reading *reading = context;
-  reading->room = count == 1 && cells[0].type == STORE_INT ? (size_t)cells[0].integer : 0;
-  reading->file->notes = arena_alloc_array(reading->arena, reading->room + 1, sizeof *reading->file->notes);
-  return STATUS_OK;
-}
-
-static enum status take_note(void *context, const struct store_cell *cells, size_t count, struct error *err)
-{
-  struct reading *reading = context;
-  struct info_file *file = reading->file;
-  if (count != 3 || file->note_count == reading->room)
-    return STATUS_OK;
-  file->notes[file->note_count++] = (struct info_note){.run_id = cells[0].integer,
-                                                       .key = text_of(reading->arena, &cells[1]),
-                                                       .value = text_of(reading->arena, &cells[2])};
-  return STATUS_OK;
-}
-
-static enum status collect_notes(struct store *store, struct arena *arena, struct info_file *file, struct error *err)
-{
-  struct reading reading = {arena, file, 0};
-  const struct store_query_sink count = {&reading, NULL, take_count}, rows = {&reading, NULL, take_note};
-  XSP_TRY(store_query(store, "select count(*) from note", &count, err));
-  return store_query(store, "select run_id, key, value from note order by rowid", &rows, err);
-}
-
 enum status info_collect(struct store *store, struct arena *arena, struct info_file *ret_file, struct error *err)
 {
   *ret_file =
@@ -87,7 +47,10 @@ enum status info_collect(struct store *store, struct arena *arena, struct info_f
   struct stat there;
   if (stat(ret_file->path, &there) == 0)
     ret_file->size_bytes = there.st_size;
-  XSP_TRY(collect_notes(store, arena, ret_file, err));
+  XSP_TRY(store_notes(store, -1, arena, &ret_file->notes, &ret_file->note_count, err));
+  for (size_t i = 0; i < ret_file->note_count; i++)
+    if (ret_file->notes[i].value == NULL)
+      ret_file->notes[i].value = "";
   struct store_experiment *experiments = NULL;
   struct store_run *runs = NULL;
   size_t run_count = 0;

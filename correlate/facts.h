@@ -5,10 +5,6 @@
 
 #include "store/store.h"
 
-struct info_note {
-  int64_t run_id; // 0: the file
-  const char *key, *value;
-};
 struct info_run {
   const struct store_run *run;
   size_t span_count;
@@ -34,7 +30,7 @@ struct info_file {
   int64_t size_bytes; // -1: unknown
   struct info_experiment *experiments;
   size_t experiment_count;
-  struct info_note *notes; // in the order they were made
+  struct store_note *notes; // in the order they were made
   size_t note_count;
 };
 

@@ -178,3 +178,21 @@ enum status store_observations(struct store *store, int64_t run_id, struct arena
                                       sizeof **ret, read_observation};
   return list(&rows, store, run_id, arena, ret, ret_count, err);
 }
+
+static void read_note(sqlite3_stmt *row, struct arena *arena, void *ret_element)
+{
+  struct store_note *note = ret_element;
+  note->run_id = sqlite3_column_int64(row, 0);
+  note->key = text_at(row, 1, arena);
+  note->key = note->key != NULL ? note->key : "";
+  note->value = text_at(row, 2, arena);
+}
+
+enum status store_notes(struct store *store, int64_t run_id, struct arena *arena, struct store_note **ret,
+                        size_t *ret_count, struct error *err)
+{
+  static const struct listing rows = {
+      "SELECT run_id, key, value FROM main.note WHERE ?1 < 0 OR run_id IN (0, ?1) ORDER BY rowid", sizeof **ret,
+      read_note};
+  return list(&rows, store, run_id, arena, ret, ret_count, err);
+}

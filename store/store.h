@@ -139,6 +139,12 @@ struct store_observation {
   bool warmup;
 };
 
+struct store_note {
+  int64_t run_id; // 0: the file
+  const char *key;
+  const char *value; // NULL: SQL NULL
+};
+
 // ---- writing ---------------------------------------------------------------------------------------------------------
 // Creates PATH.partial next to PATH; store_finish renames it. An existing PATH is an error unless `force`; it stays
 // untouched until the rename. A killed writer leaves PATH.partial, which opens with all that was committed.
@@ -256,6 +262,9 @@ enum status store_load_derived_columns(struct store *store, int64_t run_id, uint
                                        struct store_derived *ret_derived, struct error *err) MUST_CHECK;
 enum status store_observations(struct store *store, int64_t run_id, struct arena *arena, struct store_observation **ret,
                                size_t *ret_count, struct error *err) MUST_CHECK;
+// In the order they were made: those of the file and of a run; run_id -1: all.
+enum status store_notes(struct store *store, int64_t run_id, struct arena *arena, struct store_note **ret,
+                        size_t *ret_count, struct error *err) MUST_CHECK;
 // Lays derived data over an open handle in memory only (the file is not written): for files whose writer died before it
 // correlated. Copies what it needs. From then on the readers above and SQL see it.
 enum status store_overlay_derived(struct store *store, int64_t run_id, const struct store_derived *derived,

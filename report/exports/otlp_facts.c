@@ -36,19 +36,10 @@ static enum status add_message(void *context, const struct store_cell *cells, si
   return STATUS_OK;
 }
 
-static enum status add_note(void *context, const struct store_cell *cells, size_t count, struct error *err)
-{
-  struct rows *rows = context;
-  *vector_add(&rows->facts->notes) =
-      (struct otlp_note){cells[0].integer, copy_text(rows->arena, &cells[1]), copy_text(rows->arena, &cells[2])};
-  return STATUS_OK;
-}
-
 static enum status load_tables(struct store *store, struct otlp_facts *facts, struct arena *arena, struct error *err)
 {
   struct rows rows = {arena, facts};
-  const struct store_query_sink traces = {&rows, NULL, add_trace}, messages = {&rows, NULL, add_message},
-                                notes = {&rows, NULL, add_note};
+  const struct store_query_sink traces = {&rows, NULL, add_trace}, messages = {&rows, NULL, add_message};
   char sql[160];
   int64_t run_id = facts->run->run_id;
   snprintf(sql, sizeof sql, "select trace_id, text from trace where run_id = %" PRId64 " order by 1", run_id);
@@ -57,9 +48,7 @@ static enum status load_tables(struct store *store, struct otlp_facts *facts, st
            "select span_id, time_ns, message from log where run_id = %" PRId64 " order by coalesce(span_id, 0), rowid",
            run_id);
   XSP_TRY(store_query(store, sql, &messages, err));
-  snprintf(sql, sizeof sql, "select run_id, key, value from note where run_id in (0, %" PRId64 ") order by rowid",
-           run_id);
-  return store_query(store, sql, &notes, err);
+  return store_notes(store, run_id, arena, &facts->notes, &facts->note_count, err);
 }
 
 // ---- observations by span --------------------------------------------------------------------------------------------
@@ -185,7 +174,6 @@ void otlp_facts_done(struct otlp_facts *facts)
 {
   vector_done(&facts->traces);
   vector_done(&facts->messages);
-  vector_done(&facts->notes);
 }
 
 size_t otlp_facts_first_tag(const struct otlp_facts *facts, int64_t span_id)

@@ -15,10 +15,6 @@ struct otlp_trace { // a row of table trace
   int64_t trace_id;
   const char *text;
 };
-struct otlp_note { // a row of table note
-  int64_t run_id;
-  const char *key, *value;
-};
 
 struct otlp_facts {
   const struct store_run *run;
@@ -36,9 +32,10 @@ struct otlp_facts {
   size_t observation_count;
   VECTOR(struct otlp_trace) traces; // by id
   VECTOR(struct otlp_log) messages; // by span, then file order
-  VECTOR(struct otlp_note) notes;   // of the run and of the file
-  bool has_own_trace;               // spans without a trace
-  bool has_many_traces;             // two spans have different ones, or one has none and one does
+  struct store_note *notes;         // of the run and of the file
+  size_t note_count;
+  bool has_own_trace;   // spans without a trace
+  bool has_many_traces; // two spans have different ones, or one has none and one does
   uint8_t own_trace[16];
 };
 

@@ -62,15 +62,15 @@ static void put_run(struct otlp_out *out, const struct otlp_facts *facts)
 // ---- what only the first request of a run says -----------------------------------------------------------------------
 static void put_notes(struct otlp_out *out, const struct otlp_facts *facts, bool with_file_notes)
 {
-  for (size_t i = 0; i < facts->notes.count; i++) {
-    const struct otlp_note *note = &facts->notes.items[i];
+  for (size_t i = 0; i < facts->note_count; i++) {
+    const struct store_note *note = &facts->notes[i];
     bool is_foreign = strchr(note->key, '.') != NULL && strncmp(note->key, "xsp.", 4) != 0; // a resource's attribute
     const char *prefix = note->run_id == 0 ? OTLP_FILE_NOTE_PREFIX : is_foreign ? "" : OTLP_NOTE_PREFIX;
     bool is_repeated = note->run_id == 0 && !with_file_notes;
     bool is_of_this_file = strcmp(note->key, "import") == 0; // its origin, which another file does not share
     if (!is_repeated && !is_of_this_file)
       otlp_out_attribute(out, OTLP_RESOURCE_ATTRIBUTES, prefix, otlp_text(note->key),
-                         otlp_value_of_text(otlp_text(note->value)));
+                         otlp_value_of_text(otlp_text(note->value != NULL ? note->value : "")));
   }
 }
 

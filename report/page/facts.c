@@ -45,27 +45,22 @@ static enum status put_experiments(struct page *page, size_t file, struct json_w
   return status;
 }
 
-struct note_sink {
-  struct json_writer *json;
-  size_t file;
-};
-
-static enum status put_note(void *context, const struct store_cell *cells, size_t count, struct error *err)
+static enum status put_notes(struct page *page, size_t file, struct json_writer *json, struct error *err)
 {
-  const struct note_sink *sink = context;
-  struct json_writer *json = sink->json;
-  json_object(json);
-  json_member_int(json, "file", (int64_t)sink->file);
-  json_member_int(json, "run_id", cells[0].integer);
-  json_key(json, "key");
-  json_string_n(json, cells[1].text, cells[1].length);
-  json_key(json, "value");
-  if (cells[2].type == STORE_TEXT)
-    json_string_n(json, cells[2].text, cells[2].length);
-  else
-    json_null(json);
-  json_object_end(json);
-  return STATUS_OK;
+  struct arena arena = {0};
+  struct store_note *notes = NULL;
+  size_t count = 0;
+  enum status status = store_notes(page->files[file].timeline.store, -1, &arena, &notes, &count, err);
+  for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+    json_object(json);
+    json_member_int(json, "file", (int64_t)file);
+    json_member_int(json, "run_id", notes[i].run_id);
+    json_member_string(json, "key", notes[i].key);
+    json_member_string(json, "value", notes[i].value);
+    json_object_end(json);
+  }
+  arena_done(&arena);
+  return status;
 }
 
 enum status page_put_facts(struct page *page, struct json_writer *json, struct error *err)
@@ -75,11 +70,8 @@ enum status page_put_facts(struct page *page, struct json_writer *json, struct e
     XSP_TRY(put_experiments(page, file, json, err));
   json_array_end(json);
   json_member_array(json, "notes");
-  for (size_t file = 0; file < page->file_count; file++) {
-    struct note_sink notes = {json, file};
-    const struct store_query_sink sink = {&notes, NULL, put_note};
-    XSP_TRY(store_query(page->files[file].timeline.store, "select run_id, key, value from note", &sink, err));
-  }
+  for (size_t file = 0; file < page->file_count; file++)
+    XSP_TRY(put_notes(page, file, json, err));
   json_array_end(json);
   return STATUS_OK;
 }
