@@ -2,6 +2,8 @@
 // Lines of XSP_DEBUG. Started by main of xsp; each line is one write.
 #include "base/debug.h"
 
+#include "base/slice.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -20,27 +22,25 @@ static const char *const names[] = {
 unsigned debug_mask;
 static int debug_file = -1;
 
-static unsigned mask_of(const char *name, size_t length)
+static unsigned mask_of(struct slice name)
 {
-  if (length == 3 && memcmp(name, "all", 3) == 0)
+  if (slice_is(name, "all"))
     return (1u << DEBUG_ROOM_COUNT) - 1;
   for (unsigned room = 0; room < DEBUG_ROOM_COUNT; room++)
-    if (strlen(names[room]) == length && memcmp(name, names[room], length) == 0)
+    if (slice_is(name, names[room]))
       return 1u << room;
   return 0;
 }
 
 void debug_start(void)
 {
-  const char *list = getenv("XSP_DEBUG");
+  struct slice list = slice_of(getenv("XSP_DEBUG")), name;
   unsigned mask = 0;
-  for (const char *at = list; at != NULL && *at != 0;) {
-    size_t length = strcspn(at, ",");
-    unsigned wanted = mask_of(at, length);
-    if (wanted == 0 && length > 0)
-      fprintf(stderr, "xsp: XSP_DEBUG: no room prints as '%.*s'\n", (int)length, at);
+  while (slice_cut(&list, ',', &name)) {
+    unsigned wanted = mask_of(name);
+    if (wanted == 0 && name.length > 0)
+      fprintf(stderr, "xsp: XSP_DEBUG: no room prints as '%.*s'\n", (int)name.length, name.data);
     mask |= wanted;
-    at += length + (at[length] == ',');
   }
   if (mask != 0)
     debug_file = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
