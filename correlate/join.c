@@ -5,6 +5,8 @@
 // each parent that it gives encloses the span. Called by resolve.c.
 #include "correlate/join.h"
 
+#include "base/sorted.h"
+
 #include <stdlib.h>
 
 struct place { // a span among those of its name
@@ -76,28 +78,23 @@ static void rank(const struct join_side *side, struct arena *arena, struct ranke
   }
 }
 
+static int compare_to_group(const void *like, const void *place)
+{
+  return compare_groups(like, place);
+}
+
+static int compare_past_group(const void *like, const void *place)
+{
+  return compare_groups(like, place) < 0 ? -1 : 1;
+}
+
 // The group that `like` would be in; count 0: there is none.
 static struct group group_like(const struct ranked *ranked, const struct place *like)
 {
-  size_t low = 0, high = ranked->count; // the first place that is not before the group
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (compare_groups(&ranked->places[middle], like) < 0)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  struct group group = {&ranked->places[low], 0};
-  size_t end = ranked->count;
-  while (low < end) { // the first place after it
-    size_t middle = low + (end - low) / 2;
-    if (compare_groups(&ranked->places[middle], like) <= 0)
-      low = middle + 1;
-    else
-      end = middle;
-  }
-  group.count = (size_t)(&ranked->places[low] - group.places);
-  return group;
+  const size_t bytes = sizeof *ranked->places;
+  size_t first = sorted_lower_bound(like, ranked->places, ranked->count, bytes, compare_to_group);
+  size_t end = sorted_lower_bound(like, ranked->places, ranked->count, bytes, compare_past_group);
+  return (struct group){&ranked->places[first], end - first};
 }
 
 // The span of the original that is what `serial_row` is in the serialised execution; JOIN_NO_ROW: their numbers differ.

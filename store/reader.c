@@ -334,16 +334,8 @@ struct part *reader_part_of(const struct series *series, uint64_t row)
   if (guess < series->part_count && series->parts[guess].first_row <= row &&
       row - series->parts[guess].first_row < series->parts[guess].row_count)
     return &series->parts[guess];
-  size_t low = 0;
-  size_t high = series->part_count;
-  while (high - low > 1) {
-    size_t middle = (low + high) / 2;
-    if (series->parts[middle].first_row <= row)
-      low = middle;
-    else
-      high = middle;
-  }
-  return &series->parts[low];
+  const struct part *parts = series->parts; // the last one that does not begin after the row
+  return &series->parts[sorted_lower_bound_u64(row + 1, &parts->first_row, series->part_count, sizeof *parts) - 1];
 }
 
 // ---- overlays and texts ----------------------------------------------------------------------------------------------
