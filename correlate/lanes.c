@@ -2,7 +2,7 @@
 // Sorting rows that are already in a few orders: an importer hands over each source's spans (operators, runtime calls,
 // annotations) by start, step by step or file by file. Rows are dealt into lanes whose starts rise, as runs of rows that
 // follow each other; merging the lanes then reads every column along a few rising streams and writes nothing but rows.
-#include "correlate/lanes.h"
+#include "correlate/order.h"
 
 #define LANES 8u
 #define RUN_ROWS 8u // shorter runs than this, on average: give up

@@ -5,7 +5,6 @@
 // A key packs (start within its bucket, row) into 64 bits, so that every sort of keys is stable and needs no second word.
 #include "correlate/order.h"
 
-#include "correlate/lanes.h"
 #include "store/store.h"
 
 #include <stdlib.h>

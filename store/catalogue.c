@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds the reader's catalogue from table `chunk`. Everything in that table is hostile until checked: sizes of what is
 // allocated here follow the number of rows that the table really has, never a number that is written in it.
-#include "store/catalogue.h"
-
 #include "base/memory.h"
 #include "store/key_list.h"
 #include "store/problem.h"
+#include "store/reader.h"
 #include "store/sqlite_api.h"
 
 #include <stdlib.h>

@@ -5,7 +5,6 @@
 
 #include "base/memory.h"
 #include "base/sorted.h"
-#include "store/catalogue.h"
 #include "store/key_list.h"
 #include "store/problem.h"
 #include "store/sqlite_api.h"

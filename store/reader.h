@@ -104,4 +104,10 @@ void overlay_free(struct overlay *overlay);
 // "" for 0 and for ids that do not exist.
 const char *reader_text(const struct reader *reader, uint32_t string_id, size_t *ret_length);
 
+// catalogue.c, for reader.c alone: which chunks there are. STATUS_INPUT where parts are missing, repeated, or disagree.
+enum status catalogue_load(struct reader *reader, struct error *err) MUST_CHECK;
+// Reads the chunks of one run anew: an import that correlates thousands of runs, one by one, changes one at a time.
+enum status catalogue_load_run(struct reader *reader, int64_t run_id, struct error *err) MUST_CHECK;
+void catalogue_free(struct reader *reader); // with all cached columns
+
 #endif
