@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables `span` and `tag` of SQL, over column chunks. Columns are decoded when a statement asks for them, part by part.
+// The tables `span` and `tag` of SQL, over column chunks. A column is decoded when a statement asks for it, by parts.
 #include "store/problem.h"
 #include "store/store_private.h"
 #include "store/table.h"
@@ -53,13 +53,9 @@ static enum status put_span_value(struct scan *scan, int column, sqlite3_context
   }
   if (has_no_end)
     return STATUS_OK;
-  if (column == SQL_SELF_NS) {
-    XSP_TRY(scan_need(scan, STORE_SELF_NS, err));
-    sqlite3_result_int64(context, scan_int64(scan, STORE_SELF_NS));
-    return STATUS_OK;
-  }
-  XSP_TRY(scan_need(scan, STORE_DURATION_NS, err));
-  int64_t value = scan_int64(scan, STORE_DURATION_NS);
+  unsigned stored = column == SQL_SELF_NS ? STORE_SELF_NS : STORE_DURATION_NS;
+  XSP_TRY(scan_need(scan, stored, err));
+  int64_t value = scan_int64(scan, stored);
   if (column == SQL_END_NS) {
     XSP_TRY(scan_need(scan, STORE_START_NS, err));
     if (__builtin_add_overflow(scan_int64(scan, STORE_START_NS), value, &value))
@@ -152,7 +148,7 @@ static int get_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int n
   return status == STATUS_OK ? SQLITE_OK : table_failed(base->pVtab, status, &err);
 }
 
-// ---- the tables ------------------------------------------------------------------------------------------------------
+// ---- the tables -----------------------------------------------------------------------------------------------------
 // The contract's columns in its order, then ours.
 static const struct table_column span_columns[SQL_COLUMNS] = {
     [SQL_RUN_ID] = {"run_id", "INTEGER", 0, RENDER_RUN, false, false},
