@@ -3,11 +3,11 @@
 // followed is its one named file.
 #include "manifests/model_files.h"
 
+#include "base/mapped.h"
 #include "base/vector.h"
 
 #include "frameworks/onnxruntime/onnx_external.h"
 
-#include <fcntl.h>
 #include <fts.h>
 #include <glob.h>
 #include <limits.h>
@@ -15,9 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define FILES_MAXIMUM 65536
 
@@ -45,18 +43,11 @@ static void add_visited(void *context, const char *name, size_t length)
 
 static void add_external_data(struct finding *finding, const char *path)
 {
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  struct stat status;
-  if (fd < 0)
+  struct mapped file;
+  if (!mapped_open(path, &file))
     return;
-  if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
-    void *bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (bytes != MAP_FAILED) {
-      onnx_external_files(bytes, (size_t)status.st_size, add_visited, finding);
-      munmap(bytes, (size_t)status.st_size);
-    }
-  }
-  close(fd);
+  onnx_external_files(file.bytes, file.size, add_visited, finding);
+  mapped_close(&file);
 }
 
 // The latest epoch's parameters, which is what frameworks/mxnet/predictor.c opens, and the shapes of inputs.

@@ -3,13 +3,11 @@
 // checked before it is followed, tables lie at most four deep, and the work is limited by a count of objects.
 #include "frameworks/litert/file.h"
 
-#include <fcntl.h>
+#include "base/mapped.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define OBJECTS_MOST 20000000u // more than any model has; offsets of a hostile one may all lead to one place
 
@@ -133,17 +131,10 @@ bool litert_file_is_cut(const unsigned char *bytes, size_t size, char *place, si
 bool litert_file_damage(const char *path, char *place, size_t place_size)
 {
   place[0] = 0;
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  struct stat info;
-  if (fd < 0)
+  struct mapped file;
+  if (!mapped_open(path, &file))
     return false;
-  void *bytes = fstat(fd, &info) == 0 && info.st_size > 0
-                    ? mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0)
-                    : MAP_FAILED;
-  close(fd);
-  if (bytes == MAP_FAILED)
-    return false;
-  bool is_cut = litert_file_is_cut(bytes, (size_t)info.st_size, place, place_size);
-  munmap(bytes, (size_t)info.st_size);
+  bool is_cut = litert_file_is_cut(file.bytes, file.size, place, place_size);
+  mapped_close(&file);
   return is_cut;
 }

@@ -3,11 +3,9 @@
 // weights themselves are never touched.
 #include "frameworks/litert/graph.h"
 
-#include <fcntl.h>
+#include "base/mapped.h"
+
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 // ---- a flatbuffer ----------------------------------------------------------------------------------------------------
 
@@ -204,7 +202,7 @@ static void read_options(struct flat *flat, size_t operation, struct litert_node
 
 // ---- the graph -------------------------------------------------------------------------------------------------------
 
-static bool read_tensor(struct flat *flat, size_t table, struct vector buffers, struct arena *arena,
+static void read_tensor(struct flat *flat, size_t table, struct vector buffers, struct arena *arena,
                         struct litert_tensor *tensor)
 {
   struct vector shape = vector_of(flat, table, TENSOR_SHAPE, 4), free = vector_of(flat, table, TENSOR_SIGNATURE, 4);
@@ -223,18 +221,17 @@ static bool read_tensor(struct flat *flat, size_t table, struct vector buffers, 
   size_t buffer = table_in(flat, buffers, (uint32_t)number_of(flat, table, TENSOR_BUFFER));
   tensor->is_constant =
       buffer != 0 && (vector_of(flat, buffer, BUFFER_DATA, 1).count > 0 || field_at(flat, buffer, BUFFER_OFFSET) != 0);
-  return tensor->name != NULL;
 }
 
 static const int32_t *read_numbers(struct flat *flat, struct vector numbers, struct arena *arena)
 {
   int32_t *copy = arena_alloc_array(arena, numbers.count + 1, sizeof *copy);
-  for (size_t i = 0; copy != NULL && i < numbers.count; i++)
+  for (size_t i = 0; i < numbers.count; i++)
     copy[i] = (int32_t)word_at(flat, numbers.first + 4 * i);
   return copy;
 }
 
-static bool read_node(struct flat *flat, size_t table, struct vector codes, struct arena *arena,
+static void read_node(struct flat *flat, size_t table, struct vector codes, struct arena *arena,
                       struct litert_node *node)
 {
   size_t code = table_in(flat, codes, (uint32_t)number_of(flat, table, OPERATOR_CODE));
@@ -248,7 +245,6 @@ static bool read_node(struct flat *flat, size_t table, struct vector codes, stru
   node->input_count = inputs.count;
   node->output_count = outputs.count;
   read_options(flat, table, node);
-  return node->inputs != NULL && node->outputs != NULL;
 }
 
 bool litert_graph_read(const unsigned char *bytes, size_t size, struct arena *arena, struct litert_graph *ret_graph)
@@ -266,34 +262,22 @@ bool litert_graph_read(const unsigned char *bytes, size_t size, struct arena *ar
   struct vector nodes = vector_of(&flat, graph, GRAPH_OPERATORS, 4);
   ret_graph->tensors = arena_alloc_array(arena, tensors.count + 1, sizeof *ret_graph->tensors);
   ret_graph->nodes = arena_alloc_array(arena, nodes.count + 1, sizeof *ret_graph->nodes);
-  if (graph == 0 || ret_graph->tensors == NULL || ret_graph->nodes == NULL)
+  if (graph == 0)
     return false;
-  memset(ret_graph->tensors, 0, (tensors.count + 1) * sizeof *ret_graph->tensors);
-  memset(ret_graph->nodes, 0, (nodes.count + 1) * sizeof *ret_graph->nodes);
-  for (; ret_graph->tensor_count < tensors.count && !flat.is_broken; ret_graph->tensor_count++)
-    if (!read_tensor(&flat, table_in(&flat, tensors, ret_graph->tensor_count), buffers, arena,
-                     &ret_graph->tensors[ret_graph->tensor_count]))
-      return false;
-  for (; ret_graph->node_count < nodes.count && !flat.is_broken; ret_graph->node_count++)
-    if (!read_node(&flat, table_in(&flat, nodes, ret_graph->node_count), codes, arena,
-                   &ret_graph->nodes[ret_graph->node_count]))
-      return false;
+  for (size_t i = 0; i < tensors.count && !flat.is_broken; i++)
+    read_tensor(&flat, table_in(&flat, tensors, i), buffers, arena, &ret_graph->tensors[ret_graph->tensor_count++]);
+  for (size_t i = 0; i < nodes.count && !flat.is_broken; i++)
+    read_node(&flat, table_in(&flat, nodes, i), codes, arena, &ret_graph->nodes[ret_graph->node_count++]);
   return !flat.is_broken;
 }
 
 bool litert_graph_open(const char *path, struct arena *arena, struct litert_graph *ret_graph)
 {
   *ret_graph = (struct litert_graph){0};
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  struct stat info;
-  if (fd < 0)
+  struct mapped file;
+  if (!mapped_open(path, &file))
     return false;
-  bool has_bytes = fstat(fd, &info) == 0 && info.st_size > 0;
-  void *bytes = has_bytes ? mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
-  close(fd);
-  if (bytes == MAP_FAILED)
-    return false;
-  bool is_read = litert_graph_read(bytes, (size_t)info.st_size, arena, ret_graph);
-  munmap(bytes, (size_t)info.st_size);
+  bool is_read = litert_graph_read(file.bytes, file.size, arena, ret_graph);
+  mapped_close(&file);
   return is_read;
 }

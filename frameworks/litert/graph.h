@@ -66,7 +66,7 @@ struct litert_work {        // of one operator
   const char *activation_name;
 };
 // By operator, where the free batch is `batch` times that of the file; 0: other dimensions are free, too, and shapes that
-// depend on them are not known. NULL: no memory.
+// depend on them are not known.
 struct litert_work *litert_work_read(const struct litert_graph *graph, int64_t batch, struct arena *arena);
 
 #endif

@@ -2,14 +2,11 @@
 // Finds where an .onnx file is cut; see onnx_file.h. Two levels deep (model, graph): deep enough to name a node or tensor.
 #include "frameworks/onnxruntime/onnx_file.h"
 
+#include "base/mapped.h"
 #include "base/wire.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static size_t place_of(const uint8_t *bytes, const char *at)
 {
@@ -80,23 +77,10 @@ bool onnx_damage(const uint8_t *bytes, size_t size, char *place, size_t place_si
 
 bool onnx_file_damage(const char *path, char *place, size_t place_size)
 {
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  struct stat info;
-  if (fd < 0)
+  struct mapped file;
+  if (!mapped_open(path, &file))
     return false;
-  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-    close(fd);
-    return false;
-  }
-  if (info.st_size == 0) {
-    close(fd);
-    return onnx_damage((const uint8_t *)"", 0, place, place_size);
-  }
-  void *bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-  close(fd);
-  if (bytes == MAP_FAILED)
-    return false;
-  bool damaged = onnx_damage(bytes, (size_t)info.st_size, place, place_size);
-  munmap(bytes, (size_t)info.st_size);
-  return damaged;
+  bool is_damaged = onnx_damage(file.bytes, file.size, place, place_size);
+  mapped_close(&file);
+  return is_damaged;
 }

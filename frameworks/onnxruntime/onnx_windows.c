@@ -2,42 +2,31 @@
 // Reads a few attributes of a few kinds of nodes out of an .onnx file; see onnx_windows.h. Field numbers: onnx.proto.
 #include "frameworks/onnxruntime/onnx_windows.h"
 
+#include "base/mapped.h"
+#include "base/slice.h"
 #include "base/vector.h"
 #include "base/wire.h"
 #include "frameworks/onnxruntime/onnx_file.h"
 
-#include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { NODE_INPUT = 1, NODE_OUTPUT = 2, NODE_NAME = 3, NODE_TYPE = 4, NODE_ATTRIBUTE = 5 };
 enum { ATTRIBUTE_NAME = 1, ATTRIBUTE_INT = 3, ATTRIBUTE_STRING = 4, ATTRIBUTE_INTS = 8 };
 enum { TENSOR_DIMS = 1, TENSOR_NAME = 8 };
 #define WINDOWS_MOST 65536u
 
-struct text {
-  const char *bytes;
-  size_t length;
-};
 struct entry { // a window while its weights are not known
   struct onnx_window window;
-  struct text weights; // of a transposed convolution whose kernel_shape is left to them
+  struct slice weights; // of a transposed convolution whose kernel_shape is left to them
 };
 struct list {
   struct arena *arena;
   VECTOR(struct entry) items;
 };
 
-static bool is(struct text text, const char *expected)
+static struct slice text_of(const struct wire_field *field)
 {
-  return text.length == strlen(expected) && memcmp(text.bytes, expected, text.length) == 0;
-}
-
-static struct text text_of(const struct wire_field *field)
-{
-  return (struct text){field->bytes, field->length};
+  return (struct slice){field->bytes, field->length};
 }
 
 static void add_number(uint64_t number, int64_t *numbers, size_t *count)
@@ -61,8 +50,8 @@ static void add_numbers(const struct wire_field *field, int64_t *numbers, size_t
 static void read_attribute(struct wire attribute, struct onnx_window *window, struct arena *arena)
 {
   struct wire_field field;
-  struct text name = {0};
-  struct text string = {0};
+  struct slice name = {0};
+  struct slice string = {0};
   int64_t number = -1;
   int64_t numbers[ONNX_WINDOW_RANK];
   size_t count = 0;
@@ -76,30 +65,30 @@ static void read_attribute(struct wire attribute, struct onnx_window *window, st
     else if (field.number == ATTRIBUTE_INTS)
       add_numbers(&field, numbers, &count);
   }
-  if (is(name, "kernel_shape") && count <= ONNX_WINDOW_RANK) {
+  if (slice_is(name, "kernel_shape") && count <= ONNX_WINDOW_RANK) {
     memcpy(window->kernel, numbers, count * sizeof *numbers);
     window->kernel_rank = count;
-  } else if (is(name, "group")) {
+  } else if (slice_is(name, "group")) {
     window->group = number;
-  } else if (is(name, "size")) {
+  } else if (slice_is(name, "size")) {
     window->size = number;
-  } else if (is(name, "mode") && string.length > 0) {
-    window->mode = arena_copy(arena, string.bytes, string.length);
+  } else if (slice_is(name, "mode") && string.length > 0) {
+    window->mode = arena_copy(arena, string.data, string.length);
   }
 }
 
-static bool is_wanted(struct text type)
+static bool is_wanted(struct slice type)
 {
   static const char *const types[] = {"MaxPool", "AveragePool", "LRN", "Resize", "Upsample", "ConvTranspose"};
   for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-    if (is(type, types[i]))
+    if (slice_is(type, types[i]))
       return true;
   return false;
 }
 
-static const char *copy(struct arena *arena, struct text text)
+static const char *copy(struct arena *arena, struct slice text)
 {
-  return arena_copy(arena, text.length > 0 ? text.bytes : "", text.length);
+  return arena_copy(arena, text.length > 0 ? text.data : "", text.length);
 }
 
 static bool add_entry(struct list *list, const struct entry *entry)
@@ -114,10 +103,10 @@ static bool read_node(struct list *list, struct wire node)
 {
   struct wire walk = node;
   struct wire_field field;
-  struct text type = {0};
-  struct text name = {0};
-  struct text output = {0};
-  struct text weights = {0};
+  struct slice type = {0};
+  struct slice name = {0};
+  struct slice output = {0};
+  struct slice weights = {0};
   size_t inputs = 0;
   size_t outputs = 0;
   while (wire_next(&walk, &field)) {
@@ -141,7 +130,7 @@ static bool read_node(struct list *list, struct wire node)
   while (wire_next(&walk, &field))
     if (wire_is(&field, NODE_ATTRIBUTE, WIRE_BYTES))
       read_attribute(wire_inside(&field), &entry.window, list->arena);
-  if (is(type, "ConvTranspose") && entry.window.kernel_rank == 0)
+  if (slice_is(type, "ConvTranspose") && entry.window.kernel_rank == 0)
     entry.weights = weights;
   return add_entry(list, &entry);
 }
@@ -150,7 +139,7 @@ static bool read_node(struct list *list, struct wire node)
 static void read_weights(struct list *list, struct wire tensor)
 {
   struct wire_field field;
-  struct text name = {0};
+  struct slice name = {0};
   int64_t dims[ONNX_WINDOW_RANK];
   size_t rank = 0;
   while (wire_next(&tensor, &field)) {
@@ -161,8 +150,7 @@ static void read_weights(struct list *list, struct wire tensor)
   }
   for (size_t i = 0; i < list->items.count && rank > 2 && rank <= ONNX_WINDOW_RANK; i++) {
     struct entry *entry = &list->items.items[i];
-    if (entry->weights.length == 0 || entry->weights.length != name.length ||
-        memcmp(entry->weights.bytes, name.bytes, name.length) != 0)
+    if (entry->weights.length == 0 || !slice_equal(entry->weights, name))
       continue;
     entry->window.kernel_rank = rank - 2;
     memcpy(entry->window.kernel, dims + 2, (rank - 2) * sizeof *dims);
@@ -209,19 +197,10 @@ bool onnx_file_windows(const char *path, struct arena *arena, struct onnx_window
 {
   *ret_windows = NULL;
   *ret_count = 0;
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  struct stat info;
-  if (fd < 0)
+  struct mapped file;
+  if (!mapped_open(path, &file))
     return false;
-  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0) {
-    close(fd);
-    return false;
-  }
-  void *bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-  close(fd);
-  if (bytes == MAP_FAILED)
-    return false;
-  bool is_good = onnx_windows(bytes, (size_t)info.st_size, arena, ret_windows, ret_count);
-  munmap(bytes, (size_t)info.st_size);
+  bool is_good = file.size > 0 && onnx_windows(file.bytes, file.size, arena, ret_windows, ret_count);
+  mapped_close(&file);
   return is_good;
 }

@@ -4,17 +4,13 @@
 #include "frameworks/onnxruntime/profile.h"
 #include "base/arena.h"
 #include "base/json_read.h"
+#include "base/mapped.h"
 #include "base/vector.h"
 #include "frameworks/onnxruntime/layers.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 struct event {
   int64_t start_us, duration_us;
@@ -254,19 +250,12 @@ enum status onnxruntime_profile_publish_file(const char *path, uint64_t start_ns
                                              struct error *err)
 {
   const char *what = "cannot read ONNX Runtime's profile";
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0)
+  struct mapped file;
+  if (!mapped_open(path, &file))
     return error_set_errno(err, STATUS_SYSTEM, what, path, NULL);
-  struct stat info;
-  if (fstat(fd, &info) != 0 || info.st_size <= 0) {
-    close(fd);
+  if (file.size == 0)
     return error_set(err, STATUS_SYSTEM, what, path, "free space where TMPDIR is", "ONNX Runtime left it empty");
-  }
-  void *text = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-  close(fd);
-  if (text == MAP_FAILED)
-    return error_set_errno(err, STATUS_SYSTEM, what, path, NULL);
-  enum status status = onnxruntime_profile_publish(text, (size_t)info.st_size, start_ns, inferences, path, err);
-  munmap(text, (size_t)info.st_size);
+  enum status status = onnxruntime_profile_publish(file.bytes, file.size, start_ns, inferences, path, err);
+  mapped_close(&file);
   return status;
 }
