@@ -41,8 +41,8 @@ static void check_steps(const uint8_t *data, size_t size, struct arena *arena)
     for (size_t i = 0; i < steps.count; i++) {
       const struct tensorflow_step *step = &steps.items[i];
       check(i == 0 || steps.items[i - 1].start_ns <= step->start_ns);
-      check(step->node.length > 0 && (const uint8_t *)step->node.bytes >= data &&
-            (const uint8_t *)step->node.bytes + step->node.length <= data + size);
+      check(step->node.length > 0 && (const uint8_t *)step->node.data >= data &&
+            (const uint8_t *)step->node.data + step->node.length <= data + size);
       check(step->start_ns + step->duration_ns <= INT64_MAX && step->shape.rank <= TENSORFLOW_NO_RANK);
     }
 }

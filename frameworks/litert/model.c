@@ -80,9 +80,6 @@ enum status litert_read_interface(struct litert_state *state, struct arena *aren
   state->output_layouts = arena_alloc_array(arena, outputs + 1, sizeof *state->output_layouts);
   state->inputs = arena_alloc_array(arena, inputs + 1, sizeof *state->inputs);
   state->outputs = arena_alloc_array(arena, outputs + 1, sizeof *state->outputs);
-  memset(model->inputs, 0, (inputs + 1) * sizeof *model->inputs);
-  memset(state->inputs, 0, (inputs + 1) * sizeof(litert_handle));
-  memset(state->outputs, 0, (outputs + 1) * sizeof(litert_handle));
   model->input_count = inputs;
   for (size_t i = 0; i < inputs; i++)
     XSP_TRY(read_input(state, arena, i, &model->inputs[i], err));

@@ -148,10 +148,9 @@ bool litert_graph_match(const struct litert_graph *graph, const struct litert_ev
     if (events[i].is_delegated || (uint64_t)events[i].node >= graph->node_count)
       continue;
     ret_matches[i] = (struct litert_match){LITERT_WHOLE, (size_t)events[i].node};
-    if (is_matched != NULL)
-      is_matched[events[i].node] = true;
+    is_matched[events[i].node] = true;
   }
-  bool is_match = is_matched != NULL && match_delegated(graph, events, count, is_matched, ret_matches);
+  bool is_match = match_delegated(graph, events, count, is_matched, ret_matches);
   for (size_t i = 0; i < count && !is_match; i++)
     if (events[i].is_delegated)
       ret_matches[i] = (struct litert_match){LITERT_UNKNOWN, 0};

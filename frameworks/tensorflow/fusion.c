@@ -24,7 +24,7 @@ struct walk {
   size_t found_count;
   const struct tensorflow_node *visited[VISITED_MAXIMUM];
   size_t visited_count;
-  bool is_lost; // too far, or no memory
+  bool is_lost; // too far
 };
 
 const char *tensorflow_plain_type(const char *type)
@@ -97,14 +97,6 @@ struct frame {
   size_t next_input;
 };
 
-static const char *name_beside(struct walk *walk, const struct place *place, const char *name, size_t length)
-{
-  size_t prefix = strlen(place->full_name) - strlen(place->node->name); // "CALL/CALL/"
-  const char *full = arena_format(walk->arena, "%.*s%.*s", (int)prefix, place->full_name, (int)length, name);
-  walk->is_lost = walk->is_lost || full == NULL;
-  return full;
-}
-
 // The input's place, where it is one of the lost nodes. A function's own inputs are not nodes: the walk ends there.
 static bool step_back(struct walk *walk, const struct place *place, const char *input, struct place *ret_place)
 {
@@ -113,8 +105,9 @@ static bool step_back(struct walk *walk, const struct place *place, const char *
   const struct tensorflow_node *node = length > 0 ? tensorflow_graph_find(place->graph, name, length) : NULL;
   if (node == NULL || length > 65535 || is_source(node->op))
     return false;
-  const char *full = name_beside(walk, place, name, length);
-  if (full == NULL || is_executed(walk, full) || was_visited(walk, node))
+  size_t prefix = strlen(place->full_name) - strlen(place->node->name); // "CALL/CALL/"
+  const char *full = arena_format(walk->arena, "%.*s%.*s", (int)prefix, place->full_name, (int)length, name);
+  if (is_executed(walk, full) || was_visited(walk, node))
     return false;
   *ret_place = (struct place){place->graph, node, full};
   return true;
@@ -182,7 +175,5 @@ void tensorflow_originals_find(const struct tensorflow_graph *model, const struc
         arena_format(arena, "%s%s%s", names != NULL ? names : "", i > 0 ? " " : "", place->full_name);
     ret_originals->types = arena_format(arena, "%s%s%s", types != NULL ? types : "", i > 0 ? " " : "", place->node->op);
   }
-  ret_originals->count = ret_originals->main != NULL && ret_originals->names != NULL && ret_originals->types != NULL
-                             ? walk.found_count
-                             : 0;
+  ret_originals->count = walk.found_count;
 }

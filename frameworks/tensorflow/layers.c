@@ -260,11 +260,11 @@ static bool add_steps(struct tensorflow_layers *layers, const struct tensorflow_
 {
   for (size_t i = 0; i < steps->count; i++) {
     const struct tensorflow_step *step = &steps->items[i];
-    struct layer *layer = layer_of(layers, step->node.bytes, step->node.length);
+    struct layer *layer = layer_of(layers, step->node.data, step->node.length);
     if (layer == NULL)
       return false;
     if (layer->type == NULL)
-      set_type(layers, layer, step->type.bytes, step->type.length);
+      set_type(layers, layer, step->type.data, step->type.length);
   }
   return true;
 }
@@ -313,7 +313,7 @@ static void describe_steps(struct tensorflow_layers *layers, const struct tensor
   const struct tensorflow_step **latest = arena_alloc_array(scratch, layers->layers.count + 1, sizeof *latest);
   for (size_t i = 0; i < steps->count; i++) {
     const struct tensorflow_step *step = &steps->items[i];
-    const struct layer *layer = find_layer(layers, step->node.bytes, step->node.length);
+    const struct layer *layer = find_layer(layers, step->node.data, step->node.length);
     size_t caller = caller_of(reports, calls, &call_count, step->start_ns, step->start_ns + step->duration_ns);
     describe_step(step, layer, latest, scratch, &reports[i]);
     reports[i].parent = layer->is_executed ? LAYER_PARENT_MODEL : caller;

@@ -14,7 +14,7 @@
 #define TENSORFLOW_UNTOLD "thread"
 
 struct tensorflow_layers;
-// `model` is the graph as the file has it, for what fused layers were made of; it must live as long. NULL: no memory.
+// `model` is the graph as the file has it, for what fused layers were made of; it must live as long.
 struct tensorflow_layers *tensorflow_layers_create(const struct tensorflow_graph *model, const char *model_path);
 void tensorflow_layers_free(struct tensorflow_layers *layers); // NULL is legal
 

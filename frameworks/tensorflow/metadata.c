@@ -24,9 +24,9 @@ enum {
 
 // ---- one entry -------------------------------------------------------------------------------------------------------
 
-static struct tensorflow_text text_of(const struct wire_field *field)
+static struct slice text_of(const struct wire_field *field)
 {
-  return (struct tensorflow_text){field->bytes, field->length};
+  return (struct slice){field->bytes, field->length};
 }
 
 static const char *find_text(const char *bytes, size_t length, const char *wanted)
@@ -35,15 +35,15 @@ static const char *find_text(const char *bytes, size_t length, const char *wante
 }
 
 // "conv = Conv2D(x, w)" → "Conv2D"; labels of lanes that are none of the executor's have no such form.
-static struct tensorflow_text type_of(const struct wire_field *label)
+static struct slice type_of(const struct wire_field *label)
 {
   const char *bytes = label->bytes, *end = bytes + label->length;
   const char *equals = find_text(bytes, label->length, " = ");
   if (equals == NULL)
-    return (struct tensorflow_text){"", 0};
+    return slice_of("");
   const char *type = equals + 3;
   const char *open = memchr(type, '(', (size_t)(end - type));
-  return open != NULL ? (struct tensorflow_text){type, (size_t)(open - type)} : (struct tensorflow_text){"", 0};
+  return open != NULL ? (struct slice){type, (size_t)(open - type)} : slice_of("");
 }
 
 static uint64_t allocated(struct wire memory)
@@ -131,8 +131,7 @@ static bool read_step(struct wire message, struct tensorflow_step *step)
   while (tensorflow_output_next(&outputs, &output))
     if (output.slot == 0)
       step->shape = output.shape;
-  if (message.problem != NULL || step->node.length == 0 ||
-      (step->node.length == 7 && memcmp(step->node.bytes, "_SOURCE", 7) == 0))
+  if (message.problem != NULL || step->node.length == 0 || slice_is(step->node, "_SOURCE"))
     return false; // _SOURCE is the executor's own mark of the beginning
   return set_times(numbers[NODE_START_US], numbers[NODE_END_US], numbers[NODE_START_NS], numbers[NODE_END_NS], step);
 }
@@ -162,13 +161,12 @@ static int compare_steps(const void *left, const void *right)
     return a->start_ns < b->start_ns ? -1 : 1;
   if (a->duration_ns != b->duration_ns)
     return a->duration_ns > b->duration_ns ? -1 : 1;
-  return a->node.bytes < b->node.bytes ? -1 : a->node.bytes > b->node.bytes; // as they were written
+  return a->node.data < b->node.data ? -1 : a->node.data > b->node.data; // as they were written
 }
 
 static bool is_same(const struct tensorflow_step *a, const struct tensorflow_step *b)
 {
-  return a->start_ns == b->start_ns && a->duration_ns == b->duration_ns && a->node.length == b->node.length &&
-         memcmp(a->node.bytes, b->node.bytes, a->node.length) == 0;
+  return a->start_ns == b->start_ns && a->duration_ns == b->duration_ns && slice_equal(a->node, b->node);
 }
 
 static void leave_out_repeated(struct tensorflow_steps *steps)

@@ -5,6 +5,7 @@
 #define XSP_FRAMEWORKS_TENSORFLOW_METADATA_H
 
 #include "base/arena.h"
+#include "base/slice.h"
 #include "base/wire.h"
 #include "frameworks/tensorflow/graph.h"
 
@@ -12,15 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct tensorflow_text { // in the bytes that were read; not NUL-terminated
-  const char *bytes;
-  size_t length;
-};
-
 struct tensorflow_step { // one execution of one node
-  struct tensorflow_text node;
-  struct tensorflow_text type; // out of the label "[mklcpu 3MB 3MB] NAME = TYPE(INPUTS)"; empty: not reported
-  uint64_t start_ns;           // CLOCK_REALTIME
+  struct slice node;     // in the bytes that were read, as `type`
+  struct slice type;     // out of the label "[mklcpu 3MB 3MB] NAME = TYPE(INPUTS)"; empty: not reported
+  uint64_t start_ns;     // CLOCK_REALTIME
   uint64_t duration_ns;
   uint64_t alloc_bytes;          // what it asked allocators for while it ran
   struct tensorflow_shape shape; // of its first output; TENSORFLOW_NO_RANK: it has none

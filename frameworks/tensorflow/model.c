@@ -134,8 +134,7 @@ static const char *copy(struct arena *arena, const struct wire_field *field)
 // "serve_keras_tensor:0" → node and index.
 static void set_place(struct arena *arena, const struct wire_field *field, struct tensorflow_port *port)
 {
-  char *text = arena_copy(arena, field->bytes, field->length);
-  char *colon = strrchr(text, ':');
+  char *text = arena_copy(arena, field->bytes, field->length), *colon = strrchr(text, ':');
   port->index = colon != NULL ? atoi(colon + 1) : 0;
   if (colon != NULL)
     *colon = 0;
@@ -209,8 +208,6 @@ static bool read_tags(struct wire info, struct arena *arena, struct part *part)
     if (!wire_is(&field, 4, WIRE_BYTES) || part->tag_count == TENSORFLOW_TAGS_MAXIMUM)
       continue;
     const char *tag = copy(arena, &field);
-    if (tag == NULL)
-      return false;
     part->tags[part->tag_count++] = tag;
     serves = serves || strcmp(tag, "serve") == 0;
   }
@@ -285,10 +282,8 @@ bool tensorflow_saved_read(const void *bytes, size_t length, struct arena *arena
   struct part part;
   bool has_part = false;
   while (wire_next(&message, &field)) {
-    if (!wire_is(&field, 2, WIRE_BYTES)) // meta_graphs
-      continue;
-    if (!has_part && read_part(wire_inside(&field), arena, &part))
-      has_part = true;
+    bool is_part = wire_is(&field, 2, WIRE_BYTES); // meta_graphs
+    has_part = has_part || (is_part && read_part(wire_inside(&field), arena, &part));
   }
   if (message.problem != NULL) {
     *ret_problem = arena_format(arena, "it is damaged at byte %zu: %s", (size_t)(message.at - (const char *)bytes),

@@ -469,14 +469,14 @@ static void executions_are_read_once(void **state)
   assert_true(tensorflow_steps_read(metadata.bytes, metadata.length, &arena, &steps, &problem));
   assert_int_equal(steps.count, 3);
   assert_int_equal(steps.left_out, 5);
-  assert_memory_equal(steps.items[0].node.bytes, "a", 1);
-  assert_memory_equal(steps.items[0].type.bytes, "_Arg", 4);
+  assert_memory_equal(steps.items[0].node.data, "a", 1);
+  assert_memory_equal(steps.items[0].type.data, "_Arg", 4);
   assert_int_equal(steps.items[0].type.length, 4);
   assert_int_equal(steps.items[0].shape.rank, TENSORFLOW_NO_RANK);
   assert_int_equal(steps.items[0].alloc_bytes, 0);
   assert_int_equal(steps.items[1].start_ns, 2000);
   assert_int_equal(steps.items[1].duration_ns, 700);
-  assert_memory_equal(steps.items[1].type.bytes, "Conv2D", 6);
+  assert_memory_equal(steps.items[1].type.data, "Conv2D", 6);
   assert_int_equal(steps.items[1].shape.rank, 2);
   assert_int_equal(steps.items[1].shape.size[1], 32);
   assert_int_equal(steps.items[1].alloc_bytes, 8192);

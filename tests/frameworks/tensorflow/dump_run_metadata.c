@@ -16,9 +16,9 @@ static void write_step(struct json_writer *json, const struct tensorflow_step *s
   } numbers[] = {{"start_ns", step->start_ns}, {"duration_ns", step->duration_ns}, {"alloc_bytes", step->alloc_bytes}};
   json_object(json);
   json_key(json, "node");
-  json_string_n(json, step->node.bytes, step->node.length);
+  json_string_n(json, step->node.data, step->node.length);
   json_key(json, "type");
-  json_string_n(json, step->type.bytes, step->type.length);
+  json_string_n(json, step->type.data, step->type.length);
   for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
     json_key(json, numbers[i].key);
     json_int(json, (int64_t)numbers[i].value);
