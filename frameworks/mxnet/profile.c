@@ -3,7 +3,7 @@
 // its thread, and as b and e of the same as a task; the first pair is read.
 #include "frameworks/mxnet/profile.h"
 
-#include "base/json_read.h"
+#include "frameworks/common/json_file.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,9 +17,8 @@ struct open_event {
   const char *name;
 };
 struct reading {
-  struct json_reader json;
+  struct json_file file;
   struct pool *pool;
-  const char *path;
   struct mxnet_event *events;
   size_t count, capacity;
   struct open_event open[OPEN_MOST];
@@ -28,15 +27,12 @@ struct reading {
 
 static enum status broken(struct reading *reading, const char *why, struct error *err)
 {
-  char where[512];
-  snprintf(where, sizeof where, "%s: byte %zu", reading->path, reading->json.offset);
-  const char *problem = reading->json.event == JSON_ERROR ? reading->json.problem : why;
-  return error_set(err, STATUS_INPUT, "cannot read MXNet's profile", where, NULL, "%s", problem);
+  return json_file_broken(&reading->file, why, err);
 }
 
 static enum status no_memory(struct reading *reading, struct error *err)
 {
-  return error_set(err, STATUS_MEMORY, "cannot read MXNet's profile", reading->path, NULL, "out of memory");
+  return error_set(err, STATUS_MEMORY, reading->file.what, reading->file.path, NULL, "out of memory");
 }
 
 static enum status close_event(struct reading *reading, int64_t thread, int64_t end_us, const char *name,
@@ -66,7 +62,7 @@ struct raw {
 
 static enum status read_field(struct reading *reading, struct raw *raw, struct error *err)
 {
-  struct json_reader *json = &reading->json;
+  struct json_reader *json = &reading->file.json;
   const struct {
     const char *key;
     char *text;
@@ -96,12 +92,10 @@ static enum status read_field(struct reading *reading, struct raw *raw, struct e
 
 static enum status read_event(struct reading *reading, struct error *err)
 {
-  struct json_reader *json = &reading->json;
+  struct json_reader *json = &reading->file.json;
   struct raw raw = {.time_us = -1};
   while (json_next(json) == JSON_KEY)
     XSP_TRY(read_field(reading, &raw, err));
-  if (json->event != JSON_OBJECT_END)
-    return broken(reading, "an event ends early", err);
   if (strcmp(raw.category, "operator") != 0 || raw.time_us < 0 || raw.time_us > INT64_MAX / 4000)
     return STATUS_OK;
   if (strcmp(raw.phase, "E") == 0)
@@ -117,13 +111,12 @@ static enum status read_event(struct reading *reading, struct error *err)
 
 static enum status read_document(struct reading *reading, struct error *err)
 {
-  struct json_reader *json = &reading->json;
+  struct json_reader *json = &reading->file.json;
   if (json_next(json) != JSON_OBJECT)
     return broken(reading, "not a profile", err);
   while (json_next(json) == JSON_KEY) {
     bool is_events = strcmp(json->text, "traceEvents") == 0;
-    json_next(json);
-    if (!is_events || json->event != JSON_ARRAY) {
+    if (json_next(json) != JSON_ARRAY || !is_events) {
       if (!json_skip(json))
         return broken(reading, "a value is missing", err);
       continue;
@@ -163,10 +156,10 @@ enum status mxnet_profile_read(char *text, size_t length, const char *path, stru
 {
   *ret_profile = (struct mxnet_profile){0};
   drop_first_comma(text, length);
-  struct reading reading = {.pool = pool, .path = path};
-  json_read_start(&reading.json, text, length);
+  struct reading reading = {.file = {.path = path, .what = "cannot read MXNet's profile"}, .pool = pool};
+  json_read_start(&reading.file.json, text, length);
   enum status status = read_document(&reading, err);
-  json_read_done(&reading.json);
+  json_read_done(&reading.file.json);
   if (status != STATUS_OK || reading.count == 0)
     return status;
   qsort(reading.events, reading.count, sizeof *reading.events, compare_events);

@@ -3,10 +3,9 @@
 // are not trusted.
 #include "frameworks/mxnet/shapes.h"
 
-#include "base/json_read.h"
+#include "frameworks/common/json_file.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -153,95 +152,73 @@ bool mxnet_input_shape(const struct mxnet_symbol *symbol, size_t variable, const
 
 // ---- signatures ------------------------------------------------------------------------------------------------------
 
-struct reading {
-  struct json_reader json;
-  const char *path;
-};
-
-static enum status broken(struct reading *reading, const char *why, struct error *err)
-{
-  char where[512];
-  snprintf(where, sizeof where, "%s: byte %zu", reading->path, reading->json.offset);
-  const char *problem = reading->json.event == JSON_ERROR ? reading->json.problem : why;
-  return error_set(err, STATUS_INPUT, "cannot read the model's signature", where, "export the model again", "%s",
-                   problem);
-}
-
-static enum status skip_value(struct reading *reading, struct error *err)
-{
-  json_next(&reading->json);
-  return json_skip(&reading->json) ? STATUS_OK : broken(reading, "no value", err);
-}
-
-static enum status read_signature_shape(struct reading *reading, struct tensor_info *info, bool *ret_is_shape,
+static enum status read_signature_shape(struct json_file *file, struct tensor_info *info, bool *ret_is_shape,
                                         struct error *err)
 {
-  struct json_reader *json = &reading->json;
+  struct json_reader *json = &file->json;
   if (json_next(json) != JSON_ARRAY)
-    return broken(reading, "a shape is not an array", err);
+    return json_file_broken(file, "a shape is not an array", err);
   unsigned rank = 0;
   while (json_next(json) == JSON_NUMBER) {
     int64_t size = 0;
     if (!json_int64(json, &size) || rank == TENSOR_MAXIMUM_RANK)
-      return broken(reading, "a shape has no such dimension", err);
+      return json_file_broken(file, "a shape has no such dimension", err);
     info->shape[rank++] = size > 0 && size <= INT32_MAX ? size : -1;
   }
   if (json->event != JSON_ARRAY_END)
-    return broken(reading, "a shape ends early", err);
+    return json_file_broken(file, "a shape ends early", err);
   info->rank = rank;
   *ret_is_shape = rank > 0;
   return STATUS_OK;
 }
 
 // The reader is at a key whose value is a name.
-static enum status read_name(struct reading *reading, const char *wanted, bool *ret_is_wanted, struct error *err)
+static enum status read_name(struct json_file *file, const char *wanted, bool *ret_is_wanted, struct error *err)
 {
-  if (json_next(&reading->json) == JSON_STRING) {
-    *ret_is_wanted = strcmp(reading->json.text, wanted) == 0;
+  if (json_next(&file->json) == JSON_STRING) {
+    *ret_is_wanted = strcmp(file->json.text, wanted) == 0;
     return STATUS_OK;
   }
-  return json_skip(&reading->json) ? STATUS_OK : broken(reading, "no text", err);
+  return json_skip(&file->json) ? STATUS_OK : json_file_broken(file, "no text", err);
 }
 
-static enum status read_signature_inputs(struct reading *reading, const char *wanted, struct tensor_info *info,
+static enum status read_signature_inputs(struct json_file *file, const char *wanted, struct tensor_info *info,
                                          bool *ret_found, struct error *err)
 {
-  struct json_reader *json = &reading->json;
+  struct json_reader *json = &file->json;
   if (json_next(json) != JSON_ARRAY)
-    return broken(reading, "inputs are not an array", err);
+    return json_file_broken(file, "inputs are not an array", err);
   while (json_next(json) == JSON_OBJECT) {
     struct tensor_info one = {0};
     bool is_wanted = false, is_shape = false;
     while (json_next(json) == JSON_KEY) {
       if (strcmp(json->text, "data_name") == 0)
-        XSP_TRY(read_name(reading, wanted, &is_wanted, err));
+        XSP_TRY(read_name(file, wanted, &is_wanted, err));
       else if (strcmp(json->text, "data_shape") == 0)
-        XSP_TRY(read_signature_shape(reading, &one, &is_shape, err));
+        XSP_TRY(read_signature_shape(file, &one, &is_shape, err));
       else
-        XSP_TRY(skip_value(reading, err));
+        XSP_TRY(json_file_skip(file, err));
     }
-    if (json->event != JSON_OBJECT_END)
-      return broken(reading, "an input ends early", err);
     if (is_wanted && is_shape) {
       info->rank = one.rank;
       memcpy(info->shape, one.shape, sizeof info->shape);
       *ret_found = true;
     }
   }
-  return json->event == JSON_ARRAY_END ? STATUS_OK : broken(reading, "inputs end early", err);
+  return json->event == JSON_ARRAY_END ? STATUS_OK : json_file_broken(file, "inputs end early", err);
 }
 
-static enum status read_signature(struct reading *reading, const char *name, struct tensor_info *info, bool *ret_found,
+static enum status read_signature(struct json_file *file, const char *name, struct tensor_info *info, bool *ret_found,
                                   struct error *err)
 {
-  struct json_reader *json = &reading->json;
+  struct json_reader *json = &file->json;
   if (json_next(json) != JSON_OBJECT)
-    return broken(reading, "not a signature", err);
+    return json_file_broken(file, "not a signature", err);
   while (json_next(json) == JSON_KEY)
-    XSP_TRY(strcmp(json->text, "inputs") == 0 ? read_signature_inputs(reading, name, info, ret_found, err)
-                                              : skip_value(reading, err));
+    XSP_TRY(strcmp(json->text, "inputs") == 0 ? read_signature_inputs(file, name, info, ret_found, err)
+                                              : json_file_skip(file, err));
   if (json->event != JSON_OBJECT_END || json_next(json) != JSON_END)
-    return broken(reading, "something follows the signature", err);
+    return json_file_broken(file, "something follows the signature", err);
   return STATUS_OK;
 }
 
@@ -249,9 +226,10 @@ enum status mxnet_signature_read(const char *text, size_t length, const char *pa
                                  struct tensor_info *info, bool *ret_found, struct error *err)
 {
   *ret_found = false;
-  struct reading reading = {.path = path};
-  json_read_start(&reading.json, text, length);
-  enum status status = read_signature(&reading, name, info, ret_found, err);
-  json_read_done(&reading.json);
+  struct json_file file = {
+      .path = path, .what = "cannot read the model's signature", .advice = "export the model again"};
+  json_read_start(&file.json, text, length);
+  enum status status = read_signature(&file, name, info, ret_found, err);
+  json_read_done(&file.json);
   return status;
 }

@@ -2,51 +2,40 @@
 // Reads symbols of MXNet; see symbol.h. Files are not trusted.
 #include "frameworks/mxnet/symbol.h"
 
-#include "base/json_read.h"
+#include "frameworks/common/json_file.h"
 
-#include <stdio.h>
 #include <string.h>
 
 struct reading {
-  struct json_reader json;
+  struct json_file file;
   struct pool *pool;
-  const char *path;
   struct mxnet_node *nodes;
   size_t count, capacity;
 };
 
 static enum status broken(struct reading *reading, const char *why, struct error *err)
 {
-  char where[512];
-  snprintf(where, sizeof where, "%s: byte %zu", reading->path, reading->json.offset);
-  const char *problem = reading->json.event == JSON_ERROR ? reading->json.problem : why;
-  return error_set(err, STATUS_INPUT, "cannot read MXNet's symbol", where, "export the model again", "%s", problem);
+  return json_file_broken(&reading->file, why, err);
 }
 
 static enum status no_memory(struct reading *reading, struct error *err)
 {
-  return error_set(err, STATUS_MEMORY, "cannot read MXNet's symbol", reading->path, NULL, "out of memory");
+  return error_set(err, STATUS_MEMORY, reading->file.what, reading->file.path, NULL, "out of memory");
 }
 
 // The reader is at a key: reads its value where that is a text, else skips it.
 static enum status take_text(struct reading *reading, const char **ret_text, struct error *err)
 {
-  if (json_next(&reading->json) == JSON_STRING) {
-    *ret_text = pool_text(reading->pool, reading->json.text, strlen(reading->json.text));
+  if (json_next(&reading->file.json) == JSON_STRING) {
+    *ret_text = pool_text(reading->pool, reading->file.json.text, strlen(reading->file.json.text));
     return *ret_text != NULL ? STATUS_OK : no_memory(reading, err);
   }
-  return json_skip(&reading->json) ? STATUS_OK : broken(reading, "not a text", err);
-}
-
-static enum status skip_value(struct reading *reading, struct error *err)
-{
-  json_next(&reading->json);
-  return json_skip(&reading->json) ? STATUS_OK : broken(reading, "a value is missing", err);
+  return json_skip(&reading->file.json) ? STATUS_OK : broken(reading, "not a text", err);
 }
 
 static enum status read_attributes(struct reading *reading, struct mxnet_node *node, struct error *err)
 {
-  struct json_reader *json = &reading->json;
+  struct json_reader *json = &reading->file.json;
   if (json_next(json) != JSON_OBJECT)
     return broken(reading, "attributes are not an object", err);
   while (json_next(json) == JSON_KEY) {
@@ -58,15 +47,15 @@ static enum status read_attributes(struct reading *reading, struct mxnet_node *n
     const char **target = NULL;
     for (size_t i = 0; i < sizeof known / sizeof known[0] && target == NULL; i++)
       target = strcmp(json->text, known[i].key) == 0 ? known[i].target : NULL;
-    XSP_TRY(target != NULL ? take_text(reading, target, err) : skip_value(reading, err));
+    XSP_TRY(target != NULL ? take_text(reading, target, err) : json_file_skip(&reading->file, err));
   }
-  return json->event == JSON_OBJECT_END ? STATUS_OK : broken(reading, "attributes end early", err);
+  return STATUS_OK;
 }
 
 // [[node, output, version], …]
 static enum status read_inputs(struct reading *reading, struct mxnet_node *node, struct error *err)
 {
-  struct json_reader *json = &reading->json;
+  struct json_reader *json = &reading->file.json;
   if (json_next(json) != JSON_ARRAY)
     return broken(reading, "inputs are not an array", err);
   struct mxnet_entry *entries = NULL;
@@ -126,7 +115,7 @@ static bool append(struct pool *pool, struct list *list, char separator, const c
 // The value of key "nodes" in a fused node's graph: names of its operators, and what they are.
 static enum status read_fused_nodes(struct reading *reading, struct fused *fused, struct error *err)
 {
-  struct json_reader *json = &reading->json;
+  struct json_reader *json = &reading->file.json;
   if (json_next(json) != JSON_ARRAY)
     return broken(reading, "nodes are not an array", err);
   while (json_next(json) == JSON_OBJECT) {
@@ -138,10 +127,8 @@ static enum status read_fused_nodes(struct reading *reading, struct fused *fused
                                                               : NULL;
       XSP_TRY(has_attributes   ? read_attributes(reading, &node, err)
               : target != NULL ? take_text(reading, target, err)
-                               : skip_value(reading, err));
+                               : json_file_skip(&reading->file, err));
     }
-    if (json->event != JSON_OBJECT_END)
-      return broken(reading, "a node ends early", err);
     if (node.op == NULL || node.name == NULL || strcmp(node.op, "null") == 0)
       continue;
     if (!append(reading->pool, &fused->names, ',', node.name) ||
@@ -154,15 +141,14 @@ static enum status read_fused_nodes(struct reading *reading, struct fused *fused
 // [{"nodes": […], …}, …]
 static enum status read_subgraphs(struct reading *reading, struct mxnet_node *node, struct error *err)
 {
-  struct json_reader *json = &reading->json;
+  struct json_reader *json = &reading->file.json;
   if (json_next(json) != JSON_ARRAY)
     return broken(reading, "subgraphs are not an array", err);
   struct fused fused = {0};
   while (json_next(json) == JSON_OBJECT) {
     while (json_next(json) == JSON_KEY)
-      XSP_TRY(strcmp(json->text, "nodes") == 0 ? read_fused_nodes(reading, &fused, err) : skip_value(reading, err));
-    if (json->event != JSON_OBJECT_END)
-      return broken(reading, "a subgraph ends early", err);
+      XSP_TRY(strcmp(json->text, "nodes") == 0 ? read_fused_nodes(reading, &fused, err)
+                                               : json_file_skip(&reading->file, err));
   }
   node->fused = fused.names.text;
   node->fused_ops = fused.operators.text;
@@ -171,7 +157,7 @@ static enum status read_subgraphs(struct reading *reading, struct mxnet_node *no
 
 static enum status read_node(struct reading *reading, struct mxnet_node *node, struct error *err)
 {
-  struct json_reader *json = &reading->json;
+  struct json_reader *json = &reading->file.json;
   *node = (struct mxnet_node){.inputs = {MXNET_NO_NODE, MXNET_NO_NODE}};
   while (json_next(json) == JSON_KEY) {
     if (strcmp(json->text, "op") == 0)
@@ -185,16 +171,14 @@ static enum status read_node(struct reading *reading, struct mxnet_node *node, s
     else if (strcmp(json->text, "attrs") == 0 || strcmp(json->text, "attr") == 0 || strcmp(json->text, "param") == 0)
       XSP_TRY(read_attributes(reading, node, err)); // older versions: attr, param
     else
-      XSP_TRY(skip_value(reading, err));
+      XSP_TRY(json_file_skip(&reading->file, err));
   }
-  if (json->event != JSON_OBJECT_END)
-    return broken(reading, "a node ends early", err);
   return node->op != NULL && node->name != NULL ? STATUS_OK : broken(reading, "a node has no op or no name", err);
 }
 
 static enum status read_nodes(struct reading *reading, struct error *err)
 {
-  struct json_reader *json = &reading->json;
+  struct json_reader *json = &reading->file.json;
   if (json_next(json) != JSON_ARRAY)
     return broken(reading, "nodes are not an array", err);
   while (json_next(json) == JSON_OBJECT) {
@@ -210,14 +194,14 @@ static enum status read_nodes(struct reading *reading, struct error *err)
 
 static enum status read_document(struct reading *reading, struct mxnet_symbol *ret_symbol, struct error *err)
 {
-  struct json_reader *json = &reading->json;
+  struct json_reader *json = &reading->file.json;
   if (json_next(json) != JSON_OBJECT)
     return broken(reading, "not a symbol", err);
   bool has_nodes = false;
   while (json_next(json) == JSON_KEY) {
     bool is_nodes = strcmp(json->text, "nodes") == 0 && !has_nodes;
     has_nodes = has_nodes || is_nodes;
-    XSP_TRY(is_nodes ? read_nodes(reading, err) : skip_value(reading, err));
+    XSP_TRY(is_nodes ? read_nodes(reading, err) : json_file_skip(&reading->file, err));
   }
   if (json->event != JSON_OBJECT_END || json_next(json) != JSON_END)
     return broken(reading, "there is text after the symbol", err);
@@ -231,10 +215,11 @@ enum status mxnet_symbol_read(const char *text, size_t length, const char *path,
                               struct mxnet_symbol *ret_symbol, struct error *err)
 {
   *ret_symbol = (struct mxnet_symbol){0};
-  struct reading reading = {.pool = pool, .path = path};
-  json_read_start(&reading.json, text, length);
+  struct reading reading = {
+      .file = {.path = path, .what = "cannot read MXNet's symbol", .advice = "export the model again"}, .pool = pool};
+  json_read_start(&reading.file.json, text, length);
   enum status status = read_document(&reading, ret_symbol, err);
-  json_read_done(&reading.json);
+  json_read_done(&reading.file.json);
   return status;
 }
 

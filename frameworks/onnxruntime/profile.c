@@ -2,13 +2,13 @@
 // The layer level without a listener: ONNX Runtime's own profile file, read after the fact. Called by the predictor's
 // flush, outside every model span. Times in it are microseconds; tags are those of the listener (frameworks/onnxruntime).
 #include "frameworks/onnxruntime/profile.h"
+
 #include "base/arena.h"
-#include "base/json_read.h"
 #include "base/mapped.h"
 #include "base/vector.h"
+#include "frameworks/common/json_file.h"
 #include "frameworks/onnxruntime/layers.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,34 +22,26 @@ struct event {
 };
 
 struct profile {
-  struct json_reader json;
+  struct json_file file;
   struct arena arena; // the events' text
   VECTOR(struct event) events;
-  const char *path;
 };
 
-static enum status broken(struct profile *profile, const char *why, struct error *err)
+static enum status broken(struct profile *profile, struct error *err)
 {
-  char where[512];
-  snprintf(where, sizeof where, "%s: byte %zu", profile->path, profile->json.offset);
-  return error_set(err, STATUS_INPUT, "cannot read ONNX Runtime's profile", where, NULL, "%s", why);
-}
-
-static enum status json_broken(struct profile *profile, struct error *err)
-{
-  return broken(profile, profile->json.event == JSON_ERROR ? profile->json.problem : "no such profile", err);
+  return json_file_broken(&profile->file, "no such profile", err);
 }
 
 // The value at the reader as text: a string's content, anything else as it is written.
 static enum status take_text(struct profile *profile, const char **ret_text, struct error *err)
 {
-  struct json_reader *json = &profile->json;
+  struct json_reader *json = &profile->file.json;
   size_t from = json->offset;
   const char *text = json->text;
   size_t length = json->length;
   if (json->event != JSON_STRING) {
     if (!json_skip(json))
-      return json_broken(profile, err);
+      return broken(profile, err);
     text = json->start + from;
     length = (size_t)(json->at - text);
   }
@@ -73,22 +65,22 @@ static enum status read_arguments(struct profile *profile, struct event *event, 
       {ORT_ARGUMENT_OUTPUT_BYTES, &event->facts.output_bytes},
       {ORT_ARGUMENT_ALLOC_BYTES, &event->facts.alloc_bytes},
   };
-  struct json_reader *json = &profile->json;
+  struct json_reader *json = &profile->file.json;
   if (json_next(json) != JSON_OBJECT)
-    return json_broken(profile, err);
+    return broken(profile, err);
   while (json_next(json) == JSON_KEY) {
     const char **target = NULL;
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
       if (strcmp(json->text, wanted[i].key) == 0)
         target = wanted[i].target;
     if (json_next(json) == JSON_ERROR)
-      return json_broken(profile, err);
+      return broken(profile, err);
     if (target != NULL)
       XSP_TRY(take_text(profile, target, err));
     else if (!json_skip(json))
-      return json_broken(profile, err);
+      return broken(profile, err);
   }
-  return json->event == JSON_OBJECT_END ? STATUS_OK : json_broken(profile, err);
+  return STATUS_OK;
 }
 
 static bool runs_graph(const char *operator_type)
@@ -102,10 +94,9 @@ static bool runs_graph(const char *operator_type)
 
 static enum status read_time(struct profile *profile, int64_t *ret_us, struct error *err)
 {
-  json_next(&profile->json);
-  if (!json_int64(&profile->json, ret_us) || *ret_us < 0 || *ret_us > INT64_MAX / 4000)
-    return profile->json.event == JSON_ERROR ? json_broken(profile, err)
-                                             : broken(profile, "a time is no number of microseconds", err);
+  json_next(&profile->file.json);
+  if (!json_int64(&profile->file.json, ret_us) || *ret_us < 0 || *ret_us > INT64_MAX / 4000)
+    return json_file_broken(&profile->file, "a time is no number of microseconds", err);
   return STATUS_OK;
 }
 
@@ -125,7 +116,7 @@ static bool ends_with(const char *text, const char *suffix)
 
 static enum status read_event(struct profile *profile, struct error *err)
 {
-  struct json_reader *json = &profile->json;
+  struct json_reader *json = &profile->file.json;
   struct event event = {.start_us = -1, .duration_us = -1};
   const char *category = NULL;
   while (json_next(json) == JSON_KEY) {
@@ -136,18 +127,16 @@ static enum status read_event(struct profile *profile, struct error *err)
     } else if (strcmp(json->text, "name") == 0 || strcmp(json->text, "cat") == 0) {
       const char **target = json->text[0] == 'n' ? &event.key.name : &category;
       if (json_next(json) != JSON_STRING)
-        return json_broken(profile, err);
+        return broken(profile, err);
       XSP_TRY(take_text(profile, target, err));
     } else if (strcmp(json->text, "args") == 0) {
       XSP_TRY(read_arguments(profile, &event, err));
     } else if (json_next(json) == JSON_ERROR || !json_skip(json)) {
-      return json_broken(profile, err);
+      return broken(profile, err);
     }
   }
-  if (json->event != JSON_OBJECT_END)
-    return json_broken(profile, err);
   if (category == NULL || event.key.name == NULL || event.start_us < 0 || event.duration_us < 0)
-    return broken(profile, "an event lacks cat, name, ts or dur", err);
+    return json_file_broken(&profile->file, "an event lacks cat, name, ts or dur", err);
   event.is_model_run = strcmp(category, "Session") == 0 && strcmp(event.key.name, "model_run") == 0;
   event.runs_graph = runs_graph(event.facts.operator_type);
   // Older versions (1.20, for one) also write a _fence_before and a _fence_after around each node: no work of the model.
@@ -158,13 +147,13 @@ static enum status read_event(struct profile *profile, struct error *err)
 
 static enum status read_events(struct profile *profile, struct error *err)
 {
-  struct json_reader *json = &profile->json;
+  struct json_reader *json = &profile->file.json;
   if (json_next(json) != JSON_ARRAY)
-    return json_broken(profile, err);
+    return broken(profile, err);
   while (json_next(json) == JSON_OBJECT)
     XSP_TRY(read_event(profile, err));
   if (json->event != JSON_ARRAY_END || json_next(json) != JSON_END)
-    return json_broken(profile, err);
+    return broken(profile, err);
   return STATUS_OK;
 }
 
@@ -235,12 +224,12 @@ static void publish_events(struct profile *profile, uint64_t start_ns, const str
 enum status onnxruntime_profile_publish(const char *text, size_t length, uint64_t start_ns,
                                         const struct inferences *inferences, const char *path, struct error *err)
 {
-  struct profile profile = {.path = path};
-  json_read_start(&profile.json, text, length);
+  struct profile profile = {.file = {.path = path, .what = "cannot read ONNX Runtime's profile"}};
+  json_read_start(&profile.file.json, text, length);
   enum status status = read_events(&profile, err);
   if (status == STATUS_OK)
     publish_events(&profile, start_ns, inferences);
-  json_read_done(&profile.json);
+  json_read_done(&profile.file.json);
   arena_done(&profile.arena);
   vector_done(&profile.events);
   return status;
