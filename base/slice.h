@@ -61,4 +61,13 @@ static inline struct slice slice_trim(struct slice slice)
   return slice;
 }
 
+// text_is_one_of(text, "a", "b"): is it equal to one of these?
+#define text_is_one_of(text, ...) text_is_in(text, (const char *const[]){__VA_ARGS__, NULL})
+static inline bool text_is_in(const char *text, const char *const *texts) // ends with NULL
+{
+  while (*texts != NULL && strcmp(text, *texts) != 0)
+    texts++;
+  return *texts != NULL;
+}
+
 #endif

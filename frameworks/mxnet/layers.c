@@ -2,17 +2,14 @@
 // MXNet's events become layers; see layers.h. Called after the inference, outside every span.
 #include "frameworks/mxnet/layers.h"
 
+#include "base/slice.h"
+
 #include <string.h>
 
 bool mxnet_is_housekeeping(const char *type)
 {
-  static const char *const types[] = {"DeleteVariable", "DeleteOperator", "WaitForVar",
-                                      "CopyCPU2CPU",    "CopyCPU2GPU",    "CopyGPU2CPU",
-                                      "CopyGPU2GPU",    "ImperativeBulk", "ResourceParallelRandomSetSeed"};
-  for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-    if (strcmp(type, types[i]) == 0)
-      return true;
-  return false;
+  return text_is_one_of(type, "DeleteVariable", "DeleteOperator", "WaitForVar", "CopyCPU2CPU", "CopyCPU2GPU",
+                        "CopyGPU2CPU", "CopyGPU2GPU", "ImperativeBulk", "ResourceParallelRandomSetSeed");
 }
 
 size_t mxnet_operators(const struct mxnet_symbol *graph, struct mxnet_node *ret_operators)

@@ -3,6 +3,8 @@
 // are not trusted.
 #include "frameworks/mxnet/shapes.h"
 
+#include "base/slice.h"
+
 #include "frameworks/common/json_file.h"
 
 #include <ctype.h>
@@ -56,12 +58,8 @@ static const struct mxnet_parameter *parameter_of(const struct mxnet_symbol *sym
 
 static bool keeps_shape(const char *op)
 {
-  static const char *const ops[] = {"BatchNorm", "Cast", "cast",         "_copy",         "identity",    "Dropout",
-                                    "relu",      "clip", "_plus_scalar", "_minus_scalar", "_mul_scalar", "_div_scalar"};
-  for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
-    if (strcmp(op, ops[i]) == 0)
-      return true;
-  return strcmp(op, "Activation") == 0;
+  return text_is_one_of(op, "Activation", "BatchNorm", "Cast", "cast", "_copy", "identity", "Dropout", "relu", "clip",
+                        "_plus_scalar", "_minus_scalar", "_mul_scalar", "_div_scalar");
 }
 
 static const char *letter_name(char letter)

@@ -2,6 +2,8 @@
 // Reads symbols of MXNet; see symbol.h. Files are not trusted.
 #include "frameworks/mxnet/symbol.h"
 
+#include "base/slice.h"
+
 #include "frameworks/common/json_file.h"
 
 #include <string.h>
@@ -83,11 +85,7 @@ static enum status read_inputs(struct reading *reading, struct mxnet_node *node,
 // is folded into the weights.
 static bool is_on_result(const struct mxnet_node *node)
 {
-  static const char *const others[] = {"null", "Convolution", "Deconvolution", "FullyConnected", "BatchNorm"};
-  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-    if (strcmp(node->op, others[i]) == 0)
-      return false;
-  return true;
+  return !text_is_one_of(node->op, "null", "Convolution", "Deconvolution", "FullyConnected", "BatchNorm");
 }
 
 struct list { // texts with a separator between them

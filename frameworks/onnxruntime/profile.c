@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/mapped.h"
+#include "base/slice.h"
 #include "base/vector.h"
 #include "frameworks/common/json_file.h"
 #include "frameworks/onnxruntime/layers.h"
@@ -85,11 +86,7 @@ static enum status read_arguments(struct profile *profile, struct event *event, 
 
 static bool runs_graph(const char *operator_type)
 {
-  static const char *const types[] = {"If", "Loop", "Scan"};
-  for (size_t i = 0; operator_type != NULL && i < sizeof types / sizeof types[0]; i++)
-    if (strcmp(operator_type, types[i]) == 0)
-      return true;
-  return false;
+  return operator_type != NULL && text_is_one_of(operator_type, "If", "Loop", "Scan");
 }
 
 static enum status read_time(struct profile *profile, int64_t *ret_us, struct error *err)

@@ -3,6 +3,7 @@
 // <dim> and </dim>. What it does not understand it goes over.
 #include "frameworks/openvino/graph.h"
 
+#include "base/slice.h"
 #include "base/vector.h"
 
 #include <inttypes.h>
@@ -214,11 +215,7 @@ static void read_data(struct reading *reading, const struct element *element, st
 
 static bool is_no_work(const char *type)
 {
-  static const char *const types[] = {"Parameter", "Result", "Constant", "Const"};
-  for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-    if (strcmp(type, types[i]) == 0)
-      return true;
-  return false;
+  return text_is_one_of(type, "Parameter", "Result", "Constant", "Const");
 }
 
 static void add_inner(struct reading *reading, const struct element *element, struct openvino_operator *operation)

@@ -3,6 +3,8 @@
 // trusted: texts may be missing, times may be anything.
 #include "frameworks/openvino/nodes.h"
 
+#include "base/slice.h"
+
 #include <stdbool.h>
 #include <string.h>
 
@@ -13,11 +15,7 @@ static const char *text_or_empty(const char *text)
 
 static bool is_no_work(const char *type)
 {
-  static const char *const types[] = {"Parameter", "Result", "Constant", "Const", "Input", "Output"};
-  for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-    if (strcmp(type, types[i]) == 0)
-      return true;
-  return false;
+  return text_is_one_of(type, "Parameter", "Result", "Constant", "Const", "Input", "Output");
 }
 
 static bool is_fused(const struct ov_profiling_info *info)

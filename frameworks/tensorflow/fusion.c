@@ -3,6 +3,8 @@
 // is between was fused into it. Bounded: a walk that finds more than a fusion can hold finds nothing.
 #include "frameworks/tensorflow/fusion.h"
 
+#include "base/slice.h"
+
 #include <stdbool.h>
 #include <string.h>
 
@@ -73,11 +75,7 @@ static bool is_executed(const struct walk *walk, const char *full_name)
 // Where values come from: nothing is computed there, so nothing is fused.
 static bool is_source(const char *op)
 {
-  static const char *const sources[] = {"Const", "Placeholder", "_Arg", "VarHandleOp", "ReadVariableOp", "NoOp", NULL};
-  for (const char *const *source = sources; *source != NULL; source++)
-    if (strcmp(op, *source) == 0)
-      return true;
-  return false;
+  return text_is_one_of(op, "Const", "Placeholder", "_Arg", "VarHandleOp", "ReadVariableOp", "NoOp");
 }
 
 static bool was_visited(struct walk *walk, const struct tensorflow_node *node)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inputs and outputs of a SavedModel or a frozen graph; see graph.h. Called by the predictor before the library
 // is loaded, so that another file is refused with a clear error.
+#include "base/slice.h"
 #include "base/wire.h"
 #include "frameworks/tensorflow/graph.h"
 
@@ -14,17 +15,11 @@ static int compare_ports(const void *left, const void *right)
 
 // ---- frozen graphs ---------------------------------------------------------------------------------------------------
 
-static bool is_one_of(const char *op, const char *const *ops)
+static bool has_no_output(const char *op)
 {
-  for (; *ops != NULL; ops++)
-    if (strcmp(op, *ops) == 0)
-      return true;
-  return false;
+  return text_is_one_of(op, "NoOp", "Const", "Assert", "Placeholder", "SaveV2", "MergeV2Checkpoints", "PrintV2",
+                        "Print", "AssignVariableOp");
 }
-
-static const char *const no_outputs[] = {
-    "NoOp",    "Const", "Assert",           "Placeholder", "SaveV2", "MergeV2Checkpoints",
-    "PrintV2", "Print", "AssignVariableOp", NULL};
 
 // Which nodes depend on a Placeholder, and which are consumed. Nodes may be in any order, and loops are legal.
 struct flow {
@@ -114,7 +109,7 @@ bool tensorflow_frozen_read(const void *bytes, size_t length, struct arena *aren
     struct tensorflow_port port = {node->name, node->name, 0, node->type, node->shape};
     if (strcmp(node->op, "Placeholder") == 0)
       ret_model->inputs[ret_model->input_count++] = port;
-    else if (!flow.is_consumed[i] && flow.is_fed[i] && !is_one_of(node->op, no_outputs))
+    else if (!flow.is_consumed[i] && flow.is_fed[i] && !has_no_output(node->op))
       ret_model->outputs[ret_model->output_count++] = port;
   }
   if (graph->count == 0)

@@ -2,6 +2,8 @@
 // Tables of types of operations; see types.h. No allocation.
 #include "frameworks/tensorflow/types.h"
 
+#include "base/slice.h"
+
 #include <stddef.h>
 #include <string.h>
 
@@ -41,19 +43,6 @@ const char *tensorflow_category(const char *type)
 
 bool tensorflow_runs_graph(const char *type)
 {
-  static const char *const types[] = {"PartitionedCall",
-                                      "StatefulPartitionedCall",
-                                      "While",
-                                      "StatelessWhile",
-                                      "If",
-                                      "StatelessIf",
-                                      "Case",
-                                      "StatelessCase",
-                                      "For",
-                                      "RemoteCall",
-                                      "MapDefun"};
-  for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-    if (strcmp(type, types[i]) == 0)
-      return true;
-  return false;
+  return text_is_one_of(type, "PartitionedCall", "StatefulPartitionedCall", "While", "StatelessWhile", "If",
+                        "StatelessIf", "Case", "StatelessCase", "For", "RemoteCall", "MapDefun");
 }
