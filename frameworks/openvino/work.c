@@ -4,6 +4,9 @@
 // fusions, which are in the list of profiling information. Called in prepare, outside every span.
 #include "frameworks/openvino/graph.h"
 
+#include "base/slice.h"
+#include "base/sorted.h"
+
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,22 +105,20 @@ static int compare_names(const void *left, const void *right)
   return strcmp((*a)->name, (*b)->name);
 }
 
+static int compare_to_name(const void *key, const void *item)
+{
+  const struct slice *name = key;
+  const char *other = (*(const struct openvino_operator *const *)item)->name;
+  int order = strncmp(name->data, other, name->length);
+  return order == 0 && other[name->length] != 0 ? -1 : order;
+}
+
 static const struct openvino_operator *find_operator(const struct by_name *names, const char *name, size_t length)
 {
-  size_t low = 0, high = names->count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    const char *at = names->sorted[middle]->name;
-    int order = strncmp(at, name, length);
-    order = order == 0 && at[length] != 0 ? 1 : order;
-    if (order == 0)
-      return names->sorted[middle];
-    if (order < 0)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return NULL;
+  const struct slice key = {name, length};
+  const struct openvino_operator **found =
+      sorted_find(&key, names->sorted, names->count, sizeof *names->sorted, compare_to_name);
+  return found != NULL ? *found : NULL;
 }
 
 // Operators after the first of a Subgraph, then those that were fused into the node. NULL: none.
