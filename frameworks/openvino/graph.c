@@ -16,8 +16,8 @@
 // ---- elements --------------------------------------------------------------------------------------------------------
 
 struct element { // "<NAME ATTRIBUTES>", "</NAME>" or "<NAME …/>"
-  const char *name, *attributes, *end;
-  size_t name_length;
+  struct slice name;
+  const char *attributes, *end;
   bool is_start, is_end;
 };
 struct scan {
@@ -41,8 +41,7 @@ static bool next_element(struct scan *scan, struct element *ret_element)
   const char *name = open + 1 + is_closing, *name_end = name;
   while (name_end < at && strchr(" \t\r\n/", *name_end) == NULL)
     name_end++;
-  *ret_element = (struct element){.name = name,
-                                  .name_length = (size_t)(name_end - name),
+  *ret_element = (struct element){.name = {name, (size_t)(name_end - name)},
                                   .attributes = name_end,
                                   .end = at,
                                   .is_start = !is_closing,
@@ -53,51 +52,46 @@ static bool next_element(struct scan *scan, struct element *ret_element)
 
 static bool is(const struct element *element, const char *name)
 {
-  return strlen(name) == element->name_length && memcmp(name, element->name, element->name_length) == 0;
+  return slice_is(element->name, name);
 }
 
-// The raw text of an attribute; NULL: it is not there.
-static const char *find_attribute(const struct element *element, const char *key, size_t *ret_length)
+// The raw text of an attribute; data NULL: it is not there.
+static struct slice find_attribute(const struct element *element, const char *key)
 {
-  size_t key_length = strlen(key);
   for (const char *at = element->attributes; at < element->end;) {
     while (at < element->end && strchr(" \t\r\n/", *at) != NULL)
       at++;
-    const char *name = at;
+    struct slice name = {at, 0};
     while (at < element->end && *at != '=')
       at++;
-    size_t name_length = (size_t)(at - name);
+    name.length = (size_t)(at - name.data);
     if (element->end - at < 2)
-      return NULL;
+      break;
     char quote = at[1];
     const char *value = at + 2, *close = memchr(value, quote, (size_t)(element->end - value));
     if (close == NULL)
-      return NULL;
-    if (name_length == key_length && memcmp(name, key, key_length) == 0) {
-      *ret_length = (size_t)(close - value);
-      return value;
-    }
+      break;
+    if (slice_is(name, key))
+      return (struct slice){value, (size_t)(close - value)};
     at = close + 1;
   }
-  return NULL;
+  return (struct slice){NULL, 0};
 }
 
-// With the five entities of XML decoded. NULL: it is not there, or no memory.
+// With the five entities of XML decoded. NULL: it is not there.
 static const char *attribute(const struct element *element, const char *key, struct arena *arena)
 {
   static const struct {
     const char *text;
     char character;
   } entities[] = {{"&lt;", '<'}, {"&gt;", '>'}, {"&amp;", '&'}, {"&quot;", '"'}, {"&apos;", '\''}};
-  size_t length = 0;
-  const char *raw = find_attribute(element, key, &length);
-  char *text = raw != NULL ? arena_copy(arena, raw, length) : NULL;
-  if (text == NULL || memchr(raw, '&', length) == NULL)
-    return text;
-  char *to = text;
+  struct slice raw = find_attribute(element, key);
+  if (raw.data == NULL)
+    return NULL;
+  char *text = arena_copy(arena, raw.data, raw.length), *to = text;
   for (const char *from = text; *from != 0;) {
     size_t skip = 0;
-    for (size_t i = 0; i < sizeof entities / sizeof entities[0] && skip == 0; i++)
+    for (size_t i = 0; *from == '&' && i < sizeof entities / sizeof entities[0] && skip == 0; i++)
       if (strncmp(from, entities[i].text, strlen(entities[i].text)) == 0) {
         *to++ = entities[i].character;
         skip = strlen(entities[i].text);
@@ -112,9 +106,8 @@ static const char *attribute(const struct element *element, const char *key, str
 
 static bool attribute_is(const struct element *element, const char *key, const char *value)
 {
-  size_t length = 0;
-  const char *text = find_attribute(element, key, &length);
-  return text != NULL && length == strlen(value) && memcmp(text, value, length) == 0;
+  struct slice text = find_attribute(element, key);
+  return text.data != NULL && slice_is(text, value);
 }
 
 static uint64_t digits(const char *text, const char *end)
@@ -127,9 +120,8 @@ static uint64_t digits(const char *text, const char *end)
 
 static uint64_t number_attribute(const struct element *element, const char *key)
 {
-  size_t length = 0;
-  const char *text = find_attribute(element, key, &length);
-  return text == NULL || length == 0 ? UINT64_MAX : digits(text, text + length);
+  struct slice text = find_attribute(element, key);
+  return text.length == 0 ? UINT64_MAX : digits(text.data, text.data + text.length);
 }
 
 // ---- operators -------------------------------------------------------------------------------------------------------
@@ -155,7 +147,7 @@ static bool start_operator(struct reading *reading, const struct element *elemen
   return operation->name != NULL && operation->type != NULL;
 }
 
-static bool end_operator(struct reading *reading)
+static void end_operator(struct reading *reading)
 {
   struct openvino_operator *operation = &reading->items.items[reading->items.count];
   for (size_t i = 0; i < 2; i++) {
@@ -166,7 +158,6 @@ static bool end_operator(struct reading *reading)
     *(i == 0 ? &operation->input_count : &operation->output_count) = count;
   }
   reading->items.count++;
-  return true;
 }
 
 static void start_port(struct openvino_tensor *port, const struct element *element)
@@ -226,14 +217,14 @@ static void add_inner(struct reading *reading, const struct element *element, st
   operation->inner = operation->inner == NULL ? type : arena_format(reading->arena, "%s %s", operation->inner, type);
 }
 
-// Between <layer> and </layer>; `depth` counts layers within. False: no memory.
-static bool read_part(struct reading *reading, const struct element *element, size_t depth, int *side)
+// Between <layer> and </layer>; `depth` counts layers within.
+static void read_part(struct reading *reading, const struct element *element, size_t depth, int *side)
 {
   struct openvino_operator *operation = &reading->items.items[reading->items.count];
   if (depth > 1) {
     if (is(element, "layer") && element->is_start && depth == 2 && strcmp(operation->type, "Subgraph") == 0)
       add_inner(reading, element, operation);
-    return true;
+    return;
   }
   if (is(element, "input") || is(element, "output"))
     *side = element->is_start && !element->is_end ? is(element, "output") : -1;
@@ -249,7 +240,6 @@ static bool read_part(struct reading *reading, const struct element *element, si
     if (count > 0 && count <= OPENVINO_PORTS_MOST)
       add_dimension(&reading->ports[*side][count - 1], text, reading->scan.end);
   }
-  return true;
 }
 
 static void mark_constant(struct reading *reading, const struct element *edge)
@@ -278,11 +268,10 @@ static bool read_elements(struct reading *reading)
       depth += !element.is_end || depth == 0;
       side = depth == 1 ? -1 : side;
     }
-    if (depth > 0 && !read_part(reading, &element, depth, &side))
-      return false;
-    if (is(&element, "layer") && element.is_end && depth > 0 && (!element.is_start || depth == 1) && --depth == 0 &&
-        !end_operator(reading))
-      return false;
+    if (depth > 0)
+      read_part(reading, &element, depth, &side);
+    if (is(&element, "layer") && element.is_end && depth > 0 && (!element.is_start || depth == 1) && --depth == 0)
+      end_operator(reading);
     if (depth == 0 && is(&element, "edge"))
       mark_constant(reading, &element);
     is_whole = is_whole || (depth == 0 && is(&element, "net") && element.is_end);
@@ -297,12 +286,10 @@ bool openvino_graph_read(const char *text, size_t length, struct arena *arena, s
   reading->scan = (struct scan){text, text + length};
   reading->arena = arena;
   bool is_read = read_elements(reading);
-  if (is_read) {
-    *ret_graph = (struct openvino_graph){arena_alloc_array(arena, reading->items.count + 1, sizeof *ret_graph->items),
-                                         reading->items.count};
-    if (reading->items.count > 0)
-      memcpy(ret_graph->items, reading->items.items, reading->items.count * sizeof *ret_graph->items);
-  }
+  size_t count = is_read ? reading->items.count : 0;
+  ret_graph->items = arena_alloc_array(arena, count + 1, sizeof *ret_graph->items);
+  for (; ret_graph->count < count; ret_graph->count++)
+    ret_graph->items[ret_graph->count] = reading->items.items[ret_graph->count];
   vector_done(&reading->items);
   free(reading);
   return is_read;

@@ -25,8 +25,8 @@ static int ov_type_of(const struct openvino_state *state, enum tensor_type type)
   return 0;
 }
 
-static enum status read_name(struct openvino_state *state, const struct ov_port *port, const char *kind, size_t number,
-                             struct arena *arena, struct tensor_info *info, struct error *err)
+static void read_name(struct openvino_state *state, const struct ov_port *port, const char *kind, size_t number,
+                      struct arena *arena, struct tensor_info *info)
 {
   char *name = NULL;
   if (state->api.port_get_any_name(port, &name) == 0 && name != NULL) {
@@ -35,7 +35,6 @@ static enum status read_name(struct openvino_state *state, const struct ov_port 
   } else {
     info->name = arena_format(arena, "%s_%zu", kind, number); // without a name
   }
-  return STATUS_OK;
 }
 
 // *ret_rank -1: it does not say how many dimensions there are.
@@ -61,7 +60,7 @@ static enum status read_input(struct openvino_state *state, const struct ov_port
                               struct arena *arena, struct tensor_info *info, struct error *err)
 {
   const char *what = "cannot read the model's inputs";
-  XSP_TRY(read_name(state, port, "input", number, arena, info, err));
+  read_name(state, port, "input", number, arena, info);
   int type = 0;
   int64_t rank = 0;
   TRY_OV(state->api.port_get_element_type(port, &type), what);
@@ -84,7 +83,7 @@ static enum status read_input(struct openvino_state *state, const struct ov_port
 static enum status read_output(struct openvino_state *state, const struct ov_port *port, size_t number,
                                struct arena *arena, struct tensor_info *info, struct error *err)
 {
-  XSP_TRY(read_name(state, port, "output", number, arena, info, err));
+  read_name(state, port, "output", number, arena, info);
   int type = 0;
   int64_t rank = 0;
   TRY_OV(state->api.port_get_element_type(port, &type), "cannot read the model's outputs");
