@@ -15,7 +15,7 @@ static void check_facts(const struct program_facts *facts)
     abort();
   for (size_t i = 0; i < facts->input_count; i++) {
     const struct tensor_info *info = &facts->inputs[i];
-    if (info->name == NULL || program_type_name(info->type) == NULL || info->rank > TENSOR_MAXIMUM_RANK)
+    if (info->name == NULL || info->type == 0 || info->rank > TENSOR_MAXIMUM_RANK)
       abort();
     for (unsigned k = 0; k < info->rank; k++)
       if (info->shape[k] == 0 || info->shape[k] < -1 || info->shape[k] > INT32_MAX)

@@ -68,7 +68,7 @@ bool expectation_parse(const char *text, struct arena *arena, struct expectation
   if (copy == NULL || protocol_parse(copy, fields) != 8)
     return false;
   long type = strtol(fields[3], NULL, 10), fill = strtol(fields[5], NULL, 10);
-  if (fill < RULE_DEFAULT || fill > RULE_INTEGERS || type < 0 || type > TENSOR_BFLOAT16)
+  if (fill < RULE_DEFAULT || fill > RULE_INTEGERS || type < 0 || type >= TENSOR_TYPES)
     return false;
   *ret_expectation = (struct expectation){
       .is_output = strcmp(fields[0], "output") == 0,

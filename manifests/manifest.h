@@ -74,6 +74,5 @@ enum status manifest_load(const char *path, struct arena *arena, struct manifest
 __attribute__((format(printf, 6, 7))) enum status manifest_wrong(const struct manifest *manifest, unsigned line,
                                                                  enum status status, const char *advice,
                                                                  struct error *err, const char *why_format, ...);
-const char *manifest_type_name(enum tensor_type type); // "float32"; NULL: none of a manifest's
 
 #endif

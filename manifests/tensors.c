@@ -7,34 +7,16 @@
 #define SIZE_MAXIMUM INT32_MAX
 #define DIMENSION_PATTERN "^[A-Za-z_][A-Za-z0-9_.-]*$"
 
-static const struct {
-  const char *name;
-  enum tensor_type type;
-} types[] = {
-    {"float32", TENSOR_FLOAT}, {"float16", TENSOR_FLOAT16}, {"bfloat16", TENSOR_BFLOAT16}, {"float64", TENSOR_DOUBLE},
-    {"int8", TENSOR_INT8},     {"int16", TENSOR_INT16},     {"int32", TENSOR_INT32},       {"int64", TENSOR_INT64},
-    {"uint8", TENSOR_UINT8},   {"uint16", TENSOR_UINT16},   {"uint32", TENSOR_UINT32},     {"uint64", TENSOR_UINT64},
-    {"bool", TENSOR_BOOL},     {"string", TENSOR_STRING},
-};
-#define TYPES (sizeof types / sizeof types[0])
-
-const char *manifest_type_name(enum tensor_type type)
-{
-  for (size_t i = 0; i < TYPES; i++)
-    if (types[i].type == type)
-      return types[i].name;
-  return NULL;
-}
-
 static enum status read_type(const struct fields *fields, const struct field *field, const struct document_node *node,
                              void *target)
 {
-  const char *names[TYPES + 1] = {NULL};
-  for (size_t i = 0; i < TYPES; i++)
-    names[i] = types[i].name;
-  size_t index = 0;
+  const char *names[TENSOR_TYPES] = {NULL};
+  size_t count = 0, index = 0;
+  for (enum tensor_type type = TENSOR_FLOAT; type < TENSOR_TYPES; type++)
+    if (tensor_type_facts(type)->bytes > 0)
+      names[count++] = tensor_type_facts(type)->name;
   XSP_TRY(fields_choice(fields, field, node, names, &index));
-  ((struct manifest_tensor *)target)->type = types[index].type;
+  ((struct manifest_tensor *)target)->type = tensor_type_named(names[index]);
   return STATUS_OK;
 }
 

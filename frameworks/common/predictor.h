@@ -29,7 +29,15 @@ enum tensor_type { // ONNX's numbers, so that no second enumeration is needed
   TENSOR_UINT32 = 12,
   TENSOR_UINT64 = 13,
   TENSOR_BFLOAT16 = 16,
+  TENSOR_TYPES // all are below
 };
+struct tensor_type_facts {
+  const char *name; // "float32"
+  unsigned bytes;   // of one element; 0: not supported
+  char kind;        // NumPy's letter; 0: NumPy has none
+};
+const struct tensor_type_facts *tensor_type_facts(enum tensor_type type); // never NULL
+enum tensor_type tensor_type_named(const char *name);                     // 0: none
 #define TENSOR_MAXIMUM_RANK 16
 struct tensor_info { // an input as the model declares it
   const char *name;

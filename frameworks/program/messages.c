@@ -7,16 +7,6 @@
 #include <string.h>
 
 static const struct {
-  enum tensor_type type;
-  const char *name;
-} types[] = {
-    {TENSOR_FLOAT, "float32"}, {TENSOR_DOUBLE, "float64"}, {TENSOR_FLOAT16, "float16"}, {TENSOR_BFLOAT16, "bfloat16"},
-    {TENSOR_INT8, "int8"},     {TENSOR_INT16, "int16"},    {TENSOR_INT32, "int32"},     {TENSOR_INT64, "int64"},
-    {TENSOR_UINT8, "uint8"},   {TENSOR_UINT16, "uint16"},  {TENSOR_UINT32, "uint32"},   {TENSOR_UINT64, "uint64"},
-    {TENSOR_BOOL, "bool"},
-};
-
-static const struct {
   enum program_untold bit;
   const char *name;
 } untold_names[] = {
@@ -25,14 +15,6 @@ static const struct {
     {PROGRAM_NO_NAME, "name"},
     {PROGRAM_NO_TYPE, "type"},
 };
-
-const char *program_type_name(enum tensor_type type)
-{
-  for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-    if (types[i].type == type)
-      return types[i].name;
-  return NULL;
-}
 
 const char *program_untold_text(unsigned untold, struct arena *arena)
 {
@@ -106,12 +88,8 @@ static bool read_type(struct program_reader *reader, void *target)
   const char *name = NULL;
   if (!program_read_text(reader, &name))
     return false;
-  for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-    if (strcmp(types[i].name, name) == 0) {
-      *(enum tensor_type *)target = types[i].type;
-      return true;
-    }
-  return program_wrong(reader, "is no type of the protocol");
+  enum tensor_type type = *(enum tensor_type *)target = tensor_type_named(name);
+  return (type != 0 && type != TENSOR_STRING) || program_wrong(reader, "is no type of the protocol");
 }
 
 static bool read_dimension(struct program_reader *reader, void *target, size_t at)

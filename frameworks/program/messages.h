@@ -56,7 +56,6 @@ enum status program_read_prediction(const char *line, size_t length, const char 
                                     const struct program_question *question, struct arena *arena,
                                     struct program_prediction *ret_prediction, struct error *err) MUST_CHECK;
 
-const char *program_type_name(enum tensor_type type); // "float32"; NULL: none of the protocol's
 // "start,thread", in the order of enum program_untold; NULL where all is reported.
 const char *program_untold_text(unsigned untold, struct arena *arena);
 

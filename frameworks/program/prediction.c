@@ -3,6 +3,7 @@
 // those of the request and its answer, on the program's clock.
 #include "frameworks/program/messages.h"
 
+#include "base/slice.h"
 #include "frameworks/program/reader.h"
 
 #include <inttypes.h>
@@ -84,11 +85,7 @@ static bool read_layer_shape(struct program_reader *reader, void *target)
 // Keys of tags that xsp itself writes.
 static bool is_own_key(const char *key)
 {
-  static const char *const keys[] = {"layer_index", "layer_type", "layer_shape", "alloc_bytes", "untold", "thread"};
-  for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-    if (strcmp(keys[i], key) == 0)
-      return true;
-  return false;
+  return text_is_one_of(key, "layer_index", "layer_type", "layer_shape", "alloc_bytes", "untold", "thread");
 }
 
 static bool read_tag(struct program_reader *reader, struct tag_list *list)

@@ -149,7 +149,7 @@ static void describe_input(struct json_writer *json, const struct tensor *input,
   json_key(json, "name");
   json_string(json, input->info->name);
   json_key(json, "type");
-  json_string(json, program_type_name(input->info->type));
+  json_string(json, tensor_type_facts(input->info->type)->name);
   json_key(json, "shape");
   json_array(json);
   for (unsigned i = 0; i < input->info->rank; i++)

@@ -2,6 +2,8 @@
 // Reads the text of a scripted model; see model.h. Pure: no I/O, no clock.
 #include "frameworks/script/model.h"
 
+#include "base/slice.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -59,19 +61,12 @@ static bool read_duration(const char *text, uint64_t *ret_ns)
   return false;
 }
 
-static bool read_type(const char *text, enum tensor_type *ret_type)
+static enum tensor_type type_of(const char *text)
 {
-  static const struct {
-    const char *name;
-    enum tensor_type type;
-  } types[] = {{"float", TENSOR_FLOAT}, {"double", TENSOR_DOUBLE}, {"int64", TENSOR_INT64},
-               {"int32", TENSOR_INT32}, {"uint8", TENSOR_UINT8},   {"bool", TENSOR_BOOL}};
-  for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-    if (strcmp(text, types[i].name) == 0) {
-      *ret_type = types[i].type;
-      return true;
-    }
-  return false;
+  return strcmp(text, "float") == 0                                ? TENSOR_FLOAT
+         : strcmp(text, "double") == 0                             ? TENSOR_DOUBLE
+         : text_is_one_of(text, "int64", "int32", "uint8", "bool") ? tensor_type_named(text)
+                                                                   : 0;
 }
 
 // "N,3,224,224": numbers, names of free dimensions, "?" for a free one without a name.
@@ -111,7 +106,7 @@ static enum status read_input(struct parser *parser, char **fields, size_t count
   }
   struct tensor_info *info = &model->inputs[model->input_count++];
   *info = (struct tensor_info){.name = arena_copy(parser->arena, fields[1], strlen(fields[1]))};
-  if (!read_type(fields[2], &info->type))
+  if ((info->type = type_of(fields[2])) == 0)
     return wrong(parser, "unknown type", fields[2]);
   return count == 4 ? read_shape(parser, fields[3], info) : STATUS_OK;
 }

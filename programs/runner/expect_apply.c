@@ -49,12 +49,6 @@ static enum status compare_shape(struct tensor_info *info, const struct expectat
   return STATUS_OK;
 }
 
-// As manifests write it.
-static const char *type_name(enum tensor_type type)
-{
-  return type == TENSOR_FLOAT ? "float32" : type == TENSOR_DOUBLE ? "float64" : tensor_type_name(type);
-}
-
 static enum status compare(struct tensor_info *infos, size_t count, const struct expectation *expectation,
                            struct error *err)
 {
@@ -70,9 +64,9 @@ static enum status compare(struct tensor_info *infos, size_t count, const struct
     return wrong(expectation, advice, err, why);
   }
   if (wanted->type != 0 && infos[at].type != 0 && infos[at].type != wanted->type) {
-    snprintf(advice, sizeof advice, "type: %s", type_name(infos[at].type));
+    snprintf(advice, sizeof advice, "type: %s", tensor_type_facts(infos[at].type)->name);
     snprintf(why, sizeof why, "%s %.100s is of type %s in the model, here it is %s", what, wanted->name,
-             type_name(infos[at].type), type_name(wanted->type));
+             tensor_type_facts(infos[at].type)->name, tensor_type_facts(wanted->type)->name);
     return wrong(expectation, advice, err, why);
   }
   return expectation->has_shape && !infos[at].has_no_shape ? compare_shape(&infos[at], expectation, what, err)

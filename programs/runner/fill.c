@@ -123,7 +123,7 @@ static uint64_t integer_value(enum meaning meaning, enum tensor_type type, size_
 
 static void put_integer(char *at, enum tensor_type type, uint64_t value)
 {
-  memcpy(at, &value, tensor_type_bytes(type)); // little-endian: the low bytes are the value
+  memcpy(at, &value, tensor_type_facts(type)->bytes); // little-endian: the low bytes are the value
 }
 
 static bool is_floating(enum tensor_type type)
@@ -138,14 +138,14 @@ static void put_float(char *at, enum tensor_type type, double wide)
   const void *source = type == TENSOR_FLOAT    ? (const void *)&value
                        : type == TENSOR_DOUBLE ? (const void *)&wide
                                                : (const void *)&half;
-  memcpy(at, source, tensor_type_bytes(type));
+  memcpy(at, source, tensor_type_facts(type)->bytes);
 }
 
 // ---- by a rule -------------------------------------------------------------------------------------------------------
 
 static bool integer_range(enum tensor_type type, double *ret_low, double *ret_high)
 {
-  unsigned bits = tensor_type_bytes(type) * 8;
+  unsigned bits = tensor_type_facts(type)->bytes * 8;
   bool has_sign = type == TENSOR_INT8 || type == TENSOR_INT16 || type == TENSOR_INT32 || type == TENSOR_INT64;
   *ret_low = has_sign ? -ldexp(1, (int)bits - 1) : 0;
   *ret_high = type == TENSOR_BOOL ? 1 : ldexp(1, (int)bits - has_sign) - 1;
@@ -203,7 +203,7 @@ static double rule_value(const struct fill_rule *rule, uint64_t *state)
 static void fill_by_rule(struct tensor *tensor, const struct fill_rule *rule, uint64_t state)
 {
   enum tensor_type type = tensor->info->type;
-  unsigned bytes = tensor_type_bytes(type);
+  unsigned bytes = tensor_type_facts(type)->bytes;
   char *at = tensor->data;
   for (size_t i = 0, count = tensor->size_bytes / bytes; i < count; i++, at += bytes) {
     double value = rule_value(rule, &state);
@@ -220,7 +220,7 @@ static void fill_by_name(struct tensor *tensor, uint64_t state)
 {
   enum tensor_type type = tensor->info->type;
   enum meaning meaning = meaning_of(tensor->info->name);
-  unsigned bytes = tensor_type_bytes(type);
+  unsigned bytes = tensor_type_facts(type)->bytes;
   int64_t last = tensor->info->rank > 0 ? tensor->shape[tensor->info->rank - 1] : 1;
   char *at = tensor->data;
   for (size_t i = 0, count = tensor->size_bytes / bytes; i < count; i++, at += bytes) {

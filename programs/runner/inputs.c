@@ -14,45 +14,6 @@
 
 #define INPUT_BYTES_MAXIMUM ((size_t)1 << 36)
 
-static const struct {
-  enum tensor_type type;
-  unsigned bytes;
-  const char *name;
-  char kind; // NumPy's letter; 0: NumPy has none
-} types[] = {
-    {TENSOR_FLOAT, 4, "float", 'f'},     {TENSOR_UINT8, 1, "uint8", 'u'},
-    {TENSOR_INT8, 1, "int8", 'i'},       {TENSOR_UINT16, 2, "uint16", 'u'},
-    {TENSOR_INT16, 2, "int16", 'i'},     {TENSOR_INT32, 4, "int32", 'i'},
-    {TENSOR_INT64, 8, "int64", 'i'},     {TENSOR_BOOL, 1, "bool", 'b'},
-    {TENSOR_FLOAT16, 2, "float16", 'f'}, {TENSOR_DOUBLE, 8, "double", 'f'},
-    {TENSOR_UINT32, 4, "uint32", 'u'},   {TENSOR_UINT64, 8, "uint64", 'u'},
-    {TENSOR_BFLOAT16, 2, "bfloat16", 0}, {TENSOR_STRING, sizeof(const char *), "string", 0},
-};
-
-unsigned tensor_type_bytes(enum tensor_type type)
-{
-  for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-    if (types[i].type == type)
-      return types[i].bytes;
-  return 0;
-}
-
-const char *tensor_type_name(enum tensor_type type)
-{
-  for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-    if (types[i].type == type)
-      return types[i].name;
-  return "an unknown type";
-}
-
-static char tensor_type_kind(enum tensor_type type)
-{
-  for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-    if (types[i].type == type)
-      return types[i].kind;
-  return 0;
-}
-
 // ---- the batch dimension ---------------------------------------------------------------------------------------------
 
 static bool names_batch(const char *name)
@@ -217,7 +178,7 @@ static void set_shape(struct tensor *tensor, const struct predictor_model *model
 static enum status allocate(struct tensor *tensor, struct error *err)
 {
   const struct tensor_info *info = tensor->info;
-  size_t bytes = tensor_type_bytes(info->type);
+  size_t bytes = tensor_type_facts(info->type)->bytes;
   if (bytes == 0)
     return error_set(err, STATUS_INPUT, "cannot make inputs", info->name, NULL, "elements of type %d are not supported",
                      (int)info->type);
@@ -240,10 +201,11 @@ static enum status allocate(struct tensor *tensor, struct error *err)
 static enum status check_file(const struct tensor *tensor, const struct npy *npy, const char *path, struct error *err)
 {
   const struct tensor_info *info = tensor->info;
-  if (npy->kind != tensor_type_kind(info->type) || npy->item_bytes != tensor_type_bytes(info->type))
+  const struct tensor_type_facts *type = tensor_type_facts(info->type);
+  if (npy->kind != type->kind || npy->item_bytes != type->bytes)
     return error_set(err, STATUS_INPUT, "cannot use array as input", path, "numpy's astype changes the type",
-                     "input \"%s\" takes %s, the file has elements %c%u", info->name, tensor_type_name(info->type),
-                     npy->kind, npy->item_bytes);
+                     "input \"%s\" takes %s, the file has elements %c%u", info->name, type->name, npy->kind,
+                     npy->item_bytes);
   if (npy->rank != info->rank)
     return error_set(err, STATUS_INPUT, "cannot use array as input", path, NULL,
                      "input \"%s\" has %u dimensions, the file %u", info->name, info->rank, npy->rank);

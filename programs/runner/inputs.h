@@ -21,7 +21,4 @@ enum status inputs_prepare(struct inputs *inputs, const struct predictor_model *
                            const struct runner_arguments *arguments, int64_t batch, struct error *err) MUST_CHECK;
 void inputs_done(struct inputs *inputs);
 
-unsigned tensor_type_bytes(enum tensor_type type); // of one element; 0: not supported
-const char *tensor_type_name(enum tensor_type type);
-
 #endif

@@ -44,7 +44,7 @@ static void add_port(void *context, const char *kind, const char *name, enum ten
   }
   finding->ports[finding->port_count++] = (struct port){
       .name = arena_copy(&finding->arena, name, strlen(name)),
-      .type = manifest_type_name(type),
+      .type = tensor_type_facts(type)->bytes > 0 ? tensor_type_facts(type)->name : NULL,
       .shape = strcmp(shape, "-") == 0 ? NULL : arena_format(&finding->arena, "[%s]", shape),
       .is_output = strcmp(kind, "output") == 0,
   };
