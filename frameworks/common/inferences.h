@@ -3,24 +3,30 @@
 #ifndef XSP_FRAMEWORKS_COMMON_INFERENCES_H
 #define XSP_FRAMEWORKS_COMMON_INFERENCES_H
 
+#include "base/vector.h"
 #include <xsp/span.h>
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct inference {
   struct xsp_context model;  // its span
   uint64_t start_ns, end_ns; // of the framework's call, on the clock that its profile has; 0: not needed
-  uint64_t *durations_ns;    // of each node, 0: not reported; owned by the list from inferences_add on, or NULL
+  uint64_t *durations_ns;    // of each node, 0: not reported; owned by the list, or NULL
 };
-struct inferences { // starts as {0}
+struct inferences { // starts as {0}; growing is rare, since items are added within an inference's span
   struct inference *items;
   size_t count, capacity;
 };
 
-void inferences_add(struct inferences *inferences, struct inference inference);
-void inferences_clear(struct inferences *inferences); // keeps its memory for the next
-void inferences_free(struct inferences *inferences);
+static inline void inferences_clear(struct inferences *inferences) // keeps its memory for the next
+{
+  for (size_t i = 0; i < inferences->count; i++)
+    free(inferences->items[i].durations_ns);
+  inferences->count = 0;
+}
+
+static inline void inferences_free(struct inferences *inferences)
+{
+  inferences_clear(inferences);
+  vector_done(inferences);
+}
 
 #endif

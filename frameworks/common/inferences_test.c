@@ -16,7 +16,7 @@ static void it_grows_and_is_used_again(void **state)
     for (uint64_t i = 0; i < 1000; i++) {
       struct inference inference = {
           .model = {1, (uint32_t)i + 1}, .start_ns = i, .durations_ns = i % 2 ? malloc(8) : NULL};
-      inferences_add(&inferences, inference);
+      *vector_add(&inferences) = inference;
     }
     assert_int_equal(inferences.count, 1000);
     for (uint64_t i = 0; i < 1000; i++)
@@ -24,7 +24,7 @@ static void it_grows_and_is_used_again(void **state)
     inferences_clear(&inferences);
     assert_int_equal(inferences.count, 0);
   }
-  inferences_add(&inferences, (struct inference){.durations_ns = malloc(8)});
+  vector_add(&inferences)->durations_ns = malloc(8);
   inferences_free(&inferences);
   assert_null(inferences.items);
 }

@@ -230,7 +230,7 @@ static enum status mxnet_predict(struct predictor_model *model, const struct ten
            "cannot run model");
   inference.end_ns = realtime_ns();
   if (state->common.has_layers)
-    inferences_add(&state->waiting, inference);
+    *vector_add(&state->waiting) = inference;
   return STATUS_OK;
 }
 

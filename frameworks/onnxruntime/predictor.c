@@ -233,7 +233,7 @@ static enum status onnxruntime_predict(struct predictor_model *model, const stru
   release_values(state, state->outputs, state->output_count);
   release_values(state, state->inputs, state->input_count);
   if (status == STATUS_OK && state->route == ONNXRUNTIME_PROFILE_FILE)
-    inferences_add(&state->waiting, (struct inference){.model = model->model_span});
+    vector_add(&state->waiting)->model = model->model_span;
   return status;
 }
 

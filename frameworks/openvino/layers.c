@@ -92,7 +92,7 @@ enum status openvino_note_counters(struct openvino_state *state, struct xsp_cont
       durations[i] = openvino_duration_ns(list.infos[at].real_time_us, state->inferences, &state->sum_us[i]);
   }
   state->api.profiling_info_list_free(&list);
-  inferences_add(&state->waiting, (struct inference){.model = span, .start_ns = start_ns, .durations_ns = durations});
+  *vector_add(&state->waiting) = (struct inference){.model = span, .start_ns = start_ns, .durations_ns = durations};
   return STATUS_OK;
 }
 
