@@ -14,24 +14,21 @@
 
 // ---- sessions --------------------------------------------------------------------------------------------------------
 
-static bool attribute_is_true(void *object, const char *name)
+static bool take_truth(void *value)
 {
-  void *value = ort_module.python->get_attribute(object, name);
   bool is_true = value != NULL && ort_module.python->is_true(value) > 0;
   object_release(value);
   ort_module.python->error_clear();
   return is_true;
 }
 
-static bool method_is_true(void *object, const char *name)
+// What object.name() gives, NULL where it fails; for the caller to release. An error is left set.
+static void *call_method(void *object, const char *name)
 {
   void *method = ort_module.python->get_attribute(object, name);
   void *value = method == NULL ? NULL : ort_module.python->call_object(method, NULL);
-  bool is_true = value != NULL && ort_module.python->is_true(value) > 0;
   object_release(method);
-  object_release(value);
-  ort_module.python->error_clear();
-  return is_true;
+  return value;
 }
 
 // The program names execution providers in its options, instead of in a list for each session.
@@ -72,7 +69,7 @@ static bool options_listen(void *options)
 
 static uint32_t providers_of(void *options)
 {
-  if (!method_is_true(options, "has_providers"))
+  if (!take_truth(call_method(options, "has_providers")))
     return 0;
   return SESSION_NAMES_PROVIDERS | (options_listen(options) ? SESSION_OPTIONS_LISTEN : 0);
 }
@@ -82,8 +79,7 @@ static void *make_session(void *original, void *arguments, void *keywords)
 {
   uint32_t state = argument_of(arguments, 1) == NULL ? 0 : providers_of(argument_of(arguments, 1));
   void *made = ort_module.python->call(original, arguments, keywords);
-  void *session = argument_of(arguments, 0), *model = argument_of(arguments, 2);
-  void *is_path = argument_of(arguments, 3);
+  void *session = argument_of(arguments, 0), *model = argument_of(arguments, 2), *is_path = argument_of(arguments, 3);
   if (made == NULL || is_path == NULL)
     return made;
   struct known *known = object_know(SESSIONS, session, session);
@@ -190,8 +186,10 @@ static void *initialize_session(void *original, void *arguments, void *keywords)
     name_by_graph(session, known);
   if (ort_module.python->sequence_size(argument_of(arguments, 1)) == 0 && (known->state & SESSION_OPTIONS_LISTEN))
     listens = true;
-  uint32_t state = (listens ? SESSION_LISTENS : 0) |
-                   (attribute_is_true(session, "get_profiling_start_time_ns") ? SESSION_PROFILES_ITSELF : 0);
+  uint32_t state =
+      (listens ? SESSION_LISTENS : 0) |
+      (take_truth(ort_module.python->get_attribute(session, "get_profiling_start_time_ns")) ? SESSION_PROFILES_ITSELF
+                                                                                            : 0);
   __atomic_store_n(&known->state, state, __ATOMIC_RELEASE);
   return done;
 }
@@ -207,19 +205,29 @@ static void *end_profiling(void *original, void *arguments, void *keywords)
 
 // ---- what would show that we are here --------------------------------------------------------------------------------
 
-static void *without_name(void *original, void *arguments, void *keywords) // a list of names
+// `list`, which may be NULL, without the items that are ours.
+static void *without(void *list, bool (*is_ours)(void *item))
 {
-  void *names = ort_module.python->call(original, arguments, keywords);
-  for (python_size i = names == NULL ? 0 : ort_module.python->sequence_size(names); i-- > 0;) {
-    void *item = ort_module.python->sequence_item(names, i);
-    const char *name = text_of(item);
-    if (name != NULL && strcmp(name, ORT_LISTENER_NAME) == 0)
-      ort_module.python->delete_item(names, i);
+  for (python_size i = list == NULL ? 0 : ort_module.python->sequence_size(list); i-- > 0;) {
+    void *item = ort_module.python->sequence_item(list, i);
+    if (is_ours(item))
+      ort_module.python->delete_item(list, i);
     object_release(item);
   }
-  if (names != NULL)
+  if (list != NULL)
     ort_module.python->error_clear();
-  return names;
+  return list;
+}
+
+static bool is_our_name(void *text)
+{
+  const char *name = text_of(text);
+  return name != NULL && strcmp(name, ORT_LISTENER_NAME) == 0;
+}
+
+static void *without_name(void *original, void *arguments, void *keywords) // a list of names
+{
+  return without(ort_module.python->call(original, arguments, keywords), is_our_name);
 }
 
 static void *without_key(void *original, void *arguments, void *keywords) // names and their options
@@ -234,9 +242,8 @@ static void *without_key(void *original, void *arguments, void *keywords) // nam
 
 static bool is_listener(void *device)
 {
-  void *name = ort_module.python->get_attribute(device, "ep_name");
-  const char *text = text_of(name);
-  bool ours = text != NULL && strcmp(text, ORT_LISTENER_NAME) == 0;
+  void *name = device == NULL ? NULL : ort_module.python->get_attribute(device, "ep_name");
+  bool ours = is_our_name(name);
   object_release(name);
   ort_module.python->error_clear();
   return ours;
@@ -244,16 +251,7 @@ static bool is_listener(void *device)
 
 static void *without_device(void *original, void *arguments, void *keywords) // a list of devices
 {
-  void *devices = ort_module.python->call(original, arguments, keywords);
-  for (python_size i = devices == NULL ? 0 : ort_module.python->sequence_size(devices); i-- > 0;) {
-    void *item = ort_module.python->sequence_item(devices, i);
-    if (item != NULL && is_listener(item))
-      ort_module.python->delete_item(devices, i);
-    object_release(item);
-  }
-  if (devices != NULL)
-    ort_module.python->error_clear();
-  return devices;
+  return without(ort_module.python->call(original, arguments, keywords), is_listener);
 }
 
 // ---- the module ------------------------------------------------------------------------------------------------------
@@ -313,23 +311,19 @@ static bool register_listener(void *module)
 // For options that name their providers themselves.
 static void find_listener(void *module)
 {
-  void *list = ort_module.python->get_attribute(module, "get_ep_devices");
-  void *devices = list == NULL ? NULL : ort_module.python->call_object(list, NULL);
-  ort_module.listener_devices = devices == NULL ? NULL : ort_module.python->new_list(devices);
-  for (python_size i = ort_module.listener_devices == NULL ? 0
-                                                           : ort_module.python->list_size(ort_module.listener_devices);
-       i-- > 0;)
-    if (!is_listener(ort_module.python->list_item(ort_module.listener_devices, i)))
-      ort_module.python->delete_item(ort_module.listener_devices, i);
+  void *devices = call_method(module, "get_ep_devices");
+  void *ours = devices == NULL ? NULL : ort_module.python->new_list(devices);
+  for (python_size i = ours == NULL ? 0 : ort_module.python->list_size(ours); i-- > 0;)
+    if (!is_listener(ort_module.python->list_item(ours, i)))
+      ort_module.python->delete_item(ours, i);
   void *options_class = ort_module.python->get_attribute(module, "SessionOptions");
   ort_module.add_provider =
       options_class == NULL ? NULL : ort_module.python->get_attribute(options_class, "add_provider_for_devices");
-  if (ort_module.listener_devices != NULL &&
-      (ort_module.add_provider == NULL || ort_module.python->list_size(ort_module.listener_devices) != 1)) {
-    object_release(ort_module.listener_devices);
-    ort_module.listener_devices = NULL;
+  if (ours != NULL && (ort_module.add_provider == NULL || ort_module.python->list_size(ours) != 1)) {
+    object_release(ours);
+    ours = NULL;
   }
-  object_release(list);
+  ort_module.listener_devices = ours;
   object_release(devices);
   object_release(options_class);
   ort_module.python->error_clear();
@@ -338,14 +332,12 @@ static void find_listener(void *module)
 static bool prepare_layers(void *module)
 {
   if (!register_listener(module)) {
-    void *function = ort_module.python->get_attribute(module, "get_version_string");
-    void *version = function == NULL ? NULL : ort_module.python->call_object(function, NULL);
+    void *version = call_method(module, "get_version_string");
     const char *text = text_of(version);
     ort_module.python->error_clear();
     runs_say("ONNX Runtime %s in Python calls no listener (1.25 or later does): its models are recorded, its layers "
              "are not",
              text == NULL ? "of unknown version" : text);
-    object_release(function);
     object_release(version);
     return false;
   }
