@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define SITES_MAXIMUM ((size_t)1 << 16)
 #define SLOTS (2 * SITES_MAXIMUM)
@@ -44,13 +43,6 @@ struct placed { // a layer of this inference with its final times
   uint64_t start_ns, end_ns;
   size_t at; // in the caller's array
 };
-
-uint64_t layer_clock_ns(void)
-{
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
 
 const char *layer_shape_text(const int64_t *shape, size_t rank, char *text, size_t size)
 {

@@ -55,8 +55,6 @@ void layer_publisher_free(struct layer_publisher *publisher); // NULL is legal
 enum status layer_publish(struct layer_publisher *publisher, const struct layer_report *layers, size_t count,
                           struct xsp_context model, uint64_t model_start_ns, struct error *err) MUST_CHECK;
 
-// CLOCK_MONOTONIC now, for model_start_ns.
-uint64_t layer_clock_ns(void);
 // "[1,64,112,112]" of a shape, cut to `size`; returns `text`.
 const char *layer_shape_text(const int64_t *shape, size_t rank, char *text, size_t size);
 

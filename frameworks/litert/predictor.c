@@ -4,6 +4,7 @@
 // layers.c. One thread, one model, its first signature.
 #include "frameworks/litert/state.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 
 #include <glob.h>
@@ -226,7 +227,7 @@ static enum status litert_prepare(struct predictor_model *model, const struct te
 static enum status litert_predict(struct predictor_model *model, const struct tensor *inputs, struct error *err)
 {
   struct litert_state *state = model->state;
-  state->start_ns = layer_clock_ns();
+  state->start_ns = clock_now_ns(CLOCK_MONOTONIC);
   int code = state->api.RunCompiledModel(state->compiled, 0, state->input_count, state->inputs, state->output_count,
                                          state->outputs);
   if (code != 0) { // once more, to capture the reason

@@ -4,13 +4,13 @@
 // One thread, one model.
 #include "frameworks/mxnet/state.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define OUTPUTS_MOST 4096u
 #define LIBRARY_ADVICE "pip install mxnet==1.9.1, or --library mxnet=PATH"
@@ -215,9 +215,7 @@ static enum status mxnet_prepare(struct predictor_model *model, const struct ten
 // In whole microseconds, as MXNet's profile has it.
 static uint64_t realtime_ns(void)
 {
-  struct timespec time;
-  clock_gettime(CLOCK_REALTIME, &time);
-  return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec / 1000 * 1000;
+  return clock_now_ns(CLOCK_REALTIME) / 1000 * 1000;
 }
 
 static enum status mxnet_predict(struct predictor_model *model, const struct tensor *inputs, struct error *err)

@@ -5,6 +5,8 @@
 // MXNet computes asynchronously: a forward call returns before the computation ends. All forward calls until the results
 // are read (parts of a model, steps of a recurrent one) are one prediction; tag `forward_calls` counts them, if several.
 #include "base/library.h"
+
+#include "base/clock.h"
 #include "frameworks/mxnet/tracer_models.h"
 #include "frameworks/mxnet/tracer_profile.h"
 #include <xsp/tracer.h>
@@ -13,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct open_prediction { // of a thread
   bool is_open, has_batch;
@@ -24,13 +25,6 @@ struct open_prediction { // of a thread
 static __thread struct open_prediction current;
 static uint32_t open_count; // atomic
 static const struct xsp_host *the_host;
-
-static int64_t now_us(void)
-{
-  struct timespec time;
-  clock_gettime(CLOCK_REALTIME, &time);
-  return (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
-}
 
 void profile_report(const char *message)
 {
@@ -83,7 +77,7 @@ static void hook_begin(enum mxnet_model_kind kind, void *handle)
     *open = (struct open_prediction){.is_open = true};
     open->prediction.epoch = profile_before();
     __atomic_fetch_add(&open_count, 1, __ATOMIC_ACQ_REL);
-    open->prediction.start_us = now_us();
+    open->prediction.start_us = (int64_t)(clock_now_ns(CLOCK_REALTIME) / 1000);
     open->span = xsp_span_start(model->site);
   }
   open->forward_calls++;
@@ -97,7 +91,7 @@ static void end_prediction(struct open_prediction *open)
     xsp_span_tag_int(&open->span, "forward_calls", open->forward_calls);
   open->prediction.span = xsp_span_context(&open->span);
   xsp_span_finish(&open->span);
-  open->prediction.end_us = now_us();
+  open->prediction.end_us = (int64_t)(clock_now_ns(CLOCK_REALTIME) / 1000);
   open->is_open = false;
   if (open->prediction.span.id != 0)
     profile_add(&open->prediction);

@@ -5,6 +5,8 @@
 // The profile goes through a file, as MXNet has no other way: in the session's folder, for the moment of its reading.
 #include "frameworks/mxnet/tracer_profile.h"
 
+#include "base/clock.h"
+
 #include "frameworks/mxnet/layers.h"
 
 #include <errno.h>
@@ -14,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define WAITING_MAXIMUM 1024u
@@ -38,13 +39,6 @@ static uint64_t operators_waiting, lost;
 static struct layer_publisher *publisher;
 static char *beginning;                           // of the first profile; NULL: there was none
 static char programs_file[4096] = "profile.json"; // MXNet's default
-
-static int64_t now_us(void)
-{
-  struct timespec time;
-  clock_gettime(CLOCK_REALTIME, &time);
-  return (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
-}
 
 bool profile_layers_possible(void)
 {
@@ -99,7 +93,7 @@ static void switch_on(void)
     profile_report("MXNet's profiler cannot be switched on: layers are not recorded");
     return;
   }
-  began_us = now_us();
+  began_us = (int64_t)(clock_now_ns(CLOCK_REALTIME) / 1000);
   epochs++;
   __atomic_store_n(&epoch, epochs != 0 ? epochs : ++epochs, __ATOMIC_RELEASE);
 }
@@ -274,7 +268,8 @@ void profile_add(const struct prediction *prediction)
 void profile_after(bool nobody_predicts)
 {
   uint32_t count = __atomic_load_n(&waiting_count, __ATOMIC_ACQUIRE);
-  bool is_time = count >= WAITING_ENOUGH || operators_waiting >= OPERATORS_ENOUGH || now_us() - began_us > WAIT_US;
+  bool is_time = count >= WAITING_ENOUGH || operators_waiting >= OPERATORS_ENOUGH ||
+                 (int64_t)(clock_now_ns(CLOCK_REALTIME) / 1000) - began_us > WAIT_US;
   if (count == 0 || !is_time || !nobody_predicts || pthread_mutex_trylock(&lock) != 0)
     return;
   if (epoch != 0) {

@@ -4,6 +4,8 @@
 // users do. Its inputs: inputs.c; its layers: layers.c. One thread, one model.
 #include "frameworks/openvino/state.h"
 
+#include "base/clock.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,7 +175,7 @@ static enum status openvino_predict(struct predictor_model *model, const struct 
   struct openvino_state *state = model->state;
   if (state->route == OPENVINO_LISTENER)
     state->listener->begin(model->model_span);
-  uint64_t start_ns = layer_clock_ns();
+  uint64_t start_ns = clock_now_ns(CLOCK_MONOTONIC);
   int failed = state->api.infer_request_infer(state->request);
   if (state->route == OPENVINO_LISTENER)
     state->listener->end();

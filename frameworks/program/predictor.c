@@ -3,6 +3,8 @@
 // socket, its inputs handed over in a file in memory, its times and layers taken from its answers. Called by the runner
 // (open, prepare, predict, flush, resume, close) and by `xsp check` (probe). One thread.
 #include "frameworks/common/predictor.h"
+
+#include "base/clock.h"
 #include "base/json_write.h"
 #include "frameworks/common/layer_publish.h"
 #include "frameworks/program/messages.h"
@@ -13,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define REQUEST_MOST ((size_t)4 << 20)
@@ -193,13 +194,6 @@ static enum status program_prepare(struct predictor_model *model, const struct t
 
 // ---- predict ---------------------------------------------------------------------------------------------------------
 
-static uint64_t clock_ns(bool is_realtime)
-{
-  struct timespec time;
-  clock_gettime(is_realtime ? CLOCK_REALTIME : CLOCK_MONOTONIC, &time);
-  return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 static uint64_t transport_ns(const struct program_question *question, const struct program_prediction *prediction)
 {
   const struct predictor_interval *model = &prediction->model;
@@ -216,10 +210,11 @@ static enum status program_predict(struct predictor_model *model, const struct t
   struct json_writer json;
   begin_request(state, &json, "predict");
   end_request(state, &json);
-  uint64_t begin_ns = layer_clock_ns();
-  question.sent_ns = clock_ns(state->facts.is_realtime);
+  uint64_t begin_ns = clock_now_ns(CLOCK_MONOTONIC);
+  clockid_t clock = state->facts.is_realtime ? CLOCK_REALTIME : CLOCK_MONOTONIC;
+  question.sent_ns = clock_now_ns(clock);
   XSP_TRY(program_ask(&state->program, "predict", &state->request, err));
-  question.received_ns = clock_ns(state->facts.is_realtime);
+  question.received_ns = clock_now_ns(clock);
   arena_done(&state->arena);
   struct program_prediction *prediction = &state->prediction;
   enum status status = program_read_prediction(state->program.line.data, state->program.line.length, state->path,

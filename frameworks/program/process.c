@@ -4,6 +4,7 @@
 // process that does nothing but wait for that.
 #include "frameworks/program/process.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 
 #include "frameworks/common/layer_publish.h"
@@ -209,8 +210,8 @@ static int reap(struct program *program, bool *ret_was_killed)
 {
   int how = 0;
   *ret_was_killed = false;
-  for (uint64_t deadline = layer_clock_ns() + (uint64_t)END_WAIT_MS * 1000000; !has_ended(program);) {
-    if (layer_clock_ns() >= deadline) {
+  for (uint64_t deadline = clock_now_ns(CLOCK_MONOTONIC) + (uint64_t)END_WAIT_MS * 1000000; !has_ended(program);) {
+    if (clock_now_ns(CLOCK_MONOTONIC) >= deadline) {
       kill(program->process, SIGKILL);
       *ret_was_killed = true;
     }

@@ -2,18 +2,17 @@
 // A predictor that computes nothing: layers and kernels of known names and durations, spent waiting busily, and faults on
 // demand. It is what makes the pipeline's figures checkable: what goes in is written in a text file.
 #include "frameworks/script/predictor.h"
+
+#include "base/clock.h"
+#include "base/mapped.h"
 #include "frameworks/common/predictor.h"
 #include "frameworks/script/model.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 __attribute__((visibility("default"))) struct xsp_script_hooks xsp_script_hooks = {.size = sizeof xsp_script_hooks};
@@ -24,17 +23,10 @@ struct state {
   uint64_t predictions;
 };
 
-static uint64_t now_ns(void)
-{
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 static void work(uint64_t duration_ns)
 {
-  uint64_t end = now_ns() + duration_ns;
-  while (now_ns() < end)
+  uint64_t end = clock_now_ns(CLOCK_MONOTONIC) + duration_ns;
+  while (clock_now_ns(CLOCK_MONOTONIC) < end)
     ;
 }
 
@@ -79,37 +71,6 @@ static enum status script_probe(const char *library_path, char *library, size_t 
   return STATUS_OK;
 }
 
-// The whole file, at most SCRIPT_TEXT_MAXIMUM + 1 bytes of it; the parser refuses more.
-static enum status read_file(const char *path, struct arena *arena, char **ret_text, size_t *ret_length,
-                             struct error *err)
-{
-  const char *what = "cannot open model";
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  struct stat info;
-  if (fd < 0)
-    return error_set_errno(err, STATUS_INPUT, what, path, NULL);
-  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-    close(fd);
-    return error_set(err, STATUS_INPUT, what, path, NULL, "not a file");
-  }
-  char *text = arena_alloc(arena, SCRIPT_TEXT_MAXIMUM + 1);
-  size_t length = 0;
-  ssize_t got = 1;
-  while (got > 0 && length <= SCRIPT_TEXT_MAXIMUM) {
-    got = read(fd, text + length, SCRIPT_TEXT_MAXIMUM + 1 - length);
-    if (got > 0)
-      length += (size_t)got;
-    else if (got < 0 && errno == EINTR)
-      got = 1;
-  }
-  close(fd);
-  if (got < 0)
-    return error_set_errno(err, STATUS_INPUT, what, path, NULL);
-  *ret_text = text;
-  *ret_length = length;
-  return STATUS_OK;
-}
-
 static void make_sites(struct state *state)
 {
   int64_t index = 0;
@@ -128,10 +89,13 @@ static enum status script_open(struct predictor_model *model, struct arena *aren
 {
   struct state *state = model->state;
   const char *path = state->common.options.model_path;
-  char *text = NULL;
-  size_t length = 0;
-  XSP_TRY(read_file(path, arena, &text, &length, err));
-  XSP_TRY(script_parse(text, length, path, arena, &state->model, err));
+  struct mapped file;
+  XSP_TRY(predictor_check_file(path, false, NULL, err));
+  if (!mapped_open(path, &file))
+    return error_set_errno(err, STATUS_INPUT, "cannot open model", path, NULL);
+  enum status status = script_parse(file.bytes, file.size, path, arena, &state->model, err);
+  mapped_close(&file);
+  XSP_TRY(status);
   if (state->common.has_layers)
     make_sites(state);
   model->framework = "script";

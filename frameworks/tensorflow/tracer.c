@@ -3,6 +3,8 @@
 // signature). Operations that are executed one by one are layers without a model. Called by frameworks.so on the program's
 // threads.
 #include "frameworks/tensorflow/tracer.h"
+
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/library.h"
 #include "format/range.h"
@@ -13,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define NAME_SIZE 256
 #define SITES 4096u
@@ -27,13 +28,6 @@ void recording_report(const char *message)
 {
   if (the_host != NULL)
     the_host->say(the_host, message);
-}
-
-static int64_t now_ns(void)
-{
-  struct timespec time;
-  clock_gettime(CLOCK_REALTIME, &time);
-  return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
 // Whether the call returns before its work is done: then querying its results would wait.
@@ -94,7 +88,7 @@ static void begin_model(struct tensorflow_call *call, const char *name)
   call->is_recorded = recording_begin(call->function, !call->is_async);
   struct xsp_site *site = site_of(XSP_LEVEL_MODEL, name);
   call->is_open = true;
-  call->start_ns = now_ns();
+  call->start_ns = (int64_t)clock_now_ns(CLOCK_REALTIME);
   call->span = xsp_span_start(site);
 }
 
@@ -105,7 +99,7 @@ static void end_call(struct tensorflow_call *call, int64_t batch)
   struct xsp_context model = xsp_span_context(&call->span);
   xsp_span_finish(&call->span);
   if (call->is_recorded)
-    recording_end(call->function, model, call->start_ns, now_ns());
+    recording_end(call->function, model, call->start_ns, (int64_t)clock_now_ns(CLOCK_REALTIME));
   if (call->function != 0)
     recording_leave();
 }

@@ -2,6 +2,7 @@
 // xsp-runner: the process in which a framework runs. Started by `xsp profile`, one per level set; answers its requests on
 // a socket and ends when that closes. Whatever a framework does (abort, hang, take all memory) happens here, not in xsp.
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/folder.h"
 #include "format/protocol.h"
@@ -25,7 +26,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #define BATCH_MAXIMUM (1 << 20)
@@ -73,16 +73,10 @@ static void prepare_process(void)
   }
 }
 
-static uint64_t monotonic_ns(void)
-{
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 static int64_t ticks_to_ns(const struct runner *runner, uint64_t ticks)
 {
-  uint64_t ticks_passed = xsp_clock_ticks() - runner->first_ticks, ns_passed = monotonic_ns() - runner->first_ns;
+  uint64_t ticks_passed = xsp_clock_ticks() - runner->first_ticks,
+           ns_passed = clock_now_ns(CLOCK_MONOTONIC) - runner->first_ns;
   return ticks_passed == 0 ? 0 : (int64_t)((double)ticks * (double)ns_passed / (double)ticks_passed);
 }
 
@@ -326,7 +320,7 @@ static enum status run(struct runner *runner, int count, char **values, struct e
     xsp_tracer_set_levels("runner", runner->arguments.options.level_mask | XSP_LEVEL_MASK(XSP_LEVEL_APPLICATION));
   }
   runner->first_ticks = xsp_clock_ticks();
-  runner->first_ns = monotonic_ns();
+  runner->first_ns = clock_now_ns(CLOCK_MONOTONIC);
   XSP_TRY(open_model(runner, err));
   placement_keep_clear();
   return serve(runner, err);
