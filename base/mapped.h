@@ -33,10 +33,11 @@ static inline bool mapped_open(const char *path, struct mapped *ret_file)
   return is_file && ret_file->bytes != MAP_FAILED;
 }
 
-static inline void mapped_close(struct mapped *file)
+static inline void mapped_close(struct mapped *file) // {0} is legal
 {
   if (file->size > 0)
     munmap(file->bytes, file->size);
+  *file = (struct mapped){0};
 }
 
 #endif

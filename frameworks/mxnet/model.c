@@ -3,15 +3,13 @@
 // a model is opened. A model is NAME-symbol.json with NAME-0000.params next to it.
 #include "frameworks/mxnet/state.h"
 
+#include "base/mapped.h"
 #include "base/memory.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define ADVICE_FILE "give the path of a NAME-symbol.json, with NAME-0000.params next to it"
@@ -33,27 +31,17 @@ bool mxnet_recognises(const char *path)
 enum status mxnet_read_file(const char *path, size_t most, struct mxnet_bytes *ret_bytes, struct error *err)
 {
   const char *what = "cannot open model";
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  struct stat info;
-  if (fd < 0)
+  struct mapped file;
+  XSP_TRY(predictor_check_file(path, false, ADVICE_FILE, err));
+  if (!mapped_open(path, &file))
     return error_set_errno(err, STATUS_INPUT, what, path, ADVICE_FILE);
-  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || (uint64_t)info.st_size > most) {
-    close(fd);
-    return error_set(err, STATUS_INPUT, what, path, ADVICE_FILE,
-                     S_ISREG(info.st_mode) ? "it is larger than MXNet's interface takes" : "not a file");
-  }
-  size_t size = (size_t)info.st_size;
-  *ret_bytes = (struct mxnet_bytes){memory_new(size + 1, 1), 0};
-  ssize_t got = 1;
-  while (got > 0 && ret_bytes->length < size) {
-    got = read(fd, ret_bytes->data + ret_bytes->length, size - ret_bytes->length);
-    if (got < 0 && errno == EINTR)
-      got = 1;
-    else if (got > 0)
-      ret_bytes->length += (size_t)got;
-  }
-  close(fd);
-  return got < 0 ? error_set_errno(err, STATUS_INPUT, what, path, NULL) : STATUS_OK;
+  enum status status = STATUS_OK;
+  if (file.size > most)
+    status = error_set(err, STATUS_INPUT, what, path, ADVICE_FILE, "it is larger than MXNet's interface takes");
+  else
+    *ret_bytes = (struct mxnet_bytes){memory_text_of(file.bytes, file.size), file.size};
+  mapped_close(&file);
+  return status;
 }
 
 // NAME-NNNN.params, the latest epoch of those next to the symbol.

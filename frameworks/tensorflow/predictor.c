@@ -198,7 +198,7 @@ static enum status tensorflow_resume(struct predictor_model *model, struct error
 static void tensorflow_close(struct predictor_model *model)
 {
   struct tensorflow_state *state = model->state;
-  tensorflow_unmap_file(&state->file);
+  mapped_close(&state->file);
   if (state->pending != NULL)
     (void)publish(state, NULL);
   for (size_t i = 0; i < state->input_count; i++)

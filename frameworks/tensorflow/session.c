@@ -5,12 +5,10 @@
 
 #include "base/memory.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -41,39 +39,19 @@ bool tensorflow_recognises(const char *path)
          access(inside, F_OK) == 0;
 }
 
-// Maps the file that describes the model. NULL data: it is empty.
-static enum status map_file(const char *path, struct tf_buffer *ret_bytes, struct error *err)
+// Maps the file that describes the model.
+static enum status map_file(const char *path, struct mapped *ret_file, struct error *err)
 {
   const char *what = "cannot open model";
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  struct stat info;
-  if (fd < 0)
+  XSP_TRY(predictor_check_file(path, false, ADVICE_MODEL, err));
+  if (!mapped_open(path, ret_file))
     return error_set_errno(err, STATUS_INPUT, what, path, ADVICE_MODEL);
-  enum status status = STATUS_OK;
-  *ret_bytes = (struct tf_buffer){0};
-  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
-    status = error_set(err, STATUS_INPUT, what, path, ADVICE_MODEL, "not a file");
-  else if ((uint64_t)info.st_size > GRAPH_BYTES_MAXIMUM)
-    status = error_set(err, STATUS_INPUT, what, path, "a SavedModel, which keeps its constants in files of their own",
-                       "it has %" PRId64 " bytes, a graph at most %zu", (int64_t)info.st_size, GRAPH_BYTES_MAXIMUM);
-  else if (info.st_size == 0)
-    status = error_set(err, STATUS_INPUT, what, path, ADVICE_MODEL, "the file is empty");
-  if (status == STATUS_OK) {
-    void *data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (data == MAP_FAILED)
-      status = error_set_errno(err, STATUS_INPUT, what, path, ADVICE_MODEL);
-    else
-      *ret_bytes = (struct tf_buffer){data, (size_t)info.st_size, NULL};
-  }
-  close(fd);
-  return status;
-}
-
-void tensorflow_unmap_file(struct tf_buffer *bytes)
-{
-  if (bytes->data != NULL)
-    munmap((void *)(uintptr_t)bytes->data, bytes->length);
-  bytes->data = NULL;
+  if (ret_file->size == 0)
+    return error_set(err, STATUS_INPUT, what, path, ADVICE_MODEL, "the file is empty");
+  if (ret_file->size > GRAPH_BYTES_MAXIMUM)
+    return error_set(err, STATUS_INPUT, what, path, "a SavedModel, which keeps its constants in files of their own",
+                     "it has %zu bytes, a graph at most %zu", ret_file->size, GRAPH_BYTES_MAXIMUM);
+  return STATUS_OK;
 }
 
 // The folder of a SavedModel, also where its saved_model.pb was named; "" for a frozen graph. `file` is what is read.
@@ -201,7 +179,8 @@ static enum status make_session(struct tensorflow_state *state, struct error *er
     return tensorflow_status(state, what, advice, err);
   }
   void *options = state->tf.NewImportGraphDefOptions();
-  state->tf.GraphImportGraphDef(state->graph, &state->file, options, state->status);
+  const struct tf_buffer bytes = {state->file.bytes, state->file.size, NULL};
+  state->tf.GraphImportGraphDef(state->graph, &bytes, options, state->status);
   state->tf.DeleteImportGraphDefOptions(options);
   XSP_TRY(tensorflow_status(state, what, advice, err));
   state->session = state->tf.NewSession(state->graph, state->session_options, state->status);
@@ -215,10 +194,8 @@ enum status tensorflow_check(struct predictor_state *common, struct arena *arena
   char file[PATH_MAX];
   XSP_TRY(find_files(path, state->folder, file, err));
   XSP_TRY(map_file(file, &state->file, err));
-  const struct tf_buffer *bytes = &state->file;
-  bool is_read = state->folder[0] != 0
-                     ? tensorflow_saved_read(bytes->data, bytes->length, arena, &state->model, &problem)
-                     : tensorflow_frozen_read(bytes->data, bytes->length, arena, &state->model, &problem);
+  bool is_read = (state->folder[0] != 0 ? tensorflow_saved_read : tensorflow_frozen_read)(
+      state->file.bytes, state->file.size, arena, &state->model, &problem);
   return is_read ? STATUS_OK : error_set(err, STATUS_INPUT, "cannot open model", path, ADVICE_MODEL, "%s", problem);
 }
 
@@ -231,7 +208,7 @@ enum status tensorflow_open(struct predictor_model *model, struct arena *arena, 
     memory_exhausted();
   XSP_TRY(make_options(state, err));
   XSP_TRY(make_session(state, err));
-  tensorflow_unmap_file(&state->file);
+  mapped_close(&state->file);
   XSP_TRY(make_interface(state, arena, model, err));
   if (!state->common.has_layers)
     return STATUS_OK;

@@ -4,6 +4,7 @@
 #ifndef XSP_FRAMEWORKS_TENSORFLOW_STATE_H
 #define XSP_FRAMEWORKS_TENSORFLOW_STATE_H
 
+#include "base/mapped.h"
 #include "frameworks/common/predictor.h"
 #include "frameworks/tensorflow/abi.h"
 #include "frameworks/tensorflow/graph.h"
@@ -22,7 +23,7 @@ struct tensorflow_state {
   struct predictor_state common; // first
   struct tf_api tf;
   char folder[PATH_MAX];         // of a SavedModel; empty: a frozen graph
-  struct tf_buffer file;         // mapped until the session is made
+  struct mapped file;            // mapped until the session is made
   struct tensorflow_model model; // in the caller's arena
   void *graph, *session_options, *session, *status;
   struct tf_output *inputs, *outputs; // in the caller's arena, as the two below
@@ -43,6 +44,5 @@ enum status tensorflow_status(const struct tensorflow_state *state, const char *
 bool tensorflow_recognises(const char *path);
 enum status tensorflow_check(struct predictor_state *state, struct arena *arena, struct error *err) MUST_CHECK;
 enum status tensorflow_open(struct predictor_model *model, struct arena *arena, struct error *err) MUST_CHECK;
-void tensorflow_unmap_file(struct tf_buffer *file);
 
 #endif

@@ -9,36 +9,17 @@
 
 const char *tensorflow_category(const char *type)
 {
-  static const struct {
-    const char *type, *category;
-  } known[] = {{"Const", "constant"},
-               {"HostConst", "constant"},
-               {"_HostConst", "constant"},
-               {"VarHandleOp", "variable"},
-               {"ReadVariableOp", "variable"},
-               {"_ReadVariablesOp", "variable"},
-               {"VariableV2", "variable"},
-               {"_Arg", "input"},
-               {"_DeviceArg", "input"},
-               {"_Recv", "input"},
-               {"_HostRecv", "input"},
-               {"Placeholder", "input"},
-               {"_Retval", "output"},
-               {"_DeviceRetval", "output"},
-               {"_Send", "output"},
-               {"_HostSend", "output"},
-               {"NoOp", "control"},
-               {"Enter", "control"},
-               {"Exit", "control"},
-               {"Merge", "control"},
-               {"NextIteration", "control"},
-               {"Switch", "control"},
-               {"LoopCond", "control"},
-               {"ControlTrigger", "control"}};
-  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-    if (strcmp(type, known[i].type) == 0)
-      return known[i].category;
-  return NULL;
+  if (text_is_one_of(type, "Const", "HostConst", "_HostConst"))
+    return "constant";
+  if (text_is_one_of(type, "VarHandleOp", "ReadVariableOp", "_ReadVariablesOp", "VariableV2"))
+    return "variable";
+  if (text_is_one_of(type, "_Arg", "_DeviceArg", "_Recv", "_HostRecv", "Placeholder"))
+    return "input";
+  if (text_is_one_of(type, "_Retval", "_DeviceRetval", "_Send", "_HostSend"))
+    return "output";
+  bool is_control =
+      text_is_one_of(type, "NoOp", "Enter", "Exit", "Merge", "NextIteration", "Switch", "LoopCond", "ControlTrigger");
+  return is_control ? "control" : NULL;
 }
 
 bool tensorflow_runs_graph(const char *type)
