@@ -34,7 +34,7 @@ struct run_links { // of one kind, in one run
 struct check_links {
   struct run_links *links; // in the arena
   size_t count;
-  size_t total[LINK_OUTCOMES]; // of what is no trap
+  size_t total[LINK_OUTCOMES]; // without traps
 };
 
 enum status check_links_compare(struct store *store, struct arena *arena, struct check_links *ret_links,

@@ -4,6 +4,7 @@
 // after its end.
 #include "launch/execution.h"
 
+#include "base/clock.h"
 #include "base/debug.h"
 #include "base/memory.h"
 #include "base/sorted.h"
@@ -60,9 +61,7 @@ struct capture {
 
 static int64_t now_ns(void)
 {
-  struct timespec now = {0, 0};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
+  return (int64_t)clock_now_ns(CLOCK_MONOTONIC);
 }
 
 int launch_exit_status(int wait_status)
