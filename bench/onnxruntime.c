@@ -6,7 +6,7 @@
 // cost of profiling (p10). Prints one JSON line per case.
 #include "base/arena.h"
 #include "base/error.h"
-#include "frameworks/common/predictor.h"
+#include "frameworks/frameworks.h"
 #include <xsp/span.h>
 
 #include <stdio.h>

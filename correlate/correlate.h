@@ -4,7 +4,10 @@
 #ifndef XSP_CORRELATE_CORRELATE_H
 #define XSP_CORRELATE_CORRELATE_H
 
+#include "correlate/account.h"
 #include "correlate/contexts.h"
+#include "correlate/facts.h"
+#include "correlate/resolve.h"
 #include "store/store.h"
 
 struct correlate_question { // of one run

@@ -230,8 +230,8 @@ static enum status measure_all(struct experiment *experiment, struct error *err)
   result->was_interrupted = *options->interrupted != 0;
   XSP_TRY(finish_runs(experiment, err));
   for (size_t variant = 0; variant < options->variant_count; variant++)
-    if (strcmp(options->variants[variant].predictor, "onnxruntime") == 0)
-      XSP_TRY(profile_windows(experiment->store, experiment_id_of(variant), options->runner.model_path, err));
+    XSP_TRY(profile_windows(experiment->store, experiment_id_of(variant),
+                            predictor_find(options->variants[variant].predictor), options->runner.model_path, err));
   if (options->variant_count == 1)
     XSP_TRY(rows_note_run(experiment->store, 0, &result->found[0], err));
   if (result->was_interrupted)

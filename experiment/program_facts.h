@@ -4,7 +4,7 @@
 #define XSP_EXPERIMENT_PROGRAM_FACTS_H
 
 #include "analyze/analyze.h"
-#include "correlate/account.h"
+#include "correlate/correlate.h"
 
 struct run_facts {
   int64_t run_id; // the execution that shows most: most levels, of those that count

@@ -4,7 +4,6 @@
 #include "experiment/program_resolve.h"
 
 #include "correlate/correlate.h"
-#include "correlate/resolve.h"
 #include "launch/launch.h"
 
 #include <math.h>

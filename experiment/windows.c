@@ -1,120 +1,100 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joins windows of an .onnx file with the layers of a finished capture, by name. Called by model_experiment.c before it
+// Joins windows of a model's file with the layers of a finished capture, by name. Called by model_experiment.c before it
 // correlates.
 #include "experiment/windows.h"
 
-#include "frameworks/onnxruntime/onnx_windows.h"
+#include "base/map.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-struct named { // a window by the string id of a name that its layer may have
-  uint32_t name;
-  const struct onnx_window *window;
-};
-
-static int compare_named(const void *left, const void *right)
+// By the string id of each name that a layer of `store` may have: the window's number, from 1.
+static void map_names(struct store *store, const struct operator_window *windows, size_t count, struct map *map)
 {
-  const struct named *a = left;
-  const struct named *b = right;
-  return a->name < b->name ? -1 : a->name > b->name;
-}
-
-static void add_name(struct store *store, const char *name, const struct onnx_window *window, struct named *named,
-                     size_t *count)
-{
-  uint32_t id;
-  if (name != NULL && name[0] != 0 && store_find_string(store, name, strlen(name), &id))
-    named[(*count)++] = (struct named){id, window};
-}
-
-// ONNX Runtime renames what it lays out anew in blocks of channels: after the output.
-static struct named *find_names(struct store *store, const struct onnx_window *windows, size_t window_count,
-                                struct arena *arena, size_t *ret_count)
-{
-  struct named *named = arena_alloc_array(arena, window_count * 2 + 1, sizeof *named);
-  *ret_count = 0;
-  for (size_t i = 0; named != NULL && i < window_count; i++) {
-    add_name(store, windows[i].name, &windows[i], named, ret_count);
-    if (windows[i].output[0] != 0)
-      add_name(store, arena_format(arena, "%s_nchwc", windows[i].output), &windows[i], named, ret_count);
+  for (size_t i = 0; i < 2 * count; i++) {
+    const char *name = windows[i / 2].layer_names[i % 2];
+    uint32_t id;
+    if (name[0] == 0 || !store_find_string(store, name, strlen(name), &id))
+      continue;
+    uint64_t *number = map_at(map, map_number(id), NULL);
+    if (*number == 0)
+      *number = i / 2 + 1;
   }
-  if (named != NULL)
-    qsort(named, *ret_count, sizeof *named, compare_named);
-  return named;
 }
 
-static uint32_t text(struct store *store, const char *value)
+static void put_text(struct store *store, struct store_tag *tag, const char *key, const char *text)
 {
-  return store_string(store, value, strlen(value));
+  tag->key = store_string(store, key, strlen(key));
+  tag->type = STORE_TEXT;
+  tag->value.string = store_string(store, text, strlen(text));
 }
 
-static size_t make_tags(struct store *store, int64_t span_id, const struct onnx_window *window,
-                        struct store_tag tags[4])
+static void put_number(struct store *store, struct store_tag *tag, const char *key, int64_t number)
+{
+  tag->key = store_string(store, key, strlen(key));
+  tag->type = STORE_INT;
+  tag->value.integer = number;
+}
+
+static size_t make_tags(struct store *store, const struct operator_window *window, struct store_tag tags[4])
 {
   size_t count = 0;
   if (window->kernel_rank > 0) {
-    char shape[ONNX_WINDOW_RANK * 24] = "[";
+    char shape[OPERATOR_WINDOW_RANK * 24];
+    size_t length = 0;
     for (size_t i = 0; i < window->kernel_rank; i++)
-      snprintf(shape + strlen(shape), sizeof shape - strlen(shape), "%" PRId64 "%s", window->kernel[i],
-               i + 1 < window->kernel_rank ? "," : "]");
-    tags[count++] = (struct store_tag){
-        .span_id = span_id, .key = text(store, "kernel_shape"), .type = STORE_TEXT, .value.string = text(store, shape)};
+      length +=
+          (size_t)snprintf(shape + length, sizeof shape - length, "%c%" PRId64, i == 0 ? '[' : ',', window->kernel[i]);
+    snprintf(shape + length, sizeof shape - length, "]");
+    put_text(store, &tags[count++], "kernel_shape", shape);
   }
-  const struct {
-    const char *key;
-    int64_t value;
-  } numbers[] = {{"group", window->group}, {"size", window->size}};
-  for (size_t i = 0; i < 2; i++)
-    if (numbers[i].value >= 0)
-      tags[count++] = (struct store_tag){
-          .span_id = span_id, .key = text(store, numbers[i].key), .type = STORE_INT, .value.integer = numbers[i].value};
+  if (window->group >= 0)
+    put_number(store, &tags[count++], "group", window->group);
+  if (window->size >= 0)
+    put_number(store, &tags[count++], "size", window->size);
   if (window->mode != NULL)
-    tags[count++] = (struct store_tag){
-        .span_id = span_id, .key = text(store, "mode"), .type = STORE_TEXT, .value.string = text(store, window->mode)};
+    put_text(store, &tags[count++], "mode", window->mode);
   return count;
 }
 
-static enum status tag_run(struct store *store, int64_t run_id, const struct named *named, size_t count,
-                           struct error *err)
+static enum status tag_run(struct store *store, int64_t run_id, const struct map *names,
+                           const struct operator_window *windows, struct error *err)
 {
+  const uint32_t columns = STORE_BIT(STORE_SPAN_ID) | STORE_BIT(STORE_NAME) | STORE_BIT(STORE_LEVEL);
   struct arena arena = {0};
   struct store_spans spans;
-  enum status status = store_load_spans(
-      store, run_id, STORE_BIT(STORE_SPAN_ID) | STORE_BIT(STORE_NAME) | STORE_BIT(STORE_LEVEL), &arena, &spans, err);
+  enum status status = store_load_spans(store, run_id, columns, &arena, &spans, err);
   for (size_t i = 0; status == STATUS_OK && i < spans.count; i++) {
-    struct named key = {.name = spans.name[i]};
-    const struct named *found = spans.level[i] == XSP_LEVEL_LAYER && key.name != 0
-                                    ? bsearch(&key, named, count, sizeof key, compare_named)
-                                    : NULL;
+    const uint64_t *number = spans.level[i] == XSP_LEVEL_LAYER ? map_find(names, map_number(spans.name[i])) : NULL;
     struct store_tag tags[4];
-    size_t tag_count = found == NULL ? 0 : make_tags(store, spans.span_id[i], found->window, tags);
-    if (tag_count > 0)
-      status = store_add_tags(store, run_id, tags, tag_count, err);
+    size_t count = number == NULL ? 0 : make_tags(store, &windows[*number - 1], tags);
+    for (size_t k = 0; k < count; k++)
+      tags[k].span_id = spans.span_id[i];
+    if (count > 0)
+      status = store_add_tags(store, run_id, tags, count, err);
   }
   arena_done(&arena);
   return status;
 }
 
-enum status profile_windows(struct store *store, int64_t experiment_id, const char *model_path, struct error *err)
+enum status profile_windows(struct store *store, int64_t experiment_id, const struct predictor *predictor,
+                            const char *model_path, struct error *err)
 {
   struct arena arena = {0};
-  struct onnx_window *windows;
+  struct map names = {0};
+  struct operator_window *windows;
   struct store_run *runs;
-  size_t window_count;
-  size_t run_count;
-  size_t count;
-  (void)onnx_file_windows(model_path, &arena, &windows,
-                          &window_count); // ONNX Runtime has reported what is wrong with it
-  enum status status = STATUS_OK;
-  const struct named *named = window_count == 0 ? NULL : find_names(store, windows, window_count, &arena, &count);
-  if (named != NULL && count > 0)
-    status = store_runs(store, &arena, &runs, &run_count, err);
-  for (size_t i = 0; named != NULL && count > 0 && status == STATUS_OK && i < run_count; i++)
+  size_t window_count, run_count = 0;
+  if (predictor->windows == NULL)
+    return STATUS_OK;
+  (void)predictor->windows(model_path, &arena, &windows, &window_count); // damage: reported by the framework itself
+  map_names(store, windows, window_count, &names);
+  enum status status = names.count == 0 ? STATUS_OK : store_runs(store, &arena, &runs, &run_count, err);
+  for (size_t i = 0; status == STATUS_OK && i < run_count; i++)
     if (runs[i].experiment_id == experiment_id)
-      status = tag_run(store, runs[i].run_id, named, count, err);
+      status = tag_run(store, runs[i].run_id, &names, windows, err);
+  map_done(&names);
   arena_done(&arena);
   return status;
 }

@@ -10,11 +10,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   struct arena arena = {0};
-  struct onnx_window *windows;
+  struct operator_window *windows;
   size_t count;
   (void)onnx_windows(data, size, &arena, &windows, &count);
   for (size_t i = 0; i < count; i++)
-    if (windows[i].kernel_rank > ONNX_WINDOW_RANK || strlen(windows[i].name) > size || strlen(windows[i].output) > size)
+    if (windows[i].kernel_rank > OPERATOR_WINDOW_RANK || strlen(windows[i].layer_names[0]) > size ||
+        strlen(windows[i].layer_names[1]) > size + strlen("_nchwc"))
       abort();
   arena_done(&arena);
   return 0;

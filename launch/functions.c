@@ -4,7 +4,7 @@
 #include "launch/functions.h"
 
 #include "base/memory.h"
-#include "tracers/functions/list.h"
+#include "tracers/tracers.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -5,7 +5,7 @@
 #define XSP_LAUNCH_PROBE_H
 
 #include "base/error.h"
-#include "frameworks/common/predictor.h"
+#include "frameworks/frameworks.h"
 
 #include <stdbool.h>
 

@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/error.h"
-#include "frameworks/common/predictor.h"
+#include "frameworks/frameworks.h"
 
 #include <stdbool.h>
 

@@ -3,13 +3,10 @@
 // followed is its one named file.
 #include "manifests/model_files.h"
 
-#include "base/mapped.h"
 #include "base/vector.h"
-
-#include "frameworks/onnxruntime/onnx_external.h"
+#include "frameworks/frameworks.h"
 
 #include <fts.h>
-#include <glob.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -41,59 +38,11 @@ static void add_visited(void *context, const char *name, size_t length)
   add(context, name, length);
 }
 
-static void add_external_data(struct finding *finding, const char *path)
-{
-  struct mapped file;
-  if (!mapped_open(path, &file))
-    return;
-  onnx_external_files(file.bytes, file.size, add_visited, finding);
-  mapped_close(&file);
-}
-
-// The latest epoch's parameters, which is what frameworks/mxnet/predictor.c opens, and the shapes of inputs.
-static void add_mxnet(struct finding *finding, const char *path, size_t prefix_length)
-{
-  static const char digits[] = "-[0-9][0-9][0-9][0-9].params";
-  char pattern[PATH_MAX + sizeof digits];
-  size_t used = 0;
-  for (size_t i = 0; i < prefix_length && used + 2 < PATH_MAX; i++) {
-    if (strchr("*?[\\", path[i]) != NULL)
-      pattern[used++] = '\\';
-    pattern[used++] = path[i];
-  }
-  memcpy(pattern + used, digits, sizeof digits);
-  glob_t found = {0};
-  if (glob(pattern, 0, NULL, &found) == 0) {
-    const char *last = basename(found.gl_pathv[found.gl_pathc - 1]);
-    add(finding, last, strlen(last));
-  }
-  globfree(&found);
-  const char *base = basename(path);
-  char *signature =
-      arena_format(finding->arena, "%.*s-signature.json", (int)(prefix_length - (size_t)(base - path)), base);
-  if (signature != NULL)
-    add(finding, signature, strlen(signature));
-}
-
-static bool ends_with(const char *path, const char *ending)
-{
-  size_t length = strlen(path), ending_length = strlen(ending);
-  return length > ending_length && strcmp(path + length - ending_length, ending) == 0;
-}
-
 static void add_belonging(struct finding *finding, const char *path)
 {
-  const char *base = basename(path);
-  static const char symbol[] = "-symbol.json";
-  if (ends_with(path, ".onnx")) {
-    add_external_data(finding, path);
-  } else if (ends_with(path, symbol)) {
-    add_mxnet(finding, path, strlen(path) - strlen(symbol));
-  } else if (ends_with(path, ".xml")) {
-    char *weights = arena_format(finding->arena, "%.*s.bin", (int)(strlen(base) - strlen(".xml")), base);
-    if (weights != NULL)
-      add(finding, weights, strlen(weights));
-  }
+  const struct predictor *predictor = predictor_for_file(path);
+  if (predictor != NULL && predictor->visit_files != NULL)
+    predictor->visit_files(path, add_visited, finding);
 }
 
 // ---- a folder --------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@
 // turns of one inference, as xsp does. Calls into the framework and inputs are the runner's, without capture session,
 // span or collector; the time of xsp's own code within an inference is subtracted. Arguments: inferences, warm-ups,
 // batch size, then the runner's options. Prints "plain" or "own" and the nanoseconds of each.
-#include "frameworks/common/predictor.h"
+#include "frameworks/frameworks.h"
 #include "programs/runner/arguments.h"
 #include "programs/runner/inputs.h"
 #include "programs/runner/placement.h"

@@ -53,6 +53,18 @@ struct tensor { // what predict is given
   void *data;                         // owned by the runner, C order
   size_t size_bytes;
 };
+// Attributes of an operator that a model's file has and its framework's profile lacks; they count the operator's work.
+#define OPERATOR_WINDOW_RANK 8
+struct operator_window {
+  const char *layer_names[2]; // the operator's layer has either; "": none
+  int64_t kernel[OPERATOR_WINDOW_RANK];
+  size_t kernel_rank;  // 0: unknown
+  int64_t group, size; // -1: unknown
+  const char *mode;    // of a Resize; NULL: unknown
+};
+// `name` is relative to the model's folder and leads nowhere out of it; not NUL-terminated. Names may repeat, and files
+// may be missing.
+typedef void (*model_file_fn)(void *context, const char *name, size_t length);
 struct predictor_options {
   const char *model_path;
   const char *library_path;     // NULL: search (base/library.h rules)
@@ -117,6 +129,12 @@ struct predictor {
   // Models that are not one file with such a name (a folder, a file next to another): true where `path` is one. May be
   // NULL. Asked before the extensions of any predictor are looked at.
   bool (*recognises)(const char *path);
+  // Visits the files that belong to the model at `path` besides that file itself: weights, signatures. A damaged model has
+  // fewer. May be NULL: there are none.
+  void (*visit_files)(const char *path, model_file_fn visit, void *context);
+  // The windows that a model's file has, in `arena`. False: damaged; what was found before the damage is valid. May be
+  // NULL: the framework reports them itself.
+  bool (*windows)(const char *path, struct arena *arena, struct operator_window **ret_windows, size_t *ret_count);
   // What the framework does not report of a layer, comma-separated of "start", "thread", "name", "type"; NULL: nothing is
   // missing. Shown by `xsp check`, and tag "untold" of each layer.
   const char *untold;

@@ -45,11 +45,11 @@ enum status mxnet_read_file(const char *path, size_t most, struct mxnet_bytes *r
 }
 
 // NAME-NNNN.params, the latest epoch of those next to the symbol.
-static enum status find_parameters(struct mxnet_state *state, char *path, size_t size, struct error *err)
+static bool find_parameters(const char *prefix, char *path, size_t size)
 {
   char pattern[PATH_MAX + 64];
   size_t used = 0;
-  for (const char *at = state->prefix; *at != 0 && used + 2 < PATH_MAX; at++) { // a name is not a pattern
+  for (const char *at = prefix; *at != 0 && used + 2 < PATH_MAX; at++) { // a name is not a pattern
     if (strchr("*?[\\", *at) != NULL)
       pattern[used++] = '\\';
     pattern[used++] = *at;
@@ -57,11 +57,20 @@ static enum status find_parameters(struct mxnet_state *state, char *path, size_t
   snprintf(pattern + used, sizeof pattern - used, "-[0-9][0-9][0-9][0-9].params");
   glob_t matches;
   if (glob(pattern, 0, NULL, &matches) != 0)
-    return error_set(err, STATUS_INPUT, "cannot open model", state->common.options.model_path, ADVICE_FILE,
-                     "%s-0000.params is not there", state->prefix);
+    return false;
   snprintf(path, size, "%s", matches.gl_pathv[matches.gl_pathc - 1]);
   globfree(&matches);
-  return STATUS_OK;
+  return true;
+}
+
+void mxnet_visit_files(const char *path, model_file_fn visit, void *context)
+{
+  char prefix[PATH_MAX], file[PATH_MAX + 64];
+  snprintf(prefix, sizeof prefix, "%.*s", (int)(strlen(path) - strlen(SYMBOL_END)), path);
+  if (find_parameters(prefix, file, sizeof file))
+    visit(context, basename(file), strlen(basename(file)));
+  snprintf(file, sizeof file, "%s-signature.json", basename(prefix));
+  visit(context, file, strlen(file));
 }
 
 enum status mxnet_read_files(struct mxnet_state *state, struct error *err)
@@ -73,7 +82,9 @@ enum status mxnet_read_files(struct mxnet_state *state, struct error *err)
   snprintf(state->prefix, sizeof state->prefix, "%.*s", (int)(strlen(path) - strlen(SYMBOL_END)), path);
   XSP_TRY(mxnet_read_file(path, SYMBOL_BYTES_MOST, &state->symbol_text, err));
   char parameters[PATH_MAX + 64];
-  XSP_TRY(find_parameters(state, parameters, sizeof parameters, err));
+  if (!find_parameters(state->prefix, parameters, sizeof parameters))
+    return error_set(err, STATUS_INPUT, "cannot open model", path, ADVICE_FILE, "%s-0000.params is not there",
+                     state->prefix);
   return mxnet_read_file(parameters, INT_MAX, &state->parameter_bytes, err);
 }
 

@@ -252,6 +252,7 @@ const struct predictor predictor_mxnet = {
     .summary = "NAME-symbol.json with NAME-0000.params in MXNet 1.9",
     .extensions = SYMBOL_END,
     .recognises = mxnet_recognises,
+    .visit_files = mxnet_visit_files,
     .untold = "name,thread",
     .has_unfused = true,
     .state_bytes = sizeof(struct mxnet_state),

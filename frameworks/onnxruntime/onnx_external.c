@@ -2,6 +2,7 @@
 // Walks an ONNX model for its external data; see onnx_external.h. Weights are walked over, never read.
 #include "frameworks/onnxruntime/onnx_external.h"
 
+#include "base/mapped.h"
 #include "base/wire.h"
 
 #include <limits.h>
@@ -21,7 +22,7 @@ enum { // fields of ONNX's messages
 };
 
 struct walk {
-  onnx_external_fn visit;
+  model_file_fn visit;
   void *context;
   const char *last; // name: all tensors of a model usually name one file
   size_t last_length;
@@ -65,7 +66,7 @@ static void visit_tensor(struct walk *walk, struct wire tensor)
 }
 
 // Graphs are walked with a stack of their own, attributes and nodes as levels of it, so that none recurs.
-void onnx_external_files(const void *bytes, size_t size, onnx_external_fn visit, void *context)
+void onnx_external_files(const void *bytes, size_t size, model_file_fn visit, void *context)
 {
   struct walk walk = {.visit = visit, .context = context};
   enum level { MODEL, GRAPH, NODE, ATTRIBUTE };
@@ -98,4 +99,13 @@ void onnx_external_files(const void *bytes, size_t size, onnx_external_fn visit,
       stack[depth++].level = inner[level].next;
     }
   }
+}
+
+void onnx_file_external(const char *path, model_file_fn visit, void *context)
+{
+  struct mapped file;
+  if (!mapped_open(path, &file))
+    return;
+  onnx_external_files(file.bytes, file.size, visit, context);
+  mapped_close(&file);
 }

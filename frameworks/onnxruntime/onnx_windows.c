@@ -16,7 +16,7 @@ enum { TENSOR_DIMS = 1, TENSOR_NAME = 8 };
 #define WINDOWS_MOST 65536u
 
 struct entry { // a window while its weights are not known
-  struct onnx_window window;
+  struct operator_window window;
   struct slice weights; // of a transposed convolution whose kernel_shape is left to them
 };
 struct list {
@@ -31,7 +31,7 @@ static struct slice text_of(const struct wire_field *field)
 
 static void add_number(uint64_t number, int64_t *numbers, size_t *count)
 {
-  if (*count < ONNX_WINDOW_RANK)
+  if (*count < OPERATOR_WINDOW_RANK)
     numbers[*count] = (int64_t)number;
   (*count)++; // beyond the rank: not a window then
 }
@@ -47,13 +47,13 @@ static void add_numbers(const struct wire_field *field, int64_t *numbers, size_t
     add_number(number, numbers, count);
 }
 
-static void read_attribute(struct wire attribute, struct onnx_window *window, struct arena *arena)
+static void read_attribute(struct wire attribute, struct operator_window *window, struct arena *arena)
 {
   struct wire_field field;
   struct slice name = {0};
   struct slice string = {0};
   int64_t number = -1;
-  int64_t numbers[ONNX_WINDOW_RANK];
+  int64_t numbers[OPERATOR_WINDOW_RANK];
   size_t count = 0;
   while (wire_next(&attribute, &field)) {
     if (wire_is(&field, ATTRIBUTE_NAME, WIRE_BYTES))
@@ -65,7 +65,7 @@ static void read_attribute(struct wire attribute, struct onnx_window *window, st
     else if (field.number == ATTRIBUTE_INTS)
       add_numbers(&field, numbers, &count);
   }
-  if (slice_is(name, "kernel_shape") && count <= ONNX_WINDOW_RANK) {
+  if (slice_is(name, "kernel_shape") && count <= OPERATOR_WINDOW_RANK) {
     memcpy(window->kernel, numbers, count * sizeof *numbers);
     window->kernel_rank = count;
   } else if (slice_is(name, "group")) {
@@ -124,8 +124,9 @@ static bool read_node(struct list *list, struct wire node)
   if (!is_wanted(type))
     return true;
   struct entry entry = {.window = {.group = -1, .size = -1}};
-  entry.window.name = copy(list->arena, name);
-  entry.window.output = copy(list->arena, output);
+  entry.window.layer_names[0] = copy(list->arena, name);
+  entry.window.layer_names[1] =
+      output.length > 0 ? arena_format(list->arena, "%.*s_nchwc", (int)output.length, output.data) : "";
   walk = node;
   while (wire_next(&walk, &field))
     if (wire_is(&field, NODE_ATTRIBUTE, WIRE_BYTES))
@@ -140,7 +141,7 @@ static void read_weights(struct list *list, struct wire tensor)
 {
   struct wire_field field;
   struct slice name = {0};
-  int64_t dims[ONNX_WINDOW_RANK];
+  int64_t dims[OPERATOR_WINDOW_RANK];
   size_t rank = 0;
   while (wire_next(&tensor, &field)) {
     if (wire_is(&field, TENSOR_NAME, WIRE_BYTES))
@@ -148,7 +149,7 @@ static void read_weights(struct list *list, struct wire tensor)
     else if (field.number == TENSOR_DIMS)
       add_numbers(&field, dims, &rank);
   }
-  for (size_t i = 0; i < list->items.count && rank > 2 && rank <= ONNX_WINDOW_RANK; i++) {
+  for (size_t i = 0; i < list->items.count && rank > 2 && rank <= OPERATOR_WINDOW_RANK; i++) {
     struct entry *entry = &list->items.items[i];
     if (entry->weights.length == 0 || !slice_equal(entry->weights, name))
       continue;
@@ -174,7 +175,7 @@ static bool read_graph(struct list *list, struct wire graph)
   return is_whole;
 }
 
-bool onnx_windows(const uint8_t *bytes, size_t size, struct arena *arena, struct onnx_window **ret_windows,
+bool onnx_windows(const uint8_t *bytes, size_t size, struct arena *arena, struct operator_window **ret_windows,
                   size_t *ret_count)
 {
   struct list list = {.arena = arena};
@@ -193,7 +194,7 @@ bool onnx_windows(const uint8_t *bytes, size_t size, struct arena *arena, struct
   return is_good;
 }
 
-bool onnx_file_windows(const char *path, struct arena *arena, struct onnx_window **ret_windows, size_t *ret_count)
+bool onnx_file_windows(const char *path, struct arena *arena, struct operator_window **ret_windows, size_t *ret_count)
 {
   *ret_windows = NULL;
   *ret_count = 0;

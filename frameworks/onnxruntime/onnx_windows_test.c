@@ -88,8 +88,8 @@ static struct message model(void)
   return model;
 }
 
-static bool read_cut(const struct message *model, size_t size, struct arena *arena, struct onnx_window **ret_windows,
-                     size_t *ret_count)
+static bool read_cut(const struct message *model, size_t size, struct arena *arena,
+                     struct operator_window **ret_windows, size_t *ret_count)
 {
   uint8_t *exact = malloc(size + 1);
   memcpy(exact, model->bytes, size);
@@ -101,13 +101,13 @@ static bool read_cut(const struct message *model, size_t size, struct arena *are
 static void windows_of_a_model(void **state)
 {
   struct arena arena = {0};
-  struct onnx_window *windows;
+  struct operator_window *windows;
   size_t count;
   struct message whole = model();
   assert_true(read_cut(&whole, whole.size, &arena, &windows, &count));
   assert_int_equal(count, 4);
-  assert_string_equal(windows[0].name, "pool");
-  assert_string_equal(windows[0].output, "pooled");
+  assert_string_equal(windows[0].layer_names[0], "pool");
+  assert_string_equal(windows[0].layer_names[1], "pooled_nchwc");
   assert_int_equal(windows[0].kernel_rank, 2);
   assert_int_equal(windows[0].kernel[0], 3);
   assert_int_equal(windows[0].kernel[1], 2);
@@ -116,7 +116,7 @@ static void windows_of_a_model(void **state)
   assert_int_equal(windows[1].kernel[0], 4);
   assert_int_equal(windows[1].kernel[1], 5);
   assert_int_equal(windows[1].group, 4);
-  assert_string_equal(windows[2].name, "");
+  assert_string_equal(windows[2].layer_names[0], "");
   assert_string_equal(windows[2].mode, "nearest");
   assert_int_equal(windows[2].kernel_rank, 0);
   assert_int_equal(windows[3].size, 5);
@@ -128,7 +128,7 @@ static void every_cut_is_survived(void **state)
   struct message whole = model();
   for (size_t size = 0; size < whole.size; size++) {
     struct arena arena = {0};
-    struct onnx_window *windows;
+    struct operator_window *windows;
     size_t count;
     assert_int_equal(read_cut(&whole, size, &arena, &windows, &count), size == 0 || size == 2);
     assert_int_equal(count, 0);
@@ -139,7 +139,7 @@ static void every_cut_is_survived(void **state)
 static void no_file_has_none(void **state)
 {
   struct arena arena = {0};
-  struct onnx_window *windows;
+  struct operator_window *windows;
   size_t count = 7;
   assert_false(onnx_file_windows("/nonexistent/model.onnx", &arena, &windows, &count));
   assert_int_equal(count, 0);

@@ -2,7 +2,9 @@
 // ONNX Runtime through its C API, opened at run time. Called by the runner (open, predict, flush, resume, close) and by
 // `xsp check` (probe). Layers come from xsp's listener where the library is 1.25 or later, else from the profile file.
 // One thread, one model.
+#include "frameworks/onnxruntime/onnx_external.h"
 #include "frameworks/onnxruntime/onnx_file.h"
+#include "frameworks/onnxruntime/onnx_windows.h"
 #include "frameworks/onnxruntime/profile.h"
 #include "frameworks/onnxruntime/state.h"
 
@@ -287,6 +289,8 @@ const struct predictor predictor_onnxruntime = {
     .name = "onnxruntime",
     .summary = "ONNX and ORT models in ONNX Runtime 1.12 or later",
     .extensions = ".onnx .ort",
+    .visit_files = onnx_file_external,
+    .windows = onnx_file_windows,
     .tells_outputs = true,
     .state_bytes = sizeof(struct onnxruntime_state),
     .library = &library,

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -211,10 +212,19 @@ static void openvino_close(struct predictor_model *model)
   openvino_release_layers(state);
 }
 
+// An IR's weights are next to it.
+static void openvino_visit_files(const char *path, model_file_fn visit, void *context)
+{
+  char name[NAME_MAX + sizeof ".bin"];
+  const char *base = basename(path);
+  visit(context, name, (size_t)snprintf(name, sizeof name, "%.*s.bin", (int)(strlen(base) - strlen(".xml")), base));
+}
+
 const struct predictor predictor_openvino = {
     .name = "openvino",
     .summary = "IR, ONNX, TensorFlow and TFLite models in OpenVINO 2024 or later",
     .extensions = ".xml",
+    .visit_files = openvino_visit_files,
     .tells_outputs = true,
     .state_bytes = sizeof(struct openvino_state),
     .library = &library,

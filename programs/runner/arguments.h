@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "frameworks/common/predictor.h"
+#include "frameworks/frameworks.h"
 
 #include <stdint.h>
 

@@ -3,7 +3,7 @@
 #ifndef XSP_PROGRAMS_RUNNER_FILL_H
 #define XSP_PROGRAMS_RUNNER_FILL_H
 
-#include "frameworks/common/predictor.h"
+#include "frameworks/frameworks.h"
 #include "manifests/expect.h"
 
 #include <stdint.h>

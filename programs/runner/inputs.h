@@ -5,7 +5,7 @@
 #define XSP_PROGRAMS_RUNNER_INPUTS_H
 
 #include "base/error.h"
-#include "frameworks/common/predictor.h"
+#include "frameworks/frameworks.h"
 #include "programs/runner/arguments.h"
 #include "programs/runner/fill.h"
 

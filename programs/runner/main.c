@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/folder.h"
 #include "format/protocol.h"
-#include "frameworks/common/predictor.h"
+#include "frameworks/frameworks.h"
 #include "manifests/expect.h"
 #include "programs/runner/affinity.h"
 #include "programs/runner/arguments.h"

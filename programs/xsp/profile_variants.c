@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads --framework and --library of `xsp profile` into variants. Called by profile_model.c.
-#include "frameworks/common/predictor.h"
+#include "frameworks/frameworks.h"
 #include "programs/xsp/profile_model.h"
 
 #include <string.h>
