@@ -3,6 +3,7 @@
 #include "launch/tracer_table.h"
 
 #include "format/level.h"
+#include "frameworks/frameworks.h"
 
 #include <string.h>
 
@@ -11,6 +12,8 @@
 #define L XSP_LEVEL_MASK(XSP_LEVEL_LAYER)
 #define LIB XSP_LEVEL_MASK(XSP_LEVEL_LIBRARY)
 #define K XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)
+
+#define FRAMEWORK_ROW(tracer, how) {.name = #tracer, .door = DOOR_##how, .level_mask = M | L},
 
 const struct known_tracer known_tracers[] = {
     {.name = "nvtx",
@@ -32,17 +35,14 @@ const struct known_tracer known_tracers[] = {
      .level_mask = K,
      .has_named_library = true,
      .variables = {{"OPENCL_LAYERS", PREPEND, VALUE_TRACER, 0, NULL}}},
-    {.name = "onnxruntime", .door = DOOR_FRAMEWORK, .level_mask = M | L},
-    {.name = "mxnet", .door = DOOR_FRAMEWORK, .level_mask = M | L},
-    {.name = "tensorflow", .door = DOOR_FRAMEWORK, .level_mask = M | L},
-    {.name = "functions", // comes with --functions
+    EACH_TRACER(FRAMEWORK_ROW) // frameworks/common/table.h
+    {.name = "functions",      // comes with --functions
      .is_not_automatic = true,
      .variables = {{"LD_AUDIT", PREPEND, VALUE_PART, 0, "tracers/functions_audit.so"},
                    {"XSP_FUNCTIONS", OWN, VALUE_FUNCTIONS, 0, NULL}}},
     {.name = "fake", .level_mask = XSP_LEVEL_MASK_ALL, .is_not_automatic = true},
     {.name = "frameworks", .door = DOOR_PART},
     {.name = "functions_audit", .door = DOOR_PART},
-    {.name = "openvino", .door = DOOR_PART}, // loaded by its predictor
     {0},
 };
 

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of frameworks. A line is a folder of frameworks/: PREDICTOR, its `const struct predictor predictor_NAME`, for
-// `xsp profile`; DOOR, its `const struct framework framework_NAME`, for `xsp run`. `xsp check` lists predictors in this order.
+// `xsp profile`; DOOR, its `const struct framework framework_NAME`, for `xsp run`; TRACER, its tracers/NAME.so, loaded by
+// its door (FRAMEWORK) or by its predictor (PART). `xsp check` lists predictors in this order.
 #ifndef XSP_FRAMEWORKS_COMMON_TABLE_H
 #define XSP_FRAMEWORKS_COMMON_TABLE_H
 
 // clang-format off
-#define FRAMEWORKS(PREDICTOR, DOOR) \
-  PREDICTOR(onnxruntime) DOOR(onnxruntime) \
+#define FRAMEWORKS(PREDICTOR, DOOR, TRACER) \
+  PREDICTOR(onnxruntime) DOOR(onnxruntime) TRACER(onnxruntime, FRAMEWORK) \
   PREDICTOR(litert) \
-  PREDICTOR(mxnet) DOOR(mxnet) \
-  PREDICTOR(openvino) \
+  PREDICTOR(mxnet) DOOR(mxnet) TRACER(mxnet, FRAMEWORK) \
+  PREDICTOR(openvino) TRACER(openvino, PART) \
   PREDICTOR(program) \
   PREDICTOR(script) \
-  PREDICTOR(tensorflow) DOOR(tensorflow) DOOR(tensorflow_recorder)
+  PREDICTOR(tensorflow) DOOR(tensorflow) DOOR(tensorflow_recorder) TRACER(tensorflow, FRAMEWORK)
 // clang-format on
 
-#define FRAMEWORKS_SKIP(name)
-#define EACH_PREDICTOR(X) FRAMEWORKS(X, FRAMEWORKS_SKIP)
-#define EACH_DOOR(X) FRAMEWORKS(FRAMEWORKS_SKIP, X)
+#define FRAMEWORKS_SKIP(...)
+#define EACH_PREDICTOR(X) FRAMEWORKS(X, FRAMEWORKS_SKIP, FRAMEWORKS_SKIP)
+#define EACH_DOOR(X) FRAMEWORKS(FRAMEWORKS_SKIP, X, FRAMEWORKS_SKIP)
+#define EACH_TRACER(X) FRAMEWORKS(FRAMEWORKS_SKIP, FRAMEWORKS_SKIP, X)
 
 #endif
