@@ -17,11 +17,14 @@
 #include <xsp/span.h>
 
 #if defined(__x86_64__)
-#include "capture/arch/x86_64.h"
+#include <xsp/inline_x86_64.h>
 #elif defined(__aarch64__)
-#include "capture/arch/aarch64.h"
-#else
-#include "capture/arch/generic.h"
+#include <xsp/inline_aarch64.h>
+#else // no inline fast path
+static inline uint64_t xsp_inline_add_v1(uint64_t *word, uint64_t addend)
+{
+  return __atomic_fetch_add(word, addend, __ATOMIC_RELAXED);
+}
 #endif
 
 enum capture_state { CAPTURE_NONE = 0, CAPTURE_BUSY, CAPTURE_ATTACHED };
@@ -70,10 +73,8 @@ static inline bool capture_attached(void)
 
 // ---- clock.c
 uint64_t clock_ticks(void);
-uint64_t clock_monotonic_ns(void);
-enum session_tick_clock clock_choose(void); // what a session made by this process counts in
-void clock_calibrate(void);                 // appends a triple to the session
-void clock_calibrate_if_due(void);          // at most ten times a second
+void clock_calibrate(void);        // appends a triple to the session
+void clock_calibrate_if_due(void); // at most ten times a second
 
 // ---- file.c: files of the session folder, by name; no descriptor is kept, because programs close what they do not know
 void file_path(char path[PATH_MAX], const char *name);

@@ -61,7 +61,7 @@ static uint64_t room(struct ring_head *ring)
 
 static void put(struct ring_head *ring, uint64_t start, uint64_t duration, uint64_t site_id, uint32_t type_kind_track)
 {
-  uint64_t position = arch_add(&ring->producer.head, 1);
+  uint64_t position = xsp_inline_add_v1(&ring->producer.head, 1);
   struct xsp_record_v1 *records = (struct xsp_record_v1 *)((char *)ring + RING_HEAD_SIZE);
   struct xsp_record_v1 *record = &records[position & ring->producer.mask];
   record->start = start;
@@ -121,7 +121,7 @@ void ring_remove_open(int place)
       __atomic_store_n(&ring->open[at].start, start, __ATOMIC_RELEASE);
     }
   }
-  (void)arch_add(&ring->depth_id, ~UINT64_C(0));
+  (void)xsp_inline_add_v1(&ring->depth_id, ~UINT64_C(0));
 }
 
 // Notes what the last owner left open, so that it is reported, and empties the list for the next.
@@ -134,11 +134,11 @@ static void close_open(struct ring_head *ring)
     if (room(ring) > 0)
       put(ring, lines->open[i].start, 0, lines->open[i].site_id, RECORD_OPEN);
     else
-      (void)arch_add(&lines->dropped, 1);
+      (void)xsp_inline_add_v1(&lines->dropped, 1);
     __atomic_store_n(&lines->open[i].start, 0, __ATOMIC_RELEASE);
   }
   // One instruction: where a thread ends, a handler may take ids in between.
-  (void)arch_add(&lines->depth_id, -(uint64_t)(uint32_t)lines->depth_id);
+  (void)xsp_inline_add_v1(&lines->depth_id, -(uint64_t)(uint32_t)lines->depth_id);
 }
 
 // ---- getting a ring
@@ -251,7 +251,7 @@ bool ring_room(uint32_t records)
     if (grown || ring == NULL)
       return grown;
   }
-  (void)arch_add(&ring->producer.dropped, records);
+  (void)xsp_inline_add_v1(&ring->producer.dropped, records);
   return false;
 }
 

@@ -3,7 +3,9 @@
 // nothing but look at one environment variable where there is no session.
 #include "capture/capture.h"
 
+#include "base/clock.h"
 #include "format/level.h"
+#include "format/session_clock.h"
 #include "format/traceparent.h"
 
 #include <errno.h>
@@ -64,7 +66,7 @@ static void fill_session(struct session_head *head)
   head->levels = levels != NULL && level_set_parse(levels, strlen(levels), &set) ? set.mask : XSP_LEVEL_MASK_ALL;
   head->version = SESSION_VERSION;
   head->head_size = sizeof *head;
-  head->tick_clock = clock_choose();
+  head->tick_clock = session_clock_choose(secure_getenv("XSP_CLOCK"));
   head->flags = number_from_environment("XSP_FLIGHT_RECORDER", 0) != 0 ? SESSION_FLIGHT_RECORDER : 0;
   head->next_process = 1;
   head->next_ring = 1;
@@ -73,7 +75,7 @@ static void fill_session(struct session_head *head)
     return;
   memset(head->parent_id, 0, sizeof head->parent_id);
   if (getrandom(head->trace_id, sizeof head->trace_id, GRND_NONBLOCK) != sizeof head->trace_id) {
-    uint64_t weak[2] = {clock_monotonic_ns(), (uint64_t)getpid()};
+    uint64_t weak[2] = {clock_now_ns(CLOCK_MONOTONIC), (uint64_t)getpid()};
     memcpy(head->trace_id, weak, sizeof weak);
   }
 }
@@ -128,7 +130,7 @@ static int map_session(void)
     error = -EPROTO;
   else if (memcmp(head->boot_id, boot_id, sizeof boot_id) != 0)
     error = -ESTALE; // ticks of another boot cannot be joined
-  else if (head->tick_clock == SESSION_TICKS_TSC && !arch_ticks_invariant())
+  else if (!session_clock_is_usable(head->tick_clock))
     error = -ENOTSUP;
   if (error == 0) {
     file_path(path, "catalog");
@@ -167,9 +169,7 @@ static void fill_process(struct process_head *process, uint32_t number)
   process->number = number;
   process->pid = (uint32_t)getpid();
   process->parent_pid = (uint32_t)getppid();
-  struct timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  process->start_realtime_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+  process->start_realtime_ns = (int64_t)clock_now_ns(CLOCK_REALTIME);
   read_file("/proc/self/cmdline", process->command, sizeof process->command);
   for (size_t i = 0; i + 1 < sizeof process->command; i++) // arguments end with NUL bytes
     if (process->command[i] == '\0' && process->command[i + 1] != '\0')

@@ -36,7 +36,7 @@ struct xsp_span xsp_span_start_slow_v1(struct xsp_site *site)
   int saved_errno = errno;
   struct xsp_ring_v1 *ring = ready(site) ? ring_own_producer() : NULL;
   if (ring != NULL) {
-    uint64_t depth_id = arch_add(&ring->depth_id, (UINT64_C(1) << 32) | 1);
+    uint64_t depth_id = xsp_inline_add_v1(&ring->depth_id, (UINT64_C(1) << 32) | 1);
     uint32_t depth = (uint32_t)depth_id;
     span.site = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
     span.id = (uint32_t)(depth_id >> 32);
@@ -107,7 +107,7 @@ struct xsp_span xsp_span_emit(struct xsp_site *site, const struct xsp_interval *
   if (!makes_sense(interval)) {
     session_count_misused();
   } else if (ring_room(records)) { // all or nothing: a span without its parent would be a wrong span
-    uint64_t id = arch_add(&ring->depth_id, UINT64_C(1) << 32) >> 32;
+    uint64_t id = xsp_inline_add_v1(&ring->depth_id, UINT64_C(1) << 32) >> 32;
     span.site = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
     uint64_t site_id = span.site | id << 32;
     if (interval->parent.id != 0)

@@ -2,7 +2,7 @@
 // Draining into a real store: rows, tracks, tags, correlation; what is given back when; drops, torn slots, overwriting.
 #include "collect/collect.h"
 
-#include "collect/clock_read.h"
+#include "format/session_clock.h"
 #include "tests/collect/hand_writer.h"
 
 #include <signal.h>
@@ -68,7 +68,7 @@ static int teardown(void **state)
 
 static uint64_t ticks(void)
 {
-  return clock_read(SESSION_TICKS_MONOTONIC).ticks;
+  return session_clock_read(SESSION_TICKS_MONOTONIC).ticks;
 }
 
 static void drain(bool is_final)
@@ -176,7 +176,7 @@ static void test_rows(void **state)
   assert_string_equal(text(got.category[0]), "op");
   assert_string_equal(text(got.tracer[0]), "app");
   assert_int_equal(got.level[0], XSP_LEVEL_LAYER);
-  struct session_calibration reading = clock_read(SESSION_TICKS_MONOTONIC);
+  struct session_calibration reading = session_clock_read(SESSION_TICKS_MONOTONIC);
   int64_t wall = (int64_t)begin + reading.realtime_ns - reading.monotonic_ns;
   assert_true(llabs(got.start_ns[2] - wall) < 1000000);
   struct store_tag *tag;

@@ -3,8 +3,9 @@
 // magic numbers are checked before a byte is believed, and a lock on DIR/session keeps two collectors apart.
 #include "collect/folder.h"
 
-#include "collect/clock_read.h"
+#include "base/clock.h"
 #include "collect/guard.h"
+#include "format/session_clock.h"
 #include "format/traceparent.h"
 
 #include <dirent.h>
@@ -74,7 +75,7 @@ static void fill_session(struct session_head *head, const struct collect_options
     head->ring_records *= 2;
   head->version = SESSION_VERSION;
   head->head_size = sizeof *head;
-  head->tick_clock = clock_read_choose();
+  head->tick_clock = session_clock_choose(getenv("XSP_CLOCK"));
   head->flags = options->flight_recorder ? SESSION_FLIGHT_RECORDER : 0;
   head->levels = options->level_mask & XSP_LEVEL_MASK_ALL;
   head->next_process = head->next_ring = 1;
@@ -84,7 +85,7 @@ static void fill_session(struct session_head *head, const struct collect_options
     return;
   memset(head->parent_id, 0, sizeof head->parent_id);
   if (getrandom(head->trace_id, sizeof head->trace_id, 0) != (ssize_t)sizeof head->trace_id) {
-    uint64_t weak[2] = {(uint64_t)clock_read(SESSION_TICKS_MONOTONIC).realtime_ns, (uint64_t)getpid()};
+    uint64_t weak[2] = {clock_now_ns(CLOCK_REALTIME), (uint64_t)getpid()};
     memcpy(head->trace_id, weak, sizeof weak);
   }
 }
@@ -241,7 +242,8 @@ static enum status check_session(struct collect_session *session, struct error *
     return error_set(err, STATUS_INPUT, adopting, session->directory, NULL, "its head is broken");
   uint8_t boot_id[16];
   read_boot_id(boot_id);
-  session->foreign_boot = memcmp(boot_id, head->boot_id, sizeof boot_id) != 0 || !clock_read_possible(head->tick_clock);
+  session->foreign_boot =
+      memcmp(boot_id, head->boot_id, sizeof boot_id) != 0 || !session_clock_is_usable(head->tick_clock);
   return STATUS_OK;
 }
 

@@ -2,7 +2,7 @@
 // What the launcher of a program adds: its span on the program's own track, steps by a site's mark, processes, fullness.
 #include "collect/collect.h"
 
-#include "collect/clock_read.h"
+#include "format/session_clock.h"
 #include "tests/collect/hand_writer.h"
 
 #include <unistd.h>
@@ -98,7 +98,7 @@ static void test_on_the_programs_own_track(void **state)
 {
   now.hand.ring->owner_tid = PID;
   uint32_t site = hand_site(&now.hand, XSP_LEVEL_LAYER, "convolution", NULL);
-  struct session_calibration before = clock_read(SESSION_TICKS_MONOTONIC);
+  struct session_calibration before = session_clock_read(SESSION_TICKS_MONOTONIC);
   hand_span(&now.hand, site, 1, before.ticks, 5);
   drain(true);
   int64_t id = add(PID, before.realtime_ns, before.realtime_ns + 1000);
@@ -121,7 +121,7 @@ static void test_before_the_drain(void **state)
 {
   now.hand.ring->owner_tid = PID;
   uint32_t site = hand_site(&now.hand, XSP_LEVEL_LAYER, "convolution", NULL);
-  hand_span(&now.hand, site, 1, clock_read(SESSION_TICKS_MONOTONIC).ticks, 5);
+  hand_span(&now.hand, site, 1, session_clock_read(SESSION_TICKS_MONOTONIC).ticks, 5);
   add(PID, 1000, 2000);
   drain(true);
   struct store_spans got = spans();
@@ -151,7 +151,7 @@ static void test_a_step_is_a_mark_and_no_tag(void **state)
   uint32_t other = hand_site(&now.hand, XSP_LEVEL_MODEL, "other", NULL);
   hand_site_tag(&now.hand, other, "step", 2);   // a number, not the mark
   hand_site_tag(&now.hand, other, "step_2", 1); // another key
-  uint64_t begin = clock_read(SESSION_TICKS_MONOTONIC).ticks;
+  uint64_t begin = session_clock_read(SESSION_TICKS_MONOTONIC).ticks;
   hand_span(&now.hand, step, 1, begin, 5);
   hand_span(&now.hand, other, 2, begin + 10, 5);
   hand_span(&now.hand, step, 3, begin + 20, 5);
@@ -188,7 +188,7 @@ static void test_processes(void **state)
 static void test_fullness(void **state)
 {
   uint32_t site = hand_site(&now.hand, XSP_LEVEL_LAYER, "convolution", NULL);
-  uint64_t begin = clock_read(SESSION_TICKS_MONOTONIC).ticks;
+  uint64_t begin = session_clock_read(SESSION_TICKS_MONOTONIC).ticks;
   assert_true(collect_fullness(now.session) == 0);
   for (uint32_t i = 0; i < HAND_RING_RECORDS / 4; i++)
     hand_span(&now.hand, site, i + 1, begin + i, 1);

@@ -4,10 +4,10 @@
 #include "base/debug.h"
 #include "base/hex.h"
 #include "base/memory.h"
-#include "collect/clock_read.h"
 #include "collect/folder.h"
 #include "collect/guard.h"
 #include "collect/state.h"
+#include "format/session_clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,28 +49,17 @@ static void read_calibrations(struct collect_session *session)
     (void)clock_map_add(&session->clock, &fresh[i]);
 }
 
-static void write_calibration(struct collect_session *session, struct session_calibration reading)
-{
-  uint64_t sequence = __atomic_add_fetch(&session->head->calibration_count, 1, __ATOMIC_RELAXED);
-  size_t slot = sequence == 1 ? 0 : 1 + (size_t)((sequence - 2) % (SESSION_CALIBRATIONS - 1));
-  struct session_calibration *place = &session->head->calibration[slot];
-  __atomic_store_n(&place->sequence, 0, __ATOMIC_RELEASE);
-  __atomic_store_n(&place->ticks, reading.ticks, __ATOMIC_RELEASE);
-  __atomic_store_n(&place->realtime_ns, reading.realtime_ns, __ATOMIC_RELEASE);
-  __atomic_store_n(&place->monotonic_ns, reading.monotonic_ns, __ATOMIC_RELEASE);
-  __atomic_store_n(&place->sequence, sequence, __ATOMIC_RELEASE);
-  session->calibration_written_ns = reading.monotonic_ns;
-}
-
 void session_calibrate(struct collect_session *session, bool write_always)
 {
   read_calibrations(session);
   if (session->foreign_boot)
     return;
-  struct session_calibration reading = clock_read(session->tick_clock);
-  if (clock_map_add(&session->clock, &reading) &&
-      (write_always || reading.monotonic_ns - session->calibration_written_ns >= CALIBRATION_INTERVAL_NS))
-    write_calibration(session, reading);
+  struct session_calibration reading = session_clock_read(session->tick_clock);
+  bool is_due = write_always || reading.monotonic_ns - session->calibration_written_ns >= CALIBRATION_INTERVAL_NS;
+  if (!clock_map_add(&session->clock, &reading) || !is_due)
+    return;
+  session_clock_write(session->head, &reading);
+  session->calibration_written_ns = reading.monotonic_ns;
 }
 
 static struct collect_session *session_new(void)

@@ -2,7 +2,7 @@
 // Session folders: made privately, refused when broken, locked, adopted where a dead collector stopped, removed.
 #include "collect/collect.h"
 
-#include "collect/clock_read.h"
+#include "format/session_clock.h"
 #include "tests/collect/hand_writer.h"
 
 #include <dirent.h>
@@ -185,7 +185,7 @@ static void test_adopt_goes_on(void **state)
   struct collect_session *session = create(session_folder);
   hand_join(&hand, collect_directory(session));
   uint32_t site = hand_site(&hand, XSP_LEVEL_LAYER, "layer", NULL), key = hand_string(&hand, "key");
-  uint64_t begin = clock_read(SESSION_TICKS_MONOTONIC).ticks;
+  uint64_t begin = session_clock_read(SESSION_TICKS_MONOTONIC).ticks;
   hand_span(&hand, site, 10, begin, 1); // on the first track; what follows is on the second
   hand_put(&hand, (struct record){.type = RECORD_THREAD, .start = 4321, .duration = 1});
   hand_span(&hand, site, 1, begin, 1);
@@ -231,7 +231,7 @@ static void test_known_spans_are_left_out(void **state)
   struct collect_session *session = create(folder);
   hand_join(&hand, collect_directory(session));
   uint32_t site = hand_site(&hand, XSP_LEVEL_LAYER, "layer", NULL), key = hand_string(&hand, "key");
-  uint64_t begin = clock_read(SESSION_TICKS_MONOTONIC).ticks;
+  uint64_t begin = session_clock_read(SESSION_TICKS_MONOTONIC).ticks;
   for (uint32_t i = 1; i <= 5; i++) {
     hand_fact(&hand, RECORD_TAG_INT, i, key, i);
     hand_span(&hand, site, i, begin + i, 1);
@@ -258,7 +258,7 @@ static void test_absurd_positions(void **state)
   struct collect_session *session = create(folder);
   hand_join(&hand, collect_directory(session));
   uint32_t site = hand_site(&hand, XSP_LEVEL_LAYER, "layer", NULL);
-  hand_span(&hand, site, 1, clock_read(SESSION_TICKS_MONOTONIC).ticks, 1);
+  hand_span(&hand, site, 1, session_clock_read(SESSION_TICKS_MONOTONIC).ticks, 1);
   hand.ring->tail = UINT64_MAX - 5; // all of these are words of other processes
   hand.ring->stored = 3;
   hand.ring->producer.head = UINT64_MAX;
