@@ -40,7 +40,7 @@ const struct known_tracer known_tracers[] = {
      .is_not_automatic = true,
      .variables = {{"LD_AUDIT", PREPEND, VALUE_PART, 0, "tracers/functions_audit.so"},
                    {"XSP_FUNCTIONS", OWN, VALUE_FUNCTIONS, 0, NULL}}},
-    {.name = "fake", .level_mask = XSP_LEVEL_MASK_ALL, .is_not_automatic = true},
+    {.name = "fake", .level_mask = XSP_LEVEL_MASK_ALL, .is_not_automatic = true}, // of tests: not installed
     {.name = "frameworks", .door = DOOR_PART},
     {.name = "functions_audit", .door = DOOR_PART},
     {0},

@@ -32,7 +32,7 @@ class CommitLint(unittest.TestCase):
 
     def test_good(self):
         for message, file in (("store: write chunks", "store/write.c"), ("xsp: lay out the rooms", "a/b"),
-                              ("tracers/fake: play scripts", "tracers/fake/fake.c"),
+                              ("tracers/nvtx: read payloads", "tracers/nvtx/payload.c"),
                               ("tools: why\n\nA body, with its reasons.", "tools/setup")):
             result = self.lint(message, file)
             self.assertEqual((result.returncode, result.stdout), (0, ""), message)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One line of a script as words. Pure, allocates nothing.
-#ifndef XSP_TRACERS_FAKE_WORDS_H
-#define XSP_TRACERS_FAKE_WORDS_H
+#ifndef XSP_TESTS_FAKE_TRACER_WORDS_H
+#define XSP_TESTS_FAKE_TRACER_WORDS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Script lines: words, values, quotes, comments, and what is refused.
-#include "tracers/fake/words.h"
+#include "tests/support/fake_tracer/words.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

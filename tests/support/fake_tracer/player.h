@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plays a script: its lines become calls of <xsp/span.h>, each on the thread that the script names.
-#ifndef XSP_TRACERS_FAKE_PLAYER_H
-#define XSP_TRACERS_FAKE_PLAYER_H
+#ifndef XSP_TESTS_FAKE_TRACER_PLAYER_H
+#define XSP_TESTS_FAKE_TRACER_PLAYER_H
 
 #include <stddef.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The script's player. Lines are played one after the other, each on its own thread, so that a script gives the same
 // rings every time. Called once by fake.c, before the traced program's main work.
-#include "tracers/fake/player.h"
+#include "tests/support/fake_tracer/player.h"
 
-#include "tracers/fake/words.h"
+#include "tests/support/fake_tracer/words.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fake tracer: plays a script (option script), or traces the scripted predictor's kernels with an overhead that is
 // known exactly (option kernel_delay_ns). Loaded by capture like any other tracer; for tests, see README.md.
-#include "tracers/fake/player.h"
-#include "tracers/fake/words.h"
+#include "tests/support/fake_tracer/player.h"
+#include "tests/support/fake_tracer/words.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Splits script lines. Called by player.c before and while it plays; keeps no state.
-#include "tracers/fake/words.h"
+#include "tests/support/fake_tracer/words.h"
 
 #include <errno.h>
 #include <stdlib.h>
