@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The binary interface between NVTX's headers (compiled into each library that uses NVTX) and a tool: what xsp needs of
-// it, in its own words. abi_check.c compares it with the vendor's headers where they are installed. 64-bit processes.
+// it, in its own words. abi_test.c compares it with the vendor's headers where they are installed. 64-bit processes.
 #ifndef XSP_TRACERS_NVTX_ABI_H
 #define XSP_TRACERS_NVTX_ABI_H
 
