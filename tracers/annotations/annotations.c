@@ -341,29 +341,7 @@ struct xsp_span annotation_mark(struct annotation_domain *domain, const char *te
   return instant(annotation_find_kind(domain, NULL, text, length, ANNOTATION_TEXT_MARK)->site, 0);
 }
 
-static struct xsp_span counted(struct annotation_domain *domain, const char *name, uint64_t ticks)
+struct xsp_span annotation_counter(struct annotation_domain *domain, const char *name, uint64_t ticks)
 {
   return instant(annotation_find_kind(domain, NULL, name, strlen(name), ANNOTATION_TEXT_COUNTER)->site, ticks);
-}
-
-void annotation_counter_int_at(struct annotation_domain *domain, const char *name, int64_t value, uint64_t ticks)
-{
-  struct xsp_span span = counted(domain, name, ticks);
-  xsp_span_tag_int(&span, "value", value);
-}
-
-void annotation_counter_double_at(struct annotation_domain *domain, const char *name, double value, uint64_t ticks)
-{
-  struct xsp_span span = counted(domain, name, ticks);
-  xsp_span_tag_double(&span, "value", value);
-}
-
-void annotation_counter_int(struct annotation_domain *domain, const char *name, int64_t value)
-{
-  annotation_counter_int_at(domain, name, value, 0);
-}
-
-void annotation_counter_double(struct annotation_domain *domain, const char *name, double value)
-{
-  annotation_counter_double_at(domain, name, value, 0);
 }

@@ -68,11 +68,8 @@ void annotation_publish(struct annotation_domain *domain, const struct annotatio
 
 // ---- instants: a span of no length, category "mark", at application level
 struct xsp_span annotation_mark(struct annotation_domain *domain, const char *text, size_t length);
-// A counter's value: a span of no length, category "counter", tag `value`.
-void annotation_counter_int(struct annotation_domain *domain, const char *name, int64_t value);
-void annotation_counter_double(struct annotation_domain *domain, const char *name, double value);
-// The same for a value that was read at another time, in ticks; 0, or a time that cannot be: now.
-void annotation_counter_int_at(struct annotation_domain *domain, const char *name, int64_t value, uint64_t ticks);
-void annotation_counter_double_at(struct annotation_domain *domain, const char *name, double value, uint64_t ticks);
+// A counter's value, read at `ticks` (0, or a time that cannot be: now): a span of no length, category "counter". The caller
+// adds the tag `value`.
+struct xsp_span annotation_counter(struct annotation_domain *domain, const char *name, uint64_t ticks);
 
 #endif

@@ -152,8 +152,10 @@ static void say_everything(void)
   annotation_pop(nameless);
   struct xsp_span mark = annotation_mark(domain, "here", 4);
   xsp_span_tag_int(&mark, "payload", 5);
-  annotation_counter_int(domain, "bytes", -7);
-  annotation_counter_double(domain, "share", 0.5);
+  struct xsp_span counter = annotation_counter(domain, "bytes", 0);
+  xsp_span_tag_int(&counter, "value", -7);
+  counter = annotation_counter(domain, "share", 0);
+  xsp_span_tag_double(&counter, "value", 0.5);
 }
 
 static void test_texts(void **state)
@@ -580,7 +582,8 @@ static void test_no_session(void **state)
   assert_int_equal(annotation_pop(domain), 0);
   annotation_range_end(annotation_range_start(domain, annotation, NULL, 0));
   assert_int_equal(annotation_mark(domain, "x", 1).start, 0);
-  annotation_counter_int(domain, "x", 1);
+  struct xsp_span counter = annotation_counter(domain, "x", 0);
+  xsp_span_tag_int(&counter, "value", 1);
 }
 
 int main(void)

@@ -3,11 +3,10 @@
 // are valid during the call only.
 #include "tracers/nvtx/callbacks.h"
 
+#include "tracers/annotations/value.h"
 #include "tracers/nvtx/handles.h"
 #include "tracers/nvtx/text.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <wchar.h>
 
@@ -87,62 +86,20 @@ static struct message find_event(const void *handle, struct annotation_domain *d
   return find_text(domain, category, event_text(event, utf8));
 }
 
-// The number that an event carries, as a tag of the span, or into `tags` where `span` is NULL. False: it carries none.
+// The number that an event carries. False: it carries none.
 static const char number_key[] = "payload";
 
-static void tag_int(const struct xsp_span *span, struct annotation_tags *tags, int64_t value)
+static bool read_number(const struct nvtx_event *event, struct value *ret_value)
 {
-  if (span != NULL)
-    xsp_span_tag_int(span, number_key, value);
-  else
-    annotation_tags_int(tags, number_key, value);
-}
-
-static void tag_double(const struct xsp_span *span, struct annotation_tags *tags, double value)
-{
-  if (span != NULL)
-    xsp_span_tag_double(span, number_key, value);
-  else
-    annotation_tags_double(tags, number_key, value);
-}
-
-static void tag_digits(const struct xsp_span *span, struct annotation_tags *tags, uint64_t value)
-{
-  char digits[24];
-  int length = snprintf(digits, sizeof digits, "%" PRIu64, value);
-  if (span != NULL)
-    xsp_span_tag_string(span, number_key, digits);
-  else
-    annotation_tags_text(tags, number_key, digits, (size_t)length);
-}
-
-static bool tag_number(const struct nvtx_event *event, const struct xsp_span *span, struct annotation_tags *tags)
-{
-  switch (event->value_type) {
-  case NVTX_VALUE_UINT64:
-    if (event->value.unsigned64 > INT64_MAX) { // more than an integer tag holds
-      tag_digits(span, tags, event->value.unsigned64);
-      return true;
-    }
-    // fallthrough
-  case NVTX_VALUE_INT64:
-    tag_int(span, tags, event->value.signed64);
-    return true;
-  case NVTX_VALUE_UINT32:
-    tag_int(span, tags, event->value.unsigned32);
-    return true;
-  case NVTX_VALUE_INT32:
-    tag_int(span, tags, event->value.signed32);
-    return true;
-  case NVTX_VALUE_DOUBLE:
-    tag_double(span, tags, event->value.real);
-    return true;
-  case NVTX_VALUE_FLOAT:
-    tag_double(span, tags, (double)event->value.real32);
-    return true;
-  default:
+  static const struct value_type types[] = {
+      [NVTX_VALUE_UINT64] = {VALUE_UNSIGNED, 8}, [NVTX_VALUE_INT64] = {VALUE_SIGNED, 8},
+      [NVTX_VALUE_DOUBLE] = {VALUE_REAL, 8},     [NVTX_VALUE_UINT32] = {VALUE_UNSIGNED, 4},
+      [NVTX_VALUE_INT32] = {VALUE_SIGNED, 4},    [NVTX_VALUE_FLOAT] = {VALUE_REAL, 4},
+  };
+  if (event->value_type <= NVTX_VALUE_NONE || event->value_type > NVTX_VALUE_FLOAT)
     return false;
-  }
+  *ret_value = annotation_value_read(types[event->value_type], &event->value);
+  return true;
 }
 
 static void read_extended(const void *handle, const struct nvtx_event *event, struct payload_event *payload)
@@ -154,10 +111,12 @@ static void read_extended(const void *handle, const struct nvtx_event *event, st
 static void put_payload(const void *handle, const struct nvtx_event *event, const struct xsp_span *span)
 {
   struct payload_event payload;
+  struct value number;
   if (span->start == 0)
     return;
   if (event->value_type != NVTX_VALUE_EXTENDED) {
-    tag_number(event, span, NULL);
+    if (read_number(event, &number))
+      annotation_value_put(&number, number_key, span);
     return;
   }
   read_extended(handle, event, &payload);
@@ -272,12 +231,13 @@ static uint64_t domain_start_ex(const void *handle, const struct nvtx_event *giv
   note_thread();
   struct message message = find_event(handle, domain, event, utf8);
   struct payload_event payload;
+  struct value number;
   bool has_payload = message.annotation->site != NULL && event->value_type != NVTX_VALUE_NONE;
   if (has_payload && event->value_type == NVTX_VALUE_EXTENDED) {
     read_extended(handle, event, &payload);
-  } else if (has_payload) {
+  } else if (has_payload && (has_payload = read_number(event, &number))) {
     annotation_tags_clear(&payload.tags);
-    has_payload = tag_number(event, NULL, &payload.tags);
+    annotation_value_tag(&number, number_key, &payload.tags);
   }
   return annotation_range_start_tagged(domain, message.annotation, message.text, message.length,
                                        has_payload ? &payload.tags : NULL);

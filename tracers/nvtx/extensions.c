@@ -166,15 +166,19 @@ static void event_batch(const void *domain, const struct nvtx_event_batch *batch
 static void counter_int64(const void *domain, uint64_t id, int64_t value)
 {
   const struct nvtx_counter *counter = counter_find(domain, id);
-  if (counter != NULL)
-    annotation_counter_int(domain_of(domain), counter->name, value);
+  if (counter == NULL)
+    return;
+  struct xsp_span span = annotation_counter(domain_of(domain), counter->name, 0);
+  xsp_span_tag_int(&span, "value", value);
 }
 
 static void counter_double(const void *domain, uint64_t id, double value)
 {
   const struct nvtx_counter *counter = counter_find(domain, id);
-  if (counter != NULL)
-    annotation_counter_double(domain_of(domain), counter->name, value);
+  if (counter == NULL)
+    return;
+  struct xsp_span span = annotation_counter(domain_of(domain), counter->name, 0);
+  xsp_span_tag_double(&span, "value", value);
 }
 
 // A group's numbers are counters of their own, "group.number"; a single number is the counter itself.
@@ -193,10 +197,13 @@ static void counter_sample_at(const void *domain, uint64_t id, const void *bytes
       snprintf(name, sizeof name, "%s", counter->name);
     else
       snprintf(name, sizeof name, "%s.%s", counter->name, event.tags.text + tag->key);
+    if (tag->type == ANNOTATION_TAG_TEXT)
+      continue;
+    struct xsp_span span = annotation_counter(domain_of(domain), name, ticks);
     if (tag->type == ANNOTATION_TAG_INT)
-      annotation_counter_int_at(domain_of(domain), name, tag->value.integer, ticks);
-    else if (tag->type == ANNOTATION_TAG_DOUBLE)
-      annotation_counter_double_at(domain_of(domain), name, tag->value.real, ticks);
+      xsp_span_tag_int(&span, "value", tag->value.integer);
+    else
+      xsp_span_tag_double(&span, "value", tag->value.real);
   }
 }
 

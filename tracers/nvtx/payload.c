@@ -15,6 +15,8 @@
 #define KEY_MOST 192
 #define LENGTHS_MOST 64 // entries of a schema whose values may be lengths
 
+static const struct value_list_form number_list = {", ", 64, VALUE_LIST_BYTES};
+
 struct frame {
   const struct payload_schema *schema;
   uint64_t base;                // of the schema, in the blob
@@ -108,14 +110,14 @@ static bool take_attribute(struct walk *walk, const struct payload_entry *entry,
     event->category = (uint32_t)value_integer(at, 4, false);
     return true;
   }
-  if ((entry->flags & NVTX_ENTRY_ATTRIBUTE) == NVTX_ENTRY_MESSAGE && known.class == CLASS_STRING) {
+  if ((entry->flags & NVTX_ENTRY_ATTRIBUTE) == NVTX_ENTRY_MESSAGE && known.class == VALUE_STRING) {
     const char *string = walk->context->string(walk->context->own, value_integer(at, known.size, false));
     if (string != NULL)
       take_text(walk, "", entry->flags, (const unsigned char *)string, strnlen(string, VALUE_TEXT_MOST), 1);
     return true;
   }
   if ((entry->flags & NVTX_ENTRY_ATTRIBUTE) != NVTX_ENTRY_TIMESTAMP || known.size != 8 ||
-      (known.class != CLASS_SIGNED && known.class != CLASS_UNSIGNED))
+      (known.class != VALUE_SIGNED && known.class != VALUE_UNSIGNED))
     return false;
   int64_t time = (int64_t)value_integer(at, 8, true);
   uint64_t role = entry->flags & NVTX_ENTRY_ROLE;
@@ -226,9 +228,9 @@ static uint64_t take_plain(struct walk *walk, struct frame *frame, const struct 
   uint64_t room = walk->size - at, count = 1;
   bool hidden = (entry->flags & NVTX_ENTRY_HIDE) != 0;
   uint64_t array = entry->flags & NVTX_ENTRY_ARRAY;
-  bool is_fixed_text = known.class == CLASS_TEXT && array == 0 && entry->detail > 0;
-  if ((entry->flags & NVTX_ENTRY_POINTER) != 0 || (known.class == CLASS_TEXT && array == 0 && entry->detail == 0)) {
-    if (room >= 8 && known.class == CLASS_TEXT && !hidden)
+  bool is_fixed_text = known.class == VALUE_TEXT && array == 0 && entry->detail > 0;
+  if ((entry->flags & NVTX_ENTRY_POINTER) != 0 || (known.class == VALUE_TEXT && array == 0 && entry->detail == 0)) {
+    if (room >= 8 && known.class == VALUE_TEXT && !hidden)
       take_pointed_text(walk, walk->key, entry->flags, value_integer(bytes, 8, false), known.size);
     else if (!hidden)
       leave_out(walk);
@@ -247,18 +249,18 @@ static uint64_t take_plain(struct walk *walk, struct frame *frame, const struct 
     leave_out(walk);
     return taken;
   }
-  if (array == 0 && (known.class == CLASS_SIGNED || known.class == CLASS_UNSIGNED) && index < LENGTHS_MOST)
-    frame->length[index] = (int64_t)value_integer(bytes, known.size, known.class == CLASS_SIGNED);
+  if (array == 0 && (known.class == VALUE_SIGNED || known.class == VALUE_UNSIGNED) && index < LENGTHS_MOST)
+    frame->length[index] = (int64_t)value_integer(bytes, known.size, known.class == VALUE_SIGNED);
   if (hidden || (array == 0 && !is_fixed_text && take_attribute(walk, entry, known, bytes)))
     return taken;
-  if (known.class == CLASS_TEXT || (known.class == CLASS_CHARACTER && array != 0))
+  if (known.class == VALUE_TEXT || (known.class == VALUE_CHARACTER && array != 0))
     take_text(walk, walk->key, entry->flags, bytes, count, known.size);
-  else if (known.class == CLASS_NONE || (known.class == CLASS_STRING && array != 0))
+  else if (known.class == VALUE_NONE || (known.class == VALUE_STRING && array != 0))
     leave_out(walk);
   else if (array != 0)
-    value_tag_array(&walk->event->tags, walk->key, entry->type, known, bytes, count);
+    annotation_value_list(known, count, bytes, &number_list, walk->key, &walk->event->tags);
   else
-    value_tag(walk->context, &walk->event->tags, walk->key, entry->type, known, bytes);
+    payload_tag_value(walk->context, &walk->event->tags, walk->key, known, bytes);
   return taken;
 }
 
@@ -280,7 +282,7 @@ static uint64_t take_nested(struct walk *walk, struct frame *frame, const struct
     if (schema->size > 8 || walk->size - at < schema->size || schema->size == 0)
       leave_out(walk);
     else if ((entry->flags & NVTX_ENTRY_HIDE) == 0)
-      value_tag_enum(&walk->event->tags, walk->key, schema, walk->bytes + at);
+      payload_tag_enum(&walk->event->tags, walk->key, schema, walk->bytes + at);
     return schema->size;
   }
   uint32_t only = UINT32_MAX;
@@ -311,7 +313,7 @@ static void take_entry(struct walk *walk, struct frame *frame)
   } else if (!in_union && index != 0) {
     bool is_pointer =
         (entry->flags & NVTX_ENTRY_POINTER) != 0 ||
-        (value_type(entry->type).class == CLASS_TEXT && (entry->flags & NVTX_ENTRY_ARRAY) == 0 && entry->detail == 0);
+        (value_type(entry->type).class == VALUE_TEXT && (entry->flags & NVTX_ENTRY_ARRAY) == 0 && entry->detail == 0);
     uint64_t alignment = is_pointer ? 8 : value_alignment(walk->context, entry->type);
     if (frame->schema->alignment != 0 && frame->schema->alignment < alignment)
       alignment = frame->schema->alignment;
@@ -369,17 +371,17 @@ static void read_blob(struct walk *walk, const struct nvtx_blob *blob)
       leave_out(walk);
     else
       walk_schema(walk, schema);
-  } else if (known.class == CLASS_TEXT || known.class == CLASS_CHARACTER) {
+  } else if (known.class == VALUE_TEXT || known.class == VALUE_CHARACTER) {
     uint64_t bytes = blob->size == SIZE_MAX ? VALUE_TEXT_MOST : blob->size; // its NUL ends it
     take_text(walk, "payload", 0, blob->bytes, bytes / known.size, known.size);
-  } else if (known.class == CLASS_NONE || blob->size == SIZE_MAX || blob->size < known.size) {
+  } else if (known.class == VALUE_NONE || blob->size == SIZE_MAX || blob->size < known.size) {
     leave_out(walk);
   } else if (blob->size / known.size == 1) {
-    value_tag(walk->context, &walk->event->tags, "payload", blob->schema, known, blob->bytes);
-  } else if (known.class == CLASS_STRING) {
+    payload_tag_value(walk->context, &walk->event->tags, "payload", known, blob->bytes);
+  } else if (known.class == VALUE_STRING) {
     leave_out(walk);
   } else {
-    value_tag_array(&walk->event->tags, "payload", blob->schema, known, blob->bytes, blob->size / known.size);
+    annotation_value_list(known, blob->size / known.size, blob->bytes, &number_list, "payload", &walk->event->tags);
   }
 }
 
