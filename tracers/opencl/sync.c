@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Markers and barriers, and calls that wait or take long on the host: those are plain spans of the calling thread.
-#include "tracers/opencl/enqueue.h"
-
-#define HOST_CALL(name_)                                                                                               \
-  XSP_SITE_FULL(site, XSP_LEVEL_KERNEL, name_, "api", OPENCL_TRACER);                                                  \
-  struct xsp_span span = xsp_span_start(&site)
+// Calls that wait or take long on the host: plain spans of the calling thread, one row each.
+#include "tracers/opencl/layer.h"
 
 static cl_int finish(struct xsp_span *span, cl_int error)
 {
@@ -14,78 +10,34 @@ static cl_int finish(struct xsp_span *span, cl_int error)
   return error;
 }
 
-cl_int CL_API_CALL layer_clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint waits, const cl_event *wait_list,
-                                                     cl_event *event)
-{
-  ENQUEUE(clEnqueueMarkerWithWaitList, BYTES_UNKNOWN, queue, waits, wait_list, to_event);
-}
+#define HOST_SPAN(function)                                                                                            \
+  XSP_SITE_FULL(site, XSP_LEVEL_KERNEL, #function, "api", OPENCL_TRACER);                                              \
+  struct xsp_span span = xsp_span_start(&site)
+#define HOST_CALL(function, parameters, ...)                                                                           \
+  cl_int CL_API_CALL layer_##function parameters                                                                       \
+  {                                                                                                                    \
+    HOST_SPAN(function);                                                                                               \
+    return finish(&span, layer_next.function(__VA_ARGS__));                                                            \
+  }
+#define DEVICES cl_uint count, const cl_device_id *devices, const char *options
+#define NOTIFY void(CL_CALLBACK * notify)(cl_program, void *), void *data
 
-cl_int CL_API_CALL layer_clEnqueueBarrierWithWaitList(cl_command_queue queue, cl_uint waits, const cl_event *wait_list,
-                                                      cl_event *event)
-{
-  ENQUEUE(clEnqueueBarrierWithWaitList, BYTES_UNKNOWN, queue, waits, wait_list, to_event);
-}
+// Of the first version, without an event: nothing tells when they have completed.
+HOST_CALL(clEnqueueBarrier, (cl_command_queue queue), queue)
+HOST_CALL(clEnqueueWaitForEvents, (cl_command_queue queue, cl_uint count, const cl_event *events), queue, count, events)
 
-cl_int CL_API_CALL layer_clEnqueueMarker(cl_command_queue queue, cl_event *event)
-{
-  if (event == NULL) // an error, which it must stay
-    return layer_next.clEnqueueMarker(queue, event);
-  ENQUEUE_AS(COMMAND_clEnqueueMarkerWithWaitList, clEnqueueMarker, BYTES_UNKNOWN, queue, to_event);
-}
+HOST_CALL(clFlush, (cl_command_queue queue), queue)
+HOST_CALL(clFinish, (cl_command_queue queue), queue)
+HOST_CALL(clWaitForEvents, (cl_uint count, const cl_event *events), count, events)
+HOST_CALL(clBuildProgram, (cl_program program, DEVICES, NOTIFY), program, count, devices, options, notify, data)
+HOST_CALL(clCompileProgram,
+          (cl_program program, DEVICES, cl_uint header_count, const cl_program *headers, const char **names, NOTIFY),
+          program, count, devices, options, header_count, headers, names, notify, data)
 
-// ---- calls of the first version that give no event: nothing tells when they have completed
-cl_int CL_API_CALL layer_clEnqueueBarrier(cl_command_queue queue)
+cl_program CL_API_CALL layer_clLinkProgram(cl_context context, DEVICES, cl_uint program_count,
+                                           const cl_program *programs, NOTIFY, cl_int *ret_error)
 {
-  HOST_CALL("clEnqueueBarrier");
-  return finish(&span, layer_next.clEnqueueBarrier(queue));
-}
-
-cl_int CL_API_CALL layer_clEnqueueWaitForEvents(cl_command_queue queue, cl_uint count, const cl_event *events)
-{
-  HOST_CALL("clEnqueueWaitForEvents");
-  return finish(&span, layer_next.clEnqueueWaitForEvents(queue, count, events));
-}
-
-// ---- host calls
-cl_int CL_API_CALL layer_clFlush(cl_command_queue queue)
-{
-  HOST_CALL("clFlush");
-  return finish(&span, layer_next.clFlush(queue));
-}
-
-cl_int CL_API_CALL layer_clFinish(cl_command_queue queue)
-{
-  HOST_CALL("clFinish");
-  return finish(&span, layer_next.clFinish(queue));
-}
-
-cl_int CL_API_CALL layer_clWaitForEvents(cl_uint count, const cl_event *events)
-{
-  HOST_CALL("clWaitForEvents");
-  return finish(&span, layer_next.clWaitForEvents(count, events));
-}
-
-cl_int CL_API_CALL layer_clBuildProgram(cl_program program, cl_uint count, const cl_device_id *devices,
-                                        const char *options, void(CL_CALLBACK *notify)(cl_program, void *), void *data)
-{
-  HOST_CALL("clBuildProgram");
-  return finish(&span, layer_next.clBuildProgram(program, count, devices, options, notify, data));
-}
-
-cl_int CL_API_CALL layer_clCompileProgram(cl_program program, cl_uint count, const cl_device_id *devices,
-                                          const char *options, cl_uint header_count, const cl_program *headers,
-                                          const char **names, void(CL_CALLBACK *notify)(cl_program, void *), void *data)
-{
-  HOST_CALL("clCompileProgram");
-  return finish(
-      &span, layer_next.clCompileProgram(program, count, devices, options, header_count, headers, names, notify, data));
-}
-
-cl_program CL_API_CALL layer_clLinkProgram(cl_context context, cl_uint count, const cl_device_id *devices,
-                                           const char *options, cl_uint program_count, const cl_program *programs,
-                                           void(CL_CALLBACK *notify)(cl_program, void *), void *data, cl_int *ret_error)
-{
-  HOST_CALL("clLinkProgram");
+  HOST_SPAN(clLinkProgram);
   cl_program program =
       layer_next.clLinkProgram(context, count, devices, options, program_count, programs, notify, data, ret_error);
   xsp_span_finish(&span);
