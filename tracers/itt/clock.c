@@ -3,9 +3,10 @@
 // the program's own is tied to them by one reading of both clocks, when it is made and when it is reset.
 #include "tracers/itt/itt.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define FREQUENCY_MOST UINT64_C(1000000000000)
 
@@ -25,20 +26,13 @@ struct own_clock {
 static struct reading first;             // when the tracer started
 static struct itt_clock_domain *domains; // atomic list
 
-static uint64_t monotonic_ns(void)
-{
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 // Both clocks at one instant: of a few tries the one that was interrupted least.
 static struct reading read_both(void)
 {
   struct reading best = {0, 0};
   uint64_t best_width = UINT64_MAX;
   for (int i = 0; i < 4; i++) {
-    uint64_t before = xsp_clock_ticks(), ns = monotonic_ns(), width = xsp_clock_ticks() - before;
+    uint64_t before = xsp_clock_ticks(), ns = clock_now_ns(CLOCK_MONOTONIC), width = xsp_clock_ticks() - before;
     if (width < best_width) {
       best = (struct reading){before + width / 2, ns};
       best_width = width;

@@ -4,7 +4,7 @@
 // from then on. Else every command of the program says when it was queued, and the device's timer is asked.
 #include "tracers/opencl/calibrate.h"
 
-#include <time.h>
+#include "base/clock.h"
 
 #define MARKERS 24
 #define TIMER_INTERVAL_NS 100e6
@@ -23,20 +23,13 @@ static struct reading first;
 static const clockid_t host_clocks[] = {CLOCK_MONOTONIC_RAW, CLOCK_MONOTONIC, CLOCK_REALTIME, CLOCK_BOOTTIME};
 #define HOST_CLOCKS (sizeof host_clocks / sizeof host_clocks[0])
 
-static uint64_t read_ns(clockid_t clock)
-{
-  struct timespec now = {0, 0};
-  clock_gettime(clock, &now);
-  return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 // Of a few readings the closest: an interrupt in between would be an error of microseconds.
 static struct clock_observation read_closely(clockid_t clock)
 {
   struct clock_observation best = {0, 0, 0, UINT64_MAX};
   for (int i = 0; i < 5; i++) {
     uint64_t before = xsp_clock_ticks();
-    uint64_t ns = read_ns(clock);
+    uint64_t ns = clock_now_ns(clock);
     uint64_t after = xsp_clock_ticks();
     if (after - before < best.ticks_high - best.ticks_low)
       best = (struct clock_observation){ns, before, ns, after};
@@ -96,12 +89,12 @@ static bool read_marker(cl_command_queue queue, struct marker *ret_marker)
   cl_event event = NULL;
   cl_ulong queued = 0;
   for (uint32_t i = 0; i < HOST_CLOCKS; i++)
-    ret_marker->before_ns[i] = read_ns(host_clocks[i]);
+    ret_marker->before_ns[i] = clock_now_ns(host_clocks[i]);
   uint64_t before = xsp_clock_ticks();
   cl_int error = enqueue_marker(queue, &event);
   uint64_t after = xsp_clock_ticks();
   for (uint32_t i = 0; i < HOST_CLOCKS; i++)
-    ret_marker->after_ns[i] = read_ns(host_clocks[i]);
+    ret_marker->after_ns[i] = clock_now_ns(host_clocks[i]);
   if (error != CL_SUCCESS || event == NULL)
     return false;
   error = layer_next.clWaitForEvents(1, &event);

@@ -5,7 +5,6 @@
 
 #include "tracers/opencl/calibrate.h"
 #include "tracers/opencl/drain.h"
-#include "tracers/opencl/pending.h"
 #include "tracers/opencl/serial.h"
 
 #include <errno.h>
@@ -75,17 +74,17 @@ static uint64_t event_time(cl_event event, cl_profiling_info what)
   return error == CL_SUCCESS ? ns : 0;
 }
 
-static void tag_execution(const struct pending *pending, const struct xsp_span *span)
+static void tag_execution(const struct enqueued *enqueued, const struct xsp_span *span)
 {
   char text[SHAPE_TEXT_SIZE];
-  if (pending->bytes != BYTES_UNKNOWN)
-    xsp_span_tag_int(span, "bytes", (int64_t)pending->bytes);
-  if (pending->shape.dimensions == 0)
+  if (enqueued->bytes != BYTES_UNKNOWN)
+    xsp_span_tag_int(span, "bytes", (int64_t)enqueued->bytes);
+  if (enqueued->shape.dimensions == 0)
     return;
-  launch_shape_text(3, pending->shape.global, text);
-  xsp_span_tag_string(span, pending->shape_is_region ? "region" : "grid", text);
-  if (pending->shape.has_local) {
-    launch_shape_text(3, pending->shape.local, text);
+  launch_shape_text(3, enqueued->shape.global, text);
+  xsp_span_tag_string(span, enqueued->shape_is_region ? "region" : "grid", text);
+  if (enqueued->shape.has_local) {
+    launch_shape_text(3, enqueued->shape.local, text);
     xsp_span_tag_string(span, "block", text);
   }
 }
@@ -98,7 +97,7 @@ static void note_error(struct device *device, double error_ns)
     ;
 }
 
-static void publish(const struct pending *pending, cl_event event)
+static void publish(const struct enqueued *enqueued, cl_event event)
 {
   uint64_t now = xsp_clock_ticks();
   uint64_t queued = event_time(event, CL_PROFILING_COMMAND_QUEUED);
@@ -108,31 +107,31 @@ static void publish(const struct pending *pending, cl_event event)
     count(&without_times);
     return;
   }
-  struct device *device = pending->queue->device;
+  struct device *device = enqueued->queue->device;
   struct device_clock *clock = &device->clock;
   struct xsp_interval interval = {.size = sizeof interval,
                                   .kind = XSP_KIND_EXECUTION,
                                   .clock = XSP_CLOCK_TICKS,
-                                  .correlation_id = pending->correlation_id};
+                                  .correlation_id = enqueued->correlation_id};
   double start_error = 0, end_error = 0;
   calibrate_by_host_clock(device, now);
   if (queued != 0 && queued <= start)
-    device_clock_observe(clock, &(struct clock_observation){queued, pending->before, queued, pending->after});
+    device_clock_observe(clock, &(struct clock_observation){queued, enqueued->before, queued, enqueued->after});
   interval.end = device_clock_ticks(clock, end, &end_error);
   // Where the device did not note when it was queued, or its clock has moved since: it ran between call and callback.
   if (queued == 0 || queued > start || interval.end > now) {
-    device_clock_observe(clock, &(struct clock_observation){start, pending->before, end, now});
+    device_clock_observe(clock, &(struct clock_observation){start, enqueued->before, end, now});
     interval.end = device_clock_ticks(clock, end, &end_error);
   }
   interval.start = device_clock_ticks(clock, start, &start_error);
   if (interval.end < interval.start) // a correction lies between the two
     interval.end = interval.start;
   note_error(device, start_error > end_error ? start_error : end_error);
-  interval.track = queue_track(pending->queue, interval.start, interval.end);
-  struct xsp_span span = xsp_span_emit(pending->site, &interval);
+  interval.track = queue_track(enqueued->queue, interval.start, interval.end);
+  struct xsp_span span = xsp_span_emit(enqueued->site, &interval);
   if (span.start == 0)
     return;
-  tag_execution(pending, &span);
+  tag_execution(enqueued, &span);
   count(&executions);
 }
 
@@ -141,11 +140,11 @@ static void CL_CALLBACK completed(cl_event event, cl_int status, void *data)
   int saved_errno = errno;
   struct pending *pending = data;
   if (status == CL_COMPLETE)
-    publish(pending, event);
+    publish(&pending->enqueued, event);
   else
     count(&failed);
-  if (pending->injected != NULL)
-    layer_next.clReleaseEvent(pending->injected);
+  if (pending->enqueued.injected != NULL)
+    layer_next.clReleaseEvent(pending->enqueued.injected);
   if (!pending->is_awaited || !serial_report(pending))
     pending_give(pending);
   drain_finished();
@@ -157,27 +156,23 @@ static cl_event *begin(struct command *command, struct xsp_site *launch, struct 
                        cl_command_queue queue, cl_event *event)
 {
   command->event = event;
-  command->injected = NULL;
   command->is_watched = false;
-  command->before = 0;
   if (commands_serialize)
     serial_enter();
   command->span = xsp_span_start(launch);
   if (command->span.start == 0 && !commands_serialize)
     return event;
-  command->queue = queue_of(queue);
   command->is_watched = true;
-  command->site = execution;
-  command->bytes = BYTES_UNKNOWN;
-  command->shape = NULL;
-  command->shape_is_region = false;
-  if (command->event == NULL && command->queue != NULL && (command->queue->has_times || commands_serialize))
-    command->event = &command->injected;
+  struct enqueued *enqueued = &command->enqueued;
+  *enqueued = (struct enqueued){.queue = queue_of(queue)};
+  if (event == NULL && enqueued->queue != NULL && (enqueued->queue->has_times || commands_serialize))
+    command->event = &enqueued->injected;
   if (command->span.start != 0) {
-    command->correlation_id = __atomic_fetch_add(&next_correlation, 1, __ATOMIC_RELAXED);
-    xsp_span_correlate(&command->span, XSP_KIND_LAUNCH, command->correlation_id);
+    enqueued->site = execution;
+    enqueued->correlation_id = __atomic_fetch_add(&next_correlation, 1, __ATOMIC_RELAXED);
+    xsp_span_correlate(&command->span, XSP_KIND_LAUNCH, enqueued->correlation_id);
   }
-  command->before = xsp_clock_ticks();
+  enqueued->before = xsp_clock_ticks();
   return command->event;
 }
 
@@ -199,28 +194,20 @@ cl_event *command_begin_kernel(struct command *command, enum command_kind kind, 
       kind == COMMAND_clEnqueueNDRangeKernel && kernel->launch != NULL ? kernel->launch : &command_launch_sites[kind];
   cl_event *to_driver = begin(command, launch, site, queue, event);
   if (!has_tags && command->is_watched)
-    command->shape = shape;
+    command->enqueued.shape = *shape;
   errno = saved_errno;
   return to_driver;
 }
 
 // True where `completed` will be called for the command; it may have been, then.
-static bool follow(const struct command *command, uint64_t after)
+static bool follow(const struct command *command)
 {
   struct pending *pending = pending_take();
   if (pending == NULL) {
     count(&lost);
     return false;
   }
-  pending->queue = command->queue;
-  pending->site = command->span.start != 0 ? command->site : NULL;
-  pending->correlation_id = command->correlation_id;
-  pending->before = command->before;
-  pending->after = after;
-  pending->bytes = command->bytes;
-  pending->injected = command->injected;
-  pending->shape = command->shape != NULL ? *command->shape : (struct launch_shape){0};
-  pending->shape_is_region = command->shape_is_region;
+  pending->enqueued = command->enqueued;
   pending->is_awaited = commands_serialize;
   __atomic_store_n(&pending->state, PENDING_RUNNING, __ATOMIC_RELAXED);
   drain_started();
@@ -231,20 +218,21 @@ static bool follow(const struct command *command, uint64_t after)
     return false;
   }
   if (commands_serialize)
-    serial_wait(pending, command->queue->handle);
+    serial_wait(pending, command->enqueued.queue->handle);
   return true;
 }
 
 static void end_watched(struct command *command, cl_int error, uint64_t bytes)
 {
-  uint64_t after = xsp_clock_ticks();
+  struct enqueued *enqueued = &command->enqueued;
+  enqueued->after = xsp_clock_ticks();
+  enqueued->bytes = bytes;
   if (error != CL_SUCCESS)
     xsp_span_tag_int(&command->span, "error", error);
   xsp_span_finish(&command->span);
-  command->bytes = bytes;
-  if (error != CL_SUCCESS || command->queue == NULL)
+  if (error != CL_SUCCESS || enqueued->queue == NULL)
     return;
-  if (!command->queue->has_times && !commands_serialize) {
+  if (!enqueued->queue->has_times && !commands_serialize) {
     count(&without_times);
     return;
   }
@@ -252,10 +240,10 @@ static void end_watched(struct command *command, cl_int error, uint64_t bytes)
   if (command->event == NULL || *command->event == NULL || layer_next.clSetEventCallback == NULL)
     count(&lost);
   else
-    is_followed = follow(command, after);
-  if (!is_followed && command->injected != NULL)
-    layer_next.clReleaseEvent(command->injected);
-  calibrate_by_timer(command->queue->device, after);
+    is_followed = follow(command);
+  if (!is_followed && enqueued->injected != NULL)
+    layer_next.clReleaseEvent(enqueued->injected);
+  calibrate_by_timer(enqueued->queue->device, enqueued->after);
 }
 
 cl_int command_end(struct command *command, cl_int error, uint64_t bytes)

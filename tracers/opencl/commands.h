@@ -4,26 +4,16 @@
 #ifndef XSP_TRACERS_OPENCL_COMMANDS_H
 #define XSP_TRACERS_OPENCL_COMMANDS_H
 
-#include "tracers/opencl/kernels.h"
-#include "tracers/opencl/queues.h"
+#include "tracers/opencl/pending.h"
 
 #define COMMAND_KIND(function, ...) COMMAND_##function,
 enum command_kind { LAYER_COMMANDS(COMMAND_KIND) COMMAND_KINDS };
 
-#define BYTES_UNKNOWN UINT64_MAX
-
 struct command { // on the stack of the function that the program called
   struct xsp_span span;
-  struct queue *queue; // NULL: not known
-  cl_event *event;     // where the driver puts the event
-  cl_event injected;
-  struct xsp_site *site; // of the execution
-  uint64_t correlation_id;
-  uint64_t before;
-  uint64_t bytes;
-  const struct launch_shape *shape; // NULL: the site has its tags
-  bool shape_is_region;
-  bool is_watched; // something is to be done after the call
+  cl_event *event; // where the driver puts the event
+  struct enqueued enqueued;
+  bool is_watched; // something is to be done after the call; else `enqueued` is not set
 };
 
 extern struct xsp_site command_launch_sites[COMMAND_KINDS];

@@ -160,7 +160,6 @@ static void put_middle(struct device_clock *clock, const struct clock_knot *knot
 
 static void observe(struct device_clock *clock, const struct clock_observation *seen)
 {
-  clock->observations++;
   if (clock->count == 0) { // the first: its middle
     double half = (double)(seen->ticks_high - seen->ticks_low) / 2;
     clock->lower = -half;
@@ -179,7 +178,6 @@ static void observe(struct device_clock *clock, const struct clock_observation *
   narrow(clock, seen->device_low, lower, upper);
   if (lower > 0 || upper < 0) { // the map is proved wrong
     double size = lower > 0 ? lower : -upper;
-    clock->steps++;
     clock->step_ticks = size > clock->step_ticks ? size : clock->step_ticks;
     put_middle(clock, &newest, seen->device_low);
   } else if (seen->device_low - clock->window_device >= clock->window_ns) {

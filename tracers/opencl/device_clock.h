@@ -25,18 +25,16 @@ struct device_clock {
   uint64_t count;                      // atomic; 0: nothing is known yet
   double first_rate;                   // as given at the start
   // ---- the rest belongs to whoever holds is_busy
-  uint32_t is_busy;
-  uint32_t reserved;
+  uint32_t is_busy;            // atomic
   double rate, rate_error;     // relative
   double rate_error_least;     // it may change by so much while nobody looks
   struct clock_knot anchor[2]; // what the rate is measured from, and what comes next
   double anchor_error[2];      // ticks
   double lower, upper;         // how many ticks the map is to be raised at least and at most, as of bound_device
   uint64_t bound_device;
-  uint64_t window_device;       // where the window began
-  uint64_t window_ns;           // its length
-  double step_ticks;            // the greatest correction that an observation forced
-  uint64_t observations, steps; // how many there were
+  uint64_t window_device; // where the window began
+  uint64_t window_ns;     // its length
+  double step_ticks;      // the greatest correction that an observation forced
 };
 
 struct clock_observation {

@@ -5,6 +5,7 @@
 // (a compiler's) while a command runs, and waiting after those were destroyed made such a program crash (measured).
 #include "tracers/opencl/drain.h"
 
+#include "base/clock.h"
 #include "tracers/opencl/layer.h"
 #include "tracers/opencl/queues.h"
 
@@ -13,7 +14,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 static uint32_t in_flight;  // atomic, futex
@@ -21,13 +21,6 @@ static uint32_t is_awaited; // atomic
 static uint64_t longest = UINT64_C(2000000000), waited;
 static pid_t owner; // the process whose main thread waits; 0: none yet
 static _Thread_local bool is_registered_here;
-
-static uint64_t now_ns(void)
-{
-  struct timespec now = {0, 0};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 // The child of a fork has none of the driver's threads: nothing that its parent waits for will come. What it enqueues
 // itself is waited for when its only thread ends, as in its parent.
@@ -100,10 +93,10 @@ void drain_wait(void)
 {
   if (getpid() != owner || drain_in_flight() == 0 || waited >= longest)
     return;
-  uint64_t begin = now_ns(), limit = longest - waited;
+  uint64_t begin = clock_now_ns(CLOCK_MONOTONIC), limit = longest - waited;
   __atomic_store_n(&is_awaited, 1, __ATOMIC_SEQ_CST);
   flush_aside();
-  for (uint64_t spent = 0; spent < limit; spent = now_ns() - begin) {
+  for (uint64_t spent = 0; spent < limit; spent = clock_now_ns(CLOCK_MONOTONIC) - begin) {
     uint32_t count = __atomic_load_n(&in_flight, __ATOMIC_ACQUIRE);
     if (count == 0)
       break;
@@ -112,7 +105,7 @@ void drain_wait(void)
     syscall(SYS_futex, &in_flight, FUTEX_WAIT_PRIVATE, count, &pause, NULL, 0);
   }
   __atomic_store_n(&is_awaited, 0, __ATOMIC_RELAXED);
-  waited += now_ns() - begin;
+  waited += clock_now_ns(CLOCK_MONOTONIC) - begin;
 }
 
 // glibc: calls `function` when the calling thread ends, or first of all when it calls exit.

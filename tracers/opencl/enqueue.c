@@ -43,11 +43,9 @@ static cl_int end_image(struct command *command, cl_int error, cl_mem image, con
 {
   if (!command->is_watched)
     return command_end(command, error, BYTES_UNKNOWN);
-  struct launch_shape shape;
   size_t element = 0;
-  launch_shape_set(&shape, 3, region, NULL);
-  command->shape = &shape;
-  command->shape_is_region = true;
+  launch_shape_set(&command->enqueued.shape, 3, region, NULL);
+  command->enqueued.shape_is_region = true;
   bool has_size = layer_next.clGetImageInfo != NULL &&
                   layer_next.clGetImageInfo(image, CL_IMAGE_ELEMENT_SIZE, sizeof element, &element, NULL) == CL_SUCCESS;
   return command_end(command, error, has_size && element != 0 ? region_bytes(region, element) : BYTES_UNKNOWN);

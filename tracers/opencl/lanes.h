@@ -14,11 +14,10 @@ struct lane_interval {
   uint64_t start, end;
 };
 struct lane {
-  uint32_t is_busy; // atomic: somebody looks at what follows
-  uint32_t count;   // of recent
-  uint64_t floor;   // everything before it is taken
-  uint32_t track;   // atomic; the owner's, 0: none yet
-  uint32_t reserved;
+  uint32_t is_busy;                         // atomic: somebody looks at what follows
+  uint32_t count;                           // of recent
+  uint64_t floor;                           // everything before it is taken
+  uint32_t track;                           // atomic; the owner's, 0: none yet
   struct lane_interval recent[LANE_RECENT]; // by time, disjoint
 };
 struct lanes {

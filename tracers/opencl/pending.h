@@ -7,19 +7,25 @@
 #include "tracers/opencl/kernels.h"
 #include "tracers/opencl/queues.h"
 
-struct pending {
-  uint32_t index; // its own place in the pool; set once
-  uint32_t next;  // atomic: free list
-  struct queue *queue;
+#define BYTES_UNKNOWN UINT64_MAX
+
+struct enqueued {      // what a command's execution is published with
+  struct queue *queue; // NULL: not known
   struct xsp_site *site;
   uint64_t correlation_id;
   uint64_t before, after;    // ticks around the call that enqueued it
-  uint64_t bytes;            // UINT64_MAX: not known or nothing to say
+  uint64_t bytes;            // BYTES_UNKNOWN: or not a copy
   cl_event injected;         // ours to release; NULL: the program's event
-  struct launch_shape shape; // where the site has no tags for it
+  struct launch_shape shape; // dimensions 0: the site has its tags
   bool shape_is_region;      // of an image
-  bool is_awaited;           // a thread waits for it (XSP_SERIALIZE) and gives it back, unless it gave up
-  uint32_t state;            // atomic, enum pending_state
+};
+
+struct pending {
+  uint32_t index; // its own place in the pool; set once
+  uint32_t next;  // atomic: free list
+  struct enqueued enqueued;
+  bool is_awaited; // a thread waits for it (XSP_SERIALIZE) and gives it back, unless it gave up
+  uint32_t state;  // atomic, enum pending_state
 };
 enum pending_state { PENDING_RUNNING, PENDING_DONE, PENDING_ABANDONED };
 

@@ -41,11 +41,11 @@ static void *take_and_give(void *argument)
     struct pending *mine[AT_A_TIME];
     for (int i = 0; i < AT_A_TIME; i++) {
       mine[i] = pending_take();
-      if (mine[i] == NULL || __atomic_fetch_add(&mine[i]->bytes, 1, __ATOMIC_RELAXED) != 0)
+      if (mine[i] == NULL || __atomic_fetch_add(&mine[i]->enqueued.bytes, 1, __ATOMIC_RELAXED) != 0)
         return (void *)1; // somebody else has it
     }
     for (int i = 0; i < AT_A_TIME; i++) {
-      __atomic_fetch_sub(&mine[i]->bytes, 1, __ATOMIC_RELAXED);
+      __atomic_fetch_sub(&mine[i]->enqueued.bytes, 1, __ATOMIC_RELAXED);
       pending_give(mine[i]);
     }
   }

@@ -151,10 +151,7 @@ static struct queue *adopt(cl_command_queue handle)
       layer_next.clGetCommandQueueInfo(handle, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL) != CL_SUCCESS)
     return NULL; // no queue: the driver will say so
   know_queue(handle, context, device, properties, properties, NULL);
-  struct queue *queue = table_get(&queues, handle);
-  if (queue != NULL)
-    queue->is_adopted = true;
-  return queue;
+  return table_get(&queues, handle);
 }
 
 struct queue *queue_of(cl_command_queue handle)
@@ -184,7 +181,6 @@ uint16_t queue_track(struct queue *queue, uint64_t start, uint64_t end)
   uint32_t number = 0;
   struct lane *lane = lanes_take(&queue->lanes, start, end, &number);
   if (lane == NULL) {
-    __atomic_add_fetch(&queue->unplaced, 1, __ATOMIC_RELAXED);
     lane = __atomic_load_n(&queue->lanes.lane[0], __ATOMIC_ACQUIRE);
     if (lane == NULL)
       return 0;

@@ -32,10 +32,7 @@ struct queue {
   cl_command_queue_properties added; // what the program did not ask for
   cl_command_queue_properties removed;
   bool has_times;      // its events have profiling information
-  bool is_adopted;     // made without this layer
-  bool has_properties; // made by clCreateCommandQueueWithProperties
   uint32_t references; // atomic: the program's
-  uint32_t unplaced;   // atomic: executions that found no lane
   uint32_t property_count;
   cl_queue_properties *properties; // the program's, with the 0 at the end; NULL: none
   struct lanes lanes;

@@ -3,11 +3,12 @@
 // on commands being asynchronous must still end.
 #include "tracers/opencl/serial.h"
 
+#include "base/clock.h"
+
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #define LONGEST_NS UINT64_C(60000000000)
@@ -16,13 +17,6 @@
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local bool holds, is_in_callback;
 static int64_t open_user_events; // atomic: created and not yet set
-
-static uint64_t now_ns(void)
-{
-  struct timespec now = {0, 0};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static uint64_t longest_wait_ns(void)
 {
@@ -77,11 +71,11 @@ bool serial_report(struct pending *pending)
 
 void serial_wait(struct pending *pending, cl_command_queue queue)
 {
-  uint64_t begin = now_ns(), spent = 0;
+  uint64_t begin = clock_now_ns(CLOCK_MONOTONIC), spent = 0;
   if (queue != NULL && layer_next.clFlush != NULL && !is_in_callback)
     layer_next.clFlush(queue);
   while (!is_in_callback && __atomic_load_n(&pending->state, __ATOMIC_ACQUIRE) == PENDING_RUNNING &&
-         (spent = now_ns() - begin) < longest_wait_ns()) {
+         (spent = clock_now_ns(CLOCK_MONOTONIC) - begin) < longest_wait_ns()) {
     const struct timespec pause = {0, 10000000}; // looks at user events meanwhile
     syscall(SYS_futex, &pending->state, FUTEX_WAIT_PRIVATE, PENDING_RUNNING, &pause, NULL, 0);
   }
