@@ -41,6 +41,8 @@ const struct annotation *annotation_find(struct annotation_domain *domain, const
                                          size_t length);
 // The same for a text that ends with a NUL: a text seen before at the same address is not measured first.
 const struct annotation *annotation_find_text(struct annotation_domain *domain, const char *category, const char *text);
+// "frame 4711" as "frame #": each run of digits becomes one sign. Returns the length, at most `size`; writes no NUL.
+size_t annotation_without_numbers(const char *text, size_t length, char *reduced, size_t size);
 // Nothing of this tracer is recorded now and no range could change that: texts need not be looked up.
 bool annotations_are_off(void);
 

@@ -3,6 +3,7 @@
 // Called once a range. What is kept is bounded: beyond it texts share the site of what they are without their numbers.
 //
 //   one mapping:  | 65,536 pointers, by hash | copies of texts, one behind the other →              |
+#include "tracers/annotations/guest_table.h"
 #include "tracers/annotations/state.h"
 
 #include <errno.h>
@@ -17,8 +18,8 @@
 
 struct mapping {
   uint64_t bytes;
-  uint64_t used;                             // atomic
-  struct annotation_text *slot[TABLE_SLOTS]; // atomic
+  uint64_t used;           // atomic
+  void *slot[TABLE_SLOTS]; // atomic: struct annotation_text, by hash
   char copies[];
 };
 static struct mapping *mapping; // atomic
@@ -34,6 +35,7 @@ struct key {
   size_t length;
   enum annotation_text_kind kind;
   uint8_t level;
+  uint32_t hash; // look_up sets it
 };
 
 static struct mapping *texts(void)
@@ -98,23 +100,20 @@ static bool same_category(const struct annotation_text *known, const char *categ
   return strcmp(known->category, category) == 0;
 }
 
-static bool is_key_of(const struct annotation_text *known, const struct key *key, uint32_t hash)
+static bool is_key_of(const void *entry, const void *wanted)
 {
-  return known->hash == hash && known->kind == key->kind && known->level == key->level &&
+  const struct annotation_text *known = entry;
+  const struct key *key = wanted;
+  return known->hash == key->hash && known->kind == key->kind && known->level == key->level &&
          known->domain == key->domain && known->length == key->length && same_category(known, key->category) &&
          memcmp(known->text, key->text, key->length) == 0;
 }
 
-static const struct annotation_text *look_up(const struct key *key, uint32_t hash)
+static const struct annotation_text *look_up(struct key *key)
 {
   const struct mapping *all = __atomic_load_n(&mapping, __ATOMIC_ACQUIRE);
-  if (all == NULL)
-    return NULL;
-  for (uint32_t place = hash;; place++) { // ends: not all slots are ever taken
-    const struct annotation_text *known = __atomic_load_n(&all->slot[place % TABLE_SLOTS], __ATOMIC_ACQUIRE);
-    if (known == NULL || is_key_of(known, key, hash))
-      return known;
-  }
+  key->hash = hash_key(key);
+  return all == NULL ? NULL : guest_find(all->slot, TABLE_SLOTS, key->hash, is_key_of, key);
 }
 
 // ---- making
@@ -154,8 +153,7 @@ static bool has_session(void)
 }
 
 // NULL: no room, or no session (then it is asked for again next time).
-static const struct annotation_text *make(const struct key *key, uint32_t hash, const struct range *range,
-                                          uint32_t texts_most)
+static const struct annotation_text *make(const struct key *key, const struct range *range, uint32_t texts_most)
 {
   struct mapping *all = texts();
   if (all == NULL || __atomic_load_n(&count, __ATOMIC_RELAXED) >= texts_most || !has_session())
@@ -168,7 +166,7 @@ static const struct annotation_text *make(const struct key *key, uint32_t hash, 
   if (fresh == NULL)
     return NULL;
   fresh->domain = key->domain;
-  fresh->hash = hash;
+  fresh->hash = key->hash;
   fresh->length = (uint32_t)key->length;
   fresh->kind = (uint8_t)key->kind;
   fresh->level = key->level;
@@ -184,52 +182,42 @@ static const struct annotation_text *make(const struct key *key, uint32_t hash, 
   if (key->kind == ANNOTATION_TEXT_EXACT && key->category == NULL && !fresh->annotation.is_capture_range &&
       fresh->annotation.site != NULL)
     fresh->plain_domain = key->domain;
-  for (uint32_t place = hash;; place++) {
-    struct annotation_text *known = NULL;
-    if (__atomic_compare_exchange_n(&all->slot[place % TABLE_SLOTS], &known, fresh, false, __ATOMIC_RELEASE,
-                                    __ATOMIC_ACQUIRE)) {
-      __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
-      return fresh;
-    }
-    if (is_key_of(known, key, hash)) // another thread was faster; the copy stays, unused
-      return known;
-  }
+  // Where another thread was faster, the copy stays, unused.
+  return guest_add(all->slot, TABLE_SLOTS, &count, key->hash, is_key_of, key, fresh);
 }
 
 // ---- finding
-// Each run of digits becomes one '#'. The result is at most as long.
-static size_t without_numbers(const char *text, size_t length, char *reduced, size_t size)
+size_t annotation_without_numbers(const char *text, size_t length, char *reduced, size_t size)
 {
   size_t to = 0;
+  bool was_digit = false;
   for (size_t i = 0; i < length && to < size; i++) {
     bool is_digit = text[i] >= '0' && text[i] <= '9';
-    if (is_digit && to > 0 && reduced[to - 1] == '#' && text[i - 1] != '#')
-      continue;
-    reduced[to++] = is_digit ? '#' : text[i];
+    if (!is_digit || !was_digit)
+      reduced[to++] = is_digit ? '#' : text[i];
+    was_digit = is_digit;
   }
   return to;
 }
 
 static const struct annotation *find_or_make(struct key *key, const struct range *range)
 {
-  uint32_t hash = hash_key(key);
-  const struct annotation_text *found = look_up(key, hash);
+  const struct annotation_text *found = look_up(key);
   if (found == NULL)
-    found = make(key, hash, range, EXACT_MOST);
+    found = make(key, range, EXACT_MOST);
   if (found != NULL)
     return &found->annotation;
   if (!has_session())
     return &not_recorded;
   char reduced[512];
   struct key shared = *key;
-  shared.length = without_numbers(key->text, key->length, reduced, sizeof reduced);
+  shared.length = annotation_without_numbers(key->text, key->length, reduced, sizeof reduced);
   shared.text = reduced;
   if (key->kind == ANNOTATION_TEXT_EXACT)
     shared.kind = ANNOTATION_TEXT_REDUCED;
   shared.level = (uint8_t)range->level;
-  hash = hash_key(&shared);
-  found = look_up(&shared, hash);
-  if (found == NULL && (found = make(&shared, hash, range, TEXTS_MOST)) != NULL)
+  found = look_up(&shared);
+  if (found == NULL && (found = make(&shared, range, TEXTS_MOST)) != NULL)
     tell(1, "more than 32,768 different texts: new ones share a name with '#' for their numbers");
   if (found != NULL)
     return &found->annotation;
@@ -246,7 +234,7 @@ const struct annotation *annotation_find_kind(struct annotation_domain *domain, 
                                               size_t length, enum annotation_text_kind kind)
 {
   int saved_errno = errno;
-  struct key key = {domain, category, text, usable_length(text, length), kind, 0};
+  struct key key = {domain, category, text, usable_length(text, length), kind, 0, 0};
   struct range plain = {.level = XSP_LEVEL_APPLICATION};
   const struct annotation *found = find_or_make(&key, &plain);
   errno = saved_errno;
@@ -268,7 +256,7 @@ static const struct annotation_text *guess_operator(struct key key)
   key.length = (size_t)(comma - key.text);
   key.kind = ANNOTATION_TEXT_VARYING;
   key.level = XSP_LEVEL_LAYER;
-  return look_up(&key, hash_key(&key));
+  return look_up(&key);
 }
 
 static void remember_reading(const struct annotation *found, const char *text, size_t length, const struct range *range)
@@ -314,10 +302,10 @@ static const struct annotation *find_range(struct annotation_domain *domain, con
                                            size_t length, const struct annotation_text **cached)
 {
   int saved_errno = errno;
-  struct key key = {domain, category, text, usable_length(text, length), ANNOTATION_TEXT_EXACT, 0};
+  struct key key = {domain, category, text, usable_length(text, length), ANNOTATION_TEXT_EXACT, 0, 0};
   const struct annotation *found = NULL;
   if (memchr(text, ',', key.length) == NULL) { // then it has no varying tags, and may be known
-    const struct annotation_text *known = look_up(&key, hash_key(&key));
+    const struct annotation_text *known = look_up(&key);
     if (known != NULL)
       found = &known->annotation;
   }

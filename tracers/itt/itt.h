@@ -59,7 +59,6 @@ struct itt_name {
     struct itt_string string;
     struct itt_counter counter;
   } shared;
-  struct itt_name *next; // in its bucket
   uint64_t hash;
   uint32_t number;       // ITT_NAME_EVENT, ITT_NAME_MARK: what the module sees; from 1
   uint32_t kind, length; // bytes of `text`

@@ -5,19 +5,20 @@
 #include "tracers/itt/itt.h"
 
 #include "base/hash.h"
+#include "tracers/annotations/guest_table.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define BUCKETS 16384u     // power of two
+#define SLOTS (UINT32_C(1) << 17)
 #define NAMES_MOST 65536u  // texts that are kept as they are
 #define REDUCED_MOST 8192u // and those that stand for many
 #define NUMBERS_MOST 4096u
 #define TEXT_MOST 65535u
 #define USES_MOST 16 // domains that a string remembers
 
-static struct itt_name *buckets[BUCKETS];       // atomic
+static void *slots[SLOTS];                      // atomic: struct itt_name, by hash
 static uint32_t name_count;                     // atomic
 static struct itt_name *numbered[NUMBERS_MOST]; // atomic; events and marks, by number - 1
 static uint32_t number_count;                   // atomic
@@ -54,20 +55,14 @@ static struct key key_of(enum itt_name_kind kind, const char *text, const char *
   return key;
 }
 
-static bool is_key_of(const struct itt_name *name, const struct key *key)
+static bool is_key_of(const void *entry, const void *wanted)
 {
+  const struct itt_name *name = entry;
+  const struct key *key = wanted;
   return name->hash == key->hash && name->kind == key->kind && name->length == key->length &&
          (key->kind != ITT_NAME_COUNTER || name->shared.counter.type == key->type) &&
          memcmp(name->text, key->text, key->length) == 0 && strlen(name->second) == key->second_length &&
          memcmp(name->second, key->second, key->second_length) == 0;
-}
-
-static struct itt_name *find(struct itt_name *from, const struct itt_name *until, const struct key *key)
-{
-  for (struct itt_name *name = from; name != until; name = name->next)
-    if (is_key_of(name, key))
-      return name;
-  return NULL;
 }
 
 static void fill(struct itt_name *name, const struct key *key)
@@ -105,55 +100,35 @@ static void number(struct itt_name *name)
     __atomic_store_n(&numbered[place], name, __ATOMIC_RELEASE);
 }
 
-// "frame 4711" as "frame #": each run of digits becomes one sign.
-static struct key reduced_key(const struct key *key, char reduced[256])
+static struct itt_name *find_or_make(const struct key *key, uint32_t most)
 {
-  size_t to = 0;
-  for (size_t i = 0; i < key->length && to < 255; i++) {
-    bool is_digit = key->text[i] >= '0' && key->text[i] <= '9';
-    if (!is_digit || i == 0 || key->text[i - 1] < '0' || key->text[i - 1] > '9')
-      reduced[to++] = is_digit ? '#' : key->text[i];
-  }
-  reduced[to] = '\0';
-  return key_of(key->kind, reduced, key->second, key->type);
-}
-
-static struct itt_name *find_or_make(const struct key *key, bool is_reduced)
-{
-  struct itt_name **bucket = &buckets[key->hash & (BUCKETS - 1)];
-  struct itt_name *first = __atomic_load_n(bucket, __ATOMIC_ACQUIRE), *known = find(first, NULL, key);
-  if (known != NULL)
+  uint32_t place = (uint32_t)key->hash;
+  struct itt_name *known = guest_find(slots, SLOTS, place, is_key_of, key);
+  if (known != NULL || __atomic_load_n(&name_count, __ATOMIC_RELAXED) >= most)
     return known;
-  if (__atomic_load_n(&name_count, __ATOMIC_RELAXED) >= (is_reduced ? NAMES_MOST + REDUCED_MOST : NAMES_MOST)) {
-    char reduced[256];
-    if (is_reduced)
-      return NULL;
-    itt_lose(ITT_LOSS_NAME);
-    struct key other = reduced_key(key, reduced);
-    return find_or_make(&other, true);
-  }
-  __atomic_add_fetch(&name_count, 1, __ATOMIC_RELAXED);
   struct itt_name *fresh = calloc(1, sizeof *fresh + key->length + key->second_length + 2);
   if (fresh == NULL)
     return NULL;
   fill(fresh, key);
-  fresh->next = first;
-  while (!__atomic_compare_exchange_n(bucket, &fresh->next, fresh, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE)) {
-    known = find(fresh->next, first, key); // another thread was faster
-    if (known != NULL) {
-      free(fresh);
-      return known;
-    }
-    first = fresh->next;
-  }
-  return fresh;
+  known = guest_add(slots, SLOTS, &name_count, place, is_key_of, key, fresh);
+  if (known != fresh)
+    free(fresh);
+  return known;
 }
 
 struct itt_name *itt_name(enum itt_name_kind kind, const char *text, const char *second, int type)
 {
   int saved_errno = errno;
   struct key key = key_of(kind, text, second, type);
-  struct itt_name *name = find_or_make(&key, false);
+  struct itt_name *name = find_or_make(&key, NAMES_MOST);
+  if (name == NULL) { // too many, or no memory
+    char reduced[256];
+    size_t length = annotation_without_numbers(text, key.length, reduced, sizeof reduced - 1);
+    reduced[length] = '\0';
+    itt_lose(ITT_LOSS_NAME);
+    key = key_of(kind, reduced, second, type);
+    name = find_or_make(&key, NAMES_MOST + REDUCED_MOST);
+  }
   bool wants_number = kind == ITT_NAME_EVENT || kind == ITT_NAME_MARK;
   if (wants_number && name != NULL && __atomic_load_n(&name->number, __ATOMIC_ACQUIRE) == 0)
     number(name);

@@ -3,6 +3,7 @@
 #include "tracers/nvtx/handles.h"
 
 #include "base/hash.h"
+#include "tracers/annotations/guest_table.h"
 #include "tracers/nvtx/text.h"
 
 #include <stdio.h>
@@ -13,14 +14,11 @@
 #define STRING_SLOTS (UINT32_C(1) << 16)
 #define STRINGS_MOST (UINT32_C(1) << 15)
 #define MORE (UINT32_C(1) << 13) // strings that stand for many
-#define CATEGORY_SLOTS 4096u
-#define CATEGORIES_MOST 3072u
-#define THREAD_NAMES_MOST 256u
 
 // ---- memory
 struct copies {
-  uint64_t used;                                // atomic: of `bytes`
-  const struct nvtx_string *slot[STRING_SLOTS]; // atomic, by hash
+  uint64_t used;            // atomic: of `bytes`
+  void *slot[STRING_SLOTS]; // atomic: struct nvtx_string, by hash
   char bytes[];
 };
 void *handles_memory;         // struct copies
@@ -59,52 +57,35 @@ struct annotation_domain *domain_create_wide(const wchar_t *name)
 }
 
 // ---- registered strings
-static uint32_t hash_string(const struct annotation_domain *domain, const char *text, size_t length)
-{
-  return (uint32_t)hash_text(text, length, (uint64_t)(uintptr_t)domain);
-}
+struct string_key {
+  struct annotation_domain *domain;
+  const char *text;
+  size_t length;
+};
 
-static bool same_string(const struct nvtx_string *known, const struct annotation_domain *domain, const char *text,
-                        size_t length)
+static bool same_string(const void *entry, const void *wanted)
 {
-  return known->domain == domain && known->length == length && memcmp(known->text, text, length) == 0;
-}
-
-static struct nvtx_string *new_string(struct annotation_domain *domain, const char *text, size_t length, uint32_t most)
-{
-  struct nvtx_string *fresh = NULL;
-  if (__atomic_load_n(&string_count, __ATOMIC_RELAXED) < most)
-    fresh = handles_reserve(sizeof *fresh + length + 1);
-  if (fresh == NULL)
-    return NULL;
-  fresh->domain = domain;
-  fresh->length = (uint32_t)length;
-  memcpy(fresh->text, text, length);
-  fresh->annotation = annotation_find(domain, NULL, fresh->text, length);
-  fresh->is_plain =
-      fresh->annotation->site != NULL && !fresh->annotation->has_varying_tags && !fresh->annotation->is_capture_range;
-  return fresh;
+  const struct nvtx_string *known = entry;
+  const struct string_key *key = wanted;
+  return known->domain == key->domain && known->length == key->length &&
+         memcmp(known->text, key->text, key->length) == 0;
 }
 
 // NULL: there are `most` already.
-static const struct nvtx_string *find_or_make(struct copies *all, struct annotation_domain *domain, const char *text,
-                                              size_t length, uint32_t most)
+static const struct nvtx_string *find_or_make(struct copies *all, struct string_key key, uint32_t most)
 {
-  struct nvtx_string *fresh = NULL;
-  for (uint32_t place = hash_string(domain, text, length);; place++) { // ends: not all slots are ever taken
-    const struct nvtx_string **slot = &all->slot[place % STRING_SLOTS];
-    const struct nvtx_string *known = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
-    if (known == NULL) {
-      if (fresh == NULL && (fresh = new_string(domain, text, length, most)) == NULL)
-        return NULL;
-      if (__atomic_compare_exchange_n(slot, &known, fresh, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE)) {
-        __atomic_add_fetch(&string_count, 1, __ATOMIC_RELAXED);
-        return fresh;
-      }
-    }
-    if (same_string(known, domain, text, length))
-      return known;
-  }
+  uint32_t hash = (uint32_t)hash_text(key.text, key.length, (uint64_t)(uintptr_t)key.domain);
+  struct nvtx_string *string = guest_find(all->slot, STRING_SLOTS, hash, same_string, &key);
+  if (string != NULL || __atomic_load_n(&string_count, __ATOMIC_RELAXED) >= most ||
+      (string = handles_reserve(sizeof *string + key.length + 1)) == NULL)
+    return string;
+  string->domain = key.domain;
+  string->length = (uint32_t)key.length;
+  memcpy(string->text, key.text, key.length);
+  string->annotation = annotation_find(key.domain, NULL, string->text, key.length);
+  string->is_plain = string->annotation->site != NULL && !string->annotation->has_varying_tags &&
+                     !string->annotation->is_capture_range;
+  return guest_add(all->slot, STRING_SLOTS, &string_count, hash, same_string, &key, string);
 }
 
 const struct nvtx_string *string_register(const void *domain_handle, const char *text)
@@ -112,14 +93,16 @@ const struct nvtx_string *string_register(const void *domain_handle, const char 
   static const struct nvtx_string no_room = {.domain = NULL};
   if (text == NULL)
     return NULL;
-  struct annotation_domain *domain = domain_of(domain_handle);
   struct copies *all = all_copies();
-  size_t length = strnlen(text, 65535);
-  const struct nvtx_string *string = all == NULL ? NULL : find_or_make(all, domain, text, length, STRINGS_MOST);
+  struct string_key key = {domain_of(domain_handle), text, strnlen(text, 65535)};
+  const struct nvtx_string *string = all == NULL ? NULL : find_or_make(all, key, STRINGS_MOST);
   if (string == NULL && all != NULL) { // as ranges do: by a text that stands for many
-    const struct annotation *annotation = annotation_find(domain, NULL, text, length);
-    if (annotation->site != NULL)
-      string = find_or_make(all, domain, annotation->site->name, strlen(annotation->site->name), STRINGS_MOST + MORE);
+    const struct annotation *annotation = annotation_find(key.domain, NULL, text, key.length);
+    if (annotation->site != NULL) {
+      key.text = annotation->site->name;
+      key.length = strlen(key.text);
+      string = find_or_make(all, key, STRINGS_MOST + MORE);
+    }
   }
   return string != NULL ? string : &no_room; // a handle like any other; string_of knows that it has no text
 }
@@ -131,43 +114,20 @@ const struct nvtx_string *string_register_wide(const void *domain, const wchar_t
 }
 
 // ---- categories
-struct category {
-  uint64_t key;     // atomic: domain's number + 1 << 32 | category; 0: free
-  const char *name; // atomic; NULL: not yet
-};
-static struct category categories[CATEGORY_SLOTS];
-static uint32_t category_count; // atomic
+static struct guest_map categories = {.capacity = 4096}; // their names
 
-static struct category *find_category(const void *domain, uint32_t category)
+static void **category_place(const void *domain, uint32_t category) // NULL: no room
 {
   uint64_t key = ((uint64_t)domain_number(domain) + 1) << 32 | category;
-  uint32_t place = (uint32_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 40);
-  for (;; place++) { // ends: not all slots are ever taken
-    struct category *slot = &categories[place % CATEGORY_SLOTS];
-    uint64_t known = __atomic_load_n(&slot->key, __ATOMIC_ACQUIRE);
-    if (known == key)
-      return slot;
-    if (known != 0)
-      continue;
-    if (__atomic_load_n(&category_count, __ATOMIC_RELAXED) >= CATEGORIES_MOST)
-      return NULL;
-    if (__atomic_compare_exchange_n(&slot->key, &known, key, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-      __atomic_add_fetch(&category_count, 1, __ATOMIC_RELAXED);
-      return slot;
-    }
-    if (known == key)
-      return slot;
-  }
+  return guest_map_place(&categories, (const void *)key);
 }
 
 void category_name(const void *domain, uint32_t category, const char *name)
 {
-  struct category *slot = name == NULL ? NULL : find_category(domain, category);
-  if (slot == NULL)
-    return;
-  const char *known = __atomic_load_n(&slot->name, __ATOMIC_ACQUIRE);
-  if (known == NULL || strcmp(known, name) != 0)
-    __atomic_store_n(&slot->name, handles_copy(name), __ATOMIC_RELEASE);
+  void **place = name == NULL ? NULL : category_place(domain, category);
+  const char *known = place == NULL ? NULL : __atomic_load_n(place, __ATOMIC_ACQUIRE);
+  if (place != NULL && (known == NULL || strcmp(known, name) != 0))
+    __atomic_store_n(place, handles_copy(name), __ATOMIC_RELEASE);
 }
 
 void category_name_wide(const void *domain, uint32_t category, const wchar_t *name)
@@ -178,27 +138,21 @@ void category_name_wide(const void *domain, uint32_t category, const wchar_t *na
 
 const char *category_of(const void *domain, uint32_t category)
 {
-  if (category == 0)
+  void **place = category == 0 ? NULL : category_place(domain, category);
+  if (place == NULL)
     return NULL;
-  struct category *slot = find_category(domain, category);
-  if (slot == NULL)
-    return NULL;
-  const char *name = __atomic_load_n(&slot->name, __ATOMIC_ACQUIRE);
+  const char *name = __atomic_load_n(place, __ATOMIC_ACQUIRE);
   if (name == NULL) {
     char number[16];
     snprintf(number, sizeof number, "%u", (unsigned)category);
     name = handles_copy(number);
-    __atomic_store_n(&slot->name, name, __ATOMIC_RELEASE);
+    __atomic_store_n(place, name, __ATOMIC_RELEASE);
   }
   return *name == '\0' ? NULL : name;
 }
 
 // ---- threads
-struct thread_entry {
-  uint32_t number;  // atomic; 0: free
-  const char *name; // atomic
-};
-static struct thread_entry threads[THREAD_NAMES_MOST];
+static struct guest_map threads = {.capacity = 512}; // names of threads, by their number
 uint32_t thread_names_given;
 
 void thread_name(uint32_t number, const char *name)
@@ -209,17 +163,11 @@ void thread_name(uint32_t number, const char *name)
     xsp_thread_name(name);
     return;
   }
-  for (uint32_t i = 0; i < THREAD_NAMES_MOST && number != 0; i++) {
-    uint32_t known = __atomic_load_n(&threads[i].number, __ATOMIC_ACQUIRE);
-    if (known == 0 &&
-        __atomic_compare_exchange_n(&threads[i].number, &known, number, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-      known = number;
-    if (known != number)
-      continue;
-    __atomic_store_n(&threads[i].name, handles_copy(name), __ATOMIC_RELEASE);
-    __atomic_add_fetch(&thread_names_given, 1, __ATOMIC_RELEASE);
+  void **place = guest_map_place(&threads, (const void *)(uintptr_t)number);
+  if (place == NULL)
     return;
-  }
+  __atomic_store_n(place, handles_copy(name), __ATOMIC_RELEASE);
+  __atomic_add_fetch(&thread_names_given, 1, __ATOMIC_RELEASE);
 }
 
 void thread_name_wide(uint32_t number, const wchar_t *name)
@@ -230,13 +178,7 @@ void thread_name_wide(uint32_t number, const wchar_t *name)
 
 void thread_take_name(void)
 {
-  uint32_t own = (uint32_t)syscall(SYS_gettid);
-  for (uint32_t i = 0; i < THREAD_NAMES_MOST; i++) {
-    uint32_t known = __atomic_load_n(&threads[i].number, __ATOMIC_ACQUIRE);
-    if (known == 0)
-      return;
-    const char *name = __atomic_load_n(&threads[i].name, __ATOMIC_ACQUIRE);
-    if (known == own && name != NULL)
-      xsp_thread_name(name);
-  }
+  const char *name = guest_map_get(&threads, (const void *)(uintptr_t)syscall(SYS_gettid));
+  if (name != NULL)
+    xsp_thread_name(name);
 }

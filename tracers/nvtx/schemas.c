@@ -2,6 +2,7 @@
 // Registered schemas, enumerations and counters; see schemas.h. Called once a schema by programs, and by decoding.
 #include "tracers/nvtx/schemas.h"
 
+#include "tracers/annotations/guest_table.h"
 #include "tracers/nvtx/handles.h"
 
 #include <string.h>
@@ -19,43 +20,34 @@ struct registered { // immutable
   struct payload_schema schema;
   struct nvtx_counter counter;
 };
-static const struct registered *slots[SLOTS]; // atomic, by hash
-static uint32_t registered_count;             // atomic
-static uint64_t last_id;                      // atomic: of those that we choose
+static void *slots[SLOTS];        // atomic: struct registered, by hash
+static uint32_t registered_count; // atomic
+static uint64_t last_id;          // atomic: of those that we choose
 
-static uint32_t hash(const void *domain, uint64_t id, enum kind kind)
+static uint32_t hash(const struct registered *key)
 {
-  uint64_t word = (id ^ (uint64_t)domain_number(domain) << 48 ^ (uint64_t)kind << 60) * UINT64_C(0x9e3779b97f4a7c15);
-  return (uint32_t)(word >> 40);
+  uint64_t word = key->id ^ (uint64_t)domain_number(key->domain) << 48 ^ (uint64_t)key->kind << 60;
+  return (uint32_t)(word * UINT64_C(0x9e3779b97f4a7c15) >> 40);
 }
 
-static bool is_it(const struct registered *known, const void *domain, uint64_t id, enum kind kind)
+static bool is_same(const void *entry, const void *wanted)
 {
-  return known->id == id && known->kind == kind && domain_number(known->domain) == domain_number(domain);
+  const struct registered *known = entry, *key = wanted;
+  return known->id == key->id && known->kind == key->kind && domain_number(known->domain) == domain_number(key->domain);
 }
 
 static const struct registered *find(const void *domain, uint64_t id, enum kind kind)
 {
-  for (uint32_t place = hash(domain, id, kind);; place++) { // ends: not all slots are ever taken
-    const struct registered *known = __atomic_load_n(&slots[place % SLOTS], __ATOMIC_ACQUIRE);
-    if (known == NULL || is_it(known, domain, id, kind))
-      return known;
-  }
+  const struct registered key = {.domain = domain, .id = id, .kind = kind};
+  return guest_find(slots, SLOTS, hash(&key), is_same, &key);
 }
 
 static uint64_t enter(struct registered *fresh)
 {
   if (__atomic_load_n(&registered_count, __ATOMIC_RELAXED) >= REGISTERED_MOST)
     return 0;
-  for (uint32_t place = hash(fresh->domain, fresh->id, fresh->kind);; place++) {
-    const struct registered *known = NULL;
-    if (__atomic_compare_exchange_n(&slots[place % SLOTS], &known, fresh, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE)) {
-      __atomic_add_fetch(&registered_count, 1, __ATOMIC_RELAXED);
-      return fresh->id;
-    }
-    if (is_it(known, fresh->domain, fresh->id, fresh->kind))
-      return known->id;
-  }
+  guest_add(slots, SLOTS, &registered_count, hash(fresh), is_same, fresh, fresh);
+  return fresh->id;
 }
 
 static uint64_t choose_id(uint64_t wanted, uint64_t static_start, uint64_t dynamic_start)

@@ -4,7 +4,7 @@
 #include "tracers/opencl/kernels.h"
 
 #include "base/hash.h"
-#include "tracers/opencl/table.h"
+#include "tracers/annotations/guest_table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +20,9 @@ struct kernel_shape {
   struct xsp_site *site;
 };
 
-static struct table kernels = {.capacity = UINT32_C(1) << 20};
-static struct kernel *names[NAMES_CAPACITY]; // atomic; by hash of the name, linear probing, never removed
+static struct guest_map kernels = {.capacity = UINT32_C(1) << 20};
+static void *names[NAMES_CAPACITY]; // atomic: struct kernel, by hash of the name
+static uint32_t name_count;         // atomic
 
 static struct kernel unnamed = {.name = "(kernel without a name)"};
 
@@ -50,7 +51,7 @@ static struct kernel *make_kernel(const char *name, uint64_t hash)
   size_t length = strlen(name);
   struct kernel *kernel = calloc(1, sizeof *kernel + length + 1);
   if (kernel == NULL)
-    return NULL;
+    return &unnamed;
   memcpy(kernel + 1, name, length + 1);
   kernel->name = (const char *)(kernel + 1);
   kernel->hash = hash;
@@ -58,25 +59,25 @@ static struct kernel *make_kernel(const char *name, uint64_t hash)
   return kernel;
 }
 
+static bool has_name(const void *kernel, const void *name)
+{
+  return strcmp(((const struct kernel *)kernel)->name, name) == 0;
+}
+
 static struct kernel *kernel_named(const char *name)
 {
   uint64_t hash = hash_text(name, strlen(name), NAME_SEED);
-  struct kernel *made = NULL;
-  for (uint32_t i = 0; i < 64; i++) {
-    struct kernel **place = &names[((uint32_t)(hash >> 20) + i) % NAMES_CAPACITY];
-    struct kernel *found = __atomic_load_n(place, __ATOMIC_ACQUIRE);
-    if (found == NULL) {
-      if (made == NULL && (made = make_kernel(name, hash)) == NULL)
-        break;
-      if (__atomic_compare_exchange_n(place, &found, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-        return made;
-    }
-    if (found->hash == hash && strcmp(found->name, name) == 0) {
-      free(made);
-      return found;
-    }
-  }
-  return made != NULL ? made : &unnamed; // 64 others in its places: it stands for itself
+  uint32_t place = (uint32_t)(hash >> 20);
+  struct kernel *known = guest_find(names, NAMES_CAPACITY, place, has_name, name);
+  if (known != NULL)
+    return known;
+  struct kernel *made = make_kernel(name, hash);
+  if (made == &unnamed || __atomic_load_n(&name_count, __ATOMIC_RELAXED) >= NAMES_CAPACITY / 2)
+    return made; // beyond the table it stands for itself
+  known = guest_add(names, NAMES_CAPACITY, &name_count, place, has_name, name, made);
+  if (known != made)
+    free(made);
+  return known;
 }
 
 static struct kernel *ask_driver(cl_kernel handle)
@@ -99,12 +100,12 @@ static struct kernel *ask_driver(cl_kernel handle)
 
 struct kernel *kernel_of(cl_kernel handle)
 {
-  struct kernel *kernel = table_get(&kernels, handle);
+  struct kernel *kernel = guest_map_get(&kernels, handle);
   if (__builtin_expect(kernel != NULL, 1))
     return kernel;
   kernel = handle == NULL ? &unnamed : ask_driver(handle);
   if (kernel != &unnamed)
-    table_put(&kernels, handle, kernel);
+    guest_map_put(&kernels, handle, kernel);
   return kernel;
 }
 
@@ -183,7 +184,7 @@ cl_kernel CL_API_CALL layer_clCreateKernel(cl_program program, const char *name,
 {
   cl_kernel kernel = layer_next.clCreateKernel(program, name, ret_error);
   if (kernel != NULL && name != NULL)
-    table_put(&kernels, kernel, kernel_named(name));
+    guest_map_put(&kernels, kernel, kernel_named(name));
   return kernel;
 }
 
@@ -195,7 +196,7 @@ cl_int CL_API_CALL layer_clCreateKernelsInProgram(cl_program program, cl_uint mo
   if (error == CL_SUCCESS && ret_count != NULL)
     *ret_count = count;
   for (cl_uint i = 0; error == CL_SUCCESS && ret_kernels != NULL && i < count && i < most; i++)
-    table_put(&kernels, ret_kernels[i], ask_driver(ret_kernels[i]));
+    guest_map_put(&kernels, ret_kernels[i], ask_driver(ret_kernels[i]));
   return error;
 }
 
@@ -203,6 +204,6 @@ cl_kernel CL_API_CALL layer_clCloneKernel(cl_kernel source, cl_int *ret_error)
 {
   cl_kernel kernel = layer_next.clCloneKernel(source, ret_error);
   if (kernel != NULL)
-    table_put(&kernels, kernel, ask_driver(kernel));
+    guest_map_put(&kernels, kernel, ask_driver(kernel));
   return kernel;
 }

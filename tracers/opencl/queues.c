@@ -3,10 +3,10 @@
 // had not been. Called from the program's threads; a lookup takes no lock.
 #include "tracers/opencl/queues.h"
 
+#include "tracers/annotations/guest_table.h"
 #include "tracers/opencl/calibrate.h"
 #include "tracers/opencl/commands.h"
 #include "tracers/opencl/drain.h"
-#include "tracers/opencl/table.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-static struct table queues = {.capacity = UINT32_C(1) << 16};
+static struct guest_map queues = {.capacity = UINT32_C(1) << 16};
 static struct queue *all_queues[QUEUES_MOST]; // atomic, for queues_each
 static uint32_t queue_count;                  // atomic
 static struct device devices[DEVICES_MOST];
@@ -134,7 +134,7 @@ static void know_queue(cl_command_queue handle, cl_context context, cl_device_id
   queue->has_times = (given & CL_QUEUE_PROFILING_ENABLE) != 0;
   set_properties(queue, properties);
   __atomic_store_n(&queue->references, 1, __ATOMIC_RELAXED);
-  table_put(&queues, handle, queue);
+  guest_map_put(&queues, handle, queue);
   drain_at_exit();
   errno = saved_errno;
 }
@@ -151,12 +151,12 @@ static struct queue *adopt(cl_command_queue handle)
       layer_next.clGetCommandQueueInfo(handle, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL) != CL_SUCCESS)
     return NULL; // no queue: the driver will say so
   know_queue(handle, context, device, properties, properties, NULL);
-  return table_get(&queues, handle);
+  return guest_map_get(&queues, handle);
 }
 
 struct queue *queue_of(cl_command_queue handle)
 {
-  struct queue *queue = table_get(&queues, handle);
+  struct queue *queue = guest_map_get(&queues, handle);
   return __builtin_expect(queue != NULL, 1) ? queue : adopt(handle);
 }
 
@@ -253,7 +253,7 @@ cl_command_queue CL_API_CALL layer_clCreateCommandQueueWithProperties(cl_context
 
 cl_int CL_API_CALL layer_clRetainCommandQueue(cl_command_queue handle)
 {
-  struct queue *queue = table_get(&queues, handle);
+  struct queue *queue = guest_map_get(&queues, handle);
   cl_int error = layer_next.clRetainCommandQueue(handle);
   if (queue != NULL && error == CL_SUCCESS)
     __atomic_add_fetch(&queue->references, 1, __ATOMIC_RELAXED);
@@ -262,7 +262,7 @@ cl_int CL_API_CALL layer_clRetainCommandQueue(cl_command_queue handle)
 
 cl_int CL_API_CALL layer_clReleaseCommandQueue(cl_command_queue handle)
 {
-  struct queue *queue = table_get(&queues, handle);
+  struct queue *queue = guest_map_get(&queues, handle);
   // Before the call: another thread may be given this address as soon as it is free.
   if (queue != NULL && __atomic_sub_fetch(&queue->references, 1, __ATOMIC_RELAXED) == 0)
     __atomic_store_n(&queue->handle, NULL, __ATOMIC_RELEASE);
@@ -272,7 +272,7 @@ cl_int CL_API_CALL layer_clReleaseCommandQueue(cl_command_queue handle)
 cl_int CL_API_CALL layer_clGetCommandQueueInfo(cl_command_queue handle, cl_command_queue_info what, size_t size,
                                                void *value, size_t *ret_size)
 {
-  const struct queue *queue = table_get(&queues, handle);
+  const struct queue *queue = guest_map_get(&queues, handle);
   if (queue == NULL || (queue->added | queue->removed) == 0)
     return layer_next.clGetCommandQueueInfo(handle, what, size, value, ret_size);
   if (what == CL_QUEUE_PROPERTIES) {
@@ -293,7 +293,7 @@ cl_int CL_API_CALL layer_clGetCommandQueueInfo(cl_command_queue handle, cl_comma
 cl_int CL_API_CALL layer_clSetCommandQueueProperty(cl_command_queue handle, cl_command_queue_properties properties,
                                                    cl_bool enable, cl_command_queue_properties *ret_old)
 {
-  struct queue *queue = table_get(&queues, handle);
+  struct queue *queue = guest_map_get(&queues, handle);
   if (queue == NULL)
     return layer_next.clSetCommandQueueProperty(handle, properties, enable, ret_old);
   cl_command_queue_properties kept = queue->has_times ? CL_QUEUE_PROFILING_ENABLE : 0; // not to be switched off
@@ -315,7 +315,7 @@ cl_int CL_API_CALL layer_clGetEventProfilingInfo(cl_event event, cl_profiling_in
 {
   cl_command_queue handle = NULL;
   if (layer_next.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof handle, &handle, NULL) == CL_SUCCESS) {
-    const struct queue *queue = table_get(&queues, handle);
+    const struct queue *queue = guest_map_get(&queues, handle);
     if (queue != NULL && (queue->added & CL_QUEUE_PROFILING_ENABLE))
       return CL_PROFILING_INFO_NOT_AVAILABLE;
   }

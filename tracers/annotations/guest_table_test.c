@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of handles: what was put last is found, a full table refuses, threads see whole values.
-#include "tracers/opencl/table.h"
+// The map of handles: what was put last is found, a full map refuses, threads see whole values.
+#include "tracers/annotations/guest_table.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -17,40 +17,40 @@ static void *handle(uintptr_t number)
 
 static void test_put_and_get(void **state)
 {
-  struct table table = {.capacity = 64};
+  struct guest_map table = {.capacity = 64};
   int a = 0, b = 0;
-  assert_null(table_get(&table, handle(1)));
-  assert_true(table_put(&table, handle(1), &a));
-  assert_ptr_equal(table_get(&table, handle(1)), &a);
-  assert_true(table_put(&table, handle(1), &b)); // the address was given out again
-  assert_ptr_equal(table_get(&table, handle(1)), &b);
-  assert_null(table_get(&table, handle(2)));
-  assert_null(table_get(&table, NULL));
-  assert_false(table_put(&table, NULL, &a));
+  assert_null(guest_map_get(&table, handle(1)));
+  assert_true(guest_map_put(&table, handle(1), &a));
+  assert_ptr_equal(guest_map_get(&table, handle(1)), &a);
+  assert_true(guest_map_put(&table, handle(1), &b)); // the address was given out again
+  assert_ptr_equal(guest_map_get(&table, handle(1)), &b);
+  assert_null(guest_map_get(&table, handle(2)));
+  assert_null(guest_map_get(&table, NULL));
+  assert_false(guest_map_put(&table, NULL, &a));
 }
 
 static void test_full(void **state)
 {
-  struct table table = {.capacity = 64};
+  struct guest_map table = {.capacity = 64};
   uintptr_t number = 1;
-  while (table_put(&table, handle(number), handle(number)))
+  while (guest_map_put(&table, handle(number), handle(number)))
     number++;
   assert_int_equal(number - 1, 48);
   for (uintptr_t i = 1; i < number; i++)
-    assert_ptr_equal(table_get(&table, handle(i)), handle(i));
-  assert_null(table_get(&table, handle(number)));
-  assert_true(table_put(&table, handle(3), handle(4))); // one that is there can change
+    assert_ptr_equal(guest_map_get(&table, handle(i)), handle(i));
+  assert_null(guest_map_get(&table, handle(number)));
+  assert_true(guest_map_put(&table, handle(3), handle(4))); // one that is there can change
 }
 
-static struct table shared = {.capacity = 1 << 12};
+static struct guest_map shared = {.capacity = 1 << 12};
 
 static void *put_many(void *argument)
 {
   uintptr_t thread = (uintptr_t)argument;
   for (int round = 0; round < 20; round++)
     for (uintptr_t i = 1; i <= 2000; i++) {
-      table_put(&shared, handle(i), handle(i * 8 + thread));
-      uintptr_t found = (uintptr_t)table_get(&shared, handle(i)) / 16;
+      guest_map_put(&shared, handle(i), handle(i * 8 + thread));
+      uintptr_t found = (uintptr_t)guest_map_get(&shared, handle(i)) / 16;
       if (found / 8 != i)
         return (void *)1;
     }
