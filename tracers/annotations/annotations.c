@@ -24,7 +24,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key; // its destructor hands a thread's block on
 static bool has_key;
 static struct guest_block *blocks; // atomic: struct annotation_thread, all of them
-static uint32_t told_depth;        // atomic
+static uint32_t depth_is_reported; // atomic
 static uint32_t capturing;         // atomic: capture ranges open in this process
 // One that dlopen finds room for among the thread's first ones: a pointer.
 __thread struct annotation_thread *annotation_own __attribute__((tls_model("initial-exec")));
@@ -260,7 +260,7 @@ struct xsp_span annotation_push(struct annotation_domain *domain, const struct a
   if (own == NULL || own->depth == ANNOTATION_OPEN_MOST) {
     if (ret_depth != NULL)
       *ret_depth = own == NULL ? 0 : ANNOTATION_OPEN_MOST + (int)own->beyond;
-    if (own != NULL && own->beyond++ == 0 && __atomic_exchange_n(&told_depth, 1, __ATOMIC_RELAXED) == 0)
+    if (own != NULL && own->beyond++ == 0 && __atomic_exchange_n(&depth_is_reported, 1, __ATOMIC_RELAXED) == 0)
       annotation_say("more than 512 ranges are open on a thread: those inside of them are not recorded");
     return span;
   }

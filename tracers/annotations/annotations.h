@@ -68,6 +68,9 @@ void annotation_range_end_tagged(uint64_t id, const struct annotation_tags *tags
 void annotation_publish(struct annotation_domain *domain, const struct annotation *annotation, uint64_t start,
                         uint64_t end, const struct annotation_tags *tags);
 
+// A track of no thread, "TRACER KIND 1" for index 0, made at its first use. *place (atomic) remembers it. 0: none left.
+uint16_t annotation_track(uint16_t *place, const char *kind, uint32_t index);
+
 // ---- instants: a span of no length, category "mark", at application level
 struct xsp_span annotation_mark(struct annotation_domain *domain, const char *text, size_t length);
 // A counter's value, read at `ticks` (0, or a time that cannot be: now): a span of no length, category "counter". The caller

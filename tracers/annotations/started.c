@@ -21,7 +21,7 @@ static void *slots;             // atomic: struct started, SLOTS of them, touche
 static uint16_t tracks[TRACKS]; // atomic; 0: not made yet
 static uint64_t last_number;    // atomic: counts starts, so that an id is used once
 static uint32_t lowest_free;    // atomic; a hint
-static uint32_t told;           // atomic
+static uint32_t is_reported;    // atomic
 
 void annotation_started_forget(void)
 {
@@ -55,20 +55,23 @@ static void release(struct started *slot)
     __atomic_store_n(&lowest_free, place, __ATOMIC_RELAXED);
 }
 
-static uint16_t track_of(uint32_t place)
+uint16_t annotation_track(uint16_t *place, const char *kind, uint32_t index)
 {
-  uint16_t *known = &tracks[place % TRACKS];
-  uint16_t track = __atomic_load_n(known, __ATOMIC_RELAXED);
+  uint16_t track = __atomic_load_n(place, __ATOMIC_RELAXED), none = 0;
   if (track != 0)
     return track;
   char name[64];
-  snprintf(name, sizeof name, "%s start/end %u", annotation_tracer, (unsigned)(place % TRACKS) + 1);
+  snprintf(name, sizeof name, "%s %s %u", annotation_tracer, kind, (unsigned)index + 1);
   struct xsp_track_options options = {.size = sizeof options, .name = name, .device_id = -1, .stream_id = -1};
   track = xsp_track_create(&options);
-  uint16_t none = 0;
-  if (!__atomic_compare_exchange_n(known, &none, track, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+  if (!__atomic_compare_exchange_n(place, &none, track, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
     return none; // another thread was faster
   return track;
+}
+
+static uint16_t track_of(uint32_t slot)
+{
+  return annotation_track(&tracks[slot % TRACKS], "start/end", slot % TRACKS);
 }
 
 uint64_t annotation_range_start_tagged(struct annotation_domain *domain, const struct annotation *annotation,
@@ -77,7 +80,7 @@ uint64_t annotation_range_start_tagged(struct annotation_domain *domain, const s
   uint64_t number = __atomic_add_fetch(&last_number, 1, __ATOMIC_RELAXED);
   struct started *slot = claim();
   if (slot == NULL) {
-    if (__atomic_exchange_n(&told, 1, __ATOMIC_RELAXED) == 0)
+    if (__atomic_exchange_n(&is_reported, 1, __ATOMIC_RELAXED) == 0)
       annotation_say("more than 4,096 ranges are open at once that any thread may end: later ones are not recorded");
     return number << SLOT_BITS; // of slot 0, which has another id
   }

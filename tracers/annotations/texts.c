@@ -24,7 +24,7 @@ struct mapping {
 };
 static struct mapping *mapping; // atomic
 static uint32_t count;          // atomic: texts kept
-static uint32_t told;           // atomic, bits: 1 texts share sites, 2 texts are not recorded
+static uint32_t reported;       // atomic, bits: 1 texts share sites, 2 texts are not recorded
 
 static const struct annotation not_recorded;
 
@@ -57,9 +57,9 @@ static struct mapping *texts(void)
   return NULL;
 }
 
-static void tell(uint32_t bit, const char *message)
+static void report_once(uint32_t bit, const char *message)
 {
-  if ((__atomic_fetch_or(&told, bit, __ATOMIC_RELAXED) & bit) == 0)
+  if ((__atomic_fetch_or(&reported, bit, __ATOMIC_RELAXED) & bit) == 0)
     annotation_say(message);
 }
 
@@ -218,10 +218,10 @@ static const struct annotation *find_or_make(struct key *key, const struct range
   shared.level = (uint8_t)range->level;
   found = look_up(&shared);
   if (found == NULL && (found = make(&shared, range, TEXTS_MOST)) != NULL)
-    tell(1, "more than 32,768 different texts: new ones share a name with '#' for their numbers");
+    report_once(1, "more than 32,768 different texts: new ones share a name with '#' for their numbers");
   if (found != NULL)
     return &found->annotation;
-  tell(2, "far too many different texts: ranges with new ones are not recorded");
+  report_once(2, "far too many different texts: ranges with new ones are not recorded");
   return &not_recorded;
 }
 

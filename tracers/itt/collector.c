@@ -317,7 +317,7 @@ void __itt_api_fini(struct itt_global *global)
 
 // ---- as a tracer of xsp
 static const char variable[] = "INTEL_LIBITTNOTIFY64";
-static const struct xsp_host *told;
+static const struct xsp_host *started_by;
 
 static bool is_this_file(const char *path)
 {
@@ -343,7 +343,7 @@ static int probe(const struct xsp_host *host, char *why, size_t why_size)
 
 static int start(const struct xsp_host *host)
 {
-  told = host;
+  started_by = host;
   start_once();
   annotations_host(host);
   const char *path = getenv(variable);
@@ -373,7 +373,7 @@ static void stop(void)
                              reasons[i]);
   }
   if (used != empty)
-    told->say(told, line);
+    started_by->say(started_by, line);
 }
 
 static const struct xsp_tracer tracer = {

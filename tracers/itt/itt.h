@@ -70,6 +70,8 @@ struct itt_name {
 // `second` (may be NULL): a second text that makes the difference; for counters also `type`. NULL: no memory.
 struct itt_name *itt_name(enum itt_name_kind kind, const char *text, const char *second, int type);
 struct itt_name *itt_name_of_number(enum itt_name_kind kind, int number); // NULL: none
+// The site of the name's spans, with its second text as this tag; remembered with the name. NULL: the session is full.
+struct xsp_site *itt_name_site(struct itt_name *name, enum xsp_level level, const char *category, const char *tag);
 
 // The annotation of a string in a domain, remembered with the string. Roles: see opencv.c.
 enum itt_role { ITT_ROLE_PLAIN, ITT_ROLE_LAYER, ITT_ROLE_PASS, ITT_ROLE_PLAN, ITT_ROLE_ALLOCATE, ITT_ROLE_INSTANCE };
@@ -154,13 +156,5 @@ void itt_opencv_instance(struct itt_opencv **state, const char *type);
 // Completes name and type of the layer that ends now; the site to publish it under, NULL: none.
 struct xsp_site *itt_opencv_layer(struct itt_opencv **state, struct itt_layer *layer);
 void itt_opencv_free(struct itt_opencv **state);
-
-// ---- counters.c: numbers, instants and events. stamp 0: now
-void itt_counter_add(struct itt_counter *counter, int64_t delta);
-void itt_counter_set(struct itt_counter *counter, uint64_t stamp, const void *value);
-struct itt_name *itt_counter_by_handle(const struct itt_domain *domain, const struct itt_string *name);
-void itt_event_start_now(const struct itt_name *event);
-bool itt_event_end_now(const struct itt_name *event); // false: it is not open on this thread
-struct xsp_span itt_instant(const char *text, const char *domain, uint64_t stamp); // takes tags
 
 #endif

@@ -144,6 +144,21 @@ struct itt_name *itt_name_of_number(enum itt_name_kind kind, int number)
   return name != NULL && name->kind == kind ? name : NULL;
 }
 
+struct xsp_site *itt_name_site(struct itt_name *name, enum xsp_level level, const char *category, const char *tag)
+{
+  struct xsp_site *site = __atomic_load_n(&name->site, __ATOMIC_ACQUIRE);
+  if (site != NULL)
+    return site;
+  uint32_t variant = (uint32_t)hash_text(name->second, strlen(name->second), 5) | 1; // 0 is a plain range of this name
+  site = xsp_site_create_variant(ITT_TRACER, level, name->text, category, variant);
+  if (site == NULL)
+    return NULL;
+  if (*name->second != '\0')
+    xsp_site_tag_string(site, tag, name->second);
+  __atomic_store_n(&name->site, site, __ATOMIC_RELEASE); // the same, whoever stores it
+  return site;
+}
+
 // ---- handles
 struct annotation_domain *itt_domain_of(const struct itt_domain *domain)
 {

@@ -15,8 +15,6 @@
 // set up, and later by the names: the first one that a plan has at another place or not at all sends us to another plan.
 #include "tracers/itt/itt.h"
 
-#include "base/hash.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -230,22 +228,6 @@ static const char *type_of(struct itt_opencv *state, uint32_t index, const char 
   return NULL;
 }
 
-static struct xsp_site *site_of(const char *name, const char *type)
-{
-  struct itt_name *layer = itt_name(ITT_NAME_LAYER, name, type, 0);
-  struct xsp_site *site = layer == NULL ? NULL : __atomic_load_n(&layer->site, __ATOMIC_ACQUIRE);
-  if (site != NULL || layer == NULL)
-    return site;
-  uint32_t variant = (uint32_t)hash_text(type, strlen(type), 7) | 1; // 0 is a plain range of this name
-  site = xsp_site_create_variant(ITT_TRACER, XSP_LEVEL_LAYER, name, NULL, variant);
-  if (site == NULL)
-    return NULL;
-  if (*type != '\0')
-    xsp_site_tag_string(site, "layer_type", type);
-  __atomic_store_n(&layer->site, site, __ATOMIC_RELEASE);
-  return site;
-}
-
 static void copy_text(char *to, size_t size, const char *text)
 {
   size_t length = annotation_text_cut(text, strnlen(text, size), size - 1);
@@ -283,14 +265,13 @@ struct xsp_site *itt_opencv_layer(struct itt_opencv **given, struct itt_layer *l
     type = (const char *)(uintptr_t)__atomic_load_n(&learned->value, __ATOMIC_ACQUIRE);
   else if (type != NULL && learned != NULL)
     __atomic_store_n(&learned->value, (int64_t)(uintptr_t)type, __ATOMIC_RELEASE);
-  struct xsp_site *site = NULL;
   if (name == NULL && type != NULL) {
     bool is_input = strcmp(type, "__NetInputLayer__") == 0;
     snprintf(layer->name, sizeof layer->name, is_input ? "_input" : "%.200s (unnamed)", type);
     name = layer->name;
   }
-  if (name != NULL)
-    site = site_of(name, type == NULL ? "" : type);
+  struct itt_name *entry = name == NULL ? NULL : itt_name(ITT_NAME_LAYER, name, type, 0);
+  struct xsp_site *site = entry == NULL ? NULL : itt_name_site(entry, XSP_LEVEL_LAYER, NULL, "layer_type");
   errno = saved_errno;
   return site;
 }

@@ -96,29 +96,15 @@ void itt_ranges_forget(void)
 }
 
 // ---- publishing
-static uint16_t track_of(uint32_t lane)
-{
-  uint16_t track = __atomic_load_n(&lanes[lane].track, __ATOMIC_RELAXED), none = 0;
-  if (track != 0)
-    return track;
-  char name[32];
-  snprintf(name, sizeof name, "itt ranges %u", lane + 1);
-  struct xsp_track_options options = {.size = sizeof options, .name = name, .device_id = -1, .stream_id = -1};
-  track = xsp_track_create(&options);
-  if (!__atomic_compare_exchange_n(&lanes[lane].track, &none, track, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-    return none; // another thread was faster
-  return track;
-}
-
 static uint16_t free_track(uint64_t start, uint64_t end)
 {
   for (uint32_t lane = 0; lane < LANES; lane++) {
     uint64_t last = __atomic_load_n(&lanes[lane].end, __ATOMIC_RELAXED);
     while (last <= start)
       if (__atomic_compare_exchange_n(&lanes[lane].end, &last, end, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-        return track_of(lane);
+        return annotation_track(&lanes[lane].track, "ranges", lane);
   }
-  return track_of(LANES - 1);
+  return annotation_track(&lanes[LANES - 1].track, "ranges", LANES - 1);
 }
 
 static struct xsp_span emit(const struct annotation *annotation, uint64_t start, uint64_t end,

@@ -19,6 +19,7 @@ enum how { HOW_NOTHING, HOW_SPAN, HOW_PUSHED, HOW_STAMPED, HOW_LAYER };
 struct task {
   uint64_t context;    // atomic: ring << 32 | id of its span, last written; 0: none, or its id is being changed
   uint64_t d1, d2, d3; // atomic: its id
+  // What follows is its thread's alone.
   struct annotation_domain *domain;
   const struct annotation *annotation;
   struct xsp_span span;
@@ -291,15 +292,7 @@ static void close_gap(struct thread *own, uint32_t place)
     struct itt_id id = {from->d1, from->d2, from->d3};
     uint64_t context = from->context;
     publish(to, (struct itt_id){0, 0, 0}, 0);
-    to->domain = from->domain;
-    to->annotation = from->annotation;
-    to->span = from->span;
-    to->start = from->start;
-    to->parent = from->parent;
-    to->pending = from->pending;
-    to->how = from->how;
-    to->role = from->role;
-    to->has_id = from->has_id;
+    memcpy(&to->domain, &from->domain, sizeof *to - offsetof(struct task, domain));
     __atomic_store_n(&from->context, 0, __ATOMIC_RELAXED);
     publish(to, id, context);
   }

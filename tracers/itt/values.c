@@ -1,13 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of the API that say something: metadata, counters, markers, marks and events. Thin: what they mean stands
-// in metadata.c, counters.c and tasks.c. Called by the program's threads.
+// The functions of the API that announce values: metadata; counters and instants, which are spans of no length, at
+// application level, of category "counter" (tag `value`) and "mark"; and events, which any thread starts and ends by number.
+// A counter's sum is kept with its name, for all modules and threads together. Called by the program's threads.
 #include "tracers/itt/itt.h"
 
 #include <stdio.h>
 #include <string.h>
 
+// ---- instants
+static struct xsp_span emit_at(struct xsp_site *site, uint64_t stamp)
+{
+  struct xsp_interval instant = {.size = sizeof instant};
+  instant.start = instant.end = stamp != 0 ? stamp : xsp_clock_ticks();
+  if (itt_is_off(site))
+    return (struct xsp_span){0, 0, 0};
+  if (!itt_is_possible(instant.start, instant.end)) {
+    itt_lose(ITT_LOSS_TIME);
+    return (struct xsp_span){0, 0, 0};
+  }
+  return xsp_span_emit(site, &instant);
+}
+
+static struct xsp_span instant(const char *text, const char *domain, uint64_t stamp) // takes tags
+{
+  struct itt_name *name = itt_name(ITT_NAME_INSTANT, text, domain, 0);
+  return emit_at(name == NULL ? NULL : itt_name_site(name, XSP_LEVEL_APPLICATION, "mark", "domain"), stamp);
+}
+
 // ---- metadata
-// Said of the current task where there is none (as OpenMP's runtime does, of the process), it is an instant.
+// Metadata of the current task is an instant where no task is open: OpenMP's runtime announces the process so.
 static void add_tags(const struct itt_domain *domain, const struct itt_id *id, const struct itt_string *key,
                      const struct annotation_tags *tags)
 {
@@ -15,7 +36,7 @@ static void add_tags(const struct itt_domain *domain, const struct itt_id *id, c
   if (itt_task_tag(domain, id, tags))
     return;
   if (is_of_current) {
-    struct xsp_span span = itt_instant(itt_text_of(key), domain == NULL ? NULL : domain->name, 0);
+    struct xsp_span span = instant(itt_text_of(key), domain == NULL ? NULL : domain->name, 0);
     annotation_tags_put(tags, &span);
   } else if (!itt_range_tag(domain, *id, tags)) {
     itt_lose(ITT_LOSS_METADATA);
@@ -79,7 +100,7 @@ static void metadata_str_add_with_scope(const struct itt_domain *domain, int sco
     itt_lose(ITT_LOSS_METADATA);
 }
 
-// ---- counters, markers, events
+// ---- counters
 static struct itt_counter *counter_create_typed(const char *name, const char *domain, int type)
 {
   struct itt_name *counter = name == NULL ? NULL : itt_name(ITT_NAME_COUNTER, name, domain, type);
@@ -96,69 +117,107 @@ static struct itt_counter *counter_create_v3(const struct itt_domain *domain, co
   return counter_create_typed(name, domain == NULL ? NULL : domain->name, type);
 }
 
+// A module may have made it before we were loaded.
+static struct itt_name *name_of(struct itt_counter *counter)
+{
+  if (counter == NULL)
+    return NULL;
+  struct itt_name *name = __atomic_load_n(&counter->extra2, __ATOMIC_ACQUIRE);
+  if (name == NULL && counter->name != NULL) {
+    name = itt_name(ITT_NAME_COUNTER, counter->name, counter->domain, counter->type);
+    __atomic_store_n(&counter->extra2, name, __ATOMIC_RELEASE);
+  }
+  return name;
+}
+
+static void add(struct itt_counter *counter, int64_t delta)
+{
+  struct itt_name *name = name_of(counter);
+  if (name == NULL)
+    return;
+  int64_t value = __atomic_add_fetch(&name->value, delta, __ATOMIC_RELAXED);
+  struct xsp_span span = emit_at(itt_name_site(name, XSP_LEVEL_APPLICATION, "counter", "domain"), 0);
+  xsp_span_tag_int(&span, "value", value);
+}
+
+static void set(struct itt_counter *counter, uint64_t stamp, const void *value)
+{
+  struct itt_name *name = name_of(counter);
+  struct annotation_tags tags;
+  annotation_tags_clear(&tags);
+  if (name == NULL || !itt_metadata_read(&tags, "value", name->shared.counter.type, 1, value)) {
+    itt_lose(ITT_LOSS_METADATA);
+    return;
+  }
+  if (tags.tag[0].type == ANNOTATION_TAG_INT)
+    __atomic_store_n(&name->value, tags.tag[0].value.integer, __ATOMIC_RELAXED);
+  struct xsp_span span = emit_at(itt_name_site(name, XSP_LEVEL_APPLICATION, "counter", "domain"), stamp);
+  annotation_tags_put(&tags, &span);
+}
+
 static void counter_inc(struct itt_counter *counter)
 {
-  itt_counter_add(counter, 1);
+  add(counter, 1);
 }
 
 static void counter_dec(struct itt_counter *counter)
 {
-  itt_counter_add(counter, -1);
+  add(counter, -1);
 }
 
 static void counter_inc_delta(struct itt_counter *counter, unsigned long long delta)
 {
-  itt_counter_add(counter, (int64_t)delta);
+  add(counter, (int64_t)delta);
 }
 
 static void counter_dec_delta(struct itt_counter *counter, unsigned long long delta)
 {
-  itt_counter_add(counter, (int64_t)(0 - delta));
+  add(counter, (int64_t)(0 - delta));
 }
 
-static void add_by_handle(const struct itt_domain *domain, const struct itt_string *name, int64_t delta)
+static struct itt_counter *of_handle(const struct itt_domain *domain, const struct itt_string *name)
 {
-  struct itt_name *counter = itt_counter_by_handle(domain, name);
-  itt_counter_add(counter == NULL ? NULL : &counter->shared.counter, delta);
+  return counter_create_v3(domain, itt_text_of(name), ITT_TYPE_U64);
 }
 
 static void counter_inc_v3(const struct itt_domain *domain, struct itt_string *name)
 {
-  add_by_handle(domain, name, 1);
+  add(of_handle(domain, name), 1);
 }
 
 static void counter_dec_v3(const struct itt_domain *domain, struct itt_string *name)
 {
-  add_by_handle(domain, name, -1);
+  add(of_handle(domain, name), -1);
 }
 
 static void counter_inc_delta_v3(const struct itt_domain *domain, struct itt_string *name, unsigned long long delta)
 {
-  add_by_handle(domain, name, (int64_t)delta);
+  add(of_handle(domain, name), (int64_t)delta);
 }
 
 static void counter_dec_delta_v3(const struct itt_domain *domain, struct itt_string *name, unsigned long long delta)
 {
-  add_by_handle(domain, name, (int64_t)(0 - delta));
+  add(of_handle(domain, name), (int64_t)(0 - delta));
 }
 
 static void counter_set_value(struct itt_counter *counter, void *value)
 {
-  itt_counter_set(counter, 0, value);
+  set(counter, 0, value);
 }
 
 static void counter_set_value_ex(struct itt_counter *counter, struct itt_clock_domain *clock, itt_stamp stamp,
                                  void *value)
 {
-  itt_counter_set(counter, itt_ticks(clock, stamp), value);
+  set(counter, itt_ticks(clock, stamp), value);
 }
 
+// ---- markers and marks
 static void marker_ex(const struct itt_domain *domain, struct itt_clock_domain *clock, itt_stamp stamp,
                       struct itt_id id, struct itt_string *name, int scope)
 {
   static const char *const scopes[] = {NULL, "global", "process", "thread", "task", "marker"};
   bool is_known = scope > ITT_SCOPE_UNKNOWN && scope <= ITT_SCOPE_MARKER;
-  struct xsp_span span = itt_instant(itt_text_of(name), domain == NULL ? NULL : domain->name, itt_ticks(clock, stamp));
+  struct xsp_span span = instant(itt_text_of(name), domain == NULL ? NULL : domain->name, itt_ticks(clock, stamp));
   if (is_known)
     xsp_span_tag_string(&span, "scope", scopes[scope]);
 }
@@ -179,10 +238,21 @@ static int mark(int number, const char *parameter)
   const struct itt_name *known = itt_name_of_number(ITT_NAME_MARK, number);
   struct xsp_span span = {0, 0, 0};
   if (known != NULL)
-    span = itt_instant(known->text, NULL, 0);
+    span = instant(known->text, NULL, 0);
   if (parameter != NULL)
     xsp_span_tag_string(&span, "parameter", parameter);
   return 0;
+}
+
+// ---- events: one that is not ended is an instant
+static void publish_event(struct itt_events *open, uint32_t place, uint64_t end)
+{
+  struct itt_event *event = &open->event[place];
+  const struct annotation *annotation = annotation_find_text(annotation_domain(NULL), NULL, event->name->text);
+  struct xsp_interval interval = {.size = sizeof interval, .start = event->start, .end = end};
+  (void)xsp_span_emit(annotation->site, &interval);
+  open->count--;
+  memmove(event, event + 1, (open->count - place) * sizeof *event);
 }
 
 static int event_create(const char *name, int length)
@@ -199,16 +269,26 @@ static int event_create(const char *name, int length)
 static int event_start(int number)
 {
   const struct itt_name *event = itt_name_of_number(ITT_NAME_EVENT, number);
-  if (event != NULL)
-    itt_event_start_now(event);
+  struct itt_events *open = event == NULL ? NULL : itt_thread_events();
+  if (open == NULL)
+    return 0;
+  if (open->count == ITT_EVENTS_MOST)
+    publish_event(open, 0, open->event[0].start);
+  open->event[open->count++] = (struct itt_event){event, xsp_clock_ticks()};
   return 0;
 }
 
 static int event_end(int number)
 {
+  uint64_t now = xsp_clock_ticks();
   const struct itt_name *event = itt_name_of_number(ITT_NAME_EVENT, number);
-  if (event == NULL || !itt_event_end_now(event))
-    itt_lose(ITT_LOSS_END);
+  struct itt_events *open = event == NULL ? NULL : itt_thread_events();
+  for (uint32_t i = open == NULL ? 0 : open->count; i-- > 0;)
+    if (open->event[i].name == event) {
+      publish_event(open, i, now);
+      return 0;
+    }
+  itt_lose(ITT_LOSS_END);
   return 0;
 }
 
