@@ -209,9 +209,9 @@ static void *ask(void *(*resolver)(void))
   const struct {
     unsigned long size, hwcap, hwcap2;
   } has = {sizeof has, system_auxiliary(AT_HWCAP), system_auxiliary(AT_HWCAP2)};
-  void *(*told)(uint64_t, const void *);
-  system_copy(&told, &resolver, sizeof told);
-  return told(has.hwcap | UINT64_C(1) << 62, &has);
+  void *(*resolver_with_features)(uint64_t, const void *);
+  system_copy(&resolver_with_features, &resolver, sizeof resolver);
+  return resolver_with_features(has.hwcap | UINT64_C(1) << 62, &has);
 #else
   return resolver();
 #endif

@@ -7,9 +7,7 @@
 #define xsp_span_finish_slow_v1 functions_finish_out
 #include "tracers/functions/frame.h"
 #include "tracers/functions/keep.h"
-
-#include <errno.h>
-#include <sys/syscall.h>
+#include "tracers/functions/system.h"
 
 // Where on the stack a start or finish on the slow path is going on in this thread; 0: nowhere. What it calls, if traced
 // too, is not recorded: its own finish might be on the slow path again, without end. An address and not a flag: after a
@@ -71,36 +69,6 @@ void functions_leave(struct xsp_span *span)
   xsp_span_finish(span);
 }
 
-#if defined(__x86_64__)
-// The kernel copies a signal mask in before it looks at what to do with it, which is nothing it knows.
-static int is_readable(uintptr_t address)
-{
-  register long r10 __asm__("r10") = 8;
-  long result;
-  __asm__ volatile("syscall"
-                   : "=a"(result)
-                   : "a"(SYS_rt_sigprocmask), "D"(-1L), "S"(address), "d"(0L), "r"(r10)
-                   : "rcx", "r11", "memory");
-  return result != -EFAULT;
-}
-#elif defined(__aarch64__)
-static int is_readable(uintptr_t address)
-{
-  register long x8 __asm__("x8") = SYS_rt_sigprocmask;
-  register long x0 __asm__("x0") = -1;
-  register long x1 __asm__("x1") = (long)address;
-  register long x2 __asm__("x2") = 0;
-  register long x3 __asm__("x3") = 8;
-  __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3) : "memory");
-  return x0 != -EFAULT;
-}
-#else
-static int is_readable(uintptr_t address)
-{
-  return 0;
-}
-#endif
-
 // Arguments lie without a gap above the return address: where the next page is not there, they end before it.
 uint64_t functions_window(uintptr_t from, uint64_t bytes)
 {
@@ -108,7 +76,7 @@ uint64_t functions_window(uintptr_t from, uint64_t bytes)
   if (from >= readable_low && end <= readable_high)
     return bytes;
   for (uintptr_t at = page; at < end; at += FUNCTIONS_PAGE) {
-    if (!is_readable(at))
+    if (!system_is_readable((const void *)at))
       return at - from;
     uintptr_t low = at - FUNCTIONS_PAGE, high = at + FUNCTIONS_PAGE;
     if (low <= readable_high && high >= readable_low) { // they touch: one run

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the list of functions, in place. Runs in three places: in xsp before the program starts (where errors are told),
+// Reads the list of functions, in place. Runs in three places: in xsp before the program starts (where errors are reported),
 // in the loader's audit module, and in tests. No libc: see list.h.
 #include "tracers/functions/list.h"
 
@@ -40,45 +40,29 @@ bool functions_glob(const char *pattern, const char *text)
 
 // ---- what is never traced: a call through another frame is not the same call for these
 static const struct {
-  const char *name; // ends with '*': all that begin so
   const char *why;
+  const char *names[9]; // patterns; NULL ends them
 } refusals[] = {
-    {"setjmp", "cannot be traced: it returns twice"},
-    {"_setjmp", "cannot be traced: it returns twice"},
-    {"sigsetjmp", "cannot be traced: it returns twice"},
-    {"__sigsetjmp", "cannot be traced: it returns twice"},
-    {"savectx", "cannot be traced: it returns twice"},
-    {"getcontext", "cannot be traced: it returns twice"},
-    {"vfork", "cannot be traced: it returns twice"},
-    {"__vfork", "cannot be traced: it returns twice"},
-    {"clone", "cannot be traced: its child returns on another stack"},
-    {"__clone", "cannot be traced: its child returns on another stack"},
-    {"clone3", "cannot be traced: its child returns on another stack"},
-    {"syscall", "cannot be traced: some system calls return twice"},
-    {"dlopen", "cannot be traced: it depends on who calls it"},
-    {"dlmopen", "cannot be traced: it depends on who calls it"},
-    {"dlsym", "cannot be traced: it depends on who calls it"},
-    {"dlvsym", "cannot be traced: it depends on who calls it"},
-    {"_dl_*", "cannot be traced: it belongs to the loader"},
-    {"__tls_get_addr*", "cannot be traced: it belongs to the loader"},
-    {"__libc_*", "cannot be traced: it belongs to the C library's start"},
-    {"_Unwind_*", "cannot be traced: it unwinds the stack of who calls it"},
-    {"mcount", "cannot be traced: compilers call it in a way of their own"},
-    {"_mcount", "cannot be traced: compilers call it in a way of their own"},
-    {"__fentry__", "cannot be traced: compilers call it in a way of their own"},
-    {"__morestack*", "cannot be traced: compilers call it in a way of their own"},
-    {"__cyg_profile_func_*", "cannot be traced: it asks who calls it"},
-    {"_init", "cannot be traced: it is no function to be called by name"},
-    {"_fini", "cannot be traced: it is no function to be called by name"},
-    {"_start", "cannot be traced: it is no function to be called by name"},
-    {"xsp_*", "cannot be traced: it belongs to xsp"},
+    {"cannot be traced: it returns twice",
+     {"setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp", "savectx", "getcontext", "vfork", "__vfork"}},
+    {"cannot be traced: its child returns on another stack", {"clone", "__clone", "clone3"}},
+    {"cannot be traced: some system calls return twice", {"syscall"}},
+    {"cannot be traced: it depends on who calls it", {"dlopen", "dlmopen", "dlsym", "dlvsym"}},
+    {"cannot be traced: it belongs to the loader", {"_dl_*", "__tls_get_addr*"}},
+    {"cannot be traced: it belongs to the C library's start", {"__libc_*"}},
+    {"cannot be traced: it unwinds the stack of who calls it", {"_Unwind_*"}},
+    {"cannot be traced: compilers call it in a way of their own", {"mcount", "_mcount", "__fentry__", "__morestack*"}},
+    {"cannot be traced: it asks who calls it", {"__cyg_profile_func_*"}},
+    {"cannot be traced: it is no function to be called by name", {"_init", "_fini", "_start"}},
+    {"cannot be traced: it belongs to xsp", {"xsp_*"}},
 };
 
 const char *functions_refusal(const char *name)
 {
   for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++)
-    if (functions_glob(refusals[i].name, name))
-      return refusals[i].why;
+    for (const char *const *pattern = refusals[i].names; *pattern != NULL; pattern++)
+      if (functions_glob(*pattern, name))
+        return refusals[i].why;
   return NULL;
 }
 

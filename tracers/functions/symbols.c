@@ -10,8 +10,7 @@
 bool symbols_open(const struct link_map *map, struct symbols *ret_symbols)
 {
   *ret_symbols = (struct symbols){.base = map->l_addr};
-  ElfW(Addr) soname = 0;
-  bool has_soname = false;
+  ElfW(Addr) soname = 0; // 0: none
   for (ElfW(Dyn) *dyn = map->l_ld; dyn != NULL && dyn->d_tag != DT_NULL; dyn++) {
     // The loader has made addresses of offsets, but for sections that cannot be written (the kernel's own library).
     ElfW(Addr) at = dyn->d_un.d_ptr < map->l_addr ? dyn->d_un.d_ptr + map->l_addr : dyn->d_un.d_ptr;
@@ -31,7 +30,6 @@ bool symbols_open(const struct link_map *map, struct symbols *ret_symbols)
       break;
     case DT_SONAME:
       soname = dyn->d_un.d_val;
-      has_soname = true;
       break;
     default:
       break;
@@ -39,7 +37,7 @@ bool symbols_open(const struct link_map *map, struct symbols *ret_symbols)
   }
   if (ret_symbols->table == NULL || ret_symbols->strings == NULL)
     return false;
-  if (has_soname)
+  if (soname != 0)
     ret_symbols->soname = ret_symbols->strings + soname;
   return ret_symbols->gnu_hash != NULL || ret_symbols->sysv_hash != NULL;
 }

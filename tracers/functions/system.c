@@ -3,47 +3,11 @@
 #include "tracers/functions/system.h"
 
 #include <elf.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <link.h>
-#include <stdint.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 
 extern void *__libc_stack_end; // the loader's: what the kernel put on the first stack
-
-#if defined(__x86_64__)
-static long call(long number, long a, long b, long c, long d, long e, long f)
-{
-  register long r10 __asm__("r10") = d;
-  register long r8 __asm__("r8") = e;
-  register long r9 __asm__("r9") = f;
-  long result;
-  __asm__ volatile("syscall"
-                   : "=a"(result)
-                   : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-                   : "rcx", "r11", "memory");
-  return result;
-}
-#elif defined(__aarch64__)
-static long call(long number, long a, long b, long c, long d, long e, long f)
-{
-  register long x8 __asm__("x8") = number;
-  register long x0 __asm__("x0") = a;
-  register long x1 __asm__("x1") = b;
-  register long x2 __asm__("x2") = c;
-  register long x3 __asm__("x3") = d;
-  register long x4 __asm__("x4") = e;
-  register long x5 __asm__("x5") = f;
-  __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
-  return x0;
-}
-#else
-static long call(long number, long a, long b, long c, long d, long e, long f)
-{
-  return -ENOSYS;
-}
-#endif
 
 static bool failed(long result)
 {
@@ -70,44 +34,38 @@ void system_copy(void *to, const void *from, size_t bytes)
 
 void *system_map(size_t bytes)
 {
-  long result = call(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  long result = system_call(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return failed(result) ? NULL : (void *)result;
 }
 
 void system_unmap(void *memory, size_t bytes)
 {
-  call(SYS_munmap, (long)memory, (long)bytes, 0, 0, 0, 0);
+  system_call(SYS_munmap, (long)memory, (long)bytes, 0, 0, 0, 0);
 }
 
 long system_read_file(const char *path, char *text, size_t size)
 {
-  long file = call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+  long file = system_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
   if (failed(file))
     return file;
   size_t length = 0;
   long got = 0;
   while (length < size) {
-    got = call(SYS_read, file, (long)(text + length), (long)(size - length), 0, 0, 0);
+    got = system_call(SYS_read, file, (long)(text + length), (long)(size - length), 0, 0, 0);
     if (got == -EINTR)
       continue;
     if (got <= 0)
       break;
     length += (size_t)got;
   }
-  call(SYS_close, file, 0, 0, 0, 0, 0);
+  system_call(SYS_close, file, 0, 0, 0, 0, 0);
   return got < 0 ? got : (long)length;
 }
 
 // The kernel copies the signal mask out, or says EFAULT. No call is cheaper, and none is so seldom forbidden.
 bool system_is_writable(void *address)
 {
-  return call(SYS_rt_sigprocmask, 0, 0, (long)address, 8, 0, 0) != -EFAULT;
-}
-
-// The kernel copies a mask in before it looks at `how`, which is none.
-bool system_is_readable(const void *address)
-{
-  return call(SYS_rt_sigprocmask, -1, (long)address, 0, 8, 0, 0) != -EFAULT;
+  return system_call(SYS_rt_sigprocmask, 0, 0, (long)address, 8, 0, 0) != -EFAULT;
 }
 
 // argc, argv and its NULL, the environment and its NULL, the auxiliary vector.
