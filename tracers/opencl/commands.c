@@ -22,8 +22,7 @@ struct xsp_site command_launch_sites[COMMAND_KINDS];
 bool commands_serialize;
 const volatile uint32_t *commands_levels = &xsp_unregistered_v1;
 static struct xsp_site execution_sites[COMMAND_KINDS];
-static uint64_t next_correlation = CORRELATION_BASE;     // atomic
-static uint64_t executions, failed, without_times, lost; // atomic
+struct command_counts command_counts;
 
 static struct xsp_site make_site(const char *name, const char *category)
 {
@@ -50,17 +49,6 @@ void commands_start(void)
   }
 }
 
-void commands_count(struct command_counts *ret_counts)
-{
-  ret_counts->launches = __atomic_load_n(&next_correlation, __ATOMIC_RELAXED) - CORRELATION_BASE;
-  ret_counts->executions = __atomic_load_n(&executions, __ATOMIC_RELAXED);
-  ret_counts->failed = __atomic_load_n(&failed, __ATOMIC_RELAXED);
-  ret_counts->without_times = __atomic_load_n(&without_times, __ATOMIC_RELAXED);
-  ret_counts->lost = __atomic_load_n(&lost, __ATOMIC_RELAXED);
-  ret_counts->in_flight = drain_in_flight();
-  ret_counts->waited_ns = drain_waited_ns();
-}
-
 static void count(uint64_t *counter)
 {
   __atomic_add_fetch(counter, 1, __ATOMIC_RELAXED);
@@ -81,10 +69,10 @@ static void tag_execution(const struct enqueued *enqueued, const struct xsp_span
     xsp_span_tag_int(span, "bytes", (int64_t)enqueued->bytes);
   if (enqueued->shape.dimensions == 0)
     return;
-  launch_shape_text(3, enqueued->shape.global, text);
+  launch_shape_text(enqueued->shape.global, text);
   xsp_span_tag_string(span, enqueued->shape_is_region ? "region" : "grid", text);
   if (enqueued->shape.has_local) {
-    launch_shape_text(3, enqueued->shape.local, text);
+    launch_shape_text(enqueued->shape.local, text);
     xsp_span_tag_string(span, "block", text);
   }
 }
@@ -104,7 +92,7 @@ static void publish(const struct enqueued *enqueued, cl_event event)
   uint64_t start = event_time(event, CL_PROFILING_COMMAND_START);
   uint64_t end = event_time(event, CL_PROFILING_COMMAND_END);
   if (start == 0 || end < start) {
-    count(&without_times);
+    count(&command_counts.without_times);
     return;
   }
   struct device *device = enqueued->queue->device;
@@ -129,10 +117,8 @@ static void publish(const struct enqueued *enqueued, cl_event event)
   note_error(device, start_error > end_error ? start_error : end_error);
   interval.track = queue_track(enqueued->queue, interval.start, interval.end);
   struct xsp_span span = xsp_span_emit(enqueued->site, &interval);
-  if (span.start == 0)
-    return;
-  tag_execution(enqueued, &span);
-  count(&executions);
+  if (span.start != 0)
+    tag_execution(enqueued, &span);
 }
 
 static void CL_CALLBACK completed(cl_event event, cl_int status, void *data)
@@ -142,7 +128,7 @@ static void CL_CALLBACK completed(cl_event event, cl_int status, void *data)
   if (status == CL_COMPLETE)
     publish(&pending->enqueued, event);
   else
-    count(&failed);
+    count(&command_counts.failed);
   if (pending->enqueued.injected != NULL)
     layer_next.clReleaseEvent(pending->enqueued.injected);
   if (!pending->is_awaited || !serial_report(pending))
@@ -169,7 +155,7 @@ static cl_event *begin(struct command *command, struct xsp_site *launch, struct 
     command->event = &enqueued->injected;
   if (command->span.start != 0) {
     enqueued->site = execution;
-    enqueued->correlation_id = __atomic_fetch_add(&next_correlation, 1, __ATOMIC_RELAXED);
+    enqueued->correlation_id = CORRELATION_BASE + __atomic_fetch_add(&command_counts.launches, 1, __ATOMIC_RELAXED);
     xsp_span_correlate(&command->span, XSP_KIND_LAUNCH, enqueued->correlation_id);
   }
   enqueued->before = xsp_clock_ticks();
@@ -204,7 +190,7 @@ static bool follow(const struct command *command)
 {
   struct pending *pending = pending_take();
   if (pending == NULL) {
-    count(&lost);
+    count(&command_counts.lost);
     return false;
   }
   pending->enqueued = command->enqueued;
@@ -214,7 +200,7 @@ static bool follow(const struct command *command)
   if (layer_next.clSetEventCallback(*command->event, CL_COMPLETE, completed, pending) != CL_SUCCESS) {
     drain_finished();
     pending_give(pending);
-    count(&lost);
+    count(&command_counts.lost);
     return false;
   }
   if (commands_serialize)
@@ -233,12 +219,12 @@ static void end_watched(struct command *command, cl_int error, uint64_t bytes)
   if (error != CL_SUCCESS || enqueued->queue == NULL)
     return;
   if (!enqueued->queue->has_times && !commands_serialize) {
-    count(&without_times);
+    count(&command_counts.without_times);
     return;
   }
   bool is_followed = false;
   if (command->event == NULL || *command->event == NULL || layer_next.clSetEventCallback == NULL)
-    count(&lost);
+    count(&command_counts.lost);
   else
     is_followed = follow(command);
   if (!is_followed && enqueued->injected != NULL)

@@ -34,11 +34,8 @@ cl_event *command_begin_kernel(struct command *command, enum command_kind kind, 
                                struct kernel *kernel, const struct launch_shape *shape, cl_event *event);
 cl_int command_end(struct command *command, cl_int error, uint64_t bytes);
 
-struct command_counts { // since the process began
-  uint64_t launches, executions, failed, without_times, lost;
-  uint64_t in_flight;
-  uint64_t waited_ns; // at exit
-};
-void commands_count(struct command_counts *ret_counts);
+extern struct command_counts { // since the process began; atomic
+  uint64_t launches, failed, without_times, lost;
+} command_counts;
 
 #endif

@@ -123,18 +123,15 @@ void launch_shape_set(struct launch_shape *shape, cl_uint dimensions, const size
   }
 }
 
-void launch_shape_text(uint32_t dimensions, const size_t *values, char text[SHAPE_TEXT_SIZE])
+void launch_shape_text(const size_t values[3], char text[SHAPE_TEXT_SIZE])
 {
-  size_t of[3] = {1, 1, 1};
-  memcpy(of, values, (dimensions > 3 ? 3 : dimensions) * sizeof of[0]);
-  snprintf(text, SHAPE_TEXT_SIZE, "[%zu,%zu,%zu]", of[0], of[1], of[2]);
+  snprintf(text, SHAPE_TEXT_SIZE, "[%zu,%zu,%zu]", values[0], values[1], values[2]);
 }
 
 static bool same_shape(const struct launch_shape *a, const struct launch_shape *b)
 {
-  return a->dimensions == b->dimensions && a->has_local == b->has_local && a->global[0] == b->global[0] &&
-         a->global[1] == b->global[1] && a->global[2] == b->global[2] && a->local[0] == b->local[0] &&
-         a->local[1] == b->local[1] && a->local[2] == b->local[2];
+  return a->dimensions == b->dimensions && a->has_local == b->has_local &&
+         memcmp(a->global, b->global, sizeof a->global) == 0 && memcmp(a->local, b->local, sizeof a->local) == 0;
 }
 
 static struct xsp_site *make_shape_site(const struct kernel *kernel, const struct launch_shape *shape)
@@ -144,10 +141,10 @@ static struct xsp_site *make_shape_site(const struct kernel *kernel, const struc
   struct xsp_site *site =
       xsp_site_create_variant(OPENCL_TRACER, XSP_LEVEL_KERNEL, kernel->name, "kernel", variant_of(hash));
   char text[SHAPE_TEXT_SIZE];
-  launch_shape_text(3, shape->global, text);
+  launch_shape_text(shape->global, text);
   xsp_site_tag_string(site, "grid", text);
   if (shape->has_local) {
-    launch_shape_text(3, shape->local, text);
+    launch_shape_text(shape->local, text);
     xsp_site_tag_string(site, "block", text);
   }
   return site;

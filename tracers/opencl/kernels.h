@@ -29,6 +29,6 @@ struct xsp_site *kernel_site(struct kernel *kernel, const struct launch_shape *s
 void launch_shape_set(struct launch_shape *shape, cl_uint dimensions, const size_t *global, const size_t *local);
 #define SHAPE_TEXT_SIZE 72
 // "[64,1,1]"
-void launch_shape_text(uint32_t dimensions, const size_t *values, char text[SHAPE_TEXT_SIZE]);
+void launch_shape_text(const size_t values[3], char text[SHAPE_TEXT_SIZE]);
 
 #endif

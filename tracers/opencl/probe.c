@@ -80,6 +80,12 @@ static void describe_platforms(const struct loader *loader, const cl_platform_id
   }
 }
 
+static void advise(const struct xsp_host *host, const char *advice)
+{
+  if (host->size >= sizeof *host)
+    host->advise(host, advice);
+}
+
 static bool in_container(void)
 {
   return access("/.dockerenv", F_OK) == 0 || access("/run/.containerenv", F_OK) == 0;
@@ -93,17 +99,14 @@ static int no_platform(const struct xsp_host *host, char *why, size_t why_size)
   globfree(&found);
   snprintf(why, why_size, "the OpenCL loader finds no platform%s",
            has_icd ? ": the drivers named in /etc/OpenCL/vendors do not load or have no device" : "");
-  if (host->size < sizeof *host)
-    return -1;
   if (folder != NULL)
-    host->advise(host, "OCL_ICD_VENDORS is set: see that it names a folder with the drivers' .icd files");
+    advise(host, "OCL_ICD_VENDORS is set: see that it names a folder with the drivers' .icd files");
   else if (has_icd && in_container())
-    host->advise(host,
-                 "give the container the device and the driver (docker: --gpus all with "
+    advise(host, "give the container the device and the driver (docker: --gpus all with "
                  "NVIDIA_DRIVER_CAPABILITIES=all, or --device /dev/dri), or install a CPU driver: apt-get install "
                  "pocl-opencl-icd");
   else
-    host->advise(host, "install a driver: apt-get install pocl-opencl-icd (CPU), or the one of the GPU's vendor");
+    advise(host, "install a driver: apt-get install pocl-opencl-icd (CPU), or the one of the GPU's vendor");
   return -1;
 }
 
@@ -113,10 +116,8 @@ static void *open_loader(const struct xsp_host *host, struct loader *ret_loader,
   void *library = dlopen(given != NULL ? given : "libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == NULL) {
     snprintf(why, why_size, "%s", dlerror());
-    if (host->size >= sizeof *host)
-      host->advise(host, given != NULL
-                             ? "give the file of an OpenCL loader: XSP_LIBRARY_OPENCL or --library opencl=PATH"
-                             : "apt-get install ocl-icd-libopencl1 pocl-opencl-icd");
+    advise(host, given != NULL ? "give the file of an OpenCL loader: XSP_LIBRARY_OPENCL or --library opencl=PATH"
+                               : "apt-get install ocl-icd-libopencl1 pocl-opencl-icd");
     return NULL;
   }
   find(library, "clGetPlatformIDs", &ret_loader->get_platforms);
@@ -150,9 +151,8 @@ int opencl_probe(const struct xsp_host *host, char *why, size_t why_size)
     host->found(host, loader.file, text[0] == '\0' ? NULL : text);
   if (!knows_layers(loader.file)) {
     snprintf(why, why_size, "the OpenCL loader %s does not know layers", loader.file);
-    if (host->size >= sizeof *host)
-      host->advise(host, "use ocl-icd 2.3 or newer, or the Khronos loader 2021.04 or newer (apt-get install "
-                         "ocl-icd-libopencl1), before the vendor's in LD_LIBRARY_PATH");
+    advise(host, "use ocl-icd 2.3 or newer, or the Khronos loader 2021.04 or newer (apt-get install "
+                 "ocl-icd-libopencl1), before the vendor's in LD_LIBRARY_PATH");
     return -1;
   }
   return error != CL_SUCCESS || count == 0 ? no_platform(host, why, why_size) : 0;

@@ -81,9 +81,10 @@ static void say_clock(struct device *device)
   host->say(host, line);
 }
 
-static void say_if(uint64_t count, const char *what)
+static void say_if(const uint64_t *counter, const char *what)
 {
   char line[160];
+  uint64_t count = __atomic_load_n(counter, __ATOMIC_RELAXED);
   if (count == 0)
     return;
   snprintf(line, sizeof line, "%llu %s", (unsigned long long)count, what);
@@ -92,19 +93,15 @@ static void say_if(uint64_t count, const char *what)
 
 static void stop(void)
 {
-  if (!may_record)
+  if (!may_record || __atomic_load_n(&command_counts.launches, __ATOMIC_RELAXED) == 0)
     return;
-  struct command_counts counts = {0};
-  commands_count(&counts);
-  if (counts.launches == 0)
-    return;
+  uint64_t in_flight = drain_in_flight(), waited_ms = drain_waited_ns() / 1000000;
   devices_each(say_clock);
-  say_if(counts.in_flight, "commands had not finished at exit: they have a launch and no execution");
-  say_if(counts.failed, "commands failed on the device: they have a launch and no execution");
-  say_if(counts.without_times, "commands without times of the device: they have a launch and no execution");
-  say_if(counts.lost, "commands could not be followed: they have a launch and no execution");
-  if (counts.waited_ns >= 1000000)
-    say_if(counts.waited_ns / 1000000, "ms were waited at exit for commands in flight");
+  say_if(&in_flight, "commands had not finished at exit: they have a launch and no execution");
+  say_if(&command_counts.failed, "commands failed on the device: they have a launch and no execution");
+  say_if(&command_counts.without_times, "commands without times of the device: they have a launch and no execution");
+  say_if(&command_counts.lost, "commands could not be followed: they have a launch and no execution");
+  say_if(&waited_ms, "ms were waited at exit for commands in flight");
 }
 
 static const struct xsp_tracer tracer = {
