@@ -215,20 +215,6 @@ const char *annotation_domain_name(const struct annotation_domain *domain)
 }
 
 // ---- ranges of a thread
-void annotation_put_range(const struct range *range, const struct xsp_span *span, char *scratch, size_t scratch_size)
-{
-  if (range->sequence != RANGE_NO_NUMBER)
-    xsp_span_tag_int(span, "sequence", range->sequence);
-  if (range->op_id != RANGE_NO_NUMBER)
-    xsp_span_tag_int(span, "op_id", range->op_id);
-  if (range->sizes != NULL) {
-    size_t length = range->sizes_length < scratch_size ? range->sizes_length : scratch_size - 1;
-    memcpy(scratch, range->sizes, length);
-    scratch[length] = '\0';
-    xsp_span_tag_string(span, "sizes", scratch);
-  }
-}
-
 // What annotation_find has just read of this text need not be read again.
 static void put_varying(struct annotation_thread *own, const struct annotation *annotation, const char *text,
                         size_t length, const struct xsp_span *span)
@@ -241,7 +227,16 @@ static void put_varying(struct annotation_thread *own, const struct annotation *
     range_read(annotation_domain_name(known->domain), text, length, annotation_model_range, &range);
   }
   own->read_annotation = NULL;
-  annotation_put_range(&range, span, own->scratch, sizeof own->scratch);
+  if (range.sequence != RANGE_NO_NUMBER)
+    xsp_span_tag_int(span, "sequence", range.sequence);
+  if (range.op_id != RANGE_NO_NUMBER)
+    xsp_span_tag_int(span, "op_id", range.op_id);
+  if (range.sizes != NULL) {
+    size_t bytes = range.sizes_length < sizeof own->scratch ? range.sizes_length : sizeof own->scratch - 1;
+    memcpy(own->scratch, range.sizes, bytes);
+    own->scratch[bytes] = '\0';
+    xsp_span_tag_string(span, "sizes", own->scratch);
+  }
 }
 
 static uint32_t level_in(const struct annotation_thread *own, uint32_t depth, const struct annotation_domain *domain)

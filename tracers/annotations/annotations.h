@@ -43,6 +43,12 @@ const struct annotation *annotation_find(struct annotation_domain *domain, const
 const struct annotation *annotation_find_text(struct annotation_domain *domain, const char *category, const char *text);
 // "frame 4711" as "frame #": each run of digits becomes one sign. Returns the length, at most `size`; writes no NUL.
 size_t annotation_without_numbers(const char *text, size_t length, char *reduced, size_t size);
+// Nothing of this site is recorded now. Its fields may be written again, by the same, while we read.
+static inline bool annotation_site_is_off(const struct xsp_site *site)
+{
+  return site == NULL || (__atomic_load_n(__atomic_load_n(&site->levels, __ATOMIC_RELAXED), __ATOMIC_RELAXED) &
+                          __atomic_load_n(&site->mask, __ATOMIC_RELAXED)) == 0;
+}
 // Nothing of this tracer is recorded now and no range could change that: texts need not be looked up.
 bool annotations_are_off(void);
 

@@ -85,7 +85,6 @@ struct annotation_thread *annotation_thread_begins(void); // NULL: no memory
 void annotation_capture_enter(void);
 void annotation_capture_leave(void);
 void annotation_capture_check(void); // another process's end of a range does not end one that is open here
-void annotation_put_range(const struct range *range, const struct xsp_span *span, char *scratch, size_t scratch_size);
 
 static inline struct annotation_thread *annotation_thread_own(void)
 {
@@ -99,12 +98,6 @@ static inline const struct annotation_text **annotation_cache_place(struct annot
   return &own->cache[((uint64_t)(uintptr_t)text * UINT64_C(0x9e3779b97f4a7c15)) >> 56];
 }
 _Static_assert(ANNOTATION_CACHE_SIZE == 256, "the eight bits that annotation_cache_place takes");
-
-static inline bool annotation_site_is_off(const struct xsp_site *site)
-{
-  return site == NULL || (__atomic_load_n(__atomic_load_n(&site->levels, __ATOMIC_RELAXED), __ATOMIC_RELAXED) &
-                          __atomic_load_n(&site->mask, __ATOMIC_RELAXED)) == 0;
-}
 
 // ---- texts.c
 const struct annotation *annotation_find_kind(struct annotation_domain *domain, const char *category, const char *text,

@@ -82,12 +82,6 @@ struct itt_use {
   const char *text;
   enum itt_role role;
 };
-// Its fields may be written again, by the same, while we read.
-static inline bool itt_is_off(const struct xsp_site *site)
-{
-  return site == NULL ||
-         (*__atomic_load_n(&site->levels, __ATOMIC_RELAXED) & __atomic_load_n(&site->mask, __ATOMIC_RELAXED)) == 0;
-}
 // NULL handles are legal: the default domain, "(unnamed)".
 struct annotation_domain *itt_domain_of(const struct itt_domain *domain);
 const char *itt_text_of(const struct itt_string *string);

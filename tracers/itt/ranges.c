@@ -110,7 +110,7 @@ static uint16_t free_track(uint64_t start, uint64_t end)
 static struct xsp_span emit(const struct annotation *annotation, uint64_t start, uint64_t end,
                             struct xsp_context parent)
 {
-  if (itt_is_off(annotation->site))
+  if (annotation_site_is_off(annotation->site))
     return (struct xsp_span){0, 0, 0};
   if (!itt_is_possible(start, end)) {
     itt_lose(ITT_LOSS_TIME);
@@ -132,7 +132,7 @@ void itt_range_emit(const struct annotation *annotation, uint64_t start, uint64_
 void itt_range_begin(enum itt_range_kind kind, const struct itt_domain *domain, struct itt_id id, uint64_t start,
                      struct itt_id parent, const struct annotation *annotation, const char *text)
 {
-  if (itt_is_off(annotation->site) && !annotation->is_capture_range)
+  if (annotation_site_is_off(annotation->site) && !annotation->is_capture_range)
     return;
   struct key key = key_of(kind, domain, id);
   struct slot *open = kind == ITT_RANGE_FRAME ? claim_open(&key) : NULL;

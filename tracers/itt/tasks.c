@@ -195,7 +195,7 @@ static enum how how_of(const struct itt_use *use, uint64_t start)
     return HOW_PUSHED;
   if (use->role == ITT_ROLE_LAYER) // also while its level is off: names are learned in a net's first pass
     return HOW_LAYER;
-  if (itt_is_off(use->annotation->site))
+  if (annotation_site_is_off(use->annotation->site))
     return HOW_NOTHING;
   return start != 0 ? HOW_STAMPED : HOW_SPAN;
 }

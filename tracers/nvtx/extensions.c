@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers the calls of NVTX's extensions: payloads with schemas, counters. Memory annotations are accepted and ignored.
+#include "tracers/annotations/value.h"
 #include "tracers/nvtx/callbacks.h"
 #include "tracers/nvtx/handles.h"
 #include "tracers/nvtx/schemas.h"
@@ -163,22 +164,23 @@ static void event_batch(const void *domain, const struct nvtx_event_batch *batch
 }
 
 // ---- counters
-static void counter_int64(const void *domain, uint64_t id, int64_t value)
+static void count(const void *domain, uint64_t id, const struct value *value)
 {
   const struct nvtx_counter *counter = counter_find(domain, id);
   if (counter == NULL)
     return;
   struct xsp_span span = annotation_counter(domain_of(domain), counter->name, 0);
-  xsp_span_tag_int(&span, "value", value);
+  annotation_value_put(value, "value", &span);
+}
+
+static void counter_int64(const void *domain, uint64_t id, int64_t value)
+{
+  count(domain, id, &(struct value){.type = ANNOTATION_TAG_INT, .integer = value});
 }
 
 static void counter_double(const void *domain, uint64_t id, double value)
 {
-  const struct nvtx_counter *counter = counter_find(domain, id);
-  if (counter == NULL)
-    return;
-  struct xsp_span span = annotation_counter(domain_of(domain), counter->name, 0);
-  xsp_span_tag_double(&span, "value", value);
+  count(domain, id, &(struct value){.type = ANNOTATION_TAG_DOUBLE, .real = value});
 }
 
 // A group's numbers are counters of their own, "group.number"; a single number is the counter itself.

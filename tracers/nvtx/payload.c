@@ -229,7 +229,7 @@ static uint64_t take_plain(struct walk *walk, struct frame *frame, const struct 
   bool hidden = (entry->flags & NVTX_ENTRY_HIDE) != 0;
   uint64_t array = entry->flags & NVTX_ENTRY_ARRAY;
   bool is_fixed_text = known.class == VALUE_TEXT && array == 0 && entry->detail > 0;
-  if ((entry->flags & NVTX_ENTRY_POINTER) != 0 || (known.class == VALUE_TEXT && array == 0 && entry->detail == 0)) {
+  if (value_is_pointer(entry)) {
     if (room >= 8 && known.class == VALUE_TEXT && !hidden)
       take_pointed_text(walk, walk->key, entry->flags, value_integer(bytes, 8, false), known.size);
     else if (!hidden)
@@ -311,10 +311,7 @@ static void take_entry(struct walk *walk, struct frame *frame)
   if (!in_union && entry->offset != 0) {
     at = entry->offset > walk->size ? UINT64_MAX : frame->base + entry->offset;
   } else if (!in_union && index != 0) {
-    bool is_pointer =
-        (entry->flags & NVTX_ENTRY_POINTER) != 0 ||
-        (value_type(entry->type).class == VALUE_TEXT && (entry->flags & NVTX_ENTRY_ARRAY) == 0 && entry->detail == 0);
-    uint64_t alignment = is_pointer ? 8 : value_alignment(walk->context, entry->type);
+    uint64_t alignment = value_is_pointer(entry) ? 8 : value_alignment(walk->context, entry->type);
     if (frame->schema->alignment != 0 && frame->schema->alignment < alignment)
       alignment = frame->schema->alignment;
     at = frame->base + aligned(frame->cursor - frame->base, alignment);

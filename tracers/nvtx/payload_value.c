@@ -73,6 +73,12 @@ size_t payload_type_size(const struct payload_context *context, uint64_t type)
   return schema == NULL ? 0 : schema->size;
 }
 
+bool value_is_pointer(const struct payload_entry *entry)
+{
+  return (entry->flags & NVTX_ENTRY_POINTER) != 0 ||
+         (value_type(entry->type).class == VALUE_TEXT && (entry->flags & NVTX_ENTRY_ARRAY) == 0 && entry->detail == 0);
+}
+
 uint64_t value_alignment(const struct payload_context *context, uint64_t type)
 {
   if (type < NVTX_SCHEMA_STATIC_START) {

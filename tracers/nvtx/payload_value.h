@@ -9,6 +9,8 @@
 #define VALUE_TEXT_MOST 1024 // bytes kept of a text
 
 struct value_type value_type(uint64_t type); // of a predefined type; size 0: not known
+// The entry is the address of its value: by a flag, or a text of no given length.
+bool value_is_pointer(const struct payload_entry *entry);
 // At least 1; of a nested schema its widest entry's, looked at one level deep.
 uint64_t value_alignment(const struct payload_context *context, uint64_t type);
 // A schema around one value of a predefined type, as NumPy's scalars have it.

@@ -4,6 +4,7 @@
 
 #include "tracers/annotations/guest_table.h"
 #include "tracers/nvtx/handles.h"
+#include "tracers/nvtx/payload_value.h"
 
 #include <string.h>
 
@@ -71,20 +72,12 @@ static struct registered *begin(const void *domain, enum kind kind, uint64_t id)
 // What a struct of these entries takes; 0: some entry's size is not known.
 static size_t static_size(const void *domain, const struct payload_schema *schema)
 {
-  const struct payload_context context = {(void *)(uintptr_t)domain, NULL, NULL, NULL};
   size_t end = 0, widest = 1;
   for (uint32_t i = 0; i < schema->count; i++) {
     const struct payload_entry *entry = &schema->entries[i];
-    size_t size = 8;
-    if (entry->type >= NVTX_SCHEMA_STATIC_START) {
-      const struct payload_schema *nested = schema_find(domain, entry->type);
-      size = nested == NULL ? 0 : nested->size;
-    } else if ((entry->flags & NVTX_ENTRY_POINTER) == 0) {
-      size = payload_type_size(&context, entry->type);
-    }
-    bool is_text = entry->type >= NVTX_TYPE_TEXT && entry->type <= NVTX_TYPE_TEXT_UTF32;
-    if (is_text && (entry->flags & NVTX_ENTRY_ARRAY) == 0 && entry->detail == 0)
-      size = 8; // a pointer
+    const struct payload_schema *nested =
+        entry->type >= NVTX_SCHEMA_STATIC_START ? schema_find(domain, entry->type) : NULL;
+    size_t size = value_is_pointer(entry) ? 8 : nested != NULL ? nested->size : value_type(entry->type).size;
     if (size == 0)
       return 0;
     size_t alignment = size & -size; // of a nested schema: no more than its size allows
@@ -98,18 +91,14 @@ static size_t static_size(const void *domain, const struct payload_schema *schem
       end = entry->offset;
     else
       end = (end + alignment - 1) / alignment * alignment;
-    if ((entry->flags & NVTX_ENTRY_ARRAY) == NVTX_ENTRY_ARRAY_FIXED || (is_text && entry->detail > 0))
+    if ((entry->flags & NVTX_ENTRY_ARRAY) == NVTX_ENTRY_ARRAY_FIXED ||
+        (value_type(entry->type).class == VALUE_TEXT && entry->detail > 0))
       if (__builtin_mul_overflow(size, entry->detail, &size))
         return 0;
     if (__builtin_add_overflow(end, size, &end) || end > SIZE_MAX / 2)
       return 0;
   }
   return (end + widest - 1) / widest * widest;
-}
-
-static const char *name_of(const void *has, const char *name)
-{
-  return has == NULL ? "" : handles_copy(name);
 }
 
 uint64_t schema_register(const void *domain, const struct nvtx_schema_attributes *attributes)
@@ -130,7 +119,7 @@ uint64_t schema_register(const void *domain, const struct nvtx_schema_attributes
   for (size_t i = 0; i < attributes->entry_count; i++) {
     const struct nvtx_schema_entry *entry = &attributes->entries[i];
     entries[i] =
-        (struct payload_entry){entry->flags, entry->type, entry->detail, entry->offset, name_of(entry, entry->name)};
+        (struct payload_entry){entry->flags, entry->type, entry->detail, entry->offset, handles_copy(entry->name)};
   }
   fresh->schema.kind = (uint32_t)attributes->type;
   fresh->schema.count = (uint32_t)attributes->entry_count;
@@ -161,7 +150,7 @@ uint64_t schema_register_enum(const void *domain, const struct nvtx_enum_attribu
     return 0;
   for (size_t i = 0; i < attributes->entry_count; i++) {
     const struct nvtx_enum_entry *entry = &attributes->entries[i];
-    values[i] = (struct payload_value){entry->value, entry->is_flag != 0, name_of(entry, entry->name)};
+    values[i] = (struct payload_value){entry->value, entry->is_flag != 0, handles_copy(entry->name)};
   }
   fresh->schema.is_enum = true;
   fresh->schema.size = attributes->size;
