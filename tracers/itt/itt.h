@@ -60,7 +60,6 @@ struct itt_name {
     struct itt_counter counter;
   } shared;
   uint64_t hash;
-  uint32_t number;       // ITT_NAME_EVENT, ITT_NAME_MARK: what the module sees; from 1
   uint32_t kind, length; // bytes of `text`
   int64_t value;         // atomic; a counter's
   struct xsp_site *site; // atomic; a counter's, mark's or layer's; NULL: not made yet
@@ -69,6 +68,7 @@ struct itt_name {
 };
 // `second` (may be NULL): a second text that makes the difference; for counters also `type`. NULL: no memory.
 struct itt_name *itt_name(enum itt_name_kind kind, const char *text, const char *second, int type);
+int itt_number_of(const struct itt_name *name); // what a module sees of an event or mark; from 1
 struct itt_name *itt_name_of_number(enum itt_name_kind kind, int number); // NULL: none
 // The site of the name's spans, with its second text as this tag; remembered with the name. NULL: the session is full.
 struct xsp_site *itt_name_site(struct itt_name *name, enum xsp_level level, const char *category, const char *tag);

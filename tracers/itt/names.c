@@ -14,15 +14,12 @@
 #define SLOTS (UINT32_C(1) << 17)
 #define NAMES_MOST 65536u  // texts that are kept as they are
 #define REDUCED_MOST 8192u // and those that stand for many
-#define NUMBERS_MOST 4096u
 #define TEXT_MOST 65535u
 #define USES_MOST 16 // domains that a string remembers
 
-static void *slots[SLOTS];                      // atomic: struct itt_name, by hash
-static uint32_t name_count;                     // atomic
-static struct itt_name *numbered[NUMBERS_MOST]; // atomic; events and marks, by number - 1
-static uint32_t number_count;                   // atomic
-static uint64_t losses[ITT_LOSSES];             // atomic
+static void *slots[SLOTS];          // atomic: struct itt_name, by hash
+static uint32_t name_count;         // atomic
+static uint64_t losses[ITT_LOSSES]; // atomic
 
 void itt_lose(enum itt_loss reason)
 {
@@ -87,19 +84,6 @@ static void fill(struct itt_name *name, const struct key *key)
   }
 }
 
-// Numbers go to entries that are in the table only, so that none is lost to a race.
-static void number(struct itt_name *name)
-{
-  uint32_t place = __atomic_fetch_add(&number_count, 1, __ATOMIC_RELAXED);
-  if (place >= NUMBERS_MOST) {
-    __atomic_store_n(&number_count, NUMBERS_MOST, __ATOMIC_RELAXED);
-    return; // its number stays 0: legal, and unknown
-  }
-  uint32_t none = 0;
-  if (__atomic_compare_exchange_n(&name->number, &none, place + 1, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-    __atomic_store_n(&numbered[place], name, __ATOMIC_RELEASE);
-}
-
 static struct itt_name *find_or_make(const struct key *key, uint32_t most)
 {
   uint32_t place = (uint32_t)key->hash;
@@ -129,18 +113,23 @@ struct itt_name *itt_name(enum itt_name_kind kind, const char *text, const char 
     key = key_of(kind, reduced, second, type);
     name = find_or_make(&key, NAMES_MOST + REDUCED_MOST);
   }
-  bool wants_number = kind == ITT_NAME_EVENT || kind == ITT_NAME_MARK;
-  if (wants_number && name != NULL && __atomic_load_n(&name->number, __ATOMIC_ACQUIRE) == 0)
-    number(name);
   errno = saved_errno;
   return name;
 }
 
+int itt_number_of(const struct itt_name *name)
+{
+  uint32_t place = (uint32_t)name->hash % SLOTS;
+  while (__atomic_load_n(&slots[place], __ATOMIC_RELAXED) != name)
+    place = (place + 1) % SLOTS;
+  return (int)place + 1;
+}
+
 struct itt_name *itt_name_of_number(enum itt_name_kind kind, int number)
 {
-  if (number < 1 || number > (int)NUMBERS_MOST)
+  if (number < 1 || number > (int)SLOTS)
     return NULL;
-  struct itt_name *name = __atomic_load_n(&numbered[number - 1], __ATOMIC_ACQUIRE);
+  struct itt_name *name = __atomic_load_n(&slots[number - 1], __ATOMIC_ACQUIRE);
   return name != NULL && name->kind == kind ? name : NULL;
 }
 

@@ -230,7 +230,7 @@ static void marker(const struct itt_domain *domain, struct itt_id id, struct itt
 static int mark_create(const char *name)
 {
   struct itt_name *mark = name == NULL ? NULL : itt_name(ITT_NAME_MARK, name, NULL, 0);
-  return mark == NULL ? 0 : (int)__atomic_load_n(&mark->number, __ATOMIC_ACQUIRE);
+  return mark == NULL ? 0 : itt_number_of(mark);
 }
 
 static int mark(int number, const char *parameter)
@@ -263,7 +263,7 @@ static int event_create(const char *name, int length)
   size_t most = length < 0 || (size_t)length >= sizeof text ? sizeof text - 1 : (size_t)length;
   snprintf(text, sizeof text, "%.*s", (int)most, name);
   struct itt_name *event = itt_name(ITT_NAME_EVENT, text, NULL, 0);
-  return event == NULL ? 0 : (int)__atomic_load_n(&event->number, __ATOMIC_ACQUIRE);
+  return event == NULL ? 0 : itt_number_of(event);
 }
 
 static int event_start(int number)
