@@ -2,36 +2,16 @@
 // Wide texts as UTF-8; see text.h. Called for wide messages and for payloads.
 #include "tracers/nvtx/text.h"
 
+#include "base/utf8.h"
+#include "tracers/annotations/value.h"
+
 #include <string.h>
 
 #define REPLACEMENT 0xfffdu
 
-static uint32_t unit_at(const char *wide, size_t index, unsigned unit_bytes)
+static uint32_t unit_at(const void *wide, size_t index, unsigned unit_bytes)
 {
-  uint32_t unit = 0;
-  if (unit_bytes == 2) {
-    uint16_t half;
-    memcpy(&half, wide + index * 2, sizeof half);
-    unit = half;
-  } else {
-    memcpy(&unit, wide + index * 4, sizeof unit);
-  }
-  return unit;
-}
-
-// Bytes written; 0: no room.
-static size_t put(uint32_t character, char *utf8, size_t room)
-{
-  if (character > 0x10ffff || (character >= 0xd800 && character < 0xe000))
-    character = REPLACEMENT;
-  size_t bytes = character < 0x80 ? 1 : character < 0x800 ? 2 : character < 0x10000 ? 3 : 4;
-  if (bytes > room)
-    return 0;
-  static const unsigned char lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
-  for (size_t i = bytes; i-- > 1; character >>= 6)
-    utf8[i] = (char)(0x80 | (character & 0x3f));
-  utf8[0] = (char)(lead[bytes] | character);
-  return bytes;
+  return (uint32_t)value_integer((const char *)wide + index * unit_bytes, unit_bytes, false);
 }
 
 size_t text_to_utf8(const void *wide, size_t units, unsigned unit_bytes, char *utf8, size_t size)
@@ -48,10 +28,14 @@ size_t text_to_utf8(const void *wide, size_t units, unsigned unit_bytes, char *u
         i++;
       }
     }
-    size_t bytes = put(character, utf8 + length, size - 1 - length);
-    if (bytes == 0)
+    if (character > 0x10ffff || (character >= 0xd800 && character < 0xe000))
+      character = REPLACEMENT;
+    char bytes[4];
+    size_t count = utf8_encode(character, bytes);
+    if (count > size - 1 - length)
       break;
-    length += bytes;
+    memcpy(utf8 + length, bytes, count);
+    length += count;
   }
   utf8[length] = '\0';
   return length;
