@@ -131,7 +131,7 @@ struct annotation_thread *annotation_thread_begins(void)
 
 // ---- start
 // Environment variables may be changed by the program later.
-static const char *keep_variable(const char *name, char *to)
+static const char *copy_variable(const char *name, char *to)
 {
   const char *text = secure_getenv(name);
   if (text == NULL || *text == '\0' || strlen(text) >= GLOB_MOST)
@@ -148,8 +148,8 @@ static void start_once(void)
     strcpy(annotation_tracer, name);
   has_key = pthread_key_create(&key, thread_ends) == 0;
   pthread_atfork(NULL, NULL, child_starts);
-  annotation_model_range = keep_variable("XSP_MODEL_RANGE", model_range);
-  annotation_capture_range = keep_variable("XSP_CAPTURE_RANGE", capture_range);
+  annotation_model_range = copy_variable("XSP_MODEL_RANGE", model_range);
+  annotation_capture_range = copy_variable("XSP_CAPTURE_RANGE", capture_range);
   if (annotation_capture_range != NULL && xsp_tracer_levels(capture_marker) != 0)
     switch_all(false);
 }
@@ -177,7 +177,7 @@ struct annotation_domain annotation_domains[ANNOTATION_DOMAINS_MOST] = {
 static char domain_text[DOMAIN_TEXT_BYTES];
 static uint64_t domain_text_used; // atomic
 
-static const char *keep_domain_name(const char *name)
+static const char *copy_domain_name(const char *name)
 {
   size_t bytes = strlen(name) + 1;
   char *copy = guest_reserve(domain_text, &domain_text_used, bytes, sizeof domain_text);
@@ -193,7 +193,7 @@ struct annotation_domain *annotation_domain(const char *name)
     struct annotation_domain *domain = &annotation_domains[i];
     const char *known = __atomic_load_n(&domain->name, __ATOMIC_ACQUIRE);
     if (known == NULL) {
-      if (copy == NULL && (copy = keep_domain_name(name)) == NULL)
+      if (copy == NULL && (copy = copy_domain_name(name)) == NULL)
         break;
       if (__atomic_compare_exchange_n(&domain->name, &known, copy, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
         return domain;

@@ -29,7 +29,7 @@ struct annotation {
 
 // Once, before anything else, from either entrance of the tracer; idempotent. Reads XSP_MODEL_RANGE, XSP_CAPTURE_RANGE.
 void annotations_start(const char *tracer_name);
-// Whom to tell what could not be kept; from xsp_tracer.start.
+// Where limits that were exceeded are reported; from xsp_tracer.start.
 void annotations_host(const struct xsp_host *host);
 // The domain of this name; NULL or "": the default one. Equal names give the same domain.
 struct annotation_domain *annotation_domain(const char *name);
@@ -70,7 +70,7 @@ void annotation_range_end(uint64_t id);
 uint64_t annotation_range_start_tagged(struct annotation_domain *domain, const struct annotation *annotation,
                                        const char *text, size_t length, const struct annotation_tags *tags);
 void annotation_range_end_tagged(uint64_t id, const struct annotation_tags *tags);
-// A range that is over, in ticks. One that does not lie between the start of this tracer and now is not recorded.
+// A range that is over, in ticks. It is recorded if it is between the start of this tracer and now.
 void annotation_publish(struct annotation_domain *domain, const struct annotation *annotation, uint64_t start,
                         uint64_t end, const struct annotation_tags *tags);
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The common case of a range, inline: a text that this thread has pushed before, in no category, that needs nothing but a
-// span. False and -1 say that annotations.h's functions are to be called instead; nothing has happened then.
+// span. False and -1: nothing was done; call annotations.h's functions instead.
 #ifndef XSP_TRACERS_ANNOTATIONS_FAST_H
 #define XSP_TRACERS_ANNOTATIONS_FAST_H
 
 #include "tracers/annotations/state.h"
 
-// The domain that a handle stands for: a pointer into annotation_domains. All else is the default one.
+// A handle is a pointer into annotation_domains. All else is the default domain.
 static inline struct annotation_domain *annotation_domain_checked(const void *handle)
 {
   uintptr_t distance = (uintptr_t)handle - (uintptr_t)annotation_domains;
@@ -41,7 +41,7 @@ annotation_same_text(const struct annotation_text *known, const char *text)
 #endif
 }
 
-// A range without varying tags whose nesting begins in this domain, or lies in a range of it. -1: not so.
+// A range without varying tags whose nesting begins in this domain, or inside a range of it. -1: not so.
 static inline int annotation_push_plain(struct annotation_thread *own, struct annotation_domain *domain,
                                         struct xsp_site *site)
 {

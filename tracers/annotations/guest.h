@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of the traced process, without locks: made at its first use by whoever comes first, never given back. errno is
-// the caller's. Another thread, a signal handler or a fork between any two instructions finds nothing half-made.
+// Memory of the traced process, without locks: mapped at its first use, never given back. Keeps errno. Another thread, a
+// signal handler or a fork between any two instructions finds nothing half-made.
 #ifndef XSP_TRACERS_ANNOTATIONS_GUEST_H
 #define XSP_TRACERS_ANNOTATIONS_GUEST_H
 

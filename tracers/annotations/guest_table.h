@@ -37,7 +37,7 @@ static inline void *guest_map_get(const struct guest_map *map, const void *key) 
   }
 }
 
-// The key's value (atomic), NULL as long as nobody sets it. NULL: no room.
+// The place of the key's value (atomic), which is NULL until it is set. NULL: no room.
 static inline void **guest_map_place(struct guest_map *map, const void *key)
 {
   struct guest_map_entry *entries = key == NULL ? NULL : guest_map_once(&map->entries, map->capacity * sizeof *entries);

@@ -13,7 +13,7 @@ size_t annotation_text_cut(const char *text, size_t length, size_t most)
   return most;
 }
 
-static uint16_t keep(struct annotation_tags *tags, const char *text, size_t length)
+static uint16_t append(struct annotation_tags *tags, const char *text, size_t length)
 {
   uint16_t at = tags->text_used;
   memcpy(tags->text + at, text, length);
@@ -31,7 +31,7 @@ static struct annotation_tag *add(struct annotation_tags *tags, const char *key,
     return NULL;
   }
   struct annotation_tag *tag = &tags->tag[tags->count++];
-  tag->key = keep(tags, key, length);
+  tag->key = append(tags, key, length);
   return tag;
 }
 
@@ -58,7 +58,7 @@ void annotation_tags_text(struct annotation_tags *tags, const char *key, const c
   struct annotation_tag *tag = add(tags, key, 1);
   if (tag != NULL) {
     tag->type = ANNOTATION_TAG_TEXT;
-    tag->at = keep(tags, text, annotation_text_cut(text, length, sizeof tags->text - tags->text_used - 1));
+    tag->at = append(tags, text, annotation_text_cut(text, length, sizeof tags->text - tags->text_used - 1));
   }
 }
 

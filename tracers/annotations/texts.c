@@ -2,7 +2,7 @@
 // From a text in a domain and category to its site: looked up by address (checked by content), else by content, else made.
 // Called once a range. What is kept is bounded: beyond it texts share the site of what they are without their numbers.
 //
-//   one mapping:  | 65,536 pointers, by hash | copies of texts, one behind the other →              |
+//   one mapping:  | 65,536 pointers, by hash | copies of texts, one after the other →              |
 #include "tracers/annotations/guest_table.h"
 #include "tracers/annotations/state.h"
 
@@ -11,7 +11,7 @@
 
 #define TABLE_SLOTS (UINT32_C(1) << 16)
 #define EXACT_MOST (UINT32_C(1) << 15)                // different texts with sites of their own
-#define TEXTS_MOST (EXACT_MOST + (UINT32_C(1) << 13)) // and those that stand for many
+#define TEXTS_MOST (EXACT_MOST + (UINT32_C(1) << 13)) // and those that many share
 #define MAPPING_BYTES (UINT64_C(64) << 20)            // reserved; touched as it fills
 #define MAPPING_BYTES_LEAST (UINT64_C(2) << 20)
 #define LENGTH_MOST 65535u // what the session keeps of a text
@@ -159,7 +159,7 @@ static const struct annotation_text *make(const struct key *key, const struct ra
   if (all == NULL || __atomic_load_n(&count, __ATOMIC_RELAXED) >= texts_most || !has_session())
     return NULL;
   size_t category_bytes = key->category == NULL ? 0 : strlen(key->category) + 1;
-  // The last eighth is for texts that stand for many.
+  // The last eighth is for texts that many share.
   struct annotation_text *fresh =
       guest_reserve(all, &all->used, sizeof *fresh + key->length + 1 + category_bytes, // a multiple of 8, all zero
                     texts_most == TEXTS_MOST ? all->bytes : all->bytes / 8 * 7);
@@ -170,7 +170,7 @@ static const struct annotation_text *make(const struct key *key, const struct ra
   fresh->length = (uint32_t)key->length;
   fresh->kind = (uint8_t)key->kind;
   fresh->level = key->level;
-  memcpy(fresh->text, key->text, key->length); // what lies behind is zero
+  memcpy(fresh->text, key->text, key->length); // followed by zeros
   if (key->category != NULL) {
     fresh->category = fresh->text + key->length + 1;
     memcpy(fresh->text + key->length + 1, key->category, category_bytes);
@@ -276,7 +276,7 @@ static const struct annotation *read_text(const struct annotation_domain *domain
   static const char nccl[] = "nccl";
   const struct annotation_text *guess = guess_operator(*key);
   if (guess != NULL && annotation_capture_range == NULL && annotation_site_is_off(guess->annotation.site))
-    return &guess->annotation; // nothing will be recorded: what else it says need not be read
+    return &guess->annotation; // nothing will be recorded: the rest need not be read
   const char *domain_name = annotation_domain_name(domain);
   if (domain->is_nameless && key->length >= sizeof nccl - 1 && memcmp(key->text, nccl, sizeof nccl - 1) == 0)
     domain_name = nccl;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // functions_audit.so, given to the loader by LD_AUDIT. It sees every library after it was mapped and before anything is
-// bound to it, and lets the wanted functions' symbols lead to stubs: whoever looks such a name up (calls, pointers in
-// data, dlsym) then gets the stub. The loader calls it with its lock held. It has no libc, prints nothing, never fails the
-// program: what does not work is noted in the table for the tracer to say.
+// bound to it, and redirects the wanted functions' symbols to stubs: every lookup of such a name (calls, pointers in
+// data, dlsym) then finds the stub. The loader calls it with its lock held. It has no libc, prints nothing, never fails the
+// program: failures are noted in the table, and the tracer reports them.
 #include "tracers/functions/keep.h"
 #include "tracers/functions/symbols.h"
 #include "tracers/functions/system.h"
@@ -26,7 +26,7 @@ static const char *program_path; // as started
 // ---- memory, all of it the process's for its life
 static char *texts, *texts_end;
 
-static const char *keep_text(const char *text)
+static const char *copy_text(const char *text)
 {
   size_t length = system_length(text) + 1;
   if (length > TEXTS_BYTES)
@@ -128,7 +128,7 @@ struct library { // being opened
   struct symbols symbols;
   uint32_t symbol_count;
   ElfW(Sym) * copy;      // NULL until the first function is found
-  const char *kept_name; // its file name, where kept already
+  const char *name_copy; // its file name, where kept already
   bool is_fixed;         // its dynamic section cannot be written
 };
 
@@ -137,7 +137,7 @@ static void note(struct library *library, uint16_t rule, const char *symbol, con
   uint32_t at = table.note_count;
   if (at == FUNCTIONS_NOTES_MOST)
     return;
-  notes[at] = (struct functions_note){rule, keep_text(symbol), keep_text(file_name(library->path)), why};
+  notes[at] = (struct functions_note){rule, copy_text(symbol), copy_text(file_name(library->path)), why};
   __atomic_store_n(&table.note_count, at + 1, __ATOMIC_RELEASE); // partner: the tracer's report
 }
 
@@ -182,12 +182,12 @@ static struct functions_entry *take_entry(struct library *library, uint16_t rule
     __atomic_add_fetch(&table.beyond, 1, __ATOMIC_RELAXED);
     return NULL;
   }
-  if (library->kept_name == NULL)
-    library->kept_name = keep_text(name);
+  if (library->name_copy == NULL)
+    library->name_copy = copy_text(name);
   struct functions_entry *entry = &functions_entries[table.entry_count];
   entry->rule = rule;
-  entry->symbol = keep_text(symbol);
-  entry->library = library->kept_name;
+  entry->symbol = copy_text(symbol);
+  entry->library = library->name_copy;
   entry->stack_bytes = rules[rule].stack_bytes;
   return entry;
 }
@@ -201,11 +201,11 @@ static void send(struct functions_entry *entry, void *real)
   __atomic_store_n(&entry->go, trampoline != NULL ? trampoline : real, __ATOMIC_SEQ_CST);
 }
 
-// Some functions have a resolver that says at run time which code it is to be. The loader asks it while it binds; here it
-// is asked at the first call, when its library is sure to be ready.
+// An ifunc has a resolver that chooses its code at run time. The loader calls it while it binds; here it is called at the
+// first call of the function, when its library is sure to be ready.
 static void *ask(void *(*resolver)(void))
 {
-#if defined(__aarch64__) // it is told what the processor has, because it may not ask
+#if defined(__aarch64__) // a resolver gets the processor's features as arguments
   const struct {
     unsigned long size, hwcap, hwcap2;
   } has = {sizeof has, system_auxiliary(AT_HWCAP), system_auxiliary(AT_HWCAP2)};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // functions.so: the half that is in the program. Finds the audit module's table, sends the stubs to the trampoline, makes
-// sites at first calls, ends spans that an exception leaves, and says what was found.
+// sites at first calls, ends spans that an exception leaves, and reports the functions found.
 #include "tracers/functions/frame.h"
 #include "tracers/functions/keep.h"
 #include "tracers/functions/symbols.h"
@@ -115,7 +115,7 @@ static int probe(const struct xsp_host *asked_by, char *why, size_t why_size)
   snprintf(why, why_size, "functions are traced on x86-64 and aarch64 only");
   return -1;
 #endif
-  if (asked_by->size <= offsetof(struct xsp_host, advise)) // to be started: that says more
+  if (asked_by->size <= offsetof(struct xsp_host, advise)) // to be started: start() reports more
     return 0;
   asked_by->found(asked_by, "glibc's loader (LD_AUDIT)", gnu_get_libc_version());
   asked_by->advise(asked_by, "xsp run --functions FILE -- PROGRAM; see docs/functions.md");

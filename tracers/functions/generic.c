@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stands in for the assembler on processors that have none here: the audit module asks the loader to be put away again, the
-// tracer says that it cannot be used, and none of this is called.
+// tracer's probe fails, and none of this is called.
 #include "tracers/functions/frame.h"
 #include "tracers/functions/keep.h"
 

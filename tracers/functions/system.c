@@ -62,7 +62,7 @@ long system_read_file(const char *path, char *text, size_t size)
   return got < 0 ? got : (long)length;
 }
 
-// The kernel copies the signal mask out, or says EFAULT. No call is cheaper, and none is so seldom forbidden.
+// The kernel copies the signal mask out, or returns EFAULT. The cheapest such call, and rarely forbidden.
 bool system_is_writable(void *address)
 {
   return system_call(SYS_rt_sigprocmask, 0, 0, (long)address, 8, 0, 0) != -EFAULT;

@@ -91,8 +91,8 @@ enum itt_relation {
 struct itt_slot {   // one function of the API in one module
   const char *name; // "__itt_task_begin"; NULL ends the list
   void **function;  // what the module calls
-  void *initial;    // what stands there before a collector was looked for
-  void *absent;     // what stands there without a collector; NULL: the call is skipped
+  void *initial;    // its value before a collector was looked for
+  void *absent;     // its value without a collector; NULL: the call is skipped
   int group;
 };
 

@@ -51,7 +51,7 @@ itt_stamp itt_get_timestamp(void)
   return xsp_clock_ticks();
 }
 
-// Times of modules are data: what lies well before this process's tracer, or in the future, is no time of its own.
+// Times of modules are data: one well before the start of this tracer, or in the future, is of another clock.
 // Processors may disagree a little about now.
 bool itt_is_possible(uint64_t start, uint64_t end)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // itt.so: a collector for the Instrumentation and Tracing Technology API. Every module (shared object or program) that was
 // built with it has a static part of its own; at its first call each looks into INTEL_LIBITTNOTIFY64, opens this file
-// and calls __itt_api_init with its table of functions. Functions of the API that stand not in the list below keep what
+// and calls __itt_api_init with its table of functions. Functions of the API that are not in the list below keep what
 // the module does without a collector: mostly nothing, at the cost of a test.
 //
 // A guest: called under the module's own mutex at first, afterwards from any thread; never fails towards the program.

@@ -2,7 +2,7 @@
 // What the files of this folder share. Private to it.
 //
 // No locks. What is kept for the process's life (names) comes from malloc at its first use and is published by
-// compare-and-swap; what is open lies in blocks of one thread each (tasks.c) or in one table (ranges.c).
+// compare-and-swap; open tasks are in a block per thread (tasks.c), open ranges in one table (ranges.c).
 #ifndef XSP_TRACERS_ITT_ITT_H
 #define XSP_TRACERS_ITT_ITT_H
 
@@ -29,7 +29,7 @@ struct itt_function {
   }
 extern const struct itt_function itt_value_functions[]; // values.c
 
-// ---- counts of what was left out, by reason; told when the process ends
+// ---- counts of rejected announcements, by reason; reported when the process ends
 enum itt_loss {
   ITT_LOSS_END,      // an end without its begin
   ITT_LOSS_DEEP,     // more tasks open on one thread than there is room for
@@ -63,7 +63,7 @@ struct itt_name {
   uint32_t kind, length; // bytes of `text`
   int64_t value;         // atomic; a counter's
   struct xsp_site *site; // atomic; a counter's, mark's or layer's; NULL: not made yet
-  const char *second;    // into `text`: behind its first NUL
+  const char *second;    // into `text`: after its first NUL
   char text[];           // and a NUL
 };
 // `second` (may be NULL): a second text that makes the difference; for counters also `type`. NULL: no memory.
@@ -94,7 +94,7 @@ itt_stamp itt_get_timestamp(void);
 struct itt_clock_domain *itt_clock_domain_create(itt_clock_reader read, void *data);
 void itt_clock_domain_reset(void);
 uint64_t itt_ticks(const struct itt_clock_domain *clock, itt_stamp stamp);
-bool itt_is_possible(uint64_t start, uint64_t end); // both lie between the tracer's start and now
+bool itt_is_possible(uint64_t start, uint64_t end); // both are between the tracer's start and now
 void itt_clock_start(void);                         // once
 
 // ---- metadata.c: values as tags. Reads `count` values of `type` at `data`, which may be unaligned. False: unknown type.
@@ -133,7 +133,7 @@ void itt_group_end(struct itt_id id);
 void itt_ranges_forget(void); // in the child of a fork
 const struct annotation *itt_frame_annotation(const struct itt_domain *domain);
 
-// ---- opencv.c: what OpenCV's announcements say about layers
+// ---- opencv.c: names and types of layers in OpenCV's announcements
 struct itt_layer { // a layer that is open: named when it ends
   char name[256], type[64];
   struct annotation_tags tags;
@@ -143,7 +143,7 @@ bool itt_opencv_is(const struct annotation_domain *domain);
 enum itt_role itt_opencv_role(const char *text, const struct annotation *annotation);
 void itt_opencv_begin(struct itt_opencv **state, enum itt_role role);
 void itt_opencv_end(struct itt_opencv **state, enum itt_role role);
-// What a task of this role says by its tags; `layer`: the open one that it speaks of, NULL: none.
+// Reads the tags of a task of this role; `layer`: the open layer that they describe, NULL: none.
 void itt_opencv_note(struct itt_opencv **state, struct itt_layer *layer, enum itt_role role,
                      const struct annotation_tags *tags);
 void itt_opencv_instance(struct itt_opencv **state, const char *type);

@@ -13,7 +13,7 @@
 
 #define SLOTS (UINT32_C(1) << 17)
 #define NAMES_MOST 65536u  // texts that are kept as they are
-#define REDUCED_MOST 8192u // and those that stand for many
+#define REDUCED_MOST 8192u // and those that many share
 #define TEXT_MOST 65535u
 #define USES_MOST 16 // domains that a string remembers
 
@@ -67,7 +67,7 @@ static void fill(struct itt_name *name, const struct key *key)
   name->hash = key->hash;
   name->kind = key->kind;
   name->length = (uint32_t)key->length;
-  memcpy(name->text, key->text, key->length); // what lies behind is zero
+  memcpy(name->text, key->text, key->length); // followed by zeros
   char *second = name->text + key->length + 1;
   memcpy(second, key->second, key->second_length);
   name->second = second;

@@ -9,7 +9,7 @@
 //   forwardToLayer                      one pass: the layers in the same order
 //     forwardLayer
 //       ConvolutionLayerImpl::forward  name=conv1
-//     forwardLayer                      (fused into the one before: nothing is said)
+//     forwardLayer                      (fused into the one before: nothing is announced)
 //
 // So the n-th layer of a pass has the n-th type of its net's plan. Which plan is a pass's is known right after the net was
 // set up, and later by the names: the first one that a plan has at another place or not at all sends us to another plan.
@@ -28,7 +28,7 @@ struct plan { // published whole; only `name` changes afterwards
   uint32_t count;
   struct place {
     const char *type; // kept for the process's life, one pointer a text
-    const char *name; // the same; atomic; NULL: not said yet
+    const char *name; // the same; atomic; NULL: not known yet
   } place[];
 };
 static struct plan *plans[PLANS_MOST]; // atomic
@@ -71,7 +71,7 @@ enum itt_role itt_opencv_role(const char *text, const struct annotation *annotat
   return ITT_ROLE_PLAIN;
 }
 
-static const char *keep(const char *text)
+static const char *intern(const char *text)
 {
   struct itt_name *name = itt_name(ITT_NAME_STRING, text, NULL, 0);
   return name == NULL ? NULL : name->text;
@@ -137,7 +137,7 @@ static void add_layer(struct itt_opencv *state, const char *type)
     state->building = plan = larger;
     state->capacity = capacity;
   }
-  plan->place[plan->count++] = (struct place){keep(type), NULL};
+  plan->place[plan->count++] = (struct place){intern(type), NULL};
 }
 
 // ---- what happens on a thread
@@ -170,7 +170,7 @@ void itt_opencv_begin(struct itt_opencv **given, enum itt_role role)
     state->capacity = 0;
     state->building = calloc(1, sizeof *state->building);
   } else if (state != NULL && role == ITT_ROLE_ALLOCATE) {
-    finish_plan(state); // what comes now is said a second time
+    finish_plan(state); // types that follow are repetitions
   }
   errno = saved_errno;
 }
@@ -205,7 +205,7 @@ static bool has_name_at(const struct plan *plan, uint32_t index, const char *nam
   return plan != NULL && index < plan->count && __atomic_load_n(&plan->place[index].name, __ATOMIC_ACQUIRE) == name;
 }
 
-// The type of the layer that is called `name` (kept; NULL: nobody said) at `index` of a pass. NULL: not known.
+// The type of the layer `name` (interned; NULL: not announced) at `index` of a pass. NULL: not known.
 static const char *type_of(struct itt_opencv *state, uint32_t index, const char *name)
 {
   struct plan *current = (struct plan *)state->current;
@@ -255,7 +255,7 @@ struct xsp_site *itt_opencv_layer(struct itt_opencv **given, struct itt_layer *l
 {
   int saved_errno = errno;
   struct itt_opencv *state = state_of(given);
-  const char *name = layer->name[0] == '\0' ? NULL : keep(layer->name), *type = NULL;
+  const char *name = layer->name[0] == '\0' ? NULL : intern(layer->name), *type = NULL;
   if (state != NULL && state->passes > 0 && state->passes <= NESTED_MOST)
     type = type_of(state, state->index[state->passes - 1], name);
   struct itt_name *learned = name == NULL ? NULL : itt_name(ITT_NAME_LAYER, name, NULL, 0);

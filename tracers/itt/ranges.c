@@ -11,16 +11,21 @@
 #include <string.h>
 
 #define SLOTS 4096u // power of two
-#define WINDOW 16u  // slots from its hash's in which a range may lie
+#define WINDOW 16u  // slots from its hash's on in which a range may be
 #define LANES 64u
 #define FREE UINT64_C(0)
 #define BUSY UINT64_C(1) // hashes are greater
 
-struct slot {
-  uint64_t state; // atomic: FREE, BUSY, or the hash of the open range
+struct key {
   enum itt_range_kind kind;
   struct itt_id id;
-  uint64_t domain_hash, start;
+  uint64_t domain_hash, hash;
+};
+
+struct slot {
+  uint64_t state; // atomic: FREE, BUSY, or the hash of the open range
+  struct key key;
+  uint64_t start;
   uint64_t capture_id; // of a capture range: annotations.h has it
   struct xsp_context parent;
   const struct annotation *annotation;
@@ -34,12 +39,6 @@ static struct {
   uint64_t end;   // atomic, ticks: of its last span
   uint16_t track; // atomic; 0: not made yet
 } lanes[LANES];
-
-struct key {
-  enum itt_range_kind kind;
-  struct itt_id id;
-  uint64_t domain_hash, hash;
-};
 
 static struct key key_of(enum itt_range_kind kind, const struct itt_domain *domain, struct itt_id id)
 {
@@ -74,8 +73,8 @@ static struct slot *claim_open(const struct key *key)
   struct slot *slot = claim_state(key->hash, key->hash);
   if (slot == NULL)
     return NULL;
-  if (slot->kind == key->kind && slot->domain_hash == key->domain_hash &&
-      memcmp(&slot->id, &key->id, sizeof key->id) == 0)
+  if (slot->key.kind == key->kind && slot->key.domain_hash == key->domain_hash &&
+      memcmp(&slot->key.id, &key->id, sizeof key->id) == 0)
     return slot;
   __atomic_store_n(&slot->state, key->hash, __ATOMIC_RELEASE);
   return NULL;
@@ -145,9 +144,7 @@ void itt_range_begin(enum itt_range_kind kind, const struct itt_domain *domain, 
     itt_lose(ITT_LOSS_RANGE);
     return;
   }
-  slot->kind = kind;
-  slot->id = id;
-  slot->domain_hash = key.domain_hash;
+  slot->key = key;
   slot->annotation = annotation;
   slot->capture_id = 0;
   slot->parent = itt_task_context(parent);
@@ -210,9 +207,7 @@ void itt_group_begin(struct itt_id id, const char *name)
     }
     __atomic_add_fetch(&group_count, 1, __ATOMIC_RELAXED);
   }
-  slot->kind = ITT_RANGE_GROUP;
-  slot->id = id;
-  slot->domain_hash = key.domain_hash;
+  slot->key = key;
   annotation_tags_clear(&slot->tags);
   annotation_tags_text(&slot->tags, "", name, strnlen(name, 255));
   release(slot, key.hash);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What nests on a thread: tasks, which end per domain. Called by the program's threads through collector.c. Each thread has a block of its own, which it alone writes; others only read the ids of its open
-// tasks, to find parents.
+// What nests on a thread: tasks, which end per domain. Called by the program's threads through collector.c. Each thread has
+// a block of its own, which it alone writes; others only read the ids of its open tasks, to find parents.
 //
 // A task is a span from its begin on, so that a killed process shows it open. Two kinds are published when they end
 // instead: those that bring their own times, and layers, whose name arrives while they run.
@@ -344,7 +344,7 @@ static struct task *find_open(struct thread *own, const struct itt_domain *domai
   return NULL;
 }
 
-// A layer's name and type are said of it, or of the task that does its work, right inside of it.
+// A layer's name and type are metadata of its task, or of the task right inside of it that does its work.
 static struct itt_layer *layer_of(struct thread *own, struct task *task)
 {
   if (task->how != HOW_LAYER && task != own->task)

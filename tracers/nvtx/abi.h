@@ -16,7 +16,7 @@ typedef const void *(*nvtx_get_table)(uint32_t id);
 
 struct nvtx_callbacks_table {
   size_t struct_size;
-  // Pointers to where the functions of a module stand; 1: done.
+  // Pointers to a module's function pointers; 1: done.
   int (*get_functions)(int module, nvtx_function ***ret_functions, unsigned *ret_count);
 };
 struct nvtx_version_table {
@@ -141,7 +141,7 @@ enum nvtx_counter_slot {
   NVTX_COUNTER_BATCH_SLOT = 5,
 };
 
-// ---- payloads: bytes, and the schemas that say what they are
+// ---- payloads: bytes, and the schemas that describe them
 struct nvtx_blob {
   uint64_t schema;
   size_t size; // SIZE_MAX: a text that ends with a NUL

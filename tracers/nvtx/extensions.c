@@ -24,7 +24,7 @@ static const char *context_string(void *domain, uint64_t handle)
   return string == NULL ? NULL : string->text;
 }
 
-// By the kernel, which says so where an address is wrong. Up to the end of the page that can be read.
+// By the kernel, so that a wrong address is an error. Reads up to the end of the readable page.
 static size_t context_read(void *domain, uint64_t address, void *to, size_t bytes)
 {
   size_t to_page_end = 4096 - (size_t)(address & 4095);
@@ -220,7 +220,7 @@ static void counter_no_value(const void *domain, uint64_t id, uint8_t reason)
     counter_int64(domain, id, 0);
 }
 
-// When sample `index` of `count` was read, in what timestamp() gives; 0: not said.
+// When sample `index` of `count` was read, in ticks of timestamp(); 0: not given.
 static uint64_t sample_time(const struct nvtx_counter_batch *batch, size_t index, size_t count)
 {
   size_t times = batch->times == NULL ? 0 : batch->times_size / sizeof batch->times[0];

@@ -13,7 +13,7 @@
 
 #define STRING_SLOTS (UINT32_C(1) << 16)
 #define STRINGS_MOST (UINT32_C(1) << 15)
-#define MORE (UINT32_C(1) << 13) // strings that stand for many
+#define MORE (UINT32_C(1) << 13) // strings that many share
 
 // ---- memory
 struct copies {
@@ -96,7 +96,7 @@ const struct nvtx_string *string_register(const void *domain_handle, const char 
   struct copies *all = all_copies();
   struct string_key key = {domain_of(domain_handle), text, strnlen(text, 65535)};
   const struct nvtx_string *string = all == NULL ? NULL : find_or_make(all, key, STRINGS_MOST);
-  if (string == NULL && all != NULL) { // as ranges do: by a text that stands for many
+  if (string == NULL && all != NULL) { // as ranges do: a text that many share
     const struct annotation *annotation = annotation_find(key.domain, NULL, text, key.length);
     if (annotation->site != NULL) {
       key.text = annotation->site->name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program is given handles to (domains, registered strings), and what it names (categories, threads). All of the
+// Domains and registered strings, to which a program gets handles, and names of categories and threads. All of the
 // process: libraries that carry NVTX copies of their own exchange handles. Lock-free; live as long as the process.
 #ifndef XSP_TRACERS_NVTX_HANDLES_H
 #define XSP_TRACERS_NVTX_HANDLES_H

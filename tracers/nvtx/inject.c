@@ -16,7 +16,7 @@ static bool begin(void)
   char header[XSP_TRACEPARENT_SIZE];
   xsp_attach(NULL); // the session of the environment; joined already as a rule
   if (xsp_traceparent_out(NULL, header) != 0)
-    return false; // no session: NVTX stays what it is without a tool
+    return false; // no session: NVTX works as without a tool
   annotations_start("nvtx");
   (void)xsp_tracer_join(xsp_tracer_entry(NULL));
   return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Payloads of NVTX events as tags; see payload.h. Schemas and bytes are whatever the program says: nested schemas are
+// Payloads of NVTX events as tags; see payload.h. Schemas and bytes are the program's and not trusted: nested schemas are
 // walked with a stack of bounded depth, and all work together is bounded by ENTRIES_MOST.
 #include "tracers/nvtx/payload.h"
 
@@ -20,7 +20,7 @@ static const struct value_list_form number_list = {", ", 64, VALUE_LIST_BYTES};
 struct frame {
   const struct payload_schema *schema;
   uint64_t base;                // of the schema, in the blob
-  uint64_t cursor;              // behind the last entry, in the blob
+  uint64_t cursor;              // after the last entry, in the blob
   uint32_t next;                // entry
   uint32_t only;                // of a union: the one entry that is there; else UINT32_MAX
   uint16_t key_length;          // of the prefix for the entries' names
@@ -73,7 +73,7 @@ static void take_text(struct walk *walk, const char *key, uint64_t flags, const 
   }
 }
 
-// Where `address` points into one of the event's payloads: how many bytes lie from there to its end; else 0.
+// The bytes from `address` to the end of the event's payload that it points into; 0: into none.
 static size_t bytes_at(const struct walk *walk, uint64_t address)
 {
   for (size_t i = 0; i < walk->blob_count; i++) {
@@ -99,7 +99,7 @@ static void take_pointed_text(struct walk *walk, const char *key, uint64_t flags
 }
 
 // ---- attributes of the event
-// True: the entry says something of the event itself and is no tag.
+// True: the entry is an attribute of the event itself and not a tag.
 static bool take_attribute(struct walk *walk, const struct payload_entry *entry, struct value_type known,
                            const unsigned char *at)
 {
@@ -137,7 +137,7 @@ static uint64_t aligned(uint64_t at, uint64_t alignment)
   return alignment > 1 ? (at + alignment - 1) / alignment * alignment : at;
 }
 
-// Elements of an array entry that lies in the payload itself; `at` and `size` bound it. False: not to be known.
+// Elements of an array entry in the payload itself, of `bytes` from `at` at most. False: not known.
 static bool array_count(const struct walk *walk, const struct frame *frame, const struct payload_entry *entry,
                         const unsigned char *at, uint64_t bytes, unsigned element_bytes, uint64_t *ret_count)
 {
@@ -174,7 +174,7 @@ static bool array_count(const struct walk *walk, const struct frame *frame, cons
   default:
     return false;
   }
-  if (count > most) // says more than there is
+  if (count > most) // more than there are
     return false;
   *ret_count = count;
   return true;
@@ -194,13 +194,13 @@ static bool push_frame(struct walk *walk, const struct payload_schema *schema, u
   return true;
 }
 
-// The name of the entry behind the names of what it lies in: "outer.inner".
+// The name of the entry after the names of the schemas around it: "outer.inner".
 static size_t make_key(struct walk *walk, const struct frame *frame, const struct payload_entry *entry, uint32_t index)
 {
   char number[32];
   const char *name = entry->name;
   size_t at = frame->key_length;
-  if (at > 0 && frame->schema->count == 1) // a value that was given a schema of its own is what its field says
+  if (at > 0 && frame->schema->count == 1) // a value with a schema of its own has its field's name
     return at;
   if (name[0] == '\0') {
     snprintf(number, sizeof number, frame->schema->count == 1 ? "payload" : "field %u", (unsigned)index);

@@ -22,7 +22,7 @@ struct payload_schema { // or an enumeration. Immutable.
   uint64_t id;
   bool is_enum;
   uint32_t kind;    // enum nvtx_schema_kind
-  size_t size;      // of a static schema, or of the enumeration's type; 0: not said
+  size_t size;      // of a static schema, or of the enumeration's type; 0: not given
   size_t alignment; // most; 0: natural
   uint64_t flags;
   const char *name; // "": none

@@ -11,7 +11,7 @@ struct nvtx_counter {
   const char *name;
 };
 
-// 0: refused. Copies what it is given. An id that is known stays what it is.
+// 0: refused. Copies the attributes. The first registration of an id stays.
 uint64_t schema_register(const void *domain, const struct nvtx_schema_attributes *attributes);
 uint64_t schema_register_enum(const void *domain, const struct nvtx_enum_attributes *attributes);
 uint64_t counter_register(const void *domain, const struct nvtx_counter_attributes *attributes);

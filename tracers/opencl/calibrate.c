@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Readings of a device's clock between two of the session's. Before the first command of a device: markers on a queue of
-// our own, the closest first. If they say that the device's clock is one of the host's (on CPUs it is), that one is read
-// from then on. Else every command of the program says when it was queued, and the device's timer is asked.
+// our own, the closest first. If they show that the device's clock is one of the host's (on CPUs it is), that one is read
+// from then on. Else the time at which each command was queued is an observation, and the device's timer is read.
 #include "tracers/opencl/calibrate.h"
 
 #include "base/clock.h"
@@ -105,8 +105,8 @@ static bool read_marker(cl_command_queue queue, struct marker *ret_marker)
   return error == CL_SUCCESS && queued != 0;
 }
 
-// The host's clock that stood before and behind what the device noted, each time: with windows of microseconds in a range
-// of years that is no accident.
+// The host's clock whose readings enclose the device's time at each marker: with windows of microseconds in a range of
+// years that is not an accident.
 static bool find_host_clock(const struct marker *markers, uint32_t count, clockid_t *ret_clock)
 {
   for (uint32_t clock = 0; clock < HOST_CLOCKS; clock++) {

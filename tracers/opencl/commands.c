@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-// Above what other tracers of the same process number with 32 bits, below what collect keeps as it is (2^40).
+// Above the 32-bit numbers of other tracers in the process, below 2^40, up to which collect keeps ids as they are.
 #define CORRELATION_BASE (UINT64_C(1) << 33)
 
 struct command_name {
@@ -112,7 +112,7 @@ static void publish(const struct enqueued *enqueued, cl_event event)
     interval.end = device_clock_ticks(clock, end, &end_error);
   }
   interval.start = device_clock_ticks(clock, start, &start_error);
-  if (interval.end < interval.start) // a correction lies between the two
+  if (interval.end < interval.start) // a correction is between the two
     interval.end = interval.start;
   note_error(device, start_error > end_error ? start_error : end_error);
   interval.track = queue_track(enqueued->queue, interval.start, interval.end);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A command that the program enqueues: its launch span around the driver's call, and its execution when the driver says
-// that it has completed.
+// A command that the program enqueues: its launch span around the driver's call, and its execution when the driver
+// reports that it has completed.
 #ifndef XSP_TRACERS_OPENCL_COMMANDS_H
 #define XSP_TRACERS_OPENCL_COMMANDS_H
 

@@ -56,7 +56,7 @@ static double difference(uint64_t a, uint64_t b)
   return (double)(int64_t)(a - b);
 }
 
-// How far `ticks` lies above what the knot says for `device`.
+// How far `ticks` is above the knot's line at `device`.
 static double above(const struct clock_knot *knot, uint64_t device, uint64_t ticks)
 {
   return difference(ticks, knot->ticks) - difference(device, knot->device) * knot->rate;
@@ -99,7 +99,7 @@ static double drift(const struct device_clock *clock, uint64_t from, uint64_t to
   return (ns < 0 ? -ns : ns) * clock->rate_error * clock->rate;
 }
 
-// Takes what an observation says, in ticks above the map, together with what was known.
+// Intersects an observation's bounds, in ticks above the map, with the known ones.
 static void narrow(struct device_clock *clock, uint64_t device, double lower, double upper)
 {
   double loss = drift(clock, clock->bound_device, device);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a device's clock to the session's ticks. Each observation says: the device's clock showed device_low not before
-// ticks_low and device_high not after ticks_high. (What the device noted when a command was queued lies within the call
+// From a device's clock to the session's ticks. Each observation states: the device's clock showed device_low not before
+// ticks_low and device_high not after ticks_high. (The device's time at which a command was queued is within the call
 // that queued it.) The map is piecewise linear; it is bent where an observation proves it wrong, and from time to time
 // to the middle of what all observations since the last time allow. Any thread; nothing waits.
 #ifndef XSP_TRACERS_OPENCL_DEVICE_CLOCK_H
@@ -24,10 +24,10 @@ struct device_clock {
   struct clock_knot knot[CLOCK_KNOTS]; // a ring; the newest is knot[(count - 1) % CLOCK_KNOTS]
   uint64_t count;                      // atomic; 0: nothing is known yet
   double first_rate;                   // as given at the start
-  // ---- the rest belongs to whoever holds is_busy
+  // ---- the rest belongs to the thread that set is_busy
   uint32_t is_busy;            // atomic
   double rate, rate_error;     // relative
-  double rate_error_least;     // it may change by so much while nobody looks
+  double rate_error_least;     // it may change by so much between observations
   struct clock_knot anchor[2]; // what the rate is measured from, and what comes next
   double anchor_error[2];      // ticks
   double lower, upper;         // how many ticks the map is to be raised at least and at most, as of bound_device

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The count of commands in flight is a futex: exit sleeps on it. Queues are flushed by a thread of its own, because a
-// driver may hold its locks when exit is called from one of its callbacks; that thread is left behind if it hangs.
+// driver may hold its locks when exit is called from one of its callbacks; that thread is abandoned if it hangs.
 // The wait comes before all that was registered with atexit: the driver's threads use the statics of their libraries
 // (a compiler's) while a command runs, and waiting after those were destroyed made such a program crash (measured).
 #include "tracers/opencl/drain.h"
@@ -48,7 +48,7 @@ void drain_finished(void)
 {
   uint32_t count = __atomic_load_n(&in_flight, __ATOMIC_RELAXED);
   do
-    if (count == 0) // a fork lies between
+    if (count == 0) // enqueued before a fork
       return;
   while (!__atomic_compare_exchange_n(&in_flight, &count, count - 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
   if (__atomic_load_n(&is_awaited, __ATOMIC_ACQUIRE) != 0)

@@ -12,7 +12,7 @@ void drain_finished(void);             // one less; on the driver's threads
 // From then on exit of the main thread waits, where this is the main thread. Exit of another thread does not: there is no
 // moment at which that would be safe.
 void drain_at_exit(void);
-void drain_wait(void); // flushes queues and waits; all calls together as long as drain_start said
+void drain_wait(void); // flushes queues and waits; all calls together up to drain_start's limit
 uint64_t drain_in_flight(void);
 uint64_t drain_waited_ns(void);
 

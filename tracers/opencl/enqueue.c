@@ -38,7 +38,7 @@ static uint64_t region_bytes(const size_t *region, size_t element)
   return region == NULL ? BYTES_UNKNOWN : (uint64_t)region[0] * region[1] * region[2] * element;
 }
 
-// Executions on images carry the region and, where the image says how large a pixel is, the bytes.
+// Executions on images carry the region and, where the size of a pixel is known, the bytes.
 static cl_int end_image(struct command *command, cl_int error, cl_mem image, const size_t *region)
 {
   if (!command->is_watched)

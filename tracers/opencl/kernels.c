@@ -26,7 +26,7 @@ static uint32_t name_count;         // atomic
 
 static struct kernel unnamed = {.name = "(kernel without a name)"};
 
-// Sites are shared by all processes of the session: what tells variants apart must mean the same in each.
+// Sites are shared by all processes of the session, so a variant must mean the same in each.
 static uint32_t variant_of(uint64_t hash)
 {
   return (uint32_t)(hash >> 32 ^ hash) | 1;
@@ -73,7 +73,7 @@ static struct kernel *kernel_named(const char *name)
     return known;
   struct kernel *made = make_kernel(name, hash);
   if (made == &unnamed || __atomic_load_n(&name_count, __ATOMIC_RELAXED) >= NAMES_CAPACITY / 2)
-    return made; // beyond the table it stands for itself
+    return made; // beyond the table: a site of this kernel object alone
   known = guest_add(names, NAMES_CAPACITY, &name_count, place, has_name, name, made);
   if (known != made)
     free(made);

@@ -12,7 +12,7 @@ bool lane_take(struct lane *lane, uint64_t start, uint64_t end)
 {
   if (start < lane->floor || end < start)
     return false;
-  uint32_t place = lane->count; // where it goes: behind all that end before it starts
+  uint32_t place = lane->count; // where it goes: after all that end before it starts
   while (place > 0 && lane->recent[place - 1].end > start)
     place--;
   if (place < lane->count && lane->recent[place].start < end)

@@ -27,7 +27,7 @@ struct lanes {
 // Takes [start, end] in a lane and returns it. NULL where no lane is free (or memory for one more): the caller publishes
 // no track. Never waits: a lane that another thread looks at counts as taken after a few tries.
 struct lane *lanes_take(struct lanes *lanes, uint64_t start, uint64_t end, uint32_t *ret_number);
-// For tests and for lanes that nobody else sees yet: false where the interval is taken.
+// For tests and for lanes of one thread: false where the interval is taken.
 bool lane_take(struct lane *lane, uint64_t start, uint64_t end);
 
 #endif

@@ -40,7 +40,7 @@ __attribute__((visibility("default"))) cl_int CL_API_CALL clInitLayer(cl_uint co
   if (target == NULL || ret_count == NULL || ret_dispatch == NULL)
     return CL_INVALID_VALUE;
   opencl_initialise();
-  // An older loader has a shorter table: what it lacks stays NULL, here and in what we give it.
+  // An older loader has a shorter table: missing functions stay NULL, here and in the table for the loader.
   memcpy(&layer_next, target, (count < ENTRIES ? count : ENTRIES) * sizeof(void *));
   if (opencl_may_record()) {
 #define LAYER_PUT(name, ...)                                                                                           \

@@ -57,7 +57,7 @@ static struct pending *grow(void)
   }
   for (uint32_t i = 0; i < BLOCK_RECORDS; i++) {
     block[i].index = number * BLOCK_RECORDS + i;
-    block[i].next = block[i].index + 2; // the one behind it
+    block[i].next = block[i].index + 2; // the next one
   }
   __atomic_store_n(&blocks[number], block, __ATOMIC_RELEASE);
   push(&block[1], &block[BLOCK_RECORDS - 1]);

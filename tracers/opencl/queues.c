@@ -149,7 +149,7 @@ static struct queue *adopt(cl_command_queue handle)
       layer_next.clGetCommandQueueInfo(handle, CL_QUEUE_DEVICE, sizeof device, &device, NULL) != CL_SUCCESS ||
       layer_next.clGetCommandQueueInfo(handle, CL_QUEUE_CONTEXT, sizeof context, &context, NULL) != CL_SUCCESS ||
       layer_next.clGetCommandQueueInfo(handle, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL) != CL_SUCCESS)
-    return NULL; // no queue: the driver will say so
+    return NULL; // not a queue: the driver will report it
   know_queue(handle, context, device, properties, properties, NULL);
   return guest_map_get(&queues, handle);
 }
@@ -281,7 +281,7 @@ cl_int CL_API_CALL layer_clGetCommandQueueInfo(cl_command_queue handle, cl_comma
     properties = (properties & ~queue->added) | queue->removed;
     return error != CL_SUCCESS ? error : layer_answer(&properties, sizeof properties, size, value, ret_size);
   }
-  if (what == CL_QUEUE_PROPERTIES_ARRAY) { // the driver's own answer says whether it knows the question
+  if (what == CL_QUEUE_PROPERTIES_ARRAY) { // the driver's own answer shows whether it knows the query
     cl_int error = layer_next.clGetCommandQueueInfo(handle, what, 0, NULL, NULL);
     return error != CL_SUCCESS ? error
                                : layer_answer(queue->properties, queue->property_count * sizeof *queue->properties,

@@ -22,7 +22,7 @@ static cl_int finish(struct xsp_span *span, cl_int error)
 #define DEVICES cl_uint count, const cl_device_id *devices, const char *options
 #define NOTIFY void(CL_CALLBACK * notify)(cl_program, void *), void *data
 
-// Of the first version, without an event: nothing tells when they have completed.
+// Of the first version, without an event: their completion is not reported.
 HOST_CALL(clEnqueueBarrier, (cl_command_queue queue), queue)
 HOST_CALL(clEnqueueWaitForEvents, (cl_command_queue queue, cl_uint count, const cl_event *events), queue, count, events)
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Capture's door: options, what is said at the end, and what both doors need once. A layer that the OpenCL loader brought
+// Capture's entry point: options, the report at the end, and the start that both entry points share. A layer that the OpenCL loader brought
 // (OPENCL_LAYERS) joins the session by itself.
 #include "tracers/opencl/calibrate.h"
 #include "tracers/opencl/commands.h"
@@ -68,7 +68,7 @@ static int start(const struct xsp_host *started_by)
   return 0;
 }
 
-// ---- what is said at the end
+// ---- the report at the end
 static void say_clock(struct device *device)
 {
   char line[256];
