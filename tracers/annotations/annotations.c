@@ -21,11 +21,9 @@ uint64_t annotation_started_ticks;
 static const struct xsp_host *host;   // atomic
 static const char *tracer_name_given; // atomic
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t key; // its destructor hands a thread's block on
-static bool has_key;
-static struct guest_block *blocks; // atomic: struct annotation_thread, all of them
-static uint32_t depth_is_reported; // atomic
-static uint32_t capturing;         // atomic: capture ranges open in this process
+static struct guest_threads threads; // of struct annotation_thread
+static uint32_t depth_is_reported;   // atomic
+static uint32_t capturing;           // atomic: capture ranges open in this process
 // One that dlopen finds room for among the thread's first ones: a pointer.
 __thread struct annotation_thread *annotation_own __attribute__((tls_model("initial-exec")));
 
@@ -103,7 +101,7 @@ static void thread_ends(void *block)
 static void child_starts(void)
 {
   struct annotation_thread *own = annotation_own;
-  for (struct guest_block *block = blocks; block != NULL; block = block->next) {
+  for (struct guest_block *block = threads.blocks; block != NULL; block = block->next) {
     struct annotation_thread *other = (struct annotation_thread *)block;
     if (other != own)
       other->depth = other->beyond = block->in_use = 0;
@@ -118,15 +116,7 @@ static void child_starts(void)
 
 struct annotation_thread *annotation_thread_begins(void)
 {
-  int saved_errno = errno;
-  struct annotation_thread *own = guest_block_take(&blocks, sizeof *own);
-  if (own == NULL)
-    return NULL;
-  annotation_own = own;
-  if (has_key)
-    pthread_setspecific(key, own);
-  errno = saved_errno;
-  return own;
+  return annotation_own = guest_thread_begin(&threads, sizeof *annotation_own);
 }
 
 // ---- start
@@ -146,7 +136,7 @@ static void start_once(void)
   const char *name = __atomic_load_n(&tracer_name_given, __ATOMIC_ACQUIRE);
   if (strlen(name) < sizeof annotation_tracer)
     strcpy(annotation_tracer, name);
-  has_key = pthread_key_create(&key, thread_ends) == 0;
+  threads.has_key = pthread_key_create(&threads.key, thread_ends) == 0;
   pthread_atfork(NULL, NULL, child_starts);
   annotation_model_range = copy_variable("XSP_MODEL_RANGE", model_range);
   annotation_capture_range = copy_variable("XSP_CAPTURE_RANGE", capture_range);

@@ -5,6 +5,7 @@
 #define XSP_TRACERS_ANNOTATIONS_GUEST_H
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -43,28 +44,37 @@ static inline void *guest_reserve(void *memory, uint64_t *used, size_t bytes, ui
   return (char *)memory + from;
 }
 
-// ---- a block a thread: that of a thread which has ended goes to the next thread
+// ---- a block a thread: the block of a thread that has ended goes to the next one
 struct guest_block {
   struct guest_block *next; // list of all; set before it is published
   uint32_t in_use;          // atomic
 };
 
-// Takes a block of `bytes`, which begins with a struct guest_block, out of the list or maps one. NULL: no memory.
-static inline void *guest_block_take(struct guest_block **list, size_t bytes)
+struct guest_threads {
+  struct guest_block *blocks; // atomic
+  pthread_key_t key;          // its destructor sets the block's in_use to 0
+  bool has_key;
+};
+
+// For the calling thread, which has none: a block of `bytes`, which begins with a struct guest_block, out of the list or a
+// new one. NULL: no memory.
+static inline void *guest_thread_begin(struct guest_threads *threads, size_t bytes)
 {
-  struct guest_block *block = __atomic_load_n(list, __ATOMIC_ACQUIRE);
-  for (; block != NULL; block = block->next) {
-    uint32_t unused = 0;
+  int saved_errno = errno;
+  struct guest_block *block = __atomic_load_n(&threads->blocks, __ATOMIC_ACQUIRE);
+  for (uint32_t unused = 0; block != NULL; block = block->next, unused = 0)
     if (__atomic_compare_exchange_n(&block->in_use, &unused, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-      return block;
+      break;
+  if (block == NULL && (block = guest_map(bytes)) != NULL) {
+    block->in_use = 1;
+    block->next = __atomic_load_n(&threads->blocks, __ATOMIC_RELAXED);
+    while (
+        !__atomic_compare_exchange_n(&threads->blocks, &block->next, block, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+      ;
   }
-  block = guest_map(bytes);
-  if (block == NULL)
-    return NULL;
-  block->in_use = 1;
-  block->next = __atomic_load_n(list, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(list, &block->next, block, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-    ;
+  if (block != NULL && threads->has_key)
+    pthread_setspecific(threads->key, block);
+  errno = saved_errno;
   return block;
 }
 

@@ -7,7 +7,6 @@
 #include "tracers/annotations/guest.h"
 #include "tracers/itt/itt.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -41,9 +40,7 @@ struct thread {
   struct itt_layer pending[PENDING_MOST];
 };
 
-static struct guest_block *threads; // atomic: struct thread
-static pthread_key_t key;
-static bool has_key;
+static struct guest_threads threads; // of struct thread
 static __thread struct thread *own_thread
     __attribute__((tls_model("initial-exec"))); // a pointer: dlopen has room for it
 
@@ -70,7 +67,7 @@ static void thread_ends(void *block)
 static void child_starts(void)
 {
   struct thread *own = own_thread;
-  for (struct guest_block *block = threads; block != NULL; block = block->next) {
+  for (struct guest_block *block = threads.blocks; block != NULL; block = block->next) {
     struct thread *other = (struct thread *)block;
     if (other == own)
       continue;
@@ -90,21 +87,13 @@ static void child_starts(void)
 
 void itt_tasks_start(void)
 {
-  has_key = pthread_key_create(&key, thread_ends) == 0;
+  threads.has_key = pthread_key_create(&threads.key, thread_ends) == 0;
   pthread_atfork(NULL, NULL, child_starts);
 }
 
 static __attribute__((noinline)) struct thread *thread_begins(void)
 {
-  int saved_errno = errno;
-  struct thread *own = guest_block_take(&threads, sizeof *own);
-  if (own == NULL)
-    return NULL;
-  own_thread = own;
-  if (has_key)
-    pthread_setspecific(key, own);
-  errno = saved_errno;
-  return own;
+  return own_thread = guest_thread_begin(&threads, sizeof *own_thread);
 }
 
 static struct thread *this_thread(void)
@@ -162,7 +151,7 @@ struct xsp_context itt_task_context(struct itt_id id)
   struct thread *own = own_thread;
   uint64_t context = own == NULL || is_none(id) ? 0 : context_in(own, id);
   if (context == 0 && !is_none(id))
-    for (struct guest_block *other = __atomic_load_n(&threads, __ATOMIC_ACQUIRE); other != NULL && context == 0;
+    for (struct guest_block *other = __atomic_load_n(&threads.blocks, __ATOMIC_ACQUIRE); other != NULL && context == 0;
          other = other->next)
       context = context_in((struct thread *)other, id);
   return (struct xsp_context){(uint32_t)(context >> 32), (uint32_t)context};
