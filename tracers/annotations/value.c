@@ -74,22 +74,21 @@ uint64_t value_integer(const void *at, size_t size, bool is_signed)
   }
 }
 
-struct value annotation_value_read(struct value_type type, const void *at)
+void annotation_value_read(struct value_type type, const void *at, struct value *ret_value)
 {
-  struct value value = {.type = ANNOTATION_TAG_INT};
   if (type.class == VALUE_REAL || type.class == VALUE_BFLOAT) {
-    value.type = ANNOTATION_TAG_DOUBLE;
-    value.real = read_real(type, at);
-    return value;
+    ret_value->type = ANNOTATION_TAG_DOUBLE;
+    ret_value->real = read_real(type, at);
+    return;
   }
   bool is_signed = type.class == VALUE_SIGNED || type.class == VALUE_CHARACTER;
   uint64_t integer = value_integer(at, type.size, is_signed);
-  value.integer = (int64_t)integer;
+  ret_value->type = ANNOTATION_TAG_INT;
+  ret_value->integer = (int64_t)integer;
   if (!is_signed && integer > INT64_MAX) {
-    value.type = ANNOTATION_TAG_TEXT;
-    snprintf(value.digits, sizeof value.digits, "%" PRIu64, integer);
+    ret_value->type = ANNOTATION_TAG_TEXT;
+    snprintf(ret_value->digits, sizeof ret_value->digits, "%" PRIu64, integer);
   }
-  return value;
 }
 
 // ---- writing
@@ -137,8 +136,9 @@ void annotation_value_list(struct value_type type, uint64_t count, const void *a
   size_t used = 1, separator_length = strlen(form->separator);
   uint64_t i = 0;
   for (; i < count && i < form->elements_most; i++) {
-    struct value value = annotation_value_read(type, (const char *)at + i * type.size);
+    struct value value;
     char number[32];
+    annotation_value_read(type, (const char *)at + i * type.size, &value);
     write_number(&value, number);
     if (used + strlen(number) + 2 * separator_length + sizeof end > form->bytes_most)
       break;

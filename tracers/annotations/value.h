@@ -24,14 +24,16 @@ struct value_type {
 };
 
 struct value {
-  enum annotation_tag_type type; // ANNOTATION_TAG_TEXT: an unsigned number beyond int64_t, as digits
-  int64_t integer;
-  double real;
-  char digits[24];
+  enum annotation_tag_type type;
+  union {
+    int64_t integer;
+    double real;
+    char digits[24]; // ANNOTATION_TAG_TEXT: an unsigned number beyond int64_t
+  };
 };
 
 uint64_t value_integer(const void *at, size_t size, bool is_signed); // of 1, 2, 4 or 8 bytes, else 0
-struct value annotation_value_read(struct value_type type, const void *at);
+void annotation_value_read(struct value_type type, const void *at, struct value *ret_value);
 void annotation_value_put(const struct value *value, const char *key, const struct xsp_span *span);
 void annotation_value_tag(const struct value *value, const char *key, struct annotation_tags *tags);
 

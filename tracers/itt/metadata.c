@@ -17,7 +17,8 @@ bool itt_metadata_read(struct annotation_tags *tags, const char *key, int type, 
   if (count > 1) {
     annotation_value_list(types[type], count, data, &form, key, tags);
   } else if (count == 1) {
-    struct value value = annotation_value_read(types[type], data);
+    struct value value;
+    annotation_value_read(types[type], data, &value);
     annotation_value_tag(&value, key, tags);
   }
   return true;

@@ -98,7 +98,7 @@ static bool read_number(const struct nvtx_event *event, struct value *ret_value)
   };
   if (event->value_type <= NVTX_VALUE_NONE || event->value_type > NVTX_VALUE_FLOAT)
     return false;
-  *ret_value = annotation_value_read(types[event->value_type], &event->value);
+  annotation_value_read(types[event->value_type], &event->value, ret_value);
   return true;
 }
 

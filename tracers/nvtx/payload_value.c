@@ -121,7 +121,8 @@ void payload_tag_value(const struct payload_context *context, struct annotation_
     if (string != NULL)
       annotation_tags_text(tags, key, string, strnlen(string, VALUE_TEXT_MOST));
   } else {
-    struct value value = annotation_value_read(known, at);
+    struct value value;
+    annotation_value_read(known, at, &value);
     annotation_value_tag(&value, key, tags);
   }
 }
