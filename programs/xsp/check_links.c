@@ -198,13 +198,13 @@ static void print_example(const struct link_example *example, struct store *stor
 static void print_remarks(const struct run_links *links, struct store *store, struct buf *out)
 {
   if (links->is_trap)
-    buf_format(out,
-               "\nrun %" PRId64
-               ": the external id is only the correlation id (of %zu of %zu executions), so it names no"
-               " operator: by accident it\nattributes %.3f of %.3f ms of kernels, launches attribute %.3f ms. These"
-               " links are not judged.\n",
-               links->run_id, links->same_number, links->with_both, (double)links->recorded_ns / 1e6,
-               (double)links->kernel_ns / 1e6, (double)links->our_ns / 1e6);
+    buf_format(
+        out,
+        "\nrun %" PRId64
+        ": the external id is only the correlation id (of %zu of %zu executions), so it names no operator: by accident "
+        "it\nattributes %.3f of %.3f ms of kernels, launches attribute %.3f ms. These links are not judged.\n",
+        links->run_id, links->same_number, links->with_both, (double)links->recorded_ns / 1e6,
+        (double)links->kernel_ns / 1e6, (double)links->our_ns / 1e6);
   if (links->is_trap || links->example_count == 0)
     return;
   buf_format(out, "\nrun %" PRId64 ", %s that disagree, for example\n", links->run_id, link_kind_names[links->kind]);

@@ -80,19 +80,17 @@ static void man_option(struct buf *out, const struct option_description *option)
 
 static void exit_status(struct buf *out)
 {
-  buf_text(out,
-           ".SH EXIT STATUS\n.TP\n0\nDone.\n.TP\n1\nThe answer is no.\n.TP\n2\nWrong use, or input that is missing, "
-           "unreadable or broken.\n.TP\n3\nThe environment failed.\n");
+  buf_text(out, ".SH EXIT STATUS\n.TP\n0\nDone.\n.TP\n1\nThe answer is no.\n.TP\n2\nWrong use, or input that is "
+                "missing, unreadable or broken.\n.TP\n3\nThe environment failed.\n");
 }
 
 static void man_overview(struct buf *out)
 {
   header(out, NULL);
-  buf_text(out,
-           ".SH NAME\nxsp \\- across\\-stack profiler for machine learning\n.SH SYNOPSIS\n\\fBxsp\\fR \\fIVERB\\fR "
-           "[\\fIARGUMENT\\fR...] [\\fIOPTION\\fR...]\n.SH DESCRIPTION\nShows one machine\\-learning workload through "
-           "every level of its stack (application, model, layer, library, kernel) as one checked hierarchy of spans, "
-           "and reports how much of each number is the profiler's own doing.\n.SH VERBS\n");
+  buf_text(out, ".SH NAME\nxsp \\- across\\-stack profiler for machine learning\n.SH SYNOPSIS\n\\fBxsp\\fR "
+                "\\fIVERB\\fR [\\fIARGUMENT\\fR...] [\\fIOPTION\\fR...]\n.SH DESCRIPTION\nShows one machine\\-learning "
+                "workload through every level of its stack (application, model, layer, library, kernel) as one checked "
+                "hierarchy of spans, and reports how much of each number is the profiler's own doing.\n.SH VERBS\n");
   for (size_t i = 0; verbs[i] != NULL; i++) {
     buf_format(out, ".TP\n\\fBxsp\\-%s\\fR(1)\n", verbs[i]->name);
     roff_text(out, verbs[i]->summary);

@@ -185,8 +185,8 @@ static const struct option_description options[] = {
              "throughput; the answer says which."},
     {.name = "layer",
      .value_name = "MODE",
-     .help = "What counts as a layer where layers are nested: outermost, innermost or module. Without it: as the "
-             "file says, else outermost."},
+     .help = "What counts as a layer where layers are nested: outermost, innermost or module. Without it: as the file "
+             "says, else outermost."},
     {.name = "stat",
      .value_name = "STATISTIC",
      .help = "Over the observations: mean, median, min, max, pNN (p95), or trimmed:F (drops the fraction F at each "
@@ -245,13 +245,11 @@ const struct verb verb_analyze = {
         "  T9  models at their optimal batch sizes: GPU share, flops, traffic, bound, demanding thirds\n"
         "  T10 framework against framework, model by model\n"
         "  T11 system against system: throughput and GPU latency by batch size\n\n"
-        "For these a folder means the .xsp files in it, by name, and unreadable files are named and left "
-        "out.\n\n"
+        "For these a folder means the .xsp files in it, by name, and unreadable files are named and left out.\n\n"
         "Where a file lacks what an analysis needs, the status is 1; of several analyses the possible ones are "
-        "printed. "
-        "Several files' experiments are answered one by one. Figures are statistics over the observations that are no "
-        "warm-up, and every latency comes with its number of observations, its extremes and its coefficient of "
-        "variation.",
+        "printed. Several files' experiments are answered one by one. Figures are statistics over the observations "
+        "that are no warm-up, and every latency comes with its number of observations, its extremes and its "
+        "coefficient of variation.",
     .least_arguments = 1,
     .most_arguments = SIZE_MAX,
     .options = options,

@@ -245,9 +245,8 @@ static const struct option_description options[] = {
              "XSP_LIBRARY_NAME."},
     {.name = "links",
      .value_name = "FILE",
-     .help =
-         "Look at no framework: relate FILE's spans anew, without the parents and operators that its source recorded, "
-         "and compare."},
+     .help = "Look at no framework: relate FILE's spans anew, without the parents and operators that its source "
+             "recorded, and compare."},
     {.name = "syntax", .help = "Of manifests, read the files only: no model is looked for, made or opened."},
     {.name = "peaks",
      .help = "Measure what the CPUs can do at best, arithmetic and memory: all of them, for a quarter of a second."},
@@ -267,22 +266,17 @@ const struct verb verb_check = {
     .synopsis = "[NAME... | MANIFEST.yml... | --links FILE] [OPTION...]",
     .description =
         "Looks for each framework (predictor) and each tracer, opens it in a process of its own, and reports where it "
-        "was "
-        "found, which version it is, or what is missing and what to try. Without a name also what the machine is like: "
-        "CPUs and quota, clock, shared memory, permission to use performance counters.\n\n"
+        "was found, which version it is, or what is missing and what to try. Without a name also what the machine is "
+        "like: CPUs and quota, clock, shared memory, permission to use performance counters.\n\n"
         "With a name the status is 1 where neither a framework nor a tracer of that name is usable. A library given by "
-        "--library or XSP_LIBRARY_NAME that "
-        "does "
-        "not open is status 3.\n\n"
+        "--library or XSP_LIBRARY_NAME that does not open is status 3.\n\n"
         "With manifests (MODEL.yml): is each well-formed, is its model there (a generator is run), has it the "
-        "checksum, is the "
-        "framework's version one that it takes, do inputs and outputs fit? Nothing is measured. Status 2 where the "
-        "manifest or its model is wrong, 3 where the framework or a package is missing.\n\n"
+        "checksum, is the framework's version one that it takes, do inputs and outputs fit? Nothing is measured. "
+        "Status 2 where the manifest or its model is wrong, 3 where the framework or a package is missing.\n\n"
         "With --links, a trace's recorded parents, and the operators that PyTorch's external ids name, are compared "
-        "with "
-        "what is found without them, by level and basis of what was found; disagreements are named. Status 1 where a "
-        "link disagrees. External ids that are only correlation ids name no operator: this is reported, and not "
-        "judged.",
+        "with what is found without them, by level and basis of what was found; disagreements are named. Status 1 "
+        "where a link disagrees. External ids that are only correlation ids name no operator: this is reported, and "
+        "not judged.",
     .most_arguments = SIZE_MAX,
     .options = options,
     .is_reader = true,

@@ -54,10 +54,10 @@ static enum status report_foreign_clocks(struct store *store, const char *format
       }
   }
   if (left_out > 0)
-    output_message(
-        "xsp: left out: %zu track%s with a clock of %s own (%s), which a timeline cannot show next to wall time; "
-        "--to csv has %s",
-        left_out, left_out == 1 ? "" : "s", left_out == 1 ? "its" : "their", clock, left_out == 1 ? "it" : "them");
+    output_message("xsp: left out: %zu track%s with a clock of %s own (%s), which a timeline cannot show next to wall "
+                   "time; --to csv has %s",
+                   left_out, left_out == 1 ? "" : "s", left_out == 1 ? "its" : "their", clock,
+                   left_out == 1 ? "it" : "them");
   arena_done(&arena);
   return status;
 }
@@ -86,8 +86,7 @@ static const struct option_description options[] = {
     {.name = "to",
      .value_name = "FORMAT",
      .help = "perfetto, chrome, otlp, otlp-proto, sqlite, csv, speedscope or folded. Without it: what the output's "
-             "ending says (.pftrace, "
-             ".json, .jsonl or .otlp, .pb or .otlp-proto, .sqlite or .db, .csv, .folded)."},
+             "ending says (.pftrace, .json, .jsonl or .otlp, .pb or .otlp-proto, .sqlite or .db, .csv, .folded)."},
     {.name = "output",
      .letter = 'o',
      .value_name = "OUT",
@@ -118,8 +117,7 @@ const struct verb verb_export = {
                    "  speedscope  one profile a track, for https://www.speedscope.app\n"
                    "  folded      own time by context, one a line, for flame graph tools\n\n"
                    "Spans that cross each other on one track are drawn on further lanes of it. Tracks with a clock of "
-                   "their own (a "
-                   "simulator's) are not in perfetto, chrome, speedscope and folded.",
+                   "their own (a simulator's) are not in perfetto, chrome, speedscope and folded.",
     .least_arguments = 1,
     .most_arguments = 1,
     .options = options,

@@ -61,9 +61,8 @@ const struct verb verb_help = {
     .name = "help",
     .summary = "list what xsp can do, or explain one verb",
     .synopsis = "[VERB] [OPTION...]",
-    .description =
-        "Without a verb: what verbs there are. With one: its arguments, its options, and examples. `xsp VERB --help` "
-        "is the same.",
+    .description = "Without a verb: what verbs there are. With one: its arguments, its options, and examples. `xsp "
+                   "VERB --help` is the same.",
     .most_arguments = 1,
     .options = options,
     .examples = examples,

@@ -203,16 +203,15 @@ const struct verb verb_import = {
     .synopsis = "FILE... -o OUT.xsp [OPTION...]",
     .description =
         "Takes over traces that other tools wrote, rebuilds who is whose parent, and prints what it recognised, what "
-        "it "
-        "kept, what it skipped and why, and which kernels belong to no operator or range and why.\n\n"
+        "it kept, what it skipped and why, and which kernels belong to no operator or range and why.\n\n"
         "  kineto      PyTorch profiler (Kineto) Chrome JSON, NVIDIA and AMD\n"
         "  ort         ONNX Runtime profile JSON, of a session or of one run\n"
         "  nsys        Nsight Systems, exported by nsys export --type sqlite\n"
         "  otlp        OpenTelemetry spans as JSON, an object a line\n"
         "  otlp-proto  the same as protobuf\n"
         "  chrome      any other Chrome trace event JSON\n\n"
-        "Files may be compressed by gzip or zstd. One file is one run, all files of a call are one experiment. "
-        "Kernels whose launch was not recorded are kept and counted, never guessed at.",
+        "Files may be compressed by gzip or zstd. One file is one run, all files of a call are one experiment. Kernels "
+        "whose launch was not recorded are kept and counted, never guessed at.",
     .least_arguments = 1,
     .most_arguments = SIZE_MAX,
     .options = options,

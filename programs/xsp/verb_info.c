@@ -275,15 +275,12 @@ const struct verb verb_info = {
     .name = "info",
     .summary = "list what a file holds: experiments, system, runs, spans, losses",
     .synopsis = "FILE [OPTION...]",
-    .description = "Describes an .xsp file: its experiments with the system they ran on, and for each run the levels "
-                   "that were on, "
-                   "the batch size, the observations (warm-up among them), the spans at each level, the records that "
-                   "were dropped, "
-                   "the spans that never finished (open), the spans without a parent (roots) or with an ambiguous one, "
-                   "and xsp's own "
-                   "measured share of the time. --json has the notes that were made of the file and of each run "
-                   "besides, and for runs "
-                   "of xsp run --resolve how many parents were ambiguous before and after.",
+    .description =
+        "Describes an .xsp file: its experiments with the system they ran on, and for each run the levels that were "
+        "on, the batch size, the observations (warm-up among them), the spans at each level, the records that were "
+        "dropped, the spans that never finished (open), the spans without a parent (roots) or with an ambiguous one, "
+        "and xsp's own measured share of the time. --json has the notes that were made of the file and of each run "
+        "besides, and for runs of xsp run --resolve how many parents were ambiguous before and after.",
     .least_arguments = 1,
     .most_arguments = 1,
     .is_reader = true,

@@ -32,18 +32,15 @@ static const struct option_description options[] = {
      "Batch sizes to measure, in this order. A manifest may have others as default."},
     {"levels", 'l', "SET,SET,...", "M,M/L", false,
      "Level sets to measure: levels A, M, L, Lib, K joined by '/'. Each set is measured in runs of its own, "
-     "interleaved "
-     "with the others, so that the latency of a level is free of what the levels below it cost."},
+     "interleaved with the others, so that the latency of a level is free of what the levels below it cost."},
     {"runs", 'r', "N", "10", false, "Counted observations per batch size and level set."},
     {"warmup", 'w', "N", "3", false,
      "Observations before them, kept in the file but in no statistic. At least one is made: the first inference of a "
      "shape is never pooled with the others."},
     {"cold", 0, "N", "0", false,
      "Then start N fresh processes for each framework and batch size, each of which loads the model and makes its "
-     "first "
-     "inference: both are shown next to the others and pooled with none. Costs N times loading the "
-     "model "
-     "for each of them."},
+     "first inference: both are shown next to the others and pooled with none. Costs N times loading the model for "
+     "each of them."},
     {"output", 'o', "FILE", NULL, false, "The .xsp file to write. Default: the model's name, in the current folder."},
     {"force", 'f', NULL, NULL, false, "Overwrite an existing output file."},
     {"framework", 0, "NAME,NAME,...", NULL, false,
@@ -51,8 +48,7 @@ static const struct option_description options[] = {
      "experiment of its own in the file, and their observations are interleaved in time."},
     {"library", 0, "NAME=PATH", NULL, true,
      "The framework library to open: its file, or the folder of a Python environment or of a package to find it in, "
-     "for "
-     "example onnxruntime=/opt/ort-1.20. Given several times for one framework, its versions are compared. Also "
+     "for example onnxruntime=/opt/ort-1.20. Given several times for one framework, its versions are compared. Also "
      "XSP_LIBRARY_NAME."},
     {"sequential", 0, NULL, NULL, false,
      "Measure several frameworks or versions one after the other, not interleaved: only one of them is in memory at a "
@@ -284,16 +280,13 @@ const struct verb verb_profile = {
     .name = "profile",
     .summary = "measure a model over batch sizes and levels",
     .synopsis = "MODEL [OPTION...]",
-    .description =
-        "MODEL is a model's file or folder, or a manifest (.yml), which has the origin of the model, which "
-        "framework "
-        "and versions of it run it and what it takes; options override it. Models that its generator makes are kept "
-        "in "
-        "the folder XSP_MODEL_CACHE, by default ~/.cache/xsp/models.\n\n"
-        "Runs the model in its framework, in processes of their own, at each level set and batch size, interleaved in "
-        "time; writes an .xsp file and prints what it found.\n\n"
-        "The difference between the latency at one level set and the next is what tracing the deeper level cost: the "
-        "overhead is part of the result, and no level's figures contain it.",
+    .description = "MODEL is a model's file or folder, or a manifest (.yml), which has the origin of the model, which "
+                   "framework and versions of it run it and what it takes; options override it. Models that its "
+                   "generator makes are kept in the folder XSP_MODEL_CACHE, by default ~/.cache/xsp/models.\n\n"
+                   "Runs the model in its framework, in processes of their own, at each level set and batch size, "
+                   "interleaved in time; writes an .xsp file and prints what it found.\n\n"
+                   "The difference between the latency at one level set and the next is what tracing the deeper level "
+                   "cost: the overhead is part of the result, and no level's figures contain it.",
     .least_arguments = 1,
     .most_arguments = 1,
     .options = options,

@@ -270,12 +270,11 @@ const struct verb verb_recover = {
     .name = "recover",
     .summary = "make a file of what a killed xsp, or a program without xsp, left",
     .synopsis = "DIR... [-o OUT.xsp] [OPTION...]",
-    .description =
-        "Takes over capture sessions whose xsp was killed, or that a program recorded without one (XSP_SESSION=DIR). "
-        "What the killed xsp had committed to its .partial file is joined with what is still in the rings, each span "
-        "once. Spans that never finished are kept and marked as open.\n\n"
-        "A session folder is in /dev/shm (xsp-UID-NUMBER), or in TMPDIR where there was too little room. Several "
-        "folders of one xsp are recovered together, in one call.",
+    .description = "Takes over capture sessions whose xsp was killed, or that a program recorded without one "
+                   "(XSP_SESSION=DIR). What the killed xsp had committed to its .partial file is joined with what is "
+                   "still in the rings, each span once. Spans that never finished are kept and marked as open.\n\n"
+                   "A session folder is in /dev/shm (xsp-UID-NUMBER), or in TMPDIR where there was too little room. "
+                   "Several folders of one xsp are recovered together, in one call.",
     .least_arguments = 1,
     .most_arguments = SIZE_MAX,
     .options = options,

@@ -110,10 +110,9 @@ const struct verb verb_report = {
     .name = "report",
     .summary = "write one HTML page: timeline, flame graph, layers, kernels, rooflines, runs",
     .synopsis = "FILE... -o OUT.html [OPTION...]",
-    .description =
-        "Writes one file that opens offline in any browser and can be mailed: nothing is loaded from "
-        "elsewhere, and nothing leaves it. Pages: overview, timeline, flame graph, layers, kernels, rooflines, "
-        "batch sizes, memory, runs; the key ? explains the others, docs/report.md all of it.",
+    .description = "Writes one file that opens offline in any browser and can be mailed: nothing is loaded from "
+                   "elsewhere, and nothing leaves it. Pages: overview, timeline, flame graph, layers, kernels, "
+                   "rooflines, batch sizes, memory, runs; the key ? explains the others, docs/report.md all of it.",
     .least_arguments = 1,
     .most_arguments = SIZE_MAX,
     .options = options,

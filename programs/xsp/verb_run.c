@@ -24,8 +24,7 @@
 static const struct option_description options[] = {
     {"tracer", 't', "NAME,NAME,...", "auto", true,
      "Tracers to put into the program, by name (xsp check lists them) or by path, with options as in "
-     "PATH:OPTION=VALUE. "
-     "auto: all that xsp has; which of them record anything depends on the program."},
+     "PATH:OPTION=VALUE. auto: all that xsp has; which of them record anything depends on the program."},
     {"levels", 'l', "SET,SET,...", NULL, false,
      "Level sets to record: levels A, M, L, Lib, K joined by '/'. One set: one execution with these levels. Several: "
      "as --leveled. Default: all levels in one execution."},
@@ -49,8 +48,7 @@ static const struct option_description options[] = {
      "Functions of any library, by name, one a line, that become spans at library level."},
     {"resolve", 0, NULL, NULL, false,
      "Where kernels launched in parallel have two possible parents: run once more, one launch after the other, and "
-     "take "
-     "the parents from there."},
+     "take the parents from there."},
     {"wait", 0, "WHOM", "program", false,
      "program: be done when the program has ended. all: also wait for processes that it left running."},
     {"output", 'o', "FILE", NULL, false,
@@ -276,8 +274,7 @@ const struct verb verb_run = {
         "Starts the program with tracers inside, in it and in the processes that it starts, and writes an .xsp file: "
         "what its libraries announce (NVTX, ITT), launch (OpenCL) and run (ONNX Runtime). The program keeps its "
         "terminal, input, output and signals; Ctrl-C ends it and keeps what was recorded. Tables come on stderr when "
-        "it "
-        "has ended, nothing is written to stdout.\n\n"
+        "it has ended, nothing is written to stdout.\n\n"
         "Exit status: the program's own, or 128 and the number of the signal that ended it; 127 where it cannot be "
         "started, 125 for wrong use of xsp run, 3 where the program ended with 0 and xsp failed.\n\n"
         "With --leveled the program runs several times: its first execution has your terminal, the others read the "

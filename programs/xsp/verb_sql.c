@@ -219,8 +219,7 @@ const struct verb verb_sql = {
     .summary = "ask a file in SQL",
     .synopsis = "FILE \"select ...\" [OPTION...]",
     .description = "Runs one SQL statement that reads (SQLite's dialect) and prints its rows. Nothing is ever written, "
-                   "attached or "
-                   "loaded.\n\n"
+                   "attached or loaded.\n\n"
                    "  experiment(experiment_id, name, workload, framework, framework_version,\n"
                    "             command, created_ns, system_id, xsp_version)\n"
                    "  system(system_id, key, value)\n"

@@ -44,9 +44,8 @@ const struct verb verb_version = {
     .name = "version",
     .summary = "print the version of xsp and of the formats it speaks",
     .synopsis = "[OPTION...]",
-    .description =
-        "Prints the program's version, the version of the .xsp files it writes (older ones open too) and of the "
-        "tracer interface.",
+    .description = "Prints the program's version, the version of the .xsp files it writes (older ones open too) and of "
+                   "the tracer interface.",
     .is_reader = true,
     .see_also = "check",
     .run = run,
