@@ -40,22 +40,10 @@ static bool is_empty(const size_t *count)
 }
 
 // ---- JSON ------------------------------------------------------------------------------------------------------------
-static void put_int(struct json_writer *json, const char *key, int64_t value)
-{
-  json_key(json, key);
-  json_int(json, value);
-}
-
-static void put_text(struct json_writer *json, const char *key, const char *text)
-{
-  json_key(json, key);
-  json_string(json, text);
-}
-
 static void put_counts(struct json_writer *json, const size_t *count)
 {
   for (int outcome = 0; outcome < LINK_OUTCOMES; outcome++)
-    put_int(json, link_outcome_keys[outcome], (int64_t)count[outcome]);
+    json_member_int(json, link_outcome_keys[outcome], (int64_t)count[outcome]);
 }
 
 static void put_name(struct json_writer *json, struct store *store, const char *key, uint32_t name)
@@ -68,18 +56,17 @@ static void put_name(struct json_writer *json, struct store *store, const char *
 
 static void put_examples(struct json_writer *json, const struct run_links *links, struct store *store)
 {
-  json_key(json, "examples");
-  json_array(json);
+  json_member_array(json, "examples");
   for (size_t i = 0; i < links->example_count; i++) {
     const struct link_example *example = &links->example[i];
     json_object(json);
-    put_int(json, "span_id", example->span_id);
+    json_member_int(json, "span_id", example->span_id);
     put_name(json, store, "name", example->name);
-    put_text(json, "level", level_name(example->level));
-    put_text(json, "basis", basis_name(example->basis));
-    put_int(json, "recorded_id", example->recorded_id);
+    json_member_string(json, "level", level_name(example->level));
+    json_member_string(json, "basis", basis_name(example->basis));
+    json_member_int(json, "recorded_id", example->recorded_id);
     put_name(json, store, "recorded_name", example->recorded_name);
-    put_int(json, "our_id", example->our_id);
+    json_member_int(json, "our_id", example->our_id);
     put_name(json, store, "our_name", example->our_name);
     json_object_end(json);
   }
@@ -88,16 +75,11 @@ static void put_examples(struct json_writer *json, const struct run_links *links
 
 static void put_operators(struct json_writer *json, const struct run_links *links)
 {
-  json_key(json, "trap");
-  if (links->is_trap)
-    json_string(json, "external id is only the correlation id");
-  else
-    json_null(json);
-  json_key(json, "kernel_ns");
-  json_object(json);
-  put_int(json, "recorded", links->recorded_ns);
-  put_int(json, "ours", links->our_ns);
-  put_int(json, "all", links->kernel_ns);
+  json_member_string(json, "trap", links->is_trap ? "external id is only the correlation id" : NULL);
+  json_member_object(json, "kernel_ns");
+  json_member_int(json, "recorded", links->recorded_ns);
+  json_member_int(json, "ours", links->our_ns);
+  json_member_int(json, "all", links->kernel_ns);
   json_object_end(json);
 }
 
@@ -107,18 +89,17 @@ static void put_links(struct json_writer *json, const struct run_links *links, s
   for (int outcome = 0; outcome < LINK_OUTCOMES; outcome++)
     sums[outcome] = check_links_sum(links, (enum link_outcome)outcome);
   json_object(json);
-  put_int(json, "run_id", links->run_id);
-  put_text(json, "links", link_kind_names[links->kind]);
+  json_member_int(json, "run_id", links->run_id);
+  json_member_string(json, "links", link_kind_names[links->kind]);
   put_counts(json, sums);
-  json_key(json, "by");
-  json_array(json);
+  json_member_array(json, "by");
   for (unsigned level = 0; level < XSP_LEVEL_COUNT; level++)
     for (unsigned basis = 0; basis < BASIS_COUNT; basis++) {
       if (is_empty(links->count[level][basis]))
         continue;
       json_object(json);
-      put_text(json, "level", level_name(level));
-      put_text(json, "basis", basis_name(basis));
+      json_member_string(json, "level", level_name(level));
+      json_member_string(json, "basis", basis_name(basis));
       put_counts(json, links->count[level][basis]);
       json_object_end(json);
     }
@@ -134,10 +115,9 @@ static void print_json(const struct check_links *links, struct store *store, str
   struct json_writer json;
   json_start(&json, out);
   json_object(&json);
-  put_text(&json, "path", store_path(store));
+  json_member_string(&json, "path", store_path(store));
   put_counts(&json, links->total);
-  json_key(&json, "links");
-  json_array(&json);
+  json_member_array(&json, "links");
   for (size_t i = 0; i < links->count; i++)
     put_links(&json, &links->links[i], store);
   json_array_end(&json);

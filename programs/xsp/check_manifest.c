@@ -165,26 +165,19 @@ static void print_text(struct finding *finding, struct buf *out)
     put_line(out, "outputs", arena_format(arena, "not checked: %s does not report them", manifest->framework));
 }
 
-static void json_text(struct json_writer *json, const char *key, const char *text)
-{
-  json_key(json, key);
-  json_string(json, text);
-}
-
 static void print_ports(struct finding *finding, bool is_output, struct json_writer *json)
 {
-  json_key(json, is_output ? "outputs" : "inputs");
-  json_array(json);
+  json_member_array(json, is_output ? "outputs" : "inputs");
   for (size_t i = 0; i < finding->port_count; i++) {
     const struct port *port = &finding->ports[i];
     if (port->is_output != is_output)
       continue;
     json_object(json);
-    json_text(json, "name", port->name);
-    json_text(json, "type", port->type);
-    json_text(json, "shape", port->shape);
+    json_member_string(json, "name", port->name);
+    json_member_string(json, "type", port->type);
+    json_member_string(json, "shape", port->shape);
     if (!is_output)
-      json_text(json, "fill", fill_text(&finding->manifest, port, &finding->arena));
+      json_member_string(json, "fill", fill_text(&finding->manifest, port, &finding->arena));
     json_object_end(json);
   }
   json_array_end(json);
@@ -197,26 +190,26 @@ static void print_json(struct finding *finding, const struct error *problem, str
   if (problem->what[0] != 0)
     error_line(problem, line, sizeof line);
   json_object(json);
-  json_text(json, "manifest", manifest->path);
+  json_member_string(json, "manifest", manifest->path);
   json_key(json, "usable");
   json_bool(json, line[0] == 0);
-  json_text(json, "reason", line[0] != 0 ? line : NULL);
-  json_text(json, "name", manifest->name);
-  json_text(json, "version", manifest->version);
-  json_text(json, "task", manifest->task);
-  json_text(json, "framework", manifest->framework);
-  json_text(json, "framework_version", finding->library.version[0] != 0 ? finding->library.version : NULL);
-  json_text(json, "wanted_version", manifest->framework_version);
-  json_text(json, "library", finding->library.library[0] != 0 ? finding->library.library : NULL);
-  json_text(json, "source", finding->model.source);
-  json_text(json, "path", finding->model.path);
+  json_member_string(json, "reason", line[0] != 0 ? line : NULL);
+  json_member_string(json, "name", manifest->name);
+  json_member_string(json, "version", manifest->version);
+  json_member_string(json, "task", manifest->task);
+  json_member_string(json, "framework", manifest->framework);
+  json_member_string(json, "framework_version", finding->library.version[0] != 0 ? finding->library.version : NULL);
+  json_member_string(json, "wanted_version", manifest->framework_version);
+  json_member_string(json, "library", finding->library.library[0] != 0 ? finding->library.library : NULL);
+  json_member_string(json, "source", finding->model.source);
+  json_member_string(json, "path", finding->model.path);
   json_key(json, "graph_bytes");
   if (finding->model.files.count > 0)
     json_int(json, finding->model.files.bytes);
   else
     json_null(json);
-  json_text(json, "sha256", finding->model.sha256[0] != 0 ? finding->model.sha256 : NULL);
-  json_text(json, "wanted_sha256", manifest->sha256);
+  json_member_string(json, "sha256", finding->model.sha256[0] != 0 ? finding->model.sha256 : NULL);
+  json_member_string(json, "wanted_sha256", manifest->sha256);
   if (finding->port_count > 0) {
     print_ports(finding, false, json);
     print_ports(finding, true, json);

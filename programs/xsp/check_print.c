@@ -14,8 +14,7 @@ static const char *const kind_keys[] = {[SUBJECT_PREDICTOR] = "predictor", [SUBJ
 
 static void json_text(struct json_writer *json, const char *key, const char *text)
 {
-  json_key(json, key);
-  json_string(json, text[0] != 0 ? text : NULL);
+  json_member_string(json, key, text[0] != 0 ? text : NULL);
 }
 
 static void print_peaks(struct json_writer *json, const struct peaks *peaks)
@@ -29,8 +28,7 @@ static void print_peaks(struct json_writer *json, const struct peaks *peaks)
   json_key(json, "memory_bandwidth_bytes_per_s");
   json_double(json, peaks->is_beyond_cache ? peaks->bandwidth_bytes_per_s : NAN);
   json_text(json, "instructions", peaks->instructions);
-  json_key(json, "threads");
-  json_int(json, peaks->threads);
+  json_member_int(json, "threads", peaks->threads);
   json_object_end(json);
 }
 
@@ -119,12 +117,8 @@ static void print_table(const struct check_subjects *subjects, enum report_forma
 
 static void put_wrapped(struct buf *out, const char *prefix, const char *text, unsigned width)
 {
-  struct buf escaped;
-  buf_init(&escaped, BUF_MAXIMUM_DEFAULT);
-  display_escape(&escaped, text, strlen(text));
   buf_text(out, prefix);
-  display_wrap(out, escaped.data, strlen(prefix), 2, width);
-  buf_done(&escaped);
+  display_wrap(out, text, strlen(prefix), 2, width);
 }
 
 static void print_reasons(const struct check_subjects *subjects, unsigned width, struct buf *out)

@@ -18,38 +18,23 @@ static uint64_t unattributed(const struct import_account *account)
 }
 
 // ---- JSON ------------------------------------------------------------------------------------------------------------
-static void json_count(struct json_writer *json, const char *key, uint64_t count)
-{
-  json_key(json, key);
-  json_int(json, (int64_t)count);
-}
-
-static void json_text(struct json_writer *json, const char *key, const char *text)
-{
-  json_key(json, key);
-  json_string(json, text);
-}
-
 static void json_file(struct json_writer *json, const struct import_file *file)
 {
   json_object(json);
-  json_text(json, "path", file->path);
-  json_text(json, "format", file->format);
-  json_text(json, "version", file->version);
-  json_count(json, "events", file->events);
-  json_count(json, "kept", file->kept);
-  json_key(json, "skipped");
-  json_object(json);
+  json_member_string(json, "path", file->path);
+  json_member_string(json, "format", file->format);
+  json_member_string(json, "version", file->version);
+  json_member_int(json, "events", (int64_t)file->events);
+  json_member_int(json, "kept", (int64_t)file->kept);
+  json_member_object(json, "skipped");
   for (size_t i = 0; i < file->skipped_count; i++)
-    json_count(json, file->skipped[i].reason, file->skipped[i].count);
+    json_member_int(json, file->skipped[i].reason, (int64_t)file->skipped[i].count);
   json_object_end(json);
-  json_key(json, "notes");
-  json_array(json);
+  json_member_array(json, "notes");
   for (size_t i = 0; i < file->note_count; i++)
     json_string(json, file->notes[i]);
   json_array_end(json);
-  json_key(json, "run_ids");
-  json_array(json);
+  json_member_array(json, "run_ids");
   for (size_t i = 0; i < file->run_count; i++)
     json_int(json, file->run_ids[i]);
   json_array_end(json);
@@ -58,28 +43,22 @@ static void json_file(struct json_writer *json, const struct import_file *file)
 
 static void json_account(struct json_writer *json, const struct import_account *account)
 {
-  json_key(json, "spans");
-  json_object(json);
+  json_member_object(json, "spans");
   for (unsigned level = 0; level < XSP_LEVEL_COUNT; level++)
     if (account->spans_by_level[level] > 0)
-      json_count(json, level_name(level), account->spans_by_level[level]);
+      json_member_int(json, level_name(level), (int64_t)account->spans_by_level[level]);
   json_object_end(json);
-  json_key(json, "parents");
-  json_object(json);
-  static const enum basis order[] = {BASIS_EXPLICIT, BASIS_CORRELATION, BASIS_CONTAINMENT, BASIS_AMBIGUOUS, BASIS_NONE};
-  for (size_t i = 0; i < BASIS_COUNT; i++)
-    json_count(json, basis_name(order[i]), account->parents[order[i]]);
+  json_member_object(json, "parents");
+  for (unsigned i = 1; i <= BASIS_COUNT; i++) // BASIS_NONE, which is 0, comes last
+    json_member_int(json, basis_name(i % BASIS_COUNT), (int64_t)account->parents[i % BASIS_COUNT]);
   json_object_end(json);
-  json_key(json, "unattributed");
-  json_object(json);
-  json_count(json, "count", unattributed(account));
-  json_key(json, "duration_ns");
-  json_int(json, account->unattributed_ns);
-  json_key(json, "reasons");
-  json_object(json);
+  json_member_object(json, "unattributed");
+  json_member_int(json, "count", (int64_t)unattributed(account));
+  json_member_int(json, "duration_ns", account->unattributed_ns);
+  json_member_object(json, "reasons");
   for (size_t i = 0; i < UNATTRIBUTED_REASONS; i++)
     if (account->unattributed[i] > 0)
-      json_count(json, unattributed_names[i], account->unattributed[i]);
+      json_member_int(json, unattributed_names[i], (int64_t)account->unattributed[i]);
   json_object_end(json);
   json_object_end(json);
 }
@@ -89,13 +68,12 @@ void import_report_json(const struct import_report *report, struct buf *out)
   struct json_writer json;
   json_start(&json, out);
   json_object(&json);
-  json_key(&json, "files");
-  json_array(&json);
+  json_member_array(&json, "files");
   for (size_t i = 0; i < report->file_count; i++)
     json_file(&json, &report->files[i]);
   json_array_end(&json);
   json_account(&json, &report->account);
-  json_text(&json, "output", report->output);
+  json_member_string(&json, "output", report->output);
   json_object_end(&json);
   buf_text(out, "\n");
 }
@@ -180,10 +158,9 @@ void import_report_text(const struct import_report *report, struct buf *out)
       put_counted(out, &joint, account->spans_by_level[level], level_name(level));
   buf_text(out, *joint == ',' ? "\n" : "spans    none\n");
   joint = "parents  ";
-  static const enum basis order[] = {BASIS_EXPLICIT, BASIS_CORRELATION, BASIS_CONTAINMENT, BASIS_AMBIGUOUS, BASIS_NONE};
-  for (size_t i = 0; i < BASIS_COUNT; i++)
-    if (account->parents[order[i]] > 0)
-      put_counted(out, &joint, account->parents[order[i]], basis_name(order[i]));
+  for (unsigned i = 1; i <= BASIS_COUNT; i++) // BASIS_NONE, which is 0, comes last
+    if (account->parents[i % BASIS_COUNT] > 0)
+      put_counted(out, &joint, account->parents[i % BASIS_COUNT], basis_name(i % BASIS_COUNT));
   if (*joint == ',')
     buf_text(out, "\n");
   put_unattributed(out, account);

@@ -103,7 +103,6 @@ static void put_why_empty(struct buf *out, const struct launch_options *options,
 static void put_facts(struct buf *out, const struct run_facts *facts, const struct launch_options *options,
                       const struct launch_result *ran)
 {
-  static const enum basis order[] = {BASIS_EXPLICIT, BASIS_CORRELATION, BASIS_CONTAINMENT, BASIS_AMBIGUOUS, BASIS_NONE};
   const struct import_account *account = &facts->account;
   const char *joint = "";
   uint64_t spans = 0;
@@ -122,8 +121,8 @@ static void put_facts(struct buf *out, const struct run_facts *facts, const stru
   if (spans > 1) {
     joint = "";
     buf_format(out, LABEL, "parents");
-    for (unsigned i = 0; i < BASIS_COUNT; i++)
-      put_count(out, &joint, account->parents[order[i]], basis_name(order[i]));
+    for (unsigned i = 1; i <= BASIS_COUNT; i++) // BASIS_NONE, which is 0, comes last
+      put_count(out, &joint, account->parents[i % BASIS_COUNT], basis_name(i % BASIS_COUNT));
     buf_text(out, "\n");
   }
   put_kernels(out, account);

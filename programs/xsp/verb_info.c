@@ -20,12 +20,8 @@ static void put_field(struct buf *out, const char *label, const char *text, unsi
 {
   if (text == NULL || text[0] == 0)
     return;
-  struct buf escaped;
-  buf_init(&escaped, BUF_MAXIMUM_DEFAULT);
-  display_escape(&escaped, text, strlen(text));
   buf_format(out, "  %-11s ", label);
-  display_wrap(out, escaped.data, 14, 14, width);
-  buf_done(&escaped);
+  display_wrap(out, text, 14, 14, width);
 }
 
 // With its note about itself: the file's, or each run's where there are several experiments.
@@ -100,9 +96,7 @@ static void put_values(struct buf *out, const char *label, const struct store_sy
       buf_text(&text, value->text != NULL ? value->text : "");
     display_escape(&escaped, value->key, strlen(value->key));
     buf_format(out, "  %-11s %-*s  ", i == 0 ? label : "", (int)longest, escaped.data);
-    buf_clear(&escaped);
-    display_escape(&escaped, text.data, text.length);
-    display_wrap(out, escaped.data, 16 + longest, 16 + longest, width);
+    display_wrap(out, text.data, 16 + longest, 16 + longest, width);
   }
   buf_done(&text);
   buf_done(&escaped);

@@ -18,14 +18,10 @@ static enum status run(const struct invocation *invocation, struct error *err)
     struct json_writer json;
     json_start(&json, &out);
     json_object(&json);
-    json_key(&json, "version");
-    json_string(&json, XSP_VERSION);
-    json_key(&json, "format_version");
-    json_int(&json, STORE_FORMAT_VERSION);
-    json_key(&json, "abi_version");
-    json_int(&json, XSP_ABI_VERSION);
-    json_key(&json, "sqlite_version");
-    json_string(&json, sqlite3_libversion());
+    json_member_string(&json, "version", XSP_VERSION);
+    json_member_int(&json, "format_version", STORE_FORMAT_VERSION);
+    json_member_int(&json, "abi_version", XSP_ABI_VERSION);
+    json_member_string(&json, "sqlite_version", sqlite3_libversion());
     json_object_end(&json);
     buf_text(&out, "\n");
   } else if (format == REPORT_CSV) {
