@@ -61,6 +61,12 @@ static inline struct slice slice_trim(struct slice slice)
   return slice;
 }
 
+static inline bool text_ends_with(const char *text, const char *end)
+{
+  size_t length = strlen(text), end_length = strlen(end);
+  return length >= end_length && memcmp(text + length - end_length, end, end_length) == 0;
+}
+
 // text_is_one_of(text, "a", "b"): is it equal to one of these?
 #define text_is_one_of(text, ...) text_is_in(text, (const char *const[]){__VA_ARGS__, NULL})
 static inline bool text_is_in(const char *text, const char *const *texts) // ends with NULL

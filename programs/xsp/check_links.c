@@ -213,17 +213,16 @@ enum status check_links_run(const char *path, enum report_format format, struct 
   struct store *store;
   struct arena arena = {0};
   struct check_links links;
-  struct buf out;
   XSP_TRY(store_open(path, &store, err));
-  buf_init(&out, BUF_MAXIMUM_DEFAULT);
   enum status status = check_links_compare(store, &arena, &links, err);
   if (status == STATUS_OK) {
+    struct buf out;
+    buf_init(&out, BUF_MAXIMUM_DEFAULT);
     print(&links, store, format, output_width(), &out);
     status = output_buf(&out, err);
   }
   if (status == STATUS_OK && links.total[LINK_DISAGREES] > 0)
     status = STATUS_NO;
-  buf_done(&out);
   arena_done(&arena);
   store_close(store);
   return status;

@@ -250,8 +250,7 @@ enum status check_manifests(const struct invocation *invocation, enum report_for
     buf_text(&out, "\n");
   }
   enum status printed = output_buf(&out, err);
-  buf_done(&out);
-  if (status != STATUS_OK && err != NULL)
+  if (status != STATUS_OK)
     *err = first;
   return status != STATUS_OK ? status : printed;
 }

@@ -174,7 +174,5 @@ enum status check_print(const struct check_subjects *subjects, enum report_forma
       check_machine(&out, width, peaks);
     }
   }
-  enum status status = output_buf(&out, err);
-  buf_done(&out);
-  return status;
+  return output_buf(&out, err);
 }

@@ -54,9 +54,7 @@ static enum status show_help(const struct verb *verb, struct error *err)
     help_verb(verb, output_width(), &text);
   else
     help_overview(output_width(), &text);
-  enum status status = output_buf(&text, err);
-  buf_done(&text);
-  return status;
+  return output_buf(&text, err);
 }
 
 static enum status run_verb(const struct verb *verb, int count, char **texts, struct error *err)

@@ -2,19 +2,21 @@
 // Checked writes to stdout, messages to stderr. Called by the verbs and, last, by main. Never exits.
 #include "programs/xsp/output.h"
 
+#include "base/clock.h"
+#include "base/memory.h"
 #include "report/display.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #define MESSAGE_BYTES_MAXIMUM ((size_t)1 << 16) // longer messages are dropped
 
-#define PROGRESS_EVERY_S 5 // unless stderr is a terminal
+#define PROGRESS_EVERY_NS UINT64_C(5000000000) // unless stderr is a terminal
 
 static bool reader_left;
 
@@ -27,22 +29,25 @@ static enum status output_failed(struct error *err)
   return error_set_errno(err, STATUS_SYSTEM, "cannot write the output", "stdout", "another place with room for it");
 }
 
-enum status output_write(const void *bytes, size_t length, struct error *err)
+enum status output_buf(struct buf *buf, struct error *err)
 {
-  if (reader_left)
-    return STATUS_SYSTEM;
-  if (length > 0 && fwrite(bytes, 1, length, stdout) != length)
-    return output_failed(err);
-  return STATUS_OK;
+  enum status status = STATUS_OK;
+  if (buf->failed)
+    status = error_set(err, STATUS_MEMORY, "cannot hold the output", NULL, "asking for less, with --top or a limit",
+                       "more than %zu bytes", buf->maximum);
+  else if (!reader_left && buf->length > 0 && fwrite(buf->data, 1, buf->length, stdout) != buf->length)
+    status = output_failed(err);
+  buf_done(buf);
+  return status == STATUS_OK ? output_finish(err) : status; // flushed: later messages come after it
 }
 
-enum status output_buf(const struct buf *buf, struct error *err)
+enum status output_tables(const struct table *tables, size_t count, enum report_format format, bool as_array,
+                          struct error *err)
 {
-  if (buf->failed)
-    return error_set(err, STATUS_MEMORY, "cannot hold the output", NULL, "asking for less, with --top or a limit",
-                     "out of memory, or more than %zu bytes", buf->maximum);
-  XSP_TRY(output_write(buf->data, buf->length, err));
-  return output_finish(err); // so that later messages come after it where both go to one place
+  struct buf out;
+  buf_init(&out, BUF_MAXIMUM_DEFAULT);
+  report_tables(tables, count, format, as_array, output_width(), &out);
+  return output_buf(&out, err);
 }
 
 enum status output_finish(struct error *err)
@@ -61,27 +66,23 @@ bool output_reader_left(void)
 
 void output_message(const char *format, ...)
 {
-  struct buf line, escaped;
-  buf_init(&line, MESSAGE_BYTES_MAXIMUM);
-  buf_init(&escaped, MESSAGE_BYTES_MAXIMUM);
-  va_list args, again;
+  char *line = NULL;
+  va_list args;
   va_start(args, format);
-  va_copy(again, args);
-  int length = vsnprintf(NULL, 0, format, args);
+  int length = vasprintf(&line, format, args);
   va_end(args);
-  if (length > 0 && buf_reserve(&line, (size_t)length)) {
-    vsnprintf(line.data, (size_t)length + 1, format, again);
-    display_escape(&escaped, line.data, (size_t)length);
-    buf_text(&escaped, "\n");
-  }
-  va_end(again);
-  if (!escaped.failed && escaped.length > 0)
+  if (length < 0)
+    memory_exhausted();
+  struct buf escaped;
+  buf_init(&escaped, MESSAGE_BYTES_MAXIMUM);
+  display_escape(&escaped, line, (size_t)length);
+  if (buf_text(&escaped, "\n"))
     fwrite(escaped.data, 1, escaped.length, stderr);
-  buf_done(&line);
+  free(line);
   buf_done(&escaped);
 }
 
-// What may be tried where the place that failed knows nothing better: an error never ends without a next step.
+// For errors without advice of their own: each ends with a next step.
 static const char *common_advice(enum status status)
 {
   switch (status) {
@@ -111,13 +112,12 @@ void output_error(const struct error *err)
 
 void output_progress(const char *text, bool is_last)
 {
-  static struct timespec shown;
+  static uint64_t shown_ns;
   bool is_terminal = isatty(STDERR_FILENO) == 1;
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  if (!is_terminal && (text == NULL || (now.tv_sec - shown.tv_sec < PROGRESS_EVERY_S && !is_last)))
+  uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
+  if (!is_terminal && (text == NULL || (now_ns - shown_ns < PROGRESS_EVERY_NS && !is_last)))
     return;
-  shown = now;
+  shown_ns = now_ns;
   fprintf(stderr, "%s%s%s", is_terminal ? "\r\033[K" : "", text != NULL ? text : "",
           text == NULL || (is_terminal && !is_last) ? "" : "\n");
 }
@@ -135,4 +135,21 @@ unsigned output_width(void)
   if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
     return size.ws_col;
   return 0;
+}
+
+void output_remove_unfinished(int signal_number)
+{
+  report_unfinished_remove();
+  raise(signal_number); // blocked until the handler is left; SA_RESETHAND made it the default again
+}
+
+void output_catch_signals(void (*handler)(int))
+{
+  static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+  const struct sigaction action = {.sa_handler = handler, .sa_flags = (int)SA_RESETHAND};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    struct sigaction before;
+    if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) // nohup
+      sigaction(numbers[i], &action, NULL);
+  }
 }

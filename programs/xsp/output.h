@@ -3,16 +3,16 @@
 #ifndef XSP_PROGRAMS_XSP_OUTPUT_H
 #define XSP_PROGRAMS_XSP_OUTPUT_H
 
-#include "base/buf.h"
 #include "base/error.h"
+#include "report/report.h"
 
-#include <stdbool.h>
-
-// Both: STATUS_SYSTEM where stdout cannot be written. Where its reader has gone away *err stays empty: pass it on, main
-// ends quietly.
-enum status output_write(const void *bytes, size_t length, struct error *err) MUST_CHECK;
-enum status output_buf(const struct buf *buf, struct error *err) MUST_CHECK; // also reports a buf that failed
-enum status output_finish(struct error *err) MUST_CHECK;                     // flushes; main calls it last
+// All three: STATUS_SYSTEM where stdout cannot be written. Where its reader has gone away *err stays empty: pass it on,
+// main ends quietly.
+enum status output_buf(struct buf *buf,
+                       struct error *err) MUST_CHECK; // writes and frees it; also reports one that failed
+enum status output_tables(const struct table *tables, size_t count, enum report_format format, bool as_array,
+                          struct error *err) MUST_CHECK; // as report_tables
+enum status output_finish(struct error *err) MUST_CHECK; // flushes; main calls it last
 bool output_reader_left(void);
 // One line on stderr, escaped like an error's. output_error prints *err the way main does.
 void output_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -21,5 +21,9 @@ void output_error(const struct error *err);
 void output_progress(const char *text, bool is_last);
 // Columns of stdout's terminal (COLUMNS wins); 0: no terminal, unlimited.
 unsigned output_width(void);
+// The first Ctrl-C, hang-up or plain kill calls `handler`, the next one ends the program. Ignored ones stay ignored.
+void output_catch_signals(void (*handler)(int));
+// Such a handler: removes the unfinished file of report/ and ends the program by the signal.
+void output_remove_unfinished(int signal_number);
 
 #endif

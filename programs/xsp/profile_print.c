@@ -5,6 +5,7 @@
 
 #include "experiment/experiment.h"
 #include "programs/xsp/output.h"
+#include "programs/xsp/reader.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +27,6 @@ static const struct question questions[] = {
     {"A6", NULL, TOP_TYPES, true},
 };
 #define QUESTIONS (sizeof questions / sizeof questions[0])
-#define TABLES_MAXIMUM (QUESTIONS * PROFILE_VARIANTS_MAXIMUM + 1)
 
 static bool has_layers(const struct profile_options *options)
 {
@@ -82,27 +82,6 @@ static void heading(const struct profile_options *options, const struct profile_
   buf_text(out, "\n");
 }
 
-// The answers of one question, of each experiment that has it: an interrupted one may lack what the analysis needs.
-static enum status ask(struct store *store, const struct question *question, struct arena *arena, struct table *all,
-                       size_t *count, struct error *err)
-{
-  struct analyze_request request;
-  analyze_request_init(&request);
-  request.sort = question->sort;
-  request.top = question->top;
-  struct table *tables = NULL;
-  size_t table_count = 0;
-  struct error why = {0};
-  enum status status = analyze_run(question->id, &store, 1, &request, arena, &tables, &table_count, &why);
-  if (status == STATUS_NO)
-    return STATUS_OK;
-  if (status != STATUS_OK && err != NULL)
-    *err = why;
-  for (size_t i = 0; status == STATUS_OK && i < table_count && *count < TABLES_MAXIMUM - 1; i++)
-    all[(*count)++] = tables[i];
-  return status;
-}
-
 // T10 relates other frameworks to the first one; versions of that one need --base.
 static void put_next_for_variants(const struct profile_options *options, const struct profile_result *result)
 {
@@ -133,26 +112,24 @@ static void put_next(const struct profile_options *options, const struct profile
 enum status profile_summary(const struct profile_options *options, const struct profile_result *result,
                             enum report_format format, bool has_next, struct error *err)
 {
-  struct arena arena = {0};
-  struct buf out;
-  buf_init(&out, BUF_MAXIMUM_DEFAULT);
-  struct table all[TABLES_MAXIMUM];
-  size_t count = 0;
+  struct answers answers = {0};
   enum status status = STATUS_OK;
-  for (size_t i = 0; i < QUESTIONS && status == STATUS_OK; i++)
+  for (size_t i = 0; i < QUESTIONS && status == STATUS_OK; i++) // an interrupted experiment may lack what one needs
     if (has_layers(options) || !questions[i].needs_layers)
-      status = ask(result->store, &questions[i], &arena, all, &count, err);
+      status = answers_add_top(&answers, questions[i].id, result->store, questions[i].sort, questions[i].top, err);
+  vector_reserve(&answers.tables, 1);
   if (status == STATUS_OK && options->variant_count > 1)
-    status = profile_compare(options, result, all, &count, &arena, err);
+    status = profile_compare(options, result, answers.tables.items, &answers.tables.count, &answers.arena, err);
   if (status == STATUS_OK) {
+    struct buf out;
+    buf_init(&out, BUF_MAXIMUM_DEFAULT);
     if (format == REPORT_TEXT || format == REPORT_MARKDOWN)
       heading(options, result, &out);
-    report_tables(all, count, format, true, output_width(), &out);
+    report_tables(answers.tables.items, answers.tables.count, format, true, output_width(), &out);
     status = output_buf(&out, err);
   }
   if (status == STATUS_OK && has_next)
     put_next(options, result);
-  buf_done(&out);
-  arena_done(&arena);
+  answers_done(&answers);
   return status;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the reading verbs share: the output format, and opening files and folders of them.
+// What the reading verbs share: the output format, files and folders of them, answers of analyses.
 #include "programs/xsp/reader.h"
 
+#include "base/slice.h"
 #include "correlate/correlate.h"
 #include "programs/xsp/output.h"
 
@@ -11,7 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define ENDING ".xsp"
 #define UNFINISHED ".xsp.partial"
 
 enum status reader_format(const struct invocation *invocation, enum report_format *ret_format, struct error *err)
@@ -48,15 +48,10 @@ enum status reader_open(const char *path, struct store **ret_store, struct error
 }
 
 // ---- many files ------------------------------------------------------------------------------------------------------
-static bool ends_with(const char *name, const char *ending)
-{
-  size_t length = strlen(name), of_ending = strlen(ending);
-  return length > of_ending && strcmp(name + length - of_ending, ending) == 0;
-}
-
 static int is_wanted(const struct dirent *entry)
 {
-  return entry->d_name[0] != '.' && (ends_with(entry->d_name, ENDING) || ends_with(entry->d_name, UNFINISHED));
+  return entry->d_name[0] != '.' &&
+         (text_ends_with(entry->d_name, ".xsp") || text_ends_with(entry->d_name, UNFINISHED));
 }
 
 static int compare_names(const struct dirent **left, const struct dirent **right)
@@ -64,70 +59,52 @@ static int compare_names(const struct dirent **left, const struct dirent **right
   return strcmp((*left)->d_name, (*right)->d_name); // not by the locale: the same everywhere
 }
 
-static void reserve(struct reader_files *files, size_t more)
-{
-  struct store **stores = arena_alloc_array(&files->arena, files->count + more + 1, sizeof *stores);
-  const char **left_out = arena_alloc_array(&files->arena, files->left_out_count + more + 1, sizeof *left_out);
-  for (size_t i = 0; i < files->count; i++)
-    stores[i] = files->stores[i];
-  for (size_t i = 0; i < files->left_out_count; i++)
-    left_out[i] = files->left_out[i];
-  files->stores = stores;
-  files->left_out = left_out;
-}
-
 static void leave_out(struct reader_files *files, const char *path, const char *why)
 {
-  files->left_out[files->left_out_count++] = arena_format(&files->arena, "%s: %s", path, why);
+  *vector_add(&files->left_out) = arena_format(&files->arena, "%s: %s", path, why);
 }
 
-// A broken file is reported as its error; `*first` is the first one, for when nothing is left.
-static enum status open_or_leave_out(struct reader_files *files, const char *path, struct error *first,
-                                     struct error *err)
+static enum status open_or_leave_out(struct reader_files *files, const char *path, struct error *err)
 {
+  struct store *store = NULL;
   struct error why = {0};
-  enum status status = reader_open(path, &files->stores[files->count], &why);
-  if (status == STATUS_OK) {
-    files->count++;
-    return STATUS_OK;
-  }
-  if (status != STATUS_INPUT) { // the environment's fault
-    if (err != NULL)
-      *err = why;
+  enum status status = reader_open(path, &store, &why);
+  if (status == STATUS_OK)
+    *vector_add(&files->stores) = store;
+  if (status != STATUS_OK && status != STATUS_INPUT) // the environment's fault
+    *err = why;
+  if (status != STATUS_INPUT)
     return status;
-  }
-  if (first->status == STATUS_OK)
-    *first = why;
-  files->has_broken = true;
+  if (files->broken.status == STATUS_OK)
+    files->broken = why;
   output_error(&why);
   leave_out(files, path, why.why);
   return STATUS_OK;
 }
 
-static enum status open_folder(struct reader_files *files, const char *path, struct error *first, struct error *err)
+static enum status open_folder(struct reader_files *files, const char *path, struct error *err)
 {
   struct dirent **entries = NULL;
   int count = scandir(path, &entries, is_wanted, compare_names);
   if (count < 0)
     return error_set_errno(err, STATUS_INPUT, "cannot read the folder", path, "xsp analyze T8 FOLDER");
-  size_t files_in_it = 0;
+  bool has_files = false;
   enum status status = STATUS_OK;
-  reserve(files, (size_t)count);
   for (int i = 0; i < count; i++) {
     const char *name = entries[i]->d_name;
-    const char *file = arena_format(&files->arena, "%s%s%s", path, ends_with(path, "/") ? "" : "/", name);
-    if (status == STATUS_OK && ends_with(name, UNFINISHED)) {
+    const char *file = arena_format(&files->arena, "%s%s%s", path, text_ends_with(path, "/") ? "" : "/", name);
+    if (status == STATUS_OK && text_ends_with(name, UNFINISHED)) {
       output_message("xsp: %s: left out: it is not finished; xsp recover, or the program that writes it, finishes it",
                      file);
       leave_out(files, file, "it is not finished");
     } else if (status == STATUS_OK) {
-      files_in_it++;
-      status = open_or_leave_out(files, file, first, err);
+      has_files = true;
+      status = open_or_leave_out(files, file, err);
     }
     free(entries[i]);
   }
   free(entries);
-  if (status == STATUS_OK && files_in_it == 0)
+  if (status == STATUS_OK && !has_files)
     return error_set(err, STATUS_INPUT, "cannot analyze the folder", path, "xsp profile MODEL -o FOLDER/NAME.xsp",
                      "there is no .xsp file in it");
   return status;
@@ -136,34 +113,65 @@ static enum status open_folder(struct reader_files *files, const char *path, str
 enum status reader_files_open(const char *const *paths, size_t path_count, bool are_many,
                               struct reader_files *ret_files, struct error *err)
 {
-  struct error first = {0};
   *ret_files = (struct reader_files){0};
-  reserve(ret_files, path_count);
   for (size_t i = 0; i < path_count; i++) {
     struct stat facts;
+    struct store *store = NULL;
     if (!are_many) {
-      XSP_TRY(reader_open(paths[i], &ret_files->stores[ret_files->count], err));
-      ret_files->count++;
+      XSP_TRY(reader_open(paths[i], &store, err));
+      *vector_add(&ret_files->stores) = store;
     } else if (stat(paths[i], &facts) == 0 && S_ISDIR(facts.st_mode)) {
-      XSP_TRY(open_folder(ret_files, paths[i], &first, err));
-      reserve(ret_files, path_count - i);
+      XSP_TRY(open_folder(ret_files, paths[i], err));
     } else {
-      XSP_TRY(open_or_leave_out(ret_files, paths[i], &first, err));
+      XSP_TRY(open_or_leave_out(ret_files, paths[i], err));
     }
   }
-  if (ret_files->count > 0)
+  if (ret_files->stores.count > 0)
     return STATUS_OK;
-  if (ret_files->left_out_count == 1 && err != NULL) { // reported already
-    *err = (struct error){.status = STATUS_INPUT};
-    return STATUS_INPUT;
-  }
-  return error_set(err, STATUS_INPUT, "cannot analyze", path_count == 1 ? paths[0] : NULL, first.advice,
-                   "none of the %zu files can be read", ret_files->left_out_count);
+  if (ret_files->left_out.count == 1)
+    return STATUS_INPUT; // reported already
+  return error_set(err, STATUS_INPUT, "cannot analyze", path_count == 1 ? paths[0] : NULL, ret_files->broken.advice,
+                   "none of the %zu files can be read", ret_files->left_out.count);
 }
 
 void reader_files_close(struct reader_files *files)
 {
-  for (size_t i = 0; files->stores != NULL && i < files->count; i++)
-    store_close(files->stores[i]);
+  for (size_t i = 0; i < files->stores.count; i++)
+    store_close(files->stores.items[i]);
+  vector_done(&files->stores);
+  vector_done(&files->left_out);
   arena_done(&files->arena);
+}
+
+// ---- answers ---------------------------------------------------------------------------------------------------------
+enum status answers_add(struct answers *answers, const char *id, struct store *const *stores, size_t store_count,
+                        const struct analyze_request *request, struct error *err)
+{
+  struct table *tables = NULL;
+  size_t count = 0;
+  XSP_TRY(analyze_run(id, stores, store_count, request, &answers->arena, &tables, &count, err));
+  for (size_t i = 0; i < count; i++)
+    *vector_add(&answers->tables) = tables[i];
+  return STATUS_OK;
+}
+
+enum status answers_add_top(struct answers *answers, const char *id, struct store *store, const char *sort, int64_t top,
+                            struct error *err)
+{
+  struct analyze_request request;
+  struct error why = {0};
+  analyze_request_init(&request);
+  request.sort = sort;
+  request.top = top;
+  enum status status = answers_add(answers, id, &store, 1, &request, &why);
+  if (status == STATUS_OK || status == STATUS_NO)
+    return STATUS_OK;
+  *err = why;
+  return status;
+}
+
+void answers_done(struct answers *answers)
+{
+  vector_done(&answers->tables);
+  arena_done(&answers->arena);
 }

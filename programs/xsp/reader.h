@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the verbs that read .xsp files share: the output format, opening with correlation.
+// What the verbs that read .xsp files share: the output format, opening with correlation, answers of analyses.
 #ifndef XSP_PROGRAMS_XSP_READER_H
 #define XSP_PROGRAMS_XSP_READER_H
 
+#include "base/vector.h"
 #include "programs/xsp/verb.h"
 #include "report/report.h"
 #include "store/store.h"
@@ -17,11 +18,9 @@ enum status reader_open(const char *path, struct store **ret_store, struct error
 // them does not prevent the answer about all others.
 struct reader_files {
   struct arena arena;
-  struct store **stores; // correlated
-  size_t count;
-  const char **left_out; // "PATH: why"
-  size_t left_out_count;
-  bool has_broken; // one of these is broken, not just unfinished
+  VECTOR(struct store *) stores; // correlated
+  VECTOR(const char *) left_out; // "PATH: why"
+  struct error broken;           // of the first broken file; STATUS_OK: none
 };
 
 // With `are_many` (the question is about all of them) a folder means the `*.xsp` in it, by name; a folder without any
@@ -31,5 +30,19 @@ struct reader_files {
 enum status reader_files_open(const char *const *paths, size_t path_count, bool are_many,
                               struct reader_files *ret_files, struct error *err) MUST_CHECK;
 void reader_files_close(struct reader_files *files);
+
+// Tables of several analyses, to be printed together. Starts as {0}.
+struct answers {
+  struct arena arena;
+  VECTOR(struct table) tables;
+};
+// Adds the tables of one analysis. STATUS_NO where the files lack what it needs.
+enum status answers_add(struct answers *answers, const char *id, struct store *const *stores, size_t store_count,
+                        const struct analyze_request *request, struct error *err) MUST_CHECK;
+// For summaries: adds the first `top` rows (0: all) by `sort` (NULL: the analysis's order), or nothing where the file lacks
+// what the analysis needs.
+enum status answers_add_top(struct answers *answers, const char *id, struct store *store, const char *sort, int64_t top,
+                            struct error *err) MUST_CHECK;
+void answers_done(struct answers *answers);
 
 #endif

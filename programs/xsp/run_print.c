@@ -5,6 +5,7 @@
 
 #include "experiment/experiment.h"
 #include "programs/xsp/output.h"
+#include "programs/xsp/reader.h"
 #include "report/display.h"
 #include "report/report.h"
 
@@ -187,7 +188,9 @@ static void put_messages(struct buf *out, const char *messages)
 struct question {
   const char *id;
   const char *sort;
+  int64_t top;
   bool (*is_asked)(const struct run_facts *facts);
+  size_t least_rows; // an answer of fewer is not shown
 };
 
 static bool has_sets(const struct run_facts *facts)
@@ -208,39 +211,13 @@ static bool has_kernels(const struct run_facts *facts)
 }
 
 static const struct question questions[] = {
-    {"A1", NULL, has_steps},
-    {"L0", NULL, has_sets},
-    {"A2", "latency_ms", has_layers},
-    {"A6", NULL, has_layers},
-    {"A10", "latency_ms", has_kernels},
+    {"A1", NULL, TOP_ROWS, has_steps, 0},
+    {"L0", NULL, 0, has_sets, 0},
+    {"A2", "latency_ms", TOP_ROWS, has_layers, 0},
+    {"A6", NULL, TOP_ROWS, has_layers, 2}, // one row: the layers have no types
+    {"A10", "latency_ms", TOP_ROWS, has_kernels, 0},
 };
 #define QUESTIONS (sizeof questions / sizeof questions[0])
-
-// A6 is worth its place only where layers have types.
-static bool says_something(const struct table *table)
-{
-  return strcmp(table->id, "A6") != 0 || table->row_count > 1;
-}
-
-static enum status ask(struct store *store, const struct question *question, struct arena *arena, struct table *tables,
-                       size_t *count, struct error *err)
-{
-  struct analyze_request request;
-  struct table *answers = NULL;
-  size_t answer_count = 0;
-  struct error why = {0};
-  analyze_request_init(&request);
-  request.sort = question->sort;
-  request.top = TOP_ROWS;
-  if (strcmp(question->id, "L0") == 0)
-    request.top = 0;
-  enum status status = analyze_run(question->id, &store, 1, &request, arena, &answers, &answer_count, &why);
-  if (status == STATUS_OK && answer_count > 0 && says_something(&answers[0]))
-    tables[(*count)++] = answers[0];
-  if (status != STATUS_OK && status != STATUS_NO && err != NULL)
-    *err = why;
-  return status == STATUS_NO ? STATUS_OK : status; // the file lacks what this analysis needs
-}
 
 // Columns of stderr's terminal: stdout is the program's. Without a terminal, names of functions are cut all the same.
 static unsigned message_width(void)
@@ -251,22 +228,25 @@ static unsigned message_width(void)
 
 static enum status put_tables(struct buf *out, struct store *store, const struct run_facts *facts, struct error *err)
 {
-  struct arena arena = {0};
-  struct table tables[QUESTIONS + 1];
-  size_t count = 0;
+  struct answers answers = {0};
+  struct table ranges = {0};
   enum status status = STATUS_OK;
-  for (size_t i = 0; i < QUESTIONS && status == STATUS_OK; i++)
+  for (size_t i = 0; i < QUESTIONS && status == STATUS_OK; i++) {
+    size_t before = answers.tables.count;
     if (questions[i].is_asked(facts))
-      status = ask(store, &questions[i], &arena, tables, &count, err);
-  if (status == STATUS_OK)
-    status = run_facts_ranges(store, facts, TOP_ROWS, &arena, &tables[count], err);
-  if (status == STATUS_OK && tables[count].row_count > 0)
-    count++;
-  if (status == STATUS_OK && count > 0) {
-    buf_text(out, "\n");
-    report_tables(tables, count, REPORT_TEXT, true, message_width(), out);
+      status = answers_add_top(&answers, questions[i].id, store, questions[i].sort, questions[i].top, err);
+    if (answers.tables.count > before && answers.tables.items[before].row_count < questions[i].least_rows)
+      answers.tables.count = before;
   }
-  arena_done(&arena);
+  if (status == STATUS_OK)
+    status = run_facts_ranges(store, facts, TOP_ROWS, &answers.arena, &ranges, err);
+  if (ranges.row_count > 0)
+    *vector_add(&answers.tables) = ranges;
+  if (status == STATUS_OK && answers.tables.count > 0) {
+    buf_text(out, "\n");
+    report_tables(answers.tables.items, answers.tables.count, REPORT_TEXT, true, message_width(), out);
+  }
+  answers_done(&answers);
   return status;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp analyze: one or several analyses of one or several files, as tables.
+#include "base/interner.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/reader.h"
 
@@ -15,9 +16,7 @@ struct question {
   const char **paths;
   size_t path_count;
   struct reader_files files;
-  struct table *tables;
-  size_t table_count;
-  struct arena arena;
+  struct answers answers;
 };
 
 // "A2", "L0": the form of an analysis' name, and not a file.
@@ -32,14 +31,11 @@ static bool looks_like_id(const char *text)
 
 static enum status unknown_analysis(const char *text, struct error *err)
 {
-  char advice[128] = "";
+  char advice[128];
+  size_t used = 0;
   for (size_t i = 0; analyses[i] != NULL; i++) {
-    size_t used = strlen(advice);
-    snprintf(advice + used, sizeof advice - used, "%s%s",
-             i == 0                    ? ""
-             : analyses[i + 1] != NULL ? ", "
-                                       : " or ",
-             analyses[i]->id);
+    const char *joint = i == 0 ? "" : analyses[i + 1] != NULL ? ", " : " or ";
+    used += (size_t)snprintf(advice + used, sizeof advice - used, "%s%s", joint, analyses[i]->id);
   }
   return error_set(err, STATUS_USE, "wrong use", text, advice, "no such analysis");
 }
@@ -89,67 +85,38 @@ static bool are_all_over_all(const struct question *question)
   return true;
 }
 
-static enum status keep_tables(struct question *question, const struct table *tables, size_t count, struct error *err)
-{
-  size_t all = question->table_count + count;
-  struct table *kept = arena_alloc_array(&question->arena, all + 1, sizeof *kept);
-  for (size_t i = 0; i < question->table_count; i++)
-    kept[i] = question->tables[i];
-  for (size_t i = 0; i < count; i++)
-    kept[question->table_count + i] = tables[i];
-  question->tables = kept;
-  question->table_count = all;
-  return STATUS_OK;
-}
-
 // Runs all; of several analyses those that the files cannot answer are named on stderr and make the status "no".
 static enum status ask(struct question *question, const struct analyze_request *request, struct error *err)
 {
   enum status result = STATUS_OK;
   for (size_t i = 0; i < question->id_count; i++) {
-    struct table *tables = NULL;
-    size_t count = 0;
-    enum status status = analyze_run(question->ids[i], question->files.stores, question->files.count, request,
-                                     &question->arena, &tables, &count, err);
+    enum status status = answers_add(&question->answers, question->ids[i], question->files.stores.items,
+                                     question->files.stores.count, request, err);
     if (status == STATUS_NO && question->id_count > 1) {
       output_error(err);
       *err = (struct error){0};
       result = STATUS_NO;
       continue;
     }
-    if (status != STATUS_OK)
-      return status;
-    XSP_TRY(keep_tables(question, tables, count, err));
+    XSP_TRY(status);
   }
   return result;
 }
 
-// Files that opened but failed while a table was made: reported once, whichever tables lack them.
-static bool tell_left_out(const struct question *question)
+// Names files that opened but failed while a table was made, each once. False: there are none.
+static bool report_left_out(const struct answers *answers)
 {
-  bool any = false;
-  for (size_t i = 0; i < question->table_count; i++)
-    for (size_t k = 0; k < question->tables[i].left_out_count; k++) {
-      const char *text = question->tables[i].left_out[k];
-      bool is_told = false;
-      for (size_t j = 0; j < i && !is_told; j++)
-        for (size_t l = 0; l < question->tables[j].left_out_count && !is_told; l++)
-          is_told = strcmp(question->tables[j].left_out[l], text) == 0;
-      if (!is_told)
+  struct interner reported = {0};
+  for (size_t i = 0; i < answers->tables.count; i++)
+    for (size_t k = 0; k < answers->tables.items[i].left_out_count; k++) {
+      const char *text = answers->tables.items[i].left_out[k];
+      uint32_t id = interner_count(&reported);
+      if (interner_at(&reported, text, strlen(text)) == id)
         output_message("xsp: cannot read trace: %s; left out", text);
-      any = true;
     }
+  bool any = interner_count(&reported) > 0;
+  interner_done(&reported);
   return any;
-}
-
-static enum status print(const struct question *question, enum report_format format, struct error *err)
-{
-  struct buf out;
-  buf_init(&out, BUF_MAXIMUM_DEFAULT);
-  report_tables(question->tables, question->table_count, format, question->id_count > 1, output_width(), &out);
-  enum status status = output_buf(&out, err);
-  buf_done(&out);
-  return status;
 }
 
 static enum status run(const struct invocation *invocation, struct error *err)
@@ -162,19 +129,21 @@ static enum status run(const struct invocation *invocation, struct error *err)
   XSP_TRY(split_arguments(invocation, &question, err));
   enum status status =
       reader_files_open(question.paths, question.path_count, are_all_over_all(&question), &question.files, err);
-  request.left_out = question.files.left_out;
-  request.left_out_count = question.files.left_out_count;
+  request.left_out = question.files.left_out.items;
+  request.left_out_count = question.files.left_out.count;
   if (status == STATUS_OK)
     status = ask(&question, &request, err);
   if (status == STATUS_OK || (status == STATUS_NO && question.id_count > 1)) {
-    enum status print_status = print(&question, format, err);
+    enum status print_status =
+        output_tables(question.answers.tables.items, question.answers.tables.count, format, question.id_count > 1, err);
     status = print_status != STATUS_OK ? print_status : status;
   }
-  bool broke = tell_left_out(&question);
-  if (status == STATUS_OK && (broke || question.files.has_broken)) // reported on stderr and in the notes
+  bool broke = report_left_out(&question.answers);
+  if (status == STATUS_OK &&
+      (broke || question.files.broken.status != STATUS_OK)) // reported on stderr and in the notes
     status = STATUS_INPUT;
   reader_files_close(&question.files);
-  arena_done(&question.arena);
+  answers_done(&question.answers);
   return status;
 }
 

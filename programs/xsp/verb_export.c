@@ -2,7 +2,6 @@
 // xsp export: a file for another tool.
 #include "programs/xsp/output.h"
 #include "programs/xsp/reader.h"
-#include "programs/xsp/unfinished.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -71,7 +70,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
   XSP_TRY(chosen_format(invocation, path, &format, err));
   struct store *store = NULL;
   XSP_TRY(reader_open(invocation->arguments[0], &store, err));
-  unfinished_removed_by_signals();
+  output_catch_signals(output_remove_unfinished);
   enum status status = report_export_file(store, format, path, invocation_has(invocation, "force"), err);
   if (status == STATUS_OK)
     status = report_foreign_clocks(store, format, err);

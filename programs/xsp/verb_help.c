@@ -40,9 +40,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
     help_verb(verb, output_width(), &out);
   else
     help_overview(output_width(), &out);
-  enum status status = output_buf(&out, err);
-  buf_done(&out);
-  return status;
+  return output_buf(&out, err);
 }
 
 static const struct option_description options[] = {

@@ -83,25 +83,12 @@ static void on_signal(int signal)
     alarm(1);
 }
 
-// The first signal ends the import in good order, also where it waits for a pipe (no SA_RESTART); a second one ends it
-// at once.
+// The first signal ends the import in good order, also where it waits for a pipe (no SA_RESTART).
 static void catch_signals(void)
 {
   const struct sigaction again = {.sa_handler = on_signal};
   sigaction(SIGALRM, &again, NULL);
-  static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-  for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
-    struct sigaction old, action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
-    if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-      sigaction(signals[i], &action, NULL);
-  }
-}
-
-// Whoever started us is to see that a signal ended us.
-static void end_by_signal(void)
-{
-  if (interrupted_by != 0)
-    raise(interrupted_by); // its handler is reset
+  output_catch_signals(on_signal);
 }
 
 // ---- importing -------------------------------------------------------------------------------------------------------
@@ -127,9 +114,7 @@ static enum status print(const struct import_report *report, bool is_json, struc
     import_report_json(report, &out);
   else
     import_report_text(report, &out);
-  enum status status = output_buf(&out, err);
-  buf_done(&out);
-  return status;
+  return output_buf(&out, err);
 }
 
 static enum status run(const struct invocation *invocation, struct error *err)
@@ -152,7 +137,8 @@ static enum status run(const struct invocation *invocation, struct error *err)
     status = printed == STATUS_OK || output_reader_left() ? store_finish(store, err) : printed;
   if (status != STATUS_OK) {
     store_discard(store);
-    end_by_signal();
+    if (interrupted_by != 0)
+      raise(interrupted_by); // its handler is reset: the parent sees that a signal ended xsp
   } else {
     store_close(store);
     status = printed;

@@ -252,7 +252,6 @@ static enum status run(const struct invocation *invocation, struct error *err)
     else
       print_text(&file, format, output_width(), &out);
     status = output_buf(&out, err);
-    buf_done(&out);
   }
   arena_done(&arena);
   store_close(store);

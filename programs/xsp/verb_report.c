@@ -4,18 +4,11 @@
 #include "programs/xsp/output.h"
 #include "programs/xsp/reader.h"
 #include "programs/xsp/report_range.h"
-#include "programs/xsp/unfinished.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_SPANS_MOST 4000000
-
-static const char *base_name(const char *path)
-{
-  const char *slash = strrchr(path, '/');
-  return slash != NULL ? slash + 1 : path;
-}
 
 // Runs of --run; NULL: none.
 static enum status read_runs(const struct invocation *invocation, int64_t **ret_runs, size_t *ret_count,
@@ -42,10 +35,10 @@ static enum status write_page(const struct invocation *invocation, const char *p
   struct report_page_file *files = memory_new(invocation->argument_count, sizeof *files);
   enum status status = STATUS_OK;
   for (; status == STATUS_OK && count < invocation->argument_count; count++) {
-    files[count].name = base_name(invocation->arguments[count]);
+    files[count].name = basename(invocation->arguments[count]);
     status = reader_open(invocation->arguments[count], &files[count].store, err);
   }
-  unfinished_removed_by_signals();
+  output_catch_signals(output_remove_unfinished);
   if (status == STATUS_OK)
     status = report_page_write(files, count, options, path, invocation_has(invocation, "force"), err);
   for (size_t i = 0; i < count; i++)

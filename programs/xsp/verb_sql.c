@@ -89,11 +89,7 @@ static enum status json_row(void *context, const struct store_cell *cells, size_
     }
   }
   json_object_end(json);
-  if (rows->out.length < FLUSH_BYTES)
-    return STATUS_OK;
-  enum status status = output_buf(&rows->out, err);
-  buf_clear(&rows->out);
-  return status;
+  return rows->out.length < FLUSH_BYTES ? STATUS_OK : output_buf(&rows->out, err);
 }
 
 static enum status print_json(struct store *store, const char *sql, struct error *err)
@@ -179,15 +175,11 @@ static enum status print_table(struct store *store, const char *sql, enum report
   const struct store_query_sink sink = {&rows, table_columns, table_row};
   enum status status = store_query(store, sql, &sink, err);
   if (status == STATUS_OK) {
-    struct buf out;
-    buf_init(&out, BUF_MAXIMUM_DEFAULT);
-    struct table table = {.columns = rows.columns,
-                          .column_count = rows.column_count,
-                          .rows = rows.cells.items,
-                          .row_count = rows.row_count};
-    report_tables(&table, 1, format, false, output_width(), &out);
-    status = output_buf(&out, err);
-    buf_done(&out);
+    const struct table table = {.columns = rows.columns,
+                                .column_count = rows.column_count,
+                                .rows = rows.cells.items,
+                                .row_count = rows.row_count};
+    status = output_tables(&table, 1, format, false, err);
   }
   vector_done(&rows.cells);
   arena_done(&rows.arena);

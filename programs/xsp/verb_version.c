@@ -31,9 +31,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
     buf_format(&out, "xsp %s (file format %d, tracer ABI %d, SQLite %s)\n", XSP_VERSION, STORE_FORMAT_VERSION,
                XSP_ABI_VERSION, sqlite3_libversion());
   }
-  enum status status = output_buf(&out, err);
-  buf_done(&out);
-  return status;
+  return output_buf(&out, err);
 }
 
 const struct verb verb_version = {
