@@ -34,7 +34,7 @@ static size_t edit_distance(const char *a, const char *b)
 
 void nearest_start(struct nearest *nearest, const char *word)
 {
-  *nearest = (struct nearest){.word = word, .distance = strlen(word) / 3 + 2};
+  *nearest = (struct nearest){.word = word, .distance = least(strlen(word) / 3 + 2, WORD_MAXIMUM)};
 }
 
 void nearest_offer(struct nearest *nearest, const char *candidate)

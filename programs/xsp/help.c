@@ -2,54 +2,30 @@
 // Help for the terminal and completion for the shell, from the verbs' descriptors. Called by main and by `xsp help`.
 #include "programs/xsp/help.h"
 
+#include "report/display.h"
+
 #include <string.h>
 
 #define LEFT_COLUMN 26u // option names; help text is to their right
 
-// Wraps `text` at `width`; the cursor is at column `column`, further lines begin at `indent`.
-static void wrap(struct buf *out, const char *text, size_t length, unsigned column, unsigned indent, unsigned width)
-{
-  const char *end = text + length;
-  bool first = true;
-  while (text < end) {
-    size_t word = 0;
-    while (text + word < end && text[word] != ' ' && text[word] != '\n')
-      word++;
-    if (!first && column + 1 + word > width) {
-      buf_format(out, "\n%*s", (int)indent, "");
-      column = indent;
-    } else if (!first) {
-      buf_text(out, " ");
-      column++;
-    }
-    buf_put(out, text, word);
-    column += (unsigned)word;
-    first = false;
-    text += word;
-    while (text < end && (*text == ' ' || *text == '\n'))
-      text++;
-  }
-  buf_text(out, "\n");
-}
-
 // Paragraphs are separated by an empty line; a paragraph that starts with two spaces is kept as it is.
 static void paragraphs(struct buf *out, const char *text, unsigned width)
 {
-  while (*text != 0) {
-    const char *gap = strstr(text, "\n\n");
-    size_t length = gap != NULL ? (size_t)(gap - text) : strlen(text);
-    if (text[0] == ' ') {
-      buf_put(out, text, length);
-      buf_text(out, "\n");
-    } else {
-      wrap(out, text, length, 0, 0, width);
-    }
-    text += length;
-    if (gap != NULL) {
-      text += 2;
-      buf_text(out, "\n");
-    }
+  struct buf paragraph;
+  buf_init(&paragraph, BUF_MAXIMUM_DEFAULT);
+  for (const char *gap;; text = gap + 2) {
+    gap = strstr(text, "\n\n");
+    buf_clear(&paragraph);
+    buf_put(&paragraph, text, gap != NULL ? (size_t)(gap - text) : strlen(text));
+    if (text[0] == ' ')
+      buf_format(out, "%s\n", paragraph.data);
+    else
+      display_wrap(out, paragraph.data, 0, 0, width);
+    if (gap == NULL)
+      break;
+    buf_text(out, "\n");
   }
+  buf_done(&paragraph);
 }
 
 static unsigned text_width(unsigned width)
@@ -79,7 +55,7 @@ static void option_line(const struct option_description *option, unsigned width,
     buf_text(&help, " May be given several times.");
   if (option->default_value != NULL)
     buf_format(&help, " Default: %s.", option->default_value);
-  wrap(out, help.data, help.length, LEFT_COLUMN, LEFT_COLUMN, width);
+  display_wrap(out, help.data, LEFT_COLUMN, LEFT_COLUMN, width);
   buf_done(&help);
 }
 
@@ -96,7 +72,7 @@ void help_verb(const struct verb *verb, unsigned width, struct buf *out)
     buf_text(out, "\nExamples:\n");
     for (const struct verb_example *example = verb->examples; example->command != NULL; example++) {
       buf_text(out, "  # ");
-      wrap(out, example->meaning, strlen(example->meaning), 4, 4, width);
+      display_wrap(out, example->meaning, 4, 4, width);
       buf_format(out, "  %s\n", example->command);
     }
   }
@@ -111,14 +87,13 @@ void help_overview(unsigned width, struct buf *out)
                 "Usage: xsp VERB [ARGUMENT...] [OPTION...]\n\nVerbs:\n");
   for (size_t i = 0; verbs[i] != NULL; i++) {
     buf_format(out, "  %-10s ", verbs[i]->name);
-    wrap(out, verbs[i]->summary, strlen(verbs[i]->summary), 13, 13, width);
+    display_wrap(out, verbs[i]->summary, 13, 13, width);
   }
   buf_text(out, "\nOptions may be anywhere; `--` ends them. `xsp help VERB` has more about each.\n"
                 "Exit status: 0 done, 1 the answer is no, 2 wrong use or bad input, 3 the environment failed.\n");
 }
 
-// ---- completion
-// ------------------------------------------------------------------------------------------------------
+// ---- completion ------------------------------------------------------------------------------------------------------
 void help_bash_completion(struct buf *out)
 {
   buf_text(out, "# bash completion for xsp, made by `xsp help --completion bash`\n_xsp()\n{\n"

@@ -2,7 +2,6 @@
 // xsp: finds the verb, parses its options, runs it, turns its status into the exit status. Nothing else.
 #include "base/debug.h"
 #include "base/memory.h"
-#include "base/nearest.h"
 #include "programs/xsp/help.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/verb.h"
@@ -35,17 +34,6 @@ static void remove_half_made_files(void)
   store_unfinished_remove();
 }
 
-static enum status unknown_verb(const char *name, struct error *err)
-{
-  struct nearest nearest;
-  nearest_start(&nearest, name);
-  for (size_t i = 0; verbs[i] != NULL; i++)
-    nearest_offer(&nearest, verbs[i]->name);
-  char advice[64];
-  snprintf(advice, sizeof advice, nearest.best != NULL ? "`xsp %s`, or `xsp help`" : "`xsp help`", nearest.best);
-  return error_set(err, STATUS_USE, "wrong use", name, advice, "no such verb");
-}
-
 static enum status show_help(const struct verb *verb, struct error *err)
 {
   struct buf text;
@@ -74,10 +62,8 @@ static enum status run(int argc, char **argv, const struct verb **ret_verb, stru
   if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
     return show_help(NULL, err);
   const char *name = strcmp(argv[1], "--version") == 0 ? "version" : argv[1];
-  const struct verb *verb = *ret_verb = verb_find(name);
-  if (verb == NULL)
-    return unknown_verb(name, err);
-  return run_verb(verb, argc - 2, argv + 2, err);
+  XSP_TRY(verb_find(name, "xsp", ret_verb, err));
+  return run_verb(*ret_verb, argc - 2, argv + 2, err);
 }
 
 // Where a standard descriptor is closed, the next file opened would take its number, and be written to by what is meant

@@ -4,6 +4,7 @@
 #include "base/nearest.h"
 #include "programs/xsp/verb.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -211,22 +212,13 @@ static enum status bad_number(const char *name, const char *text, const char *fo
   return error_set(err, STATUS_USE, "wrong use", where, advice, "not %s from %s to %s", form, least, most);
 }
 
-static bool parse_int64(const char *text, size_t length, int64_t *ret_value)
+// Where the number of decimal digits at `text` ends; NULL: there is none.
+static const char *parse_int64(const char *text, int64_t *ret_value)
 {
-  char copy[32];
-  if (length == 0 || length >= sizeof copy)
-    return false;
-  memcpy(copy, text, length);
-  copy[length] = 0;
-  if (strspn(copy + (copy[0] == '-'), "0123456789") != length - (copy[0] == '-'))
-    return false;
   char *end = NULL;
   errno = 0;
-  long long value = strtoll(copy, &end, 10);
-  if (errno != 0 || *end != 0 || end == copy)
-    return false;
-  *ret_value = value;
-  return true;
+  *ret_value = strtoll(text, &end, 10);
+  return isdigit((unsigned char)text[text[0] == '-']) && errno == 0 ? end : NULL;
 }
 
 static enum status bad_int64(const char *name, const char *text, int64_t least, int64_t most, struct error *err)
@@ -244,9 +236,42 @@ enum status invocation_int64(const struct invocation *invocation, const char *na
   if (text == NULL)
     return STATUS_OK;
   int64_t value;
-  if (!parse_int64(text, strlen(text), &value) || value < least || value > most)
+  const char *end = parse_int64(text, &value);
+  if (end == NULL || *end != 0 || value < least || value > most)
     return bad_int64(name, text, least, most, err);
   *ret_value = value;
+  return STATUS_OK;
+}
+
+enum status invocation_unsigned(const struct invocation *invocation, const char *name, unsigned least, unsigned most,
+                                unsigned *ret_value, struct error *err)
+{
+  int64_t value = *ret_value;
+  XSP_TRY(invocation_int64(invocation, name, least, most, &value, err));
+  *ret_value = (unsigned)value;
+  return STATUS_OK;
+}
+
+enum status invocation_bytes(const struct invocation *invocation, const char *name, uint64_t least, uint64_t most,
+                             uint64_t *ret_bytes, struct error *err)
+{
+  static const char suffixes[] = "KMGT";
+  const char *text = invocation_value(invocation, name);
+  if (text == NULL)
+    return STATUS_OK;
+  char *end = NULL;
+  errno = 0;
+  unsigned long long number = strtoull(text, &end, 10);
+  const char *suffix = *end != 0 ? strchr(suffixes, toupper((unsigned char)*end)) : NULL;
+  unsigned shift = suffix != NULL ? 10 * (unsigned)(suffix - suffixes + 1) : 0;
+  bool is_size = isdigit((unsigned char)text[0]) && errno == 0 && end[suffix != NULL] == 0;
+  if (!is_size || number > UINT64_MAX >> shift || number << shift < least || number << shift > most) {
+    char where[160];
+    snprintf(where, sizeof where, "--%s=%s", name, text);
+    return error_set(err, STATUS_USE, "wrong use", where, "a number, maybe followed by K, M, G or T",
+                     "not %" PRIu64 " to %" PRIu64 " bytes", least, most);
+  }
+  *ret_bytes = number << shift;
   return STATUS_OK;
 }
 
@@ -277,13 +302,12 @@ enum status option_int64_list(const char *name, const char *text, int64_t least,
     count += *at == ',';
   int64_t *values = memory_new(count, sizeof *values);
   const char *at = text;
-  for (size_t i = 0; i < count; i++) {
-    size_t length = strcspn(at, ",");
-    if (!parse_int64(at, length, &values[i]) || values[i] < least || values[i] > most) {
+  for (size_t i = 0; i < count; i++, at++) {
+    at = parse_int64(at, &values[i]);
+    if (at == NULL || *at != (i + 1 < count ? ',' : 0) || values[i] < least || values[i] > most) {
       free(values);
       return bad_int64(name, text, least, most, err);
     }
-    at += length + 1;
   }
   *ret_values = values;
   *ret_count = count;

@@ -145,6 +145,27 @@ static void test_numbers(void **state)
   }
 }
 
+static void test_sizes(void **state)
+{
+  static const struct {
+    const char *text;
+    enum status status;
+    uint64_t bytes;
+  } cases[] = {
+      {"65536", STATUS_OK, 65536}, {"64K", STATUS_OK, 65536}, {"1m", STATUS_OK, 1 << 20}, {"2G", STATUS_USE, 0},
+      {"1", STATUS_USE, 0},        {"64KB", STATUS_USE, 0},   {"64X", STATUS_USE, 0},     {"99999999T", STATUS_USE, 0},
+      {"", STATUS_USE, 0},         {"-1", STATUS_USE, 0},     {"M", STATUS_USE, 0},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    struct parsed parsed = PARSE("file", "--batch", cases[i].text);
+    uint64_t bytes = 0;
+    assert_int_equal(invocation_bytes(&parsed.invocation, "batch", 65536, 1 << 30, &bytes, &parsed.err),
+                     cases[i].status);
+    assert_int_equal(bytes, cases[i].bytes);
+    invocation_done(&parsed.invocation);
+  }
+}
+
 static void test_reals(void **state)
 {
   static const char *const bad[] = {"", "nan", "inf", "1e999", "5%", "0x1p3", "-1"};
@@ -201,6 +222,7 @@ int main(void)
       cmocka_unit_test(test_numbers),   cmocka_unit_test(test_help_needs_no_arguments),
       cmocka_unit_test(test_reals),     cmocka_unit_test(test_lists),
       cmocka_unit_test(test_nearest),   cmocka_unit_test(test_a_command),
+      cmocka_unit_test(test_sizes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,10 +48,11 @@ struct verb {
 };
 
 extern const struct verb *const verbs[]; // in the order of help; ends with NULL
-const struct verb *verb_find(const char *name);
+// STATUS_USE with the nearest verb's name after `command` ("xsp help") as advice.
+enum status verb_find(const char *name, const char *command, const struct verb **ret_verb,
+                      struct error *err) MUST_CHECK;
 
-// ---- what was given
-// --------------------------------------------------------------------------------------------------
+// ---- what was given --------------------------------------------------------------------------------------------------
 struct invocation_option {
   const struct option_description *description;
   const char *value; // NULL for a flag; borrowed from argv
@@ -76,6 +77,11 @@ enum status invocation_int64(const struct invocation *invocation, const char *na
                              int64_t *ret_value, struct error *err) MUST_CHECK;
 enum status invocation_double(const struct invocation *invocation, const char *name, double least, double most,
                               double *ret_value, struct error *err) MUST_CHECK;
+enum status invocation_unsigned(const struct invocation *invocation, const char *name, unsigned least, unsigned most,
+                                unsigned *ret_value, struct error *err) MUST_CHECK;
+// "4294967296", "4096M", "4G": bytes, by binary multiples up to T.
+enum status invocation_bytes(const struct invocation *invocation, const char *name, uint64_t least, uint64_t most,
+                             uint64_t *ret_bytes, struct error *err) MUST_CHECK;
 // A comma-separated list of whole numbers into a malloc'ed array that the caller frees. `text` is the option's value.
 enum status option_int64_list(const char *name, const char *text, int64_t least, int64_t most, int64_t **ret_values,
                               size_t *ret_count, struct error *err) MUST_CHECK;

@@ -1,32 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp help: help for the terminal; also the man pages and the shell completion, for the build.
-#include "base/nearest.h"
 #include "programs/xsp/help.h"
 #include "programs/xsp/output.h"
 
-#include <stdio.h>
 #include <string.h>
-
-static enum status unknown(const char *name, struct error *err)
-{
-  struct nearest nearest;
-  nearest_start(&nearest, name);
-  for (size_t i = 0; verbs[i] != NULL; i++)
-    nearest_offer(&nearest, verbs[i]->name);
-  char advice[64] = "`xsp help`";
-  if (nearest.best != NULL)
-    snprintf(advice, sizeof advice, "`xsp help %s`", nearest.best);
-  return error_set(err, STATUS_USE, "wrong use", name, advice, "no such verb");
-}
 
 static enum status run(const struct invocation *invocation, struct error *err)
 {
   const struct verb *verb = NULL;
-  if (invocation->argument_count > 0) {
-    verb = verb_find(invocation->arguments[0]);
-    if (verb == NULL)
-      return unknown(invocation->arguments[0], err);
-  }
+  if (invocation->argument_count > 0)
+    XSP_TRY(verb_find(invocation->arguments[0], "xsp help", &verb, err));
   const char *shell = invocation_value(invocation, "completion");
   if (shell != NULL && strcmp(shell, "bash") != 0)
     return error_set(err, STATUS_USE, "wrong use", shell, "--completion=bash", "no completion for this shell");

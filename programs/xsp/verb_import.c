@@ -1,62 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp import: an .xsp file from what other profilers recorded.
+#include "base/slice.h"
 #include "correlate/correlate.h"
 #include "programs/xsp/import_print.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/verb.h"
 
-#include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define THREADS_MOST 2
-
-static enum status bad_limit(const char *text, struct error *err)
-{
-  return error_set(err, STATUS_USE, "wrong use", "--limit-bytes", "--limit-bytes=8G", "\"%s\" is not a number of bytes",
-                   text);
-}
-
-// "4294967296", "4096M", "4G": binary multiples.
-static enum status limit_bytes(const struct invocation *invocation, uint64_t *ret_bytes, struct error *err)
-{
-  const char *text = invocation_value(invocation, "limit-bytes");
-  *ret_bytes = 0;
-  if (text == NULL)
-    return STATUS_OK;
-  char *end = NULL;
-  errno = 0;
-  unsigned long long number = strtoull(text, &end, 10);
-  if (text[0] < '0' || text[0] > '9' || errno != 0 || number == 0)
-    return bad_limit(text, err);
-  static const char suffixes[] = "KMGT";
-  const char *suffix = *end != 0 ? strchr(suffixes, *end >= 'a' && *end <= 'z' ? *end - 'a' + 'A' : *end) : NULL;
-  if (*end != 0 && (suffix == NULL || end[1] != 0))
-    return bad_limit(text, err);
-  unsigned shift = suffix == NULL ? 0 : 10 * (unsigned)(suffix - suffixes + 1);
-  if (number > UINT64_MAX >> shift)
-    return bad_limit(text, err);
-  *ret_bytes = (uint64_t)number << shift;
-  return STATUS_OK;
-}
 
 static enum status read_options(const struct invocation *invocation, struct import_options *options, struct error *err)
 {
   options->format = invocation_value(invocation, "format");
   options->layer = invocation_value(invocation, "layer");
   options->model_range = invocation_value(invocation, "model-range");
-  const char *layer = options->layer;
-  if (layer != NULL && strcmp(layer, "outermost") != 0 && strcmp(layer, "innermost") != 0 &&
-      strcmp(layer, "module") != 0)
+  if (options->layer != NULL && !text_is_one_of(options->layer, "outermost", "innermost", "module"))
     return error_set(err, STATUS_USE, "wrong use", "--layer", "--layer=outermost, innermost or module",
-                     "\"%s\" is none of them", layer);
-  int64_t threads = 0;
-  XSP_TRY(invocation_int64(invocation, "threads", 1, THREADS_MOST, &threads, err));
-  options->threads = (unsigned)threads;
-  return limit_bytes(invocation, &options->limit_bytes, err);
+                     "\"%s\" is none of them", options->layer);
+  XSP_TRY(invocation_unsigned(invocation, "threads", 1, THREADS_MOST, &options->threads, err));
+  return invocation_bytes(invocation, "limit-bytes", 1, UINT64_MAX, &options->limit_bytes, err);
 }
 
 // Even with --force: nobody means to lose the trace that is being read.

@@ -9,7 +9,6 @@
 #include "programs/xsp/profile_print.h"
 #include "programs/xsp/reader.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <sched.h>
@@ -175,13 +174,11 @@ static enum status fill_runner(const struct invocation *invocation, struct profi
   runner->program = program;
   runner->tracer_directory = tracers;
   XSP_TRY(tracer_list(invocation, tracers, arena, &profile->tracers, err));
-  int64_t number = 0;
-  XSP_TRY(invocation_int64(invocation, "threads", 0, 4096, &number, err));
-  runner->threads = (unsigned)number;
-  XSP_TRY(invocation_int64(invocation, "timeout", 0, 86400, &number, err));
-  runner->timeout_s = (unsigned)number;
-  XSP_TRY(invocation_int64(invocation, "seed", 0, INT64_MAX, &number, err));
-  runner->seed = (uint64_t)number;
+  XSP_TRY(invocation_unsigned(invocation, "threads", 0, 4096, &runner->threads, err));
+  XSP_TRY(invocation_unsigned(invocation, "timeout", 0, 86400, &runner->timeout_s, err));
+  int64_t seed = 0;
+  XSP_TRY(invocation_int64(invocation, "seed", 0, INT64_MAX, &seed, err));
+  runner->seed = (uint64_t)seed;
   runner->affinity = invocation_value(invocation, "affinity");
   runner->profile_file = invocation_has(invocation, "profile-file");
   runner->unfused = invocation_has(invocation, "unfused");
@@ -199,13 +196,11 @@ static enum status fill_options(const struct invocation *invocation, struct prof
   XSP_TRY(level_sets(invocation, profile, err));
   if (profile->batch_count == 0) // else the manifest has them
     XSP_TRY(batch_sizes(invocation, profile, err));
-  int64_t number = 0;
-  XSP_TRY(invocation_int64(invocation, "runs", 1, 1000000, &number, err));
-  profile->runs = (unsigned)number;
-  XSP_TRY(invocation_int64(invocation, "warmup", 0, 1000000, &number, err));
-  profile->warmups = number < 1 ? 1 : (unsigned)number;
-  XSP_TRY(invocation_int64(invocation, "cold", 0, 10000, &number, err));
-  profile->cold = (unsigned)number;
+  XSP_TRY(invocation_unsigned(invocation, "runs", 1, 1000000, &profile->runs, err));
+  XSP_TRY(invocation_unsigned(invocation, "warmup", 0, 1000000, &profile->warmups, err));
+  if (profile->warmups == 0)
+    profile->warmups = 1;
+  XSP_TRY(invocation_unsigned(invocation, "cold", 0, 10000, &profile->cold, err));
   profile->command = command_line(arena);
   profile->output_path = invocation_value(invocation, "output");
   if (profile->output_path == NULL)

@@ -8,8 +8,6 @@
 #include "programs/xsp/run_print.h"
 #include "programs/xsp/verb.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,12 +81,10 @@ static enum status fill_sets(struct request *request, struct error *err)
     given = is_leveled ? "M,M/L,M/L/K" : "A/M/L/Lib/K";
   XSP_TRY(option_level_sets(given, experiment->sets, RUN_SETS_MAXIMUM, &experiment->set_count, err));
   is_leveled = is_leveled || experiment->set_count > 1;
-  int64_t runs = is_leveled ? LEVELED_RUNS : 1, warmups = is_leveled ? LEVELED_WARMUPS : 0;
-  XSP_TRY(invocation_int64(request->invocation, "runs", 1, 1000000, &runs, err));
-  XSP_TRY(invocation_int64(request->invocation, "warmup", 0, 1000000, &warmups, err));
-  experiment->runs = (unsigned)runs;
-  experiment->warmups = (unsigned)warmups;
-  return STATUS_OK;
+  experiment->runs = is_leveled ? LEVELED_RUNS : 1;
+  experiment->warmups = is_leveled ? LEVELED_WARMUPS : 0;
+  XSP_TRY(invocation_unsigned(request->invocation, "runs", 1, 1000000, &experiment->runs, err));
+  return invocation_unsigned(request->invocation, "warmup", 0, 1000000, &experiment->warmups, err);
 }
 
 // Every -t, each a list; a copy cut at its commas.
@@ -113,29 +109,6 @@ static enum status fill_tracers(struct request *request, struct error *err)
   if (count == 0)
     names[count++] = "auto";
   request->experiment.run.tracers = names;
-  return STATUS_OK;
-}
-
-// "64M"; bytes of records of each thread.
-static enum status fill_flight_recorder(struct request *request, struct error *err)
-{
-  const char *text = invocation_value(request->invocation, "flight-recorder");
-  if (text == NULL)
-    return STATUS_OK;
-  char *end = NULL;
-  errno = 0;
-  unsigned long long bytes = strtoull(text, &end, 10);
-  unsigned shift = *end == 'K' || *end == 'k'   ? 10
-                   : *end == 'M' || *end == 'm' ? 20
-                   : *end == 'G' || *end == 'g' ? 30
-                                                : 0;
-  end += shift != 0;
-  bool is_number = isdigit((unsigned char)text[0]) && errno == 0 && *end == '\0' && bytes <= UINT64_MAX >> 30;
-  bytes = is_number ? bytes << shift : 0;
-  if (bytes < 64 << 10 || bytes > UINT64_C(2) << 30)
-    return error_set(err, STATUS_USE, "not a size", "--flight-recorder", "--flight-recorder 64M",
-                     "'%s' is none from 64K to 2G", text);
-  request->experiment.run.flight_recorder_bytes = bytes;
   return STATUS_OK;
 }
 
@@ -221,7 +194,8 @@ static enum status fill(struct request *request, struct error *err)
   XSP_TRY(fill_sets(request, err));
   XSP_TRY(fill_tracers(request, err));
   XSP_TRY(fill_ranges(request, err));
-  XSP_TRY(fill_flight_recorder(request, err));
+  XSP_TRY(invocation_bytes(request->invocation, "flight-recorder", 64 << 10, UINT64_C(2) << 30,
+                           &experiment->run.flight_recorder_bytes, err));
   XSP_TRY(fill_output(request, err));
   experiment->command_line = command_line(request);
   struct chosen_tracers tracers; // a wrong name is wrong use, reported before a file is made

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of verbs, in the order of help.
+#include "base/nearest.h"
 #include "programs/xsp/verb.h"
 
+#include <stdio.h>
 #include <string.h>
 
 extern const struct verb verb_profile;
@@ -22,10 +24,19 @@ const struct verb *const verbs[] = {
     &verb_report,  &verb_recover, &verb_check,  &verb_version, &verb_help, NULL,
 };
 
-const struct verb *verb_find(const char *name)
+enum status verb_find(const char *name, const char *command, const struct verb **ret_verb, struct error *err)
 {
-  for (size_t i = 0; verbs[i] != NULL; i++)
+  struct nearest nearest;
+  nearest_start(&nearest, name);
+  for (size_t i = 0; verbs[i] != NULL; i++) {
+    *ret_verb = verbs[i];
     if (strcmp(verbs[i]->name, name) == 0)
-      return verbs[i];
-  return NULL;
+      return STATUS_OK;
+    nearest_offer(&nearest, verbs[i]->name);
+  }
+  *ret_verb = NULL;
+  char advice[64] = "`xsp help`";
+  if (nearest.best != NULL)
+    snprintf(advice, sizeof advice, "`%s %s`, or `xsp help`", command, nearest.best);
+  return error_set(err, STATUS_USE, "wrong use", name, advice, "no such verb");
 }
