@@ -96,15 +96,11 @@ static void note_missed(void *context, const char *environment, const char *reas
   note(context, environment, reason);
 }
 
-static const char *given_path(const struct library_names *names, const char *given)
+const char *library_variable(const char *name, char variable[LIBRARY_VARIABLE_SIZE])
 {
-  if (given != NULL)
-    return given;
-  char variable[64] = "XSP_LIBRARY_";
-  size_t used = strlen(variable);
-  for (const char *at = names->name; *at != 0 && used + 1 < sizeof variable; at++)
-    variable[used++] = (char)toupper((unsigned char)*at);
-  variable[used] = 0;
+  int length = snprintf(variable, LIBRARY_VARIABLE_SIZE, "XSP_LIBRARY_%s", name);
+  for (int i = 0; i < length && i + 1 < LIBRARY_VARIABLE_SIZE; i++)
+    variable[i] = (char)toupper((unsigned char)variable[i]);
   const char *value = getenv(variable);
   return value != NULL && value[0] != 0 ? value : NULL;
 }
@@ -143,7 +139,9 @@ enum status library_open(const struct library_names *names, const char *given, s
 {
   *ret_library = (struct library){0};
   struct search search = {.names = names, .found = ret_library, .looked = ""};
-  given = given_path(names, given);
+  char variable[LIBRARY_VARIABLE_SIZE];
+  if (given == NULL)
+    given = library_variable(names->name, variable);
   if (given != NULL)
     return open_given(&search, given, err);
   for (const char *const *soname = names->sonames; *soname != NULL; soname++)

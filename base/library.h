@@ -27,6 +27,9 @@ struct library {
   const char *route;             // static text: "given", "already loaded", "python environment", "system"
 };
 
+#define LIBRARY_VARIABLE_SIZE 64
+// Writes the name of the environment variable that gives NAME's library; returns its value, NULL: not set, or empty.
+const char *library_variable(const char *name, char variable[LIBRARY_VARIABLE_SIZE]);
 // `given` is the option's path or NULL. Errors: STATUS_SYSTEM, with every place that was looked into.
 enum status library_open(const struct library_names *names, const char *given, struct library *ret_library,
                          struct error *err) MUST_CHECK;

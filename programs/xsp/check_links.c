@@ -1,35 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `xsp check --links` prints: a table of counts by level and basis, examples of disagreement, traps. Called by
 // verb_check.c.
-#include "programs/xsp/check_links.h"
-#include "base/json_write.h"
 #include "correlate/check_links.h"
+#include "base/json_write.h"
+#include "programs/xsp/check.h"
 #include "programs/xsp/output.h"
 #include "report/display.h"
+#include "table/builder.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-enum {
-  COLUMN_RUN,
-  COLUMN_LINKS,
-  COLUMN_LEVEL,
-  COLUMN_BASIS,
-  COLUMN_COUNTS,
-  COLUMN_END = COLUMN_COUNTS + LINK_OUTCOMES
-};
-static const struct table_column columns[COLUMN_END] = {
-    {"run_id", "", "run"},
-    {"links", "", "links"},
-    {"level", "", "level"},
-    {"basis", "", "basis"},
-    {"agree", "", "agree"},
-    {"disagree", "", "disagree"},
-    {"only_recorded", "", "only recorded"},
-    {"only_ours", "", "only ours"},
-    {"absent", "", "absent"},
-};
 
 static bool is_empty(const size_t *count)
 {
@@ -126,33 +107,33 @@ static void print_json(const struct check_links *links, struct store *store, str
 }
 
 // ---- for people ------------------------------------------------------------------------------------------------------
-static struct table_cell text_cell(const char *text)
+static void put_row(struct table_builder *table, const struct run_links *links, unsigned level, unsigned basis)
 {
-  return (struct table_cell){CELL_TEXT, {.text = text}};
+  static const char *const labels[LINK_OUTCOMES] = {"agree", "disagree", "only recorded", "only ours", "absent"};
+  table_row(table);
+  table_put(table, "run_id", "", "run", cell_int(links->run_id));
+  table_put(table, "links", "", "links", cell_text(link_kind_names[links->kind]));
+  table_put(table, "level", "", "level", cell_text(level_name(level)));
+  table_put(table, "basis", "", "basis", cell_text(basis_name(basis)));
+  for (int outcome = 0; outcome < LINK_OUTCOMES; outcome++)
+    table_put(table, link_outcome_keys[outcome], "", labels[outcome],
+              cell_int((int64_t)links->count[level][basis][outcome]));
 }
 
 static void print_table(const struct check_links *links, enum report_format format, unsigned width, struct buf *out)
 {
   struct arena arena = {0};
-  size_t most = links->count * XSP_LEVEL_COUNT * BASIS_COUNT;
-  struct table_cell *rows = arena_alloc_array(&arena, most * COLUMN_END + 1, sizeof *rows);
-  size_t count = 0;
+  struct table_builder builder;
+  struct table table = {.id = "links"};
+  table_start(&builder, &arena);
+  put_row(&builder, &(const struct run_links){0}, 0, 0);
+  table_declared(&builder, 0);
   for (size_t i = 0; i < links->count; i++)
     for (unsigned level = 0; level < XSP_LEVEL_COUNT; level++)
-      for (unsigned basis = 0; basis < BASIS_COUNT; basis++) {
-        const size_t *counts = links->links[i].count[level][basis];
-        if (is_empty(counts))
-          continue;
-        struct table_cell *row = &rows[count++ * COLUMN_END];
-        row[COLUMN_RUN] = (struct table_cell){CELL_INT, {.integer = links->links[i].run_id}};
-        row[COLUMN_LINKS] = text_cell(link_kind_names[links->links[i].kind]);
-        row[COLUMN_LEVEL] = text_cell(level_name(level));
-        row[COLUMN_BASIS] = text_cell(basis_name(basis));
-        for (int outcome = 0; outcome < LINK_OUTCOMES; outcome++)
-          row[COLUMN_COUNTS + outcome] = (struct table_cell){CELL_INT, {.integer = (int64_t)counts[outcome]}};
-      }
-  struct table table = {
-      .id = "links", .columns = columns, .column_count = COLUMN_END, .rows = rows, .row_count = count};
+      for (unsigned basis = 0; basis < BASIS_COUNT; basis++)
+        if (!is_empty(links->links[i].count[level][basis]))
+          put_row(&builder, &links->links[i], level, basis);
+  table_answer(&builder, &table);
   report_tables(&table, 1, format, false, width, out);
   arena_done(&arena);
 }

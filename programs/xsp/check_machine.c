@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads /proc and /sys for `xsp check`. Unreadable values are printed as unknown, never guessed.
-#include "programs/xsp/check_machine.h"
-
-#include "experiment/experiment.h"
+#include "programs/xsp/check.h"
 #include "report/display.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +13,14 @@
 
 #define LABEL_COLUMNS 13
 
-static void put_fact(struct buf *out, const char *label, const char *text, unsigned width)
+__attribute__((format(printf, 4, 5))) static void put_fact(struct buf *out, const char *label, unsigned width,
+                                                           const char *format, ...)
 {
+  char text[256];
+  va_list values;
+  va_start(values, format);
+  vsnprintf(text, sizeof text, format, values);
+  va_end(values);
   buf_format(out, "%-*s", LABEL_COLUMNS, label);
   display_wrap(out, text, LABEL_COLUMNS, LABEL_COLUMNS, width);
 }
@@ -59,41 +64,35 @@ static void put_clock(struct buf *out, unsigned width)
   bool is_invariant = cpu_has_flag("constant_tsc") && cpu_has_flag("nonstop_tsc");
   char source[64] = "unknown";
   first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof source);
-  char text[256];
-  snprintf(text, sizeof text,
+  put_fact(out, "clock", width,
            is_invariant ? "time stamp counter, invariant (the kernel itself uses %s)"
                         : "clock_gettime: the time stamp counter is not known to be invariant (the kernel uses %s)",
            source);
-  put_fact(out, "clock", text, width);
 }
 
 static void put_shared_memory(struct buf *out, unsigned width)
 {
   struct statvfs place;
-  char text[256];
   if (statvfs("/dev/shm", &place) != 0) {
-    put_fact(out, "/dev/shm", "missing: capture uses TMPDIR, which may be a disk", width);
+    put_fact(out, "/dev/shm", width, "missing: capture uses TMPDIR, which may be a disk");
     return;
   }
   double free_mb = (double)place.f_bavail * (double)place.f_frsize / 1e6;
   double all_mb = (double)place.f_blocks * (double)place.f_frsize / 1e6;
-  snprintf(text, sizeof text, "%.0f MB free of %.0f%s", free_mb, all_mb,
+  put_fact(out, "/dev/shm", width, "%.0f MB free of %.0f%s", free_mb, all_mb,
            free_mb < 128 ? ": little (a thread's ring takes 2 MB); make it larger, or set TMPDIR" : "");
-  put_fact(out, "/dev/shm", text, width);
 }
 
 static void put_perf(struct buf *out, unsigned width)
 {
   char level[16];
-  char text[256];
   if (!first_line("/proc/sys/kernel/perf_event_paranoid", level, sizeof level))
-    snprintf(text, sizeof text, "not offered by this kernel");
+    put_fact(out, "perf", width, "not offered by this kernel");
   else
-    snprintf(text, sizeof text, "perf_event_paranoid is %s%s", level,
+    put_fact(out, "perf", width, "perf_event_paranoid is %s%s", level,
              atoi(level) > 2   ? ": closed to ordinary users"
              : atoi(level) > 1 ? ": ordinary users may measure their own programs, without the kernel"
                                : "");
-  put_fact(out, "perf", text, width);
 }
 
 static void put_cpus(struct buf *out, unsigned width)
@@ -104,36 +103,29 @@ static void put_cpus(struct buf *out, unsigned width)
   char quota_text[64] = "no quota";
   if (!isnan(quota))
     snprintf(quota_text, sizeof quota_text, "a quota of %.2g CPUs", quota);
-  char text[256];
-  snprintf(text, sizeof text, "%u allowed, %s, load %.2f, %s%s", system_cpus_allowed(), quota_text, system_load_1min(),
+  put_fact(out, "CPUs", width, "%u allowed, %s, load %.2f, %s%s", system_cpus_allowed(), quota_text, system_load_1min(),
            governor[0] != 0 ? "frequency governor " : "no frequency governor shown", governor);
-  put_fact(out, "CPUs", text, width);
 }
 
 static void put_peaks(struct buf *out, const struct peaks *peaks, unsigned width)
 {
   char flops[64] = "arithmetic could not be measured";
   char memory[96] = "memory could not be measured";
-  char text[256];
   if (!isnan(peaks->flops_per_s))
     snprintf(flops, sizeof flops, "%.4g Gflop/s in single precision (%s)", peaks->flops_per_s / 1e9,
              peaks->instructions);
   if (!isnan(peaks->bandwidth_bytes_per_s))
     snprintf(memory, sizeof memory, "%.4g GB/s of memory%s", peaks->bandwidth_bytes_per_s / 1e9,
              peaks->is_beyond_cache ? "" : " (no more than the caches hold)");
-  snprintf(text, sizeof text, "%s, %s, with %u threads, measured in %.2f s", flops, memory, peaks->threads,
+  put_fact(out, "peaks", width, "%s, %s, with %u threads, measured in %.2f s", flops, memory, peaks->threads,
            peaks->seconds);
-  put_fact(out, "peaks", text, width);
 }
 
 void check_machine(struct buf *out, unsigned width, const struct peaks *peaks)
 {
   struct utsname kernel;
-  if (uname(&kernel) == 0) {
-    char text[256];
-    snprintf(text, sizeof text, "%.64s %.64s, %.64s", kernel.sysname, kernel.release, kernel.machine);
-    put_fact(out, "system", text, width);
-  }
+  if (uname(&kernel) == 0)
+    put_fact(out, "system", width, "%s %s, %s", kernel.sysname, kernel.release, kernel.machine);
   put_cpus(out, width);
   put_clock(out, width);
   put_shared_memory(out, width);

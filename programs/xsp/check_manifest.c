@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks manifests as `xsp profile` would take them: the model is opened and its inputs are made, but nothing is run. Called by
 // verb_check.c.
-#include "programs/xsp/check_manifest.h"
-
 #include "base/json_write.h"
-#include "launch/launch.h"
 #include "manifests/manifests.h"
+#include "programs/xsp/check.h"
 #include "programs/xsp/output.h"
 #include "report/display.h"
 
@@ -24,25 +22,14 @@ struct finding {
   const struct predictor *predictor;
   struct probe_result library;
   struct manifest_model model;
-  struct port *ports;
-  size_t port_count, port_room;
+  VECTOR(struct port) ports;
   bool is_whole; // all of it was looked at, not the manifest alone
 };
 
 static void add_port(void *context, const char *kind, const char *name, enum tensor_type type, const char *shape)
 {
   struct finding *finding = context;
-  if (finding->port_count == finding->port_room) {
-    size_t room = finding->port_room * 2 + 16;
-    struct port *ports = arena_alloc_array(&finding->arena, room, sizeof *ports);
-    if (ports == NULL)
-      return;
-    if (finding->port_count > 0)
-      memcpy(ports, finding->ports, finding->port_count * sizeof *ports);
-    finding->ports = ports;
-    finding->port_room = room;
-  }
-  finding->ports[finding->port_count++] = (struct port){
+  *vector_add(&finding->ports) = (struct port){
       .name = arena_copy(&finding->arena, name, strlen(name)),
       .type = tensor_type_facts(type)->bytes > 0 ? tensor_type_facts(type)->name : NULL,
       .shape = strcmp(shape, "-") == 0 ? NULL : arena_format(&finding->arena, "[%s]", shape),
@@ -126,7 +113,7 @@ static const char *fill_text(const struct manifest *manifest, const struct port 
 static void put_line(struct buf *out, const char *label, const char *text)
 {
   buf_format(out, "  %-10s", label);
-  display_escape(out, text != NULL ? text : "", text != NULL ? strlen(text) : 0);
+  display_escape(out, text, strlen(text));
   buf_text(out, "\n");
 }
 
@@ -154,8 +141,8 @@ static void print_text(struct finding *finding, struct buf *out)
   put_line(out, "sha256",
            arena_format(arena, "%s, %s", finding->model.sha256,
                         manifest->sha256 != NULL ? "as in the manifest" : "not in the manifest"));
-  for (size_t i = 0; i < finding->port_count; i++) {
-    const struct port *port = &finding->ports[i];
+  for (size_t i = 0; i < finding->ports.count; i++) {
+    const struct port *port = &finding->ports.items[i];
     put_line(out, port->is_output ? "output" : "input",
              arena_format(arena, "%s %s %s%s%s", port->name, port->type != NULL ? port->type : "(unknown type)",
                           port->shape != NULL ? port->shape : "(unknown shape)", port->is_output ? "" : ", filled ",
@@ -168,8 +155,8 @@ static void print_text(struct finding *finding, struct buf *out)
 static void print_ports(struct finding *finding, bool is_output, struct json_writer *json)
 {
   json_member_array(json, is_output ? "outputs" : "inputs");
-  for (size_t i = 0; i < finding->port_count; i++) {
-    const struct port *port = &finding->ports[i];
+  for (size_t i = 0; i < finding->ports.count; i++) {
+    const struct port *port = &finding->ports.items[i];
     if (port->is_output != is_output)
       continue;
     json_object(json);
@@ -210,7 +197,7 @@ static void print_json(struct finding *finding, const struct error *problem, str
     json_null(json);
   json_member_string(json, "sha256", finding->model.sha256[0] != 0 ? finding->model.sha256 : NULL);
   json_member_string(json, "wanted_sha256", manifest->sha256);
-  if (finding->port_count > 0) {
+  if (finding->ports.count > 0) {
     print_ports(finding, false, json);
     print_ports(finding, true, json);
     json_key(json, "outputs_checked");
@@ -237,6 +224,7 @@ enum status check_manifests(const struct invocation *invocation, enum report_for
       print_json(&finding, &problem, &json);
     else if (each == STATUS_OK)
       print_text(&finding, &out);
+    vector_done(&finding.ports);
     arena_done(&finding.arena);
     if (each != STATUS_OK && status != STATUS_OK)
       output_error(&problem);

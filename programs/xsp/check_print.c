@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables, reasons and JSON of `xsp check`. Called by verb_check.c.
-#include "programs/xsp/check_print.h"
 #include "base/json_write.h"
-#include "programs/xsp/check_machine.h"
+#include "base/slice.h"
+#include "programs/xsp/check.h"
 #include "programs/xsp/output.h"
 #include "report/display.h"
+#include "table/builder.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-static const char *const kind_keys[] = {[SUBJECT_PREDICTOR] = "predictor", [SUBJECT_TRACER] = "tracer"};
+static const char *kind_of(const struct check_subject *subject)
+{
+  return subject->predictor != NULL ? "predictor" : "tracer";
+}
 
 static void json_text(struct json_writer *json, const char *key, const char *text)
 {
@@ -37,17 +41,18 @@ static void print_json(const struct check_subjects *subjects, const struct peaks
   struct json_writer json;
   json_start(&json, out);
   json_array(&json);
-  for (size_t i = 0; i < subjects->count; i++) {
-    const struct probe_result *result = &subjects->items[i].result;
+  for (size_t i = 0; i < subjects->list.count; i++) {
+    const struct check_subject *subject = &subjects->list.items[i];
+    const struct probe_result *result = &subject->result;
     json_object(&json);
-    json_text(&json, kind_keys[subjects->items[i].kind], result->name);
+    json_text(&json, kind_of(subject), result->name);
     json_key(&json, "usable");
     json_bool(&json, result->is_usable);
     json_text(&json, "library", result->library);
     json_text(&json, "version", result->version);
     json_text(&json, "reason", result->reason);
     json_text(&json, "advice", result->advice);
-    if (subjects->items[i].kind == SUBJECT_PREDICTOR)
+    if (subject->predictor != NULL)
       json_text(&json, "untold", result->untold);
     json_object_end(&json);
   }
@@ -57,24 +62,6 @@ static void print_json(const struct check_subjects *subjects, const struct peaks
   buf_text(out, "\n");
 }
 
-enum check_column {
-  CHECK_KIND,
-  CHECK_NAME,
-  CHECK_USABLE,
-  CHECK_VERSION,
-  CHECK_LIBRARY,
-  CHECK_REASON,
-  CHECK_ADVICE,
-  CHECK_UNTOLD
-};
-#define CHECK_COLUMNS 8
-static const struct table_column columns[CHECK_COLUMNS] = {
-    [CHECK_KIND] = {"kind", "", "kind"},          [CHECK_NAME] = {"name", "", "name"},
-    [CHECK_USABLE] = {"usable", "", "usable"},    [CHECK_VERSION] = {"version", "", "version"},
-    [CHECK_LIBRARY] = {"library", "", "library"}, [CHECK_REASON] = {"reason", "", "reason"},
-    [CHECK_ADVICE] = {"advice", "", "try"},       [CHECK_UNTOLD] = {"untold", "", "untold"},
-};
-
 #define VERSION_WIDTH 44 // some name all they were built with
 
 static const char *shortened(struct arena *arena, const char *version)
@@ -83,34 +70,30 @@ static const char *shortened(struct arena *arena, const char *version)
   return length <= VERSION_WIDTH ? version : arena_format(arena, "%.*s…", VERSION_WIDTH - 1, version);
 }
 
-static struct table_cell text_cell(const char *text)
-{
-  return text[0] != 0 ? (struct table_cell){CELL_TEXT, {.text = text}} : (struct table_cell){0};
-}
-
 // For people: without the reasons, which are sentences and follow the table. CSV has all.
 static void print_table(const struct check_subjects *subjects, enum report_format format, unsigned width,
                         struct buf *out)
 {
   struct arena arena = {0};
-  struct table_cell *rows = arena_alloc_array(&arena, subjects->count * CHECK_COLUMNS + 1, sizeof *rows);
-  for (size_t i = 0; i < subjects->count; i++) {
-    const struct probe_result *result = &subjects->items[i].result;
-    struct table_cell *row = &rows[i * CHECK_COLUMNS];
-    row[CHECK_KIND] = text_cell(kind_keys[subjects->items[i].kind]);
-    row[CHECK_NAME] = text_cell(result->name);
-    row[CHECK_USABLE] = text_cell(result->is_usable ? "yes" : "no");
-    const char *version = format == REPORT_CSV ? result->version : shortened(&arena, result->version);
-    row[CHECK_VERSION] = text_cell(version);
-    row[CHECK_LIBRARY] = text_cell(result->library);
-    if (format == REPORT_CSV) {
-      row[CHECK_REASON] = text_cell(result->reason);
-      row[CHECK_ADVICE] = text_cell(result->advice);
-      row[CHECK_UNTOLD] = text_cell(result->untold);
-    }
+  struct table_builder builder;
+  struct table table = {.id = "check"};
+  bool is_csv = format == REPORT_CSV;
+  table_start(&builder, &arena);
+  for (size_t i = 0; i < subjects->list.count; i++) {
+    const struct check_subject *subject = &subjects->list.items[i];
+    const struct probe_result *result = &subject->result;
+    table_row(&builder);
+    table_put(&builder, "kind", "", "kind", cell_text(kind_of(subject)));
+    table_put(&builder, "name", "", "name", cell_text(result->name));
+    table_put(&builder, "usable", "", "usable", cell_text(result->is_usable ? "yes" : "no"));
+    table_put(&builder, "version", "", "version",
+              cell_text(is_csv ? result->version : shortened(&arena, result->version)));
+    table_put(&builder, "library", "", "library", cell_text(result->library));
+    table_put(&builder, "reason", "", "reason", cell_text(is_csv ? result->reason : NULL));
+    table_put(&builder, "advice", "", "try", cell_text(is_csv ? result->advice : NULL));
+    table_put(&builder, "untold", "", "untold", cell_text(is_csv ? result->untold : NULL));
   }
-  struct table table = {
-      .id = "check", .columns = columns, .column_count = CHECK_COLUMNS, .rows = rows, .row_count = subjects->count};
+  table_answer(&builder, &table);
   report_tables(&table, 1, format, false, width, out);
   arena_done(&arena);
 }
@@ -121,37 +104,29 @@ static void put_wrapped(struct buf *out, const char *prefix, const char *text, u
   display_wrap(out, text, strlen(prefix), 2, width);
 }
 
-static void print_reasons(const struct check_subjects *subjects, unsigned width, struct buf *out)
+static void print_sentences(const struct check_subjects *subjects, bool is_usable, unsigned width, struct buf *out)
 {
-  for (size_t i = 0; i < subjects->count; i++) {
-    const struct probe_result *result = &subjects->items[i].result;
-    if (result->is_usable)
+  for (size_t i = 0; i < subjects->list.count; i++) {
+    const struct check_subject *subject = &subjects->list.items[i];
+    const struct probe_result *result = &subject->result;
+    if (result->is_usable != is_usable || (is_usable && result->untold[0] == 0))
       continue;
     char prefix[128];
-    snprintf(prefix, sizeof prefix, "\n%s %s: ", kind_keys[subjects->items[i].kind], result->name);
-    put_wrapped(out, prefix, result->reason, width);
-    if (result->advice[0] != 0)
-      put_wrapped(out, "  try: ", result->advice, width);
-  }
-}
-
-static void print_unreported(const struct check_subjects *subjects, unsigned width, struct buf *out)
-{
-  for (size_t i = 0; i < subjects->count; i++) {
-    const struct probe_result *result = &subjects->items[i].result;
-    if (!result->is_usable || result->untold[0] == 0)
+    snprintf(prefix, sizeof prefix, "\n%s %s: ", kind_of(subject), result->name);
+    if (!is_usable) {
+      put_wrapped(out, prefix, result->reason, width);
+      if (result->advice[0] != 0)
+        put_wrapped(out, "  try: ", result->advice, width);
       continue;
-    char prefix[128];
-    snprintf(prefix, sizeof prefix, "\n%s %s: ", kind_keys[subjects->items[i].kind], result->name);
-    char sentence[128] = "not reported per layer: ";
-    size_t used = strlen(sentence);
-    for (const char *at = result->untold; *at != 0 && used + 2 < sizeof sentence; at++) {
-      sentence[used++] = *at;
-      if (*at == ',')
-        sentence[used++] = ' ';
     }
-    sentence[used] = 0;
-    put_wrapped(out, prefix, sentence, width);
+    struct buf sentence;
+    buf_init(&sentence, BUF_MAXIMUM_DEFAULT);
+    buf_text(&sentence, "not reported per layer:");
+    struct slice rest = slice_of(result->untold), part;
+    while (slice_cut(&rest, ',', &part))
+      buf_format(&sentence, " %.*s%s", (int)part.length, part.data, rest.data != NULL ? "," : "");
+    put_wrapped(out, prefix, sentence.data, width);
+    buf_done(&sentence);
   }
 }
 
@@ -166,8 +141,8 @@ enum status check_print(const struct check_subjects *subjects, enum report_forma
   } else {
     print_table(subjects, format, width, &out);
     if (format != REPORT_CSV) {
-      print_unreported(subjects, width, &out);
-      print_reasons(subjects, width, &out);
+      print_sentences(subjects, true, width, &out);
+      print_sentences(subjects, false, width, &out);
     }
     if (format == REPORT_TEXT && (with_machine || peaks != NULL)) {
       buf_text(&out, "\n");

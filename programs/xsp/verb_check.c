@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp check: which frameworks and tracers can be used here, which not and why; what the machine is like.
-#include "base/memory.h"
+#include "base/library.h"
 #include "base/nearest.h"
-#include "experiment/experiment.h"
-#include "launch/launch.h"
+#include "base/slice.h"
 #include "manifests/manifests.h"
-#include "programs/xsp/check_links.h"
-#include "programs/xsp/check_manifest.h"
-#include "programs/xsp/check_print.h"
+#include "programs/xsp/check.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/reader.h"
-#include "report/display.h"
 
-#include <ctype.h>
 #include <glob.h>
 #include <limits.h>
 #include <math.h>
@@ -28,21 +23,6 @@ static bool is_tracer_library(const char *name)
   return tracer != NULL && tracer->has_named_library;
 }
 
-static void variable_name(const char *name, char *variable, size_t size)
-{
-  int length = snprintf(variable, size, "XSP_LIBRARY_%s", name);
-  for (int i = 0; i < length && i < (int)size - 1; i++)
-    variable[i] = variable[i] == '-' ? '_' : (char)toupper((unsigned char)variable[i]);
-}
-
-static bool environment_gives_library(const char *name)
-{
-  char variable[96];
-  variable_name(name, variable, sizeof variable);
-  const char *value = getenv(variable);
-  return value != NULL && value[0] != 0;
-}
-
 // What was named holds for tracers, too: they look into the environment.
 static enum status check_library_options(const struct invocation *invocation, struct error *err)
 {
@@ -56,102 +36,80 @@ static enum status check_library_options(const struct invocation *invocation, st
     snprintf(name, sizeof name, "%.*s", (int)(equals - value), value);
     if (predictor_find(name) == NULL && !is_tracer_library(name))
       return error_set(err, STATUS_USE, "wrong use", name, "`xsp check`, which names all", "no such library");
-    char variable[96];
-    variable_name(name, variable, sizeof variable);
+    char variable[LIBRARY_VARIABLE_SIZE];
+    library_variable(name, variable);
     setenv(variable, equals + 1, 1);
   }
   return STATUS_OK;
 }
 
 // ---- probing ---------------------------------------------------------------------------------------------------------
-static bool is_wanted(const struct invocation *invocation, const char *name)
+// Predictors, then tracers by their files' names.
+static void collect_subjects(const struct invocation *invocation, struct arena *arena, struct check_subjects *subjects)
 {
-  for (size_t i = 0; i < invocation->argument_count; i++)
-    if (strcmp(invocation->arguments[i], name) == 0)
-      return true;
-  return invocation->argument_count == 0;
+  for (size_t i = 0; predictors[i] != NULL; i++)
+    *vector_add(&subjects->list) = (struct check_subject){.predictor = predictors[i],
+                                                          .name = predictors[i]->name,
+                                                          .path = invocation_library(invocation, predictors[i]->name)};
+  char folder[PATH_MAX];
+  struct error no_tracers = {0};
+  if (install_find("tracers", folder, sizeof folder, &no_tracers) != STATUS_OK) {
+    output_error(&no_tracers);
+    return;
+  }
+  glob_t files = {0};
+  glob(arena_format(arena, "%s/*.so", folder), 0, NULL, &files); // sorted; no match leaves it empty
+  for (size_t i = 0; i < files.gl_pathc; i++) {
+    const char *path = arena_format(arena, "%s", files.gl_pathv[i]), *file = basename(path);
+    const char *name = arena_copy(arena, file, strcspn(file, "."));
+    if (!tracer_is_part(name))
+      *vector_add(&subjects->list) = (struct check_subject){.name = name, .path = path};
+  }
+  globfree(&files);
 }
 
-static void tracer_name(const char *path, char *name, size_t size)
-{
-  snprintf(name, size, "%s", basename(path));
-  name[strcspn(name, ".")] = 0;
-}
-
-static enum status unknown_name(const char *name, const glob_t *tracers, struct error *err)
+static enum status check_name(const char *name, const struct check_subjects *subjects, struct error *err)
 {
   struct nearest nearest;
   nearest_start(&nearest, name);
-  char best[64] = "";
-  for (size_t i = 0; predictors[i] != NULL; i++)
-    nearest_offer(&nearest, predictors[i]->name);
-  if (nearest.best != NULL)
-    snprintf(best, sizeof best, "%s", nearest.best);
-  for (size_t i = 0; i < tracers->gl_pathc; i++) {
-    char candidate[64];
-    tracer_name(tracers->gl_pathv[i], candidate, sizeof candidate);
-    nearest.best = NULL;
-    nearest_offer(&nearest, candidate);
-    if (nearest.best != NULL)
-      snprintf(best, sizeof best, "%s", candidate);
+  for (size_t i = 0; i < subjects->list.count; i++) {
+    if (strcmp(subjects->list.items[i].name, name) == 0)
+      return STATUS_OK;
+    nearest_offer(&nearest, subjects->list.items[i].name);
   }
   char advice[128] = "`xsp check`, which names all";
-  if (best[0] != 0)
-    snprintf(advice, sizeof advice, "%s, or `xsp check`, which names all", best);
+  if (nearest.best != NULL)
+    snprintf(advice, sizeof advice, "%s, or `xsp check`, which names all", nearest.best);
   return error_set(err, STATUS_USE, "wrong use", name, advice, "no such predictor or tracer");
 }
 
-static enum status check_names(const struct invocation *invocation, const glob_t *tracers, struct error *err)
+// Probes those that were named, all without a name, and drops the others.
+static enum status probe_subjects(const struct invocation *invocation, struct check_subjects *subjects,
+                                  struct error *err)
 {
-  for (size_t i = 0; i < invocation->argument_count; i++) {
-    const char *name = invocation->arguments[i];
-    bool is_known = predictor_find(name) != NULL;
-    for (size_t j = 0; j < tracers->gl_pathc; j++) {
-      char candidate[64];
-      tracer_name(tracers->gl_pathv[j], candidate, sizeof candidate);
-      is_known |= strcmp(candidate, name) == 0 && !tracer_is_part(name);
-    }
-    if (!is_known)
-      return unknown_name(name, tracers, err);
-  }
-  return STATUS_OK;
-}
-
-static enum status probe_all(const struct invocation *invocation, const glob_t *tracers,
-                             struct check_subjects *subjects, struct error *err)
-{
-  size_t most = tracers->gl_pathc;
-  for (size_t i = 0; predictors[i] != NULL; i++)
-    most++;
-  subjects->items = memory_new(most + 1, sizeof *subjects->items);
-  for (size_t i = 0; predictors[i] != NULL; i++) {
-    const char *name = predictors[i]->name;
-    if (!is_wanted(invocation, name))
+  for (size_t i = 0; i < invocation->argument_count; i++)
+    XSP_TRY(check_name(invocation->arguments[i], subjects, err));
+  size_t wanted = 0;
+  for (size_t i = 0; i < subjects->list.count; i++) {
+    struct check_subject *subject = &subjects->list.items[wanted];
+    *subject = subjects->list.items[i];
+    if (invocation->argument_count > 0 && !text_is_in(subject->name, invocation->arguments))
       continue;
-    struct check_subject *subject = &subjects->items[subjects->count++];
-    const char *path = invocation_library(invocation, name);
-    subject->kind = SUBJECT_PREDICTOR;
-    subject->has_given_library = path != NULL || environment_gives_library(name);
-    probe_predictor(predictors[i], path, &subject->result);
+    wanted++;
+    if (subject->predictor != NULL)
+      probe_predictor(subject->predictor, subject->path, &subject->result);
+    else
+      probe_tracer(subject->path, &subject->result);
   }
-  for (size_t i = 0; i < tracers->gl_pathc; i++) {
-    char name[64];
-    tracer_name(tracers->gl_pathv[i], name, sizeof name);
-    if (tracer_is_part(name) || !is_wanted(invocation, name))
-      continue;
-    struct check_subject *subject = &subjects->items[subjects->count++];
-    subject->kind = SUBJECT_TRACER;
-    subject->has_given_library = environment_gives_library(name);
-    probe_tracer(tracers->gl_pathv[i], &subject->result);
-  }
+  subjects->list.count = wanted;
   return STATUS_OK;
 }
 
 // A framework and its tracer have one name, and one may be usable without the other.
 static bool is_name_usable(const struct check_subjects *subjects, const char *name)
 {
-  for (size_t i = 0; i < subjects->count; i++)
-    if (subjects->items[i].result.is_usable && strcmp(subjects->items[i].result.name, name) == 0)
+  for (size_t i = 0; i < subjects->list.count; i++)
+    if (subjects->list.items[i].result.is_usable && strcmp(subjects->list.items[i].name, name) == 0)
       return true;
   return false;
 }
@@ -160,14 +118,16 @@ static bool is_name_usable(const struct check_subjects *subjects, const char *na
 static enum status verdict(const struct invocation *invocation, const struct check_subjects *subjects,
                            struct error *err)
 {
-  for (size_t i = 0; i < subjects->count; i++) {
-    const struct check_subject *subject = &subjects->items[i];
-    if (!subject->result.is_usable && subject->has_given_library && subject->result.status == STATUS_SYSTEM)
-      return error_set(err, STATUS_SYSTEM, "cannot use the library that was named", subject->result.name,
-                       subject->result.advice, "%s", subject->result.reason);
+  for (size_t i = 0; i < subjects->list.count; i++) {
+    const struct probe_result *result = &subjects->list.items[i].result;
+    char variable[LIBRARY_VARIABLE_SIZE]; // --library sets it, too
+    if (!result->is_usable && result->status == STATUS_SYSTEM &&
+        library_variable(subjects->list.items[i].name, variable) != NULL)
+      return error_set(err, STATUS_SYSTEM, "cannot use the library that was named", result->name, result->advice, "%s",
+                       result->reason);
   }
-  for (size_t i = 0; i < subjects->count; i++)
-    if (invocation->argument_count > 0 && !is_name_usable(subjects, subjects->items[i].result.name))
+  for (size_t i = 0; i < invocation->argument_count; i++)
+    if (!is_name_usable(subjects, invocation->arguments[i]))
       return STATUS_NO;
   return STATUS_OK;
 }
@@ -208,23 +168,14 @@ static enum status run(const struct invocation *invocation, struct error *err)
     XSP_TRY(check_arguments(invocation, err));
     return check_manifests(invocation, format, err);
   }
-  char pattern[PATH_MAX + 16];
-  glob_t tracers = {0};
-  struct error no_tracers = {0};
-  if (install_find("tracers", pattern, PATH_MAX, &no_tracers) == STATUS_OK) {
-    strcat(pattern, "/*.so");
-    glob(pattern, 0, NULL, &tracers); // sorted; no match leaves it empty
-  } else {
-    output_error(&no_tracers);
-  }
+  struct arena arena = {0};
   struct check_subjects subjects = {0};
-  enum status status = check_names(invocation, &tracers, err);
-  if (status == STATUS_OK)
-    status = probe_all(invocation, &tracers, &subjects, err);
   struct peaks peaks;
   struct peaks_options how;
-  bool has_peaks = status == STATUS_OK && invocation_has(invocation, "peaks");
-  if (has_peaks) {
+  bool has_peaks = invocation_has(invocation, "peaks");
+  collect_subjects(invocation, &arena, &subjects);
+  enum status status = probe_subjects(invocation, &subjects, err);
+  if (status == STATUS_OK && has_peaks) {
     (void)peaks_wanted(&how); // --peaks overrides XSP_PEAKS=skip
     peaks_measure(&how, &peaks);
   }
@@ -232,8 +183,8 @@ static enum status run(const struct invocation *invocation, struct error *err)
     status = check_print(&subjects, format, invocation->argument_count == 0, has_peaks ? &peaks : NULL, err);
   if (status == STATUS_OK)
     status = verdict(invocation, &subjects, err);
-  free(subjects.items);
-  globfree(&tracers);
+  vector_done(&subjects.list);
+  arena_done(&arena);
   return status;
 }
 
