@@ -266,10 +266,10 @@ enum status invocation_bytes(const struct invocation *invocation, const char *na
   unsigned shift = suffix != NULL ? 10 * (unsigned)(suffix - suffixes + 1) : 0;
   bool is_size = isdigit((unsigned char)text[0]) && errno == 0 && end[suffix != NULL] == 0;
   if (!is_size || number > UINT64_MAX >> shift || number << shift < least || number << shift > most) {
-    char where[160];
-    snprintf(where, sizeof where, "--%s=%s", name, text);
+    char where[64];
+    snprintf(where, sizeof where, "--%s", name);
     return error_set(err, STATUS_USE, "wrong use", where, "a number, maybe followed by K, M, G or T",
-                     "not %" PRIu64 " to %" PRIu64 " bytes", least, most);
+                     "'%s' is not a number of bytes from %" PRIu64 " to %" PRIu64, text, least, most);
   }
   *ret_bytes = number << shift;
   return STATUS_OK;

@@ -3,8 +3,7 @@
 // where that leaves the same model.
 #include "programs/xsp/profile_model.h"
 
-#include "launch/launch.h"
-#include "manifests/manifests.h"
+#include "base/slice.h"
 #include "programs/xsp/output.h"
 
 #include <stdio.h>
@@ -19,7 +18,7 @@ static const char *const *repeated(const struct invocation *invocation, const ch
   while (invocation_value_at(invocation, name, count) != NULL)
     count++;
   const char **values = arena_alloc_array(arena, count + 1, sizeof *values);
-  for (size_t i = 0; values != NULL && i < count; i++)
+  for (size_t i = 0; i < count; i++)
     values[i] = invocation_value_at(invocation, name, i);
   return values;
 }
@@ -31,12 +30,10 @@ static const char *model_name(const char *path, struct arena *arena)
   struct stat info;
   bool is_folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
   const char *base = basename(path), *dot = is_folder ? NULL : strrchr(base, '.');
-  size_t whole = strlen(base), length = dot != NULL && dot != base ? (size_t)(dot - base) : whole;
-  for (size_t i = 0; i < sizeof long_endings / sizeof long_endings[0]; i++) {
-    size_t ending = strlen(long_endings[i]);
-    if (whole > ending && strcmp(base + whole - ending, long_endings[i]) == 0)
-      length = whole - ending;
-  }
+  size_t length = dot != NULL && dot != base ? (size_t)(dot - base) : strlen(base);
+  for (size_t i = 0; i < sizeof long_endings / sizeof long_endings[0]; i++)
+    if (text_ends_with(base, long_endings[i]) && strlen(base) > strlen(long_endings[i]))
+      length = strlen(base) - strlen(long_endings[i]);
   return arena_copy(arena, base, length);
 }
 

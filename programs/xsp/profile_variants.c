@@ -87,7 +87,7 @@ enum status variants_choose(const struct invocation *invocation, const char *fra
     const struct predictor *predictor = predictor_find(name);
     if (predictor == NULL)
       return error_set(err, STATUS_USE, "no such framework", "--framework", "xsp check, which names all",
-                       "no predictor is called '%s'", name != NULL ? name : "");
+                       "no predictor is called '%s'", name);
     XSP_TRY(add_framework(&choice, predictor, err));
     at = at[length] == ',' ? at + length + 1 : NULL;
   }

@@ -3,6 +3,7 @@
 // where to go on. stdout is the program's.
 #include "programs/xsp/run_print.h"
 
+#include "base/slice.h"
 #include "experiment/experiment.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/reader.h"
@@ -29,14 +30,6 @@ static void put_count(struct buf *out, const char **joint, uint64_t count, const
   }
 }
 
-static void put_command(struct buf *out, char *const *command)
-{
-  for (char *const *word = command; *word != NULL; word++) {
-    buf_text(out, word == command ? "" : " ");
-    display_escape(out, *word, strlen(*word));
-  }
-}
-
 static void put_ending(struct buf *out, const struct launch_result *first)
 {
   double seconds = (double)(first->end_ns - first->start_ns) / 1e9;
@@ -54,7 +47,10 @@ static void put_ending(struct buf *out, const struct launch_result *first)
 static void put_heading(struct buf *out, const struct run_experiment_options *options,
                         const struct run_experiment_result *result)
 {
-  put_command(out, options->run.command);
+  for (char *const *word = options->run.command; *word != NULL; word++) {
+    buf_text(out, word == options->run.command ? "" : " ");
+    display_escape(out, *word, strlen(*word));
+  }
   put_ending(out, &result->first);
   if (result->executions > 1)
     buf_format(out, "; the first of %u executions", result->executions);
@@ -173,15 +169,13 @@ static enum status put_models(struct buf *out, struct store *store, const struct
 
 static void put_messages(struct buf *out, const char *messages)
 {
-  for (const char *line = messages; *line != 0;) {
-    size_t length = strcspn(line, "\n");
-    if (length > 0) {
-      buf_format(out, LABEL, line == messages ? "tracers" : "");
-      display_escape(out, line, length);
+  struct slice rest = slice_of(messages), line;
+  while (slice_cut(&rest, '\n', &line))
+    if (line.length > 0) {
+      buf_format(out, LABEL, line.data == messages ? "tracers" : "");
+      display_escape(out, line.data, line.length);
       buf_text(out, "\n");
     }
-    line += length + (line[length] == '\n');
-  }
 }
 
 // ---- tables ----------------------------------------------------------------------------------------------------------
@@ -252,20 +246,19 @@ static enum status put_tables(struct buf *out, struct store *store, const struct
 
 static void put_next(struct buf *out, const char *path, const struct run_facts *facts)
 {
-  struct buf escaped;
-  buf_init(&escaped, BUF_MAXIMUM_DEFAULT);
-  display_escape(&escaped, path, strlen(path));
-  const char *file = escaped.data;
+  struct buf file;
+  buf_init(&file, BUF_MAXIMUM_DEFAULT);
+  display_escape(&file, path, strlen(path));
   const char *id = has_kernels(facts)     ? has_layers(facts) ? "A11" : "A8"
                    : has_layers(facts)    ? "A2"
                    : facts->set_count > 1 ? "L0"
                                           : NULL;
-  buf_format(out, "\nwritten: %s\nnext:    xsp info %s\n", file, file);
+  buf_format(out, "\nwritten: %s\nnext:    xsp info %s\n", file.data, file.data);
   if (id != NULL)
-    buf_format(out, "         xsp analyze %s %s\n", id, file);
-  buf_format(out, "         xsp export %s --to perfetto -o %s.pftrace   (then open it in ui.perfetto.dev)\n", file,
-             file);
-  buf_done(&escaped);
+    buf_format(out, "         xsp analyze %s %s\n", id, file.data);
+  buf_format(out, "         xsp export %s --to perfetto -o %s.pftrace   (then open it in ui.perfetto.dev)\n", file.data,
+             file.data);
+  buf_done(&file);
 }
 
 enum status run_summary(const struct run_experiment_options *options, const struct run_experiment_result *result,
@@ -286,9 +279,8 @@ enum status run_summary(const struct run_experiment_options *options, const stru
     if (options->run.model_range == NULL) // else its matches are the observations
       status = put_models(&out, result->store, &facts, err);
   }
-  if (status == STATUS_OK) {
+  if (status == STATUS_OK)
     status = put_tables(&out, result->store, &facts, err);
-  }
   if (status == STATUS_OK && out.failed)
     status = error_set(err, STATUS_MEMORY, "cannot print the summary", NULL, NULL, "out of memory");
   if (status == STATUS_OK) {

@@ -5,6 +5,7 @@
 #include "programs/xsp/reader.h"
 #include "report/display.h"
 #include "report/tables/figure.h"
+#include "table/builder.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -78,9 +79,9 @@ static void put_number(struct buf *out, const struct store_system_value *value)
 static void put_values(struct buf *out, const char *label, const struct store_system_value *values, size_t count,
                        unsigned width)
 {
-  struct buf text, escaped;
+  struct buf text, key;
   buf_init(&text, BUF_MAXIMUM_DEFAULT);
-  buf_init(&escaped, BUF_MAXIMUM_DEFAULT);
+  buf_init(&key, BUF_MAXIMUM_DEFAULT);
   size_t longest = 0;
   for (size_t i = 0; i < count; i++)
     longest = strlen(values[i].key) > longest ? strlen(values[i].key) : longest;
@@ -89,57 +90,17 @@ static void put_values(struct buf *out, const char *label, const struct store_sy
   for (size_t i = 0; i < count; i++) {
     const struct store_system_value *value = &values[i];
     buf_clear(&text);
-    buf_clear(&escaped);
+    buf_clear(&key);
     if (value->is_number)
       put_number(&text, value);
     else
       buf_text(&text, value->text != NULL ? value->text : "");
-    display_escape(&escaped, value->key, strlen(value->key));
-    buf_format(out, "  %-11s %-*s  ", i == 0 ? label : "", (int)longest, escaped.data);
+    display_escape(&key, value->key, strlen(value->key));
+    buf_format(out, "  %-11s %-*s  ", i == 0 ? label : "", (int)longest, key.data);
     display_wrap(out, text.data, 16 + longest, 16 + longest, width);
   }
   buf_done(&text);
-  buf_done(&escaped);
-}
-
-// Columns of the table of runs.
-enum run_column {
-  RUN_ID,
-  RUN_LEVELS,
-  RUN_BATCH,
-  RUN_OBSERVATIONS,
-  RUN_WARMUP,
-  RUN_FIRST_LEVEL,
-  RUN_DROPPED = RUN_FIRST_LEVEL + XSP_LEVEL_COUNT,
-  RUN_OPEN,
-  RUN_NO_PARENT,
-  RUN_AMBIGUOUS,
-  RUN_OWN,
-  RUN_COLUMNS,
-};
-static const struct table_column run_columns[RUN_COLUMNS] = {
-    [RUN_ID] = {"run_id", "", "run"},
-    [RUN_LEVELS] = {"levels", "", "levels"},
-    [RUN_BATCH] = {"batch_size", "", "batch"},
-    [RUN_OBSERVATIONS] = {"observations", "", "observed"},
-    [RUN_WARMUP] = {"warmup_observations", "", "warm-up"},
-    [RUN_FIRST_LEVEL + XSP_LEVEL_APPLICATION] = {"application_spans", "spans", "application"},
-    [RUN_FIRST_LEVEL + XSP_LEVEL_MODEL] = {"model_spans", "spans", "model"},
-    [RUN_FIRST_LEVEL + XSP_LEVEL_LAYER] = {"layer_spans", "spans", "layer"},
-    [RUN_FIRST_LEVEL + XSP_LEVEL_LIBRARY] = {"library_spans", "spans", "library"},
-    [RUN_FIRST_LEVEL + XSP_LEVEL_KERNEL] = {"kernel_spans", "spans", "kernel"},
-    [RUN_DROPPED] = {"dropped", "", "dropped"},
-    [RUN_OPEN] = {"open", "", "open"},
-    [RUN_NO_PARENT] = {"without_parent", "", "roots"},
-    [RUN_AMBIGUOUS] = {"ambiguous", "", "ambiguous"},
-    [RUN_OWN] = {"own_pct", "%", "own"},
-};
-
-static struct table_cell int_cell(size_t value, bool is_shown)
-{
-  struct table_cell cell = {.type = is_shown ? CELL_INT : CELL_NULL};
-  cell.value.integer = (int64_t)value;
-  return cell;
+  buf_done(&key);
 }
 
 // Columns with a value in any run; drops are always shown.
@@ -160,36 +121,47 @@ static struct run_shows what_runs_show(const struct info_experiment *info)
   return shows;
 }
 
-static void fill_row(struct arena *arena, const struct info_run *info, const struct run_shows *shows,
-                     struct table_cell *row)
+static struct table_cell count_cell(size_t count, bool is_shown)
 {
-  char *levels = arena_alloc(arena, LEVEL_SET_TEXT_SIZE);
-  if (levels != NULL)
-    level_set_format(info->run->levels, levels);
-  row[RUN_ID] = int_cell((size_t)info->run->run_id, true);
-  row[RUN_LEVELS] = (struct table_cell){CELL_TEXT, {.text = levels != NULL ? levels : ""}};
-  row[RUN_BATCH] = int_cell((size_t)info->run->batch_size, info->run->batch_size > 0);
-  row[RUN_OBSERVATIONS] = int_cell(info->observation_count, true);
-  row[RUN_WARMUP] = int_cell(info->warmup_count, true);
+  return is_shown ? cell_int((int64_t)count) : (struct table_cell){0};
+}
+
+static void put_run(struct table_builder *table, const struct info_run *info, const struct run_shows *shows)
+{
+  static const char *const keys[XSP_LEVEL_COUNT] = {"application_spans", "model_spans", "layer_spans", "library_spans",
+                                                    "kernel_spans"};
+  const struct store_run *run = info->run;
+  char levels[LEVEL_SET_TEXT_SIZE];
+  level_set_format(run->levels, levels);
+  table_row(table);
+  table_put(table, "run_id", "", "run", cell_int(run->run_id));
+  table_put(table, "levels", "", "levels", cell_text(arena_copy(table->arena, levels, strlen(levels))));
+  table_put(table, "batch_size", "", "batch", count_cell((size_t)run->batch_size, run->batch_size > 0));
+  table_put(table, "observations", "", "observed", count_cell(info->observation_count, true));
+  table_put(table, "warmup_observations", "", "warm-up", count_cell(info->warmup_count, true));
   for (unsigned level = 0; level < XSP_LEVEL_COUNT; level++)
-    row[RUN_FIRST_LEVEL + level] = int_cell(info->spans_by_level[level], shows->level[level]);
-  row[RUN_DROPPED] = int_cell((size_t)info->run->dropped_count, true);
-  row[RUN_OPEN] = int_cell(info->open_count, shows->open);
-  row[RUN_NO_PARENT] = int_cell(info->parents[BASIS_NONE], true);
-  row[RUN_AMBIGUOUS] = int_cell(info->parents[BASIS_AMBIGUOUS], shows->ambiguous);
-  if (!isnan(info->run->own_pct))
-    row[RUN_OWN] = (struct table_cell){CELL_REAL, {.real = info->run->own_pct}};
+    table_put(table, keys[level], "spans", level_name(level),
+              count_cell(info->spans_by_level[level], shows->level[level]));
+  table_put(table, "dropped", "", "dropped", cell_int(run->dropped_count));
+  table_put(table, "open", "", "open", count_cell(info->open_count, shows->open));
+  table_put(table, "without_parent", "", "roots", count_cell(info->parents[BASIS_NONE], true));
+  table_put(table, "ambiguous", "", "ambiguous", count_cell(info->parents[BASIS_AMBIGUOUS], shows->ambiguous));
+  table_put(table, "own_pct", "%", "own", cell_real(run->own_pct));
 }
 
 static void print_runs(const struct info_experiment *info, enum report_format format, unsigned width, struct buf *out)
 {
+  static const struct store_run none;
   struct arena arena = {0};
-  struct table_cell *rows = arena_alloc_array(&arena, info->run_count * RUN_COLUMNS + 1, sizeof *rows);
+  struct table_builder builder;
+  struct table table = {.id = "info"};
   struct run_shows shows = what_runs_show(info);
+  table_start(&builder, &arena);
+  put_run(&builder, &(const struct info_run){.run = &none}, &shows);
+  table_declared(&builder, info->run_count);
   for (size_t i = 0; i < info->run_count; i++)
-    fill_row(&arena, &info->runs[i], &shows, &rows[i * RUN_COLUMNS]);
-  struct table table = {
-      .id = "info", .columns = run_columns, .column_count = RUN_COLUMNS, .rows = rows, .row_count = info->run_count};
+    put_run(&builder, &info->runs[i], &shows);
+  table_answer(&builder, &table);
   report_tables(&table, 1, format, false, width, out);
   arena_done(&arena);
 }
@@ -197,11 +169,9 @@ static void print_runs(const struct info_experiment *info, enum report_format fo
 static void print_text(const struct info_file *file, enum report_format format, unsigned width, struct buf *out)
 {
   bool is_markdown = format == REPORT_MARKDOWN;
-  struct buf path;
-  buf_init(&path, BUF_MAXIMUM_DEFAULT);
-  display_escape(&path, file->path, strlen(file->path));
-  buf_format(out, "%s%s: format %d", is_markdown ? "## " : "", path.data, file->format_version);
-  buf_done(&path);
+  buf_text(out, is_markdown ? "## " : "");
+  display_escape(out, file->path, strlen(file->path));
+  buf_format(out, ": format %d", file->format_version);
   if (file->size_bytes >= 1000000)
     buf_format(out, ", %.1f MB", (double)file->size_bytes / 1e6);
   else if (file->size_bytes >= 0)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp recover: joins what a killed xsp had committed with what is still in the rings of its capture sessions.
 #include "base/memory.h"
+#include "base/slice.h"
 #include "collect/collect.h"
 #include "correlate/correlate.h"
 #include "programs/xsp/output.h"
@@ -83,12 +84,9 @@ static enum status adopt(struct recovery *recovery, const char *directory, struc
 static enum status add_experiment(struct recovery *recovery, struct error *err)
 {
   struct collect_workload workload = collect_workload(recovery->sessions[0].session, &recovery->arena);
-  size_t length = strcspn(workload.command, " ");
-  const char *path = arena_copy(&recovery->arena, workload.command, length);
-  const char *name = path ? strrchr(path, '/') : NULL;
-  name = name ? name + 1 : path;
+  const char *name = basename(arena_copy(&recovery->arena, workload.command, strcspn(workload.command, " ")));
   const struct store_experiment row = {.experiment_id = 1,
-                                       .name = name && *name ? name : "recovered",
+                                       .name = *name ? name : "recovered",
                                        .command = workload.command[0] ? workload.command : NULL,
                                        .created_ns = workload.created_ns,
                                        .xsp_version = XSP_VERSION};
@@ -131,10 +129,7 @@ static enum status drain(struct recovery *recovery, struct recovered *recovered,
     collect_set_known(recovered->session, ids, count);
   }
   recovered->run_id = origin->path ? origin->run_id : ++recovery->last_run_id;
-  struct error drain_error = {0};
-  enum status status = collect_drain_final(recovered->session, recovery->to, recovered->run_id, &drain_error);
-  if (status != STATUS_OK && err)
-    *err = drain_error;
+  enum status status = collect_drain_final(recovered->session, recovery->to, recovered->run_id, err);
   collect_counts(recovered->session, &recovered->counts);
   return status;
 }
@@ -149,13 +144,12 @@ static enum status describe_run(struct recovery *recovery, const struct recovere
                                         .own_pct = NAN};
   size_t count = 0;
   XSP_TRY(load_runs(recovery, &runs, &count, err));
-  bool has_row = false;
-  for (size_t i = 0; i < count && !has_row; i++) {
-    has_row = runs[i].run_id == row.run_id;
-    if (has_row)
-      row = runs[i];
-  }
-  if (!has_row) {
+  size_t at = 0;
+  while (at < count && runs[at].run_id != row.run_id)
+    at++;
+  if (at < count) {
+    row = runs[at];
+  } else {
     struct store_spans spans = {0};
     XSP_TRY(store_load_spans(recovery->to, row.run_id, STORE_BIT(STORE_LEVEL), &recovery->arena, &spans, err));
     uint32_t present = 0;
@@ -170,7 +164,7 @@ static enum status describe_run(struct recovery *recovery, const struct recovere
   return store_add_run(recovery->to, &row, err);
 }
 
-static void report(const struct recovery *recovery, const char *path)
+static void report(struct recovery *recovery, const char *path)
 {
   struct collect_counts sum = {0};
   for (size_t i = 0; i < recovery->session_count; i++) {
@@ -182,11 +176,10 @@ static void report(const struct recovery *recovery, const char *path)
     sum.torn += counts->torn;
     if (llabs(counts->clock_step_ns) > llabs(sum.clock_step_ns))
       sum.clock_step_ns = counts->clock_step_ns;
-    const char *messages = collect_messages(recovery->sessions[i].session, &((struct recovery *)recovery)->arena);
-    for (size_t length; *messages; messages += length + (messages[length] == '\n')) {
-      length = strcspn(messages, "\n");
-      output_message("xsp: %.*s", (int)length, messages);
-    }
+    struct slice rest = slice_of(collect_messages(recovery->sessions[i].session, &recovery->arena)), line;
+    while (slice_cut(&rest, '\n', &line))
+      if (line.length > 0)
+        output_message("xsp: %.*s", (int)line.length, line.data);
   }
   output_message("xsp: recovered %" PRIu64 " spans (%" PRIu64 " open, %" PRIu64 " dropped, %" PRIu64
                  " overwritten, %" PRIu64 " torn) from %zu session%s into %s",

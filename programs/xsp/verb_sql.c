@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp sql: one reading SQL statement over a file. JSON is streamed row by row; the other forms are laid out as a table.
+#include "base/hex.h"
 #include "base/json_write.h"
 #include "base/vector.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/reader.h"
+#include "table/builder.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define FLUSH_BYTES ((size_t)1 << 16)
@@ -48,20 +49,18 @@ static enum status json_columns(void *context, const char *const *names, size_t 
   return STATUS_OK;
 }
 
-static void blob_hex(struct buf *out, const struct store_cell *cell)
+static char *blob_text(struct arena *arena, const struct store_cell *cell)
 {
-  for (size_t i = 0; i < cell->length; i++)
-    buf_format(out, "%02x", (unsigned char)cell->text[i]);
+  char *text = arena_alloc(arena, 2 * cell->length + 1);
+  hex_encode(text, cell->text, cell->length);
+  return text;
 }
 
 static void json_blob(struct json_writer *json, const struct store_cell *cell)
 {
-  struct buf hex;
-  buf_init(&hex, BUF_MAXIMUM_DEFAULT);
-  blob_hex(&hex, cell);
-  json_string_n(json, hex.data != NULL ? hex.data : "", hex.length);
-  json->out->failed |= hex.failed;
-  buf_done(&hex);
+  struct arena arena = {0}; // of this cell only: rows are streamed
+  json_string(json, blob_text(&arena, cell));
+  arena_done(&arena);
 }
 
 static enum status json_row(void *context, const struct store_cell *cells, size_t count, struct error *err)
@@ -119,7 +118,7 @@ struct table_rows {
   size_t row_count;
 };
 
-static enum status table_columns(void *context, const char *const *names, size_t count, struct error *err)
+static enum status add_columns(void *context, const char *const *names, size_t count, struct error *err)
 {
   struct table_rows *rows = context;
   const char **copies = copy_names(&rows->arena, names, count);
@@ -131,36 +130,34 @@ static enum status table_columns(void *context, const char *const *names, size_t
 }
 
 // Texts of SQL may hold NUL bytes, tables' texts cannot: they become U+FFFD.
-static const char *table_string(struct arena *arena, const struct store_cell *cell)
+static const char *table_text(struct arena *arena, const struct store_cell *cell)
 {
   struct buf text;
   buf_init(&text, BUF_MAXIMUM_DEFAULT);
-  if (cell->type == STORE_BLOB)
-    blob_hex(&text, cell);
-  for (size_t i = 0; cell->type == STORE_TEXT && i < cell->length; i++)
+  for (size_t i = 0; i < cell->length; i++)
     buf_put(&text, cell->text[i] != 0 ? &cell->text[i] : "\xef\xbf\xbd", cell->text[i] != 0 ? 1 : 3);
-  char *copy = arena_copy(arena, text.data != NULL ? text.data : "", text.length);
+  const char *copy = arena_copy(arena, text.data != NULL ? text.data : "", text.length);
   buf_done(&text);
   return copy;
 }
 
 static struct table_cell cell_of(struct arena *arena, const struct store_cell *from)
 {
-  struct table_cell cell = {0};
-  if (from->type == STORE_INT) {
-    cell.type = CELL_INT;
-    cell.value.integer = from->integer;
-  } else if (from->type == STORE_DOUBLE) {
-    cell.type = CELL_REAL;
-    cell.value.real = from->real;
-  } else if (from->type == STORE_TEXT || from->type == STORE_BLOB) {
-    cell.type = CELL_TEXT;
-    cell.value.text = table_string(arena, from);
+  switch (from->type) {
+  case STORE_INT:
+    return cell_int(from->integer);
+  case STORE_DOUBLE:
+    return (struct table_cell){CELL_REAL, {.real = from->real}};
+  case STORE_TEXT:
+    return (struct table_cell){CELL_TEXT, {.text = table_text(arena, from)}};
+  case STORE_BLOB:
+    return (struct table_cell){CELL_TEXT, {.text = blob_text(arena, from)}};
+  default:
+    return (struct table_cell){0};
   }
-  return cell;
 }
 
-static enum status table_row(void *context, const struct store_cell *cells, size_t count, struct error *err)
+static enum status add_row(void *context, const struct store_cell *cells, size_t count, struct error *err)
 {
   struct table_rows *rows = context;
   for (size_t i = 0; i < count; i++)
@@ -172,7 +169,7 @@ static enum status table_row(void *context, const struct store_cell *cells, size
 static enum status print_table(struct store *store, const char *sql, enum report_format format, struct error *err)
 {
   struct table_rows rows = {0};
-  const struct store_query_sink sink = {&rows, table_columns, table_row};
+  const struct store_query_sink sink = {&rows, add_columns, add_row};
   enum status status = store_query(store, sql, &sink, err);
   if (status == STATUS_OK) {
     const struct table table = {.columns = rows.columns,
