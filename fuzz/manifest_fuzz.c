@@ -17,7 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (manifest.name == NULL || manifest.version == NULL || manifest.task == NULL || manifest.framework == NULL)
       abort();
     for (size_t i = 0; i < manifest.input_count; i++)
-      if (manifest.inputs[i].name == NULL || manifest.inputs[i].rank > TENSOR_MAXIMUM_RANK)
+      if (manifest.inputs[i].expectation.info.name == NULL ||
+          manifest.inputs[i].expectation.info.rank > TENSOR_MAXIMUM_RANK)
         abort();
   } else if (status != STATUS_INPUT || strncmp(err.where, "fuzz.yml", 8) != 0 || err.why[0] == 0) {
     abort();

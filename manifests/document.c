@@ -93,9 +93,7 @@ static enum status explain(struct document *document)
 
 static enum status next_event(struct document *document, yaml_event_t *ret_event)
 {
-  if (!yaml_parser_parse(&document->parser, ret_event))
-    return explain(document);
-  return STATUS_OK;
+  return yaml_parser_parse(&document->parser, ret_event) ? STATUS_OK : explain(document);
 }
 
 static enum document_kind scalar_kind(const struct document *document, const yaml_event_t *event)
@@ -248,15 +246,12 @@ enum status document_parse(const char *bytes, size_t size, const char *path, str
     memory_exhausted();
   yaml_parser_set_encoding(&document.parser, YAML_UTF8_ENCODING);
   yaml_parser_set_input_string(&document.parser, (const unsigned char *)bytes, size);
-  size_t compiled = 0;
-  while (compiled < PLAIN_KINDS &&
-         regcomp(&document.patterns[compiled], plain_kinds[compiled].pattern, REG_EXTENDED | REG_NOSUB) == 0)
-    compiled++;
-  if (compiled < PLAIN_KINDS)
-    memory_exhausted();
+  for (size_t i = 0; i < PLAIN_KINDS; i++)
+    if (regcomp(&document.patterns[i], plain_kinds[i].pattern, REG_EXTENDED | REG_NOSUB) != 0)
+      memory_exhausted();
   enum status status = read_document(&document, ret_root);
-  while (compiled > 0)
-    regfree(&document.patterns[--compiled]);
+  for (size_t i = 0; i < PLAIN_KINDS; i++)
+    regfree(&document.patterns[i]);
   yaml_parser_delete(&document.parser);
   return status;
 }

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <regex.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,22 +43,27 @@ enum status fields_wrong(const struct fields *fields, const struct document_node
 
 // ---- maps ------------------------------------------------------------------------------------------------------------
 
+// The nearest of the words, else all of them.
+static const char *suggestion(const struct fields *fields, const char *word, const char *const *words)
+{
+  struct nearest nearest;
+  nearest_start(&nearest, word);
+  const char *list = arena_format(fields->arena, "one of %s", words[0]);
+  for (size_t i = 0; words[i] != NULL; i++) {
+    nearest_offer(&nearest, words[i]);
+    list = i > 0 ? arena_format(fields->arena, "%s, %s", list, words[i]) : list;
+  }
+  return nearest.best != NULL ? nearest.best : list;
+}
+
 static enum status unknown_key(const struct fields *fields, const struct field *table, const struct document_node *node,
                                const char *what)
 {
-  char word[64], advice[256] = "";
-  snprintf(word, sizeof word, "%s", node->key);
-  struct nearest nearest;
-  nearest_start(&nearest, word);
-  size_t used = 0;
-  for (const struct field *field = table; field->key != NULL; field++) {
-    nearest_offer(&nearest, field->key);
-    if (used < sizeof advice)
-      used += (size_t)snprintf(advice + used, sizeof advice - used, "%s%s", used > 0 ? ", " : "one of ", field->key);
-  }
+  const char *keys[KEYS_MAXIMUM + 1] = {NULL};
+  for (size_t i = 0; table[i].key != NULL; i++)
+    keys[i] = table[i].key;
   const struct document_node at = {.line = node->key_line};
-  return fields_wrong(fields, &at, nearest.best != NULL ? nearest.best : advice, "%s has no key %.100s", what,
-                      node->key);
+  return fields_wrong(fields, &at, suggestion(fields, node->key, keys), "%s has no key %.100s", what, node->key);
 }
 
 enum status fields_read(const struct fields *fields, const struct field *table, const struct document_node *map,
@@ -196,20 +202,9 @@ enum status fields_choice(const struct fields *fields, const struct field *field
                           const char *const *words, size_t *ret_index)
 {
   XSP_TRY(fields_kind(fields, field, node, NODE_TEXT));
-  char word[64], advice[256] = "";
-  snprintf(word, sizeof word, "%s", node->text);
-  struct nearest nearest;
-  nearest_start(&nearest, word);
-  size_t used = 0;
-  for (size_t i = 0; words[i] != NULL; i++) {
-    if (strcmp(words[i], node->text) == 0) {
-      *ret_index = i;
+  for (*ret_index = 0; words[*ret_index] != NULL; ++*ret_index)
+    if (strcmp(words[*ret_index], node->text) == 0)
       return STATUS_OK;
-    }
-    nearest_offer(&nearest, words[i]);
-    if (used < sizeof advice)
-      used += (size_t)snprintf(advice + used, sizeof advice - used, "%s%s", used > 0 ? ", " : "one of ", words[i]);
-  }
-  return fields_wrong(fields, node, nearest.best != NULL ? nearest.best : advice, "%s cannot be '%.100s'", field->key,
+  return fields_wrong(fields, node, suggestion(fields, node->text, words), "%s cannot be '%.100s'", field->key,
                       node->text);
 }

@@ -7,8 +7,6 @@
 #include "manifests/document.h"
 #include "manifests/manifest.h"
 
-#include <regex.h>
-
 struct fields {
   struct manifest *manifest; // being filled
   struct arena *arena;
@@ -43,6 +41,9 @@ enum status field_word(const struct fields *fields, const struct field *field, c
 // struct manifest_texts at the offset: a list of texts, not empty.
 enum status field_texts(const struct fields *fields, const struct field *field, const struct document_node *node,
                         void *target);
+// Lists `inputs` and `outputs` of struct manifest, by the field's key (tensors.c).
+enum status field_tensors(const struct fields *fields, const struct field *field, const struct document_node *node,
+                          void *target);
 // A whole number in decimal; a number of any kind.
 enum status fields_integer(const struct fields *fields, const struct document_node *node, const char *what,
                            int64_t least, int64_t most, int64_t *ret_value) MUST_CHECK;

@@ -5,7 +5,6 @@
 
 #include "manifests/document.h"
 #include "manifests/fields.h"
-#include "manifests/tensors.h"
 #include "manifests/version.h"
 
 #include <errno.h>
@@ -218,12 +217,12 @@ static const struct field manifest_keys[] = {
 };
 
 // By its name, or as INPUT.INDEX, which --dim takes, too.
-static bool is_free_dimension(const struct manifest_tensor *input, const char *name)
+static bool is_free_dimension(const struct tensor_info *input, const char *name)
 {
   for (unsigned i = 0; i < input->rank; i++) {
     char place[512];
     snprintf(place, sizeof place, "%s.%u", input->name, i);
-    if (input->shape[i] < 0 && (strcmp(input->dimension[i], name) == 0 || strcmp(place, name) == 0))
+    if (input->shape[i] < 0 && (strcmp(input->dimension_name[i], name) == 0 || strcmp(place, name) == 0))
       return true;
   }
   return false;
@@ -235,11 +234,11 @@ static enum status check_dims(const struct fields *fields)
   const struct manifest *manifest = fields->manifest;
   bool has_shapes = manifest->input_count > 0;
   for (size_t i = 0; i < manifest->input_count; i++)
-    has_shapes = has_shapes && manifest->inputs[i].has_shape;
+    has_shapes = has_shapes && manifest->inputs[i].expectation.has_shape;
   for (size_t d = 0; has_shapes && d < manifest->dim_count; d++) {
     bool is_used = false;
     for (size_t i = 0; i < manifest->input_count; i++)
-      is_used = is_used || is_free_dimension(&manifest->inputs[i], manifest->dims[d].name);
+      is_used = is_used || is_free_dimension(&manifest->inputs[i].expectation.info, manifest->dims[d].name);
     if (!is_used)
       return manifest_wrong(manifest, manifest->dims[d].line, STATUS_INPUT, "a name of a free dimension", fields->err,
                             "dims: no input has a free dimension %.100s", manifest->dims[d].name);

@@ -4,9 +4,7 @@
 #ifndef XSP_MANIFESTS_MANIFEST_H
 #define XSP_MANIFESTS_MANIFEST_H
 
-#include "base/arena.h"
-#include "base/error.h"
-#include "frameworks/frameworks.h"
+#include "manifests/expect.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,23 +13,16 @@
 #define MANIFEST_LIST_MAXIMUM 64 // of inputs, outputs, dims, batches, arguments, packages
 
 enum manifest_source { MANIFEST_PATH, MANIFEST_PACKAGE, MANIFEST_GENERATOR };
-enum manifest_fill { FILL_DEFAULT, FILL_ZEROS, FILL_ONES, FILL_CONSTANT, FILL_UNIFORM, FILL_INTEGERS, FILL_FILE };
 
 struct manifest_texts {
   const char **items;
   size_t count;
 };
 struct manifest_tensor {
-  const char *name;
+  struct expectation expectation;
   unsigned line;         // of its entry
-  enum tensor_type type; // 0: not given
-  bool has_shape;
-  unsigned rank;
-  int64_t shape[TENSOR_MAXIMUM_RANK];         // -1: free
-  const char *dimension[TENSOR_MAXIMUM_RANK]; // its name where free
-  enum manifest_fill fill;
-  double low, high;      // of uniform and integers; constant: low
-  const char *fill_file; // as written
+  const char *fill_text; // for people: "zeros"; NULL: by type and name
+  const char *fill_file; // as written; NULL: the values are made
 };
 struct manifest_size {
   const char *name;

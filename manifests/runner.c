@@ -3,8 +3,6 @@
 #include "manifests/runner.h"
 
 #include "base/nearest.h"
-#include "manifests/document.h"
-#include "manifests/expect.h"
 #include "manifests/source.h"
 #include "manifests/version.h"
 
@@ -15,18 +13,17 @@
 enum status manifest_predictor(const struct manifest *manifest, const struct predictor **ret_predictor,
                                struct error *err)
 {
-  char word[64], advice[160];
-  snprintf(word, sizeof word, "%s", manifest->framework);
-  struct nearest nearest;
-  nearest_start(&nearest, word);
-  for (size_t i = 0; predictors[i] != NULL; i++)
-    nearest_offer(&nearest, predictors[i]->name);
   *ret_predictor = predictor_find(manifest->framework);
   if (*ret_predictor != NULL)
     return STATUS_OK;
+  char advice[160];
+  struct nearest nearest;
+  nearest_start(&nearest, manifest->framework);
+  for (size_t i = 0; predictors[i] != NULL; i++)
+    nearest_offer(&nearest, predictors[i]->name);
   snprintf(advice, sizeof advice, "%s%sxsp check, which names all", nearest.best != NULL ? nearest.best : "",
            nearest.best != NULL ? ", or " : "");
-  return manifest_wrong(manifest, manifest->framework_line, STATUS_INPUT, advice, err, "there is no framework %.64s",
+  return manifest_wrong(manifest, manifest->framework_line, STATUS_INPUT, advice, err, "there is no framework %s",
                         manifest->framework);
 }
 
@@ -50,44 +47,12 @@ enum status manifest_check_library(const struct manifest *manifest, const struct
 
 // ---- for the runner --------------------------------------------------------------------------------------------------
 
-static struct fill_rule rule_of(const struct manifest_tensor *tensor)
+static const char *expectation_text(const struct expectation *expectation, struct arena *arena)
 {
-  switch (tensor->fill) {
-  case FILL_ZEROS:
-    return (struct fill_rule){RULE_CONSTANT, 0, 0};
-  case FILL_ONES:
-    return (struct fill_rule){RULE_CONSTANT, 1, 0};
-  case FILL_CONSTANT:
-    return (struct fill_rule){RULE_CONSTANT, tensor->low, 0};
-  case FILL_UNIFORM:
-    return (struct fill_rule){RULE_UNIFORM, tensor->low, tensor->high};
-  case FILL_INTEGERS:
-    return (struct fill_rule){RULE_INTEGERS, tensor->low, tensor->high};
-  case FILL_DEFAULT:
-  case FILL_FILE:
-    break;
-  }
-  return (struct fill_rule){RULE_DEFAULT, 0, 0};
-}
-
-static const char *expectation_of(const struct manifest *manifest, const struct manifest_tensor *tensor, bool is_output,
-                                  struct arena *arena)
-{
-  char where[512];
-  document_where(manifest->path, tensor->line, where, sizeof where);
-  struct expectation expectation = {
-      .is_output = is_output,
-      .where = where,
-      .info = {.name = tensor->name, .type = tensor->type, .rank = tensor->rank},
-      .has_shape = tensor->has_shape,
-      .fill = rule_of(tensor),
-  };
-  memcpy(expectation.info.shape, tensor->shape, sizeof tensor->shape);
-  memcpy(expectation.info.dimension_name, tensor->dimension, sizeof tensor->dimension);
   struct buf text;
-  buf_init(&text, 65536);
-  expectation_format(&expectation, &text);
-  const char *copy = text.failed ? NULL : arena_copy(arena, text.data, text.length);
+  buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  expectation_format(expectation, &text);
+  const char *copy = arena_copy(arena, text.data, text.length);
   buf_done(&text);
   return copy;
 }
@@ -96,57 +61,51 @@ const char *const *manifest_expectations(const struct manifest *manifest, struct
 {
   const char **texts = arena_alloc_array(arena, manifest->input_count + manifest->output_count + 1, sizeof *texts);
   size_t count = 0;
-  for (size_t i = 0; texts != NULL && i < manifest->input_count; i++)
-    texts[count++] = expectation_of(manifest, &manifest->inputs[i], false, arena);
-  for (size_t i = 0; texts != NULL && i < manifest->output_count; i++)
-    texts[count++] = expectation_of(manifest, &manifest->outputs[i], true, arena);
-  for (size_t i = 0; texts != NULL && i < count; i++)
-    if (texts[i] == NULL)
-      return NULL;
+  for (size_t i = 0; i < manifest->input_count; i++)
+    texts[count++] = expectation_text(&manifest->inputs[i].expectation, arena);
+  for (size_t i = 0; i < manifest->output_count; i++)
+    texts[count++] = expectation_text(&manifest->outputs[i].expectation, arena);
   return texts;
 }
 
-// Room for what is given and `more`, which begins with what is given.
-static const char **begin_list(const char *const *given, size_t more, struct arena *arena, size_t *ret_count)
+// NAME=VALUE lists, both NULL-terminated: what is given (may be NULL), then what only the manifest has.
+static const char *const *merge(const char *const *given, const char *const *own, struct arena *arena)
 {
-  *ret_count = 0;
-  while (given != NULL && given[*ret_count] != NULL)
-    ++*ret_count;
-  const char **list = arena_alloc_array(arena, *ret_count + more + 1, sizeof *list);
-  for (size_t i = 0; list != NULL && i < *ret_count; i++)
-    list[i] = given[i];
-  return list;
-}
-
-static bool gives(const char *const *list, size_t count, const char *name)
-{
-  size_t length = strlen(name);
-  for (size_t i = 0; i < count; i++)
-    if (strncmp(list[i], name, length) == 0 && list[i][length] == '=')
-      return true;
-  return false;
-}
-
-const char *const *manifest_inputs(const struct manifest *manifest, const char *const *given, struct arena *arena)
-{
-  size_t given_count;
-  const char **list = begin_list(given, manifest->input_count, arena, &given_count);
-  size_t count = given_count;
-  for (size_t i = 0; list != NULL && i < manifest->input_count; i++) {
-    const struct manifest_tensor *input = &manifest->inputs[i];
-    if (input->fill == FILL_FILE && !gives(list, given_count, input->name))
-      list[count++] = arena_format(arena, "%s=%s", input->name, manifest_relative(manifest, input->fill_file, arena));
+  size_t given_count = 0, own_count = 0, count = 0;
+  while (given != NULL && given[given_count] != NULL)
+    given_count++;
+  while (own[own_count] != NULL)
+    own_count++;
+  const char **list = arena_alloc_array(arena, given_count + own_count + 1, sizeof *list);
+  for (size_t i = 0; i < given_count; i++)
+    list[count++] = given[i];
+  for (size_t i = 0; i < own_count; i++) {
+    bool is_given = false;
+    for (size_t k = 0; k < given_count; k++)
+      is_given = is_given || strncmp(given[k], own[i], strcspn(own[i], "=") + 1) == 0;
+    if (!is_given)
+      list[count++] = own[i];
   }
   return list;
 }
 
+const char *const *manifest_inputs(const struct manifest *manifest, const char *const *given, struct arena *arena)
+{
+  const char **own = arena_alloc_array(arena, manifest->input_count + 1, sizeof *own);
+  size_t count = 0;
+  for (size_t i = 0; i < manifest->input_count; i++) {
+    const struct manifest_tensor *input = &manifest->inputs[i];
+    if (input->fill_file != NULL)
+      own[count++] = arena_format(arena, "%s=%s", input->expectation.info.name,
+                                  manifest_relative(manifest, input->fill_file, arena));
+  }
+  return merge(given, own, arena);
+}
+
 const char *const *manifest_dims(const struct manifest *manifest, const char *const *given, struct arena *arena)
 {
-  size_t given_count;
-  const char **list = begin_list(given, manifest->dim_count, arena, &given_count);
-  size_t count = given_count;
-  for (size_t i = 0; list != NULL && i < manifest->dim_count; i++)
-    if (!gives(list, given_count, manifest->dims[i].name))
-      list[count++] = arena_format(arena, "%s=%" PRId64, manifest->dims[i].name, manifest->dims[i].size);
-  return list;
+  const char **own = arena_alloc_array(arena, manifest->dim_count + 1, sizeof *own);
+  for (size_t i = 0; i < manifest->dim_count; i++)
+    own[i] = arena_format(arena, "%s=%" PRId64, manifest->dims[i].name, manifest->dims[i].size);
+  return merge(given, own, arena);
 }

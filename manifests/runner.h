@@ -14,7 +14,7 @@ enum status manifest_predictor(const struct manifest *manifest, const struct pre
 // STATUS_SYSTEM, with what was found where.
 enum status manifest_check_library(const struct manifest *manifest, const struct predictor *predictor,
                                    const char *library, struct probe_result *ret_result, struct error *err) MUST_CHECK;
-// For runner_options, NULL-terminated; NULL where memory is out. Those of `given` (the command line's) go before the manifest's.
+// For runner_options, NULL-terminated. Those of `given` (the command line's) go before the manifest's.
 const char *const *manifest_expectations(const struct manifest *manifest, struct arena *arena);
 const char *const *manifest_inputs(const struct manifest *manifest, const char *const *given, struct arena *arena);
 const char *const *manifest_dims(const struct manifest *manifest, const char *const *given, struct arena *arena);

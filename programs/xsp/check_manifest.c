@@ -84,29 +84,11 @@ static enum status check_one(const struct invocation *invocation, const char *pa
 
 // ---- printing --------------------------------------------------------------------------------------------------------
 
-static const char *fill_text(const struct manifest *manifest, const struct port *port, struct arena *arena)
+static const char *fill_text(const struct manifest *manifest, const struct port *port)
 {
-  for (size_t i = 0; i < manifest->input_count && !port->is_output; i++) {
-    const struct manifest_tensor *input = &manifest->inputs[i];
-    if (strcmp(input->name, port->name) != 0)
-      continue;
-    switch (input->fill) {
-    case FILL_ZEROS:
-      return "zeros";
-    case FILL_ONES:
-      return "ones";
-    case FILL_CONSTANT:
-      return arena_format(arena, "constant %g", input->low);
-    case FILL_UNIFORM:
-      return arena_format(arena, "uniform from %g to %g", input->low, input->high);
-    case FILL_INTEGERS:
-      return arena_format(arena, "integers from %.0f to %.0f", input->low, input->high);
-    case FILL_FILE:
-      return arena_format(arena, "file %s", input->fill_file);
-    case FILL_DEFAULT:
-      break;
-    }
-  }
+  for (size_t i = 0; i < manifest->input_count; i++)
+    if (strcmp(manifest->inputs[i].expectation.info.name, port->name) == 0 && manifest->inputs[i].fill_text != NULL)
+      return manifest->inputs[i].fill_text;
   return "by type and name";
 }
 
@@ -146,7 +128,7 @@ static void print_text(struct finding *finding, struct buf *out)
     put_line(out, port->is_output ? "output" : "input",
              arena_format(arena, "%s %s %s%s%s", port->name, port->type != NULL ? port->type : "(unknown type)",
                           port->shape != NULL ? port->shape : "(unknown shape)", port->is_output ? "" : ", filled ",
-                          port->is_output ? "" : fill_text(manifest, port, arena)));
+                          port->is_output ? "" : fill_text(manifest, port)));
   }
   if (manifest->output_count > 0 && !finding->predictor->tells_outputs)
     put_line(out, "outputs", arena_format(arena, "not checked: %s does not report them", manifest->framework));
@@ -164,7 +146,7 @@ static void print_ports(struct finding *finding, bool is_output, struct json_wri
     json_member_string(json, "type", port->type);
     json_member_string(json, "shape", port->shape);
     if (!is_output)
-      json_member_string(json, "fill", fill_text(&finding->manifest, port, &finding->arena));
+      json_member_string(json, "fill", fill_text(&finding->manifest, port));
     json_object_end(json);
   }
   json_array_end(json);
