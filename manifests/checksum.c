@@ -2,8 +2,9 @@
 // SHA-256 by libcrypto, with the processor's instructions. Uses libcrypto's older functions: the newer interface would
 // link all providers, 3.8 MB in a static program.
 #define OPENSSL_SUPPRESS_DEPRECATED
-#include "manifests/checksum.h"
+#include "manifests/model_files.h"
 
+#include "base/hex.h"
 #include "base/memory.h"
 
 #include <openssl/sha.h>
@@ -32,8 +33,7 @@ void checksum_finish(struct checksum *checksum, char hex[CHECKSUM_TEXT_SIZE])
 {
   unsigned char digest[SHA256_DIGEST_LENGTH];
   SHA256_Final(digest, &checksum->context);
-  for (size_t i = 0; i < sizeof digest; i++)
-    snprintf(hex + 2 * i, 3, "%02x", digest[i]);
+  *hex_encode(hex, digest, sizeof digest) = 0;
   free(checksum);
 }
 

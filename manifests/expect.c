@@ -65,7 +65,7 @@ bool expectation_parse(const char *text, struct arena *arena, struct expectation
 {
   char *fields[PROTOCOL_FIELDS];
   char *copy = arena_copy(arena, text, strlen(text));
-  if (copy == NULL || protocol_parse(copy, fields) != 8)
+  if (protocol_parse(copy, fields) != 8)
     return false;
   long type = strtol(fields[3], NULL, 10), fill = strtol(fields[5], NULL, 10);
   if (fill < RULE_DEFAULT || fill > RULE_INTEGERS || type < 0 || type >= TENSOR_TYPES)

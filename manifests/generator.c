@@ -4,7 +4,6 @@
 #include "manifests/source.h"
 
 #include "base/folder.h"
-#include "manifests/generator_process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,6 +28,11 @@ struct place { // of one model in the cache
 
 // ---- folders ---------------------------------------------------------------------------------------------------------
 
+static enum status no_place(const char *path, struct error *err)
+{
+  return error_set_errno(err, STATUS_SYSTEM, "no place for made models", path, "XSP_MODEL_CACHE=FOLDER");
+}
+
 static enum status cache_folder(struct arena *arena, const char **ret_folder, struct error *err)
 {
   const char *own = getenv("XSP_MODEL_CACHE"), *shared = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -49,15 +53,11 @@ static enum status cache_folder(struct arena *arena, const char **ret_folder, st
 
 static enum status make_folders(const char *path, struct arena *arena, struct error *err)
 {
-  char *each = arena_copy(arena, path, strlen(path));
-  for (char *at = each + 1; at != NULL;) {
-    at = strchr(at, '/');
-    if (at != NULL)
-      *at = 0;
+  for (size_t length = 1; path[length - 1] != 0; length++) {
+    length += strcspn(path + length, "/");
+    const char *each = arena_copy(arena, path, length);
     if (mkdir(each, 0777) != 0 && errno != EEXIST)
-      return error_set_errno(err, STATUS_SYSTEM, "no place for made models", each, "XSP_MODEL_CACHE=FOLDER");
-    if (at != NULL)
-      *at++ = '/';
+      return no_place(each, err);
   }
   return STATUS_OK;
 }
@@ -70,10 +70,10 @@ enum status manifest_script(const struct manifest *manifest, const char *script,
   char real[PATH_MAX], folder[PATH_MAX];
   const char *path = manifest_relative(manifest, script, arena);
   const char *parent = manifest_relative(manifest, ".", arena);
-  if (path == NULL || realpath(path, real) == NULL)
+  if (realpath(path, real) == NULL)
     return manifest_wrong(manifest, manifest->source_line, STATUS_INPUT, "a path from the manifest's folder", err,
                           "cannot read %s: %m", script);
-  size_t length = parent != NULL && realpath(parent, folder) != NULL ? strlen(folder) : 0;
+  size_t length = realpath(parent, folder) != NULL ? strlen(folder) : 0;
   if (length == 0 || strncmp(real, folder, length) != 0 || (length > 1 && real[length] != '/'))
     return manifest_wrong(manifest, manifest->source_line, STATUS_INPUT, "a copy of it there", err,
                           "%s is outside of the manifest's folder (%s), and scripts must be in it", script, real);
@@ -130,7 +130,7 @@ static enum status lock_place(const struct place *place, message_fn message, int
   for (bool is_announced = message == NULL;;) {
     int fd = open(place->lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0)
-      return error_set_errno(err, STATUS_SYSTEM, "no place for made models", place->lock, "XSP_MODEL_CACHE=FOLDER");
+      return no_place(place->lock, err);
     if (!is_announced && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       message("xsp: waiting for another xsp that makes %s", basename(place->folder));
       is_announced = true;
@@ -138,8 +138,7 @@ static enum status lock_place(const struct place *place, message_fn message, int
     struct stat held;
     bool is_locked = flock(fd, LOCK_EX) == 0;
     if (!is_locked && errno != EINTR) { // a file system without locks
-      enum status status =
-          error_set_errno(err, STATUS_SYSTEM, "no place for made models", place->lock, "XSP_MODEL_CACHE=FOLDER");
+      enum status status = no_place(place->lock, err);
       close(fd);
       return status;
     }
@@ -163,7 +162,7 @@ static enum status run_generator(const struct manifest *manifest, const char *sc
   arguments[count++] = arena_format(arena, "%s/%s", place->making, manifest->produces);
   folder_remove_tree(place->making); // of one that was killed
   if (mkdir(place->making, 0777) != 0)
-    return error_set_errno(err, STATUS_SYSTEM, "no place for made models", place->making, "XSP_MODEL_CACHE=FOLDER");
+    return no_place(place->making, err);
   XSP_TRY(manifest_run_python(manifest, arguments, message, err));
   if (access(arguments[count - 1], R_OK) != 0)
     return manifest_wrong(manifest, manifest->source_line, STATUS_SYSTEM, "the script by hand", err,

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A generator's process; see generator_process.h. It has a process group of its own and ends with xsp, however xsp
+// A generator's process; see source.h. It has a process group of its own and ends with xsp, however xsp
 // ends.
-#include "manifests/generator_process.h"
+#include "manifests/source.h"
 
+#include "base/clock.h"
 #include "base/python.h"
+#include "base/slice.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,12 +17,11 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define ARGUMENTS_MAXIMUM (MANIFEST_LIST_MAXIMUM + 8)
 #define LOOK_EVERY_MS 100
-#define REPORT_EVERY_S 10
+#define REPORT_EVERY_NS UINT64_C(10000000000)
 #define TAIL_BYTES 4096 // of the end of what it wrote
 
 static const int held_signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -85,13 +86,6 @@ static void child_main(const char *const *arguments, int output, pid_t parent)
   _exit(127);
 }
 
-static double now_s(void)
-{
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
 struct output_tail { // the end of what the script wrote
   char bytes[TAIL_BYTES];
   size_t length;
@@ -100,27 +94,13 @@ struct output_tail { // the end of what the script wrote
 // False at its end.
 static bool read_output(int fd, struct output_tail *tail)
 {
-  if (tail->length > TAIL_BYTES / 2) {
-    size_t cut = tail->length - TAIL_BYTES / 2;
-    memmove(tail->bytes, tail->bytes + cut, tail->length - cut);
-    tail->length -= cut;
-  }
+  size_t cut = tail->length > TAIL_BYTES / 2 ? tail->length - TAIL_BYTES / 2 : 0;
+  tail->length -= cut;
+  memmove(tail->bytes, tail->bytes + cut, tail->length);
   ssize_t got = read(fd, tail->bytes + tail->length, TAIL_BYTES - tail->length);
   if (got > 0)
     tail->length += (size_t)got;
   return got > 0 || (got < 0 && (errno == EINTR || errno == EAGAIN));
-}
-
-// The last line with anything in it.
-static void last_line(const struct output_tail *tail, char *line, size_t size)
-{
-  size_t end = tail->length;
-  while (end > 0 && strchr(" \t\r\n", tail->bytes[end - 1]) != NULL)
-    end--;
-  size_t start = end;
-  while (start > 0 && tail->bytes[start - 1] != '\n')
-    start--;
-  snprintf(line, size, "%.*s", (int)(end - start), tail->bytes + start);
 }
 
 // Ended, though not yet reaped: its number is still that of its group.
@@ -133,7 +113,7 @@ static bool is_over(pid_t child)
 // Until it has ended, or a signal came. What it started ends with it: the model is made.
 static int wait_for(pid_t child, int fd, const struct manifest *manifest, message_fn message, struct output_tail *tail)
 {
-  double started = now_s(), reported = started;
+  uint64_t started_ns = clock_now_ns(CLOCK_MONOTONIC), reported_ns = started_ns;
   int how = 0;
   bool is_open = true, has_ended = false;
   while (!has_ended) {
@@ -143,9 +123,10 @@ static int wait_for(pid_t child, int fd, const struct manifest *manifest, messag
     has_ended = is_over(child);
     if (caught != 0 || has_ended)
       kill(-child, SIGKILL);
-    if (message != NULL && now_s() - reported >= REPORT_EVERY_S) {
-      reported = now_s();
-      message("xsp: making %s, for %.0f s so far", manifest->name, reported - started);
+    uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
+    if (message != NULL && now_ns - reported_ns >= REPORT_EVERY_NS) {
+      reported_ns = now_ns;
+      message("xsp: making %s, for %.0f s so far", manifest->name, (double)(now_ns - started_ns) / 1e9);
     }
   }
   while (waitpid(child, &how, 0) < 0 && errno == EINTR)
@@ -159,8 +140,10 @@ static int wait_for(pid_t child, int fd, const struct manifest *manifest, messag
 static enum status explain(const struct manifest *manifest, const char *const *arguments, int how,
                            const struct output_tail *tail, struct error *err)
 {
-  char line[300], end[64], advice[256];
-  last_line(tail, line, sizeof line);
+  char end[64], advice[256];
+  struct slice rest = slice_trim((struct slice){tail->bytes, tail->length}), part, line = {0};
+  while (slice_cut(&rest, '\n', &part))
+    line = part; // the last one
   if (WIFSIGNALED(how))
     snprintf(end, sizeof end, "signal %d (%s)", WTERMSIG(how), strsignal(WTERMSIG(how)));
   else
@@ -170,8 +153,9 @@ static enum status explain(const struct manifest *manifest, const char *const *a
     used += (size_t)snprintf(advice + used, sizeof advice - used, " %s", arguments[i]);
   if (used < sizeof advice)
     snprintf(advice + used, sizeof advice - used, " /tmp/%s", manifest->produces);
-  return manifest_wrong(manifest, manifest->source_line, STATUS_SYSTEM, advice, err, "%s failed with %s%s%s",
-                        manifest->generator, end, line[0] != 0 ? "; its last line: " : "", line);
+  return manifest_wrong(manifest, manifest->source_line, STATUS_SYSTEM, advice, err, "%s failed with %s%s%.*s",
+                        manifest->generator, end, line.length > 0 ? "; its last line: " : "", (int)line.length,
+                        line.data);
 }
 
 enum status manifest_run_python(const struct manifest *manifest, const char *const *arguments, message_fn message,

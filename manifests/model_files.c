@@ -23,8 +23,9 @@ struct finding {
   bool has_too_many;
 };
 
-static void add(struct finding *finding, const char *name, size_t length)
+static void add(void *context, const char *name, size_t length)
 {
+  struct finding *finding = context;
   finding->has_too_many = finding->has_too_many || finding->names.count == FILES_MAXIMUM;
   if (finding->has_too_many)
     return;
@@ -33,16 +34,11 @@ static void add(struct finding *finding, const char *name, size_t length)
 
 // ---- what belongs to a file ------------------------------------------------------------------------------------------
 
-static void add_visited(void *context, const char *name, size_t length)
-{
-  add(context, name, length);
-}
-
 static void add_belonging(struct finding *finding, const char *path)
 {
   const struct predictor *predictor = predictor_for_file(path);
   if (predictor != NULL && predictor->visit_files != NULL)
-    predictor->visit_files(path, add_visited, finding);
+    predictor->visit_files(path, add, finding);
 }
 
 // ---- a folder --------------------------------------------------------------------------------------------------------
@@ -51,7 +47,7 @@ static void add_belonging(struct finding *finding, const char *path)
 static enum status add_folder(struct finding *finding, const char *path, struct error *err)
 {
   char *const roots[] = {arena_copy(finding->arena, path, strlen(path)), NULL};
-  FTS *walk = roots[0] != NULL ? fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL) : NULL;
+  FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL);
   if (walk == NULL)
     return error_set_errno(err, STATUS_INPUT, "cannot read the model", path, "another path");
   size_t root_length = strlen(roots[0]);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Python packages by their metadata (NAME-VERSION.dist-info/METADATA): found and read, never imported.
 #include "base/python.h"
+#include "base/slice.h"
 #include "manifests/source.h"
 #include "manifests/version.h"
 
@@ -78,11 +79,10 @@ static bool visit(void *context, const char *folder)
   bool found = false;
   for (struct dirent *entry; directory != NULL && !found && (entry = readdir(directory)) != NULL;)
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && !found; i++) {
-      size_t length = strlen(entry->d_name), ending = strlen(kinds[i].ending);
-      if (length <= ending || strcmp(entry->d_name + length - ending, kinds[i].ending) != 0)
+      if (!text_ends_with(entry->d_name, kinds[i].ending))
         continue;
       char normal[NAME_SIZE], path[PATH_MAX];
-      normalise(entry->d_name, length - ending, normal);
+      normalise(entry->d_name, strlen(entry->d_name) - strlen(kinds[i].ending), normal);
       if (strncmp(normal, search->name, strlen(search->name)) != 0) // cheap: the metadata decides
         continue;
       snprintf(path, sizeof path, "%s/%s/%s", folder, entry->d_name, kinds[i].file);
@@ -92,7 +92,7 @@ static bool visit(void *context, const char *folder)
     closedir(directory);
   if (found)
     search->found->folder = arena_copy(search->arena, folder, strlen(folder));
-  return found && search->found->folder != NULL;
+  return found;
 }
 
 enum status package_find(const struct manifest *manifest, unsigned line, const char *requirement, struct arena *arena,
@@ -103,10 +103,8 @@ enum status package_find(const struct manifest *manifest, unsigned line, const c
   const char *constraint = "";
   size_t length = version_split_requirement(requirement, &constraint);
   normalise(requirement, length, search.name);
-  char advice[256];
-  bool needs_quotes = strpbrk(requirement, "<>!~, ") != NULL;
-  snprintf(advice, sizeof advice, "pip install %s%.200s%s", needs_quotes ? "'" : "", requirement,
-           needs_quotes ? "'" : "");
+  const char *quote = strpbrk(requirement, "<>!~, ") != NULL ? "'" : "";
+  const char *advice = arena_format(arena, "pip install %s%s%s", quote, requirement, quote);
   if (!python_visit(visit, NULL, &search))
     return manifest_wrong(manifest, line, STATUS_SYSTEM, advice, err,
                           "the package %.*s is not in the active Python environment", (int)length, requirement);

@@ -2,7 +2,6 @@
 // From a manifest to the model's files; see source.h. Generators are in generator.c.
 #include "manifests/source.h"
 
-#include "base/buf.h"
 #include "base/debug.h"
 
 #include <stdio.h>
@@ -22,7 +21,7 @@ static enum status find_path(const struct manifest *manifest, struct arena *aren
                              struct error *err)
 {
   char *path = arena_format(arena, "%s", manifest_relative(manifest, manifest->model_path, arena));
-  for (size_t length = path != NULL ? strlen(path) : 0; length > 1 && path[length - 1] == '/';)
+  for (size_t length = strlen(path); length > 1 && path[length - 1] == '/';)
     path[--length] = 0; // a folder's name is its last part
   model->path = path;
   model->source = arena_format(arena, "path %s", manifest->model_path);
@@ -38,14 +37,13 @@ static enum status find_in_package(const struct manifest *manifest, struct arena
 {
   struct python_package package;
   XSP_TRY(package_find(manifest, manifest->source_line, manifest->package, arena, &package, err));
+  const char *name = arena_copy(arena, manifest->package, strcspn(manifest->package, "<>=!~ "));
   model->path = arena_format(arena, "%s/%s", package.folder, manifest->file);
-  model->source = arena_format(arena, "package %.*s %s: %s", (int)strcspn(manifest->package, "<>=!~ "),
-                               manifest->package, package.version, manifest->file);
-  if (model->path != NULL && access(model->path, R_OK) != 0)
+  model->source = arena_format(arena, "package %s %s: %s", name, package.version, manifest->file);
+  if (access(model->path, R_OK) != 0)
     return manifest_wrong(manifest, manifest->source_line, STATUS_INPUT,
-                          "another file, or another version of the package", err, "%.*s %s in %s has no file %s",
-                          (int)strcspn(manifest->package, "<>=!~ "), manifest->package, package.version, package.folder,
-                          manifest->file);
+                          "another file, or another version of the package", err, "%s %s in %s has no file %s", name,
+                          package.version, package.folder, manifest->file);
   return STATUS_OK;
 }
 
@@ -53,13 +51,9 @@ static enum status find_generated(const struct manifest *manifest, message_fn me
                                   struct manifest_model *model, struct error *err)
 {
   XSP_TRY(generator_make(manifest, message, arena, &model->path, &model->was_made, err));
-  struct buf text;
-  buf_init(&text, 4096);
-  buf_format(&text, "generator %s", manifest->generator);
+  model->source = arena_format(arena, "generator %s", manifest->generator);
   for (size_t i = 0; i < manifest->arguments.count; i++)
-    buf_format(&text, " %s", manifest->arguments.items[i]);
-  model->source = arena_copy(arena, text.data, text.length);
-  buf_done(&text);
+    model->source = arena_format(arena, "%s %s", model->source, manifest->arguments.items[i]);
   return STATUS_OK;
 }
 

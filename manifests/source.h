@@ -42,5 +42,12 @@ enum status manifest_script(const struct manifest *manifest, const char *script,
                             const char **ret_path, struct error *err) MUST_CHECK;
 enum status generator_make(const struct manifest *manifest, message_fn message, struct arena *arena,
                            const char **ret_path, bool *ret_was_made, struct error *err) MUST_CHECK;
+// Runs a generator's script in the active Python environment, one at a time. `arguments` begins with the script and ends with
+// NULL; its last is where the result goes. SIGINT, SIGTERM and SIGHUP end the script, and are held until
+// manifest_run_end. Errors: STATUS_SYSTEM, with the script's last line.
+enum status manifest_run_python(const struct manifest *manifest, const char *const *arguments, message_fn message,
+                                struct error *err) MUST_CHECK;
+// Gives the signals back; one that came is raised again. Safe where nothing ran.
+void manifest_run_end(void);
 
 #endif
