@@ -7,7 +7,7 @@
 #include "frameworks/frameworks.h"
 #include "programs/runner/arguments.h"
 #include "programs/runner/inputs.h"
-#include "programs/runner/placement.h"
+#include "programs/runner/process.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a list of CPUs and binds to it. Used by the runner, and by `xsp profile` to measure the same CPUs' peaks.
-#include "programs/runner/affinity.h"
+#include "programs/runner/process.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -5,6 +5,7 @@
 #include "format/level.h"
 #include "manifests/expect.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,12 +18,10 @@ static enum status wrong(const char *option, const char *value, const char *why,
 
 static bool read_number(const char *text, uint64_t maximum, uint64_t *ret_value)
 {
-  if (text[0] < '0' || text[0] > '9')
-    return false;
   char *end = NULL;
   errno = 0;
   *ret_value = strtoull(text, &end, 10);
-  return errno == 0 && *end == 0 && *ret_value <= maximum;
+  return isdigit((unsigned char)text[0]) && errno == 0 && *end == 0 && *ret_value <= maximum;
 }
 
 // "NAME=VALUE", cut at the first equals sign.
@@ -33,38 +32,6 @@ static const char *split(const char *text, struct arena *arena, const char **ret
     return NULL;
   *ret_value = equals + 1;
   return arena_copy(arena, text, (size_t)(equals - text));
-}
-
-static enum status add_input(const char *value, struct arena *arena, struct runner_arguments *arguments,
-                             struct error *err)
-{
-  struct named_file *input = &arguments->inputs[arguments->input_count];
-  if ((input->name = split(value, arena, &input->path)) == NULL)
-    return wrong("--input", value, "expected NAME=FILE.npy", err);
-  arguments->input_count++;
-  return STATUS_OK;
-}
-
-static enum status add_dim(const char *value, struct arena *arena, struct runner_arguments *arguments,
-                           struct error *err)
-{
-  struct named_size *dim = &arguments->dims[arguments->dim_count];
-  const char *text = NULL;
-  uint64_t number = 0;
-  if ((dim->name = split(value, arena, &text)) == NULL || !read_number(text, INT32_MAX, &number))
-    return wrong("--dim", value, "expected NAME=NUMBER", err);
-  dim->size = (int64_t)number;
-  arguments->dim_count++;
-  return STATUS_OK;
-}
-
-static enum status add_expectation(const char *value, struct arena *arena, struct runner_arguments *arguments,
-                                   struct error *err)
-{
-  if (!expectation_parse(value, arena, &arguments->expectations[arguments->expectation_count]))
-    return wrong("--expect", value, "malformed", err);
-  arguments->expectation_count++;
-  return STATUS_OK;
 }
 
 static enum status set_option(const char *option, const char *value, struct arena *arena,
@@ -86,13 +53,22 @@ static enum status set_option(const char *option, const char *value, struct aren
       return STATUS_OK;
     }
   uint64_t number = 0;
-  if (strcmp(option, "--input") == 0)
-    return add_input(value, arena, arguments, err);
-  if (strcmp(option, "--dim") == 0)
-    return add_dim(value, arena, arguments, err);
-  if (strcmp(option, "--expect") == 0)
-    return add_expectation(value, arena, arguments, err);
-  if (strcmp(option, "--levels") == 0) {
+  const char *text = NULL;
+  if (strcmp(option, "--input") == 0) {
+    struct named_file *input = &arguments->inputs[arguments->input_count++];
+    input->name = split(value, arena, &input->path);
+    return input->name != NULL ? STATUS_OK : wrong(option, value, "expected NAME=FILE.npy", err);
+  }
+  if (strcmp(option, "--dim") == 0) {
+    struct named_size *dim = &arguments->dims[arguments->dim_count++];
+    dim->name = split(value, arena, &text);
+    if (dim->name == NULL || !read_number(text, INT32_MAX, &number))
+      return wrong(option, value, "expected NAME=NUMBER", err);
+    dim->size = (int64_t)number;
+  } else if (strcmp(option, "--expect") == 0) {
+    if (!expectation_parse(value, arena, &arguments->expectations[arguments->expectation_count++]))
+      return wrong(option, value, "malformed", err);
+  } else if (strcmp(option, "--levels") == 0) {
     struct level_set levels;
     if (!level_set_parse(value, strlen(value), &levels))
       return wrong(option, value, "no level set", err);

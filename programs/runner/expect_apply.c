@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares the opened model with its manifest; see manifests/expect.h. In the runner only.
-#include "programs/runner/expect_apply.h"
-
 #include "programs/runner/inputs.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+static const char misfit[] = "the manifest does not fit the model";
 
 static void list_names(const struct tensor_info *infos, size_t count, char *text, size_t size)
 {
@@ -15,31 +15,24 @@ static void list_names(const struct tensor_info *infos, size_t count, char *text
     used += (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "", infos[i].name);
 }
 
-static enum status wrong(const struct expectation *expectation, const char *advice, struct error *err, const char *why)
-{
-  return error_set(err, STATUS_INPUT, "the manifest does not fit the model", expectation->where, advice, "%s", why);
-}
-
 static enum status compare_shape(struct tensor_info *info, const struct expectation *expectation, const char *what,
                                  struct error *err)
 {
   const struct tensor_info *wanted = &expectation->info;
-  char why[512], model[EXPECTATION_SHAPE_SIZE], advice[EXPECTATION_SHAPE_SIZE + 32];
+  char model[EXPECTATION_SHAPE_SIZE], advice[EXPECTATION_SHAPE_SIZE + 32];
   expectation_shape(info, model, sizeof model);
   snprintf(advice, sizeof advice, "shape: [%s]", model);
-  if (info->rank != wanted->rank) {
-    snprintf(why, sizeof why, "%s %.100s has %u dimensions in the model, %u here", what, info->name, info->rank,
-             wanted->rank);
-    return wrong(expectation, advice, err, why);
-  }
+  if (info->rank != wanted->rank)
+    return error_set(err, STATUS_INPUT, misfit, expectation->where, advice,
+                     "%s %.100s has %u dimensions in the model, %u here", what, info->name, info->rank, wanted->rank);
   for (unsigned i = 0; i < info->rank; i++) {
     if (info->shape[i] < 0 || info->shape[i] == wanted->shape[i])
       continue;
     char here[64];
     snprintf(here, sizeof here, "%" PRId64, wanted->shape[i]);
-    snprintf(why, sizeof why, "dimension %u of %s %.100s is %" PRId64 " in the model, here it is %.64s", i, what,
-             info->name, info->shape[i], wanted->shape[i] < 0 ? wanted->dimension_name[i] : here);
-    return wrong(expectation, advice, err, why);
+    return error_set(err, STATUS_INPUT, misfit, expectation->where, advice,
+                     "dimension %u of %s %.100s is %" PRId64 " in the model, here it is %s", i, what, info->name,
+                     info->shape[i], wanted->shape[i] < 0 ? wanted->dimension_name[i] : here);
   }
   for (unsigned i = 0; i < info->rank; i++)
     if (info->shape[i] < 0) {
@@ -54,20 +47,20 @@ static enum status compare(struct tensor_info *infos, size_t count, const struct
 {
   const char *what = expectation->is_output ? "output" : "input";
   const struct tensor_info *wanted = &expectation->info;
-  char why[512], advice[256];
+  char advice[256];
   size_t at = 0;
   while (at < count && strcmp(infos[at].name, wanted->name) != 0)
     at++;
   if (at == count) {
     list_names(infos, count, advice, sizeof advice);
-    snprintf(why, sizeof why, "the model has no %s %.100s", what, wanted->name);
-    return wrong(expectation, advice, err, why);
+    return error_set(err, STATUS_INPUT, misfit, expectation->where, advice, "the model has no %s %s", what,
+                     wanted->name);
   }
   if (wanted->type != 0 && infos[at].type != 0 && infos[at].type != wanted->type) {
     snprintf(advice, sizeof advice, "type: %s", tensor_type_facts(infos[at].type)->name);
-    snprintf(why, sizeof why, "%s %.100s is of type %s in the model, here it is %s", what, wanted->name,
-             tensor_type_facts(infos[at].type)->name, tensor_type_facts(wanted->type)->name);
-    return wrong(expectation, advice, err, why);
+    return error_set(err, STATUS_INPUT, misfit, expectation->where, advice,
+                     "%s %.100s is of type %s in the model, here it is %s", what, wanted->name,
+                     tensor_type_facts(infos[at].type)->name, tensor_type_facts(wanted->type)->name);
   }
   return expectation->has_shape && !infos[at].has_no_shape ? compare_shape(&infos[at], expectation, what, err)
                                                            : STATUS_OK;
@@ -82,7 +75,7 @@ static enum status check_fill(const struct predictor_model *model, const struct 
     const char *why =
         strcmp(info->name, expectation->info.name) == 0 ? fill_rule_problem(&expectation->fill, info->type) : NULL;
     if (why != NULL)
-      return wrong(expectation, "another fill", err, why);
+      return error_set(err, STATUS_INPUT, misfit, expectation->where, "another fill", "%s", why);
   }
   return STATUS_OK;
 }
@@ -100,11 +93,12 @@ static enum status check_listed(const struct predictor_model *model, const struc
     for (size_t k = 0; k < count; k++)
       is_listed =
           is_listed || (!expectations[k].is_output && strcmp(expectations[k].info.name, model->inputs[i].name) == 0);
-    char why[512], advice[160];
-    snprintf(why, sizeof why, "the model has an input %.100s that the manifest does not list", model->inputs[i].name);
+    if (is_listed)
+      continue;
+    char advice[160];
     snprintf(advice, sizeof advice, "- name: %.100s below inputs", model->inputs[i].name);
-    if (!is_listed)
-      return wrong(some, advice, err, why);
+    return error_set(err, STATUS_INPUT, misfit, some->where, advice,
+                     "the model has an input %.100s that the manifest does not list", model->inputs[i].name);
   }
   return STATUS_OK;
 }

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // A manifest's inputs against a model's, across the text that xsp hands to the runner; and values by rule.
-#include "manifests/expect.h"
-#include "programs/runner/expect_apply.h"
-
 #include "programs/runner/inputs.h"
 
 #include <setjmp.h>

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values for inputs that were not given. Deterministic: integer arithmetic from the seed and the input's name only, so that two
 // level sets, two runs and two machines compute the same. Ranges must be valid for what the input's name suggests.
-#include "programs/runner/fill.h"
-
 #include "programs/runner/inputs.h"
 
-#include <ctype.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -31,19 +28,6 @@ static uint64_t hash_name(const char *name)
   return hash;
 }
 
-static bool name_has(const char *name, const char *part)
-{
-  size_t length = strlen(part);
-  for (; *name != 0; name++) {
-    size_t i = 0;
-    while (i < length && tolower((unsigned char)name[i]) == part[i])
-      i++;
-    if (i == length)
-      return true;
-  }
-  return false;
-}
-
 enum meaning {
   MEANING_MASK,
   MEANING_SEGMENT,
@@ -65,7 +49,7 @@ static enum meaning meaning_of(const char *name)
   if (strcmp(name, "sr") == 0)
     return MEANING_RATE;
   for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
-    if (name_has(name, table[i].part))
+    if (strcasestr(name, table[i].part) != NULL)
       return table[i].meaning;
   return MEANING_NONE;
 }
@@ -126,33 +110,7 @@ static void put_integer(char *at, enum tensor_type type, uint64_t value)
   memcpy(at, &value, tensor_type_facts(type)->bytes); // little-endian: the low bytes are the value
 }
 
-static bool is_floating(enum tensor_type type)
-{
-  return type == TENSOR_FLOAT || type == TENSOR_DOUBLE || type == TENSOR_FLOAT16 || type == TENSOR_BFLOAT16;
-}
-
-static void put_float(char *at, enum tensor_type type, double wide)
-{
-  float value = (float)wide;
-  uint16_t half = type == TENSOR_FLOAT16 ? float16_of(value) : bfloat16_of(value);
-  const void *source = type == TENSOR_FLOAT    ? (const void *)&value
-                       : type == TENSOR_DOUBLE ? (const void *)&wide
-                                               : (const void *)&half;
-  memcpy(at, source, tensor_type_facts(type)->bytes);
-}
-
-// ---- by a rule -------------------------------------------------------------------------------------------------------
-
-static bool integer_range(enum tensor_type type, double *ret_low, double *ret_high)
-{
-  unsigned bits = tensor_type_facts(type)->bytes * 8;
-  bool has_sign = type == TENSOR_INT8 || type == TENSOR_INT16 || type == TENSOR_INT32 || type == TENSOR_INT64;
-  *ret_low = has_sign ? -ldexp(1, (int)bits - 1) : 0;
-  *ret_high = type == TENSOR_BOOL ? 1 : ldexp(1, (int)bits - has_sign) - 1;
-  return type != TENSOR_STRING && !is_floating(type);
-}
-
-// The largest number of a floating type; 0: it is none.
+// The largest number of a floating type; 0: not a floating type.
 static double floating_most(enum tensor_type type)
 {
   switch (type) {
@@ -169,24 +127,35 @@ static double floating_most(enum tensor_type type)
   }
 }
 
+static void put_float(char *at, enum tensor_type type, double wide)
+{
+  float value = (float)wide;
+  uint16_t half = type == TENSOR_FLOAT16 ? float16_of(value) : bfloat16_of(value);
+  const void *source = type == TENSOR_FLOAT    ? (const void *)&value
+                       : type == TENSOR_DOUBLE ? (const void *)&wide
+                                               : (const void *)&half;
+  memcpy(at, source, tensor_type_facts(type)->bytes);
+}
+
+// ---- by a rule -------------------------------------------------------------------------------------------------------
+
 const char *fill_rule_problem(const struct fill_rule *rule, enum tensor_type type)
 {
   static const char cannot_hold[] = "the type of this input cannot hold the values of its fill";
-  double least, most, high = rule->kind == RULE_CONSTANT ? rule->low : rule->high;
+  const struct tensor_type_facts *facts = tensor_type_facts(type);
+  double most = floating_most(type), high = rule->kind == RULE_CONSTANT ? rule->low : rule->high;
   if (rule->kind == RULE_DEFAULT)
     return NULL;
   if (type == TENSOR_STRING)
     return "texts cannot be filled with numbers";
-  if (!integer_range(type, &least, &most)) {
-    most = floating_most(type);
+  if (most > 0)
     return rule->low < -most || high > most || !isfinite(high - rule->low) ? cannot_hold : NULL;
-  }
   if (rule->kind == RULE_UNIFORM)
     return "uniform is for floating types; integers: [LOW, HIGH] is for this one";
-  if (rule->low < least || high > most || high >= (type == TENSOR_INT64 ? 0x1p63 : 0x1p64) ||
-      rule->low != floor(rule->low))
-    return cannot_hold;
-  return NULL;
+  bool has_sign = facts->kind == 'i';
+  double end = type == TENSOR_BOOL ? 2 : ldexp(1, (int)facts->bytes * 8 - has_sign); // the first that is too large
+  bool fits = rule->low >= (has_sign ? -end : 0) && high < end && rule->low == floor(rule->low);
+  return fits ? NULL : cannot_hold;
 }
 
 static double rule_value(const struct fill_rule *rule, uint64_t *state)
@@ -200,47 +169,36 @@ static double rule_value(const struct fill_rule *rule, uint64_t *state)
   return rule->low + (rule->high - rule->low) * ((double)(next_random(state) >> 11) * 0x1p-53);
 }
 
-static void fill_by_rule(struct tensor *tensor, const struct fill_rule *rule, uint64_t state)
+// The value of the `element`-th item, by name and type.
+static void put_default(char *at, const struct tensor *tensor, enum meaning meaning, size_t element, uint64_t *state)
 {
+  static const char text[] = "text", *const pointer = text;
   enum tensor_type type = tensor->info->type;
-  unsigned bytes = tensor_type_facts(type)->bytes;
-  char *at = tensor->data;
-  for (size_t i = 0, count = tensor->size_bytes / bytes; i < count; i++, at += bytes) {
-    double value = rule_value(rule, &state);
-    if (is_floating(type))
-      put_float(at, type, value);
-    else
-      put_integer(at, type, value < 0 ? (uint64_t)(int64_t)value : (uint64_t)value);
-  }
-}
-
-// ---- by name and type ------------------------------------------------------------------------------------------------
-
-static void fill_by_name(struct tensor *tensor, uint64_t state)
-{
-  enum tensor_type type = tensor->info->type;
-  enum meaning meaning = meaning_of(tensor->info->name);
-  unsigned bytes = tensor_type_facts(type)->bytes;
-  int64_t last = tensor->info->rank > 0 ? tensor->shape[tensor->info->rank - 1] : 1;
-  char *at = tensor->data;
-  for (size_t i = 0, count = tensor->size_bytes / bytes; i < count; i++, at += bytes) {
-    if (type == TENSOR_STRING) {
-      static const char text[] = "text";
-      const char *pointer = text;
-      memcpy(at, &pointer, sizeof pointer);
-    } else if (is_floating(type)) {
-      put_float(at, type, meaning == MEANING_MASK ? 1 : (double)random_float(&state));
-    } else {
-      put_integer(at, type, integer_value(meaning, type, i, last, &state));
-    }
-  }
+  unsigned rank = tensor->info->rank;
+  if (type == TENSOR_STRING)
+    memcpy(at, &pointer, sizeof pointer);
+  else if (floating_most(type) > 0)
+    put_float(at, type, meaning == MEANING_MASK ? 1 : (double)random_float(state));
+  else
+    put_integer(at, type, integer_value(meaning, type, element, rank > 0 ? tensor->shape[rank - 1] : 1, state));
 }
 
 void tensor_fill(struct tensor *tensor, const struct fill_rule *rule, uint64_t seed)
 {
+  enum tensor_type type = tensor->info->type;
+  enum meaning meaning = meaning_of(tensor->info->name);
+  unsigned bytes = tensor_type_facts(type)->bytes;
   uint64_t state = seed ^ hash_name(tensor->info->name);
-  if (rule->kind == RULE_DEFAULT)
-    fill_by_name(tensor, state);
-  else
-    fill_by_rule(tensor, rule, state);
+  char *at = tensor->data;
+  for (size_t i = 0, count = tensor->size_bytes / bytes; i < count; i++, at += bytes) {
+    if (rule->kind == RULE_DEFAULT) {
+      put_default(at, tensor, meaning, i, &state);
+      continue;
+    }
+    double value = rule_value(rule, &state);
+    if (floating_most(type) > 0)
+      put_float(at, type, value);
+    else
+      put_integer(at, type, value < 0 ? (uint64_t)(int64_t)value : (uint64_t)value);
+  }
 }

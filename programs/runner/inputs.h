@@ -6,8 +6,18 @@
 
 #include "base/error.h"
 #include "frameworks/frameworks.h"
+#include "manifests/expect.h"
 #include "programs/runner/arguments.h"
-#include "programs/runner/fill.h"
+
+// Compares the model with what its manifest expects, and fills in what the framework leaves open. Errors: STATUS_INPUT, with
+// the manifest's line.
+enum status expectations_apply(struct predictor_model *model, const struct expectation *expectations, size_t count,
+                               struct error *err) MUST_CHECK;
+
+// Values of an input that was not given: by a rule, or from the input's name and type. The same on every machine.
+void tensor_fill(struct tensor *tensor, const struct fill_rule *rule, uint64_t seed);
+// Why the rule cannot fill this type; NULL: it can.
+const char *fill_rule_problem(const struct fill_rule *rule, enum tensor_type type);
 
 struct inputs {
   struct tensor *tensors; // as many as the model has inputs; owned, with their data

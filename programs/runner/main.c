@@ -7,14 +7,10 @@
 #include "base/folder.h"
 #include "format/protocol.h"
 #include "frameworks/frameworks.h"
-#include "manifests/expect.h"
-#include "programs/runner/affinity.h"
 #include "programs/runner/arguments.h"
 #include "programs/runner/control.h"
-#include "programs/runner/expect_apply.h"
 #include "programs/runner/inputs.h"
-#include "programs/runner/orphan.h"
-#include "programs/runner/placement.h"
+#include "programs/runner/process.h"
 #include <xsp/span.h>
 
 #include <errno.h>
@@ -85,31 +81,23 @@ static int64_t ticks_to_ns(const struct runner *runner, uint64_t ticks)
 // The file's name without folder and ending.
 static void model_name(const char *path, char *name, size_t size)
 {
-  const char *slash = strrchr(path, '/');
-  const char *base = slash != NULL ? slash + 1 : path;
-  const char *dot = strchr(base, '.');
-  const char *last_dot = strrchr(base, '.');
-  if (strstr(base, ".script.txt") == NULL) // one ending, but for the scripted models' double one
-    dot = last_dot;
+  const char *base = basename(path);
+  const char *dot = strstr(base, ".script.txt") != NULL ? strchr(base, '.') : strrchr(base, '.');
   size_t length = dot != NULL && dot != base ? (size_t)(dot - base) : strlen(base);
   snprintf(name, size, "%.*s", (int)length, base);
 }
 
 static enum status choose_predictor(struct runner *runner, struct error *err)
 {
-  const char *path = runner->arguments.options.model_path;
-  if (runner->arguments.predictor != NULL) {
-    runner->predictor = predictor_find(runner->arguments.predictor);
-    if (runner->predictor == NULL)
-      return error_set(err, STATUS_USE, "wrong use of xsp-runner", "--predictor", "xsp check", "unknown predictor: %s",
-                       runner->arguments.predictor);
+  const char *path = runner->arguments.options.model_path, *name = runner->arguments.predictor;
+  runner->predictor = name != NULL ? predictor_find(name) : predictor_for_file(path);
+  if (runner->predictor != NULL)
     return STATUS_OK;
-  }
-  runner->predictor = predictor_for_file(path);
-  if (runner->predictor == NULL)
-    return error_set(err, STATUS_USE, "cannot open model", path, "--predictor NAME",
-                     "no predictor is known for files of this name");
-  return STATUS_OK;
+  if (name != NULL)
+    return error_set(err, STATUS_USE, "wrong use of xsp-runner", "--predictor", "xsp check", "unknown predictor: %s",
+                     name);
+  return error_set(err, STATUS_USE, "cannot open model", path, "--predictor NAME",
+                   "no predictor is known for files of this name");
 }
 
 static enum status open_model(struct runner *runner, struct error *err)
@@ -249,34 +237,32 @@ static void describe_tensors(int fd, const char *kind, const struct tensor_info 
   }
 }
 
-// Returns false where the runner is to end.
-static bool answer(struct runner *runner, char *line, enum status *ret_status, struct error *err)
+static enum status answer(struct runner *runner, char *line, struct error *err)
 {
   char *fields[PROTOCOL_FIELDS];
   size_t count = protocol_parse(line, fields);
+  const char *request = count > 0 ? fields[0] : "(malformed)";
   int64_t batch = 0;
-  *ret_status = STATUS_OK;
-  if (count == 1 && strcmp(fields[0], "quit") == 0)
-    return false;
-  if (count == 2 && strcmp(fields[0], "prepare") == 0) {
-    *ret_status = read_batch(fields[1], &batch, err);
-    if (*ret_status == STATUS_OK)
-      *ret_status = prepare(runner, batch, err);
-  } else if (count == 3 && strcmp(fields[0], "predict") == 0) {
-    *ret_status = read_batch(fields[1], &batch, err);
-    if (*ret_status == STATUS_OK)
-      *ret_status = predict(runner, batch, fields[2], err);
-  } else if (count == 1 && strcmp(fields[0], "describe") == 0) {
+  if (count == 1 && strcmp(request, "quit") == 0) {
+    runner->was_asked_to_end = true;
+    return STATUS_OK;
+  }
+  if (count == 2 && strcmp(request, "prepare") == 0) {
+    XSP_TRY(read_batch(fields[1], &batch, err));
+    return prepare(runner, batch, err);
+  }
+  if (count == 3 && strcmp(request, "predict") == 0) {
+    XSP_TRY(read_batch(fields[1], &batch, err));
+    return predict(runner, batch, fields[2], err);
+  }
+  if (count == 1 && strcmp(request, "describe") == 0) {
     describe_tensors(runner->arguments.control_fd, "input", runner->model.inputs, runner->model.input_count);
     describe_tensors(runner->arguments.control_fd, "output", runner->model.outputs, runner->model.output_count);
-  } else if (count == 1 && strcmp(fields[0], "flush") == 0) {
-    if (runner->predictor->flush != NULL)
-      *ret_status = runner->predictor->flush(&runner->model, err);
-  } else {
-    *ret_status = error_set(err, STATUS_USE, "wrong use of xsp-runner", NULL, NULL, "unknown request: %s",
-                            count > 0 ? fields[0] : "(malformed)");
+    return STATUS_OK;
   }
-  return true;
+  if (count == 1 && strcmp(request, "flush") == 0)
+    return runner->predictor->flush != NULL ? runner->predictor->flush(&runner->model, err) : STATUS_OK;
+  return error_set(err, STATUS_USE, "wrong use of xsp-runner", NULL, NULL, "unknown request: %s", request);
 }
 
 static enum status serve(struct runner *runner, struct error *err)
@@ -285,19 +271,12 @@ static enum status serve(struct runner *runner, struct error *err)
   const struct predictor_model *model = &runner->model;
   const char *ready[] = {
       "ready", model->framework, model->framework_version, model->library_path, model->layer_source, model->note};
-  if (!control_send(fd, ready, sizeof ready / sizeof ready[0] - (model->note == NULL)))
-    return STATUS_OK; // nobody is there any more
+  bool is_connected = control_send(fd, ready, sizeof ready / sizeof ready[0] - (model->note == NULL));
   static struct control_reader reader;
   reader.fd = fd;
-  for (char *line; (line = control_read(&reader)) != NULL;) {
-    enum status status;
-    if (!answer(runner, line, &status, err)) {
-      runner->was_asked_to_end = true;
-      return STATUS_OK;
-    }
-    XSP_TRY(status);
-    if (!control_send(fd, (const char *const[]){"done"}, 1))
-      return STATUS_OK;
+  for (char *line; is_connected && (line = control_read(&reader)) != NULL;) {
+    XSP_TRY(answer(runner, line, err));
+    is_connected = !runner->was_asked_to_end && control_send(fd, (const char *const[]){"done"}, 1);
   }
   return STATUS_OK;
 }

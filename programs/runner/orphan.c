@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Notices that xsp is gone while the main thread may be deep inside a framework. Sleeps in the kernel all the while, so
 // that it disturbs no measurement.
-#include "programs/runner/orphan.h"
+#include "programs/runner/process.h"
 
 #include "base/folder.h"
 

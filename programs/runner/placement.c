@@ -3,7 +3,7 @@
 // the remaining one. That holds while inferences follow each other without a pause; a thread that is woken for each
 // observation is often put on a worker's CPU, and the two then share a CPU for a whole inference (SqueezeNet on two CPUs: 7
 // ms instead of 1.8 in about half of the observations). So the runner does what the framework counts on.
-#include "programs/runner/placement.h"
+#include "programs/runner/process.h"
 
 #include <dirent.h>
 #include <sched.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The predicting thread keeps off CPUs to which other threads are pinned, and off nothing else.
-#include "programs/runner/placement.h"
+#include "programs/runner/process.h"
 
 #include <pthread.h>
 #include <sched.h>

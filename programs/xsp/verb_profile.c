@@ -3,7 +3,7 @@
 #include "base/arena.h"
 #include "experiment/experiment.h"
 #include "launch/launch.h"
-#include "programs/runner/affinity.h"
+#include "programs/runner/process.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/profile_model.h"
 #include "programs/xsp/profile_print.h"
