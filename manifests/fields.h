@@ -14,12 +14,12 @@ struct fields {
 };
 
 struct field;
-typedef enum status (*field_read_fn)(const struct fields *fields, const struct field *field,
-                                     const struct document_node *node, void *target);
+typedef enum status field_read_fn(const struct fields *fields, const struct field *field,
+                                  const struct document_node *node, void *target);
 struct field { // a key of a map
   const char *key;
   bool is_required;
-  field_read_fn read;
+  field_read_fn *read;
   size_t offset;       // in the target, of what `read` fills
   const char *pattern; // field_word: what it must look like, as a regular expression of POSIX and of JSON schema
   const char *example; // a value that would do, for advice
@@ -33,17 +33,10 @@ __attribute__((format(printf, 4, 5))) enum status fields_wrong(const struct fiel
                                                                const char *why_format, ...);
 enum status fields_kind(const struct fields *fields, const struct field *field, const struct document_node *node,
                         enum document_kind kind) MUST_CHECK;
-// For tables: const char * at the offset.
-enum status field_text(const struct fields *fields, const struct field *field, const struct document_node *node,
-                       void *target);
-enum status field_word(const struct fields *fields, const struct field *field, const struct document_node *node,
-                       void *target);
-// struct manifest_texts at the offset: a list of texts, not empty.
-enum status field_texts(const struct fields *fields, const struct field *field, const struct document_node *node,
-                        void *target);
-// Lists `inputs` and `outputs` of struct manifest, by the field's key (tensors.c).
-enum status field_tensors(const struct fields *fields, const struct field *field, const struct document_node *node,
-                          void *target);
+// For tables.
+field_read_fn field_text, field_word; // const char * at the offset
+field_read_fn field_texts;            // struct manifest_texts at the offset: a list of texts, not empty
+field_read_fn field_tensors;          // lists `inputs` and `outputs` of struct manifest, by the field's key (tensors.c)
 // A whole number in decimal; a number of any kind.
 enum status fields_integer(const struct fields *fields, const struct document_node *node, const char *what,
                            int64_t least, int64_t most, int64_t *ret_value) MUST_CHECK;

@@ -38,35 +38,34 @@ static bool first_line(const char *path, char *line, size_t size)
   return done;
 }
 
-static bool cpu_has_flag(const char *flag)
+// The flags of the first CPU: all have the same.
+static bool clock_is_invariant(void)
 {
   FILE *file = fopen("/proc/cpuinfo", "re");
   if (file == NULL)
     return false;
-  bool found = false;
   char *line = NULL;
   size_t size = 0;
-  size_t length = strlen(flag);
-  while (!found && getline(&line, &size, file) > 0) {
-    if (strncmp(line, "flags", 5) != 0)
-      continue;
-    for (const char *at = line; (at = strstr(at, flag)) != NULL && !found; at += length)
-      found = at > line && at[-1] == ' ' && (at[length] == ' ' || at[length] == '\n');
-    break; // the same for all CPUs
-  }
+  bool is_invariant = false;
+  while (getline(&line, &size, file) > 0)
+    if (strncmp(line, "flags", 5) == 0) {
+      line[strcspn(line, "\n")] = ' ';
+      is_invariant = strstr(line, " constant_tsc ") != NULL && strstr(line, " nonstop_tsc ") != NULL;
+      break;
+    }
   free(line);
   fclose(file);
-  return found;
+  return is_invariant;
 }
 
 static void put_clock(struct buf *out, unsigned width)
 {
-  bool is_invariant = cpu_has_flag("constant_tsc") && cpu_has_flag("nonstop_tsc");
   char source[64] = "unknown";
   first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof source);
   put_fact(out, "clock", width,
-           is_invariant ? "time stamp counter, invariant (the kernel itself uses %s)"
-                        : "clock_gettime: the time stamp counter is not known to be invariant (the kernel uses %s)",
+           clock_is_invariant()
+               ? "time stamp counter, invariant (the kernel itself uses %s)"
+               : "clock_gettime: the time stamp counter is not known to be invariant (the kernel uses %s)",
            source);
 }
 

@@ -28,11 +28,6 @@ static void paragraphs(struct buf *out, const char *text, unsigned width)
   buf_done(&paragraph);
 }
 
-static unsigned text_width(unsigned width)
-{
-  return width == 0 || width > 100 ? 100 : width < 50 ? 50 : width;
-}
-
 static void option_line(const struct option_description *option, unsigned width, struct buf *out)
 {
   size_t start = out->length;
@@ -43,11 +38,8 @@ static void option_line(const struct option_description *option, unsigned width,
   if (option->value_name != NULL)
     buf_format(out, "=%s", option->value_name);
   unsigned column = (unsigned)(out->length - start);
-  if (column + 2 > LEFT_COLUMN) {
-    buf_format(out, "\n%*s", (int)LEFT_COLUMN, "");
-  } else {
-    buf_format(out, "%*s", (int)(LEFT_COLUMN - column), "");
-  }
+  bool is_long = column + 2 > LEFT_COLUMN;
+  buf_format(out, "%s%*s", is_long ? "\n" : "", (int)(is_long ? LEFT_COLUMN : LEFT_COLUMN - column), "");
   struct buf help;
   buf_init(&help, BUF_MAXIMUM_DEFAULT);
   buf_text(&help, option->help);
@@ -59,9 +51,8 @@ static void option_line(const struct option_description *option, unsigned width,
   buf_done(&help);
 }
 
-void help_verb(const struct verb *verb, unsigned width, struct buf *out)
+static void put_verb(const struct verb *verb, unsigned width, struct buf *out)
 {
-  width = text_width(width);
   buf_format(out, "xsp %s: %s\n\nUsage: xsp %s %s\n\n", verb->name, verb->summary, verb->name, verb->synopsis);
   paragraphs(out, verb->description, width);
   buf_text(out, "\nOptions:\n");
@@ -80,9 +71,8 @@ void help_verb(const struct verb *verb, unsigned width, struct buf *out)
     buf_format(out, "\nSee also: %s\n", verb->see_also);
 }
 
-void help_overview(unsigned width, struct buf *out)
+static void put_overview(unsigned width, struct buf *out)
 {
-  width = text_width(width);
   buf_text(out, "xsp: shows one machine-learning workload through every level of its stack\n\n"
                 "Usage: xsp VERB [ARGUMENT...] [OPTION...]\n\nVerbs:\n");
   for (size_t i = 0; verbs[i] != NULL; i++) {
@@ -91,6 +81,15 @@ void help_overview(unsigned width, struct buf *out)
   }
   buf_text(out, "\nOptions may be anywhere; `--` ends them. `xsp help VERB` has more about each.\n"
                 "Exit status: 0 done, 1 the answer is no, 2 wrong use or bad input, 3 the environment failed.\n");
+}
+
+void help_text(const struct verb *verb, unsigned width, struct buf *out)
+{
+  width = width == 0 || width > 100 ? 100 : width < 50 ? 50 : width;
+  if (verb != NULL)
+    put_verb(verb, width, out);
+  else
+    put_overview(width, out);
 }
 
 // ---- completion ------------------------------------------------------------------------------------------------------

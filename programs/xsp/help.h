@@ -6,8 +6,7 @@
 #include "base/buf.h"
 #include "programs/xsp/verb.h"
 
-void help_overview(unsigned width, struct buf *out);                      // `xsp help`
-void help_verb(const struct verb *verb, unsigned width, struct buf *out); // `xsp help VERB`
+void help_text(const struct verb *verb, unsigned width, struct buf *out); // for the terminal; NULL: of all verbs
 void help_man(const struct verb *verb, struct buf *out);                  // roff; NULL: xsp(1)
 void help_bash_completion(struct buf *out);
 

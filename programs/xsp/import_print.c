@@ -3,6 +3,7 @@
 #include "programs/xsp/import_print.h"
 
 #include "base/json_write.h"
+#include "programs/xsp/output.h"
 #include "report/display.h"
 
 #include <inttypes.h>
@@ -63,7 +64,7 @@ static void json_account(struct json_writer *json, const struct import_account *
   json_object_end(json);
 }
 
-void import_report_json(const struct import_report *report, struct buf *out)
+static void print_json(const struct import_report *report, struct buf *out)
 {
   struct json_writer json;
   json_start(&json, out);
@@ -147,7 +148,7 @@ static void put_unattributed(struct buf *out, const struct import_account *accou
   buf_text(out, "\n");
 }
 
-void import_report_text(const struct import_report *report, struct buf *out)
+static void print_text(const struct import_report *report, struct buf *out)
 {
   const struct import_account *account = &report->account;
   for (size_t i = 0; i < report->file_count; i++)
@@ -164,4 +165,15 @@ void import_report_text(const struct import_report *report, struct buf *out)
   if (*joint == ',')
     buf_text(out, "\n");
   put_unattributed(out, account);
+}
+
+enum status import_print(const struct import_report *report, bool is_json, struct error *err)
+{
+  struct buf out;
+  buf_init(&out, BUF_MAXIMUM_DEFAULT);
+  if (is_json)
+    print_json(report, &out);
+  else
+    print_text(report, &out);
+  return output_buf(&out, err);
 }

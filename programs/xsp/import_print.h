@@ -3,7 +3,6 @@
 #ifndef XSP_PROGRAMS_XSP_IMPORT_PRINT_H
 #define XSP_PROGRAMS_XSP_IMPORT_PRINT_H
 
-#include "base/buf.h"
 #include "correlate/account.h"
 #include "importers/import.h"
 
@@ -13,7 +12,7 @@ struct import_report {
   struct import_account account;
   const char *output; // the file that was written
 };
-void import_report_text(const struct import_report *report, struct buf *out);
-void import_report_json(const struct import_report *report, struct buf *out);
+// To stdout.
+enum status import_print(const struct import_report *report, bool is_json, struct error *err) MUST_CHECK;
 
 #endif

@@ -38,10 +38,7 @@ static enum status show_help(const struct verb *verb, struct error *err)
 {
   struct buf text;
   buf_init(&text, BUF_MAXIMUM_DEFAULT);
-  if (verb != NULL)
-    help_verb(verb, output_width(), &text);
-  else
-    help_overview(output_width(), &text);
+  help_text(verb, output_width(), &text);
   return output_buf(&text, err);
 }
 

@@ -13,16 +13,14 @@
 #include <string.h>
 
 static const struct option_description reader_options[] = {
-    {.name = "format",
-     .value_name = "FORMAT",
-     .default_value = "text",
-     .help = "How to print: text, markdown, csv or json. Text scales units for reading and fits the terminal's width; "
-             "csv and json are exact."},
-    {.name = "json", .help = "Short for --format json."},
+    {"format", 0, "FORMAT", "text", false,
+     "How to print: text, markdown, csv or json. Text scales units for reading and fits the terminal's width; csv and "
+     "json are exact."},
+    {"json", 0, NULL, NULL, false, "Short for --format json."},
     {0},
 };
 static const struct option_description shared_options[] = {
-    {.name = "help", .letter = 'h', .help = "Show this help."},
+    {"help", 'h', NULL, NULL, false, "Show this help."},
     {0},
 };
 
@@ -71,60 +69,50 @@ static enum status unknown_option(const struct verb *verb, const char *text, siz
   return error_set(err, STATUS_USE, "wrong use", name, advice, "`xsp %s` has no such option", verb->name);
 }
 
-static void add_option(struct invocation *invocation, const struct option_description *option, const char *value)
+// An option of texts[*at] with its value: what is attached to it, else the next text.
+static enum status add_option(struct invocation *invocation, const struct option_description *option,
+                              const char *attached, int count, char **texts, int *at, struct error *err)
 {
-  invocation->options[invocation->option_count++] = (struct invocation_option){option, value};
-}
-
-static enum status needs_value(const struct verb *verb, const struct option_description *option, struct error *err)
-{
-  char where[64], advice[160];
-  snprintf(where, sizeof where, "--%s", option->name);
-  snprintf(advice, sizeof advice, "--%s=%s, or `xsp help %s`", option->name, option->value_name, verb->name);
-  return error_set(err, STATUS_USE, "wrong use", where, advice, "its value is missing");
-}
-
-// texts[*at] is a long option; takes its value from after '=' or from the next text.
-static enum status parse_long(const struct verb *verb, int count, char **texts, int *at, struct invocation *invocation,
-                              struct error *err)
-{
-  const char *text = texts[*at];
-  const char *name = text + 2;
-  const char *equals = strchr(name, '=');
-  size_t length = equals != NULL ? (size_t)(equals - name) : strlen(name);
-  const struct option_description *option = find_option(verb, name, length);
-  if (option == NULL)
-    return unknown_option(verb, text, length + 2, err);
-  if (option->value_name == NULL && equals != NULL)
-    return error_set(err, STATUS_USE, "wrong use", text, NULL, "--%s takes no value", option->name);
   const char *value = NULL;
   if (option->value_name != NULL) {
-    value = equals != NULL ? equals + 1 : *at + 1 < count ? texts[++*at] : NULL;
-    if (value == NULL)
-      return needs_value(verb, option, err);
+    value = attached != NULL ? attached : *at + 1 < count ? texts[++*at] : NULL;
+    if (value == NULL) {
+      char where[64], advice[160];
+      snprintf(where, sizeof where, "--%s", option->name);
+      snprintf(advice, sizeof advice, "--%s=%s, or `xsp help %s`", option->name, option->value_name,
+               invocation->verb->name);
+      return error_set(err, STATUS_USE, "wrong use", where, advice, "its value is missing");
+    }
   }
-  add_option(invocation, option, value);
+  invocation->options[invocation->option_count++] = (struct invocation_option){option, value};
   return STATUS_OK;
 }
 
+// texts[*at] is `--name`, `--name=value` or `--name value`.
+static enum status parse_long(struct invocation *invocation, int count, char **texts, int *at, struct error *err)
+{
+  const char *text = texts[*at];
+  size_t length = strcspn(text, "=");
+  const char *attached = text[length] == '=' ? text + length + 1 : NULL;
+  const struct option_description *option = find_option(invocation->verb, text + 2, length - 2);
+  if (option == NULL)
+    return unknown_option(invocation->verb, text, length, err);
+  if (option->value_name == NULL && attached != NULL)
+    return error_set(err, STATUS_USE, "wrong use", text, NULL, "--%s takes no value", option->name);
+  return add_option(invocation, option, attached, count, texts, at, err);
+}
+
 // texts[*at] is `-x`, `-xVALUE` or `-x VALUE`; flags may be joined.
-static enum status parse_short(const struct verb *verb, int count, char **texts, int *at, struct invocation *invocation,
-                               struct error *err)
+static enum status parse_short(struct invocation *invocation, int count, char **texts, int *at, struct error *err)
 {
   const char *text = texts[*at];
   for (const char *letter = text + 1; *letter != 0; letter++) {
-    const struct option_description *option = find_letter(verb, *letter);
+    const struct option_description *option = find_letter(invocation->verb, *letter);
     if (option == NULL)
-      return unknown_option(verb, text, strlen(text), err);
-    if (option->value_name == NULL) {
-      add_option(invocation, option, NULL);
-      continue;
-    }
-    const char *value = letter[1] != 0 ? letter + 1 : *at + 1 < count ? texts[++*at] : NULL;
-    if (value == NULL)
-      return needs_value(verb, option, err);
-    add_option(invocation, option, value);
-    return STATUS_OK;
+      return unknown_option(invocation->verb, text, strlen(text), err);
+    XSP_TRY(add_option(invocation, option, letter[1] != 0 ? letter + 1 : NULL, count, texts, at, err));
+    if (option->value_name != NULL)
+      return STATUS_OK;
   }
   return STATUS_OK;
 }
@@ -161,9 +149,9 @@ enum status invocation_parse(const struct verb *verb, int count, char **texts, s
     } else if (strcmp(text, "--") == 0) {
       options_over = true;
     } else if (text[1] == '-') {
-      XSP_TRY(parse_long(verb, count, texts, &i, ret_invocation, err));
+      XSP_TRY(parse_long(ret_invocation, count, texts, &i, err));
     } else {
-      XSP_TRY(parse_short(verb, count, texts, &i, ret_invocation, err));
+      XSP_TRY(parse_short(ret_invocation, count, texts, &i, err));
     }
   }
   if (invocation_has(ret_invocation, "help"))
@@ -314,14 +302,19 @@ enum status option_int64_list(const char *name, const char *text, int64_t least,
   return STATUS_OK;
 }
 
-const char *invocation_library(const struct invocation *invocation, const char *name)
+const char *option_value_of(const char *text, const char *name)
 {
   size_t length = strlen(name);
-  const char *path = NULL, *value;
-  for (size_t i = 0; (value = invocation_value_at(invocation, "library", i)) != NULL; i++)
-    if (strncmp(value, name, length) == 0 && value[length] == '=')
-      path = value + length + 1;
-  return path;
+  return strncmp(text, name, length) == 0 && text[length] == '=' ? text + length + 1 : NULL;
+}
+
+const char *invocation_library(const struct invocation *invocation, const char *name)
+{
+  const char *last = NULL, *text;
+  for (size_t i = 0; (text = invocation_value_at(invocation, "library", i)) != NULL; i++)
+    if (option_value_of(text, name) != NULL)
+      last = option_value_of(text, name);
+  return last;
 }
 
 static enum status add_level_set(const char *text, size_t length, struct level_set *sets, size_t most, size_t *count,

@@ -83,27 +83,19 @@ void output_message(const char *format, ...)
 }
 
 // For errors without advice of their own: each ends with a next step.
-static const char *common_advice(enum status status)
-{
-  switch (status) {
-  case STATUS_NO:
-    return "`xsp info FILE`, which lists what a file has";
-  case STATUS_USE:
-    return "`xsp help`";
-  case STATUS_INPUT:
-    return "another file, or the same one made anew";
-  case STATUS_MEMORY:
-    return "again with more memory free";
-  default:
-    return "`xsp check`, which lists what this machine has";
-  }
-}
+static const char *const common_advice[] = {
+    [STATUS_NO] = "`xsp info FILE`, which lists what a file has",
+    [STATUS_USE] = "`xsp help`",
+    [STATUS_INPUT] = "another file, or the same one made anew",
+    [STATUS_SYSTEM] = "`xsp check`, which lists what this machine has",
+    [STATUS_MEMORY] = "again with more memory free",
+};
 
 void output_error(const struct error *err)
 {
   struct error whole = *err;
   if (whole.advice[0] == 0)
-    snprintf(whole.advice, sizeof whole.advice, "%s", common_advice(err->status));
+    snprintf(whole.advice, sizeof whole.advice, "%s", common_advice[err->status]);
   char line[4 * sizeof whole]; // an escape is four characters
   size_t length = error_line(&whole, line, sizeof line - 1);
   line[length++] = '\n';

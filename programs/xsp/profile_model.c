@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model argument of `xsp profile`; see profile_model.h. A manifest has defaults: the command line overrides them
+// The model argument of `xsp profile`; see profile.h. A manifest has defaults: the command line overrides them
 // where that leaves the same model.
-#include "programs/xsp/profile_model.h"
-
 #include "base/slice.h"
 #include "programs/xsp/output.h"
+#include "programs/xsp/profile.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,8 +62,8 @@ static enum status plain_model(const struct invocation *invocation, struct profi
   runner->model_path = arena_copy(arena, invocation->arguments[0], length);
   if (access(runner->model_path, R_OK) != 0)
     return error_set_errno(err, STATUS_INPUT, "cannot read the model", runner->model_path, "another path");
-  XSP_TRY(variants_choose(invocation, invocation_value(invocation, "framework"), runner->model_path, arena,
-                          profile->variants, &profile->variant_count, err));
+  XSP_TRY(
+      profile_variants(invocation, invocation_value(invocation, "framework"), runner->model_path, arena, profile, err));
   struct model_files files;
   XSP_TRY(model_files_find(runner->model_path, arena, &files, err));
   runner->inputs = repeated(invocation, "input", arena);
@@ -123,7 +122,7 @@ static enum status from_manifest(const struct invocation *invocation, struct pro
   XSP_TRY(manifest_load(invocation->arguments[0], arena, manifest, err));
   XSP_TRY(manifest_predictor(manifest, &predictor, err));
   XSP_TRY(check_framework(invocation, manifest, err));
-  XSP_TRY(variants_choose(invocation, manifest->framework, "", arena, profile->variants, &profile->variant_count, err));
+  XSP_TRY(profile_variants(invocation, manifest->framework, "", arena, profile, err));
   XSP_TRY(check_versions(manifest, profile, err)); // before a model is made for it
   XSP_TRY(
       manifest_find_model(manifest, invocation_has(invocation, "quiet") ? NULL : output_message, arena, &model, err));

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tables of a finished profile, by the same analyses and renderers as `xsp analyze`. With several variants the tables
 // of each, and their latencies compared.
-#include "programs/xsp/profile_print.h"
-
-#include "experiment/experiment.h"
 #include "programs/xsp/output.h"
+#include "programs/xsp/profile.h"
 #include "programs/xsp/reader.h"
 
 #include <stdio.h>
@@ -109,8 +107,8 @@ static void put_next(const struct profile_options *options, const struct profile
   put_next_for_variants(options, result);
 }
 
-enum status profile_summary(const struct profile_options *options, const struct profile_result *result,
-                            enum report_format format, bool has_next, struct error *err)
+enum status profile_print(const struct profile_options *options, const struct profile_result *result,
+                          enum report_format format, bool has_next, struct error *err)
 {
   struct answers answers = {0};
   enum status status = STATUS_OK;

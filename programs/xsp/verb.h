@@ -70,6 +70,8 @@ bool invocation_has(const struct invocation *invocation, const char *name); // w
 const char *invocation_value(const struct invocation *invocation, const char *name);
 // The `index`-th value of a repeatable option, NULL after the last (defaults do not count).
 const char *invocation_value_at(const struct invocation *invocation, const char *name, size_t index);
+// The VALUE of a text NAME=VALUE; NULL: the text is not of this name.
+const char *option_value_of(const char *text, const char *name);
 // The PATH of the last --library NAME=PATH for this name; NULL: none.
 const char *invocation_library(const struct invocation *invocation, const char *name);
 // A whole number, least <= n <= most. *ret_value stays as it is where the option has neither value nor default.

@@ -148,39 +148,29 @@ static enum status run(const struct invocation *invocation, struct error *err)
 }
 
 static const struct option_description options[] = {
-    {.name = "batch",
-     .value_name = "N",
-     .help = "The batch size to look at. Without it: the optimal one, where there is none the one of maximum "
-             "throughput; the answer says which."},
-    {.name = "layer",
-     .value_name = "MODE",
-     .help = "What counts as a layer where layers are nested: outermost, innermost or module. Without it: as the file "
-             "says, else outermost."},
-    {.name = "stat",
-     .value_name = "STATISTIC",
-     .help = "Over the observations: mean, median, min, max, pNN (p95), or trimmed:F (drops the fraction F at each "
-             "end). Without it: trimmed:0.2."},
-    {.name = "sort", .value_name = "KEY", .help = "Sort by this column: numbers falling, text rising."},
-    {.name = "top", .value_name = "N", .help = "Only the first N rows."},
-    {.name = "by",
-     .value_name = "WHAT",
-     .help = "L0: `layer` gives the overhead by layer. A10: `batch` gives counts and times for every batch size."},
-    {.name = "base",
-     .value_name = "FRAMEWORK",
-     .help = "T10: the framework that the others are normalised to; of one version: NAME==VERSION. Without it: the one "
-             "with most models."},
-    {.name = "optimal",
-     .value_name = "LIMIT",
-     .help = "Take as optimal the batch size with the highest throughput within this limit: \"latency<=10ms\"."},
-    {.name = "optimal-threshold",
-     .value_name = "PERCENT",
-     .default_value = "5",
-     .help = "The optimal batch size is the smallest whose doubling raises the throughput by at most this."},
-    {.name = "latency-threshold",
-     .value_name = "PERCENT",
-     .default_value = "5",
-     .help = "A kernel is bound by latency where it reaches less than this of both the peak arithmetic throughput and "
-             "the memory bandwidth."},
+    {"batch", 0, "N", NULL, false,
+     "The batch size to look at. Without it: the optimal one, where there is none the one of maximum throughput; the "
+     "answer says which."},
+    {"layer", 0, "MODE", NULL, false,
+     "What counts as a layer where layers are nested: outermost, innermost or module. Without it: as the file says, "
+     "else outermost."},
+    {"stat", 0, "STATISTIC", NULL, false,
+     "Over the observations: mean, median, min, max, pNN (p95), or trimmed:F (drops the fraction F at each end). "
+     "Without it: trimmed:0.2."},
+    {"sort", 0, "KEY", NULL, false, "Sort by this column: numbers falling, text rising."},
+    {"top", 0, "N", NULL, false, "Only the first N rows."},
+    {"by", 0, "WHAT", NULL, false,
+     "L0: `layer` gives the overhead by layer. A10: `batch` gives counts and times for every batch size."},
+    {"base", 0, "FRAMEWORK", NULL, false,
+     "T10: the framework that the others are normalised to; of one version: NAME==VERSION. Without it: the one with "
+     "most models."},
+    {"optimal", 0, "LIMIT", NULL, false,
+     "Take as optimal the batch size with the highest throughput within this limit: \"latency<=10ms\"."},
+    {"optimal-threshold", 0, "PERCENT", "5", false,
+     "The optimal batch size is the smallest whose doubling raises the throughput by at most this."},
+    {"latency-threshold", 0, "PERCENT", "5", false,
+     "A kernel is bound by latency where it reaches less than this of both the peak arithmetic throughput and the "
+     "memory bandwidth."},
     {0},
 };
 static const struct verb_example examples[] = {

@@ -189,18 +189,15 @@ static enum status run(const struct invocation *invocation, struct error *err)
 }
 
 static const struct option_description options[] = {
-    {.name = "library",
-     .value_name = "NAME=PATH",
-     .repeatable = true,
-     .help = "Take this library for the framework NAME and search no further; also by the environment variable "
-             "XSP_LIBRARY_NAME."},
-    {.name = "links",
-     .value_name = "FILE",
-     .help = "Look at no framework: relate FILE's spans anew, without the parents and operators that its source "
-             "recorded, and compare."},
-    {.name = "syntax", .help = "Of manifests, read the files only: no model is looked for, made or opened."},
-    {.name = "peaks",
-     .help = "Measure what the CPUs can do at best, arithmetic and memory: all of them, for a quarter of a second."},
+    {"library", 0, "NAME=PATH", NULL, true,
+     "Take this library for the framework NAME and search no further; also by the environment variable "
+     "XSP_LIBRARY_NAME."},
+    {"links", 0, "FILE", NULL, false,
+     "Look at no framework: relate FILE's spans anew, without the parents and operators that its source recorded, and "
+     "compare."},
+    {"syntax", 0, NULL, NULL, false, "Of manifests, read the files only: no model is looked for, made or opened."},
+    {"peaks", 0, NULL, NULL, false,
+     "Measure what the CPUs can do at best, arithmetic and memory: all of them, for a quarter of a second."},
     {0},
 };
 static const struct verb_example examples[] = {

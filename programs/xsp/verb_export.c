@@ -1,41 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp export: a file for another tool.
+#include "base/slice.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/reader.h"
 
 #include <stdio.h>
 #include <string.h>
 
-// The format that the output's name asks for by its ending; NULL: none.
-static const char *format_by_name(const char *path)
-{
-  const char *dot = strrchr(path, '.');
-  for (size_t i = 0; dot != NULL && report_exports[i] != NULL; i++)
-    if (strcmp(report_exports[i]->extension, dot + 1) == 0 || strcmp(report_exports[i]->name, dot + 1) == 0)
-      return report_exports[i]->name;
-  return NULL;
-}
-
+// The format of --to, else the one that the output's name ends with.
 static enum status chosen_format(const struct invocation *invocation, const char *path, const char **ret_format,
                                  struct error *err)
 {
+  const char *dot = strrchr(path, '.');
   *ret_format = invocation_value(invocation, "to");
-  if (*ret_format == NULL)
-    *ret_format = format_by_name(path);
-  if (*ret_format == NULL)
-    return error_set(err, STATUS_USE, "wrong use", path, "--to perfetto, or `xsp help export`",
-                     "its ending is of no known format");
-  return STATUS_OK;
+  for (size_t i = 0; *ret_format == NULL && dot != NULL && report_exports[i] != NULL; i++)
+    if (text_is_one_of(dot + 1, report_exports[i]->extension, report_exports[i]->name))
+      *ret_format = report_exports[i]->name;
+  return *ret_format != NULL ? STATUS_OK
+                             : error_set(err, STATUS_USE, "wrong use", path, "--to perfetto, or `xsp help export`",
+                                         "its ending is of no known format");
 }
 
 // Timelines cannot show other clocks next to wall time: reports tracks that are left out.
 static enum status report_foreign_clocks(struct store *store, const char *format, struct error *err)
 {
-  static const char *const timelines[] = {"perfetto", "chrome", "speedscope", "folded"};
-  bool is_timeline = false;
-  for (size_t i = 0; i < sizeof timelines / sizeof *timelines; i++)
-    is_timeline = is_timeline || strcmp(format, timelines[i]) == 0;
-  if (!is_timeline)
+  if (!text_is_one_of(format, "perfetto", "chrome", "speedscope", "folded"))
     return STATUS_OK;
   struct arena arena = {0};
   struct store_run *runs = NULL;
@@ -82,15 +71,11 @@ static enum status run(const struct invocation *invocation, struct error *err)
 }
 
 static const struct option_description options[] = {
-    {.name = "to",
-     .value_name = "FORMAT",
-     .help = "perfetto, chrome, otlp, otlp-proto, sqlite, csv, speedscope or folded. Without it: what the output's "
-             "ending says (.pftrace, .json, .jsonl or .otlp, .pb or .otlp-proto, .sqlite or .db, .csv, .folded)."},
-    {.name = "output",
-     .letter = 'o',
-     .value_name = "OUT",
-     .help = "The file to write. It appears when it is complete."},
-    {.name = "force", .help = "Replace an existing file."},
+    {"to", 0, "FORMAT", NULL, false,
+     "perfetto, chrome, otlp, otlp-proto, sqlite, csv, speedscope or folded. Without it: what the output's ending says "
+     "(.pftrace, .json, .jsonl or .otlp, .pb or .otlp-proto, .sqlite or .db, .csv, .folded)."},
+    {"output", 'o', "OUT", NULL, false, "The file to write. It appears when it is complete."},
+    {"force", 0, NULL, NULL, false, "Replace an existing file."},
     {0},
 };
 static const struct verb_example examples[] = {

@@ -19,16 +19,14 @@ static enum status run(const struct invocation *invocation, struct error *err)
     help_bash_completion(&out);
   else if (invocation_has(invocation, "man"))
     help_man(verb, &out);
-  else if (verb != NULL)
-    help_verb(verb, output_width(), &out);
   else
-    help_overview(output_width(), &out);
+    help_text(verb, output_width(), &out);
   return output_buf(&out, err);
 }
 
 static const struct option_description options[] = {
-    {.name = "man", .help = "Print the man page (roff) instead: of the verb, or of xsp itself."},
-    {.name = "completion", .value_name = "SHELL", .help = "Print a completion script for the shell: bash."},
+    {"man", 0, NULL, NULL, false, "Print the man page (roff) instead: of the verb, or of xsp itself."},
+    {"completion", 0, "SHELL", NULL, false, "Print a completion script for the shell: bash."},
     {0},
 };
 static const struct verb_example examples[] = {

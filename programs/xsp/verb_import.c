@@ -71,17 +71,6 @@ static enum status fill(struct store *store, const struct invocation *invocation
   return store_commit(store, err); // what is left for store_finish hardly fails
 }
 
-static enum status print(const struct import_report *report, bool is_json, struct error *err)
-{
-  struct buf out;
-  buf_init(&out, BUF_MAXIMUM_DEFAULT);
-  if (is_json)
-    import_report_json(report, &out);
-  else
-    import_report_text(report, &out);
-  return output_buf(&out, err);
-}
-
 static enum status run(const struct invocation *invocation, struct error *err)
 {
   const char *path = invocation_value(invocation, "output");
@@ -97,7 +86,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
   struct import_report report = {.output = path};
   enum status status = fill(store, invocation, &options, &arena, &report, err), printed = STATUS_OK;
   if (status == STATUS_OK) // before the file appears: where its account cannot be written, there is none
-    printed = print(&report, invocation_has(invocation, "json"), err);
+    printed = import_print(&report, invocation_has(invocation, "json"), err);
   if (status == STATUS_OK)
     status = printed == STATUS_OK || output_reader_left() ? store_finish(store, err) : printed;
   if (status != STATUS_OK) {
@@ -115,29 +104,20 @@ static enum status run(const struct invocation *invocation, struct error *err)
 }
 
 static const struct option_description options[] = {
-    {.name = "output",
-     .letter = 'o',
-     .value_name = "OUT.xsp",
-     .help = "The file to write. It appears when it is complete."},
-    {.name = "format",
-     .value_name = "FORMAT",
-     .help = "What the files are, instead of looking: kineto, ort, nsys, otlp, otlp-proto or chrome."},
-    {.name = "layer",
-     .value_name = "WHICH",
-     .help = "Which layers `xsp analyze` is to take by default: outermost, innermost or module. Nothing is left out of "
-             "the file."},
-    {.name = "model-range",
-     .value_name = "GLOB",
-     .help = "Ranges (NVTX, generic Chrome events) whose text matches this shell pattern are predictions or training "
-             "steps: model level, and the observations of the run."},
-    {.name = "limit-bytes",
-     .value_name = "N",
-     .help = "Refuse files of more than N bytes after decompression; K, M, G and T multiply by 1024. Default 4G."},
-    {.name = "threads",
-     .value_name = "N",
-     .help = "1: read and write on one thread. 2: write on another. Without it: 2."},
-    {.name = "force", .help = "Replace an existing file."},
-    {.name = "json", .help = "Print the account as JSON."},
+    {"output", 'o', "OUT.xsp", NULL, false, "The file to write. It appears when it is complete."},
+    {"format", 0, "FORMAT", NULL, false,
+     "What the files are, instead of looking: kineto, ort, nsys, otlp, otlp-proto or chrome."},
+    {"layer", 0, "WHICH", NULL, false,
+     "Which layers `xsp analyze` is to take by default: outermost, innermost or module. Nothing is left out of the "
+     "file."},
+    {"model-range", 0, "GLOB", NULL, false,
+     "Ranges (NVTX, generic Chrome events) whose text matches this shell pattern are predictions or training steps: "
+     "model level, and the observations of the run."},
+    {"limit-bytes", 0, "N", NULL, false,
+     "Refuse files of more than N bytes after decompression; K, M, G and T multiply by 1024. Default 4G."},
+    {"threads", 0, "N", NULL, false, "1: read and write on one thread. 2: write on another. Without it: 2."},
+    {"force", 0, NULL, NULL, false, "Replace an existing file."},
+    {"json", 0, NULL, NULL, false, "Print the account as JSON."},
     {0},
 };
 static const struct verb_example examples[] = {

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `xsp profile`: options in, experiment, tables out. The measuring is in experiment/model_experiment.c.
-#include "base/arena.h"
-#include "experiment/experiment.h"
 #include "launch/launch.h"
 #include "programs/runner/process.h"
 #include "programs/xsp/output.h"
-#include "programs/xsp/profile_model.h"
-#include "programs/xsp/profile_print.h"
+#include "programs/xsp/profile.h"
 #include "programs/xsp/reader.h"
 
 #include <inttypes.h>
@@ -263,7 +260,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
     status = profile_experiment(&profile, &result, err);
   }
   if (status == STATUS_OK)
-    status = profile_summary(&profile, &result, format, !invocation_has(invocation, "quiet"), err);
+    status = profile_print(&profile, &result, format, !invocation_has(invocation, "quiet"), err);
   store_close(result.store);
   arena_done(&arena);
   if (status == STATUS_OK && result.was_interrupted)

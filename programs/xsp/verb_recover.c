@@ -244,13 +244,11 @@ static enum status run(const struct invocation *invocation, struct error *err)
 }
 
 static const struct option_description options[] = {
-    {.name = "output",
-     .letter = 'o',
-     .value_name = "OUT.xsp",
-     .help = "The file to write. Without it: the file that the killed xsp was to write."},
-    {.name = "force", .help = "Replace an existing file."},
-    {.name = "keep",
-     .help = "Leave the session folder as it is. Without it the folder is removed once OUT is complete."},
+    {"output", 'o', "OUT.xsp", NULL, false,
+     "The file to write. Without it: the file that the killed xsp was to write."},
+    {"force", 0, NULL, NULL, false, "Replace an existing file."},
+    {"keep", 0, NULL, NULL, false,
+     "Leave the session folder as it is. Without it the folder is removed once OUT is complete."},
     {0},
 };
 static const struct verb_example examples[] = {

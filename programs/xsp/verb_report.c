@@ -75,21 +75,15 @@ static enum status run(const struct invocation *invocation, struct error *err)
 }
 
 static const struct option_description options[] = {
-    {.name = "output",
-     .letter = 'o',
-     .value_name = "OUT",
-     .help = "The file to write. It appears when it is complete."},
-    {.name = "max-spans",
-     .value_name = "N",
-     .default_value = "1000000",
-     .help = "Rectangles that the page holds. Runs of more spans are there as an overview: spans too close to be told "
-             "apart are merged and counted. 0: tables only."},
-    {.name = "run", .value_name = "ID,...", .repeatable = true, .help = "Holds the spans of these runs only."},
-    {.name = "range",
-     .value_name = "FROM-TO",
-     .help = "Holds the spans that overlap this range only, and what is above them: 1.2s-1.5s, 300ms-, -40us; times "
-             "count from each run's first start. Tables stay those of the whole file."},
-    {.name = "force", .help = "Replace an existing file."},
+    {"output", 'o', "OUT", NULL, false, "The file to write. It appears when it is complete."},
+    {"max-spans", 0, "N", "1000000", false,
+     "Rectangles that the page holds. Runs of more spans are there as an overview: spans too close to be told apart "
+     "are merged and counted. 0: tables only."},
+    {"run", 0, "ID,...", NULL, true, "Holds the spans of these runs only."},
+    {"range", 0, "FROM-TO", NULL, false,
+     "Holds the spans that overlap this range only, and what is above them: 1.2s-1.5s, 300ms-, -40us; times count from "
+     "each run's first start. Tables stay those of the whole file."},
+    {"force", 0, NULL, NULL, false, "Replace an existing file."},
     {0},
 };
 static const struct verb_example examples[] = {

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of `xsp profile`, each in the file of its name. Called by verb_profile.c.
+#ifndef XSP_PROGRAMS_XSP_PROFILE_H
+#define XSP_PROGRAMS_XSP_PROFILE_H
+
+#include "experiment/experiment.h"
+#include "manifests/manifests.h"
+#include "programs/xsp/verb.h"
+#include "report/report.h"
+
+// Fills what follows from the model argument, a model's file or folder, or a manifest: runner.model_path, inputs, dims and
+// expectations, name, variants, workload, and batches where the command line has none. Finds or makes a manifest's
+// model. Everything lives in `arena`.
+enum status profile_model(const struct invocation *invocation, struct profile_options *profile, struct arena *arena,
+                          struct error *err) MUST_CHECK;
+// The variants of --framework and --library. `frameworks`: names separated by commas, NULL: by the model's name. A framework
+// has as many variants as it has --library options, at least one.
+enum status profile_variants(const struct invocation *invocation, const char *frameworks, const char *model_path,
+                             struct arena *arena, struct profile_options *profile, struct error *err) MUST_CHECK;
+// The tables to stdout in `format`: throughput, overhead per level, slowest layers, share by type, noise. has_next: also what to
+// do next, on stderr.
+enum status profile_print(const struct profile_options *options, const struct profile_result *result,
+                          enum report_format format, bool has_next, struct error *err) MUST_CHECK;
+
+#endif
