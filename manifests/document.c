@@ -6,7 +6,6 @@
 #include "base/memory.h"
 
 #include <regex.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <yaml.h>
@@ -106,32 +105,16 @@ static enum document_kind scalar_kind(const struct document *document, const yam
   return NODE_TEXT;
 }
 
-// What YAML can and a manifest does not need: each would make its meaning depend on more than its lines.
+// Refuses what YAML has and a manifest does not need: each would make its meaning depend on more than its lines.
 static enum status refuse_extras(struct document *document, const yaml_event_t *event)
 {
-  const yaml_char_t *anchor = NULL, *tag = NULL;
-  switch (event->type) {
-  case YAML_ALIAS_EVENT:
-    return refuse(document, event->start_mark.line + 1, "the value itself", "aliases are not taken");
-  case YAML_SCALAR_EVENT:
-    anchor = event->data.scalar.anchor;
-    tag = event->data.scalar.tag;
-    break;
-  case YAML_SEQUENCE_START_EVENT:
-    anchor = event->data.sequence_start.anchor;
-    tag = event->data.sequence_start.tag;
-    break;
-  case YAML_MAPPING_START_EVENT:
-    anchor = event->data.mapping_start.anchor;
-    tag = event->data.mapping_start.tag;
-    break;
-  default:
-    break;
-  }
-  if (anchor != NULL)
-    return refuse(document, event->start_mark.line + 1, "the same without '&'", "anchors are not taken");
-  if (tag != NULL)
-    return refuse(document, event->start_mark.line + 1, "the same without '!'", "tags are not taken");
+  size_t line = event->start_mark.line + 1;
+  if (event->type == YAML_ALIAS_EVENT)
+    return refuse(document, line, "the value itself", "aliases are not taken");
+  if (event->data.scalar.anchor != NULL) // lists and mappings begin with the same members as scalars
+    return refuse(document, line, "the same without '&'", "anchors are not taken");
+  if (event->data.scalar.tag != NULL)
+    return refuse(document, line, "the same without '!'", "tags are not taken");
   return STATUS_OK;
 }
 

@@ -4,7 +4,6 @@
 
 #include "base/debug.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>

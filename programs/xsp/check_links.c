@@ -9,8 +9,6 @@
 #include "table/builder.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 static bool is_empty(const size_t *count)
 {

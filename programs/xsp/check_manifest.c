@@ -7,9 +7,7 @@
 #include "programs/xsp/output.h"
 #include "report/display.h"
 
-#include <inttypes.h>
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 
 struct port { // an input or output, as the opened model has it

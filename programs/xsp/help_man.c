@@ -78,11 +78,9 @@ static void man_option(struct buf *out, const struct option_description *option)
   buf_text(out, "\n");
 }
 
-static void exit_status(struct buf *out)
-{
-  buf_text(out, ".SH EXIT STATUS\n.TP\n0\nDone.\n.TP\n1\nThe answer is no.\n.TP\n2\nWrong use, or input that is "
-                "missing, unreadable or broken.\n.TP\n3\nThe environment failed.\n");
-}
+static const char exit_statuses[] =
+    ".SH EXIT STATUS\n.TP\n0\nDone.\n.TP\n1\nThe answer is no.\n.TP\n2\nWrong use, or input that is "
+    "missing, unreadable or broken.\n.TP\n3\nThe environment failed.\n";
 
 static void man_overview(struct buf *out)
 {
@@ -96,7 +94,7 @@ static void man_overview(struct buf *out)
     roff_text(out, verbs[i]->summary);
     buf_text(out, ".\n");
   }
-  exit_status(out);
+  buf_text(out, exit_statuses);
 }
 
 void help_man(const struct verb *verb, struct buf *out)
@@ -116,7 +114,7 @@ void help_man(const struct verb *verb, struct buf *out)
   const struct option_description *option;
   for (size_t i = 0; (option = verb_option_at(verb, i)) != NULL; i++)
     man_option(out, option);
-  exit_status(out);
+  buf_text(out, exit_statuses);
   if (verb->examples != NULL) {
     buf_text(out, ".SH EXAMPLES\n");
     for (const struct verb_example *example = verb->examples; example->command != NULL; example++) {

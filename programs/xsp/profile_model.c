@@ -5,8 +5,6 @@
 #include "programs/xsp/output.h"
 #include "programs/xsp/profile.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -10,7 +10,6 @@
 
 #include <glob.h>
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
