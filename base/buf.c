@@ -17,7 +17,8 @@ void buf_init(struct buf *buf, size_t maximum)
 
 bool buf_reserve(struct buf *buf, size_t more)
 {
-  if (buf->failed || more > buf->maximum || buf->length > buf->maximum - more) {
+  size_t maximum = buf->maximum > 0 ? buf->maximum : BUF_MAXIMUM_DEFAULT;
+  if (buf->failed || more > maximum || buf->length > maximum - more) {
     buf->failed = true;
     return false;
   }

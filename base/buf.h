@@ -7,11 +7,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct buf {
+struct buf {     // starts as {0}, or by buf_init for a maximum of its own
   char *data;    // owned; NUL-terminated after every buf_ call that succeeded; may be NULL while empty
   size_t length; // bytes used, without the NUL
   size_t capacity;
-  size_t maximum; // a call that would pass it fails and sets `failed`
+  size_t maximum; // 0: BUF_MAXIMUM_DEFAULT. A call that would pass it fails and sets `failed`
   bool failed;    // sticky: a call would have passed the maximum. Check once at the end.
 };
 

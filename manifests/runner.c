@@ -49,8 +49,7 @@ enum status manifest_check_library(const struct manifest *manifest, const struct
 
 static const char *expectation_text(const struct expectation *expectation, struct arena *arena)
 {
-  struct buf text;
-  buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  struct buf text = {0};
   expectation_format(expectation, &text);
   const char *copy = arena_copy(arena, text.data, text.length);
   buf_done(&text);

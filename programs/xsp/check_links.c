@@ -195,8 +195,7 @@ enum status check_links_run(const char *path, enum report_format format, struct 
   XSP_TRY(store_open(path, &store, err));
   enum status status = check_links_compare(store, &arena, &links, err);
   if (status == STATUS_OK) {
-    struct buf out;
-    buf_init(&out, BUF_MAXIMUM_DEFAULT);
+    struct buf out = {0};
     print(&links, store, format, output_width(), &out);
     status = output_buf(&out, err);
   }

@@ -188,11 +188,10 @@ static void print_json(struct finding *finding, const struct error *problem, str
 
 enum status check_manifests(const struct invocation *invocation, enum report_format format, struct error *err)
 {
-  struct buf out;
+  struct buf out = {0};
   struct json_writer json;
   struct error first = {0};
   enum status status = STATUS_OK;
-  buf_init(&out, BUF_MAXIMUM_DEFAULT);
   json_start(&json, &out);
   if (format == REPORT_JSON)
     json_array(&json);

@@ -119,8 +119,7 @@ static void print_sentences(const struct check_subjects *subjects, bool is_usabl
         put_wrapped(out, "  try: ", result->advice, width);
       continue;
     }
-    struct buf sentence;
-    buf_init(&sentence, BUF_MAXIMUM_DEFAULT);
+    struct buf sentence = {0};
     buf_text(&sentence, "not reported per layer:");
     struct slice rest = slice_of(result->untold), part;
     while (slice_cut(&rest, ',', &part))
@@ -133,8 +132,7 @@ static void print_sentences(const struct check_subjects *subjects, bool is_usabl
 enum status check_print(const struct check_subjects *subjects, enum report_format format, bool with_machine,
                         const struct peaks *peaks, struct error *err)
 {
-  struct buf out;
-  buf_init(&out, BUF_MAXIMUM_DEFAULT);
+  struct buf out = {0};
   unsigned width = output_width();
   if (format == REPORT_JSON) {
     print_json(subjects, peaks, &out);

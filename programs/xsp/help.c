@@ -11,8 +11,7 @@
 // Paragraphs are separated by an empty line; a paragraph that starts with two spaces is kept as it is.
 static void paragraphs(struct buf *out, const char *text, unsigned width)
 {
-  struct buf paragraph;
-  buf_init(&paragraph, BUF_MAXIMUM_DEFAULT);
+  struct buf paragraph = {0};
   for (const char *gap;; text = gap + 2) {
     gap = strstr(text, "\n\n");
     buf_clear(&paragraph);
@@ -40,8 +39,7 @@ static void option_line(const struct option_description *option, unsigned width,
   unsigned column = (unsigned)(out->length - start);
   bool is_long = column + 2 > LEFT_COLUMN;
   buf_format(out, "%s%*s", is_long ? "\n" : "", (int)(is_long ? LEFT_COLUMN : LEFT_COLUMN - column), "");
-  struct buf help;
-  buf_init(&help, BUF_MAXIMUM_DEFAULT);
+  struct buf help = {0};
   buf_text(&help, option->help);
   if (option->repeatable)
     buf_text(&help, " May be given several times.");

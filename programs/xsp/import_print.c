@@ -169,8 +169,7 @@ static void print_text(const struct import_report *report, struct buf *out)
 
 enum status import_print(const struct import_report *report, bool is_json, struct error *err)
 {
-  struct buf out;
-  buf_init(&out, BUF_MAXIMUM_DEFAULT);
+  struct buf out = {0};
   if (is_json)
     print_json(report, &out);
   else

@@ -35,8 +35,7 @@ static void remove_half_made_files(void)
 
 static enum status show_help(const struct verb *verb, struct error *err)
 {
-  struct buf text;
-  buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  struct buf text = {0};
   help_text(verb, output_width(), &text);
   return output_buf(&text, err);
 }

@@ -34,7 +34,7 @@ enum status output_buf(struct buf *buf, struct error *err)
   enum status status = STATUS_OK;
   if (buf->failed)
     status = error_set(err, STATUS_MEMORY, "cannot hold the output", NULL, "asking for less, with --top or a limit",
-                       "more than %zu bytes", buf->maximum);
+                       "more than %zu bytes", BUF_MAXIMUM_DEFAULT);
   else if (!reader_left && buf->length > 0 && fwrite(buf->data, 1, buf->length, stdout) != buf->length)
     status = output_failed(err);
   buf_done(buf);
@@ -44,8 +44,7 @@ enum status output_buf(struct buf *buf, struct error *err)
 enum status output_tables(const struct table *tables, size_t count, enum report_format format, bool as_array,
                           struct error *err)
 {
-  struct buf out;
-  buf_init(&out, BUF_MAXIMUM_DEFAULT);
+  struct buf out = {0};
   report_tables(tables, count, format, as_array, output_width(), &out);
   return output_buf(&out, err);
 }

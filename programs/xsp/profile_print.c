@@ -119,8 +119,7 @@ enum status profile_print(const struct profile_options *options, const struct pr
   if (status == STATUS_OK && options->variant_count > 1)
     status = profile_compare(options, result, answers.tables.items, &answers.tables.count, &answers.arena, err);
   if (status == STATUS_OK) {
-    struct buf out;
-    buf_init(&out, BUF_MAXIMUM_DEFAULT);
+    struct buf out = {0};
     if (format == REPORT_TEXT || format == REPORT_MARKDOWN)
       heading(options, result, &out);
     report_tables(answers.tables.items, answers.tables.count, format, true, output_width(), &out);

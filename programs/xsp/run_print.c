@@ -152,8 +152,7 @@ static enum status put_models(struct buf *out, struct store *store, const struct
 {
   static const char from[] = "from observation o join span s using (run_id, span_id) where o.run_id = ";
   char sql[512];
-  struct buf names;
-  buf_init(&names, BUF_MAXIMUM_DEFAULT);
+  struct buf names = {0};
   struct observed observed = {&names, ""};
   const struct store_query_sink sink = {&observed, NULL, put_observed};
   snprintf(sql, sizeof sql,
@@ -246,8 +245,7 @@ static enum status put_tables(struct buf *out, struct store *store, const struct
 
 static void put_next(struct buf *out, const char *path, const struct run_facts *facts)
 {
-  struct buf file;
-  buf_init(&file, BUF_MAXIMUM_DEFAULT);
+  struct buf file = {0};
   display_escape(&file, path, strlen(path));
   const char *id = has_kernels(facts)     ? has_layers(facts) ? "A11" : "A8"
                    : has_layers(facts)    ? "A2"
@@ -265,9 +263,8 @@ enum status run_summary(const struct run_experiment_options *options, const stru
                         struct error *err)
 {
   struct arena arena = {0};
-  struct buf out;
+  struct buf out = {0};
   struct run_facts facts;
-  buf_init(&out, BUF_MAXIMUM_DEFAULT);
   enum status status = run_facts(result->store, &arena, &facts, err);
   if (status == STATUS_OK) {
     buf_text(&out, "\nxsp: ");

@@ -13,8 +13,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
   const char *shell = invocation_value(invocation, "completion");
   if (shell != NULL && strcmp(shell, "bash") != 0)
     return error_set(err, STATUS_USE, "wrong use", shell, "--completion=bash", "no completion for this shell");
-  struct buf out;
-  buf_init(&out, BUF_MAXIMUM_DEFAULT);
+  struct buf out = {0};
   if (shell != NULL)
     help_bash_completion(&out);
   else if (invocation_has(invocation, "man"))

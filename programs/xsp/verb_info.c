@@ -32,8 +32,7 @@ static void put_framework(struct buf *out, const struct info_file *file, const s
   const char *note = info_note(file, 0, "framework");
   if (note == NULL && info->run_count > 0)
     note = info_note(file, info->runs[0].run->run_id, "framework");
-  struct buf text;
-  buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  struct buf text = {0};
   buf_text(&text, experiment->framework != NULL ? experiment->framework : "");
   if (experiment->framework_version != NULL)
     buf_format(&text, " %s", experiment->framework_version);
@@ -78,9 +77,7 @@ static void put_number(struct buf *out, const struct store_system_value *value)
 static void put_values(struct buf *out, const char *label, const struct store_system_value *values, size_t count,
                        unsigned width)
 {
-  struct buf text, key;
-  buf_init(&text, BUF_MAXIMUM_DEFAULT);
-  buf_init(&key, BUF_MAXIMUM_DEFAULT);
+  struct buf text = {0}, key = {0};
   size_t longest = 0;
   for (size_t i = 0; i < count; i++)
     longest = strlen(values[i].key) > longest ? strlen(values[i].key) : longest;
@@ -212,8 +209,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
   struct info_file file;
   enum status status = info_collect(store, &arena, &file, err);
   if (status == STATUS_OK) {
-    struct buf out;
-    buf_init(&out, BUF_MAXIMUM_DEFAULT);
+    struct buf out = {0};
     if (format == REPORT_JSON)
       info_print_json(&file, &out);
     else if (format == REPORT_CSV)

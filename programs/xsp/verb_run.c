@@ -165,8 +165,7 @@ static enum status fill_output(struct request *request, struct error *err)
 // As typed, for a person: arguments joined by spaces.
 static const char *command_line(struct request *request)
 {
-  struct buf text;
-  buf_init(&text, 1 << 16);
+  struct buf text = {0};
   buf_text(&text, "xsp run");
   for (size_t i = 0; i < request->invocation->option_count; i++) {
     const struct invocation_option *option = &request->invocation->options[i];

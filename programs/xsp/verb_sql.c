@@ -94,7 +94,6 @@ static enum status json_row(void *context, const struct store_cell *cells, size_
 static enum status print_json(struct store *store, const char *sql, struct error *err)
 {
   struct json_rows rows = {0};
-  buf_init(&rows.out, BUF_MAXIMUM_DEFAULT);
   json_start(&rows.json, &rows.out);
   json_array(&rows.json);
   const struct store_query_sink sink = {&rows, json_columns, json_row};
@@ -132,8 +131,7 @@ static enum status add_columns(void *context, const char *const *names, size_t c
 // Texts of SQL may hold NUL bytes, tables' texts cannot: they become U+FFFD.
 static const char *table_text(struct arena *arena, const struct store_cell *cell)
 {
-  struct buf text;
-  buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  struct buf text = {0};
   for (size_t i = 0; i < cell->length; i++)
     buf_put(&text, cell->text[i] != 0 ? &cell->text[i] : "\xef\xbf\xbd", cell->text[i] != 0 ? 1 : 3);
   const char *copy = arena_copy(arena, text.data != NULL ? text.data : "", text.length);

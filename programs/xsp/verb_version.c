@@ -12,8 +12,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
 {
   enum report_format format;
   XSP_TRY(reader_format(invocation, &format, err));
-  struct buf out;
-  buf_init(&out, BUF_MAXIMUM_DEFAULT);
+  struct buf out = {0};
   if (format == REPORT_JSON) {
     struct json_writer json;
     json_start(&json, &out);
