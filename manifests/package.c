@@ -36,35 +36,27 @@ static void normalise(const char *name, size_t length, char normal[NAME_SIZE])
   normal[used] = 0;
 }
 
-// "Name: " and "Version: " of the header. False where it is another package's, or none.
+// "Name: " and "Version: " of the header. False: another package's, or not metadata.
 static bool read_metadata(const char *path, const char *name, char *version, size_t size)
 {
   FILE *file = fopen(path, "re");
   if (file == NULL)
     return false;
   char text[METADATA_BYTES];
-  size_t got = fread(text, 1, sizeof text - 1, file);
+  struct slice rest = {text, fread(text, 1, sizeof text, file)}, line;
   fclose(file);
-  text[got] = 0;
-  char *end = strstr(text, "\n\n"); // of the header
-  if (end != NULL)
-    *end = 0;
   bool is_named = false;
   version[0] = 0;
-  char *rest = NULL;
-  for (char *line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
-    char *value = strchr(line, ':');
-    if (value == NULL)
-      continue;
-    *value++ = 0;
-    value += strspn(value, " \t");
-    value[strcspn(value, " \t\r")] = 0;
+  while (slice_cut(&rest, '\n', &line) && line.length > 0) { // an empty line ends the header
+    struct slice value = line, key;
+    slice_cut(&value, ':', &key);
+    value = slice_trim(value);
     char normal[NAME_SIZE];
-    normalise(value, strlen(value), normal);
-    if (strcasecmp(line, "Name") == 0)
+    normalise(value.data, value.length, normal);
+    if (key.length == 4 && strncasecmp(key.data, "Name", 4) == 0)
       is_named = strcmp(normal, name) == 0;
-    else if (strcasecmp(line, "Version") == 0 && version[0] == 0)
-      snprintf(version, size, "%s", value);
+    else if (key.length == 7 && strncasecmp(key.data, "Version", 7) == 0 && version[0] == 0)
+      snprintf(version, size, "%.*s", (int)value.length, value.data);
   }
   return is_named && version[0] != 0;
 }

@@ -96,21 +96,19 @@ enum status arguments_parse(int count, char **values, struct arena *arena, struc
   ret_arguments->inputs = arena_alloc_array(arena, (size_t)count, sizeof *ret_arguments->inputs);
   ret_arguments->dims = arena_alloc_array(arena, (size_t)count, sizeof *ret_arguments->dims);
   ret_arguments->expectations = arena_alloc_array(arena, (size_t)count, sizeof *ret_arguments->expectations);
+  struct predictor_options *options = &ret_arguments->options;
   for (int i = 1; i < count; i++) {
     if (strcmp(values[i], "--profile-file") == 0) {
-      ret_arguments->options.force_profile_file = true;
-      continue;
-    }
-    if (strcmp(values[i], "--unfused") == 0) {
-      ret_arguments->options.unfused = true;
-      continue;
-    }
-    if (i + 1 == count)
+      options->force_profile_file = true;
+    } else if (strcmp(values[i], "--unfused") == 0) {
+      options->unfused = true;
+    } else if (i + 1 == count) {
       return wrong(values[i], "nothing follows", "a value expected", err);
-    XSP_TRY(set_option(values[i], values[i + 1], arena, ret_arguments, err));
-    i++;
+    } else {
+      XSP_TRY(set_option(values[i], values[i + 1], arena, ret_arguments, err));
+      i++;
+    }
   }
-  const struct predictor_options *options = &ret_arguments->options;
   if (ret_arguments->control_fd < 0 || options->model_path == NULL || options->tracer_directory == NULL ||
       options->work_directory == NULL)
     return error_set(err, STATUS_USE, "wrong use of xsp-runner", NULL, "xsp profile MODEL",

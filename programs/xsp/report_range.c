@@ -13,63 +13,47 @@ static enum status wrong(const char *text, const char *why, struct error *err)
                    why);
 }
 
-struct unit {
-  const char *name;
-  int64_t ns;
-};
-static const struct unit units[] = {
-    {"ns", 1}, {"us", 1000}, {"µs", 1000}, {"ms", 1000000}, {"s", 1000000000}, {"min", INT64_C(60000000000)},
-};
-
-static const struct unit *find_unit(const char *text, size_t length)
+static int64_t unit_ns_of(const char *text, size_t length) // 0: no such unit
 {
+  static const struct {
+    const char *name;
+    int64_t ns;
+  } units[] = {
+      {"ns", 1}, {"us", 1000}, {"µs", 1000}, {"ms", 1000000}, {"s", 1000000000}, {"min", INT64_C(60000000000)},
+  };
   for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
     if (strlen(units[i].name) == length && memcmp(units[i].name, text, length) == 0)
-      return &units[i];
-  return NULL;
+      return units[i].ns;
+  return 0;
 }
 
-static bool is_digit(char byte)
-{
-  return byte >= '0' && byte <= '9';
-}
-
-// Digits, maybe a point and more of them: NUMBER * unit. NULL: done; else why not.
-static const char *scale(const char *text, const char *end, int64_t unit_ns, int64_t *ret_ns)
-{
-  int64_t whole = 0, part_ns = unit_ns;
-  for (; text < end && is_digit(*text); text++)
-    if (__builtin_mul_overflow(whole, 10, &whole) || __builtin_add_overflow(whole, *text - '0', &whole))
-      return "a time is beyond 292 years";
-  if (__builtin_mul_overflow(whole, unit_ns, &whole))
-    return "a time is beyond 292 years";
-  for (text += text < end; text < end; text++) {
-    int64_t digit = *text - '0';
-    if (digit != 0 && (part_ns == 0 || digit * part_ns % 10 != 0))
-      return "a time is finer than a nanosecond";
-    int64_t more = digit * part_ns / 10;
-    part_ns = part_ns % 10 == 0 ? part_ns / 10 : 0;
-    if (__builtin_add_overflow(whole, more, &whole))
-      return "a time is beyond 292 years";
-  }
-  *ret_ns = whole;
-  return NULL;
-}
-
+// Digits, maybe a point and more of them, and a unit. NULL: done; else why not.
 static const char *parse_time(const char *text, size_t length, int64_t *ret_ns)
 {
-  size_t digits = 0, point = 0;
-  while (digits < length && (is_digit(text[digits]) || (text[digits] == '.' && point == 0))) {
-    point = text[digits] == '.' ? digits + 1 : point;
-    digits++;
-  }
-  if (digits == 0 || text[0] == '.' || point == digits)
+  static const char digits[] = "0123456789", too_late[] = "a time is beyond 292 years";
+  size_t whole = strspn(text, digits), part = text[whole] == '.' ? strspn(text + whole + 1, digits) : 0;
+  size_t end = part > 0 ? whole + 1 + part : whole;
+  if (whole == 0 || (text[whole] == '.' && part == 0))
     return "a time is a number and a unit";
-  const struct unit *unit = find_unit(text + digits, length - digits);
-  bool is_zero = digits == length && digits == 1 && text[0] == '0';
-  if (unit == NULL && !is_zero)
-    return digits == length ? "a time lacks its unit (ns, us, ms, s or min)" : "no such unit (ns, us, ms, s or min)";
-  return scale(text, text + digits, is_zero ? 1 : unit->ns, ret_ns);
+  bool is_zero = length == 1 && text[0] == '0';
+  int64_t ns = 0, unit_ns = is_zero ? 1 : unit_ns_of(text + end, length - end);
+  if (unit_ns == 0)
+    return end == length ? "a time lacks its unit (ns, us, ms, s or min)" : "no such unit (ns, us, ms, s or min)";
+  for (size_t i = 0; i < whole; i++)
+    if (__builtin_mul_overflow(ns, 10, &ns) || __builtin_add_overflow(ns, text[i] - '0', &ns))
+      return too_late;
+  if (__builtin_mul_overflow(ns, unit_ns, &ns))
+    return too_late;
+  for (size_t i = whole + 1; i < end; i++) {
+    int64_t digit = text[i] - '0';
+    if (digit != 0 && (unit_ns == 0 || digit * unit_ns % 10 != 0))
+      return "a time is finer than a nanosecond";
+    if (__builtin_add_overflow(ns, digit * unit_ns / 10, &ns))
+      return too_late;
+    unit_ns = unit_ns % 10 == 0 ? unit_ns / 10 : 0;
+  }
+  *ret_ns = ns;
+  return NULL;
 }
 
 enum status report_range_parse(const char *text, struct page_range *ret_range, struct error *err)
