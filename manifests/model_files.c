@@ -32,15 +32,6 @@ static void add(void *context, const char *name, size_t length)
   *vector_add(&finding->names) = arena_copy(finding->arena, name, length);
 }
 
-// ---- what belongs to a file ------------------------------------------------------------------------------------------
-
-static void add_belonging(struct finding *finding, const char *path)
-{
-  const struct predictor *predictor = predictor_for_file(path);
-  if (predictor != NULL && predictor->visit_files != NULL)
-    predictor->visit_files(path, add, finding);
-}
-
 // ---- a folder --------------------------------------------------------------------------------------------------------
 
 // Links to files are followed (stores of models consist of them), links to folders are not.
@@ -117,7 +108,9 @@ enum status model_files_find(const char *path, struct arena *arena, struct model
     status = add_folder(&finding, finding.folder, err);
   } else {
     add(&finding, base, strlen(base));
-    add_belonging(&finding, path);
+    const struct predictor *predictor = predictor_for_file(path);
+    if (predictor != NULL && predictor->visit_files != NULL)
+      predictor->visit_files(path, add, &finding); // what belongs to the file
   }
   if (status == STATUS_OK)
     status = settle(&finding, ret_files, err);
