@@ -6,8 +6,7 @@
 
 #include "base/clock.h"
 #include "base/debug.h"
-#include "base/memory.h"
-#include "base/sorted.h"
+#include "base/map.h"
 #include "collect/collect.h"
 #include "launch/environment.h"
 #include "launch/file_name.h"
@@ -37,7 +36,6 @@
 #define RING_RECORDS_PLENTY (UINT32_C(1) << 17)
 #define PLENTY_BYTES (UINT64_C(1) << 30) // of shared memory
 #define FLIGHT_RECORD_BYTES 32           // of a record in a ring
-#define PROCESSES_LOOKED_AT 65536
 
 extern char **environ;
 
@@ -154,21 +152,10 @@ static void accompany(struct capture *capture)
 // has ended takes nothing from it.
 static uint64_t own_ns(void)
 {
-  struct timespec now = {0, 0};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+  return clock_now_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 // ---- processes -----------------------------------------------------------------------------------------------------------------
-static unsigned count_different(int64_t *numbers, size_t count)
-{
-  unsigned different = 0;
-  qsort(numbers, count, sizeof *numbers, sorted_compare_i64);
-  for (size_t i = 0; i < count; i++)
-    different += i == 0 || numbers[i] != numbers[i - 1];
-  return different;
-}
-
 struct processes {
   unsigned joined, living; // living: although the program has ended
   bool has_program;        // the program itself joined
@@ -179,22 +166,19 @@ static struct processes count_processes(const struct capture *capture)
 {
   struct processes counts = {0, 0, false};
   struct collect_process process;
-  size_t cursor = 0, joined = 0, living = 0;
-  int64_t *numbers = memory_new(PROCESSES_LOOKED_AT, sizeof *numbers);
-  int64_t *alive = memory_new(PROCESSES_LOOKED_AT, sizeof *alive);
-  while (joined < PROCESSES_LOOKED_AT && collect_process(capture->session, &cursor, &process)) {
+  struct map joined = {0}, living = {0};
+  size_t cursor = 0;
+  while (collect_process(capture->session, &cursor, &process)) {
     bool is_program = process.process_id == capture->process.process;
     counts.has_program |= is_program;
-    numbers[joined++] = process.process_id;
+    (void)map_at(&joined, map_number((uint64_t)process.process_id), NULL);
     if (!is_program && !process.has_ended && proc_lives((pid_t)process.process_id, process.start_ns))
-      alive[living++] = process.process_id;
+      (void)map_at(&living, map_number((uint64_t)process.process_id), NULL);
   }
-  if (joined > 0)
-    counts.joined = count_different(numbers, joined);
-  if (living > 0)
-    counts.living = count_different(alive, living);
-  free(numbers);
-  free(alive);
+  counts.joined = (unsigned)joined.count;
+  counts.living = (unsigned)living.count;
+  map_done(&joined);
+  map_done(&living);
   return counts;
 }
 
