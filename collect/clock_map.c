@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/saturate.h"
+#include "base/sorted.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -109,18 +110,11 @@ int64_t clock_map_ticks(const struct clock_map *map, uint64_t ticks)
     return clock_map_monotonic(map, ticks > INT64_MAX ? INT64_MAX : (int64_t)ticks);
   if (map->count == 0)
     return 0;
-  // The segment is the one that ends at knot `high`: times drained are recent, so look at the last one first.
-  size_t low = 0, high = map->count - 1;
-  if (map->count >= 2 && ticks >= map->knots[map->count - 2].ticks)
-    low = high;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (map->knots[middle].ticks >= ticks)
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  const struct clock_knot *end = &map->knots[low];
+  // The segment that ends at or after `ticks`; times drained are recent, so look at the last one first.
+  size_t last = map->count - 1, at = last;
+  if (last > 0 && ticks < map->knots[last - 1].ticks)
+    at = sorted_lower_bound_u64(ticks, &map->knots[0].ticks, last, sizeof *map->knots);
+  const struct clock_knot *end = &map->knots[at];
   double distance = ticks >= end->ticks ? (double)(ticks - end->ticks) : -(double)(end->ticks - ticks);
   double ns = distance * end->ns_per_tick;
   if (!(ns > -9.2e18 && ns < 9.2e18))

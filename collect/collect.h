@@ -87,8 +87,7 @@ struct collect_origin {
   const int64_t *run_ids; // all runs of that file that hold spans of this session
   size_t run_count;
 };
-enum status collect_origin(const struct collect_session *session, struct arena *arena,
-                           struct collect_origin *ret_origin, struct error *err) MUST_CHECK;
+struct collect_origin collect_origin(const struct collect_session *session, struct arena *arena);
 uint32_t collect_levels(const struct collect_session *session); // what could be switched on; XSP_LEVEL_MASK bits
 // The session's first process, for a person: its command ("" where none came) and when it began (Unix ns). In `arena`.
 struct collect_workload {

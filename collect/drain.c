@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the rings: each once, in order, up to the clock reading taken first, so that the work of one drain is bounded by
 // the rings' size. Called by the capturing verbs between observations, or from time to time. Rows are made in rows.c.
+#include "base/clock.h"
 #include "base/debug.h"
 #include "collect/rows.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define FUTURE_TICKS_MOST (UINT64_C(1) << 33) // a record further ahead of the clock than seconds is no record in time
 
@@ -26,19 +26,10 @@ static bool is_later(const struct record *record, uint64_t horizon)
   return ticks > horizon && ticks - horizon < FUTURE_TICKS_MOST;
 }
 
-// What a predecessor stored already, or what is thrown away: threads get their names, nothing else happens.
-static void skip_span(void *context, const struct decoded_span *span)
-{
-}
-
-static void skip_fact(void *context, int64_t span_id, const struct record *record)
-{
-}
-
 static void decode(struct drain *drain, struct ring_file *ring, const struct record *record,
                    const struct ring_output *output)
 {
-  const struct ring_output quiet = {drain, skip_span, skip_fact, rows_thread_name};
+  const struct ring_output quiet = {drain, NULL, NULL, rows_thread_name}; // what a predecessor stored already
   bool is_replay = ring->position < ring->replay_end;
   drain->session->counts.records += !is_replay;
   ring_decode(&ring->decoder, record, ring->position, is_replay ? &quiet : output);
@@ -128,17 +119,10 @@ static void guess_owner(struct ring_file *ring)
 
 // ---- the front door ---------------------------------------------------------------------------------------------------
 
-static uint64_t own_clock(void)
-{
-  struct timespec now = {0, 0};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
 static bool is_half_full(const struct collect_session *session)
 {
-  for (uint32_t i = 0; i < session->ring_count; i++) {
-    const struct ring_file *ring = &session->rings[i];
+  for (uint32_t i = 0; i < session->rings.count; i++) {
+    const struct ring_file *ring = &session->rings.items[i];
     if (ring->state == FILE_MAPPED && ring->position - ring->resume > ring->view.record_count / 2)
       return true;
   }
@@ -150,8 +134,8 @@ static void drain_rings(struct drain *drain, const struct ring_output *output, b
   struct collect_session *session = drain->session;
   if (session->flight_recorder && !is_final)
     return;
-  for (uint32_t i = 0; i < session->ring_count && !rows_failed(drain); i++) {
-    struct ring_file *ring = &session->rings[i];
+  for (uint32_t i = 0; i < session->rings.count && !rows_failed(drain); i++) {
+    struct ring_file *ring = &session->rings.items[i];
     if (ring->state != FILE_MAPPED)
       continue;
     if (session->flight_recorder)
@@ -166,10 +150,9 @@ static void drain_rings(struct drain *drain, const struct ring_output *output, b
 static enum status run_drain(struct collect_session *session, struct store *store, int64_t run_id, bool is_final,
                              struct error *err)
 {
-  uint64_t begin = own_clock();
+  uint64_t begin = clock_now_ns(CLOCK_THREAD_CPUTIME_ID);
   struct drain *drain = rows_new(session, store, run_id, err);
-  const struct ring_output output = {drain, store ? rows_span : skip_span, store ? rows_fact : skip_fact,
-                                     rows_thread_name};
+  const struct ring_output output = {drain, store ? rows_span : NULL, store ? rows_fact : NULL, rows_thread_name};
   session_find_files(session, is_final);
   session_calibrate(session, is_final);
   (void)names_refresh(&session->names);
@@ -184,7 +167,7 @@ static enum status run_drain(struct collect_session *session, struct store *stor
     session->has_failed = true;
   else if (store && !is_final && is_half_full(session)) // nobody waits for space at the end
     status = collect_commit(session, store, err);
-  session->counts.own_ns += own_clock() - begin;
+  session->counts.own_ns += clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
   return status;
 }
 
@@ -195,16 +178,16 @@ enum status collect_drain(struct collect_session *session, struct store *store, 
 
 enum status collect_drain_final(struct collect_session *session, struct store *store, int64_t run_id, struct error *err)
 {
-  DEBUG(collect, "last drain of %s into run %lld, %u rings", collect_directory(session), (long long)run_id,
-        session->ring_count);
+  DEBUG(collect, "last drain of %s into run %lld, %zu rings", collect_directory(session), (long long)run_id,
+        session->rings.count);
   return run_drain(session, store, run_id, true, err);
 }
 
 enum status collect_skip(struct collect_session *session, struct error *err)
 {
   XSP_TRY(run_drain(session, NULL, 0, false, err));
-  for (uint32_t i = 0; session->flight_recorder && i < session->ring_count; i++) {
-    struct ring_file *ring = &session->rings[i];
+  for (uint32_t i = 0; session->flight_recorder && i < session->rings.count; i++) {
+    struct ring_file *ring = &session->rings.items[i];
     if (ring->state == FILE_MAPPED)
       ring->position = __atomic_load_n(&ring->view.head->producer.head, __ATOMIC_ACQUIRE);
   }

@@ -336,19 +336,18 @@ void folder_write_origin(int file, const char *store_path, int64_t run_id)
   (void)written; // without it, recovery needs the file's name as an argument
 }
 
-enum status folder_read_origin(const struct collect_session *session, struct arena *arena,
-                               struct collect_origin *ret_origin, struct error *err)
+struct collect_origin collect_origin(const struct collect_session *session, struct arena *arena)
 {
-  *ret_origin = (struct collect_origin){NULL, 0, NULL, 0};
+  const struct collect_origin none = {NULL, 0, NULL, 0};
   struct stat status;
   if (session->origin_file < 0 || fstat(session->origin_file, &status) != 0 || !S_ISREG(status.st_mode) ||
       status.st_size <= ORIGIN_HEAD || status.st_size > ORIGIN_BYTES_MAXIMUM)
-    return STATUS_OK;
+    return none;
   char *text = arena_alloc(arena, (size_t)status.st_size + 1);
   int64_t *runs = arena_alloc_array(arena, (size_t)status.st_size / 4 + 1, sizeof *runs);
   ssize_t length = pread(session->origin_file, text, (size_t)status.st_size, 0);
   if (length <= ORIGIN_HEAD || strncmp(text, "run ", 4) != 0)
-    return STATUS_OK;
+    return none;
   const char *path = NULL;
   size_t count = 0;
   for (char *line = text + ORIGIN_HEAD, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
@@ -362,7 +361,5 @@ enum status folder_read_origin(const struct collect_session *session, struct are
     path = tab + 1;
     runs[count++] = run_id;
   }
-  if (path)
-    *ret_origin = (struct collect_origin){path, strtoll(text + 4, NULL, 10), runs, count};
-  return STATUS_OK;
+  return path ? (struct collect_origin){path, strtoll(text + 4, NULL, 10), runs, count} : none;
 }

@@ -14,7 +14,5 @@ void folder_remove(const char *directory);     // only files that a session has,
 int folder_open_origin(const char *directory); // -1: it cannot be kept, which only recovery would miss
 // `store_path` NULL: the run is in the file already, only the present run changes.
 void folder_write_origin(int file, const char *store_path, int64_t run_id);
-enum status folder_read_origin(const struct collect_session *session, struct arena *arena,
-                               struct collect_origin *ret_origin, struct error *err) MUST_CHECK;
 
 #endif

@@ -3,12 +3,11 @@
 // guarded mapping goes to the handler that was there before.
 #include "collect/guard.h"
 
-#include "base/memory.h"
+#include "base/vector.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -16,8 +15,7 @@ struct range {
   uintptr_t begin;
   size_t size;
 };
-static struct range *ranges;
-static size_t range_count, range_capacity;
+static VECTOR(struct range) ranges;
 static struct sigaction before;
 static uintptr_t page_bytes;
 static volatile uint64_t faults;
@@ -28,8 +26,8 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
   (void)context;
   int saved_errno = errno;
   uintptr_t address = (uintptr_t)info->si_addr;
-  for (size_t i = 0; info->si_code == BUS_ADRERR && i < range_count; i++) {
-    if (address - ranges[i].begin >= ranges[i].size)
+  for (size_t i = 0; info->si_code == BUS_ADRERR && i < ranges.count; i++) {
+    if (address - ranges.items[i].begin >= ranges.items[i].size)
       continue;
     void *page = (char *)info->si_addr - address % page_bytes;
     if (mmap(page, page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
@@ -51,34 +49,28 @@ static bool install(void)
 
 void *guard_map(size_t size, int protection, int flags, int file)
 {
-  if (range_count == range_capacity) {
-    range_capacity = range_capacity ? range_capacity * 2 : 64;
-    ranges = memory_resize(ranges, range_capacity, sizeof *ranges);
-  }
-  if (range_count == 0 && !install())
+  if (ranges.count == 0 && !install())
     return MAP_FAILED;
   void *bytes = mmap(NULL, size, protection, flags, file, 0);
   if (bytes != MAP_FAILED)
-    ranges[range_count++] = (struct range){(uintptr_t)bytes, size};
-  else if (range_count == 0)
+    *vector_add(&ranges) = (struct range){(uintptr_t)bytes, size};
+  else if (ranges.count == 0)
     sigaction(SIGBUS, &before, NULL);
   return bytes;
 }
 
 void guard_unmap(const void *bytes, size_t size)
 {
-  for (size_t i = 0; i < range_count; i++)
-    if (ranges[i].begin == (uintptr_t)bytes) {
-      ranges[i] = ranges[--range_count];
+  for (size_t i = 0; i < ranges.count; i++)
+    if (ranges.items[i].begin == (uintptr_t)bytes) {
+      ranges.items[i] = ranges.items[--ranges.count];
       break;
     }
   munmap((void *)(uintptr_t)bytes, size);
-  if (range_count > 0)
+  if (ranges.count > 0)
     return;
   sigaction(SIGBUS, &before, NULL);
-  free(ranges);
-  ranges = NULL;
-  range_capacity = 0;
+  vector_done(&ranges);
 }
 
 uint64_t guard_faults(void)

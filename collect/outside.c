@@ -23,7 +23,7 @@ static struct track_entry *main_track(struct collect_session *session, int64_t r
       return entry;
   }
   uint32_t process = 0;
-  for (uint32_t i = 0; i < session->process_count; i++) {
+  for (uint32_t i = 0; i < session->processes.count; i++) {
     const struct process_head *head = session_process(session, i);
     if (head && head->pid == pid)
       process = i;
@@ -36,12 +36,10 @@ static enum status publish(struct collect_session *session, struct track_entry *
 {
   if (entry->run_id == run_id)
     return STATUS_OK;
-  const struct process_head *head = session_process(session, entry->process);
-  char command[257];
-  memcpy(command, head ? head->command : "", head ? sizeof head->command : 1);
-  command[256] = '\0';
-  command[strcspn(command, " ")] = '\0';
-  const struct track_process process = {(uint32_t)span->process_id, command[0] ? command : span->name, 0};
+  char command[257] = "";
+  struct track_process process = rows_describe(session, entry->process, entry->number, command);
+  process.pid = (uint32_t)span->process_id;
+  process.command = command[0] ? command : span->name;
   return tracks_publish(&session->tracks, entry, &process, &session->names, run_id, err);
 }
 
@@ -90,7 +88,7 @@ enum status collect_add_span(struct collect_session *session, struct store *stor
 
 bool collect_process(const struct collect_session *session, size_t *cursor, struct collect_process *ret_process)
 {
-  while (*cursor < session->process_count) {
+  while (*cursor < session->processes.count) {
     const struct process_head *head = session_process(session, (uint32_t)(*cursor)++);
     if (!head)
       continue;
@@ -120,8 +118,8 @@ double collect_fullness(struct collect_session *session)
 {
   double most = 0;
   find_new_files(session);
-  for (uint32_t i = 0; i < session->ring_count; i++) {
-    const struct ring_file *ring = &session->rings[i];
+  for (uint32_t i = 0; i < session->rings.count; i++) {
+    const struct ring_file *ring = &session->rings.items[i];
     if (ring->state != FILE_MAPPED)
       continue;
     uint64_t head = __atomic_load_n(&ring->view.head->producer.head, __ATOMIC_ACQUIRE);

@@ -3,8 +3,6 @@
 // per ring and never fails: where memory is out, facts are counted as orphans and repeated finishes are not noticed.
 #include "collect/ring_decode.h"
 
-#include "base/memory.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,11 +16,9 @@ void ring_decode_start(struct ring_decoder *decoder, uint32_t number, uint32_t p
 
 void ring_decode_done(struct ring_decoder *decoder)
 {
-  free(decoder->facts);
+  vector_done(&decoder->facts);
   free(decoder->seen);
-  decoder->facts = NULL;
   decoder->seen = NULL;
-  decoder->fact_count = decoder->fact_capacity = 0;
 }
 
 uint64_t ring_unwrap(uint64_t reference, uint32_t id)
@@ -77,36 +73,32 @@ static bool is_tag_or_log(unsigned type)
 // Too many facts wait (their spans were dropped, or a program says a lot): what carries its span's id goes out now.
 static void release_facts(struct ring_decoder *decoder, const struct ring_output *output)
 {
-  uint32_t kept = 0;
-  for (uint32_t i = 0; i < decoder->fact_count; i++) {
-    const struct ring_fact *fact = &decoder->facts[i];
+  size_t kept = 0;
+  for (size_t i = 0; i < decoder->facts.count; i++) {
+    const struct ring_fact *fact = &decoder->facts.items[i];
     if (is_tag_or_log(fact->record.type)) {
-      if (output)
+      if (output->fact != NULL)
         output->fact(output->context, ring_span_id(decoder->number, fact->id), &fact->record);
     } else {
-      decoder->facts[kept++] = *fact;
+      decoder->facts.items[kept++] = *fact;
     }
   }
-  decoder->fact_count = kept;
+  decoder->facts.count = kept;
   if (kept < RING_FACTS_MAXIMUM / 2)
     return;
   // The older half waits in vain, or its span nests absurdly deep.
-  uint32_t dropped = kept / 2;
+  size_t dropped = kept / 2;
   decoder->orphans += dropped;
-  memmove(decoder->facts, decoder->facts + dropped, (kept - dropped) * sizeof *decoder->facts);
-  decoder->fact_count = kept - dropped;
+  memmove(decoder->facts.items, decoder->facts.items + dropped, (kept - dropped) * sizeof *decoder->facts.items);
+  decoder->facts.count = kept - dropped;
 }
 
 static void keep_fact(struct ring_decoder *decoder, const struct record *record, uint64_t id, uint64_t position,
                       const struct ring_output *output)
 {
-  if (decoder->fact_count == RING_FACTS_MAXIMUM)
+  if (decoder->facts.count == RING_FACTS_MAXIMUM)
     release_facts(decoder, output);
-  if (decoder->fact_count == decoder->fact_capacity) {
-    decoder->fact_capacity = decoder->fact_capacity ? decoder->fact_capacity * 2 : 16;
-    decoder->facts = memory_resize(decoder->facts, decoder->fact_capacity, sizeof *decoder->facts);
-  }
-  decoder->facts[decoder->fact_count++] = (struct ring_fact){*record, id, position};
+  *vector_add(&decoder->facts) = (struct ring_fact){*record, id, position};
 }
 
 static void join_fact(struct decoded_span *span, const struct record *record)
@@ -139,26 +131,26 @@ static void complete(struct ring_decoder *decoder, struct decoded_span *span, ui
                      const struct ring_output *output)
 {
   bool has_facts = false;
-  for (uint32_t i = 0; i < decoder->fact_count; i++)
-    if (decoder->facts[i].id == id) {
+  for (size_t i = 0; i < decoder->facts.count; i++)
+    if (decoder->facts.items[i].id == id) {
       has_facts = true;
-      join_fact(span, &decoder->facts[i].record);
+      join_fact(span, &decoder->facts.items[i].record);
     }
   if (span->kind > XSP_KIND_EXECUTION)
     span->kind = XSP_KIND_SYNC;
-  if (output)
+  if (output->span != NULL)
     output->span(output->context, span);
   if (!has_facts)
     return;
-  uint32_t kept = 0;
-  for (uint32_t i = 0; i < decoder->fact_count; i++) {
-    const struct ring_fact *fact = &decoder->facts[i];
+  size_t kept = 0;
+  for (size_t i = 0; i < decoder->facts.count; i++) {
+    const struct ring_fact *fact = &decoder->facts.items[i];
     if (fact->id != id)
-      decoder->facts[kept++] = *fact;
-    else if (output && is_tag_or_log(fact->record.type))
+      decoder->facts.items[kept++] = *fact;
+    else if (output->fact != NULL && is_tag_or_log(fact->record.type))
       output->fact(output->context, span->span_id, &fact->record);
   }
-  decoder->fact_count = kept;
+  decoder->facts.count = kept;
 }
 
 static void decode_span(struct ring_decoder *decoder, const struct record *record, const struct ring_output *output)
@@ -170,7 +162,6 @@ static void decode_span(struct ring_decoder *decoder, const struct record *recor
   }
   move_window(decoder, id);
   mark_seen(decoder, id);
-  decoder->spans++;
   struct decoded_span span = {.span_id = ring_span_id(decoder->number, id),
                               .start = record->start,
                               .duration = record->duration,
@@ -181,6 +172,12 @@ static void decode_span(struct ring_decoder *decoder, const struct record *recor
                               .kind = record->kind_clock & 0x0f,
                               .clock = record->kind_clock >> 4};
   complete(decoder, &span, id, output);
+}
+
+static void put_thread_name(const struct ring_decoder *decoder, uint32_t name, const struct ring_output *output)
+{
+  if (output->thread_name != NULL)
+    output->thread_name(output->context, decoder->process, decoder->thread, name);
 }
 
 void ring_decode(struct ring_decoder *decoder, const struct record *record, uint64_t position,
@@ -208,21 +205,20 @@ void ring_decode(struct ring_decoder *decoder, const struct record *record, uint
     uint64_t id = ring_unwrap(decoder->highest, record->id);
     if (!is_seen(decoder, id))
       keep_fact(decoder, record, id, position, output);
-    else if (output)
+    else if (output->fact != NULL)
       output->fact(output->context, ring_span_id(decoder->number, id), record);
     return;
   case RECORD_THREAD:
     decoder->thread = record->start;
     decoder->process = record->duration > UINT32_MAX ? 0 : (uint32_t)record->duration;
-    if (record->site && output)
-      output->thread_name(output->context, decoder->process, decoder->thread, record->site);
+    if (record->site)
+      put_thread_name(decoder, record->site, output);
     return;
   case RECORD_OPEN:
     ring_decode_open(decoder, &(struct open_span){record->start, record->site, record->id}, output);
     return;
   case RECORD_THREAD_NAME:
-    if (output)
-      output->thread_name(output->context, decoder->process, decoder->thread, record->site);
+    put_thread_name(decoder, record->site, output);
     return;
   default:
     decoder->malformed++;
@@ -249,13 +245,7 @@ void ring_decode_open(struct ring_decoder *decoder, const struct open_span *open
   complete(decoder, &span, id, output);
 }
 
-void ring_decode_drop_facts(struct ring_decoder *decoder)
-{
-  decoder->orphans += decoder->fact_count;
-  decoder->fact_count = 0;
-}
-
 uint64_t ring_decode_resume(const struct ring_decoder *decoder, uint64_t position)
 {
-  return decoder->fact_count ? decoder->facts[0].position : position;
+  return decoder->facts.count ? decoder->facts.items[0].position : position;
 }

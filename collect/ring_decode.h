@@ -8,6 +8,7 @@
 #ifndef XSP_COLLECT_RING_DECODE_H
 #define XSP_COLLECT_RING_DECODE_H
 
+#include "base/vector.h"
 #include "format/session.h"
 
 #include <xsp/span.h>
@@ -33,7 +34,8 @@ struct decoded_span {
   uint8_t trace[16], remote_parent[8];
 };
 
-// Where decoded things go. A fact is a tag or a log, or, late, any other fact about a span.
+// Where decoded things go. A fact is a tag or a log, or, late, any other fact about a span. Each function may be NULL: then
+// only the decoder's state follows (records that were stored before).
 struct ring_output {
   void *context;
   void (*span)(void *context, const struct decoded_span *span);
@@ -48,25 +50,22 @@ struct ring_fact {
 };
 
 struct ring_decoder {
-  uint32_t number;         // the ring's
-  uint32_t process;        // present owner
-  uint64_t thread;         // present owner; 0: unknown
-  uint64_t highest;        // id seen so far, unwrapped: 32-bit ids go round
-  struct ring_fact *facts; // owned; waiting, in the order of their records
-  uint32_t fact_count, fact_capacity;
-  uint64_t *seen;                                     // owned; a bit per id of the window that ends at `highest`
-  uint64_t spans, malformed, repeated, orphans, open; // totals; repeated: a second finish of one span
+  uint32_t number;                             // the ring's
+  uint32_t process;                            // present owner
+  uint64_t thread;                             // present owner; 0: unknown
+  uint64_t highest;                            // id seen so far, unwrapped: 32-bit ids go round
+  VECTOR(struct ring_fact) facts;              // waiting, in the order of their records
+  uint64_t *seen;                              // owned; a bit per id of the window that ends at `highest`
+  uint64_t malformed, repeated, orphans, open; // totals; repeated: a second finish of one span
 };
 
 void ring_decode_start(struct ring_decoder *decoder, uint32_t number, uint32_t process, uint64_t thread);
 void ring_decode_done(struct ring_decoder *decoder);
-// One record. `output` NULL: only the decoder's state follows (records that were stored before, or are thrown away).
+// One record.
 void ring_decode(struct ring_decoder *decoder, const struct record *record, uint64_t position,
                  const struct ring_output *output);
 // A span of the open list of a process that is gone, or of a RECORD_OPEN. Nothing where it was finished after all.
 void ring_decode_open(struct ring_decoder *decoder, const struct open_span *open, const struct ring_output *output);
-// Forgets what still waits (counted), at the end of a session.
-void ring_decode_drop_facts(struct ring_decoder *decoder);
 // The first position that has to be read again to rebuild the facts that wait now; `position` where none waits.
 uint64_t ring_decode_resume(const struct ring_decoder *decoder, uint64_t position);
 // The 64-bit number of a 32-bit id that lies near `reference`.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the files that processes add to a session folder, maps them, gives ring space back after a commit. Called by
 // session.c and drain.c. Files come from other processes: a broken one is counted and named, never fatal.
-#include "base/memory.h"
 #include "collect/guard.h"
 #include "collect/state.h"
 
@@ -47,34 +46,19 @@ static void *map_file(const char *path, bool is_writable, size_t *ret_size)
   return bytes == MAP_FAILED ? NULL : bytes;
 }
 
-// `array` with room for `wanted` elements, new ones zeroed; *count is how many it holds.
-static void *grow(void *array, uint32_t *count, uint32_t wanted, size_t element_bytes)
-{
-  if (wanted <= *count)
-    return array;
-  uint32_t capacity = wanted < 16 ? 16 : wanted + wanted / 2;
-  array = memory_resize(array, capacity, element_bytes);
-  memset((char *)array + *count * element_bytes, 0, (capacity - *count) * element_bytes);
-  *count = capacity;
-  return array;
-}
-
 static void map_process(struct collect_session *session, uint32_t number)
 {
-  struct process_file *process = &session->processes[number];
+  struct process_file *process = &session->processes.items[number];
   char path[PATH_MAX];
   file_name(session, "process", number, path);
   size_t size = 0;
   struct process_head *head = map_file(path, false, &size);
-  if (!head) {
-    if (errno != ENOENT) {
-      process->state = FILE_BROKEN;
-      report_broken(session, "process", number, "cannot be mapped");
-    }
+  if (!head && errno == ENOENT)
     return;
-  }
   const char *problem = NULL;
-  if (size < sizeof *head)
+  if (!head)
+    problem = "cannot be mapped";
+  else if (size < sizeof *head)
     problem = "the file is cut short";
   else if (__atomic_load_n(&head->magic, __ATOMIC_ACQUIRE) == 0) {
     guard_unmap(head, size); // being made
@@ -82,7 +66,8 @@ static void map_process(struct collect_session *session, uint32_t number)
   } else if (head->magic != PROCESS_MAGIC || head->version != SESSION_VERSION || head->number != number)
     problem = "the file is none of ours";
   if (problem) {
-    guard_unmap(head, size);
+    if (head)
+      guard_unmap(head, size);
     process->state = FILE_BROKEN;
     report_broken(session, "process", number, problem);
     return;
@@ -120,7 +105,7 @@ static void unmap_ring(struct ring_file *ring)
 
 static void map_ring(struct collect_session *session, uint32_t number, bool is_final)
 {
-  struct ring_file *ring = &session->rings[number];
+  struct ring_file *ring = &session->rings.items[number];
   char path[PATH_MAX];
   file_name(session, "ring", number, path);
   ring->bytes = map_file(path, true, &ring->size);
@@ -175,15 +160,17 @@ void session_find_files(struct collect_session *session, bool is_final)
   uint32_t rings = __atomic_load_n(&session->head->next_ring, __ATOMIC_ACQUIRE);
   processes = processes < FILES_MAXIMUM ? processes : FILES_MAXIMUM;
   rings = rings < FILES_MAXIMUM ? rings : FILES_MAXIMUM;
-  session->processes = grow(session->processes, &session->process_count, processes, sizeof *session->processes);
-  session->rings = grow(session->rings, &session->ring_count, rings, sizeof *session->rings);
+  while (session->processes.count < processes)
+    (void)vector_add(&session->processes);
+  while (session->rings.count < rings)
+    (void)vector_add(&session->rings);
   // Each drain goes on where the last one stopped: numbers whose files never come (their makers were killed, or had no
   // room) must not keep later ones from being found.
   uint32_t tries = 0;
   for (uint32_t i = 0, first = session->process_cursor; i < processes && (is_final || tries < FILES_TRIES_PER_DRAIN);
        i++) {
     uint32_t number = (first + i) % processes;
-    if (session->processes[number].state != FILE_ABSENT)
+    if (session->processes.items[number].state != FILE_ABSENT)
       continue;
     tries++;
     session->process_cursor = number + 1;
@@ -192,7 +179,7 @@ void session_find_files(struct collect_session *session, bool is_final)
   tries = 0;
   for (uint32_t i = 0, first = session->ring_cursor; i < rings; i++) {
     uint32_t number = (first + i) % rings;
-    struct ring_file *ring = &session->rings[number];
+    struct ring_file *ring = &session->rings.items[number];
     if (ring->state == FILE_ABSENT && (is_final || tries < FILES_TRIES_PER_DRAIN)) {
       tries++;
       session->ring_cursor = number + 1;
@@ -214,9 +201,9 @@ void session_note_faults(struct collect_session *session)
 
 const struct process_head *session_process(const struct collect_session *session, uint32_t number)
 {
-  if (number >= session->process_count || session->processes[number].state != FILE_MAPPED)
+  if (number >= session->processes.count || session->processes.items[number].state != FILE_MAPPED)
     return NULL;
-  return session->processes[number].head;
+  return session->processes.items[number].head;
 }
 
 // A process that left through exit and is gone takes its rings with it once they are read: a program that starts a
@@ -229,17 +216,23 @@ static bool is_over(const struct collect_session *session, const struct ring_fil
          __atomic_load_n(&ring->view.head->producer.head, __ATOMIC_ACQUIRE) == ring->position;
 }
 
+void ring_counts_add(const struct ring_file *ring, struct collect_counts *counts)
+{
+  counts->dropped += __atomic_load_n(&ring->view.head->producer.dropped, __ATOMIC_RELAXED);
+  counts->misused += ring->decoder.repeated;
+  counts->open += ring->decoder.open;
+  counts->orphans += ring->decoder.orphans;
+  counts->malformed += ring->decoder.malformed;
+}
+
 static void retire(struct collect_session *session, struct ring_file *ring, uint32_t number)
 {
   const struct ring_producer *producer = &ring->view.head->producer;
   for (uint32_t i = 0; i < RING_OPEN_SPANS; i++)
     if (__atomic_load_n(&producer->open[i].start, __ATOMIC_RELAXED) != 0)
       return; // to be reported by the final drain
-  session->retired.dropped += __atomic_load_n(&producer->dropped, __ATOMIC_RELAXED);
-  session->retired.misused += ring->decoder.repeated;
-  session->retired.open += ring->decoder.open;
-  session->retired.orphans += ring->decoder.orphans + ring->decoder.fact_count;
-  session->retired.malformed += ring->decoder.malformed;
+  ring_counts_add(ring, &session->counts);
+  session->counts.orphans += ring->decoder.facts.count;
   char path[PATH_MAX];
   file_name(session, "ring", number, path);
   unlink(path);
@@ -269,8 +262,8 @@ static void give_back(struct collect_session *session, struct ring_file *ring)
 
 void session_give_back(struct collect_session *session)
 {
-  for (uint32_t i = 0; i < session->ring_count; i++) {
-    struct ring_file *ring = &session->rings[i];
+  for (uint32_t i = 0; i < session->rings.count; i++) {
+    struct ring_file *ring = &session->rings.items[i];
     if (ring->state != FILE_MAPPED || ring->position < ring->replay_end)
       continue;
     if (ring->position != ring->view.head->stored || ring->resume != ring->position)
@@ -282,18 +275,14 @@ void session_give_back(struct collect_session *session)
 
 void session_close_files(struct collect_session *session)
 {
-  for (uint32_t i = 0; i < session->ring_count; i++) {
-    if (session->rings[i].state == FILE_MAPPED) {
-      unmap_ring(&session->rings[i]);
-      ring_decode_done(&session->rings[i].decoder);
+  for (uint32_t i = 0; i < session->rings.count; i++)
+    if (session->rings.items[i].state == FILE_MAPPED) {
+      unmap_ring(&session->rings.items[i]);
+      ring_decode_done(&session->rings.items[i].decoder);
     }
-  }
-  for (uint32_t i = 0; i < session->process_count; i++)
-    if (session->processes[i].state == FILE_MAPPED)
-      guard_unmap(session->processes[i].head, session->processes[i].size);
-  free(session->rings);
-  free(session->processes);
-  session->rings = NULL;
-  session->processes = NULL;
-  session->ring_count = session->process_count = 0;
+  for (uint32_t i = 0; i < session->processes.count; i++)
+    if (session->processes.items[i].state == FILE_MAPPED)
+      guard_unmap(session->processes.items[i].head, session->processes.items[i].size);
+  vector_done(&session->rings);
+  vector_done(&session->processes);
 }

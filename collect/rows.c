@@ -64,8 +64,8 @@ static void add_row(struct drain *drain, const struct store_span *row)
 
 // ---- tracks ---------------------------------------------------------------------------------------------------------
 
-static struct track_process describe(const struct collect_session *session, uint32_t process, uint32_t track,
-                                     char command[257])
+struct track_process rows_describe(const struct collect_session *session, uint32_t process, uint32_t track,
+                                   char command[257])
 {
   struct track_process described = {0, NULL, 0};
   const struct process_head *head = session_process(session, process);
@@ -84,7 +84,7 @@ static struct track_process describe(const struct collect_session *session, uint
 static void publish_track(struct drain *drain, struct track_entry *entry)
 {
   char command[257];
-  struct track_process process = describe(drain->session, entry->process, entry->number, command);
+  struct track_process process = rows_describe(drain->session, entry->process, entry->number, command);
   if (!rows_failed(drain))
     drain->status =
         tracks_publish(&drain->session->tracks, entry, &process, &drain->session->names, drain->run_id, drain->err);
@@ -169,7 +169,8 @@ static int64_t parent_of(const struct collect_session *session, const struct dec
 {
   if (!span->has_parent || span->parent.id == 0 || span->parent.ring > RING_NUMBER_MAXIMUM)
     return 0;
-  const struct ring_file *ring = span->parent.ring < session->ring_count ? &session->rings[span->parent.ring] : NULL;
+  const struct ring_file *ring =
+      span->parent.ring < session->rings.count ? &session->rings.items[span->parent.ring] : NULL;
   uint64_t reference = ring && ring->state == FILE_MAPPED ? ring->decoder.highest : 0;
   return ring_span_id(span->parent.ring, ring_unwrap(reference, span->parent.id));
 }

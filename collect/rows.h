@@ -34,6 +34,9 @@ struct drain *rows_new(struct collect_session *session, struct store *store, int
                        struct error *err); // freed with free
 // Makes the session's caches and the run's trace fit this drain's store and run.
 void rows_begin(struct drain *drain);
+// The process of a track. `command` gets the first word of its command line.
+struct track_process rows_describe(const struct collect_session *session, uint32_t process, uint32_t track,
+                                   char command[257]);
 // What a ring_output of this drain calls; `context` is the drain.
 void rows_span(void *context, const struct decoded_span *span);
 void rows_fact(void *context, int64_t span_id, const struct record *record);

@@ -142,28 +142,18 @@ uint32_t collect_levels(const struct collect_session *session)
 void collect_counts(const struct collect_session *session, struct collect_counts *ret_counts)
 {
   struct collect_counts counts = session->counts;
-  counts.dropped += session->retired.dropped;
-  counts.misused += session->retired.misused;
-  counts.open += session->retired.open;
-  counts.orphans += session->retired.orphans;
-  counts.malformed += session->retired.malformed;
   counts.lost += __atomic_load_n(&session->head->lost, __ATOMIC_RELAXED);
-  for (uint32_t i = 0; i < session->process_count; i++) {
+  for (uint32_t i = 0; i < session->processes.count; i++) {
     const struct process_head *process = session_process(session, i);
     if (!process)
       continue;
     counts.lost += __atomic_load_n(&process->lost, __ATOMIC_RELAXED);
     counts.misused += __atomic_load_n(&process->misused, __ATOMIC_RELAXED);
   }
-  for (uint32_t i = 0; i < session->ring_count; i++) {
-    const struct ring_file *ring = &session->rings[i];
-    if (ring->state != FILE_MAPPED)
-      continue;
-    counts.dropped += __atomic_load_n(&ring->view.head->producer.dropped, __ATOMIC_RELAXED);
-    counts.misused += ring->decoder.repeated;
-    counts.open += ring->decoder.open;
-    counts.orphans += ring->decoder.orphans;
-    counts.malformed += ring->decoder.malformed;
+  for (uint32_t i = 0; i < session->rings.count; i++) {
+    const struct ring_file *ring = &session->rings.items[i];
+    if (ring->state == FILE_MAPPED)
+      ring_counts_add(ring, &counts);
   }
   counts.clock_step_ns = session->clock.step_ns;
   *ret_counts = counts;
@@ -206,7 +196,7 @@ void collect_set_levels(struct collect_session *session, const char *tracer, uin
 const char *collect_messages(const struct collect_session *session, struct arena *arena)
 {
   const char *text = session->broken_files ? arena_format(arena, "%s\n", session->problem) : "";
-  for (uint32_t i = 0; i < session->process_count; i++) {
+  for (uint32_t i = 0; i < session->processes.count; i++) {
     const struct process_head *process = session_process(session, i);
     if (!process)
       continue;
@@ -238,16 +228,10 @@ void session_write_origin(struct collect_session *session)
   folder_write_origin(session->origin_file, is_new ? store_path(session->store) : NULL, session->run_id);
 }
 
-enum status collect_origin(const struct collect_session *session, struct arena *arena,
-                           struct collect_origin *ret_origin, struct error *err)
-{
-  return folder_read_origin(session, arena, ret_origin, err);
-}
-
 struct collect_workload collect_workload(const struct collect_session *session, struct arena *arena)
 {
   struct collect_workload workload = {"", session->clock.count ? session->clock.knots[0].realtime_ns : 0};
-  for (uint32_t i = 0; i < session->process_count; i++) {
+  for (uint32_t i = 0; i < session->processes.count; i++) {
     const struct process_head *process = session_process(session, i);
     if (!process)
       continue;

@@ -206,8 +206,7 @@ static void test_adopt_goes_on(void **state)
   hand.ring->owner_tid = 9999; // handed on meanwhile; what is read still belongs to 4321
 
   session = adopt(session_folder);
-  struct collect_origin origin;
-  ok(collect_origin(session, &arena, &origin, &err), &err);
+  struct collect_origin origin = collect_origin(session, &arena);
   assert_string_equal(origin.path, path);
   assert_int_equal(origin.run_id, 1);
   assert_int_equal(origin.run_count, 1);

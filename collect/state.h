@@ -53,16 +53,13 @@ struct collect_session {
   uint64_t catalog_window;
   struct names names;
   struct tracks tracks;
-  struct ring_file *rings; // by number
-  uint32_t ring_count;
-  struct process_file *processes; // by number
-  uint32_t process_count;
-  struct collect_counts counts;         // what is counted here and not in the files
-  struct collect_counts retired;        // of rings that are gone
-  uint32_t seen_processes, seen_rings;  // numbers given out when collect_fullness last looked for files
-  uint32_t looks;                       // of collect_fullness
-  uint32_t process_cursor, ring_cursor; // where the search for files that are not there yet goes on
-  uint64_t faults_seen;                 // of guard.h
+  VECTOR(struct ring_file) rings;        // by number
+  VECTOR(struct process_file) processes; // by number
+  struct collect_counts counts;          // what is counted here and not in the files, and of rings that are gone
+  uint32_t seen_processes, seen_rings;   // numbers given out when collect_fullness last looked for files
+  uint32_t looks;                        // of collect_fullness
+  uint32_t process_cursor, ring_cursor;  // where the search for files that are not there yet goes on
+  uint64_t faults_seen;                  // of guard.h
   uint64_t broken_files;
   char problem[256];           // the first broken file and why
   char trace_text[33];         // W3C trace id of the session
@@ -81,6 +78,7 @@ void session_find_files(struct collect_session *session, bool is_final);
 const struct process_head *session_process(const struct collect_session *session, uint32_t number); // NULL: unknown
 void session_give_back(struct collect_session *session);   // after a commit: what was read is safe
 void session_note_faults(struct collect_session *session); // files that were cut short while they were read
+void ring_counts_add(const struct ring_file *ring, struct collect_counts *counts);
 void session_close_files(struct collect_session *session);
 // session.c
 void session_calibrate(struct collect_session *session, bool write_always);

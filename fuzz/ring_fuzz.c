@@ -38,7 +38,7 @@ static void decode(const struct ring_view *view, struct ring_decoder *decoder)
       uint64_t position = positions[start] + i;
       if (ring_read(view, position, &record) == RING_SLOT_RECORD)
         ring_decode(decoder, &record, position, &output);
-      if (decoder->fact_count > RING_FACTS_MAXIMUM)
+      if (decoder->facts.count > RING_FACTS_MAXIMUM)
         abort();
     }
   for (uint32_t i = 0; i < RING_OPEN_SPANS; i++)
@@ -58,9 +58,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ring_decode_start(&decoder, 1, view.head->process, view.head->owner_tid);
     decoder.highest = view.head->highest_id;
     decode(&view, &decoder);
-    if (ring_decode_resume(&decoder, 0) != 0 && decoder.fact_count == 0)
+    if (ring_decode_resume(&decoder, 0) != 0 && decoder.facts.count == 0)
       abort();
-    ring_decode_drop_facts(&decoder);
     ring_decode_done(&decoder);
   }
   free(bytes);

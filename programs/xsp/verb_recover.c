@@ -78,7 +78,8 @@ static enum status adopt(struct recovery *recovery, const char *directory, struc
   recovered->directory = directory;
   XSP_TRY(collect_adopt(directory, &recovered->session, err));
   recovery->session_count++;
-  return collect_origin(recovered->session, &recovery->arena, &recovered->origin, err);
+  recovered->origin = collect_origin(recovered->session, &recovery->arena);
+  return STATUS_OK;
 }
 
 static enum status add_experiment(struct recovery *recovery, struct error *err)
