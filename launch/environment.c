@@ -62,11 +62,6 @@ static bool takes_libraries(const struct request *request)
   return request->program->kind != EXECUTABLE_OTHER_MACHINE && request->program->kind != EXECUTABLE_OTHER_LIBC;
 }
 
-static const char *session(struct request *request, const char *text)
-{
-  return request->session_directory;
-}
-
 // A process that never uses such a door need not load the tracer.
 static bool has_own_door(const struct chosen_tracer *chosen)
 {
@@ -74,7 +69,7 @@ static bool has_own_door(const struct chosen_tracer *chosen)
   return tracer != NULL && (tracer->door == DOOR_VENDOR || tracer->door == DOOR_FRAMEWORK);
 }
 
-static const char *tracer_list(struct request *request, const char *text)
+static const char *tracer_list(struct request *request)
 {
   const char *list = NULL;
   for (size_t i = 0; i < request->tracers->count; i++) {
@@ -85,7 +80,7 @@ static const char *tracer_list(struct request *request, const char *text)
   return list;
 }
 
-static const char *preload(struct request *request, const char *text)
+static const char *preload(struct request *request)
 {
   if (!takes_libraries(request))
     return NULL;
@@ -96,39 +91,6 @@ static const char *preload(struct request *request, const char *text)
   const char *frameworks = has_framework ? own_library(request, "tracers/frameworks.so", false) : NULL;
   return frameworks == NULL || library == NULL ? library : arena_format(request->arena, "%s:%s", library, frameworks);
 }
-
-static const char *model_range(struct request *request, const char *text)
-{
-  return request->options->model_range;
-}
-
-static const char *capture_range(struct request *request, const char *text)
-{
-  return request->options->capture_range;
-}
-
-static const char *if_serialized(struct request *request, const char *text)
-{
-  return request->options->serialized ? text : NULL;
-}
-
-// ---- the table ------------------------------------------------------------------------------------------------------------
-static const struct variable { // of every program; those of tracers are in tracer_table.c
-  const char *name;
-  enum variable_how how;
-  const char *(*value)(struct request *request, const char *text);
-  const char *text;
-} variables[] = {
-    {"XSP_SESSION", OWN, session, NULL},
-    {"XSP_TRACERS", OWN, tracer_list, NULL},
-    {"LD_PRELOAD", PREPEND, preload, NULL},
-    {"XSP_MODEL_RANGE", OWN, model_range, NULL},
-    {"XSP_CAPTURE_RANGE", OWN, capture_range, NULL},
-    {"XSP_SERIALIZE", OWN, if_serialized, "1"},
-    {"CUDA_LAUNCH_BLOCKING", SET, if_serialized, "1"},
-    {"OMP_NUM_THREADS", SET, if_serialized, "1"},
-};
-#define VARIABLES (sizeof variables / sizeof *variables)
 
 static const char *tracer_value(struct request *request, const struct known_tracer *tracer,
                                 const struct tracer_variable *variable)
@@ -192,10 +154,21 @@ static void make_entry(struct request *request, const char *name, enum variable_
 
 static size_t make_entries(struct request *request, char *const *before, struct entry *entries)
 {
+  const struct launch_options *options = request->options;
+  const char *if_serialized = options->serialized ? "1" : NULL;
+  const struct { // of every program; those of tracers are in tracer_table.c
+    const char *name;
+    enum variable_how how;
+    const char *value;
+  } variables[] = {
+      {"XSP_SESSION", OWN, request->session_directory},   {"XSP_TRACERS", OWN, tracer_list(request)},
+      {"LD_PRELOAD", PREPEND, preload(request)},          {"XSP_MODEL_RANGE", OWN, options->model_range},
+      {"XSP_CAPTURE_RANGE", OWN, options->capture_range}, {"XSP_SERIALIZE", OWN, if_serialized},
+      {"CUDA_LAUNCH_BLOCKING", SET, if_serialized},       {"OMP_NUM_THREADS", SET, if_serialized},
+  };
   size_t count = 0;
-  for (size_t i = 0; i < VARIABLES; i++)
-    make_entry(request, variables[i].name, variables[i].how, variables[i].value(request, variables[i].text), before,
-               &entries[count++]);
+  for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+    make_entry(request, variables[i].name, variables[i].how, variables[i].value, before, &entries[count++]);
   for (const struct known_tracer *tracer = known_tracers; tracer->name != NULL; tracer++)
     for (const struct tracer_variable *variable = tracer->variables; variable->name != NULL; variable++)
       make_entry(request, variable->name, variable->how, tracer_value(request, tracer, variable), before,
