@@ -7,12 +7,12 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 // ---- in the child ----------------------------------------------------------------------------------------------------
@@ -114,43 +114,24 @@ static void child_main(int to_parent, probe_fn probe, const void *what, struct p
   for (int standard = 0; standard <= 2; standard++)
     dup2(nowhere, standard);
   probe(what, result);
-  const char *bytes = (const char *)result;
-  for (size_t sent = 0; sent < sizeof *result;) {
-    ssize_t written = write(to_parent, bytes + sent, sizeof *result - sent);
-    if (written <= 0)
-      break;
-    sent += (size_t)written;
-  }
+  ssize_t written = write(to_parent, result, sizeof *result);
+  (void)written; // an incomplete result counts as none
   _exit(0);
 }
 
 // ---- in xsp ----------------------------------------------------------------------------------------------------------
-static int64_t now_ms(void)
-{
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
-}
+_Static_assert(sizeof(struct probe_result) <= PIPE_BUF, "crosses the pipe in one piece");
 
-// Reads the whole result; false where the child ends or the time is over before.
-static bool receive(int from_child, struct probe_result *ret_result)
+// False: the child ended without a result, or the time was over (*ret_was_late).
+static bool receive(int from_child, struct probe_result *ret_result, bool *ret_was_late)
 {
-  char *bytes = (char *)ret_result;
-  size_t received = 0;
-  int64_t deadline_ms = now_ms() + PROBE_TIMEOUT_MS;
-  while (received < sizeof *ret_result) {
-    int64_t left_ms = deadline_ms - now_ms();
-    struct pollfd ready = {from_child, POLLIN, 0};
-    if (left_ms <= 0 || (poll(&ready, 1, (int)left_ms) < 0 && errno != EINTR))
-      return false;
-    if (ready.revents == 0)
-      continue;
-    ssize_t count = read(from_child, bytes + received, sizeof *ret_result - received);
-    if (count <= 0)
-      return false;
-    received += (size_t)count;
-  }
-  return true;
+  struct pollfd ready = {from_child, POLLIN, 0};
+  int count;
+  do
+    count = poll(&ready, 1, PROBE_TIMEOUT_MS);
+  while (count < 0 && errno == EINTR);
+  *ret_was_late = count == 0;
+  return count > 0 && read(from_child, ret_result, sizeof *ret_result) == (ssize_t)sizeof *ret_result;
 }
 
 static void explain_end(int wait_status, bool was_killed, struct probe_result *result)
@@ -187,10 +168,9 @@ static void run_child(probe_fn probe, const void *what, struct probe_result *res
     child_main(pipes[1], probe, what, result);
   close(pipes[1]);
   struct probe_result answer = {0};
-  int64_t start_ms = now_ms();
-  bool is_complete = receive(pipes[0], &answer);
-  bool was_killed = !is_complete && now_ms() - start_ms >= PROBE_TIMEOUT_MS;
-  if (was_killed)
+  bool is_late = false;
+  bool is_complete = receive(pipes[0], &answer, &is_late);
+  if (is_late)
     kill(child, SIGKILL);
   int wait_status = 0;
   while (waitpid(child, &wait_status, 0) < 0 && errno == EINTR)
@@ -199,7 +179,7 @@ static void run_child(probe_fn probe, const void *what, struct probe_result *res
   if (is_complete)
     *result = answer;
   else
-    explain_end(wait_status, was_killed, result);
+    explain_end(wait_status, is_late, result);
 }
 
 void probe_predictor(const struct predictor *predictor, const char *library_path, struct probe_result *ret_result)

@@ -2,23 +2,17 @@
 // Reads /proc for process.c and execution.c. Races are the callers' business: a process may end at any time.
 #include "launch/proc.h"
 
+#include "base/clock.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define SECOND_NS INT64_C(1000000000)
-
-static int64_t now_ns(clockid_t clock)
-{
-  struct timespec now = {0, 0};
-  clock_gettime(clock, &now);
-  return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
-}
 
 static bool read_proc(pid_t process, const char *name, char *text, size_t size)
 {
@@ -32,7 +26,6 @@ static bool read_proc(pid_t process, const char *name, char *text, size_t size)
   return got > 0;
 }
 
-// 'R', 'S', 'T', 'Z', …; 0: there is no such process. *ret_start_ticks: since the machine's start; may be NULL.
 char proc_state(pid_t process, unsigned long long *ret_start_ticks)
 {
   char text[1024];
@@ -56,7 +49,7 @@ bool proc_lives(pid_t process, int64_t start_ns)
   if (state == 0 || state == 'Z' || state == 'X')
     return false;
   long per_second = sysconf(_SC_CLK_TCK);
-  int64_t boot_ns = now_ns(CLOCK_REALTIME) - now_ns(CLOCK_BOOTTIME);
+  int64_t boot_ns = (int64_t)(clock_now_ns(CLOCK_REALTIME) - clock_now_ns(CLOCK_BOOTTIME));
   int64_t began_ns = boot_ns + (int64_t)(ticks * (unsigned long long)(SECOND_NS / (per_second > 0 ? per_second : 100)));
   return began_ns <= start_ns + SECOND_NS; // else the number was given to another process
 }

@@ -6,6 +6,7 @@
 // same group that blocks everything and does nothing. A signal that is pending there too was sent to the group.
 #include "launch/process.h"
 
+#include "base/clock.h"
 #include "launch/proc.h"
 
 #include <errno.h>
@@ -19,7 +20,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define SECOND_NS INT64_C(1000000000)
@@ -52,9 +52,7 @@ static void watched_set(sigset_t *ret_set)
 
 static int64_t now_ns(clockid_t clock)
 {
-  struct timespec now = {0, 0};
-  clock_gettime(clock, &now);
-  return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
+  return (int64_t)clock_now_ns(clock);
 }
 
 static void sleep_ns(int64_t duration_ns)
