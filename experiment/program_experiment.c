@@ -340,7 +340,7 @@ enum status run_experiment(const struct run_experiment_options *options, struct 
   struct experiment experiment = {.options = options, .result = ret_result};
   file_name_program(options->run.command, experiment.name, sizeof experiment.name);
   experiment.progress = (struct progress){.name = experiment.name, .show = options->progress};
-  experiment.streams = (struct streams){.saved = {-1, -1, -1}, .errors = -1, .input = {.copy = -1, .original = -1}};
+  experiment.streams = STREAMS_NONE;
   XSP_TRY(store_create(options->output_path, options->force, &experiment.store, err));
   if (is_repeated(options))
     streams_begin(&experiment.streams);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the head of the file that a command starts. Called before the program runs, so that a loader that would refuse
-// libxsp.so is not asked to load it, and afterwards to report why nothing was recorded. Handles any file.
+// libxsp.so is not asked to load it, and afterwards to report why nothing was recorded. Handles any bytes.
 #include "launch/executable.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,7 +15,73 @@
 
 #define HEAD_BYTES 4096
 #define SCRIPTS_MOST 5 // as in the kernel: interpreters that are scripts themselves
+#define PROGRAM_HEADERS_MOST 64
 
+#if defined(__x86_64__)
+#define OWN_MACHINE EM_X86_64
+#elif defined(__aarch64__)
+#define OWN_MACHINE EM_AARCH64
+#else
+#define OWN_MACHINE EM_NONE // not compared
+#endif
+
+// ---- the kind of a file, by its first bytes ---------------------------------------------------------------------------
+static void read_script(const char *text, size_t size, char interpreter[PATH_MAX])
+{
+  size_t at = 2;
+  while (at < size && (text[at] == ' ' || text[at] == '\t'))
+    at++;
+  size_t length = 0;
+  while (at + length < size && length + 1 < PATH_MAX && !strchr(" \t\n", text[at + length])) // also stops at a NUL
+    length++;
+  memcpy(interpreter, text + at, length);
+  interpreter[length] = '\0';
+}
+
+// The loader's path is in the file, at PT_INTERP; a head that does not reach so far is taken for dynamic.
+static enum executable_kind read_loader(const uint8_t *bytes, size_t size, const Elf64_Ehdr *head)
+{
+  for (unsigned i = 0; i < head->e_phnum && i < PROGRAM_HEADERS_MOST; i++) {
+    Elf64_Phdr part;
+    if (head->e_phoff > size || i * sizeof part > size - head->e_phoff ||
+        size - head->e_phoff - i * sizeof part < sizeof part)
+      return EXECUTABLE_UNKNOWN;
+    memcpy(&part, bytes + head->e_phoff + i * sizeof part, sizeof part);
+    if (part.p_type != PT_INTERP)
+      continue;
+    if (part.p_offset > size || part.p_filesz > size - part.p_offset || part.p_filesz >= PATH_MAX)
+      return EXECUTABLE_DYNAMIC;
+    char loader[PATH_MAX];
+    memcpy(loader, bytes + part.p_offset, part.p_filesz);
+    loader[part.p_filesz] = '\0';
+    return strstr(loader, "/ld-musl") ? EXECUTABLE_OTHER_LIBC : EXECUTABLE_DYNAMIC;
+  }
+  return EXECUTABLE_STATIC;
+}
+
+enum executable_kind executable_of_bytes(const uint8_t *bytes, size_t size, char interpreter[PATH_MAX])
+{
+  interpreter[0] = '\0';
+  if (size >= 2 && memcmp(bytes, "#!", 2) == 0) {
+    read_script((const char *)bytes, size, interpreter);
+    return EXECUTABLE_UNKNOWN;
+  }
+  Elf64_Ehdr head;
+  if (size < EI_NIDENT || memcmp(bytes, ELFMAG, SELFMAG) != 0)
+    return EXECUTABLE_UNKNOWN;
+  if (bytes[EI_CLASS] != ELFCLASS64 || bytes[EI_DATA] != ELFDATA2LSB)
+    return EXECUTABLE_OTHER_MACHINE;
+  if (size < sizeof head)
+    return EXECUTABLE_UNKNOWN;
+  memcpy(&head, bytes, sizeof head);
+  if (OWN_MACHINE != EM_NONE && head.e_machine != OWN_MACHINE)
+    return EXECUTABLE_OTHER_MACHINE;
+  if (head.e_phentsize != sizeof(Elf64_Phdr))
+    return EXECUTABLE_UNKNOWN;
+  return read_loader(bytes, size, &head);
+}
+
+// ---- the file of a command ---------------------------------------------------------------------------------------------
 // As execvp: the first file of PATH that may be executed.
 static void find(const char *command, char path[PATH_MAX])
 {
@@ -79,18 +146,12 @@ void executable_look(const char *command, struct executable *ret_executable)
 
 const char *executable_why(enum executable_kind kind)
 {
-  switch (kind) {
-  case EXECUTABLE_STATIC:
-    return "it is statically linked, so that no library can be brought into it";
-  case EXECUTABLE_PRIVILEGED:
-    return "it runs with other rights than its caller's (setuid), and ignores the caller's libraries";
-  case EXECUTABLE_OTHER_MACHINE:
-    return "it is made for another processor than xsp";
-  case EXECUTABLE_OTHER_LIBC:
-    return "it is linked with musl, where libxsp.so needs glibc";
-  case EXECUTABLE_DYNAMIC:
-  case EXECUTABLE_UNKNOWN:
-    break;
-  }
-  return NULL;
+  static const char *const reasons[] = {
+      [EXECUTABLE_STATIC] = "it is statically linked, so that no library can be brought into it",
+      [EXECUTABLE_PRIVILEGED] =
+          "it runs with other rights than its caller's (setuid), and ignores the caller's libraries",
+      [EXECUTABLE_OTHER_MACHINE] = "it is made for another processor than xsp",
+      [EXECUTABLE_OTHER_LIBC] = "it is linked with musl, where libxsp.so needs glibc",
+  };
+  return reasons[kind];
 }

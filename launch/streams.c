@@ -3,18 +3,134 @@
 // experiment/program_experiment.c; writes nothing itself.
 #include "launch/streams.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define LAST_BYTES 2000
+#define COPY_MOST (256 << 20) // bytes of stdin; it is memory
+#define BLOCK_BYTES 65536
+
+// ---- stdin from a pipe ------------------------------------------------------------------------------------------------
+// The first execution reads it through a process, the pump, that passes bytes on as they come, so that a dialogue through
+// the pipe works as without it, and keeps a copy of what was taken out of the pipe for later executions.
+static bool write_all(int file, const char *bytes, ssize_t length)
+{
+  while (length > 0) {
+    ssize_t written = write(file, bytes, (size_t)length);
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written < 0)
+      return false;
+    bytes += written;
+    length -= written;
+  }
+  return true;
+}
+
+// Into the copy first: it holds at least what the program has seen. A copy that would get too large is marked by its size.
+static void pump(int from, int to, int copy)
+{
+  static char block[BLOCK_BYTES];
+  off_t copied = 0;
+  for (;;) {
+    ssize_t got = read(from, block, sizeof block);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got <= 0)
+      return;
+    copied += got;
+    if (copied <= COPY_MOST)
+      (void)write_all(copy, block, got);
+    else
+      (void)ftruncate(copy, COPY_MOST + 1);
+    if (!write_all(to, block, got))
+      return; // the program reads no more
+  }
+}
+
+static void become_pump(pid_t parent, int from, int to, int copy)
+{
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  signal(SIGPIPE, SIG_IGN);
+  prctl(PR_SET_NAME, "xsp-input");
+  close(STDOUT_FILENO);
+  if (getppid() == parent)
+    pump(from, to, copy);
+  _exit(0);
+}
+
+// Descriptor 0 is the pipe again.
+static void end_pump(struct streams *streams)
+{
+  if (streams->pump > 0) {
+    kill(streams->pump, SIGKILL);
+    while (waitpid(streams->pump, NULL, 0) < 0 && errno == EINTR)
+      continue;
+  }
+  streams->pump = 0;
+  if (streams->pipe >= 0) {
+    dup2(streams->pipe, STDIN_FILENO);
+    close(streams->pipe);
+  }
+  streams->pipe = -1;
+}
+
+static void drop_copy(struct streams *streams)
+{
+  if (streams->copy >= 0)
+    close(streams->copy);
+  streams->copy = -1;
+}
+
+// Puts a process between stdin, which is a pipe, and descriptor 0. Where that cannot be done, all stays as it was.
+static void start_pump(struct streams *streams)
+{
+  int pipes[2] = {-1, -1};
+  streams->copy = memfd_create("xsp-stdin", MFD_CLOEXEC);
+  streams->pipe = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+  fflush(NULL); // what is buffered would be written twice
+  pid_t parent = getpid();
+  if (streams->copy >= 0 && streams->pipe >= 0 && pipe2(pipes, O_CLOEXEC) == 0)
+    streams->pump = fork();
+  if (streams->pump == 0 && getpid() != parent) {
+    close(pipes[0]); // else it would never see that the program is gone
+    close(STDIN_FILENO);
+    become_pump(parent, streams->pipe, pipes[1], streams->copy);
+  }
+  bool is_pumped = streams->pump > 0 && dup2(pipes[0], STDIN_FILENO) == STDIN_FILENO;
+  for (int i = 0; i < 2; i++)
+    if (pipes[i] >= 0)
+      close(pipes[i]);
+  if (!is_pumped) {
+    end_pump(streams);
+    drop_copy(streams);
+  }
+}
+
+// A descriptor at the beginning of the copy; -1: there is none, or it is not whole.
+static int open_copy(const struct streams *streams)
+{
+  char path[64];
+  struct stat facts;
+  if (streams->copy < 0 || fstat(streams->copy, &facts) != 0 || facts.st_size > COPY_MOST)
+    return -1;
+  snprintf(path, sizeof path, "/proc/self/fd/%d", streams->copy);
+  return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+// ---- all streams --------------------------------------------------------------------------------------------------------
 
 void streams_begin(struct streams *streams)
 {
-  *streams = (struct streams){.saved = {-1, -1, -1}, .errors = -1, .input = {.copy = -1, .original = -1}};
+  *streams = STREAMS_NONE;
   struct stat facts;
   if (fstat(STDIN_FILENO, &facts) != 0)
     return;
@@ -22,13 +138,13 @@ void streams_begin(struct streams *streams)
   streams->input_is_lost = S_ISFIFO(facts.st_mode) || S_ISSOCK(facts.st_mode);
   streams->input_at = streams->input_is_file ? lseek(STDIN_FILENO, 0, SEEK_CUR) : 0;
   if (S_ISFIFO(facts.st_mode))
-    stdin_copy_begin(&streams->input);
+    start_pump(streams);
 }
 
 void streams_first_ended(struct streams *streams)
 {
-  stdin_copy_end(&streams->input);
-  int input = stdin_copy_open(&streams->input);
+  end_pump(streams);
+  int input = open_copy(streams);
   if (input < 0)
     return;
   close(input);
@@ -38,7 +154,7 @@ void streams_first_ended(struct streams *streams)
 // A descriptor of its own on the same bytes: reading it moves nobody else's place.
 static int open_input(const struct streams *streams)
 {
-  int input = streams->input_is_file ? open("/proc/self/fd/0", O_RDONLY | O_CLOEXEC) : stdin_copy_open(&streams->input);
+  int input = streams->input_is_file ? open("/proc/self/fd/0", O_RDONLY | O_CLOEXEC) : open_copy(streams);
   if (input >= 0 && (!streams->input_is_file || lseek(input, streams->input_at, SEEK_SET) >= 0))
     return input;
   if (input >= 0)
@@ -109,6 +225,6 @@ void streams_done(struct streams *streams)
   if (streams->errors >= 0)
     close(streams->errors);
   streams->errors = -1;
-  stdin_copy_end(&streams->input);
-  stdin_copy_done(&streams->input);
+  end_pump(streams);
+  drop_copy(streams);
 }

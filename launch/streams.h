@@ -6,7 +6,6 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "launch/stdin_copy.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -18,8 +17,12 @@ struct streams {
   bool input_is_file; // later executions read it again
   bool input_is_lost; // no file, and no copy of it: later executions find it empty
   bool is_redirected;
-  struct stdin_copy input; // stdin is a pipe: a copy of it
+  // stdin is a pipe:
+  int copy;   // of what was taken out of it; a file without a name; -1: there is none
+  int pipe;   // the pipe itself, while the pump runs; else -1
+  pid_t pump; // 0: none
 };
+#define STREAMS_NONE ((struct streams){.saved = {-1, -1, -1}, .errors = -1, .copy = -1, .pipe = -1})
 // Before and after the first execution, where others may follow.
 void streams_begin(struct streams *streams);
 void streams_first_ended(struct streams *streams);
