@@ -3,12 +3,10 @@
 // an error with the framework's last lines.
 #include "launch/runner.h"
 
-#include "base/debug.h"
+#include "base/clock.h"
 #include "base/folder.h"
 #include "format/protocol.h"
-#include "launch/runner_process.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -17,11 +15,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define QUIT_WAIT_MS 5000
@@ -31,57 +27,7 @@
 
 static int64_t now_ms(void)
 {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
-}
-
-static enum status make_work_directory(struct runner *runner, struct error *err)
-{
-  const char *base = getenv("TMPDIR");
-  if (base == NULL || base[0] == 0)
-    base = "/tmp";
-  snprintf(runner->work_directory, sizeof runner->work_directory, "%s/xsp-work-XXXXXX", base);
-  if (mkdtemp(runner->work_directory) == NULL) {
-    enum status status = error_set_errno(err, STATUS_SYSTEM, "cannot make a work folder", runner->work_directory,
-                                         "set TMPDIR to a writable folder");
-    runner->work_directory[0] = 0;
-    return status;
-  }
-  return STATUS_OK;
-}
-
-enum status runner_start(struct runner *runner, const struct runner_options *options, struct level_set levels,
-                         const char *session_directory, const char *tracers, struct error *err)
-{
-  *runner = (struct runner){.levels = levels,
-                            .control = -1,
-                            .output = -1,
-                            .timeout_s = options->timeout_s,
-                            .model_path = options->model_path};
-  runner->interrupted = options->interrupted;
-  XSP_TRY(make_work_directory(runner, err));
-  int pair[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
-    return error_set_errno(err, STATUS_SYSTEM, "cannot make a socket pair", NULL, NULL);
-  runner->control = pair[0];
-  runner->output = memfd_create("xsp-runner-output", MFD_CLOEXEC);
-  struct arena arena = {0};
-  char *arguments[RUNNER_ARGUMENTS_MAXIMUM];
-  runner_arguments(options, runner, pair[1], &arena, arguments);
-  for (size_t i = 0; arguments[i] != NULL; i++)
-    DEBUG(launch, "runner argument %zu: %s", i, arguments[i]);
-  pid_t process = fork();
-  if (process == 0)
-    runner_become(arguments, session_directory, tracers, runner->output, pair[1]);
-  enum status status = STATUS_OK;
-  if (process < 0)
-    status = error_set_errno(err, STATUS_SYSTEM, "cannot start the runner", options->program, NULL);
-  else
-    runner->process = process;
-  close(pair[1]);
-  arena_done(&arena);
-  return status;
+  return (int64_t)(clock_now_ns(CLOCK_MONOTONIC) / 1000000);
 }
 
 // A framework may write without end; only the end of it is ever shown.
@@ -107,8 +53,8 @@ static void output_tail(const struct runner *runner, char *text, size_t size)
     text[--got] = 0;
 }
 
-// Waits for the process to end, which it may not do by itself: a framework's destructors may hang, and it may have closed
-// the socket without meaning to. Returns its wait status.
+// Waits for the process to end, at most QUIT_WAIT_MS: a framework's destructors may hang, and it may have closed the socket
+// without meaning to. Returns its wait status.
 static int reap(struct runner *runner, bool *ret_was_killed)
 {
   int64_t deadline = now_ms() + QUIT_WAIT_MS;
@@ -303,31 +249,12 @@ enum status runner_flush(struct runner *runner, struct error *err)
   return ask(runner, (const char *const[]){"flush"}, 1, err);
 }
 
-// Waits for the process to end, at most QUIT_WAIT_MS, through the control socket's end of file.
-static void wait_for_end(const struct runner *runner)
-{
-  int64_t deadline = now_ms() + QUIT_WAIT_MS;
-  char rest[256];
-  for (;;) {
-    int64_t left = deadline - now_ms();
-    struct pollfd wait = {.fd = runner->control, .events = POLLIN};
-    int ready = left <= 0 ? 0 : poll(&wait, 1, (int)left);
-    if (ready < 0 && errno == EINTR)
-      continue;
-    if (ready <= 0 || recv(runner->control, rest, sizeof rest, 0) <= 0)
-      break;
-  }
-  if (now_ms() >= deadline)
-    kill(runner->process, SIGKILL);
-}
-
 void runner_close(struct runner *runner)
 {
   if (runner->process > 0) {
     send(runner->control, "quit\n", 5, MSG_NOSIGNAL);
-    wait_for_end(runner);
     bool was_killed;
-    (void)reap(runner, &was_killed); // end of file comes when the process closes its socket: it may go on after that
+    (void)reap(runner, &was_killed);
   }
   if (runner->control > 0)
     close(runner->control);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arguments and environment of a runner (format/protocol.h lists them). Called by runner.c.
-#include "launch/runner_process.h"
+// Starts a runner: its folder, arguments and environment (format/protocol.h lists them). runner.c talks with it afterwards.
+#include "base/debug.h"
+#include "base/vector.h"
+#include "launch/runner.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,55 +11,64 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
-size_t runner_arguments(const struct runner_options *options, const struct runner *runner, int control_fd,
-                        struct arena *arena, char **arguments)
+struct arguments {
+  VECTOR(char *) list; // ends with NULL
+  struct arena arena;
+};
+
+static void put(struct arguments *arguments, const char *text)
 {
-  size_t count = 0;
-  char levels[LEVEL_SET_TEXT_SIZE];
-  level_set_format(runner->levels, levels);
-#define PUT(text)                                                                                                      \
-  do {                                                                                                                 \
-    if (count < RUNNER_ARGUMENTS_MAXIMUM - 1)                                                                          \
-      arguments[count++] = arena_format(arena, "%s", (text));                                                          \
-  } while (0)
-#define PUT_OPTION(name, text)                                                                                         \
-  do {                                                                                                                 \
-    PUT(name);                                                                                                         \
-    PUT(text);                                                                                                         \
-  } while (0)
-  PUT(options->program);
-  PUT_OPTION("--control-fd", arena_format(arena, "%d", control_fd));
-  PUT_OPTION("--model", options->model_path);
-  PUT_OPTION("--predictor", options->predictor);
-  PUT_OPTION("--levels", levels);
-  PUT_OPTION("--tracer-directory", options->tracer_directory);
-  PUT_OPTION("--work-directory", runner->work_directory);
-  PUT_OPTION("--seed", arena_format(arena, "%" PRIu64, options->seed));
-  if (options->library != NULL)
-    PUT_OPTION("--library", options->library);
-  if (options->threads != 0)
-    PUT_OPTION("--threads", arena_format(arena, "%u", options->threads));
-  if (options->affinity != NULL)
-    PUT_OPTION("--affinity", options->affinity);
-  for (size_t i = 0; options->inputs != NULL && options->inputs[i] != NULL; i++)
-    PUT_OPTION("--input", options->inputs[i]);
-  for (size_t i = 0; options->dims != NULL && options->dims[i] != NULL; i++)
-    PUT_OPTION("--dim", options->dims[i]);
-  for (size_t i = 0; options->expectations != NULL && options->expectations[i] != NULL; i++)
-    PUT_OPTION("--expect", options->expectations[i]);
-  if (options->profile_file)
-    PUT("--profile-file");
-  if (options->unfused)
-    PUT("--unfused");
-#undef PUT_OPTION
-#undef PUT
-  arguments[count] = NULL;
-  return count;
+  *vector_add(&arguments->list) = arena_copy(&arguments->arena, text, strlen(text));
+  DEBUG(launch, "runner argument %zu: %s", arguments->list.count - 1, text);
 }
 
-void runner_become(char **arguments, const char *session_directory, const char *tracers, int output, int control)
+static void put_option(struct arguments *arguments, const char *name, const char *value) // NULL: not given
+{
+  if (value == NULL)
+    return;
+  put(arguments, name);
+  put(arguments, value);
+}
+
+static void put_list(struct arguments *arguments, const char *name, const char *const *values) // NULL: none
+{
+  while (values != NULL && *values != NULL)
+    put_option(arguments, name, *values++);
+}
+
+static void put_arguments(struct arguments *arguments, const struct runner_options *options,
+                          const struct runner *runner, int control_fd)
+{
+  struct arena *arena = &arguments->arena;
+  char levels[LEVEL_SET_TEXT_SIZE];
+  level_set_format(runner->levels, levels);
+  put(arguments, options->program);
+  put_option(arguments, "--control-fd", arena_format(arena, "%d", control_fd));
+  put_option(arguments, "--model", options->model_path);
+  put_option(arguments, "--predictor", options->predictor);
+  put_option(arguments, "--levels", levels);
+  put_option(arguments, "--tracer-directory", options->tracer_directory);
+  put_option(arguments, "--work-directory", runner->work_directory);
+  put_option(arguments, "--seed", arena_format(arena, "%" PRIu64, options->seed));
+  put_option(arguments, "--library", options->library);
+  put_option(arguments, "--threads", options->threads != 0 ? arena_format(arena, "%u", options->threads) : NULL);
+  put_option(arguments, "--affinity", options->affinity);
+  put_list(arguments, "--input", options->inputs);
+  put_list(arguments, "--dim", options->dims);
+  put_list(arguments, "--expect", options->expectations);
+  if (options->profile_file)
+    put(arguments, "--profile-file");
+  if (options->unfused)
+    put(arguments, "--unfused");
+  (void)vector_add(&arguments->list);
+}
+
+_Noreturn static void become(char **arguments, const char *session_directory, const char *tracers, int output,
+                             int control)
 {
   setenv("XSP_SESSION", session_directory, 1);
   if (tracers != NULL)
@@ -76,4 +87,50 @@ void runner_become(char **arguments, const char *session_directory, const char *
   execv(arguments[0], arguments);
   dprintf(2, "cannot start %s: %s\n", arguments[0], strerror(errno));
   _exit(127);
+}
+
+static enum status make_work_directory(struct runner *runner, struct error *err)
+{
+  const char *base = getenv("TMPDIR");
+  if (base == NULL || base[0] == 0)
+    base = "/tmp";
+  snprintf(runner->work_directory, sizeof runner->work_directory, "%s/xsp-work-XXXXXX", base);
+  if (mkdtemp(runner->work_directory) == NULL) {
+    enum status status = error_set_errno(err, STATUS_SYSTEM, "cannot make a work folder", runner->work_directory,
+                                         "set TMPDIR to a writable folder");
+    runner->work_directory[0] = 0;
+    return status;
+  }
+  return STATUS_OK;
+}
+
+enum status runner_start(struct runner *runner, const struct runner_options *options, struct level_set levels,
+                         const char *session_directory, const char *tracers, struct error *err)
+{
+  *runner = (struct runner){.levels = levels,
+                            .control = -1,
+                            .output = -1,
+                            .timeout_s = options->timeout_s,
+                            .model_path = options->model_path};
+  runner->interrupted = options->interrupted;
+  XSP_TRY(make_work_directory(runner, err));
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+    return error_set_errno(err, STATUS_SYSTEM, "cannot make a socket pair", NULL, NULL);
+  runner->control = pair[0];
+  runner->output = memfd_create("xsp-runner-output", MFD_CLOEXEC);
+  struct arguments arguments = {0};
+  put_arguments(&arguments, options, runner, pair[1]);
+  pid_t process = fork();
+  if (process == 0)
+    become(arguments.list.items, session_directory, tracers, runner->output, pair[1]);
+  enum status status = STATUS_OK;
+  if (process < 0)
+    status = error_set_errno(err, STATUS_SYSTEM, "cannot start the runner", options->program, NULL);
+  else
+    runner->process = process;
+  close(pair[1]);
+  vector_done(&arguments.list);
+  arena_done(&arguments.arena);
+  return status;
 }
