@@ -201,14 +201,14 @@ static void wait_for_others(struct capture *capture)
 }
 
 // ---- the end ---------------------------------------------------------------------------------------------------------------------
-static void add_message(struct launch_result *result, const char *text, size_t length)
+static void add_message(struct launch_result *result, const char *text)
 {
-  size_t used = strlen(result->messages);
+  size_t used = strlen(result->messages), length = strlen(text);
   while (length > 0 && text[length - 1] == '\n')
     length--;
-  if (length == 0)
-    return;
-  snprintf(result->messages + used, sizeof result->messages - used, "%s%.*s", used > 0 ? "\n" : "", (int)length, text);
+  if (length > 0)
+    snprintf(result->messages + used, sizeof result->messages - used, "%s%.*s", used > 0 ? "\n" : "", (int)length,
+             text);
 }
 
 static void explain_counts(struct capture *capture, const struct collect_counts *counts)
@@ -217,13 +217,13 @@ static void explain_counts(struct capture *capture, const struct collect_counts 
   if (capture->options->flight_recorder_bytes != 0 && counts->overwritten > 0)
     snprintf(text, sizeof text, "xsp: %" PRIu64 " older records were overwritten, as a flight recorder does",
              counts->overwritten);
-  add_message(capture->result, text, strlen(text));
+  add_message(capture->result, text);
   text[0] = '\0';
   if (counts->clock_step_ns != 0)
     snprintf(text, sizeof text,
              "xsp: the wall clock was set by %" PRId64 " ns meanwhile; times follow the clock as it was at first",
              counts->clock_step_ns);
-  add_message(capture->result, text, strlen(text));
+  add_message(capture->result, text);
 }
 
 static void explain_absence(struct capture *capture, bool has_program)
@@ -237,7 +237,7 @@ static void explain_absence(struct capture *capture, bool has_program)
                                          : "its loader did not bring libxsp.so in, or it saw no session folder";
   snprintf(text, sizeof text, "xsp: the program itself did not join the session: %s%s", why,
            capture->result->processes > 0 ? "; processes that it started did" : "");
-  add_message(capture->result, text, strlen(text));
+  add_message(capture->result, text);
 }
 
 static enum status add_program(struct capture *capture)
@@ -271,10 +271,9 @@ static void fill_result(struct capture *capture)
   result->processes = processes.joined;
   result->left_running = processes.living;
   const char *messages = collect_messages(capture->session, &capture->arena);
-  char *copy = arena_copy(&capture->arena, messages, strlen(messages));
   if (capture->options->functions != NULL)
-    functions_put_together(capture->options->functions, copy);
-  add_message(result, copy, strlen(copy));
+    messages = functions_put_together(capture->options->functions, messages, &capture->arena);
+  add_message(result, messages);
   explain_counts(capture, &counts);
   explain_absence(capture, processes.has_program);
 }

@@ -127,15 +127,7 @@ const char *file_name_default(char *const *command, struct arena *arena)
 {
   const char *script = is_interpreter(command[0]) ? file_name_script(command) : NULL;
   const char *path = script != NULL ? script : command[0];
-  size_t length = strlen(path);
-  while (length > 1 && path[length - 1] == '/')
-    length--;
-  size_t begin = length;
-  while (begin > 0 && path[begin - 1] != '/')
-    begin--;
-  const char *dot = memrchr(path + begin, '.', length - begin);
-  if (script != NULL && dot != NULL && dot > path + begin)
-    length = (size_t)(dot - path);
-  return length == begin ? arena_format(arena, "run.xsp")
-                         : arena_format(arena, "%.*s.xsp", (int)(length - begin), path + begin);
+  const char *base = basename(path), *dot = strrchr(base, '.');
+  size_t length = script != NULL && dot != NULL && dot > base ? (size_t)(dot - base) : strlen(base);
+  return length == 0 ? arena_format(arena, "run.xsp") : arena_format(arena, "%.*s.xsp", (int)length, base);
 }

@@ -10,7 +10,7 @@
 // character after '%', a variable that is not set, an empty name. In `arena`.
 enum status file_name_expand(const char *pattern, struct arena *arena, const char **ret_name,
                              struct error *err) MUST_CHECK;
-// "train.xsp" for `python3 -u train.py`, "prog.xsp" for `./prog`: in the current folder. NULL: out of memory.
+// "train.xsp" for `python3 -u train.py`, "prog.xsp" for `./prog`: in the current folder.
 const char *file_name_default(char *const *command, struct arena *arena);
 // The script that an interpreter is given, as in "python3 train.py": the first plain argument where it is a readable file
 // with an ending. NULL: none.

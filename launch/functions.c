@@ -3,7 +3,9 @@
 // about it. Called by `xsp run`.
 #include "launch/functions.h"
 
-#include "base/memory.h"
+#include "base/buf.h"
+#include "base/slice.h"
+#include "base/vector.h"
 #include "tracers/tracers.h"
 
 #include <errno.h>
@@ -90,55 +92,6 @@ enum status functions_file_check(const char *path, struct error *err)
   return status;
 }
 
-// ---- what was not found ----------------------------------------------------------------------------------------------
-// The tracer's lines are "functions: found …[; not found: NAME, NAME…]", one a process; see stop() in functions.c.
-#define FOUND_LINE "functions: found "
-#define NOT_FOUND "; not found: "
-
-// As the tracer writes a rule: with its library, where it has one.
-static void rule_text(const struct function_rule *rule, char *text, size_t size)
-{
-  snprintf(text, size, "%s%s%s", rule->library != NULL ? rule->library : "", rule->library != NULL ? ":" : "",
-           rule->name);
-}
-
-// Whether the line, of `length` bytes, reports that the process lacked `name`. A cut list lacks all that it does not show.
-static bool line_lacks(const char *text, size_t length, const char *name)
-{
-  const char *end = text + length;
-  const char *names = memmem(text, length, NOT_FOUND, strlen(NOT_FOUND));
-  if (names == NULL)
-    return false;
-  for (const char *at = names + strlen(NOT_FOUND); at < end;) {
-    const char *stop = memmem(at, (size_t)(end - at), ", ", 2);
-    if (stop == NULL)
-      stop = end;
-    if ((size_t)(stop - at) == strlen(name) && memcmp(at, name, strlen(name)) == 0)
-      return true;
-    at = stop + 2;
-  }
-  return end - names >= 3 && memcmp(end - 3, "…", 3) == 0;
-}
-
-// The next line about functions that were found, from `at` on; NULL: none.
-static const char *next_found(const char *at)
-{
-  for (size_t length; *at != '\0'; at += length + (at[length] == '\n')) {
-    length = strcspn(at, "\n");
-    if (strncmp(at, FOUND_LINE, strlen(FOUND_LINE)) == 0)
-      return at;
-  }
-  return NULL;
-}
-
-static bool is_missing(const char *messages, const char *name)
-{
-  for (const char *line = messages; (line = next_found(line)) != NULL; line += strcspn(line, "\n"))
-    if (!line_lacks(line, strcspn(line, "\n"), name))
-      return false;
-  return true;
-}
-
 uint32_t functions_file_levels(const char *path)
 {
   struct list list;
@@ -150,56 +103,71 @@ uint32_t functions_file_levels(const char *path)
   return levels;
 }
 
-// "functions: of 4, in 3 processes; not found: a, b", cut to `size`.
-static void describe(const struct list *list, const char *messages, unsigned processes, char *line, size_t size)
+// ---- what was not found ----------------------------------------------------------------------------------------------
+// The tracer's lines are "functions: found …[; not found: NAME, NAME…]", one a process; see stop() in functions.c.
+#define FOUND_LINE "functions: found "
+#define NOT_FOUND "; not found: "
+#define LINE_MOST 1024
+
+// Whether the process that reported `line` lacked `name`. A cut list lacks all that it does not show.
+static bool line_lacks(struct slice line, const char *name)
 {
-  size_t length = (size_t)snprintf(line, size, "functions: %u processes looked for %u", processes, list->count);
+  const char *names = memmem(line.data, line.length, NOT_FOUND, strlen(NOT_FOUND));
+  if (names == NULL)
+    return false;
+  names += strlen(NOT_FOUND);
+  struct slice rest = {names, (size_t)(line.data + line.length - names)}, part;
+  while (slice_cut(&rest, ',', &part)) {
+    part = slice_trim(part);
+    if (slice_is(part, name) || slice_is(part, "…"))
+      return true;
+  }
+  return false;
+}
+
+// "functions: 3 processes looked for 4; not found in any: a, b", about the processes' lines `found`.
+static void describe(const struct list *list, const struct slice *found, size_t count, struct buf *text)
+{
   const char *before = "; not found in any: ";
+  size_t start = text->length;
+  buf_format(text, "functions: %zu processes looked for %u", count, list->count);
   for (uint32_t i = 0; i < list->count; i++) {
-    char name[1024];
-    rule_text(&list->rules[i], name, sizeof name);
-    if (!is_missing(messages, name))
+    const struct function_rule *rule = &list->rules[i];
+    char name[1024]; // as the tracer writes it
+    snprintf(name, sizeof name, "%s%s%s", rule->library != NULL ? rule->library : "", rule->library != NULL ? ":" : "",
+             rule->name);
+    bool is_missing = true;
+    for (size_t k = 0; k < count && is_missing; k++)
+      is_missing = line_lacks(found[k], name);
+    if (!is_missing)
       continue;
-    if (length + strlen(before) + strlen(name) + 8 >= size) {
-      if (length + 8 < size)
-        snprintf(line + length, size - length, ", …");
+    if (text->length - start + strlen(name) > LINE_MOST) {
+      buf_text(text, ", …");
       return;
     }
-    length += (size_t)snprintf(line + length, size - length, "%s%s", before, name);
+    buf_format(text, "%s%s", before, name);
     before = ", ";
   }
 }
 
-void functions_put_together(const char *path, char *messages)
+const char *functions_put_together(const char *path, const char *messages, struct arena *arena)
 {
-  unsigned processes = 0;
-  size_t room = 0;
-  for (const char *line = messages; (line = next_found(line)) != NULL; line += strcspn(line, "\n")) {
-    room += strcspn(line, "\n") + 1;
-    processes++;
+  VECTOR(struct slice) found = {0};
+  struct slice rest = slice_of(messages), line;
+  struct buf text;
+  buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  while (slice_cut(&rest, '\n', &line))
+    if (slice_starts_with(line, FOUND_LINE))
+      *vector_add(&found) = line;
+    else if (line.length > 0)
+      buf_format(&text, "%.*s\n", (int)line.length, line.data);
+  struct list list = {0};
+  if (found.count > 1 && list_read(path, &list, NULL) == STATUS_OK) {
+    describe(&list, found.items, found.count, &text);
+    messages = arena_copy(arena, text.data, text.length);
   }
-  if (processes < 2)
-    return;
-  char together[1024] = "";
-  struct list list;
-  if (list_read(path, &list, NULL) == STATUS_OK)
-    describe(&list, messages, processes, together, room < sizeof together ? room : sizeof together);
-  bool is_read = together[0] != '\0';
   list_done(&list);
-  if (!is_read)
-    return;
-  char *to = messages;
-  for (const char *line = messages; *line != '\0';) {
-    size_t length = strcspn(line, "\n");
-    const char *next = line + length + (line[length] == '\n');
-    if (strncmp(line, FOUND_LINE, strlen(FOUND_LINE)) != 0) {
-      memmove(to, line, (size_t)(next - line));
-      to += next - line;
-    }
-    line = next;
-  }
-  size_t length = strlen(together); // shorter than the lines that went: they had room for it and an end each
-  if (to > messages && to[-1] != '\n')
-    *to++ = '\n';
-  memcpy(to, together, length + 1);
+  vector_done(&found);
+  buf_done(&text);
+  return messages;
 }

@@ -3,6 +3,7 @@
 #ifndef XSP_LAUNCH_FUNCTIONS_H
 #define XSP_LAUNCH_FUNCTIONS_H
 
+#include "base/arena.h"
 #include "base/error.h"
 
 #include <stddef.h>
@@ -15,7 +16,7 @@ enum status functions_file_check(const char *path, struct error *err) MUST_CHECK
 uint32_t functions_file_levels(const char *path);
 
 // Messages of tracers, one process after the other: if several processes lacked functions, their lines
-// becomes one line about all of them. In place; the text never grows.
-void functions_put_together(const char *path, char *messages);
+// become one line about all of them. The result is `messages`, or in `arena`.
+const char *functions_put_together(const char *path, const char *messages, struct arena *arena);
 
 #endif

@@ -55,10 +55,11 @@ static void test_levels(void **state)
 static const char *together(const char *messages)
 {
   static char text[4096];
+  struct arena arena = {0};
   char *exact = strdup(messages); // address sanitizer watches its end
   assert_non_null(exact);
-  functions_put_together(path, exact);
-  snprintf(text, sizeof text, "%s", exact);
+  snprintf(text, sizeof text, "%s", functions_put_together(path, exact, &arena));
+  arena_done(&arena);
   free(exact);
   return text;
 }
