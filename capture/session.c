@@ -4,12 +4,12 @@
 #include "capture/capture.h"
 
 #include "base/clock.h"
+#include "base/small_file.h"
 #include "format/level.h"
 #include "format/session_clock.h"
 #include "format/traceparent.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,22 +34,10 @@ static uint64_t number_from_environment(const char *name, uint64_t otherwise)
   return *end == '\0' ? value : otherwise;
 }
 
-static void read_file(const char *path, char *text, size_t size)
-{
-  size_t length = 0;
-  int file = open(path, O_RDONLY | O_CLOEXEC);
-  ssize_t got = 0;
-  while (file >= 0 && length < size - 1 && (got = read(file, text + length, size - 1 - length)) > 0)
-    length += (size_t)got;
-  if (file >= 0)
-    close(file);
-  text[length] = '\0';
-}
-
 static void read_boot_id(uint8_t boot_id[16])
 {
   char text[64];
-  read_file("/proc/sys/kernel/random/boot_id", text, sizeof text);
+  small_file_read("/proc/sys/kernel/random/boot_id", text, sizeof text);
   if (!boot_id_read(text, boot_id))
     memset(boot_id, 0, 16);
 }
@@ -170,7 +158,7 @@ static void fill_process(struct process_head *process, uint32_t number)
   process->pid = (uint32_t)getpid();
   process->parent_pid = (uint32_t)getppid();
   process->start_realtime_ns = (int64_t)clock_now_ns(CLOCK_REALTIME);
-  read_file("/proc/self/cmdline", process->command, sizeof process->command);
+  small_file_read("/proc/self/cmdline", process->command, sizeof process->command);
   for (size_t i = 0; i + 1 < sizeof process->command; i++) // arguments end with NUL bytes
     if (process->command[i] == '\0' && process->command[i + 1] != '\0')
       process->command[i] = ' ';

@@ -4,6 +4,7 @@
 #include "collect/folder.h"
 
 #include "base/clock.h"
+#include "base/small_file.h"
 #include "collect/guard.h"
 #include "format/session_clock.h"
 #include "format/traceparent.h"
@@ -35,13 +36,8 @@ static void join(char path[PATH_MAX], const char *directory, const char *name)
 
 static void read_boot_id(uint8_t boot_id[16])
 {
-  char text[64] = "";
-  int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-  if (file >= 0) {
-    ssize_t length = read(file, text, sizeof text - 1);
-    text[length > 0 ? length : 0] = '\0';
-    close(file);
-  }
+  char text[64];
+  small_file_read("/proc/sys/kernel/random/boot_id", text, sizeof text);
   if (!boot_id_read(text, boot_id))
     memset(boot_id, 0, 16);
 }

@@ -3,6 +3,7 @@
 // model_experiment.c. The model's file and the library are then in the page cache, for all repetitions alike.
 #include "experiment/cold.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "experiment/lane.h"
 #include "experiment/matrix.h"
@@ -11,14 +12,13 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 // A process publishes a few spans here: loading, its stages, one inference.
 #define RING_RECORDS 1024u
 #define COMMIT_EVERY_S 1.0
 
-struct
-    cell { // a variant at a batch size; one session for all of its processes, so that their spans have ids of their own
+// A variant at a batch size. All of its processes share a session, so that their spans have ids of their own.
+struct cell {
   size_t variant;
   struct lane lane;
   struct store_run run; // run_id 0: not begun
@@ -33,13 +33,6 @@ struct cold {
   int64_t first_run_id;
   double committed_s;
 };
-
-static int64_t realtime_ns(void)
-{
-  struct timespec time;
-  clock_gettime(CLOCK_REALTIME, &time);
-  return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
 
 // The runner publishes its stages at application level, which it records at any level set.
 static const struct level_set cold_levels = {.mask = XSP_LEVEL_MASK(XSP_LEVEL_MODEL)};
@@ -67,7 +60,7 @@ static enum status observe(struct cold *cold, struct cell *cell, struct error *e
   struct runner_options runner = cold->options->runner;
   runner.predictor = cold->options->variants[cell->variant].predictor;
   runner.library = cold->options->variants[cell->variant].library;
-  struct collect_outside_span whole = {.start_ns = realtime_ns(),
+  struct collect_outside_span whole = {.start_ns = (int64_t)clock_now_ns(CLOCK_REALTIME),
                                        .level = XSP_LEVEL_APPLICATION,
                                        .name = "cold start",
                                        .category = "cold",
@@ -76,7 +69,7 @@ static enum status observe(struct cold *cold, struct cell *cell, struct error *e
   whole.process_id = lane->runner.process;
   XSP_TRY(runner_prepare(&lane->runner, cell->run.batch_size, err));
   XSP_TRY(runner_predict(&lane->runner, cell->run.batch_size, INFERENCE_COLD, err));
-  whole.end_ns = realtime_ns();
+  whole.end_ns = (int64_t)clock_now_ns(CLOCK_REALTIME);
   runner_close(&lane->runner);
   XSP_TRY(lane_drain(lane, cold->store, &cell->run, err));
   return collect_add_span(lane->session, cold->store, cell->run.run_id, &whole, NULL, err);

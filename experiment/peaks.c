@@ -3,7 +3,9 @@
 // slow them down. Called by `xsp profile` before a measurement, and by `xsp check`.
 #include "experiment/peaks.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
+#include "base/small_file.h"
 #include "experiment/system.h"
 
 #include <math.h>
@@ -14,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #define READINGS 24 // short ones: between two other programs there is often a quiet millisecond
@@ -35,10 +36,8 @@ struct team {
   bool is_over;
   size_t floats; // in each of a worker's three arrays
   unsigned count;
-  pthread_mutex_t mutex; // guards is_complete
-  pthread_cond_t completed;
-  bool is_complete; // all threads that there will be are there: count and barrier hold
-  pthread_barrier_t barrier;
+  pthread_mutex_t gate;      // closed until all threads that there will be are there
+  pthread_barrier_t barrier; // of so many
 };
 struct worker {
   struct team *team;
@@ -49,9 +48,7 @@ struct worker {
 
 static double now_s(void)
 {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+  return (double)clock_now_ns(CLOCK_MONOTONIC) / 1e9;
 }
 
 // ---- one worker ------------------------------------------------------------------------------------------------------
@@ -110,10 +107,8 @@ static void *work(void *context)
   CPU_ZERO(&own);
   CPU_SET(worker->cpu, &own);
   sched_setaffinity(0, sizeof own, &own); // this thread alone; where that fails the scheduler spreads them
-  pthread_mutex_lock(&team->mutex);
-  while (!team->is_complete)
-    pthread_cond_wait(&team->completed, &team->mutex);
-  pthread_mutex_unlock(&team->mutex);
+  pthread_mutex_lock(&team->gate);
+  pthread_mutex_unlock(&team->gate);
   for (int i = 0; begin_reading(team, i); i++)
     worker->flops_per_s[i] = time_arithmetic(team);
   size_t bytes = 3 * team->floats * sizeof(float);
@@ -132,18 +127,6 @@ static void *work(void *context)
 }
 
 // ---- the caches ------------------------------------------------------------------------------------------------------
-static bool read_line(const char *path, char *line, size_t size)
-{
-  FILE *file = fopen(path, "re");
-  if (file == NULL)
-    return false;
-  bool is_read = fgets(line, (int)size, file) != NULL;
-  fclose(file);
-  if (is_read)
-    line[strcspn(line, "\n")] = 0;
-  return is_read;
-}
-
 // Bytes of a CPU's last-level cache, and which CPUs share it; 0: unknown.
 static size_t cache_of(size_t cpu, char *shared, size_t size)
 {
@@ -151,14 +134,13 @@ static size_t cache_of(size_t cpu, char *shared, size_t size)
   char line[64];
   for (int index = 5; index >= 0; index--) {
     snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%zu/cache/index%d/size", cpu, index);
-    if (!read_line(path, line, sizeof line))
+    if (!small_file_line(path, line, sizeof line))
       continue;
     char *unit;
     size_t bytes = strtoull(line, &unit, 10);
     bytes *= *unit == 'K' ? 1024 : *unit == 'M' ? 1024 * 1024 : 1;
     snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%zu/cache/index%d/shared_cpu_list", cpu, index);
-    if (!read_line(path, shared, size))
-      shared[0] = 0;
+    small_file_line(path, shared, size);
     return bytes;
   }
   return 0;
@@ -191,7 +173,7 @@ static size_t buffer_size(size_t caches)
 }
 
 // ---- all of them -----------------------------------------------------------------------------------------------------
-// The CPUs of the affinity mask, no more than the quota lets run at once. Returns how many; 0: out of memory.
+// The CPUs of the affinity mask, no more than the quota lets run at once. Returns how many.
 static unsigned make_team(struct team *team, struct worker **ret_workers)
 {
   cpu_set_t set;
@@ -229,23 +211,19 @@ static double best(const struct worker *workers, unsigned count, bool of_bytes)
 static bool run_team(struct team *team, struct worker *workers)
 {
   unsigned started = 0;
-  pthread_mutex_init(&team->mutex, NULL);
-  pthread_cond_init(&team->completed, NULL);
+  pthread_mutex_init(&team->gate, NULL);
+  pthread_mutex_lock(&team->gate);
   while (started < team->count && pthread_create(&workers[started].thread, NULL, work, &workers[started]) == 0)
     started++;
   team->count = started;
-  pthread_mutex_lock(&team->mutex);
   if (started > 0)
     pthread_barrier_init(&team->barrier, NULL, started);
-  team->is_complete = true;
-  pthread_cond_broadcast(&team->completed);
-  pthread_mutex_unlock(&team->mutex);
+  pthread_mutex_unlock(&team->gate);
   for (unsigned i = 0; i < started; i++)
     pthread_join(workers[i].thread, NULL);
   if (started > 0)
     pthread_barrier_destroy(&team->barrier);
-  pthread_cond_destroy(&team->completed);
-  pthread_mutex_destroy(&team->mutex);
+  pthread_mutex_destroy(&team->gate);
   return started > 0;
 }
 
@@ -256,10 +234,6 @@ void peaks_measure(const struct peaks_options *options, struct peaks *ret_peaks)
   double start = now_s();
   *ret_peaks = (struct peaks){.flops_per_s = NAN, .bandwidth_bytes_per_s = NAN, .instructions = team.code->name};
   team.count = make_team(&team, &workers);
-  if (team.count == 0) {
-    free(workers);
-    return;
-  }
   size_t caches = all_caches(workers, team.count);
   size_t bytes = options->buffer_bytes != 0 ? options->buffer_bytes : buffer_size(caches);
   team.floats = bytes / team.count / (3 * sizeof(float)) / PART_FLOATS * PART_FLOATS;

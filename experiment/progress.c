@@ -2,17 +2,16 @@
 // The progress line of an experiment. Called after each observation; makes a line a few times a second at most.
 #include "experiment/progress.h"
 
+#include "base/clock.h"
+
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 
 #define SHOW_EVERY_S 0.2
 
 double progress_now_s(void)
 {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+  return (double)clock_now_ns(CLOCK_MONOTONIC) / 1e9;
 }
 
 void progress_step(struct progress *progress, const char *variant, int64_t batch, const char *what)

@@ -2,10 +2,10 @@
 // The beginning and the end of an experiment's file. Called by model_experiment.c and program_experiment.c.
 #include "experiment/record.h"
 
+#include "base/clock.h"
 #include "base/vector.h"
 
 #include <string.h>
-#include <time.h>
 
 #define SYSTEM_VALUES_MAXIMUM 40
 
@@ -14,13 +14,11 @@ enum status record_experiment(struct store *store, struct store_experiment *row,
 {
   struct arena arena = {0};
   struct store_system_value values[SYSTEM_VALUES_MAXIMUM];
-  struct timespec created;
   size_t count = system_describe(&arena, values, SYSTEM_VALUES_MAXIMUM - more_count);
   for (size_t i = 0; i < more_count; i++)
     values[count++] = more[i];
   enum status status = store_add_system(store, values, count, &row->system_id, err);
-  clock_gettime(CLOCK_REALTIME, &created);
-  row->created_ns = (int64_t)created.tv_sec * 1000000000 + created.tv_nsec;
+  row->created_ns = (int64_t)clock_now_ns(CLOCK_REALTIME);
   row->xsp_version = XSP_VERSION;
   if (status == STATUS_OK)
     status = store_add_experiment(store, row, err);

@@ -2,6 +2,9 @@
 // Reads /proc, /sys and the cgroup (version 2, then 1). Any of them may be missing: containers hide most.
 #include "experiment/system.h"
 
+#include "base/clock.h"
+#include "base/small_file.h"
+
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
@@ -9,21 +12,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
-
-// First `size`-1 bytes of a small file; false where it cannot be read.
-static bool read_small(const char *path, char *text, size_t size)
-{
-  FILE *file = fopen(path, "re");
-  text[0] = 0;
-  if (file == NULL)
-    return false;
-  size_t got = fread(text, 1, size - 1, file);
-  text[got] = 0;
-  fclose(file);
-  return got > 0;
-}
 
 // The number after `key` at the start of a line ("throttled_usec 12"); NaN: not found.
 static double number_after(const char *text, const char *key)
@@ -42,12 +31,12 @@ static double number_after(const char *text, const char *key)
 static double throttled_seconds(void)
 {
   char text[2048];
-  if (read_small("/sys/fs/cgroup/cpu.stat", text, sizeof text)) {
+  if (small_file_read("/sys/fs/cgroup/cpu.stat", text, sizeof text)) {
     double microseconds = number_after(text, "throttled_usec");
     if (!isnan(microseconds))
       return microseconds / 1e6;
   }
-  if (read_small("/sys/fs/cgroup/cpu/cpu.stat", text, sizeof text))
+  if (small_file_read("/sys/fs/cgroup/cpu/cpu.stat", text, sizeof text))
     return number_after(text, "throttled_time") / 1e9;
   return NAN;
 }
@@ -60,12 +49,10 @@ static double seconds(struct timeval time)
 void disturbance_read(struct disturbance *ret_reading)
 {
   struct disturbance reading = {NAN, NAN, NAN, NAN, NAN};
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  reading.wall_s = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+  reading.wall_s = (double)clock_now_ns(CLOCK_MONOTONIC) / 1e9;
   char text[4096];
   double tick = (double)sysconf(_SC_CLK_TCK);
-  if (read_small("/proc/stat", text, sizeof text)) {
+  if (small_file_read("/proc/stat", text, sizeof text)) {
     unsigned long long user, nice, kernel, idle, wait, irq, soft, steal;
     if (sscanf(text, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &kernel, &idle, &wait, &irq, &soft,
                &steal) == 8) {
@@ -84,13 +71,13 @@ void disturbance_read(struct disturbance *ret_reading)
 double system_cpu_quota(void)
 {
   char text[128];
-  if (read_small("/sys/fs/cgroup/cpu.max", text, sizeof text)) {
+  if (small_file_read("/sys/fs/cgroup/cpu.max", text, sizeof text)) {
     double quota, period;
     return sscanf(text, "%lf %lf", &quota, &period) == 2 && period > 0 ? quota / period : NAN;
   }
   char period_text[128];
-  if (read_small("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", text, sizeof text) &&
-      read_small("/sys/fs/cgroup/cpu/cpu.cfs_period_us", period_text, sizeof period_text)) {
+  if (small_file_read("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", text, sizeof text) &&
+      small_file_read("/sys/fs/cgroup/cpu/cpu.cfs_period_us", period_text, sizeof period_text)) {
     double quota = strtod(text, NULL), period = strtod(period_text, NULL);
     return quota > 0 && period > 0 ? quota / period : NAN;
   }
@@ -99,8 +86,7 @@ double system_cpu_quota(void)
 
 void system_governor(char *text, size_t size)
 {
-  if (read_small("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", text, size))
-    text[strcspn(text, "\n")] = 0;
+  small_file_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", text, size);
 }
 
 unsigned system_cpus_allowed(void)
@@ -129,7 +115,7 @@ static const char *cpuinfo_text(struct arena *arena, const char *cpuinfo, const 
 static const char *os_name(struct arena *arena)
 {
   char text[4096];
-  if (!read_small("/etc/os-release", text, sizeof text))
+  if (!small_file_read("/etc/os-release", text, sizeof text))
     return NULL;
   const char *name = strstr(text, "PRETTY_NAME=\"");
   if (name == NULL)
@@ -166,7 +152,7 @@ size_t system_describe(struct arena *arena, struct store_system_value *values, s
   }
   put_text(&facts, "os", os_name(arena));
   char cpuinfo[8192];
-  if (read_small("/proc/cpuinfo", cpuinfo, sizeof cpuinfo)) {
+  if (small_file_read("/proc/cpuinfo", cpuinfo, sizeof cpuinfo)) {
     put_text(&facts, "cpu_model", cpuinfo_text(arena, cpuinfo, "model name"));
     put_text(&facts, "cpu_microcode", cpuinfo_text(arena, cpuinfo, "microcode"));
     put_text(&facts, "hypervisor", strstr(cpuinfo, " hypervisor") != NULL ? "yes" : NULL);
@@ -179,9 +165,7 @@ size_t system_describe(struct arena *arena, struct store_system_value *values, s
   system_governor(governor, sizeof governor);
   put_text(&facts, "cpu_governor", arena_format(arena, "%s", governor));
   char clock[64];
-  if (read_small("/sys/devices/system/clocksource/clocksource0/current_clocksource", clock, sizeof clock)) {
-    clock[strcspn(clock, "\n")] = 0;
-    put_text(&facts, "clocksource", arena_format(arena, "%s", clock));
-  }
+  small_file_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", clock, sizeof clock);
+  put_text(&facts, "clocksource", arena_format(arena, "%s", clock));
   return facts.count;
 }

@@ -3,9 +3,9 @@
 #include "launch/proc.h"
 
 #include "base/clock.h"
+#include "base/small_file.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,12 +18,7 @@ static bool read_proc(pid_t process, const char *name, char *text, size_t size)
 {
   char path[64];
   snprintf(path, sizeof path, "/proc/%ld/%s", (long)process, name);
-  int file = open(path, O_RDONLY | O_CLOEXEC);
-  ssize_t got = file >= 0 ? read(file, text, size - 1) : -1;
-  if (file >= 0)
-    close(file);
-  text[got > 0 ? got : 0] = '\0';
-  return got > 0;
+  return small_file_read(path, text, size) > 0;
 }
 
 char proc_state(pid_t process, unsigned long long *ret_start_ticks)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads /proc and /sys for `xsp check`. Unreadable values are printed as unknown, never guessed.
 #include "programs/xsp/check.h"
+
+#include "base/small_file.h"
 #include "report/display.h"
 
 #include <math.h>
@@ -23,19 +25,6 @@ __attribute__((format(printf, 4, 5))) static void put_fact(struct buf *out, cons
   va_end(values);
   buf_format(out, "%-*s", LABEL_COLUMNS, label);
   display_wrap(out, text, LABEL_COLUMNS, LABEL_COLUMNS, width);
-}
-
-// The file's first line; false where it cannot be read.
-static bool first_line(const char *path, char *line, size_t size)
-{
-  FILE *file = fopen(path, "re");
-  if (file == NULL)
-    return false;
-  bool done = fgets(line, (int)size, file) != NULL;
-  fclose(file);
-  if (done)
-    line[strcspn(line, "\n")] = 0;
-  return done;
 }
 
 // The flags of the first CPU: all have the same.
@@ -61,7 +50,7 @@ static bool clock_is_invariant(void)
 static void put_clock(struct buf *out, unsigned width)
 {
   char source[64] = "unknown";
-  first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof source);
+  small_file_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof source);
   put_fact(out, "clock", width,
            clock_is_invariant()
                ? "time stamp counter, invariant (the kernel itself uses %s)"
@@ -85,7 +74,7 @@ static void put_shared_memory(struct buf *out, unsigned width)
 static void put_perf(struct buf *out, unsigned width)
 {
   char level[16];
-  if (!first_line("/proc/sys/kernel/perf_event_paranoid", level, sizeof level))
+  if (!small_file_line("/proc/sys/kernel/perf_event_paranoid", level, sizeof level))
     put_fact(out, "perf", width, "not offered by this kernel");
   else
     put_fact(out, "perf", width, "perf_event_paranoid is %s%s", level,

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads small files; see small_file.h. System calls only.
+#include "base/small_file.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+size_t small_file_read(const char *path, char *text, size_t size)
+{
+  size_t length = 0;
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  ssize_t got = 0;
+  while (file >= 0 && length < size - 1 && (got = read(file, text + length, size - 1 - length)) > 0)
+    length += (size_t)got;
+  if (file >= 0)
+    close(file);
+  text[length] = '\0';
+  return length;
+}
+
+bool small_file_line(const char *path, char *line, size_t size)
+{
+  small_file_read(path, line, size);
+  line[strcspn(line, "\n")] = '\0';
+  return line[0] != '\0';
+}
