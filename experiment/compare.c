@@ -5,31 +5,11 @@
 
 #include "experiment/model_rows.h"
 #include "experiment/pairs.h"
+#include "table/builder.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-enum { BATCH, VARIANT, LATENCY, THROUGHPUT, RATIO, PAIRED, LOW, HIGH, COUNT, COLUMNS };
-
-static const struct table_column columns[COLUMNS] = {
-    [BATCH] = {"batch_size", "", "batch"},
-    [VARIANT] = {"variant", "", "variant"},
-    [LATENCY] = {"latency_ms", "ms", "latency"},
-    [THROUGHPUT] = {"throughput_per_s", "1/s", "throughput"},
-    [RATIO] = {"latency_ratio", "", "of the first"},
-    [PAIRED] = {"paired_ratio", "", "paired"},
-    [LOW] = {"paired_low", "", "from"},
-    [HIGH] = {"paired_high", "", "to"},
-    [COUNT] = {"n", "", "n"},
-};
-
-static const char *const notes[] = {
-    "of the first: the latency divided by that of the first variant at that batch size",
-    "paired: the median over repetitions of an observation divided by the first variant's of the same repetition, with "
-    "its "
-    "95 % interval: if it includes 1, the two do not differ measurably",
-};
 
 struct comparison {
   const struct profile_options *options;
@@ -38,6 +18,7 @@ struct comparison {
   struct store_run *runs;                                // of the file
   size_t run_count;
   struct arena *arena;
+  struct table_builder table;
 };
 
 struct latencies { // counted observations of a variant at a batch size, in the order of repetitions
@@ -72,11 +53,6 @@ static struct table_cell find_cell(const struct table *table, const struct table
   return (struct table_cell){0};
 }
 
-static struct table_cell real(double value)
-{
-  return isfinite(value) ? (struct table_cell){.type = CELL_REAL, .value.real = value} : (struct table_cell){0};
-}
-
 static int64_t find_run(const struct comparison *comparison, const struct table *table, int64_t batch)
 {
   for (size_t i = 0; i < table->run_count; i++)
@@ -103,47 +79,56 @@ static enum status load_latencies(const struct comparison *comparison, const str
 
 // Pairs are of one moment only where variants took turns; an interruption may have left one with an observation more.
 static enum status pair(const struct comparison *comparison, size_t variant, int64_t batch,
-                        const struct latencies *first, struct table_cell *row, struct error *err)
+                        const struct latencies *first, struct paired_ratio *ret_ratio, struct error *err)
 {
   struct latencies own;
-  struct paired_ratio ratio;
-  if (comparison->options->sequential || first->count == 0)
+  *ret_ratio = (struct paired_ratio){NAN, NAN, NAN};
+  if (variant == 0 || comparison->options->sequential || first->count == 0)
     return STATUS_OK;
   XSP_TRY(load_latencies(comparison, comparison->answers[variant], batch, &own, err));
   size_t count = own.count < first->count ? own.count : first->count;
-  pairs_compare(own.values, first->values, count, comparison->arena, &ratio);
-  row[PAIRED] = real(ratio.median);
-  row[LOW] = real(ratio.low);
-  row[HIGH] = real(ratio.high);
+  pairs_compare(own.values, first->values, count, comparison->arena, ret_ratio);
   return STATUS_OK;
 }
 
-static enum status add_batch(const struct comparison *comparison, int64_t batch, struct table_cell *rows,
-                             size_t *row_count, struct error *err)
+static void put_row(struct comparison *comparison, size_t variant, int64_t batch, double first_ms,
+                    const struct paired_ratio *paired)
 {
-  const struct profile_options *options = comparison->options;
+  struct table_builder *table = &comparison->table;
+  const struct table *answer = comparison->answers[variant];
+  const struct table_cell *from = find_row(answer, batch);
+  struct table_cell latency = find_cell(answer, from, "latency_ms");
+  char label[PROFILE_LABEL_SIZE];
+  variant_label(comparison->result->found, comparison->options->variant_count, variant, label, sizeof label);
+  table_row(table);
+  table_put(table, "batch_size", "", "batch", cell_int(batch));
+  table_put(table, "variant", "", "variant", cell_text(arena_copy(comparison->arena, label, strlen(label))));
+  table_put(table, "latency_ms", "ms", "latency", latency);
+  table_put(table, "throughput_per_s", "1/s", "throughput", find_cell(answer, from, "throughput_per_s"));
+  table_put(table, "latency_ratio", "", "of the first", cell_real(cell_double(&latency) / first_ms));
+  table_put(table, "paired_ratio", "", "paired", cell_real(paired->median));
+  table_put(table, "paired_low", "", "from", cell_real(paired->low));
+  table_put(table, "paired_high", "", "to", cell_real(paired->high));
+  table_put(table, "n", "", "n", find_cell(answer, from, "n"));
+}
+
+static enum status add_batch(struct comparison *comparison, int64_t batch, struct error *err)
+{
   struct latencies first = {0};
   double first_ms = NAN;
-  for (size_t variant = 0; variant < options->variant_count; variant++) {
-    const struct table *table = comparison->answers[variant];
-    const struct table_cell *from = find_row(table, batch);
+  for (size_t variant = 0; variant < comparison->options->variant_count; variant++) {
+    const struct table *answer = comparison->answers[variant];
+    const struct table_cell *from = find_row(answer, batch);
     if (from == NULL)
       continue;
-    struct table_cell *row = &rows[COLUMNS * (*row_count)++];
-    for (size_t i = 0; i < COLUMNS; i++)
-      row[i] = find_cell(table, from, columns[i].key);
-    char label[PROFILE_LABEL_SIZE];
-    variant_label(comparison->result->found, options->variant_count, variant, label, sizeof label);
-    const char *text = arena_copy(comparison->arena, label, strlen(label));
-    row[VARIANT] = text == NULL ? (struct table_cell){0} : (struct table_cell){.type = CELL_TEXT, .value.text = text};
-    double latency_ms = row[LATENCY].type == CELL_REAL ? row[LATENCY].value.real : NAN;
     if (variant == 0) {
-      first_ms = latency_ms;
-      XSP_TRY(load_latencies(comparison, table, batch, &first, err));
+      struct table_cell latency = find_cell(answer, from, "latency_ms");
+      first_ms = cell_double(&latency);
+      XSP_TRY(load_latencies(comparison, answer, batch, &first, err));
     }
-    row[RATIO] = real(latency_ms / first_ms);
-    if (variant > 0)
-      XSP_TRY(pair(comparison, variant, batch, &first, row, err));
+    struct paired_ratio paired;
+    XSP_TRY(pair(comparison, variant, batch, &first, &paired, err));
+    put_row(comparison, variant, batch, first_ms, &paired);
   }
   return STATUS_OK;
 }
@@ -156,23 +141,21 @@ enum status profile_compare(const struct profile_options *options, const struct 
   for (size_t i = 0; i < *count; i++)
     if (strcmp(tables[i].id, "A1") == 0)
       take_answer(&comparison, &tables[i]);
-  struct table_cell *rows =
-      arena_alloc_array(arena, options->batch_count * options->variant_count * COLUMNS, sizeof *rows);
-  size_t row_count = 0;
+  table_start(&comparison.table, arena);
   for (size_t batch = 0; batch < options->batch_count; batch++)
-    XSP_TRY(add_batch(&comparison, options->batches[batch], rows, &row_count, err));
-  if (row_count > 0)
-    tables[(*count)++] = (struct table){
-        .id = "variants",
-        .title = "latencies of the variants",
-        .levels = comparison.answers[0] != NULL ? comparison.answers[0]->levels : NULL,
-        .statistic = "trimmed:0.2",
-        .columns = columns,
-        .column_count = COLUMNS,
-        .rows = rows,
-        .row_count = row_count,
-        .notes = notes,
-        .note_count = options->sequential ? 1 : 2,
-    };
+    XSP_TRY(add_batch(&comparison, options->batches[batch], err));
+  if (comparison.table.row_count == 0)
+    return STATUS_OK;
+  table_note(&comparison.table, "of the first: the latency divided by that of the first variant at that batch size");
+  if (!options->sequential)
+    table_note(&comparison.table,
+               "paired: the median over repetitions of an observation divided by the first variant's of the same "
+               "repetition, with its 95 %% interval: if it includes 1, the two do not differ measurably");
+  struct table *answer = &tables[(*count)++];
+  *answer = (struct table){.id = "variants",
+                           .title = "latencies of the variants",
+                           .levels = comparison.answers[0] != NULL ? comparison.answers[0]->levels : NULL,
+                           .statistic = "trimmed:0.2"};
+  table_answer(&comparison.table, answer);
   return STATUS_OK;
 }

@@ -2,7 +2,10 @@
 // Reads a correlated file: which execution to show, and what is in it. Called by programs/xsp/run_print.c.
 #include "experiment/program_facts.h"
 
+#include "table/builder.h"
+
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 struct seen { // an execution
@@ -68,32 +71,16 @@ enum status run_facts(struct store *store, struct arena *arena, struct run_facts
 }
 
 // ---- ranges by name --------------------------------------------------------------------------------------------------
-enum { NAME, LEVEL, COUNT, TOTAL, SELF, COLUMN_COUNT };
-static const struct table_column columns[COLUMN_COUNT] = {
-    [NAME] = {"name", "", "range"},           [LEVEL] = {"level", "", "level"},   [COUNT] = {"count", "", "count"},
-    [TOTAL] = {"total_ms", "ms", "together"}, [SELF] = {"self_ms", "ms", "self"},
-};
-
-struct reading {
-  struct arena *arena;
-  struct table_cell *rows;
-  size_t count, most;
-};
-
-static enum status take_row(void *context, const struct store_cell *cells, size_t count, struct error *err)
+static enum status put_range(void *context, const struct store_cell *cells, size_t count, struct error *err)
 {
-  struct reading *reading = context;
-  if (count != COLUMN_COUNT || reading->count == reading->most)
-    return STATUS_OK;
-  struct table_cell *row = &reading->rows[COLUMN_COUNT * reading->count++];
-  for (size_t i = 0; i < count; i++) {
-    if (cells[i].type == STORE_TEXT)
-      row[i] = (struct table_cell){CELL_TEXT, {.text = arena_copy(reading->arena, cells[i].text, cells[i].length)}};
-    else if (cells[i].type == STORE_INT)
-      row[i] = (struct table_cell){CELL_INT, {.integer = cells[i].integer}};
-    else if (cells[i].type == STORE_DOUBLE)
-      row[i] = (struct table_cell){CELL_REAL, {.real = cells[i].real}};
-  }
+  struct table_builder *table = context;
+  (void)count, (void)err;
+  table_row(table);
+  table_put(table, "name", "", "range", cell_text(arena_copy(table->arena, cells[0].text, cells[0].length)));
+  table_put(table, "level", "", "level", cell_text(arena_copy(table->arena, cells[1].text, cells[1].length)));
+  table_put(table, "count", "", "count", cell_int(cells[2].integer));
+  table_put(table, "total_ms", "ms", "together", cell_real(cells[3].type == STORE_DOUBLE ? cells[3].real : NAN));
+  table_put(table, "self_ms", "ms", "self", cell_real(cells[4].type == STORE_DOUBLE ? cells[4].real : NAN));
   return STATUS_OK;
 }
 
@@ -101,19 +88,16 @@ enum status run_facts_ranges(struct store *store, const struct run_facts *facts,
                              struct table *ret_table, struct error *err)
 {
   char sql[512];
-  struct reading reading = {arena, arena_alloc_array(arena, top * COLUMN_COUNT + 1, sizeof(struct table_cell)), 0, top};
+  struct table_builder table;
+  table_start(&table, arena);
   snprintf(sql, sizeof sql,
-           "select name, level, count(*), sum(duration_ns) / 1e6, sum(self_ns) / 1e6 from span where run_id = %" PRId64
-           " and level in ('application', 'library') and coalesce(category, '') <> 'program'"
-           " group by 1, 2 order by 4 desc, 1 limit %zu",
+           "select coalesce(name, ''), level, count(*), sum(duration_ns) / 1e6, sum(self_ns) / 1e6 from span"
+           " where run_id = %" PRId64 " and level in ('application', 'library')"
+           " and coalesce(category, '') <> 'program' group by 1, 2 order by 4 desc, 1 limit %zu",
            facts->run_id, top);
-  const struct store_query_sink sink = {&reading, NULL, take_row};
+  const struct store_query_sink sink = {&table, NULL, put_range};
   XSP_TRY(store_query(store, sql, &sink, err));
-  *ret_table = (struct table){.id = "ranges",
-                              .title = "ranges and library calls by name",
-                              .columns = columns,
-                              .column_count = COLUMN_COUNT,
-                              .rows = reading.rows,
-                              .row_count = reading.count};
+  *ret_table = (struct table){.id = "ranges", .title = "ranges and library calls by name"};
+  table_answer(&table, ret_table);
   return STATUS_OK;
 }
