@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "experiment/lane.h"
 #include "experiment/matrix.h"
-#include "experiment/model_rows.h"
 
 #include <math.h>
 #include <stdio.h>

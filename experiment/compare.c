@@ -3,7 +3,6 @@
 // repetition by repetition. Called by programs/xsp/profile_print.c.
 #include "experiment/compare.h"
 
-#include "experiment/model_rows.h"
 #include "experiment/pairs.h"
 #include "table/builder.h"
 

@@ -10,11 +10,9 @@
 #include "experiment/cold.h"
 #include "experiment/lane.h"
 #include "experiment/matrix.h"
-#include "experiment/model_rows.h"
-#include "experiment/own_share.h"
+#include "experiment/model_spans.h"
 #include "experiment/progress.h"
 #include "experiment/record.h"
-#include "experiment/windows.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -83,6 +81,36 @@ static enum status start_lanes(struct experiment *experiment, struct span_of_lan
   for (size_t lane = lanes.first; lane < lanes.first + lanes.count; lane++)
     XSP_TRY(blame(experiment, lane, start_lane(experiment, lane, err), err));
   return STATUS_OK;
+}
+
+// ---- rows other than runs and spans -----------------------------------------------------------------------------------
+// Variants run on one machine, but with a library each: each has a system row of its own.
+static enum status add_experiment(struct store *store, const struct profile_options *options, size_t variant,
+                                  const struct profile_found *found, struct error *err)
+{
+  struct store_system_value values[2 + PEAKS_VALUES] = {{.key = "framework_library", .text = found->library}};
+  size_t count = 1;
+  if (options->runner.threads != 0)
+    values[count++] =
+        (struct store_system_value){.key = "threads", .number = options->runner.threads, .is_number = true};
+  if (options->peaks != NULL)
+    count += peaks_describe(options->peaks, values + count);
+  struct store_experiment row = {
+      .experiment_id = experiment_id_of(variant),
+      .name = options->name,
+      .workload = options->runner.model_path,
+      .framework = found->framework,
+      .framework_version = found->framework_version,
+      .command = options->command,
+  };
+  XSP_TRY(record_experiment(store, &row, values, count, err));
+  return store_add_workload(store, row.experiment_id, options->workload, options->workload_count, err);
+}
+
+static enum status note_run(struct store *store, int64_t run_id, const struct profile_found *found, struct error *err)
+{
+  XSP_TRY(store_add_note(store, run_id, "layer_source", found->layer_source, err));
+  return found->note[0] == 0 ? STATUS_OK : store_add_note(store, run_id, "framework", found->note, err);
 }
 
 // ---- the source of the matrix ----------------------------------------------------------------------------------------
@@ -184,7 +212,7 @@ static enum status measure(struct experiment *experiment, struct span_of_lanes l
     XSP_TRY(store_create(options->output_path, options->force, &experiment->store, err));
   for (size_t lane = lanes.first; lane < lanes.first + lanes.count; lane += options->set_count) {
     size_t variant = variant_of(experiment, lane);
-    XSP_TRY(rows_add_experiment(experiment->store, options, variant, &experiment->result->found[variant], err));
+    XSP_TRY(add_experiment(experiment->store, options, variant, &experiment->result->found[variant], err));
   }
   if (experiment->progress.started_s == 0)
     experiment->progress.started_s = experiment->committed_s = progress_now_s();
@@ -204,10 +232,10 @@ static enum status finish_runs(struct experiment *experiment, struct error *err)
     size_t variant = variant_of(experiment, i % experiment->lane_count);
     if (run->run_id == 0)
       continue;
-    XSP_TRY(own_share_measure(experiment->store, run, err));
+    XSP_TRY(model_spans_own_share(experiment->store, run, err));
     XSP_TRY(store_add_run(experiment->store, run, err));
     if (options->variant_count > 1)
-      XSP_TRY(rows_note_run(experiment->store, run->run_id, &experiment->result->found[variant], err));
+      XSP_TRY(note_run(experiment->store, run->run_id, &experiment->result->found[variant], err));
   }
   return STATUS_OK;
 }
@@ -230,10 +258,11 @@ static enum status measure_all(struct experiment *experiment, struct error *err)
   result->was_interrupted = *options->interrupted != 0;
   XSP_TRY(finish_runs(experiment, err));
   for (size_t variant = 0; variant < options->variant_count; variant++)
-    XSP_TRY(profile_windows(experiment->store, experiment_id_of(variant),
-                            predictor_find(options->variants[variant].predictor), options->runner.model_path, err));
+    XSP_TRY(model_spans_tag_windows(experiment->store, experiment_id_of(variant),
+                                    predictor_find(options->variants[variant].predictor), options->runner.model_path,
+                                    err));
   if (options->variant_count == 1)
-    XSP_TRY(rows_note_run(experiment->store, 0, &result->found[0], err));
+    XSP_TRY(note_run(experiment->store, 0, &result->found[0], err));
   if (result->was_interrupted)
     XSP_TRY(store_add_note(experiment->store, 0, "interrupted", "the user ended the experiment early", err));
   XSP_TRY(correlate_store(experiment->store, err));

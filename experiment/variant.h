@@ -13,6 +13,12 @@ struct profile_variant {
   const char *library;   // file or folder, as given; NULL: the runner searches
 };
 
+// The experiment's id is the variant's number, from 1.
+static inline int64_t experiment_id_of(size_t variant)
+{
+  return (int64_t)variant + 1;
+}
+
 // For errors, before its version is known: "onnxruntime", with the (end of the) library's path where several variants are
 // of that framework.
 void variant_as_given(const struct profile_variant *variants, size_t count, size_t variant, char *text, size_t size);

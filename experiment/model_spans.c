@@ -1,14 +1,89 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joins windows of a model's file with the layers of a finished capture, by name. Called by model_experiment.c before it
-// correlates.
-#include "experiment/windows.h"
+// Reads a finished capture of models before it is correlated: xsp's own share of each run, and windows of the model's file
+// as tags of its layers. Called by model_experiment.c.
+#include "experiment/model_spans.h"
 
+#include "analyze/analyze.h"
 #include "base/map.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+// ---- xsp's own share ---------------------------------------------------------------------------------------------------
+struct observed { // one model span
+  int64_t duration_ns;
+  double own_ns; // NaN: not known
+  bool is_warmup;
+};
+
+// The run's model spans with their tags.
+static enum status load_observed(struct store *store, int64_t run_id, struct arena *arena,
+                                 struct observed **ret_observed, size_t *ret_count, struct error *err)
+{
+  struct store_spans spans;
+  struct store_tag *tags = NULL;
+  size_t tag_count = 0;
+  enum { WARMUP, OWN };
+  uint32_t keys[2] = {0, 0}, columns = STORE_BIT(STORE_SPAN_ID) | STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_LEVEL);
+  store_find_string(store, "warmup", 6, &keys[WARMUP]);
+  store_find_string(store, "own_ns", 6, &keys[OWN]);
+  XSP_TRY(store_load_spans(store, run_id, columns, arena, &spans, err));
+  XSP_TRY(store_load_tags_of(store, run_id, keys, 2, arena, &tags, &tag_count, err));
+  struct observed *observed = arena_alloc_array(arena, spans.count + 1, sizeof *observed);
+  struct map places = {0}; // by span id
+  for (size_t i = 0; i < spans.count; i++)
+    if (spans.level[i] == XSP_LEVEL_MODEL) {
+      size_t place = places.count;
+      observed[place] = (struct observed){spans.duration_ns[i], NAN, false};
+      *map_at(&places, map_number((uint64_t)spans.span_id[i]), NULL) = place;
+    }
+  for (size_t i = 0; i < tag_count; i++) {
+    const uint64_t *place = map_find(&places, map_number((uint64_t)tags[i].span_id));
+    if (place == NULL || tags[i].type != STORE_INT)
+      continue;
+    if (tags[i].key == keys[WARMUP])
+      observed[*place].is_warmup |= tags[i].value.integer != 0;
+    else
+      observed[*place].own_ns = (double)tags[i].value.integer;
+  }
+  *ret_observed = observed;
+  *ret_count = places.count;
+  map_done(&places);
+  return STATUS_OK;
+}
+
+// xsp's own share of a run: what its code inside the counted model spans took, as measured there (tag own_ns). The median
+// over observations: the code is timed by the wall clock, and one preemption inside it would else be taken for its cost.
+static enum status measure(struct store *store, struct store_run *run, struct arena *arena, struct error *err)
+{
+  struct observed *observed = NULL;
+  size_t count = 0, counted = 0, own_known = 0;
+  XSP_TRY(load_observed(store, run->run_id, arena, &observed, &count, err));
+  double *shares = arena_alloc_array(arena, count + 1, sizeof *shares);
+  for (size_t i = 0; i < count; i++) {
+    if (observed[i].is_warmup)
+      continue;
+    counted++;
+    if (!isnan(observed[i].own_ns) && observed[i].duration_ns > 0)
+      shares[own_known++] = 100 * observed[i].own_ns / (double)observed[i].duration_ns;
+  }
+  struct statistic median;
+  if (own_known > 0 && own_known == counted && statistic_parse("median", &median))
+    run->own_pct = statistic_apply(&median, shares, own_known);
+  return STATUS_OK;
+}
+
+enum status model_spans_own_share(struct store *store, struct store_run *run, struct error *err)
+{
+  struct arena arena = {0};
+  enum status status = measure(store, run, &arena, err);
+  arena_done(&arena);
+  return status;
+}
+
+// ---- windows -----------------------------------------------------------------------------------------------------------
 // By the string id of each name that a layer of `store` may have: the window's number, from 1.
 static void map_names(struct store *store, const struct operator_window *windows, size_t count, struct map *map)
 {
@@ -78,7 +153,7 @@ static enum status tag_run(struct store *store, int64_t run_id, const struct map
   return status;
 }
 
-enum status profile_windows(struct store *store, int64_t experiment_id, const struct predictor *predictor,
+enum status model_spans_tag_windows(struct store *store, int64_t experiment_id, const struct predictor *predictor,
                             const char *model_path, struct error *err)
 {
   struct arena arena = {0};
