@@ -154,7 +154,7 @@ static enum status tag_run(struct store *store, int64_t run_id, const struct map
 }
 
 enum status model_spans_tag_windows(struct store *store, int64_t experiment_id, const struct predictor *predictor,
-                            const char *model_path, struct error *err)
+                                    const char *model_path, struct error *err)
 {
   struct arena arena = {0};
   struct map names = {0};
