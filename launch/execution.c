@@ -16,6 +16,7 @@
 
 #include <inttypes.h>
 #include <sched.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,29 +202,32 @@ static void wait_for_others(struct capture *capture)
 }
 
 // ---- the end ---------------------------------------------------------------------------------------------------------------------
-static void add_message(struct launch_result *result, const char *text)
+// A line, or several; what does not fit is cut.
+__attribute__((format(printf, 2, 3))) static void add_message(struct launch_result *result, const char *format, ...)
 {
-  size_t used = strlen(result->messages), length = strlen(text);
-  while (length > 0 && text[length - 1] == '\n')
-    length--;
-  if (length > 0)
-    snprintf(result->messages + used, sizeof result->messages - used, "%s%.*s", used > 0 ? "\n" : "", (int)length,
-             text);
+  size_t used = strlen(result->messages), start = used + (used > 0);
+  if (start >= sizeof result->messages)
+    return;
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(result->messages + start, sizeof result->messages - start, format, arguments);
+  va_end(arguments);
+  size_t end = start + strlen(result->messages + start);
+  while (end > start && result->messages[end - 1] == '\n')
+    result->messages[--end] = '\0';
+  if (used > 0 && end > start)
+    result->messages[used] = '\n';
 }
 
 static void explain_counts(struct capture *capture, const struct collect_counts *counts)
 {
-  char text[256] = "";
   if (capture->options->flight_recorder_bytes != 0 && counts->overwritten > 0)
-    snprintf(text, sizeof text, "xsp: %" PRIu64 " older records were overwritten, as a flight recorder does",
-             counts->overwritten);
-  add_message(capture->result, text);
-  text[0] = '\0';
+    add_message(capture->result, "xsp: %" PRIu64 " older records were overwritten, as a flight recorder does",
+                counts->overwritten);
   if (counts->clock_step_ns != 0)
-    snprintf(text, sizeof text,
-             "xsp: the wall clock was set by %" PRId64 " ns meanwhile; times follow the clock as it was at first",
-             counts->clock_step_ns);
-  add_message(capture->result, text);
+    add_message(capture->result,
+                "xsp: the wall clock was set by %" PRId64 " ns meanwhile; times follow the clock as it was at first",
+                counts->clock_step_ns);
 }
 
 static void explain_absence(struct capture *capture, bool has_program)
@@ -231,13 +235,12 @@ static void explain_absence(struct capture *capture, bool has_program)
   if (has_program)
     return;
   const char *why = executable_why(capture->program.kind);
-  char text[512];
+  bool has_others = capture->result->processes > 0;
   if (why == NULL)
-    why = capture->result->processes > 0 ? "it became another program before it could, or cleared its environment"
-                                         : "its loader did not bring libxsp.so in, or it saw no session folder";
-  snprintf(text, sizeof text, "xsp: the program itself did not join the session: %s%s", why,
-           capture->result->processes > 0 ? "; processes that it started did" : "");
-  add_message(capture->result, text);
+    why = has_others ? "it became another program before it could, or cleared its environment"
+                     : "its loader did not bring libxsp.so in, or it saw no session folder";
+  add_message(capture->result, "xsp: the program itself did not join the session: %s%s", why,
+              has_others ? "; processes that it started did" : "");
 }
 
 static enum status add_program(struct capture *capture)
@@ -273,7 +276,7 @@ static void fill_result(struct capture *capture)
   const char *messages = collect_messages(capture->session, &capture->arena);
   if (capture->options->functions != NULL)
     messages = functions_put_together(capture->options->functions, messages, &capture->arena);
-  add_message(result, messages);
+  add_message(result, "%s", messages);
   explain_counts(capture, &counts);
   explain_absence(capture, processes.has_program);
 }
