@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes and opens session folders. Called by session.c. A folder may come from anybody: regular files only, sizes and
 // magic numbers are checked before a byte is believed, and a lock on DIR/session keeps two collectors apart.
-#include "collect/folder.h"
-
 #include "base/clock.h"
 #include "base/small_file.h"
 #include "collect/guard.h"
+#include "collect/state.h"
 #include "format/session_clock.h"
 #include "format/traceparent.h"
 

@@ -4,7 +4,6 @@
 #include "base/debug.h"
 #include "base/hex.h"
 #include "base/memory.h"
-#include "collect/folder.h"
 #include "collect/guard.h"
 #include "collect/state.h"
 #include "format/session_clock.h"

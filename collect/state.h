@@ -80,6 +80,16 @@ void session_give_back(struct collect_session *session);   // after a commit: wh
 void session_note_faults(struct collect_session *session); // files that were cut short while they were read
 void ring_counts_add(const struct ring_file *ring, struct collect_counts *counts);
 void session_close_files(struct collect_session *session);
+// folder.c
+// Both fill directory, lock, head, catalog_file, catalog_bytes and catalog_window. On failure folder_create leaves no
+// folder behind; the handle is to be closed in any case.
+enum status folder_create(struct collect_session *session, const struct collect_options *options,
+                          struct error *err) MUST_CHECK;
+enum status folder_open(struct collect_session *session, const char *directory, struct error *err) MUST_CHECK;
+void folder_remove(const char *directory);     // only files that a session has, then the folder if it is empty
+int folder_open_origin(const char *directory); // -1: it cannot be kept, which only recovery would miss
+// `store_path` NULL: the run is in the file already, only the present run changes.
+void folder_write_origin(int file, const char *store_path, int64_t run_id);
 // session.c
 void session_calibrate(struct collect_session *session, bool write_always);
 void session_write_origin(struct collect_session *session);
