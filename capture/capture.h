@@ -128,6 +128,18 @@ void ring_put(uint64_t start, uint64_t duration, uint64_t site_id, uint32_t type
 int ring_find_open(uint64_t start, uint64_t site_id);
 void ring_remove_open(int place); // what ring_find_open gave
 
+// ---- ring_create.c: the process's table of rings, for ring.c
+#define RINGS_MOST 16384u
+struct ring_slot {
+  struct ring_head *ring;      // atomic; NULL: being filled
+  size_t bytes, address_bytes; // mapped; set aside
+};
+extern struct ring_slot ring_slots[RINGS_MOST];
+extern uint32_t ring_count; // atomic
+// A ring of the thread `tid` and its slot. NULL: no memory, no room in the table, or the process's share is used up.
+struct ring_head *ring_create(const struct process_head *process, uint32_t tid, uint32_t *ret_slot);
+bool ring_grow(struct ring_head *ring); // the calling thread's, full, which nobody drains: twice its size. False: not
+
 // ---- site.c
 bool site_usable(struct xsp_site *site); // registered, switched on and known by id; else what is lost is counted
 int tracer_slot(const char *tracer);     // claims one where the name is new; -1: no room

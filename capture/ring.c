@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rings of the calling thread: get one, write to it, hand it on when the thread ends. The process's rings are claimed by
 // compare-and-swap; everything else belongs to one thread and its signal handlers.
-#include "capture/ring_create.h"
+#include "capture/capture.h"
 
 #include <errno.h>
 #include <pthread.h>

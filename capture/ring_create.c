@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes rings and lets full ones grow, within the process's share of memory. Called by a thread for itself, with signals
 // held; a slot of the table and bytes of the share are claimed by compare-and-swap.
-#include "capture/ring_create.h"
+#include "capture/capture.h"
 
 #include <errno.h>
 #include <sys/mman.h>
