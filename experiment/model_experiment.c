@@ -7,10 +7,9 @@
 #include "base/memory.h"
 #include "collect/collect.h"
 #include "correlate/correlate.h"
-#include "experiment/cold.h"
 #include "experiment/lane.h"
 #include "experiment/matrix.h"
-#include "experiment/model_spans.h"
+#include "experiment/model_parts.h"
 #include "experiment/progress.h"
 #include "experiment/record.h"
 
@@ -91,8 +90,7 @@ static enum status add_experiment(struct store *store, const struct profile_opti
   struct store_system_value values[2 + PEAKS_VALUES] = {{.key = "framework_library", .text = found->library}};
   size_t count = 1;
   if (options->runner.threads != 0)
-    values[count++] =
-        (struct store_system_value){.key = "threads", .number = options->runner.threads, .is_number = true};
+    values[count++] = system_number("threads", options->runner.threads);
   if (options->peaks != NULL)
     count += peaks_describe(options->peaks, values + count);
   struct store_experiment row = {

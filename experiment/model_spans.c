@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a finished capture of models before it is correlated: xsp's own share of each run, and windows of the model's file
 // as tags of its layers. Called by model_experiment.c.
-#include "experiment/model_spans.h"
+#include "experiment/model_parts.h"
 
 #include "analyze/analyze.h"
 #include "base/map.h"
@@ -25,10 +25,10 @@ static enum status load_observed(struct store *store, int64_t run_id, struct are
   struct store_spans spans;
   struct store_tag *tags = NULL;
   size_t tag_count = 0;
-  enum { WARMUP, OWN };
+  enum { WARMUP_TAG, OWN_TAG };
   uint32_t keys[2] = {0, 0}, columns = STORE_BIT(STORE_SPAN_ID) | STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_LEVEL);
-  store_find_string(store, "warmup", 6, &keys[WARMUP]);
-  store_find_string(store, "own_ns", 6, &keys[OWN]);
+  store_find_string(store, "warmup", 6, &keys[WARMUP_TAG]);
+  store_find_string(store, "own_ns", 6, &keys[OWN_TAG]);
   XSP_TRY(store_load_spans(store, run_id, columns, arena, &spans, err));
   XSP_TRY(store_load_tags_of(store, run_id, keys, 2, arena, &tags, &tag_count, err));
   struct observed *observed = arena_alloc_array(arena, spans.count + 1, sizeof *observed);
@@ -43,7 +43,7 @@ static enum status load_observed(struct store *store, int64_t run_id, struct are
     const uint64_t *place = map_find(&places, map_number((uint64_t)tags[i].span_id));
     if (place == NULL || tags[i].type != STORE_INT)
       continue;
-    if (tags[i].key == keys[WARMUP])
+    if (tags[i].key == keys[WARMUP_TAG])
       observed[*place].is_warmup |= tags[i].value.integer != 0;
     else
       observed[*place].own_ns = (double)tags[i].value.integer;

@@ -260,15 +260,13 @@ size_t peaks_describe(const struct peaks *peaks, struct store_system_value value
 {
   size_t count = 0;
   if (!isnan(peaks->flops_per_s))
-    values[count++] =
-        (struct store_system_value){.key = "peak_flops_per_s", .number = peaks->flops_per_s, .is_number = true};
+    values[count++] = system_number("peak_flops_per_s", peaks->flops_per_s);
   if (!isnan(peaks->bandwidth_bytes_per_s) && peaks->is_beyond_cache)
-    values[count++] = (struct store_system_value){
-        .key = "memory_bandwidth_bytes_per_s", .number = peaks->bandwidth_bytes_per_s, .is_number = true};
+    values[count++] = system_number("memory_bandwidth_bytes_per_s", peaks->bandwidth_bytes_per_s);
   if (count == 0)
     return 0;
   values[count++] = (struct store_system_value){.key = "peak_source", .text = "measured"};
-  values[count++] = (struct store_system_value){.key = "peak_threads", .number = peaks->threads, .is_number = true};
+  values[count++] = system_number("peak_threads", peaks->threads);
   values[count++] = (struct store_system_value){.key = "peak_instructions", .text = peaks->instructions};
   return count;
 }

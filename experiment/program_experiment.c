@@ -7,8 +7,7 @@
 #include "correlate/correlate.h"
 #include "experiment/matrix.h"
 #include "experiment/plan.h"
-#include "experiment/program_resolve.h"
-#include "experiment/program_spans.h"
+#include "experiment/program_parts.h"
 #include "experiment/record.h"
 #include "launch/launch.h"
 
@@ -298,18 +297,6 @@ static enum status judge_noise(struct experiment *experiment, const struct distu
   return result->has_noise ? record_verdict(experiment->store, &result->noise, err) : STATUS_OK;
 }
 
-static enum status resolve(struct experiment *experiment, struct error *err)
-{
-  struct program_resolve resolve = {
-      .options = experiment->options, .store = experiment->store, .streams = &experiment->streams};
-  enum status status = program_resolve(&resolve, err);
-  experiment->executions += resolve.was_executed;
-  experiment->result->was_interrupted |= resolve.was_interrupted;
-  experiment->result->ambiguous_before = resolve.before;
-  experiment->result->ambiguous_after = resolve.after;
-  return status;
-}
-
 static enum status finish(struct experiment *experiment, struct error *err)
 {
   struct run_experiment_result *result = experiment->result;
@@ -321,9 +308,10 @@ static enum status finish(struct experiment *experiment, struct error *err)
     XSP_TRY(store_add_note(experiment->store, 0, "stdin", "only the first execution could read it", err));
   XSP_TRY(correlate_store(experiment->store, err));
   XSP_TRY(judge_noise(experiment, &after, err));
-  if (experiment->options->resolve && !experiment->is_over)
-    XSP_TRY(resolve(experiment, err));
   result->executions = experiment->executions;
+  const struct program_parts parts = {experiment->options, result, experiment->store, &experiment->streams};
+  if (experiment->options->resolve && !experiment->is_over)
+    XSP_TRY(program_resolve(&parts, err));
   return store_finish(experiment->store, err);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One more execution of a program, its launches one after the other, to find parents that parallel launches left
 // ambiguous. Called by program_experiment.c; correlate/resolve.c compares the executions.
-#include "experiment/program_resolve.h"
+#include "experiment/program_parts.h"
 
 #include "correlate/correlate.h"
 #include "launch/launch.h"
@@ -27,36 +27,36 @@ static enum status create_scratch(const char *output_path, uint32_t level_mask, 
   return status;
 }
 
-static enum status run_serialized(struct program_resolve *resolve, struct store *scratch, struct store_run *run,
+static enum status run_serialized(const struct program_parts *parts, struct store *scratch, struct store_run *run,
                                   struct launch_result *ret_ran, struct error *err)
 {
-  struct launch_options options = resolve->options->run;
+  struct launch_options options = parts->options->run;
   options.levels = run->levels;
   options.serialized = true;
-  resolve->was_executed = true;
-  XSP_TRY(streams_redirect(resolve->streams, err));
+  parts->result->executions++;
+  XSP_TRY(streams_redirect(parts->streams, err));
   enum status status = launch_execute(&options, scratch, run, ret_ran, err);
-  streams_restore(resolve->streams);
-  resolve->was_interrupted = status == STATUS_OK && ret_ran->was_interrupted;
+  streams_restore(parts->streams);
+  parts->result->was_interrupted |= status == STATUS_OK && ret_ran->was_interrupted;
   return status;
 }
 
 // The serialised execution is in no statistic and in no file: only the parents that it showed are.
-static enum status resolve_by(struct program_resolve *resolve, struct resolution *resolution, struct buf *text,
+static enum status resolve_by(const struct program_parts *parts, struct resolution *resolution, struct buf *text,
                               struct error *err)
 {
   struct store *scratch;
   struct store_run run;
   struct launch_result ran = {0};
-  enum status status = create_scratch(resolve->options->output_path, resolution->level_mask, &scratch, &run, err);
-  if (resolve->options->message != NULL)
-    resolve->options->message("xsp: %zu parents are ambiguous: one more execution, its launches one after the other",
-                              resolution->before);
+  enum status status = create_scratch(parts->options->output_path, resolution->level_mask, &scratch, &run, err);
+  if (parts->options->message != NULL)
+    parts->options->message("xsp: %zu parents are ambiguous: one more execution, its launches one after the other",
+                            resolution->before);
   if (status == STATUS_OK)
-    status = run_serialized(resolve, scratch, &run, &ran, err);
+    status = run_serialized(parts, scratch, &run, &ran, err);
   bool has_failed = status == STATUS_OK && (ran.was_interrupted || launch_exit_status(ran.wait_status) != 0);
   if (status == STATUS_OK && !has_failed)
-    status = resolve_join(resolve->store, scratch, resolution, err);
+    status = resolve_join(parts->store, scratch, resolution, err);
   store_discard(scratch);
   if (status != STATUS_OK)
     return status;
@@ -65,26 +65,26 @@ static enum status resolve_by(struct program_resolve *resolve, struct resolution
                resolution->before, launch_exit_status(ran.wait_status));
   else
     resolve_explain(resolution, text);
-  return has_failed ? STATUS_OK : correlate_store(resolve->store, err);
+  return has_failed ? STATUS_OK : correlate_store(parts->store, err);
 }
 
-enum status program_resolve(struct program_resolve *resolve, struct error *err)
+enum status program_resolve(const struct program_parts *parts, struct error *err)
 {
   struct resolution resolution;
   struct buf text;
-  XSP_TRY(resolve_count(resolve->store, &resolution, err));
+  XSP_TRY(resolve_count(parts->store, &resolution, err));
   buf_init(&text, BUF_MAXIMUM_DEFAULT);
   enum status status = STATUS_OK;
   if (resolution.before > 0)
-    status = resolve_by(resolve, &resolution, &text, err);
+    status = resolve_by(parts, &resolution, &text, err);
   else
     resolve_explain(&resolution, &text);
   if (status == STATUS_OK)
-    status = store_add_note(resolve->store, 0, "resolve", text.data, err);
-  if (status == STATUS_OK && text.data != NULL && resolve->options->message != NULL)
-    resolve->options->message("xsp: %s", text.data);
+    status = store_add_note(parts->store, 0, "resolve", text.data, err);
+  if (status == STATUS_OK && text.data != NULL && parts->options->message != NULL)
+    parts->options->message("xsp: %s", text.data);
   buf_done(&text);
-  resolve->before = resolution.before;
-  resolve->after = resolution.after;
+  parts->result->ambiguous_before = resolution.before;
+  parts->result->ambiguous_after = resolution.after;
   return status;
 }

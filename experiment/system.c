@@ -138,7 +138,7 @@ static void put_text(struct facts *facts, const char *key, const char *text)
 static void put_number(struct facts *facts, const char *key, double number)
 {
   if (!isnan(number) && facts->count < facts->maximum)
-    facts->values[facts->count++] = (struct store_system_value){.key = key, .number = number, .is_number = true};
+    facts->values[facts->count++] = system_number(key, number);
 }
 
 size_t system_describe(struct arena *arena, struct store_system_value *values, size_t maximum)

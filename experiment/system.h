@@ -23,6 +23,11 @@ void system_governor(char *text, size_t size);
 unsigned system_cpus_allowed(void);
 double system_load_1min(void);
 
+static inline struct store_system_value system_number(const char *key, double number)
+{
+  return (struct store_system_value){.key = key, .number = number, .is_number = true};
+}
+
 // Key/value facts for store_add_system; strings in `arena`. Returns the number of values.
 size_t system_describe(struct arena *arena, struct store_system_value *values, size_t maximum);
 

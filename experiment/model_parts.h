@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What needs all spans of a run of a model.
-#ifndef XSP_EXPERIMENT_MODEL_SPANS_H
-#define XSP_EXPERIMENT_MODEL_SPANS_H
+// What model_experiment.c asks of cold.c and model_spans.c.
+#ifndef XSP_EXPERIMENT_MODEL_PARTS_H
+#define XSP_EXPERIMENT_MODEL_PARTS_H
 
-#include "frameworks/frameworks.h"
-#include "store/store.h"
+#include "experiment/model_experiment.h"
+
+// First inferences of fresh processes (`xsp profile --cold N`): start, load, one inference, end; N times per variant and
+// batch size. They are runs of their own, from `first_run_id` on, and warm-ups: no statistic pools them with later
+// inferences. An interrupted measurement keeps what was recorded.
+enum status cold_measure(const struct profile_options *options, struct store *store, int64_t first_run_id,
+                         struct progress *progress, struct error *err) MUST_CHECK;
 
 // xsp's own share of the run's time, as measured by its runner inside the inferences: run->own_pct, where it is known.
 enum status model_spans_own_share(struct store *store, struct store_run *run, struct error *err) MUST_CHECK;
