@@ -14,7 +14,6 @@
 #include <xsp/span.h>
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #define RING_FACTS_MAXIMUM 1024u

@@ -5,7 +5,6 @@
 
 #include "format/session.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 

@@ -8,7 +8,6 @@
 #include "base/sorted.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct drain *rows_new(struct collect_session *session, struct store *store, int64_t run_id, struct error *err)

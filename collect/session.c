@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #define CALIBRATION_INTERVAL_NS 50000000 // between two readings kept in the file, which has room for 112

@@ -7,7 +7,6 @@
 #include "table/builder.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 struct comparison {

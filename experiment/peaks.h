@@ -4,8 +4,6 @@
 #ifndef XSP_EXPERIMENT_PEAKS_H
 #define XSP_EXPERIMENT_PEAKS_H
 
-#include "base/arena.h"
-#include "base/error.h"
 #include "store/store.h"
 
 #include <stdbool.h>

@@ -8,7 +8,6 @@
 #include "launch/executable.h"
 #include "launch/execution.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #define TRACERS_MAXIMUM 16 // as many as a process loads

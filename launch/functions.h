@@ -6,7 +6,6 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-#include <stddef.h>
 #include <stdint.h>
 
 // Reads the whole list. Errors have `FILE:LINE`. docs/functions.md has the grammar.

@@ -3,7 +3,6 @@
 #ifndef XSP_LAUNCH_RUNNER_H
 #define XSP_LAUNCH_RUNNER_H
 
-#include "base/arena.h"
 #include "base/error.h"
 #include "format/level.h"
 #include "frameworks/frameworks.h"
