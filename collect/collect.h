@@ -48,10 +48,8 @@ enum status collect_drain_final(struct collect_session *session, struct store *s
                                 struct error *err) MUST_CHECK;
 // store_commit, then gives the space of what was drained back to the rings.
 enum status collect_commit(struct collect_session *session, struct store *store, struct error *err) MUST_CHECK;
-// Throws away what is in the rings (warm-up that is not to be kept, a run that failed).
-enum status collect_skip(struct collect_session *session, struct error *err) MUST_CHECK;
 void collect_counts(const struct collect_session *session, struct collect_counts *ret_counts);
-void collect_set_levels(struct collect_session *session, const char *tracer, uint32_t level_mask); // tracer NULL: all
+void collect_set_levels(struct collect_session *session, uint32_t level_mask); // of all tracers, from now on
 // Messages of the tracers in the session's processes (xsp_host.say), newline-separated; in `arena`.
 const char *collect_messages(const struct collect_session *session, struct arena *arena);
 

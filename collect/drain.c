@@ -152,12 +152,11 @@ static enum status run_drain(struct collect_session *session, struct store *stor
 {
   uint64_t begin = clock_now_ns(CLOCK_THREAD_CPUTIME_ID);
   struct drain *drain = rows_new(session, store, run_id, err);
-  const struct ring_output output = {drain, store ? rows_span : NULL, store ? rows_fact : NULL, rows_thread_name};
+  const struct ring_output output = {drain, rows_span, rows_fact, rows_thread_name};
   session_find_files(session, is_final);
   session_calibrate(session, is_final);
   (void)names_refresh(&session->names);
-  if (store)
-    rows_begin(drain);
+  rows_begin(drain);
   drain_rings(drain, &output, is_final);
   rows_flush(drain);
   session_note_faults(session);
@@ -165,7 +164,7 @@ static enum status run_drain(struct collect_session *session, struct store *stor
   free(drain);
   if (status != STATUS_OK)
     session->has_failed = true;
-  else if (store && !is_final && is_half_full(session)) // nobody waits for space at the end
+  else if (!is_final && is_half_full(session)) // nobody waits for space at the end
     status = collect_commit(session, store, err);
   session->counts.own_ns += clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
   return status;
@@ -181,16 +180,4 @@ enum status collect_drain_final(struct collect_session *session, struct store *s
   DEBUG(collect, "last drain of %s into run %lld, %zu rings", collect_directory(session), (long long)run_id,
         session->rings.count);
   return run_drain(session, store, run_id, true, err);
-}
-
-enum status collect_skip(struct collect_session *session, struct error *err)
-{
-  XSP_TRY(run_drain(session, NULL, 0, false, err));
-  for (uint32_t i = 0; session->flight_recorder && i < session->rings.count; i++) {
-    struct ring_file *ring = &session->rings.items[i];
-    if (ring->state == FILE_MAPPED)
-      ring->position = __atomic_load_n(&ring->view.head->producer.head, __ATOMIC_ACQUIRE);
-  }
-  session_give_back(session);
-  return STATUS_OK;
 }

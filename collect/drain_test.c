@@ -358,45 +358,6 @@ static void test_flight_recorder_keeps_the_last(void **state)
   assert_int_equal(counts.dropped, 0);
 }
 
-static void test_flight_recorder_skips(void **state)
-{
-  struct error err = {0};
-  uint64_t begin = ticks();
-  for (uint32_t i = 0; i < 300; i++)
-    hand_span(&now.hand, now.site, i + 1, begin + i, 1);
-  ok(collect_skip(now.session, &err), &err);
-  for (uint32_t i = 300; i < 310; i++)
-    hand_span(&now.hand, now.site, i + 1, begin + i, 1);
-  drain(true);
-  assert_int_equal(spans().count, 10);
-  struct collect_counts counts;
-  collect_counts(now.session, &counts);
-  assert_int_equal(counts.overwritten, 0);
-}
-
-static void test_skip(void **state)
-{
-  struct error err = {0};
-  uint64_t begin = ticks();
-  uint32_t key = hand_string(&now.hand, "answer");
-  hand_put(&now.hand, (struct record){.type = RECORD_THREAD_NAME, .site = hand_string(&now.hand, "worker")});
-  hand_fact(&now.hand, RECORD_TAG_INT, 1, key, 42);
-  hand_span(&now.hand, now.site, 2, begin, 1);
-  ok(collect_skip(now.session, &err), &err);
-  hand_span(&now.hand, now.site, 1, begin, 5); // open while the rest was thrown away
-  drain(true);
-  struct store_spans got = spans();
-  assert_int_equal(got.count, 1);
-  assert_int_equal(got.span_id[0], INT64_C(1) << 32 | 1);
-  struct store_tag *tag;
-  assert_int_equal(tags(&tag), 1);
-  struct store_track *track;
-  size_t count;
-  ok(store_tracks(now.store, RUN, &now.arena, &track, &count, &err), &err);
-  assert_int_equal(count, 1);
-  assert_string_equal(track->name, "worker");
-}
-
 static void test_broken_files_are_named_not_fatal(void **state)
 {
   struct ring_head *bad = hand_map(now.hand.directory, "ring-2", HAND_RING_BYTES, HAND_RING_BYTES);
@@ -495,8 +456,6 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_a_live_drain_stops_where_the_writer_is, setup, teardown),
       cmocka_unit_test_setup_teardown(test_what_is_later_than_the_clock_waits, setup, teardown),
       cmocka_unit_test_setup_teardown(test_flight_recorder_keeps_the_last, setup_flight, teardown),
-      cmocka_unit_test_setup_teardown(test_flight_recorder_skips, setup_flight, teardown),
-      cmocka_unit_test_setup_teardown(test_skip, setup, teardown),
       cmocka_unit_test_setup_teardown(test_broken_files_are_named_not_fatal, setup, teardown),
       cmocka_unit_test_setup_teardown(test_equal_intervals_lie_outermost_first, setup, teardown),
       cmocka_unit_test_setup_teardown(test_disk_full, setup, teardown),

@@ -112,7 +112,7 @@ void rows_thread_name(void *context, uint32_t process, uint64_t thread, uint32_t
     return;
   entry->name = name;
   tracks_save(&drain->session->tracks, entry);
-  if (drain->store && entry->run_id == drain->run_id)
+  if (entry->run_id == drain->run_id)
     publish_track(drain, entry);
 }
 

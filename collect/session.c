@@ -157,38 +157,11 @@ void collect_counts(const struct collect_session *session, struct collect_counts
   *ret_counts = counts;
 }
 
-// The tracer's slot, claimed for it where it has none yet. SESSION_TRACERS: no room, or no name.
-static uint32_t tracer_slot(struct session_control *control, const char *name)
+void collect_set_levels(struct collect_session *session, uint32_t level_mask)
 {
-  size_t length = strlen(name);
-  if (length == 0 || length >= sizeof control->tracer[0].name)
-    return SESSION_TRACERS;
-  for (uint32_t i = 0; i < SESSION_TRACERS; i++) {
-    struct session_tracer *tracer = &control->tracer[i];
-    uint32_t claimed = 0;
-    if (__atomic_compare_exchange_n(&tracer->claimed, &claimed, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-      memcpy(tracer->name, name, length + 1);
-      __atomic_store_n(&tracer->claimed, 2, __ATOMIC_RELEASE);
-      return i;
-    }
-    if (claimed == 2 && strncmp(tracer->name, name, sizeof tracer->name) == 0)
-      return i;
-  }
-  return SESSION_TRACERS;
-}
-
-void collect_set_levels(struct collect_session *session, const char *tracer, uint32_t level_mask)
-{
-  struct session_control *control = session->control;
   level_mask &= session->head->levels;
-  if (tracer) {
-    uint32_t slot = tracer_slot(control, tracer);
-    if (slot < SESSION_TRACERS)
-      __atomic_store_n(&control->levels[slot], level_mask, __ATOMIC_RELAXED);
-    return;
-  }
   for (uint32_t i = 0; i < SESSION_TRACERS; i++)
-    __atomic_store_n(&control->levels[i], level_mask, __ATOMIC_RELAXED);
+    __atomic_store_n(&session->control->levels[i], level_mask, __ATOMIC_RELAXED);
 }
 
 const char *collect_messages(const struct collect_session *session, struct arena *arena)

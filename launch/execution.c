@@ -92,7 +92,7 @@ static int64_t switch_levels(struct capture *capture)
     return INT64_MAX;
   uint32_t wanted = wanted_levels(capture, since_start_ns, &next_ns);
   if (wanted != capture->level_mask_in_force)
-    collect_set_levels(capture->session, NULL, wanted);
+    collect_set_levels(capture->session, wanted);
   capture->level_mask_in_force = wanted;
   return next_ns == INT64_MAX ? INT64_MAX : next_ns - since_start_ns;
 }
@@ -283,7 +283,7 @@ static void fill_result(struct capture *capture)
 static enum status finish(struct capture *capture)
 {
   XSP_TRY(capture->status);
-  collect_set_levels(capture->session, NULL, 0); // for those that run on
+  collect_set_levels(capture->session, 0); // for those that run on
   XSP_TRY(collect_drain_final(capture->session, capture->store, capture->run->run_id, capture->err));
   XSP_TRY(add_program(capture));
   return collect_commit(capture->session, capture->store, capture->err);
@@ -320,7 +320,7 @@ static enum status start(struct capture *capture)
                            &capture->arena, &environment, capture->err));
   capture->level_mask_in_force = options->levels.mask;
   if (options->capture_range != NULL)
-    collect_set_levels(capture->session, NULL, 0);
+    collect_set_levels(capture->session, 0);
   capture->started_ns = now_ns();
   (void)switch_levels(capture);
   drain(capture); // nothing yet, but the session now records its file, for `xsp recover`
