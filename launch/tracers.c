@@ -2,6 +2,7 @@
 // Which tracers a program gets: by name, by path, or all that xsp has. At a level set a program gets only those that publish at
 // it (tracer_table.c).
 #include "base/nearest.h"
+#include "base/vector.h"
 #include "launch/environment.h"
 #include "launch/functions.h"
 #include "launch/install.h"
@@ -12,8 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define NAMES_MAXIMUM 64
 
 static bool is_wanted(const struct launch_options *options, const char *name)
 {
@@ -27,9 +26,12 @@ static bool is_wanted(const struct launch_options *options, const char *name)
 }
 
 // ---- the folder --------------------------------------------------------------------------------------------------------
-struct names {
-  const char *list[NAMES_MAXIMUM];
-  size_t count;
+struct choice {
+  const struct launch_options *options;
+  struct chosen_tracers *chosen; // filled
+  struct arena *arena;
+  char folder[PATH_MAX];      // of xsp's tracers
+  VECTOR(const char *) names; // of the tracers in it, sorted
 };
 
 static int by_name(const void *a, const void *b)
@@ -37,40 +39,33 @@ static int by_name(const void *a, const void *b)
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static enum status list_folder(const char *folder, struct arena *arena, struct names *ret_names, struct error *err)
+static enum status list_folder(struct choice *choice, struct error *err)
 {
-  ret_names->count = 0;
-  DIR *directory = opendir(folder);
+  XSP_TRY(install_find("tracers", choice->folder, sizeof choice->folder, err));
+  DIR *directory = opendir(choice->folder);
   if (directory == NULL)
-    return error_set_errno(err, STATUS_SYSTEM, "cannot list xsp's tracers", folder, "reinstall xsp");
-  for (struct dirent *entry; (entry = readdir(directory)) != NULL && ret_names->count < NAMES_MAXIMUM;) {
-    size_t length = strlen(entry->d_name);
-    if (length <= 3 || strcmp(entry->d_name + length - 3, ".so") != 0)
+    return error_set_errno(err, STATUS_SYSTEM, "cannot list xsp's tracers", choice->folder, "reinstall xsp");
+  for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
+    char *name = entry->d_name, *dot = strrchr(name, '.');
+    if (dot == NULL || dot == name || strcmp(dot, ".so") != 0)
       continue;
-    const char *name = arena_copy(arena, entry->d_name, length - 3);
+    *dot = 0;
     if (!tracer_is_part(name) && strcmp(name, "functions") != 0)
-      ret_names->list[ret_names->count++] = name;
+      *vector_add(&choice->names) = arena_copy(choice->arena, name, strlen(name));
   }
   closedir(directory);
-  qsort(ret_names->list, ret_names->count, sizeof *ret_names->list, by_name);
+  if (choice->names.count > 0)
+    qsort(choice->names.items, choice->names.count, sizeof *choice->names.items, by_name);
   return STATUS_OK;
 }
 
-static bool has_name(const struct names *names, const char *name)
-{
-  for (size_t i = 0; i < names->count; i++)
-    if (strcmp(names->list[i], name) == 0)
-      return true;
-  return false;
-}
-
-static enum status no_such_tracer(const struct names *names, const char *name, struct error *err)
+static enum status no_such_tracer(const struct choice *choice, const char *name, struct error *err)
 {
   struct nearest nearest;
   char advice[160];
   nearest_start(&nearest, name);
-  for (size_t i = 0; i < names->count; i++)
-    nearest_offer(&nearest, names->list[i]);
+  for (size_t i = 0; i < choice->names.count; i++)
+    nearest_offer(&nearest, choice->names.items[i]);
   if (nearest.best != NULL)
     snprintf(advice, sizeof advice, "-t %s; `xsp check` lists them", nearest.best);
   else
@@ -79,90 +74,83 @@ static enum status no_such_tracer(const struct names *names, const char *name, s
 }
 
 // ---- choosing ----------------------------------------------------------------------------------------------------------
-static enum status add(const struct launch_options *options, struct chosen_tracers *tracers,
-                       struct chosen_tracer tracer, struct error *err)
+static enum status add(struct choice *choice, const char *name, const char *file, const char *options,
+                       struct error *err)
 {
-  if (!is_wanted(options, tracer.name))
+  struct chosen_tracers *chosen = choice->chosen;
+  char *path = arena_alloc(choice->arena, PATH_MAX);
+  if (realpath(file, path) == NULL)
+    return error_set_errno(err, STATUS_USE, "no such tracer", file, "`xsp check`");
+  if (!is_wanted(choice->options, name))
     return STATUS_OK;
-  for (size_t i = 0; i < tracers->count; i++)
-    if (strcmp(tracers->list[i].path, tracer.path) == 0) {
-      if (tracer.options[0] != 0) // `auto`, and one of them with options
-        tracers->list[i].options = tracer.options;
+  for (size_t i = 0; i < chosen->count; i++)
+    if (strcmp(chosen->list[i].path, path) == 0) {
+      if (options[0] != 0) // `auto`, and one of them with options
+        chosen->list[i].options = options;
       return STATUS_OK;
     }
-  if (strpbrk(tracer.path, ",: ") != NULL)
-    return error_set(err, STATUS_USE, "cannot pass this path on", tracer.path, "a path without ',', ':' and spaces",
+  if (strpbrk(path, ",: ") != NULL)
+    return error_set(err, STATUS_USE, "cannot pass this path on", path, "a path without ',', ':' and spaces",
                      "lists of tracers are separated by them");
-  if (tracers->count == TRACERS_MAXIMUM)
-    return error_set(err, STATUS_USE, "too many tracers", tracer.name, NULL, "a process loads at most %d",
-                     TRACERS_MAXIMUM);
-  tracers->list[tracers->count++] = tracer;
+  if (chosen->count == TRACERS_MAXIMUM)
+    return error_set(err, STATUS_USE, "too many tracers", name, NULL, "a process loads at most %d", TRACERS_MAXIMUM);
+  chosen->list[chosen->count++] = (struct chosen_tracer){name, path, options};
   return STATUS_OK;
 }
 
 // `text` is NAME[:OPTIONS] or PATH[:OPTIONS].
-static enum status add_text(const struct launch_options *options, const char *folder, const struct names *names,
-                            const char *text, struct arena *arena, struct chosen_tracers *tracers, struct error *err)
+static enum status add_text(struct choice *choice, const char *text, struct error *err)
 {
   size_t length = strcspn(text, ":");
-  char *file = arena_copy(arena, text, length);
-  char *real = arena_alloc(arena, PATH_MAX);
-  struct chosen_tracer tracer = {file, real, text + length};
-  if (strcmp(file, "functions") == 0) // added at the end
-    return options->functions != NULL ? STATUS_OK
-                                      : error_set(err, STATUS_USE, "no functions to trace", "--tracer functions",
-                                                  "--functions FILE", "a list names them");
-  if (strchr(file, '/') == NULL) {
-    if (!has_name(names, file))
-      return no_such_tracer(names, file, err);
-    file = arena_format(arena, "%s/%s.so", folder, file);
-  } else {
-    const char *base = strrchr(file, '/') + 1;
+  const char *name = arena_copy(choice->arena, text, length), *options = text + length;
+  if (strcmp(name, "functions") == 0) // added at the end
+    return choice->options->functions != NULL
+               ? STATUS_OK
+               : error_set(err, STATUS_USE, "no functions to trace", "--tracer functions", "--functions FILE",
+                           "a list names them");
+  if (strchr(name, '/') != NULL) {
+    const char *base = basename(name);
     size_t base_length = strlen(base);
     bool has_ending = base_length > 3 && strcmp(base + base_length - 3, ".so") == 0;
-    tracer.name = arena_copy(arena, base, has_ending ? base_length - 3 : base_length);
+    return add(choice, arena_copy(choice->arena, base, has_ending ? base_length - 3 : base_length), name, options, err);
   }
-  if (realpath(file, real) == NULL)
-    return error_set_errno(err, STATUS_USE, "no such tracer", file, "`xsp check`");
-  return add(options, tracers, tracer, err);
+  if (choice->names.count == 0 ||
+      bsearch(&name, choice->names.items, choice->names.count, sizeof name, by_name) == NULL)
+    return no_such_tracer(choice, name, err);
+  return add(choice, name, arena_format(choice->arena, "%s/%s.so", choice->folder, name), options, err);
 }
 
-static enum status add_all(const struct launch_options *options, const char *folder, const struct names *names,
-                           struct arena *arena, struct chosen_tracers *tracers, struct error *err)
+static enum status add_all(struct choice *choice, struct error *err)
 {
-  for (size_t i = 0; i < names->count; i++) {
-    const struct known_tracer *tracer = known_tracer(names->list[i]);
+  for (size_t i = 0; i < choice->names.count; i++) {
+    const struct known_tracer *tracer = known_tracer(choice->names.items[i]);
     if (tracer == NULL || !tracer->is_not_automatic)
-      XSP_TRY(add_text(options, folder, names, names->list[i], arena, tracers, err));
+      XSP_TRY(add_text(choice, choice->names.items[i], err));
   }
   return STATUS_OK;
 }
 
 // --functions brings its own tracer, unless the list's levels are off.
-static enum status add_functions(const struct launch_options *options, const char *folder, struct arena *arena,
-                                 struct chosen_tracers *tracers, struct error *err)
+static enum status add_functions(struct choice *choice, struct error *err)
 {
+  const struct launch_options *options = choice->options;
+  char file[PATH_MAX];
   if (options->functions == NULL || (functions_file_levels(options->functions) & options->levels.mask) == 0)
     return STATUS_OK;
-  const char *file = arena_format(arena, "%s/functions.so", folder);
-  char *real = arena_alloc(arena, PATH_MAX);
-  if (realpath(file, real) == NULL)
-    return error_set_errno(err, STATUS_SYSTEM, "cannot trace functions", file, "reinstall xsp");
-  return add(options, tracers, (struct chosen_tracer){"functions", real, ""}, err);
+  XSP_TRY(install_find("tracers/functions.so", file, sizeof file, err));
+  return add(choice, "functions", file, "", err);
 }
 
 enum status tracers_choose(const struct launch_options *options, struct arena *arena,
                            struct chosen_tracers *ret_tracers, struct error *err)
 {
-  char folder[PATH_MAX];
-  struct names names;
+  struct choice choice = {.options = options, .chosen = ret_tracers, .arena = arena};
   ret_tracers->count = 0;
-  XSP_TRY(install_find("tracers", folder, sizeof folder, err));
-  XSP_TRY(list_folder(folder, arena, &names, err));
-  for (const char *const *text = options->tracers; *text != NULL; text++)
-    if (strcmp(*text, "auto") == 0)
-      XSP_TRY(add_all(options, folder, &names, arena, ret_tracers, err));
-    else
-      XSP_TRY(add_text(options, folder, &names, *text, arena, ret_tracers, err));
-  return add_functions(options, folder, arena, ret_tracers, err);
+  enum status status = list_folder(&choice, err);
+  for (const char *const *text = options->tracers; *text != NULL && status == STATUS_OK; text++)
+    status = strcmp(*text, "auto") == 0 ? add_all(&choice, err) : add_text(&choice, *text, err);
+  if (status == STATUS_OK)
+    status = add_functions(&choice, err);
+  vector_done(&choice.names);
+  return status;
 }
