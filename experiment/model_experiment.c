@@ -264,8 +264,8 @@ static enum status measure_all(struct experiment *experiment, struct error *err)
     XSP_TRY(store_add_note(experiment->store, 0, "interrupted", "the user ended the experiment early", err));
   XSP_TRY(correlate_store(experiment->store, err));
   bool is_known;
-  XSP_TRY(record_noise(experiment->store, &options->sets[0], &before, &after, &result->noise, &is_known, err));
-  XSP_TRY(record_verdict(experiment->store, &result->noise, err));
+  XSP_TRY(noise_judge(experiment->store, &options->sets[0], &before, &after, &result->noise, &is_known, err));
+  XSP_TRY(noise_record(experiment->store, &result->noise, err));
   return store_finish(experiment->store, err);
 }
 

@@ -1,28 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// The noise verdict: readings and latencies in, grade and text out. Pure.
+// The noise verdict: latencies of a finished file and readings of the machine in, grade and text out. Called by
+// model_experiment.c and program_experiment.c.
 #include "experiment/noise.h"
 
 #include "analyze/analyze.h"
+#include "base/vector.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
 
-void noise_start(struct noise *noise)
-{
-  *noise = (struct noise){.spread_pct = NAN, .steal_pct = NAN, .throttled_pct = NAN, .other_pct = NAN};
-  noise->quota_cpus = system_cpu_quota();
-  system_governor(noise->governor, sizeof noise->governor);
-}
+// Percentages at which a source alone makes the figures FAIR or NOISY. Spread: beyond 3 % differences of a few per cent
+// between levels are lost; beyond 10 % only factors are significant.
+#define SPREAD_FAIR_PCT 3.0
+#define SPREAD_NOISY_PCT 10.0
+#define STOLEN_FAIR_PCT 0.5
+#define STOLEN_NOISY_PCT 3.0
+#define OTHER_FAIR_PCT 5.0
+#define OTHER_NOISY_PCT 20.0
 
+// ---- the spread of latencies -------------------------------------------------------------------------------------------
 static double percentile(const char *name, double *values, size_t count)
 {
   struct statistic statistic;
   return statistic_parse(name, &statistic) ? statistic_apply(&statistic, values, count) : NAN;
 }
 
-void noise_add_latencies(struct noise *noise, int64_t batch, double *latencies, size_t count)
+static void add_latencies(struct noise *noise, int64_t batch, double *latencies, size_t count)
 {
   if (count < 4)
     return;
@@ -34,6 +39,55 @@ void noise_add_latencies(struct noise *noise, int64_t batch, double *latencies, 
   }
 }
 
+static bool are_comparable(const struct store_run *a, const struct store_run *b)
+{
+  return a->experiment_id == b->experiment_id && a->batch_size == b->batch_size &&
+         level_set_equal(a->levels, b->levels);
+}
+
+// The latencies of all runs that are comparable with the first one; those of a program are one observation each.
+static enum status judge_group(struct store *store, const struct store_run *runs, size_t count, struct noise *noise,
+                               bool *is_known, struct error *err)
+{
+  VECTOR(double) latencies = {0};
+  enum status status = STATUS_OK;
+  for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+    struct arena arena = {0};
+    struct store_observation *observations;
+    size_t observation_count = 0;
+    if (are_comparable(&runs[0], &runs[i]))
+      status = store_observations(store, runs[i].run_id, &arena, &observations, &observation_count, err);
+    for (size_t k = 0; k < observation_count && status == STATUS_OK; k++)
+      if (!observations[k].warmup)
+        *vector_add(&latencies) = (double)observations[k].duration_ns;
+    arena_done(&arena);
+  }
+  *is_known = *is_known || latencies.count > 1;
+  add_latencies(noise, runs[0].batch_size, latencies.items, latencies.count);
+  vector_done(&latencies);
+  return status;
+}
+
+static enum status judge(struct store *store, const struct level_set *levels, struct noise *noise, bool *ret_is_known,
+                         struct error *err)
+{
+  struct arena arena = {0};
+  struct store_run *runs;
+  size_t count = 0;
+  *ret_is_known = false;
+  enum status status = store_runs(store, &arena, &runs, &count, err);
+  for (size_t first = 0; first < count && status == STATUS_OK; first++) {
+    bool is_new = levels == NULL || level_set_equal(runs[first].levels, *levels);
+    for (size_t i = 0; i < first && is_new; i++)
+      is_new = !are_comparable(&runs[i], &runs[first]);
+    if (is_new)
+      status = judge_group(store, &runs[first], count - first, noise, ret_is_known, err);
+  }
+  arena_done(&arena);
+  return status;
+}
+
+// ---- the verdict -------------------------------------------------------------------------------------------------------
 static void grade_by(struct noise *noise, double value, double fair, double noisy)
 {
   enum noise_grade grade = value > noisy ? NOISE_NOISY : value > fair ? NOISE_FAIR : NOISE_QUIET; // NaN: quiet
@@ -41,7 +95,7 @@ static void grade_by(struct noise *noise, double value, double fair, double nois
     noise->grade = grade;
 }
 
-void noise_finish(struct noise *noise, const struct disturbance *before, const struct disturbance *after)
+static void grade(struct noise *noise, const struct disturbance *before, const struct disturbance *after)
 {
   double wall = after->wall_s - before->wall_s;
   double machine = wall * (double)sysconf(_SC_NPROCESSORS_ONLN);
@@ -51,16 +105,33 @@ void noise_finish(struct noise *noise, const struct disturbance *before, const s
     double other = (after->busy_s - before->busy_s) - (after->own_s - before->own_s);
     noise->other_pct = other < 0 ? 0 : 100 * other / machine; // /proc/stat counts in 10 ms ticks: a little below 0 is 0
   }
-  grade_by(noise, noise->spread_pct, NOISE_SPREAD_FAIR_PCT, NOISE_SPREAD_NOISY_PCT);
-  grade_by(noise, noise->steal_pct, NOISE_STOLEN_FAIR_PCT, NOISE_STOLEN_NOISY_PCT);
-  grade_by(noise, noise->throttled_pct, NOISE_STOLEN_FAIR_PCT, NOISE_STOLEN_NOISY_PCT);
-  grade_by(noise, noise->other_pct, NOISE_OTHER_FAIR_PCT, NOISE_OTHER_NOISY_PCT);
+  grade_by(noise, noise->spread_pct, SPREAD_FAIR_PCT, SPREAD_NOISY_PCT);
+  grade_by(noise, noise->steal_pct, STOLEN_FAIR_PCT, STOLEN_NOISY_PCT);
+  grade_by(noise, noise->throttled_pct, STOLEN_FAIR_PCT, STOLEN_NOISY_PCT);
+  grade_by(noise, noise->other_pct, OTHER_FAIR_PCT, OTHER_NOISY_PCT);
 }
 
-const char *noise_grade_name(enum noise_grade grade)
+enum status noise_judge(struct store *store, const struct level_set *levels, const struct disturbance *before,
+                        const struct disturbance *after, struct noise *ret_noise, bool *ret_is_known, struct error *err)
 {
-  static const char *const names[] = {"quiet", "fair", "noisy"};
-  return names[grade];
+  *ret_noise = (struct noise){.spread_pct = NAN, .steal_pct = NAN, .throttled_pct = NAN, .other_pct = NAN};
+  ret_noise->quota_cpus = system_cpu_quota();
+  system_governor(ret_noise->governor, sizeof ret_noise->governor);
+  XSP_TRY(judge(store, levels, ret_noise, ret_is_known, err));
+  grade(ret_noise, before, after);
+  return STATUS_OK;
+}
+
+enum status noise_record(struct store *store, const struct noise *noise, struct error *err)
+{
+  static const char *const grades[] = {"quiet", "fair", "noisy"};
+  struct buf text;
+  buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  noise_explain(noise, &text);
+  enum status status = store_add_note(store, 0, "noise", text.data, err);
+  buf_done(&text);
+  XSP_TRY(status);
+  return store_add_note(store, 0, "noise_grade", grades[noise->grade], err);
 }
 
 void noise_explain(const struct noise *noise, struct buf *out)

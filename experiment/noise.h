@@ -19,21 +19,13 @@ struct noise {
   char governor[64];
 };
 
-// Percentages at which a source alone makes the figures FAIR or NOISY. Spread: beyond 3 % differences of a few per cent
-// between levels are lost; beyond 10 % only factors are significant.
-#define NOISE_SPREAD_FAIR_PCT 3.0
-#define NOISE_SPREAD_NOISY_PCT 10.0
-#define NOISE_STOLEN_FAIR_PCT 0.5
-#define NOISE_STOLEN_NOISY_PCT 3.0
-#define NOISE_OTHER_FAIR_PCT 5.0
-#define NOISE_OTHER_NOISY_PCT 20.0
-
-void noise_start(struct noise *noise);
-// Adds one batch size's model latencies (any unit, reordered in place).
-void noise_add_latencies(struct noise *noise, int64_t batch, double *latencies, size_t count);
-// Compares two readings taken around the measurement and grades.
-void noise_finish(struct noise *noise, const struct disturbance *before, const struct disturbance *after);
-const char *noise_grade_name(enum noise_grade grade);
+// Judges a correlated store by the latencies of its counted observations and by what changed between two readings. `levels`:
+// only runs of this level set; NULL: all, since each has a part in an overhead. *ret_is_known: at least two comparable
+// observations were counted.
+enum status noise_judge(struct store *store, const struct level_set *levels, const struct disturbance *before,
+                        const struct disturbance *after, struct noise *ret_noise, bool *ret_is_known,
+                        struct error *err) MUST_CHECK;
+enum status noise_record(struct store *store, const struct noise *noise, struct error *err) MUST_CHECK; // as notes
 // One to four lines for a person, each ending in a newline.
 void noise_explain(const struct noise *noise, struct buf *out);
 

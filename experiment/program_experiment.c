@@ -292,8 +292,8 @@ static enum status judge_noise(struct experiment *experiment, const struct distu
   struct run_experiment_result *result = experiment->result;
   if (experiment->executions < 2)
     return STATUS_OK;
-  XSP_TRY(record_noise(experiment->store, NULL, &experiment->before, after, &result->noise, &result->has_noise, err));
-  return result->has_noise ? record_verdict(experiment->store, &result->noise, err) : STATUS_OK;
+  XSP_TRY(noise_judge(experiment->store, NULL, &experiment->before, after, &result->noise, &result->has_noise, err));
+  return result->has_noise ? noise_record(experiment->store, &result->noise, err) : STATUS_OK;
 }
 
 static enum status finish(struct experiment *experiment, struct error *err)
